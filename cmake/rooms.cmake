@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# stratalog_room(NAME [DIR dir] [NEEDS rooms...]): one static library stratalog_NAME from src/DIR/*.cc (DIR defaults to
+# NAME), without the files that see MPI or HDF5 (mpi_*.cc, hdf5_*.cc: those go into stratalog_parallel, cmake/mpi.cmake),
+# and one test program unit_NAME from tests/unit/NAME/*_test.cc. Empty rooms are skipped, so that rooms can be furnished
+# one after another.
+include(GoogleTest)
+
+set(STRATALOG_ROOM_LIBRARIES "" CACHE INTERNAL "")
+
+function(stratalog_room name)
+  cmake_parse_arguments(ROOM "" "DIR" "NEEDS" ${ARGN})
+  if(NOT ROOM_DIR)
+    set(ROOM_DIR ${name})
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${ROOM_DIR}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/(mpi|hdf5)_[^/]*\\.cc$")
+  set(library stratalog_${name})
+  if(sources)
+    add_library(${library} STATIC ${sources})
+    set(visibility PUBLIC)
+    set_property(GLOBAL APPEND PROPERTY STRATALOG_ROOMS ${library})
+  else()
+    add_library(${library} INTERFACE)
+    set(visibility INTERFACE)
+  endif()
+  target_include_directories(${library} ${visibility} ${PROJECT_SOURCE_DIR}/src)
+  foreach(room IN LISTS ROOM_NEEDS)
+    target_link_libraries(${library} ${visibility} stratalog_${room})
+  endforeach()
+  target_link_libraries(${library} ${visibility} fmt::fmt Threads::Threads PkgConfig::XXHASH ZLIB::ZLIB
+                                                 nlohmann_json::nlohmann_json)
+
+  file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${name}/*_test.cc)
+  if(tests)
+    add_executable(unit_${name} ${tests})
+    target_link_libraries(unit_${name} PRIVATE ${library} GTest::gtest GTest::gtest_main)
+    target_include_directories(unit_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_compile_definitions(unit_${name} PRIVATE STRATALOG_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    set_property(GLOBAL APPEND PROPERTY STRATALOG_UNIT_TESTS unit_${name})
+  endif()
+endfunction()

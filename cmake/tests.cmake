@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# Registers every test program with CTest. Labels: unit, property, fault, mpi, cli, python.
+get_property(unit_tests GLOBAL PROPERTY STRATALOG_UNIT_TESTS)
+foreach(program IN LISTS unit_tests)
+  add_test(NAME ${program} COMMAND ${program})
+  set_tests_properties(${program} PROPERTIES LABELS unit TIMEOUT 300)
+endforeach()
+
+# tests/property and tests/fault: one program each file, linked with all rooms that cannot see MPI.
+foreach(kind property fault)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${kind}/*_test.cc)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${kind}_${name} ${source})
+    target_link_libraries(${kind}_${name} PRIVATE stratalog_evaluate GTest::gtest GTest::gtest_main)
+    target_include_directories(${kind}_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_compile_definitions(${kind}_${name} PRIVATE STRATALOG_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    add_test(NAME ${kind}_${name} COMMAND ${kind}_${name})
+    set_tests_properties(${kind}_${name} PROPERTIES LABELS ${kind} TIMEOUT 600)
+  endforeach()
+endforeach()
+
+if(STRATALOG_MPI)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/mpi/*_test.cc)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(mpi_${name} ${source})
+    target_link_libraries(mpi_${name} PRIVATE stratalog_evaluate stratalog_parallel GTest::gtest)
+    target_include_directories(mpi_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_compile_definitions(mpi_${name} PRIVATE STRATALOG_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    foreach(ranks 1 2 3 4 7)
+      add_test(NAME mpi_${name}_${ranks}
+               COMMAND ${MPIEXEC_EXECUTABLE} -n ${ranks} $<TARGET_FILE:mpi_${name}>)
+      set_tests_properties(
+        mpi_${name}_${ranks}
+        PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL TRUE ENVIRONMENT
+                   "MPIR_CVAR_CH4_PROGRESS_THROTTLE=1;MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=10")
+    endforeach()
+  endforeach()
+
+  file(GLOB cli_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/test_*.py)
+  if(cli_tests)
+    add_test(NAME cli COMMAND ${Python3_EXECUTABLE} -m pytest -q ${PROJECT_SOURCE_DIR}/tests/cli)
+    set_tests_properties(
+      cli
+      PROPERTIES LABELS cli TIMEOUT 1200 RUN_SERIAL TRUE ENVIRONMENT
+                 "STRATALOG=$<TARGET_FILE:stratalog>;MPIEXEC=${MPIEXEC_EXECUTABLE};MPIR_CVAR_CH4_PROGRESS_THROTTLE=1;MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=10")
+  endif()
+endif()

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comm: what a program can ask of a group of ranks. One of the project's two virtual interfaces (the other is Store).
+// Implementations: SelfComm (one rank, no MPI), SimComm (virtual ranks in one process), MpiComm (the only code that
+// sees <mpi.h>). Every call here is collective over the group unless marked Local: all ranks must make the same calls
+// in the same order, also ranks that hold nothing. Counts are 64-bit bytes; implementations split what MPI cannot carry.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/status.h"
+
+namespace stratalog {
+
+using Bytes = std::vector<std::byte>;
+
+enum class ReduceOp : std::uint8_t { kSum, kMin, kMax, kBitOr };
+
+// What one rank received in an exchange: the parts of all senders in rank order in one buffer.
+struct Received {
+  Bytes data;
+  std::vector<std::uint64_t> counts;  // bytes per sender, size() entries
+
+  // Bytes that `sender` sent; O(sender) unless walked in order.
+  std::span<const std::byte> from(int sender) const;
+};
+
+class Comm {
+ public:
+  Comm() = default;
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+  virtual ~Comm() = default;
+
+  // Local.
+  virtual int rank() const = 0;
+  // Local.
+  virtual int size() const = 0;
+
+  virtual Status barrier() = 0;
+  // Element-wise reduction in place; all ranks pass the same length and get the same result.
+  virtual Status allreduce(std::span<std::uint64_t> values, ReduceOp op) = 0;
+  // `root`'s bytes replace everyone's `data` (sizes need not agree beforehand).
+  virtual Status broadcast(Bytes& data, int root) = 0;
+  // Everyone's bytes on everyone, in rank order; sizes may differ.
+  virtual Result<Received> allgather(std::span<const std::byte> mine) = 0;
+  // Everyone's bytes on `root`, in rank order; others receive an empty Received.
+  virtual Result<Received> gather(std::span<const std::byte> mine, int root) = 0;
+  // All-to-all: `data` holds the parts for rank 0, 1, ... back to back, `counts[r]` bytes each.
+  virtual Result<Received> exchange(std::span<const std::byte> data,
+                                    std::span<const std::uint64_t> counts) = 0;
+};
+
+// One verdict for all: the worst code, of the lowest rank that has it, with that rank's message prefixed by
+// "rank R: " when size() > 1. Collective. Two collectives at most, one when all are OK.
+Status agree(Comm& comm, const Status& mine);
+
+// A group of one, without MPI. Every call succeeds at once.
+std::unique_ptr<Comm> make_self_comm();
+
+// Runs `body(comm)` on `ranks` virtual ranks (threads) of one process with in-memory mail, and returns when all have
+// returned. A rank that returns early while others wait in a collective makes those calls fail with RanksDisagree
+// instead of hanging. For tests and simulation; ranks <= 256.
+Status sim_run(int ranks, const std::function<Status(Comm&)>& body);
+
+}  // namespace stratalog

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checked program: what the language stage hands to the planner. Everything is resolved (relations and variables are
+// numbers), typed, grounded and stratified; disjunctions and rules with several heads are already split into single
+// rules; expressions inside body atoms are already lifted into constraints. Plain values, no behaviour, no files.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace stratalog::datalog {
+
+using RelationId = std::uint32_t;
+using VariableId = std::uint32_t;
+
+enum class ValueKind : std::uint8_t { kNumber, kUnsigned, kFloat, kSymbol };
+
+// One-based line and column in the user's file (after undoing the preprocessor's #line marks).
+struct SourcePlace {
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+
+struct Attribute {
+  std::string name;
+  std::string type_name;  // as declared, possibly a subtype
+  ValueKind kind = ValueKind::kNumber;
+};
+
+enum class IoAction : std::uint8_t { kInput, kOutput, kPrintSize };
+
+// One .input/.output/.printsize with Soufflé's parameters (IO, filename, delimiter, headers, compress, ...).
+struct IoDirective {
+  IoAction action = IoAction::kInput;
+  std::map<std::string, std::string> parameters;
+  SourcePlace place;
+};
+
+struct Relation {
+  std::string name;
+  std::vector<Attribute> attributes;  // arity 0 is legal
+  std::vector<IoDirective> io;
+  std::vector<std::string> qualifiers;  // brie, btree, ...: accepted; they do not change the meaning
+  SourcePlace place;
+};
+
+enum class Functor : std::uint8_t {
+  // arithmetic; operand and result kinds are equal (number, unsigned or float)
+  kNegate, kAdd, kSubtract, kMultiply, kDivide, kModulo, kPower, kMin, kMax,
+  // bits and logic on number and unsigned
+  kBitNot, kBitAnd, kBitOr, kBitXor, kShiftLeft, kShiftRight, kShiftRightUnsigned,
+  kLogicalNot, kLogicalAnd, kLogicalOr, kLogicalXor,
+  // strings
+  kCat, kStrlen, kSubstr, kOrd,
+  // conversions: the argument's kind and the expression's kind say from what to what
+  kToNumber, kToUnsigned, kToFloat, kToString,
+  // `as(x, T)`: reinterprets the same 64 bits
+  kReinterpret,
+};
+
+enum class ExpressionKind : std::uint8_t { kVariable, kConstant, kFunctor };
+
+// A typed expression tree. Constants: `bits` is the 64-bit pattern of a number (two's complement), unsigned or
+// float (IEEE double); a symbol constant has its characters in `text`.
+struct Expression {
+  ExpressionKind kind = ExpressionKind::kConstant;
+  ValueKind value_kind = ValueKind::kNumber;
+  VariableId variable = 0;
+  std::uint64_t bits = 0;
+  std::string text;
+  Functor functor = Functor::kAdd;
+  std::vector<Expression> arguments;
+};
+
+enum class ArgumentKind : std::uint8_t { kVariable, kConstant, kWildcard };
+
+// An argument of a body atom: never a compound expression.
+struct Argument {
+  ArgumentKind kind = ArgumentKind::kWildcard;
+  VariableId variable = 0;
+  Expression constant;
+};
+
+struct Atom {
+  RelationId relation = 0;
+  std::vector<Argument> arguments;
+  SourcePlace place;
+};
+
+enum class Comparison : std::uint8_t {
+  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,
+  kMatch, kNotMatch, kContains, kNotContains,  // match(pattern, text), contains(needle, text)
+};
+
+enum class AggregateFunction : std::uint8_t { kCount, kSum, kMin, kMax, kMean };
+
+enum class LiteralKind : std::uint8_t {
+  kAtom,        // atom
+  kNegatedAtom, // !atom; all its variables are grounded elsewhere
+  kComparison,  // left comparison right; `v = expression` grounds v when expression is grounded
+  kAggregate,   // variable = function expression : { body }
+  kRange,       // variable = range(from, to, step): from inclusive, to exclusive, Soufflé's meaning
+};
+
+struct Literal;
+
+struct Aggregate {
+  AggregateFunction function = AggregateFunction::kCount;
+  VariableId result = 0;
+  ValueKind result_kind = ValueKind::kNumber;
+  Expression target;              // unused for count
+  std::vector<Literal> body;      // same variable numbering as the rule
+  std::vector<VariableId> outer;  // variables of `body` that are grounded outside, ascending
+};
+
+struct Range {
+  VariableId variable = 0;
+  ValueKind value_kind = ValueKind::kNumber;
+  Expression from;
+  Expression to;
+  Expression step;  // the constant 1 (or -1 when from > to, decided at run time) if has_step is false
+  bool has_step = false;
+};
+
+struct Literal {
+  LiteralKind kind = LiteralKind::kAtom;
+  Atom atom;
+  Comparison comparison = Comparison::kEqual;
+  Expression left;
+  Expression right;
+  std::shared_ptr<const Aggregate> aggregate;
+  std::shared_ptr<const Range> range;
+  SourcePlace place;
+};
+
+struct Variable {
+  std::string name;  // as written, or "_1" style names for lifted expressions
+  ValueKind kind = ValueKind::kNumber;
+};
+
+// head :- body. A fact has an empty body and a constant head.
+struct Rule {
+  RelationId head = 0;
+  std::vector<Expression> head_arguments;
+  std::vector<Literal> body;
+  std::vector<Variable> variables;
+  std::string text;  // normalised source text, one line, for `explain` and profiles
+  SourcePlace place;
+};
+
+// One strongly connected component of the dependency graph; components come in an order in which each depends on
+// earlier ones only.
+struct Stratum {
+  std::vector<RelationId> relations;  // ascending
+  std::vector<std::uint32_t> rules;   // ascending indices into Program::rules whose head is in `relations`
+  bool is_recursive = false;
+};
+
+struct Program {
+  std::vector<Relation> relations;
+  std::vector<Rule> rules;
+  std::vector<Stratum> strata;
+  std::map<std::string, std::string> pragmas;
+  std::string source_text;  // after the preprocessor; hashed for checkpoints
+};
+
+}  // namespace stratalog::datalog

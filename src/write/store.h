@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Store: what the project may ask of a file system. One of its two virtual interfaces (the other is Comm), so that
+// tests can record, crash and fail every call. All file I/O of the library goes through it; nothing else opens files.
+// Paths are relative to the store's root. Local calls, thread-compatible; no retries of fsync (a failed fsync kills the
+// file for good, see docs/formats/checkpoint.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/status.h"
+
+namespace stratalog {
+
+enum class OpenMode : std::uint8_t {
+  kRead,             // must exist; never follows a symbolic link in the last component
+  kCreateExclusive,  // must not exist (O_CREAT | O_EXCL | O_NOFOLLOW), mode 0600
+  kWriteExisting,    // must exist; opened for writing at offsets (shared-file mode)
+};
+
+enum class FileKind : std::uint8_t { kRegular, kDirectory, kOther };
+
+struct FileInfo {
+  FileKind kind = FileKind::kRegular;
+  std::uint64_t size_bytes = 0;
+};
+
+class File {
+ public:
+  File() = default;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  virtual ~File() = default;  // closes; errors are lost, so writers call close()
+
+  // Writes all bytes (looping over short writes and EINTR, pieces <= 1 GiB) or fails.
+  virtual Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+  // Reads exactly bytes.size() bytes or fails (Corruption if the file ends early).
+  virtual Status read_at(std::uint64_t offset, std::span<std::byte> bytes) = 0;
+  virtual Result<std::uint64_t> size_bytes() = 0;
+  // fsync. One attempt; after an error the file is dead.
+  virtual Status sync() = 0;
+  virtual Status close() = 0;
+};
+
+class Store {
+ public:
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  virtual ~Store() = default;
+
+  virtual Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) = 0;
+  virtual Status make_directory(const std::string& path) = 0;  // AlreadyExists if there
+  virtual Status remove_file(const std::string& path) = 0;
+  virtual Status remove_directory(const std::string& path) = 0;
+  virtual Status rename(const std::string& from, const std::string& to) = 0;
+  // fsync of the directory itself; makes creations, renames and removals inside it durable.
+  virtual Status sync_directory(const std::string& path) = 0;
+  // Names (not paths), ascending.
+  virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
+  virtual Result<FileInfo> info(const std::string& path) = 0;  // does not follow symbolic links
+  virtual Result<std::uint64_t> free_bytes() = 0;
+  // Where the store's root is, for messages and for stores that MPI-IO or HDF5 open by name.
+  virtual std::string root() const = 0;
+};
+
+// The real file system below `root` (which must exist unless `create` made it). Local.
+enum class RootMode : std::uint8_t { kMustExist, kCreate };
+Result<std::unique_ptr<Store>> open_posix_store(const std::string& root, RootMode mode);
+
+}  // namespace stratalog
