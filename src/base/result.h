@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value or the Status that explains why there is none. GCC 12 in C++20 mode has no std::expected.
-// value() requires is_ok(). No exceptions, no MPI, no files. Local; thread-compatible.
+// Result<T>: a value or the Status that explains why there is none. GCC 12 in C++20 mode has no
+// std::expected. value() requires is_ok(). No exceptions, no MPI, no files. Local;
+// thread-compatible.
 #pragma once
 
 #include <cassert>
@@ -41,8 +42,9 @@ class [[nodiscard]] Result {
 }  // namespace stratalog
 
 // STRATALOG_ASSIGN_OR_RETURN(auto x, make_x());
-#define STRATALOG_ASSIGN_OR_RETURN(declaration, expression) \
-  STRATALOG_ASSIGN_OR_RETURN_INNER(STRATALOG_CONCAT(stratalog_result_, __LINE__), declaration, expression)
+#define STRATALOG_ASSIGN_OR_RETURN(declaration, expression)                                    \
+  STRATALOG_ASSIGN_OR_RETURN_INNER(STRATALOG_CONCAT(stratalog_result_, __LINE__), declaration, \
+                                   expression)
 #define STRATALOG_ASSIGN_OR_RETURN_INNER(result, declaration, expression) \
   auto result = (expression);                                             \
   if (!result.is_ok()) return result.status();                            \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status: the outcome of an operation, by value. OK costs one null pointer; an error carries a code and a sentence
-// that names what happened, where, and what to do. No exceptions, no MPI, no files. Local; thread-compatible.
+// Status: the outcome of an operation, by value. OK costs one null pointer; an error carries a code
+// and a sentence that names what happened, where, and what to do. No exceptions, no MPI, no files.
+// Local; thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace stratalog {
 
-// Ordered from harmless to severe: a collective agreement keeps the largest code. The numbers go into messages that
-// ranks exchange, never into files.
+// Ordered from harmless to severe: a collective agreement keeps the largest code. The numbers go
+// into messages that ranks exchange, never into files.
 enum class StatusCode : std::uint8_t {
   kOk = 0,
   kCancelled = 1,
@@ -43,9 +44,7 @@ class [[nodiscard]] Status {
   static Status ok() { return {}; }
   static Status cancelled(std::string m) { return {StatusCode::kCancelled, std::move(m)}; }
   static Status not_found(std::string m) { return {StatusCode::kNotFound, std::move(m)}; }
-  static Status already_exists(std::string m) {
-    return {StatusCode::kAlreadyExists, std::move(m)};
-  }
+  static Status already_exists(std::string m) { return {StatusCode::kAlreadyExists, std::move(m)}; }
   static Status invalid_argument(std::string m) {
     return {StatusCode::kInvalidArgument, std::move(m)};
   }
@@ -53,9 +52,7 @@ class [[nodiscard]] Status {
   static Status no_space(std::string m) { return {StatusCode::kNoSpace, std::move(m)}; }
   static Status io_error(std::string m) { return {StatusCode::kIoError, std::move(m)}; }
   static Status corruption(std::string m) { return {StatusCode::kCorruption, std::move(m)}; }
-  static Status ranks_disagree(std::string m) {
-    return {StatusCode::kRanksDisagree, std::move(m)};
-  }
+  static Status ranks_disagree(std::string m) { return {StatusCode::kRanksDisagree, std::move(m)}; }
   static Status internal(std::string m) { return {StatusCode::kInternal, std::move(m)}; }
 
   bool is_ok() const { return state_ == nullptr; }
@@ -79,8 +76,8 @@ class [[nodiscard]] Status {
 #define STRATALOG_CONCAT_INNER(a, b) a##b
 #define STRATALOG_CONCAT(a, b) STRATALOG_CONCAT_INNER(a, b)
 
-#define STRATALOG_RETURN_IF_ERROR(expression)                   \
-  do {                                                          \
-    ::stratalog::Status stratalog_status_here = (expression);   \
+#define STRATALOG_RETURN_IF_ERROR(expression)                         \
+  do {                                                                \
+    ::stratalog::Status stratalog_status_here = (expression);         \
     if (!stratalog_status_here.is_ok()) return stratalog_status_here; \
   } while (false)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comm: what a program can ask of a group of ranks. One of the project's two virtual interfaces (the other is Store).
-// Implementations: SelfComm (one rank, no MPI), SimComm (virtual ranks in one process), MpiComm (the only code that
-// sees <mpi.h>). Every call here is collective over the group unless marked Local: all ranks must make the same calls
-// in the same order, also ranks that hold nothing. Counts are 64-bit bytes; implementations split what MPI cannot carry.
+// Comm: what a program can ask of a group of ranks. One of the project's two virtual interfaces
+// (the other is Store). Implementations: SelfComm (one rank, no MPI), SimComm (virtual ranks in one
+// process), MpiComm (the only code that sees <mpi.h>). Every call here is collective over the group
+// unless marked Local: all ranks must make the same calls in the same order, also ranks that hold
+// nothing. Counts are 64-bit bytes; implementations split what MPI cannot carry.
 #pragma once
 
 #include <cstddef>
@@ -57,16 +58,16 @@ class Comm {
                                     std::span<const std::uint64_t> counts) = 0;
 };
 
-// One verdict for all: the worst code, of the lowest rank that has it, with that rank's message prefixed by
-// "rank R: " when size() > 1. Collective. Two collectives at most, one when all are OK.
+// One verdict for all: the worst code, of the lowest rank that has it, with that rank's message
+// prefixed by "rank R: " when size() > 1. Collective. Two collectives at most, one when all are OK.
 Status agree(Comm& comm, const Status& mine);
 
 // A group of one, without MPI. Every call succeeds at once.
 std::unique_ptr<Comm> make_self_comm();
 
-// Runs `body(comm)` on `ranks` virtual ranks (threads) of one process with in-memory mail, and returns when all have
-// returned. A rank that returns early while others wait in a collective makes those calls fail with RanksDisagree
-// instead of hanging. For tests and simulation; ranks <= 256.
+// Runs `body(comm)` on `ranks` virtual ranks (threads) of one process with in-memory mail, and
+// returns when all have returned. A rank that returns early while others wait in a collective makes
+// those calls fail with RanksDisagree instead of hanging. For tests and simulation; ranks <= 256.
 Status sim_run(int ranks, const std::function<Status(Comm&)>& body);
 
 }  // namespace stratalog

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checked program: what the language stage hands to the planner. Everything is resolved (relations and variables are
-// numbers), typed, grounded and stratified; disjunctions and rules with several heads are already split into single
-// rules; expressions inside body atoms are already lifted into constraints. Plain values, no behaviour, no files.
+// A checked program: what the language stage hands to the planner. Everything is resolved
+// (relations and variables are numbers), typed, grounded and stratified; disjunctions and rules
+// with several heads are already split into single rules; expressions inside body atoms are already
+// lifted into constraints. Plain values, no behaviour, no files.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ struct Attribute {
 
 enum class IoAction : std::uint8_t { kInput, kOutput, kPrintSize };
 
-// One .input/.output/.printsize with Soufflé's parameters (IO, filename, delimiter, headers, compress, ...).
+// One .input/.output/.printsize with Soufflé's parameters (IO, filename, delimiter, headers,
+// compress, ...).
 struct IoDirective {
   IoAction action = IoAction::kInput;
   std::map<std::string, std::string> parameters;
@@ -43,28 +45,52 @@ struct Relation {
   std::string name;
   std::vector<Attribute> attributes;  // arity 0 is legal
   std::vector<IoDirective> io;
-  std::vector<std::string> qualifiers;  // brie, btree, ...: accepted; they do not change the meaning
+  std::vector<std::string>
+      qualifiers;  // brie, btree, ...: accepted; they do not change the meaning
   SourcePlace place;
 };
 
 enum class Functor : std::uint8_t {
   // arithmetic; operand and result kinds are equal (number, unsigned or float)
-  kNegate, kAdd, kSubtract, kMultiply, kDivide, kModulo, kPower, kMin, kMax,
+  kNegate,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kModulo,
+  kPower,
+  kMin,
+  kMax,
   // bits and logic on number and unsigned
-  kBitNot, kBitAnd, kBitOr, kBitXor, kShiftLeft, kShiftRight, kShiftRightUnsigned,
-  kLogicalNot, kLogicalAnd, kLogicalOr, kLogicalXor,
+  kBitNot,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kShiftLeft,
+  kShiftRight,
+  kShiftRightUnsigned,
+  kLogicalNot,
+  kLogicalAnd,
+  kLogicalOr,
+  kLogicalXor,
   // strings
-  kCat, kStrlen, kSubstr, kOrd,
+  kCat,
+  kStrlen,
+  kSubstr,
+  kOrd,
   // conversions: the argument's kind and the expression's kind say from what to what
-  kToNumber, kToUnsigned, kToFloat, kToString,
+  kToNumber,
+  kToUnsigned,
+  kToFloat,
+  kToString,
   // `as(x, T)`: reinterprets the same 64 bits
   kReinterpret,
 };
 
 enum class ExpressionKind : std::uint8_t { kVariable, kConstant, kFunctor };
 
-// A typed expression tree. Constants: `bits` is the 64-bit pattern of a number (two's complement), unsigned or
-// float (IEEE double); a symbol constant has its characters in `text`.
+// A typed expression tree. Constants: `bits` is the 64-bit pattern of a number (two's complement),
+// unsigned or float (IEEE double); a symbol constant has its characters in `text`.
 struct Expression {
   ExpressionKind kind = ExpressionKind::kConstant;
   ValueKind value_kind = ValueKind::kNumber;
@@ -91,18 +117,26 @@ struct Atom {
 };
 
 enum class Comparison : std::uint8_t {
-  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,
-  kMatch, kNotMatch, kContains, kNotContains,  // match(pattern, text), contains(needle, text)
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kMatch,
+  kNotMatch,
+  kContains,
+  kNotContains,  // match(pattern, text), contains(needle, text)
 };
 
 enum class AggregateFunction : std::uint8_t { kCount, kSum, kMin, kMax, kMean };
 
 enum class LiteralKind : std::uint8_t {
-  kAtom,        // atom
-  kNegatedAtom, // !atom; all its variables are grounded elsewhere
+  kAtom,  // atom
+  kNegatedAtom,  // !atom; all its variables are grounded elsewhere
   kComparison,  // left comparison right; `v = expression` grounds v when expression is grounded
-  kAggregate,   // variable = function expression : { body }
-  kRange,       // variable = range(from, to, step): from inclusive, to exclusive, Soufflé's meaning
+  kAggregate,  // variable = function expression : { body }
+  kRange,  // variable = range(from, to, step): from inclusive, to exclusive, Soufflé's meaning
 };
 
 struct Literal;
@@ -111,8 +145,8 @@ struct Aggregate {
   AggregateFunction function = AggregateFunction::kCount;
   VariableId result = 0;
   ValueKind result_kind = ValueKind::kNumber;
-  Expression target;              // unused for count
-  std::vector<Literal> body;      // same variable numbering as the rule
+  Expression target;  // unused for count
+  std::vector<Literal> body;  // same variable numbering as the rule
   std::vector<VariableId> outer;  // variables of `body` that are grounded outside, ascending
 };
 
@@ -121,7 +155,8 @@ struct Range {
   ValueKind value_kind = ValueKind::kNumber;
   Expression from;
   Expression to;
-  Expression step;  // the constant 1 (or -1 when from > to, decided at run time) if has_step is false
+  Expression
+      step;  // the constant 1 (or -1 when from > to, decided at run time) if has_step is false
   bool has_step = false;
 };
 
@@ -151,11 +186,12 @@ struct Rule {
   SourcePlace place;
 };
 
-// One strongly connected component of the dependency graph; components come in an order in which each depends on
-// earlier ones only.
+// One strongly connected component of the dependency graph; components come in an order in which
+// each depends on earlier ones only.
 struct Stratum {
   std::vector<RelationId> relations;  // ascending
-  std::vector<std::uint32_t> rules;   // ascending indices into Program::rules whose head is in `relations`
+  std::vector<std::uint32_t>
+      rules;  // ascending indices into Program::rules whose head is in `relations`
   bool is_recursive = false;
 };
 

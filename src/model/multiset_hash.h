@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes MultisetHash (see tuple_group.h) of groups: f(prefix) * sum of g(element). Because the hash is a product
-// over columns it does not depend on the column order in which a relation is walked. Pure; local.
+// Computes MultisetHash (see tuple_group.h) of groups: f(prefix) * sum of g(element). Because the
+// hash is a product over columns it does not depend on the column order in which a relation is
+// walked. Pure; local.
 #pragma once
 
 #include <array>
@@ -30,7 +31,8 @@ constexpr ColumnFactors column_factors(Cell cell, std::uint32_t column) {
   return {.low = splitmix64(seed) | 1U, .high = splitmix64(seed ^ 0xD6E8FEB86659FD93ULL) | 1U};
 }
 
-// Hash of all tuples of one group. `column_order` as in RelationImage; its size is the arity (>= 1).
+// Hash of all tuples of one group. `column_order` as in RelationImage; its size is the arity (>=
+// 1).
 MultisetHash hash_group(const TupleGroup& group, std::span<const std::uint32_t> column_order);
 
 // Hash of one tuple in declared column order; the empty tuple hashes to {1, 1}.

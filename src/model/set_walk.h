@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// walk_set: calls a function for every element of a SetView in ascending order. A template, because the callee is the
-// inner loop of hashing, exporting and re-dealing. Pure; local.
+// walk_set: calls a function for every element of a SetView in ascending order. A template, because
+// the callee is the inner loop of hashing, exporting and re-dealing. Pure; local.
 #pragma once
 
 #include <bit>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TupleGroup: the unit in which relations travel the road: all tuples that share their first arity-1 columns (in a
-// stated column order), with the last column as a set. In-memory sets and bit rows are borrowed, never copied. Pure
-// views; no ownership, no I/O, no MPI. Local.
+// TupleGroup: the unit in which relations travel the road: all tuples that share their first
+// arity-1 columns (in a stated column order), with the last column as a set. In-memory sets and bit
+// rows are borrowed, never copied. Pure views; no ownership, no I/O, no MPI. Local.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,10 @@
 namespace stratalog {
 
 enum class SetKind : std::uint8_t {
-  kArray,    // `values`: ascending, distinct cells
+  kArray,  // `values`: ascending, distinct cells
   kOffsets,  // base + `offsets[i]`, ascending, distinct
-  kBitmap,   // base + bit index i for every set bit i of `words` (bit 0 = least significant of words[0])
+  kBitmap,  // base + bit index i for every set bit i of `words` (bit 0 = least significant of
+            // words[0])
 };
 
 struct SetView {
@@ -32,15 +33,16 @@ struct SetView {
 
 struct TupleGroup {
   std::span<const Cell> prefix;  // arity-1 cells in the shard's column order
-  SetView set;                   // never empty, except arity 0: see RelationImage
+  SetView set;  // never empty, except arity 0: see RelationImage
 };
 
-// The two versions of a relation that a checkpoint holds (RA-checkpoint, section III): everything so far, and what
-// the last iteration added.
+// The two versions of a relation that a checkpoint holds (RA-checkpoint, section III): everything
+// so far, and what the last iteration added.
 enum class RelationVersion : std::uint8_t { kTotal = 0, kDelta = 1 };
 
-// An order-independent 128-bit hash of a multiset of tuples: the sum over tuples of the product over columns of a
-// mixed value, modulo 2^64, with two independent seeds. Sums of shards are the hash of the whole.
+// An order-independent 128-bit hash of a multiset of tuples: the sum over tuples of the product
+// over columns of a mixed value, modulo 2^64, with two independent seeds. Sums of shards are the
+// hash of the whole.
 struct MultisetHash {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -59,11 +61,13 @@ struct RelationImage {
   std::string name;
   RelationVersion version = RelationVersion::kTotal;
   std::uint32_t arity = 0;
-  std::vector<std::uint32_t> column_order;  // group columns -> declared columns: declared = column_order[i]
-  std::uint64_t rows = 0;                   // local tuples (arity 0: 0 or 1, owned by rank 0)
-  MultisetHash hash;                        // local, over cells in declared column order
-  // Calls the visitor for each local group, in ascending (prefix) order where `sorted`, and stops at its first error.
-  // Views stay valid during the call only. Arity 0 and empty relations call nothing.
+  std::vector<std::uint32_t>
+      column_order;  // group columns -> declared columns: declared = column_order[i]
+  std::uint64_t rows = 0;  // local tuples (arity 0: 0 or 1, owned by rank 0)
+  MultisetHash hash;  // local, over cells in declared column order
+  // Calls the visitor for each local group, in ascending (prefix) order where `sorted`, and stops
+  // at its first error. Views stay valid during the call only. Arity 0 and empty relations call
+  // nothing.
   std::function<Status(const GroupVisitor&)> for_each_group;
 };
 

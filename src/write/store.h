@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store: what the project may ask of a file system. One of its two virtual interfaces (the other is Comm), so that
-// tests can record, crash and fail every call. All file I/O of the library goes through it; nothing else opens files.
-// Paths are relative to the store's root. Local calls, thread-compatible; no retries of fsync (a failed fsync kills the
-// file for good, see docs/formats/checkpoint.md).
+// Store: what the project may ask of a file system. One of its two virtual interfaces (the other is
+// Comm), so that tests can record, crash and fail every call. All file I/O of the library goes
+// through it; nothing else opens files. Paths are relative to the store's root. Local calls,
+// thread-compatible; no retries of fsync (a failed fsync kills the file for good, see
+// docs/formats/checkpoint.md).
 #pragma once
 
 #include <cstddef>
@@ -19,9 +20,9 @@
 namespace stratalog {
 
 enum class OpenMode : std::uint8_t {
-  kRead,             // must exist; never follows a symbolic link in the last component
+  kRead,  // must exist; never follows a symbolic link in the last component
   kCreateExclusive,  // must not exist (O_CREAT | O_EXCL | O_NOFOLLOW), mode 0600
-  kWriteExisting,    // must exist; opened for writing at offsets (shared-file mode)
+  kWriteExisting,  // must exist; opened for writing at offsets (shared-file mode)
 };
 
 enum class FileKind : std::uint8_t { kRegular, kDirectory, kOther };
