@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads CMake's compile_commands.json: how each file is compiled, in the build's own words."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+from checks.banned_symbols import build_folder
+from checks.source_tree import SourceTree
+
+LAUNCHERS = ("ccache", "sccache")
+
+
+def compile_commands(tree: SourceTree) -> dict[str, list[str]]:
+    """Arguments by path (relative to the clone); empty where nothing is configured."""
+    file = build_folder(tree) / "compile_commands.json"
+    if not file.exists():
+        return {}
+    commands = {}
+    for entry in json.loads(file.read_text(encoding="utf-8")):
+        source = Path(entry["directory"], entry["file"]).resolve()
+        if source.is_relative_to(tree.root.resolve()):
+            path = source.relative_to(tree.root.resolve()).as_posix()
+            arguments = entry.get("arguments") or shlex.split(entry["command"])
+            commands[path] = without_launcher(arguments)
+    return commands
+
+
+def without_launcher(arguments: list[str]) -> list[str]:
+    return arguments[1:] if Path(arguments[0]).name in LAUNCHERS else arguments
+
+
+def flags_only(arguments: list[str]) -> list[str]:
+    """The compiler and its flags, without input, output and dependency files."""
+    kept: list[str] = []
+    skip = False
+    for argument in arguments:
+        if skip:
+            skip = False
+        elif argument in ("-o", "-c", "-MF", "-MT", "-MQ"):
+            skip = True
+        elif argument not in ("-MD", "-MMD"):
+            kept.append(argument)
+    return kept
