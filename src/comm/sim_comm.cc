@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// SimComm: virtual ranks as threads of one process. Every collective is a meeting in two phases:
+// all ranks lay down views of what they bring, then all read what they need and leave together, so
+// that no view dies while it is read. A rank that has returned breaks all later meetings, and calls
+// that do not match are refused on all ranks: what would hang or corrupt memory under MPI is an
+// error here. For tests; no MPI.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "comm/call_check.h"
+#include "comm/comm.h"
+
+namespace stratalog {
+namespace {
+
+constexpr int kMaxRanks = 256;
+
+// What one rank lays down in a meeting. The views belong to the caller and live until the meeting
+// ends.
+struct Call {
+  const char* name = "";
+  std::uint64_t agreed_on = 0;  // root, length or operation: must be equal on all ranks
+  std::span<const std::byte> data = {};
+  std::span<const std::uint64_t> words = {};
+  std::vector<std::uint64_t> offsets = {};  // exchange: size() + 1 offsets into data
+};
+
+class SimWorld {
+ public:
+  explicit SimWorld(int ranks) : calls_(static_cast<std::size_t>(ranks)) {}
+
+  int size() const { return static_cast<int>(calls_.size()); }
+
+  // Blocks until all ranks have laid down their calls, runs read(calls) on every rank, and returns
+  // when all have read.
+  template <typename Read>
+  Status meet(int rank, const Call& call, Read&& read);
+
+  // `rank` will call no more.
+  void leave(int rank);
+  bool is_broken() const { return left_.has_value(); }
+
+ private:
+  Status check_calls() const;
+  Status broken_status(int rank, const Call& call) const;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<const Call*> calls_;
+  int arrived_ = 0;
+  int reading_ = 0;
+  std::uint64_t meeting_ = 0;  // counts meetings that all ranks reached
+  std::optional<int> left_;  // the first rank that returned
+  Status verdict_;  // of the current meeting
+};
+
+Status SimWorld::check_calls() const {
+  const Call& first = *calls_[0];
+  for (int r = 1; r < size(); ++r) {
+    const Call& other = *calls_[static_cast<std::size_t>(r)];
+    if (std::strcmp(first.name, other.name) != 0)
+      return Status::ranks_disagree(
+          fmt::format("rank 0 calls {} while rank {} calls {}; all ranks must make the same "
+                      "collective calls in "
+                      "the same order",
+                      first.name, r, other.name));
+    if (first.agreed_on != other.agreed_on)
+      return Status::ranks_disagree(fmt::format(
+          "rank 0 and rank {} call {} with different roots, lengths or operations ({} and {})", r,
+          first.name, first.agreed_on, other.agreed_on));
+  }
+  return Status::ok();
+}
+
+Status SimWorld::broken_status(int rank, const Call& call) const {
+  return Status::ranks_disagree(fmt::format("rank {} waits in {}, but rank {} has already returned",
+                                            rank, call.name, *left_));
+}
+
+template <typename Read>
+Status SimWorld::meet(int rank, const Call& call, Read&& read) {
+  std::unique_lock lock(mutex_);
+  if (is_broken()) return broken_status(rank, call);
+  calls_[static_cast<std::size_t>(rank)] = &call;
+  const std::uint64_t mine = meeting_;
+  if (++arrived_ == size()) {
+    arrived_ = 0;
+    reading_ = size();
+    verdict_ = check_calls();
+    ++meeting_;
+    changed_.notify_all();
+  } else {
+    changed_.wait(lock, [&] { return meeting_ != mine || is_broken(); });
+    if (meeting_ == mine) return broken_status(rank, call);
+  }
+  const Status verdict = verdict_;
+  lock.unlock();
+  if (verdict.is_ok()) read(std::span<const Call* const>(calls_));
+  lock.lock();
+  // Nobody can leave or begin the next meeting in between: that takes all ranks, and each waits for
+  // the last reader.
+  if (--reading_ == 0) changed_.notify_all();
+  changed_.wait(lock, [&] { return reading_ == 0; });
+  return verdict;
+}
+
+void SimWorld::leave(int rank) {
+  const std::lock_guard lock(mutex_);
+  if (!left_) left_ = rank;
+  changed_.notify_all();
+}
+
+class SimComm final : public Comm {
+ public:
+  SimComm(SimWorld& world, int rank) : world_(world), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return world_.size(); }
+
+  Status barrier() override {
+    return world_.meet(rank_, {.name = "barrier"}, [](std::span<const Call* const>) {});
+  }
+
+  Status allreduce(std::span<std::uint64_t> values, ReduceOp op) override {
+    std::vector<std::uint64_t> reduced;
+    const Call call{.name = "allreduce",
+                    .agreed_on = (values.size() << 8U) | static_cast<std::uint64_t>(op),
+                    .words = values};
+    STRATALOG_RETURN_IF_ERROR(world_.meet(rank_, call, [&](std::span<const Call* const> calls) {
+      reduced.assign(calls[0]->words.begin(), calls[0]->words.end());
+      for (const Call* other : calls.subspan(1))
+        for (std::size_t i = 0; i < reduced.size(); ++i)
+          reduced[i] = fold(reduced[i], other->words[i], op);
+    }));
+    std::ranges::copy(reduced, values.begin());
+    return Status::ok();
+  }
+
+  Status broadcast(Bytes& data, int root) override {
+    const Status valid = check_root(root, size());
+    Bytes received;
+    const Call call{
+        .name = "broadcast", .agreed_on = static_cast<std::uint64_t>(root), .data = data};
+    STRATALOG_RETURN_IF_ERROR(world_.meet(rank_, call, [&](std::span<const Call* const> calls) {
+      if (!valid.is_ok() || rank_ == root) return;
+      const auto sent = calls[static_cast<std::size_t>(root)]->data;
+      received.assign(sent.begin(), sent.end());
+    }));
+    STRATALOG_RETURN_IF_ERROR(valid);
+    if (rank_ != root) data = std::move(received);
+    return Status::ok();
+  }
+
+  Result<Received> allgather(std::span<const std::byte> mine) override {
+    Received received;
+    STRATALOG_RETURN_IF_ERROR(
+        world_.meet(rank_, {.name = "allgather", .data = mine},
+                    [&](std::span<const Call* const> calls) { collect(calls, received); }));
+    return received;
+  }
+
+  Result<Received> gather(std::span<const std::byte> mine, int root) override {
+    const Status valid = check_root(root, size());
+    Received received;
+    const Call call{.name = "gather", .agreed_on = static_cast<std::uint64_t>(root), .data = mine};
+    STRATALOG_RETURN_IF_ERROR(world_.meet(rank_, call, [&](std::span<const Call* const> calls) {
+      if (rank_ == root) collect(calls, received);
+    }));
+    STRATALOG_RETURN_IF_ERROR(valid);
+    if (rank_ != root) received.counts.assign(static_cast<std::size_t>(size()), 0);
+    return received;
+  }
+
+  Result<Received> exchange(std::span<const std::byte> data,
+                            std::span<const std::uint64_t> counts) override {
+    const Status valid = check_exchange(data.size(), counts, size());
+    Call call{.name = "exchange", .data = data};
+    call.offsets.assign(static_cast<std::size_t>(size()) + 1, 0);
+    if (valid.is_ok()) std::partial_sum(counts.begin(), counts.end(), call.offsets.begin() + 1);
+    Received received;
+    STRATALOG_RETURN_IF_ERROR(world_.meet(rank_, call, [&](std::span<const Call* const> calls) {
+      const auto me = static_cast<std::size_t>(rank_);
+      for (const Call* sender : calls) {
+        const std::uint64_t begin = sender->offsets[me];
+        const std::uint64_t count = sender->offsets[me + 1] - begin;
+        append(sender->data.subspan(begin, count), received);
+      }
+    }));
+    STRATALOG_RETURN_IF_ERROR(valid);
+    return received;
+  }
+
+ private:
+  static std::uint64_t fold(std::uint64_t a, std::uint64_t b, ReduceOp op) {
+    switch (op) {
+      case ReduceOp::kSum:
+        return a + b;
+      case ReduceOp::kMin:
+        return std::min(a, b);
+      case ReduceOp::kMax:
+        return std::max(a, b);
+      case ReduceOp::kBitOr:
+        return a | b;
+    }
+    return a;
+  }
+
+  static void append(std::span<const std::byte> part, Received& received) {
+    received.data.insert(received.data.end(), part.begin(), part.end());
+    received.counts.push_back(part.size());
+  }
+
+  static void collect(std::span<const Call* const> calls, Received& received) {
+    for (const Call* call : calls) append(call->data, received);
+  }
+
+  SimWorld& world_;
+  int rank_;
+};
+
+// agree()'s verdict over the ranks' results, but a rank that failed first speaks before those that
+// only waited for it.
+Status worst_of(const std::vector<Status>& results) {
+  int worst = -1;
+  const auto severity = [&](int r) {
+    const StatusCode code = results[static_cast<std::size_t>(r)].code();
+    if (code == StatusCode::kRanksDisagree) return 1;
+    return code == StatusCode::kOk ? 0 : static_cast<int>(code) + 1;
+  };
+  for (int r = 0; r < static_cast<int>(results.size()); ++r)
+    if (severity(r) > 0 && (worst < 0 || severity(r) > severity(worst))) worst = r;
+  if (worst < 0) return Status::ok();
+  const Status& status = results[static_cast<std::size_t>(worst)];
+  if (status.message().starts_with("rank ")) return status;
+  return status.with_context(fmt::format("rank {}", worst));
+}
+
+}  // namespace
+
+Status sim_run(int ranks, const std::function<Status(Comm&)>& body) {
+  if (ranks < 1 || ranks > kMaxRanks)
+    return Status::invalid_argument(
+        fmt::format("sim_run can run 1 to {} ranks, not {}", kMaxRanks, ranks));
+  SimWorld world(ranks);
+  std::vector<Status> results(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  Status started;
+  for (int r = 0; r < ranks && started.is_ok(); ++r) {
+    try {
+      threads.emplace_back([&world, &body, &results, r] {
+        SimComm comm(world, r);
+        results[static_cast<std::size_t>(r)] = body(comm);
+        world.leave(r);
+      });
+    } catch (const std::system_error& error) {
+      started = Status::internal(
+          fmt::format("cannot start a thread for virtual rank {}: {}", r, error.what()));
+      world.leave(r);
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  STRATALOG_RETURN_IF_ERROR(started);
+  return worst_of(results);
+}
+
+}  // namespace stratalog
