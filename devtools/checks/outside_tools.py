@@ -66,12 +66,11 @@ def ruff(tree: SourceTree, *, fix: bool = False) -> list[Finding]:
     result = _run(tree, *lint, *paths)
     found += _or_whole(_findings(result.stdout), result)
     result = _run(tree, "ruff", "format", "--quiet", *([] if fix else ["--check"]), *paths)
-    layout = re.findall(r"Would reformat: (.*)", result.stdout + result.stderr)
-    if result.returncode != 0 and not layout:
-        listing = _run(tree, "ruff", "format", "--check", *paths).stdout
-        layout = re.findall(r"Would reformat: (.*)", listing)
-    found += [Finding(path, 0, "not formatted (make fix repairs it)") for path in layout]
-    return found if layout else found + _or_whole([], result)
+    if result.returncode != 0:
+        layout = sorted(set(re.findall(r"^ *--> ([^:]+):\d+", result.stdout, re.MULTILINE)))
+        wrong = [Finding(path, 0, "not formatted (make fix repairs it)") for path in layout]
+        found += _or_whole(wrong, result)
+    return found
 
 
 def mypy(tree: SourceTree, _: Exceptions) -> list[Finding]:
