@@ -36,7 +36,7 @@ BANS = (
             r"|fmt::v\d+::vprint.*"
         ),
     ),
-    Ban("ends the process", re.compile(r"_?exit|_Exit|quick_exit|abort|std::terminate\(\)|raise")),
+    Ban("ends the process", re.compile(r"_?exit|_Exit|quick_exit|abort|raise")),
     Ban("reads the environment", re.compile(r"(secure_)?getenv|setenv|environ")),
     Ban(
         "opens files",
