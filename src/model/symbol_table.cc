@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/symbol_table.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace stratalog {
+namespace {
+
+constexpr std::size_t kFirstSlots = 64;
+constexpr std::size_t kFirstChunkBytes = std::size_t{1} << 12;
+constexpr std::size_t kLargestChunkBytes = std::size_t{1} << 20;
+constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);
+
+}  // namespace
+
+std::uint64_t SymbolTable::hash(std::string_view text) {
+  return XXH3_64bits(text.data(), text.size());
+}
+
+std::string_view SymbolTable::text(Cell id) const {
+  assert(id < texts_.size());
+  std::uint32_t length = 0;
+  std::memcpy(&length, texts_[id], kLengthBytes);
+  return {texts_[id] + kLengthBytes, length};
+}
+
+std::size_t SymbolTable::locate(std::string_view text, std::uint32_t tag) const {
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t i = tag & mask;; i = (i + 1) & mask) {
+    const Slot& slot = slots_[i];
+    if (slot.id_plus_one == 0) return i;
+    if (slot.tag == tag && this->text(slot.id_plus_one - 1) == text) return i;
+  }
+}
+
+std::optional<Cell> SymbolTable::find(std::string_view text, std::uint64_t text_hash) const {
+  if (slots_.empty()) return std::nullopt;
+  const Slot& slot = slots_[locate(text, static_cast<std::uint32_t>(text_hash))];
+  if (slot.id_plus_one == 0) return std::nullopt;
+  return slot.id_plus_one - 1;
+}
+
+Cell SymbolTable::intern(std::string_view text, std::uint64_t text_hash) {
+  if ((texts_.size() + 1) * 4 > slots_.size() * 3) grow_slots();
+  const auto tag = static_cast<std::uint32_t>(text_hash);
+  Slot& slot = slots_[locate(text, tag)];
+  if (slot.id_plus_one == 0) {
+    assert(has_room_for(text));
+    texts_.push_back(store(text));
+    slot = {.tag = tag, .id_plus_one = static_cast<std::uint32_t>(texts_.size())};
+    text_bytes_ += text.size();
+  }
+  return slot.id_plus_one - 1;
+}
+
+void SymbolTable::grow_slots() {
+  std::vector<Slot> old(std::max(kFirstSlots, slots_.size() * 2));
+  old.swap(slots_);
+  const std::size_t mask = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.id_plus_one == 0) continue;
+    std::size_t i = slot.tag & mask;
+    while (slots_[i].id_plus_one != 0) i = (i + 1) & mask;
+    slots_[i] = slot;
+  }
+}
+
+const char* SymbolTable::store(std::string_view text) {
+  const std::size_t needed = kLengthBytes + text.size();
+  if (needed > free_bytes_) {
+    const std::size_t usual =
+        std::min(kLargestChunkBytes, kFirstChunkBytes << std::min<std::size_t>(chunks_.size(), 16));
+    const std::size_t bytes = std::max(usual, needed);
+    chunks_.push_back(std::make_unique_for_overwrite<char[]>(bytes));
+    free_ = chunks_.back().get();
+    free_bytes_ = bytes;
+    chunk_bytes_ += bytes;
+  }
+  char* place = free_;
+  const auto length = static_cast<std::uint32_t>(text.size());
+  std::memcpy(place, &length, kLengthBytes);
+  if (!text.empty()) std::memcpy(place + kLengthBytes, text.data(), text.size());
+  free_ += needed;
+  free_bytes_ -= needed;
+  return place;
+}
+
+std::uint64_t SymbolTable::memory_bytes() const {
+  return chunk_bytes_ + (slots_.capacity() * sizeof(Slot)) +
+         (texts_.capacity() * sizeof(const char*)) +
+         (chunks_.capacity() * sizeof(std::unique_ptr<char[]>));
+}
+
+void SymbolTable::clear() { *this = SymbolTable(); }
+
+}  // namespace stratalog

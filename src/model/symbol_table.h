@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SymbolTable: strings under dense numbers, append-only. Any bytes are allowed, NUL included. Bytes
+// lie in arenas that never move, so texts stay valid as long as the table; the index is an
+// open-addressing table of (hash, id) that is rebuilt without touching the texts. Knows nothing of
+// ranks: value_agreement.h makes tables equal. Local; thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "model/cell.h"
+
+namespace stratalog {
+
+// Ids from here to 2^31 are provisional: known to one rank only until the ranks agree
+// (value_agreement.h).
+inline constexpr Cell kProvisionalSymbolBase = 1U << 30;
+
+constexpr bool is_provisional_symbol(Cell cell) { return cell >= kProvisionalSymbolBase; }
+
+class SymbolTable {
+ public:
+  static constexpr std::uint64_t kMaxSymbols = kProvisionalSymbolBase;
+  static constexpr std::uint64_t kMaxSymbolBytes = 0xFFFFFFFFU;
+
+  static std::uint64_t hash(std::string_view text);
+
+  // The id of `text`, a new one (size()) if it is not in the table. Requires has_room_for(text).
+  Cell intern(std::string_view text) { return intern(text, hash(text)); }
+  // The same where the caller has hash(text) at hand.
+  Cell intern(std::string_view text, std::uint64_t text_hash);
+
+  std::optional<Cell> find(std::string_view text) const { return find(text, hash(text)); }
+  std::optional<Cell> find(std::string_view text, std::uint64_t text_hash) const;
+
+  // Requires id < size(). The view stays valid until clear() or the end of the table.
+  std::string_view text(Cell id) const;
+
+  bool has_room_for(std::string_view text) const {
+    return size() < kMaxSymbols && text.size() <= kMaxSymbolBytes;
+  }
+  std::uint64_t size() const { return texts_.size(); }
+  // Bytes of all texts together.
+  std::uint64_t text_bytes() const { return text_bytes_; }
+  std::uint64_t memory_bytes() const;
+  void clear();
+
+ private:
+  struct Slot {
+    std::uint32_t tag = 0;  // the low half of the hash; also says where to look for the slot
+    std::uint32_t id_plus_one = 0;
+  };
+
+  // The slot that holds `text`, or the empty one where it belongs.
+  std::size_t locate(std::string_view text, std::uint32_t tag) const;
+  void grow_slots();
+  const char* store(std::string_view text);
+
+  std::vector<Slot> slots_;  // a power of two; at most three quarters full
+  std::vector<const char*> texts_;  // id -> 4 bytes of length, then the bytes
+  std::vector<std::unique_ptr<char[]>> chunks_;
+  char* free_ = nullptr;  // where the next text goes in the current chunk
+  std::size_t free_bytes_ = 0;
+  std::uint64_t chunk_bytes_ = 0;  // all chunks together
+  std::uint64_t text_bytes_ = 0;
+};
+
+}  // namespace stratalog

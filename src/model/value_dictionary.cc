@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/value_dictionary.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+namespace stratalog {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "images are little-endian");
+
+// The image's header, see docs/formats/facts.md. All numbers little-endian.
+struct ImageHeader {
+  std::array<char, 8> magic;
+  std::uint64_t first_symbol;
+  std::uint64_t symbol_count;
+  std::uint64_t symbol_bytes;
+  std::uint64_t first_wide;
+  std::uint64_t wide_count;
+  std::uint64_t payload_hash;  // XXH3_64bits of everything after the header
+};
+static_assert(sizeof(ImageHeader) == 56);
+
+constexpr std::array<char, 8> kMagic = {'S', 'L', 'D', 'I', 'C', 'T', '0', '1'};
+
+Status damaged(std::uint64_t offset, std::string_view what) {
+  return Status::corruption(fmt::format("value dictionary, offset {}: {}", offset, what));
+}
+
+// Checks the header against the image's size and the dictionary's, so that the caller can walk
+// without further checks.
+Status check_header(const ImageHeader& header, std::uint64_t payload_bytes, DictionarySize size) {
+  if (header.magic != kMagic) return damaged(0, "expected the magic bytes SLDICT01");
+  if (header.first_symbol != size.symbols || header.first_wide != size.wides)
+    return damaged(8,
+                   fmt::format("expected values from symbol {} and wide number {} on, found {} "
+                               "and {}; images must be read in the order they were written",
+                               size.symbols, size.wides, header.first_symbol, header.first_wide));
+  if (header.symbol_count > SymbolTable::kMaxSymbols - size.symbols)
+    return damaged(16, fmt::format("{} symbols are too many", header.symbol_count));
+  if (header.wide_count > WideTable::kMaxValues - size.wides)
+    return damaged(40, fmt::format("{} wide numbers are too many", header.wide_count));
+  const std::uint64_t fixed = (header.symbol_count * 4) + (header.wide_count * 8);
+  if (header.symbol_bytes > payload_bytes || fixed != payload_bytes - header.symbol_bytes)
+    return damaged(24,
+                   fmt::format("expected {} bytes of symbols and {} of the rest, found {} bytes "
+                               "after the header",
+                               header.symbol_bytes, fixed, payload_bytes));
+  return Status::ok();
+}
+
+Status decode_symbols(const ImageHeader& header, std::span<const std::byte> payload,
+                      SymbolTable& symbols) {
+  std::uint64_t at = header.symbol_count * 4;
+  const std::uint64_t end = at + header.symbol_bytes;
+  for (std::uint64_t i = 0; i < header.symbol_count; ++i) {
+    std::uint32_t length = 0;
+    std::memcpy(&length, payload.data() + (i * 4), 4);
+    if (length > end - at)
+      return damaged(sizeof(header) + (i * 4),
+                     fmt::format("symbol {} has {} bytes, {} are left", i, length, end - at));
+    const std::string_view text(reinterpret_cast<const char*>(payload.data() + at), length);
+    const Cell expected = static_cast<Cell>(symbols.size());
+    if (symbols.intern(text) != expected)
+      return damaged(sizeof(header) + at, fmt::format("symbol {} occurs twice", i));
+    at += length;
+  }
+  if (at != end) return damaged(24, fmt::format("{} bytes belong to no symbol", end - at));
+  return Status::ok();
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_dictionary(const ValueDictionary& dictionary, DictionarySize from,
+                                         DictionarySize to) {
+  ImageHeader header{.magic = kMagic,
+                     .first_symbol = from.symbols,
+                     .symbol_count = to.symbols - from.symbols,
+                     .symbol_bytes = 0,
+                     .first_wide = from.wides,
+                     .wide_count = to.wides - from.wides,
+                     .payload_hash = 0};
+  for (std::uint64_t id = from.symbols; id < to.symbols; ++id)
+    header.symbol_bytes += dictionary.text(static_cast<Cell>(id)).size();
+  std::vector<std::byte> image(sizeof(header) + (header.symbol_count * 4) + header.symbol_bytes +
+                               (header.wide_count * 8));
+  std::byte* length_at = image.data() + sizeof(header);
+  std::byte* text_at = length_at + (header.symbol_count * 4);
+  for (std::uint64_t id = from.symbols; id < to.symbols; ++id) {
+    const std::string_view text = dictionary.text(static_cast<Cell>(id));
+    const auto length = static_cast<std::uint32_t>(text.size());
+    std::memcpy(length_at, &length, 4);
+    if (length != 0) std::memcpy(text_at, text.data(), length);
+    length_at += 4;
+    text_at += length;
+  }
+  if (header.wide_count != 0)
+    std::memcpy(text_at, dictionary.wides().values().data() + from.wides, header.wide_count * 8);
+  header.payload_hash = XXH3_64bits(image.data() + sizeof(header), image.size() - sizeof(header));
+  std::memcpy(image.data(), &header, sizeof(header));
+  return image;
+}
+
+Status decode_dictionary(std::span<const std::byte> image, ValueDictionary& dictionary) {
+  ImageHeader header{};
+  if (image.size() < sizeof(header))
+    return damaged(image.size(), fmt::format("expected a header of {} bytes", sizeof(header)));
+  std::memcpy(&header, image.data(), sizeof(header));
+  const std::span<const std::byte> payload = image.subspan(sizeof(header));
+  STRATALOG_RETURN_IF_ERROR(check_header(header, payload.size(), dictionary.size()));
+  const std::uint64_t found = XXH3_64bits(payload.data(), payload.size());
+  if (found != header.payload_hash)
+    return damaged(
+        48, fmt::format("expected checksum {:016x}, found {:016x}", header.payload_hash, found));
+  STRATALOG_RETURN_IF_ERROR(decode_symbols(header, payload, dictionary.symbols()));
+  const std::uint64_t wides_at = (header.symbol_count * 4) + header.symbol_bytes;
+  for (std::uint64_t i = 0; i < header.wide_count; ++i) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, payload.data() + wides_at + (i * 8), 8);
+    const std::uint64_t offset = sizeof(header) + wides_at + (i * 8);
+    if (is_narrow(bits)) return damaged(offset, fmt::format("{:#x} is no wide number", bits));
+    if (dictionary.wides().intern(bits) != header.first_wide + i)
+      return damaged(offset, fmt::format("wide number {:#x} occurs twice", bits));
+  }
+  return Status::ok();
+}
+
+Cell NewValues::symbol(std::string_view text) {
+  const std::uint64_t hash = SymbolTable::hash(text);
+  if (const auto known = shared_->symbols().find(text, hash)) return *known;
+  if (!symbols_.has_room_for(text)) {
+    overflowed_ = true;
+    if (symbols_.size() == 0) symbols_.intern({});  // so that the cell has some text
+    return kProvisionalSymbolBase;
+  }
+  return kProvisionalSymbolBase + symbols_.intern(text, hash);
+}
+
+Cell NewValues::wide(std::uint64_t bits) {
+  if (const auto known = shared_->wides().find(bits)) return kWideBase + *known;
+  if (!wides_.has_room()) {
+    overflowed_ = true;
+    return kProvisionalWideBase;
+  }
+  return kProvisionalWideBase + wides_.intern(bits);
+}
+
+void NewValues::clear() {
+  symbols_.clear();
+  wides_.clear();
+  overflowed_ = false;
+}
+
+}  // namespace stratalog

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// ValueDictionary: the values behind cells that do not stand for themselves, equal on all ranks
+// (symbols and wide numbers); and NewValues: values that one rank met or computed and that the
+// others may not know yet. New values carry provisional cells until agree_on_new_values
+// (value_agreement.h) gives them final ones. Byte images of a dictionary for checkpoints are
+// described in docs/formats/facts.md. Local; thread-compatible.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "model/cell.h"
+#include "model/symbol_table.h"
+#include "model/wide_table.h"
+
+namespace stratalog {
+
+// How much of a dictionary there is; both tables only grow.
+struct DictionarySize {
+  std::uint64_t symbols = 0;
+  std::uint64_t wides = 0;
+  friend bool operator==(const DictionarySize&, const DictionarySize&) = default;
+};
+
+class ValueDictionary {
+ public:
+  SymbolTable& symbols() { return symbols_; }
+  const SymbolTable& symbols() const { return symbols_; }
+  WideTable& wides() { return wides_; }
+  const WideTable& wides() const { return wides_; }
+
+  // The cell of a symbol, interned where new. Every rank must intern the same values in the same
+  // order.
+  Cell encode_symbol(std::string_view text) { return symbols_.intern(text); }
+  // The cell of a number, unsigned or float by its 64-bit pattern, interned where it is wide. As
+  // above.
+  Cell encode(std::uint64_t bits) {
+    return is_narrow(bits) ? narrow_cell(bits) : kWideBase + wides_.intern(bits);
+  }
+
+  // Requires a final (not provisional) symbol cell.
+  std::string_view text(Cell cell) const { return symbols_.text(cell); }
+  // Requires a final cell of a number column.
+  std::uint64_t decode(Cell cell) const {
+    return is_wide_cell(cell) ? wides_.bits(cell - kWideBase) : narrow_bits(cell);
+  }
+
+  DictionarySize size() const { return {.symbols = symbols_.size(), .wides = wides_.size()}; }
+  std::uint64_t memory_bytes() const { return symbols_.memory_bytes() + wides_.memory_bytes(); }
+
+ private:
+  SymbolTable symbols_;
+  WideTable wides_;
+};
+
+// The bytes of the values [from, to) of a dictionary, so that ranks can share the writing and later
+// checkpoints can hold only what was added. Requires from <= to <= size().
+std::vector<std::byte> encode_dictionary(const ValueDictionary& dictionary, DictionarySize from,
+                                         DictionarySize to);
+
+// Appends an image to `dictionary`, whose size must be the image's `from`. Corruption, with the
+// byte offset, if the image is damaged, repeats a value or holds a number that needs no entry;
+// `dictionary` may then have grown by a part.
+Status decode_dictionary(std::span<const std::byte> image, ValueDictionary& dictionary);
+
+class NewValues {
+ public:
+  // `shared` must outlive this object.
+  explicit NewValues(const ValueDictionary& shared) : shared_(&shared) {}
+
+  // The final cell if the dictionary knows the value, else a provisional one. If there are more new
+  // values than provisional cells (2^30) or a symbol of 4 GiB, the cell is meaningless and
+  // overflowed() stays true: the next agreement then fails on all ranks.
+  Cell symbol(std::string_view text);
+  Cell number(std::uint64_t bits) { return is_narrow(bits) ? narrow_cell(bits) : wide(bits); }
+
+  // Requires a final cell or one given out by this object since the last clear().
+  std::string_view text(Cell cell) const {
+    return is_provisional_symbol(cell) ? symbols_.text(cell - kProvisionalSymbolBase)
+                                       : shared_->text(cell);
+  }
+  std::uint64_t bits(Cell cell) const {
+    return is_provisional_wide(cell) ? wides_.bits(cell - kProvisionalWideBase)
+                                     : shared_->decode(cell);
+  }
+
+  const SymbolTable& symbols() const { return symbols_; }
+  const WideTable& wides() const { return wides_; }
+  const ValueDictionary& shared() const { return *shared_; }
+  bool overflowed() const { return overflowed_; }
+  std::uint64_t memory_bytes() const { return symbols_.memory_bytes() + wides_.memory_bytes(); }
+  void clear();
+
+ private:
+  Cell wide(std::uint64_t bits);
+
+  const ValueDictionary* shared_;
+  SymbolTable symbols_;
+  WideTable wides_;
+  bool overflowed_ = false;
+};
+
+}  // namespace stratalog
