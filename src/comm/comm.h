@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/status.h"
+#include "comm/topology.h"
 
 namespace stratalog {
 
@@ -56,6 +57,8 @@ class Comm {
   // All-to-all: `data` holds the parts for rank 0, 1, ... back to back, `counts[r]` bytes each.
   virtual Result<Received> exchange(std::span<const std::byte> data,
                                     std::span<const std::uint64_t> counts) = 0;
+  // Which ranks share a node. Unless an implementation knows better: all do.
+  virtual Result<Topology> topology() { return uniform_topology(size(), size()); }
 };
 
 // One verdict for all: the worst code, of the lowest rank that has it, with that rank's message

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Where a sender's part lies in what a rank received.
 #include <cassert>
 #include <numeric>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Result: values, errors, move-only contents and the assign-or-return macro.
 #include "base/result.h"
 
 #include <gtest/gtest.h>

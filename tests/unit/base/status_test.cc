@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Status: codes, messages, copies, context and the early-return macro.
 #include "base/status.h"
 
 #include <gtest/gtest.h>

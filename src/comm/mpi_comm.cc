@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// MpiComm's calls. Sizes travel first, then the bytes, in rounds of at most bytes_per_message per
+// pair of ranks. All ranks derive the number of rounds from the same numbers, so they always agree
+// on it. A rank with wrong arguments takes part with zero bytes and reports its error afterwards.
+#include "comm/mpi_comm.h"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "comm/call_check.h"
+#include "comm/mpi_status.h"
+#include "comm/topology.h"
+
+#if MPI_VERSION < 4
+#error \
+    "Stratalog needs MPI 4 (large counts): MPICH >= 4.0, Open MPI >= 5.0 or a vendor's MPI built on them"
+#endif
+
+namespace stratalog {
+namespace {
+
+// The pieces of one all-to-one, one-to-all or all-to-all round, in MPI's types.
+struct RoundPieces {
+  std::vector<MPI_Count> counts;
+  std::vector<MPI_Aint> offsets;
+
+  explicit RoundPieces(std::size_t parts) : counts(parts), offsets(parts) {}
+
+  // The piece [round * limit, (round + 1) * limit) of each part, parts lying back to back.
+  void cut(std::span<const std::uint64_t> parts, std::uint64_t round, std::uint64_t limit) {
+    std::uint64_t begin = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::uint64_t done = std::min(parts[i], round * limit);
+      counts[i] = static_cast<MPI_Count>(std::min(parts[i] - done, limit));
+      offsets[i] = static_cast<MPI_Aint>(begin + done);
+      begin += parts[i];
+    }
+  }
+};
+
+std::uint64_t sum_of(std::span<const std::uint64_t> parts) {
+  return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0});
+}
+
+std::uint64_t largest_of(std::span<const std::uint64_t> parts) {
+  return parts.empty() ? 0 : *std::ranges::max_element(parts);
+}
+
+MPI_Op mpi_op(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return MPI_SUM;
+    case ReduceOp::kMin:
+      return MPI_MIN;
+    case ReduceOp::kMax:
+      return MPI_MAX;
+    case ReduceOp::kBitOr:
+      return MPI_BOR;
+  }
+  return MPI_OP_NULL;
+}
+
+class MpiComm final : public Comm {
+ public:
+  // Takes ownership of `handle`.
+  MpiComm(MPI_Comm handle, int rank, int size, const MpiCommOptions& options)
+      : handle_(handle), rank_(rank), size_(size), options_(options) {}
+  ~MpiComm() override { MPI_Comm_free(&handle_); }
+  MpiComm(const MpiComm&) = delete;
+  MpiComm& operator=(const MpiComm&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  const MPI_Comm* native() const { return &handle_; }
+
+  Status barrier() override { return mpi_status(MPI_Barrier(handle_), "MPI_Barrier"); }
+  Status allreduce(std::span<std::uint64_t> values, ReduceOp op) override;
+  Status broadcast(Bytes& data, int root) override;
+  Result<Received> allgather(std::span<const std::byte> mine) override;
+  Result<Received> gather(std::span<const std::byte> mine, int root) override;
+  Result<Received> exchange(std::span<const std::byte> data,
+                            std::span<const std::uint64_t> counts) override;
+  Result<Topology> topology() override;
+
+ private:
+  std::uint64_t limit() const { return options_.bytes_per_message; }
+  std::uint64_t rounds_for(std::uint64_t largest) const {
+    return largest == 0 ? 0 : ((largest - 1) / limit()) + 1;
+  }
+  // Every rank's `bytes` on every rank.
+  Result<std::vector<std::uint64_t>> allgather_word(std::uint64_t word);
+
+  MPI_Comm handle_;
+  int rank_;
+  int size_;
+  MpiCommOptions options_;
+};
+
+Status MpiComm::allreduce(std::span<std::uint64_t> values, ReduceOp op) {
+  const std::size_t step = limit() / sizeof(std::uint64_t);
+  for (std::size_t at = 0; at < values.size(); at += step) {
+    const auto part = values.subspan(at, std::min(step, values.size() - at));
+    STRATALOG_RETURN_IF_ERROR(
+        mpi_status(MPI_Allreduce_c(MPI_IN_PLACE, part.data(), static_cast<MPI_Count>(part.size()),
+                                   MPI_UINT64_T, mpi_op(op), handle_),
+                   "MPI_Allreduce_c"));
+  }
+  return Status::ok();
+}
+
+Status MpiComm::broadcast(Bytes& data, int root) {
+  STRATALOG_RETURN_IF_ERROR(check_root(root, size_));
+  std::uint64_t bytes = data.size();
+  STRATALOG_RETURN_IF_ERROR(
+      mpi_status(MPI_Bcast(&bytes, 1, MPI_UINT64_T, root, handle_), "MPI_Bcast"));
+  if (rank_ != root) data.resize(bytes);
+  for (std::uint64_t at = 0; at < bytes; at += limit())
+    STRATALOG_RETURN_IF_ERROR(mpi_status(
+        MPI_Bcast_c(data.data() + at, static_cast<MPI_Count>(std::min(limit(), bytes - at)),
+                    MPI_BYTE, root, handle_),
+        "MPI_Bcast_c"));
+  return Status::ok();
+}
+
+Result<std::vector<std::uint64_t>> MpiComm::allgather_word(std::uint64_t word) {
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(size_));
+  STRATALOG_RETURN_IF_ERROR(
+      mpi_status(MPI_Allgather(&word, 1, MPI_UINT64_T, words.data(), 1, MPI_UINT64_T, handle_),
+                 "MPI_Allgather"));
+  return words;
+}
+
+Result<Received> MpiComm::allgather(std::span<const std::byte> mine) {
+  Received received;
+  STRATALOG_ASSIGN_OR_RETURN(received.counts, allgather_word(mine.size()));
+  received.data.resize(sum_of(received.counts));
+  RoundPieces pieces(received.counts.size());
+  const std::uint64_t rounds = rounds_for(largest_of(received.counts));
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    pieces.cut(received.counts, round, limit());
+    const auto part = mine.subspan(std::min<std::uint64_t>(mine.size(), round * limit()));
+    STRATALOG_RETURN_IF_ERROR(
+        mpi_status(MPI_Allgatherv_c(part.data(), pieces.counts[static_cast<std::size_t>(rank_)],
+                                    MPI_BYTE, received.data.data(), pieces.counts.data(),
+                                    pieces.offsets.data(), MPI_BYTE, handle_),
+                   "MPI_Allgatherv_c"));
+  }
+  return received;
+}
+
+Result<Received> MpiComm::gather(std::span<const std::byte> mine, int root) {
+  STRATALOG_RETURN_IF_ERROR(check_root(root, size_));
+  Received received;
+  STRATALOG_ASSIGN_OR_RETURN(received.counts, allgather_word(mine.size()));
+  if (rank_ == root) received.data.resize(sum_of(received.counts));
+  RoundPieces pieces(received.counts.size());
+  const std::uint64_t rounds = rounds_for(largest_of(received.counts));
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    pieces.cut(received.counts, round, limit());
+    const auto part = mine.subspan(std::min<std::uint64_t>(mine.size(), round * limit()));
+    STRATALOG_RETURN_IF_ERROR(
+        mpi_status(MPI_Gatherv_c(part.data(), pieces.counts[static_cast<std::size_t>(rank_)],
+                                 MPI_BYTE, received.data.data(), pieces.counts.data(),
+                                 pieces.offsets.data(), MPI_BYTE, root, handle_),
+                   "MPI_Gatherv_c"));
+  }
+  if (rank_ != root) std::ranges::fill(received.counts, 0);
+  return received;
+}
+
+// Each rank tells each other how much it will send it, and the most it sends to anybody: so all
+// ranks know the global largest part, hence the number of rounds, at the price of one small
+// all-to-all; an exchange of nothing ends there.
+Result<Received> MpiComm::exchange(std::span<const std::byte> data,
+                                   std::span<const std::uint64_t> counts) {
+  const auto ranks = static_cast<std::size_t>(size_);
+  const Status valid = check_exchange(data.size(), counts, size_);
+  const std::vector<std::uint64_t> nothing(valid.is_ok() ? 0 : ranks, 0);
+  if (!valid.is_ok()) counts = nothing;
+
+  std::vector<std::uint64_t> told(2 * ranks);
+  std::vector<std::uint64_t> heard(2 * ranks);
+  const std::uint64_t my_largest = largest_of(counts);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    told[2 * r] = counts[r];
+    told[(2 * r) + 1] = my_largest;
+  }
+  STRATALOG_RETURN_IF_ERROR(
+      mpi_status(MPI_Alltoall(told.data(), 2, MPI_UINT64_T, heard.data(), 2, MPI_UINT64_T, handle_),
+                 "MPI_Alltoall"));
+  Received received;
+  received.counts.resize(ranks);
+  std::uint64_t largest = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    received.counts[r] = heard[2 * r];
+    largest = std::max(largest, heard[(2 * r) + 1]);
+  }
+  received.data.resize(sum_of(received.counts));
+
+  RoundPieces sent(ranks);
+  RoundPieces got(ranks);
+  const std::uint64_t rounds = rounds_for(largest);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    sent.cut(counts, round, limit());
+    got.cut(received.counts, round, limit());
+    STRATALOG_RETURN_IF_ERROR(
+        mpi_status(MPI_Alltoallv_c(data.data(), sent.counts.data(), sent.offsets.data(), MPI_BYTE,
+                                   received.data.data(), got.counts.data(), got.offsets.data(),
+                                   MPI_BYTE, handle_),
+                   "MPI_Alltoallv_c"));
+  }
+  STRATALOG_RETURN_IF_ERROR(valid);
+  return received;
+}
+
+Result<Topology> MpiComm::topology() {
+  if (options_.ranks_per_virtual_node > 0)
+    return uniform_topology(size_, options_.ranks_per_virtual_node);
+  MPI_Comm node = MPI_COMM_NULL;
+  STRATALOG_RETURN_IF_ERROR(
+      mpi_status(MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node),
+                 "MPI_Comm_split_type"));
+  // The node is named by its lowest rank.
+  auto lowest = static_cast<std::uint64_t>(rank_);
+  const Status found = mpi_status(
+      MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_UINT64_T, MPI_MIN, node), "MPI_Allreduce");
+  MPI_Comm_free(&node);
+  STRATALOG_RETURN_IF_ERROR(found);
+  STRATALOG_ASSIGN_OR_RETURN(const std::vector<std::uint64_t> keys, allgather_word(lowest));
+  return topology_of_keys(keys);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Comm>> duplicate_mpi_comm(const void* mpi_comm,
+                                                 const MpiCommOptions& options) {
+  if (options.bytes_per_message < sizeof(std::uint64_t))
+    return Status::invalid_argument(fmt::format("bytes_per_message is {}; at least {} are needed",
+                                                options.bytes_per_message, sizeof(std::uint64_t)));
+  int started = 0;
+  STRATALOG_RETURN_IF_ERROR(mpi_status(MPI_Initialized(&started), "MPI_Initialized"));
+  if (started == 0)
+    return Status::internal("MPI has not been started; keep an MpiSession alive around its use");
+  MPI_Comm handle = MPI_COMM_NULL;
+  STRATALOG_RETURN_IF_ERROR(
+      mpi_status(MPI_Comm_dup(*static_cast<const MPI_Comm*>(mpi_comm), &handle), "MPI_Comm_dup"));
+  int rank = 0;
+  int size = 0;
+  Status made =
+      mpi_status(MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  if (made.is_ok()) made = mpi_status(MPI_Comm_rank(handle, &rank), "MPI_Comm_rank");
+  if (made.is_ok()) made = mpi_status(MPI_Comm_size(handle, &size), "MPI_Comm_size");
+  if (!made.is_ok()) {
+    MPI_Comm_free(&handle);
+    return made;
+  }
+  return std::unique_ptr<Comm>(std::make_unique<MpiComm>(handle, rank, size, options));
+}
+
+const void* native_mpi_comm(const Comm& comm) {
+  const auto* mpi = dynamic_cast<const MpiComm*>(&comm);
+  return mpi == nullptr ? nullptr : mpi->native();
+}
+
+}  // namespace stratalog
