@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// explain: the plan as text for people. Pure.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "datalog/plan/program_plan.h"
+
+namespace stratalog::datalog {
+namespace {
+
+std::string column_names(const Relation& relation, const std::vector<std::uint32_t>& order) {
+  std::string text;
+  for (const std::uint32_t c : order) {
+    if (!text.empty()) text += ", ";
+    text += relation.attributes[c].name;
+  }
+  return text;
+}
+
+std::string strategy_name(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::kOnce:
+      return "once";
+    case Strategy::kSemiNaive:
+      return "semi-naive rounds, one exchange each";
+    case Strategy::kPivot:
+      return "pivot blocks, no exchange";
+  }
+  return "";
+}
+
+std::string step_text(const Program& program, const ProgramPlan& plan, const Rule& rule, const Step& step) {
+  const auto atom = [&](std::string_view verb) {
+    const Relation& relation = program.relations[step.relation];
+    std::string text = fmt::format("{} {}", verb, relation.name);
+    if (relation.attributes.empty()) return text;
+    if (step.prefix_length > 0) {
+      const auto& order = plan.relations[step.relation].indices[step.index].order;
+      text += fmt::format(" by ({})", column_names(relation, {order.begin(), order.begin() + step.prefix_length}));
+    }
+    return text;
+  };
+  switch (step.kind) {
+    case StepKind::kScanDelta:
+      return atom("new tuples of");
+    case StepKind::kScan:
+      return atom("scan");
+    case StepKind::kSearch:
+      return atom("search");
+    case StepKind::kExists:
+      return atom("exists");
+    case StepKind::kAbsent:
+      return atom("absent");
+    case StepKind::kFilter:
+      return "filter";
+    case StepKind::kAssign:
+      return fmt::format("compute {}", rule.variables[step.target].name);
+    case StepKind::kRange:
+      return fmt::format("range {}", rule.variables[step.target].name);
+    case StepKind::kAggregate:
+      return fmt::format("aggregate {}", rule.variables[step.target].name);
+  }
+  return "";
+}
+
+void explain_rules(const Program& program, const ProgramPlan& plan, const std::vector<RulePlan>& rules,
+                   std::string& out) {
+  for (const RulePlan& rule_plan : rules) {
+    const Rule& rule = program.rules[rule_plan.rule];
+    if (rule.body.empty()) continue;  // facts
+    out += fmt::format("    {}:{}  {}\n", rule.place.file, rule.place.line, rule.text);
+    out += "        ";
+    for (std::size_t s = 0; s < rule_plan.steps.size(); ++s) {
+      if (s > 0) out += " -> ";
+      out += step_text(program, plan, rule, rule_plan.steps[s]);
+    }
+    out += fmt::format("\n        {}\n", rule_plan.reason);
+  }
+}
+
+}  // namespace
+
+std::string explain(const Program& program, const ProgramPlan& plan) {
+  std::string out;
+  for (std::size_t s = 0; s < program.strata.size(); ++s) {
+    const Stratum& stratum = program.strata[s];
+    const StratumPlan& stratum_plan = plan.strata[s];
+    std::string names;
+    for (const RelationId r : stratum.relations)
+      names += (names.empty() ? "" : ", ") + program.relations[r].name;
+    out += fmt::format("stratum {}: {}\n    {}; {}\n", s, names, strategy_name(stratum_plan.strategy),
+                       stratum_plan.reason);
+    const auto facts = std::count_if(stratum_plan.once.begin(), stratum_plan.once.end(), [&](const RulePlan& r) {
+      return program.rules[r.rule].body.empty();
+    });
+    if (facts > 0) out += fmt::format("    {} facts in the program\n", facts);
+    for (const RelationId r : stratum.relations) {
+      if (stratum_plan.strategy == Strategy::kPivot) continue;
+      for (const IndexPlan& index : plan.relations[r].indices)
+        out += fmt::format("    index {}({})\n", program.relations[r].name,
+                           column_names(program.relations[r], index.order));
+    }
+    explain_rules(program, plan, stratum_plan.once, out);
+    explain_rules(program, plan, stratum_plan.recursive, out);
+  }
+  return out;
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/plan/index_selection.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace stratalog::datalog {
+namespace {
+
+using Columns = std::vector<std::uint32_t>;
+
+bool is_proper_subset(const Columns& a, const Columns& b) {
+  return a.size() < b.size() && std::includes(b.begin(), b.end(), a.begin(), a.end());
+}
+
+// Maximum matching on the bipartite graph "a is a proper subset of b" by augmenting paths; next[a] = b means that b
+// follows a in their chain.
+class ChainCover {
+ public:
+  explicit ChainCover(const std::vector<Columns>& searches) : searches_(searches) {
+    const std::size_t n = searches.size();
+    next_.assign(n, kNone);
+    previous_.assign(n, kNone);
+    for (std::size_t a = 0; a < n; ++a) {
+      visited_.assign(n, 0);
+      augment(a);
+    }
+  }
+
+  // Chains from the smallest set to the largest.
+  std::vector<std::vector<std::size_t>> chains() const {
+    std::vector<std::vector<std::size_t>> result;
+    for (std::size_t a = 0; a < searches_.size(); ++a) {
+      if (previous_[a] != kNone) continue;
+      std::vector<std::size_t> chain;
+      for (std::size_t s = a; s != kNone; s = next_[s]) chain.push_back(s);
+      result.push_back(std::move(chain));
+    }
+    return result;
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  bool augment(std::size_t a) {  // NOLINT(misc-no-recursion): depth <= number of searches of one relation
+    for (std::size_t b = 0; b < searches_.size(); ++b) {
+      if (visited_[b] != 0 || !is_proper_subset(searches_[a], searches_[b])) continue;
+      visited_[b] = 1;
+      if (previous_[b] == kNone || augment(previous_[b])) {
+        next_[a] = b;
+        previous_[b] = a;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const std::vector<Columns>& searches_;
+  std::vector<std::size_t> next_;
+  std::vector<std::size_t> previous_;
+  std::vector<char> visited_;
+};
+
+// Column with the most weight among the wishes of `accesses` that are not in `taken`.
+std::optional<std::uint32_t> preferred_last(std::uint32_t arity, const std::set<std::uint32_t>& taken,
+                                            const std::vector<const Access*>& accesses) {
+  std::vector<std::uint64_t> votes(arity, 0);
+  for (const Access* access : accesses)
+    if (access->last_wish && !taken.contains(*access->last_wish))
+      votes[*access->last_wish] += access->weight;
+  const auto best = std::max_element(votes.begin(), votes.end());
+  if (*best == 0) return std::nullopt;
+  return static_cast<std::uint32_t>(best - votes.begin());
+}
+
+IndexPlan complete_order(std::uint32_t arity, Columns order,
+                         const std::vector<const Access*>& accesses) {
+  std::set<std::uint32_t> taken(order.begin(), order.end());
+  const std::optional<std::uint32_t> last = preferred_last(arity, taken, accesses);
+  for (std::uint32_t c = 0; c < arity; ++c)
+    if (!taken.contains(c) && c != last) order.push_back(c);
+  if (last) order.push_back(*last);
+  return {.order = std::move(order), .searched_lengths = {}};
+}
+
+bool serves(const IndexPlan& index, const Access& access) {
+  Columns prefix(index.order.begin(),
+                 index.order.begin() + static_cast<std::ptrdiff_t>(access.bound.size()));
+  std::sort(prefix.begin(), prefix.end());
+  return prefix == access.bound;
+}
+
+}  // namespace
+
+IndexChoice choose_indices(std::uint32_t arity, const std::vector<Access>& accesses) {
+  std::set<Columns> distinct;
+  for (const Access& access : accesses)
+    if (!access.bound.empty() && access.bound.size() < arity) distinct.insert(access.bound);
+  const std::vector<Columns> searches(distinct.begin(), distinct.end());
+
+  IndexChoice choice;
+  for (const std::vector<std::size_t>& chain : ChainCover(searches).chains()) {
+    Columns order;
+    std::vector<const Access*> served;
+    for (const std::size_t s : chain) {
+      for (const std::uint32_t c : searches[s])
+        if (std::find(order.begin(), order.end(), c) == order.end()) order.push_back(c);
+      for (const Access& access : accesses)
+        if (access.bound == searches[s]) served.push_back(&access);
+    }
+    // Wishes of scans count too, behind those of the searches that the index is there for.
+    for (const Access& access : accesses)
+      if (access.bound.empty()) served.push_back(&access);
+    choice.indices.push_back(complete_order(arity, std::move(order), served));
+  }
+  if (choice.indices.empty()) {
+    std::vector<const Access*> all;
+    for (const Access& access : accesses) all.push_back(&access);
+    choice.indices.push_back(complete_order(arity, {}, all));
+  }
+
+  for (const Access& access : accesses) {
+    std::optional<std::uint32_t> best;
+    for (std::uint32_t i = 0; i < choice.indices.size(); ++i) {
+      if (!serves(choice.indices[i], access)) continue;
+      const bool fulfils = access.last_wish && choice.indices[i].order.back() == *access.last_wish;
+      if (!best || fulfils) best = i;
+      if (fulfils) break;
+    }
+    choice.index_of_access.push_back(best.value_or(0));
+    const auto length = static_cast<std::uint32_t>(access.bound.size());
+    auto& lengths = choice.indices[choice.index_of_access.back()].searched_lengths;
+    if (length >= 1 && std::find(lengths.begin(), lengths.end(), length) == lengths.end())
+      lengths.insert(std::upper_bound(lengths.begin(), lengths.end(), length), length);
+  }
+  return choice;
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/plan/literal_order.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stratalog::datalog {
+namespace {
+
+bool is_subset(const std::set<VariableId>& a, const std::set<VariableId>& b) {
+  return std::includes(b.begin(), b.end(), a.begin(), a.end());
+}
+
+std::set<VariableId> variables_of(const Expression& expression) {
+  std::set<VariableId> result;
+  collect_variables(expression, result);
+  return result;
+}
+
+bool is_free_variable(const Expression& e, const std::set<VariableId>& bound) {
+  return e.kind == ExpressionKind::kVariable && !bound.contains(e.variable);
+}
+
+// One attempt at an order, starting with `first` (or with the cheapest atom).
+class Search {
+ public:
+  Search(const std::vector<Literal>& body, std::set<VariableId> bound,
+         const std::vector<double>& relation_rows)
+      : body_(body), bound_(std::move(bound)), rows_(relation_rows), used_(body.size(), 0) {}
+
+  // False if some literal can never be evaluated (the language stage rules that out).
+  bool run(std::optional<std::uint32_t> first, StepKind first_kind) {
+    if (first) place_atom(*first, first_kind);
+    for (;;) {
+      place_ready_constraints();
+      const std::optional<std::uint32_t> atom = cheapest_atom();
+      if (!atom) break;
+      place_atom(*atom, StepKind::kScan);
+    }
+    return std::all_of(used_.begin(), used_.end(), [](char u) { return u != 0; });
+  }
+
+  double cost() const { return cost_; }
+  std::vector<OrderedLiteral> take_order() { return std::move(order_); }
+
+ private:
+  std::vector<std::uint32_t> bound_columns(const Atom& atom) const {
+    std::vector<std::uint32_t> columns;
+    for (std::uint32_t c = 0; c < atom.arguments.size(); ++c) {
+      const Argument& a = atom.arguments[c];
+      if (a.kind == ArgumentKind::kConstant ||
+          (a.kind == ArgumentKind::kVariable && bound_.contains(a.variable)))
+        columns.push_back(c);
+    }
+    return columns;
+  }
+
+  // Expected tuples under a prefix: each bound column is taken to divide the relation evenly on a log scale.
+  double fanout(const Atom& atom) const {
+    const auto arity = static_cast<double>(atom.arguments.size());
+    const auto free = arity - static_cast<double>(bound_columns(atom).size());
+    if (arity == 0 || free == 0) return 0.5;
+    return std::pow(std::max(1.0, rows_[atom.relation]), free / arity);
+  }
+
+  std::optional<std::uint32_t> cheapest_atom() const {
+    std::optional<std::uint32_t> best;
+    double best_fanout = 0;
+    for (std::uint32_t l = 0; l < body_.size(); ++l) {
+      if (used_[l] != 0 || body_[l].kind != LiteralKind::kAtom) continue;
+      const double f = fanout(body_[l].atom);
+      if (!best || f < best_fanout) {
+        best = l;
+        best_fanout = f;
+      }
+    }
+    return best;
+  }
+
+  void place_atom(std::uint32_t l, StepKind kind) {
+    const Atom& atom = body_[l].atom;
+    OrderedLiteral placed{.literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false};
+    if (kind == StepKind::kScanDelta) {
+      tuples_ = std::max(1.0, rows_[atom.relation] / 16);
+    } else {
+      placed.bound = bound_columns(atom);
+      tuples_ *= fanout(atom);
+    }
+    cost_ += tuples_ + 1;
+    order_.push_back(std::move(placed));
+    used_[l] = 1;
+    for (const Argument& a : atom.arguments)
+      if (a.kind == ArgumentKind::kVariable) bound_.insert(a.variable);
+  }
+
+  void place_ready_constraints() {
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (std::uint32_t l = 0; l < body_.size(); ++l)
+        if (used_[l] == 0 && place_constraint(l)) progress = true;
+    }
+  }
+
+  bool place_constraint(std::uint32_t l) {
+    const Literal& literal = body_[l];
+    OrderedLiteral placed{.literal = l, .kind = StepKind::kFilter, .bound = {}, .target = 0, .assign_from_left = false};
+    std::set<VariableId> read;
+    collect_variables(literal, read);
+    switch (literal.kind) {
+      case LiteralKind::kAtom:
+        return false;
+      case LiteralKind::kNegatedAtom:
+        if (!is_subset(read, bound_)) return false;
+        placed.kind = StepKind::kAbsent;
+        placed.bound = bound_columns(literal.atom);
+        break;
+      case LiteralKind::kComparison:
+        if (is_subset(read, bound_)) break;
+        if (literal.comparison != Comparison::kEqual) return false;
+        if (is_free_variable(literal.left, bound_) && is_subset(variables_of(literal.right), bound_)) {
+          placed.target = literal.left.variable;
+        } else if (is_free_variable(literal.right, bound_) &&
+                   is_subset(variables_of(literal.left), bound_)) {
+          placed.target = literal.right.variable;
+          placed.assign_from_left = true;
+        } else {
+          return false;
+        }
+        placed.kind = StepKind::kAssign;
+        bound_.insert(placed.target);
+        break;
+      case LiteralKind::kAggregate:
+        for (const VariableId v : literal.aggregate->outer)
+          if (!bound_.contains(v)) return false;
+        placed.kind = StepKind::kAggregate;
+        placed.target = literal.aggregate->result;
+        break;
+      case LiteralKind::kRange: {
+        std::set<VariableId> limits = variables_of(literal.range->from);
+        collect_variables(literal.range->to, limits);
+        if (literal.range->has_step) collect_variables(literal.range->step, limits);
+        if (!is_subset(limits, bound_)) return false;
+        placed.kind = StepKind::kRange;
+        placed.target = literal.range->variable;
+        break;
+      }
+    }
+    if (placed.kind == StepKind::kAggregate || placed.kind == StepKind::kRange)
+      bound_.insert(placed.target);
+    order_.push_back(std::move(placed));
+    used_[l] = 1;
+    return true;
+  }
+
+  const std::vector<Literal>& body_;
+  std::set<VariableId> bound_;
+  const std::vector<double>& rows_;
+  std::vector<char> used_;
+  std::vector<OrderedLiteral> order_;
+  double tuples_ = 1;
+  double cost_ = 0;
+};
+
+}  // namespace
+
+void collect_variables(const Expression& expression, std::set<VariableId>& into) {
+  if (expression.kind == ExpressionKind::kVariable) into.insert(expression.variable);
+  for (const Expression& argument : expression.arguments) collect_variables(argument, into);
+}
+
+void collect_variables(const Literal& literal, std::set<VariableId>& into) {
+  switch (literal.kind) {
+    case LiteralKind::kAtom:
+    case LiteralKind::kNegatedAtom:
+      for (const Argument& a : literal.atom.arguments)
+        if (a.kind == ArgumentKind::kVariable) into.insert(a.variable);
+      break;
+    case LiteralKind::kComparison:
+      collect_variables(literal.left, into);
+      collect_variables(literal.right, into);
+      break;
+    case LiteralKind::kAggregate:
+      into.insert(literal.aggregate->outer.begin(), literal.aggregate->outer.end());
+      into.insert(literal.aggregate->result);
+      break;
+    case LiteralKind::kRange:
+      into.insert(literal.range->variable);
+      collect_variables(literal.range->from, into);
+      collect_variables(literal.range->to, into);
+      collect_variables(literal.range->step, into);
+      break;
+  }
+}
+
+Result<std::vector<OrderedLiteral>> order_literals(const std::vector<Literal>& body,
+                                                   std::set<VariableId> bound,
+                                                   std::optional<std::uint32_t> delta_literal,
+                                                   const std::vector<double>& relation_rows) {
+  if (delta_literal) {
+    Search search(body, std::move(bound), relation_rows);
+    if (search.run(delta_literal, StepKind::kScanDelta)) return search.take_order();
+    return Status::internal("a literal of the rule can never be evaluated");
+  }
+  // Without a delta every atom may come first; the cheapest chain wins.
+  std::optional<std::vector<OrderedLiteral>> best;
+  double best_cost = 0;
+  const auto attempt = [&](std::optional<std::uint32_t> first) {
+    Search search(body, bound, relation_rows);
+    if (!search.run(first, StepKind::kScan)) return;
+    if (best && search.cost() >= best_cost) return;
+    best_cost = search.cost();
+    best = search.take_order();
+  };
+  attempt(std::nullopt);
+  for (std::uint32_t l = 0; l < body.size(); ++l)
+    if (body[l].kind == LiteralKind::kAtom) attempt(l);
+  if (!best) return Status::internal("a literal of the rule can never be evaluated");
+  return *std::move(best);
+}
+
+}  // namespace stratalog::datalog

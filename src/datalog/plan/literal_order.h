@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Orders the literals of a rule body: constraints as early as they can be decided, atoms so that the estimated number of
+// intermediate tuples is least; the delta atom of semi-naive evaluation comes first. Pure and deterministic: ties keep the
+// order of the source.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/result.h"
+#include "datalog/plan/program_plan.h"
+
+namespace stratalog::datalog {
+
+struct OrderedLiteral {
+  std::uint32_t literal = 0;
+  StepKind kind = StepKind::kScan;  // kSearch/kExists are told apart later, when it is known what is needed
+  std::vector<std::uint32_t> bound; // atoms: declared columns that are bound before, ascending
+  VariableId target = 0;            // kAssign
+  bool assign_from_left = false;
+};
+
+// `bound` holds the variables that are known before the first literal (aggregates: the outer ones).
+Result<std::vector<OrderedLiteral>> order_literals(const std::vector<Literal>& body,
+                                                   std::set<VariableId> bound,
+                                                   std::optional<std::uint32_t> delta_literal,
+                                                   const std::vector<double>& relation_rows);
+
+// Adds every variable that occurs in the expression.
+void collect_variables(const Expression& expression, std::set<VariableId>& into);
+// Variables that a literal reads or binds, the inner ones of aggregates not included.
+void collect_variables(const Literal& literal, std::set<VariableId>& into);
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/plan/pivot_analysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "datalog/plan/literal_order.h"
+
+namespace stratalog::datalog {
+namespace {
+
+bool is_variable_at(const Atom& atom, std::uint32_t column, VariableId variable) {
+  const Argument& a = atom.arguments[column];
+  return a.kind == ArgumentKind::kVariable && a.variable == variable;
+}
+
+class Analysis {
+ public:
+  Analysis(const Program& program, const Stratum& stratum) : program_(program), stratum_(stratum) {
+    for (const std::uint32_t r : stratum.rules) {
+      const Rule& rule = program.rules[r];
+      std::vector<const Atom*> atoms;
+      for (const Literal& literal : rule.body)
+        if (literal.kind == LiteralKind::kAtom && is_recursive(literal.atom.relation))
+          atoms.push_back(&literal.atom);
+      if (!atoms.empty()) recursive_.push_back({&rule, std::move(atoms)});
+    }
+  }
+
+  // Columns by relation, or nothing if no assignment with `column` for the first relation works.
+  std::optional<std::map<RelationId, std::uint32_t>> assign_from(std::uint32_t column) const {
+    std::map<RelationId, std::uint32_t> columns{{stratum_.relations.front(), column}};
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (const RecursiveRule& r : recursive_)
+        if (!extend(r, columns, progress)) return std::nullopt;
+    }
+    if (columns.size() != stratum_.relations.size()) return std::nullopt;
+    return columns;
+  }
+
+  // Empty if the slot graph can express every recursive rule, else the reason why not.
+  std::string linear_obstacle(const std::map<RelationId, std::uint32_t>& columns) const {
+    for (const RelationId relation : stratum_.relations)
+      if (program_.relations[relation].attributes.size() < 2)
+        return fmt::format("`{}` has no column beside the pivot", program_.relations[relation].name);
+    for (const RecursiveRule& r : recursive_) {
+      if (r.atoms.size() > 1)
+        return fmt::format("a rule of `{}` joins two recursive atoms",
+                           program_.relations[r.rule->head].name);
+      const VariableId pivot =
+          r.rule->head_arguments[columns.at(r.rule->head)].variable;
+      std::string obstacle = rule_obstacle(r, pivot);
+      if (!obstacle.empty()) return obstacle;
+    }
+    return {};
+  }
+
+ private:
+  struct RecursiveRule {
+    const Rule* rule;
+    std::vector<const Atom*> atoms;
+  };
+
+  bool is_recursive(RelationId relation) const {
+    return std::binary_search(stratum_.relations.begin(), stratum_.relations.end(), relation);
+  }
+
+  // Takes over what one rule implies; false on a contradiction.
+  bool extend(const RecursiveRule& r, std::map<RelationId, std::uint32_t>& columns,
+              bool& progress) const {
+    const auto& head = r.rule->head_arguments;
+    if (!columns.contains(r.rule->head)) {
+      for (const Atom* atom : r.atoms) {
+        const auto known = columns.find(atom->relation);
+        if (known == columns.end()) continue;
+        const Argument& a = atom->arguments[known->second];
+        if (a.kind != ArgumentKind::kVariable) return false;
+        const auto at = std::find_if(head.begin(), head.end(), [&](const Expression& e) {
+          return e.kind == ExpressionKind::kVariable && e.variable == a.variable;
+        });
+        if (at == head.end()) return false;
+        columns[r.rule->head] = static_cast<std::uint32_t>(at - head.begin());
+        progress = true;
+        break;
+      }
+      if (!columns.contains(r.rule->head)) return true;
+    }
+    const Expression& e = head[columns.at(r.rule->head)];
+    if (e.kind != ExpressionKind::kVariable) return false;
+    for (const Atom* atom : r.atoms) {
+      const auto known = columns.find(atom->relation);
+      if (known != columns.end()) {
+        if (!is_variable_at(*atom, known->second, e.variable)) return false;
+        continue;
+      }
+      std::uint32_t c = 0;
+      while (c < atom->arguments.size() && !is_variable_at(*atom, c, e.variable)) ++c;
+      if (c == atom->arguments.size()) return false;
+      columns[atom->relation] = c;
+      progress = true;
+    }
+    return true;
+  }
+
+  std::string rule_obstacle(const RecursiveRule& r, VariableId pivot) const {
+    const std::string name = program_.relations[r.rule->head].name;
+    std::size_t uses = 0;
+    for (const Literal& literal : r.rule->body) {
+      if (literal.kind == LiteralKind::kAggregate || literal.kind == LiteralKind::kRange)
+        return fmt::format("a rule of `{}` computes an aggregate or a range", name);
+      std::set<VariableId> variables;
+      collect_variables(literal, variables);
+      if (literal.kind == LiteralKind::kComparison &&
+          (literal.left.kind == ExpressionKind::kFunctor ||
+           literal.right.kind == ExpressionKind::kFunctor))
+        return fmt::format("a rule of `{}` computes values", name);
+      if (literal.kind == LiteralKind::kAtom && &literal.atom == r.atoms.front()) {
+        for (const Argument& a : literal.atom.arguments)
+          uses += a.kind == ArgumentKind::kVariable && a.variable == pivot ? 1U : 0U;
+      } else if (variables.contains(pivot)) {
+        return fmt::format("a rule of `{}` also uses the pivot elsewhere", name);
+      }
+    }
+    for (const Expression& e : r.rule->head_arguments) {
+      if (e.kind == ExpressionKind::kFunctor)
+        return fmt::format("a rule of `{}` computes values", name);
+      uses += e.kind == ExpressionKind::kVariable && e.variable == pivot ? 1U : 0U;
+    }
+    if (uses != 2) return fmt::format("a rule of `{}` repeats the pivot", name);
+    return {};
+  }
+
+  const Program& program_;
+  const Stratum& stratum_;
+  std::vector<RecursiveRule> recursive_;
+};
+
+}  // namespace
+
+PivotFinding find_pivot(const Program& program, const Stratum& stratum) {
+  PivotFinding finding;
+  const Analysis analysis(program, stratum);
+  const RelationId first = stratum.relations.front();
+  const auto arity = static_cast<std::uint32_t>(program.relations[first].attributes.size());
+  for (std::uint32_t column = 0; column < arity; ++column) {
+    const auto columns = analysis.assign_from(column);
+    if (!columns) continue;
+    std::string names;
+    PivotPlan plan;
+    for (const RelationId relation : stratum.relations) {
+      plan.column.push_back(columns->at(relation));
+      names += fmt::format("{}{}.{}", names.empty() ? "" : ", ", program.relations[relation].name,
+                           program.relations[relation].attributes[plan.column.back()].name);
+    }
+    const std::string obstacle = analysis.linear_obstacle(*columns);
+    if (!finding.pivot || obstacle.empty()) {
+      finding.pivot = plan;
+      finding.is_linear = obstacle.empty();
+      finding.reason = fmt::format("every recursive rule carries {} unchanged", names);
+      if (!obstacle.empty()) finding.reason += "; evaluated by rounds because " + obstacle;
+    }
+    if (finding.is_linear) return finding;
+  }
+  if (!finding.pivot) finding.reason = "no column is carried unchanged by all recursive rules";
+  return finding;
+}
+
+}  // namespace stratalog::datalog

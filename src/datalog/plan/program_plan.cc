@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan_program: orders every rule, collects how relations are read, chooses indices, decides which rules move whole sets,
+// and writes the steps down. See program_plan.h.
+#include "datalog/plan/program_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "datalog/plan/index_selection.h"
+#include "datalog/plan/literal_order.h"
+#include "datalog/plan/pivot_analysis.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// Recursive rules run once a round, so their wishes for an index outweigh those of rules that run once.
+constexpr std::uint32_t kRecursiveWeight = 16;
+// Rows assumed of a relation whose size nobody knows yet.
+constexpr double kUnknownRows = 1e6;
+
+// A variable that could be moved as a whole set: it stands in one head column and in one column of one body atom, and
+// nowhere else.
+struct CarryCandidate {
+  VariableId variable = 0;
+  std::uint32_t head_column = 0;
+  std::uint32_t literal = 0;
+  std::uint32_t literal_column = 0;
+};
+
+struct DraftRule {
+  std::uint32_t rule = 0;
+  std::uint32_t stratum = 0;
+  bool recursive = false;
+  std::optional<std::uint32_t> delta_literal;
+  std::vector<OrderedLiteral> order;
+  std::vector<CarryCandidate> candidates;
+};
+
+std::vector<CarryCandidate> find_carry_candidates(const Rule& rule) {
+  std::map<VariableId, std::uint32_t> uses;
+  const auto count = [&](const Expression& e) {
+    std::set<VariableId> variables;
+    collect_variables(e, variables);
+    for (const VariableId v : variables) uses[v] += e.kind == ExpressionKind::kVariable ? 1 : 2;
+  };
+  for (const Expression& e : rule.head_arguments) count(e);
+  for (const Literal& literal : rule.body) {
+    if (literal.kind == LiteralKind::kAtom) {
+      for (const Argument& a : literal.atom.arguments)
+        if (a.kind == ArgumentKind::kVariable) ++uses[a.variable];
+      continue;
+    }
+    std::set<VariableId> variables;
+    collect_variables(literal, variables);
+    for (const VariableId v : variables) uses[v] += 2;
+  }
+  std::vector<CarryCandidate> candidates;
+  for (std::uint32_t h = 0; h < rule.head_arguments.size(); ++h) {
+    const Expression& e = rule.head_arguments[h];
+    if (e.kind != ExpressionKind::kVariable || uses[e.variable] != 2) continue;
+    for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
+      if (rule.body[l].kind != LiteralKind::kAtom) continue;
+      const auto& arguments = rule.body[l].atom.arguments;
+      for (std::uint32_t c = 0; c < arguments.size(); ++c)
+        if (arguments[c].kind == ArgumentKind::kVariable && arguments[c].variable == e.variable)
+          candidates.push_back(
+              {.variable = e.variable, .head_column = h, .literal = l, .literal_column = c});
+    }
+  }
+  return candidates;
+}
+
+class Planner {
+ public:
+  Planner(const Program& program, const PlanOptions& options)
+      : program_(program), options_(options), accesses_(program.relations.size()),
+        head_last_(program.relations.size()), pivot_column_(program.relations.size()) {
+    for (std::size_t r = 0; r < program.relations.size(); ++r)
+      rows_.push_back(r < options.relation_rows.size() && options.relation_rows[r] > 0
+                          ? static_cast<double>(options.relation_rows[r])
+                          : kUnknownRows);
+  }
+
+  Result<ProgramPlan> run() {
+    plan_.strata.resize(program_.strata.size());
+    for (std::uint32_t s = 0; s < program_.strata.size(); ++s) {
+      analyse_stratum(s);
+      STRATALOG_RETURN_IF_ERROR(draft_stratum(s));
+    }
+    vote_for_last_columns();
+    collect_accesses();
+    choose_all_indices();
+    for (const DraftRule& draft : drafts_) {
+      StratumPlan& stratum = plan_.strata[draft.stratum];
+      (draft.recursive ? stratum.recursive : stratum.once).push_back(write_rule(draft));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  std::uint32_t arity(RelationId r) const {
+    return static_cast<std::uint32_t>(program_.relations[r].attributes.size());
+  }
+
+  void analyse_stratum(std::uint32_t s) {
+    const Stratum& stratum = program_.strata[s];
+    StratumPlan& plan = plan_.strata[s];
+    if (!stratum.is_recursive) {
+      plan.reason = "not recursive: every rule is evaluated once";
+      return;
+    }
+    plan.strategy = Strategy::kSemiNaive;
+    PivotFinding finding = find_pivot(program_, stratum);
+    plan.pivot = finding.pivot;
+    plan.reason = finding.reason;
+    if (!finding.pivot || !finding.is_linear || !options_.allow_pivot) return;
+    plan.strategy = Strategy::kPivot;
+    plan.reason += ": dealt by it, no tuple crosses ranks";
+    for (std::size_t i = 0; i < stratum.relations.size(); ++i)
+      pivot_column_[stratum.relations[i]] = finding.pivot->column[i];
+  }
+
+  Status draft_stratum(std::uint32_t s) {
+    const Stratum& stratum = program_.strata[s];
+    for (const std::uint32_t r : stratum.rules) {
+      const Rule& rule = program_.rules[r];
+      std::vector<std::uint32_t> deltas;
+      for (std::uint32_t l = 0; l < rule.body.size() && stratum.is_recursive; ++l)
+        if (rule.body[l].kind == LiteralKind::kAtom &&
+            std::binary_search(stratum.relations.begin(), stratum.relations.end(),
+                               rule.body[l].atom.relation))
+          deltas.push_back(l);
+      DraftRule draft{.rule = r, .stratum = s, .recursive = !deltas.empty(), .delta_literal = {},
+                      .order = {}, .candidates = {}};
+      if (options_.allow_sets) draft.candidates = find_carry_candidates(rule);
+      if (deltas.empty()) {
+        STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, std::nullopt, rows_));
+        drafts_.push_back(draft);
+      }
+      for (const std::uint32_t delta : deltas) {
+        draft.delta_literal = delta;
+        STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, delta, rows_));
+        drafts_.push_back(draft);
+      }
+    }
+    return {};
+  }
+
+  // The last index column of a head is the one that most (recursive) rules could fill with whole sets.
+  void vote_for_last_columns() {
+    std::vector<std::vector<std::uint64_t>> votes(program_.relations.size());
+    for (RelationId r = 0; r < votes.size(); ++r) votes[r].assign(arity(r) + 1, 0);
+    for (const DraftRule& draft : drafts_)
+      for (const CarryCandidate& c : draft.candidates)
+        votes[program_.rules[draft.rule].head][c.head_column] +=
+            draft.recursive ? kRecursiveWeight : 1;
+    for (RelationId r = 0; r < votes.size(); ++r) {
+      if (pivot_column_[r]) {
+        head_last_[r] = pivot_column_[r];
+        continue;
+      }
+      const auto best = std::max_element(votes[r].begin(), votes[r].end());
+      if (*best > 0) head_last_[r] = static_cast<std::uint32_t>(best - votes[r].begin());
+    }
+  }
+
+  void collect_accesses() {
+    for (RelationId r = 0; r < program_.relations.size(); ++r)
+      if (head_last_[r]) accesses_[r].push_back({.bound = {}, .last_wish = head_last_[r], .weight = 4});
+    for (DraftRule& draft : drafts_) collect_rule(draft);
+  }
+
+  void collect_rule(const DraftRule& draft) {
+    const Rule& rule = program_.rules[draft.rule];
+    for (const OrderedLiteral& placed : draft.order) {
+      const Literal& literal = rule.body[placed.literal];
+      if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate);
+      if (literal.kind != LiteralKind::kAtom && literal.kind != LiteralKind::kNegatedAtom) continue;
+      Access access{.bound = placed.bound, .last_wish = {},
+                    .weight = draft.recursive ? kRecursiveWeight : 1};
+      for (const CarryCandidate& c : draft.candidates)
+        if (c.literal == placed.literal && head_last_[rule.head] == c.head_column)
+          access.last_wish = c.literal_column;
+      add_access(literal.atom.relation, access);
+    }
+  }
+
+  void collect_aggregate(const Aggregate& aggregate) {
+    const auto order = order_literals(aggregate.body, {aggregate.outer.begin(), aggregate.outer.end()},
+                                      std::nullopt, rows_);
+    if (!order.is_ok()) return;  // reported when the steps are written
+    for (const OrderedLiteral& placed : order.value()) {
+      const Literal& literal = aggregate.body[placed.literal];
+      if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate);
+      if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom)
+        add_access(literal.atom.relation, {.bound = placed.bound, .last_wish = {}, .weight = 1});
+    }
+  }
+
+  void add_access(RelationId relation, const Access& access) {
+    if (arity(relation) > 0) accesses_[relation].push_back(access);
+  }
+
+  void choose_all_indices() {
+    for (RelationId r = 0; r < program_.relations.size(); ++r) {
+      RelationPlan relation;
+      if (arity(r) > 0) {
+        IndexChoice choice = choose_indices(arity(r), accesses_[r]);
+        relation.indices = std::move(choice.indices);
+        for (std::uint32_t i = 0; i < relation.indices.size(); ++i)
+          if (head_last_[r] && relation.indices[i].order.back() == *head_last_[r]) {
+            relation.primary = i;
+            break;
+          }
+      }
+      plan_.relations.push_back(std::move(relation));
+    }
+  }
+
+  // The index that serves a search on `bound`, preferring one that ends in `last`.
+  std::uint32_t index_for(RelationId relation, const std::vector<std::uint32_t>& bound,
+                          std::optional<std::uint32_t> last) const {
+    const RelationPlan& plan = plan_.relations[relation];
+    std::optional<std::uint32_t> best;
+    for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
+      const auto& order = plan.indices[i].order;
+      std::vector<std::uint32_t> prefix(order.begin(),
+                                        order.begin() + static_cast<std::ptrdiff_t>(bound.size()));
+      std::sort(prefix.begin(), prefix.end());
+      if (prefix != bound) continue;
+      if (last && order.back() == *last) return i;
+      // Scans and membership tests are served by any index; the primary is the one that surely is complete.
+      if (!best || i == plan.primary) best = i;
+    }
+    return best.value_or(plan.primary);
+  }
+
+  // Column order in which a head is filled: keys then pivot for pivot relations, the primary index otherwise.
+  std::vector<std::uint32_t> head_order(RelationId r) const {
+    if (arity(r) == 0) return {};
+    if (!pivot_column_[r]) return plan_.relations[r].indices[plan_.relations[r].primary].order;
+    return pivot_order(r);
+  }
+
+  std::vector<std::uint32_t> pivot_order(RelationId r) const {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t c = 0; c < arity(r); ++c)
+      if (c != *pivot_column_[r]) order.push_back(c);
+    order.push_back(*pivot_column_[r]);
+    return order;
+  }
+
+  RulePlan write_rule(const DraftRule& draft) {
+    const Rule& rule = program_.rules[draft.rule];
+    RulePlan plan{.rule = draft.rule, .delta_literal = draft.delta_literal, .steps = {},
+                  .constants = {}, .carries = false, .carried = 0, .reason = {}};
+    choose_carry(draft, plan);
+    std::set<VariableId> needed;
+    for (const Expression& e : rule.head_arguments) collect_variables(e, needed);
+    if (plan.carries) needed.erase(plan.carried);
+    plan.steps = write_steps(draft.order, rule.body, needed, draft.stratum, plan);
+    return plan;
+  }
+
+  void choose_carry(const DraftRule& draft, RulePlan& plan) const {
+    const Rule& rule = program_.rules[draft.rule];
+    plan.reason = "tuple at a time";
+    const auto head_columns = head_order(rule.head);
+    for (const CarryCandidate& c : draft.candidates) {
+      if (head_columns.empty() || head_columns.back() != c.head_column) continue;
+      for (const OrderedLiteral& placed : draft.order) {
+        if (placed.literal != c.literal) continue;
+        const RelationId relation = rule.body[c.literal].atom.relation;
+        const bool from_pivot =
+            placed.kind == StepKind::kScanDelta && pivot_column_[relation] == c.literal_column;
+        const auto& index = plan_.relations[relation]
+                                .indices[index_for(relation, placed.bound, c.literal_column)];
+        if (!from_pivot && index.order.back() != c.literal_column) continue;
+        plan.carries = true;
+        plan.carried = c.variable;
+        plan.reason = fmt::format("set at a time: `{}` moves as whole sets from `{}` to `{}`",
+                                  rule.variables[c.variable].name, program_.relations[relation].name,
+                                  program_.relations[rule.head].name);
+        return;
+      }
+    }
+  }
+
+  std::vector<Step> write_steps(const std::vector<OrderedLiteral>& order,
+                                const std::vector<Literal>& body, std::set<VariableId> needed,
+                                std::uint32_t stratum, RulePlan& plan) {
+    std::vector<Step> steps(order.size());
+    for (std::size_t i = order.size(); i-- > 0;) {
+      const OrderedLiteral& placed = order[i];
+      const Literal& literal = body[placed.literal];
+      Step& step = steps[i];
+      step.kind = placed.kind;
+      step.literal = placed.literal;
+      step.target = placed.target;
+      step.assign_from_left = placed.assign_from_left;
+      step.live_after.assign(needed.begin(), needed.end());
+      if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom)
+        write_atom(placed, literal.atom, needed, stratum, plan, step);
+      if (literal.kind == LiteralKind::kAggregate) write_aggregate(literal, stratum, plan, step);
+      if (placed.kind == StepKind::kAssign || placed.kind == StepKind::kAggregate ||
+          placed.kind == StepKind::kRange)
+        needed.erase(placed.target);
+      std::set<VariableId> read;
+      collect_variables(literal, read);
+      if (placed.kind == StepKind::kAssign || placed.kind == StepKind::kAggregate ||
+          placed.kind == StepKind::kRange)
+        read.erase(placed.target);
+      if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom) {
+        // What the atom itself binds is not needed before it.
+        for (const ColumnUse& use : step.columns)
+          if (use.role == ColumnRole::kBind || use.role == ColumnRole::kCarry) needed.erase(use.variable);
+        read.clear();
+        for (const ColumnUse& use : step.columns)
+          if (use.role == ColumnRole::kMatchVariable) read.insert(use.variable);
+      }
+      needed.insert(read.begin(), read.end());
+    }
+    return steps;
+  }
+
+  void write_aggregate(const Literal& literal, std::uint32_t stratum, RulePlan& plan, Step& step) {
+    const Aggregate& aggregate = *literal.aggregate;
+    const auto order = order_literals(aggregate.body, {aggregate.outer.begin(), aggregate.outer.end()},
+                                      std::nullopt, rows_);
+    if (!order.is_ok()) return;
+    std::set<VariableId> needed;
+    if (aggregate.function != AggregateFunction::kCount) collect_variables(aggregate.target, needed);
+    // Counting is over combinations of body tuples, so inner columns matter even if nobody reads them; ignored columns
+    // are walked nevertheless by scans and searches.
+    const bool carries = plan.carries;
+    plan.carries = false;
+    step.aggregate_steps = write_steps(order.value(), aggregate.body, needed, stratum, plan);
+    for (Step& inner : step.aggregate_steps)
+      if (inner.kind == StepKind::kExists &&
+          inner.prefix_length < arity(inner.relation))
+        inner.kind = inner.prefix_length == 0 ? StepKind::kScan : StepKind::kSearch;
+    plan.carries = carries;
+  }
+
+  void write_atom(const OrderedLiteral& placed, const Atom& atom, const std::set<VariableId>& needed,
+                  std::uint32_t stratum, RulePlan& plan, Step& step) {
+    const RelationId relation = atom.relation;
+    step.relation = relation;
+    if (arity(relation) == 0) {
+      if (placed.kind == StepKind::kScan) step.kind = StepKind::kExists;
+      return;
+    }
+    const bool pivot_scan = placed.kind == StepKind::kScanDelta &&
+                            plan_.strata[stratum].strategy == Strategy::kPivot;
+    std::optional<std::uint32_t> carried_column;
+    if (plan.carries)
+      for (std::uint32_t c = 0; c < arity(relation); ++c)
+        if (is_variable(atom.arguments[c], plan.carried)) carried_column = c;
+    step.index = index_for(relation, placed.bound, carried_column);
+    const std::vector<std::uint32_t> order =
+        pivot_scan ? pivot_order(relation) : plan_.relations[relation].indices[step.index].order;
+    step.prefix_length = static_cast<std::uint32_t>(placed.bound.size());
+
+    std::set<VariableId> bound_here;
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      const Argument& a = atom.arguments[order[i]];
+      ColumnUse use;
+      if (a.kind == ArgumentKind::kConstant) {
+        use.role = ColumnRole::kMatchConstant;
+        use.constant = static_cast<std::uint32_t>(plan.constants.size());
+        plan.constants.push_back(a.constant);
+      } else if (a.kind == ArgumentKind::kVariable) {
+        use.variable = a.variable;
+        if (std::binary_search(placed.bound.begin(), placed.bound.end(), order[i])) {
+          use.role = ColumnRole::kMatchVariable;
+        } else if (bound_here.contains(a.variable)) {
+          use.role = ColumnRole::kMatchEarlier;
+        } else if (plan.carries && a.variable == plan.carried) {
+          use.role = ColumnRole::kCarry;
+        } else if (needed.contains(a.variable) || occurrences(atom, a.variable) > 1) {
+          use.role = ColumnRole::kBind;
+          bound_here.insert(a.variable);
+        }
+      }
+      step.columns.push_back(use);
+    }
+    const bool binds = std::any_of(step.columns.begin(), step.columns.end(), [](const ColumnUse& u) {
+      return u.role == ColumnRole::kBind || u.role == ColumnRole::kCarry;
+    });
+    if (placed.kind == StepKind::kScan) {
+      const bool full = step.prefix_length == order.size();
+      if (!binds)
+        step.kind = StepKind::kExists;
+      else if (step.prefix_length > 0 && !full)
+        step.kind = StepKind::kSearch;
+    }
+  }
+
+  static bool is_variable(const Argument& a, VariableId v) {
+    return a.kind == ArgumentKind::kVariable && a.variable == v;
+  }
+  static std::size_t occurrences(const Atom& atom, VariableId v) {
+    return static_cast<std::size_t>(
+        std::count_if(atom.arguments.begin(), atom.arguments.end(),
+                      [&](const Argument& a) { return is_variable(a, v); }));
+  }
+
+  const Program& program_;
+  const PlanOptions& options_;
+  std::vector<double> rows_;
+  std::vector<std::vector<Access>> accesses_;
+  std::vector<std::optional<std::uint32_t>> head_last_;
+  std::vector<std::optional<std::uint32_t>> pivot_column_;
+  std::vector<DraftRule> drafts_;
+  ProgramPlan plan_;
+};
+
+}  // namespace
+
+Result<ProgramPlan> plan_program(const Program& program, const PlanOptions& options) {
+  return Planner(program, options).run();
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of a program: for every rule the order of its literals and how each is looked up, for every relation the
+// indices that make each lookup a search by prefix, for every stratum how it is run and why. A pure value, computed from
+// the checked program and relation sizes; the same on every rank. Nothing here knows tuples, ranks or MPI.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "datalog/program.h"
+
+namespace stratalog::datalog {
+
+// How one column of a body atom is used, in the column order of the chosen index.
+enum class ColumnRole : std::uint8_t {
+  kMatchVariable,  // part of the searched prefix or checked: equals a variable bound before
+  kMatchConstant,  // equals a constant
+  kMatchEarlier,   // equals a variable that an earlier column of this same atom binds
+  kBind,           // binds a variable that is needed later
+  kIgnore,         // wildcard, or a variable nobody needs
+  kCarry,          // last column, moved as a whole set into the head
+};
+
+struct ColumnUse {
+  ColumnRole role = ColumnRole::kIgnore;
+  VariableId variable = 0;
+  std::uint32_t constant = 0;  // index into RulePlan::constants
+};
+
+enum class StepKind : std::uint8_t {
+  kScanDelta,  // all new tuples of the last round
+  kScan,       // all tuples
+  kSearch,     // tuples under a prefix of `prefix_length` bound columns
+  kExists,     // at least one tuple under the prefix (nothing to bind)
+  kAbsent,     // no tuple under the prefix (negation)
+  kFilter,     // comparison
+  kAssign,     // variable = expression
+  kRange,
+  kAggregate,
+};
+
+struct RulePlan;
+
+struct Step {
+  StepKind kind = StepKind::kScan;
+  std::uint32_t literal = 0;  // index into the rule's body
+  // atoms
+  RelationId relation = 0;
+  std::uint32_t index = 0;          // index into RelationPlan::indices
+  std::uint32_t prefix_length = 0;  // number of leading index columns that are matched before the step
+  std::vector<ColumnUse> columns;   // in index order
+  // kAssign
+  VariableId target = 0;
+  bool assign_from_left = false;  // `expression = v` instead of `v = expression`
+  // kAggregate: the plan of its body
+  std::vector<Step> aggregate_steps;
+  // Variables that later steps or the head still need, ascending.
+  std::vector<VariableId> live_after;
+};
+
+// One evaluable form of a rule: as it stands, or with one recursive atom restricted to the delta.
+struct RulePlan {
+  std::uint32_t rule = 0;
+  std::optional<std::uint32_t> delta_literal;
+  std::vector<Step> steps;
+  std::vector<Expression> constants;
+  bool carries = false;  // set at a time: the head's last index column is moved as whole sets
+  VariableId carried = 0;
+  std::string reason;    // one line for `explain`
+};
+
+struct IndexPlan {
+  std::vector<std::uint32_t> order;             // declared columns in index order
+  std::vector<std::uint32_t> searched_lengths;  // prefix lengths of searches, ascending
+};
+
+struct RelationPlan {
+  std::vector<IndexPlan> indices;  // at least one if the arity is >= 1
+  std::uint32_t primary = 0;       // the index in which derived tuples are deduplicated
+};
+
+enum class Strategy : std::uint8_t {
+  kOnce,       // not recursive: every rule is evaluated once
+  kSemiNaive,  // rounds with one exchange each
+  kPivot,      // decomposable and linear: blocks of pivot values, no exchange at all
+};
+
+// Which column of each recursive relation is carried unchanged through the stratum.
+struct PivotPlan {
+  std::vector<std::uint32_t> column;  // by position in Stratum::relations
+};
+
+struct StratumPlan {
+  Strategy strategy = Strategy::kOnce;
+  std::vector<RulePlan> once;       // evaluated before the first round
+  std::vector<RulePlan> recursive;  // evaluated in each round (kSemiNaive), or compiled to a slot graph (kPivot)
+  std::optional<PivotPlan> pivot;   // also set for kSemiNaive if the stratum is decomposable
+  std::string reason;
+};
+
+struct ProgramPlan {
+  std::vector<RelationPlan> relations;  // by RelationId
+  std::vector<StratumPlan> strata;      // as Program::strata
+};
+
+struct PlanOptions {
+  std::vector<std::uint64_t> relation_rows;  // by RelationId; empty = unknown
+  bool allow_pivot = true;
+  bool allow_sets = true;
+};
+
+// Pure. Fails only on programs that break the guarantees of program.h (Internal).
+Result<ProgramPlan> plan_program(const Program& program, const PlanOptions& options);
+
+// What `stratalog explain` prints: strata, indices, join orders, set-at-a-time rules and the reasons.
+std::string explain(const Program& program, const ProgramPlan& plan);
+
+}  // namespace stratalog::datalog

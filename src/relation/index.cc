@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "relation/index.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+namespace stratalog {
+namespace {
+
+// Up to this many queued cells of a row are sorted directly instead of going through the scratch bitmap.
+constexpr std::size_t kSortDirectly = 24;
+
+RowId queued_row(std::uint64_t queued) { return static_cast<RowId>(queued >> 32); }
+
+}  // namespace
+
+Index::Index(std::vector<std::uint32_t> order, std::span<const std::uint32_t> searched)
+    : order_(std::move(order)), rows_(static_cast<std::uint32_t>(order_.size()) - 1) {
+  assert(!order_.empty());
+  for (const std::uint32_t length : searched)
+    if (length >= 1 && length < rows_.width())
+      directories_.push_back({.length = length, .keys = PrefixMap(length), .rows = {}});
+}
+
+RowId Index::find_or_add_row(const Cell* prefix) {
+  const RowId row = rows_.find_or_add(prefix);
+  if (row < known_rows_) return row;
+  ++known_rows_;
+  if (row % kChunkRows == 0) totals_.push_back(std::make_unique<IntSet[]>(kChunkRows));
+  for (Directory& directory : directories_) {
+    const std::uint32_t entry = directory.keys.find_or_add(prefix);
+    if (entry == directory.rows.size()) directory.rows.emplace_back();
+    directory.rows[entry].push_back(row);
+    ++directory_rows_;
+  }
+  return row;
+}
+
+std::span<const RowId> Index::rows_under(std::uint32_t length, const Cell* prefix) const {
+  for (const Directory& directory : directories_) {
+    if (directory.length != length) continue;
+    const std::uint32_t entry = directory.keys.find(prefix);
+    if (entry == PrefixMap::kAbsent) return {};
+    return directory.rows[entry];
+  }
+  assert(false);
+  return {};
+}
+
+bool Index::contains(const Cell* tuple) const {
+  const RowId row = rows_.find(tuple);
+  return row != kNoRow && total(row).contains(tuple[order_.size() - 1]);
+}
+
+void Index::queue_view(RowId row, const SetView& set) {
+  if (set.count <= kSortDirectly) {
+    walk_set(set, [&](Cell cell) { queue(row, cell); });
+    return;
+  }
+  std::vector<Cell> cells;
+  cells.reserve(set.count);
+  walk_set(set, [&](Cell cell) { cells.push_back(cell); });
+  held_sets_.emplace_back().assign_sorted(cells);
+  queue_set(row, &held_sets_.back());
+}
+
+void Index::sort_queued_cells() {
+  if (queued_cells_.size() < 64) {
+    std::sort(queued_cells_.begin(), queued_cells_.end());
+    return;
+  }
+  // Least significant digit radix sort by row only; cells of a row are ordered later, where they are few or go through
+  // the scratch bitmap anyway.
+  constexpr unsigned kDigitBits = 11;
+  sort_space_.resize(queued_cells_.size());
+  const unsigned bits = static_cast<unsigned>(std::bit_width(rows_.size()));
+  for (unsigned shift = 32; shift < 32 + bits; shift += kDigitBits) {
+    std::uint64_t starts[1U << kDigitBits] = {};
+    for (const std::uint64_t q : queued_cells_) ++starts[(q >> shift) & ((1U << kDigitBits) - 1)];
+    std::uint64_t sum = 0;
+    for (std::uint64_t& start : starts) {
+      const std::uint64_t n = start;
+      start = sum;
+      sum += n;
+    }
+    for (const std::uint64_t q : queued_cells_)
+      sort_space_[starts[(q >> shift) & ((1U << kDigitBits) - 1)]++] = q;
+    queued_cells_.swap(sort_space_);
+  }
+}
+
+void Index::unite_row(RowId row, std::span<const std::uint64_t> cells,
+                      std::span<const QueuedSet> sets, SetAccumulator& scratch,
+                      Freshness freshness) {
+  static const IntSet kNothing;
+  fresh_.clear();
+  const IntSet& present = freshness == Freshness::kNew ? kNothing : total(row);
+  if (sets.empty() && cells.size() <= kSortDirectly) {
+    for (const std::uint64_t q : cells) {
+      const auto cell = static_cast<Cell>(q);
+      if (!present.contains(cell)) fresh_.push_back(cell);
+    }
+    if (fresh_.size() > 1) {
+      std::sort(fresh_.begin(), fresh_.end());
+      fresh_.erase(std::unique(fresh_.begin(), fresh_.end()), fresh_.end());
+    }
+    return;
+  }
+  if (cells.empty() && sets.size() == 1 && sets[0].set->size() <= 4 * kSortDirectly) {
+    sets[0].set->walk([&](Cell cell) {
+      if (!present.contains(cell)) fresh_.push_back(cell);
+    });
+    return;
+  }
+  for (const std::uint64_t q : cells) scratch.add(static_cast<Cell>(q));
+  for (const QueuedSet& queued : sets) scratch.add(queued.set->view());
+  scratch.take_new(present, fresh_);
+}
+
+template <typename Sink>
+void Index::for_each_queued_row(SetAccumulator& scratch, Freshness freshness, Sink&& sink) {
+  sort_queued_cells();
+  std::stable_sort(queued_sets_.begin(), queued_sets_.end(),
+                   [](const QueuedSet& a, const QueuedSet& b) { return a.row < b.row; });
+  std::size_t c = 0;
+  std::size_t s = 0;
+  while (c < queued_cells_.size() || s < queued_sets_.size()) {
+    RowId row = kNoRow;
+    if (c < queued_cells_.size()) row = queued_row(queued_cells_[c]);
+    if (s < queued_sets_.size()) row = std::min(row, queued_sets_[s].row);
+    std::size_t c_end = c;
+    while (c_end < queued_cells_.size() && queued_row(queued_cells_[c_end]) == row) ++c_end;
+    std::size_t s_end = s;
+    while (s_end < queued_sets_.size() && queued_sets_[s_end].row == row) ++s_end;
+    if (c_end < queued_cells_.size()) prefetch_total(queued_row(queued_cells_[c_end]));
+    unite_row(row, {queued_cells_.data() + c, c_end - c}, {queued_sets_.data() + s, s_end - s},
+              scratch, freshness);
+    if (!fresh_.empty()) sink(row);
+    c = c_end;
+    s = s_end;
+  }
+  queued_cells_.clear();
+  queued_sets_.clear();
+  held_sets_.clear();
+}
+
+void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
+  if (queued_cells_.empty() && queued_sets_.empty()) return;
+  // What was found earlier in this round is queued again: disjoint with the total, but not with what came since.
+  for (DeltaRow& earlier : next_delta_) {
+    held_sets_.push_back(std::move(earlier.cells));
+    queue_set(earlier.row, &held_sets_.back());
+  }
+  std::vector<DeltaRow> next;
+  for_each_queued_row(scratch, freshness, [&](RowId row) {
+    next.push_back({.row = row, .cells = {}});
+    next.back().cells.assign_sorted(fresh_);
+  });
+  next_delta_ = std::move(next);
+}
+
+void Index::advance() {
+  assert(queued() == 0);
+  delta_ = std::move(next_delta_);
+  next_delta_.clear();
+  delta_tuples_ = 0;
+  delta_bytes_ = 0;
+  for (const DeltaRow& row : delta_) {
+    IntSet& total = mutable_total(row.row);
+    set_bytes_ -= total.heap_bytes();
+    const SetView view = row.cells.view();
+    if (view.kind == SetKind::kArray) {
+      total.add_new_sorted(view.values);
+    } else {
+      fresh_.clear();
+      walk_set(view, [&](Cell cell) { fresh_.push_back(cell); });
+      total.add_new_sorted(fresh_);
+    }
+    set_bytes_ += total.heap_bytes();
+    delta_bytes_ += row.cells.heap_bytes();
+    delta_tuples_ += row.cells.size();
+  }
+  tuples_ += delta_tuples_;
+}
+
+void Index::forget_delta() {
+  delta_.clear();
+  delta_.shrink_to_fit();
+  delta_tuples_ = 0;
+  delta_bytes_ = 0;
+}
+
+void Index::restore_delta(RowId row, const SetView& set) {
+  std::vector<Cell> cells;
+  cells.reserve(set.count);
+  walk_set(set, [&](Cell cell) { cells.push_back(cell); });
+  delta_.push_back({.row = row, .cells = {}});
+  delta_.back().cells.assign_sorted(cells);
+  delta_tuples_ += cells.size();
+  delta_bytes_ += delta_.back().cells.heap_bytes();
+}
+
+std::uint64_t Index::heap_bytes() const {
+  std::uint64_t bytes = set_bytes_ + delta_bytes_ + rows_.heap_bytes();
+  bytes += totals_.size() * kChunkRows * sizeof(IntSet);
+  bytes += (delta_.capacity() + next_delta_.capacity()) * sizeof(DeltaRow);
+  bytes += (queued_cells_.capacity() + sort_space_.capacity()) * sizeof(std::uint64_t);
+  bytes += queued_sets_.capacity() * sizeof(QueuedSet);
+  bytes += directory_rows_ * sizeof(RowId);
+  for (const Directory& directory : directories_)
+    bytes += directory.keys.heap_bytes() + directory.rows.capacity() * sizeof(std::vector<RowId>);
+  return bytes;
+}
+
+}  // namespace stratalog

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Index: one column order of one rank's part of a relation: rows (the distinct prefixes of arity-1 columns), and for each
+// row the set of last-column values, as total and as the delta of the last round. New tuples and whole sets are queued
+// during a round and become the next delta at its end (semi-naive evaluation), so sets that a join borrows never change
+// under it. Directories find the rows under a shorter prefix. Local; not thread-safe. Arity >= 1.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "model/tuple_group.h"
+#include "relation/int_set.h"
+#include "relation/prefix_map.h"
+#include "relation/set_accumulator.h"
+
+namespace stratalog {
+
+using RowId = std::uint32_t;
+
+struct DeltaRow {
+  RowId row = 0;
+  IntSet cells;
+};
+
+enum class Freshness : std::uint8_t {
+  kUnknown,  // queued tuples may be present already: subtract
+  kNew,      // the caller knows that they are not (secondary indices)
+};
+
+class Index {
+ public:
+  static constexpr RowId kNoRow = PrefixMap::kAbsent;
+
+  // `order[i]` is the declared column that stands at place i. `searched` lists the prefix lengths (1 .. arity-2) for
+  // which rows_under() will be asked.
+  Index(std::vector<std::uint32_t> order, std::span<const std::uint32_t> searched);
+
+  std::uint32_t arity() const { return static_cast<std::uint32_t>(order_.size()); }
+  std::span<const std::uint32_t> order() const { return order_; }
+  std::uint32_t prefix_width() const { return rows_.width(); }
+
+  RowId row_count() const { return rows_.size(); }
+  std::span<const Cell> prefix(RowId row) const { return rows_.key(row); }
+  const IntSet& total(RowId row) const { return totals_[row / kChunkRows][row % kChunkRows]; }
+  RowId find_row(const Cell* prefix) const { return rows_.find(prefix); }
+  void prefetch_row(const Cell* prefix) const { rows_.prefetch(prefix); }
+  void prefetch_total(RowId row) const { __builtin_prefetch(&total(row)); }
+  RowId find_or_add_row(const Cell* prefix);
+  // Rows whose first `length` prefix cells equal `prefix`; length must have been announced as searched.
+  std::span<const RowId> rows_under(std::uint32_t length, const Cell* prefix) const;
+
+  // Queue for the next round.
+  void queue(RowId row, Cell cell) {
+    queued_cells_.push_back((std::uint64_t{row} << 32) | cell);
+  }
+  // `set` is borrowed until unite_queued().
+  void queue_set(RowId row, const IntSet* set) { queued_sets_.push_back({row, set}); }
+  // Copies the cells.
+  void queue_view(RowId row, const SetView& set);
+  std::uint64_t queued() const { return queued_cells_.size() + queued_sets_.size(); }
+  // Unites what is queued so far into the next delta and releases all borrowed sets. Called at least once at the end of
+  // each round, for all indices of a stratum before any of them is advanced; more often to bound the memory of rounds
+  // with many derivations.
+  void unite_queued(SetAccumulator& scratch, Freshness freshness);
+  // The next delta becomes the delta and joins the total; the former delta is forgotten. Requires that nothing is queued.
+  void advance();
+  // What unite_queued() has found new so far in this round.
+  std::span<const DeltaRow> next_delta() const { return next_delta_; }
+
+  std::span<const DeltaRow> delta() const { return delta_; }
+  std::uint64_t delta_tuples() const { return delta_tuples_; }
+  std::uint64_t tuples() const { return tuples_; }
+  void forget_delta();
+  // Puts back a checkpoint's delta (its tuples are in the total already).
+  void restore_delta(RowId row, const SetView& set);
+
+  bool contains(const Cell* tuple) const;  // in index order
+  std::uint64_t heap_bytes() const;
+
+ private:
+  struct QueuedSet {
+    RowId row;
+    const IntSet* set;
+  };
+  struct Directory {
+    std::uint32_t length;
+    PrefixMap keys;
+    std::vector<std::vector<RowId>> rows;
+  };
+
+  // Sets stay where they are when rows are added, because joins borrow them: fixed chunks, not one growing array.
+  static constexpr RowId kChunkRows = 1024;
+
+  IntSet& mutable_total(RowId row) { return totals_[row / kChunkRows][row % kChunkRows]; }
+  void sort_queued_cells();
+  // Collects into fresh_ what is queued for `row` and not in its total.
+  void unite_row(RowId row, std::span<const std::uint64_t> cells, std::span<const QueuedSet> sets,
+                 SetAccumulator& scratch, Freshness freshness);
+  template <typename Sink>
+  void for_each_queued_row(SetAccumulator& scratch, Freshness freshness, Sink&& sink);
+
+  std::vector<std::uint32_t> order_;
+  PrefixMap rows_;
+  std::vector<std::unique_ptr<IntSet[]>> totals_;
+  std::vector<Directory> directories_;
+  std::vector<DeltaRow> delta_;
+  std::vector<DeltaRow> next_delta_;  // disjoint with the total; ascending rows
+  std::vector<std::uint64_t> queued_cells_;
+  std::vector<std::uint64_t> sort_space_;
+  std::vector<QueuedSet> queued_sets_;
+  std::deque<IntSet> held_sets_;
+  std::vector<Cell> fresh_;
+  RowId known_rows_ = 0;
+  std::uint64_t tuples_ = 0;
+  std::uint64_t delta_tuples_ = 0;
+  std::uint64_t set_bytes_ = 0;
+  std::uint64_t delta_bytes_ = 0;
+  std::uint64_t directory_rows_ = 0;
+};
+
+}  // namespace stratalog

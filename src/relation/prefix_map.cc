@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "relation/prefix_map.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "model/multiset_hash.h"
+
+namespace stratalog {
+namespace {
+
+// The direct table may have this many entries for each key, plus a floor: at most 16 bytes a key wasted.
+constexpr std::uint64_t kDirectPerKey = 4;
+constexpr std::uint64_t kDirectFloor = 1U << 16;
+
+}  // namespace
+
+std::uint64_t PrefixMap::hash(const Cell* key) const {
+  std::uint64_t h = 0;
+  std::uint32_t i = 0;
+  for (; i + 1 < width_; i += 2)
+    h = splitmix64(h ^ (key[i] | (static_cast<std::uint64_t>(key[i + 1]) << 32)));
+  if (i < width_) h = splitmix64(h ^ key[i]);
+  return h;
+}
+
+bool PrefixMap::equal(std::uint32_t id, const Cell* key) const {
+  return std::equal(key, key + width_, keys_.data() + (std::size_t{id} * width_));
+}
+
+std::uint32_t PrefixMap::find_hashed(const Cell* key) const {
+  if (slots_.empty()) return kAbsent;
+  const std::uint64_t mask = slots_.size() - 1;
+  for (std::uint64_t s = hash(key) & mask;; s = (s + 1) & mask) {
+    const std::uint32_t id = slots_[s];
+    if (id == kAbsent || equal(id, key)) return id;
+  }
+}
+
+std::uint32_t PrefixMap::find(const Cell* key) const {
+  if (width_ == 0) return size_ == 0 ? kAbsent : 0;
+  if (width_ == 1 && *key < direct_.size()) return direct_[*key];
+  return find_hashed(key);
+}
+
+void PrefixMap::prefetch(const Cell* key) const {
+  if (width_ == 1 && *key < direct_.size()) {
+    __builtin_prefetch(direct_.data() + *key);
+  } else if (!slots_.empty()) {
+    __builtin_prefetch(slots_.data() + (hash(key) & (slots_.size() - 1)));
+  }
+}
+
+std::uint32_t PrefixMap::append(const Cell* key) {
+  keys_.insert(keys_.end(), key, key + width_);
+  return size_++;
+}
+
+std::uint32_t PrefixMap::find_or_add(const Cell* key) {
+  const std::uint32_t found = find(key);
+  if (found != kAbsent) return found;
+  const std::uint32_t id = append(key);
+  if (width_ == 0) return id;
+  if (width_ == 1) {
+    if (*key >= direct_.size() &&
+        *key < std::max(kDirectFloor, kDirectPerKey * static_cast<std::uint64_t>(size_)))
+      grow_direct(*key);
+    if (*key < direct_.size()) {
+      direct_[*key] = id;
+      return id;
+    }
+  }
+  if ((hashed_ + std::uint64_t{1}) * 8 > slots_.size() * 5) grow_slots();
+  insert_slot(id);
+  ++hashed_;
+  return id;
+}
+
+void PrefixMap::insert_slot(std::uint32_t id) {
+  const std::uint64_t mask = slots_.size() - 1;
+  std::uint64_t s = hash(keys_.data() + (std::size_t{id} * width_)) & mask;
+  while (slots_[s] != kAbsent) s = (s + 1) & mask;
+  slots_[s] = id;
+}
+
+void PrefixMap::grow_slots() {
+  std::vector<std::uint32_t> old(std::max<std::size_t>(16, slots_.size() * 2), kAbsent);
+  old.swap(slots_);
+  for (const std::uint32_t id : old)
+    if (id != kAbsent) insert_slot(id);
+}
+
+void PrefixMap::grow_direct(Cell cell) {
+  // Grow to the next power of two, so that a growing domain costs a constant per key; then take over the keys that
+  // were hashed because they were too large for the table so far.
+  direct_.resize(std::max<std::uint64_t>(kDirectFloor, std::bit_ceil(cell + std::uint64_t{1})),
+                 kAbsent);
+  if (hashed_ == 0) return;
+  std::vector<std::uint32_t> old;
+  old.swap(slots_);
+  slots_.assign(old.size(), kAbsent);
+  hashed_ = 0;
+  for (const std::uint32_t id : old) {
+    if (id == kAbsent) continue;
+    if (keys_[id] < direct_.size()) {
+      direct_[keys_[id]] = id;
+    } else {
+      insert_slot(id);
+      ++hashed_;
+    }
+  }
+}
+
+}  // namespace stratalog

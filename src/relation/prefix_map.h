@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// PrefixMap: numbers distinct tuples of `width` cells densely in order of arrival. Width 1 uses a directly addressed
+// table for small cells (dense ids) and open addressing for the rest; wider keys use open addressing with linear probing.
+// Never forgets. find() and prefetch() are safe for concurrent readers only while nobody adds. Local.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/cell.h"
+
+namespace stratalog {
+
+class PrefixMap {
+ public:
+  static constexpr std::uint32_t kAbsent = 0xFFFFFFFFU;
+
+  explicit PrefixMap(std::uint32_t width) : width_(width) {}
+
+  std::uint32_t width() const { return width_; }
+  std::uint32_t size() const { return size_; }
+  // The cells of entry `id`.
+  std::span<const Cell> key(std::uint32_t id) const {
+    return {keys_.data() + (std::size_t{id} * width_), width_};
+  }
+  std::uint32_t find(const Cell* key) const;
+  std::uint32_t find_or_add(const Cell* key);
+  // Brings the memory that find(key) will look at closer.
+  void prefetch(const Cell* key) const;
+  std::uint64_t heap_bytes() const {
+    return (keys_.capacity() + direct_.capacity() + slots_.capacity()) * sizeof(std::uint32_t);
+  }
+
+ private:
+  std::uint64_t hash(const Cell* key) const;
+  bool equal(std::uint32_t id, const Cell* key) const;
+  std::uint32_t find_hashed(const Cell* key) const;
+  std::uint32_t append(const Cell* key);
+  void grow_slots();
+  void grow_direct(Cell cell);
+  void insert_slot(std::uint32_t id);
+
+  std::uint32_t width_;
+  std::uint32_t size_ = 0;
+  std::uint32_t hashed_ = 0;            // entries that live in slots_
+  std::vector<Cell> keys_;              // size_ * width_
+  std::vector<std::uint32_t> direct_;   // width 1: cell -> id
+  std::vector<std::uint32_t> slots_;    // id or kAbsent; a power of two, at most 5/8 full
+};
+
+}  // namespace stratalog
