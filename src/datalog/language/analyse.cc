@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/language/analyse.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "datalog/language/bind_rule.h"
+#include "datalog/language/declarations.h"
+#include "datalog/language/emit_rule.h"
+#include "datalog/language/kind_inference.h"
+#include "datalog/language/print_program.h"
+#include "datalog/language/rule_expansion.h"
+#include "datalog/language/rule_grounding.h"
+#include "datalog/language/stratify.h"
+#include "datalog/language/warnings.h"
+
+namespace stratalog::datalog::language {
+namespace {
+
+class Analyser {
+ public:
+  Analyser(const ProgramSyntax& syntax, std::string_view text, const SourceMap& map, DiagnosticSink& sink)
+      : syntax_(syntax),
+        text_(text),
+        map_(map),
+        sink_(sink),
+        types_(syntax, sink),
+        declarations_(resolve_declarations(syntax, types_, sink)) {}
+
+  Program run() {
+    for (const RuleSyntax& rule : syntax_.rules) analyse_rule(rule);
+    program_.strata = stratify(declarations_.relations.size(), dependencies_);
+    const bool is_stratified = check_stratification(program_.strata, dependencies_, declarations_, sink_);
+    warn_about_relations(syntax_, declarations_, sink_);
+    for (const PragmaSyntax& pragma : syntax_.pragmas) program_.pragmas[pragma.key.name] = pragma.value;
+    if (is_stratified && !sink_.has_errors()) finish();
+    return std::move(program_);
+  }
+
+ private:
+  void analyse_rule(const RuleSyntax& rule) {
+    std::vector<Conjunction> bodies;
+    if (!rule.body) {
+      bodies.emplace_back();
+    } else if (!expand_body(*rule.body, sink_, bodies)) {
+      return;
+    }
+    warn_about_variables(rule, bodies, sink_);
+    for (const AtomSyntax& head : rule.heads) {
+      for (const Conjunction& body : bodies) analyse_clause(rule, head, body);
+    }
+  }
+
+  void analyse_clause(const RuleSyntax& syntax, const AtomSyntax& head, const Conjunction& body) {
+    std::optional<BoundRule> rule =
+        bind_rule(head, body, syntax.span, !syntax.body.has_value(), declarations_, sink_);
+    if (!rule) return;
+    collect_dependencies(rule->head, rule->body, DependencyKind::kPositive);
+    const InferredKinds kinds = infer_kinds(*rule, declarations_, types_, text_, sink_);
+    const bool is_grounded = check_grounding(*rule, sink_);
+    if (!kinds.is_ok || !is_grounded || rule->never_fires || sink_.has_errors()) return;
+    program_.rules.push_back(emit_rule(*rule, kinds, map_));
+  }
+
+  // `around`: kAggregated inside aggregates, where every atom must be complete first.
+  void collect_dependencies(RelationId head, const std::vector<BoundLiteral>& literals, DependencyKind around) {
+    for (const BoundLiteral& literal : literals) {
+      if (literal.kind == LiteralKind::kAtom) {
+        dependencies_.push_back({head, literal.atom.relation, around, literal.span});
+      } else if (literal.kind == LiteralKind::kNegatedAtom) {
+        dependencies_.push_back({head, literal.atom.relation, DependencyKind::kNegated, literal.span});
+      } else if (literal.kind == LiteralKind::kAggregate) {
+        collect_dependencies(head, literal.aggregate->body, DependencyKind::kAggregated);
+      }
+    }
+  }
+
+  void finish() {
+    program_.relations = std::move(declarations_.relations);
+    for (RelationId id = 0; id < program_.relations.size(); ++id) {
+      Relation& relation = program_.relations[id];
+      relation.place = map_.place(declarations_.spans[id]);
+      for (std::size_t i = 0; i < relation.io.size(); ++i) {
+        relation.io[i].place = map_.place(declarations_.io_spans[id][i]);
+      }
+    }
+    std::vector<std::size_t> stratum_of(program_.relations.size(), 0);
+    for (std::size_t i = 0; i < program_.strata.size(); ++i) {
+      for (const RelationId relation : program_.strata[i].relations) stratum_of[relation] = i;
+    }
+    for (std::uint32_t i = 0; i < program_.rules.size(); ++i) {
+      Rule& rule = program_.rules[i];
+      program_.strata[stratum_of[rule.head]].rules.push_back(i);
+      rule.text = print_rule(program_, rule);
+    }
+  }
+
+  const ProgramSyntax& syntax_;
+  std::string_view text_;
+  const SourceMap& map_;
+  DiagnosticSink& sink_;
+  TypeTable types_;
+  Declarations declarations_;
+  std::vector<Dependency> dependencies_;
+  Program program_;
+};
+
+}  // namespace
+
+Program analyse(const ProgramSyntax& syntax, std::string_view text, const SourceMap& map, DiagnosticSink& sink) {
+  return Analyser(syntax, text, map, sink).run();
+}
+
+}  // namespace stratalog::datalog::language

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/language/bind_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "datalog/language/scope_grounding.h"
+#include "datalog/language/spelling.h"
+
+namespace stratalog::datalog::language {
+namespace {
+
+// The names that are visible in a rule body or in an aggregate's body.
+struct Scope {
+  const Conjunction* goals = nullptr;
+  bool is_aggregate = false;
+  std::map<std::string, VariableId> inherited;  // grounded outside and not hidden by the target
+  std::map<std::string, VariableId> names;      // met here so far
+  std::vector<BoundLiteral>* literals = nullptr;
+};
+
+class Binder {
+ public:
+  Binder(const Declarations& declarations, DiagnosticSink& sink) : declarations_(declarations), sink_(sink) {}
+
+  std::optional<BoundRule> bind(const AtomSyntax& head, const Conjunction& body, Span span, bool is_fact) {
+    rule_.span = span;
+    rule_.is_fact = is_fact;
+    Scope scope;
+    scope.goals = &body;
+    // The head is bound first, so that its variables have the small numbers, but what it lifts comes last.
+    std::vector<BoundLiteral> from_head;
+    scope.literals = &from_head;
+    bind_head(head, scope);
+    scope.literals = &rule_.body;
+    for (const Goal& goal : body) bind_goal(goal, scope);
+    std::move(from_head.begin(), from_head.end(), std::back_inserter(rule_.body));
+    if (!is_ok_) return std::nullopt;
+    return std::move(rule_);
+  }
+
+ private:
+  VariableId make_variable(std::string name, Span span, bool is_lifted) {
+    rule_.variables.push_back({std::move(name), span, is_lifted});
+    return static_cast<VariableId>(rule_.variables.size() - 1);
+  }
+
+  VariableId lift(Span span) { return make_variable(fmt::format("_{}", ++lifted_), span, true); }
+
+  VariableId look_up(const std::string& name, Span span, Scope& scope) {
+    const auto [entry, is_new] = scope.names.try_emplace(name, 0);
+    if (is_new) {
+      const auto inherited = scope.inherited.find(name);
+      if (inherited != scope.inherited.end()) {
+        entry->second = inherited->second;
+      } else {
+        entry->second = make_variable(name, span, false);
+        if (scope.is_aggregate) rule_.names_inside_aggregates.emplace(name, span);
+      }
+    }
+    return entry->second;
+  }
+
+  static BoundTerm variable_term(VariableId variable, Span span) {
+    BoundTerm term;
+    term.kind = BoundTermKind::kVariable;
+    term.variable = variable;
+    term.span = span;
+    return term;
+  }
+
+  const Relation* find_relation(const AtomSyntax& atom, RelationId& id) {
+    const std::string& name = atom.relation.name;
+    const auto found = declarations_.ids.find(name);
+    if (found == declarations_.ids.end()) {
+      is_ok_ = false;
+      if (declarations_.broken.contains(name) || declarations_.has_unknown_names) return nullptr;
+      DiagnosticDraft& draft = sink_.error(atom.relation.span, fmt::format("undeclared relation `{}`", name));
+      draft.hint = suggest(name, declarations_.names);
+      if (draft.hint.empty()) draft.hint = fmt::format("declare it with `.decl {}(...)`", name);
+      return nullptr;
+    }
+    id = found->second;
+    if (declarations_.broken.contains(name)) is_ok_ = false;
+    const Relation& relation = declarations_.relations[id];
+    if (relation.attributes.size() != atom.arguments.size()) {
+      is_ok_ = false;
+      const auto count = [](std::size_t n) { return fmt::format("{} argument{}", n, n == 1 ? "" : "s"); };
+      sink_.error(atom.span, fmt::format("`{}` has {}, not {}", name, count(relation.attributes.size()),
+                                         atom.arguments.size()))
+          .notes.push_back({declarations_.spans[id], fmt::format("`{}` is declared here", name)});
+    }
+    return &relation;
+  }
+
+  void bind_head(const AtomSyntax& head, Scope& scope) {
+    rule_.head_span = head.span;
+    find_relation(head, rule_.head);
+    for (const Term& argument : head.arguments) {
+      if (argument.kind == TermKind::kWildcard) {
+        is_ok_ = false;
+        sink_.error(argument.span, "`_` in the head of a rule has no value").hint =
+            "name the variable and bind it in the body";
+        rule_.head_arguments.emplace_back();
+        continue;
+      }
+      rule_.head_arguments.push_back(bind_term(argument, scope));
+    }
+  }
+
+  void bind_goal(const Goal& goal, Scope& scope) {
+    switch (goal.kind) {
+      case GoalKind::kAtom:
+      case GoalKind::kNegatedAtom: bind_atom(goal, scope); return;
+      case GoalKind::kComparison: bind_comparison(goal, scope); return;
+      case GoalKind::kFalse: bind_false(goal, scope); return;
+    }
+  }
+
+  void bind_atom(const Goal& goal, Scope& scope) {
+    const AtomSyntax& syntax = goal.formula->atom;
+    const bool is_positive = goal.kind == GoalKind::kAtom;
+    BoundLiteral literal;
+    literal.kind = is_positive ? LiteralKind::kAtom : LiteralKind::kNegatedAtom;
+    literal.span = syntax.span;
+    literal.atom.span = syntax.span;
+    find_relation(syntax, literal.atom.relation);
+    std::vector<BoundLiteral> lifted;  // `variable = expression` for each compound argument
+    for (const Term& argument : syntax.arguments) {
+      literal.atom.arguments.push_back(bind_argument(argument, is_positive, scope, lifted));
+    }
+    // A negated atom needs its arguments before it, a positive one may bind what they compare with.
+    if (is_positive) scope.literals->push_back(std::move(literal));
+    std::move(lifted.begin(), lifted.end(), std::back_inserter(*scope.literals));
+    if (!is_positive) scope.literals->push_back(std::move(literal));
+  }
+
+  BoundTerm bind_argument(const Term& argument, bool is_positive, Scope& scope, std::vector<BoundLiteral>& lifted) {
+    if (argument.kind == TermKind::kWildcard) {
+      // In an aggregate each `_` stands for a variable of its own: tuples that differ there only are different.
+      if (scope.is_aggregate && is_positive) return variable_term(lift(argument.span), argument.span);
+      BoundTerm wildcard;
+      wildcard.span = argument.span;
+      return wildcard;
+    }
+    BoundTerm bound = bind_term(argument, scope);
+    if (bound.kind != BoundTermKind::kFunctor) return bound;
+    const VariableId variable = lift(argument.span);
+    BoundLiteral equation;
+    equation.kind = LiteralKind::kComparison;
+    equation.span = argument.span;
+    equation.left = variable_term(variable, argument.span);
+    equation.right = std::move(bound);
+    lifted.push_back(std::move(equation));
+    return variable_term(variable, argument.span);
+  }
+
+  void bind_comparison(const Goal& goal, Scope& scope) {
+    const Term& left = goal.formula->operands[0];
+    const Term& right = goal.formula->operands[1];
+    if (goal.comparison == Comparison::kEqual &&
+        (bind_generator(left, right, goal, scope) || bind_generator(right, left, goal, scope))) {
+      return;
+    }
+    BoundLiteral literal;
+    literal.kind = LiteralKind::kComparison;
+    literal.span = goal.formula->span;
+    literal.comparison = goal.comparison;
+    literal.left = bind_term(left, scope);
+    literal.right = bind_term(right, scope);
+    scope.literals->push_back(std::move(literal));
+  }
+
+  // `x = sum ...` and `x = range(...)` where nothing else binds x: x is the result itself.
+  bool bind_generator(const Term& name, const Term& generator, const Goal& goal, Scope& scope) {
+    const bool is_generator = generator.kind == TermKind::kAggregate || generator.kind == TermKind::kRange;
+    if (name.kind != TermKind::kVariable || !is_generator) return false;
+    if (grounded_names(*scope.goals, known_names(scope), nullptr, &goal).contains(name.text)) return false;
+    NameSet inside;
+    for (const Term& argument : generator.arguments) collect_names(argument, inside);
+    if (inside.contains(name.text)) return false;
+    const VariableId result = look_up(name.text, name.span, scope);
+    bind_generator_into(generator, result, scope);
+    return true;
+  }
+
+  void bind_false(const Goal& goal, Scope& scope) {
+    if (!scope.is_aggregate) {
+      rule_.never_fires = true;
+      return;
+    }
+    static const Term kZero = integer("0");
+    static const Term kOne = integer("1");
+    BoundLiteral literal;
+    literal.kind = LiteralKind::kComparison;
+    literal.span = goal.formula->span;
+    literal.left = bind_constant(kZero, goal.formula->span);
+    literal.right = bind_constant(kOne, goal.formula->span);
+    scope.literals->push_back(std::move(literal));
+  }
+
+  static Term integer(std::string digits) {
+    Term term;
+    term.kind = TermKind::kInteger;
+    term.text = std::move(digits);
+    return term;
+  }
+
+  static BoundTerm bind_constant(const Term& constant, Span span) {
+    BoundTerm bound;
+    bound.kind = BoundTermKind::kConstant;
+    bound.constant = &constant;
+    bound.span = span;
+    return bound;
+  }
+
+  // Never a wildcard.
+  BoundTerm bind_term(const Term& term, Scope& scope) {
+    switch (term.kind) {
+      case TermKind::kVariable: return variable_term(look_up(term.text, term.span, scope), term.span);
+      case TermKind::kWildcard: {
+        is_ok_ = false;
+        sink_.error(term.span, "`_` has no value that could be used here").hint =
+            "`_` may only stand as an argument of an atom in a body; name the variable";
+        BoundTerm bound;
+        bound.span = term.span;
+        return bound;
+      }
+      case TermKind::kInteger:
+      case TermKind::kUnsigned:
+      case TermKind::kFloat:
+      case TermKind::kString: return bind_constant(term, term.span);
+      case TermKind::kAggregate:
+      case TermKind::kRange: {
+        const VariableId result = lift(term.span);
+        bind_generator_into(term, result, scope);
+        return variable_term(result, term.span);
+      }
+      case TermKind::kFunctor:
+      case TermKind::kCast: break;
+    }
+    BoundTerm bound;
+    bound.kind = BoundTermKind::kFunctor;
+    bound.span = term.span;
+    bound.functor = term.functor;
+    if (term.kind == TermKind::kCast) bound.cast = &term;
+    for (const Term& argument : term.arguments) bound.arguments.push_back(bind_term(argument, scope));
+    return bound;
+  }
+
+  void bind_generator_into(const Term& generator, VariableId result, Scope& scope) {
+    if (generator.kind == TermKind::kAggregate) {
+      bind_aggregate(generator, result, scope);
+      return;
+    }
+    auto range = std::make_unique<BoundRange>();
+    range->variable = result;
+    for (const Term& bound : generator.arguments) range->bounds.push_back(bind_term(bound, scope));
+    BoundLiteral literal;
+    literal.kind = LiteralKind::kRange;
+    literal.span = generator.span;
+    literal.range = std::move(range);
+    scope.literals->push_back(std::move(literal));
+  }
+
+  static NameSet known_names(const Scope& scope) {
+    NameSet known;
+    for (const auto& [name, variable] : scope.inherited) known.insert(name);
+    return known;
+  }
+
+  void bind_aggregate(const Term& term, VariableId result, Scope& scope) {
+    const AggregateSyntax& syntax = *term.aggregate;
+    std::vector<Conjunction> bodies;
+    if (!expand_body(syntax.body, sink_, bodies)) {
+      is_ok_ = false;
+      return;
+    }
+    if (bodies.size() != 1) {
+      is_ok_ = false;
+      sink_.error(syntax.body.span, "not supported yet: disjunction inside an aggregate").hint =
+          "give the body a relation of its own";
+      return;
+    }
+    auto aggregate = std::make_unique<BoundAggregate>();
+    aggregate->function = syntax.function;
+    aggregate->result = result;
+
+    Scope inner;
+    inner.goals = &bodies[0];
+    inner.is_aggregate = true;
+    inner.literals = &aggregate->body;
+    NameSet hidden;
+    NameSet mentioned;
+    if (syntax.target) collect_names(*syntax.target, hidden);
+    collect_all_names(syntax.body, mentioned);
+    const NameSet grounded = grounded_names(*scope.goals, known_names(scope), &syntax, nullptr);
+    for (const std::string& name : mentioned) {
+      if (hidden.contains(name) || !grounded.contains(name)) continue;
+      inner.inherited.emplace(name, look_up(name, term.span, scope));
+    }
+    for (const Goal& goal : bodies[0]) bind_goal(goal, inner);
+    if (syntax.target) aggregate->target = bind_term(*syntax.target, inner);
+    for (const auto& [name, variable] : inner.names) {
+      const auto inherited = inner.inherited.find(name);
+      if (inherited != inner.inherited.end()) aggregate->outer.push_back(variable);
+    }
+    add_outer_of_nested(*aggregate, inner);
+    BoundLiteral literal;
+    literal.kind = LiteralKind::kAggregate;
+    literal.span = term.span;
+    literal.aggregate = std::move(aggregate);
+    scope.literals->push_back(std::move(literal));
+  }
+
+  // What a nested aggregate takes from further out passes through this one.
+  static void add_outer_of_nested(BoundAggregate& aggregate, const Scope& inner) {
+    std::vector<VariableId> inherited;
+    for (const auto& [name, variable] : inner.inherited) inherited.push_back(variable);
+    std::sort(inherited.begin(), inherited.end());
+    for (const BoundLiteral& literal : aggregate.body) {
+      if (literal.kind != LiteralKind::kAggregate) continue;
+      for (const VariableId variable : literal.aggregate->outer) {
+        if (std::binary_search(inherited.begin(), inherited.end(), variable)) {
+          aggregate.outer.push_back(variable);
+        }
+      }
+    }
+    std::sort(aggregate.outer.begin(), aggregate.outer.end());
+    aggregate.outer.erase(std::unique(aggregate.outer.begin(), aggregate.outer.end()), aggregate.outer.end());
+  }
+
+  const Declarations& declarations_;
+  DiagnosticSink& sink_;
+  BoundRule rule_;
+  std::uint32_t lifted_ = 0;
+  bool is_ok_ = true;
+};
+
+}  // namespace
+
+std::optional<BoundRule> bind_rule(const AtomSyntax& head, const Conjunction& body, Span rule_span, bool is_fact,
+                                   const Declarations& declarations, DiagnosticSink& sink) {
+  return Binder(declarations, sink).bind(head, body, rule_span, is_fact);
+}
+
+}  // namespace stratalog::datalog::language

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/language/compile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "datalog/language/analyse.h"
+#include "datalog/language/diagnostic_sink.h"
+#include "datalog/language/parser.h"
+#include "datalog/language/preprocess.h"
+#include "datalog/language/source_map.h"
+
+namespace stratalog::datalog {
+namespace {
+
+bool has_error(const std::vector<Diagnostic>& diagnostics) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [](const Diagnostic& d) { return d.severity == Severity::kError; });
+}
+
+CompileOutcome refused(const SourceText& source, std::string message) {
+  CompileOutcome outcome;
+  Diagnostic& diagnostic = outcome.diagnostics.emplace_back();
+  diagnostic.where.place.file = source.name;
+  diagnostic.message = std::move(message);
+  return outcome;
+}
+
+}  // namespace
+
+CompileOutcome compile(const SourceText& source, const CompileOptions& options) {
+  const bool is_expanded = options.preprocessor == PreprocessorUse::kNever;
+  const std::size_t limit = is_expanded ? kMaxExpandedBytes : kMaxSourceBytes;
+  if (source.text.size() > limit) {
+    return refused(source, fmt::format("the program has {} bytes; the limit is {}; put facts into files and read them "
+                                       "with .input",
+                                       source.text.size(), limit));
+  }
+  PreprocessOutcome expanded = preprocess(source, options);
+  CompileOutcome outcome;
+  outcome.diagnostics = std::move(expanded.diagnostics);
+  if (!expanded.text) return outcome;
+  std::string text = std::move(*expanded.text);
+
+  language::DiagnosticSink sink;
+  const language::SourceMap map(text, source.name, expanded.originals);
+  const language::ProgramSyntax syntax = language::Parser(text, sink).parse();
+  Program program = language::analyse(syntax, text, map, sink);
+  std::vector<Diagnostic> found = sink.finish(map, options.diagnostic_limit);
+  std::move(found.begin(), found.end(), std::back_inserter(outcome.diagnostics));
+  if (has_error(outcome.diagnostics) || sink.has_errors()) return outcome;
+  program.source_text = std::move(text);
+  outcome.program = std::move(program);
+  return outcome;
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The front end of the language: program text in, checked program or diagnostics out. Stages in order: preprocess,
+// lex and parse, declarations, binding, kinds, grounding, emission, stratification. Every stage reports all that it
+// finds. compile() with PreprocessorUse::kNever touches no files and starts no process: ranks that get the expanded text from
+// another rank compile it so, and get the same program. Local; no global state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datalog/language/diagnostic.h"
+#include "datalog/program.h"
+
+namespace stratalog::datalog {
+
+struct SourceText {
+  std::string name;  // how messages call it; its directory is searched first by #include and .include
+  std::string text;
+};
+
+enum class PreprocessorUse : std::uint8_t {
+  kAuto,   // the C preprocessor runs when a line begins with `#` or a macro is given; `.include` is expanded
+  kNever,  // the text is taken as it is; line markers in it are understood
+};
+
+struct CompileOptions {
+  PreprocessorUse preprocessor = PreprocessorUse::kAuto;
+  std::string preprocessor_command = "cpp";  // found through PATH
+  std::vector<std::string> include_directories;
+  std::vector<std::string> macros;  // NAME or NAME=VALUE
+  std::size_t diagnostic_limit = 100;
+};
+
+// A program of more than 64 MiB is refused, and so is one that grows past 256 MiB in the preprocessor.
+inline constexpr std::size_t kMaxSourceBytes = 64U << 20U;
+inline constexpr std::size_t kMaxExpandedBytes = 256U << 20U;
+
+struct CompileOutcome {
+  std::optional<Program> program;  // present exactly when no diagnostic is an error
+  std::vector<Diagnostic> diagnostics;
+
+  bool is_ok() const { return program.has_value(); }
+};
+
+CompileOutcome compile(const SourceText& source, const CompileOptions& options = {});
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/language/declarations.h"
+
+#include <fmt/format.h>
+
+#include "datalog/language/io_parameters.h"
+#include "datalog/language/spelling.h"
+
+namespace stratalog::datalog::language {
+namespace {
+
+class Resolver {
+ public:
+  Resolver(const ProgramSyntax& syntax, const TypeTable& types, DiagnosticSink& sink)
+      : syntax_(syntax), types_(types), sink_(sink) {}
+
+  Declarations run() {
+    result_.broken = syntax_.broken_relations;
+    result_.has_unknown_names = syntax_.has_unknown_names;
+    for (const RelationSyntax& relation : syntax_.relations) declare(relation);
+    for (const DirectiveSyntax& directive : syntax_.directives) attach(directive);
+    return std::move(result_);
+  }
+
+ private:
+  void declare(const RelationSyntax& syntax) {
+    const std::string& name = syntax.name.name;
+    const auto [entry, is_new] =
+        result_.ids.emplace(name, static_cast<RelationId>(result_.relations.size()));
+    if (!is_new) {
+      sink_.error(syntax.name.span, fmt::format("relation `{}` is declared twice", name))
+          .notes.push_back({result_.spans[entry->second], "the first declaration is here"});
+      return;
+    }
+    Relation relation;
+    relation.name = name;
+    std::vector<Span> attribute_spans;
+    std::map<std::string, Span> seen;
+    for (const AttributeSyntax& syntax_attribute : syntax.attributes) {
+      Attribute attribute;
+      attribute.name = syntax_attribute.name.name;
+      attribute.type_name = syntax_attribute.type.name;
+      const auto [first, is_first] = seen.emplace(attribute.name, syntax_attribute.name.span);
+      if (!is_first) {
+        sink_.error(syntax_attribute.name.span,
+                    fmt::format("attribute `{}` of `{}` is declared twice", attribute.name, name))
+            .notes.push_back({first->second, "the first one is here"});
+      }
+      const std::optional<ValueKind> kind = types_.kind_of(attribute.type_name);
+      if (kind.has_value()) {
+        attribute.kind = *kind;
+      } else {
+        types_.report_unknown(syntax_attribute.type, sink_);
+        result_.broken.insert(name);
+      }
+      relation.attributes.push_back(std::move(attribute));
+      attribute_spans.push_back(cover(syntax_attribute.name.span, syntax_attribute.type.span));
+    }
+    for (const NameSyntax& qualifier : syntax.qualifiers) relation.qualifiers.push_back(qualifier.name);
+    result_.relations.push_back(std::move(relation));
+    result_.spans.push_back(syntax.name.span);
+    result_.attribute_spans.push_back(std::move(attribute_spans));
+    result_.io_spans.emplace_back();
+    result_.names.push_back(name);
+  }
+
+  void attach(const DirectiveSyntax& syntax) {
+    check_io_parameters(syntax, sink_);
+    for (const NameSyntax& name : syntax.relations) {
+      const auto found = result_.ids.find(name.name);
+      if (found == result_.ids.end()) {
+        if (result_.broken.contains(name.name) || syntax_.has_unknown_names) continue;
+        sink_.error(name.span, fmt::format("undeclared relation `{}`", name.name)).hint =
+            suggest(name.name, result_.names);
+        continue;
+      }
+      IoDirective directive;
+      directive.action = syntax.action;
+      for (const ParameterSyntax& parameter : syntax.parameters) {
+        directive.parameters[parameter.key.name] = parameter.value;
+      }
+      result_.relations[found->second].io.push_back(std::move(directive));
+      result_.io_spans[found->second].push_back(name.span);
+    }
+  }
+
+  const ProgramSyntax& syntax_;
+  const TypeTable& types_;
+  DiagnosticSink& sink_;
+  Declarations result_;
+};
+
+}  // namespace
+
+Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& types, DiagnosticSink& sink) {
+  return Resolver(syntax, types, sink).run();
+}
+
+}  // namespace stratalog::datalog::language

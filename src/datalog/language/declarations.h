@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Declarations: the types and relations of a program, resolved and checked: every name known, every type reduced to
+// one of the four kinds, IO directives attached to their relations. Rules are not looked at. Local.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "datalog/language/diagnostic_sink.h"
+#include "datalog/language/syntax.h"
+#include "datalog/program.h"
+
+namespace stratalog::datalog::language {
+
+std::string_view kind_name(ValueKind kind);
+
+// The declared types by name, each with its kind. The four primitive types are always there.
+class TypeTable {
+ public:
+  TypeTable(const ProgramSyntax& syntax, DiagnosticSink& sink);
+
+  // Nothing for unknown names and for types that were reported as broken.
+  std::optional<ValueKind> kind_of(const std::string& name) const;
+  bool is_broken(const std::string& name) const { return broken_.contains(name); }
+  // "did you mean ...?", or empty.
+  std::string suggestion(const std::string& name) const;
+  // Reports an unknown type unless the name is known to be broken.
+  void report_unknown(const NameSyntax& name, DiagnosticSink& sink) const;
+
+ private:
+  struct Declared {
+    const TypeSyntax* syntax = nullptr;
+    std::optional<ValueKind> kind;
+    enum class State : std::uint8_t { kNew, kOpen, kDone } state = State::kNew;
+  };
+  void resolve_all(DiagnosticSink& sink);
+  void resolve(Declared& root, DiagnosticSink& sink);
+  void conclude(Declared& type, DiagnosticSink& sink);
+
+  std::map<std::string, Declared> types_;
+  std::set<std::string> broken_;
+};
+
+struct Declarations {
+  std::vector<Relation> relations;  // place is filled in by compile()
+  std::vector<Span> spans;          // of the declared names
+  std::vector<std::vector<Span>> attribute_spans;
+  std::vector<std::vector<Span>> io_spans;  // of the directives, parallel to Relation::io
+  std::map<std::string, RelationId> ids;
+  // Rules that mention these are given up silently; the reason was reported already.
+  std::set<std::string> broken;
+  std::vector<std::string> names;  // for suggestions
+  bool has_unknown_names = false;  // see ProgramSyntax
+};
+
+Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& types, DiagnosticSink& sink);
+
+}  // namespace stratalog::datalog::language

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emission: a bound, typed and grounded rule becomes a datalog::Rule. Cannot fail. Pure. Local.
+#pragma once
+
+#include "datalog/language/bound_rule.h"
+#include "datalog/language/kind_inference.h"
+#include "datalog/language/source_map.h"
+
+namespace stratalog::datalog::language {
+
+// Rule::text stays empty; compile() fills it in once all relations are known.
+Rule emit_rule(const BoundRule& rule, const InferredKinds& kinds, const SourceMap& map);
+
+}  // namespace stratalog::datalog::language

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/language/io_parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "datalog/language/spelling.h"
+
+namespace stratalog::datalog::language {
+namespace {
+
+enum class ValueForm : std::uint8_t { kText, kFlag, kKind };
+
+struct KnownParameter {
+  std::string_view name;
+  ValueForm form;
+};
+
+constexpr std::array kParameters = {
+    KnownParameter{"IO", ValueForm::kKind},           KnownParameter{"filename", ValueForm::kText},
+    KnownParameter{"delimiter", ValueForm::kText},    KnownParameter{"headers", ValueForm::kFlag},
+    KnownParameter{"compress", ValueForm::kFlag},     KnownParameter{"rfc4180", ValueForm::kFlag},
+    KnownParameter{"columns", ValueForm::kText},      KnownParameter{"name", ValueForm::kText},
+    KnownParameter{"attributeNames", ValueForm::kText},
+};
+
+struct KnownKind {
+  std::string_view name;
+  bool reads;
+  bool writes;
+};
+
+constexpr std::array kKinds = {
+    KnownKind{"file", true, true},
+    KnownKind{"stdin", true, false},
+    KnownKind{"stdout", false, true},
+    KnownKind{"stdoutprintsize", false, true},
+    KnownKind{"hdf5", true, true},
+};
+
+constexpr std::array<std::string_view, 2> kUnsupportedKinds = {"sqlite", "json"};
+
+void check_kind(const ParameterSyntax& parameter, IoAction action, DiagnosticSink& sink) {
+  const bool is_input = action == IoAction::kInput;
+  for (const KnownKind& kind : kKinds) {
+    if (kind.name != parameter.value) continue;
+    if (is_input ? kind.reads : kind.writes) return;
+    sink.error(parameter.value_span, fmt::format("IO `{}` cannot be used for {}", kind.name,
+                                                 is_input ? "reading" : "writing"))
+        .expected = is_input ? "file, stdin or hdf5" : "file, stdout or hdf5";
+    return;
+  }
+  for (const std::string_view unsupported : kUnsupportedKinds) {
+    if (parameter.value != unsupported) continue;
+    sink.error(parameter.value_span, fmt::format("not supported yet: IO `{}`", unsupported)).expected =
+        is_input ? "file, stdin or hdf5" : "file, stdout or hdf5";
+    return;
+  }
+  std::vector<std::string> names;
+  for (const KnownKind& kind : kKinds) {
+    if (is_input ? kind.reads : kind.writes) names.emplace_back(kind.name);
+  }
+  DiagnosticDraft& draft =
+      sink.error(parameter.value_span, fmt::format("unknown IO `{}`", parameter.value));
+  draft.expected = is_input ? "file, stdin or hdf5" : "file, stdout or hdf5";
+  draft.hint = suggest(parameter.value, names);
+}
+
+}  // namespace
+
+void check_io_parameters(const DirectiveSyntax& directive, DiagnosticSink& sink) {
+  std::set<std::string> seen;
+  for (const ParameterSyntax& parameter : directive.parameters) {
+    const std::string& name = parameter.key.name;
+    if (!seen.insert(name).second) {
+      sink.error(parameter.key.span, fmt::format("parameter `{}` is given twice", name));
+      continue;
+    }
+    const auto known = std::find_if(kParameters.begin(), kParameters.end(),
+                                    [&](const KnownParameter& k) { return k.name == name; });
+    if (known == kParameters.end()) {
+      std::vector<std::string> names;
+      for (const KnownParameter& k : kParameters) names.emplace_back(k.name);
+      DiagnosticDraft& draft = sink.error(parameter.key.span, fmt::format("unknown IO parameter `{}`", name));
+      draft.hint = suggest(name, names);
+      if (draft.hint.empty()) draft.hint = fmt::format("the parameters are {}", fmt::join(names, ", "));
+      continue;
+    }
+    if (known->form == ValueForm::kKind) check_kind(parameter, directive.action, sink);
+    if (known->form == ValueForm::kFlag && parameter.value != "true" && parameter.value != "false") {
+      sink.error(parameter.value_span, fmt::format("`{}` is true or false, not `{}`", name, parameter.value));
+    }
+    if (name == "delimiter" && parameter.value.empty()) {
+      sink.error(parameter.value_span, "the delimiter is empty").expected = "a text such as \",\" or \"\\t\"";
+    }
+  }
+}
+
+}  // namespace stratalog::datalog::language

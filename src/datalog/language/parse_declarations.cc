@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The directives: .decl, .type, .input/.output/.printsize, .pragma, .plan.
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "datalog/language/parser.h"
+
+namespace stratalog::datalog::language {
+
+// .decl a, b(x:number, y:symbol) btree choice-domain x
+bool Parser::parse_relations() {
+  advance();
+  std::vector<NameSyntax> names;
+  do {
+    NameSyntax name;
+    if (!parse_name(name, "the name of a relation")) return false;
+    names.push_back(std::move(name));
+  } while (accept(TokenKind::kComma));
+
+  RelationSyntax relation;
+  if (is_at(TokenKind::kEqual)) {
+    for (const NameSyntax& name : names) program_.broken_relations.insert(name.name);
+    return not_supported(token_.span, "`debug_delta` relations");
+  }
+  if (!parse_attributes(relation.attributes) || !parse_qualifiers(relation.qualifiers)) {
+    for (const NameSyntax& name : names) program_.broken_relations.insert(name.name);
+    return false;
+  }
+  for (NameSyntax& name : names) {
+    for (const NameSyntax& qualifier : relation.qualifiers) {
+      // Deprecated spelling of .input, .output and .printsize.
+      const bool is_input = qualifier.name == "input";
+      if (!is_input && qualifier.name != "output" && qualifier.name != "printsize") continue;
+      sink_.warning(qualifier.span, fmt::format("the qualifier `{}` is deprecated", qualifier.name)).hint =
+          fmt::format("write `.{} {}`", qualifier.name, name.name);
+      DirectiveSyntax directive;
+      directive.action = is_input                      ? IoAction::kInput
+                         : qualifier.name == "output" ? IoAction::kOutput
+                                                       : IoAction::kPrintSize;
+      directive.relations.push_back(name);
+      directive.span = qualifier.span;
+      program_.directives.push_back(std::move(directive));
+    }
+    program_.relations.push_back({std::move(name), relation.attributes, relation.qualifiers});
+  }
+  return true;
+}
+
+bool Parser::parse_attributes(std::vector<AttributeSyntax>& attributes) {
+  if (!expect(TokenKind::kLeftParen, "`(` and the attributes, as in `(x: number, y: symbol)`")) {
+    return false;
+  }
+  if (accept(TokenKind::kRightParen)) return true;
+  do {
+    AttributeSyntax attribute;
+    if (!parse_name(attribute.name, "the name of an attribute, as in `x: number`")) return false;
+    if (!expect(TokenKind::kColon, "`:` and the type of the attribute")) return false;
+    if (!parse_qualified_name(attribute.type, "a type: number, unsigned, float, symbol or a declared one")) {
+      return false;
+    }
+    if (is_at(TokenKind::kLess)) return not_supported(token_.span, "lattice attributes");
+    attributes.push_back(std::move(attribute));
+  } while (accept(TokenKind::kComma));
+  return expect(TokenKind::kRightParen, "`,` or `)`");
+}
+
+bool Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
+  bool is_ok = true;
+  while (is_at(TokenKind::kQualifier)) {
+    NameSyntax qualifier{std::string(text_of(token_)), token_.span};
+    if (qualifier.name == "eqrel") {
+      is_ok = not_supported(token_.span, "equivalence relations (`eqrel`)",
+                            "add the rules r(y,x) :- r(x,y) and r(x,z) :- r(x,y), r(y,z)");
+    } else if (qualifier.name == "inline") {
+      is_ok = not_supported(token_.span, "`inline` relations",
+                            "without the qualifier the relation is computed and stored");
+    } else if (qualifier.name == "btree_delete") {
+      is_ok = not_supported(token_.span, "subsumption (`btree_delete`)");
+    } else if (qualifier.name == "overridable") {
+      is_ok = not_supported(token_.span, "components (`overridable`)");
+    }
+    qualifiers.push_back(std::move(qualifier));
+    advance();
+  }
+  if (is_at(TokenKind::kChoiceDomain)) {
+    is_ok = not_supported(token_.span, "`choice-domain`");
+    advance();
+    while (is_at(TokenKind::kIdentifier) || is_at(TokenKind::kComma) || is_at(TokenKind::kLeftParen) ||
+           is_at(TokenKind::kRightParen)) {
+      // The keys; a name followed by `(` begins the next clause.
+      if (is_at(TokenKind::kIdentifier) && peek_after().kind == TokenKind::kLeftParen) break;
+      advance();
+    }
+  }
+  return is_ok;
+}
+
+bool Parser::parse_type() {
+  advance();
+  TypeSyntax type;
+  if (!parse_name(type.name, "the name of the new type")) return false;
+  if (accept(TokenKind::kSubtype)) {
+    type.form = TypeForm::kSubtype;
+    NameSyntax base;
+    if (!parse_qualified_name(base, "the type that it specialises")) {
+      program_.broken_types.insert(type.name.name);
+      return false;
+    }
+    type.members.push_back(std::move(base));
+  } else if (accept(TokenKind::kEqual)) {
+    const Span span = type.name.span;
+    if (is_at(TokenKind::kLeftBracket)) {
+      program_.broken_types.insert(type.name.name);
+      not_supported(span, "record types");
+      while (!is_at(TokenKind::kRightBracket) && !is_at(TokenKind::kEnd)) advance();
+      accept(TokenKind::kRightBracket);
+      return true;
+    }
+    do {
+      NameSyntax member;
+      if (!parse_qualified_name(member, "a type, or several with `|` between them")) {
+        program_.broken_types.insert(type.name.name);
+        return false;
+      }
+      if (is_at(TokenKind::kLeftBrace)) {
+        program_.broken_types.insert(type.name.name);
+        not_supported(span, "algebraic data types");
+        skip_block();
+        while (accept(TokenKind::kPipe) && accept(TokenKind::kIdentifier)) skip_block();
+        return true;
+      }
+      type.members.push_back(std::move(member));
+    } while (accept(TokenKind::kPipe));
+    type.form = type.members.size() == 1 ? TypeForm::kAlias : TypeForm::kUnion;
+  } else {
+    sink_.warning(type.name.span, "a type without a base is a deprecated way to declare a symbol type").hint =
+        fmt::format("write `.type {} <: symbol`", type.name.name);
+    type.members.push_back({"symbol", type.name.span});
+  }
+  program_.types.push_back(std::move(type));
+  return true;
+}
+
+bool Parser::parse_legacy_type(std::string_view base) {
+  const Span directive = token_.span;
+  advance();
+  TypeSyntax type;
+  if (!parse_name(type.name, "the name of the new type")) return false;
+  sink_.warning(directive, fmt::format("`.{}_type` is deprecated", base)).hint =
+      fmt::format("write `.type {} <: {}`", type.name.name, base);
+  type.members.push_back({std::string(base), type.name.span});
+  program_.types.push_back(std::move(type));
+  return true;
+}
+
+bool Parser::parse_io(IoAction action) {
+  DirectiveSyntax directive;
+  directive.action = action;
+  directive.span = token_.span;
+  advance();
+  do {
+    NameSyntax name;
+    if (!parse_qualified_name(name, "the name of a relation")) return false;
+    directive.relations.push_back(std::move(name));
+  } while (accept(TokenKind::kComma));
+  // `(` right after the name opens the parameters.
+  if (is_at(TokenKind::kLeftParen) && !parse_parameters(directive.parameters)) return false;
+  program_.directives.push_back(std::move(directive));
+  return true;
+}
+
+bool Parser::parse_parameters(std::vector<ParameterSyntax>& parameters) {
+  advance();
+  if (accept(TokenKind::kRightParen)) return true;
+  do {
+    ParameterSyntax parameter;
+    if (!parse_name(parameter.key, "a parameter, as in `filename=\"edges.tsv\"`")) return false;
+    if (!expect(TokenKind::kEqual, "`=` and the value of the parameter")) return false;
+    parameter.value_span = token_.span;
+    switch (token_.kind) {
+      case TokenKind::kString:
+        if (!parse_string(parameter.value)) return false;
+        break;
+      case TokenKind::kIdentifier:
+      case TokenKind::kInteger:
+      case TokenKind::kTrue:
+      case TokenKind::kFalse:
+        parameter.value = std::string(text_of(token_));
+        advance();
+        break;
+      default: return fail("a value: a string, a name, a number, true or false");
+    }
+    parameters.push_back(std::move(parameter));
+  } while (accept(TokenKind::kComma));
+  return expect(TokenKind::kRightParen, "`,` or `)`");
+}
+
+bool Parser::parse_pragma() {
+  advance();
+  PragmaSyntax pragma;
+  pragma.key.span = token_.span;
+  if (!is_at(TokenKind::kString)) return fail("the pragma's name in quotes");
+  if (!parse_string(pragma.key.name)) return false;
+  if (is_at(TokenKind::kString) && !parse_string(pragma.value)) return false;
+  program_.pragmas.push_back(std::move(pragma));
+  return true;
+}
+
+// .plan 0:(2,1), 1:(1,2)
+bool Parser::parse_plan() {
+  sink_.warning(token_.span, "`.plan` is ignored; join orders are chosen from the sizes at run time");
+  advance();
+  do {
+    if (!expect(TokenKind::kInteger, "the number of a version, as in `.plan 0:(2,1)`")) return false;
+    if (!expect(TokenKind::kColon, "`:`")) return false;
+    if (!expect(TokenKind::kLeftParen, "`(` and the order of the atoms")) return false;
+    if (!accept(TokenKind::kRightParen)) {
+      do {
+        if (!expect(TokenKind::kInteger, "the number of an atom")) return false;
+      } while (accept(TokenKind::kComma));
+      if (!expect(TokenKind::kRightParen, "`,` or `)`")) return false;
+    }
+  } while (accept(TokenKind::kComma));
+  return true;
+}
+
+}  // namespace stratalog::datalog::language

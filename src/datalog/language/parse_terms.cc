@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// Terms: constants, variables, operators by precedence climbing, functor calls, casts, ranges and aggregates.
+// Precedence as in Soufflé, weakest first: lor, lxor, land, bor, bxor, band, shifts, + -, * / %, unary, ^ (to the right).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "datalog/language/parser.h"
+
+namespace stratalog::datalog::language {
+namespace {
+
+struct BinaryOperator {
+  Functor functor;
+  int level;
+};
+
+constexpr int kPowerLevel = 11;
+
+bool binary_operator(TokenKind kind, BinaryOperator& op) {
+  switch (kind) {
+    case TokenKind::kLor: op = {Functor::kLogicalOr, 1}; return true;
+    case TokenKind::kLxor: op = {Functor::kLogicalXor, 2}; return true;
+    case TokenKind::kLand: op = {Functor::kLogicalAnd, 3}; return true;
+    case TokenKind::kBor: op = {Functor::kBitOr, 4}; return true;
+    case TokenKind::kBxor: op = {Functor::kBitXor, 5}; return true;
+    case TokenKind::kBand: op = {Functor::kBitAnd, 6}; return true;
+    case TokenKind::kBshl: op = {Functor::kShiftLeft, 7}; return true;
+    case TokenKind::kBshr: op = {Functor::kShiftRight, 7}; return true;
+    case TokenKind::kBshru: op = {Functor::kShiftRightUnsigned, 7}; return true;
+    case TokenKind::kPlus: op = {Functor::kAdd, 8}; return true;
+    case TokenKind::kMinus: op = {Functor::kSubtract, 8}; return true;
+    case TokenKind::kStar: op = {Functor::kMultiply, 9}; return true;
+    case TokenKind::kSlash: op = {Functor::kDivide, 9}; return true;
+    case TokenKind::kPercent: op = {Functor::kModulo, 9}; return true;
+    case TokenKind::kCaret: op = {Functor::kPower, kPowerLevel}; return true;
+    default: return false;
+  }
+}
+
+bool unary_operator(TokenKind kind, Functor& functor) {
+  switch (kind) {
+    case TokenKind::kMinus: functor = Functor::kNegate; return true;
+    case TokenKind::kBnot: functor = Functor::kBitNot; return true;
+    case TokenKind::kLnot: functor = Functor::kLogicalNot; return true;
+    default: return false;
+  }
+}
+
+struct NamedFunctor {
+  TokenKind token;
+  Functor functor;
+  std::size_t arity;  // 0: any number from 1 on
+  std::string_view usage;
+};
+
+constexpr NamedFunctor kNamedFunctors[] = {
+    {TokenKind::kCat, Functor::kCat, 0, "cat(a, b, ...)"},
+    {TokenKind::kOrd, Functor::kOrd, 1, "ord(x)"},
+    {TokenKind::kStrlen, Functor::kStrlen, 1, "strlen(text)"},
+    {TokenKind::kSubstr, Functor::kSubstr, 3, "substr(text, start, length)"},
+    {TokenKind::kToFloat, Functor::kToFloat, 1, "to_float(x)"},
+    {TokenKind::kToNumber, Functor::kToNumber, 1, "to_number(x)"},
+    {TokenKind::kToString, Functor::kToString, 1, "to_string(x)"},
+    {TokenKind::kToUnsigned, Functor::kToUnsigned, 1, "to_unsigned(x)"},
+};
+
+bool aggregate_function(TokenKind kind, AggregateFunction& function) {
+  switch (kind) {
+    case TokenKind::kCount: function = AggregateFunction::kCount; return true;
+    case TokenKind::kSum: function = AggregateFunction::kSum; return true;
+    case TokenKind::kMin: function = AggregateFunction::kMin; return true;
+    case TokenKind::kMax: function = AggregateFunction::kMax; return true;
+    case TokenKind::kMean: function = AggregateFunction::kMean; return true;
+    default: return false;
+  }
+}
+
+// "1.2.3.4" as the number that Soufflé reads it as.
+std::string address_as_number(std::string_view text, bool& is_in_range) {
+  std::uint64_t number = 0;
+  std::uint64_t part = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] != '.') {
+      part = std::min<std::uint64_t>(part * 10 + static_cast<std::uint64_t>(text[i] - '0'), 1000);
+      continue;
+    }
+    is_in_range = is_in_range && part <= 255;
+    number = number * 256 + part;
+    part = 0;
+  }
+  return std::to_string(number);
+}
+
+// The depth of the deepest term inside; formulas themselves are bounded by the nesting limit.
+std::uint32_t depth_of(const Formula& formula) {
+  std::uint32_t depth = 0;
+  for (const Term& term : formula.atom.arguments) depth = std::max(depth, term.depth);
+  for (const Term& term : formula.operands) depth = std::max(depth, term.depth);
+  for (const Formula& child : formula.children) depth = std::max(depth, depth_of(child) + 1);
+  return depth;
+}
+
+bool is_number(TermKind kind) {
+  return kind == TermKind::kInteger || kind == TermKind::kUnsigned || kind == TermKind::kFloat;
+}
+
+}  // namespace
+
+bool Parser::parse_term(Term& term, int minimum_level) {
+  const Nesting nesting(*this);
+  if (!nesting.ok()) return false;
+  return parse_unary(term) && continue_term(term, minimum_level);
+}
+
+// Applies the binary operators of at least `minimum_level` that follow `left`.
+bool Parser::continue_term(Term& left, int minimum_level) {
+  BinaryOperator op{};
+  while (binary_operator(token_.kind, op) && op.level >= minimum_level) {
+    advance();
+    Term right;
+    // `^` groups to the right, all others to the left.
+    if (!parse_term(right, op.level == kPowerLevel ? op.level : op.level + 1)) return false;
+    const Span span = cover(left.span, right.span);
+    std::vector<Term> arguments;
+    arguments.push_back(std::move(left));
+    arguments.push_back(std::move(right));
+    if (!finish_functor(left, op.functor, std::move(arguments), span)) return false;
+  }
+  return true;
+}
+
+bool Parser::finish_functor(Term& term, Functor functor, std::vector<Term> arguments, Span span) {
+  Term result;
+  result.kind = TermKind::kFunctor;
+  result.functor = functor;
+  result.span = span;
+  for (const Term& argument : arguments) result.depth = std::max(result.depth, argument.depth + 1);
+  result.arguments = std::move(arguments);
+  term = std::move(result);
+  if (term.depth <= kMaxNesting) return true;
+  sink_.error(span, fmt::format("this nests deeper than {} levels", kMaxNesting)).hint =
+      "name parts of it with `variable = expression`";
+  return false;
+}
+
+bool Parser::parse_unary(Term& term) {
+  Functor functor{};
+  if (!unary_operator(token_.kind, functor)) return parse_primary(term);
+  const Nesting nesting(*this);
+  if (!nesting.ok()) return false;
+  const Span start = token_.span;
+  advance();
+  Term operand;
+  // The operand of a unary operator may be another one; `^` binds tighter than both.
+  if (!parse_unary(operand) || !continue_term(operand, kPowerLevel)) return false;
+  const Span span = cover(start, operand.span);
+  if (functor == Functor::kNegate && is_number(operand.kind) && operand.text[0] != '-') {
+    operand.text.insert(operand.text.begin(), '-');
+    operand.span = span;
+    term = std::move(operand);
+    return true;
+  }
+  std::vector<Term> arguments;
+  arguments.push_back(std::move(operand));
+  return finish_functor(term, functor, std::move(arguments), span);
+}
+
+bool Parser::parse_primary(Term& term) {
+  term.span = token_.span;
+  AggregateFunction function{};
+  if (aggregate_function(token_.kind, function)) return parse_aggregate_or_extremum(term);
+  for (const NamedFunctor& named : kNamedFunctors) {
+    if (is_at(named.token)) return parse_functor_call(term);
+  }
+  switch (token_.kind) {
+    case TokenKind::kIdentifier: term.kind = TermKind::kVariable; break;
+    case TokenKind::kUnderscore: term.kind = TermKind::kWildcard; break;
+    case TokenKind::kInteger: term.kind = TermKind::kInteger; break;
+    case TokenKind::kUnsigned: term.kind = TermKind::kUnsigned; break;
+    case TokenKind::kFloat: term.kind = TermKind::kFloat; break;
+    case TokenKind::kAddress: {
+      bool is_in_range = true;
+      term.kind = TermKind::kInteger;
+      term.text = address_as_number(text_of(token_), is_in_range);
+      advance();
+      if (is_in_range) return true;
+      sink_.error(term.span, "a part of this IPv4 address is larger than 255");
+      return false;
+    }
+    case TokenKind::kString: term.kind = TermKind::kString; return parse_string(term.text);
+    case TokenKind::kRange: return parse_functor_call(term);
+    case TokenKind::kAs: return parse_cast(term);
+    case TokenKind::kLeftParen: {
+      advance();
+      if (!parse_term(term)) return false;
+      if (!expect(TokenKind::kRightParen, "an operator or `)`")) return false;
+      return true;
+    }
+    case TokenKind::kNil:
+    case TokenKind::kLeftBracket:
+    case TokenKind::kDollar:
+    case TokenKind::kAt:
+    case TokenKind::kAutoinc:
+    case TokenKind::kIteration: return parse_unsupported_term();
+    default: return fail("a variable, a constant or an expression");
+  }
+  term.text = std::string(text_of(token_));
+  advance();
+  if (term.kind == TermKind::kVariable && is_at(TokenKind::kLeftParen)) {
+    sink_.error(term.span, fmt::format("`{}(...)` is not an expression", term.text)).hint =
+        "relations cannot be used inside expressions; the functors are cat, ord, strlen, substr, to_float, "
+        "to_number, to_string, to_unsigned, min, max and range";
+    return false;
+  }
+  return true;
+}
+
+bool Parser::parse_unsupported_term() {
+  switch (token_.kind) {
+    case TokenKind::kNil:
+    case TokenKind::kLeftBracket: return not_supported(token_.span, "records");
+    case TokenKind::kAt: return not_supported(token_.span, "user-defined functors (`@name(...)`)");
+    case TokenKind::kIteration: return not_supported(token_.span, "`recursive_iteration_cnt()`");
+    case TokenKind::kDollar:
+      if (peek_after().kind == TokenKind::kIdentifier) {
+        return not_supported(token_.span, "algebraic data types (`$Branch(...)`)");
+      }
+      [[fallthrough]];
+    default: return not_supported(token_.span, "counters (`$`, `autoinc()`)");
+  }
+}
+
+bool Parser::parse_string(std::string& characters) {
+  UnquotedString unquoted = unquote(text_of(token_));
+  if (unquoted.bad_escape != std::string_view::npos) {
+    const auto begin = static_cast<std::uint32_t>(token_.span.begin + unquoted.bad_escape);
+    sink_.error({begin, begin + 2}, "unknown escape sequence in a string").expected =
+        R"(one of \" \' \\ \a \b \f \n \r \t \v)";
+    return false;
+  }
+  characters = std::move(unquoted.characters);
+  advance();
+  return true;
+}
+
+// At `(`: the arguments and the closing `)`.
+bool Parser::parse_arguments(std::vector<Term>& arguments) {
+  advance();
+  if (accept(TokenKind::kRightParen)) return true;
+  do {
+    if (!parse_term(arguments.emplace_back())) return false;
+  } while (accept(TokenKind::kComma));
+  return expect(TokenKind::kRightParen, "`,` or `)`");
+}
+
+bool Parser::parse_functor_call(Term& term) {
+  const Token name = token_;
+  advance();
+  if (!is_at(TokenKind::kLeftParen)) {
+    return fail(fmt::format("`(` and the arguments of `{}`", text_of(name)));
+  }
+  std::vector<Term> arguments;
+  if (!parse_arguments(arguments)) return false;
+  const Span span{name.span.begin, previous_.end};
+  if (name.kind == TokenKind::kRange) {
+    if (arguments.size() != 2 && arguments.size() != 3) {
+      sink_.error(span, fmt::format("`range` takes 2 or 3 arguments, not {}", arguments.size())).expected =
+          "`range(from, to)` or `range(from, to, step)`";
+      return false;
+    }
+    if (!finish_functor(term, Functor::kAdd, std::move(arguments), span)) return false;
+    term.kind = TermKind::kRange;
+    return true;
+  }
+  for (const NamedFunctor& named : kNamedFunctors) {
+    if (named.token != name.kind) continue;
+    const bool is_right = named.arity == 0 ? !arguments.empty() : arguments.size() == named.arity;
+    if (!is_right) {
+      sink_.error(span, fmt::format("`{}` takes {} argument{}, not {}", text_of(name),
+                                    named.arity == 0 ? "at least 1" : std::to_string(named.arity),
+                                    named.arity <= 1 ? "" : "s", arguments.size()))
+          .expected = fmt::format("`{}`", named.usage);
+      return false;
+    }
+    return finish_functor(term, named.functor, std::move(arguments), span);
+  }
+  return false;
+}
+
+// as(x, T)
+bool Parser::parse_cast(Term& term) {
+  const Span start = token_.span;
+  advance();
+  std::vector<Term> arguments(1);
+  NameSyntax type;
+  if (!expect(TokenKind::kLeftParen, "`(`, as in `as(x, number)`") || !parse_term(arguments[0]) ||
+      !expect(TokenKind::kComma, "`,` and a type, as in `as(x, number)`") ||
+      !parse_qualified_name(type, "a type") || !expect(TokenKind::kRightParen, "`)`")) {
+    return false;
+  }
+  if (!finish_functor(term, Functor::kReinterpret, std::move(arguments), {start.begin, previous_.end})) {
+    return false;
+  }
+  term.kind = TermKind::kCast;
+  term.type = std::move(type);
+  return true;
+}
+
+// `min x : { ... }` is an aggregate, `min(x, y)` a functor, `min (x) + 1 : { ... }` an aggregate again.
+bool Parser::parse_aggregate_or_extremum(Term& term) {
+  AggregateFunction function{};
+  aggregate_function(token_.kind, function);
+  const Token name = token_;
+  advance();
+  if (is_at(TokenKind::kColon)) return parse_aggregate_rest(function, name.span, term, std::nullopt);
+  Term first;
+  if (!is_at(TokenKind::kLeftParen)) {
+    if (!parse_term(first)) return false;
+    return parse_aggregate_rest(function, name.span, term, std::move(first));
+  }
+  advance();
+  if (!parse_term(first)) return false;
+  if (is_at(TokenKind::kComma)) {
+    std::vector<Term> arguments;
+    arguments.push_back(std::move(first));
+    while (accept(TokenKind::kComma)) {
+      if (!parse_term(arguments.emplace_back())) return false;
+    }
+    if (!expect(TokenKind::kRightParen, "`,` or `)`")) return false;
+    const bool is_min = function == AggregateFunction::kMin;
+    const Span span{name.span.begin, previous_.end};
+    if (!is_min && function != AggregateFunction::kMax) {
+      sink_.error(span, fmt::format("`{}` is an aggregate, not a functor", text_of(name))).expected =
+          fmt::format("`{} expression : {{ body }}`", text_of(name));
+      return false;
+    }
+    return finish_functor(term, is_min ? Functor::kMin : Functor::kMax, std::move(arguments), span);
+  }
+  if (!expect(TokenKind::kRightParen, "`,` or `)`")) return false;
+  if (!continue_term(first, 0)) return false;
+  return parse_aggregate_rest(function, name.span, term, std::move(first));
+}
+
+bool Parser::parse_aggregate_rest(AggregateFunction function, Span start, Term& term,
+                                  std::optional<Term> target) {
+  const Nesting nesting(*this);
+  if (!nesting.ok()) return false;
+  const std::string name(lexer_.text_of(start));
+  if (!expect(TokenKind::kColon, "`:` and the body of the aggregate")) return false;
+  const bool is_count = function == AggregateFunction::kCount;
+  if (is_count && target.has_value()) {
+    sink_.error(target->span, "`count` takes no expression").expected = "`count : { body }`";
+    return false;
+  }
+  if (!is_count && !target.has_value()) {
+    sink_.error(start, fmt::format("`{}` needs an expression", name)).expected =
+        fmt::format("`{} expression : {{ body }}`", name);
+    return false;
+  }
+  auto aggregate = std::make_unique<AggregateSyntax>();
+  aggregate->function = function;
+  aggregate->target = std::move(target);
+  if (accept(TokenKind::kLeftBrace)) {
+    if (!parse_disjunction(aggregate->body)) return false;
+    if (!expect(TokenKind::kRightBrace, "`,` or `}`")) return false;
+  } else {
+    if (!is_at(TokenKind::kIdentifier)) return fail("`{` and the body of the aggregate, or one atom");
+    aggregate->body.kind = FormulaKind::kAtom;
+    if (!parse_atom(aggregate->body.atom)) return false;
+    aggregate->body.span = aggregate->body.atom.span;
+  }
+  Term result;
+  result.kind = TermKind::kAggregate;
+  result.span = {start.begin, previous_.end};
+  result.depth = depth_of(aggregate->body) + 1;
+  if (aggregate->target) result.depth = std::max(result.depth, aggregate->target->depth + 1);
+  result.aggregate = std::move(aggregate);
+  term = std::move(result);
+  if (term.depth <= kMaxNesting) return true;
+  sink_.error(term.span, fmt::format("this nests deeper than {} levels", kMaxNesting)).hint =
+      "give the inner aggregate a rule of its own";
+  return false;
+}
+
+}  // namespace stratalog::datalog::language

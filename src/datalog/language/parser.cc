@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clause loop of the parser, recovery after errors, and the pieces that all its parts share.
+#include "datalog/language/parser.h"
+
+#include <fmt/format.h>
+
+namespace stratalog::datalog::language {
+namespace {
+
+constexpr std::size_t kMaxSyntaxErrors = 1000;
+
+}  // namespace
+
+Parser::Nesting::Nesting(Parser& parser) : parser_(parser), ok_(++parser.nesting_ <= kMaxNesting) {
+  if (ok_) return;
+  DiagnosticDraft& draft = parser.sink_.error(
+      parser.token_.span, fmt::format("this nests deeper than {} levels", kMaxNesting));
+  draft.hint = "name parts of it with `variable = expression` or a relation of their own";
+}
+
+ProgramSyntax Parser::parse() {
+  while (!is_at(TokenKind::kEnd)) {
+    nesting_ = 0;
+    if (!parse_item()) {
+      program_.is_complete = false;
+      recover();
+    }
+    if (sink_.error_count() > kMaxSyntaxErrors) break;  // not a Datalog file
+  }
+  return std::move(program_);
+}
+
+bool Parser::parse_item() {
+  switch (token_.kind) {
+    case TokenKind::kDecl: return parse_relations();
+    case TokenKind::kType: return parse_type();
+    case TokenKind::kNumberType: return parse_legacy_type("number");
+    case TokenKind::kSymbolType: return parse_legacy_type("symbol");
+    case TokenKind::kInput: return parse_io(IoAction::kInput);
+    case TokenKind::kOutput: return parse_io(IoAction::kOutput);
+    case TokenKind::kPrintSize: return parse_io(IoAction::kPrintSize);
+    case TokenKind::kPragma: return parse_pragma();
+    case TokenKind::kPlan: return parse_plan();
+    case TokenKind::kFunctorDecl:
+    case TokenKind::kComponent:
+    case TokenKind::kInit:
+    case TokenKind::kOverride:
+    case TokenKind::kLattice:
+    case TokenKind::kLimitSize:
+    case TokenKind::kInclude:
+    case TokenKind::kAt:
+    case TokenKind::kAtNot: return parse_unsupported_item();
+    case TokenKind::kOnce: advance(); return true;  // each file is included once anyway
+    default: return parse_clause();
+  }
+}
+
+// Skips to just after the next `.` outside parentheses, or to the next directive.
+void Parser::recover() {
+  for (;;) {
+    if (is_at(TokenKind::kEnd) || is_directive(token_.kind)) return;
+    if (is_at(TokenKind::kDot)) {
+      advance();
+      return;
+    }
+    advance();
+  }
+}
+
+// Skips a `{ ... }` block with its nested blocks; stands on `{`.
+void Parser::skip_block() {
+  std::uint32_t depth = 0;
+  while (!is_at(TokenKind::kEnd)) {
+    if (is_at(TokenKind::kLeftBrace)) ++depth;
+    if (is_at(TokenKind::kRightBrace) && --depth == 0) {
+      advance();
+      return;
+    }
+    advance();
+  }
+}
+
+void Parser::advance() {
+  previous_ = token_.span;
+  token_ = lexer_.next();
+}
+
+Token Parser::peek_after() const {
+  Lexer ahead = lexer_;
+  return ahead.next();
+}
+
+bool Parser::accept(TokenKind kind) {
+  if (!is_at(kind)) return false;
+  advance();
+  return true;
+}
+
+bool Parser::expect(TokenKind kind, std::string_view expected) {
+  return accept(kind) || fail(expected);
+}
+
+std::string Parser::describe(const Token& token) const {
+  const std::string_view name = token_class_name(token.kind);
+  if (token.kind == TokenKind::kEnd) return std::string(name);
+  std::string text(text_of(token));
+  if (text.size() > 40) text = text.substr(0, 37) + "...";
+  return name.empty() ? fmt::format("`{}`", text) : fmt::format("{} `{}`", name, text);
+}
+
+bool Parser::fail(std::string_view expected, std::string hint) {
+  if (is_at(TokenKind::kBad)) {
+    sink_.error(token_.span, token_.problem);
+    return false;
+  }
+  DiagnosticDraft& draft = sink_.error(token_.span, fmt::format("unexpected {}", describe(token_)));
+  draft.expected = std::string(expected);
+  draft.hint = std::move(hint);
+  if (is_reserved_word(token_.kind) && draft.hint.empty()) {
+    draft.hint = fmt::format("`{}` is a reserved word and cannot be used as a name", text_of(token_));
+  }
+  return false;
+}
+
+bool Parser::not_supported(Span span, std::string_view feature, std::string hint) {
+  DiagnosticDraft& draft = sink_.error(span, fmt::format("not supported yet: {}", feature));
+  draft.hint = std::move(hint);
+  return false;
+}
+
+bool Parser::parse_name(NameSyntax& name, std::string_view expected) {
+  if (!is_at(TokenKind::kIdentifier)) return fail(expected);
+  name = {std::string(text_of(token_)), token_.span};
+  advance();
+  return true;
+}
+
+// a.b.c: names inside components.
+bool Parser::parse_qualified_name(NameSyntax& name, std::string_view expected) {
+  if (!parse_name(name, expected)) return false;
+  while (is_at(TokenKind::kDot) && token_.span.begin == previous_.end) {
+    const Token after = peek_after();
+    if (after.kind != TokenKind::kIdentifier || after.span.begin != token_.span.end) break;
+    advance();
+    name.name += '.' + std::string(text_of(token_));
+    name.span.end = token_.span.end;
+    advance();
+  }
+  return true;
+}
+
+bool Parser::parse_unsupported_item() {
+  const Token start = token_;
+  switch (start.kind) {
+    case TokenKind::kFunctorDecl:
+      return not_supported(start.span, "user-defined functors (`.functor`)");
+    case TokenKind::kLattice: return not_supported(start.span, "lattices (`.lattice`)");
+    case TokenKind::kOverride: return not_supported(start.span, "components (`.override`)");
+    case TokenKind::kLimitSize:
+      return not_supported(start.span, "`.limitsize`",
+                           "a relation is always computed in full; remove the directive");
+    case TokenKind::kInclude:
+      sink_.error(start.span, "`.include` was not expanded").expected = "`.include \"file\"` on a line of its own";
+      return false;
+    case TokenKind::kAt:
+    case TokenKind::kAtNot: return not_supported(start.span, "annotations (`@[...]`)");
+    default: break;
+  }
+  program_.has_unknown_names = true;
+  if (start.kind == TokenKind::kInit) {
+    not_supported(start.span, "components (`.init`)");
+    advance();
+    while (is_at(TokenKind::kIdentifier) || is_at(TokenKind::kEqual) || is_at(TokenKind::kLess) ||
+           is_at(TokenKind::kGreater) || is_at(TokenKind::kComma)) {
+      const bool is_closing = is_at(TokenKind::kGreater);
+      advance();
+      if (is_closing) break;
+    }
+    return true;
+  }
+  not_supported(start.span, "components (`.comp`)", "write the relations out, without the component");
+  while (!is_at(TokenKind::kLeftBrace)) {
+    if (is_at(TokenKind::kEnd)) return true;
+    advance();
+  }
+  skip_block();
+  return true;
+}
+
+}  // namespace stratalog::datalog::language

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parser: recursive descent over the tokens, one clause or directive at a time. After an error it goes on at the next
+// clause, so that all errors of a file come out in one run. Parsing functions return false after they reported; their
+// caller gives up the clause. Depth is bounded, hence no input can exhaust the stack. Local.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "datalog/language/diagnostic_sink.h"
+#include "datalog/language/lexer.h"
+#include "datalog/language/syntax.h"
+
+namespace stratalog::datalog::language {
+
+// Parentheses, unary operators and aggregates may nest this deep, and an operator chain may be this long.
+inline constexpr std::uint32_t kMaxNesting = 200;
+
+class Parser {
+ public:
+  Parser(std::string_view text, DiagnosticSink& sink) : lexer_(text), sink_(sink) { advance(); }
+
+  ProgramSyntax parse();
+
+ private:
+  // parser.cc: the clause loop, recovery and small pieces
+  bool parse_item();
+  void recover();
+  void skip_block();
+  void advance();
+  bool accept(TokenKind kind);
+  bool expect(TokenKind kind, std::string_view expected);
+  // Reports "unexpected X" (or the lexer's own problem) at the current token; always false.
+  bool fail(std::string_view expected, std::string hint = {});
+  bool not_supported(Span span, std::string_view feature, std::string hint = {});
+  bool parse_name(NameSyntax& name, std::string_view expected);
+  bool parse_qualified_name(NameSyntax& name, std::string_view expected);
+  std::string_view text_of(const Token& token) const { return lexer_.text_of(token.span); }
+  std::string describe(const Token& token) const;
+  Token peek_after() const;
+  bool is_at(TokenKind kind) const { return token_.kind == kind; }
+
+  // parse_declarations.cc
+  bool parse_relations();
+  bool parse_attributes(std::vector<AttributeSyntax>& attributes);
+  bool parse_qualifiers(std::vector<NameSyntax>& qualifiers);
+  bool parse_type();
+  bool parse_legacy_type(std::string_view base);
+  bool parse_io(IoAction action);
+  bool parse_parameters(std::vector<ParameterSyntax>& parameters);
+  bool parse_pragma();
+  bool parse_plan();
+  bool parse_unsupported_item();
+
+  // parse_rules.cc
+  bool parse_clause();
+  bool parse_atom(AtomSyntax& atom);
+  bool parse_disjunction(Formula& formula);
+  bool parse_conjunction(Formula& formula);
+  bool parse_literal(Formula& formula);
+  bool parse_comparison(Formula& formula);
+  bool parse_text_constraint(Formula& formula);
+  bool is_parenthesised_term() const;
+  bool report_missing_dot();
+
+  // parse_terms.cc
+  bool parse_term(Term& term, int minimum_level = 0);
+  bool parse_unary(Term& term);
+  bool parse_primary(Term& term);
+  bool parse_string(std::string& characters);
+  bool parse_arguments(std::vector<Term>& arguments);
+  bool parse_functor_call(Term& term);
+  bool parse_cast(Term& term);
+  bool parse_aggregate_or_extremum(Term& term);
+  bool parse_aggregate_rest(AggregateFunction function, Span start, Term& term,
+                            std::optional<Term> target);
+  bool finish_functor(Term& term, Functor functor, std::vector<Term> arguments, Span span);
+  bool continue_term(Term& left, int minimum_level);
+  bool parse_unsupported_term();
+
+  // Counts one level of nesting while it lives; ok() is false (and reported) past the limit.
+  class Nesting {
+   public:
+    explicit Nesting(Parser& parser);
+    ~Nesting() { --parser_.nesting_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+    bool ok() const { return ok_; }
+
+   private:
+    Parser& parser_;
+    bool ok_;
+  };
+
+  Lexer lexer_;
+  DiagnosticSink& sink_;
+  ProgramSyntax program_;
+  Token token_;
+  Span previous_;  // of the token before token_
+  std::uint32_t nesting_ = 0;
+};
+
+}  // namespace stratalog::datalog::language

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checked program as text, for `explain`, profiles, fingerprints and tests. The text does not depend on blanks,
+// comments or the places of files, so equal texts mean equal programs. Pure. Local.
+#pragma once
+
+#include <string>
+
+#include "datalog/program.h"
+
+namespace stratalog::datalog {
+
+// "path(x, z) :- path(x, y), edge(y, z)." on one line. Lifted variables are written _1, _2; where two variables of a
+// rule share a name, later ones get a suffix: x, x'2.
+std::string print_rule(const Program& program, const Rule& rule);
+
+// An expression of `rule`, with as few parentheses as its meaning needs.
+std::string print_expression(const Rule& rule, const Expression& expression);
+
+std::string print_literal(const Program& program, const Rule& rule, const Literal& literal);
+
+// Declarations, IO directives, pragmas, then the strata with their rules. Ends with a newline.
+std::string print_program(const Program& program);
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/language/rule_grounding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "datalog/language/spelling.h"
+
+namespace stratalog::datalog::language {
+namespace {
+
+using Grounded = std::vector<bool>;
+
+bool is_evaluable(const BoundTerm& term, const Grounded& grounded) {
+  if (term.kind == BoundTermKind::kVariable) return grounded[term.variable];
+  return std::all_of(term.arguments.begin(), term.arguments.end(),
+                     [&](const BoundTerm& argument) { return is_evaluable(argument, grounded); });
+}
+
+bool mark(VariableId variable, Grounded& grounded) {
+  if (grounded[variable]) return false;
+  grounded[variable] = true;
+  return true;
+}
+
+bool is_cast(const BoundTerm& term) {
+  return term.kind == BoundTermKind::kFunctor && term.functor == Functor::kReinterpret;
+}
+
+// `as(x, T) = known` binds x: the cast moves to the other side, where it turns the bits back.
+void move_cast_over(BoundTerm& side, BoundTerm& other) {
+  BoundTerm inner = std::move(side.arguments[0]);
+  BoundTerm turned;
+  turned.kind = BoundTermKind::kFunctor;
+  turned.functor = Functor::kReinterpret;
+  turned.span = other.span;
+  turned.node = inner.node;  // the kind of what is inside; emission needs no type name
+  turned.arguments.push_back(std::move(other));
+  side = std::move(inner);
+  other = std::move(turned);
+}
+
+class GroundingCheck {
+ public:
+  GroundingCheck(BoundRule& rule, DiagnosticSink& sink) : rule_(rule), sink_(sink) {}
+
+  bool run() {
+    Grounded grounded(rule_.variables.size(), false);
+    ground_scope(rule_.body, grounded);
+    for (const BoundTerm& term : rule_.head_arguments) require(term, grounded);
+    check_scope(rule_.body, grounded);
+    return is_ok_;
+  }
+
+ private:
+  void ground_scope(std::vector<BoundLiteral>& literals, Grounded& grounded) {
+    reach_fixpoint(literals, grounded);
+    // Aggregates that wait for each other: report once, then go on as if they had results.
+    std::vector<const BoundLiteral*> waiting;
+    for (const BoundLiteral& literal : literals) {
+      if (literal.kind != LiteralKind::kAggregate || grounded[literal.aggregate->result]) continue;
+      waiting.push_back(&literal);
+    }
+    if (waiting.empty()) return;
+    is_ok_ = false;
+    DiagnosticDraft& draft = sink_.error(waiting[0]->span, "this aggregate needs its own result");
+    if (waiting.size() > 1) draft.message = "aggregates that need each other's results";
+    draft.hint = "use different variables inside and outside, or split the rule";
+    for (std::size_t i = 1; i < waiting.size() && i < 10; ++i) {
+      draft.notes.push_back({waiting[i]->span, "this aggregate takes part"});
+    }
+    for (const BoundLiteral* literal : waiting) grounded[literal->aggregate->result] = true;
+    reach_fixpoint(literals, grounded);
+  }
+
+  void reach_fixpoint(std::vector<BoundLiteral>& literals, Grounded& grounded) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (BoundLiteral& literal : literals) changed = ground(literal, grounded) || changed;
+    }
+  }
+
+  // Returns whether the literal binds a variable that was unbound.
+  bool ground(BoundLiteral& literal, Grounded& grounded) {
+    bool changed = false;
+    switch (literal.kind) {
+      case LiteralKind::kAtom:
+        for (const BoundTerm& argument : literal.atom.arguments) {
+          if (argument.kind == BoundTermKind::kVariable) changed = mark(argument.variable, grounded) || changed;
+        }
+        return changed;
+      case LiteralKind::kNegatedAtom: return false;
+      case LiteralKind::kComparison:
+        return literal.comparison == Comparison::kEqual && ground_equation(literal, grounded);
+      case LiteralKind::kAggregate: {
+        const std::vector<VariableId>& outer = literal.aggregate->outer;
+        const bool is_ready =
+            std::all_of(outer.begin(), outer.end(), [&](VariableId variable) { return grounded[variable]; });
+        return is_ready && mark(literal.aggregate->result, grounded);
+      }
+      case LiteralKind::kRange: {
+        const std::vector<BoundTerm>& bounds = literal.range->bounds;
+        const bool is_ready = std::all_of(bounds.begin(), bounds.end(),
+                                          [&](const BoundTerm& bound) { return is_evaluable(bound, grounded); });
+        return is_ready && mark(literal.range->variable, grounded);
+      }
+    }
+    return false;
+  }
+
+  static bool ground_equation(BoundLiteral& literal, Grounded& grounded) {
+    const bool left_known = is_evaluable(literal.left, grounded);
+    const bool right_known = is_evaluable(literal.right, grounded);
+    if (left_known == right_known) return false;
+    if (left_known) std::swap(literal.left, literal.right);  // now the right side is known
+    while (is_cast(literal.left)) move_cast_over(literal.left, literal.right);
+    return literal.left.kind == BoundTermKind::kVariable && mark(literal.left.variable, grounded);
+  }
+
+  void check_scope(std::vector<BoundLiteral>& literals, const Grounded& grounded) {
+    for (BoundLiteral& literal : literals) {
+      switch (literal.kind) {
+        case LiteralKind::kAtom:
+        case LiteralKind::kNegatedAtom:
+          for (const BoundTerm& argument : literal.atom.arguments) require(argument, grounded);
+          break;
+        case LiteralKind::kComparison:
+          require(literal.left, grounded);
+          require(literal.right, grounded);
+          break;
+        case LiteralKind::kRange:
+          for (const BoundTerm& bound : literal.range->bounds) require(bound, grounded);
+          break;
+        case LiteralKind::kAggregate: {
+          Grounded inner = grounded;
+          ground_scope(literal.aggregate->body, inner);
+          check_scope(literal.aggregate->body, inner);
+          if (literal.aggregate->target) require(*literal.aggregate->target, inner);
+          break;
+        }
+      }
+    }
+  }
+
+  void require(const BoundTerm& term, const Grounded& grounded) {
+    if (term.kind == BoundTermKind::kVariable && !grounded[term.variable]) report(term.variable, grounded);
+    for (const BoundTerm& argument : term.arguments) require(argument, grounded);
+  }
+
+  void report(VariableId id, const Grounded& grounded) {
+    is_ok_ = false;
+    const BoundVariable& variable = rule_.variables[id];
+    // A lifted expression is unbound because something in it is, and that is reported itself.
+    if (variable.is_lifted || !reported_.insert(id).second) return;
+    if (rule_.is_fact) {
+      DiagnosticDraft& draft = sink_.error(variable.first_use, fmt::format("variable `{}` in a fact", variable.name));
+      draft.expected = "constants only";
+      draft.hint = fmt::format("for a symbol write \"{}\"; for a rule add `:-` and a body", variable.name);
+      return;
+    }
+    DiagnosticDraft& draft = sink_.error(variable.first_use, fmt::format("ungrounded variable `{}`", variable.name));
+    draft.expected = "a positive atom in the body, or an equation, that gives it a value";
+    const auto inside = rule_.names_inside_aggregates.find(variable.name);
+    if (inside != rule_.names_inside_aggregates.end() && inside->second.begin != variable.first_use.begin) {
+      draft.notes.push_back({inside->second, fmt::format("this `{}` belongs to the aggregate alone", variable.name)});
+      return;
+    }
+    std::vector<std::string> names;
+    for (VariableId other = 0; other < rule_.variables.size(); ++other) {
+      if (grounded[other] && !rule_.variables[other].is_lifted) names.push_back(rule_.variables[other].name);
+    }
+    draft.hint = suggest(variable.name, names);
+  }
+
+  BoundRule& rule_;
+  DiagnosticSink& sink_;
+  std::set<VariableId> reported_;
+  bool is_ok_ = true;
+};
+
+}  // namespace
+
+bool check_grounding(BoundRule& rule, DiagnosticSink& sink) { return GroundingCheck(rule, sink).run(); }
+
+}  // namespace stratalog::datalog::language
