@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/facts/fact_format.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr std::uint32_t kMaxFields = 65536;  // of a line, as a guard against nonsense in columns=
+
+std::string_view action_name(IoAction action) {
+  switch (action) {
+    case IoAction::kInput:
+      return ".input";
+    case IoAction::kOutput:
+      return ".output";
+    case IoAction::kPrintSize:
+      return ".printsize";
+  }
+  return "directive";
+}
+
+std::string where(const Relation& relation, const IoDirective& directive) {
+  return fmt::format("{}:{}:{}: {} {}", directive.place.file, directive.place.line,
+                     directive.place.column, action_name(directive.action), relation.name);
+}
+
+std::optional<std::string_view> parameter(const IoDirective& directive, std::string_view name) {
+  const auto found = directive.parameters.find(std::string(name));
+  if (found == directive.parameters.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<bool> read_switch(const Relation& relation, const IoDirective& directive,
+                         std::string_view name) {
+  const auto value = parameter(directive, name);
+  if (!value || *value == "false") return false;
+  if (*value == "true") return true;
+  return Status::invalid_argument(
+      fmt::format("{}: parameter `{}`: expected true or false, found \"{}\"",
+                  where(relation, directive), name, *value));
+}
+
+// \t, \\ and so on, for delimiters that reach us as they were typed.
+std::string unescape(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
+    if (next == 't' || next == '\\') {
+      plain += next == 't' ? '\t' : '\\';
+      ++i;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+Status read_delimiter(const Relation& relation, const IoDirective& directive, FactFormat& format) {
+  if (format.is_rfc4180) format.delimiter = ",";
+  const auto value = parameter(directive, "delimiter");
+  if (!value) return Status::ok();
+  format.delimiter = unescape(*value);
+  if (format.delimiter.empty())
+    return Status::invalid_argument(
+        fmt::format("{}: parameter `delimiter` is empty; fields need something between them",
+                    where(relation, directive)));
+  if (format.delimiter.find('\n') != std::string::npos)
+    return Status::invalid_argument(
+        fmt::format("{}: parameter `delimiter` holds a line break, which ends tuples",
+                    where(relation, directive)));
+  if (format.is_rfc4180 && format.delimiter.find('"') != std::string::npos)
+    return Status::invalid_argument(fmt::format(
+        "{}: parameter `delimiter` cannot hold a double quote together with rfc4180=true",
+        where(relation, directive)));
+  return Status::ok();
+}
+
+Status read_medium(const Relation& relation, const IoDirective& directive, FactFormat& format) {
+  const std::string_view io = parameter(directive, "IO").value_or("file");
+  if (io == "file") return Status::ok();
+  if (io == "hdf5" && directive.action == IoAction::kOutput) {
+    format.medium = FactMedium::kHdf5;
+    return Status::ok();
+  }
+  const std::string_view known = directive.action == IoAction::kOutput ? "file and hdf5" : "file";
+  return Status::not_supported(fmt::format("{}: IO={} is not supported; supported are {}",
+                                           where(relation, directive), io, known));
+}
+
+Result<FactFormat> plan_shared(const Relation& relation, const IoDirective& directive) {
+  FactFormat format;
+  STRATALOG_RETURN_IF_ERROR(read_medium(relation, directive, format));
+  STRATALOG_ASSIGN_OR_RETURN(format.has_headers, read_switch(relation, directive, "headers"));
+  STRATALOG_ASSIGN_OR_RETURN(format.is_rfc4180, read_switch(relation, directive, "rfc4180"));
+  STRATALOG_ASSIGN_OR_RETURN(format.is_compressed, read_switch(relation, directive, "compress"));
+  STRATALOG_RETURN_IF_ERROR(read_delimiter(relation, directive, format));
+  if (const auto path = parameter(directive, "filename")) {
+    if (path->empty())
+      return Status::invalid_argument(
+          fmt::format("{}: parameter `filename` is empty", where(relation, directive)));
+    format.path = *path;
+  }
+  return format;
+}
+
+Status bad_columns(const Relation& relation, const IoDirective& directive, std::string_view value) {
+  return Status::invalid_argument(fmt::format(
+      "{}: parameter `columns`: expected {} different field numbers from 0 on, separated by colons "
+      "(for example \"0:2\"), found \"{}\"",
+      where(relation, directive), relation.attributes.size(), value));
+}
+
+Status read_columns(const Relation& relation, const IoDirective& directive, FactFormat& format) {
+  const auto value = parameter(directive, "columns");
+  const auto arity = static_cast<std::uint32_t>(relation.attributes.size());
+  if (!value || value->empty()) {
+    for (std::uint32_t i = 0; i < arity; ++i) format.attribute_of_field.push_back(i);
+    return Status::ok();
+  }
+  format.has_chosen_columns = true;
+  std::string_view rest = *value;
+  std::uint32_t attribute = 0;
+  while (true) {
+    const std::string_view part = rest.substr(0, rest.find(':'));
+    std::uint32_t field = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), field);
+    if (error != std::errc() || end != part.data() + part.size() || field >= kMaxFields)
+      return bad_columns(relation, directive, *value);
+    if (field >= format.attribute_of_field.size())
+      format.attribute_of_field.resize(field + 1, kIgnoredField);
+    if (format.attribute_of_field[field] != kIgnoredField)
+      return bad_columns(relation, directive, *value);
+    format.attribute_of_field[field] = attribute++;
+    if (part.size() == rest.size()) break;
+    rest.remove_prefix(part.size() + 1);
+  }
+  return attribute == arity ? Status::ok() : bad_columns(relation, directive, *value);
+}
+
+}  // namespace
+
+Result<FactFormat> plan_input(const Relation& relation, const IoDirective& directive) {
+  STRATALOG_ASSIGN_OR_RETURN(FactFormat format, plan_shared(relation, directive));
+  if (format.path.empty()) format.path = fmt::format("{}.facts", relation.name);
+  STRATALOG_RETURN_IF_ERROR(read_columns(relation, directive, format));
+  return format;
+}
+
+Result<FactFormat> plan_output(const Relation& relation, const IoDirective& directive) {
+  STRATALOG_ASSIGN_OR_RETURN(FactFormat format, plan_shared(relation, directive));
+  if (!format.path.empty()) return format;
+  std::string_view ending = ".csv";
+  if (format.is_compressed) ending = ".csv.gz";
+  if (format.medium == FactMedium::kHdf5) ending = ".h5";
+  format.path = fmt::format("{}{}", relation.name, ending);
+  return format;
+}
+
+}  // namespace stratalog::datalog

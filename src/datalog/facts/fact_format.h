@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan_input and plan_output: what a .input or .output directive means, checked: file, delimiter,
+// columns and the rest of Soufflé's parameters (docs/formats/facts.md). Pure; nothing is opened
+// here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "datalog/program.h"
+
+namespace stratalog::datalog {
+
+enum class FactMedium : std::uint8_t { kText, kHdf5 };
+
+struct FactFormat {
+  FactMedium medium = FactMedium::kText;
+  std::string path;  // below the facts or output directory, or absolute
+  std::string delimiter = "\t";
+  bool has_headers = false;
+  bool is_rfc4180 = false;
+  bool is_compressed = false;  // output only: input recognises gzip by its first bytes
+  // Input: the attribute that a field of the file goes to, or kIgnoredField. Fields behind the last
+  // entry are an error unless has_chosen_columns.
+  std::vector<std::uint32_t> attribute_of_field;
+  bool has_chosen_columns = false;
+};
+
+inline constexpr std::uint32_t kIgnoredField = 0xFFFFFFFFU;
+
+// InvalidArgument or NotSupported with the directive's place, the parameter and what was expected.
+// Names of parameters are the language room's business; here unknown ones are ignored.
+Result<FactFormat> plan_input(const Relation& relation, const IoDirective& directive);
+Result<FactFormat> plan_output(const Relation& relation, const IoDirective& directive);
+
+}  // namespace stratalog::datalog

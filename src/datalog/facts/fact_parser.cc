@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/facts/fact_parser.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr std::uint64_t kMaxPlainDigits = 18;  // never overflow 63 bits
+
+}  // namespace
+
+FactParser::FactParser(const Relation& relation, const FactFormat& format, LinePlace place,
+                       NewValues& values)
+    : relation_(relation),
+      format_(format),
+      values_(values),
+      place_(place),
+      must_skip_header_(format.has_headers && place == LinePlace::kFirstOfFile),
+      fields_(format.delimiter, format.attribute_of_field.size()),
+      row_(relation.attributes.size()),
+      last_symbol_(relation.attributes.size()),
+      column_ends_(relation.attributes.size()) {
+  tuples_.columns.resize(relation.attributes.size());
+}
+
+// Whether lines may consist of nothing but digits, signs and a delimiter of one character.
+bool FactParser::has_plain_lines() const {
+  if (relation_.attributes.empty() || format_.is_rfc4180 || format_.has_chosen_columns ||
+      format_.delimiter.size() != 1)
+    return false;
+  const char delimiter = format_.delimiter.front();
+  if ((delimiter >= '0' && delimiter <= '9') || delimiter == '-' || delimiter == '\r') return false;
+  return std::all_of(relation_.attributes.begin(), relation_.attributes.end(), [](const auto& a) {
+    return a.kind == ValueKind::kNumber || a.kind == ValueKind::kUnsigned;
+  });
+}
+
+std::size_t FactParser::consume(std::string_view text, TextEnd end) {
+  std::size_t done = 0;
+  if (must_skip_header_) {
+    const std::size_t newline = text.find('\n');
+    if (newline == std::string_view::npos) return end == TextEnd::kIsEnd ? text.size() : 0;
+    must_skip_header_ = false;
+    done = newline + 1;
+    ++line_;
+  }
+  if (format_.is_rfc4180 && !row_.empty()) return done + consume_quoted(text.substr(done), end);
+  if (has_plain_lines()) done += consume_plain(text.substr(done));
+  return done + consume_lines(text.substr(done), end);
+}
+
+// All complete lines, plain or not.
+std::size_t FactParser::consume_plain(std::string_view text) {
+  const std::size_t last = text.rfind('\n');
+  if (last == std::string_view::npos) return 0;
+  const std::string_view lines = text.substr(0, last + 1);
+  const auto count = static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
+  const auto resize_columns = [&](std::uint64_t rows) {
+    for (std::size_t c = 0; c < tuples_.columns.size(); ++c) {
+      tuples_.columns[c].resize(rows);
+      column_ends_[c] = tuples_.columns[c].data() + tuples_.rows;
+    }
+  };
+  resize_columns(tuples_.rows + count);
+  std::uint64_t unused = count;
+  const char* at = lines.data();
+  const char* const stop = at + lines.size();
+  while (at != stop && !is_full()) {
+    const char* next = parse_plain_line(at);
+    --unused;
+    if (next != nullptr) {
+      ++tuples_.rows;
+      ++line_;
+      at = next;
+      continue;
+    }
+    // The long way appends to the columns itself.
+    resize_columns(tuples_.rows);
+    const auto* newline =
+        static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(stop - at)));
+    parse_line({at, static_cast<std::size_t>(newline - at)});
+    ++line_;
+    at = newline + 1;
+    resize_columns(tuples_.rows + unused);
+  }
+  resize_columns(tuples_.rows);
+  return lines.size();
+}
+
+// A line of decimal numbers to the ends of the columns; nullptr, with nothing kept, for any other
+// line. Needs no bounds: a line break ends every run of digits, and the text ends with one.
+const char* FactParser::parse_plain_line(const char* at) {
+  const std::size_t arity = row_.size();
+  const char delimiter = format_.delimiter.front();
+  for (std::size_t c = 0; c < arity; ++c) {
+    const bool is_negative = *at == '-';
+    if (is_negative) {
+      if (relation_.attributes[c].kind == ValueKind::kUnsigned) return nullptr;
+      ++at;
+    }
+    const char* const first = at;
+    std::uint64_t value = 0;
+    for (unsigned digit = 0; (digit = static_cast<unsigned char>(*at) - unsigned{'0'}) < 10; ++at)
+      value = (value * 10) + digit;
+    if (static_cast<std::uint64_t>(at - first) - 1 >= kMaxPlainDigits) return nullptr;
+    if (c + 1 == arity) {
+      if (*at == '\r') ++at;
+      if (*at != '\n') return nullptr;
+    } else if (*at != delimiter) {
+      return nullptr;
+    }
+    ++at;
+    if (is_negative) value = 0 - value;
+    row_[c] = value < kNegativeBase ? static_cast<Cell>(value) : values_.number(value);
+  }
+  for (std::size_t c = 0; c < arity; ++c) *column_ends_[c]++ = row_[c];
+  return at;
+}
+
+std::size_t FactParser::consume_lines(std::string_view text, TextEnd end) {
+  std::size_t at = 0;
+  while (at < text.size() && !is_full()) {
+    std::size_t newline = text.find('\n', at);
+    if (newline == std::string_view::npos) {
+      if (end == TextEnd::kMoreFollows) return at;
+      newline = text.size();
+    }
+    parse_line(text.substr(at, newline - at));
+    ++line_;
+    at = std::min(newline + 1, text.size());
+  }
+  return text.size();
+}
+
+std::size_t FactParser::consume_quoted(std::string_view text, TextEnd end) {
+  std::size_t at = 0;
+  while (at < text.size() && !is_full()) {
+    const std::string_view rest = text.substr(at);
+    const Record record = fields_.split_record(rest, end);
+    switch (record.outcome) {
+      case RecordOutcome::kIncomplete:
+        return at;
+      case RecordOutcome::kUnbalancedQuote:
+        report(describe_unbalanced_quote(fields_.count() + 1, rest));
+        break;
+      case RecordOutcome::kTextAfterQuote:
+        report(describe_text_after_quote(format_, fields_.count(), rest.substr(0, record.bytes)));
+        break;
+      case RecordOutcome::kComplete:
+        parse_fields(without_carriage_return(rest.substr(0, rest.find('\n'))));
+        break;
+    }
+    line_ += record.lines;
+    at += record.bytes;
+  }
+  return text.size();
+}
+
+void FactParser::parse_line(std::string_view line) {
+  line = without_carriage_return(line);
+  if (!row_.empty()) {
+    fields_.split_line(line);
+    parse_fields(line);
+  } else if (line == "()" || line.empty()) {
+    ++tuples_.rows;
+  } else {
+    report(describe_nullary(relation_, line));
+  }
+}
+
+// The split fields to a new row; `line` is for messages.
+void FactParser::parse_fields(std::string_view line) {
+  const std::size_t wanted = format_.attribute_of_field.size();
+  const std::uint64_t found = fields_.count();
+  if (found < wanted || (found > wanted && !format_.has_chosen_columns)) {
+    report(describe_field_count(relation_, format_, found, line));
+    return;
+  }
+  bool is_good = true;
+  for (std::size_t field = 0; field < wanted; ++field) {
+    const std::uint32_t attribute = format_.attribute_of_field[field];
+    if (attribute != kIgnoredField) is_good &= parse_field_into_row(attribute, field);
+  }
+  if (!is_good) return;
+  for (std::size_t c = 0; c < row_.size(); ++c) tuples_.columns[c].push_back(row_[c]);
+  ++tuples_.rows;
+}
+
+bool FactParser::parse_field_into_row(std::uint32_t attribute, std::size_t field) {
+  const Attribute& description = relation_.attributes[attribute];
+  const std::string_view text = fields_.field(field);
+  ParsedField parsed;
+  if (description.kind != ValueKind::kSymbol) {
+    parsed = parse_field(description.kind, text);
+    if (parsed.problem == FieldProblem::kNone) row_[attribute] = values_.number(parsed.bits);
+  } else if (text.size() <= SymbolTable::kMaxSymbolBytes) {
+    row_[attribute] = symbol_cell(attribute, text);
+  } else {
+    parsed.problem = FieldProblem::kOutOfRange;
+  }
+  if (parsed.problem != FieldProblem::kNone)
+    report(describe_field(description, field + 1, parsed.problem, text, line_place()));
+  return parsed.problem == FieldProblem::kNone;
+}
+
+Cell FactParser::symbol_cell(std::uint32_t attribute, std::string_view text) {
+  SymbolMemory& last = last_symbol_[attribute];
+  if (!last.is_set || last.text != text) {
+    const Cell cell = values_.symbol(text);
+    last = {.text = values_.text(cell), .cell = cell, .is_set = true};
+  }
+  return last.cell;
+}
+
+LinePlace FactParser::line_place() const { return line_ == 0 ? place_ : LinePlace::kLater; }
+
+void FactParser::report(std::string text) {
+  if (!is_full()) problems_.push_back({.line = line_, .text = std::move(text)});
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// TupleColumns: one rank's tuples of a relation as plain columns of cells, in declared column
+// order, in no particular order of rows. Repetitions are allowed where facts are read and forbidden
+// where relations are written. A value.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/cell.h"
+
+namespace stratalog::datalog {
+
+struct TupleColumns {
+  std::uint64_t rows = 0;  // also for arity 0, where there are no columns
+  std::vector<std::vector<Cell>> columns;
+};
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What directives mean, and the sentences for those that mean nothing.
+#include "datalog/facts/fact_format.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/facts/fact_text.h"
+
+namespace stratalog::datalog {
+namespace {
+
+FactFormat input(std::map<std::string, std::string> parameters) {
+  auto format = plan_input(make_relation("edge", "x:number y:number"),
+                           make_directive(IoAction::kInput, std::move(parameters)));
+  EXPECT_TRUE(format.is_ok()) << format.status().to_string();
+  return format.is_ok() ? format.value() : FactFormat();
+}
+
+FactFormat output(std::map<std::string, std::string> parameters) {
+  auto format = plan_output(make_relation("edge", "x:number y:number"),
+                            make_directive(IoAction::kOutput, std::move(parameters)));
+  EXPECT_TRUE(format.is_ok()) << format.status().to_string();
+  return format.is_ok() ? format.value() : FactFormat();
+}
+
+std::string input_error(std::map<std::string, std::string> parameters) {
+  return plan_input(make_relation("edge", "x:number y:number"),
+                    make_directive(IoAction::kInput, std::move(parameters)))
+      .status()
+      .to_string();
+}
+
+TEST(FactFormat, Defaults) {
+  EXPECT_EQ(input({}).path, "edge.facts");
+  EXPECT_EQ(input({}).delimiter, "\t");
+  EXPECT_EQ(input({}).attribute_of_field, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(output({}).path, "edge.csv");
+  EXPECT_EQ(output({{"compress", "true"}}).path, "edge.csv.gz");
+  EXPECT_EQ(output({{"compress", "false"}}).path, "edge.csv");
+  EXPECT_EQ(output({{"IO", "hdf5"}}).path, "edge.h5");
+  EXPECT_EQ(output({{"IO", "hdf5"}}).medium, FactMedium::kHdf5);
+  EXPECT_EQ(output({{"filename", "a/b.txt"}}).path, "a/b.txt");
+}
+
+TEST(FactFormat, Delimiters) {
+  EXPECT_EQ(input({{"delimiter", ", "}}).delimiter, ", ");
+  EXPECT_EQ(input({{"delimiter", "\\t"}}).delimiter, "\t");
+  EXPECT_EQ(input({{"delimiter", "\\"}}).delimiter, "\\");
+  EXPECT_EQ(input({{"rfc4180", "true"}}).delimiter, ",");
+  EXPECT_EQ(input({{"rfc4180", "true"}, {"delimiter", ";"}}).delimiter, ";");
+}
+
+TEST(FactFormat, Columns) {
+  EXPECT_EQ(input({{"columns", "3:1"}}).attribute_of_field,
+            (std::vector<std::uint32_t>{kIgnoredField, 1, kIgnoredField, 0}));
+}
+
+TEST(FactFormat, Mistakes) {
+  const std::string place = "program.dl:7:1: .input edge: ";
+  EXPECT_EQ(
+      input_error({{"headers", "yes"}}),
+      "InvalidArgument: " + place + "parameter `headers`: expected true or false, found \"yes\"");
+  EXPECT_EQ(input_error({{"delimiter", ""}}),
+            "InvalidArgument: " + place +
+                "parameter `delimiter` is empty; fields need something between them");
+  EXPECT_EQ(
+      input_error({{"delimiter", "\n"}}),
+      "InvalidArgument: " + place + "parameter `delimiter` holds a line break, which ends tuples");
+  EXPECT_EQ(input_error({{"delimiter", "\""}, {"rfc4180", "true"}}),
+            "InvalidArgument: " + place +
+                "parameter `delimiter` cannot hold a double quote together with rfc4180=true");
+  EXPECT_EQ(input_error({{"IO", "sqlite"}}),
+            "NotSupported: " + place + "IO=sqlite is not supported; supported are file");
+  EXPECT_EQ(input_error({{"filename", ""}}),
+            "InvalidArgument: " + place + "parameter `filename` is empty");
+  for (const std::string columns :
+       {"0", "0:0", "0:1:2", "a:b", "0:", ":", "-1:0", "99999999:0", "0 :1"})
+    EXPECT_EQ(input_error({{"columns", columns}}),
+              "InvalidArgument: " + place +
+                  "parameter `columns`: expected 2 different field numbers from 0 on, separated by "
+                  "colons (for "
+                  "example \"0:2\"), found \"" +
+                  columns + "\"");
+}
+
+}  // namespace
+}  // namespace stratalog::datalog

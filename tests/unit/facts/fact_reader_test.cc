@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading by 1 to 7 ranks: the same tuples, the same ids and the same sentences, whatever the cut.
+#include "datalog/facts/fact_reader.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <string>
+
+#include "unit/facts/fact_text.h"
+#include "write/faulty_store.h"
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr int kRankCounts[] = {1, 2, 3, 4, 7};
+
+std::string gzip(const std::string& text) {
+  z_stream stream = {};
+  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(text.size() + 1000, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+struct Loaded {
+  std::string status;
+  std::vector<std::vector<std::uint64_t>> tuples;  // cells of all ranks, sorted
+  std::vector<std::string> symbols;
+  std::vector<std::uint64_t> wides;
+  friend bool operator==(const Loaded&, const Loaded&) = default;
+};
+
+Loaded load(int ranks, const Relation& relation, const IoDirective& directive,
+            const std::shared_ptr<MemoryDisk>& disk) {
+  Loaded loaded;
+  std::mutex mutex;
+  std::vector<std::string> statuses;
+  const Status ran = sim_run(ranks, [&](Comm& comm) -> Status {
+    const auto store = open_memory_store(disk);
+    ValueDictionary dictionary;
+    auto tuples = load_facts(comm, *store, relation, directive, dictionary);
+    const std::lock_guard lock(mutex);
+    statuses.push_back(tuples.status().to_string());
+    if (!tuples.is_ok()) return Status::ok();
+    for (std::uint64_t i = 0; i < tuples.value().rows; ++i) {
+      std::vector<std::uint64_t> row;
+      for (const auto& column : tuples.value().columns) row.push_back(column.at(i));
+      loaded.tuples.push_back(row);
+    }
+    std::vector<std::string> symbols;
+    for (Cell id = 0; id < dictionary.symbols().size(); ++id)
+      symbols.emplace_back(dictionary.text(id));
+    std::vector<std::uint64_t> wides(dictionary.wides().values().begin(),
+                                     dictionary.wides().values().end());
+    if (statuses.size() > 1) {
+      EXPECT_EQ(symbols, loaded.symbols);
+      EXPECT_EQ(wides, loaded.wides);
+    }
+    loaded.symbols = symbols;
+    loaded.wides = wides;
+    return Status::ok();
+  });
+  EXPECT_TRUE(ran.is_ok()) << ran.to_string();
+  for (const std::string& status : statuses) EXPECT_EQ(status, statuses.front());
+  loaded.status = statuses.front();
+  std::sort(loaded.tuples.begin(), loaded.tuples.end());
+  return loaded;
+}
+
+Loaded load_text(int ranks, std::string_view attributes, const std::string& text,
+                 std::map<std::string, std::string> parameters = {}) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  put_file(*open_memory_store(disk), "r.facts", text);
+  return load(ranks, make_relation("r", attributes),
+              make_directive(IoAction::kInput, std::move(parameters)), disk);
+}
+
+void expect_same_at_any_rank_count(std::string_view attributes, const std::string& text,
+                                   std::size_t rows,
+                                   std::map<std::string, std::string> parameters = {}) {
+  const Loaded one = load_text(1, attributes, text, parameters);
+  EXPECT_EQ(one.status, "OK");
+  EXPECT_EQ(one.tuples.size(), rows);
+  for (const int ranks : kRankCounts)
+    EXPECT_EQ(load_text(ranks, attributes, text, parameters), one) << ranks << " ranks";
+}
+
+std::string mixed_text(int lines) {
+  std::string text;
+  for (int i = 0; i < lines; ++i)
+    text += fmt::format("sym{}\t{}\t{}\n", (i * 37) % 101, (i - 50) * 1000000007LL, i * 0.37);
+  return text;
+}
+
+TEST(LoadFacts, AnyNumberOfRanksReadsTheSame) {
+  expect_same_at_any_rank_count("a:symbol b:number c:float", mixed_text(1000), 1000);
+  expect_same_at_any_rank_count("a:symbol b:number c:float", "h1\th2\th3\n" + mixed_text(500), 500,
+                                {{"headers", "true"}});
+  expect_same_at_any_rank_count("a:symbol b:number c:float", mixed_text(3), 3);
+}
+
+TEST(LoadFacts, SmallAndOddFiles) {
+  for (const std::string text : {"", "1\n", "1", "1\n2\n3", "\r", "12345678901234567890123\n"}) {
+    const Loaded one = load_text(1, "x:symbol", text);
+    EXPECT_EQ(one.status, "OK");
+    for (const int ranks : kRankCounts) EXPECT_EQ(load_text(ranks, "x:symbol", text), one) << text;
+  }
+  EXPECT_TRUE(load_text(3, "x:symbol", "").tuples.empty());
+  EXPECT_EQ(load_text(7, "", "()\n").tuples.size(), 1U);
+}
+
+TEST(LoadFacts, GzipAndQuotedFilesAreReadByOneRank) {
+  const std::string text = mixed_text(400);
+  const Loaded plain = load_text(1, "a:symbol b:number c:float", text);
+  for (const int ranks : kRankCounts) {
+    EXPECT_EQ(load_text(ranks, "a:symbol b:number c:float", gzip(text)), plain);
+    EXPECT_EQ(load_text(ranks, "a:symbol b:number c:float",
+                        gzip(text.substr(0, 700)) + gzip(text.substr(700))),
+              plain);
+  }
+  expect_same_at_any_rank_count("a:symbol b:number", "\"x\ny\",1\n\"a,b\",2\nc,3\n", 3,
+                                {{"rfc4180", "true"}});
+}
+
+TEST(LoadFacts, IdsAreInOrderOfContent) {
+  const Loaded loaded = load_text(3, "a:symbol b:number", "zeta\t9999999999\nalpha\t8888888888\n");
+  EXPECT_EQ(loaded.symbols, (std::vector<std::string>{"alpha", "zeta"}));
+  EXPECT_EQ(loaded.wides, (std::vector<std::uint64_t>{8888888888, 9999999999}));
+  EXPECT_EQ(loaded.tuples,
+            (std::vector<std::vector<std::uint64_t>>{{0, kWideBase}, {1, kWideBase + 1}}));
+}
+
+TEST(LoadFacts, MissingFile) {
+  for (const int ranks : kRankCounts)
+    EXPECT_EQ(
+        load(ranks, make_relation("edge", "x:number"), make_directive(IoAction::kInput),
+             std::make_shared<MemoryDisk>())
+            .status,
+        fmt::format(
+            "NotFound: program.dl:7:1: .input edge: there is no fact file {}; name the directory "
+            "of the fact files with -F DIR, or the file with .input edge(filename=\"...\")",
+            open_memory_store(std::make_shared<MemoryDisk>())->root() + "/edge.facts"));
+}
+
+TEST(LoadFacts, LineNumbersAreExactAndOnlyTenErrorsAreShown) {
+  std::string text;
+  for (int i = 1; i <= 500; ++i) text += i % 40 == 0 ? "bad\n" : "1234567\n";
+  const std::string root = open_memory_store(std::make_shared<MemoryDisk>())->root();
+  std::string expected = "InvalidArgument: ";
+  for (int i = 1; i <= 10; ++i)
+    expected += fmt::format(
+        "{}/r.facts:{}: field 1 (attribute `x`, type number): expected a whole number, "
+        "found \"bad\"; declare the attribute as symbol to read any text\n",
+        root, i * 40);
+  for (const int ranks : kRankCounts)
+    EXPECT_EQ(load_text(ranks, "x:number", text).status, expected + "and more of the kind");
+  for (const int ranks : kRankCounts)
+    EXPECT_EQ(load_text(ranks, "x:symbol y:symbol", "a\tb\nc\n").status,
+              "InvalidArgument: " + root +
+                  "/r.facts:2: expected 2 fields (x, y) separated by tabs, found 1: \"c\"");
+}
+
+TEST(LoadFacts, DamagedGzip) {
+  std::string cut = gzip(mixed_text(400));
+  cut.resize(cut.size() / 2);
+  for (const int ranks : kRankCounts) {
+    const std::string status = load_text(ranks, "a:symbol b:number c:float", cut).status;
+    EXPECT_NE(status.find("Corruption"), std::string::npos) << status;
+    EXPECT_NE(status.find(fmt::format(
+                  "r.facts, offset {}: expected gzip data: it ends in the middle; is it cut off?",
+                  cut.size())),
+              std::string::npos)
+        << status;
+  }
+  std::string flipped = gzip(mixed_text(400));
+  flipped[flipped.size() / 2] ^= 0x55;
+  EXPECT_NE(load_text(2, "a:symbol b:number c:float", flipped).status.find("Corruption"),
+            std::string::npos);
+}
+
+TEST(LoadFacts, EveryFailingCallFailsTheLoad) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  put_file(*open_memory_store(disk), "r.facts", mixed_text(50) + "x\ty\n");
+  const Relation relation = make_relation("r", "a:symbol b:number c:float");
+  std::uint64_t calls = 1;
+  for (std::uint64_t n = 0; n < calls; ++n) {
+    const auto inner = open_memory_store(disk);
+    const auto counter = std::make_shared<FaultCounter>(
+        FaultPlan{.fail_at = n == 0 ? ~0ULL : n - 1, .error_number = EIO});
+    const auto store = open_faulty_store(*inner, counter);
+    const auto comm = make_self_comm();
+    ValueDictionary dictionary;
+    const auto loaded =
+        load_facts(*comm, *store, relation, make_directive(IoAction::kInput), dictionary);
+    ASSERT_FALSE(loaded.is_ok());  // without a fault the last line is malformed
+    if (n == 0) calls = counter->calls() + 1;
+    EXPECT_EQ(dictionary.symbols().size(), 0U);
+  }
+  EXPECT_GT(calls, 5U);
+}
+
+}  // namespace
+}  // namespace stratalog::datalog
