@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/language/include_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <system_error>
+
+#include "datalog/language/compile.h"
+#include "datalog/language/diagnostic_sink.h"
+#include "datalog/language/lexer.h"
+
+namespace stratalog::datalog::language {
+namespace {
+
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxShownErrors = 100;
+
+class IncludeExpander {
+ public:
+  explicit IncludeExpander(const std::vector<std::string>& directories) : directories_(directories) {}
+
+  IncludeOutcome run(const std::string& name, const std::string& text) {
+    expand(name, text);
+    return std::move(outcome_);
+  }
+
+ private:
+  struct Found {
+    std::string path;
+    std::string canonical;
+  };
+
+  void expand(const std::string& name, const std::string& text) {
+    static const OriginalTexts kNoOriginals;
+    const SourceMap map(text, name, kNoOriginals);
+    DiagnosticSink sink;
+    Lexer lexer(text);
+    std::size_t copied = 0;
+    for (Token token = lexer.next(); token.kind != TokenKind::kEnd; token = lexer.next()) {
+      if (token.kind != TokenKind::kInclude) continue;
+      const Token file = lexer.next();
+      if (file.kind != TokenKind::kString) {
+        sink.error(token.span, "`.include` without a file").expected = "`.include \"file\"`";
+        continue;
+      }
+      outcome_.text.append(text, copied, token.span.begin - copied);
+      copied = file.span.end;
+      const MarkedPlace place = map.locate({token.span.begin, file.span.end});
+      splice(unquote(lexer.text_of(file.span)).characters, place, file.span, sink);
+      const std::size_t line_begin = text.rfind('\n', file.span.end - 1);
+      const std::size_t column = file.span.end - (line_begin == std::string::npos ? 0 : line_begin + 1);
+      outcome_.text += '\n' + line_marker(place.place.line, place.place.file) + '\n';
+      outcome_.text.append(column, ' ');
+    }
+    outcome_.text.append(text, copied, std::string::npos);
+    std::vector<Diagnostic> found = sink.finish(map, kMaxShownErrors);
+    std::move(found.begin(), found.end(), std::back_inserter(outcome_.diagnostics));
+  }
+
+  void splice(const std::string& wanted, const MarkedPlace& place, Span span, DiagnosticSink& sink) {
+    Found found;
+    if (!search(wanted, place.place.file, found)) {
+      DiagnosticDraft& draft = sink.error(span, fmt::format("cannot find the included file `{}`", wanted));
+      draft.hint = fmt::format("it is searched beside `{}`{}", place.place.file,
+                               directories_.empty() ? "; add directories with -I" : " and in the -I directories");
+      return;
+    }
+    if (taken_once_.contains(found.canonical)) return;
+    if (std::find(open_.begin(), open_.end(), found.canonical) != open_.end()) {
+      sink.error(span, fmt::format("`{}` includes itself", found.path)).hint =
+          "write `.once` in files that are included from several places";
+      return;
+    }
+    const std::optional<std::string> text = read_text_file(found.path);
+    if (!text) {
+      sink.error(span, fmt::format("cannot read the included file `{}`", found.path));
+      return;
+    }
+    if (open_.size() >= kMaxDepth || outcome_.text.size() + text->size() > kMaxExpandedBytes) {
+      sink.error(span, open_.size() >= kMaxDepth ? "included files nest too deep" : "the included files are too large");
+      return;
+    }
+    if (says_once(*text)) taken_once_.insert(found.canonical);
+    open_.push_back(found.canonical);
+    outcome_.text += '\n' + line_marker(1, found.path) + '\n';
+    expand(found.path, *text);
+    open_.pop_back();
+  }
+
+  static bool says_once(const std::string& text) {
+    if (text.find(".once") == std::string::npos) return false;
+    Lexer lexer(text);
+    for (Token token = lexer.next(); token.kind != TokenKind::kEnd; token = lexer.next()) {
+      if (token.kind == TokenKind::kOnce) return true;
+    }
+    return false;
+  }
+
+  bool search(const std::string& wanted, const std::string& from, Found& found) const {
+    std::vector<std::string> candidates{path_beside(from, wanted)};
+    for (const std::string& directory : directories_) candidates.push_back(path_beside(directory + "/.", wanted));
+    for (std::string& candidate : candidates) {
+      std::error_code error;
+      if (!std::filesystem::is_regular_file(candidate, error) || error) continue;
+      found.canonical = std::filesystem::canonical(candidate, error).string();
+      found.path = std::move(candidate);
+      return !error;
+    }
+    return false;
+  }
+
+  const std::vector<std::string>& directories_;
+  IncludeOutcome outcome_;
+  std::vector<std::string> open_;  // canonical paths, outermost first
+  std::set<std::string> taken_once_;
+};
+
+}  // namespace
+
+std::optional<std::string> read_text_file(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (!file) return std::nullopt;
+  std::string text;
+  char buffer[1 << 16];
+  for (;;) {
+    const std::size_t count = std::fread(buffer, 1, sizeof buffer, file.get());
+    if (count == 0) break;
+    text.append(buffer, count);
+    if (text.size() > kMaxExpandedBytes) return std::nullopt;
+  }
+  if (std::ferror(file.get()) != 0) return std::nullopt;
+  return text;
+}
+
+std::string path_beside(const std::string& file, const std::string& path) {
+  const std::filesystem::path directory = std::filesystem::path(file).parent_path();
+  return (directory / path).lexically_normal().string();
+}
+
+IncludeOutcome expand_includes(const std::string& name, const std::string& text,
+                               const std::vector<std::string>& directories) {
+  return IncludeExpander(directories).run(name, text);
+}
+
+}  // namespace stratalog::datalog::language
