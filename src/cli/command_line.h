@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line as values: which subcommand, with which arguments, all checked. Parsing neither
+// prints nor ends the process: help texts and complaints come back as text. Local.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "cli/exit_code.h"
+#include "cli/quantities.h"
+#include "datalog/evaluate/engine.h"
+
+namespace stratalog::cli {
+
+enum class Command : std::uint8_t {
+  kRun,
+  kResume,
+  kCheck,
+  kExplain,
+  kList,
+  kInspect,
+  kVerify,
+  kExport,
+};
+
+enum class Verbosity : std::uint8_t { kQuiet, kNormal, kVerbose };
+enum class LiveViewMode : std::uint8_t { kAuto, kAlways, kNever };
+enum class OutputStyle : std::uint8_t { kText, kJson };
+enum class ExportFormat : std::uint8_t { kTsv, kHdf5 };
+
+// Where a program is and how it is preprocessed.
+struct ProgramArguments {
+  std::string file;
+  std::vector<std::string> include_directories;  // -I
+  std::vector<std::string> macros;  // -M NAME or NAME=VALUE
+};
+
+// run and resume.
+struct RunArguments {
+  std::string facts;  // -F; empty: the current folder (run), or as the checkpoint says (resume)
+  std::string output;  // -D; as above
+  std::string checkpoint;
+  Interval every;
+  CheckpointMode mode = CheckpointMode::kFilePerProcess;
+  Durability durability = Durability::kFull;
+  std::uint32_t keep_generations = 2;
+  datalog::ResumePolicy resume = datalog::ResumePolicy::kFresh;
+  std::string generation;  // resume only
+  std::uint64_t memory_limit_bytes = 0;
+  std::uint64_t replicate_limit_rows = 0;
+  bool has_replicate_limit = false;
+  bool allow_pivot = true;
+  bool allow_sets = true;
+  int ranks = 0;  // 0: as launched
+  std::string report_file;
+  Verbosity verbosity = Verbosity::kNormal;
+  LiveViewMode live_view = LiveViewMode::kAuto;
+  // What was given on the command line; `resume` takes the rest from the checkpoint.
+  bool has_every = false;
+  bool has_mode = false;
+  bool has_durability = false;
+  bool has_keep = false;
+};
+
+// ls, inspect, verify, export.
+struct StoredArguments {
+  std::string directory;
+  std::string generation;  // empty: the newest valid one
+  OutputStyle style = OutputStyle::kText;
+  bool why = false;
+  VerifyDepth depth = VerifyDepth::kSizes;
+  std::string relation;
+  RelationVersion version = RelationVersion::kTotal;
+  ExportFormat format = ExportFormat::kTsv;
+  std::string target;
+};
+
+struct Invocation {
+  Command command = Command::kRun;
+  ProgramArguments program;
+  RunArguments run;
+  StoredArguments stored;
+  OutputStyle style = OutputStyle::kText;  // check, explain
+  std::string facts;  // explain
+};
+
+struct ParsedCommandLine {
+  std::optional<Invocation> invocation;  // absent: print the texts and leave with `exit_code`
+  ExitCode exit_code = ExitCode::kDone;
+  std::string standard_output;
+  std::string standard_error;
+};
+
+// `arguments` without the program's own name.
+ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace stratalog::cli

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/quantities.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace stratalog::cli {
+
+namespace {
+
+struct NumberAndUnit {
+  double number = 0;
+  std::string_view unit;
+};
+
+// A decimal number without sign or exponent, and what follows it.
+bool split_number(std::string_view text, NumberAndUnit& split) {
+  const std::size_t end = text.find_first_not_of("0123456789.");
+  const std::string_view digits = text.substr(0, end);
+  if (digits.empty()) return false;
+  const char* last = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), last, split.number, std::chars_format::fixed);
+  split.unit = end == std::string_view::npos ? std::string_view() : text.substr(end);
+  return parsed.ec == std::errc() && parsed.ptr == last;
+}
+
+Status bad_interval(std::string_view text) {
+  return Status::invalid_argument(fmt::format(
+      "'{}' is not an interval; write a number of rounds (400it), a time (60s, 5m, 1h), or both "
+      "(400it,60s)",
+      text));
+}
+
+Status add_interval(std::string_view text, Interval& interval) {
+  NumberAndUnit split;
+  if (!split_number(text, split) || split.number <= 0) return bad_interval(text);
+  if (split.unit == "it") {
+    if (split.number != std::floor(split.number) || split.number > 1e15) return bad_interval(text);
+    if (interval.iterations != 0) {
+      return Status::invalid_argument(
+          fmt::format("'{}': an interval in rounds is given twice", text));
+    }
+    interval.iterations = static_cast<std::uint64_t>(split.number);
+    return Status::ok();
+  }
+  double scale = 0;
+  if (split.unit == "s") scale = 1;
+  if (split.unit == "m" || split.unit == "min") scale = 60;
+  if (split.unit == "h") scale = 3600;
+  if (scale == 0) return bad_interval(text);
+  if (interval.seconds != 0) {
+    return Status::invalid_argument(fmt::format("'{}': an interval in time is given twice", text));
+  }
+  interval.seconds = split.number * scale;
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_size(std::string_view text) {
+  const Status bad = Status::invalid_argument(
+      fmt::format("'{}' is not a size; write a number with K, M, G or T, such as 4G", text));
+  NumberAndUnit split;
+  if (!split_number(text, split)) return bad;
+  std::string_view unit = split.unit;
+  for (const std::string_view tail : {"iB", "B"}) {
+    if (unit.ends_with(tail)) {
+      unit.remove_suffix(tail.size());
+      break;
+    }
+  }
+  constexpr std::string_view kLetters = "KMGT";
+  double scale = 1;
+  if (unit.size() == 1) {
+    const std::size_t power = kLetters.find(unit[0] == 'k' ? 'K' : unit[0]);
+    if (power == std::string_view::npos) return bad;
+    scale = std::ldexp(1.0, static_cast<int>(10 * (power + 1)));
+  } else if (!unit.empty()) {
+    return bad;
+  }
+  const double size = split.number * scale;
+  if (size < 1 || size > 9e18) return bad;
+  return static_cast<std::uint64_t>(size);
+}
+
+Result<Interval> parse_intervals(const std::vector<std::string>& texts) {
+  Interval interval;
+  for (const std::string& text : texts) {
+    std::string_view rest = text;
+    while (true) {
+      const std::size_t comma = rest.find(',');
+      STRATALOG_RETURN_IF_ERROR(add_interval(rest.substr(0, comma), interval));
+      if (comma == std::string_view::npos) break;
+      rest.remove_prefix(comma + 1);
+    }
+  }
+  return interval;
+}
+
+std::string format_count(std::uint64_t count) {
+  std::string text = std::to_string(count);
+  for (std::size_t at = text.size(); at > 3;) {
+    at -= 3;
+    text.insert(at, ",");
+  }
+  return text;
+}
+
+std::string format_short_count(double count) {
+  constexpr std::array<const char*, 5> kUnits = {"", " k", " M", " G", " T"};
+  std::size_t unit = 0;
+  while (count >= 999.5 && unit + 1 < kUnits.size()) {
+    count /= 1000;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f}", count)
+                   : fmt::format("{:.{}f}{}", count, count < 99.95 ? 1 : 0, kUnits[unit]);
+}
+
+std::string format_size(std::uint64_t size_bytes) {
+  constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto size = static_cast<double>(size_bytes);
+  std::size_t unit = 0;
+  while (size >= 1023.5 && unit + 1 < kUnits.size()) {
+    size /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", size_bytes) : fmt::format("{:.1f} {}", size, kUnits[unit]);
+}
+
+std::string format_duration(double seconds) {
+  if (!(seconds > 0)) seconds = 0;
+  if (seconds < 9.995) return fmt::format("{:.2f} s", seconds);
+  if (seconds < 99.95) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+}  // namespace stratalog::cli

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line: what is accepted, what is refused, and that a refusal says what was wrong.
+#include "cli/command_line.h"
+
+#include <gtest/gtest.h>
+
+namespace stratalog::cli {
+namespace {
+
+Invocation accepted(const std::vector<std::string>& arguments) {
+  const ParsedCommandLine parsed = parse_command_line(arguments);
+  EXPECT_TRUE(parsed.invocation.has_value()) << parsed.standard_error;
+  return parsed.invocation.value_or(Invocation());
+}
+
+std::string refused(const std::vector<std::string>& arguments) {
+  const ParsedCommandLine parsed = parse_command_line(arguments);
+  EXPECT_FALSE(parsed.invocation.has_value());
+  EXPECT_EQ(parsed.exit_code, ExitCode::kProgram);
+  EXPECT_EQ(parsed.standard_output, "");
+  return parsed.standard_error;
+}
+
+TEST(CommandLine, RunWithSouffleHabits) {
+  const Invocation run =
+      accepted({"run", "tc.dl", "-F", "facts", "-Dout", "-I", "inc", "-Iinc2", "-M", "N=3"});
+  EXPECT_EQ(run.command, Command::kRun);
+  EXPECT_EQ(run.program.file, "tc.dl");
+  EXPECT_EQ(run.run.facts, "facts");
+  EXPECT_EQ(run.run.output, "out");
+  EXPECT_EQ(run.program.include_directories, (std::vector<std::string>{"inc", "inc2"}));
+  EXPECT_EQ(run.program.macros, std::vector<std::string>{"N=3"});
+  EXPECT_EQ(accepted({"run", "-F", "facts", "tc.dl"}).program.file, "tc.dl");
+  EXPECT_EQ(accepted({"run", "-I", "inc", "tc.dl"}).program.file, "tc.dl");
+  EXPECT_EQ(accepted({"run", "tc.dl", "-D", "-"}).run.output, "-");
+}
+
+TEST(CommandLine, Checkpoints) {
+  const Invocation run = accepted({"run", "tc.dl", "--checkpoint", "ck", "--every", "400it",
+                                   "--every", "60s", "--mode", "hdf5", "--durability", "none",
+                                   "--keep", "5", "--resume", "--memory-limit", "4G"});
+  EXPECT_EQ(run.run.checkpoint, "ck");
+  EXPECT_EQ(run.run.every.iterations, 400U);
+  EXPECT_EQ(run.run.every.seconds, 60);
+  EXPECT_EQ(run.run.mode, CheckpointMode::kHdf5);
+  EXPECT_EQ(run.run.durability, Durability::kNone);
+  EXPECT_EQ(run.run.keep_generations, 5U);
+  EXPECT_EQ(run.run.resume, datalog::ResumePolicy::kResumeOrFresh);
+  EXPECT_EQ(run.run.memory_limit_bytes, 4ULL << 30U);
+  EXPECT_EQ(accepted({"run", "tc.dl", "--checkpoint", "ck"}).run.every.seconds, 60)
+      << "the default";
+  EXPECT_EQ(accepted({"run", "tc.dl", "--checkpoint", "ck", "--every", "9it"}).run.every.seconds,
+            0);
+  EXPECT_EQ(accepted({"run", "tc.dl", "--checkpoint", "ck", "--restart-fresh"}).run.resume,
+            datalog::ResumePolicy::kFreshForced);
+  const Invocation resume =
+      accepted({"resume", "ck", "gen-00000001-0000000003", "--mode", "shared"});
+  EXPECT_EQ(resume.run.resume, datalog::ResumePolicy::kResume);
+  EXPECT_EQ(resume.run.checkpoint, "ck");
+  EXPECT_EQ(resume.run.generation, "gen-00000001-0000000003");
+  EXPECT_TRUE(resume.run.has_mode);
+  EXPECT_FALSE(resume.run.has_keep);
+}
+
+TEST(CommandLine, OtherCommands) {
+  EXPECT_EQ(accepted({"check", "a.dl", "--json"}).style, OutputStyle::kJson);
+  EXPECT_EQ(accepted({"explain", "a.dl", "-F", "f"}).facts, "f");
+  EXPECT_TRUE(accepted({"ls", "ck", "--why"}).stored.why);
+  EXPECT_EQ(accepted({"inspect", "ck", "gen-1"}).stored.generation, "gen-1");
+  EXPECT_EQ(accepted({"verify", "ck", "--deep"}).stored.depth, VerifyDepth::kContent);
+  const Invocation write =
+      accepted({"export", "ck", "--relation", "path", "--to", "hdf5", "out.h5"});
+  EXPECT_EQ(write.command, Command::kExport);
+  EXPECT_EQ(write.stored.relation, "path");
+  EXPECT_EQ(write.stored.format, ExportFormat::kHdf5);
+}
+
+TEST(CommandLine, ExportTakesAGenerationBetweenFolderAndFile) {
+  const Invocation write =
+      accepted({"export", "ck", "gen-1", "--relation", "path", "--to", "tsv", "out.tsv"});
+  EXPECT_EQ(write.stored.generation, "gen-1");
+  EXPECT_EQ(write.stored.target, "out.tsv");
+  EXPECT_NE(refused({"export", "ck", "--relation", "path"}).find("OUT"), std::string::npos);
+}
+
+TEST(CommandLine, RefusalsSayWhatWasWrong) {
+  EXPECT_NE(refused({}).find("subcommand"), std::string::npos);
+  EXPECT_NE(refused({"frobnicate"}).find("frobnicate"), std::string::npos);
+  EXPECT_NE(refused({"inspekt", "ck"}).find("did you mean `inspect`"), std::string::npos);
+  EXPECT_NE(refused({"tc.dl"}).find("stratalog run tc.dl"), std::string::npos);
+  EXPECT_NE(refused({"run"}).find("PROGRAM"), std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "--frob"}).find("--frob"), std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "--every", "60s"}).find("--every needs --checkpoint"),
+            std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "--resume"}).find("--resume needs --checkpoint"),
+            std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "--checkpoint", "c", "--every", "60"}).find("400it"),
+            std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "--checkpoint", "c", "--mode", "tape"}).find("tape"),
+            std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "--checkpoint", "c", "--keep", "1"}).find("--keep"),
+            std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "--memory-limit", "lots"}).find("--memory-limit"),
+            std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "-q", "-v"}).find("exclude"), std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "--ranks", "0"}).find("--ranks"), std::string::npos);
+  EXPECT_NE(refused({"export", "c", "--relation", "r", "--to", "hdf5", "-"}).find("HDF5"),
+            std::string::npos);
+}
+
+TEST(CommandLine, HelpAndVersionAreNoErrors) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
+                                                    {"run", "--help"},
+                                                    {"--version"},
+                                                    {"export", "--help"}}) {
+    const ParsedCommandLine parsed = parse_command_line(arguments);
+    EXPECT_FALSE(parsed.invocation.has_value());
+    EXPECT_EQ(parsed.exit_code, ExitCode::kDone);
+    EXPECT_NE(parsed.standard_output, "");
+    EXPECT_EQ(parsed.standard_error, "");
+  }
+  EXPECT_NE(parse_command_line({"--help"}).standard_output.find("Exit codes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stratalog::cli
