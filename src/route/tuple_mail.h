@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// TupleMail: the executor behind every exchange of tuples. Rules append tuples and whole sets for
+// any rank and any of several streams (one stream = one relation's index, say); deliver() sends all
+// of it in one Comm::exchange and hands what arrived to the caller, sender by sender in rank order.
+// It decides nothing: who gets what is a planner's business. append_* are local; deliver* are
+// collective, also for ranks that appended nothing. One thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "base/status.h"
+#include "comm/comm.h"
+#include "route/mail_format.h"
+
+namespace stratalog {
+
+// Whether a rank will take part in another delivery, or the group has to.
+enum class Outlook : std::uint8_t { kLast, kMoreToCome };
+
+// Whether the last round ends with an agreement on the handlers' errors (one small collective), or
+// each rank returns its own and the caller agrees, for example in its fixpoint test.
+enum class MailAgreement : std::uint8_t { kInDelivery, kByCaller };
+
+struct MailOptions {
+  int ranks = 1;
+  int self = 0;
+  // Columns of each stream's tuples; at most kMaxMailStreams streams. A group's prefix has one
+  // less.
+  std::vector<std::uint32_t> arity_of_stream;
+  // About how many bytes a rank sends in one round, and how many it receives; more goes in further
+  // rounds. Each pair of ranks gets an equal share, but at least `min_part_bytes`, and may exceed
+  // it by one record.
+  std::uint64_t round_bytes = std::uint64_t{1} << 30U;
+  std::uint64_t min_part_bytes = 64 << 10;
+  MailAgreement agreement = MailAgreement::kInDelivery;
+};
+
+struct MailCounters {
+  std::uint64_t rounds = 0;
+  std::uint64_t bytes_sent = 0;  // to other ranks
+  std::uint64_t bytes_received = 0;  // from other ranks
+};
+
+class TupleMail {
+ public:
+  explicit TupleMail(MailOptions options);
+
+  // A few nanoseconds. `tuple` has the stream's arity.
+  void append(int to, int stream, std::span<const Cell> tuple) {
+    Cell* const into = append_slot(to, stream);
+    for (std::size_t i = 0; i < tuple.size(); ++i) into[i] = tuple[i];
+  }
+  // Room for one tuple, to be filled before the next call.
+  Cell* append_slot(int to, int stream) {
+    return runs_[box(to, stream)].extend(width_[static_cast<std::size_t>(stream)]);
+  }
+  // Many tuples back to back; arity >= 1.
+  void append_tuples(int to, int stream, std::span<const Cell> tuples);
+
+  // All tuples prefix x set, where `set` is ascending and distinct. Travels as plain tuples, cells,
+  // offsets or bitmaps, whichever is smallest; a set that spans much may arrive as several groups.
+  void append_set(int to, int stream, std::span<const Cell> prefix, std::span<const Cell> set);
+  // The same for a set that has a representation already, which it keeps.
+  void append_group(int to, int stream, const TupleGroup& group);
+
+  // One exchange. Everything that fits goes; kMoreToCome on all ranks if anything is left anywhere
+  // or a rank's `mine` is kMoreToCome, and then all must come back: so a rank whose outboxes fill
+  // up can deliver in the middle of its work. The handler must not append to this mail. After a
+  // handler's error the rest of its mail is dropped but still received; the error is returned by
+  // the round that returns kLast otherwise.
+  Result<Outlook> deliver_round(Comm& comm, Outlook mine, const MailHandler& handler);
+  // Rounds until nothing is left anywhere; one for all that fits in round_bytes.
+  Status deliver(Comm& comm, const MailHandler& handler);
+
+  // Nothing waits for delivery. O(ranks * streams).
+  bool is_empty() const;
+  // Memory of all outboxes and of the send buffer, kept capacity included. O(ranks * streams).
+  std::uint64_t memory_bytes() const;
+  const MailCounters& counters() const { return counters_; }
+
+ private:
+  // What is left of a box begins here: tuples for runs, words for groups.
+  struct Cursor {
+    std::uint64_t tuples = 0;
+    std::uint64_t words = 0;
+  };
+
+  std::size_t box(int to, int stream) const {
+    return (static_cast<std::size_t>(stream) * ranks_) + static_cast<std::size_t>(to);
+  }
+  std::uint64_t tuples_in(std::size_t box, int stream) const {
+    return runs_[box].size() / width_[static_cast<std::size_t>(stream)];
+  }
+  std::uint64_t words_left(int to) const;
+  // Moves what fits into out_; true if this rank will need another round.
+  bool assemble(Outlook mine);
+  void assemble_part(int to, std::uint64_t limit);
+  void assemble_run(int to, int stream, std::uint64_t end);
+  void assemble_groups(int to, int stream, std::uint64_t end);
+  Status receive(const Received& received, const MailHandler& handler, bool& more);
+  Status deliver_own(const MailHandler& handler);
+
+  MailOptions options_;
+  std::size_t ranks_;
+  int streams_;
+  std::vector<std::uint32_t> width_;  // cells per tuple in a box: max(1, arity)
+  std::vector<WordBuffer<Cell>> runs_;  // [stream][rank]
+  std::vector<MailWords> groups_;  // [stream][rank], encoded records
+  std::vector<Cursor> cursors_;  // [stream][rank]
+  MailWords out_;
+  std::vector<std::uint64_t> counts_;  // bytes per rank in out_
+  Status failure_;  // the first handler's error since the last kLast
+  MailCounters counters_;
+};
+
+}  // namespace stratalog

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// WordBuffer: a growing array of plain words that is never zero-filled; the inner loop of every
+// join ends in append(). std::vector would touch all memory twice. Not thread-safe; no MPI. Local.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace stratalog {
+
+template <typename Word>
+class WordBuffer {
+  static_assert(std::is_trivially_copyable_v<Word>);
+
+ public:
+  WordBuffer() = default;
+  WordBuffer(WordBuffer&& other) noexcept
+      : words_(std::move(other.words_)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+  WordBuffer& operator=(WordBuffer&& other) noexcept {
+    words_ = std::move(other.words_);
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, 0);
+    return *this;
+  }
+  WordBuffer(const WordBuffer&) = delete;
+  WordBuffer& operator=(const WordBuffer&) = delete;
+  ~WordBuffer() = default;
+
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  bool empty() const { return size_ == 0; }
+  std::span<const Word> words() const { return {words_.get(), size_}; }
+  Word& operator[](std::size_t index) { return words_[index]; }
+
+  // Room for `count` more words, to be filled by the caller.
+  Word* extend(std::size_t count) {
+    if (capacity_ - size_ < count) grow(count);
+    Word* const begin = words_.get() + size_;
+    size_ += count;
+    return begin;
+  }
+  void append(std::span<const Word> more) {
+    Word* const into = extend(more.size());
+    // Tuples are short: a loop beats the call of memcpy.
+    for (std::size_t i = 0; i < more.size(); ++i) into[i] = more[i];
+  }
+  void append(Word word) { *extend(1) = word; }
+
+  void clear() { size_ = 0; }
+  void release() { *this = WordBuffer(); }
+
+ private:
+  void grow(std::size_t count) {
+    const std::size_t wanted = std::max({size_ + count, capacity_ + (capacity_ / 2), kFirst});
+    auto larger = std::make_unique_for_overwrite<Word[]>(wanted);  // NOLINT: no array type fits
+    if (size_ != 0) std::memcpy(larger.get(), words_.get(), size_ * sizeof(Word));
+    words_ = std::move(larger);
+    capacity_ = wanted;
+  }
+
+  static constexpr std::size_t kFirst = 16;
+  std::unique_ptr<Word[]> words_;  // NOLINT: no array type fits
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace stratalog

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// TupleMail under sim_run: random traffic of tuples and sets arrives once, in rank order, in one
+// round or in many, also at ranks that send or get nothing; failures of a handler end the same
+// everywhere.
+#include "route/tuple_mail.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "model/set_walk.h"
+
+namespace stratalog {
+namespace {
+
+using Tuple = std::vector<Cell>;
+
+// Everything that arrived, as plain tuples per stream, and the senders in the order of arrival.
+struct Arrivals {
+  std::vector<std::vector<Tuple>> tuples;
+  std::vector<int> senders;
+
+  explicit Arrivals(std::size_t streams) : tuples(streams) {}
+
+  MailHandler handler() {
+    return {.on_run =
+                [this](const MailRun& run) {
+                  senders.push_back(run.sender);
+                  for (std::uint64_t i = 0; i < run.count; ++i) {
+                    const auto cells = run.cells.subspan(i * run.arity, run.arity);
+                    into(run.stream).emplace_back(cells.begin(), cells.end());
+                  }
+                  return Status::ok();
+                },
+            .on_group =
+                [this](const MailGroup& group) {
+                  senders.push_back(group.sender);
+                  std::uint64_t count = 0;
+                  walk_set(group.group.set, [&](Cell last) {
+                    Tuple tuple(group.group.prefix.begin(), group.group.prefix.end());
+                    tuple.push_back(last);
+                    into(group.stream).push_back(std::move(tuple));
+                    ++count;
+                  });
+                  return count == group.group.set.count ? Status::ok()
+                                                        : Status::internal("wrong element count");
+                }};
+  }
+  std::vector<Tuple>& into(int stream) { return tuples[static_cast<std::size_t>(stream)]; }
+};
+
+const std::vector<std::uint32_t> kArities{2, 0, 1, 5, 3};
+constexpr int kStreams = 5;
+
+// A sorted set of a random shape: tiny, sparse, dense, clustered, or at the ends of the range.
+std::vector<Cell> random_set(std::mt19937_64& random) {
+  const std::size_t count = random() % 8 == 0 ? 3000 + (random() % 20000) : random() % 60;
+  const std::uint64_t span =
+      std::array<std::uint64_t, 4>{count + 1, 10 * count + 1, 70000, 0xffffffffU}[random() % 4];
+  const std::uint64_t base = random() % (0x100000000U - span);
+  std::vector<Cell> set;
+  for (std::size_t i = 0; i < count; ++i)
+    set.push_back(static_cast<Cell>(base + (random() % span)));
+  std::ranges::sort(set);
+  set.erase(std::unique(set.begin(), set.end()), set.end());
+  return set;
+}
+
+// Lets rank `from` send to everybody and records per destination what must arrive.
+void post(int from, int ranks, std::uint64_t seed, int items, TupleMail* mail,
+          std::vector<Arrivals>& expected) {
+  std::mt19937_64 random((seed * 1000) + static_cast<std::uint64_t>(from));
+  if (from % 3 == 1) return;  // sends nothing
+  for (int i = 0; i < items; ++i) {
+    const int to = static_cast<int>(random() % static_cast<std::uint64_t>(ranks));
+    if (to % 4 == 2) continue;  // gets nothing
+    const int stream = static_cast<int>(random() % kStreams);
+    Tuple tuple(kArities[static_cast<std::size_t>(stream)]);
+    for (Cell& cell : tuple) cell = static_cast<Cell>(random());
+    auto& arrivals = expected[static_cast<std::size_t>(to)].into(stream);
+    if (tuple.empty() || random() % 4 != 0) {
+      if (mail != nullptr) mail->append(to, stream, tuple);
+      arrivals.push_back(tuple);
+      continue;
+    }
+    tuple.pop_back();
+    const auto set = random_set(random);
+    if (mail != nullptr) mail->append_set(to, stream, tuple, set);
+    for (const Cell last : set) {
+      arrivals.push_back(tuple);
+      arrivals.back().push_back(last);
+    }
+  }
+}
+
+// Whether the same tuples arrived, in any order within a stream.
+Status compare(Arrivals got, Arrivals expected) {
+  for (int stream = 0; stream < kStreams; ++stream) {
+    std::ranges::sort(got.into(stream));
+    std::ranges::sort(expected.into(stream));
+    if (got.into(stream) != expected.into(stream))
+      return Status::internal(
+          fmt::format("stream {}: {} tuples arrived, {} were sent, or they differ", stream,
+                      got.into(stream).size(), expected.into(stream).size()));
+  }
+  return Status::ok();
+}
+
+Status run_traffic(Comm& comm, std::uint64_t seed, int items, const MailOptions& wishes,
+                   std::uint64_t min_rounds) {
+  MailOptions options = wishes;
+  options.ranks = comm.size();
+  options.self = comm.rank();
+  options.arity_of_stream = kArities;
+  TupleMail mail(options);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    std::vector<Arrivals> expected(static_cast<std::size_t>(comm.size()), Arrivals(kStreams));
+    for (int from = 0; from < comm.size(); ++from)
+      post(from, comm.size(), seed + round, items, from == comm.rank() ? &mail : nullptr, expected);
+    const std::uint64_t before = mail.counters().rounds;
+    Arrivals got(kStreams);
+    STRATALOG_RETURN_IF_ERROR(mail.deliver(comm, got.handler()));
+    const std::uint64_t rounds = mail.counters().rounds - before;
+    if (min_rounds == 1 ? rounds != 1 : rounds < min_rounds)
+      return Status::internal(fmt::format("{} rounds", rounds));
+    if (min_rounds == 1 && !std::ranges::is_sorted(got.senders))
+      return Status::internal("not in rank order");
+    if (!mail.is_empty()) return Status::internal("not empty after the delivery");
+    STRATALOG_RETURN_IF_ERROR(
+        compare(std::move(got), expected[static_cast<std::size_t>(comm.rank())]));
+  }
+  return Status::ok();
+}
+
+TEST(TupleMail, RandomTrafficArrivesInOneExchange) {
+  for (const int ranks : {1, 2, 3, 7, 16}) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      const Status status = sim_run(
+          ranks, [&](Comm& comm) { return run_traffic(comm, seed, 400, MailOptions{}, 1); });
+      EXPECT_TRUE(status.is_ok()) << ranks << " ranks, seed " << seed << ": " << status.to_string();
+    }
+  }
+}
+
+TEST(TupleMail, RandomTrafficArrivesInManySmallRounds) {
+  for (const std::uint64_t part : {8U, 64U, 1000U, 20000U}) {
+    const MailOptions small{.arity_of_stream = {}, .round_bytes = 1, .min_part_bytes = part};
+    const Status status =
+        sim_run(4, [&](Comm& comm) { return run_traffic(comm, 77, 300, small, 2); });
+    EXPECT_TRUE(status.is_ok()) << part << " bytes a part: " << status.to_string();
+  }
+}
+
+TEST(TupleMail, NobodySendsAnything) {
+  const Status status = sim_run(5, [](Comm& comm) {
+    TupleMail mail({.ranks = comm.size(), .self = comm.rank(), .arity_of_stream = {2}});
+    Arrivals got(1);
+    STRATALOG_RETURN_IF_ERROR(mail.deliver(comm, got.handler()));
+    return got.senders.empty() && mail.counters().bytes_sent == 0 ? Status::ok()
+                                                                  : Status::internal("mail");
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+}
+
+TEST(TupleMail, ARankThatFillsUpDeliversInTheMiddleAndAllComeBack) {
+  const Status status = sim_run(3, [](Comm& comm) {
+    TupleMail mail({.ranks = comm.size(), .self = comm.rank(), .arity_of_stream = {1}});
+    Arrivals got(1);
+    int rounds = 0;
+    for (Cell produced = 0;;) {
+      // Rank r produces 4 r tuples for rank 0, at most 3 between two rounds.
+      const Cell goal = 4 * static_cast<Cell>(comm.rank());
+      for (int i = 0; i < 3 && produced < goal; ++i, ++produced)
+        mail.append(0, 0, std::array<Cell, 1>{produced});
+      STRATALOG_ASSIGN_OR_RETURN(
+          const Outlook outlook,
+          mail.deliver_round(comm, produced < goal ? Outlook::kMoreToCome : Outlook::kLast,
+                             got.handler()));
+      ++rounds;
+      if (outlook == Outlook::kLast) break;
+    }
+    if (rounds != 3) return Status::internal(fmt::format("{} rounds", rounds));
+    return got.into(0).size() == (comm.rank() == 0 ? 12U : 0U) ? Status::ok()
+                                                               : Status::internal("lost tuples");
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+}
+
+Status fail_on_rank_1(Comm& comm, MailAgreement agreement, std::array<Status, 3>& seen) {
+  TupleMail mail({.ranks = comm.size(),
+                  .self = comm.rank(),
+                  .arity_of_stream = {1},
+                  .round_bytes = 1,
+                  .min_part_bytes = 64,
+                  .agreement = agreement});
+  for (int to = 0; to < comm.size(); ++to)
+    for (Cell i = 0; i < 100; ++i) mail.append(to, 0, std::array<Cell, 1>{i});
+  int calls = 0;
+  const MailHandler handler{.on_run =
+                                [&](const MailRun& run) {
+                                  ++calls;
+                                  if (comm.rank() == 1 && run.sender == 0)
+                                    return Status::no_space("memory limit");
+                                  return Status::ok();
+                                },
+                            .on_group = {}};
+  seen[static_cast<std::size_t>(comm.rank())] = mail.deliver(comm, handler);
+  if (comm.rank() == 1 && calls != 1) return Status::internal("called again after its error");
+  // The mail works again afterwards.
+  STRATALOG_RETURN_IF_ERROR(mail.deliver(comm, handler));
+  return mail.is_empty() ? Status::ok() : Status::internal("not empty");
+}
+
+TEST(TupleMail, AHandlersErrorEndsTheSameOnAllRanks) {
+  std::array<Status, 3> seen;
+  const Status status = sim_run(
+      3, [&](Comm& comm) { return fail_on_rank_1(comm, MailAgreement::kInDelivery, seen); });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+  for (const Status& verdict : seen)
+    EXPECT_EQ(verdict.to_string(), "NoSpace: rank 1: memory limit");
+}
+
+TEST(TupleMail, OrIsLeftToTheCallersAgreement) {
+  std::array<Status, 3> seen;
+  const Status status =
+      sim_run(3, [&](Comm& comm) { return fail_on_rank_1(comm, MailAgreement::kByCaller, seen); });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+  EXPECT_TRUE(seen[0].is_ok());
+  EXPECT_EQ(seen[1].to_string(), "NoSpace: memory limit");
+  EXPECT_TRUE(seen[2].is_ok());
+}
+
+TEST(TupleMail, BulkSlotsAndReadyGroupsArriveAsAppended) {
+  const auto comm = make_self_comm();
+  TupleMail mail({.arity_of_stream = {2, 1}});
+  mail.append_tuples(0, 0, std::array<Cell, 4>{1, 2, 3, 4});
+  Cell* const slot = mail.append_slot(0, 0);
+  slot[0] = 5;
+  slot[1] = 6;
+  const std::array<std::uint64_t, 2> words{5, 1};
+  SetView bits{.kind = SetKind::kBitmap, .base = 64, .values = {}, .offsets = {}, .words = words};
+  bits.count = 3;
+  mail.append_group(0, 1, {.prefix = {}, .set = bits});
+  EXPECT_FALSE(mail.is_empty());
+  EXPECT_GT(mail.memory_bytes(), 0U);
+  Arrivals got(2);
+  ASSERT_TRUE(mail.deliver(*comm, got.handler()).is_ok());
+  EXPECT_EQ(got.into(0), (std::vector<Tuple>{{1, 2}, {3, 4}, {5, 6}}));
+  EXPECT_EQ(got.into(1), (std::vector<Tuple>{{64}, {66}, {128}}));
+  EXPECT_TRUE(mail.is_empty());
+}
+
+TEST(TupleMail, RefusesAnotherGroup) {
+  const auto comm = make_self_comm();
+  TupleMail mail({.ranks = 2, .self = 0, .arity_of_stream = {1}});
+  EXPECT_EQ(mail.deliver(*comm, {}).code(), StatusCode::kInvalidArgument);
+}
+
+TEST(TupleMail, ManyVirtualRanksWithOneGiantSender) {
+  const Status status = sim_run(64, [](Comm& comm) {
+    TupleMail mail({.ranks = comm.size(), .self = comm.rank(), .arity_of_stream = {2}});
+    if (comm.rank() == 5)
+      for (Cell i = 0; i < 200000; ++i)
+        mail.append(static_cast<int>(i % 64), 0, std::array<Cell, 2>{i, i * i});
+    std::uint64_t sum = 0;
+    const MailHandler handler{.on_run =
+                                  [&](const MailRun& run) {
+                                    for (std::uint64_t i = 0; i < run.count; ++i)
+                                      sum += run.cells[2 * i];
+                                    return Status::ok();
+                                  },
+                              .on_group = {}};
+    STRATALOG_RETURN_IF_ERROR(mail.deliver(comm, handler));
+    STRATALOG_RETURN_IF_ERROR(comm.allreduce(std::span(&sum, 1), ReduceOp::kSum));
+    return sum == 200000ULL * 199999 / 2 ? Status::ok() : Status::internal("sum");
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+}
+
+}  // namespace
+}  // namespace stratalog
