@@ -14,7 +14,9 @@ namespace {
 // The names that are visible in a rule body or in an aggregate's body.
 struct Scope {
   const Conjunction* goals = nullptr;
-  bool is_aggregate = false;
+  NameSet mentioned;  // outside of all aggregates
+  std::uint32_t depth = 0;     // how many aggregates are around it
+  bool counts_tuples = false;  // `_` stands for a variable of its own
   std::map<std::string, VariableId> inherited;  // grounded outside and not hidden by the target
   std::map<std::string, VariableId> names;      // met here so far
   std::vector<BoundLiteral>* literals = nullptr;
@@ -29,6 +31,8 @@ class Binder {
     rule_.is_fact = is_fact;
     Scope scope;
     scope.goals = &body;
+    for (const Term& argument : head.arguments) collect_names(argument, scope.mentioned);
+    collect_names(body, scope.mentioned);
     // The head is bound first, so that its variables have the small numbers, but what it lifts comes last.
     std::vector<BoundLiteral> from_head;
     scope.literals = &from_head;
@@ -56,7 +60,7 @@ class Binder {
         entry->second = inherited->second;
       } else {
         entry->second = make_variable(name, span, false);
-        if (scope.is_aggregate) rule_.names_inside_aggregates.emplace(name, span);
+        if (scope.depth > 0) rule_.names_inside_aggregates.emplace(name, span);
       }
     }
     return entry->second;
@@ -138,8 +142,7 @@ class Binder {
 
   BoundTerm bind_argument(const Term& argument, bool is_positive, Scope& scope, std::vector<BoundLiteral>& lifted) {
     if (argument.kind == TermKind::kWildcard) {
-      // In an aggregate each `_` stands for a variable of its own: tuples that differ there only are different.
-      if (scope.is_aggregate && is_positive) return variable_term(lift(argument.span), argument.span);
+      if (scope.counts_tuples && is_positive) return variable_term(lift(argument.span), argument.span);
       BoundTerm wildcard;
       wildcard.span = argument.span;
       return wildcard;
@@ -186,7 +189,7 @@ class Binder {
   }
 
   void bind_false(const Goal& goal, Scope& scope) {
-    if (!scope.is_aggregate) {
+    if (scope.depth == 0) {
       rule_.never_fires = true;
       return;
     }
@@ -289,28 +292,82 @@ class Binder {
 
     Scope inner;
     inner.goals = &bodies[0];
-    inner.is_aggregate = true;
+    inner.depth = scope.depth + 1;
+    inner.counts_tuples = counts_tuples(syntax, bodies[0]);
     inner.literals = &aggregate->body;
     NameSet hidden;
-    NameSet mentioned;
+    NameSet inside;
     if (syntax.target) collect_names(*syntax.target, hidden);
-    collect_all_names(syntax.body, mentioned);
+    inner.mentioned = hidden;
+    collect_names(bodies[0], inner.mentioned);
+    collect_all_names(syntax.body, inside);
     const NameSet grounded = grounded_names(*scope.goals, known_names(scope), &syntax, nullptr);
-    for (const std::string& name : mentioned) {
+    for (const std::string& name : inside) {
       if (hidden.contains(name) || !grounded.contains(name)) continue;
       inner.inherited.emplace(name, look_up(name, term.span, scope));
     }
     for (const Goal& goal : bodies[0]) bind_goal(goal, inner);
     if (syntax.target) aggregate->target = bind_term(*syntax.target, inner);
     for (const auto& [name, variable] : inner.names) {
-      const auto inherited = inner.inherited.find(name);
-      if (inherited != inner.inherited.end()) aggregate->outer.push_back(variable);
+      if (inner.inherited.contains(name)) aggregate->outer.push_back(variable);
     }
     add_outer_of_nested(*aggregate, inner);
     BoundLiteral literal;
     literal.kind = LiteralKind::kAggregate;
     literal.span = term.span;
     literal.aggregate = std::move(aggregate);
+    scope.literals->push_back(std::move(literal));
+    export_witnesses(term, bodies[0], result, grounded, inner, scope);
+  }
+
+  // Soufflé's rule: over a single plain atom an aggregate sees every tuple, and `count` always does; otherwise what
+  // `_` stands for is projected away first.
+  static bool counts_tuples(const AggregateSyntax& syntax, const Conjunction& body) {
+    if (syntax.function == AggregateFunction::kCount) return true;
+    const Formula* atom = nullptr;
+    for (const Goal& goal : body) {
+      if (goal.kind == GoalKind::kAtom && atom != nullptr) return false;
+      if (goal.kind == GoalKind::kAtom) atom = goal.formula;
+      if (has_generator(*goal.formula)) return false;
+    }
+    return atom == nullptr || !repeats_a_name(atom->atom);
+  }
+
+  // `n = max h : student(s, h)` where s is used outside and bound nowhere else: s comes from the tuples that reach the
+  // maximum. They are found by joining the body once more, with the target equal to the result.
+  void export_witnesses(const Term& term, const Conjunction& body, VariableId result, const NameSet& grounded_outside,
+                        const Scope& inner, Scope& scope) {
+    const AggregateSyntax& syntax = *term.aggregate;
+    NameSet inherited = known_names(inner);
+    NameSet witnesses;
+    for (const std::string& name : grounded_names(body, inherited, nullptr, nullptr)) {
+      const bool is_needed = scope.mentioned.contains(name) && !grounded_outside.contains(name);
+      if (is_needed && !inherited.contains(name)) witnesses.insert(name);
+    }
+    // The result itself may have the name of something inside.
+    if (!rule_.variables[result].is_lifted) witnesses.erase(rule_.variables[result].name);
+    if (witnesses.empty()) return;
+    if (syntax.function != AggregateFunction::kMin && syntax.function != AggregateFunction::kMax) {
+      is_ok_ = false;
+      const std::string& name = *witnesses.begin();
+      DiagnosticDraft& draft = sink_.error(
+          term.span, fmt::format("`{}` is used outside of this aggregate, which has no single tuple to take it from", name));
+      draft.hint = fmt::format("bind `{}` outside with a positive atom; only min and max can hand it out", name);
+      return;
+    }
+    Scope again;
+    again.goals = &body;
+    again.mentioned = inner.mentioned;
+    again.depth = scope.depth;
+    again.inherited = inner.inherited;
+    again.literals = scope.literals;
+    for (const std::string& name : witnesses) again.inherited.emplace(name, look_up(name, term.span, scope));
+    for (const Goal& goal : body) bind_goal(goal, again);
+    BoundLiteral literal;
+    literal.kind = LiteralKind::kComparison;
+    literal.span = term.span;
+    literal.left = bind_term(*syntax.target, again);
+    literal.right = variable_term(result, term.span);
     scope.literals->push_back(std::move(literal));
   }
 

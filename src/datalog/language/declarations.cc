@@ -74,6 +74,13 @@ class Resolver {
             suggest(name.name, result_.names);
         continue;
       }
+      if (syntax.action == IoAction::kPrintSize) {
+        const auto [first, is_first] = printed_.emplace(found->second, name.span);
+        if (!is_first) {
+          sink_.error(name.span, fmt::format("`.printsize {}` is given twice", name.name))
+              .notes.push_back({first->second, "the first one is here"});
+        }
+      }
       IoDirective directive;
       directive.action = syntax.action;
       for (const ParameterSyntax& parameter : syntax.parameters) {
@@ -88,6 +95,7 @@ class Resolver {
   const TypeTable& types_;
   DiagnosticSink& sink_;
   Declarations result_;
+  std::map<RelationId, Span> printed_;  // where .printsize was seen
 };
 
 }  // namespace

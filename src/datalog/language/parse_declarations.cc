@@ -2,7 +2,7 @@
 // The directives: .decl, .type, .input/.output/.printsize, .pragma, .plan.
 #include <fmt/format.h>
 
-#include <iterator>
+#include <algorithm>
 
 #include "datalog/language/parser.h"
 
@@ -69,6 +69,9 @@ bool Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
   bool is_ok = true;
   while (is_at(TokenKind::kQualifier)) {
     NameSyntax qualifier{std::string(text_of(token_)), token_.span};
+    const bool is_repeated = std::any_of(qualifiers.begin(), qualifiers.end(),
+                                         [&](const NameSyntax& other) { return other.name == qualifier.name; });
+    if (is_repeated) sink_.error(token_.span, fmt::format("the qualifier `{}` is given twice", qualifier.name));
     if (qualifier.name == "eqrel") {
       is_ok = not_supported(token_.span, "equivalence relations (`eqrel`)",
                             "add the rules r(y,x) :- r(x,y) and r(x,z) :- r(x,y), r(y,z)");

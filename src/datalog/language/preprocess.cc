@@ -169,7 +169,8 @@ std::string directory_of(const std::string& name) {
 
 std::vector<std::string> command_line(const CompileOptions& options) {
   // -undef: no `linux` or `unix` macros that would rewrite a relation's name. -w: only errors are of interest.
-  std::vector<std::string> arguments{options.preprocessor_command, "-x", "c", "-undef", "-nostdinc", "-w"};
+  std::vector<std::string> arguments{options.preprocessor_command, "-x", "c", "-undef", "-nostdinc", "-w",
+                                     "-DRAM_DOMAIN_SIZE=64"};  // as Soufflé built for 64 bits says
   for (const std::string& directory : options.include_directories) {
     std::error_code error;
     const std::filesystem::path absolute = std::filesystem::absolute(directory, error);

@@ -33,6 +33,17 @@ void collect_all_names(const Term& term, NameSet& names) {
   language::collect_all_names(term.aggregate->body, names);
 }
 
+bool is_or_has_generator(const Term& term) {
+  return term.kind == TermKind::kAggregate || term.kind == TermKind::kRange ||
+         std::any_of(term.arguments.begin(), term.arguments.end(), is_or_has_generator);
+}
+
+bool adds_a_known_name(const Term& term, NameSet& seen) {
+  if (term.kind == TermKind::kVariable && !seen.insert(term.text).second) return true;
+  return std::any_of(term.arguments.begin(), term.arguments.end(),
+                     [&](const Term& argument) { return adds_a_known_name(argument, seen); });
+}
+
 }  // namespace
 
 NameSet grounded_names(const Conjunction& conjunction, const NameSet& known, const AggregateSyntax* aggregate,
@@ -58,6 +69,24 @@ NameSet grounded_names(const Conjunction& conjunction, const NameSet& known, con
 void collect_names(const Term& term, NameSet& names) {
   if (term.kind == TermKind::kVariable) names.insert(term.text);
   for (const Term& argument : term.arguments) collect_names(argument, names);
+}
+
+void collect_names(const Conjunction& conjunction, NameSet& names) {
+  for (const Goal& goal : conjunction) {
+    for (const Term& term : goal.formula->atom.arguments) collect_names(term, names);
+    for (const Term& term : goal.formula->operands) collect_names(term, names);
+  }
+}
+
+bool has_generator(const Formula& formula) {
+  return std::any_of(formula.atom.arguments.begin(), formula.atom.arguments.end(), is_or_has_generator) ||
+         std::any_of(formula.operands.begin(), formula.operands.end(), is_or_has_generator);
+}
+
+bool repeats_a_name(const AtomSyntax& atom) {
+  NameSet seen;
+  return std::any_of(atom.arguments.begin(), atom.arguments.end(),
+                     [&](const Term& argument) { return adds_a_known_name(argument, seen); });
 }
 
 void collect_all_names(const Formula& formula, NameSet& names) {

@@ -20,6 +20,15 @@ NameSet grounded_names(const Conjunction& conjunction, const NameSet& known, con
 // Adds the variable names of `term`, without those inside aggregates.
 void collect_names(const Term& term, NameSet& names);
 
+// The same for all goals.
+void collect_names(const Conjunction& conjunction, NameSet& names);
+
+// Whether an aggregate or a range stands somewhere in the formula.
+bool has_generator(const Formula& formula);
+
+// Whether some variable occurs twice among the arguments, expressions included.
+bool repeats_a_name(const AtomSyntax& atom);
+
 // Adds all variable names of `formula`, with those inside aggregates.
 void collect_all_names(const Formula& formula, NameSet& names);
 
