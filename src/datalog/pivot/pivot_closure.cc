@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seeds, rounds and memory of PivotClosure; the views of its result are in pivot_views.cc. Local;
+// not thread-safe.
+#include "datalog/pivot/pivot_closure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/set_walk.h"
+
+namespace stratalog {
+namespace {
+
+// Delays are planned for runs of at least this many rounds: a shorter run would hardly bring the
+// lanes together.
+constexpr std::uint64_t kFewRounds = 16;
+// Tuples of each lane's delta that the planning of delays looks at.
+constexpr std::uint32_t kDeltaSample = 4;
+
+}  // namespace
+
+PivotClosure::PivotClosure(PivotSpace space, ExpandSlots expand, MaskMembers masks,
+                           PivotClosureOptions options)
+    : space_(std::move(space)),
+      mask_members_(std::move(masks)),
+      options_(options),
+      graph_(std::move(expand)),
+      sweep_(BlockSweep::make(options.width)) {
+  const std::uint32_t width = lanes_per_block(options.width);
+  const std::uint32_t blocks = space_.lanes() / width + (space_.lanes() % width != 0 ? 1 : 0);
+  blocks_.resize(options.ownership.owned_of(blocks));
+}
+
+PivotClosure::Place PivotClosure::place_of(LaneId lane) {
+  const std::uint32_t width = lanes_per_block(options_.width);
+  const std::uint32_t number = lane / width;
+  if (!options_.ownership.owns(number)) return {nullptr, 0};
+  return {&blocks_[(number - options_.ownership.rank) / options_.ownership.ranks], lane % width};
+}
+
+Status PivotClosure::seed(SlotId slot, std::span<const LaneId> lanes) {
+  graph_.reserve_slot(slot);
+  for (const LaneId lane : lanes) {
+    if (lane >= space_.lanes())
+      return Status::invalid_argument(
+          fmt::format("lane {} of {} pivots seeded at slot {}", lane, space_.lanes(), slot));
+    const Place place = place_of(lane);
+    if (place.block != nullptr) place.block->seeds.push_back({slot, place.offset});
+  }
+  return Status::ok();
+}
+
+Status PivotClosure::seed(SlotId slot, LaneId lane) { return seed(slot, std::span(&lane, 1)); }
+
+Status PivotClosure::seed(SlotId slot, const SetView& pivots) {
+  graph_.reserve_slot(slot);
+  LaneId bad = 0;
+  bool is_bad = false;
+  walk_set(pivots, [&](Cell cell) {
+    const LaneId lane = space_.lane_of(cell);
+    if (lane == space_.lanes()) {
+      is_bad = true;
+      bad = cell;
+      return;
+    }
+    const Place place = place_of(lane);
+    if (place.block != nullptr) place.block->seeds.push_back({slot, place.offset});
+  });
+  if (is_bad)
+    return Status::invalid_argument(
+        fmt::format("cell {} seeded at slot {} is no pivot", bad, slot));
+  return Status::ok();
+}
+
+Status PivotClosure::seed_pivot(LaneId lane, std::span<const SlotId> slots) {
+  if (lane >= space_.lanes())
+    return Status::invalid_argument(
+        fmt::format("lane {} of {} pivots seeded", lane, space_.lanes()));
+  const Place place = place_of(lane);
+  for (const SlotId slot : slots) {
+    graph_.reserve_slot(slot);
+    if (place.block != nullptr) place.block->seeds.push_back({slot, place.offset});
+  }
+  return Status::ok();
+}
+
+void PivotClosure::note_rest(const Block& block, std::int64_t sign) {
+  resting_bytes_ += static_cast<std::uint64_t>(
+      sign * static_cast<std::int64_t>(block.total.memory_bytes() + block.delta.memory_bytes()));
+}
+
+Result<std::uint64_t> PivotClosure::absorb() {
+  settle();
+  std::uint64_t added = 0;
+  for (Block& block : blocks_) {
+    if (block.seeds.empty()) continue;
+    sweep_->load(block.total, block.delta, graph_.slots());
+    added += sweep_->absorb(block.seeds);
+    block.seeds = {};
+    block.delays = {};
+    note_rest(block, -1);
+    sweep_->store(block.total, block.delta);
+    note_rest(block, 1);
+  }
+  STRATALOG_RETURN_IF_ERROR(check_memory());
+  return added;
+}
+
+Status PivotClosure::fetch_masks() {
+  std::vector<LaneId> lanes;
+  for (const MaskId mask : graph_.take_new_masks()) {
+    lanes.clear();
+    STRATALOG_RETURN_IF_ERROR(mask_members_(mask, lanes));
+    for (const LaneId lane : lanes) {
+      if (lane >= space_.lanes())
+        return Status::invalid_argument(
+            fmt::format("mask {} names lane {} of {} pivots", mask, lane, space_.lanes()));
+      const Place place = place_of(lane);
+      if (place.block != nullptr) place.block->masks.push_back({mask, place.offset});
+    }
+  }
+  return Status::ok();
+}
+
+Status PivotClosure::check_memory() const {
+  if (options_.memory_limit_bytes == ~std::uint64_t{0}) return Status::ok();
+  const std::uint64_t used = memory_bytes();
+  if (used <= options_.memory_limit_bytes) return Status::ok();
+  return Status::no_space(fmt::format(
+      "the pivot recursion holds {} bytes in {} tuples, above the limit of {}; raise the memory "
+      "limit or use more ranks",
+      used, row_count(), options_.memory_limit_bytes));
+}
+
+Status PivotClosure::discover(const RunOptions& options, std::uint64_t depth) {
+  if (graph_.is_closed()) return Status::ok();
+  std::vector<std::uint8_t> is_start(graph_.slots(), 0);
+  for (const Block& block : blocks_)
+    for (const SlotId slot : block.delta.slots()) is_start[slot] = 1;
+  std::vector<SlotId> starts;
+  for (SlotId slot = 0; slot < is_start.size(); ++slot)
+    if (is_start[slot] != 0) starts.push_back(slot);
+  STRATALOG_RETURN_IF_ERROR(graph_.discover(std::move(starts), depth, [&]() -> Status {
+    if (options.stop && options.stop()) return Status::cancelled("stopped while following edges");
+    return check_memory();
+  }));
+  return fetch_masks();
+}
+
+std::span<const std::uint32_t> PivotClosure::choose_delays(std::size_t owned,
+                                                           std::uint64_t rounds) {
+  Block& block = blocks_[owned];
+  if (options_.skew == SkewPolicy::kNever || rounds < kFewRounds) return {};
+  if (block.delays.empty()) {
+    skew_.refresh(graph_);
+    block.delays = skew_.plan(graph_, sweep_->delta_bits(kDeltaSample),
+                              lanes_per_block(options_.width), block_number(owned));
+  }
+  return block.delays;
+}
+
+Status PivotClosure::advance(std::size_t owned, std::uint64_t rounds, RunReport& report) {
+  Block& block = blocks_[owned];
+  if (block.delta.is_empty()) return Status::ok();
+  sweep_->load(block.total, block.delta, graph_.slots());
+  const std::span<const std::uint32_t> delays = choose_delays(owned, rounds);
+  sweep_->add_masks(block.masks, graph_.mask_count());
+  const ExpandMet expand = [&](std::vector<SlotId>& met) -> Status {
+    const std::size_t known = block.masks.size();
+    STRATALOG_RETURN_IF_ERROR(graph_.expand(met));
+    STRATALOG_RETURN_IF_ERROR(fetch_masks());
+    sweep_->add_masks(std::span(block.masks).subspan(known), graph_.mask_count());
+    return check_memory();
+  };
+  SweepTally tally;
+  const Status status = sweep_->run(graph_, {.rounds = rounds, .delays = delays}, expand, tally);
+  if (!status.is_ok()) {
+    sweep_->discard();
+    return status;
+  }
+  skew_.note_work(tally.row_operations);
+  note_rest(block, -1);
+  sweep_->store(block.total, block.delta);
+  note_rest(block, 1);
+  // The round that finds nothing and so ends a block counts as one of its rounds.
+  while (!tally.new_rows.empty() && tally.new_rows.back() == 0) tally.new_rows.pop_back();
+  if (tally.new_rows.size() < rounds) tally.new_rows.push_back(0);
+  if (report.new_rows.size() < tally.new_rows.size()) report.new_rows.resize(tally.new_rows.size());
+  for (std::size_t i = 0; i < tally.new_rows.size(); ++i) report.new_rows[i] += tally.new_rows[i];
+  report.derivations += tally.derivations;
+  report.row_operations += tally.row_operations;
+  return Status::ok();
+}
+
+Result<RunReport> PivotClosure::run(const RunOptions& options) {
+  Unfinished& open = unfinished_;
+  if (!open.is_open) {
+    STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t seeds, absorb());
+    open = {.is_open = true, .max_rounds = options.max_rounds, .next_block = 0, .report = {}};
+    open.report.seeds = seeds;
+  }
+  if (open.max_rounds != 0) {
+    STRATALOG_RETURN_IF_ERROR(discover(options, open.max_rounds));
+    for (; open.next_block < blocks_.size(); ++open.next_block) {
+      if (options.stop && options.stop())
+        return Status::cancelled(
+            fmt::format("stopped after {} of {} blocks", open.next_block, blocks_.size()));
+      STRATALOG_RETURN_IF_ERROR(check_memory());
+      STRATALOG_RETURN_IF_ERROR(advance(open.next_block, open.max_rounds, open.report));
+      if (!options.progress) continue;
+      std::uint64_t added = 0;
+      for (const std::uint64_t rows : open.report.new_rows) added += rows;
+      options.progress({.blocks_done = static_cast<std::uint32_t>(open.next_block + 1),
+                        .blocks = owned_blocks(),
+                        .new_rows = added,
+                        .memory_bytes = memory_bytes()});
+    }
+  }
+  open.report.is_fixpoint = delta_count() == 0;
+  open.is_open = false;
+  return std::exchange(open.report, {});
+}
+
+std::uint64_t PivotClosure::row_count() const {
+  std::uint64_t rows = 0;
+  for (const Block& block : blocks_) rows += block.total.tuples();
+  return rows;
+}
+
+std::uint64_t PivotClosure::delta_count() const {
+  std::uint64_t rows = 0;
+  for (const Block& block : blocks_) rows += block.delta.tuples();
+  return rows;
+}
+
+std::uint64_t PivotClosure::resting_bytes() const { return resting_bytes_; }
+
+std::uint64_t PivotClosure::memory_bytes() const {
+  std::uint64_t bytes = resting_bytes_ + graph_.memory_bytes() + skew_.memory_bytes() +
+                        sweep_->memory_bytes() + space_.memory_bytes() +
+                        blocks_.capacity() * sizeof(Block);
+  for (const Block& block : blocks_)
+    bytes += block.seeds.capacity() * sizeof(SlotBit) + block.masks.capacity() * sizeof(MaskBit) +
+             block.delays.capacity() * sizeof(std::uint32_t);
+  return bytes;
+}
+
+}  // namespace stratalog

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// PivotClosure: evaluates a decomposable linear recursion. Its tuples are (slot, pivot) pairs; one
+// semi-naive round moves every pivot of the delta along the edges of its slot (Wolfson and Ozeri,
+// "Parallel and distributed processing of rules by data-reduction"; Seib and Lausen: programs that
+// keep a column need no communication). 512 pivots move in one row operation, block after block,
+// each block many rounds at a time. Not collective: every rank holds the blocks it owns and never
+// hears of the others; sums over ranks are the caller's. No files, no MPI. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "datalog/pivot/block_sweep.h"
+#include "datalog/pivot/packed_rows.h"
+#include "datalog/pivot/pivot_space.h"
+#include "datalog/pivot/round_skew.h"
+#include "datalog/pivot/slot_graph.h"
+#include "model/tuple_group.h"
+
+namespace stratalog {
+
+// Appends the lanes that are members of a mask, in any order. Called once for each mask that an
+// edge names.
+using MaskMembers = std::function<Status(MaskId mask, std::vector<LaneId>& lanes)>;
+
+enum class SkewPolicy : std::uint8_t { kAutomatic, kNever };
+
+struct PivotClosureOptions {
+  RowWidth width = RowWidth::kWords8;
+  BlockOwnership ownership;
+  std::uint64_t memory_limit_bytes = ~std::uint64_t{0};
+  SkewPolicy skew = SkewPolicy::kAutomatic;
+};
+
+struct BlockProgress {
+  std::uint32_t blocks_done = 0;
+  std::uint32_t blocks = 0;  // owned
+  std::uint64_t new_rows = 0;  // tuples derived in this run so far
+  std::uint64_t memory_bytes = 0;  // memory_bytes() at this moment
+};
+
+struct RunOptions {
+  std::uint64_t max_rounds = ~std::uint64_t{0};
+  std::function<bool()> stop;  // asked between blocks; may be empty
+  std::function<void(const BlockProgress&)> progress;  // told between blocks; may be empty
+};
+
+struct RunReport {
+  std::uint64_t seeds = 0;  // seeds that were new when the run took them in
+  std::vector<std::uint64_t> new_rows;  // [i] = tuples that round i + 1 of this run derived first
+  bool is_fixpoint = false;  // no owned block has a delta left
+  std::uint64_t derivations = 0;  // tuples moved along edges, duplicates included
+  std::uint64_t row_operations = 0;  // rows moved along edges
+};
+
+// (slot, pivots of one block that hold it); the views live during the call only.
+using SlotVisitor = std::function<Status(SlotId slot, const SetView& pivots)>;
+// (slot, its pivots over all owned blocks, ascending).
+using SlotRowVisitor = std::function<Status(SlotId slot, std::span<const SetView> pivots)>;
+
+class PivotClosure {
+ public:
+  PivotClosure(PivotSpace space, ExpandSlots expand, MaskMembers masks,
+               PivotClosureOptions options);
+
+  // --- What the recursion starts from. Lanes of blocks that are not owned are ignored;
+  // InvalidArgument names a cell or lane that is no pivot. Seeds wait until absorb() or run();
+  // repeating one, or seeding what is known, is harmless.
+  Status seed(SlotId slot, LaneId lane);
+  Status seed(SlotId slot, std::span<const LaneId> lanes);
+  Status seed(SlotId slot, const SetView& pivots);
+  Status seed_pivot(LaneId lane, std::span<const SlotId> slots);
+  // Adds the waiting seeds to total and delta; returns how many were new, which is the count of
+  // round 1 in a program whose base rules make the seeds.
+  Result<std::uint64_t> absorb();
+
+  // --- Rounds. Advances every owned block by max_rounds rounds or to its fixpoint; absorbs waiting
+  // seeds first. Cancelled (stop said so) and NoSpace (memory limit) leave blocks at different
+  // rounds: calling again goes on with the same max_rounds until all have met, then reports the
+  // whole run; total and delta are those of one round only after an OK. Errors of the callbacks are
+  // passed on, with the same effect.
+  Result<RunReport> run(const RunOptions& options);
+  bool is_between_rounds() const { return !unfinished_.is_open; }
+
+  // --- The result so far. Waiting seeds are not part of it.
+  std::uint64_t row_count() const;
+  std::uint64_t delta_count() const;
+  bool contains(SlotId slot, LaneId lane);
+  // By block, and by slot within a block; the same slot comes once for each block. Stops at the
+  // visitor's first error.
+  Status for_each_group(RelationVersion version, const SlotVisitor& visit);
+  // By slot, over all owned blocks.
+  Status for_each_slot(RelationVersion version, const SlotRowVisitor& visit);
+  // Puts back one group of a checkpoint, written by any number of ranks with any row width, in any
+  // order.
+  Status restore(SlotId slot, const SetView& pivots, RelationVersion version);
+
+  const PivotSpace& space() const { return space_; }
+  const SlotGraph& graph() const { return graph_; }
+  std::uint32_t owned_blocks() const { return static_cast<std::uint32_t>(blocks_.size()); }
+  std::uint64_t memory_bytes() const;
+  // The part of memory_bytes() that holds tuples at rest.
+  std::uint64_t resting_bytes() const;
+
+ private:
+  struct Block {
+    PackedRows total;
+    PackedRows delta;
+    std::vector<SlotBit> seeds;
+    std::vector<MaskBit> masks;
+    std::vector<std::uint32_t> delays;  // of the last run, kept because they fit the next as well
+  };
+  struct Place {
+    Block* block;  // null where not owned
+    std::uint32_t offset;
+  };
+  struct Unfinished {
+    bool is_open = false;
+    std::uint64_t max_rounds = 0;
+    std::size_t next_block = 0;
+    RunReport report;
+  };
+
+  std::uint32_t block_number(std::size_t owned) const {
+    return options_.ownership.rank + static_cast<std::uint32_t>(owned) * options_.ownership.ranks;
+  }
+  Place place_of(LaneId lane);
+  Status visit_pivots(const SetView& pivots, const std::function<void(Place)>& visit) const;
+  Status fetch_masks();
+  Status discover(const RunOptions& options, std::uint64_t depth);
+  Status advance(std::size_t owned, std::uint64_t rounds, RunReport& report);
+  std::span<const std::uint32_t> choose_delays(std::size_t owned, std::uint64_t rounds);
+  void settle();
+  Status check_memory() const;
+  void note_rest(const Block& block, std::int64_t sign);
+  const PackedRows& version_of(const Block& block, RelationVersion version) const {
+    return version == RelationVersion::kTotal ? block.total : block.delta;
+  }
+
+  PivotSpace space_;
+  MaskMembers mask_members_;
+  PivotClosureOptions options_;
+  SlotGraph graph_;
+  RoundSkew skew_;
+  std::unique_ptr<BlockSweep> sweep_;
+  std::vector<Block> blocks_;  // owned ones, ascending by number
+  std::vector<MaskBit> mask_bits_of_block_;
+  Unfinished unfinished_;
+  std::uint64_t resting_bytes_ = 0;
+  bool is_settled_ = true;
+};
+
+}  // namespace stratalog

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Potentials, landmarks and the choice among delays. Deterministic; local.
+#include "datalog/pivot/round_skew.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "model/multiset_hash.h"
+
+namespace stratalog {
+namespace {
+
+constexpr std::uint16_t kNoWay = 0xFFFF;
+constexpr std::size_t kLandmarksKept = 16;
+constexpr std::size_t kLandmarksWanted = 6;
+constexpr std::uint32_t kSlotsOfLane = 4;
+constexpr std::uint32_t kLongestWalk = 512;
+constexpr std::int32_t kLargestDelay = 1 << 20;
+
+// A random walk from a random slot of the lanes; returns a random slot of it.
+SlotId walk(const SlotGraph& graph, std::span<const SlotId> starts, std::uint64_t seed) {
+  const auto draw = [&](std::uint64_t below) { return splitmix64(seed++) % below; };
+  std::vector<SlotId> path = {starts[draw(starts.size())]};
+  while (path.size() < kLongestWalk) {
+    const SlotGraph::Extent extent = graph.extents()[path.back()];
+    if (!extent.is_expanded() || extent.begin == extent.end) break;
+    path.push_back(graph.targets()[extent.begin + draw(extent.end - extent.begin)]);
+  }
+  return path[draw(path.size())];
+}
+
+std::size_t farthest(std::span<const std::vector<std::uint16_t>> surveyed) {
+  std::uint16_t far = 0;
+  for (const auto& distances : surveyed)
+    for (const std::uint16_t distance : distances)
+      if (distance != kNoWay) far = std::max(far, distance);
+  return far;
+}
+
+}  // namespace
+
+void RoundSkew::refresh(const SlotGraph& graph) {
+  if (potential_.size() == graph.slots() && graph.edges() - edges_seen_ <= edges_seen_ / 8) return;
+  edges_seen_ = graph.edges();
+  landmarks_.clear();
+  allowance_ = std::max<std::uint64_t>(allowance_, 64 * graph.edges());
+  const std::uint32_t slots = graph.slots();
+  reverse_begin_.assign(std::size_t{slots} + 2, 0);
+  for (std::uint64_t e = 0; e < graph.edges(); ++e) ++reverse_begin_[graph.targets()[e] + 2];
+  for (std::uint32_t s = 2; s < slots + 2; ++s) reverse_begin_[s] += reverse_begin_[s - 1];
+  reverse_.resize(graph.edges());
+  for (SlotId slot = 0; slot < slots; ++slot) {
+    const SlotGraph::Extent extent = graph.extents()[slot];
+    for (std::uint32_t e = extent.begin; e != extent.end; ++e)
+      reverse_[reverse_begin_[graph.targets()[e] + 1]++] = slot;
+  }
+  find_potential(graph);
+}
+
+// A spanning forest of the graph without directions; the potential rises by one along each of its
+// edges.
+void RoundSkew::find_potential(const SlotGraph& graph) {
+  const std::uint32_t slots = graph.slots();
+  constexpr std::int32_t kUnset = std::numeric_limits<std::int32_t>::min();
+  potential_.assign(slots, kUnset);
+  const auto reach = [&](SlotId slot, std::int32_t value) {
+    if (potential_[slot] != kUnset) return;
+    potential_[slot] = value;
+    queue_.push_back(slot);
+  };
+  for (SlotId root = 0; root < slots; ++root) {
+    queue_.clear();
+    reach(root, 0);
+    for (std::size_t i = 0; i < queue_.size(); ++i) {
+      const SlotId slot = queue_[i];
+      const std::int32_t value = potential_[slot];
+      const SlotGraph::Extent extent = graph.extents()[slot];
+      for (std::uint32_t e = extent.begin; e != extent.end; ++e)
+        reach(graph.targets()[e], value + 1);
+      for (std::uint32_t e = reverse_begin_[slot]; e != reverse_begin_[slot + 1]; ++e)
+        reach(reverse_[e], value - 1);
+    }
+  }
+}
+
+RoundSkew::Lanes RoundSkew::collect(std::span<const SlotBit> delta, std::uint32_t lanes) {
+  std::vector<std::uint32_t> taken(std::size_t{lanes} + 1, 0);
+  for (const SlotBit& bit : delta)
+    taken[bit.offset] = std::min(taken[bit.offset] + 1, kSlotsOfLane);
+  Lanes result;
+  std::vector<std::uint32_t> place(lanes, 0);
+  std::uint32_t at = 0;
+  for (std::uint32_t offset = 0; offset < lanes; ++offset) {
+    if (taken[offset] == 0) continue;
+    result.offsets.push_back(offset);
+    result.first.push_back(at);
+    place[offset] = at;
+    at += taken[offset];
+  }
+  result.first.push_back(at);
+  result.slots.resize(at);
+  for (const SlotBit& bit : delta)
+    if (taken[bit.offset] != 0) {
+      --taken[bit.offset];
+      result.slots[place[bit.offset]++] = bit.slot;
+    }
+  return result;
+}
+
+RoundSkew::LaneDistances RoundSkew::distances_to(const Landmark& landmark,
+                                                 const Lanes& lanes) const {
+  LaneDistances distances(lanes.offsets.size(), kNoWay);
+  for (std::size_t i = 0; i < distances.size(); ++i)
+    for (std::uint32_t s = lanes.first[i]; s != lanes.first[i + 1]; ++s)
+      distances[i] = std::min(distances[i], landmark.distance[lanes.slots[s]]);
+  return distances;
+}
+
+void RoundSkew::measure(const SlotGraph& graph, SlotId target, Landmark& landmark) {
+  landmark.distance.assign(graph.slots(), kNoWay);
+  landmark.distance[target] = 0;
+  queue_.assign(1, target);
+  std::uint64_t edges = 0;
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    const SlotId slot = queue_[i];
+    const std::uint32_t next = landmark.distance[slot] + 1U;
+    if (next >= kNoWay) break;
+    edges += reverse_begin_[slot + 1] - reverse_begin_[slot];
+    for (std::uint32_t e = reverse_begin_[slot]; e != reverse_begin_[slot + 1]; ++e)
+      if (landmark.distance[reverse_[e]] == kNoWay) {
+        landmark.distance[reverse_[e]] = static_cast<std::uint16_t>(next);
+        queue_.push_back(reverse_[e]);
+      }
+  }
+  // A visit costs about as much as a row operation; the assign above about a sixteenth of one for
+  // each slot.
+  allowance_ -= std::min(allowance_, edges + queue_.size() + graph.slots() / 16);
+}
+
+// The distances of the lanes to landmarks that at least half of them reach, old landmarks first.
+std::vector<RoundSkew::LaneDistances> RoundSkew::survey(const SlotGraph& graph, const Lanes& lanes,
+                                                        std::uint64_t seed) {
+  std::vector<LaneDistances> surveyed;
+  const auto reached = [](const LaneDistances& distances) {
+    return std::count_if(distances.begin(), distances.end(),
+                         [](std::uint16_t distance) { return distance != kNoWay; });
+  };
+  ++clock_;
+  for (Landmark& landmark : landmarks_) {
+    LaneDistances distances = distances_to(landmark, lanes);
+    if (2 * reached(distances) < std::ssize(distances)) continue;
+    landmark.last_used = clock_;
+    surveyed.push_back(std::move(distances));
+  }
+  std::size_t wanted = surveyed.size() < kLandmarksWanted ? kLandmarksWanted - surveyed.size() : 0;
+  for (; wanted != 0 && allowance_ > graph.slots() / 16; --wanted) {
+    const SlotId target = walk(graph, lanes.slots, splitmix64(seed) ^ wanted);
+    if (landmarks_.size() < kLandmarksKept) landmarks_.emplace_back();
+    Landmark& landmark = landmarks_.back().distance.empty()
+                             ? landmarks_.back()
+                             : *std::min_element(landmarks_.begin(), landmarks_.end(),
+                                                 [](const Landmark& a, const Landmark& b) {
+                                                   return a.last_used < b.last_used;
+                                                 });
+    measure(graph, target, landmark);
+    landmark.last_used = clock_;
+    surveyed.push_back(distances_to(landmark, lanes));
+  }
+  return surveyed;
+}
+
+std::vector<std::int32_t> RoundSkew::by_potential(const Lanes& lanes) const {
+  std::vector<std::int32_t> delays(lanes.offsets.size());
+  for (std::size_t i = 0; i < delays.size(); ++i) {
+    std::int32_t highest = std::numeric_limits<std::int32_t>::min();
+    for (std::uint32_t s = lanes.first[i]; s != lanes.first[i + 1]; ++s)
+      highest = std::max(highest, potential_[lanes.slots[s]]);
+    delays[i] = highest;
+  }
+  return delays;
+}
+
+// How many steps the lanes reach the landmarks in: a sample of the row operations to come.
+std::uint64_t RoundSkew::steps_needed(std::span<const std::int32_t> delays,
+                                      std::span<const LaneDistances> surveyed) {
+  const auto [least, most] = std::minmax_element(delays.begin(), delays.end());
+  std::uint64_t steps = 0;
+  tally_.assign(static_cast<std::size_t>(*most - *least) + farthest(surveyed) + 1, 0);
+  std::uint32_t stamp = 0;
+  for (const LaneDistances& distances : surveyed) {
+    ++stamp;
+    for (std::size_t i = 0; i < distances.size(); ++i) {
+      if (distances[i] == kNoWay) continue;
+      const auto step = static_cast<std::size_t>(delays[i] - *least) + distances[i];
+      if (std::exchange(tally_[step], stamp) != stamp) ++steps;
+    }
+  }
+  return steps;
+}
+
+// Improves delays: each landmark names the step in which most lanes reach it, and each lane takes
+// the delay that brings it to most landmarks in their steps.
+std::vector<std::int32_t> RoundSkew::vote(std::span<const std::int32_t> delays,
+                                          std::span<const LaneDistances> surveyed) {
+  const auto [least, most] = std::minmax_element(delays.begin(), delays.end());
+  std::vector<std::int32_t> meeting(surveyed.size(), 0);
+  for (std::size_t k = 0; k < surveyed.size(); ++k) {
+    tally_.assign(static_cast<std::size_t>(*most - *least) + farthest(surveyed) + 1, 0);
+    std::uint32_t best = 0;
+    for (std::size_t i = 0; i < delays.size(); ++i) {
+      if (surveyed[k][i] == kNoWay) continue;
+      const auto step = static_cast<std::size_t>(delays[i] - *least) + surveyed[k][i];
+      if (++tally_[step] > best) {
+        best = tally_[step];
+        meeting[k] = static_cast<std::int32_t>(step) + *least;
+      }
+    }
+  }
+  std::vector<std::int32_t> voted(delays.begin(), delays.end());
+  std::vector<std::int32_t> ballots;
+  for (std::size_t i = 0; i < voted.size(); ++i) {
+    ballots.clear();
+    for (std::size_t k = 0; k < surveyed.size(); ++k)
+      if (surveyed[k][i] != kNoWay) ballots.push_back(meeting[k] - surveyed[k][i]);
+    std::int64_t best = 0;
+    for (const std::int32_t ballot : ballots) {
+      const std::int64_t votes = std::count(ballots.begin(), ballots.end(), ballot);
+      if (votes > best || (votes == best && ballot == delays[i])) {
+        best = votes;
+        voted[i] = ballot;
+      }
+    }
+  }
+  return voted;
+}
+
+std::vector<std::uint32_t> RoundSkew::plan(const SlotGraph& graph, std::span<const SlotBit> delta,
+                                           std::uint32_t lanes, std::uint64_t seed) {
+  const Lanes with_delta = collect(delta, lanes);
+  if (with_delta.offsets.size() < 2) return {};
+  const std::vector<LaneDistances> surveyed = survey(graph, with_delta, seed);
+  if (surveyed.empty()) return {};
+
+  const std::vector<std::int32_t> none(with_delta.offsets.size(), 0);
+  const std::uint64_t steps_without = steps_needed(none, surveyed);
+  std::vector<std::int32_t> best = none;
+  std::uint64_t best_steps = steps_without;
+  const auto consider = [&](std::vector<std::int32_t> candidate) {
+    const auto [least, most] = std::minmax_element(candidate.begin(), candidate.end());
+    if (*most - *least > kLargestDelay) return;
+    const std::uint64_t steps = steps_needed(candidate, surveyed);
+    if (steps >= best_steps) return;
+    best_steps = steps;
+    best = std::move(candidate);
+  };
+  const std::vector<std::int32_t> potential = by_potential(with_delta);
+  consider(potential);
+  for (const LaneDistances& distances : surveyed) {
+    // Lanes that do not reach the landmark keep their potential, shifted to where the others are.
+    std::int64_t shift = 0;
+    std::int64_t near = 0;
+    for (std::size_t i = 0; i < distances.size(); ++i)
+      if (distances[i] != kNoWay) {
+        shift += -distances[i] - potential[i];
+        ++near;
+      }
+    if (near == 0) continue;
+    std::vector<std::int32_t> candidate(distances.size());
+    for (std::size_t i = 0; i < distances.size(); ++i)
+      candidate[i] = distances[i] != kNoWay
+                         ? -distances[i]
+                         : static_cast<std::int32_t>(potential[i] + shift / near);
+    consider(std::move(candidate));
+  }
+  for (int pass = 0; pass < 3; ++pass) consider(vote(best, surveyed));
+  if (best_steps * 10 >= steps_without * 9) return {};
+
+  const std::int32_t least = *std::min_element(best.begin(), best.end());
+  std::vector<std::uint32_t> delays(lanes, 0);
+  for (std::size_t i = 0; i < best.size(); ++i)
+    delays[with_delta.offsets[i]] = static_cast<std::uint32_t>(best[i] - least);
+  return delays;
+}
+
+std::uint64_t RoundSkew::memory_bytes() const {
+  std::uint64_t bytes = reverse_begin_.capacity() * sizeof(std::uint32_t) +
+                        (reverse_.capacity() + queue_.capacity()) * sizeof(SlotId) +
+                        potential_.capacity() * sizeof(std::int32_t) +
+                        tally_.capacity() * sizeof(std::uint32_t);
+  for (const Landmark& landmark : landmarks_)
+    bytes += landmark.distance.capacity() * sizeof(std::uint16_t);
+  return bytes;
+}
+
+}  // namespace stratalog

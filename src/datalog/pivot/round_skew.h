@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// RoundSkew: chooses the delays with which the lanes of a block run their rounds (block_sweep.h),
+// so that many lanes reach a slot in the same step. If lane l needs d(l, v) rounds to slot v, a row
+// operation at v serves all lanes with the same d(l, v) + delay(l): on a chain delay(l) = l makes
+// it one operation for the whole block. Candidates are a potential of the graph (up one along each
+// edge of a spanning forest) and the distances to *landmarks*, slots on random walks from the
+// block; the one that needs the fewest steps at the landmarks wins. Delays never change results, so
+// all of this is a guess at speed only. Deterministic; local.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "datalog/pivot/block_sweep.h"
+#include "datalog/pivot/slot_graph.h"
+
+namespace stratalog {
+
+class RoundSkew {
+ public:
+  // Looks at the graph as far as it is expanded; cheap if nothing was expanded since the last call.
+  void refresh(const SlotGraph& graph);
+
+  // Delays by lane offset for a block of `lanes` lanes whose delta is (or contains) `delta`; empty
+  // = no delay pays.
+  std::vector<std::uint32_t> plan(const SlotGraph& graph, std::span<const SlotBit> delta,
+                                  std::uint32_t lanes, std::uint64_t seed);
+
+  // Tells of row operations done, which the search for delays may cost a fraction of.
+  void note_work(std::uint64_t row_operations) { allowance_ += row_operations / 8; }
+
+  std::uint64_t memory_bytes() const;
+
+ private:
+  struct Landmark {
+    std::vector<std::uint16_t> distance;  // rounds from each slot; 65535 where there is no way
+    std::uint64_t last_used = 0;
+  };
+  // The lanes that have a delta: slots of lane i are slots[first[i] .. first[i + 1]).
+  struct Lanes {
+    std::vector<std::uint32_t> offsets;
+    std::vector<std::uint32_t> first;
+    std::vector<SlotId> slots;
+  };
+  // Distance from each lane (by index) to one landmark.
+  using LaneDistances = std::vector<std::uint16_t>;
+
+  void find_potential(const SlotGraph& graph);
+  static Lanes collect(std::span<const SlotBit> delta, std::uint32_t lanes);
+  LaneDistances distances_to(const Landmark& landmark, const Lanes& lanes) const;
+  std::vector<LaneDistances> survey(const SlotGraph& graph, const Lanes& lanes, std::uint64_t seed);
+  void measure(const SlotGraph& graph, SlotId target, Landmark& landmark);
+  std::vector<std::int32_t> by_potential(const Lanes& lanes) const;
+  std::uint64_t steps_needed(std::span<const std::int32_t> delays,
+                             std::span<const LaneDistances> surveyed);
+  std::vector<std::int32_t> vote(std::span<const std::int32_t> delays,
+                                 std::span<const LaneDistances> surveyed);
+
+  std::uint64_t edges_seen_ = 0;
+  std::vector<std::uint32_t> reverse_begin_;
+  std::vector<SlotId> reverse_;
+  std::vector<std::int32_t> potential_;
+  std::vector<Landmark> landmarks_;
+  std::vector<SlotId> queue_;
+  std::vector<std::uint32_t> tally_;
+  std::uint64_t clock_ = 0;
+  std::uint64_t allowance_ = 0;
+};
+
+}  // namespace stratalog

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expansion and discovery of the slot graph. Local; not thread-safe.
+#include "datalog/pivot/slot_graph.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace stratalog {
+
+Status SlotGraph::expand(std::vector<SlotId>& batch) {
+  std::sort(batch.begin(), batch.end());
+  batch.erase(std::unique(batch.begin(), batch.end()), batch.end());
+  std::erase_if(batch, [this](SlotId slot) { return is_expanded(slot); });
+  if (batch.empty()) return Status::ok();
+  EdgeSink sink;
+  STRATALOG_RETURN_IF_ERROR(expand_(batch, sink));
+  return append(batch, sink.edges_);
+}
+
+Status SlotGraph::append(std::span<const SlotId> batch, std::vector<EdgeSink::Edge>& edges) {
+  const auto key = [](const EdgeSink::Edge& e) { return std::tie(e.source, e.target, e.mask); };
+  const auto before = [&](const auto& a, const auto& b) { return key(a) < key(b); };
+  if (!std::is_sorted(edges.begin(), edges.end(), before))
+    std::sort(edges.begin(), edges.end(), before);
+  edges.erase(std::unique(edges.begin(), edges.end(),
+                          [&](const auto& a, const auto& b) { return key(a) == key(b); }),
+              edges.end());
+  if (!edges.empty() && edges.back().source >= batch.size())
+    return Status::internal("an edge names a source outside its batch");
+  if (targets_.size() + edges.size() >= kUnexpanded)
+    return Status::not_supported("a pivot recursion with 2^32 or more edges between its keys");
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const auto begin = static_cast<std::uint32_t>(targets_.size());
+    for (; at < edges.size() && edges[at].source == i; ++at) {
+      reserve_slot(edges[at].target);
+      if (edges[at].mask != kNoMask) note_mask(edges[at].mask);
+      targets_.push_back(edges[at].target);
+      if (mask_count() != 0) masks_.push_back(edges[at].mask);
+    }
+    extents_[batch[i]] = {begin, static_cast<std::uint32_t>(targets_.size())};
+    ++expanded_;
+  }
+  return Status::ok();
+}
+
+void SlotGraph::note_mask(std::uint32_t code) {
+  const MaskId mask = code / 2;
+  if (mask_seen_.empty()) masks_.assign(targets_.size(), kNoMask);
+  if (mask >= mask_seen_.size()) mask_seen_.resize(static_cast<std::size_t>(mask) + 1, 0);
+  if (mask_seen_[mask] != 0) return;
+  mask_seen_[mask] = 1;
+  new_masks_.push_back(mask);
+}
+
+std::vector<MaskId> SlotGraph::take_new_masks() { return std::exchange(new_masks_, {}); }
+
+Status SlotGraph::discover(std::vector<SlotId> starts, std::uint64_t depth,
+                           const std::function<Status()>& before_layer) {
+  std::vector<std::uint8_t> seen(extents_.size(), 0);
+  std::vector<SlotId> layer;
+  for (const SlotId slot : starts)
+    if (std::exchange(seen[slot], 1) == 0) layer.push_back(slot);
+  std::vector<SlotId> next;
+  for (; depth != 0 && !layer.empty() && !is_closed(); --depth) {
+    STRATALOG_RETURN_IF_ERROR(before_layer());
+    next = layer;
+    STRATALOG_RETURN_IF_ERROR(expand(next));
+    seen.resize(extents_.size(), 0);
+    next.clear();
+    for (const SlotId slot : layer)
+      for (std::uint32_t e = extents_[slot].begin; e != extents_[slot].end; ++e)
+        if ((masks_.empty() || masks_[e] == kNoMask) && std::exchange(seen[targets_[e]], 1) == 0)
+          next.push_back(targets_[e]);
+    layer.swap(next);
+  }
+  return Status::ok();
+}
+
+std::uint64_t SlotGraph::memory_bytes() const {
+  return extents_.capacity() * sizeof(Extent) + targets_.capacity() * sizeof(SlotId) +
+         masks_.capacity() * sizeof(std::uint32_t) + mask_seen_.capacity();
+}
+
+}  // namespace stratalog
