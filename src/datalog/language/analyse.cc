@@ -14,6 +14,7 @@
 #include "datalog/language/rule_expansion.h"
 #include "datalog/language/rule_grounding.h"
 #include "datalog/language/stratify.h"
+#include "datalog/language/subtype_check.h"
 #include "datalog/language/warnings.h"
 
 namespace stratalog::datalog::language {
@@ -27,6 +28,7 @@ class Analyser {
         map_(map),
         sink_(sink),
         types_(syntax, sink),
+        lattice_(types_),
         declarations_(resolve_declarations(syntax, types_, sink)) {}
 
   Program run() {
@@ -60,6 +62,8 @@ class Analyser {
     collect_dependencies(rule->head, rule->body, DependencyKind::kPositive);
     const InferredKinds kinds = infer_kinds(*rule, declarations_, types_, text_, sink_);
     const bool is_grounded = check_grounding(*rule, sink_);
+    // Where even the kinds clash, a word about subtypes would only repeat it.
+    if (kinds.is_ok && types_.has_declared_types()) check_subtypes(*rule, declarations_, lattice_, sink_);
     if (!kinds.is_ok || !is_grounded || rule->never_fires || sink_.has_errors()) return;
     program_.rules.push_back(emit_rule(*rule, kinds, map_));
   }
@@ -102,6 +106,7 @@ class Analyser {
   const SourceMap& map_;
   DiagnosticSink& sink_;
   TypeTable types_;
+  SubtypeLattice lattice_;
   Declarations declarations_;
   std::vector<Dependency> dependencies_;
   Program program_;

@@ -175,9 +175,14 @@ class Binder {
     scope.literals->push_back(std::move(literal));
   }
 
-  // `x = sum ...` and `x = range(...)` where nothing else binds x: x is the result itself.
+  // `x = sum ...` and `x = range(...)` where nothing else binds x: x is the result itself. `_ = min ...` only asks
+  // whether there is a result.
   bool bind_generator(const Term& name, const Term& generator, const Goal& goal, Scope& scope) {
     const bool is_generator = generator.kind == TermKind::kAggregate || generator.kind == TermKind::kRange;
+    if (is_generator && name.kind == TermKind::kWildcard) {
+      bind_generator_into(generator, lift(name.span), scope);
+      return true;
+    }
     if (name.kind != TermKind::kVariable || !is_generator) return false;
     if (grounded_names(*scope.goals, known_names(scope), nullptr, &goal).contains(name.text)) return false;
     NameSet inside;

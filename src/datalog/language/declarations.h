@@ -27,6 +27,10 @@ class TypeTable {
   bool is_broken(const std::string& name) const { return broken_.contains(name); }
   // "did you mean ...?", or empty.
   std::string suggestion(const std::string& name) const;
+  // The declaration of a type that is neither primitive, unknown nor broken; null otherwise.
+  const TypeSyntax* declaration(const std::string& name) const;
+  // Whether any type beyond the primitive ones was declared.
+  bool has_declared_types() const { return has_declared_types_; }
   // Reports an unknown type unless the name is known to be broken.
   void report_unknown(const NameSyntax& name, DiagnosticSink& sink) const;
 
@@ -38,10 +42,12 @@ class TypeTable {
   };
   void resolve_all(DiagnosticSink& sink);
   void resolve(Declared& root, DiagnosticSink& sink);
+  bool is_union(const std::string& name) const;
   void conclude(Declared& type, DiagnosticSink& sink);
 
   std::map<std::string, Declared> types_;
   std::set<std::string> broken_;
+  bool has_declared_types_ = false;
 };
 
 struct Declarations {

@@ -32,6 +32,7 @@ TypeTable::TypeTable(const ProgramSyntax& syntax, DiagnosticSink& sink) : broken
   for (const Primitive& primitive : kPrimitives) {
     types_[std::string(primitive.name)] = {nullptr, primitive.kind, Declared::State::kDone};
   }
+  has_declared_types_ = !syntax.types.empty();
   for (const TypeSyntax& type : syntax.types) {
     const auto [entry, is_new] = types_.try_emplace(type.name.name);
     if (is_new) {
@@ -97,10 +98,23 @@ void TypeTable::resolve(Declared& root, DiagnosticSink& sink) {
   }
 }
 
+// Also by way of aliases, which are resolved when this is asked.
+bool TypeTable::is_union(const std::string& name) const {
+  const TypeSyntax* syntax = declaration(name);
+  while (syntax != nullptr && syntax->form == TypeForm::kAlias) syntax = declaration(syntax->members[0].name);
+  return syntax != nullptr && syntax->form == TypeForm::kUnion;
+}
+
 // All members are known now: they must agree in kind.
 void TypeTable::conclude(Declared& type, DiagnosticSink& sink) {
   const std::string& name = type.syntax->name.name;
   if (broken_.contains(name)) return;
+  if (type.syntax->form == TypeForm::kSubtype && is_union(type.syntax->members[0].name)) {
+    sink.error(type.syntax->members[0].span, fmt::format("`{}` is a union and cannot have subtypes",
+                                                         type.syntax->members[0].name));
+    broken_.insert(name);
+    return;
+  }
   const NameSyntax* first = nullptr;
   for (const NameSyntax& member : type.syntax->members) {
     const std::optional<ValueKind> kind = kind_of(member.name);
@@ -124,6 +138,11 @@ std::optional<ValueKind> TypeTable::kind_of(const std::string& name) const {
   const auto found = types_.find(name);
   if (found == types_.end() || broken_.contains(name)) return std::nullopt;
   return found->second.kind;
+}
+
+const TypeSyntax* TypeTable::declaration(const std::string& name) const {
+  const auto found = types_.find(name);
+  return found == types_.end() || broken_.contains(name) ? nullptr : found->second.syntax;
 }
 
 std::string TypeTable::suggestion(const std::string& name) const {
