@@ -61,7 +61,7 @@ std::string unescape(std::string_view text) {
 }
 
 Status read_delimiter(const Relation& relation, const IoDirective& directive, FactFormat& format) {
-  if (format.is_rfc4180) format.delimiter = ",";
+  if (format.is_rfc4180) format.delimiter.assign(1, ',');
   const auto value = parameter(directive, "delimiter");
   if (!value) return Status::ok();
   format.delimiter = unescape(*value);
@@ -83,11 +83,16 @@ Status read_delimiter(const Relation& relation, const IoDirective& directive, Fa
 Status read_medium(const Relation& relation, const IoDirective& directive, FactFormat& format) {
   const std::string_view io = parameter(directive, "IO").value_or("file");
   if (io == "file") return Status::ok();
+  if (io == "stdout" && directive.action == IoAction::kOutput) {
+    format.medium = FactMedium::kConsole;
+    return Status::ok();
+  }
   if (io == "hdf5" && directive.action == IoAction::kOutput) {
     format.medium = FactMedium::kHdf5;
     return Status::ok();
   }
-  const std::string_view known = directive.action == IoAction::kOutput ? "file and hdf5" : "file";
+  const std::string_view known =
+      directive.action == IoAction::kOutput ? "file, stdout and hdf5" : "file";
   return Status::not_supported(fmt::format("{}: IO={} is not supported; supported are {}",
                                            where(relation, directive), io, known));
 }

@@ -13,7 +13,7 @@
 
 namespace stratalog::datalog {
 
-enum class FactMedium : std::uint8_t { kText, kHdf5 };
+enum class FactMedium : std::uint8_t { kText, kConsole, kHdf5 };
 
 struct FactFormat {
   FactMedium medium = FactMedium::kText;

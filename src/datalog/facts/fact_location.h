@@ -22,7 +22,9 @@ struct FactLocation {
 class LocatedStore {
  public:
   static Result<LocatedStore> open(Store& given, const FactLocation& location);
-  Store& get() { return *store_; }
+  LocatedStore() = default;
+  // Requires a store from open().
+  Store& get() const { return *store_; }
 
  private:
   std::unique_ptr<Store> own_;

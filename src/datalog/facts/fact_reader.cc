@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "datalog/facts/fact_format.h"
 #include "datalog/facts/fact_location.h"
 #include "datalog/facts/fact_parser.h"
 #include "datalog/facts/fact_text_source.h"
+#include "datalog/facts/rank_zero.h"
 #include "model/value_agreement.h"
 
 namespace stratalog::datalog {
@@ -68,29 +68,20 @@ Status explain_missing(const Relation& relation, const IoDirective& directive,
 // Collective. Only rank 0 looks at names, and its verdict is everyone's, word for word.
 Result<FactFile> examine_together(Comm& comm, Store& store, const Relation& relation,
                                   const IoDirective& directive, const FactFormat& format) {
-  Bytes message;
-  if (comm.rank() == 0) {
-    auto found = examine(store, format);
-    nlohmann::json json;
-    if (found.is_ok()) {
-      const FactFile& file = found.value();
-      json = {file.location.directory, file.location.path, file.size_bytes, file.is_gzip};
-    } else {
-      const Status why =
-          explain_missing(relation, directive, shown_path(store, format.path), found.status());
-      json = {static_cast<int>(why.code()), why.message()};
-    }
-    message = to_bytes(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-  }
-  STRATALOG_RETURN_IF_ERROR(comm.broadcast(message, 0));
-  const nlohmann::json json = nlohmann::json::parse(to_text(message), nullptr, false);
-  if (json.is_array() && json.size() == 2)
-    return Status(static_cast<StatusCode>(json[0].get<int>()), json[1].get<std::string>());
-  if (!json.is_array() || json.size() != 4) return Status::internal("fact file: cut message");
+  STRATALOG_ASSIGN_OR_RETURN(
+      const nlohmann::json told, ask_rank_zero(comm, [&]() -> Result<nlohmann::json> {
+        const auto found = examine(store, format);
+        if (!found.is_ok())
+          return explain_missing(relation, directive, shown_path(store, format.path),
+                                 found.status());
+        const FactFile& file = found.value();
+        return nlohmann::json{file.location.directory, file.location.path, file.size_bytes,
+                              file.is_gzip};
+      }));
   return FactFile{
-      .location = {.directory = json[0].get<std::string>(), .path = json[1].get<std::string>()},
-      .size_bytes = json[2].get<std::uint64_t>(),
-      .is_gzip = json[3].get<bool>()};
+      .location = {.directory = told[0].get<std::string>(), .path = told[1].get<std::string>()},
+      .size_bytes = told[2].get<std::uint64_t>(),
+      .is_gzip = told[3].get<bool>()};
 }
 
 // Which rank reads a file that cannot be cut: spread over ranks by name.
@@ -99,13 +90,12 @@ int lone_reader(const Comm& comm, const Relation& relation) {
   return static_cast<int>(hash % static_cast<std::uint64_t>(comm.size()));
 }
 
-Status parse_all(FactTextSource& source, FactParser& parser) {
+Status parse_all(const FactTextSource& source, FactParser& parser) {
   std::vector<char> buffer(kBlockBytes);
   std::size_t held = 0;
   while (!parser.is_full()) {
     if (held == buffer.size()) buffer.resize(buffer.size() * 2);  // a long line
-    STRATALOG_ASSIGN_OR_RETURN(const std::size_t bytes,
-                               source.read(std::span(buffer).subspan(held)));
+    STRATALOG_ASSIGN_OR_RETURN(const std::size_t bytes, source(std::span(buffer).subspan(held)));
     held += bytes;
     const TextEnd end = bytes == 0 ? TextEnd::kIsEnd : TextEnd::kMoreFollows;
     const std::size_t done = parser.consume({buffer.data(), held}, end);
@@ -135,7 +125,7 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& 
   STRATALOG_ASSIGN_OR_RETURN(const auto file,
                              located.get().open(fact_file.location.path, OpenMode::kRead));
   FileRange range{.from = 0, .to = size};
-  std::unique_ptr<FactTextSource> source;
+  FactTextSource source;
   if (fact_file.is_gzip) {
     STRATALOG_ASSIGN_OR_RETURN(source,
                                make_gzip_source(*file, size, shown_path(store, format.path)));
@@ -148,7 +138,7 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& 
   if (range.from == range.to) return share;
   FactParser parser(relation, format, range.from == 0 ? LinePlace::kFirstOfFile : LinePlace::kLater,
                     values);
-  STRATALOG_RETURN_IF_ERROR(parse_all(*source, parser));
+  STRATALOG_RETURN_IF_ERROR(parse_all(source, parser));
   share.problems = parser.problems();
   share.tuples = parser.take_tuples();
   if (!share.problems.empty()) {

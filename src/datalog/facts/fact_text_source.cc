@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -38,29 +39,13 @@ std::uint64_t share_start(std::uint64_t size_bytes, int rank, int ranks) {
   return (size_bytes / p * r) + (size_bytes % p * r / p);  // size * r / p without overflow
 }
 
-class RangeSource final : public FactTextSource {
+class GzipReader {
  public:
-  RangeSource(File& file, FileRange range) : file_(file), at_(range.from), end_(range.to) {}
-
-  Result<std::size_t> read(std::span<char> buffer) override {
-    const std::size_t bytes = std::min<std::uint64_t>(buffer.size(), end_ - at_);
-    if (bytes != 0)
-      STRATALOG_RETURN_IF_ERROR(file_.read_at(at_, std::as_writable_bytes(buffer.first(bytes))));
-    at_ += bytes;
-    return bytes;
-  }
-
- private:
-  File& file_;
-  std::uint64_t at_;
-  std::uint64_t end_;
-};
-
-class GzipSource final : public FactTextSource {
- public:
-  GzipSource(File& file, std::uint64_t size_bytes, std::string name)
+  GzipReader(File& file, std::uint64_t size_bytes, std::string name)
       : file_(file), end_(size_bytes), name_(std::move(name)), compressed_(kCompressedBytes) {}
-  ~GzipSource() override { inflateEnd(&stream_); }
+  GzipReader(const GzipReader&) = delete;
+  GzipReader& operator=(const GzipReader&) = delete;
+  ~GzipReader() { inflateEnd(&stream_); }
 
   Status start() {
     if (inflateInit2(&stream_, kGzipWindow) != Z_OK)
@@ -68,7 +53,7 @@ class GzipSource final : public FactTextSource {
     return Status::ok();
   }
 
-  Result<std::size_t> read(std::span<char> buffer) override {
+  Result<std::size_t> read(std::span<char> buffer) {
     const std::size_t room = std::min<std::size_t>(buffer.size(), std::numeric_limits<uInt>::max());
     stream_.next_out = reinterpret_cast<Bytef*>(buffer.data());
     stream_.avail_out = static_cast<uInt>(room);
@@ -138,15 +123,21 @@ Result<std::uint64_t> count_lines_before(File& file, std::uint64_t end) {
   return lines;
 }
 
-std::unique_ptr<FactTextSource> make_range_source(File& file, FileRange range) {
-  return std::make_unique<RangeSource>(file, range);
+FactTextSource make_range_source(File& file, FileRange range) {
+  return [&file, at = range.from,
+          end = range.to](std::span<char> buffer) mutable -> Result<std::size_t> {
+    const std::size_t bytes = std::min<std::uint64_t>(buffer.size(), end - at);
+    if (bytes != 0)
+      STRATALOG_RETURN_IF_ERROR(file.read_at(at, std::as_writable_bytes(buffer.first(bytes))));
+    at += bytes;
+    return bytes;
+  };
 }
 
-Result<std::unique_ptr<FactTextSource>> make_gzip_source(File& file, std::uint64_t size_bytes,
-                                                         std::string name) {
-  auto source = std::make_unique<GzipSource>(file, size_bytes, std::move(name));
-  STRATALOG_RETURN_IF_ERROR(source->start());
-  return std::unique_ptr<FactTextSource>(std::move(source));
+Result<FactTextSource> make_gzip_source(File& file, std::uint64_t size_bytes, std::string name) {
+  auto reader = std::make_shared<GzipReader>(file, size_bytes, std::move(name));
+  STRATALOG_RETURN_IF_ERROR(reader->start());
+  return FactTextSource([reader](std::span<char> buffer) { return reader->read(buffer); });
 }
 
 }  // namespace stratalog::datalog

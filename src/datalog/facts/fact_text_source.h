@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -29,22 +29,14 @@ Result<FileRange> lines_of_rank(File& file, std::uint64_t size_bytes, int rank, 
 // something is wrong.
 Result<std::uint64_t> count_lines_before(File& file, std::uint64_t end);
 
-class FactTextSource {
- public:
-  FactTextSource() = default;
-  FactTextSource(const FactTextSource&) = delete;
-  FactTextSource& operator=(const FactTextSource&) = delete;
-  virtual ~FactTextSource() = default;
-  // Fills the start of `buffer` and returns how many bytes there are; 0 only at the end. Requires a
-  // buffer that is not empty.
-  virtual Result<std::size_t> read(std::span<char> buffer) = 0;
-};
+// Fills the start of a buffer, which must not be empty, and returns how many bytes there are; 0
+// only at the end.
+using FactTextSource = std::function<Result<std::size_t>(std::span<char> buffer)>;
 
 // Requires a range inside `file`, which must outlive the source.
-std::unique_ptr<FactTextSource> make_range_source(File& file, FileRange range);
+FactTextSource make_range_source(File& file, FileRange range);
 // All members of a gzip file. Corruption, with the offset in the compressed file, if it is damaged
 // or ends early. `name` is for messages.
-Result<std::unique_ptr<FactTextSource>> make_gzip_source(File& file, std::uint64_t size_bytes,
-                                                         std::string name);
+Result<FactTextSource> make_gzip_source(File& file, std::uint64_t size_bytes, std::string name);
 
 }  // namespace stratalog::datalog

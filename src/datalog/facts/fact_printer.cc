@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/facts/fact_printer.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <iterator>
+
+namespace stratalog::datalog {
+namespace {
+
+template <typename Integer>
+void append_integer(Integer value, std::string& text) {
+  std::array<char, 24> digits;
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  text.append(digits.data(), end);
+}
+
+void append_quoted(std::string_view symbol, std::string& text) {
+  text += '"';
+  for (const char c : symbol) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  text += '"';
+}
+
+}  // namespace
+
+void append_float(double value, std::string& text) {
+  fmt::format_to(std::back_inserter(text), "{:.17g}", value);
+}
+
+FactPrinter::FactPrinter(const Relation& relation, const FactFormat& format,
+                         const ValueDictionary& dictionary, std::span<const ColumnOrder> orders)
+    : relation_(relation),
+      format_(format),
+      dictionary_(dictionary),
+      orders_(orders),
+      columns_(relation.attributes.size()) {}
+
+std::string FactPrinter::header() const {
+  std::string line;
+  for (const Attribute& attribute : relation_.attributes) {
+    if (!line.empty()) line += format_.delimiter;
+    line += attribute.name;
+  }
+  line += '\n';
+  return line;
+}
+
+void FactPrinter::print(std::span<const OrderCode> rows, std::string& text) {
+  const std::size_t width = columns_.size();
+  for (std::size_t at = 0; at < rows.size(); at += width) {
+    for (std::size_t c = 0; c + 1 < width; ++c) {
+      Column& column = columns_[c];
+      if (!column.is_set || column.code != rows[at + c]) {
+        column.text.clear();
+        format_value(c, rows[at + c], column.text);
+        column.text += format_.delimiter;
+        column.code = rows[at + c];
+        column.is_set = true;
+      }
+      text += column.text;
+    }
+    format_value(width - 1, rows[at + width - 1], text);
+    text += '\n';
+  }
+}
+
+void FactPrinter::format_value(std::size_t column, OrderCode code, std::string& text) const {
+  const Cell cell = orders_[column].cell(code);
+  switch (relation_.attributes[column].kind) {
+    case ValueKind::kNumber:
+      append_integer(static_cast<std::int64_t>(dictionary_.decode(cell)), text);
+      break;
+    case ValueKind::kUnsigned:
+      append_integer(dictionary_.decode(cell), text);
+      break;
+    case ValueKind::kFloat:
+      append_float(std::bit_cast<double>(dictionary_.decode(cell)), text);
+      break;
+    case ValueKind::kSymbol:
+      if (format_.is_rfc4180)
+        append_quoted(dictionary_.text(cell), text);
+      else
+        text += dictionary_.text(cell);
+      break;
+  }
+}
+
+}  // namespace stratalog::datalog

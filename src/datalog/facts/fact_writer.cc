@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/facts/fact_writer.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "datalog/facts/fact_format.h"
+#include "datalog/facts/fact_printer.h"
+#include "datalog/facts/output_file.h"
+#include "datalog/facts/text_sink.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// IO=stdout: the text on rank 0.
+class ConsoleSink {
+ public:
+  Status append(Comm& comm, std::string_view text) {
+    STRATALOG_ASSIGN_OR_RETURN(const Received all,
+                               comm.gather(std::as_bytes(std::span(text.data(), text.size())), 0));
+    text_.append(reinterpret_cast<const char*>(all.data.data()), all.data.size());
+    return Status::ok();
+  }
+  Status finish(Comm& /*comm*/) { return Status::ok(); }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+// Collective. The whole relation as text into a sink, with the header where one is wanted.
+template <typename Sink>
+Status print_relation(Comm& comm, const FactFormat& format, const SortedRelation& sorted,
+                      Sink& sink) {
+  FactPrinter printer(sorted.relation, format, sorted.dictionary, sorted.orders);
+  std::string text;
+  if (format.has_headers && comm.rank() == 0) text = printer.header();
+  if (sorted.relation.attributes.empty()) {
+    if (sorted.total_rows != 0 && comm.rank() == 0) text += "()\n";
+    STRATALOG_RETURN_IF_ERROR(sink.append(comm, text));
+    return sink.finish(comm);
+  }
+  STRATALOG_RETURN_IF_ERROR(for_each_sorted_range(comm, sorted.source, sorted.limits,
+                                                  [&](std::span<const OrderCode> rows) -> Status {
+                                                    printer.print(rows, text);
+                                                    const Status appended = sink.append(comm, text);
+                                                    text.clear();
+                                                    return appended;
+                                                  }));
+  return sink.finish(comm);
+}
+
+// Soufflé's frame around a relation on standard output.
+Status print_to_console(Comm& comm, const FactFormat& format, const SortedRelation& sorted,
+                        std::string& console) {
+  FactFormat inner = format;
+  inner.has_headers = false;
+  ConsoleSink sink;
+  STRATALOG_RETURN_IF_ERROR(print_relation(comm, inner, sorted, sink));
+  if (comm.rank() != 0) return Status::ok();
+  const FactPrinter printer(sorted.relation, format, sorted.dictionary, sorted.orders);
+  console =
+      fmt::format("---------------\n{}\n{}===============\n{}===============\n",
+                  sorted.relation.name, format.has_headers ? printer.header() : "", sink.take());
+  return Status::ok();
+}
+
+Status fill_file(Comm& comm, OutputFile& file, const FactFormat& format,
+                 const SortedRelation& sorted, const WriteOptions& options, WrittenFacts& written) {
+  if (format.medium == FactMedium::kHdf5) {
+    STRATALOG_RETURN_IF_ERROR(options.hdf5(comm, file.temporary_path(), sorted));
+    return file.open_for_sync();
+  }
+  if (format.is_compressed) {
+    GzipSink sink(file);
+    STRATALOG_RETURN_IF_ERROR(print_relation(comm, format, sorted, sink));
+    written.bytes = sink.bytes_written();
+    return Status::ok();
+  }
+  PlainSink sink(file);
+  STRATALOG_RETURN_IF_ERROR(print_relation(comm, format, sorted, sink));
+  written.bytes = sink.bytes_written();
+  return Status::ok();
+}
+
+Result<WrittenFacts> write_source(Comm& comm, Store& store, const Relation& relation,
+                                  const IoDirective& directive, const ValueDictionary& dictionary,
+                                  std::span<const ColumnOrder> orders, const TupleSource& source,
+                                  const WriteOptions& options) {
+  STRATALOG_ASSIGN_OR_RETURN(const FactFormat format, plan_output(relation, directive));
+  if (format.medium == FactMedium::kHdf5 && !options.hdf5)
+    return Status::not_supported(fmt::format(
+        "{}:{}:{}: .output {}: this build cannot write HDF5; choose IO=file", directive.place.file,
+        directive.place.line, directive.place.column, relation.name));
+  WrittenFacts written;
+  written.rows = source.rows;
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(std::span(&written.rows, 1), ReduceOp::kSum));
+  const SortedRelation sorted{.relation = relation,
+                              .dictionary = dictionary,
+                              .orders = orders,
+                              .source = source,
+                              .total_rows = written.rows,
+                              .limits = options.limits};
+  if (format.medium == FactMedium::kConsole) {
+    STRATALOG_RETURN_IF_ERROR(print_to_console(comm, format, sorted, written.console));
+    return written;
+  }
+  STRATALOG_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(comm, store, format.path));
+  const Status filled = fill_file(comm, file, format, sorted, options, written);
+  STRATALOG_RETURN_IF_ERROR(file.publish(comm, filled));
+  written.path = file.shown();
+  return written;
+}
+
+}  // namespace
+
+Result<WrittenFacts> write_facts(Comm& comm, Store& store, const Relation& relation,
+                                 const IoDirective& directive, ValueOrder& order,
+                                 const TupleColumns& tuples, const WriteOptions& options) {
+  const std::vector<ColumnOrder> orders = order.for_relation(relation);
+  TupleSource source;
+  source.rows = tuples.rows;
+  if (!orders.empty()) source = source_of_columns(tuples, orders);
+  return write_source(comm, store, relation, directive, order.dictionary(), orders, source,
+                      options);
+}
+
+Result<WrittenFacts> write_facts(Comm& comm, Store& store, const Relation& relation,
+                                 const IoDirective& directive, ValueOrder& order,
+                                 const RelationImage& image, const WriteOptions& options) {
+  const std::vector<ColumnOrder> orders = order.for_relation(relation);
+  TupleSource source;
+  source.rows = image.rows;
+  if (!orders.empty()) source = source_of_image(image, orders);
+  return write_source(comm, store, relation, directive, order.dictionary(), orders, source,
+                      options);
+}
+
+}  // namespace stratalog::datalog

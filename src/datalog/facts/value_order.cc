@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/facts/value_order.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
+constexpr std::uint32_t kNarrowNegatives = kWideBase - kNegativeBase;
+
+// Unsigned comparison of keys is comparison of values.
+std::uint64_t sort_key(ValueKind kind, std::uint64_t bits) {
+  if (kind == ValueKind::kNumber) return bits ^ kSignBit;
+  if (kind == ValueKind::kFloat) return (bits & kSignBit) != 0 ? ~bits : bits ^ kSignBit;
+  return bits;
+}
+
+struct KeyedSymbol {
+  std::uint64_t key;  // the first eight bytes, most significant first: decides most comparisons
+  Cell id;
+};
+
+std::uint64_t first_bytes(std::string_view text) {
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, text.data(), std::min(text.size(), sizeof(bytes)));
+  return __builtin_bswap64(bytes);
+}
+
+// Merge sort that takes the ascending runs it finds. Dictionaries grow by sorted batches, so runs
+// are few and long.
+template <typename T, typename Less>
+void sort_by_runs(std::vector<T>& values, const Less& less) {
+  std::vector<std::size_t> bounds = {0};
+  for (std::size_t i = 1; i < values.size(); ++i)
+    if (less(values[i], values[i - 1])) bounds.push_back(i);
+  bounds.push_back(values.size());
+  std::vector<T> merged;
+  while (bounds.size() > 2) {
+    merged.clear();
+    merged.reserve(values.size());
+    std::vector<std::size_t> merged_bounds = {0};
+    for (std::size_t r = 0; r + 1 < bounds.size(); r += 2) {
+      const auto at = [&](std::size_t b) {
+        return values.begin() + static_cast<std::ptrdiff_t>(bounds[std::min(b, bounds.size() - 1)]);
+      };
+      std::merge(at(r), at(r + 1), at(r + 1), at(r + 2), std::back_inserter(merged), less);
+      merged_bounds.push_back(merged.size());
+    }
+    values.swap(merged);
+    bounds.swap(merged_bounds);
+  }
+}
+
+}  // namespace
+
+Cell ColumnOrder::cell(OrderCode code) const {
+  if (is_table_) return sorted_[code];
+  if (code - first_nonnegative_ < kNegativeBase) return code - first_nonnegative_;
+  if (code - first_negative_ < kNarrowNegatives) {
+    const std::uint32_t step = code - first_negative_;
+    return is_reversed_ ? kWideBase - 1 - step : kNegativeBase + step;
+  }
+  const std::uint32_t rank = code - first_wide_[0] < wides_in_first_run_
+                                 ? code - first_wide_[0]
+                                 : wides_in_first_run_ + (code - first_wide_[1]);
+  return kWideBase + sorted_[rank];
+}
+
+const ColumnOrder& ValueOrder::for_kind(ValueKind kind) {
+  Sorted& sorted = by_kind_[static_cast<std::size_t>(kind)];
+  const bool is_symbol = kind == ValueKind::kSymbol;
+  const DictionarySize size = dictionary_->size();
+  const std::uint64_t now = is_symbol ? size.symbols : size.wides;
+  if (sorted.size != now) {
+    if (is_symbol)
+      sort_symbols(sorted);
+    else
+      sort_wides(kind, sorted);
+    sorted.size = now;
+  }
+  return sorted.order;
+}
+
+std::vector<ColumnOrder> ValueOrder::for_relation(const Relation& relation) {
+  std::vector<ColumnOrder> orders;
+  orders.reserve(relation.attributes.size());
+  for (const Attribute& attribute : relation.attributes) orders.push_back(for_kind(attribute.kind));
+  return orders;
+}
+
+void ValueOrder::sort_symbols(Sorted& sorted) const {
+  std::vector<KeyedSymbol> keyed(dictionary_->symbols().size());
+  for (Cell id = 0; id < keyed.size(); ++id)
+    keyed[id] = {.key = first_bytes(dictionary_->text(id)), .id = id};
+  sort_by_runs(keyed, [&](const KeyedSymbol& a, const KeyedSymbol& b) {
+    if (a.key != b.key) return a.key < b.key;
+    return dictionary_->text(a.id) < dictionary_->text(b.id);
+  });
+  sorted.sorted.resize(keyed.size());
+  sorted.code_of.resize(keyed.size());
+  for (std::uint32_t rank = 0; rank < keyed.size(); ++rank) {
+    sorted.sorted[rank] = keyed[rank].id;
+    sorted.code_of[keyed[rank].id] = rank;
+  }
+  sorted.order = ColumnOrder();
+  sorted.order.is_table_ = true;
+  sorted.order.code_of_ = sorted.code_of;
+  sorted.order.sorted_ = sorted.sorted;
+}
+
+// Narrow cells stay together; wide values lie in front of them, behind them, or between negative
+// and other ones.
+void ValueOrder::sort_wides(ValueKind kind, Sorted& sorted) const {
+  const std::span<const std::uint64_t> values = dictionary_->wides().values();
+  sorted.sorted.resize(values.size());
+  for (std::uint32_t id = 0; id < values.size(); ++id) sorted.sorted[id] = id;
+  sort_by_runs(sorted.sorted, [&](Cell a, Cell b) {
+    return sort_key(kind, values[a]) < sort_key(kind, values[b]);
+  });
+  const auto negatives = static_cast<std::uint32_t>(std::count_if(
+      values.begin(), values.end(), [](auto bits) { return (bits & kSignBit) != 0; }));
+  const auto all = static_cast<std::uint32_t>(values.size());
+  ColumnOrder order;
+  order.wides_in_first_run_ = negatives;
+  switch (kind) {
+    case ValueKind::kNumber:  // wide negative, narrow negative, narrow, wide
+      order.first_wide_ = {0, negatives + kNarrowNegatives + kNegativeBase};
+      order.first_negative_ = negatives;
+      order.first_nonnegative_ = negatives + kNarrowNegatives;
+      break;
+    case ValueKind::kFloat:  // narrow negative (NaNs), wide negative, narrow (tiny), wide
+      order.is_reversed_ = true;
+      order.first_wide_ = {kNarrowNegatives, kNarrowNegatives + negatives + kNegativeBase};
+      order.first_nonnegative_ = kNarrowNegatives + negatives;
+      break;
+    case ValueKind::kUnsigned:  // narrow, wide, narrow "negative"
+    case ValueKind::kSymbol:
+      order.wides_in_first_run_ = all;
+      order.first_wide_ = {kNegativeBase, 0};
+      order.first_negative_ = kNegativeBase + all;
+      break;
+  }
+  sorted.code_of.resize(values.size());
+  for (std::uint32_t rank = 0; rank < all; ++rank)
+    sorted.code_of[sorted.sorted[rank]] =
+        rank < order.wides_in_first_run_
+            ? order.first_wide_[0] + rank
+            : order.first_wide_[1] + (rank - order.wides_in_first_run_);
+  order.code_of_ = sorted.code_of;
+  order.sorted_ = sorted.sorted;
+  sorted.order = order;
+}
+
+std::uint64_t ValueOrder::memory_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Sorted& sorted : by_kind_)
+    bytes +=
+        (sorted.code_of.capacity() * sizeof(OrderCode)) + (sorted.sorted.capacity() * sizeof(Cell));
+  return bytes;
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Order codes: sorting them sorts the values, and they lead back to their cells.
+#include "datalog/facts/value_order.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr unsigned kSeed = 99;
+
+std::vector<std::uint64_t> interesting_bits() {
+  std::mt19937_64 random(kSeed);
+  std::vector<std::uint64_t> bits = {0,
+                                     1,
+                                     42,
+                                     ~0ULL,
+                                     ~0ULL - 5,
+                                     kNegativeBase - 1,
+                                     kNegativeBase,
+                                     kWideBase,
+                                     1ULL << 63,
+                                     (1ULL << 63) - 1,
+                                     ~0ULL - (1U << 24) + 1,
+                                     ~0ULL - (1U << 24)};
+  for (const double d : {0.0, -0.0, 1.0, -1.0, 0.1, -1e300, std::numeric_limits<double>::infinity(),
+                         -std::numeric_limits<double>::infinity(), std::nan(""), -std::nan("")})
+    bits.push_back(std::bit_cast<std::uint64_t>(d));
+  for (int i = 0; i < 2000; ++i) bits.push_back(random() >> (random() % 64));
+  for (int i = 0; i < 500; ++i) bits.push_back(0 - (random() >> (random() % 64)));
+  return bits;
+}
+
+template <typename Less>
+void expect_ordered(ValueKind kind, const Less& less) {
+  ValueDictionary dictionary;
+  std::vector<std::uint64_t> bits = interesting_bits();
+  std::vector<Cell> cells;
+  for (const auto b : bits) cells.push_back(dictionary.encode(b));
+  ValueOrder order(dictionary);
+  const ColumnOrder& column = order.for_kind(kind);
+  std::sort(bits.begin(), bits.end(), less);
+  bits.erase(std::unique(bits.begin(), bits.end()), bits.end());
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    const Cell cell = dictionary.encode(bits[i]);
+    EXPECT_EQ(column.cell(column.code(cell)), cell) << "seed " << kSeed << " bits " << bits[i];
+    if (i > 0) {
+      EXPECT_LT(column.code(dictionary.encode(bits[i - 1])), column.code(cell))
+          << "seed " << kSeed << " bits " << bits[i - 1] << " and " << bits[i];
+    }
+  }
+}
+
+TEST(ValueOrder, Numbers) {
+  expect_ordered(ValueKind::kNumber, [](auto a, auto b) {
+    return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
+  });
+}
+
+TEST(ValueOrder, Unsigned) {
+  expect_ordered(ValueKind::kUnsigned, [](auto a, auto b) { return a < b; });
+}
+
+TEST(ValueOrder, Floats) {
+  expect_ordered(ValueKind::kFloat, [](auto a, auto b) {
+    return std::strong_order(std::bit_cast<double>(a), std::bit_cast<double>(b)) < 0;
+  });
+}
+
+TEST(ValueOrder, SymbolsByTheirBytes) {
+  std::mt19937 random(kSeed);
+  ValueDictionary dictionary;
+  std::vector<std::string> texts;
+  for (int i = 0; i < 5000; ++i) {
+    std::string text(random() % 14, 'a');
+    for (char& c : text) c = static_cast<char>(random() % 4 == 0 ? random() : 'a');
+    texts.push_back(text);
+    dictionary.encode_symbol(text);
+  }
+  std::sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  ValueOrder order(dictionary);
+  const ColumnOrder& column = order.for_kind(ValueKind::kSymbol);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const Cell cell = dictionary.symbols().find(texts[i]).value();
+    ASSERT_EQ(column.code(cell), i) << "seed " << kSeed;
+    ASSERT_EQ(column.cell(static_cast<OrderCode>(i)), cell) << "seed " << kSeed;
+  }
+}
+
+TEST(ValueOrder, FollowsAGrowingDictionary) {
+  ValueDictionary dictionary;
+  dictionary.encode_symbol("m");
+  ValueOrder order(dictionary);
+  EXPECT_EQ(order.for_kind(ValueKind::kSymbol).code(0), 0U);
+  dictionary.encode_symbol("a");
+  EXPECT_EQ(order.for_kind(ValueKind::kSymbol).code(0), 1U);
+  EXPECT_EQ(order.for_kind(ValueKind::kNumber).code(5),
+            order.for_kind(ValueKind::kNumber).code(4) + 1);
+}
+
+}  // namespace
+}  // namespace stratalog::datalog
