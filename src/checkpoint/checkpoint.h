@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two drivers of the road: CheckpointWriter::save turns the relations of all ranks into one committed generation,
-// load turns the newest valid generation back into groups, on any number of ranks. They wire the stations (pack, encode,
-// place, write, commit, read) and agree on errors; algorithms live in the rooms. Collective unless marked Local: every
-// rank makes the same calls and gets the same Status. Bytes on disk: docs/formats/checkpoint.md.
+// The two drivers of the road: CheckpointWriter::save turns the relations of all ranks into one
+// committed generation, load turns the newest valid generation back into groups, on any number of
+// ranks. They wire the stations (pack, encode, place, write, commit, read) and agree on errors;
+// algorithms live in the rooms. Collective unless marked Local: every rank makes the same calls and
+// gets the same Status. Bytes on disk: docs/formats/checkpoint.md.
 #pragma once
 
 #include <cstdint>
@@ -31,19 +32,21 @@ struct NamedSection {
 struct SaveRequest {
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   ShardEncoding encoding = ShardEncoding::kCompact;  // ignored by kHdf5, which stores plain rows
-  // The same list (name, version, arity, column order) in the same order on every rank; rows and hash are local.
+  // The same list (name, version, arity, column order) in the same order on every rank; rows and
+  // hash are local.
   std::vector<RelationImage> images;
   std::uint64_t iteration = 0;  // for listings; rank 0's counts
-  std::string program_hash;     // printable ASCII; rank 0's counts
-  std::string engine_state;     // opaque UTF-8 text, by custom a JSON object; rank 0's counts
+  std::string program_hash;  // printable ASCII; rank 0's counts
+  std::string engine_state;  // opaque UTF-8 text, by custom a JSON object; rank 0's counts
   std::vector<NamedSection> sections;  // rank 0's count; other ranks may leave it empty
 };
 
-// What a save cost. Times are the maximum over ranks; rows and bytes are sums over ranks. Pack and encode are told
-// apart by timing a sample of the groups, so their sum is exact and their split is an estimate.
+// What a save cost. Times are the maximum over ranks; rows and bytes are sums over ranks. Pack and
+// encode are told apart by timing a sample of the groups, so their sum is exact and their split is
+// an estimate.
 struct SaveReport {
   std::string generation;  // "gen-00000001-0000000003"
-  double pack_seconds = 0;    // walking the engine's containers
+  double pack_seconds = 0;  // walking the engine's containers
   double encode_seconds = 0;  // compressing groups and hashing blocks
   double write_seconds = 0;
   double sync_seconds = 0;
@@ -54,27 +57,32 @@ struct SaveReport {
   std::uint64_t bytes = 0;  // of all files of the generation
   std::uint64_t files = 0;
   std::uint64_t staging_bytes = 0;  // largest buffer space that one rank used
-  std::vector<std::string> notes;   // for the log: for example old generations that could not be removed
+  std::vector<std::string>
+      notes;  // for the log: for example old generations that could not be removed
 };
 
 enum class SaveOutcome : std::uint8_t {
-  kNone,       // nothing saved yet
+  kNone,  // nothing saved yet
   kCommitted,  // acknowledged: survives what the durability level promises
-  kFailed,     // the generation does not exist; older ones are intact
-  kUnknown,    // renamed, but its durability could not be confirmed: it may or may not be there after a crash
+  kFailed,  // the generation does not exist; older ones are intact
+  kUnknown,  // renamed, but its durability could not be confirmed: it may or may not be there after
+             // a crash
 };
 
 struct WriterOptions {
   Durability durability = Durability::kFull;
   std::uint32_t keep_generations = 2;  // >= 2
   std::uint64_t block_bytes = 1 << 20;  // payload size at which a block is closed; 256 .. 1 MiB
-  std::uint64_t stage_bytes = 32 << 20;  // shared and hdf5 modes: bytes that one rank stages for one collective write
-  ParallelBackends backends;  // MPI-IO and HDF5; empty ones: kShared goes through the Store, kHdf5 is NotSupported
-  ProtocolSteps steps;        // tests only: leaves out steps of the commit protocol
+  std::uint64_t stage_bytes =
+      32 << 20;  // shared and hdf5 modes: bytes that one rank stages for one collective write
+  ParallelBackends backends;  // MPI-IO and HDF5; empty ones: kShared goes through the Store, kHdf5
+                              // is NotSupported
+  ProtocolSteps steps;  // tests only: leaves out steps of the commit protocol
 };
 
-// One job's right to add generations to a checkpoint directory. Memory per rank during save: one block (<= 1.2 MiB),
-// plus stage_bytes in shared and hdf5 mode, plus 24 bytes per block written; rank 0 holds the manifest.
+// One job's right to add generations to a checkpoint directory. Memory per rank during save: one
+// block (<= 1.2 MiB), plus stage_bytes in shared and hdf5 mode, plus 24 bytes per block written;
+// rank 0 holds the manifest.
 class CheckpointWriter {
  public:
   CheckpointWriter() = default;
@@ -82,8 +90,9 @@ class CheckpointWriter {
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
   virtual ~CheckpointWriter() = default;
 
-  // Writes one generation. On error nothing older is harmed and nothing of the new one is left, save that an outcome
-  // kUnknown may have become durable. The writer stays usable unless the error says that a newer job took over.
+  // Writes one generation. On error nothing older is harmed and nothing of the new one is left,
+  // save that an outcome kUnknown may have become durable. The writer stays usable unless the error
+  // says that a newer job took over.
   virtual Result<SaveReport> save(const SaveRequest& request) = 0;
   // Local. Outcome of the last save.
   virtual SaveOutcome last_outcome() const = 0;
@@ -91,8 +100,9 @@ class CheckpointWriter {
   virtual const std::vector<std::string>& notes() const = 0;
 };
 
-// Opens the directory at the store's root for writing: creates the STORE file if there is none, takes the lock where
-// locks exist (AlreadyExists while another job holds it) and claims a new epoch. `comm` and `store` outlive the writer.
+// Opens the directory at the store's root for writing: creates the STORE file if there is none,
+// takes the lock where locks exist (AlreadyExists while another job holds it) and claims a new
+// epoch. `comm` and `store` outlive the writer.
 Result<std::unique_ptr<CheckpointWriter>> open_checkpoint_writer(Comm& comm, Store& store,
                                                                  const WriterOptions& options);
 
@@ -118,48 +128,54 @@ struct StoredState {
   std::string engine_state;
   std::vector<StoredRelation> relations;  // in the order of SaveRequest::images
   std::vector<NamedSection> sections;
-  // False when the rank count is that of the writers: each rank then receives exactly the groups that it saved, in
-  // order. True otherwise: ranks receive disjoint parts, balanced by bytes, and the caller deals them anew.
+  // False when the rank count is that of the writers: each rank then receives exactly the groups
+  // that it saved, in order. True otherwise: ranks receive disjoint parts, balanced by bytes, and
+  // the caller deals them anew.
   bool needs_redistribution = false;
 };
 
 // Where loaded tuples go.
 struct LoadSink {
-  // Before the groups of a generation, on every rank with the same state. Called again when the generation turned out
-  // to be damaged and an older one follows: forget everything received so far. An error ends the load.
+  // Before the groups of a generation, on every rank with the same state. Called again when the
+  // generation turned out to be damaged and an older one follows: forget everything received so
+  // far. An error ends the load.
   std::function<Status(const StoredState&)> begin;
-  // Local: a group of relation `index` in its column order. A large set may come in several groups of one prefix.
-  // Views stay valid during the call only. Arity 0: no call; see StoredRelation::rows.
+  // Local: a group of relation `index` in its column order. A large set may come in several groups
+  // of one prefix. Views stay valid during the call only. Arity 0: no call; see
+  // StoredRelation::rows.
   std::function<Status(std::size_t index, const TupleGroup&)> accept;
 };
 
 struct LoadRequest {
-  std::string generation;             // empty: the newest valid one
-  std::vector<std::string> excluded;  // generations that the caller has refused, with no further look
+  std::string generation;  // empty: the newest valid one
+  std::vector<std::string>
+      excluded;  // generations that the caller has refused, with no further look
 };
 
 struct LoadReport {
   StoredState state;
-  std::vector<std::string> skipped;  // "gen-...: reason" for each newer generation that was passed over
+  std::vector<std::string>
+      skipped;  // "gen-...: reason" for each newer generation that was passed over
   std::vector<std::string> notes;
   std::uint64_t local_rows = 0;
   std::uint64_t local_bytes = 0;
   double seconds = 0;
 };
 
-// Finds the newest valid generation (by epoch and sequence number, validated by content) and hands out its groups.
-// NotFound: no committed generation at all (unfinished ones are named in the message). Corruption: there are
-// generations, none is valid; the message lists why. Every block is verified before its groups are handed out.
+// Finds the newest valid generation (by epoch and sequence number, validated by content) and hands
+// out its groups. NotFound: no committed generation at all (unfinished ones are named in the
+// message). Corruption: there are generations, none is valid; the message lists why. Every block is
+// verified before its groups are handed out.
 Result<LoadReport> load_checkpoint(Comm& comm, Store& store, const LoadRequest& request,
                                    const LoadSink& sink);
 
-// After redistribution: the relation on all ranks together must be what the manifest says. `local_rows` and
-// `local_hash` are this rank's part. Corruption otherwise.
+// After redistribution: the relation on all ranks together must be what the manifest says.
+// `local_rows` and `local_hash` are this rank's part. Corruption otherwise.
 Status verify_relation(Comm& comm, const StoredRelation& stored, std::uint64_t local_rows,
                        const MultisetHash& local_hash);
 
-// Remembers, in a side file of the store, that `generation` must not be chosen again while an older valid one exists.
-// Rank 0 writes; failures to write are reported, not fatal.
+// Remembers, in a side file of the store, that `generation` must not be chosen again while an older
+// valid one exists. Rank 0 writes; failures to write are reported, not fatal.
 Status remember_reject(Comm& comm, Store& store, const std::string& generation,
                        const std::string& reason);
 
@@ -173,19 +189,21 @@ struct GenerationSummary {
   std::uint32_t ranks = 0;
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   Durability durability = Durability::kFull;
-  std::uint64_t rows = 0;   // total and delta versions of all relations
+  std::uint64_t rows = 0;  // total and delta versions of all relations
   std::uint64_t bytes = 0;  // of all files
 };
 
-// Local (no Comm): every generation, newest first, judged by manifest and file sizes (not by content of the files).
+// Local (no Comm): every generation, newest first, judged by manifest and file sizes (not by
+// content of the files).
 Result<std::vector<GenerationSummary>> list_generations(Store& store);
 
 // Local: the manifest's content, without relations' tuples; sections included.
 Result<StoredState> inspect_generation(Store& store, const std::string& generation);
 
 enum class VerifyDepth : std::uint8_t {
-  kSizes,    // manifest, names, sizes
-  kContent,  // every block decoded, rows counted, multiset hashes recomputed, padding and extra files checked
+  kSizes,  // manifest, names, sizes
+  kContent,  // every block decoded, rows counted, multiset hashes recomputed, padding and extra
+             // files checked
 };
 
 struct VerifyReport {
@@ -201,7 +219,8 @@ struct VerifyReport {
 Result<VerifyReport> verify_generation(Store& store, const std::string& generation,
                                        VerifyDepth depth);
 
-// Local: all groups of relation `index` of a generation, shard after shard (for export). Verifies blocks on the way.
+// Local: all groups of relation `index` of a generation, shard after shard (for export). Verifies
+// blocks on the way.
 Status for_each_stored_group(Store& store, const std::string& generation, std::size_t index,
                              const GroupVisitor& visit);
 

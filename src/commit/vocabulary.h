@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that checkpoint files and options share: modes, durability levels, encodings, and their spelling in the
-// manifest and on the command line. Pure; local.
+// The words that checkpoint files and options share: modes, durability levels, encodings, and their
+// spelling in the manifest and on the command line. Pure; local.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ namespace stratalog {
 
 enum class CheckpointMode : std::uint8_t {
   kFilePerProcess,  // "fpp": one file per rank, relation and version; empty shards make none
-  kShared,          // "shared": one file per relation and version, all ranks write disjoint extents
-  kHdf5,            // "hdf5": one dataset (rows, columns) of uint64 per relation and version
+  kShared,  // "shared": one file per relation and version, all ranks write disjoint extents
+  kHdf5,  // "hdf5": one dataset (rows, columns) of uint64 per relation and version
 };
 
 enum class Durability : std::uint8_t {
-  kFull,  // "full": files and directories are fsynced; an acknowledged generation survives power loss
+  kFull,  // "full": files and directories are fsynced; an acknowledged generation survives power
+          // loss
   kData,  // "data": file contents only; power loss may cost the newest generations, never tear one
   kNone,  // "none": no fsync; survives killed processes only
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Function tables for files that all ranks write together: SharedFiles (a byte file at disjoint offsets; MPI collective
-// I/O in production) and RowFiles (datasets of uint64 rows; parallel HDF5). Plain functions, so that the rooms that use
-// them cannot see MPI. Calls are collective; the Status is this rank's own view and must be agreed on by the caller.
+// Function tables for files that all ranks write together: SharedFiles (a byte file at disjoint
+// offsets; MPI collective I/O in production) and RowFiles (datasets of uint64 rows; parallel HDF5).
+// Plain functions, so that the rooms that use them cannot see MPI. Calls are collective; the Status
+// is this rank's own view and must be agreed on by the caller.
 #pragma once
 
 #include <cstdint>
@@ -33,18 +34,19 @@ struct SharedFile {
 };
 
 struct SharedFiles {
-  // Creates `path` (relative to the store's root), which must not exist. Empty function: not available.
+  // Creates `path` (relative to the store's root), which must not exist. Empty function: not
+  // available.
   std::function<Result<SharedFile>(Comm& comm, Store& store, const std::string& path,
                                    StripingHint striping)>
       create;
 };
 
 struct RowDataset {
-  std::string name;                  // of the dataset: "path.total"
-  std::string relation;              // attribute
-  std::string version;               // attribute
-  std::uint64_t rows = 0;            // of all ranks
-  std::uint32_t columns = 0;         // >= 1
+  std::string name;  // of the dataset: "path.total"
+  std::string relation;  // attribute
+  std::string version;  // attribute
+  std::uint64_t rows = 0;  // of all ranks
+  std::uint32_t columns = 0;  // >= 1
 };
 
 // Where the rows of a dataset lie in the file once it is closed (contiguous layout).
@@ -54,7 +56,8 @@ struct RowPlacement {
 };
 
 struct RowFile {
-  // `rows` holds whole rows of dataset `index`, to be placed at `first_row`; empty on ranks that have none this time.
+  // `rows` holds whole rows of dataset `index`, to be placed at `first_row`; empty on ranks that
+  // have none this time.
   std::function<Status(std::size_t index, std::uint64_t first_row,
                        std::span<const std::uint64_t> rows)>
       write_all;

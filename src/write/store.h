@@ -49,6 +49,15 @@ class File {
   virtual Status close() = 0;
 };
 
+// A lock that is held until it is destroyed.
+class StoreLock {
+ public:
+  StoreLock() = default;
+  StoreLock(const StoreLock&) = delete;
+  StoreLock& operator=(const StoreLock&) = delete;
+  virtual ~StoreLock() = default;
+};
+
 class Store {
  public:
   Store() = default;
@@ -67,9 +76,18 @@ class Store {
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
   virtual Result<FileInfo> info(const std::string& path) = 0;  // does not follow symbolic links
   virtual Result<std::uint64_t> free_bytes() = 0;
+  // Takes an advisory lock on `path`, creating it. AlreadyExists if another process holds it;
+  // NotSupported where the file system has no locks, so nothing may depend on it for safety.
+  virtual Result<std::unique_ptr<StoreLock>> lock(const std::string& path);
+  // Unpredictable bytes for nonces and ids; stores for tests give reproducible ones.
+  virtual Status random_bytes(std::span<std::byte> bytes) = 0;
   // Where the store's root is, for messages and for stores that MPI-IO or HDF5 open by name.
   virtual std::string root() const = 0;
 };
+
+// True for a relative path of one or more components, none empty, "." or ".."; the root itself is
+// ".".
+bool is_store_path(std::string_view path);
 
 // The real file system below `root` (which must exist unless `create` made it). Local.
 enum class RootMode : std::uint8_t { kMustExist, kCreate };

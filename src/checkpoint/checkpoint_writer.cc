@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// The save driver: opens a store for writing and carries out the commit protocol's steps in order,
+// with one agreement between "every rank's data is durable" and "rank 0 writes the manifest".
+// Collective.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/save_plan.h"
+#include "checkpoint/told.h"
+#include "commit/publish.h"
+#include "commit/retention.h"
+#include "commit/store_file.h"
+#include "encode/byte_order.h"
+
+namespace stratalog {
+namespace {
+
+// What rank 0 tells everybody when a generation begins.
+struct Beginning {
+  GenerationId id;
+  Nonce nonce;
+  Hash128 store_id;
+};
+
+std::string pack_beginning(const Beginning& b) {
+  return std::string(reinterpret_cast<const char*>(&b), sizeof(b));
+}
+
+Result<Beginning> unpack_beginning(const std::string& bytes) {
+  Beginning b;
+  if (bytes.size() != sizeof(b)) return Status::internal("the beginning of a save has odd length");
+  std::memcpy(&b, bytes.data(), sizeof(b));
+  return b;
+}
+
+bool is_section_name(std::string_view name) {
+  if (name.empty() || name.size() > 40) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  });
+}
+
+bool is_permutation_of_columns(const RelationImage& image) {
+  std::vector<bool> seen(image.arity, false);
+  for (const std::uint32_t column : image.column_order) {
+    if (column >= image.arity || seen[column]) return false;
+    seen[column] = true;
+  }
+  return image.column_order.size() == image.arity;
+}
+
+// Local.
+Status check_request(const SaveRequest& request, const WriterOptions& options) {
+  for (const RelationImage& image : request.images) {
+    if (image.arity > kMaxArity)
+      return Status::not_supported(
+          fmt::format("relation {} has {} columns; a checkpoint holds up "
+                      "to {}",
+                      image.name, image.arity, kMaxArity));
+    if (image.name.empty() || !is_permutation_of_columns(image))
+      return Status::invalid_argument(
+          fmt::format("relation \"{}\": no name, or columns that are no permutation", image.name));
+    if (image.arity == 0 && image.rows > 1)
+      return Status::invalid_argument(
+          fmt::format("relation {} of arity 0 with {} rows", image.name, image.rows));
+  }
+  if (request.mode == CheckpointMode::kHdf5 && !options.backends.rows.create)
+    return Status::not_supported("mode hdf5 needs a build with MPI and parallel HDF5");
+  if (request.encoding == ShardEncoding::kRaw)
+    return Status::invalid_argument("encoding raw is not for tuples");
+  std::set<std::string> names;
+  for (const NamedSection& section : request.sections)
+    if (!is_section_name(section.name) || !names.insert(section.name).second)
+      return Status::invalid_argument(
+          fmt::format("section name \"{}\" is not allowed or not unique", section.name));
+  return Status::ok();
+}
+
+std::uint64_t image_list_digest(const SaveRequest& request) {
+  std::string text =
+      fmt::format("{} {}", static_cast<int>(request.mode), static_cast<int>(request.encoding));
+  for (const RelationImage& image : request.images) {
+    text += fmt::format("\n{}.{} {}:", image.name, static_cast<int>(image.version), image.arity);
+    for (const std::uint32_t column : image.column_order) text += fmt::format(" {}", column);
+  }
+  return hash128(text).low;
+}
+
+class Writer final : public CheckpointWriter {
+ public:
+  Writer(Comm& comm, Store& store, const WriterOptions& options)
+      : comm_(comm), store_(store), options_(options) {}
+
+  Status open();
+  Result<SaveReport> save(const SaveRequest& request) override;
+  SaveOutcome last_outcome() const override { return outcome_; }
+  const std::vector<std::string>& notes() const override { return claim_.notes; }
+
+ private:
+  Status claim();
+  Status check_alike(const SaveRequest& request);
+  Result<Beginning> begin();
+  Status write_data(const SaveContext& context, Manifest& manifest, LocalOutput& out);
+  Status clean_up(const SaveContext& context, const Status& why);
+  Status commit(const SaveContext& context, Manifest& manifest, LocalOutput& out,
+                SaveReport& report);
+  Result<std::string> gather_lines(const std::string& lines);
+  Status publish(const SaveContext& context, const Manifest& manifest, const std::string& text,
+                 SaveReport& report);
+  void retain(const GenerationId& id, SaveReport& report);
+  Status sum_up(const LocalOutput& out, std::uint64_t total_ns, SaveReport& report);
+  CommitRules rules() const {
+    return {.epoch = claim_.epoch, .durability = options_.durability, .steps = options_.steps};
+  }
+
+  Comm& comm_;
+  Store& store_;
+  WriterOptions options_;
+  StoreClaim claim_;  // rank 0; others have the id only
+  std::uint64_t next_sequence_ = 1;  // rank 0
+  std::vector<KnownGeneration> known_;  // rank 0, newest first
+  SaveOutcome outcome_ = SaveOutcome::kNone;
+  Status over_;  // why no further save is possible
+};
+
+Status Writer::claim() {
+  STRATALOG_ASSIGN_OR_RETURN(claim_, claim_store(store_, options_.durability, options_.steps));
+  STRATALOG_ASSIGN_OR_RETURN(
+      known_,
+      adopt_generations(store_, claim_.id, std::max(2U, options_.keep_generations), rules()));
+  for (const KnownGeneration& generation : known_)
+    next_sequence_ = std::max(next_sequence_, generation.id.sequence + 1);
+  return Status::ok();
+}
+
+Status Writer::open() {
+  Status status;
+  if (options_.keep_generations < 2 && options_.steps.includes(ProtocolStep::kKeepTwo))
+    status = Status::invalid_argument("at least two generations must be kept");
+  if (options_.block_bytes < 256 || options_.block_bytes > (1 << 20) || options_.stage_bytes < 4096)
+    status = Status::invalid_argument("block_bytes must be 256 .. 1 MiB, stage_bytes >= 4096");
+  if (status.is_ok() && comm_.rank() == 0) status = claim();
+  return agree(comm_, status);
+}
+
+// The lists must be the same everywhere, or ranks would write different files under one number.
+Status Writer::check_alike(const SaveRequest& request) {
+  STRATALOG_RETURN_IF_ERROR(agree(comm_, check_request(request, options_)));
+  const std::uint64_t digest = image_list_digest(request);
+  std::uint64_t extremes[2] = {digest, ~digest};
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(extremes, ReduceOp::kMax));
+  if (extremes[0] == ~extremes[1]) return Status::ok();
+  return Status::ranks_disagree("the ranks do not save the same list of relations");
+}
+
+Result<Beginning> Writer::begin() {
+  Result<std::string> beginning = std::string();
+  if (comm_.rank() == 0) {
+    Beginning b{.id = {.epoch = claim_.epoch, .sequence = next_sequence_},
+                .nonce = {},
+                .store_id = claim_.id};
+    Status status;
+    if (next_sequence_ > kMaxSequence)
+      status = Status::not_supported("all sequence numbers of this store are used up");
+    if (status.is_ok())
+      status = store_.random_bytes(std::as_writable_bytes(std::span(&b.nonce, 1)));
+    if (status.is_ok()) {
+      ++next_sequence_;  // never used again, whatever happens
+      status = begin_generation(store_, b.id, rules());
+    }
+    if (status.is_ok())
+      beginning = pack_beginning(b);
+    else
+      beginning = status;
+  }
+  STRATALOG_ASSIGN_OR_RETURN(const std::string told, tell(comm_, beginning));
+  return unpack_beginning(told);
+}
+
+Status Writer::write_data(const SaveContext& context, Manifest& manifest, LocalOutput& out) {
+  Status status;
+  switch (context.request.mode) {
+    case CheckpointMode::kFilePerProcess:
+      status = write_own_files(context, out);
+      break;
+    case CheckpointMode::kShared:
+      status = write_shared_files(context, out);
+      break;
+    case CheckpointMode::kHdf5:
+      status = write_row_file(context, out);
+      break;
+  }
+  if (status.is_ok() && comm_.rank() == 0) status = write_sections(context, manifest.sections, out);
+  if (!options_.steps.includes(ProtocolStep::kAgreeBeforeManifest)) {
+    STRATALOG_RETURN_IF_ERROR(comm_.barrier());
+    return Status::ok();
+  }
+  return agree(comm_, status);
+}
+
+// Everybody has stopped writing: rank 0 removes what is there.
+Status Writer::clean_up(const SaveContext& context, const Status& why) {
+  STRATALOG_RETURN_IF_ERROR(comm_.barrier().is_ok() ? Status::ok() : why);
+  if (comm_.rank() == 0) (void)discard_generation(store_, context.id);
+  (void)comm_.barrier();
+  outcome_ = SaveOutcome::kFailed;
+  return why;
+}
+
+Result<std::string> Writer::gather_lines(const std::string& lines) {
+  STRATALOG_ASSIGN_OR_RETURN(const Received all, comm_.gather(std::as_bytes(std::span(lines)), 0));
+  return std::string(reinterpret_cast<const char*>(all.data.data()), all.data.size());
+}
+
+Status Writer::commit(const SaveContext& context, Manifest& manifest, LocalOutput& out,
+                      SaveReport& report) {
+  const SaveRequest& request = context.request;
+  std::vector<std::uint64_t> sums;
+  for (const RelationImage& image : request.images)
+    sums.insert(sums.end(), {image.rows, image.hash.low, image.hash.high});
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
+  STRATALOG_ASSIGN_OR_RETURN(const std::string file_lines, gather_lines(out.file_lines));
+  STRATALOG_ASSIGN_OR_RETURN(const std::string shard_lines, gather_lines(out.shard_lines));
+  std::string text;
+  if (comm_.rank() == 0) {
+    for (std::size_t i = 0; i < request.images.size(); ++i) {
+      const RelationImage& image = request.images[i];
+      manifest.relations.push_back({.name = image.name,
+                                    .version = image.version,
+                                    .arity = image.arity,
+                                    .column_order = image.column_order,
+                                    .rows = sums[i * 3],
+                                    .hash = {.low = sums[(i * 3) + 1], .high = sums[(i * 3) + 2]}});
+    }
+    text = manifest_text(manifest, file_lines, shard_lines);
+    report.bytes = text.size();
+    report.files = 1;
+  }
+  return publish(context, manifest, text, report);
+}
+
+// What cannot be read back must not be committed.
+Status check_manifest_text(const Manifest& manifest, const std::string& text) {
+  const Result<Manifest> again = parse_manifest(text, CheckManifest::kYes);
+  if (!again.is_ok()) return again.status().with_context("the manifest just written");
+  if (again.value().engine_state != manifest.engine_state ||
+      again.value().program_hash != manifest.program_hash)
+    return Status::invalid_argument("engine state and program hash must be UTF-8 text");
+  return Status::ok();
+}
+
+Status Writer::publish(const SaveContext& context, const Manifest& manifest,
+                       const std::string& text, SaveReport& report) {
+  PublishResult result;
+  if (comm_.rank() == 0) {
+    result.status = check_manifest_text(manifest, text);
+    if (result.status.is_ok()) result = publish_manifest(store_, context.id, text, rules());
+    if (result.outcome == PublishOutcome::kFailed) (void)discard_generation(store_, context.id);
+    if (result.outcome == PublishOutcome::kUnknown)
+      result.status = result.status.with_context(
+          fmt::format("the outcome of checkpoint {} is unknown (it may or may not survive a crash)",
+                      generation_name(context.id)));
+    if (result.outcome == PublishOutcome::kCommitted) retain(context.id, report);
+  }
+  std::uint64_t facts[2] = {static_cast<std::uint64_t>(result.outcome),
+                            result.superseded ? 1U : 0U};
+  if (comm_.rank() != 0) facts[0] = facts[1] = 0;
+  const Status told = tell_status(comm_, result.status);
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(facts, ReduceOp::kSum));
+  const auto outcome = static_cast<PublishOutcome>(facts[0]);
+  outcome_ = outcome == PublishOutcome::kCommitted ? SaveOutcome::kCommitted
+             : outcome == PublishOutcome::kUnknown ? SaveOutcome::kUnknown
+                                                   : SaveOutcome::kFailed;
+  if (facts[1] != 0) over_ = told;
+  return told;
+}
+
+// Failing to remove something old does not harm what is new.
+void Writer::retain(const GenerationId& id, SaveReport& report) {
+  known_.insert(known_.begin(), {.id = id, .has_manifest = true, .is_valid = true});
+  for (const GenerationId& old : plan_retention(known_, options_.keep_generations, claim_.epoch)) {
+    const Status removed = remove_generation(store_, old, rules());
+    if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) {
+      report.notes.push_back(
+          fmt::format("{} could not be removed: {}", generation_name(old), removed.to_string()));
+      continue;
+    }
+    std::erase_if(known_, [&](const KnownGeneration& k) { return k.id == old; });
+  }
+}
+
+Status Writer::sum_up(const LocalOutput& out, std::uint64_t total_ns, SaveReport& report) {
+  const PhaseTimes& t = out.times;
+  std::uint64_t most[] = {
+      t.walk_ns - t.encode_ns, t.encode_ns, t.write_ns, t.sync_ns, t.commit_ns, total_ns,
+      out.staging_bytes};
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(most, ReduceOp::kMax));
+  std::uint64_t sums[] = {out.groups, out.bytes + report.bytes, out.files + report.files};
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
+  constexpr double kSecond = 1e9;
+  report.pack_seconds = static_cast<double>(most[0]) / kSecond;
+  report.encode_seconds = static_cast<double>(most[1]) / kSecond;
+  report.write_seconds = static_cast<double>(most[2]) / kSecond;
+  report.sync_seconds = static_cast<double>(most[3]) / kSecond;
+  report.commit_seconds = static_cast<double>(most[4]) / kSecond;
+  report.total_seconds = static_cast<double>(most[5]) / kSecond;
+  report.staging_bytes = most[6];
+  report.groups = sums[0];
+  report.bytes = sums[1];
+  report.files = sums[2];
+  return Status::ok();
+}
+
+Result<SaveReport> Writer::save(const SaveRequest& request) {
+  STRATALOG_RETURN_IF_ERROR(over_);
+  const std::uint64_t start = now_ns();
+  outcome_ = SaveOutcome::kFailed;
+  STRATALOG_RETURN_IF_ERROR(check_alike(request));
+  std::vector<std::uint64_t> rows;
+  for (const RelationImage& image : request.images) rows.push_back(image.rows);
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(rows, ReduceOp::kSum));
+
+  LocalOutput out;
+  const std::uint64_t begin_start = now_ns();
+  STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, begin());
+  out.times.commit_ns += now_ns() - begin_start;
+  const SaveContext context{.comm = comm_,
+                            .store = store_,
+                            .request = request,
+                            .options = options_,
+                            .id = beginning.id,
+                            .nonce = beginning.nonce,
+                            .store_id = beginning.store_id,
+                            .total_rows = rows};
+  Manifest manifest;
+  manifest.store = beginning.store_id;
+  manifest.id = beginning.id;
+  manifest.nonce = beginning.nonce;
+  manifest.ranks = static_cast<std::uint32_t>(comm_.size());
+  manifest.mode = request.mode;
+  manifest.encoding =
+      request.mode == CheckpointMode::kHdf5 ? ShardEncoding::kRowsU64 : request.encoding;
+  manifest.durability = options_.durability;
+  manifest.iteration = request.iteration;
+  manifest.program_hash = request.program_hash;
+  manifest.engine_state = request.engine_state;
+
+  const Status written = write_data(context, manifest, out);
+  if (!written.is_ok()) return clean_up(context, written);
+  SaveReport report;
+  report.generation = generation_name(context.id);
+  for (const std::uint64_t count : rows) report.rows += count;
+  {
+    const Stopwatch watch(out.times.commit_ns);
+    STRATALOG_RETURN_IF_ERROR(commit(context, manifest, out, report));
+  }
+  STRATALOG_RETURN_IF_ERROR(sum_up(out, now_ns() - start, report));
+  return report;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CheckpointWriter>> open_checkpoint_writer(Comm& comm, Store& store,
+                                                                 const WriterOptions& options) {
+  auto writer = std::make_unique<Writer>(comm, store, options);
+  STRATALOG_RETURN_IF_ERROR(writer->open());
+  return std::unique_ptr<CheckpointWriter>(std::move(writer));
+}
+
+}  // namespace stratalog

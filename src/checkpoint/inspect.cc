@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one process can say about a checkpoint directory without the job that wrote it: list,
+// inspect, verify, and walk the stored tuples for export. Local; no Comm.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/stored_state.h"
+#include "commit/generations.h"
+#include "commit/store_file.h"
+#include "model/multiset_hash.h"
+#include "read/file_frame.h"
+#include "read/shard_reader.h"
+
+namespace stratalog {
+namespace {
+
+Result<ManifestOnDisk> open_generation(Store& store, const std::string& generation) {
+  const auto id = parse_generation_name(generation);
+  if (!id)
+    return Status::invalid_argument(fmt::format(
+        "\"{}\" is no generation's name; `stratalog ls` shows what there is", generation));
+  STRATALOG_ASSIGN_OR_RETURN(const Hash128 store_id, read_store_id(store));
+  Result<ManifestOnDisk> found = read_manifest(store, *id, store_id, ProtocolSteps{});
+  if (!found.is_ok()) return found.status().with_context(generation);
+  return found;
+}
+
+GenerationSummary summarise(Store& store, const GenerationId& id, const Hash128& store_id) {
+  GenerationSummary summary;
+  summary.name = generation_name(id);
+  const Result<ManifestOnDisk> found = read_manifest(store, id, store_id, ProtocolSteps{});
+  if (!found.is_ok()) {
+    const bool unfinished = found.status().code() == StatusCode::kNotFound;
+    summary.condition =
+        unfinished ? GenerationCondition::kUnfinished : GenerationCondition::kDamaged;
+    summary.reason = unfinished ? "it was never committed" : found.status().to_string();
+    return summary;
+  }
+  const Manifest& manifest = found.value().manifest;
+  summary.iteration = manifest.iteration;
+  summary.ranks = manifest.ranks;
+  summary.mode = manifest.mode;
+  summary.durability = manifest.durability;
+  for (const ManifestRelation& relation : manifest.relations) summary.rows += relation.rows;
+  summary.bytes = found.value().text.size();
+  for (const ManifestFile& file : manifest.files) summary.bytes += file.bytes;
+  const Status files = check_files(store, manifest, ProtocolSteps{});
+  const Result<std::string> rejected = read_text_file(store, reject_name(summary.name), 65536);
+  if (!files.is_ok()) {
+    summary.condition = GenerationCondition::kDamaged;
+    summary.reason = files.to_string();
+  } else if (rejected.is_ok()) {
+    summary.condition = GenerationCondition::kRejected;
+    summary.reason = rejected.value();
+  }
+  return summary;
+}
+
+// Content of all shards: blocks, rows, hashes.
+class DeepCheck {
+ public:
+  DeepCheck(Store& store, const Manifest& manifest, VerifyReport& report)
+      : store_(store), manifest_(manifest), report_(report), hashes_(manifest.relations.size()) {}
+
+  void run() {
+    for (std::size_t i = 0; i < manifest_.sections.size(); ++i)
+      note(read_section(store_, manifest_, i, ProtocolSteps{}).status());
+    note(check_row_file_frames(store_, manifest_));
+    bool all_read = true;
+    for (const ManifestShard& shard : manifest_.shards) all_read = check_shard(shard) && all_read;
+    if (all_read) compare_hashes();
+    check_extra_files();
+    check_padding();
+  }
+
+ private:
+  void note(const Status& status) {
+    if (!status.is_ok()) report_.problems.push_back(status.to_string());
+  }
+
+  bool check_shard(const ManifestShard& shard) {
+    const auto& order = manifest_.relations[shard.relation].column_order;
+    ReadCounts counts;
+    const ReadOutcome outcome = read_shard(
+        store_, manifest_, shard, 0, shard.bytes(), ProtocolSteps{},
+        [&](const TupleGroup& group) {
+          hashes_[shard.relation] += hash_group(group, order);
+          return Status::ok();
+        },
+        counts);
+    report_.blocks += counts.blocks;
+    report_.rows += counts.rows;
+    note(outcome.read);
+    if (outcome.read.is_ok() && counts.rows != shard.rows)
+      note(Status::corruption(
+          fmt::format("{}: {} rows expected, {} found", shard.file, shard.rows, counts.rows)));
+    return outcome.is_ok();
+  }
+
+  void compare_hashes() {
+    for (std::size_t i = 0; i < hashes_.size(); ++i) {
+      const ManifestRelation& relation = manifest_.relations[i];
+      if (relation.arity == 0 || hashes_[i] == relation.hash) continue;
+      note(
+          Status::corruption(fmt::format("relation {}, version {}: its tuples do not have the "
+                                         "hash that the engine announced",
+                                         relation.name, version_name(relation.version))));
+    }
+  }
+
+  void check_extra_files() {
+    std::set<std::string> expected = {kManifestName};
+    for (const ManifestFile& file : manifest_.files) expected.insert(file.name);
+    const auto names = store_.list(generation_name(manifest_.id));
+    note(names.status());
+    if (!names.is_ok()) return;
+    for (const std::string& name : names.value())
+      if (expected.count(name) == 0)
+        note(Status::corruption(
+            fmt::format("{}/{} does not belong there", generation_name(manifest_.id), name)));
+  }
+
+  // Between the extents of a shared file there are only zeros.
+  void check_padding() {
+    if (manifest_.mode != CheckpointMode::kShared) return;
+    for (const ManifestFile& file : manifest_.files) {
+      std::vector<Extent> used;
+      for (const ManifestShard& shard : manifest_.shards)
+        if (shard.file == file.name)
+          used.insert(used.end(), shard.extents.begin(), shard.extents.end());
+      if (used.empty()) continue;  // a section
+      std::sort(used.begin(), used.end(),
+                [](const Extent& a, const Extent& b) { return a.offset < b.offset; });
+      note(check_gaps(file, used));
+    }
+  }
+
+  Status check_gaps(const ManifestFile& file, const std::vector<Extent>& used) {
+    std::string path = generation_name(manifest_.id);
+    path.append("/").append(file.name);
+    STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> open,
+                               store_.open(path, OpenMode::kRead));
+    std::uint64_t at = 0;
+    std::vector<std::byte> gap;
+    for (const Extent& extent : used) {
+      while (at < extent.offset) {
+        gap.resize(std::min<std::uint64_t>(extent.offset - at, 1 << 20));
+        STRATALOG_RETURN_IF_ERROR(open->read_at(at, gap));
+        const auto bad =
+            std::find_if(gap.begin(), gap.end(), [](std::byte b) { return b != std::byte{0}; });
+        if (bad != gap.end())
+          return Status::corruption(fmt::format(
+              "{}, offset {}: padding must be zero, {} found", path,
+              at + static_cast<std::uint64_t>(bad - gap.begin()), static_cast<unsigned>(*bad)));
+        at += gap.size();
+      }
+      at = extent.offset + extent.bytes;
+    }
+    return Status::ok();
+  }
+
+  Store& store_;
+  const Manifest& manifest_;
+  VerifyReport& report_;
+  std::vector<MultisetHash> hashes_;
+};
+
+}  // namespace
+
+Result<std::vector<GenerationSummary>> list_generations(Store& store) {
+  STRATALOG_ASSIGN_OR_RETURN(const auto ids, list_generation_ids(store));
+  Result<Hash128> store_id = read_store_id(store);
+  std::vector<GenerationSummary> summaries;
+  if (!store_id.is_ok() && (store_id.status().code() != StatusCode::kNotFound || !ids.empty()))
+    return store_id.status();
+  for (const GenerationId& id : ids) summaries.push_back(summarise(store, id, store_id.value()));
+  return summaries;
+}
+
+Result<StoredState> inspect_generation(Store& store, const std::string& generation) {
+  STRATALOG_ASSIGN_OR_RETURN(const ManifestOnDisk found, open_generation(store, generation));
+  StoredState state = state_of(found.manifest);
+  STRATALOG_RETURN_IF_ERROR(read_sections(store, found.manifest, ProtocolSteps{}, state));
+  return state;
+}
+
+Result<VerifyReport> verify_generation(Store& store, const std::string& generation,
+                                       VerifyDepth depth) {
+  VerifyReport report;
+  report.generation = generation;
+  Result<ManifestOnDisk> found = open_generation(store, generation);
+  if (!found.is_ok()) {
+    if (found.status().code() != StatusCode::kCorruption) return found.status();
+    report.problems.push_back(found.status().to_string());
+    return report;
+  }
+  const Manifest& manifest = found.value().manifest;
+  report.files = manifest.files.size() + 1;
+  report.bytes = found.value().text.size();
+  for (const ManifestFile& file : manifest.files) report.bytes += file.bytes;
+  const Status files = check_files(store, manifest, ProtocolSteps{});
+  if (!files.is_ok()) report.problems.push_back(files.to_string());
+  if (depth == VerifyDepth::kContent) DeepCheck(store, manifest, report).run();
+  return report;
+}
+
+Status for_each_stored_group(Store& store, const std::string& generation, std::size_t index,
+                             const GroupVisitor& visit) {
+  STRATALOG_ASSIGN_OR_RETURN(const ManifestOnDisk found, open_generation(store, generation));
+  STRATALOG_RETURN_IF_ERROR(check_files(store, found.manifest, ProtocolSteps{}));
+  STRATALOG_RETURN_IF_ERROR(check_row_file_frames(store, found.manifest));
+  for (const ManifestShard& shard : found.manifest.shards) {
+    if (shard.relation != index) continue;
+    ReadCounts counts;
+    const ReadOutcome outcome =
+        read_shard(store, found.manifest, shard, 0, shard.bytes(), ProtocolSteps{}, visit, counts);
+    STRATALOG_RETURN_IF_ERROR(outcome.read);
+    STRATALOG_RETURN_IF_ERROR(outcome.visitor);
+  }
+  return Status::ok();
+}
+
+}  // namespace stratalog

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The load driver: rank 0 picks a generation by content, all ranks read disjoint parts of it,
+// verify and hand out; if any part turns out damaged, all go back to the next older one.
+// Collective.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+#include <optional>
+
+#include "checkpoint/candidates.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/phase_times.h"
+#include "checkpoint/stored_state.h"
+#include "checkpoint/told.h"
+#include "commit/store_file.h"
+#include "place/read_ranges.h"
+#include "read/file_frame.h"
+#include "read/shard_reader.h"
+
+namespace stratalog {
+namespace {
+
+class Loader {
+ public:
+  Loader(Comm& comm, Store& store, const LoadRequest& request, const LoadSink& sink)
+      : comm_(comm), store_(store), request_(request), sink_(sink) {}
+
+  Result<LoadReport> run();
+
+ private:
+  struct Attempt {
+    bool is_final = false;  // success, or an error that no other generation would cure
+    Status status;
+  };
+  Result<Manifest> choose();
+  Attempt attempt(const Manifest& manifest);
+  Status get_sections(const Manifest& manifest);
+  Status check_frames(const Manifest& manifest);
+  ReadOutcome read_part(const Manifest& manifest);
+  std::vector<ShardRange> my_ranges(const Manifest& manifest) const;
+
+  Comm& comm_;
+  Store& store_;
+  const LoadRequest& request_;
+  const LoadSink& sink_;
+  std::optional<Candidates> candidates_;  // rank 0
+  LoadReport report_;
+};
+
+// Rank 0 finds the next candidate and tells everybody its manifest.
+Result<Manifest> Loader::choose() {
+  Result<std::string> choice = std::string();
+  if (comm_.rank() == 0) {
+    Status status;
+    if (!candidates_) {
+      Result<Candidates> found = Candidates::find(store_, request_, ProtocolSteps{});
+      status = found.status();
+      if (found.is_ok()) candidates_ = std::move(found).value();
+    }
+    if (status.is_ok()) {
+      Result<ManifestOnDisk> next = candidates_->next();
+      status = next.status();
+      if (next.is_ok()) choice = std::move(next.value().text);
+    }
+    if (!status.is_ok()) choice = status;
+  }
+  STRATALOG_ASSIGN_OR_RETURN(const std::string text, tell(comm_, choice));
+  return parse_manifest(text, CheckManifest::kYes);
+}
+
+// Rank 0 reads the sections, everybody gets them.
+Status Loader::get_sections(const Manifest& manifest) {
+  Status status;
+  if (comm_.rank() == 0) status = read_sections(store_, manifest, ProtocolSteps{}, report_.state);
+  STRATALOG_RETURN_IF_ERROR(tell_status(comm_, status));
+  for (std::size_t i = 0; i < manifest.sections.size(); ++i) {
+    if (comm_.rank() != 0)
+      report_.state.sections.push_back({.name = manifest.sections[i].name, .data = {}});
+    STRATALOG_RETURN_IF_ERROR(comm_.broadcast(report_.state.sections[i].data, 0));
+  }
+  return Status::ok();
+}
+
+// hdf5 mode: everything around the rows is as it was written.
+Status Loader::check_frames(const Manifest& manifest) {
+  Status status;
+  if (manifest.mode == CheckpointMode::kHdf5 && comm_.rank() == 0)
+    status = check_row_file_frames(store_, manifest);
+  return tell_status(comm_, status);
+}
+
+std::vector<ShardRange> Loader::my_ranges(const Manifest& manifest) const {
+  if (report_.state.needs_redistribution) {
+    std::vector<std::uint64_t> bytes;
+    for (const ManifestShard& shard : manifest.shards) bytes.push_back(shard.bytes());
+    return plan_read_ranges(bytes, comm_.size(), comm_.rank());
+  }
+  std::vector<ShardRange> ranges;
+  for (std::size_t i = 0; i < manifest.shards.size(); ++i)
+    if (manifest.shards[i].rank == static_cast<std::uint32_t>(comm_.rank()))
+      ranges.push_back({.shard = i, .begin = 0, .end = manifest.shards[i].bytes()});
+  return ranges;
+}
+
+ReadOutcome Loader::read_part(const Manifest& manifest) {
+  ReadCounts counts;
+  ReadOutcome outcome;
+  for (const ShardRange& range : my_ranges(manifest)) {
+    const ManifestShard& shard = manifest.shards[range.shard];
+    outcome = read_shard(
+        store_, manifest, shard, range.begin, range.end, ProtocolSteps{},
+        [&](const TupleGroup& group) { return sink_.accept(shard.relation, group); }, counts);
+    if (!outcome.is_ok()) break;
+  }
+  report_.local_rows = counts.rows;
+  report_.local_bytes = counts.bytes;
+  return outcome;
+}
+
+Loader::Attempt Loader::attempt(const Manifest& manifest) {
+  report_.state = state_of(manifest);
+  report_.state.needs_redistribution = manifest.ranks != static_cast<std::uint32_t>(comm_.size());
+  Status status = get_sections(manifest);
+  if (status.is_ok()) status = check_frames(manifest);
+  if (!status.is_ok()) return {.is_final = false, .status = status};
+  status = agree(comm_, sink_.begin(report_.state));
+  if (!status.is_ok()) return {.is_final = true, .status = status};
+
+  const ReadOutcome outcome = read_part(manifest);
+  status = agree(comm_, outcome.visitor);
+  if (!status.is_ok()) return {.is_final = true, .status = status};
+  status = agree(comm_, outcome.read);
+  if (!status.is_ok()) return {.is_final = false, .status = status};
+
+  std::uint64_t expected = 0;
+  for (const ManifestShard& shard : manifest.shards) expected += shard.rows;
+  std::uint64_t rows[] = {report_.local_rows};
+  status = comm_.allreduce(rows, ReduceOp::kSum);
+  if (!status.is_ok()) return {.is_final = true, .status = status};
+  if (rows[0] != expected)
+    return {
+        .is_final = false,
+        .status = Status::corruption(fmt::format("{} rows expected, {} read", expected, rows[0]))};
+  return {.is_final = true, .status = {}};
+}
+
+Result<LoadReport> Loader::run() {
+  const std::uint64_t start = now_ns();
+  while (true) {
+    STRATALOG_ASSIGN_OR_RETURN(const Manifest manifest, choose());
+    const Attempt tried = attempt(manifest);
+    if (!tried.is_final) {
+      if (comm_.rank() == 0) candidates_->refuse(manifest.id, tried.status.to_string());
+      continue;
+    }
+    STRATALOG_RETURN_IF_ERROR(tried.status);
+    break;
+  }
+  std::string skipped;
+  if (comm_.rank() == 0) skipped = fmt::format("{}", fmt::join(candidates_->skipped(), "\n"));
+  STRATALOG_ASSIGN_OR_RETURN(skipped, tell(comm_, skipped));
+  for (std::size_t at = 0; at < skipped.size();) {
+    const std::size_t end = std::min(skipped.find('\n', at), skipped.size());
+    report_.skipped.push_back(skipped.substr(at, end - at));
+    at = end + 1;
+  }
+  report_.seconds = static_cast<double>(now_ns() - start) / 1e9;
+  return std::move(report_);
+}
+
+}  // namespace
+
+Result<LoadReport> load_checkpoint(Comm& comm, Store& store, const LoadRequest& request,
+                                   const LoadSink& sink) {
+  return Loader(comm, store, request, sink).run();
+}
+
+Status verify_relation(Comm& comm, const StoredRelation& stored, std::uint64_t local_rows,
+                       const MultisetHash& local_hash) {
+  std::uint64_t sums[] = {local_rows, local_hash.low, local_hash.high};
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(sums, ReduceOp::kSum));
+  if (sums[0] == stored.rows && sums[1] == stored.hash.low && sums[2] == stored.hash.high)
+    return Status::ok();
+  return Status::corruption(
+      fmt::format("relation {}, version {}: {} rows with hash {}{} expected, {} rows with hash "
+                  "{}{} arrived",
+                  stored.name, version_name(stored.version), stored.rows, to_hex(stored.hash.high),
+                  to_hex(stored.hash.low), sums[0], to_hex(sums[2]), to_hex(sums[1])));
+}
+
+Status remember_reject(Comm& comm, Store& store, const std::string& generation,
+                       const std::string& reason) {
+  Status status;
+  if (!parse_generation_name(generation))
+    status = Status::invalid_argument("\"" + generation + "\" is no generation's name");
+  else if (comm.rank() == 0)
+    status =
+        write_text_file(store, reject_name(generation), reason.substr(0, 4096), Durability::kFull);
+  if (status.code() == StatusCode::kAlreadyExists) status = Status::ok();
+  return agree(comm, status);
+}
+
+}  // namespace stratalog

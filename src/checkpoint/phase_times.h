@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// PhaseTimes: where the time of a save goes on one rank, and the stopwatch that adds to it. Timing
+// each of millions of small groups would cost more than encoding them, so encoding is sampled.
+// Local.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace stratalog {
+
+struct PhaseTimes {
+  std::uint64_t walk_ns = 0;  // whole traversals: packing, encoding and what they call
+  std::uint64_t encode_ns = 0;  // estimated from a sample
+  std::uint64_t write_ns = 0;
+  std::uint64_t sync_ns = 0;
+  std::uint64_t commit_ns = 0;
+};
+
+inline std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
+}
+
+// Adds the time of its life to `sum`.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::uint64_t& sum) : sum_(sum), start_(now_ns()) {}
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() { sum_ += now_ns() - start_; }
+
+ private:
+  std::uint64_t& sum_;
+  std::uint64_t start_;
+};
+
+// Estimates the time spent in many short calls: every 64th small one counts 64 times, every large
+// one once.
+class SampledTime {
+ public:
+  // Runs `work`, whose size is `elements`. Time that `work` adds to `other_ns` is not counted.
+  template <typename Work>
+  auto run(std::uint64_t elements, const std::uint64_t& other_ns, Work&& work) {
+    const bool large = elements >= 4096;
+    if (!large && (++calls_ % kStride) != 0) return work();
+    const std::uint64_t other_before = other_ns;
+    const std::uint64_t start = now_ns();
+    auto result = work();
+    const std::uint64_t spent = now_ns() - start - (other_ns - other_before);
+    total_ns_ += large ? spent : spent * kStride;
+    return result;
+  }
+  std::uint64_t total_ns() const { return total_ns_; }
+
+ private:
+  static constexpr std::uint64_t kStride = 64;
+  std::uint64_t calls_ = 0;
+  std::uint64_t total_ns_ = 0;
+};
+
+}  // namespace stratalog

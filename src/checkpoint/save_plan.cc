@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/save_plan.h"
+
+#include <fmt/format.h>
+
+namespace stratalog {
+
+Status encode_image(const RelationImage& image, ShardEncoder& encoder, PhaseTimes& times) {
+  if (!image.for_each_group) return Status::ok();
+  SampledTime sample;
+  const std::uint64_t write_before = times.write_ns;
+  const std::uint64_t start = now_ns();
+  const Status walked = image.for_each_group([&](const TupleGroup& group) {
+    return sample.run(group.set.count, times.write_ns, [&] { return encoder.add(group); });
+  });
+  const std::uint64_t spent = now_ns() - start - (times.write_ns - write_before);
+  times.walk_ns += spent;
+  times.encode_ns += sample.total_ns() < spent ? sample.total_ns() : spent;
+  return walked;
+}
+
+Status check_rows(const RelationImage& image, std::uint64_t walked) {
+  if (walked == image.rows) return Status::ok();
+  return Status::internal(fmt::format("relation {} announced {} rows but handed out {}", image.name,
+                                      image.rows, walked));
+}
+
+ShardHeader shard_header(const SaveContext& context, std::size_t image, int rank) {
+  const RelationImage& about = context.request.images[image];
+  return {.encoding = context.request.encoding,
+          .file_id = shard_file_id(image, rank),
+          .nonce = context.nonce,
+          .store = context.store_id,
+          .arity = about.arity,
+          .name = fmt::format("{}.{}", about.name, version_name(about.version))};
+}
+
+}  // namespace stratalog

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the three modes of a save have in common: the facts that all ranks agreed on before anything
+// is written (SaveContext), what one rank has to show afterwards (LocalOutput), and the walk over
+// one image's groups. encode_image is local.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/phase_times.h"
+#include "commit/manifest.h"
+#include "encode/shard_encoder.h"
+
+namespace stratalog {
+
+struct SaveContext {
+  Comm& comm;
+  Store& store;
+  const SaveRequest& request;
+  const WriterOptions& options;
+  GenerationId id;
+  Nonce nonce;
+  Hash128 store_id;
+  std::vector<std::uint64_t> total_rows;  // per image, over all ranks
+
+  std::string path(const std::string& file) const { return generation_name(id) + "/" + file; }
+  bool syncs_shards() const {
+    return options.durability != Durability::kNone &&
+           options.steps.includes(ProtocolStep::kSyncShards);
+  }
+};
+
+struct LocalOutput {
+  std::string file_lines;  // rank 0's, or those of the rank's own files
+  std::string shard_lines;
+  std::uint64_t bytes = 0;
+  std::uint64_t files = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t staging_bytes = 0;
+  PhaseTimes times;
+};
+
+// Feeds all groups of `image` to `encoder`, with times. The sink inside the encoder adds to
+// times.write_ns itself.
+Status encode_image(const RelationImage& image, ShardEncoder& encoder, PhaseTimes& times);
+
+// Internal if the groups walked are not the rows announced: what would be a wrong checkpoint.
+Status check_rows(const RelationImage& image, std::uint64_t walked);
+
+ShardHeader shard_header(const SaveContext& context, std::size_t image, int rank);
+
+// Mode kFilePerProcess. Local.
+Status write_own_files(const SaveContext& context, LocalOutput& out);
+// Mode kShared. Collective; the Status is this rank's own.
+Status write_shared_files(const SaveContext& context, LocalOutput& out);
+// Mode kHdf5. Collective; the Status is this rank's own.
+Status write_row_file(const SaveContext& context, LocalOutput& out);
+// The section files; rank 0 only. Local.
+Status write_sections(const SaveContext& context, std::vector<ManifestSection>& sections,
+                      LocalOutput& out);
+
+}  // namespace stratalog

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// One file per relation and version for all ranks (RA-checkpoint, section III: MPI collective I/O).
+// Shards are produced as streams of unknown length, so the file grows in rounds: each rank stages
+// some of its stream, all exchange sizes, offsets follow by prefix sum, all write together. A shard
+// is then a list of extents. Ranks that are done or have nothing take part with zero bytes until
+// everybody is; an error on one rank ends the file for all. Collective.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "checkpoint/save_plan.h"
+#include "place/shared_layout.h"
+
+namespace stratalog {
+namespace {
+
+// Without MPI-IO: rank 0 creates the file, all write their extents through the Store.
+Result<SharedFile> create_through_store(Comm& comm, Store& store, const std::string& path) {
+  std::shared_ptr<File> file;
+  Status status;
+  if (comm.rank() == 0) {
+    Result<std::unique_ptr<File>> made = store.open(path, OpenMode::kCreateExclusive);
+    status = made.status();
+    if (made.is_ok()) file = std::move(made).value();
+  }
+  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
+  if (comm.rank() != 0) {
+    Result<std::unique_ptr<File>> opened = store.open(path, OpenMode::kWriteExisting);
+    status = opened.status();
+    if (opened.is_ok()) file = std::move(opened).value();
+  }
+  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
+  SharedFile shared;
+  shared.write_all = [file](std::uint64_t offset, std::span<const std::byte> bytes) {
+    return bytes.empty() ? Status::ok() : file->write_at(offset, bytes);
+  };
+  shared.finish = [file](SyncFiles sync) {
+    const Status synced = sync == SyncFiles::kYes ? file->sync() : Status::ok();
+    const Status closed = file->close();
+    return synced.is_ok() ? closed : synced;
+  };
+  return shared;
+}
+
+class SharedShard {
+ public:
+  SharedShard(const SaveContext& context, SharedFile& file, LocalOutput& out)
+      : comm_(context.comm), file_(file), stage_bytes_(context.options.stage_bytes), out_(out) {}
+
+  // The sink of the encoder. Collective when the stage is full.
+  Status append(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const std::size_t room = stage_bytes_ - stage_.size();
+      const std::size_t piece = std::min(room, bytes.size());
+      if (stage_.size() + piece > stage_.capacity())
+        stage_.reserve(std::min<std::size_t>(
+            stage_bytes_, std::max(stage_.capacity() * 2, stage_.size() + piece)));
+      stage_.insert(stage_.end(), bytes.begin(),
+                    bytes.begin() + static_cast<std::ptrdiff_t>(piece));
+      bytes = bytes.subspan(piece);
+      if (stage_.size() == stage_bytes_) STRATALOG_RETURN_IF_ERROR(round(RankState::kGoesOn));
+    }
+    return Status::ok();
+  }
+
+  // Takes part until all ranks are done. `status` is how this rank's encoding went. Returns this
+  // rank's own verdict, or Cancelled where another rank failed.
+  Status drain(const Status& status) {
+    if (over_) return status;
+    Status mine = status;
+    while (!over_) {
+      const Status went = round(mine.is_ok() ? RankState::kDone : RankState::kFailed);
+      if (mine.is_ok()) mine = went;
+    }
+    return mine;
+  }
+
+  const std::vector<Extent>& extents() const { return extents_; }
+  std::uint64_t file_bytes() const { return end_; }
+
+ private:
+  enum class RankState : std::uint64_t { kGoesOn = 0, kDone = 1, kFailed = 2 };
+  struct Announcement {
+    std::uint64_t bytes;
+    RankState state;
+  };
+
+  // One exchange of sizes and one collective write. Sets over_ when no further round follows.
+  Status round(RankState state) {
+    const Stopwatch watch(out_.times.write_ns);
+    if (state == RankState::kFailed) stage_.clear();
+    const Announcement mine{.bytes = stage_.size(), .state = state};
+    Result<Received> all = comm_.allgather(std::as_bytes(std::span(&mine, 1)));
+    if (!all.is_ok()) return end_with(all.status());
+    std::vector<std::uint64_t> sizes;
+    bool done = true;
+    for (int r = 0; r < comm_.size(); ++r) {
+      Announcement theirs{};
+      std::memcpy(&theirs, all.value().data.data() + (static_cast<std::size_t>(r) * sizeof(mine)),
+                  sizeof(mine));
+      sizes.push_back(theirs.bytes);
+      done = done && theirs.state == RankState::kDone;
+      if (theirs.state == RankState::kFailed)
+        return end_with(Status::cancelled(fmt::format("rank {} failed", r)));
+    }
+    Result<RoundPlan> plan = plan_round(end_, sizes, kExtentAlignment);
+    if (!plan.is_ok()) return end_with(plan.status());
+    const std::uint64_t offset = plan.value().offsets[static_cast<std::size_t>(comm_.rank())];
+    const Status written = file_.write_all(offset, stage_);
+    if (!stage_.empty()) {
+      const bool adjoins =
+          !extents_.empty() && extents_.back().offset + extents_.back().bytes == offset;
+      if (adjoins)
+        extents_.back().bytes += stage_.size();
+      else
+        extents_.push_back({.offset = offset, .bytes = stage_.size()});
+    }
+    out_.staging_bytes = std::max<std::uint64_t>(out_.staging_bytes, stage_.capacity());
+    stage_.clear();
+    end_ = plan.value().end;
+    over_ = done;
+    return written;
+  }
+
+  Status end_with(Status status) {
+    over_ = true;
+    return status;
+  }
+
+  Comm& comm_;
+  SharedFile& file_;
+  std::uint64_t stage_bytes_;
+  LocalOutput& out_;
+  Bytes stage_;
+  std::vector<Extent> extents_;
+  std::uint64_t end_ = 0;
+  bool over_ = false;
+};
+
+std::uint64_t expected_bytes(const SaveContext& context, std::size_t index) {
+  const std::uint64_t rows = context.total_rows[index];
+  // Compact sets cost about a byte per tuple or less.
+  return context.request.encoding == ShardEncoding::kCompact
+             ? rows
+             : rows * 8 * context.request.images[index].arity;
+}
+
+Status write_image(const SaveContext& context, std::size_t index, LocalOutput& out) {
+  const RelationImage& image = context.request.images[index];
+  const std::string name = shared_file_name(index, image.name, image.version);
+  const Striping striping = plan_striping(expected_bytes(context, index));
+  const StripingHint hint{.stripe_count = striping.stripe_count,
+                          .stripe_bytes = striping.stripe_bytes};
+  Result<SharedFile> file =
+      context.options.backends.shared.create
+          ? context.options.backends.shared.create(context.comm, context.store, context.path(name),
+                                                   hint)
+          : create_through_store(context.comm, context.store, context.path(name));
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, file.status()));
+
+  SharedShard stream(context, file.value(), out);
+  ShardEncoder encoder(shard_header(context, index, context.comm.rank()), image.column_order,
+                       context.options.block_bytes,
+                       [&](std::span<const std::byte> bytes) { return stream.append(bytes); });
+  Status status = encode_image(image, encoder, out.times);
+  ShardSummary summary;
+  if (status.is_ok() && !encoder.is_empty()) {
+    Result<ShardSummary> finished = encoder.finish();
+    status = finished.status();
+    if (finished.is_ok()) summary = finished.value();
+  }
+  if (status.is_ok()) status = check_rows(image, summary.rows);
+  status = stream.drain(status);
+  {
+    // Agreed first: whether to sync is a collective decision.
+    const Stopwatch watch(out.times.sync_ns);
+    status = agree(context.comm, status);
+    const Status finished = file.value().finish(
+        context.syncs_shards() && status.is_ok() ? SyncFiles::kYes : SyncFiles::kNo);
+    if (status.is_ok()) status = finished;
+  }
+  STRATALOG_RETURN_IF_ERROR(status);
+  if (context.comm.rank() == 0) {
+    out.file_lines += file_line({.name = name, .bytes = stream.file_bytes(), .frame = {}});
+    out.bytes += stream.file_bytes();
+    ++out.files;
+  }
+  if (summary.rows == 0) return Status::ok();
+  ManifestShard shard;
+  shard.relation = static_cast<std::uint32_t>(index);
+  shard.rank = static_cast<std::uint32_t>(context.comm.rank());
+  shard.file = name;
+  shard.rows = summary.rows;
+  shard.groups = summary.groups;
+  shard.blocks = summary.blocks;
+  shard.hash = summary.hash;
+  shard.extents = stream.extents();
+  out.shard_lines += shard_line(shard);
+  out.groups += summary.groups;
+  return Status::ok();
+}
+
+}  // namespace
+
+Status write_shared_files(const SaveContext& context, LocalOutput& out) {
+  for (std::size_t i = 0; i < context.request.images.size(); ++i) {
+    if (context.request.images[i].arity == 0 || context.total_rows[i] == 0) continue;
+    // All ranks stop at the same file: the next one must not be begun by some only.
+    STRATALOG_RETURN_IF_ERROR(agree(context.comm, write_image(context, i, out)));
+  }
+  return Status::ok();
+}
+
+}  // namespace stratalog

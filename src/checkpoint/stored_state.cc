@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/stored_state.h"
+
+#include "read/shard_reader.h"
+
+namespace stratalog {
+
+StoredState state_of(const Manifest& manifest) {
+  StoredState state;
+  state.generation = generation_name(manifest.id);
+  state.ranks = manifest.ranks;
+  state.mode = manifest.mode;
+  state.encoding = manifest.encoding;
+  state.durability = manifest.durability;
+  state.iteration = manifest.iteration;
+  state.program_hash = manifest.program_hash;
+  state.engine_state = manifest.engine_state;
+  for (const ManifestRelation& relation : manifest.relations)
+    state.relations.push_back({.name = relation.name,
+                               .version = relation.version,
+                               .arity = relation.arity,
+                               .column_order = relation.column_order,
+                               .rows = relation.rows,
+                               .hash = relation.hash});
+  return state;
+}
+
+Status read_sections(Store& store, const Manifest& manifest, const ProtocolSteps& steps,
+                     StoredState& state) {
+  for (std::size_t i = 0; i < manifest.sections.size(); ++i) {
+    STRATALOG_ASSIGN_OR_RETURN(Bytes content, read_section(store, manifest, i, steps));
+    state.sections.push_back({.name = manifest.sections[i].name, .data = std::move(content)});
+  }
+  return Status::ok();
+}
+
+}  // namespace stratalog

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writing half; manifest_parser.cc has the reading half.
+#include "commit/manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "encode/block_format.h"
+
+namespace stratalog {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string line(const Json& object) {
+  return object.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::uint64_t ManifestShard::bytes() const {
+  std::uint64_t sum = 0;
+  for (const Extent& extent : extents) sum += extent.bytes;
+  return sum;
+}
+
+std::string shard_line(const ManifestShard& shard) {
+  Json extents = Json::array();
+  for (const Extent& extent : shard.extents) extents.push_back({extent.offset, extent.bytes});
+  Json object = {{"shard", shard.relation}, {"rank", shard.rank},     {"file", shard.file},
+                 {"rows", shard.rows},      {"groups", shard.groups}, {"blocks", shard.blocks}};
+  if (shard.piece_rows == 0) {
+    object["hash"] = to_hex(shard.hash);
+  } else {
+    Json pieces = Json::array();
+    for (const std::uint64_t piece : shard.pieces) pieces.push_back(to_hex(piece));
+    object["piece_rows"] = shard.piece_rows;
+    object["pieces"] = std::move(pieces);
+  }
+  object["extents"] = std::move(extents);
+  return line(object);
+}
+
+std::string file_line(const ManifestFile& file) {
+  Json object = {{"data", file.name}, {"bytes", file.bytes}};
+  if (!(file.frame == Hash128{})) object["frame"] = to_hex(file.frame);
+  return line(object);
+}
+
+std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
+                          std::string_view shard_lines) {
+  const Json head = {{"stratalog", "manifest"},
+                     {"version", kFormatVersion},
+                     {"critical", Json::array()},
+                     {"store", to_hex(manifest.store)},
+                     {"epoch", manifest.id.epoch},
+                     {"sequence", manifest.id.sequence},
+                     {"nonce", to_hex(manifest.nonce)},
+                     {"ranks", manifest.ranks},
+                     {"mode", mode_name(manifest.mode)},
+                     {"encoding", encoding_name(manifest.encoding)},
+                     {"durability", durability_name(manifest.durability)},
+                     {"iteration", manifest.iteration},
+                     {"program", manifest.program_hash},
+                     {"state", manifest.engine_state},
+                     {"relations", manifest.relations.size()},
+                     {"sections", manifest.sections.size()},
+                     {"files", std::count(file_lines.begin(), file_lines.end(), '\n')},
+                     {"shards", std::count(shard_lines.begin(), shard_lines.end(), '\n')}};
+  std::string text = line(head);
+  for (const ManifestRelation& relation : manifest.relations)
+    text += line({{"relation", relation.name},
+                  {"version", version_name(relation.version)},
+                  {"arity", relation.arity},
+                  {"columns", relation.column_order},
+                  {"rows", relation.rows},
+                  {"hash", to_hex(relation.hash.high) + to_hex(relation.hash.low)}});
+  for (const ManifestSection& section : manifest.sections)
+    text += line({{"section", section.name},
+                  {"file", section.file},
+                  {"bytes", section.bytes},
+                  {"blocks", section.blocks},
+                  {"hash", to_hex(section.hash)}});
+  text += file_lines;
+  text += shard_lines;
+  text += line({{"xxh3_128", to_hex(hash128(text))}});
+  return text;
+}
+
+}  // namespace stratalog

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The "compact" encoding of tuple fragments: a tag byte, what changed in the prefix, and the set in
+// whichever of five forms is smallest. A block's payload stands alone: all deltas start from zero
+// at its beginning. Encoder and decoder use fixed space (the decoder 264 KiB). Layout:
+// docs/formats/checkpoint.md. Pure; local.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "model/tuple_group.h"
+#include "pack/fragment.h"
+
+namespace stratalog {
+
+enum class FragmentKind : std::uint8_t {
+  kSingle = 0,  // one element
+  kGaps8 = 1,  // differences minus one, a byte each
+  kGapsVarint = 2,  // differences minus one, a varint each
+  kRuns = 3,  // (gap, length) varints
+  kWords = 4,  // bitmap words
+  kSparseBytes = 5,  // bitmap words without their zero bytes
+};
+
+inline constexpr std::size_t kMaxArity = 255;
+inline constexpr FragmentLimits kCompactLimits{.elements = 16384, .words = 1024};
+// A fragment never decodes to more elements than this.
+inline constexpr std::size_t kMaxDecodedElements = 65536;
+// Room that encode() may need for one fragment.
+inline constexpr std::size_t kMaxCompactFragmentBytes =
+    64 + (kMaxArity * 5) + (kCompactLimits.elements * 5);
+
+class CompactEncoder {
+ public:
+  explicit CompactEncoder(std::size_t prefix_cells) : previous_(prefix_cells, 0) {}
+
+  // Forgets the previous fragment; to be called at the beginning of a block.
+  void begin_block();
+  // Appends one non-empty fragment within kCompactLimits at `to`, which has
+  // kMaxCompactFragmentBytes of room; returns the end.
+  std::byte* encode(std::span<const Cell> prefix, const SetView& set, std::byte* to);
+
+ private:
+  struct Form {
+    FragmentKind kind = FragmentKind::kSingle;
+    Cell base = 0;
+    std::uint32_t size = 0;  // elements, runs or words
+  };
+  std::byte* put_head(std::span<const Cell> prefix, const Form& form, std::byte* to);
+  std::byte* encode_bitmap(std::span<const Cell> prefix, const SetView& set, std::byte* to);
+  template <typename T>
+  std::byte* encode_elements(std::span<const Cell> prefix, Cell base, std::span<const T> elements,
+                             std::byte* to);
+
+  std::vector<Cell> previous_;
+  Cell base_ = 0;
+  std::uint32_t size_ = 0;
+  std::array<std::uint64_t, kCompactLimits.words> words_;
+  std::array<Cell, kCompactLimits.elements> elements_;
+};
+
+class CompactDecoder {
+ public:
+  explicit CompactDecoder(std::size_t prefix_cells);
+
+  // Decodes a payload of exactly `groups` fragments with `rows` tuples. Corruption names the offset
+  // in the payload. Errors of the visitor come back unchanged.
+  Status decode(std::span<const std::byte> payload, std::uint64_t groups, std::uint64_t rows,
+                const GroupVisitor& visit);
+
+ private:
+  struct Scratch {
+    std::array<std::uint64_t, kMaxDecodedElements / 64> words;
+    std::array<Cell, kMaxDecodedElements> elements;
+  };
+  std::vector<Cell> prefix_;
+  std::unique_ptr<Scratch> scratch_;
+};
+
+}  // namespace stratalog

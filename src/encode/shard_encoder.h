@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// ShardEncoder: turns one rank's groups of one relation version into the bytes of a shard (header,
+// sealed blocks, footer) and hands them to a sink in order. Holds one block; never the shard. What
+// the bytes go into is not its business. Local.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "encode/block_format.h"
+#include "encode/compact_codec.h"
+#include "model/tuple_group.h"
+
+namespace stratalog {
+
+// Receives consecutive pieces of the shard.
+using ByteSink = std::function<Status(std::span<const std::byte>)>;
+
+struct ShardSummary {
+  std::uint64_t bytes = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t blocks = 0;
+  Hash128 hash;
+};
+
+class ShardEncoder {
+ public:
+  // `column_order` matters for kRowsU64 only; its size is the arity (>= 1). A block is closed when
+  // its payload reaches `block_bytes` (<= 1 MiB).
+  ShardEncoder(const ShardHeader& header, std::span<const std::uint32_t> column_order,
+               std::uint64_t block_bytes, ByteSink sink);
+
+  Status add(const TupleGroup& group);
+  // For sections (kRaw).
+  Status add_raw(std::span<const std::byte> bytes);
+  // Whether nothing has been added yet; such a shard need not be written at all.
+  bool is_empty() const { return payload_bytes_ == 0 && footer_.blocks.empty(); }
+  // Writes what is left. A shard without blocks is legal (empty section).
+  Result<ShardSummary> finish();
+
+ private:
+  Status add_compact(std::span<const Cell> prefix, const SetView& fragment);
+  Status add_rows(std::span<const Cell> prefix, const SetView& fragment);
+  Status begin();
+  Status close_block();
+  Status give(std::span<const std::byte> bytes);
+
+  ShardHeader header_;
+  std::vector<std::uint32_t> column_order_;
+  std::uint64_t block_bytes_;
+  ByteSink sink_;
+  FragmentLimits limits_;
+  CompactEncoder compact_;
+  std::unique_ptr<std::byte[]> block_;
+  std::size_t payload_bytes_ = 0;
+  std::uint32_t block_groups_ = 0;
+  std::uint64_t block_rows_ = 0;
+  std::vector<std::byte> header_bytes_;
+  ShardFooter footer_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace stratalog

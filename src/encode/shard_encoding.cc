@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "encode/shard_encoding.h"
+
+namespace stratalog {
+
+std::string_view encoding_name(ShardEncoding encoding) {
+  switch (encoding) {
+    case ShardEncoding::kCompact:
+      return "compact";
+    case ShardEncoding::kRowsU64:
+      return "rows_u64";
+    case ShardEncoding::kRaw:
+      return "raw";
+  }
+  return "unknown";
+}
+
+std::optional<ShardEncoding> parse_encoding(std::string_view name) {
+  for (const ShardEncoding e :
+       {ShardEncoding::kCompact, ShardEncoding::kRowsU64, ShardEncoding::kRaw})
+    if (encoding_name(e) == name) return e;
+  return std::nullopt;
+}
+
+}  // namespace stratalog

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "read/file_frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace stratalog {
+
+Result<Hash128> hash_frame(Store& store, const std::string& path, std::vector<Extent> data) {
+  constexpr std::uint64_t kLimit = std::uint64_t{64} << 20;
+  STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> file, store.open(path, OpenMode::kRead));
+  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t size, file->size_bytes());
+  std::sort(data.begin(), data.end(),
+            [](const Extent& a, const Extent& b) { return a.offset < b.offset; });
+  data.push_back({.offset = size, .bytes = 0});
+  std::vector<std::byte> frame;
+  std::uint64_t at = 0;
+  for (const Extent& extent : data) {
+    if (extent.offset < at || extent.offset > size)
+      return Status::corruption(
+          fmt::format("{}: rows at offset {} overlap or lie outside", path, extent.offset));
+    const std::uint64_t gap = extent.offset - at;
+    if (gap > kLimit - frame.size())
+      return Status::not_supported(
+          fmt::format("{}: more than 64 MiB besides the rows, at offset {}", path, at));
+    const std::size_t used = frame.size();
+    frame.resize(used + gap);
+    STRATALOG_RETURN_IF_ERROR(file->read_at(at, std::span(frame).subspan(used)));
+    at = extent.offset + extent.bytes;
+  }
+  return hash128(frame);
+}
+
+Status check_row_file_frames(Store& store, const Manifest& manifest) {
+  for (const ManifestFile& file : manifest.files) {
+    if (file.frame == Hash128{}) continue;
+    std::vector<Extent> data;
+    for (const ManifestShard& shard : manifest.shards)
+      if (shard.file == file.name)
+        data.insert(data.end(), shard.extents.begin(), shard.extents.end());
+    std::string path = generation_name(manifest.id);
+    path.append("/").append(file.name);
+    STRATALOG_ASSIGN_OR_RETURN(const Hash128 found, hash_frame(store, path, data));
+    if (!(found == file.frame))
+      return Status::corruption(fmt::format("{}: hash {} expected for all but its rows, {} found",
+                                            path, to_hex(file.frame), to_hex(found)));
+  }
+  return Status::ok();
+}
+
+}  // namespace stratalog

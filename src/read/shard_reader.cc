@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "read/shard_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "encode/block_decoder.h"
+#include "encode/piece_checksum.h"
+
+namespace stratalog {
+namespace {
+
+// A stream of bytes that lies in several extents of one file.
+class ExtentStream {
+ public:
+  static Result<ExtentStream> open(Store& store, std::string path, std::vector<Extent> extents) {
+    ExtentStream stream;
+    STRATALOG_ASSIGN_OR_RETURN(stream.file_, store.open(path, OpenMode::kRead));
+    stream.path_ = std::move(path);
+    stream.extents_ = std::move(extents);
+    return stream;
+  }
+
+  Status read(std::uint64_t offset, std::span<std::byte> bytes) {
+    for (const Extent& extent : extents_) {
+      if (bytes.empty()) return Status::ok();
+      if (offset >= extent.bytes) {
+        offset -= extent.bytes;
+        continue;
+      }
+      const std::size_t piece = std::min<std::uint64_t>(bytes.size(), extent.bytes - offset);
+      STRATALOG_RETURN_IF_ERROR(file_->read_at(extent.offset + offset, bytes.first(piece)));
+      bytes = bytes.subspan(piece);
+      offset = 0;
+    }
+    if (bytes.empty()) return Status::ok();
+    return Status::corruption(
+        fmt::format("{}: the shard ends, {} more bytes expected", path_, bytes.size()));
+  }
+
+  // Where stream offset `offset` lies, for messages.
+  std::string place(std::uint64_t offset) const {
+    for (const Extent& extent : extents_) {
+      if (offset < extent.bytes) return fmt::format("{}, offset {}", path_, extent.offset + offset);
+      offset -= extent.bytes;
+    }
+    return fmt::format("{}, its end", path_);
+  }
+
+ private:
+  std::unique_ptr<File> file_;
+  std::string path_;
+  std::vector<Extent> extents_;
+};
+
+// What identifies a stream of blocks: a shard of tuples or a section.
+struct StreamFacts {
+  std::uint64_t file_id = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t blocks = 0;
+  Hash128 hash;
+};
+
+// Reads header and footer and checks them against the manifest's hash.
+Result<ShardFooter> read_footer(ExtentStream& stream, const StreamFacts& facts) {
+  const std::uint64_t footer_bytes = footer_bytes_for(facts.blocks);
+  if (facts.bytes < kShardHeaderBytes + footer_bytes)
+    return Status::corruption(fmt::format("{}: {} bytes are too few for {} blocks", stream.place(0),
+                                          facts.bytes, facts.blocks));
+  std::vector<std::byte> header(kShardHeaderBytes);
+  std::vector<std::byte> footer(footer_bytes);
+  const std::uint64_t footer_at = facts.bytes - footer_bytes;
+  STRATALOG_RETURN_IF_ERROR(stream.read(0, header));
+  STRATALOG_RETURN_IF_ERROR(stream.read(footer_at, footer));
+  const Hash128 found = hash_shard(header, footer);
+  if (!(found == facts.hash))
+    return Status::corruption(
+        fmt::format("{}: hash {} expected for the shard's header and footer (at {}), {} found",
+                    stream.place(0), to_hex(facts.hash), stream.place(footer_at), to_hex(found)));
+  Result<ShardFooter> parsed = parse_shard_footer(footer, facts.bytes, facts.file_id);
+  if (!parsed.is_ok()) return parsed.status().with_context(stream.place(footer_at));
+  if (parsed.value().blocks.size() != facts.blocks)
+    return Status::corruption(fmt::format("{}: {} blocks expected, {} listed", stream.place(0),
+                                          facts.blocks, parsed.value().blocks.size()));
+  return parsed;
+}
+
+CheckBlocks check_blocks(const ProtocolSteps& steps) {
+  return steps.includes(ProtocolStep::kCheckBlocks) ? CheckBlocks::kYes : CheckBlocks::kNo;
+}
+
+// Calls take(header, payload, place) -> Status for each block that begins in [begin, end).
+template <typename Take>
+Status for_each_block(ExtentStream& stream, const StreamFacts& facts, const ShardFooter& footer,
+                      const Nonce& nonce, std::uint64_t begin, std::uint64_t end, CheckBlocks check,
+                      Take&& take) {
+  std::vector<std::byte> block;
+  std::uint64_t offset = kShardHeaderBytes;
+  for (std::uint32_t number = 0; number < footer.blocks.size(); ++number) {
+    const BlockEntry& entry = footer.blocks[number];
+    if (offset >= begin && offset < end) {
+      block.resize(entry.bytes);
+      STRATALOG_RETURN_IF_ERROR(stream.read(offset, block));
+      const Result<BlockHeader> header =
+          open_block(block, entry, facts.file_id, number, nonce, check);
+      if (!header.is_ok()) return header.status().with_context(stream.place(offset));
+      STRATALOG_RETURN_IF_ERROR(take(header.value(),
+                                     std::span<const std::byte>(block).subspan(
+                                         kBlockHeaderBytes, header.value().payload_bytes),
+                                     offset));
+    }
+    offset += entry.bytes;
+  }
+  return Status::ok();
+}
+
+// Keeps the visitor's errors apart from ours.
+class GuardedVisitor {
+ public:
+  explicit GuardedVisitor(const GroupVisitor& visit) : visit_(visit) {}
+
+  GroupVisitor guard() {
+    return [this](const TupleGroup& group) {
+      Status status = visit_(group);
+      if (!status.is_ok()) failure_ = status;
+      return status;
+    };
+  }
+  bool has_failed() const { return !failure_.is_ok(); }
+  ReadOutcome outcome(const Status& status) const {
+    return has_failed() ? ReadOutcome{.read = {}, .visitor = failure_}
+                        : ReadOutcome{.read = status, .visitor = {}};
+  }
+
+ private:
+  const GroupVisitor& visit_;
+  Status failure_;
+};
+
+std::string shard_path(const Manifest& manifest, const std::string& file) {
+  return generation_name(manifest.id) + "/" + file;
+}
+
+Status read_blocks(Store& store, const Manifest& manifest, const ManifestShard& shard,
+                   std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
+                   GuardedVisitor& visitor, ReadCounts& counts) {
+  STRATALOG_ASSIGN_OR_RETURN(
+      ExtentStream stream,
+      ExtentStream::open(store, shard_path(manifest, shard.file), shard.extents));
+  const ManifestRelation& relation = manifest.relations[shard.relation];
+  const StreamFacts facts{.file_id = shard_file_id(shard.relation, static_cast<int>(shard.rank)),
+                          .bytes = shard.bytes(),
+                          .blocks = shard.blocks,
+                          .hash = shard.hash};
+  STRATALOG_ASSIGN_OR_RETURN(const ShardFooter footer, read_footer(stream, facts));
+  if (footer.rows != shard.rows || footer.groups != shard.groups)
+    return Status::corruption(fmt::format("{}: {} rows expected, the footer says {}",
+                                          stream.place(0), shard.rows, footer.rows));
+  BlockDecoder decoder(relation.column_order);
+  const GroupVisitor guarded = visitor.guard();
+  return for_each_block(
+      stream, facts, footer, manifest.nonce, begin, end, check_blocks(steps),
+      [&](const BlockHeader& header, std::span<const std::byte> payload, std::uint64_t offset) {
+        ++counts.blocks;
+        counts.rows += header.rows;
+        counts.bytes += block_bytes_for(payload.size());
+        const Status decoded = decoder.decode(header, payload, guarded);
+        return decoded.is_ok() || visitor.has_failed() ? decoded
+                                                       : decoded.with_context(stream.place(offset));
+      });
+}
+
+Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& shard,
+                   std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
+                   GuardedVisitor& visitor, ReadCounts& counts) {
+  STRATALOG_ASSIGN_OR_RETURN(
+      ExtentStream stream,
+      ExtentStream::open(store, shard_path(manifest, shard.file), shard.extents));
+  const ManifestRelation& relation = manifest.relations[shard.relation];
+  const std::uint64_t row_bytes = 8ULL * relation.arity;
+  const std::uint64_t file_id = shard_file_id(shard.relation, static_cast<int>(shard.rank));
+  const std::uint64_t piece_bytes = shard.piece_rows * row_bytes;
+  const GroupVisitor guarded = visitor.guard();
+  std::vector<std::byte> piece;
+  for (std::uint64_t number = 0; number < shard.blocks; ++number) {
+    const std::uint64_t offset = number * piece_bytes;
+    if (offset < begin || offset >= end) continue;
+    const std::size_t bytes = std::min(piece_bytes, shard.bytes() - offset);
+    piece.resize(padded_piece_bytes(bytes));
+    STRATALOG_RETURN_IF_ERROR(stream.read(offset, std::span(piece).first(bytes)));
+    const std::uint64_t found = piece_checksum(piece, bytes, manifest.nonce, file_id, number);
+    if (found != shard.pieces[number] && steps.includes(ProtocolStep::kCheckBlocks))
+      return Status::corruption(
+          fmt::format("{}: rows with checksum {:016x} expected, {:016x} found",
+                      stream.place(offset), shard.pieces[number], found));
+    ++counts.blocks;
+    counts.rows += bytes / row_bytes;
+    counts.bytes += bytes;
+    const Status decoded =
+        decode_rows(std::span<const std::byte>(piece).first(bytes), relation.column_order, guarded);
+    if (!decoded.is_ok())
+      return visitor.has_failed() ? decoded : decoded.with_context(stream.place(offset));
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestShard& shard,
+                       std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
+                       const GroupVisitor& visit, ReadCounts& counts) {
+  GuardedVisitor visitor(visit);
+  const bool rows = manifest.mode == CheckpointMode::kHdf5;
+  return visitor.outcome(
+      rows ? read_pieces(store, manifest, shard, begin, end, steps, visitor, counts)
+           : read_blocks(store, manifest, shard, begin, end, steps, visitor, counts));
+}
+
+Result<std::vector<std::byte>> read_section(Store& store, const Manifest& manifest,
+                                            std::size_t index, const ProtocolSteps& steps) {
+  const ManifestSection& section = manifest.sections[index];
+  const auto file = std::find_if(manifest.files.begin(), manifest.files.end(),
+                                 [&](const ManifestFile& f) { return f.name == section.file; });
+  if (file == manifest.files.end())
+    return Status::corruption(fmt::format("section {} has no file", section.name));
+  const StreamFacts facts{.file_id = section_file_id(index),
+                          .bytes = file->bytes,
+                          .blocks = section.blocks,
+                          .hash = section.hash};
+  STRATALOG_ASSIGN_OR_RETURN(ExtentStream stream,
+                             ExtentStream::open(store, shard_path(manifest, section.file),
+                                                {{.offset = 0, .bytes = file->bytes}}));
+  STRATALOG_ASSIGN_OR_RETURN(const ShardFooter footer, read_footer(stream, facts));
+  std::vector<std::byte> content;
+  STRATALOG_RETURN_IF_ERROR(for_each_block(
+      stream, facts, footer, manifest.nonce, 0, facts.bytes, check_blocks(steps),
+      [&](const BlockHeader& header, std::span<const std::byte> payload, std::uint64_t offset) {
+        if (header.encoding != ShardEncoding::kRaw)
+          return Status::corruption("not a block of raw bytes").with_context(stream.place(offset));
+        content.insert(content.end(), payload.begin(), payload.end());
+        return Status::ok();
+      }));
+  if (content.size() != section.bytes)
+    return Status::corruption(fmt::format("section {}: {} bytes expected, {} found", section.name,
+                                          section.bytes, content.size()));
+  return content;
+}
+
+}  // namespace stratalog

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads shards back: follows extents, verifies header and footer against the manifest and every
+// block against the footer, then decodes. One block of memory. Nothing is handed out before its
+// block is verified. Local.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "commit/manifest.h"
+#include "commit/protocol_steps.h"
+#include "model/tuple_group.h"
+#include "write/store.h"
+
+namespace stratalog {
+
+struct ReadCounts {
+  std::uint64_t blocks = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;
+};
+
+// What went wrong: reading or the visitor. At most one is not OK.
+struct ReadOutcome {
+  Status read;  // I/O error or Corruption, with file and offset
+  Status visitor;  // as the visitor returned it
+
+  bool is_ok() const { return read.is_ok() && visitor.is_ok(); }
+};
+
+// Reads the blocks of `shard` that begin at shard offsets in [begin, end); [0, shard.bytes()) is
+// all of it, and then the number of rows is checked as well. In hdf5 mode, pieces take the place of
+// blocks.
+ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestShard& shard,
+                       std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
+                       const GroupVisitor& visit, ReadCounts& counts);
+
+// The content of a section.
+Result<std::vector<std::byte>> read_section(Store& store, const Manifest& manifest,
+                                            std::size_t index, const ProtocolSteps& steps);
+
+}  // namespace stratalog

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// From errno to Status: which code an error of the file system gets, and the sentence with path,
+// errno and advice. Pure; local.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace stratalog {
+
+// `action` completes "cannot ...", for example "write 12 bytes at offset 4096 to".
+Status errno_status(int error_number, std::string_view action, std::string_view path);
+
+}  // namespace stratalog

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Store on a real file system. Everything is opened relative to one descriptor of the root,
+// component by component and without following symbolic links, so that a planted link cannot lead
+// outside. Local; thread-compatible.
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "write/errno_status.h"
+#include "write/file_descriptor.h"
+#include "write/posix_calls.h"
+#include "write/posix_file.h"
+#include "write/store.h"
+
+namespace stratalog {
+namespace {
+
+constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+class PosixLock final : public StoreLock {
+ public:
+  explicit PosixLock(FileDescriptor fd) : fd_(std::move(fd)) {}
+
+ private:
+  FileDescriptor fd_;  // an open-file-description lock lives as long as this
+};
+
+// An open parent directory and a name in it.
+struct Entry {
+  FileDescriptor parent;
+  std::string name;
+};
+
+class PosixStore final : public Store {
+ public:
+  PosixStore(FileDescriptor root, std::string path, const PosixCalls& calls)
+      : root_(std::move(root)), path_(std::move(path)), calls_(calls) {}
+
+  Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override;
+  Status make_directory(const std::string& path) override;
+  Status remove_file(const std::string& path) override { return remove(path, 0); }
+  Status remove_directory(const std::string& path) override { return remove(path, AT_REMOVEDIR); }
+  Status rename(const std::string& from, const std::string& to) override;
+  Status sync_directory(const std::string& path) override;
+  Result<std::vector<std::string>> list(const std::string& path) override;
+  Result<FileInfo> info(const std::string& path) override;
+  Result<std::uint64_t> free_bytes() override;
+  Result<std::unique_ptr<StoreLock>> lock(const std::string& path) override;
+  Status random_bytes(std::span<std::byte> bytes) override;
+  std::string root() const override { return path_; }
+
+ private:
+  std::string full(const std::string& path) const {
+    return path == "." ? path_ : path_ + "/" + path;
+  }
+  Result<Entry> enter(const std::string& path) const;
+  Result<FileDescriptor> open_directory(const std::string& path) const;
+  Status remove(const std::string& path, int flags);
+
+  FileDescriptor root_;
+  std::string path_;
+  PosixCalls calls_;
+};
+
+Result<Entry> PosixStore::enter(const std::string& path) const {
+  if (!is_store_path(path) || path == ".")
+    return Status::invalid_argument(fmt::format("\"{}\" is not a path inside {}", path, path_));
+  Entry entry;
+  entry.parent = FileDescriptor(::openat(root_.get(), ".", kDirectoryFlags));
+  std::size_t begin = 0;
+  while (entry.parent.is_open()) {
+    const std::size_t slash = path.find('/', begin);
+    if (slash == std::string::npos) break;
+    const std::string part = path.substr(begin, slash - begin);
+    entry.parent = FileDescriptor(::openat(entry.parent.get(), part.c_str(), kDirectoryFlags));
+    begin = slash + 1;
+  }
+  if (!entry.parent.is_open()) return errno_status(errno, "open the directory of", full(path));
+  entry.name = path.substr(begin);
+  return entry;
+}
+
+Result<FileDescriptor> PosixStore::open_directory(const std::string& path) const {
+  FileDescriptor fd;
+  if (path == ".") {
+    fd = FileDescriptor(::openat(root_.get(), ".", kDirectoryFlags));
+  } else {
+    STRATALOG_ASSIGN_OR_RETURN(const Entry entry, enter(path));
+    fd = FileDescriptor(::openat(entry.parent.get(), entry.name.c_str(), kDirectoryFlags));
+  }
+  if (!fd.is_open()) return errno_status(errno, "open directory", full(path));
+  return fd;
+}
+
+Result<std::unique_ptr<File>> PosixStore::open(const std::string& path, OpenMode mode) {
+  STRATALOG_ASSIGN_OR_RETURN(const Entry entry, enter(path));
+  // O_NONBLOCK: a FIFO planted under our name must not make us wait; regular files ignore it.
+  int flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  switch (mode) {
+    case OpenMode::kRead:
+      flags |= O_RDONLY;
+      break;
+    case OpenMode::kCreateExclusive:
+      flags |= O_WRONLY | O_CREAT | O_EXCL;
+      break;
+    case OpenMode::kWriteExisting:
+      flags |= O_WRONLY;
+      break;
+  }
+  FileDescriptor fd(::openat(entry.parent.get(), entry.name.c_str(), flags, 0600));
+  if (!fd.is_open())
+    return errno_status(errno, mode == OpenMode::kCreateExclusive ? "create" : "open", full(path));
+  struct stat about = {};
+  if (::fstat(fd.get(), &about) != 0) return errno_status(errno, "examine", full(path));
+  if (!S_ISREG(about.st_mode))
+    return Status::io_error(full(path) + " is not a regular file; it is not touched");
+  return std::unique_ptr<File>(std::make_unique<PosixFile>(std::move(fd), full(path), calls_));
+}
+
+Status PosixStore::make_directory(const std::string& path) {
+  STRATALOG_ASSIGN_OR_RETURN(const Entry entry, enter(path));
+  if (::mkdirat(entry.parent.get(), entry.name.c_str(), 0700) != 0)
+    return errno_status(errno, "make directory", full(path));
+  return Status::ok();
+}
+
+Status PosixStore::remove(const std::string& path, int flags) {
+  STRATALOG_ASSIGN_OR_RETURN(const Entry entry, enter(path));
+  if (::unlinkat(entry.parent.get(), entry.name.c_str(), flags) != 0)
+    return errno_status(errno, "remove", full(path));
+  return Status::ok();
+}
+
+Status PosixStore::rename(const std::string& from, const std::string& to) {
+  STRATALOG_ASSIGN_OR_RETURN(const Entry source, enter(from));
+  STRATALOG_ASSIGN_OR_RETURN(const Entry target, enter(to));
+  if (::renameat(source.parent.get(), source.name.c_str(), target.parent.get(),
+                 target.name.c_str()) != 0)
+    return errno_status(errno, fmt::format("rename {} to", full(from)), full(to));
+  return Status::ok();
+}
+
+Status PosixStore::sync_directory(const std::string& path) {
+  STRATALOG_ASSIGN_OR_RETURN(const FileDescriptor fd, open_directory(path));
+  if (calls_.fsync(fd.get()) != 0)
+    return errno_status(errno, "make durable (fsync) directory", full(path));
+  return Status::ok();
+}
+
+Result<std::vector<std::string>> PosixStore::list(const std::string& path) {
+  STRATALOG_ASSIGN_OR_RETURN(FileDescriptor fd, open_directory(path));
+  DIR* directory = ::fdopendir(fd.get());
+  if (directory == nullptr) return errno_status(errno, "list", full(path));
+  (void)fd.release();  // closedir closes it
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(directory)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+    errno = 0;
+  }
+  const int error_number = errno;
+  ::closedir(directory);
+  if (error_number != 0) return errno_status(error_number, "list", full(path));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<FileInfo> PosixStore::info(const std::string& path) {
+  struct stat about = {};
+  int failed = 0;
+  if (path == ".") {
+    failed = ::fstat(root_.get(), &about);
+  } else {
+    STRATALOG_ASSIGN_OR_RETURN(const Entry entry, enter(path));
+    failed = ::fstatat(entry.parent.get(), entry.name.c_str(), &about, AT_SYMLINK_NOFOLLOW);
+  }
+  if (failed != 0) return errno_status(errno, "examine", full(path));
+  FileInfo info;
+  info.kind = S_ISREG(about.st_mode)   ? FileKind::kRegular
+              : S_ISDIR(about.st_mode) ? FileKind::kDirectory
+                                       : FileKind::kOther;
+  info.size_bytes = static_cast<std::uint64_t>(about.st_size);
+  return info;
+}
+
+Result<std::uint64_t> PosixStore::free_bytes() {
+  struct statvfs about = {};
+  if (::fstatvfs(root_.get(), &about) != 0) return errno_status(errno, "examine", path_);
+  return static_cast<std::uint64_t>(about.f_bavail) * about.f_frsize;
+}
+
+Result<std::unique_ptr<StoreLock>> PosixStore::lock(const std::string& path) {
+  STRATALOG_ASSIGN_OR_RETURN(const Entry entry, enter(path));
+  FileDescriptor fd(::openat(entry.parent.get(), entry.name.c_str(),
+                             O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+  if (!fd.is_open()) return errno_status(errno, "open", full(path));
+  struct flock range = {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  if (::fcntl(fd.get(), F_OFD_SETLK, &range) == 0)
+    return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(std::move(fd)));
+  if (errno == EAGAIN || errno == EACCES)
+    return Status::already_exists(full(path) + " is locked by another process");
+  // ENOLCK, ENOSYS, EINVAL, 524 on some network file systems: no locks here.
+  return Status::not_supported(errno_status(errno, "lock", full(path)).message());
+}
+
+Status PosixStore::random_bytes(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::size_t piece = std::min<std::size_t>(bytes.size(), 256);
+    if (::getentropy(bytes.data(), piece) != 0)
+      return errno_status(errno, "read random bytes from", "the system");
+    bytes = bytes.subspan(piece);
+  }
+  return Status::ok();
+}
+
+// Makes the root if it is not there, and its name durable.
+Status make_root(const std::string& root, const PosixCalls& calls) {
+  if (::mkdir(root.c_str(), 0700) != 0)
+    return errno == EEXIST ? Status::ok() : errno_status(errno, "make directory", root);
+  std::string parent = root;
+  while (parent.size() > 1 && parent.back() == '/') parent.pop_back();
+  const std::size_t slash = parent.rfind('/');
+  parent = slash == std::string::npos ? "." : parent.substr(0, std::max<std::size_t>(slash, 1));
+  const FileDescriptor fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.is_open() || calls.fsync(fd.get()) != 0)
+    return errno_status(errno, "make durable (fsync) directory", parent);
+  return Status::ok();
+}
+
+}  // namespace
+
+PosixCalls posix_calls() { return {.pwrite = ::pwrite, .pread = ::pread, .fsync = ::fsync}; }
+
+Result<std::unique_ptr<Store>> open_posix_store_with(const std::string& root, RootMode mode,
+                                                     const PosixCalls& calls) {
+  if (root.empty()) return Status::invalid_argument("the directory's name is empty");
+  if (mode == RootMode::kCreate) STRATALOG_RETURN_IF_ERROR(make_root(root, calls));
+  // The root itself is the user's word and may be a symbolic link; what lies below may not.
+  FileDescriptor fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.is_open()) return errno_status(errno, "open directory", root);
+  return std::unique_ptr<Store>(std::make_unique<PosixStore>(std::move(fd), root, calls));
+}
+
+Result<std::unique_ptr<Store>> open_posix_store(const std::string& root, RootMode mode) {
+  return open_posix_store_with(root, mode, posix_calls());
+}
+
+}  // namespace stratalog

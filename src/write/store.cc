@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "write/store.h"
+
+namespace stratalog {
+
+Result<std::unique_ptr<StoreLock>> Store::lock(const std::string& path) {
+  return Status::not_supported("this store has no locks (" + path + ")");
+}
+
+bool is_store_path(std::string_view path) {
+  if (path == ".") return true;
+  while (true) {
+    const std::size_t slash = path.find('/');
+    const std::string_view part = path.substr(0, slash);
+    if (part.empty() || part == "." || part == ".." || part.find('\0') != part.npos) return false;
+    if (slash == path.npos) return true;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+}  // namespace stratalog

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Relations for checkpoint tests: made from tuples, dealt over ranks, handed to save as images and
+// collected again from load. Tuples are kept in plain sorted vectors, so that nothing under test is
+// needed to compare them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "model/multiset_hash.h"
+#include "model/set_walk.h"
+
+namespace stratalog::testing {
+
+using Tuple = std::vector<Cell>;  // declared column order
+
+struct SampleRelation {
+  std::string name;
+  RelationVersion version = RelationVersion::kTotal;
+  std::uint32_t arity = 0;
+  std::vector<std::uint32_t> column_order;
+  std::set<Tuple> tuples;
+};
+
+// What a rank owns, as groups.
+struct SampleShard {
+  std::vector<Tuple> prefixes;  // group order
+  std::vector<std::vector<Cell>> sets;
+};
+
+inline SampleShard shard_of(const SampleRelation& relation, int rank, int ranks) {
+  std::map<Tuple, std::vector<Cell>> groups;
+  for (const Tuple& tuple : relation.tuples) {
+    Tuple ordered;
+    for (const std::uint32_t column : relation.column_order) ordered.push_back(tuple[column]);
+    std::uint64_t key = 17;
+    for (std::size_t i = 0; i + 1 < ordered.size(); ++i) key = splitmix64(key ^ ordered[i]);
+    if (static_cast<int>(key % static_cast<std::uint64_t>(ranks)) != rank) continue;
+    const Cell last = ordered.back();
+    ordered.pop_back();
+    groups[ordered].push_back(last);
+  }
+  SampleShard shard;
+  for (auto& [prefix, set] : groups) {
+    std::sort(set.begin(), set.end());
+    shard.prefixes.push_back(prefix);
+    shard.sets.push_back(set);
+  }
+  return shard;
+}
+
+inline RelationImage image_of(const SampleRelation& relation, int rank, int ranks) {
+  RelationImage image;
+  image.name = relation.name;
+  image.version = relation.version;
+  image.arity = relation.arity;
+  image.column_order = relation.column_order;
+  if (relation.arity == 0) {
+    image.rows = rank == 0 ? relation.tuples.size() : 0;
+    if (image.rows != 0) image.hash = hash_tuple({});
+    return image;
+  }
+  auto shard = std::make_shared<SampleShard>(shard_of(relation, rank, ranks));
+  for (std::size_t g = 0; g < shard->sets.size(); ++g) {
+    SetView set;
+    set.values = shard->sets[g];
+    set.count = set.values.size();
+    image.rows += set.count;
+    image.hash += hash_group({.prefix = shard->prefixes[g], .set = set}, relation.column_order);
+  }
+  image.for_each_group = [shard](const GroupVisitor& visit) {
+    for (std::size_t g = 0; g < shard->sets.size(); ++g) {
+      SetView set;
+      set.values = shard->sets[g];
+      set.count = set.values.size();
+      STRATALOG_RETURN_IF_ERROR(visit({.prefix = shard->prefixes[g], .set = set}));
+    }
+    return Status::ok();
+  };
+  return image;
+}
+
+inline SaveRequest request_of(const std::vector<SampleRelation>& relations, int rank, int ranks) {
+  SaveRequest request;
+  for (const SampleRelation& relation : relations)
+    request.images.push_back(image_of(relation, rank, ranks));
+  return request;
+}
+
+// Collects what all ranks receive from one load.
+class Collected {
+ public:
+  void reset(std::size_t relations) {
+    const std::lock_guard guard(mutex_);
+    tuples_.assign(relations, {});
+    duplicates_ = 0;
+  }
+  void add(std::size_t index, const std::vector<std::uint32_t>& column_order,
+           const TupleGroup& group) {
+    const std::lock_guard guard(mutex_);
+    walk_set(group.set, [&](Cell cell) {
+      Tuple tuple(column_order.size());
+      for (std::size_t i = 0; i + 1 < column_order.size(); ++i)
+        tuple[column_order[i]] = group.prefix[i];
+      tuple[column_order.back()] = cell;
+      if (!tuples_[index].insert(tuple).second) ++duplicates_;
+    });
+  }
+  const std::set<Tuple>& tuples(std::size_t index) const { return tuples_[index]; }
+  std::size_t duplicates() const { return duplicates_; }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::set<Tuple>> tuples_;
+  std::size_t duplicates_ = 0;
+};
+
+// A sink for one rank; rank 0 resets the collection, which all ranks share.
+inline LoadSink sink_into(Collected& collected, Comm& comm,
+                          std::vector<StoredRelation>& relations) {
+  LoadSink sink;
+  sink.begin = [&collected, &comm, &relations](const StoredState& state) {
+    relations = state.relations;
+    if (comm.rank() == 0) collected.reset(state.relations.size());
+    return comm.barrier();
+  };
+  sink.accept = [&collected, &relations](std::size_t index, const TupleGroup& group) {
+    collected.add(index, relations[index].column_order, group);
+    return Status::ok();
+  };
+  return sink;
+}
+
+// A few relations that differ with `salt`: arities 0, 1, 2, 3, an empty one, a delta.
+inline std::vector<SampleRelation> sample_relations(std::uint64_t salt, std::uint64_t size) {
+  std::uint64_t state = salt * 1000003 + 12345;
+  const auto next = [&state](std::uint64_t below) {
+    state = splitmix64(state);
+    return static_cast<Cell>(state % below);
+  };
+  std::vector<SampleRelation> all;
+  all.push_back({.name = "edge",
+                 .version = RelationVersion::kTotal,
+                 .arity = 2,
+                 .column_order = {0, 1},
+                 .tuples = {}});
+  all.push_back({.name = "path",
+                 .version = RelationVersion::kTotal,
+                 .arity = 2,
+                 .column_order = {1, 0},
+                 .tuples = {}});
+  all.push_back({.name = "path",
+                 .version = RelationVersion::kDelta,
+                 .arity = 2,
+                 .column_order = {1, 0},
+                 .tuples = {}});
+  all.push_back({.name = "node",
+                 .version = RelationVersion::kTotal,
+                 .arity = 1,
+                 .column_order = {0},
+                 .tuples = {}});
+  all.push_back({.name = "triple",
+                 .version = RelationVersion::kTotal,
+                 .arity = 3,
+                 .column_order = {2, 0, 1},
+                 .tuples = {}});
+  all.push_back({.name = "flag",
+                 .version = RelationVersion::kTotal,
+                 .arity = 0,
+                 .column_order = {},
+                 .tuples = {}});
+  all.push_back({.name = "empty",
+                 .version = RelationVersion::kTotal,
+                 .arity = 2,
+                 .column_order = {0, 1},
+                 .tuples = {}});
+  for (std::uint64_t i = 0; i < size; ++i) {
+    all[0].tuples.insert({next(size), next(size)});
+    all[1].tuples.insert({next(8), next(size * 4)});
+    if (i % 4 == 0) all[2].tuples.insert({next(8), next(1U << 31)});
+    all[3].tuples.insert({next(0xFFFFFFFFU)});
+    all[4].tuples.insert({next(5), next(7), next(1000)});
+  }
+  if (salt % 2 == 1) all[5].tuples.insert(Tuple{});
+  return all;
+}
+
+}  // namespace stratalog::testing
