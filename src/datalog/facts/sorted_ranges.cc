@@ -24,28 +24,48 @@ bool are_sorted(const CodeRows& rows, std::uint32_t width) {
   return true;
 }
 
-// Least significant digit first, 11 bits at a time; digits that are equal in all keys cost one look
-// only.
-void radix_sort(std::vector<std::uint64_t>& keys) {
+// What a row is sorted by first, and the row itself where that is not all of it.
+struct KeyedRow {
+  std::uint64_t key;
+  std::uint64_t row;
+};
+
+std::uint64_t key_of(std::uint64_t key) { return key; }
+std::uint64_t key_of(const KeyedRow& keyed) { return keyed.key; }
+
+// Least significant digit first, 11 bits at a time; stable; digits that are equal in all keys cost
+// one look only.
+template <typename T>
+void radix_sort(std::vector<T>& values) {
   constexpr unsigned kBits = 11;
   constexpr std::size_t kBuckets = std::size_t{1} << kBits;
   std::uint64_t varying = 0;
-  for (const std::uint64_t key : keys) varying |= key ^ keys.front();
-  std::vector<std::uint64_t> sorted(keys.size());
+  for (const T& value : values) varying |= key_of(value) ^ key_of(values.front());
+  std::vector<T> sorted(values.size());
   for (unsigned shift = 0; shift < 64; shift += kBits) {
     if (((varying >> shift) & (kBuckets - 1)) == 0) continue;
     std::array<std::size_t, kBuckets> starts = {};
-    for (const std::uint64_t key : keys) ++starts[(key >> shift) & (kBuckets - 1)];
+    for (const T& value : values) ++starts[(key_of(value) >> shift) & (kBuckets - 1)];
     std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), std::size_t{0});
-    for (const std::uint64_t key : keys) sorted[starts[(key >> shift) & (kBuckets - 1)]++] = key;
-    keys.swap(sorted);
+    for (const T& value : values)
+      sorted[starts[(key_of(value) >> shift) & (kBuckets - 1)]++] = value;
+    values.swap(sorted);
   }
+}
+
+std::uint64_t first_two(const OrderCode* row) {
+  return (static_cast<std::uint64_t>(row[0]) << 32) | row[1];
+}
+
+void sort_singles(CodeRows& rows) {
+  std::vector<std::uint64_t> keys(rows.begin(), rows.end());
+  radix_sort(keys);
+  for (std::size_t i = 0; i < keys.size(); ++i) rows[i] = static_cast<OrderCode>(keys[i]);
 }
 
 void sort_pairs(CodeRows& rows) {
   std::vector<std::uint64_t> keys(rows.size() / 2);
-  for (std::size_t i = 0; i < keys.size(); ++i)
-    keys[i] = (static_cast<std::uint64_t>(rows[2 * i]) << 32) | rows[(2 * i) + 1];
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = first_two(&rows[2 * i]);
   radix_sort(keys);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     rows[2 * i] = static_cast<OrderCode>(keys[i] >> 32);
@@ -53,23 +73,24 @@ void sort_pairs(CodeRows& rows) {
   }
 }
 
-// The first two columns decide most comparisons and lie beside the index.
+// By the first two columns, then runs of equal ones by the rest.
 void sort_wide_rows(CodeRows& rows, std::uint32_t width) {
-  struct Keyed {
-    std::uint64_t key;
-    std::uint64_t row;
-  };
-  std::vector<Keyed> keyed(rows.size() / width);
+  std::vector<KeyedRow> keyed(rows.size() / width);
   for (std::size_t i = 0; i < keyed.size(); ++i)
-    keyed[i] = {.key = (static_cast<std::uint64_t>(rows[i * width]) << 32) | rows[(i * width) + 1],
-                .row = i};
-  std::sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
-    if (a.key != b.key) return a.key < b.key;
-    return is_row_less(&rows[(a.row * width) + 2], &rows[(b.row * width) + 2], width - 2);
-  });
+    keyed[i] = {.key = first_two(&rows[i * width]), .row = i};
+  radix_sort(keyed);
+  for (auto run = keyed.begin(); run != keyed.end();) {
+    const auto end = std::find_if(run + 1, keyed.end(),
+                                  [&](const KeyedRow& other) { return other.key != run->key; });
+    if (end - run > 1)
+      std::sort(run, end, [&](const KeyedRow& a, const KeyedRow& b) {
+        return is_row_less(&rows[(a.row * width) + 2], &rows[(b.row * width) + 2], width - 2);
+      });
+    run = end;
+  }
   CodeRows sorted;
   sorted.reserve(rows.size());
-  for (const Keyed& k : keyed) {
+  for (const KeyedRow& k : keyed) {
     const auto first = rows.begin() + static_cast<std::ptrdiff_t>(k.row * width);
     sorted.insert(sorted.end(), first, first + width);
   }
@@ -150,7 +171,7 @@ Result<CodeRows> exchange_rows(Comm& comm, const CodeRows& rows, std::uint32_t w
 void sort_rows(CodeRows& rows, std::uint32_t width) {
   if (are_sorted(rows, width)) return;
   if (width == 1)
-    std::sort(rows.begin(), rows.end());
+    sort_singles(rows);
   else if (width == 2)
     sort_pairs(rows);
   else

@@ -97,6 +97,15 @@ void read_row(const TupleColumns& tuples, std::span<const ColumnOrder> orders, s
   for (std::size_t c = 0; c < row.size(); ++c) row[c] = orders[c].code(tuples.columns[c][i]);
 }
 
+void read_all(const TupleColumns& tuples, std::span<const ColumnOrder> orders, CodeRows& out) {
+  const std::size_t width = orders.size();
+  const std::size_t before = out.size();
+  out.resize(before + (tuples.rows * width));
+  for (std::size_t c = 0; c < width; ++c)
+    for (std::uint64_t i = 0; i < tuples.rows; ++i)
+      out[before + (i * width) + c] = orders[c].code(tuples.columns[c][i]);
+}
+
 }  // namespace
 
 TupleSource source_of_columns(const TupleColumns& tuples, std::span<const ColumnOrder> orders) {
@@ -112,6 +121,10 @@ TupleSource source_of_columns(const TupleColumns& tuples, std::span<const Column
     return Status::ok();
   };
   source.collect = [&tuples, orders](const RowRange& range, CodeRows& out) {
+    if (range.from.empty() && range.to.empty()) {
+      read_all(tuples, orders, out);
+      return Status::ok();
+    }
     std::vector<OrderCode> row(orders.size());
     for (std::uint64_t i = 0; i < tuples.rows; ++i) {
       read_row(tuples, orders, i, row);
