@@ -31,6 +31,26 @@ constexpr ColumnFactors column_factors(Cell cell, std::uint32_t column) {
   return {.low = splitmix64(seed) | 1U, .high = splitmix64(seed ^ 0xD6E8FEB86659FD93ULL) | 1U};
 }
 
+// Hashes many groups of one relation. Groups of one pivot block come one after another and draw their elements from the
+// same few hundred cells, whose factors are kept; so a bit costs two additions. Local.
+class GroupHasher {
+ public:
+  // `column_order` as in RelationImage; its size is the arity (>= 1). It outlives the hasher.
+  explicit GroupHasher(std::span<const std::uint32_t> column_order) : column_order_(column_order) {}
+
+  MultisetHash hash(const TupleGroup& group);
+
+ private:
+  static constexpr std::uint32_t kWindow = 512;
+
+  void move_window(Cell base);
+
+  std::span<const std::uint32_t> column_order_;
+  std::array<ColumnFactors, kWindow> window_{};
+  Cell window_base_ = 0;
+  bool has_window_ = false;
+};
+
 // Hash of all tuples of one group. `column_order` as in RelationImage; its size is the arity (>=
 // 1).
 MultisetHash hash_group(const TupleGroup& group, std::span<const std::uint32_t> column_order);

@@ -93,7 +93,7 @@ void Index::sort_queued_cells() {
 void Index::unite_row(RowId row, std::span<const std::uint64_t> cells,
                       std::span<const QueuedSet> sets, SetAccumulator& scratch,
                       Freshness freshness) {
-  static const IntSet kNothing;
+  static const IntSet kNothing{};
   fresh_.clear();
   const IntSet& present = freshness == Freshness::kNew ? kNothing : total(row);
   if (sets.empty() && cells.size() <= kSortDirectly) {

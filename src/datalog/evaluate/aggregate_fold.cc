@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/aggregate_fold.h"
+
+#include <bit>
+
+namespace stratalog::datalog {
+namespace {
+
+double as_float(std::uint64_t bits) { return std::bit_cast<double>(bits); }
+std::int64_t as_signed(std::uint64_t bits) { return static_cast<std::int64_t>(bits); }
+
+double to_double(ValueKind kind, std::uint64_t bits) {
+  switch (kind) {
+    case ValueKind::kFloat:
+      return as_float(bits);
+    case ValueKind::kUnsigned:
+      return static_cast<double>(bits);
+    default:
+      return static_cast<double>(as_signed(bits));
+  }
+}
+
+bool less(ValueKind kind, std::uint64_t a, std::uint64_t b) {
+  switch (kind) {
+    case ValueKind::kFloat:
+      return as_float(a) < as_float(b);
+    case ValueKind::kUnsigned:
+      return a < b;
+    default:
+      return as_signed(a) < as_signed(b);
+  }
+}
+
+// An expression that stands for a value already computed.
+Expression constant(ValueKind kind, std::uint64_t bits) {
+  Expression e;
+  e.kind = ExpressionKind::kConstant;
+  e.value_kind = kind;
+  e.bits = bits;
+  return e;
+}
+
+}  // namespace
+
+void AggregateFold::begin(std::uint32_t rows) { states_.assign(rows, State{}); }
+
+void AggregateFold::fold(State& state, std::uint64_t bits) const {
+  const ValueKind kind = aggregate_.target.value_kind;
+  const bool first = state.count == 0;
+  switch (aggregate_.function) {
+    case AggregateFunction::kCount:
+      break;
+    case AggregateFunction::kSum:
+      if (kind == ValueKind::kFloat)
+        state.bits = std::bit_cast<std::uint64_t>(as_float(first ? 0 : state.bits) + as_float(bits));
+      else
+        state.bits += bits;
+      break;
+    case AggregateFunction::kMin:
+      if (first || less(kind, bits, state.bits)) state.bits = bits;
+      break;
+    case AggregateFunction::kMax:
+      if (first || less(kind, state.bits, bits)) state.bits = bits;
+      break;
+    case AggregateFunction::kMean:
+      state.sum += to_double(kind, bits);
+      break;
+  }
+  ++state.count;
+}
+
+Status AggregateFold::add(const Batch& batch) {
+  const bool counts = aggregate_.function == AggregateFunction::kCount;
+  for (std::uint32_t r = 0; r < batch.rows; ++r)
+    fold(states_[batch.tags[r]], counts ? 0 : evaluator_.bits(aggregate_.target, batch, r));
+  return evaluator_.status();
+}
+
+bool AggregateFold::has_result(std::uint32_t row) const {
+  return aggregate_.function == AggregateFunction::kCount ||
+         aggregate_.function == AggregateFunction::kSum || states_[row].count > 0;
+}
+
+Cell AggregateFold::result(std::uint32_t row) {
+  static const Batch kNoBatch;
+  const State& state = states_[row];
+  std::uint64_t bits = state.bits;
+  if (aggregate_.function == AggregateFunction::kCount) bits = state.count;
+  if (aggregate_.function == AggregateFunction::kMean)
+    bits = std::bit_cast<std::uint64_t>(state.sum / static_cast<double>(state.count));
+  return evaluator_.evaluate(constant(aggregate_.result_kind, bits), kNoBatch, 0);
+}
+
+RangeWalk::RangeWalk(const Range& range, ExpressionEvaluator& evaluator, const Batch& batch,
+                     std::uint32_t row)
+    : kind_(range.value_kind),
+      current_(evaluator.bits(range.from, batch, row)),
+      to_(evaluator.bits(range.to, batch, row)) {
+  upwards_ = !less(kind_, to_, current_);
+  if (range.has_step) {
+    step_ = evaluator.bits(range.step, batch, row);
+    const bool zero = kind_ == ValueKind::kFloat ? as_float(step_) == 0 : step_ == 0;
+    const bool negative = kind_ == ValueKind::kFloat    ? as_float(step_) < 0
+                          : kind_ == ValueKind::kNumber ? as_signed(step_) < 0
+                                                        : false;
+    // A step of zero yields the start once (if it is not the end), as in Soufflé; a step away from the end nothing.
+    if (zero) {
+      done_ = current_ == to_;
+      to_ = current_;
+      return;
+    }
+    upwards_ = !negative;
+  } else if (kind_ == ValueKind::kFloat) {
+    step_ = std::bit_cast<std::uint64_t>(upwards_ ? 1.0 : -1.0);
+  } else {
+    step_ = upwards_ ? 1 : ~std::uint64_t{0};
+  }
+  done_ = at_end();
+}
+
+bool RangeWalk::at_end() const {
+  return upwards_ ? !less(kind_, current_, to_) : !less(kind_, to_, current_);
+}
+
+void RangeWalk::advance() {
+  const std::uint64_t before = current_;
+  if (kind_ == ValueKind::kFloat)
+    current_ = std::bit_cast<std::uint64_t>(as_float(current_) + as_float(step_));
+  else
+    current_ += step_;
+  // Also stops where the next value wraps around or no longer changes.
+  const bool moved = upwards_ ? less(kind_, before, current_) : less(kind_, current_, before);
+  done_ = !moved || at_end();
+}
+
+Cell RangeWalk::cell(ExpressionEvaluator& evaluator) const {
+  static const Batch kNoBatch;
+  return evaluator.evaluate(constant(kind_, current_), kNoBatch, 0);
+}
+
+}  // namespace stratalog::datalog

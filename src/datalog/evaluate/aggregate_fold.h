@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// AggregateFold folds the bindings of an aggregate's body into one value for each outer row (count, sum, min, max, mean;
+// every combination of body tuples counts, as in Soufflé). RangeWalk enumerates range(from, to, step). Local.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "datalog/evaluate/batch.h"
+#include "datalog/evaluate/expression.h"
+#include "datalog/program.h"
+
+namespace stratalog::datalog {
+
+class AggregateFold {
+ public:
+  // Both outlive the fold.
+  AggregateFold(const Aggregate& aggregate, ExpressionEvaluator& evaluator)
+      : aggregate_(aggregate), evaluator_(evaluator) {}
+
+  // Forgets everything; results are asked for rows 0 .. rows-1, named by the batches' tags.
+  void begin(std::uint32_t rows);
+  Status add(const Batch& batch);
+  // count and sum of nothing are 0; min, max and mean of nothing do not exist.
+  bool has_result(std::uint32_t row) const;
+  Cell result(std::uint32_t row);
+
+ private:
+  struct State {
+    std::uint64_t count = 0;
+    std::uint64_t bits = 0;  // of the kind of the target
+    double sum = 0;          // kMean
+  };
+
+  void fold(State& state, std::uint64_t bits) const;
+
+  const Aggregate& aggregate_;
+  ExpressionEvaluator& evaluator_;
+  std::vector<State> states_;
+};
+
+class RangeWalk {
+ public:
+  RangeWalk(const Range& range, ExpressionEvaluator& evaluator, const Batch& batch,
+            std::uint32_t row);
+
+  bool done() const { return done_; }
+  void advance();
+  Cell cell(ExpressionEvaluator& evaluator) const;
+
+ private:
+  bool at_end() const;
+
+  ValueKind kind_;
+  std::uint64_t current_ = 0;
+  std::uint64_t to_ = 0;
+  std::uint64_t step_ = 0;
+  bool upwards_ = true;
+  bool done_ = false;
+};
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/checkpointing.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <cstring>
+
+#include "datalog/evaluate/pivot_relations.h"
+#include "datalog/evaluate/position_json.h"
+#include "datalog/evaluate/relation_images.h"
+#include "datalog/evaluate/restore.h"
+#include "model/multiset_hash.h"
+
+namespace stratalog::datalog {
+namespace {
+
+Bytes to_bytes(std::string_view text) {
+  Bytes bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+}  // namespace
+
+std::string hash_program(const Program& program) {
+  const XXH128_hash_t hash = XXH3_128bits(program.source_text.data(), program.source_text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+void Checkpointing::notice(const std::string& text) const {
+  if (state_.comm.rank() == 0 && state_.hooks.notice) state_.hooks.notice(text);
+}
+
+Result<std::optional<EnginePosition>> Checkpointing::resume() {
+  const CheckpointOptions& options = state_.options.checkpoint;
+  if (!is_on()) return std::optional<EnginePosition>();
+  if (options.resume == ResumePolicy::kFreshForced) return std::optional<EnginePosition>();
+  if (options.resume == ResumePolicy::kFresh) {
+    Status mine;
+    if (state_.comm.rank() == 0) {
+      const auto generations = list_generations(*options.store);
+      if (generations.is_ok() && !generations.value().empty())
+        mine = Status::already_exists(fmt::format(
+            "{} holds {} checkpoint generations; continue with --resume, or start over with --restart-fresh",
+            options.store->root(), generations.value().size()));
+    }
+    STRATALOG_RETURN_IF_ERROR(agree(state_.comm, mine));
+    return std::optional<EnginePosition>();
+  }
+  return load();
+}
+
+Result<std::optional<EnginePosition>> Checkpointing::load() {
+  const CheckpointOptions& options = state_.options.checkpoint;
+  LoadRequest request;
+  request.generation = options.generation;
+  for (;;) {
+    Restorer restorer(state_);
+    const auto report = load_checkpoint(state_.comm, *options.store, request, restorer.sink());
+    if (!report.is_ok()) {
+      if (report.status().code() == StatusCode::kNotFound && options.resume == ResumePolicy::kResumeOrFresh &&
+          request.excluded.empty())
+        return std::optional<EnginePosition>();
+      return report.status();
+    }
+    for (const std::string& skipped : report.value().skipped) notice("passed over " + skipped);
+    for (const std::string& note : report.value().notes) notice(note);
+    auto position = restorer.finish(report.value().state);
+    if (position.is_ok()) {
+      state_.report.resumed_from = report.value().state.generation;
+      state_.report.resumed_iteration = report.value().state.iteration;
+      last_iteration_ = position.value().start.iteration;
+      return std::optional<EnginePosition>(std::move(position).value());
+    }
+    if (position.status().code() != StatusCode::kCorruption || !request.generation.empty()) return position.status();
+    // The files were sound and yet the relations are not what was saved: try the next older one.
+    const std::string& bad = report.value().state.generation;
+    notice(fmt::format("passed over {}: {}", bad, position.status().message()));
+    STRATALOG_RETURN_IF_ERROR(
+        remember_reject(state_.comm, *options.store, bad, position.status().message()));
+    request.excluded.push_back(bad);
+  }
+}
+
+Status Checkpointing::open_writer() {
+  if (!is_on()) return {};
+  STRATALOG_ASSIGN_OR_RETURN(
+      writer_, open_checkpoint_writer(state_.comm, *state_.options.checkpoint.store, state_.options.checkpoint.writer));
+  for (const std::string& note : writer_->notes()) notice(note);
+  since_last_.lap();
+  return {};
+}
+
+std::uint64_t Checkpointing::rounds_until_due(std::uint64_t iteration) const {
+  const std::uint64_t every = state_.options.checkpoint.every_iterations;
+  return !is_on() || every == 0 ? 0 : every - (iteration % every);
+}
+
+Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const SafePoint& point) {
+  enum : std::uint64_t { kNothing = 0, kSave = 1, kSaveAndStop = 2 };
+  std::uint64_t decision = kNothing;
+  if (state_.comm.rank() == 0) {
+    const StopRequest asked = state_.hooks.stop_requested ? state_.hooks.stop_requested() : StopRequest::kNone;
+    const CheckpointOptions& options = state_.options.checkpoint;
+    const bool by_iterations = options.every_iterations > 0 && point.iteration > 0 &&
+                               point.iteration % options.every_iterations == 0 &&
+                               point.iteration != last_iteration_;
+    const bool by_time = options.every_seconds > 0 && since_last_.seconds() >= options.every_seconds;
+    if (asked == StopRequest::kCheckpointAndStop)
+      decision = kSaveAndStop;
+    else if (asked == StopRequest::kCheckpoint || by_iterations || by_time)
+      decision = kSave;
+  }
+  std::vector<std::uint64_t> shared{decision};
+  STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(shared, ReduceOp::kSum));
+  if (shared[0] != kNothing && is_on()) STRATALOG_RETURN_IF_ERROR(save(position, point.iteration));
+  return shared[0] == kSaveAndStop ? Verdict::kStop : Verdict::kGoOn;
+}
+
+void Checkpointing::add_sections(const EnginePosition& position, SaveRequest& request) const {
+  if (state_.comm.rank() != 0) return;
+  request.sections.push_back({.name = kProgramSection, .data = to_bytes(state_.program.source_text)});
+  request.sections.push_back(
+      {.name = kDictionarySection, .data = encode_dictionary(state_.dictionary, {}, state_.dictionary.size())});
+  for (const auto& [stratum, space] : position.pivot_spaces) {
+    if (!space.sparse) continue;
+    const PivotSpace& lanes =
+        state_.relations[state_.program.strata[stratum].relations.front()].pivot->closure().space();
+    Bytes cells(std::size_t{lanes.lanes()} * sizeof(Cell));
+    for (LaneId l = 0; l < lanes.lanes(); ++l) {
+      const Cell cell = lanes.cell_of(l);
+      std::memcpy(cells.data() + (std::size_t{l} * sizeof(Cell)), &cell, sizeof(Cell));
+    }
+    request.sections.push_back({.name = fmt::format("pivots-{}", stratum), .data = std::move(cells)});
+  }
+}
+
+// Rows and hash of an image; those of a finished relation are computed once.
+Status Checkpointing::count_and_hash(RelationId id, bool running, RelationImage& image) {
+  if (image.arity == 0) return {};
+  RelationData& relation = state_.relations[id];
+  if (!running && relation.settled) {
+    image.rows = relation.settled->rows;
+    image.hash = relation.settled->hash;
+    return {};
+  }
+  GroupHasher hasher(image.column_order);
+  STRATALOG_RETURN_IF_ERROR(image.for_each_group([&](const TupleGroup& group) -> Status {
+    image.rows += group.set.count;
+    image.hash += hasher.hash(group);
+    return {};
+  }));
+  if (!running) relation.settled = {.rows = image.rows, .hash = image.hash};
+  return {};
+}
+
+Status Checkpointing::save(const EnginePosition& position, std::uint64_t iteration) {
+  Stopwatch watch;
+  SaveRequest request;
+  request.mode = state_.options.checkpoint.mode;
+  request.iteration = iteration;
+  request.program_hash = hash_program(state_.program);
+  EnginePosition complete = position;
+  for (std::uint32_t s = 0; s < state_.program.strata.size(); ++s) {
+    const bool running = position.stratum == s;
+    if (!running && !position.finished.contains(s)) continue;
+    const RelationData& first = state_.relations[state_.program.strata[s].relations.front()];
+    if (first.pivot) {
+      const PivotSpace& space = first.pivot->closure().space();
+      complete.pivot_spaces[s] = {.first = space.lanes() == 0 ? 0 : space.cell_of(0), .lanes = space.lanes(),
+                                  .sparse = !space.is_dense()};
+    }
+    for (const RelationId r : state_.program.strata[s].relations) {
+      request.images.push_back(relation_image(state_, r, RelationVersion::kTotal));
+      STRATALOG_RETURN_IF_ERROR(count_and_hash(r, running, request.images.back()));
+      if (!running) continue;
+      request.images.push_back(relation_image(state_, r, RelationVersion::kDelta));
+      STRATALOG_RETURN_IF_ERROR(count_and_hash(r, running, request.images.back()));
+    }
+  }
+  request.engine_state = position_to_json(state_.program, complete);
+  add_sections(complete, request);
+  const double hash_seconds = watch.seconds();
+
+  if (state_.hooks.progress && state_.comm.rank() == 0) {
+    Progress progress;
+    progress.phase = Phase::kCheckpointing;
+    progress.iteration = iteration;
+    state_.hooks.progress(progress);
+  }
+  const auto saved = writer_->save(request);
+  if (saved.is_ok()) {
+    SaveReport report = saved.value();
+    report.total_seconds += hash_seconds;
+    report.encode_seconds += hash_seconds;
+    state_.times.pack += report.pack_seconds;
+    state_.times.encode += report.encode_seconds;
+    state_.times.write += report.write_seconds;
+    state_.times.sync += report.sync_seconds;
+    state_.times.commit += report.commit_seconds;
+    for (const std::string& note : report.notes) notice(note);
+    state_.report.checkpoints.push_back(std::move(report));
+  } else {
+    if (saved.status().code() == StatusCode::kRanksDisagree) return saved.status();
+    notice(fmt::format("checkpoint at iteration {} failed, the run goes on with the older ones: {}", iteration,
+                       saved.status().to_string()));
+  }
+  since_last_.lap();
+  last_iteration_ = iteration;
+  return {};
+}
+
+}  // namespace stratalog::datalog

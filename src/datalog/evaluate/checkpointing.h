@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpointing: decides when a checkpoint is due, describes the engine's relations to the checkpoint room, and puts a
+// loaded generation back into the engine on any number of ranks. The state beside tuples (finished strata, the running
+// stratum and its iteration, sizes that the plan was made from) travels as JSON, the dictionary and the program text as
+// sections. Collective.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/stratum_run.h"
+
+namespace stratalog::datalog {
+
+// Names of the sections of a checkpoint.
+inline constexpr const char* kDictionarySection = "dictionary";
+inline constexpr const char* kProgramSection = "program";
+
+// Which cells are the pivots of a stratum; a sparse dictionary is in the section "pivots-STRATUM".
+struct StoredPivotSpace {
+  std::uint64_t first = 0;
+  std::uint64_t lanes = 0;
+  bool sparse = false;
+};
+
+// Where the engine stands, as far as it is not tuples. `stratum` is set while one is running.
+struct EnginePosition {
+  std::set<std::uint32_t> finished;
+  std::optional<std::uint32_t> stratum;
+  StratumStart start;
+  bool by_pivot = false;
+  std::vector<std::uint64_t> planned_rows;  // PlanOptions::relation_rows that the plan was made from
+  std::vector<StratumReport> reports;       // of finished strata, in the order in which they ran
+  std::map<std::uint32_t, StoredPivotSpace> pivot_spaces;  // of strata run by pivot, finished or running
+};
+
+std::string hash_program(const Program& program);
+
+class Checkpointing {
+ public:
+  explicit Checkpointing(EngineState& state) : state_(state) {}
+
+  bool is_on() const { return state_.options.checkpoint.store != nullptr; }
+  // Checks the directory against the resume policy, before anything is loaded. The position of the newest valid
+  // generation, restored into the state, or nothing for a fresh start.
+  Result<std::optional<EnginePosition>> resume();
+  // Claims the right to write. Called after resume().
+  Status open_writer();
+
+  // Rounds until a checkpoint by iterations is due; 0 = not by iterations.
+  std::uint64_t rounds_until_due(std::uint64_t iteration) const;
+  // Saves if one is due by iterations, by time, or because somebody asked; says whether to go on.
+  Result<Verdict> safe_point(const EnginePosition& position, const SafePoint& point);
+  // Saves unconditionally. A failed save is a notice; only errors that end the run are returned.
+  Status save(const EnginePosition& position, std::uint64_t iteration);
+
+ private:
+  Result<std::optional<EnginePosition>> load();
+  Status count_and_hash(RelationId relation, bool running, RelationImage& image);
+  void add_sections(const EnginePosition& position, SaveRequest& request) const;
+  void notice(const std::string& text) const;
+
+  EngineState& state_;
+  std::unique_ptr<CheckpointWriter> writer_;
+  Stopwatch since_last_;
+  std::uint64_t last_iteration_ = 0;
+  std::uint64_t generations_seen_ = 0;
+};
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// run_program: facts, plan, strata, checkpoints, outputs, report. See engine.h; the work is done in the other files of
+// this room.
+#include "datalog/evaluate/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "datalog/evaluate/checkpointing.h"
+#include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/placement.h"
+#include "datalog/evaluate/relation_images.h"
+#include "datalog/evaluate/stratum_run.h"
+#include "datalog/facts/fact_reader.h"
+
+namespace stratalog::datalog {
+namespace {
+
+class Engine {
+ public:
+  Engine(Comm& comm, const Program& program, const RunOptions& options, const RunHooks& hooks)
+      : state_(comm, program, options, hooks), checkpointing_(state_), facts_(program.relations.size()) {}
+
+  Result<RunReport> run() {
+    for (RelationId r = 0; r < state_.relations.size(); ++r)
+      state_.relations[r].arity = static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
+    Stopwatch watch;
+    tell(Phase::kRestoring);
+    STRATALOG_ASSIGN_OR_RETURN(const auto resumed, checkpointing_.resume());
+    if (resumed) position_ = *resumed;
+    intern_constants();
+    state_.times.restore = watch.lap();
+
+    tell(Phase::kLoading);
+    STRATALOG_RETURN_IF_ERROR(load_all_facts());
+    state_.times.load = watch.lap();
+    if (!resumed) STRATALOG_RETURN_IF_ERROR(make_plan());
+    STRATALOG_RETURN_IF_ERROR(checkpointing_.open_writer());
+    STRATALOG_RETURN_IF_ERROR(run_strata());
+    if (!state_.report.stopped_early) {
+      tell(Phase::kOutput);
+      Stopwatch output;
+      STRATALOG_RETURN_IF_ERROR(write_outputs());
+      state_.times.output = output.seconds();
+    }
+    return finish_report();
+  }
+
+ private:
+  void tell(Phase phase) const {
+    if (state_.comm.rank() != 0 || !state_.hooks.progress) return;
+    Progress progress;
+    progress.phase = phase;
+    progress.strata = static_cast<std::uint32_t>(state_.program.strata.size());
+    progress.elapsed_seconds = state_.clock.seconds();
+    state_.hooks.progress(progress);
+  }
+
+  // All constants, in program order, before anything else: rules then find them known on every rank.
+  void intern_constants() {
+    for (const Rule& rule : state_.program.rules) {
+      for (const Expression& e : rule.head_arguments) intern(e);
+      for (const Literal& literal : rule.body) intern(literal);
+    }
+  }
+  void intern(const Expression& e) {
+    if (e.kind == ExpressionKind::kConstant) {
+      if (e.value_kind == ValueKind::kSymbol)
+        state_.dictionary.encode_symbol(e.text);
+      else
+        state_.dictionary.encode(e.bits);
+    }
+    for (const Expression& argument : e.arguments) intern(argument);
+  }
+  void intern(const Literal& literal) {
+    for (const Argument& a : literal.atom.arguments)
+      if (a.kind == ArgumentKind::kConstant) intern(a.constant);
+    if (literal.kind == LiteralKind::kComparison) {
+      intern(literal.left);
+      intern(literal.right);
+    }
+    if (literal.aggregate) {
+      intern(literal.aggregate->target);
+      for (const Literal& inner : literal.aggregate->body) intern(inner);
+    }
+    if (literal.range) {
+      intern(literal.range->from);
+      intern(literal.range->to);
+      intern(literal.range->step);
+    }
+  }
+
+  Status load_all_facts() {
+    for (std::uint32_t s = 0; s < state_.program.strata.size(); ++s) {
+      if (position_.finished.contains(s) || position_.stratum == s) continue;
+      for (const RelationId r : state_.program.strata[s].relations)
+        for (const IoDirective& directive : state_.program.relations[r].io)
+          if (directive.action == IoAction::kInput) STRATALOG_RETURN_IF_ERROR(load_relation(r, directive));
+    }
+    return {};
+  }
+
+  Status load_relation(RelationId r, const IoDirective& directive) {
+    if (state_.options.facts == nullptr)
+      return agree(state_.comm, Status::invalid_argument(fmt::format(
+                                    "relation `{}` has .input, but no directory of facts was given (-F)",
+                                    state_.program.relations[r].name)));
+    STRATALOG_ASSIGN_OR_RETURN(TupleColumns loaded,
+                               load_facts(state_.comm, *state_.options.facts, state_.program.relations[r], directive,
+                                          state_.dictionary));
+    TupleColumns& facts = facts_[r];
+    if (facts.columns.empty()) {
+      facts = std::move(loaded);
+      return {};
+    }
+    facts.rows += loaded.rows;
+    for (std::size_t c = 0; c < facts.columns.size(); ++c)
+      facts.columns[c].insert(facts.columns[c].end(), loaded.columns[c].begin(), loaded.columns[c].end());
+    return {};
+  }
+
+  Status make_plan() {
+    std::vector<std::uint64_t> rows(facts_.size(), 0);
+    for (std::size_t r = 0; r < facts_.size(); ++r) rows[r] = facts_[r].rows;
+    if (!rows.empty()) STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(rows, ReduceOp::kSum));
+    position_.planned_rows = rows;
+    STRATALOG_ASSIGN_OR_RETURN(state_.plan, plan_program(state_.program, {.relation_rows = rows,
+                                                                          .allow_pivot = state_.options.allow_pivot,
+                                                                          .allow_sets = state_.options.allow_sets}));
+    state_.placements = plan_placements(state_.program, state_.plan);
+    return {};
+  }
+
+  // The stratum of a checkpoint first, then relations that are only read from files, so that from then on every
+  // checkpoint holds all that was read; then the rest in order.
+  std::vector<std::uint32_t> stratum_order() const {
+    std::vector<std::uint32_t> order;
+    const auto count = static_cast<std::uint32_t>(state_.program.strata.size());
+    for (std::uint32_t s = 0; s < count; ++s)
+      if (state_.program.strata[s].rules.empty()) order.push_back(s);
+    for (std::uint32_t s = 0; s < count; ++s)
+      if (!state_.program.strata[s].rules.empty()) order.push_back(s);
+    return order;
+  }
+
+  Status run_strata() {
+    for (const std::uint32_t s : stratum_order()) {
+      if (position_.finished.contains(s)) continue;
+      STRATALOG_RETURN_IF_ERROR(run_stratum(s));
+      if (state_.report.stopped_early) return {};
+      // Between strata a checkpoint may be due as well.
+      if (state_.program.strata[s].rules.empty()) continue;
+      STRATALOG_ASSIGN_OR_RETURN(const Verdict verdict, checkpointing_.safe_point(position_, {}));
+      state_.report.stopped_early = verdict == Verdict::kStop;
+      if (state_.report.stopped_early) return {};
+    }
+    if (checkpointing_.is_on()) STRATALOG_RETURN_IF_ERROR(checkpointing_.save(position_, last_iteration_));
+    return {};
+  }
+
+  Status run_stratum(std::uint32_t s) {
+    const Stratum& members = state_.program.strata[s];
+    state_.stratum = s;
+    std::string names;
+    for (const RelationId r : members.relations)
+      names += (names.empty() ? "" : ", ") + state_.program.relations[r].name;
+
+    const bool restored = position_.stratum == s;
+    const StratumStart start = position_.start;
+    const bool by_pivot = restored ? position_.by_pivot : can_run_by_pivot(state_, s);
+    StratumFacts facts;
+    for (const RelationId r : members.relations) {
+      facts.push_back(std::move(facts_[r]));
+      facts_[r] = {};
+      if (facts.back().columns.empty()) facts.back().columns.resize(state_.relations[r].arity);
+    }
+    if (!restored && !by_pivot) open_stratum_shards(state_, s);
+    position_.stratum = s;
+    position_.by_pivot = by_pivot;
+
+    // What a checkpoint in this stratum says about it.
+    StratumHooks hooks;
+    hooks.may_checkpoint = checkpointing_.is_on() || static_cast<bool>(state_.hooks.stop_requested);
+    hooks.rounds_until_due = [this](std::uint64_t iteration) { return checkpointing_.rounds_until_due(iteration); };
+    std::vector<std::uint64_t> counts = restored ? start.new_tuples_per_round : std::vector<std::uint64_t>{};
+    hooks.safe_point = [&](const SafePoint& point) {
+      if (point.iteration > counts.size()) counts.resize(point.iteration, 0);
+      if (!point.new_tuples_per_round.empty())
+        counts.assign(point.new_tuples_per_round.begin(), point.new_tuples_per_round.end());
+      position_.start = {.iteration = point.iteration, .new_tuples_per_round = counts};
+      return checkpointing_.safe_point(position_, point);
+    };
+    if (state_.comm.rank() == 0 && state_.hooks.progress)
+      hooks.progress = [&](const Progress& progress) { pass_on(progress, names); };
+
+    const StratumStart* from = restored ? &start : nullptr;
+    STRATALOG_ASSIGN_OR_RETURN(StratumOutcome outcome, by_pivot ? run_by_pivot(state_, s, facts, from, hooks)
+                                                                : run_by_rounds(state_, s, facts, from, hooks));
+    outcome.report.relations = names;
+    if (outcome.stopped) {
+      state_.report.stopped_early = true;
+      return {};
+    }
+    position_.stratum.reset();
+    position_.start = {};
+    position_.finished.insert(s);
+    last_iteration_ = outcome.report.iterations;
+    if (!state_.options.keep_round_counts && !checkpointing_.is_on()) outcome.report.new_tuples_per_round.clear();
+    position_.reports.push_back(std::move(outcome.report));
+    return {};
+  }
+
+  void pass_on(Progress progress, const std::string& names) const {
+    progress.stratum = state_.stratum;
+    progress.strata = static_cast<std::uint32_t>(state_.program.strata.size());
+    progress.relations = names;
+    for (const SaveReport& saved : state_.report.checkpoints) progress.checkpoint_seconds += saved.total_seconds;
+    progress.checkpoints = state_.report.checkpoints.size();
+    progress.elapsed_seconds = state_.clock.seconds();
+    state_.hooks.progress(progress);
+  }
+
+  Status write_outputs() {
+    ValueOrder order(state_.dictionary);
+    for (RelationId r = 0; r < state_.program.relations.size(); ++r) {
+      const Relation& relation = state_.program.relations[r];
+      for (const IoDirective& directive : relation.io) {
+        if (directive.action == IoAction::kPrintSize)
+          state_.report.print_sizes.push_back({.name = relation.name, .rows = state_.relations[r].global_rows});
+        if (directive.action != IoAction::kOutput || state_.options.output == nullptr) continue;
+        STRATALOG_ASSIGN_OR_RETURN(
+            const WrittenFacts written,
+            write_facts(state_.comm, *state_.options.output, relation, directive, order,
+                        relation_image(state_, r, RelationVersion::kTotal), state_.options.write));
+        if (!written.console.empty()) state_.report.console.push_back(written.console);
+        if (!written.path.empty()) state_.report.output_files.push_back(written.path);
+      }
+    }
+    return {};
+  }
+
+  Result<RunReport> finish_report() {
+    RunReport& report = state_.report;
+    report.ranks = state_.comm.size();
+    for (RelationId r = 0; r < state_.program.relations.size(); ++r)
+      report.relations.push_back(
+          {.name = state_.program.relations[r].name, .rows = state_.relations[r].global_rows});
+    report.strata = position_.reports;
+    TimeBreakdown& t = state_.times;
+    t.total = state_.clock.seconds();
+    double* const parts[] = {&t.load,  &t.restore, &t.join, &t.exchange, &t.deduplicate, &t.pack, &t.encode,
+                             &t.write, &t.sync,    &t.commit, &t.output, &t.total};
+    std::vector<std::uint64_t> micros;
+    for (const double* part : parts) micros.push_back(static_cast<std::uint64_t>(*part * 1e6));
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(micros, ReduceOp::kMax));
+    double known = 0;
+    for (std::size_t i = 0; i < micros.size(); ++i) {
+      *parts[i] = static_cast<double>(micros[i]) / 1e6;
+      if (parts[i] != &t.total) known += *parts[i];
+    }
+    t.other = std::max(0.0, t.total - known);
+    report.times = t;
+    return report;
+  }
+
+  EngineState state_;
+  Checkpointing checkpointing_;
+  EnginePosition position_;
+  std::vector<TupleColumns> facts_;
+  std::uint64_t last_iteration_ = 0;
+};
+
+}  // namespace
+
+Result<RunReport> run_program(Comm& comm, const Program& program, const RunOptions& options,
+                              const RunHooks& hooks) {
+  return Engine(comm, program, options, hooks).run();
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// EngineState: everything one rank holds while a program runs, shared by the parts of the engine (loading, strata, moves
+// between placements, checkpoints). Plain data with a few local helpers; owned by run_program. Local.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "comm/comm.h"
+#include "datalog/evaluate/engine.h"
+#include "datalog/evaluate/expression.h"
+#include "datalog/evaluate/relation_data.h"
+#include "model/value_dictionary.h"
+#include "relation/set_accumulator.h"
+
+namespace stratalog::datalog {
+
+class Stopwatch {
+ public:
+  Stopwatch() : start_(std::chrono::steady_clock::now()) {}
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  // Seconds since the start or the last lap.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double result = std::chrono::duration<double>(now - start_).count();
+    start_ = now;
+    return result;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+};
+
+struct EngineState {
+  EngineState(Comm& group, const Program& checked_program, const RunOptions& run_options,
+              const RunHooks& run_hooks)
+      : comm(group), program(checked_program), options(run_options), hooks(run_hooks),
+        new_values(dictionary), evaluator(new_values), relations(checked_program.relations.size()) {}
+
+  Comm& comm;
+  const Program& program;
+  const RunOptions& options;
+  const RunHooks& hooks;
+  ProgramPlan plan;
+  // For each relation and index plan, the columns by which that index is dealt to the ranks.
+  std::vector<std::vector<std::vector<std::uint32_t>>> placements;
+
+  ValueDictionary dictionary;
+  NewValues new_values;
+  ExpressionEvaluator evaluator;
+  SetAccumulator scratch;
+  std::vector<RelationData> relations;
+
+  Stopwatch clock;
+  TimeBreakdown times;
+  RunReport report;
+  std::uint32_t stratum = 0;
+
+  bool is_single() const { return comm.size() == 1; }
+  std::uint64_t memory_bytes() const {
+    std::uint64_t bytes = dictionary.memory_bytes();
+    for (const RelationData& relation : relations) bytes += relation.heap_bytes();
+    return bytes + pivot_bytes;
+  }
+  std::uint64_t pivot_bytes = 0;  // of pivot relations, running or finished
+};
+
+}  // namespace stratalog::datalog

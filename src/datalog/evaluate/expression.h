@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluates expressions and comparisons over the rows of a batch, with Soufflé's meaning in a 64-bit domain: numbers wrap
+// around, shifts take the amount modulo 64, symbols compare bytewise. Values that no rank knows yet get provisional cells
+// (model/value_dictionary.h). Local; one evaluator per rank.
+#pragma once
+
+#include <regex>
+#include <string>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "datalog/evaluate/batch.h"
+#include "datalog/program.h"
+#include "model/value_dictionary.h"
+
+namespace stratalog::datalog {
+
+class ExpressionEvaluator {
+ public:
+  // `values` outlives the evaluator.
+  explicit ExpressionEvaluator(NewValues& values) : values_(&values) {}
+
+  // Where in the user's program we are, for error messages.
+  void set_place(const SourcePlace* place) { place_ = place; }
+
+  // The cell of `expression` for one row. Errors (division by zero, a text that is no number) are kept in status();
+  // the cell is then meaningless.
+  Cell evaluate(const Expression& expression, const Batch& batch, std::uint32_t row);
+  bool compare(Comparison comparison, const Expression& left, const Expression& right,
+               const Batch& batch, std::uint32_t row);
+  // 64-bit pattern of a number, unsigned or float expression.
+  std::uint64_t bits(const Expression& expression, const Batch& batch, std::uint32_t row);
+  std::string text(const Expression& expression, const Batch& batch, std::uint32_t row);
+
+  const Status& status() const { return status_; }
+
+ private:
+  std::uint64_t functor_bits(const Expression& e, const Batch& batch, std::uint32_t row);
+  std::uint64_t integer_functor(const Expression& e, std::uint64_t a, std::uint64_t b);
+  std::uint64_t float_functor(const Expression& e, double a, double b);
+  std::uint64_t convert(const Expression& e, const Batch& batch, std::uint32_t row);
+  std::uint64_t parse_number(const Expression& e, const std::string& text);
+  bool compare_text(Comparison comparison, const std::string& left, const std::string& right);
+  void fail(std::string message);
+
+  NewValues* values_;
+  const SourcePlace* place_ = nullptr;
+  Status status_;
+  std::unordered_map<std::string, std::regex> patterns_;
+};
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/head_writer.h"
+
+#include <algorithm>
+
+#include "datalog/evaluate/placement.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// So many queued derivations (16 bytes each with the sorting space) are united before the round ends.
+constexpr std::uint64_t kQueueLimit = 16U << 20;
+
+}  // namespace
+
+HeadWriter::HeadWriter(EngineState& state, const RulePlan& plan)
+    : state_(state), plan_(plan), rule_(state.program.rules[plan.rule]),
+      head_(state.relations[rule_.head]), columns_(head_.arity), tuple_(head_.arity) {
+  for (auto& column : columns_) column.resize(kBatchRows);
+}
+
+void HeadWriter::bind(const RuleExecutor& executor) {
+  creates_values_ = executor.creates_values();
+  targets_.clear();
+  if (plan_.carries)
+    for (std::uint32_t c = 0; c < head_.arity; ++c)
+      if (rule_.head_arguments[c].kind == ExpressionKind::kVariable &&
+          rule_.head_arguments[c].variable == plan_.carried)
+        carried_column_ = c;
+  for (Shard& shard : head_.shards) {
+    if (shard.placement.dealing == Dealing::kReplicated) continue;
+    Target target;
+    target.shard = &shard;
+    const auto order = shard.primary_index().order();
+    target.order.assign(order.begin(), order.end());
+    target.placement = shard.placement.columns;
+    Location location;
+    for (const std::uint32_t c : target.placement)
+      location.push_back(executor.token_of(rule_.head_arguments[c]));
+    const bool known = std::none_of(location.begin(), location.end(), [](LocationToken t) { return t < 0; });
+    target.always_mine = state_.is_single() || (known && location == executor.final_location());
+    target.takes_sets = plan_.carries && order.back() == carried_column_ &&
+                        (target.always_mine ||
+                         !std::binary_search(target.placement.begin(), target.placement.end(), carried_column_));
+    local_ &= target.always_mine;
+    targets_.push_back(std::move(target));
+  }
+  if (head_.arity == 0) local_ = true;  // settled in the fixpoint test
+}
+
+int HeadWriter::owner(const Target& target, std::span<const Cell> tuple) {
+  if (target.always_mine) return state_.comm.rank();
+  placed_.clear();
+  for (const std::uint32_t c : target.placement) placed_.push_back(tuple[c]);
+  return owner_of(placed_, state_.comm.size());
+}
+
+void HeadWriter::form_columns(const Batch& batch) {
+  for (std::uint32_t c = 0; c < head_.arity; ++c) {
+    const Expression& e = rule_.head_arguments[c];
+    if (plan_.carries && c == carried_column_) continue;
+    if (e.kind == ExpressionKind::kVariable) {
+      std::copy_n(batch.columns[e.variable].begin(), batch.rows, columns_[c].begin());
+    } else if (e.kind == ExpressionKind::kConstant) {
+      std::fill_n(columns_[c].begin(), batch.rows, state_.evaluator.evaluate(e, batch, 0));
+    } else {
+      state_.evaluator.set_place(&rule_.place);
+      for (std::uint32_t r = 0; r < batch.rows; ++r)
+        columns_[c][r] = state_.evaluator.evaluate(e, batch, r);
+    }
+  }
+}
+
+Status HeadWriter::write(const Batch& batch) {
+  if (batch.rows == 0) return {};
+  if (head_.arity == 0) {
+    head_.queued_holds = true;
+    return {};
+  }
+  form_columns(batch);
+  STRATALOG_RETURN_IF_ERROR(state_.evaluator.status());
+  if (creates_values_) {
+    for (std::uint32_t r = 0; r < batch.rows; ++r) {
+      const auto add_row = [&](Cell carried) {
+        for (std::uint32_t c = 0; c < head_.arity; ++c)
+          created_.push_back(plan_.carries && c == carried_column_ ? carried : columns_[c][r]);
+      };
+      if (plan_.carries)
+        batch.sets[r]->walk(add_row);
+      else
+        add_row(0);
+    }
+    return {};
+  }
+  for (std::size_t t = 0; t < targets_.size(); ++t) {
+    Target& target = targets_[t];
+    const int stream = first_stream_ + static_cast<int>(t);
+    if (!plan_.carries)
+      write_tuples(target, stream, batch.rows);
+    else if (target.takes_sets)
+      write_sets(target, stream, batch);
+    else
+      expand_sets(target, stream, batch);
+    Index& index = target.shard->primary_index();
+    if (index.queued() > kQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
+  }
+  return {};
+}
+
+// Tuples of `columns_`: all prefixes first, so that their cache misses overlap, then the rows.
+void HeadWriter::write_tuples(Target& target, int stream, std::uint32_t rows) {
+  Index& index = target.shard->primary_index();
+  const std::uint32_t arity = head_.arity;
+  keys_.clear();
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    if (!target.always_mine) {
+      placed_.clear();
+      for (const std::uint32_t c : target.placement) placed_.push_back(columns_[c][r]);
+      const int to = owner_of(placed_, state_.comm.size());
+      if (to != state_.comm.rank()) {
+        Cell* slot = mail_->append_slot(to, stream);
+        for (std::uint32_t i = 0; i < arity; ++i) slot[i] = columns_[target.order[i]][r];
+        continue;
+      }
+    }
+    for (std::uint32_t i = 0; i < arity; ++i) keys_.push_back(columns_[target.order[i]][r]);
+    index.prefetch_row(keys_.data() + keys_.size() - arity);
+  }
+  for (std::size_t at = 0; at < keys_.size(); at += arity) {
+    const Cell* key = keys_.data() + at;
+    index.queue(index.find_or_add_row(key), key[arity - 1]);
+  }
+}
+
+void HeadWriter::write_sets(Target& target, int stream, const Batch& batch) {
+  Index& index = target.shard->primary_index();
+  const std::uint32_t width = head_.arity - 1;
+  std::vector<Cell>& prefix = keys_;
+  prefix.resize(width);
+  for (std::uint32_t r = 0; r < batch.rows; ++r) {
+    for (std::uint32_t i = 0; i < width; ++i) prefix[i] = columns_[target.order[i]][r];
+    if (!target.always_mine) {
+      for (std::uint32_t i = 0; i < width; ++i) tuple_[target.order[i]] = prefix[i];
+      const int to = owner(target, tuple_);
+      if (to != state_.comm.rank()) {
+        mail_->append_group(to, stream, {.prefix = prefix, .set = batch.sets[r]->view()});
+        continue;
+      }
+    }
+    index.queue_set(index.find_or_add_row(prefix.data()), batch.sets[r]);
+  }
+}
+
+void HeadWriter::expand_sets(Target& target, int stream, const Batch& batch) {
+  Index& index = target.shard->primary_index();
+  const std::uint32_t arity = head_.arity;
+  keys_.resize(arity);
+  for (std::uint32_t r = 0; r < batch.rows; ++r) {
+    for (std::uint32_t c = 0; c < arity; ++c)
+      if (c != carried_column_) tuple_[c] = columns_[c][r];
+    batch.sets[r]->walk([&](Cell cell) {
+      tuple_[carried_column_] = cell;
+      for (std::uint32_t i = 0; i < arity; ++i) keys_[i] = tuple_[target.order[i]];
+      const int to = owner(target, tuple_);
+      if (to == state_.comm.rank())
+        index.queue(index.find_or_add_row(keys_.data()), keys_[arity - 1]);
+      else
+        mail_->append(to, stream, keys_);
+    });
+    if (index.queued() > kQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
+  }
+}
+
+void HeadWriter::release(const CellRemapping& remapping) {
+  const auto& attributes = state_.program.relations[rule_.head].attributes;
+  for (std::size_t at = 0; at < created_.size(); at += head_.arity) {
+    for (std::uint32_t c = 0; c < head_.arity; ++c)
+      tuple_[c] = attributes[c].kind == ValueKind::kSymbol ? remapping.symbol(created_[at + c])
+                                                           : remapping.number(created_[at + c]);
+    for (std::size_t t = 0; t < targets_.size(); ++t) {
+      Target& target = targets_[t];
+      const int to = target.always_mine && !creates_values_ ? state_.comm.rank() : owner(target, tuple_);
+      if (state_.is_single() || to == state_.comm.rank()) {
+        queue_tuple(*target.shard, tuple_);
+        continue;
+      }
+      Cell* slot = mail_->append_slot(to, first_stream_ + static_cast<int>(t));
+      for (std::uint32_t i = 0; i < head_.arity; ++i) slot[i] = tuple_[target.order[i]];
+    }
+  }
+  created_.clear();
+}
+
+}  // namespace stratalog::datalog

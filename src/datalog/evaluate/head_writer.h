@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// HeadWriter: turns the bindings that a rule ends with into head tuples (or whole sets) and brings them to every shard of
+// the head relation: into its queue where this rank owns them, into the mail otherwise. Tuples with values that other ranks
+// do not know yet wait for the ranks' agreement. Local.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/rule_executor.h"
+#include "model/value_agreement.h"
+#include "route/tuple_mail.h"
+
+namespace stratalog::datalog {
+
+class HeadWriter {
+ public:
+  // `first_stream` is the mail stream of shard 0 of the head relation; further shards follow.
+  HeadWriter(EngineState& state, const RulePlan& plan);
+
+  // After the rule is bound: where its bindings end, to see whether head tuples can leave this rank.
+  void bind(const RuleExecutor& executor);
+  void use_mail(TupleMail* mail, int first_stream) {
+    mail_ = mail;
+    first_stream_ = first_stream;
+  }
+  bool is_local() const { return local_; }
+
+  Status write(const Batch& batch);
+  // Sends on the tuples that waited for the agreement on new values.
+  void release(const CellRemapping& remapping);
+
+ private:
+  struct Target {
+    Shard* shard = nullptr;
+    std::vector<std::uint32_t> order;             // declared columns in index order
+    std::vector<std::uint32_t> placement;         // declared columns
+    bool always_mine = false;                     // every head tuple of this rule is owned here
+    bool takes_sets = false;                      // its last column is the carried one
+  };
+
+  void form_columns(const Batch& batch);
+  void write_tuples(Target& target, int stream, std::uint32_t rows);
+  void write_sets(Target& target, int stream, const Batch& batch);
+  void expand_sets(Target& target, int stream, const Batch& batch);
+  int owner(const Target& target, std::span<const Cell> tuple);
+
+  EngineState& state_;
+  const RulePlan& plan_;
+  const Rule& rule_;
+  RelationData& head_;
+  std::vector<Target> targets_;
+  bool local_ = true;
+  bool creates_values_ = false;
+  TupleMail* mail_ = nullptr;
+  int first_stream_ = 0;
+  std::vector<std::vector<Cell>> columns_;  // declared head columns of the batch at hand
+  std::vector<Cell> created_;               // rows in declared order
+  std::vector<Cell> keys_;                  // scratch
+  std::vector<Cell> tuple_;                 // scratch
+  std::vector<Cell> placed_;                // scratch
+  std::uint32_t carried_column_ = 0;        // declared
+};
+
+}  // namespace stratalog::datalog

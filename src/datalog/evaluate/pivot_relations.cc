@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/pivot_relations.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "route/pivot_blocks.h"
+
+namespace stratalog::datalog {
+namespace {
+
+RowWidth row_width(std::uint32_t words) {
+  switch (words) {
+    case 1:
+      return RowWidth::kWords1;
+    case 2:
+      return RowWidth::kWords2;
+    case 4:
+      return RowWidth::kWords4;
+    default:
+      return RowWidth::kWords8;
+  }
+}
+
+}  // namespace
+
+PivotRelations::PivotRelations(EngineState& state, std::uint32_t stratum) : state_(state), stratum_(stratum) {
+  const Stratum& members = state.program.strata[stratum];
+  const PivotPlan& pivot = *state.plan.strata[stratum].pivot;
+  for (std::size_t i = 0; i < members.relations.size(); ++i) {
+    Member member;
+    member.relation = members.relations[i];
+    const auto arity = static_cast<std::uint32_t>(state.program.relations[member.relation].attributes.size());
+    for (std::uint32_t c = 0; c < arity; ++c)
+      if (c != pivot.column[i]) member.order.push_back(c);
+    member.order.push_back(pivot.column[i]);
+    member.keys = PrefixMap(arity - 1);
+    members_.push_back(std::move(member));
+  }
+}
+
+std::uint32_t PivotRelations::position_of(RelationId relation) const {
+  const auto& relations = state_.program.strata[stratum_].relations;
+  return static_cast<std::uint32_t>(std::lower_bound(relations.begin(), relations.end(), relation) -
+                                    relations.begin());
+}
+
+Status PivotRelations::bind_rules() {
+  for (const RulePlan& plan : state_.plan.strata[stratum_].recursive) {
+    EdgeRule rule;
+    const Rule& source = state_.program.rules[plan.rule];
+    rule.from = position_of(source.body[*plan.delta_literal].atom.relation);
+    rule.to = position_of(source.head);
+    const auto& order = members_[rule.to].order;
+    rule.head_columns.assign(order.begin(), order.end() - 1);
+    rule.batch.columns.resize(source.variables.size());
+    for (const ColumnUse& use : plan.steps[0].columns)
+      if (use.role == ColumnRole::kBind) rule.batch.allocate(use.variable);
+    rule.batch.tags.resize(kBatchRows, 0);
+    const std::size_t number = executors_.size();
+    RuleExecutor::Options options;
+    options.first_step = 1;
+    options.fed = plan.steps[0].live_after;
+    options.tagged = true;
+    options.sink = [this, number](const Batch& batch) { return add_edges(executors_[number], batch); };
+    STRATALOG_ASSIGN_OR_RETURN(rule.executor, RuleExecutor::bind(state_, plan, std::move(options)));
+    if (rule.executor->segments() != 1)
+      return Status::internal("a static relation of a pivot stratum is not on every rank");
+    executors_.push_back(std::move(rule));
+  }
+  return {};
+}
+
+// Rows as wide as leaves every rank some blocks.
+void PivotRelations::open(PivotSpace space, std::uint64_t memory_limit_bytes) {
+  const auto blocks = plan_pivot_blocks(space.lanes(), state_.comm.size());
+  const RowWidth width = blocks.is_ok() ? row_width(blocks.value().words_per_row) : RowWidth::kWords8;
+  lanes_ = lanes_per_block(width);
+  PivotClosureOptions options;
+  options.width = width;
+  options.ownership = {.rank = static_cast<std::uint32_t>(state_.comm.rank()),
+                       .ranks = static_cast<std::uint32_t>(state_.comm.size())};
+  if (memory_limit_bytes > 0) options.memory_limit_bytes = memory_limit_bytes;
+  closure_ = std::make_unique<PivotClosure>(
+      std::move(space),
+      [this](std::span<const SlotId> slots, EdgeSink& sink) { return expand(slots, sink); },
+      MaskMembers(), options);
+}
+
+SlotId PivotRelations::slot_of(std::uint32_t position, const Cell* key) {
+  Member& member = members_[position];
+  const std::uint32_t id = member.keys.find_or_add(key);
+  if (id == member.slots.size()) {
+    member.slots.push_back(static_cast<SlotId>(slot_keys_.size()));
+    slot_keys_.push_back({.position = position, .key = id});
+  }
+  return member.slots[id];
+}
+
+int PivotRelations::owner_of_pivot(Cell pivot) const {
+  const LaneId lane = closure_->space().lane_of(pivot);
+  return static_cast<int>((lane / lanes_) % static_cast<std::uint32_t>(state_.comm.size()));
+}
+
+Status PivotRelations::expand(std::span<const SlotId> slots, EdgeSink& sink) {
+  sink_ = &sink;
+  Status status;
+  for (EdgeRule& rule : executors_) {
+    status = feed_slots(rule, slots);
+    if (!status.is_ok()) break;
+  }
+  sink_ = nullptr;
+  return status;
+}
+
+// Binds the delta atom's key columns to those of one slot; false if a constant or a repeated variable rules it out.
+bool PivotRelations::bind_key(EdgeRule& rule, std::span<const Cell> key, std::uint32_t row) const {
+  const auto& columns = rule.executor->plan().steps[0].columns;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const ColumnUse& use = columns[i];
+    switch (use.role) {
+      case ColumnRole::kMatchConstant:
+        if (rule.executor->constants()[use.constant] != key[i]) return false;
+        break;
+      case ColumnRole::kMatchEarlier:
+        if (rule.batch.columns[use.variable][row] != key[i]) return false;
+        break;
+      case ColumnRole::kBind:
+        rule.batch.columns[use.variable][row] = key[i];
+        break;
+      default:
+        break;
+    }
+  }
+  return true;
+}
+
+Status PivotRelations::feed_slots(EdgeRule& rule, std::span<const SlotId> slots) {
+  rule.batch.rows = 0;
+  for (std::uint32_t i = 0; i < slots.size(); ++i) {
+    const SlotKey& slot = slot_keys_[slots[i]];
+    if (slot.position != rule.from) continue;
+    if (!bind_key(rule, members_[slot.position].keys.key(slot.key), rule.batch.rows)) continue;
+    rule.batch.tags[rule.batch.rows] = i;
+    if (++rule.batch.rows < kBatchRows) continue;
+    STRATALOG_RETURN_IF_ERROR(rule.executor->feed(rule.batch));
+    rule.batch.rows = 0;
+  }
+  STRATALOG_RETURN_IF_ERROR(rule.executor->feed(rule.batch));
+  rule.batch.rows = 0;
+  return rule.executor->finish_segment(0);
+}
+
+Status PivotRelations::add_edges(const EdgeRule& rule, const Batch& batch) {
+  const auto& arguments = rule.executor->rule().head_arguments;
+  key_.resize(rule.head_columns.size());
+  for (std::uint32_t r = 0; r < batch.rows; ++r) {
+    for (std::size_t i = 0; i < key_.size(); ++i) {
+      const Expression& e = arguments[rule.head_columns[i]];
+      key_[i] = e.kind == ExpressionKind::kVariable ? batch.columns[e.variable][r]
+                                                    : state_.evaluator.evaluate(e, batch, r);
+    }
+    sink_->add(batch.tags[r], slot_of(rule.to, key_.data()));
+  }
+  return {};
+}
+
+Status PivotRelations::for_each_group(std::uint32_t position, RelationVersion version,
+                                      const GroupVisitor& visit) const {
+  const Member& member = members_[position];
+  return closure_->for_each_group(version, [&](SlotId slot, const SetView& pivots) -> Status {
+    const SlotKey& key = slot_keys_[slot];
+    if (key.position != position) return {};
+    return visit({.prefix = member.keys.key(key.key), .set = pivots});
+  });
+}
+
+std::uint64_t PivotRelations::memory_bytes() const {
+  std::uint64_t bytes = closure_ ? closure_->memory_bytes() : 0;
+  bytes += slot_keys_.capacity() * sizeof(SlotKey);
+  for (const Member& member : members_)
+    bytes += member.keys.heap_bytes() + member.slots.capacity() * sizeof(SlotId);
+  return bytes;
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// run_by_pivot: a decomposable linear stratum as sweeps of pivot blocks. Seeds from facts and non-recursive rules are dealt
+// once to the ranks that own their pivot's block; from then on no tuple crosses ranks. A sweep runs as many rounds as may
+// pass until the next safe point, every block in cache; counts stay exact per round. See stratum_run.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "datalog/evaluate/pivot_relations.h"
+#include "datalog/evaluate/rule_pass.h"
+#include "datalog/evaluate/stratum_run.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// Where checkpoints may be asked for at any time, sweeps are sized to take about this long.
+constexpr double kSweepSeconds = 4.0;
+constexpr std::uint64_t kFirstSweepRounds = 16;
+// A dense lane range may be so many times larger than the number of seeds, or this large anyway.
+constexpr std::uint64_t kDenseFactor = 4;
+constexpr std::uint64_t kDenseFloor = 1U << 16;
+
+class PivotRun {
+ public:
+  PivotRun(EngineState& state, std::uint32_t stratum, const StratumHooks& hooks)
+      : state_(state), stratum_(stratum), members_(state.program.strata[stratum]), hooks_(hooks) {}
+
+  Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
+    Stopwatch watch;
+    if (start != nullptr) {
+      relations_ = state_.relations[members_.relations.front()].pivot;
+      iteration_ = start->iteration;
+      outcome_.report.new_tuples_per_round = start->new_tuples_per_round;
+      for (const std::uint64_t n : start->new_tuples_per_round) total_ += n;
+      STRATALOG_RETURN_IF_ERROR(
+          ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].recursive, true));
+      STRATALOG_RETURN_IF_ERROR(agree(state_.comm, relations_->bind_rules()));
+    } else {
+      STRATALOG_RETURN_IF_ERROR(seed(facts));
+    }
+    STRATALOG_RETURN_IF_ERROR(iterate());
+    STRATALOG_RETURN_IF_ERROR(count_relations());
+    if (!outcome_.stopped) relations_->finish();
+    state_.pivot_bytes = memory();
+    outcome_.report.strategy = Strategy::kPivot;
+    outcome_.report.iterations = iteration_;
+    outcome_.report.tuples = total_;
+    outcome_.report.seconds = watch.seconds();
+    return std::move(outcome_);
+  }
+
+ private:
+  struct Seeds {
+    std::vector<Cell> cells;  // keys, then pivot
+    std::uint32_t arity = 0;
+  };
+
+  std::uint64_t memory() const { return relations_ ? relations_->memory_bytes() : 0; }
+
+  Status seed(const StratumFacts& facts) {
+    STRATALOG_RETURN_IF_ERROR(ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].once, false));
+    STRATALOG_RETURN_IF_ERROR(
+        ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].recursive, true));
+    relations_ = std::make_shared<PivotRelations>(state_, stratum_);
+    seeds_.resize(members_.relations.size());
+    for (std::size_t i = 0; i < seeds_.size(); ++i) {
+      seeds_[i].arity = state_.relations[members_.relations[i]].arity;
+      if (i < facts.size()) add_facts(i, facts[i]);
+    }
+    Status mine = collect_seeds();
+    mine = agree(state_.comm, mine);
+    if (!mine.is_ok()) return mine;
+    STRATALOG_ASSIGN_OR_RETURN(PivotSpace space, choose_space());
+    relations_->open(std::move(space), state_.options.memory_limit_bytes);
+    STRATALOG_RETURN_IF_ERROR(agree(state_.comm, relations_->bind_rules()));
+    for (std::size_t i = 0; i < members_.relations.size(); ++i) {
+      RelationData& relation = state_.relations[members_.relations[i]];
+      relation.pivot = relations_;
+      relation.pivot_position = static_cast<std::uint32_t>(i);
+    }
+    STRATALOG_RETURN_IF_ERROR(deal_seeds());
+    auto absorbed = relations_->closure().absorb();
+    std::vector<std::uint64_t> sums{absorbed.is_ok() ? 0U : 1U, absorbed.is_ok() ? absorbed.value() : 0};
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
+    if (sums[0] > 0) return agree(state_.comm, absorbed.status());
+    note_round(sums[1]);
+    return {};
+  }
+
+  void add_facts(std::size_t position, const TupleColumns& facts) {
+    const auto order = relations_->column_order(static_cast<std::uint32_t>(position));
+    for (std::uint64_t r = 0; r < facts.rows; ++r)
+      for (const std::uint32_t c : order) seeds_[position].cells.push_back(facts.columns[c][r]);
+  }
+
+  // Runs the non-recursive rules; their bindings become seeds on this rank, in key-then-pivot order.
+  Status collect_seeds() {
+    auto pass = RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].once, [&](const RulePlan& plan) {
+      return BatchSink([this, &plan](const Batch& batch) { return take_seeds(plan, batch); });
+    });
+    if (!pass.is_ok()) return pass.status();
+    pass.value()->when_values_are_shared([this](const CellRemapping& remapping) { remap_seeds(remapping); });
+    return pass.value()->run();
+  }
+
+  void remap_seeds(const CellRemapping& remapping) {
+    if (remapping.empty()) return;
+    for (std::size_t i = 0; i < seeds_.size(); ++i) {
+      const auto order = relations_->column_order(static_cast<std::uint32_t>(i));
+      const auto& attributes = state_.program.relations[members_.relations[i]].attributes;
+      for (std::size_t at = 0; at < seeds_[i].cells.size(); ++at) {
+        Cell& cell = seeds_[i].cells[at];
+        const bool symbol = attributes[order[at % order.size()]].kind == ValueKind::kSymbol;
+        cell = symbol ? remapping.symbol(cell) : remapping.number(cell);
+      }
+    }
+  }
+
+  Status take_seeds(const RulePlan& plan, const Batch& batch) {
+    const Rule& rule = state_.program.rules[plan.rule];
+    const std::uint32_t position = relations_->position_of(rule.head);
+    const auto order = relations_->column_order(position);
+    std::vector<Cell>& cells = seeds_[position].cells;
+    for (std::uint32_t r = 0; r < batch.rows; ++r) {
+      const std::size_t begin = cells.size();
+      for (const std::uint32_t c : order) {
+        const Expression& e = rule.head_arguments[c];
+        if (plan.carries && c == order.back()) break;
+        cells.push_back(state_.evaluator.evaluate(e, batch, r));
+      }
+      if (!plan.carries) continue;
+      const std::vector<Cell> key(cells.begin() + static_cast<std::ptrdiff_t>(begin), cells.end());
+      cells.resize(begin);
+      batch.sets[r]->walk([&](Cell cell) {
+        cells.insert(cells.end(), key.begin(), key.end());
+        cells.push_back(cell);
+      });
+    }
+    return state_.evaluator.status();
+  }
+
+  // The pivots of all ranks: a range of cells if they lie close together, else a dictionary.
+  Result<PivotSpace> choose_space() {
+    std::vector<std::uint64_t> extremes{~std::uint64_t{0}, ~std::uint64_t{0}};  // min, and min of the complement
+    std::vector<std::uint64_t> count{0};
+    for (const Seeds& seeds : seeds_)
+      for (std::size_t at = seeds.arity; at <= seeds.cells.size(); at += seeds.arity) {
+        const std::uint64_t pivot = seeds.cells[at - 1];
+        extremes[0] = std::min(extremes[0], pivot);
+        extremes[1] = std::min(extremes[1], ~pivot);
+        ++count[0];
+      }
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(extremes, ReduceOp::kMin));
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(count, ReduceOp::kSum));
+    if (count[0] == 0) return PivotSpace::dense(0, 1);
+    const std::uint64_t first = extremes[0];
+    const std::uint64_t lanes = ~extremes[1] - first + 1;
+    if (lanes <= std::max(kDenseFloor, kDenseFactor * count[0]))
+      return PivotSpace::dense(static_cast<Cell>(first), static_cast<std::uint32_t>(lanes));
+    std::vector<Cell> mine;
+    for (const Seeds& seeds : seeds_)
+      for (std::size_t at = seeds.arity; at <= seeds.cells.size(); at += seeds.arity)
+        mine.push_back(seeds.cells[at - 1]);
+    std::sort(mine.begin(), mine.end());
+    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+    STRATALOG_ASSIGN_OR_RETURN(const Received all, state_.comm.allgather(std::as_bytes(std::span(mine))));
+    std::vector<Cell> dictionary(all.data.size() / sizeof(Cell));
+    std::copy(all.data.begin(), all.data.end(), std::as_writable_bytes(std::span(dictionary)).begin());
+    std::sort(dictionary.begin(), dictionary.end());
+    dictionary.erase(std::unique(dictionary.begin(), dictionary.end()), dictionary.end());
+    return PivotSpace::sparse(std::move(dictionary));
+  }
+
+  // The only exchange of the stratum.
+  Status deal_seeds() {
+    Stopwatch watch;
+    MailOptions options;
+    options.ranks = state_.comm.size();
+    options.self = state_.comm.rank();
+    for (const Seeds& seeds : seeds_) options.arity_of_stream.push_back(seeds.arity);
+    TupleMail mail(options);
+    const auto take = [&](std::size_t position, std::span<const Cell> cells) -> Status {
+      const std::uint32_t arity = seeds_[position].arity;
+      for (std::size_t at = 0; at < cells.size(); at += arity) {
+        const SlotId slot = relations_->slot_of(static_cast<std::uint32_t>(position), cells.data() + at);
+        STRATALOG_RETURN_IF_ERROR(
+            relations_->closure().seed(slot, relations_->closure().space().lane_of(cells[at + arity - 1])));
+      }
+      return {};
+    };
+    for (std::size_t i = 0; i < seeds_.size(); ++i) {
+      Seeds& seeds = seeds_[i];
+      if (state_.is_single()) {
+        STRATALOG_RETURN_IF_ERROR(take(i, seeds.cells));
+      } else {
+        for (std::size_t at = 0; at < seeds.cells.size(); at += seeds.arity)
+          mail.append(relations_->owner_of_pivot(seeds.cells[at + seeds.arity - 1]), static_cast<int>(i),
+                      std::span(seeds.cells).subspan(at, seeds.arity));
+      }
+      seeds.cells = {};
+    }
+    if (state_.is_single()) return {};
+    const Status status = mail.deliver(state_.comm, {.on_run =
+                                                         [&](const MailRun& run) {
+                                                           return take(static_cast<std::size_t>(run.stream), run.cells);
+                                                         },
+                                                     .on_group = {}});
+    outcome_.report.exchanged_bytes += mail.counters().bytes_sent;
+    state_.times.exchange += watch.seconds();
+    return status;
+  }
+
+  void note_round(std::uint64_t new_tuples) {
+    new_tuples_ = new_tuples;
+    total_ += new_tuples;
+    if (new_tuples == 0) return;
+    ++iteration_;
+    outcome_.report.new_tuples_per_round.push_back(new_tuples);
+  }
+
+  Status iterate() {
+    std::uint64_t rounds = hooks_.may_checkpoint ? kFirstSweepRounds : ~std::uint64_t{0};
+    for (bool fixpoint = total_ == 0; !fixpoint;) {
+      STRATALOG_ASSIGN_OR_RETURN(const Verdict verdict,
+                                 hooks_.safe_point({.iteration = iteration_, .new_tuples = new_tuples_,
+                                                    .total_tuples = total_, .new_tuples_per_round = outcome_.report.new_tuples_per_round}));
+      if (verdict == Verdict::kStop) {
+        outcome_.stopped = true;
+        return {};
+      }
+      const std::uint64_t due = hooks_.rounds_until_due(iteration_);
+      Stopwatch watch;
+      STRATALOG_ASSIGN_OR_RETURN(fixpoint, sweep(due > 0 ? std::min(rounds, due) : rounds));
+      if (hooks_.may_checkpoint) {
+        STRATALOG_ASSIGN_OR_RETURN(rounds, next_sweep(rounds, watch.seconds()));
+      }
+    }
+    return {};
+  }
+
+  // Doubles or halves the rounds of a sweep so that the slowest rank takes about kSweepSeconds; equal on all ranks.
+  Result<std::uint64_t> next_sweep(std::uint64_t rounds, double seconds) {
+    std::vector<std::uint64_t> slowest{static_cast<std::uint64_t>(seconds * 1e6)};
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(slowest, ReduceOp::kMax));
+    const double s = static_cast<double>(slowest[0]) / 1e6;
+    if (s < kSweepSeconds / 2) return rounds * (s < kSweepSeconds / 16 ? 4 : 2);
+    if (s > kSweepSeconds * 2) return std::max<std::uint64_t>(1, rounds / 2);
+    return rounds;
+  }
+
+  // Every block up to `rounds` rounds further. True at the fixpoint.
+  Result<bool> sweep(std::uint64_t rounds) {
+    Stopwatch watch;
+    stratalog::RunOptions options;
+    options.max_rounds = rounds;
+    if (hooks_.progress)
+      options.progress = [&](const BlockProgress& p) { report_progress(p); };
+    auto report = relations_->closure().run(options);
+    state_.times.join += watch.lap();
+    state_.pivot_bytes = memory();
+    std::vector<std::uint64_t> sums{report.is_ok() ? 0U : 1U, 0, state_.memory_bytes(), 0, 0};
+    if (report.is_ok()) {
+      sums[1] = report.value().is_fixpoint ? 0 : 1;
+      sums[3] = report.value().derivations;
+    }
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
+    state_.report.peak_memory_bytes = std::max(state_.report.peak_memory_bytes, sums[2]);
+    if (sums[0] > 0) return agree(state_.comm, report.status());
+    outcome_.report.derivations += sums[3];
+    std::vector<std::uint64_t> length{report.value().new_rows.size()};
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(length, ReduceOp::kMax));
+    std::vector<std::uint64_t> counts = report.value().new_rows;
+    counts.resize(length[0], 0);
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(counts, ReduceOp::kSum));
+    for (const std::uint64_t n : counts) note_round(n);
+    return sums[1] == 0;
+  }
+
+  void report_progress(const BlockProgress& blocks) {
+    Progress progress;
+    progress.phase = Phase::kEvaluating;
+    progress.iteration = iteration_;
+    progress.new_tuples = new_tuples_;
+    // Only this rank's part of the sweep is known; the ranks' shares are alike.
+    progress.total_tuples = total_ + blocks.new_rows * static_cast<std::uint64_t>(state_.comm.size());
+    progress.fraction = blocks.blocks == 0 ? 1.0 : static_cast<double>(blocks.blocks_done) / blocks.blocks;
+    progress.memory_bytes = blocks.memory_bytes * static_cast<std::uint64_t>(state_.comm.size());
+    hooks_.progress(progress);
+  }
+
+  Status count_relations() {
+    const std::size_t n = members_.relations.size();
+    std::vector<std::uint64_t> rows(n, 0);
+    if (n == 1) {
+      rows[0] = relations_->closure().row_count();
+    } else {
+      for (std::size_t i = 0; i < n; ++i)
+        STRATALOG_RETURN_IF_ERROR(relations_->for_each_group(
+            static_cast<std::uint32_t>(i), RelationVersion::kTotal, [&](const TupleGroup& group) -> Status {
+              rows[i] += group.set.count;
+              return {};
+            }));
+    }
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(rows, ReduceOp::kSum));
+    for (std::size_t i = 0; i < n; ++i) state_.relations[members_.relations[i]].global_rows = rows[i];
+    return {};
+  }
+
+  EngineState& state_;
+  std::uint32_t stratum_;
+  const Stratum& members_;
+  const StratumHooks& hooks_;
+  std::shared_ptr<PivotRelations> relations_;
+  std::vector<Seeds> seeds_;
+  StratumOutcome outcome_;
+  std::uint64_t iteration_ = 0;
+  std::uint64_t new_tuples_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace
+
+Result<StratumOutcome> run_by_pivot(EngineState& state, std::uint32_t stratum, const StratumFacts& facts,
+                                    const StratumStart* start, const StratumHooks& hooks) {
+  return PivotRun(state, stratum, hooks).run(facts, start);
+}
+
+}  // namespace stratalog::datalog

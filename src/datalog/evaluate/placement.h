@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides by which columns each index of a relation is dealt to the ranks, so that every search finds all its tuples on
+// one rank, and which rank owns a tuple. Pure; the same on every rank.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "datalog/plan/program_plan.h"
+#include "model/cell.h"
+#include "route/cell_hash.h"
+
+namespace stratalog::datalog {
+
+// Columns (ascending) by index of each relation's plan. In a decomposable stratum all indices are dealt by the pivot
+// column if every search binds it, so that no derived tuple leaves its rank.
+std::vector<std::vector<std::vector<std::uint32_t>>> plan_placements(const Program& program,
+                                                                     const ProgramPlan& plan);
+
+// The rank that owns a tuple, by the cells of its placement columns (in ascending column order).
+inline int owner_of(std::span<const Cell> cells, int ranks) {
+  return static_cast<int>(scale_hash(hash_cells(cells), static_cast<std::uint32_t>(ranks)));
+}
+
+}  // namespace stratalog::datalog

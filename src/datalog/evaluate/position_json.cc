@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/position_json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace stratalog::datalog {
+namespace {
+
+using Json = nlohmann::json;
+
+Json report_to_json(const StratumReport& report) {
+  return {{"relations", report.relations},
+          {"strategy", static_cast<int>(report.strategy)},
+          {"iterations", report.iterations},
+          {"tuples", report.tuples},
+          {"derivations", report.derivations},
+          {"exchanged_bytes", report.exchanged_bytes},
+          {"seconds", report.seconds},
+          {"new_tuples_per_round", report.new_tuples_per_round}};
+}
+
+StratumReport report_from_json(const Json& json) {
+  StratumReport report;
+  report.relations = json.at("relations");
+  report.strategy = static_cast<Strategy>(json.at("strategy").get<int>());
+  report.iterations = json.at("iterations");
+  report.tuples = json.at("tuples");
+  report.derivations = json.at("derivations");
+  report.exchanged_bytes = json.at("exchanged_bytes");
+  report.seconds = json.at("seconds");
+  report.new_tuples_per_round = json.at("new_tuples_per_round").get<std::vector<std::uint64_t>>();
+  return report;
+}
+
+}  // namespace
+
+std::string position_to_json(const Program& program, const EnginePosition& position) {
+  Json json;
+  json["format"] = 1;
+  json["strata"] = program.strata.size();
+  json["strata_done"] = position.finished;
+  json["planned_rows"] = position.planned_rows;
+  json["by_pivot"] = position.by_pivot;
+  if (position.stratum) {
+    json["stratum"] = *position.stratum;
+    json["iteration"] = position.start.iteration;
+    json["new_tuples_per_round"] = position.start.new_tuples_per_round;
+  }
+  Json spaces = Json::object();
+  for (const auto& [stratum, space] : position.pivot_spaces)
+    spaces[std::to_string(stratum)] = {{"first", space.first}, {"lanes", space.lanes}, {"sparse", space.sparse}};
+  json["pivot_spaces"] = std::move(spaces);
+  Json reports = Json::array();
+  for (const StratumReport& report : position.reports) reports.push_back(report_to_json(report));
+  json["reports"] = std::move(reports);
+  return json.dump();
+}
+
+Result<EnginePosition> position_from_json(const Program& program, const std::string& text) {
+  // nlohmann-json reports problems by exceptions only; they end here.
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("format") != 1)
+      return Status::not_supported("the checkpoint's engine state has a newer format; use the release that wrote it");
+    EnginePosition position;
+    if (json.at("strata") != program.strata.size())
+      return Status::corruption(fmt::format("engine state: {} strata expected, found {}", program.strata.size(),
+                                            json.at("strata").dump()));
+    position.finished = json.at("strata_done").get<std::set<std::uint32_t>>();
+    position.planned_rows = json.at("planned_rows").get<std::vector<std::uint64_t>>();
+    position.by_pivot = json.at("by_pivot");
+    if (json.contains("stratum")) {
+      position.stratum = json.at("stratum").get<std::uint32_t>();
+      position.start.iteration = json.at("iteration");
+      position.start.new_tuples_per_round = json.at("new_tuples_per_round").get<std::vector<std::uint64_t>>();
+      if (*position.stratum >= program.strata.size())
+        return Status::corruption("engine state: the running stratum does not exist");
+    }
+    for (const auto& [key, space] : json.at("pivot_spaces").items())
+      position.pivot_spaces[static_cast<std::uint32_t>(std::stoul(key))] = {
+          .first = space.at("first"), .lanes = space.at("lanes"), .sparse = space.at("sparse")};
+    for (const Json& report : json.at("reports")) position.reports.push_back(report_from_json(report));
+    for (const std::uint32_t s : position.finished)
+      if (s >= program.strata.size()) return Status::corruption("engine state: a finished stratum does not exist");
+    return position;
+  } catch (const std::exception& error) {
+    return Status::corruption(fmt::format("engine state is not readable: {}", error.what()));
+  }
+}
+
+}  // namespace stratalog::datalog

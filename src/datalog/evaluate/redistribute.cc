@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/redistribute.h"
+
+#include <algorithm>
+
+#include "datalog/evaluate/pivot_relations.h"
+#include "datalog/evaluate/placement.h"
+#include "route/tuple_mail.h"
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr int kTotalStream = 0;
+constexpr int kDeltaStream = 1;
+
+TupleMail make_mail(const EngineState& state, std::vector<std::uint32_t> arities) {
+  MailOptions options;
+  options.ranks = state.comm.size();
+  options.self = state.comm.rank();
+  options.arity_of_stream = std::move(arities);
+  return TupleMail(std::move(options));
+}
+
+// Sends tuples (given in some column order) to a shard: to the owners, or to everyone.
+class ShardSender {
+ public:
+  ShardSender(EngineState& state, const Shard& shard, TupleMail& mail)
+      : state_(state), mail_(mail), placement_(shard.placement),
+        order_(shard.primary_index().order().begin(), shard.primary_index().order().end()),
+        declared_(order_.size()), ordered_(order_.size()) {}
+
+  // `from_order[i]` is the declared column of cell i.
+  void send(int stream, std::span<const std::uint32_t> from_order, const TupleGroup& group) {
+    for (std::size_t i = 0; i < group.prefix.size(); ++i) declared_[from_order[i]] = group.prefix[i];
+    const std::uint32_t last = from_order.back();
+    if (order_.back() == last && !by_column(last)) {
+      for (std::size_t i = 0; i + 1 < order_.size(); ++i) ordered_[i] = declared_[order_[i]];
+      const TupleGroup moved{.prefix = std::span(ordered_).first(order_.size() - 1), .set = group.set};
+      if (placement_.dealing == Dealing::kReplicated) {
+        for (int r = 0; r < state_.comm.size(); ++r) mail_.append_group(r, stream, moved);
+      } else {
+        mail_.append_group(owner(), stream, moved);
+      }
+      return;
+    }
+    walk_set(group.set, [&](Cell cell) {
+      declared_[last] = cell;
+      send_tuple(stream);
+    });
+  }
+
+  void send_tuple(int stream, std::span<const Cell> declared) {
+    std::copy(declared.begin(), declared.end(), declared_.begin());
+    send_tuple(stream);
+  }
+
+ private:
+  bool by_column(std::uint32_t column) const {
+    return placement_.dealing == Dealing::kHashed &&
+           std::binary_search(placement_.columns.begin(), placement_.columns.end(), column);
+  }
+  int owner() {
+    key_.clear();
+    for (const std::uint32_t c : placement_.columns) key_.push_back(declared_[c]);
+    return owner_of(key_, state_.comm.size());
+  }
+  void send_tuple(int stream) {
+    for (std::size_t i = 0; i < order_.size(); ++i) ordered_[i] = declared_[order_[i]];
+    if (placement_.dealing == Dealing::kReplicated) {
+      for (int r = 0; r < state_.comm.size(); ++r) mail_.append(r, stream, ordered_);
+    } else {
+      mail_.append(owner(), stream, ordered_);
+    }
+  }
+
+  EngineState& state_;
+  TupleMail& mail_;
+  const Placement& placement_;
+  std::vector<std::uint32_t> order_;
+  std::vector<Cell> declared_;
+  std::vector<Cell> ordered_;
+  std::vector<Cell> key_;
+};
+
+void queue_run(Index& index, const MailRun& run) {
+  for (std::uint64_t t = 0; t < run.count; ++t) {
+    const Cell* tuple = run.cells.data() + (t * run.arity);
+    index.queue(index.find_or_add_row(tuple), tuple[run.arity - 1]);
+  }
+}
+
+void queue_group(Index& index, const TupleGroup& group) {
+  index.queue_view(index.find_or_add_row(group.prefix.data()), group.set);
+}
+
+void settle(EngineState& state, Shard& shard) {
+  unite_shard(shard, state.scratch);
+  advance_shard(shard, state.scratch);
+  for (const auto& index : shard.indices)
+    if (index) index->forget_delta();
+}
+
+// Every group of this rank's home part, with the column order it comes in.
+Status for_each_home_group(const EngineState& state, RelationId id,
+                           const std::function<void(std::span<const std::uint32_t>, const TupleGroup&)>& visit) {
+  const RelationData& relation = state.relations[id];
+  if (relation.pivot && relation.shards.empty())
+    return relation.pivot->for_each_group(relation.pivot_position, RelationVersion::kTotal,
+                                          [&](const TupleGroup& group) -> Status {
+                                            visit(relation.pivot->column_order(relation.pivot_position), group);
+                                            return {};
+                                          });
+  if (relation.shards.empty()) return {};
+  const Index& index = relation.shards.front().primary_index();
+  for (RowId row = 0; row < index.row_count(); ++row)
+    if (!index.total(row).empty())
+      visit(index.order(), {.prefix = index.prefix(row), .set = index.total(row).view()});
+  return {};
+}
+
+// Fills a new shard with the total of the relation.
+Status fill_total(EngineState& state, RelationId id, Shard& shard) {
+  Index& index = shard.primary_index();
+  if (state.is_single()) {
+    std::vector<Cell> declared(state.relations[id].arity);
+    std::vector<Cell> ordered(declared.size());
+    STRATALOG_RETURN_IF_ERROR(for_each_home_group(
+        state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
+          for (std::size_t i = 0; i < group.prefix.size(); ++i) declared[order[i]] = group.prefix[i];
+          walk_set(group.set, [&](Cell cell) {
+            declared[order.back()] = cell;
+            for (std::size_t i = 0; i < ordered.size(); ++i) ordered[i] = declared[index.order()[i]];
+            index.queue(index.find_or_add_row(ordered.data()), ordered.back());
+          });
+          if (index.queued() > (8U << 20)) index.unite_queued(state.scratch, Freshness::kNew);
+        }));
+    settle(state, shard);
+    return {};
+  }
+  TupleMail mail = make_mail(state, {state.relations[id].arity});
+  ShardSender sender(state, shard, mail);
+  const Status sent = for_each_home_group(
+      state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
+        sender.send(kTotalStream, order, group);
+      });
+  const Status delivered = mail.deliver(state.comm, {.on_run =
+                                                         [&](const MailRun& run) -> Status {
+                                                           queue_run(index, run);
+                                                           return {};
+                                                         },
+                                                     .on_group =
+                                                         [&](const MailGroup& group) -> Status {
+                                                           queue_group(index, group.group);
+                                                           return {};
+                                                         }});
+  settle(state, shard);
+  return agree(state.comm, sent.is_ok() ? delivered : sent);
+}
+
+}  // namespace
+
+Shard& open_shard(EngineState& state, RelationId id, std::uint32_t which) {
+  RelationData& relation = state.relations[id];
+  const RelationPlan& plan = state.plan.relations[id];
+  Placement placement{.dealing = Dealing::kHashed, .columns = {}};
+  if (!state.is_single()) placement.columns = state.placements[id][which];
+  for (Shard& shard : relation.shards) {
+    if (shard.placement != placement) continue;
+    ensure_index(shard, plan, which, state.scratch);
+    return shard;
+  }
+  Shard shard;
+  shard.placement = std::move(placement);
+  shard.primary = which;
+  shard.indices.resize(plan.indices.size());
+  shard.indices[which] = make_index(plan.indices[which]);
+  relation.shards.push_back(std::move(shard));
+  return relation.shards.back();
+}
+
+Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples) {
+  RelationData& relation = state.relations[id];
+  if (relation.arity == 0) {
+    relation.queued_holds = relation.queued_holds || tuples.rows > 0;
+    return {};
+  }
+  std::vector<Cell> tuple(relation.arity);
+  if (state.is_single()) {
+    for (Shard& shard : relation.shards)
+      for (std::uint64_t r = 0; r < tuples.rows; ++r) {
+        for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
+        queue_tuple(shard, tuple);
+      }
+    return {};
+  }
+  for (Shard& shard : relation.shards) {
+    TupleMail mail = make_mail(state, {relation.arity});
+    ShardSender sender(state, shard, mail);
+    for (std::uint64_t r = 0; r < tuples.rows; ++r) {
+      for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
+      sender.send_tuple(kTotalStream, tuple);
+    }
+    STRATALOG_RETURN_IF_ERROR(mail.deliver(
+        state.comm, {.on_run =
+                         [&](const MailRun& run) -> Status {
+                           queue_run(shard.primary_index(), run);
+                           return {};
+                         },
+                     .on_group = {}}));
+  }
+  return {};
+}
+
+Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
+                        Availability availability) {
+  RelationData& relation = state.relations[id];
+  if (relation.arity == 0) return {};
+  const RelationPlan& plan = state.plan.relations[id];
+  const bool everywhere = availability == Availability::kEverywhere && !state.is_single();
+  const Placement wanted =
+      everywhere ? Placement{.dealing = Dealing::kReplicated, .columns = {}}
+                 : Placement{.dealing = Dealing::kHashed,
+                             .columns = state.is_single() ? std::vector<std::uint32_t>{}
+                                                          : state.placements[id][which]};
+  for (Shard& shard : relation.shards)
+    if (shard.placement == wanted) {
+      ensure_index(shard, plan, which, state.scratch);
+      return {};
+    }
+  Shard shard;
+  shard.placement = wanted;
+  shard.primary = which;
+  shard.indices.resize(plan.indices.size());
+  shard.indices[which] = make_index(plan.indices[which]);
+  STRATALOG_RETURN_IF_ERROR(fill_total(state, id, shard));
+  relation.shards.push_back(std::move(shard));
+  return {};
+}
+
+Status fill_from_home(EngineState& state, RelationId id) {
+  RelationData& relation = state.relations[id];
+  for (std::size_t s = 1; s < relation.shards.size(); ++s) {
+    Shard& shard = relation.shards[s];
+    if (shard.primary_index().tuples() > 0) continue;
+    TupleMail mail = make_mail(state, {relation.arity, relation.arity});
+    ShardSender sender(state, shard, mail);
+    const Index& home = relation.shards.front().primary_index();
+    for (RowId row = 0; row < home.row_count(); ++row)
+      if (!home.total(row).empty())
+        sender.send(kTotalStream, home.order(), {.prefix = home.prefix(row), .set = home.total(row).view()});
+    for (const DeltaRow& row : home.delta())
+      sender.send(kDeltaStream, home.order(), {.prefix = home.prefix(row.row), .set = row.cells.view()});
+    Index delta(state.plan.relations[id].indices[shard.primary].order, {});
+    const auto target = [&](int stream) -> Index& {
+      return stream == kTotalStream ? shard.primary_index() : delta;
+    };
+    STRATALOG_RETURN_IF_ERROR(mail.deliver(state.comm, {.on_run =
+                                                            [&](const MailRun& run) -> Status {
+                                                              queue_run(target(run.stream), run);
+                                                              return {};
+                                                            },
+                                                        .on_group =
+                                                            [&](const MailGroup& group) -> Status {
+                                                              queue_group(target(group.stream), group.group);
+                                                              return {};
+                                                            }}));
+    settle(state, shard);
+    delta.unite_queued(state.scratch, Freshness::kUnknown);
+    restore_shard_delta(shard, delta, state.scratch);
+  }
+  return {};
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/relation_data.h"
+
+#include <array>
+#include <cassert>
+
+namespace stratalog::datalog {
+namespace {
+
+// Queues every tuple of `groups` (rows of `from`) into `to`, another column order of the same relation.
+class Transposer {
+ public:
+  Transposer(const Index& from, Index& to) : to_(to), tuple_(from.arity()), prefix_(to.arity()) {
+    for (const std::uint32_t column : to.order())
+      for (std::uint32_t i = 0; i < from.arity(); ++i)
+        if (from.order()[i] == column) source_.push_back(i);
+  }
+
+  void add(std::span<const Cell> prefix, const IntSet& cells) {
+    std::copy(prefix.begin(), prefix.end(), tuple_.begin());
+    const std::uint32_t last = static_cast<std::uint32_t>(tuple_.size()) - 1;
+    if (source_[last] == last) {  // the same last column: one row takes the whole set
+      for (std::uint32_t i = 0; i < last; ++i) prefix_[i] = tuple_[source_[i]];
+      to_.queue_set(to_.find_or_add_row(prefix_.data()), &cells);
+      return;
+    }
+    cells.walk([&](Cell cell) {
+      tuple_[last] = cell;
+      for (std::uint32_t i = 0; i <= last; ++i) prefix_[i] = tuple_[source_[i]];
+      to_.queue(to_.find_or_add_row(prefix_.data()), prefix_[last]);
+    });
+  }
+
+ private:
+  Index& to_;
+  std::vector<std::uint32_t> source_;
+  std::vector<Cell> tuple_;
+  std::vector<Cell> prefix_;
+};
+
+// So many queued tuples (16 bytes each with the sorting space) are united before more are queued.
+constexpr std::uint64_t kQueueLimit = 8U << 20;
+
+}  // namespace
+
+std::uint64_t Shard::heap_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& index : indices)
+    if (index) bytes += index->heap_bytes();
+  return bytes;
+}
+
+std::uint64_t RelationData::heap_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Shard& shard : shards) bytes += shard.heap_bytes();
+  return bytes;
+}
+
+std::unique_ptr<Index> make_index(const IndexPlan& plan) {
+  return std::make_unique<Index>(plan.order, plan.searched_lengths);
+}
+
+void queue_tuple(Shard& shard, std::span<const Cell> tuple) {
+  Index& index = shard.primary_index();
+  std::array<Cell, 64> reordered{};
+  assert(tuple.size() <= reordered.size());
+  for (std::size_t i = 0; i < tuple.size(); ++i) reordered[i] = tuple[index.order()[i]];
+  index.queue(index.find_or_add_row(reordered.data()), reordered[tuple.size() - 1]);
+}
+
+void unite_shard(Shard& shard, SetAccumulator& scratch) {
+  shard.primary_index().unite_queued(scratch, Freshness::kUnknown);
+}
+
+void advance_shard(Shard& shard, SetAccumulator& scratch) {
+  Index& primary = shard.primary_index();
+  for (const auto& index : shard.indices) {
+    if (!index || index.get() == &primary) continue;
+    Transposer transposer(primary, *index);
+    for (const DeltaRow& row : primary.next_delta()) {
+      transposer.add(primary.prefix(row.row), row.cells);
+      if (index->queued() >= kQueueLimit) index->unite_queued(scratch, Freshness::kNew);
+    }
+    index->unite_queued(scratch, Freshness::kNew);
+    index->advance();
+  }
+  primary.advance();
+}
+
+Index& ensure_index(Shard& shard, const RelationPlan& plan, std::uint32_t which,
+                    SetAccumulator& scratch) {
+  if (shard.indices.size() < plan.indices.size()) shard.indices.resize(plan.indices.size());
+  auto& slot = shard.indices[which];
+  if (slot) return *slot;
+  slot = make_index(plan.indices[which]);
+  if (!shard.indices[shard.primary] || shard.primary == which) return *slot;
+  const Index& primary = shard.primary_index();
+  Transposer transposer(primary, *slot);
+  for (RowId row = 0; row < primary.row_count(); ++row) {
+    transposer.add(primary.prefix(row), primary.total(row));
+    if (slot->queued() >= kQueueLimit) slot->unite_queued(scratch, Freshness::kNew);
+  }
+  slot->unite_queued(scratch, Freshness::kNew);
+  slot->advance();
+  slot->forget_delta();
+  return *slot;
+}
+
+void restore_shard_delta(Shard& shard, const Index& delta, SetAccumulator& scratch) {
+  for (const auto& index : shard.indices) {
+    if (!index) continue;
+    index->forget_delta();
+    Index reordered({index->order().begin(), index->order().end()}, {});
+    Transposer transposer(delta, reordered);
+    for (const DeltaRow& row : delta.next_delta()) transposer.add(delta.prefix(row.row), row.cells);
+    reordered.unite_queued(scratch, Freshness::kNew);
+    for (const DeltaRow& row : reordered.next_delta())
+      index->restore_delta(index->find_row(reordered.prefix(row.row).data()), row.cells.view());
+  }
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// RelationData: what one rank holds of one relation. A relation lies in one or more shards; a shard is dealt to the ranks
+// by the hash of some columns (or copied to all), and keeps the indices that are used under that placement. Shard 0 is the
+// home: each tuple is there on exactly one rank. Pure data and local operations; collective moves are in redistribute.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "datalog/plan/program_plan.h"
+#include "model/tuple_group.h"
+#include "relation/index.h"
+
+namespace stratalog::datalog {
+
+class PivotRelations;
+
+enum class Dealing : std::uint8_t {
+  kHashed,      // by the hash of `columns` modulo ranks
+  kReplicated,  // every rank has all tuples
+};
+
+struct Placement {
+  Dealing dealing = Dealing::kHashed;
+  std::vector<std::uint32_t> columns;  // declared columns, ascending; empty only with one rank or arity 0
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+struct Shard {
+  Placement placement;
+  std::vector<std::unique_ptr<Index>> indices;  // parallel to RelationPlan::indices; null where not kept here
+  std::uint32_t primary = 0;                    // where new tuples are told from known ones
+
+  Index& primary_index() { return *indices[primary]; }
+  const Index& primary_index() const { return *indices[primary]; }
+  std::uint64_t heap_bytes() const;
+};
+
+struct CountedHash {
+  std::uint64_t rows = 0;
+  MultisetHash hash;
+};
+
+struct RelationData {
+  std::uint32_t arity = 0;
+  std::vector<Shard> shards;
+  std::uint64_t global_rows = 0;  // the same on all ranks; set when a stratum ends
+  // Arity 0.
+  bool holds = false;
+  bool queued_holds = false;
+  bool delta_holds = false;
+  // Of this rank's part of a finished relation, once somebody has computed it.
+  std::optional<CountedHash> settled;
+  // Where a pivot stratum keeps its relations; then `shards` may be empty until somebody searches it.
+  std::shared_ptr<PivotRelations> pivot;
+  std::uint32_t pivot_position = 0;  // of this relation in *pivot
+
+  std::uint64_t heap_bytes() const;
+};
+
+std::unique_ptr<Index> make_index(const IndexPlan& plan);
+
+// Adds a tuple (declared columns) to the queue of the shard's primary index.
+void queue_tuple(Shard& shard, std::span<const Cell> tuple);
+
+// Ends a round in one shard: tells new tuples from known ones in the primary index (`unite`), then advances all indices.
+// Between the two calls no set of the shard changes, so that all shards of a stratum can unite first.
+void unite_shard(Shard& shard, SetAccumulator& scratch);
+void advance_shard(Shard& shard, SetAccumulator& scratch);
+
+// Sets the delta of all indices of the shard to what `delta` (in the primary's column order) has found new; those tuples
+// must be in the total already. After a restart.
+void restore_shard_delta(Shard& shard, const Index& delta, SetAccumulator& scratch);
+
+// An index of `shard` for plan `which`, made and filled from the primary if it is not there yet.
+Index& ensure_index(Shard& shard, const RelationPlan& plan, std::uint32_t which,
+                    SetAccumulator& scratch);
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/restore.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "datalog/evaluate/pivot_relations.h"
+#include "datalog/evaluate/placement.h"
+#include "datalog/evaluate/position_json.h"
+#include "datalog/evaluate/redistribute.h"
+#include "model/multiset_hash.h"
+#include "model/set_walk.h"
+
+namespace stratalog::datalog {
+namespace {
+
+const NamedSection* find_section(const StoredState& stored, const std::string& name) {
+  for (const NamedSection& section : stored.sections)
+    if (section.name == name) return &section;
+  return nullptr;
+}
+
+}  // namespace
+
+LoadSink Restorer::sink() {
+  return {.begin = [this](const StoredState& stored) { return begin(stored); },
+          .accept = [this](std::size_t index, const TupleGroup& group) { return accept(index, group); }};
+}
+
+Status Restorer::begin(const StoredState& stored) {
+  if (stored.program_hash != hash_program(state_.program))
+    return Status::invalid_argument(fmt::format(
+        "{} was written by another program (hash {}, this one has {}); run the program it belongs to (`stratalog "
+        "resume` takes it from the checkpoint), or use another checkpoint directory",
+        stored.generation, stored.program_hash, hash_program(state_.program)));
+  STRATALOG_ASSIGN_OR_RETURN(position_, position_from_json(state_.program, stored.engine_state));
+  const NamedSection* dictionary = find_section(stored, kDictionarySection);
+  if (dictionary == nullptr) return Status::corruption(stored.generation + ": the dictionary section is missing");
+  state_.dictionary = ValueDictionary();
+  STRATALOG_RETURN_IF_ERROR(decode_dictionary(dictionary->data, state_.dictionary));
+
+  // The plan of the run that wrote it, so that relations are dealt as they were.
+  STRATALOG_ASSIGN_OR_RETURN(state_.plan,
+                             plan_program(state_.program, {.relation_rows = position_.planned_rows,
+                                                           .allow_pivot = state_.options.allow_pivot,
+                                                           .allow_sets = state_.options.allow_sets}));
+  state_.placements = plan_placements(state_.program, state_.plan);
+  for (RelationId r = 0; r < state_.relations.size(); ++r) {
+    state_.relations[r] = RelationData();
+    state_.relations[r].arity = static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
+  }
+  moves_ = stored.needs_redistribution;
+  stored_ = stored.relations;
+  targets_.clear();
+  STRATALOG_RETURN_IF_ERROR(open_pivots(stored));
+
+  std::map<std::string, RelationId> by_name;
+  for (RelationId r = 0; r < state_.program.relations.size(); ++r) by_name[state_.program.relations[r].name] = r;
+  MailOptions options;
+  options.ranks = state_.comm.size();
+  options.self = state_.comm.rank();
+  for (const StoredRelation& relation : stored.relations) {
+    const auto known = by_name.find(relation.name);
+    if (known == by_name.end() || state_.relations[known->second].arity != relation.arity)
+      return Status::corruption(fmt::format("{}: relation `{}` with {} columns is not in the program",
+                                            stored.generation, relation.name, relation.arity));
+    Target target{.relation = known->second, .version = relation.version, .same_order = true, .delta = nullptr};
+    RelationData& data = state_.relations[target.relation];
+    options.arity_of_stream.push_back(relation.arity);
+    if (relation.arity == 0) {
+      (relation.version == RelationVersion::kTotal ? data.holds : data.delta_holds) = relation.rows > 0;
+    } else if (!data.pivot) {
+      const std::uint32_t primary = state_.plan.relations[target.relation].primary;
+      const Shard& home = open_shard(state_, target.relation, primary);
+      const auto order = home.primary_index().order();
+      target.same_order = std::equal(order.begin(), order.end(), relation.column_order.begin(),
+                                     relation.column_order.end());
+      if (relation.version == RelationVersion::kDelta)
+        target.delta = std::make_unique<Index>(std::vector<std::uint32_t>(order.begin(), order.end()),
+                                               std::vector<std::uint32_t>{});
+    }
+    targets_.push_back(std::move(target));
+  }
+  mail_ = std::make_unique<TupleMail>(options);
+  return {};
+}
+
+Status Restorer::open_pivots(const StoredState& stored) {
+  for (const auto& [stratum, stored_space] : position_.pivot_spaces) {
+    PivotSpace space;
+    if (stored_space.sparse) {
+      const NamedSection* section = find_section(stored, fmt::format("pivots-{}", stratum));
+      if (section == nullptr || section->data.size() != stored_space.lanes * sizeof(Cell))
+        return Status::corruption(fmt::format("{}: the pivots of stratum {} are missing", stored.generation, stratum));
+      std::vector<Cell> cells(stored_space.lanes);
+      std::memcpy(cells.data(), section->data.data(), section->data.size());
+      STRATALOG_ASSIGN_OR_RETURN(space, PivotSpace::sparse(std::move(cells)));
+    } else {
+      STRATALOG_ASSIGN_OR_RETURN(space, PivotSpace::dense(static_cast<Cell>(stored_space.first),
+                                                          static_cast<std::uint32_t>(stored_space.lanes)));
+    }
+    if (stratum >= state_.program.strata.size() || !state_.plan.strata[stratum].pivot)
+      return Status::corruption(fmt::format("{}: stratum {} has no pivot", stored.generation, stratum));
+    auto relations = std::make_shared<PivotRelations>(state_, stratum);
+    relations->open(std::move(space), state_.options.memory_limit_bytes);
+    const auto& members = state_.program.strata[stratum].relations;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      state_.relations[members[i]].pivot = relations;
+      state_.relations[members[i]].pivot_position = static_cast<std::uint32_t>(i);
+    }
+  }
+  return {};
+}
+
+Index& Restorer::index_of(Target& target) {
+  return target.delta ? *target.delta : state_.relations[target.relation].shards.front().primary_index();
+}
+
+// A group in the column order of its place here.
+Status Restorer::keep(Target& target, const TupleGroup& group) {
+  RelationData& relation = state_.relations[target.relation];
+  if (relation.pivot) {
+    const SlotId slot = relation.pivot->slot_of(relation.pivot_position, group.prefix.data());
+    return relation.pivot->closure().restore(slot, group.set, target.version);
+  }
+  Index& index = index_of(target);
+  index.queue_view(index.find_or_add_row(group.prefix.data()), group.set);
+  if (index.queued() > (8U << 20)) index.unite_queued(state_.scratch, Freshness::kUnknown);
+  return {};
+}
+
+Status Restorer::keep_run(Target& target, const MailRun& run) {
+  for (std::uint64_t t = 0; t < run.count; ++t) {
+    const auto tuple = run.cells.subspan(t * run.arity, run.arity);
+    const TupleGroup group{.prefix = tuple.first(run.arity - 1),
+                           .set = {.kind = SetKind::kArray, .base = 0, .values = tuple.subspan(run.arity - 1, 1),
+                                   .offsets = {}, .words = {}, .count = 1}};
+    STRATALOG_RETURN_IF_ERROR(keep(target, group));
+  }
+  return {};
+}
+
+Status Restorer::accept(std::size_t i, const TupleGroup& group) {
+  if (i >= targets_.size()) return Status::internal("a group of an unknown relation");
+  Target& target = targets_[i];
+  const RelationData& relation = state_.relations[target.relation];
+  if (!moves_ && target.same_order) return keep(target, group);
+  if (relation.pivot)
+    send_pivots(static_cast<int>(i), target, group);
+  else
+    send_tuples(static_cast<int>(i), stored_[i], target, group);
+  return {};
+}
+
+// Pivots go to the owners of their blocks, still as sets.
+void Restorer::send_pivots(int stream, Target& target, const TupleGroup& group) {
+  const PivotRelations& pivot = *state_.relations[target.relation].pivot;
+  std::vector<Cell> part;
+  int owner = -1;
+  walk_set(group.set, [&](Cell cell) {
+    const int to = pivot.owner_of_pivot(cell);
+    if (to != owner && !part.empty()) {
+      mail_->append_set(owner, stream, group.prefix, part);
+      part.clear();
+    }
+    owner = to;
+    part.push_back(cell);
+  });
+  if (!part.empty()) mail_->append_set(owner, stream, group.prefix, part);
+}
+
+void Restorer::send_tuples(int stream, const StoredRelation& stored, Target& target, const TupleGroup& group) {
+  const Shard& home = state_.relations[target.relation].shards.front();
+  const auto order = home.primary_index().order();
+  const auto& placement = home.placement.columns;
+  std::vector<Cell> declared(stored.arity);
+  std::vector<Cell> key(placement.size());
+  for (std::size_t c = 0; c < group.prefix.size(); ++c) declared[stored.column_order[c]] = group.prefix[c];
+  const std::uint32_t last = stored.column_order.back();
+  const auto owner = [&] {
+    for (std::size_t k = 0; k < key.size(); ++k) key[k] = declared[placement[k]];
+    return state_.is_single() ? 0 : owner_of(key, state_.comm.size());
+  };
+  if (target.same_order && std::find(placement.begin(), placement.end(), last) == placement.end()) {
+    mail_->append_group(owner(), stream, group);
+    return;
+  }
+  walk_set(group.set, [&](Cell cell) {
+    declared[last] = cell;
+    Cell* slot = mail_->append_slot(owner(), stream);
+    for (std::size_t c = 0; c < order.size(); ++c) slot[c] = declared[order[c]];
+  });
+}
+
+Result<EnginePosition> Restorer::finish(const StoredState& stored) {
+  STRATALOG_RETURN_IF_ERROR(mail_->deliver(
+      state_.comm,
+      {.on_run = [&](const MailRun& run) { return keep_run(targets_[static_cast<std::size_t>(run.stream)], run); },
+       .on_group =
+           [&](const MailGroup& mail) { return keep(targets_[static_cast<std::size_t>(mail.stream)], mail.group); }}));
+  mail_.reset();
+  STRATALOG_RETURN_IF_ERROR(settle(stored));
+  STRATALOG_RETURN_IF_ERROR(verify(stored));
+  return std::move(position_);
+}
+
+Status Restorer::settle(const StoredState& stored) {
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    RelationData& relation = state_.relations[targets_[i].relation];
+    if (targets_[i].version == RelationVersion::kTotal) relation.global_rows = stored.relations[i].rows;
+    if (relation.arity == 0 || relation.pivot || targets_[i].version != RelationVersion::kTotal) continue;
+    Shard& home = relation.shards.front();
+    unite_shard(home, state_.scratch);
+    advance_shard(home, state_.scratch);
+    for (const auto& index : home.indices)
+      if (index) index->forget_delta();
+  }
+  const bool running_by_rounds = position_.stratum && !position_.by_pivot;
+  if (running_by_rounds) open_stratum_shards(state_, *position_.stratum);
+  for (Target& target : targets_) {
+    if (!target.delta) continue;
+    target.delta->unite_queued(state_.scratch, Freshness::kUnknown);
+    restore_shard_delta(state_.relations[target.relation].shards.front(), *target.delta, state_.scratch);
+  }
+  if (running_by_rounds)
+    for (const RelationId r : state_.program.strata[*position_.stratum].relations)
+      if (state_.relations[r].arity > 0) STRATALOG_RETURN_IF_ERROR(fill_from_home(state_, r));
+  return {};
+}
+
+Status Restorer::verify(const StoredState& stored) {
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    const Target& target = targets_[i];
+    const RelationData& relation = state_.relations[target.relation];
+    if (relation.arity == 0) continue;
+    std::uint64_t rows = 0;
+    MultisetHash hash;
+    std::vector<std::uint32_t> order;
+    const auto add = [&](GroupHasher& hasher, const TupleGroup& group) {
+      rows += group.set.count;
+      hash += hasher.hash(group);
+    };
+    Status mine;
+    if (relation.pivot) {
+      const auto columns = relation.pivot->column_order(relation.pivot_position);
+      GroupHasher hasher(columns);
+      mine = relation.pivot->for_each_group(relation.pivot_position, target.version,
+                                            [&](const TupleGroup& group) -> Status {
+                                              add(hasher, group);
+                                              return {};
+                                            });
+    } else {
+      const Index& index = relation.shards.front().primary_index();
+      GroupHasher hasher(index.order());
+      if (target.version == RelationVersion::kDelta) {
+        for (const DeltaRow& row : index.delta())
+          add(hasher, {.prefix = index.prefix(row.row), .set = row.cells.view()});
+      } else {
+        for (RowId row = 0; row < index.row_count(); ++row)
+          if (!index.total(row).empty())
+            add(hasher, {.prefix = index.prefix(row), .set = index.total(row).view()});
+      }
+    }
+    STRATALOG_RETURN_IF_ERROR(agree(state_.comm, mine));
+    STRATALOG_RETURN_IF_ERROR(verify_relation(state_.comm, stored.relations[i], rows, hash));
+  }
+  return {};
+}
+
+}  // namespace stratalog::datalog

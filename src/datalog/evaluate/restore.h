@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Restorer: takes the groups of a loaded generation back into the engine. On the rank count of the writers each rank gets
+// its own part and keeps it; on any other count the tuples travel to their owners in one exchange. Afterwards every
+// relation is counted and hashed again and compared with the manifest. Collective.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "checkpoint/checkpoint.h"
+#include "datalog/evaluate/checkpointing.h"
+#include "datalog/evaluate/engine_state.h"
+#include "route/tuple_mail.h"
+
+namespace stratalog::datalog {
+
+class Restorer {
+ public:
+  explicit Restorer(EngineState& state) : state_(state) {}
+
+  LoadSink sink();
+  // After the load: moves, verifies, opens what the running stratum needs. Corruption if a relation is not what was saved.
+  Result<EnginePosition> finish(const StoredState& stored);
+
+ private:
+  struct Target {
+    RelationId relation = 0;
+    RelationVersion version = RelationVersion::kTotal;
+    bool same_order = true;
+    std::unique_ptr<Index> delta;  // kDelta of relations in indices
+  };
+
+  Status begin(const StoredState& stored);
+  Status open_pivots(const StoredState& stored);
+  Status accept(std::size_t index, const TupleGroup& group);
+  Status keep(Target& target, const TupleGroup& group);
+  Status keep_run(Target& target, const MailRun& run);
+  void send_pivots(int stream, Target& target, const TupleGroup& group);
+  void send_tuples(int stream, const StoredRelation& stored, Target& target, const TupleGroup& group);
+  Index& index_of(Target& target);
+  Status settle(const StoredState& stored);
+  Status verify(const StoredState& stored);
+
+  EngineState& state_;
+  EnginePosition position_;
+  std::vector<StoredRelation> stored_;
+  std::deque<Target> targets_;  // by position in StoredState::relations
+  bool moves_ = false;
+  std::unique_ptr<TupleMail> mail_;
+};
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// run_by_rounds: semi-naive evaluation of a stratum (or a single pass, if it is not recursive). One round is: all rules on
+// the delta, one exchange (more only where a rule hops), local deduplication in every shard at once, one reduction that
+// carries errors, counts and the fixpoint test. See stratum_run.h.
+#include <fmt/format.h>
+
+#include "datalog/evaluate/redistribute.h"
+#include "datalog/evaluate/rule_pass.h"
+#include "datalog/evaluate/stratum_run.h"
+
+namespace stratalog::datalog {
+namespace {
+
+class RoundRun {
+ public:
+  RoundRun(EngineState& state, std::uint32_t stratum, const StratumHooks& hooks)
+      : state_(state), stratum_(stratum), members_(state.program.strata[stratum]), hooks_(hooks) {}
+
+  Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
+    Stopwatch watch;
+    STRATALOG_RETURN_IF_ERROR(
+        ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].recursive, false));
+    if (start != nullptr) {
+      iteration_ = start->iteration;
+      outcome_.report.new_tuples_per_round = start->new_tuples_per_round;
+      new_tuples_ = 1;  // unknown until the first round; the delta is there
+      for (const RelationId r : members_.relations) total_tuples_ += state_.relations[r].global_rows;
+    } else {
+      STRATALOG_RETURN_IF_ERROR(seed(facts));
+    }
+    if (members_.is_recursive) STRATALOG_RETURN_IF_ERROR(iterate());
+    if (!outcome_.stopped) finish();
+    outcome_.report.strategy = members_.is_recursive ? Strategy::kSemiNaive : Strategy::kOnce;
+    outcome_.report.iterations = iteration_;
+    outcome_.report.tuples = total_tuples_;
+    outcome_.report.seconds = watch.seconds();
+    return std::move(outcome_);
+  }
+
+ private:
+  // Facts and rules without recursive atoms make the first delta.
+  Status seed(const StratumFacts& facts) {
+    STRATALOG_RETURN_IF_ERROR(
+        ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].once, false));
+    for (std::size_t i = 0; i < facts.size(); ++i)
+      STRATALOG_RETURN_IF_ERROR(deal_tuples(state_, members_.relations[i], facts[i]));
+    STRATALOG_ASSIGN_OR_RETURN(auto pass,
+                               RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].once, nullptr));
+    const Status mine = pass->run();
+    outcome_.report.exchanged_bytes += pass->bytes_sent();
+    return end_round(mine);
+  }
+
+  Status iterate() {
+    STRATALOG_ASSIGN_OR_RETURN(
+        auto pass, RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].recursive, nullptr));
+    for (;;) {
+      if (new_tuples_ == 0) break;
+      STRATALOG_ASSIGN_OR_RETURN(
+          const Verdict verdict,
+          hooks_.safe_point({.iteration = iteration_, .new_tuples = new_tuples_,
+                             .total_tuples = total_tuples_, .new_tuples_per_round = outcome_.report.new_tuples_per_round}));
+      if (verdict == Verdict::kStop) {
+        outcome_.stopped = true;
+        break;
+      }
+      STRATALOG_RETURN_IF_ERROR(end_round(pass->run()));
+    }
+    outcome_.report.exchanged_bytes += pass->bytes_sent();
+    return {};
+  }
+
+  // Deduplicates, advances and agrees: one reduction for errors, counts, memory and nullary relations.
+  Status end_round(Status mine) {
+    Stopwatch watch;
+    for (const RelationId r : members_.relations)
+      for (Shard& shard : state_.relations[r].shards) unite_shard(shard, state_.scratch);
+    for (const RelationId r : members_.relations)
+      for (Shard& shard : state_.relations[r].shards) advance_shard(shard, state_.scratch);
+    state_.times.deduplicate += watch.seconds();
+
+    const std::uint64_t memory = state_.memory_bytes();
+    const std::uint64_t limit = state_.options.memory_limit_bytes;
+    if (mine.is_ok() && limit > 0 && memory > limit)
+      mine = Status::no_space(fmt::format(
+          "memory limit: {} MiB of tuples and indices in iteration {}, {} MiB allowed per rank; raise --memory-limit, "
+          "use more ranks, or continue from the last checkpoint where there is more memory",
+          memory >> 20, iteration_ + 1, limit >> 20));
+    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, 0, memory};
+    for (const RelationId r : members_.relations) {
+      const RelationData& relation = state_.relations[r];
+      if (relation.arity == 0) {
+        sums.push_back(relation.queued_holds ? 1 : 0);
+      } else {
+        sums[1] += relation.shards.front().primary_index().delta_tuples();
+        sums.push_back(relation.shards.front().primary_index().tuples());
+      }
+    }
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
+    if (sums[0] > 0) return agree(state_.comm, mine);
+    new_tuples_ = sums[1];
+    total_tuples_ = 0;
+    for (std::size_t i = 0; i < members_.relations.size(); ++i) {
+      RelationData& relation = state_.relations[members_.relations[i]];
+      if (relation.arity == 0) {
+        relation.delta_holds = sums[3 + i] > 0 && !relation.holds;
+        relation.holds |= sums[3 + i] > 0;
+        relation.queued_holds = false;
+        relation.global_rows = relation.holds ? 1 : 0;
+        new_tuples_ += relation.delta_holds ? 1 : 0;
+      } else {
+        relation.global_rows = sums[3 + i];
+      }
+      total_tuples_ += relation.global_rows;
+    }
+    if (new_tuples_ > 0) {
+      ++iteration_;
+      if (state_.options.keep_round_counts || hooks_.may_checkpoint)
+        outcome_.report.new_tuples_per_round.push_back(new_tuples_);
+    }
+    state_.report.peak_memory_bytes = std::max(state_.report.peak_memory_bytes, sums[2]);
+    if (hooks_.progress) report_progress(sums[2]);
+    return {};
+  }
+
+  void report_progress(std::uint64_t memory) {
+    Progress progress;
+    progress.phase = Phase::kEvaluating;
+    progress.iteration = iteration_;
+    progress.new_tuples = new_tuples_;
+    progress.total_tuples = total_tuples_;
+    progress.memory_bytes = memory;
+    hooks_.progress(progress);
+  }
+
+  void finish() {
+    for (const RelationId r : members_.relations) {
+      state_.relations[r].delta_holds = false;
+      for (Shard& shard : state_.relations[r].shards)
+        for (const auto& index : shard.indices)
+          if (index) index->forget_delta();
+    }
+  }
+
+  EngineState& state_;
+  std::uint32_t stratum_;
+  const Stratum& members_;
+  const StratumHooks& hooks_;
+  StratumOutcome outcome_;
+  std::uint64_t iteration_ = 0;
+  std::uint64_t new_tuples_ = 0;
+  std::uint64_t total_tuples_ = 0;
+};
+
+}  // namespace
+
+Result<StratumOutcome> run_by_rounds(EngineState& state, std::uint32_t stratum, const StratumFacts& facts,
+                                     const StratumStart* start, const StratumHooks& hooks) {
+  return RoundRun(state, stratum, hooks).run(facts, start);
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/rule_executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "datalog/evaluate/placement.h"
+#include "model/set_walk.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// Tokens: variables count from 0, constants stand above 2^32 by their cell; a negative one equals nothing.
+constexpr LocationToken kUnknown = -1;
+constexpr LocationToken kEveryone = -2;  // a hop to all ranks
+constexpr LocationToken kConstantBase = LocationToken{1} << 33;
+
+bool is_simple(const Expression& e) { return e.kind != ExpressionKind::kFunctor; }
+
+bool is_known(const Location& location) {
+  return std::none_of(location.begin(), location.end(), [](LocationToken t) { return t < 0; });
+}
+
+}  // namespace
+
+RuleExecutor::RuleExecutor(EngineState& state, const RulePlan& plan, Options options)
+    : state_(state), plan_(plan), rule_(state.program.rules[plan.rule]), options_(std::move(options)) {}
+
+Result<std::unique_ptr<RuleExecutor>> RuleExecutor::bind(EngineState& state, const RulePlan& plan,
+                                                         Options options) {
+  std::unique_ptr<RuleExecutor> executor(new RuleExecutor(state, plan, std::move(options)));
+  STRATALOG_RETURN_IF_ERROR(executor->bind_constants());
+  STRATALOG_RETURN_IF_ERROR(executor->bind_steps());
+  return executor;
+}
+
+Status RuleExecutor::bind_constants() {
+  // Every constant of the program was interned before the facts, so none of these is new.
+  static const Batch kNoBatch;
+  for (const Expression& constant : plan_.constants)
+    constants_.push_back(state_.evaluator.evaluate(constant, kNoBatch, 0));
+  for (const Expression& e : rule_.head_arguments) creates_values_ |= !is_simple(e);
+  for (const Step& step : plan_.steps) {
+    const Literal& literal = rule_.body[step.literal];
+    if (step.kind == StepKind::kAssign)
+      creates_values_ |= !is_simple(step.assign_from_left ? literal.left : literal.right);
+    creates_values_ |= step.kind == StepKind::kAggregate || step.kind == StepKind::kRange;
+  }
+  return {};
+}
+
+LocationToken RuleExecutor::token_of(const Expression& e) const {
+  if (e.kind == ExpressionKind::kVariable) return e.variable;
+  if (e.kind == ExpressionKind::kConstant) {
+    static const Batch kNoBatch;
+    return kConstantBase + state_.evaluator.evaluate(e, kNoBatch, 0);
+  }
+  return kUnknown;
+}
+
+Location RuleExecutor::atom_location(const Step& step,
+                                     std::span<const std::uint32_t> placement) const {
+  const Literal& literal = rule_.body[step.literal];
+  Location location;
+  for (const std::uint32_t column : placement) {
+    const Argument& a = literal.atom.arguments[column];
+    if (a.kind == ArgumentKind::kVariable)
+      location.push_back(a.variable);
+    else if (a.kind == ArgumentKind::kConstant)
+      location.push_back(token_of(a.constant));
+    else
+      location.push_back(kUnknown);
+  }
+  return location;
+}
+
+// The index that a step reads here. `location` is where the bindings are before it and is updated; if they must move
+// first, `hop_to` says where.
+Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Location& location,
+                                           std::optional<Location>& hop_to) const {
+  RelationData& relation = state_.relations[step.relation];
+  StepSource source;
+  source.global_rows = &relation.global_rows;
+  if (relation.arity == 0) {
+    source.nullary = step.kind == StepKind::kScanDelta ? &relation.delta_holds : &relation.holds;
+    return source;
+  }
+  const bool whole = step.kind == StepKind::kScan || step.kind == StepKind::kScanDelta;
+  const Shard* chosen = nullptr;
+  for (const Shard& shard : relation.shards) {
+    if (step.index >= shard.indices.size() || !shard.indices[step.index]) continue;
+    // A copy on every rank is best, save for the delta of a relation, which only its own shards have.
+    if (chosen == nullptr || (shard.placement.dealing == Dealing::kReplicated &&
+                              step.kind != StepKind::kScanDelta))
+      chosen = &shard;
+  }
+  if (chosen == nullptr)
+    return Status::internal(fmt::format("index {} of relation `{}` is not there", step.index,
+                                        state_.program.relations[step.relation].name));
+  source.index = chosen->indices[step.index].get();
+  if (state_.is_single()) return source;
+  if (chosen->placement.dealing == Dealing::kReplicated) {
+    if (whole && is_first) {
+      source.parts = static_cast<std::uint32_t>(state_.comm.size());
+      source.part = static_cast<std::uint32_t>(state_.comm.rank());
+      location = {kUnknown};
+    }
+    return source;
+  }
+  const Location there = atom_location(step, chosen->placement.columns);
+  if (is_first && whole) {
+    location = there;
+    return source;
+  }
+  if (whole || step.prefix_length == 0) {
+    if (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent) return source;
+    // A cross product: every rank joins every binding with its part.
+    hop_to = Location{kEveryone};
+    location = there;
+    return source;
+  }
+  if (!is_known(there))
+    return Status::internal("a search does not bind the columns by which its relation is dealt");
+  if (there != location) hop_to = there;
+  location = there;
+  return source;
+}
+
+Status RuleExecutor::bind_inner(const Step& step, std::vector<StepSource>& sources) const {
+  // The relations of an aggregate are on every rank.
+  for (const Step& inner : step.aggregate_steps) {
+    StepSource source;
+    if (inner.kind == StepKind::kAggregate)
+      return Status::not_supported(fmt::format("{}:{}: an aggregate inside the body of another one; give the inner "
+                                               "one a relation of its own",
+                                               rule_.place.file, rule_.place.line));
+    const bool reads = inner.kind == StepKind::kScan || inner.kind == StepKind::kSearch ||
+                       inner.kind == StepKind::kExists || inner.kind == StepKind::kAbsent;
+    if (reads) {
+      const RelationData& relation = state_.relations[inner.relation];
+      source.global_rows = &relation.global_rows;
+      source.nullary = &relation.holds;
+      for (const Shard& shard : relation.shards)
+        if ((state_.is_single() || shard.placement.dealing == Dealing::kReplicated) &&
+            inner.index < shard.indices.size() && shard.indices[inner.index])
+          source.index = shard.indices[inner.index].get();
+      if (source.index == nullptr && relation.arity > 0)
+        return Status::internal("the relation of an aggregate is not on every rank");
+    }
+    sources.push_back(source);
+  }
+  return {};
+}
+
+Status RuleExecutor::bind_steps() {
+  const std::size_t count = plan_.steps.size();
+  Location location;
+  bool started = options_.first_step > 0;
+  bool scans_share = started;  // whether the first segment's bindings differ from rank to rank
+  segments_.emplace_back();
+  segments_.back().live = options_.fed;
+  std::size_t begin = options_.first_step;
+  std::vector<std::vector<StepSource>> inner;
+  for (std::size_t s = options_.first_step; s < count; ++s) {
+    const Step& step = plan_.steps[s];
+    StepSource source;
+    std::vector<StepSource> inner_sources;
+    switch (step.kind) {
+      case StepKind::kScanDelta:
+      case StepKind::kScan:
+      case StepKind::kSearch:
+      case StepKind::kExists:
+      case StepKind::kAbsent: {
+        std::optional<Location> hop_to;
+        STRATALOG_ASSIGN_OR_RETURN(source, source_of(step, !started, location, hop_to));
+        if (hop_to) {
+          make_pipeline(segments_.size() - 1, begin, s, std::move(inner));
+          inner.clear();
+          cut(s, *hop_to);
+          begin = s;
+        }
+        const bool scans = step.kind == StepKind::kScan || step.kind == StepKind::kScanDelta;
+        scans_share |= !started && scans && state_.relations[step.relation].arity > 0;
+        started |= scans || hop_to.has_value();
+        break;
+      }
+      case StepKind::kAggregate:
+        STRATALOG_RETURN_IF_ERROR(bind_inner(step, inner_sources));
+        break;
+      default:
+        break;
+    }
+    segments_.back().sources.push_back(source);
+    inner.push_back(std::move(inner_sources));
+  }
+  only_on_rank_0_ = !scans_share && !state_.is_single();
+  make_pipeline(segments_.size() - 1, begin, count, std::move(inner));
+  final_location_ = location;
+  return {};
+}
+
+// Ends the current segment before `from_step`; the next one starts where `hop_to` lies.
+void RuleExecutor::cut(std::size_t from_step, const Location& hop_to) {
+  Segment next;
+  if (from_step > 0) next.live = plan_.steps[from_step - 1].live_after;
+  next.to_everyone = hop_to.size() == 1 && hop_to[0] == kEveryone;
+  for (const LocationToken token : hop_to) {
+    if (next.to_everyone) break;
+    if (token >= kConstantBase) {
+      next.keys.push_back(static_cast<std::uint32_t>(next.live.size() + next.key_constants.size()));
+      next.key_constants.push_back(static_cast<Cell>(token - kConstantBase));
+      continue;
+    }
+    const auto at = std::find(next.live.begin(), next.live.end(), static_cast<VariableId>(token));
+    next.keys.push_back(static_cast<std::uint32_t>(at - next.live.begin()));
+  }
+  // The carried set is on board if an earlier step bound it.
+  for (std::size_t s = 0; s < from_step; ++s)
+    for (const ColumnUse& use : plan_.steps[s].columns)
+      next.has_set |= use.role == ColumnRole::kCarry;
+  next.in.columns.resize(rule_.variables.size());
+  for (const VariableId v : next.live) next.in.allocate(v);
+  if (plan_.carries) next.in.sets.resize(kBatchRows, nullptr);
+  segments_.push_back(std::move(next));
+}
+
+void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t end,
+                                 std::vector<std::vector<StepSource>> inner) {
+  Segment& segment = segments_[s];
+  const bool is_last = end == plan_.steps.size();
+  BatchSink sink = options_.sink;
+  if (!is_last) sink = [this, s](const Batch& batch) { return send_hop(s + 1, batch); };
+  segment.pipeline = std::make_unique<Pipeline>(
+      Pipeline::Definition{.rule = &rule_,
+                           .body = &rule_.body,
+                           .steps = std::span(plan_.steps).subspan(begin, end - begin),
+                           .sources = segment.sources,
+                           .inner_sources = std::move(inner),
+                           .bound_before = segment.live,
+                           .constants = constants_,
+                           .carries = plan_.carries && options_.first_step == 0,
+                           .tagged = options_.tagged},
+      state_.evaluator, std::move(sink));
+}
+
+Status RuleExecutor::run_first() {
+  held_sets_.clear();  // the last round has united what borrowed them
+  if (only_on_rank_0_ && state_.comm.rank() != 0) return {};
+  STRATALOG_RETURN_IF_ERROR(segments_[0].pipeline->start());
+  return segments_[0].pipeline->finish();
+}
+
+// Sends one binding to the ranks that own the next search's tuples. `row` holds the live cells, then the key constants.
+void RuleExecutor::post(std::size_t s, std::span<const Cell> row, const IntSet* set) {
+  const Segment& to = segments_[s];
+  const int stream = first_hop_stream_ + static_cast<int>(s) - 1;
+  const std::span<const Cell> live = row.first(to.live.size());
+  const auto send = [&](int rank) {
+    if (set != nullptr)
+      mail_->append_group(rank, stream, {.prefix = live, .set = set->view()});
+    else
+      mail_->append(rank, stream, live);
+  };
+  if (to.to_everyone) {
+    for (int rank = 0; rank < state_.comm.size(); ++rank) send(rank);
+    return;
+  }
+  key_.clear();
+  for (const std::uint32_t k : to.keys) key_.push_back(row[k]);
+  send(owner_of(key_, state_.comm.size()));
+}
+
+Status RuleExecutor::send_hop(std::size_t s, const Batch& batch) {
+  Segment& to = segments_[s];
+  const std::size_t width = to.live.size();
+  std::vector<Cell> row(width);
+  row.insert(row.end(), to.key_constants.begin(), to.key_constants.end());
+  for (std::uint32_t r = 0; r < batch.rows; ++r) {
+    for (std::size_t i = 0; i < width; ++i) row[i] = batch.columns[to.live[i]][r];
+    if (creates_values_ && width > 0)
+      to.waiting.insert(to.waiting.end(), row.begin(),
+                        row.begin() + static_cast<std::ptrdiff_t>(width));
+    else
+      post(s, row, to.has_set ? batch.sets[r] : nullptr);
+  }
+  return {};
+}
+
+Status RuleExecutor::release_hops(const CellRemapping& remapping) {
+  for (std::size_t s = 1; s < segments_.size(); ++s) {
+    Segment& to = segments_[s];
+    const std::size_t width = to.live.size();
+    std::vector<Cell> row(width);
+    row.insert(row.end(), to.key_constants.begin(), to.key_constants.end());
+    for (std::size_t at = 0; at < to.waiting.size(); at += width) {
+      for (std::size_t i = 0; i < width; ++i) {
+        const bool symbol = rule_.variables[to.live[i]].kind == ValueKind::kSymbol;
+        row[i] = symbol ? remapping.symbol(to.waiting[at + i]) : remapping.number(to.waiting[at + i]);
+      }
+      post(s, row, nullptr);
+    }
+    to.waiting.clear();
+  }
+  return {};
+}
+
+Status RuleExecutor::flush_in(std::size_t s) {
+  Segment& segment = segments_[s];
+  if (segment.in.rows == 0) return {};
+  const Status status = segment.pipeline->feed(segment.in);
+  segment.in.rows = 0;
+  return status;
+}
+
+Status RuleExecutor::receive(std::size_t s, std::span<const Cell> cells, std::uint64_t rows) {
+  Segment& segment = segments_[s];
+  const std::size_t width = segment.live.size();
+  for (std::uint64_t r = 0; r < rows; ++r) {
+    if (segment.has_set) {
+      // A small set may arrive as plain tuples: the last cell is its only element.
+      const std::span<const Cell> row = cells.subspan(r * (width + 1), width + 1);
+      const SetView one{.kind = SetKind::kArray, .base = 0, .values = row.subspan(width, 1),
+                        .offsets = {}, .words = {}, .count = 1};
+      STRATALOG_RETURN_IF_ERROR(receive_set(s, row.first(width), one));
+      continue;
+    }
+    for (std::size_t i = 0; i < width; ++i)
+      segment.in.columns[segment.live[i]][segment.in.rows] = cells[(r * width) + i];
+    if (++segment.in.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush_in(s));
+  }
+  return flush_in(s);
+}
+
+Status RuleExecutor::receive_set(std::size_t s, std::span<const Cell> live, const SetView& set) {
+  Segment& segment = segments_[s];
+  std::vector<Cell> cells;
+  cells.reserve(set.count);
+  walk_set(set, [&](Cell cell) { cells.push_back(cell); });
+  held_sets_.emplace_back().assign_sorted(cells);
+  for (std::size_t i = 0; i < live.size(); ++i)
+    segment.in.columns[segment.live[i]][segment.in.rows] = live[i];
+  segment.in.sets[segment.in.rows] = &held_sets_.back();
+  ++segment.in.rows;
+  return flush_in(s);
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// RuleExecutor: one rule plan, bound to the indices of this rank and to where they lie. It cuts the plan into segments: a
+// segment ends where the next search must happen on other ranks, and its bindings travel there (a hop). The last segment
+// hands its bindings to a sink, normally a HeadWriter. Segments of all rules of a round run in lockstep between exchanges.
+// Local, except that its outgoing mail is delivered by the caller.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/pipeline.h"
+#include "model/value_agreement.h"
+#include "route/tuple_mail.h"
+
+namespace stratalog::datalog {
+
+// Where the bindings of a rule lie: one token a placement column. Equal lists mean the same rank.
+using LocationToken = std::int64_t;
+using Location = std::vector<LocationToken>;
+
+class RuleExecutor {
+ public:
+  struct Options {
+    std::size_t first_step = 0;  // slot graphs skip the delta scan and feed its bindings themselves
+    std::vector<VariableId> fed;  // the variables of fed batches, with first_step > 0
+    bool tagged = false;
+    BatchSink sink;
+  };
+
+  // The plan and the state outlive the executor. All indices that the plan reads must have been ensured.
+  static Result<std::unique_ptr<RuleExecutor>> bind(EngineState& state, const RulePlan& plan,
+                                                    Options options);
+
+  const RulePlan& plan() const { return plan_; }
+  const Rule& rule() const { return rule_; }
+  std::span<const Cell> constants() const { return constants_; }
+  std::size_t segments() const { return segments_.size(); }
+  // Where the bindings are when they reach the sink. Empty: anywhere.
+  const Location& final_location() const { return final_location_; }
+  LocationToken token_of(const Expression& head_argument) const;
+  // Whether the rule computes values that other ranks may not know.
+  bool creates_values() const { return creates_values_; }
+
+  // Cells of a binding that hops into segment `s` >= 1 (a carried set comes on top).
+  std::size_t hop_width(std::size_t s) const { return segments_[s].live.size(); }
+  bool hop_has_set(std::size_t s) const { return segments_[s].has_set; }
+  // Hops go into this mail under stream `first_stream` + segment - 1.
+  void use_mail(TupleMail* mail, int first_stream) {
+    mail_ = mail;
+    first_hop_stream_ = first_stream;
+  }
+
+  // Runs the first segment on this rank's share.
+  Status run_first();
+  // Bindings that arrived for segment `s`: rows of hop_width(s) cells, or one row and a set.
+  Status receive(std::size_t s, std::span<const Cell> cells, std::uint64_t rows);
+  Status receive_set(std::size_t s, std::span<const Cell> live, const SetView& set);
+  Status finish_segment(std::size_t s) { return segments_[s].pipeline->finish(); }
+  Status feed(const Batch& batch) { return segments_[0].pipeline->feed(batch); }
+
+  // Bindings with new values on their way into a hop wait for the ranks' agreement.
+  Status release_hops(const CellRemapping& remapping);
+
+ private:
+  struct Segment {
+    std::vector<StepSource> sources;
+    std::unique_ptr<Pipeline> pipeline;
+    std::vector<VariableId> live;        // arriving variables, s >= 1
+    std::vector<std::uint32_t> keys;     // positions in `live` of the hop's destination key, or constants beyond
+    std::vector<Cell> key_constants;
+    bool has_set = false;                // a carried set arrives with each binding
+    bool to_everyone = false;            // a cross product: bindings go to all ranks
+    Batch in;
+    std::vector<Cell> waiting;           // creating rules: rows of live cells
+  };
+
+  RuleExecutor(EngineState& state, const RulePlan& plan, Options options);
+  Status bind_constants();
+  Status bind_steps();
+  Result<StepSource> source_of(const Step& step, bool is_first, Location& location,
+                               std::optional<Location>& hop_to) const;
+  Status bind_inner(const Step& step, std::vector<StepSource>& sources) const;
+  void cut(std::size_t from_step, const Location& hop_to);
+  void make_pipeline(std::size_t s, std::size_t begin, std::size_t end,
+                     std::vector<std::vector<StepSource>> inner);
+  Location atom_location(const Step& step, std::span<const std::uint32_t> placement) const;
+  Status send_hop(std::size_t s, const Batch& batch);
+  void post(std::size_t s, std::span<const Cell> row, const IntSet* set);
+  Status flush_in(std::size_t s);
+
+  EngineState& state_;
+  const RulePlan& plan_;
+  const Rule& rule_;
+  Options options_;
+  std::vector<Cell> constants_;
+  std::deque<Segment> segments_;
+  Location final_location_;
+  bool creates_values_ = false;
+  bool only_on_rank_0_ = false;
+  TupleMail* mail_ = nullptr;
+  int first_hop_stream_ = 0;
+  std::deque<IntSet> held_sets_;
+  std::vector<Cell> key_;  // scratch
+};
+
+}  // namespace stratalog::datalog

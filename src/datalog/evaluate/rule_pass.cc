@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/rule_pass.h"
+
+#include <algorithm>
+#include <map>
+
+namespace stratalog::datalog {
+
+Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32_t stratum,
+                                                 const std::vector<RulePlan>& plans, const SinkFor& sink_for) {
+  std::unique_ptr<RulePass> pass(new RulePass(state));
+  for (const RulePlan& plan : plans) {
+    ActiveRule rule;
+    RuleExecutor::Options options;
+    if (sink_for) {
+      options.sink = sink_for(plan);
+    } else {
+      rule.head = std::make_unique<HeadWriter>(state, plan);
+      HeadWriter* head = rule.head.get();
+      options.sink = [head](const Batch& batch) { return head->write(batch); };
+    }
+    STRATALOG_ASSIGN_OR_RETURN(rule.executor, RuleExecutor::bind(state, plan, std::move(options)));
+    if (rule.head) rule.head->bind(*rule.executor);
+    pass->stages_ = std::max(pass->stages_, rule.executor->segments());
+    pass->creates_values_ |= rule.executor->creates_values();
+    pass->needs_exchange_ |= rule.executor->segments() > 1;
+    if (rule.head) pass->needs_exchange_ |= !rule.head->is_local() || rule.executor->creates_values();
+    pass->rules_.push_back(std::move(rule));
+  }
+  if (state.is_single()) pass->needs_exchange_ = false;
+  if (pass->needs_exchange_) pass->open_mail(stratum);
+  return pass;
+}
+
+void RulePass::open_mail(std::uint32_t stratum) {
+  MailOptions options;
+  options.ranks = state_.comm.size();
+  options.self = state_.comm.rank();
+  options.agreement = MailAgreement::kInDelivery;
+  std::map<RelationId, int> first_stream;
+  for (const RelationId r : state_.program.strata[stratum].relations) {
+    first_stream[r] = static_cast<int>(options.arity_of_stream.size());
+    for (Shard& shard : state_.relations[r].shards) {
+      if (shard.placement.dealing == Dealing::kReplicated) continue;
+      options.arity_of_stream.push_back(state_.relations[r].arity);
+      head_streams_.push_back({.shard = &shard});
+    }
+  }
+  for (std::size_t r = 0; r < rules_.size(); ++r) {
+    rules_[r].hop_stream = static_cast<int>(options.arity_of_stream.size());
+    for (std::size_t s = 1; s < rules_[r].executor->segments(); ++s) {
+      options.arity_of_stream.push_back(static_cast<std::uint32_t>(
+          rules_[r].executor->hop_width(s) + (rules_[r].executor->hop_has_set(s) ? 1 : 0)));
+      hop_streams_.push_back({.rule = r, .segment = s});
+    }
+  }
+  mail_ = std::make_unique<TupleMail>(options);
+  other_ = std::make_unique<TupleMail>(options);
+  for (ActiveRule& rule : rules_) {
+    rule.executor->use_mail(mail_.get(), rule.hop_stream);
+    if (rule.head) rule.head->use_mail(mail_.get(), first_stream.at(rule.executor->rule().head));
+  }
+  first_stream_ = std::move(first_stream);
+}
+
+Status RulePass::run() {
+  Status mine;
+  for (std::size_t stage = 0; stage < stages_; ++stage) {
+    Stopwatch watch;
+    if (mine.is_ok()) mine = run_stage(stage);
+    state_.times.join += watch.lap();
+    if (creates_values_) STRATALOG_RETURN_IF_ERROR(share_new_values());
+    if (needs_exchange_) STRATALOG_RETURN_IF_ERROR(deliver());
+    state_.times.exchange += watch.lap();
+  }
+  return mine;
+}
+
+Status RulePass::run_stage(std::size_t stage) {
+  for (ActiveRule& rule : rules_) {
+    if (stage == 0)
+      STRATALOG_RETURN_IF_ERROR(rule.executor->run_first());
+    else if (stage < rule.executor->segments())
+      STRATALOG_RETURN_IF_ERROR(rule.executor->finish_segment(stage));
+  }
+  return {};
+}
+
+Status RulePass::share_new_values() {
+  auto remapping = agree_on_new_values(state_.comm, state_.dictionary, state_.new_values);
+  if (!remapping.is_ok()) return remapping.status();
+  if (listener_) listener_(remapping.value());
+  for (ActiveRule& rule : rules_) {
+    if (!rule.executor->creates_values()) continue;
+    STRATALOG_RETURN_IF_ERROR(rule.executor->release_hops(remapping.value()));
+    if (rule.head) rule.head->release(remapping.value());
+  }
+  return {};
+}
+
+Status RulePass::deliver() {
+  // What arrives may set off further mail (the next segment of a rule), which goes into the other mail.
+  mail_.swap(other_);
+  for (ActiveRule& rule : rules_) {
+    rule.executor->use_mail(mail_.get(), rule.hop_stream);
+    if (rule.head) rule.head->use_mail(mail_.get(), first_stream_.at(rule.executor->rule().head));
+  }
+  return other_->deliver(state_.comm, {.on_run = [this](const MailRun& run) { return receive_run(run); },
+                                       .on_group = [this](const MailGroup& group) { return receive_group(group); }});
+}
+
+Status RulePass::receive_run(const MailRun& run) {
+  const auto stream = static_cast<std::size_t>(run.stream);
+  if (stream < head_streams_.size()) {
+    Index& index = head_streams_[stream].shard->primary_index();
+    constexpr std::uint64_t kAhead = 16;
+    for (std::uint64_t t = 0; t < run.count; ++t) {
+      const Cell* tuple = run.cells.data() + (t * run.arity);
+      if (t + kAhead < run.count) index.prefetch_row(tuple + (kAhead * run.arity));
+      index.queue(index.find_or_add_row(tuple), tuple[run.arity - 1]);
+    }
+    return {};
+  }
+  const HopStream& hop = hop_streams_[stream - head_streams_.size()];
+  return rules_[hop.rule].executor->receive(hop.segment, run.cells, run.count);
+}
+
+Status RulePass::receive_group(const MailGroup& mail) {
+  const auto stream = static_cast<std::size_t>(mail.stream);
+  if (stream < head_streams_.size()) {
+    Index& index = head_streams_[stream].shard->primary_index();
+    index.queue_view(index.find_or_add_row(mail.group.prefix.data()), mail.group.set);
+    return {};
+  }
+  const HopStream& hop = hop_streams_[stream - head_streams_.size()];
+  return rules_[hop.rule].executor->receive_set(hop.segment, mail.group.prefix, mail.group.set);
+}
+
+std::uint64_t RulePass::bytes_sent() const {
+  return needs_exchange_ ? mail_->counters().bytes_sent + other_->counters().bytes_sent : 0;
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a stratum needs before it runs: shards for its own relations, and the relations of lower strata where its rules
+// will look for them. See stratum_run.h.
+#include <algorithm>
+
+#include "datalog/evaluate/redistribute.h"
+#include "datalog/evaluate/stratum_run.h"
+
+namespace stratalog::datalog {
+namespace {
+
+bool is_member(const Stratum& stratum, RelationId relation) {
+  return std::binary_search(stratum.relations.begin(), stratum.relations.end(), relation);
+}
+
+bool reads_relation(const Step& step) {
+  switch (step.kind) {
+    case StepKind::kScanDelta:
+    case StepKind::kScan:
+    case StepKind::kSearch:
+    case StepKind::kExists:
+    case StepKind::kAbsent:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum) {
+  if (state.plan.strata[stratum].strategy != Strategy::kPivot) return false;
+  if (state.is_single()) return true;
+  for (const RulePlan& plan : state.plan.strata[stratum].recursive)
+    for (const Step& step : plan.steps)
+      if (reads_relation(step) && !is_member(state.program.strata[stratum], step.relation) &&
+          state.relations[step.relation].global_rows > state.options.replicate_limit_rows)
+        return false;
+  return true;
+}
+
+void open_stratum_shards(EngineState& state, std::uint32_t stratum) {
+  const Stratum& members = state.program.strata[stratum];
+  for (const RelationId r : members.relations)
+    if (state.relations[r].arity > 0) open_shard(state, r, state.plan.relations[r].primary);
+  const StratumPlan& plan = state.plan.strata[stratum];
+  for (const auto* plans : {&plan.once, &plan.recursive})
+    for (const RulePlan& rule : *plans)
+      for (const Step& step : rule.steps)
+        if (reads_relation(step) && is_member(members, step.relation) && state.relations[step.relation].arity > 0)
+          open_shard(state, step.relation, step.index);
+}
+
+Status ensure_static_relations(EngineState& state, std::uint32_t stratum, const std::vector<RulePlan>& plans,
+                               bool everywhere) {
+  const Stratum& members = state.program.strata[stratum];
+  for (const RulePlan& plan : plans) {
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      const Step& step = plan.steps[s];
+      for (const Step& inner : step.aggregate_steps)
+        if (reads_relation(inner))
+          STRATALOG_RETURN_IF_ERROR(
+              ensure_available(state, inner.relation, inner.index, Availability::kEverywhere));
+      if (!reads_relation(step) || is_member(members, step.relation)) continue;
+      // A scan at the start is shared among the ranks as the relation is dealt; searches want small relations close by.
+      const bool small = state.relations[step.relation].global_rows <= state.options.replicate_limit_rows;
+      const bool shared_scan = s == 0 && step.kind == StepKind::kScan;
+      STRATALOG_RETURN_IF_ERROR(ensure_available(state, step.relation, step.index,
+                                                 everywhere || (small && !shared_scan)
+                                                     ? Availability::kEverywhere
+                                                     : Availability::kAsDealt));
+    }
+  }
+  return {};
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// StratumRun: evaluates one stratum, from the seeds that facts and non-recursive rules give, to its fixpoint. Two
+// strategies stand behind it: rounds of semi-naive evaluation with one exchange each (round_run.cc), and pivot blocks
+// without any exchange (pivot_run.cc). After each round, or sweep of rounds, it offers a safe point at which a checkpoint
+// holds exactly the total and the delta of one round on all ranks. Collective.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "datalog/evaluate/engine_state.h"
+#include "datalog/facts/tuple_columns.h"
+
+namespace stratalog::datalog {
+
+// What the safe point decides, the same on all ranks.
+enum class Verdict : std::uint8_t { kGoOn, kStop };
+
+struct SafePoint {
+  std::uint64_t iteration = 0;   // rounds with a non-empty delta so far
+  std::uint64_t new_tuples = 0;  // of the last round, all ranks
+  std::uint64_t total_tuples = 0;
+  std::span<const std::uint64_t> new_tuples_per_round;  // of all rounds so far, where kept
+};
+
+// Collective. Saves a checkpoint if one is due.
+using SafePointHandler = std::function<Result<Verdict>(const SafePoint&)>;
+
+// How many rounds may pass until a checkpoint by iterations is due; 0 = any number. Local, equal on all ranks.
+using RoundsUntilDue = std::function<std::uint64_t(std::uint64_t iteration)>;
+
+struct StratumHooks {
+  SafePointHandler safe_point;
+  RoundsUntilDue rounds_until_due;
+  bool may_checkpoint = false;  // sweeps stay short enough for checkpoints by time and on signals
+  std::function<void(const Progress&)> progress;  // may be empty
+};
+
+struct StratumOutcome {
+  StratumReport report;
+  bool stopped = false;
+};
+
+// Facts of the stratum's relations, by position in Stratum::relations.
+using StratumFacts = std::vector<TupleColumns>;
+
+// `start` is null for a fresh stratum; after a restart it says where the restored total and delta stand.
+struct StratumStart {
+  std::uint64_t iteration = 0;
+  std::vector<std::uint64_t> new_tuples_per_round;
+};
+
+Result<StratumOutcome> run_by_rounds(EngineState& state, std::uint32_t stratum, const StratumFacts& facts,
+                                     const StratumStart* start, const StratumHooks& hooks);
+Result<StratumOutcome> run_by_pivot(EngineState& state, std::uint32_t stratum, const StratumFacts& facts,
+                                    const StratumStart* start, const StratumHooks& hooks);
+
+// Whether a planned pivot stratum can run as one: its static relations are small enough to be on every rank.
+bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum);
+
+// Opens the shards that a stratum needs for its own relations. Local, the same on all ranks.
+void open_stratum_shards(EngineState& state, std::uint32_t stratum);
+// Makes every relation of lower strata that `plans` read available.
+Status ensure_static_relations(EngineState& state, std::uint32_t stratum, const std::vector<RulePlan>& plans,
+                               bool everywhere);
+
+}  // namespace stratalog::datalog
