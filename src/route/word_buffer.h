@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
+#include <cstdlib>
+#include <limits>
 #include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -57,16 +59,24 @@ class WordBuffer {
   void release() { *this = WordBuffer(); }
 
  private:
+  // realloc moves large blocks by remapping their pages: neither copied nor touched again.
   void grow(std::size_t count) {
     const std::size_t wanted = std::max({size_ + count, capacity_ + (capacity_ / 2), kFirst});
-    auto larger = std::make_unique_for_overwrite<Word[]>(wanted);  // NOLINT: no array type fits
-    if (size_ != 0) std::memcpy(larger.get(), words_.get(), size_ * sizeof(Word));
-    words_ = std::move(larger);
+    void* larger = std::realloc(words_.get(), wanted * sizeof(Word));  // NOLINT: see above
+    // There is none: operator new, which cannot succeed at this size, says so as for every other
+    // container.
+    if (larger == nullptr) larger = ::operator new(std::numeric_limits<std::ptrdiff_t>::max());
+    static_cast<void>(words_.release());  // realloc has freed it
+    words_.reset(static_cast<Word*>(larger));
     capacity_ = wanted;
   }
 
+  struct Free {
+    void operator()(Word* words) const { std::free(words); }  // NOLINT: pairs with realloc
+  };
+
   static constexpr std::size_t kFirst = 16;
-  std::unique_ptr<Word[]> words_;  // NOLINT: no array type fits
+  std::unique_ptr<Word[], Free> words_;  // NOLINT: no array type fits
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };
