@@ -22,7 +22,8 @@ namespace {
 
 class Analyser {
  public:
-  Analyser(const ProgramSyntax& syntax, std::string_view text, const SourceMap& map, DiagnosticSink& sink)
+  Analyser(const ProgramSyntax& syntax, std::string_view text, const SourceMap& map,
+           DiagnosticSink& sink)
       : syntax_(syntax),
         text_(text),
         map_(map),
@@ -34,9 +35,11 @@ class Analyser {
   Program run() {
     for (const RuleSyntax& rule : syntax_.rules) analyse_rule(rule);
     program_.strata = stratify(declarations_.relations.size(), dependencies_);
-    const bool is_stratified = check_stratification(program_.strata, dependencies_, declarations_, sink_);
+    const bool is_stratified =
+        check_stratification(program_.strata, dependencies_, declarations_, sink_);
     warn_about_relations(syntax_, declarations_, sink_);
-    for (const PragmaSyntax& pragma : syntax_.pragmas) program_.pragmas[pragma.key.name] = pragma.value;
+    for (const PragmaSyntax& pragma : syntax_.pragmas)
+      program_.pragmas[pragma.key.name] = pragma.value;
     if (is_stratified && !sink_.has_errors()) finish();
     return std::move(program_);
   }
@@ -63,18 +66,21 @@ class Analyser {
     const InferredKinds kinds = infer_kinds(*rule, declarations_, types_, text_, sink_);
     const bool is_grounded = check_grounding(*rule, sink_);
     // Where even the kinds clash, a word about subtypes would only repeat it.
-    if (kinds.is_ok && types_.has_declared_types()) check_subtypes(*rule, declarations_, lattice_, sink_);
+    if (kinds.is_ok && types_.has_declared_types())
+      check_subtypes(*rule, declarations_, lattice_, sink_);
     if (!kinds.is_ok || !is_grounded || rule->never_fires || sink_.has_errors()) return;
     program_.rules.push_back(emit_rule(*rule, kinds, map_));
   }
 
   // `around`: kAggregated inside aggregates, where every atom must be complete first.
-  void collect_dependencies(RelationId head, const std::vector<BoundLiteral>& literals, DependencyKind around) {
+  void collect_dependencies(RelationId head, const std::vector<BoundLiteral>& literals,
+                            DependencyKind around) {
     for (const BoundLiteral& literal : literals) {
       if (literal.kind == LiteralKind::kAtom) {
         dependencies_.push_back({head, literal.atom.relation, around, literal.span});
       } else if (literal.kind == LiteralKind::kNegatedAtom) {
-        dependencies_.push_back({head, literal.atom.relation, DependencyKind::kNegated, literal.span});
+        dependencies_.push_back(
+            {head, literal.atom.relation, DependencyKind::kNegated, literal.span});
       } else if (literal.kind == LiteralKind::kAggregate) {
         collect_dependencies(head, literal.aggregate->body, DependencyKind::kAggregated);
       }
@@ -114,7 +120,8 @@ class Analyser {
 
 }  // namespace
 
-Program analyse(const ProgramSyntax& syntax, std::string_view text, const SourceMap& map, DiagnosticSink& sink) {
+Program analyse(const ProgramSyntax& syntax, std::string_view text, const SourceMap& map,
+                DiagnosticSink& sink) {
   return Analyser(syntax, text, map, sink).run();
 }
 

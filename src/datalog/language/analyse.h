@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semantic analysis: from the parsed program to the checked one. All checks run, whatever the earlier ones found; the
-// result is only meaningful when the sink has no errors. Local.
+// Semantic analysis: from the parsed program to the checked one. All checks run, whatever the
+// earlier ones found; the result is only meaningful when the sink has no errors. Local.
 #pragma once
 
 #include <string_view>
@@ -11,6 +11,7 @@
 namespace stratalog::datalog::language {
 
 // `text` is what `syntax` was parsed from.
-Program analyse(const ProgramSyntax& syntax, std::string_view text, const SourceMap& map, DiagnosticSink& sink);
+Program analyse(const ProgramSyntax& syntax, std::string_view text, const SourceMap& map,
+                DiagnosticSink& sink);
 
 }  // namespace stratalog::datalog::language

@@ -15,25 +15,28 @@ namespace {
 struct Scope {
   const Conjunction* goals = nullptr;
   NameSet mentioned;  // outside of all aggregates
-  std::uint32_t depth = 0;     // how many aggregates are around it
+  std::uint32_t depth = 0;  // how many aggregates are around it
   bool counts_tuples = false;  // `_` stands for a variable of its own
   std::map<std::string, VariableId> inherited;  // grounded outside and not hidden by the target
-  std::map<std::string, VariableId> names;      // met here so far
+  std::map<std::string, VariableId> names;  // met here so far
   std::vector<BoundLiteral>* literals = nullptr;
 };
 
 class Binder {
  public:
-  Binder(const Declarations& declarations, DiagnosticSink& sink) : declarations_(declarations), sink_(sink) {}
+  Binder(const Declarations& declarations, DiagnosticSink& sink)
+      : declarations_(declarations), sink_(sink) {}
 
-  std::optional<BoundRule> bind(const AtomSyntax& head, const Conjunction& body, Span span, bool is_fact) {
+  std::optional<BoundRule> bind(const AtomSyntax& head, const Conjunction& body, Span span,
+                                bool is_fact) {
     rule_.span = span;
     rule_.is_fact = is_fact;
     Scope scope;
     scope.goals = &body;
     for (const Term& argument : head.arguments) collect_names(argument, scope.mentioned);
     collect_names(body, scope.mentioned);
-    // The head is bound first, so that its variables have the small numbers, but what it lifts comes last.
+    // The head is bound first, so that its variables have the small numbers, but what it lifts
+    // comes last.
     std::vector<BoundLiteral> from_head;
     scope.literals = &from_head;
     bind_head(head, scope);
@@ -80,7 +83,8 @@ class Binder {
     if (found == declarations_.ids.end()) {
       is_ok_ = false;
       if (declarations_.broken.contains(name) || declarations_.has_unknown_names) return nullptr;
-      DiagnosticDraft& draft = sink_.error(atom.relation.span, fmt::format("undeclared relation `{}`", name));
+      DiagnosticDraft& draft =
+          sink_.error(atom.relation.span, fmt::format("undeclared relation `{}`", name));
       draft.hint = suggest(name, declarations_.names);
       if (draft.hint.empty()) draft.hint = fmt::format("declare it with `.decl {}(...)`", name);
       return nullptr;
@@ -90,9 +94,12 @@ class Binder {
     const Relation& relation = declarations_.relations[id];
     if (relation.attributes.size() != atom.arguments.size()) {
       is_ok_ = false;
-      const auto count = [](std::size_t n) { return fmt::format("{} argument{}", n, n == 1 ? "" : "s"); };
-      sink_.error(atom.span, fmt::format("`{}` has {}, not {}", name, count(relation.attributes.size()),
-                                         atom.arguments.size()))
+      const auto count = [](std::size_t n) {
+        return fmt::format("{} argument{}", n, n == 1 ? "" : "s");
+      };
+      sink_
+          .error(atom.span, fmt::format("`{}` has {}, not {}", name,
+                                        count(relation.attributes.size()), atom.arguments.size()))
           .notes.push_back({declarations_.spans[id], fmt::format("`{}` is declared here", name)});
     }
     return &relation;
@@ -104,8 +111,12 @@ class Binder {
     for (const Term& argument : head.arguments) {
       if (argument.kind == TermKind::kWildcard) {
         is_ok_ = false;
-        sink_.error(argument.span, "`_` in the head of a rule has no value").hint =
-            "name the variable and bind it in the body";
+        if (rule_.is_fact) {
+          sink_.error(argument.span, "`_` in a fact has no value").expected = "constants only";
+        } else {
+          sink_.error(argument.span, "`_` in the head of a rule has no value").hint =
+              "name the variable and bind it in the body";
+        }
         rule_.head_arguments.emplace_back();
         continue;
       }
@@ -116,9 +127,15 @@ class Binder {
   void bind_goal(const Goal& goal, Scope& scope) {
     switch (goal.kind) {
       case GoalKind::kAtom:
-      case GoalKind::kNegatedAtom: bind_atom(goal, scope); return;
-      case GoalKind::kComparison: bind_comparison(goal, scope); return;
-      case GoalKind::kFalse: bind_false(goal, scope); return;
+      case GoalKind::kNegatedAtom:
+        bind_atom(goal, scope);
+        return;
+      case GoalKind::kComparison:
+        bind_comparison(goal, scope);
+        return;
+      case GoalKind::kFalse:
+        bind_false(goal, scope);
+        return;
     }
   }
 
@@ -140,9 +157,11 @@ class Binder {
     if (!is_positive) scope.literals->push_back(std::move(literal));
   }
 
-  BoundTerm bind_argument(const Term& argument, bool is_positive, Scope& scope, std::vector<BoundLiteral>& lifted) {
+  BoundTerm bind_argument(const Term& argument, bool is_positive, Scope& scope,
+                          std::vector<BoundLiteral>& lifted) {
     if (argument.kind == TermKind::kWildcard) {
-      if (scope.counts_tuples && is_positive) return variable_term(lift(argument.span), argument.span);
+      if (scope.counts_tuples && is_positive)
+        return variable_term(lift(argument.span), argument.span);
       BoundTerm wildcard;
       wildcard.span = argument.span;
       return wildcard;
@@ -175,16 +194,18 @@ class Binder {
     scope.literals->push_back(std::move(literal));
   }
 
-  // `x = sum ...` and `x = range(...)` where nothing else binds x: x is the result itself. `_ = min ...` only asks
-  // whether there is a result.
+  // `x = sum ...` and `x = range(...)` where nothing else binds x: x is the result itself. `_ = min
+  // ...` only asks whether there is a result.
   bool bind_generator(const Term& name, const Term& generator, const Goal& goal, Scope& scope) {
-    const bool is_generator = generator.kind == TermKind::kAggregate || generator.kind == TermKind::kRange;
+    const bool is_generator =
+        generator.kind == TermKind::kAggregate || generator.kind == TermKind::kRange;
     if (is_generator && name.kind == TermKind::kWildcard) {
       bind_generator_into(generator, lift(name.span), scope);
       return true;
     }
     if (name.kind != TermKind::kVariable || !is_generator) return false;
-    if (grounded_names(*scope.goals, known_names(scope), nullptr, &goal).contains(name.text)) return false;
+    if (grounded_names(*scope.goals, known_names(scope), nullptr, &goal).contains(name.text))
+      return false;
     NameSet inside;
     for (const Term& argument : generator.arguments) collect_names(argument, inside);
     if (inside.contains(name.text)) return false;
@@ -226,7 +247,8 @@ class Binder {
   // Never a wildcard.
   BoundTerm bind_term(const Term& term, Scope& scope) {
     switch (term.kind) {
-      case TermKind::kVariable: return variable_term(look_up(term.text, term.span, scope), term.span);
+      case TermKind::kVariable:
+        return variable_term(look_up(term.text, term.span, scope), term.span);
       case TermKind::kWildcard: {
         is_ok_ = false;
         sink_.error(term.span, "`_` has no value that could be used here").hint =
@@ -238,7 +260,8 @@ class Binder {
       case TermKind::kInteger:
       case TermKind::kUnsigned:
       case TermKind::kFloat:
-      case TermKind::kString: return bind_constant(term, term.span);
+      case TermKind::kString:
+        return bind_constant(term, term.span);
       case TermKind::kAggregate:
       case TermKind::kRange: {
         const VariableId result = lift(term.span);
@@ -246,14 +269,16 @@ class Binder {
         return variable_term(result, term.span);
       }
       case TermKind::kFunctor:
-      case TermKind::kCast: break;
+      case TermKind::kCast:
+        break;
     }
     BoundTerm bound;
     bound.kind = BoundTermKind::kFunctor;
     bound.span = term.span;
     bound.functor = term.functor;
     if (term.kind == TermKind::kCast) bound.cast = &term;
-    for (const Term& argument : term.arguments) bound.arguments.push_back(bind_term(argument, scope));
+    for (const Term& argument : term.arguments)
+      bound.arguments.push_back(bind_term(argument, scope));
     return bound;
   }
 
@@ -325,7 +350,8 @@ class Binder {
     export_witnesses(term, bodies[0], result, grounded, inner, scope);
   }
 
-  // Soufflé's rule: over a single plain atom an aggregate sees every tuple, and `count` always does; otherwise what
+  // Soufflé's rule: over a single plain atom an aggregate sees every tuple, and `count` always
+  // does; otherwise what
   // `_` stands for is projected away first.
   static bool counts_tuples(const AggregateSyntax& syntax, const Conjunction& body) {
     if (syntax.function == AggregateFunction::kCount) return true;
@@ -338,10 +364,11 @@ class Binder {
     return atom == nullptr || !repeats_a_name(atom->atom);
   }
 
-  // `n = max h : student(s, h)` where s is used outside and bound nowhere else: s comes from the tuples that reach the
-  // maximum. They are found by joining the body once more, with the target equal to the result.
-  void export_witnesses(const Term& term, const Conjunction& body, VariableId result, const NameSet& grounded_outside,
-                        const Scope& inner, Scope& scope) {
+  // `n = max h : student(s, h)` where s is used outside and bound nowhere else: s comes from the
+  // tuples that reach the maximum. They are found by joining the body once more, with the target
+  // equal to the result.
+  void export_witnesses(const Term& term, const Conjunction& body, VariableId result,
+                        const NameSet& grounded_outside, const Scope& inner, Scope& scope) {
     const AggregateSyntax& syntax = *term.aggregate;
     NameSet inherited = known_names(inner);
     NameSet witnesses;
@@ -356,8 +383,12 @@ class Binder {
       is_ok_ = false;
       const std::string& name = *witnesses.begin();
       DiagnosticDraft& draft = sink_.error(
-          term.span, fmt::format("`{}` is used outside of this aggregate, which has no single tuple to take it from", name));
-      draft.hint = fmt::format("bind `{}` outside with a positive atom; only min and max can hand it out", name);
+          term.span,
+          fmt::format(
+              "`{}` is used outside of this aggregate, which has no single tuple to take it from",
+              name));
+      draft.hint = fmt::format(
+          "bind `{}` outside with a positive atom; only min and max can hand it out", name);
       return;
     }
     Scope again;
@@ -366,7 +397,8 @@ class Binder {
     again.depth = scope.depth;
     again.inherited = inner.inherited;
     again.literals = scope.literals;
-    for (const std::string& name : witnesses) again.inherited.emplace(name, look_up(name, term.span, scope));
+    for (const std::string& name : witnesses)
+      again.inherited.emplace(name, look_up(name, term.span, scope));
     for (const Goal& goal : body) bind_goal(goal, again);
     BoundLiteral literal;
     literal.kind = LiteralKind::kComparison;
@@ -390,7 +422,8 @@ class Binder {
       }
     }
     std::sort(aggregate.outer.begin(), aggregate.outer.end());
-    aggregate.outer.erase(std::unique(aggregate.outer.begin(), aggregate.outer.end()), aggregate.outer.end());
+    aggregate.outer.erase(std::unique(aggregate.outer.begin(), aggregate.outer.end()),
+                          aggregate.outer.end());
   }
 
   const Declarations& declarations_;
@@ -402,8 +435,9 @@ class Binder {
 
 }  // namespace
 
-std::optional<BoundRule> bind_rule(const AtomSyntax& head, const Conjunction& body, Span rule_span, bool is_fact,
-                                   const Declarations& declarations, DiagnosticSink& sink) {
+std::optional<BoundRule> bind_rule(const AtomSyntax& head, const Conjunction& body, Span rule_span,
+                                   bool is_fact, const Declarations& declarations,
+                                   DiagnosticSink& sink) {
   return Binder(declarations, sink).bind(head, body, rule_span, is_fact);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rule between syntax and Program: names are numbers, expressions are lifted out of atoms, aggregates and ranges are
-// literals of their own, but kinds are still open and spans are still there for messages. Move-only trees. Local.
+// A rule between syntax and Program: names are numbers, expressions are lifted out of atoms,
+// aggregates and ranges are literals of their own, but kinds are still open and spans are still
+// there for messages. Move-only trees. Local.
 #pragma once
 
 #include <map>
@@ -27,7 +28,7 @@ struct BoundTerm {
   Functor functor = Functor::kAdd;
   std::vector<BoundTerm> arguments;
   const Term* cast = nullptr;  // kReinterpret by `as(x, T)`: names T
-  KindNode node = 0;           // set by type inference
+  KindNode node = 0;  // set by type inference
 };
 
 struct BoundAtom {
@@ -75,9 +76,10 @@ struct BoundRule {
   std::vector<BoundTerm> head_arguments;
   std::vector<BoundLiteral> body;
   std::vector<BoundVariable> variables;
-  // Names that some aggregate keeps to itself, and where: they help to explain ungrounded variables.
+  // Names that some aggregate keeps to itself, and where: they help to explain ungrounded
+  // variables.
   std::map<std::string, Span> names_inside_aggregates;
-  bool is_fact = false;      // written without a body
+  bool is_fact = false;  // written without a body
   bool never_fires = false;  // `false` in the body
 };
 

@@ -35,9 +35,11 @@ CompileOutcome compile(const SourceText& source, const CompileOptions& options) 
   const bool is_expanded = options.preprocessor == PreprocessorUse::kNever;
   const std::size_t limit = is_expanded ? kMaxExpandedBytes : kMaxSourceBytes;
   if (source.text.size() > limit) {
-    return refused(source, fmt::format("the program has {} bytes; the limit is {}; put facts into files and read them "
-                                       "with .input",
-                                       source.text.size(), limit));
+    return refused(
+        source,
+        fmt::format("the program has {} bytes; the limit is {}; put facts into files and read them "
+                    "with .input",
+                    source.text.size(), limit));
   }
   PreprocessOutcome expanded = preprocess(source, options);
   CompileOutcome outcome;

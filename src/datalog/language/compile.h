@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front end of the language: program text in, checked program or diagnostics out. Stages in order: preprocess,
-// lex and parse, declarations, binding, kinds, grounding, emission, stratification. Every stage reports all that it
-// finds. compile() with PreprocessorUse::kNever touches no files and starts no process: ranks that get the expanded text from
-// another rank compile it so, and get the same program. Local; no global state.
+// The front end of the language: program text in, checked program or diagnostics out. Stages in
+// order: preprocess, lex and parse, declarations, binding, kinds, grounding, emission,
+// stratification. Every stage reports all that it finds. compile() with PreprocessorUse::kNever
+// touches no files and starts no process: ranks that get the expanded text from another rank
+// compile it so, and get the same program. Local; no global state.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +17,27 @@
 namespace stratalog::datalog {
 
 struct SourceText {
-  std::string name;  // how messages call it; its directory is searched first by #include and .include
+  std::string
+      name;  // how messages call it; its directory is searched first by #include and .include
   std::string text;
 };
 
 enum class PreprocessorUse : std::uint8_t {
-  kAuto,   // the C preprocessor runs when a line begins with `#` or a macro is given; `.include` is expanded
+  kAuto,  // the C preprocessor runs when a line begins with `#` or a macro is given; `.include` is
+          // expanded
   kNever,  // the text is taken as it is; line markers in it are understood
 };
 
 struct CompileOptions {
   PreprocessorUse preprocessor = PreprocessorUse::kAuto;
   std::string preprocessor_command = "cpp";  // found through PATH
-  std::vector<std::string> include_directories;
-  std::vector<std::string> macros;  // NAME or NAME=VALUE
+  std::vector<std::string> include_directories = {};
+  std::vector<std::string> macros = {};  // NAME or NAME=VALUE
   std::size_t diagnostic_limit = 100;
 };
 
-// A program of more than 64 MiB is refused, and so is one that grows past 256 MiB in the preprocessor.
+// A program of more than 64 MiB is refused, and so is one that grows past 256 MiB in the
+// preprocessor.
 inline constexpr std::size_t kMaxSourceBytes = 64U << 20U;
 inline constexpr std::size_t kMaxExpandedBytes = 256U << 20U;
 

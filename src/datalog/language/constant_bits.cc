@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading numeric constants: decimal, 0x and 0b integers into 64 bits, floats into IEEE doubles; nothing wraps around.
+// Reading numeric constants: decimal, 0x and 0b integers into 64 bits, floats into IEEE doubles;
+// nothing wraps around.
 #include <fmt/format.h>
 
 #include <bit>
@@ -39,8 +40,8 @@ Magnitude read_integer(std::string_view digits) {
 bool float_bits(const Term& constant, std::uint64_t& bits, std::string& problem) {
   double value = 0;
   const std::string& digits = constant.text;
-  if (constant.kind == TermKind::kInteger && (digits.find('x') != std::string::npos ||
-                                              digits.find('b') != std::string::npos)) {
+  if (constant.kind == TermKind::kInteger &&
+      (digits.find('x') != std::string::npos || digits.find('b') != std::string::npos)) {
     const Magnitude magnitude = read_integer(digits);
     value = static_cast<double>(magnitude.value);
     if (magnitude.is_negative) value = -value;
@@ -61,7 +62,8 @@ bool float_bits(const Term& constant, std::uint64_t& bits, std::string& problem)
 
 }  // namespace
 
-bool constant_bits(const Term& constant, ValueKind kind, std::uint64_t& bits, std::string& problem) {
+bool constant_bits(const Term& constant, ValueKind kind, std::uint64_t& bits,
+                   std::string& problem) {
   if (kind == ValueKind::kFloat) return float_bits(constant, bits, problem);
   const Magnitude magnitude = read_integer(constant.text);
   if (kind == ValueKind::kUnsigned) {
@@ -71,14 +73,16 @@ bool constant_bits(const Term& constant, ValueKind kind, std::uint64_t& bits, st
     }
     bits = magnitude.value;
     if (magnitude.fits) return true;
-    problem = fmt::format("`{}` does not fit an unsigned (0 to 18446744073709551615)", constant.text);
+    problem =
+        fmt::format("`{}` does not fit an unsigned (0 to 18446744073709551615)", constant.text);
     return false;
   }
   constexpr std::uint64_t kLimit = 1ULL << 63U;
-  const bool fits = magnitude.fits && magnitude.value <= (magnitude.is_negative ? kLimit : kLimit - 1);
+  const bool fits =
+      magnitude.fits && magnitude.value <= (magnitude.is_negative ? kLimit : kLimit - 1);
   if (!fits) {
-    problem = fmt::format("`{}` does not fit a number (-9223372036854775808 to 9223372036854775807)",
-                          constant.text);
+    problem = fmt::format(
+        "`{}` does not fit a number (-9223372036854775808 to 9223372036854775807)", constant.text);
     return false;
   }
   bits = magnitude.is_negative ? 0 - magnitude.value : magnitude.value;

@@ -42,21 +42,26 @@ class Resolver {
       attribute.type_name = syntax_attribute.type.name;
       const auto [first, is_first] = seen.emplace(attribute.name, syntax_attribute.name.span);
       if (!is_first) {
-        sink_.error(syntax_attribute.name.span,
-                    fmt::format("attribute `{}` of `{}` is declared twice", attribute.name, name))
+        sink_
+            .error(syntax_attribute.name.span,
+                   fmt::format("attribute `{}` of `{}` is declared twice", attribute.name, name))
             .notes.push_back({first->second, "the first one is here"});
       }
       const std::optional<ValueKind> kind = types_.kind_of(attribute.type_name);
       if (kind.has_value()) {
         attribute.kind = *kind;
       } else {
-        types_.report_unknown(syntax_attribute.type, sink_);
+        // A qualified name comes out of a component, and those were reported.
+        const bool is_qualified = attribute.type_name.find('.') != std::string::npos;
+        if (!is_qualified || !syntax_.has_unknown_names)
+          types_.report_unknown(syntax_attribute.type, sink_);
         result_.broken.insert(name);
       }
       relation.attributes.push_back(std::move(attribute));
       attribute_spans.push_back(cover(syntax_attribute.name.span, syntax_attribute.type.span));
     }
-    for (const NameSyntax& qualifier : syntax.qualifiers) relation.qualifiers.push_back(qualifier.name);
+    for (const NameSyntax& qualifier : syntax.qualifiers)
+      relation.qualifiers.push_back(qualifier.name);
     result_.relations.push_back(std::move(relation));
     result_.spans.push_back(syntax.name.span);
     result_.attribute_spans.push_back(std::move(attribute_spans));
@@ -100,7 +105,8 @@ class Resolver {
 
 }  // namespace
 
-Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& types, DiagnosticSink& sink) {
+Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& types,
+                                  DiagnosticSink& sink) {
   return Resolver(syntax, types, sink).run();
 }
 

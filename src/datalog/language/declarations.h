@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declarations: the types and relations of a program, resolved and checked: every name known, every type reduced to
-// one of the four kinds, IO directives attached to their relations. Rules are not looked at. Local.
+// Declarations: the types and relations of a program, resolved and checked: every name known, every
+// type reduced to one of the four kinds, IO directives attached to their relations. Rules are not
+// looked at. Local.
 #pragma once
 
 #include <map>
@@ -52,7 +53,7 @@ class TypeTable {
 
 struct Declarations {
   std::vector<Relation> relations;  // place is filled in by compile()
-  std::vector<Span> spans;          // of the declared names
+  std::vector<Span> spans;  // of the declared names
   std::vector<std::vector<Span>> attribute_spans;
   std::vector<std::vector<Span>> io_spans;  // of the directives, parallel to Relation::io
   std::map<std::string, RelationId> ids;
@@ -62,6 +63,7 @@ struct Declarations {
   bool has_unknown_names = false;  // see ProgramSyntax
 };
 
-Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& types, DiagnosticSink& sink);
+Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& types,
+                                  DiagnosticSink& sink);
 
 }  // namespace stratalog::datalog::language

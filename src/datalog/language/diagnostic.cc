@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rendering of diagnostics: the line, a caret range below it, and the advice. Long lines are cut around the caret.
+// Rendering of diagnostics: the line, a caret range below it, and the advice. Long lines are cut
+// around the caret.
 #include "datalog/language/diagnostic.h"
 
 #include <fmt/format.h>

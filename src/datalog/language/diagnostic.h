@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diagnostic: one error or warning about a program, complete in itself: it carries the source lines that it shows, so
-// it can be rendered (or sent to another rank) without the sources. Nothing here prints. Local; thread-compatible.
+// Diagnostic: one error or warning about a program, complete in itself: it carries the source lines
+// that it shows, so it can be rendered (or sent to another rank) without the sources. Nothing here
+// prints. Local; thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,9 @@ namespace stratalog::datalog {
 
 enum class Severity : std::uint8_t { kError, kWarning };
 
-// A place together with the source line that it is in. `length` counts characters from place.column on; it is at
-// least 1 and never reaches past the end of the line. A place without a file and line belongs to the whole program.
+// A place together with the source line that it is in. `length` counts characters from place.column
+// on; it is at least 1 and never reaches past the end of the line. A place without a file and line
+// belongs to the whole program.
 struct MarkedPlace {
   SourcePlace place;
   std::uint32_t length = 1;
@@ -33,14 +35,16 @@ struct Diagnostic {
   MarkedPlace where;
   std::string message;
   std::string expected;  // what would have been right here; may be empty
-  std::string hint;      // how to repair it; may be empty
+  std::string hint;  // how to repair it; may be empty
   std::vector<DiagnosticNote> notes;
 };
 
-// "file:line:col: error: ...", the line with a caret range below, then expected, hint and notes. Ends with a newline.
+// "file:line:col: error: ...", the line with a caret range below, then expected, hint and notes.
+// Ends with a newline.
 std::string render(const Diagnostic& diagnostic);
 
-// All of them, separated by nothing, with a last line that counts errors and warnings; empty for an empty list.
+// All of them, separated by nothing, with a last line that counts errors and warnings; empty for an
+// empty list.
 std::string render_all(const std::vector<Diagnostic>& diagnostics);
 
 }  // namespace stratalog::datalog

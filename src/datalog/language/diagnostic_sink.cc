@@ -51,7 +51,8 @@ std::vector<Diagnostic> DiagnosticSink::finish(const SourceMap& map, std::size_t
   const auto key = [](const DiagnosticDraft* d) {
     return std::tie(d->span.begin, d->span.end, d->severity, d->message);
   };
-  std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return key(a) < key(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const auto* a, const auto* b) { return key(a) < key(b); });
   order.erase(std::unique(order.begin(), order.end(),
                           [&](const auto* a, const auto* b) { return key(a) == key(b); }),
               order.end());

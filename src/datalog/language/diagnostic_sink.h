@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DiagnosticSink: where all language stages leave what they found, as spans. compile() turns the drafts into
-// Diagnostics at the end, sorted by place, without repetitions and capped. Local; not thread-safe.
+// DiagnosticSink: where all language stages leave what they found, as spans. compile() turns the
+// drafts into Diagnostics at the end, sorted by place, without repetitions and capped. Local; not
+// thread-safe.
 #pragma once
 
 #include <deque>
@@ -36,7 +37,8 @@ class DiagnosticSink {
   std::size_t error_count() const { return error_count_; }
   bool has_errors() const { return error_count_ > 0; }
 
-  // Sorted by place, each once, at most `limit` errors and `limit` warnings; a last entry counts what was left out.
+  // Sorted by place, each once, at most `limit` errors and `limit` warnings; a last entry counts
+  // what was left out.
   std::vector<Diagnostic> finish(const SourceMap& map, std::size_t limit) const;
 
  private:

@@ -8,8 +8,9 @@ namespace stratalog::datalog::language {
 namespace {
 
 bool is_conversion(Functor functor) {
-  return functor == Functor::kToNumber || functor == Functor::kToUnsigned || functor == Functor::kToFloat ||
-         functor == Functor::kToString || functor == Functor::kReinterpret;
+  return functor == Functor::kToNumber || functor == Functor::kToUnsigned ||
+         functor == Functor::kToFloat || functor == Functor::kToString ||
+         functor == Functor::kReinterpret;
 }
 
 class Emitter {
@@ -24,7 +25,8 @@ class Emitter {
     for (VariableId id = 0; id < rule_.variables.size(); ++id) {
       result.variables.push_back({rule_.variables[id].name, kinds_.kinds[id]});
     }
-    for (const BoundTerm& term : rule_.head_arguments) result.head_arguments.push_back(expression(term));
+    for (const BoundTerm& term : rule_.head_arguments)
+      result.head_arguments.push_back(expression(term));
     for (const BoundLiteral& each : rule_.body) result.body.push_back(literal(each));
     return result;
   }
@@ -51,7 +53,8 @@ class Emitter {
     result.kind = ExpressionKind::kFunctor;
     result.value_kind = kind_of(term);
     result.functor = term.functor;
-    for (const BoundTerm& argument : term.arguments) result.arguments.push_back(expression(argument));
+    for (const BoundTerm& argument : term.arguments)
+      result.arguments.push_back(expression(argument));
     return result;
   }
 
@@ -92,14 +95,20 @@ class Emitter {
     result.place = map_.place(bound.span);
     switch (bound.kind) {
       case LiteralKind::kAtom:
-      case LiteralKind::kNegatedAtom: result.atom = atom(bound.atom); break;
+      case LiteralKind::kNegatedAtom:
+        result.atom = atom(bound.atom);
+        break;
       case LiteralKind::kComparison:
         result.comparison = bound.comparison;
         result.left = expression(bound.left);
         result.right = expression(bound.right);
         break;
-      case LiteralKind::kAggregate: result.aggregate = aggregate(*bound.aggregate); break;
-      case LiteralKind::kRange: result.range = range(*bound.range); break;
+      case LiteralKind::kAggregate:
+        result.aggregate = aggregate(*bound.aggregate);
+        break;
+      case LiteralKind::kRange:
+        result.range = range(*bound.range);
+        break;
     }
     return result;
   }

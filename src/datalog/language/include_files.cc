@@ -23,7 +23,8 @@ constexpr std::size_t kMaxShownErrors = 100;
 
 class IncludeExpander {
  public:
-  explicit IncludeExpander(const std::vector<std::string>& directories) : directories_(directories) {}
+  explicit IncludeExpander(const std::vector<std::string>& directories)
+      : directories_(directories) {}
 
   IncludeOutcome run(const std::string& name, const std::string& text) {
     expand(name, text);
@@ -45,16 +46,14 @@ class IncludeExpander {
     for (Token token = lexer.next(); token.kind != TokenKind::kEnd; token = lexer.next()) {
       if (token.kind != TokenKind::kInclude) continue;
       const Token file = lexer.next();
-      if (file.kind != TokenKind::kString) {
-        sink.error(token.span, "`.include` without a file").expected = "`.include \"file\"`";
-        continue;
-      }
+      if (file.kind != TokenKind::kString) continue;  // the parser reports it
       outcome_.text.append(text, copied, token.span.begin - copied);
       copied = file.span.end;
       const MarkedPlace place = map.locate({token.span.begin, file.span.end});
       splice(unquote(lexer.text_of(file.span)).characters, place, file.span, sink);
       const std::size_t line_begin = text.rfind('\n', file.span.end - 1);
-      const std::size_t column = file.span.end - (line_begin == std::string::npos ? 0 : line_begin + 1);
+      const std::size_t column =
+          file.span.end - (line_begin == std::string::npos ? 0 : line_begin + 1);
       outcome_.text += '\n' + line_marker(place.place.line, place.place.file) + '\n';
       outcome_.text.append(column, ' ');
     }
@@ -63,12 +62,15 @@ class IncludeExpander {
     std::move(found.begin(), found.end(), std::back_inserter(outcome_.diagnostics));
   }
 
-  void splice(const std::string& wanted, const MarkedPlace& place, Span span, DiagnosticSink& sink) {
+  void splice(const std::string& wanted, const MarkedPlace& place, Span span,
+              DiagnosticSink& sink) {
     Found found;
     if (!search(wanted, place.place.file, found)) {
-      DiagnosticDraft& draft = sink.error(span, fmt::format("cannot find the included file `{}`", wanted));
-      draft.hint = fmt::format("it is searched beside `{}`{}", place.place.file,
-                               directories_.empty() ? "; add directories with -I" : " and in the -I directories");
+      DiagnosticDraft& draft =
+          sink.error(span, fmt::format("cannot find the included file `{}`", wanted));
+      draft.hint = fmt::format(
+          "it is searched beside `{}`{}", place.place.file,
+          directories_.empty() ? "; add directories with -I" : " and in the -I directories");
       return;
     }
     if (taken_once_.contains(found.canonical)) return;
@@ -83,7 +85,8 @@ class IncludeExpander {
       return;
     }
     if (open_.size() >= kMaxDepth || outcome_.text.size() + text->size() > kMaxExpandedBytes) {
-      sink.error(span, open_.size() >= kMaxDepth ? "included files nest too deep" : "the included files are too large");
+      sink.error(span, open_.size() >= kMaxDepth ? "included files nest too deep"
+                                                 : "the included files are too large");
       return;
     }
     if (says_once(*text)) taken_once_.insert(found.canonical);
@@ -104,7 +107,8 @@ class IncludeExpander {
 
   bool search(const std::string& wanted, const std::string& from, Found& found) const {
     std::vector<std::string> candidates{path_beside(from, wanted)};
-    for (const std::string& directory : directories_) candidates.push_back(path_beside(directory + "/.", wanted));
+    for (const std::string& directory : directories_)
+      candidates.push_back(path_beside(directory + "/.", wanted));
     for (std::string& candidate : candidates) {
       std::error_code error;
       if (!std::filesystem::is_regular_file(candidate, error) || error) continue;
@@ -124,7 +128,8 @@ class IncludeExpander {
 }  // namespace
 
 std::optional<std::string> read_text_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
   if (!file) return std::nullopt;
   std::string text;
   char buffer[1 << 16];

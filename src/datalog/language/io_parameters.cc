@@ -2,6 +2,7 @@
 #include "datalog/language/io_parameters.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -20,10 +21,14 @@ struct KnownParameter {
 };
 
 constexpr std::array kParameters = {
-    KnownParameter{"IO", ValueForm::kKind},           KnownParameter{"filename", ValueForm::kText},
-    KnownParameter{"delimiter", ValueForm::kText},    KnownParameter{"headers", ValueForm::kFlag},
-    KnownParameter{"compress", ValueForm::kFlag},     KnownParameter{"rfc4180", ValueForm::kFlag},
-    KnownParameter{"columns", ValueForm::kText},      KnownParameter{"name", ValueForm::kText},
+    KnownParameter{"IO", ValueForm::kKind},
+    KnownParameter{"filename", ValueForm::kText},
+    KnownParameter{"delimiter", ValueForm::kText},
+    KnownParameter{"headers", ValueForm::kFlag},
+    KnownParameter{"compress", ValueForm::kFlag},
+    KnownParameter{"rfc4180", ValueForm::kFlag},
+    KnownParameter{"columns", ValueForm::kText},
+    KnownParameter{"name", ValueForm::kText},
     KnownParameter{"attributeNames", ValueForm::kText},
 };
 
@@ -34,10 +39,8 @@ struct KnownKind {
 };
 
 constexpr std::array kKinds = {
-    KnownKind{"file", true, true},
-    KnownKind{"stdin", true, false},
-    KnownKind{"stdout", false, true},
-    KnownKind{"stdoutprintsize", false, true},
+    KnownKind{"file", true, true},    KnownKind{"stdin", true, false},
+    KnownKind{"stdout", false, true}, KnownKind{"stdoutprintsize", false, true},
     KnownKind{"hdf5", true, true},
 };
 
@@ -55,8 +58,8 @@ void check_kind(const ParameterSyntax& parameter, IoAction action, DiagnosticSin
   }
   for (const std::string_view unsupported : kUnsupportedKinds) {
     if (parameter.value != unsupported) continue;
-    sink.error(parameter.value_span, fmt::format("not supported yet: IO `{}`", unsupported)).expected =
-        is_input ? "file, stdin or hdf5" : "file, stdout or hdf5";
+    sink.error(parameter.value_span, fmt::format("not supported yet: IO `{}`", unsupported))
+        .expected = is_input ? "file, stdin or hdf5" : "file, stdout or hdf5";
     return;
   }
   std::vector<std::string> names;
@@ -84,17 +87,22 @@ void check_io_parameters(const DirectiveSyntax& directive, DiagnosticSink& sink)
     if (known == kParameters.end()) {
       std::vector<std::string> names;
       for (const KnownParameter& k : kParameters) names.emplace_back(k.name);
-      DiagnosticDraft& draft = sink.error(parameter.key.span, fmt::format("unknown IO parameter `{}`", name));
+      DiagnosticDraft& draft =
+          sink.error(parameter.key.span, fmt::format("unknown IO parameter `{}`", name));
       draft.hint = suggest(name, names);
-      if (draft.hint.empty()) draft.hint = fmt::format("the parameters are {}", fmt::join(names, ", "));
+      if (draft.hint.empty())
+        draft.hint = fmt::format("the parameters are {}", fmt::join(names, ", "));
       continue;
     }
     if (known->form == ValueForm::kKind) check_kind(parameter, directive.action, sink);
-    if (known->form == ValueForm::kFlag && parameter.value != "true" && parameter.value != "false") {
-      sink.error(parameter.value_span, fmt::format("`{}` is true or false, not `{}`", name, parameter.value));
+    if (known->form == ValueForm::kFlag && parameter.value != "true" &&
+        parameter.value != "false") {
+      sink.error(parameter.value_span,
+                 fmt::format("`{}` is true or false, not `{}`", name, parameter.value));
     }
     if (name == "delimiter" && parameter.value.empty()) {
-      sink.error(parameter.value_span, "the delimiter is empty").expected = "a text such as \",\" or \"\\t\"";
+      sink.error(parameter.value_span, "the delimiter is empty").expected =
+          "a text such as \",\" or \"\\t\"";
     }
   }
 }

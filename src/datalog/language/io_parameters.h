@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of .input, .output and .printsize: which exist, for which direction, and what they may say. Only
-// checks; the facts room interprets them. Pure. Local.
+// The parameters of .input, .output and .printsize: which exist, for which direction, and what they
+// may say. Only checks; the facts room interprets them. Pure. Local.
 #pragma once
 
 #include "datalog/language/diagnostic_sink.h"
@@ -8,7 +8,8 @@
 
 namespace stratalog::datalog::language {
 
-// Reports unknown parameters (with a suggestion), unknown or unsupported kinds of IO, and values of the wrong form.
+// Reports unknown parameters (with a suggestion), unknown or unsupported kinds of IO, and values of
+// the wrong form.
 void check_io_parameters(const DirectiveSyntax& directive, DiagnosticSink& sink);
 
 }  // namespace stratalog::datalog::language

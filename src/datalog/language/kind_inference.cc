@@ -11,7 +11,9 @@ namespace {
 
 using KindMask = std::uint8_t;
 
-constexpr KindMask mask_of(ValueKind kind) { return static_cast<KindMask>(1U << static_cast<unsigned>(kind)); }
+constexpr KindMask mask_of(ValueKind kind) {
+  return static_cast<KindMask>(1U << static_cast<unsigned>(kind));
+}
 
 constexpr KindMask kN = mask_of(ValueKind::kNumber);
 constexpr KindMask kU = mask_of(ValueKind::kUnsigned);
@@ -21,14 +23,22 @@ constexpr KindMask kAny = kN | kU | kF | kS;
 
 std::string describe(KindMask mask) {
   switch (mask) {
-    case kN: return "a number";
-    case kU: return "an unsigned";
-    case kF: return "a float";
-    case kS: return "a symbol";
-    case kN | kU: return "a number or an unsigned";
-    case kN | kF: return "a number or a float";
-    case kN | kU | kF: return "a number, an unsigned or a float";
-    default: return "any kind";
+    case kN:
+      return "a number";
+    case kU:
+      return "an unsigned";
+    case kF:
+      return "a float";
+    case kS:
+      return "a symbol";
+    case kN | kU:
+      return "a number or an unsigned";
+    case kN | kF:
+      return "a number or a float";
+    case kN | kU | kF:
+      return "a number, an unsigned or a float";
+    default:
+      return "any kind";
   }
 }
 
@@ -41,7 +51,7 @@ struct Use {
 
 struct Signature {
   std::string_view name;
-  KindMask operands;          // allowed for each operand
+  KindMask operands;  // allowed for each operand
   std::optional<KindMask> result;  // nothing: the same kind as the operands, which agree
 };
 
@@ -49,41 +59,71 @@ Signature signature_of(Functor functor) {
   constexpr KindMask kNumeric = kN | kU | kF;
   constexpr KindMask kInteger = kN | kU;
   switch (functor) {
-    case Functor::kNegate: return {"-", kN | kF, {}};
-    case Functor::kAdd: return {"+", kAny, {}};  // on symbols: concatenation, as in Soufflé
-    case Functor::kSubtract: return {"-", kNumeric, {}};
-    case Functor::kMultiply: return {"*", kNumeric, {}};
-    case Functor::kDivide: return {"/", kNumeric, {}};
-    case Functor::kModulo: return {"%", kInteger, {}};
-    case Functor::kPower: return {"^", kNumeric, {}};
-    case Functor::kMin: return {"min", kAny, {}};
-    case Functor::kMax: return {"max", kAny, {}};
-    case Functor::kBitNot: return {"bnot", kInteger, {}};
-    case Functor::kBitAnd: return {"band", kInteger, {}};
-    case Functor::kBitOr: return {"bor", kInteger, {}};
-    case Functor::kBitXor: return {"bxor", kInteger, {}};
-    case Functor::kShiftLeft: return {"bshl", kInteger, {}};
-    case Functor::kShiftRight: return {"bshr", kInteger, {}};
-    case Functor::kShiftRightUnsigned: return {"bshru", kInteger, {}};
-    case Functor::kLogicalNot: return {"lnot", kInteger, {}};
-    case Functor::kLogicalAnd: return {"land", kInteger, {}};
-    case Functor::kLogicalOr: return {"lor", kInteger, {}};
-    case Functor::kLogicalXor: return {"lxor", kInteger, {}};
-    case Functor::kCat: return {"cat", kS, {}};
-    case Functor::kStrlen: return {"strlen", kS, kN};
-    case Functor::kSubstr: return {"substr", kS, {}};  // its numbers are treated apart
-    case Functor::kOrd: return {"ord", kAny, kN};
-    case Functor::kToNumber: return {"to_number", kAny, kN};
-    case Functor::kToUnsigned: return {"to_unsigned", kAny, kU};
-    case Functor::kToFloat: return {"to_float", kAny, kF};
-    case Functor::kToString: return {"to_string", kAny, kS};
-    case Functor::kReinterpret: return {"as", kAny, kAny};
+    case Functor::kNegate:
+      return {"-", kN | kF, {}};
+    case Functor::kAdd:
+      return {"+", kAny, {}};  // on symbols: concatenation, as in Soufflé
+    case Functor::kSubtract:
+      return {"-", kNumeric, {}};
+    case Functor::kMultiply:
+      return {"*", kNumeric, {}};
+    case Functor::kDivide:
+      return {"/", kNumeric, {}};
+    case Functor::kModulo:
+      return {"%", kInteger, {}};
+    case Functor::kPower:
+      return {"^", kNumeric, {}};
+    case Functor::kMin:
+      return {"min", kAny, {}};
+    case Functor::kMax:
+      return {"max", kAny, {}};
+    case Functor::kBitNot:
+      return {"bnot", kInteger, {}};
+    case Functor::kBitAnd:
+      return {"band", kInteger, {}};
+    case Functor::kBitOr:
+      return {"bor", kInteger, {}};
+    case Functor::kBitXor:
+      return {"bxor", kInteger, {}};
+    case Functor::kShiftLeft:
+      return {"bshl", kInteger, {}};
+    case Functor::kShiftRight:
+      return {"bshr", kInteger, {}};
+    case Functor::kShiftRightUnsigned:
+      return {"bshru", kInteger, {}};
+    case Functor::kLogicalNot:
+      return {"lnot", kInteger, {}};
+    case Functor::kLogicalAnd:
+      return {"land", kInteger, {}};
+    case Functor::kLogicalOr:
+      return {"lor", kInteger, {}};
+    case Functor::kLogicalXor:
+      return {"lxor", kInteger, {}};
+    case Functor::kCat:
+      return {"cat", kS, {}};
+    case Functor::kStrlen:
+      return {"strlen", kS, kN};
+    case Functor::kSubstr:
+      return {"substr", kS, {}};  // its numbers are treated apart
+    case Functor::kOrd:
+      return {"ord", kAny, kN};
+    case Functor::kToNumber:
+      return {"to_number", kAny, kN};
+    case Functor::kToUnsigned:
+      return {"to_unsigned", kAny, kU};
+    case Functor::kToFloat:
+      return {"to_float", kAny, kF};
+    case Functor::kToString:
+      return {"to_string", kAny, kS};
+    case Functor::kReinterpret:
+      return {"as", kAny, kAny};
   }
   return {"?", kAny, {}};
 }
 
 std::string_view comparison_name(Comparison comparison) {
-  constexpr std::string_view kNames[] = {"=", "!=", "<", "<=", ">", ">=", "match", "match", "contains", "contains"};
+  constexpr std::string_view kNames[] = {"=",  "!=",    "<",     "<=",       ">",
+                                         ">=", "match", "match", "contains", "contains"};
   return kNames[static_cast<std::size_t>(comparison)];
 }
 
@@ -94,8 +134,8 @@ std::string_view aggregate_name(AggregateFunction function) {
 
 class Inference {
  public:
-  Inference(BoundRule& rule, const Declarations& declarations, const TypeTable& types, std::string_view text,
-            DiagnosticSink& sink)
+  Inference(BoundRule& rule, const Declarations& declarations, const TypeTable& types,
+            std::string_view text, DiagnosticSink& sink)
       : rule_(rule), declarations_(declarations), types_(types), text_(text), sink_(sink) {}
 
   InferredKinds run() {
@@ -113,7 +153,7 @@ class Inference {
     KindNode parent;
     KindMask mask = kAny;
     bool is_clashing = false;  // reported; anything goes from here on
-    std::vector<Use> uses;     // those that narrowed it, at most one per kind bit
+    std::vector<Use> uses;  // those that narrowed it, at most one per kind bit
   };
 
   KindNode make_node() {
@@ -139,10 +179,12 @@ class Inference {
 
   void clash(Span subject, const Use& now, const Use& before) {
     is_ok_ = false;
-    DiagnosticDraft& draft =
-        sink_.error(now.span, fmt::format("type clash: `{}` is {} {}, but {} {}", quote(subject), describe(now.mask),
-                                          now.role, describe(before.mask), before.role));
-    draft.notes.push_back({before.span, fmt::format("{} here", describe(before.mask))});
+    DiagnosticDraft& draft = sink_.error(
+        now.span, fmt::format("type clash: `{}` is {} {}, but {} {}", quote(subject),
+                              describe(now.mask), now.role, describe(before.mask), before.role));
+    if (before.span.begin != now.span.begin || before.span.end != now.span.end) {
+      draft.notes.push_back({before.span, fmt::format("{} here", describe(before.mask))});
+    }
     if ((now.mask | before.mask) == (kN | kF) || (now.mask | before.mask) == (kN | kU)) {
       draft.hint = "convert with to_number, to_unsigned or to_float";
     } else if (((now.mask | before.mask) & kS) != 0) {
@@ -193,16 +235,18 @@ class Inference {
     right.parent = a;
   }
 
-  void report_disagreement(const Class& left, const Class& right, Span here, std::string_view construct) {
+  void report_disagreement(const Class& left, const Class& right, Span here,
+                           std::string_view construct) {
     is_ok_ = false;
     const Use& one = opposing(left, right.mask);
     const Use& other = opposing(right, left.mask);
     DiagnosticDraft& draft =
-        sink_.error(here, fmt::format("type clash: the sides of `{}` are {} and {}", construct, describe(left.mask),
-                                      describe(right.mask)));
+        sink_.error(here, fmt::format("type clash: the sides of `{}` are {} and {}", construct,
+                                      describe(left.mask), describe(right.mask)));
     draft.notes.push_back({one.span, fmt::format("{} {}", describe(one.mask), one.role)});
     draft.notes.push_back({other.span, fmt::format("{} {}", describe(other.mask), other.role)});
-    if (((left.mask | right.mask) & kS) == 0) draft.hint = "convert with to_number, to_unsigned or to_float";
+    if (((left.mask | right.mask) & kS) == 0)
+      draft.hint = "convert with to_number, to_unsigned or to_float";
   }
 
   void visit_attribute(BoundTerm& term, const Relation& relation, std::size_t index) {
@@ -225,8 +269,12 @@ class Inference {
         }
         return;
       }
-      case LiteralKind::kComparison: visit_comparison(literal); return;
-      case LiteralKind::kAggregate: visit_aggregate(*literal.aggregate, literal.span); return;
+      case LiteralKind::kComparison:
+        visit_comparison(literal);
+        return;
+      case LiteralKind::kAggregate:
+        visit_aggregate(*literal.aggregate, literal.span);
+        return;
       case LiteralKind::kRange: {
         const std::string role = "as the result of `range`";
         restrict_node(literal.range->variable, {kN | kU | kF, literal.span, role}, literal.span);
@@ -263,16 +311,24 @@ class Inference {
     }
     const KindMask allowed = aggregate.function == AggregateFunction::kMean ? kF : kN | kU | kF;
     const Span target = aggregate.target->span;
-    restrict_node(aggregate.target->node, {allowed, target, fmt::format("under `{}`", name)}, target);
+    restrict_node(aggregate.target->node, {allowed, target, fmt::format("under `{}`", name)},
+                  target);
     unite(aggregate.result, aggregate.target->node, span, name);
   }
 
   void visit(BoundTerm& term) {
     switch (term.kind) {
-      case BoundTermKind::kWildcard: term.node = make_node(); return;
-      case BoundTermKind::kVariable: term.node = term.variable; return;
-      case BoundTermKind::kConstant: visit_constant(term); return;
-      case BoundTermKind::kFunctor: break;
+      case BoundTermKind::kWildcard:
+        term.node = make_node();
+        return;
+      case BoundTermKind::kVariable:
+        term.node = term.variable;
+        return;
+      case BoundTermKind::kConstant:
+        visit_constant(term);
+        return;
+      case BoundTermKind::kFunctor:
+        break;
     }
     for (BoundTerm& argument : term.arguments) visit(argument);
     term.node = make_node();
@@ -284,21 +340,25 @@ class Inference {
       const std::string role = "as an argument of `substr`";
       constexpr KindMask kMasks[] = {kS, kN, kN};
       for (std::size_t i = 0; i < 3; ++i) {
-        restrict_node(term.arguments[i].node, {kMasks[i], term.arguments[i].span, role}, term.arguments[i].span);
+        restrict_node(term.arguments[i].node, {kMasks[i], term.arguments[i].span, role},
+                      term.arguments[i].span);
       }
       restrict_node(term.node, {kS, term.span, "as the result of `substr`"}, term.span);
       return;
     }
     const Signature signature = signature_of(term.functor);
     for (const BoundTerm& argument : term.arguments) {
-      restrict_node(argument.node,
-                    {signature.operands, argument.span, fmt::format("as an operand of `{}`", signature.name)},
-                    argument.span);
+      restrict_node(
+          argument.node,
+          {signature.operands, argument.span, fmt::format("as an operand of `{}`", signature.name)},
+          argument.span);
       if (!signature.result.has_value()) unite(term.node, argument.node, term.span, signature.name);
     }
     if (signature.result.has_value()) {
-      restrict_node(term.node,
-                    {*signature.result, term.span, fmt::format("as the result of `{}`", signature.name)}, term.span);
+      restrict_node(
+          term.node,
+          {*signature.result, term.span, fmt::format("as the result of `{}`", signature.name)},
+          term.span);
     }
   }
 
@@ -323,11 +383,15 @@ class Inference {
     term.node = make_node();
     constants_.push_back(&term);
     switch (term.constant->kind) {
-      case TermKind::kString: restrict_node(term.node, {kS, term.span, "as a string"}, term.span); return;
+      case TermKind::kString:
+        restrict_node(term.node, {kS, term.span, "as a string"}, term.span);
+        return;
       case TermKind::kUnsigned:
         restrict_node(term.node, {kU, term.span, "with the suffix `u`"}, term.span);
         return;
-      case TermKind::kFloat: restrict_node(term.node, {kF, term.span, "with a decimal point"}, term.span); return;
+      case TermKind::kFloat:
+        restrict_node(term.node, {kF, term.span, "with a decimal point"}, term.span);
+        return;
       default:
         restrict_node(term.node, {kN | kU | kF, term.span, "as a numeric constant"}, term.span);
         return;
@@ -339,9 +403,11 @@ class Inference {
     result.kinds.reserve(classes_.size());
     for (KindNode node = 0; node < classes_.size(); ++node) {
       const KindMask mask = classes_[root(node)].mask;
-      // Undecided classes hold constants only, or variables that grounding will refuse: number comes first.
-      result.kinds.push_back(mask == 0 ? ValueKind::kNumber
-                                       : static_cast<ValueKind>(std::countr_zero(static_cast<unsigned>(mask))));
+      // Undecided classes hold constants only, or variables that grounding will refuse: number
+      // comes first.
+      result.kinds.push_back(
+          mask == 0 ? ValueKind::kNumber
+                    : static_cast<ValueKind>(std::countr_zero(static_cast<unsigned>(mask))));
     }
     for (const BoundTerm* constant : constants_) {
       const ValueKind kind = result.kinds[constant->node];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds: which of number, unsigned, float and symbol every variable, constant and expression of a rule is. All operands
-// that must agree are united into classes; every use narrows its class; a class that runs empty is a clash, reported
-// with both uses. Integer constants adapt to their class. Local.
+// Kinds: which of number, unsigned, float and symbol every variable, constant and expression of a
+// rule is. All operands that must agree are united into classes; every use narrows its class; a
+// class that runs empty is a clash, reported with both uses. Integer constants adapt to their
+// class. Local.
 #pragma once
 
 #include <string_view>
@@ -21,7 +22,8 @@ struct InferredKinds {
 InferredKinds infer_kinds(BoundRule& rule, const Declarations& declarations, const TypeTable& types,
                           std::string_view text, DiagnosticSink& sink);
 
-// The 64 bits of a numeric constant. Returns false and sets `problem` when the digits do not fit the kind.
+// The 64 bits of a numeric constant. Returns false and sets `problem` when the digits do not fit
+// the kind.
 bool constant_bits(const Term& constant, ValueKind kind, std::uint64_t& bits, std::string& problem);
 
 }  // namespace stratalog::datalog::language

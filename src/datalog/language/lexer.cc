@@ -13,53 +13,92 @@ struct Word {
 };
 
 constexpr std::array kWords = {
-    Word{"band", TokenKind::kBand}, Word{"bor", TokenKind::kBor}, Word{"bxor", TokenKind::kBxor},
-    Word{"bnot", TokenKind::kBnot}, Word{"bshl", TokenKind::kBshl}, Word{"bshr", TokenKind::kBshr},
-    Word{"bshru", TokenKind::kBshru}, Word{"land", TokenKind::kLand}, Word{"lor", TokenKind::kLor},
-    Word{"lxor", TokenKind::kLxor}, Word{"lnot", TokenKind::kLnot}, Word{"match", TokenKind::kMatch},
-    Word{"contains", TokenKind::kContains}, Word{"cat", TokenKind::kCat}, Word{"ord", TokenKind::kOrd},
-    Word{"range", TokenKind::kRange}, Word{"strlen", TokenKind::kStrlen},
-    Word{"substr", TokenKind::kSubstr}, Word{"to_float", TokenKind::kToFloat},
-    Word{"to_number", TokenKind::kToNumber}, Word{"to_string", TokenKind::kToString},
-    Word{"to_unsigned", TokenKind::kToUnsigned}, Word{"min", TokenKind::kMin},
-    Word{"max", TokenKind::kMax}, Word{"mean", TokenKind::kMean}, Word{"count", TokenKind::kCount},
-    Word{"sum", TokenKind::kSum}, Word{"as", TokenKind::kAs}, Word{"nil", TokenKind::kNil},
-    Word{"true", TokenKind::kTrue}, Word{"false", TokenKind::kFalse},
-    Word{"autoinc", TokenKind::kAutoinc}, Word{"stateful", TokenKind::kStateful},
+    Word{"band", TokenKind::kBand},
+    Word{"bor", TokenKind::kBor},
+    Word{"bxor", TokenKind::kBxor},
+    Word{"bnot", TokenKind::kBnot},
+    Word{"bshl", TokenKind::kBshl},
+    Word{"bshr", TokenKind::kBshr},
+    Word{"bshru", TokenKind::kBshru},
+    Word{"land", TokenKind::kLand},
+    Word{"lor", TokenKind::kLor},
+    Word{"lxor", TokenKind::kLxor},
+    Word{"lnot", TokenKind::kLnot},
+    Word{"match", TokenKind::kMatch},
+    Word{"contains", TokenKind::kContains},
+    Word{"cat", TokenKind::kCat},
+    Word{"ord", TokenKind::kOrd},
+    Word{"range", TokenKind::kRange},
+    Word{"strlen", TokenKind::kStrlen},
+    Word{"substr", TokenKind::kSubstr},
+    Word{"to_float", TokenKind::kToFloat},
+    Word{"to_number", TokenKind::kToNumber},
+    Word{"to_string", TokenKind::kToString},
+    Word{"to_unsigned", TokenKind::kToUnsigned},
+    Word{"min", TokenKind::kMin},
+    Word{"max", TokenKind::kMax},
+    Word{"mean", TokenKind::kMean},
+    Word{"count", TokenKind::kCount},
+    Word{"sum", TokenKind::kSum},
+    Word{"as", TokenKind::kAs},
+    Word{"nil", TokenKind::kNil},
+    Word{"true", TokenKind::kTrue},
+    Word{"false", TokenKind::kFalse},
+    Word{"autoinc", TokenKind::kAutoinc},
+    Word{"stateful", TokenKind::kStateful},
     Word{"debug_delta", TokenKind::kDebugDelta},
-    Word{"recursive_iteration_cnt", TokenKind::kIteration}, Word{"brie", TokenKind::kQualifier},
-    Word{"btree", TokenKind::kQualifier}, Word{"btree_delete", TokenKind::kQualifier},
-    Word{"eqrel", TokenKind::kQualifier}, Word{"inline", TokenKind::kQualifier},
-    Word{"no_inline", TokenKind::kQualifier}, Word{"magic", TokenKind::kQualifier},
-    Word{"no_magic", TokenKind::kQualifier}, Word{"overridable", TokenKind::kQualifier},
-    Word{"input", TokenKind::kQualifier}, Word{"output", TokenKind::kQualifier},
+    Word{"recursive_iteration_cnt", TokenKind::kIteration},
+    Word{"brie", TokenKind::kQualifier},
+    Word{"btree", TokenKind::kQualifier},
+    Word{"btree_delete", TokenKind::kQualifier},
+    Word{"eqrel", TokenKind::kQualifier},
+    Word{"inline", TokenKind::kQualifier},
+    Word{"no_inline", TokenKind::kQualifier},
+    Word{"magic", TokenKind::kQualifier},
+    Word{"no_magic", TokenKind::kQualifier},
+    Word{"overridable", TokenKind::kQualifier},
+    Word{"input", TokenKind::kQualifier},
+    Word{"output", TokenKind::kQualifier},
     Word{"printsize", TokenKind::kQualifier},
 };
 
 constexpr std::array kDirectives = {
-    Word{"decl", TokenKind::kDecl}, Word{"type", TokenKind::kType}, Word{"input", TokenKind::kInput},
-    Word{"output", TokenKind::kOutput}, Word{"printsize", TokenKind::kPrintSize},
-    Word{"limitsize", TokenKind::kLimitSize}, Word{"pragma", TokenKind::kPragma},
-    Word{"plan", TokenKind::kPlan}, Word{"functor", TokenKind::kFunctorDecl},
-    Word{"comp", TokenKind::kComponent}, Word{"init", TokenKind::kInit},
-    Word{"override", TokenKind::kOverride}, Word{"lattice", TokenKind::kLattice},
-    Word{"number_type", TokenKind::kNumberType}, Word{"symbol_type", TokenKind::kSymbolType},
-    Word{"include", TokenKind::kInclude}, Word{"once", TokenKind::kOnce},
+    Word{"decl", TokenKind::kDecl},
+    Word{"type", TokenKind::kType},
+    Word{"input", TokenKind::kInput},
+    Word{"output", TokenKind::kOutput},
+    Word{"printsize", TokenKind::kPrintSize},
+    Word{"limitsize", TokenKind::kLimitSize},
+    Word{"pragma", TokenKind::kPragma},
+    Word{"plan", TokenKind::kPlan},
+    Word{"functor", TokenKind::kFunctorDecl},
+    Word{"comp", TokenKind::kComponent},
+    Word{"init", TokenKind::kInit},
+    Word{"override", TokenKind::kOverride},
+    Word{"lattice", TokenKind::kLattice},
+    Word{"number_type", TokenKind::kNumberType},
+    Word{"symbol_type", TokenKind::kSymbolType},
+    Word{"include", TokenKind::kInclude},
+    Word{"once", TokenKind::kOnce},
 };
 
 // Longest first among those that share a beginning.
 constexpr std::array kPunctuation = {
-    Word{"->", TokenKind::kArrow}, Word{"::", TokenKind::kDoubleColon}, Word{":-", TokenKind::kIf},
-    Word{"<:", TokenKind::kSubtype}, Word{"<=", TokenKind::kLessEqual},
-    Word{">=", TokenKind::kGreaterEqual}, Word{"!=", TokenKind::kNotEqual}, Word{"@!", TokenKind::kAtNot},
-    Word{"|", TokenKind::kPipe}, Word{"[", TokenKind::kLeftBracket},
-    Word{"]", TokenKind::kRightBracket}, Word{"$", TokenKind::kDollar}, Word{"+", TokenKind::kPlus},
-    Word{"-", TokenKind::kMinus}, Word{"(", TokenKind::kLeftParen}, Word{")", TokenKind::kRightParen},
-    Word{",", TokenKind::kComma}, Word{":", TokenKind::kColon}, Word{";", TokenKind::kSemicolon},
-    Word{".", TokenKind::kDot}, Word{"=", TokenKind::kEqual}, Word{"!", TokenKind::kExclamation},
-    Word{"*", TokenKind::kStar}, Word{"/", TokenKind::kSlash}, Word{"^", TokenKind::kCaret},
-    Word{"%", TokenKind::kPercent}, Word{"{", TokenKind::kLeftBrace},
-    Word{"}", TokenKind::kRightBrace}, Word{"<", TokenKind::kLess}, Word{">", TokenKind::kGreater},
+    Word{"->", TokenKind::kArrow},       Word{"::", TokenKind::kDoubleColon},
+    Word{":-", TokenKind::kIf},          Word{"<:", TokenKind::kSubtype},
+    Word{"<=", TokenKind::kLessEqual},   Word{">=", TokenKind::kGreaterEqual},
+    Word{"!=", TokenKind::kNotEqual},    Word{"@!", TokenKind::kAtNot},
+    Word{"|", TokenKind::kPipe},         Word{"[", TokenKind::kLeftBracket},
+    Word{"]", TokenKind::kRightBracket}, Word{"$", TokenKind::kDollar},
+    Word{"+", TokenKind::kPlus},         Word{"-", TokenKind::kMinus},
+    Word{"(", TokenKind::kLeftParen},    Word{")", TokenKind::kRightParen},
+    Word{",", TokenKind::kComma},        Word{":", TokenKind::kColon},
+    Word{";", TokenKind::kSemicolon},    Word{".", TokenKind::kDot},
+    Word{"=", TokenKind::kEqual},        Word{"!", TokenKind::kExclamation},
+    Word{"*", TokenKind::kStar},         Word{"/", TokenKind::kSlash},
+    Word{"^", TokenKind::kCaret},        Word{"%", TokenKind::kPercent},
+    Word{"{", TokenKind::kLeftBrace},    Word{"}", TokenKind::kRightBrace},
+    Word{"<", TokenKind::kLess},         Word{">", TokenKind::kGreater},
     Word{"@", TokenKind::kAt},
 };
 
@@ -77,7 +116,8 @@ bool is_hex_digit(char c) {
 }  // namespace
 
 Token Lexer::make(TokenKind kind, std::size_t begin) const {
-  return {kind, {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(position_)}, nullptr};
+  return {
+      kind, {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(position_)}, nullptr};
 }
 
 Token Lexer::bad(const char* problem, std::size_t begin) const {
@@ -94,7 +134,8 @@ bool Lexer::skip_blanks() {
     } else if (peek() == '/' && peek(1) == '*') {
       const std::size_t close = text_.find("*/", position_ + 2);
       if (close == std::string_view::npos) {
-        comment_ = {static_cast<std::uint32_t>(position_), static_cast<std::uint32_t>(position_ + 2)};
+        comment_ = {static_cast<std::uint32_t>(position_),
+                    static_cast<std::uint32_t>(position_ + 2)};
         position_ = text_.size();
         return false;
       }

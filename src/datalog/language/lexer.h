@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lexer: Soufflé's tokens from the expanded text, one at a time. It is a small value: copying it is how the parser
-// looks ahead. It never fails; what it cannot read becomes a kBad token that says why. Local.
+// Lexer: Soufflé's tokens from the expanded text, one at a time. It is a small value: copying it is
+// how the parser looks ahead. It never fails; what it cannot read becomes a kBad token that says
+// why. Local.
 #pragma once
 
 #include <string>
@@ -16,7 +17,9 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   Token next();
-  std::string_view text_of(Span span) const { return text_.substr(span.begin, span.end - span.begin); }
+  std::string_view text_of(Span span) const {
+    return text_.substr(span.begin, span.end - span.begin);
+  }
 
  private:
   bool skip_blanks();  // false: an unterminated comment, left in comment_
@@ -35,8 +38,8 @@ class Lexer {
   Span comment_;
 };
 
-// The characters that a string token stands for. `bad_escape` is the offset in `token_text` of the first unknown
-// escape sequence, or npos.
+// The characters that a string token stands for. `bad_escape` is the offset in `token_text` of the
+// first unknown escape sequence, or npos.
 struct UnquotedString {
   std::string characters;
   std::size_t bad_escape = std::string_view::npos;

@@ -32,12 +32,12 @@ bool Parser::parse_relations() {
       // Deprecated spelling of .input, .output and .printsize.
       const bool is_input = qualifier.name == "input";
       if (!is_input && qualifier.name != "output" && qualifier.name != "printsize") continue;
-      sink_.warning(qualifier.span, fmt::format("the qualifier `{}` is deprecated", qualifier.name)).hint =
-          fmt::format("write `.{} {}`", qualifier.name, name.name);
+      sink_.warning(qualifier.span, fmt::format("the qualifier `{}` is deprecated", qualifier.name))
+          .hint = fmt::format("write `.{} {}`", qualifier.name, name.name);
       DirectiveSyntax directive;
-      directive.action = is_input                      ? IoAction::kInput
+      directive.action = is_input                     ? IoAction::kInput
                          : qualifier.name == "output" ? IoAction::kOutput
-                                                       : IoAction::kPrintSize;
+                                                      : IoAction::kPrintSize;
       directive.relations.push_back(name);
       directive.span = qualifier.span;
       program_.directives.push_back(std::move(directive));
@@ -56,7 +56,8 @@ bool Parser::parse_attributes(std::vector<AttributeSyntax>& attributes) {
     AttributeSyntax attribute;
     if (!parse_name(attribute.name, "the name of an attribute, as in `x: number`")) return false;
     if (!expect(TokenKind::kColon, "`:` and the type of the attribute")) return false;
-    if (!parse_qualified_name(attribute.type, "a type: number, unsigned, float, symbol or a declared one")) {
+    if (!parse_qualified_name(attribute.type,
+                              "a type: number, unsigned, float, symbol or a declared one")) {
       return false;
     }
     if (is_at(TokenKind::kLess)) return not_supported(token_.span, "lattice attributes");
@@ -69,9 +70,11 @@ bool Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
   bool is_ok = true;
   while (is_at(TokenKind::kQualifier)) {
     NameSyntax qualifier{std::string(text_of(token_)), token_.span};
-    const bool is_repeated = std::any_of(qualifiers.begin(), qualifiers.end(),
-                                         [&](const NameSyntax& other) { return other.name == qualifier.name; });
-    if (is_repeated) sink_.error(token_.span, fmt::format("the qualifier `{}` is given twice", qualifier.name));
+    const bool is_repeated =
+        std::any_of(qualifiers.begin(), qualifiers.end(),
+                    [&](const NameSyntax& other) { return other.name == qualifier.name; });
+    if (is_repeated)
+      sink_.error(token_.span, fmt::format("the qualifier `{}` is given twice", qualifier.name));
     if (qualifier.name == "eqrel") {
       is_ok = not_supported(token_.span, "equivalence relations (`eqrel`)",
                             "add the rules r(y,x) :- r(x,y) and r(x,z) :- r(x,y), r(y,z)");
@@ -89,8 +92,8 @@ bool Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
   if (is_at(TokenKind::kChoiceDomain)) {
     is_ok = not_supported(token_.span, "`choice-domain`");
     advance();
-    while (is_at(TokenKind::kIdentifier) || is_at(TokenKind::kComma) || is_at(TokenKind::kLeftParen) ||
-           is_at(TokenKind::kRightParen)) {
+    while (is_at(TokenKind::kIdentifier) || is_at(TokenKind::kComma) ||
+           is_at(TokenKind::kLeftParen) || is_at(TokenKind::kRightParen)) {
       // The keys; a name followed by `(` begins the next clause.
       if (is_at(TokenKind::kIdentifier) && peek_after().kind == TokenKind::kLeftParen) break;
       advance();
@@ -137,8 +140,10 @@ bool Parser::parse_type() {
     } while (accept(TokenKind::kPipe));
     type.form = type.members.size() == 1 ? TypeForm::kAlias : TypeForm::kUnion;
   } else {
-    sink_.warning(type.name.span, "a type without a base is a deprecated way to declare a symbol type").hint =
-        fmt::format("write `.type {} <: symbol`", type.name.name);
+    sink_
+        .warning(type.name.span,
+                 "a type without a base is a deprecated way to declare a symbol type")
+        .hint = fmt::format("write `.type {} <: symbol`", type.name.name);
     type.members.push_back({"symbol", type.name.span});
   }
   program_.types.push_back(std::move(type));
@@ -192,7 +197,8 @@ bool Parser::parse_parameters(std::vector<ParameterSyntax>& parameters) {
         parameter.value = std::string(text_of(token_));
         advance();
         break;
-      default: return fail("a value: a string, a name, a number, true or false");
+      default:
+        return fail("a value: a string, a name, a number, true or false");
     }
     parameters.push_back(std::move(parameter));
   } while (accept(TokenKind::kComma));
@@ -212,10 +218,12 @@ bool Parser::parse_pragma() {
 
 // .plan 0:(2,1), 1:(1,2)
 bool Parser::parse_plan() {
-  sink_.warning(token_.span, "`.plan` is ignored; join orders are chosen from the sizes at run time");
+  sink_.warning(token_.span,
+                "`.plan` is ignored; join orders are chosen from the sizes at run time");
   advance();
   do {
-    if (!expect(TokenKind::kInteger, "the number of a version, as in `.plan 0:(2,1)`")) return false;
+    if (!expect(TokenKind::kInteger, "the number of a version, as in `.plan 0:(2,1)`"))
+      return false;
     if (!expect(TokenKind::kColon, "`:`")) return false;
     if (!expect(TokenKind::kLeftParen, "`(` and the order of the atoms")) return false;
     if (!accept(TokenKind::kRightParen)) {

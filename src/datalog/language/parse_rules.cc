@@ -9,13 +9,26 @@ namespace {
 
 bool comparison_of(TokenKind kind, Comparison& comparison) {
   switch (kind) {
-    case TokenKind::kEqual: comparison = Comparison::kEqual; return true;
-    case TokenKind::kNotEqual: comparison = Comparison::kNotEqual; return true;
-    case TokenKind::kLess: comparison = Comparison::kLess; return true;
-    case TokenKind::kLessEqual: comparison = Comparison::kLessEqual; return true;
-    case TokenKind::kGreater: comparison = Comparison::kGreater; return true;
-    case TokenKind::kGreaterEqual: comparison = Comparison::kGreaterEqual; return true;
-    default: return false;
+    case TokenKind::kEqual:
+      comparison = Comparison::kEqual;
+      return true;
+    case TokenKind::kNotEqual:
+      comparison = Comparison::kNotEqual;
+      return true;
+    case TokenKind::kLess:
+      comparison = Comparison::kLess;
+      return true;
+    case TokenKind::kLessEqual:
+      comparison = Comparison::kLessEqual;
+      return true;
+    case TokenKind::kGreater:
+      comparison = Comparison::kGreater;
+      return true;
+    case TokenKind::kGreaterEqual:
+      comparison = Comparison::kGreaterEqual;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -32,8 +45,10 @@ bool continues_a_term(TokenKind kind) {
     case TokenKind::kLess:
     case TokenKind::kLessEqual:
     case TokenKind::kGreater:
-    case TokenKind::kGreaterEqual: return true;
-    default: return kind >= TokenKind::kBand && kind <= TokenKind::kLxor && kind != TokenKind::kBnot;
+    case TokenKind::kGreaterEqual:
+      return true;
+    default:
+      return kind >= TokenKind::kBand && kind <= TokenKind::kLxor && kind != TokenKind::kBnot;
   }
 }
 
@@ -43,12 +58,15 @@ bool Parser::parse_clause() {
   RuleSyntax rule;
   const Token start = token_;
   if (!is_at(TokenKind::kIdentifier)) {
-    std::string hint;
-    if (is_at(TokenKind::kDot) && peek_after().kind == TokenKind::kIdentifier) {
-      hint = "known directives: .decl .type .input .output .printsize .pragma .include";
-    } else if (is_at(TokenKind::kIf)) {
-      hint = "a rule begins with its head, as in `path(x,y) :- edge(x,y).`";
+    if (is_at(TokenKind::kDot)) {
+      const Token after = peek_after();
+      const bool is_joined = after.kind == TokenKind::kIdentifier || is_directive(after.kind) ||
+                             is_reserved_word(after.kind);
+      if (is_joined && after.span.begin == token_.span.end) return report_unknown_directive();
     }
+    std::string hint;
+    if (is_at(TokenKind::kIf))
+      hint = "a rule begins with its head, as in `path(x,y) :- edge(x,y).`";
     const bool is_dot = is_at(TokenKind::kDot);
     fail("a directive, a fact or a rule", hint);
     if (is_dot) advance();  // otherwise recovery would stop at once and read the rest as a clause
@@ -60,7 +78,8 @@ bool Parser::parse_clause() {
     rule.heads.push_back(std::move(head));
   } while (accept(TokenKind::kComma));
 
-  if (is_at(TokenKind::kLessEqual)) return not_supported(token_.span, "subsumption (`<=` between heads)");
+  if (is_at(TokenKind::kLessEqual))
+    return not_supported(token_.span, "subsumption (`<=` between heads)");
   if (accept(TokenKind::kIf)) {
     if (is_at(TokenKind::kAtNot)) return not_supported(token_.span, "annotations (`@![...]`)");
     rule.body.emplace();
@@ -74,10 +93,12 @@ bool Parser::parse_clause() {
   return true;
 }
 
-// The clause should end here. When what follows looks like the next clause, the dot was forgotten and nothing is lost.
+// The clause should end here. When what follows looks like the next clause, the dot was forgotten
+// and nothing is lost.
 bool Parser::report_missing_dot() {
-  const bool starts_clause = is_directive(token_.kind) || is_at(TokenKind::kEnd) ||
-                             (is_at(TokenKind::kIdentifier) && peek_after().kind == TokenKind::kLeftParen);
+  const bool starts_clause =
+      is_directive(token_.kind) || is_at(TokenKind::kEnd) ||
+      (is_at(TokenKind::kIdentifier) && peek_after().kind == TokenKind::kLeftParen);
   const std::string_view between = lexer_.text_of({previous_.end, token_.span.begin});
   if (starts_clause && (is_at(TokenKind::kEnd) || between.find('\n') != std::string_view::npos)) {
     const Span end{previous_.end == 0 ? 0 : previous_.end - 1, previous_.end};
@@ -152,7 +173,8 @@ bool Parser::parse_literal(Formula& formula) {
       advance();
       return true;
     case TokenKind::kMatch:
-    case TokenKind::kContains: return parse_text_constraint(formula);
+    case TokenKind::kContains:
+      return parse_text_constraint(formula);
     case TokenKind::kLeftParen: {
       if (is_parenthesised_term()) return parse_comparison(formula);
       advance();
@@ -160,14 +182,16 @@ bool Parser::parse_literal(Formula& formula) {
     }
     case TokenKind::kIdentifier: {
       const Token after = peek_after();
-      const bool is_qualified = after.kind == TokenKind::kDot && after.span.begin == token_.span.end;
+      const bool is_qualified =
+          after.kind == TokenKind::kDot && after.span.begin == token_.span.end;
       if (after.kind == TokenKind::kLeftParen) {
         formula.kind = FormulaKind::kAtom;
         if (!parse_atom(formula.atom)) return false;
         formula.span = formula.atom.span;
         if (continues_a_term(token_.kind)) {
           return fail("`,` `;` or `.` after an atom",
-                      "a relation has no value; compare its arguments, or use an aggregate such as `count : ...`");
+                      "a relation has no value; compare its arguments, or use an aggregate such as "
+                      "`count : ...`");
         }
         return true;
       }
@@ -185,22 +209,29 @@ bool Parser::parse_literal(Formula& formula) {
       }
       return parse_comparison(formula);
     }
-    default: return parse_comparison(formula);
+    default:
+      return parse_comparison(formula);
   }
 }
 
-// At `(`: a term when an operator follows the matching `)`, otherwise a formula. Looks no further than that.
+// At `(`: a term when an operator follows the matching `)`, otherwise a formula. Looks no further
+// than that.
 bool Parser::is_parenthesised_term() const {
   Lexer ahead = lexer_;
   std::uint32_t depth = 1;
   while (depth > 0) {
     const Token token = ahead.next();
     switch (token.kind) {
-      case TokenKind::kLeftParen: ++depth; break;
-      case TokenKind::kRightParen: --depth; break;
+      case TokenKind::kLeftParen:
+        ++depth;
+        break;
+      case TokenKind::kRightParen:
+        --depth;
+        break;
       case TokenKind::kEnd:
       case TokenKind::kIf:
-      case TokenKind::kBad: return false;
+      case TokenKind::kBad:
+        return false;
       default:
         if (is_directive(token.kind)) return false;
         break;
@@ -241,9 +272,11 @@ bool Parser::parse_text_constraint(Formula& formula) {
   if (!parse_arguments(formula.operands)) return false;
   formula.span = {name.span.begin, previous_.end};
   if (formula.operands.size() == 2) return true;
-  sink_.error(formula.span, fmt::format("`{}` takes 2 arguments, not {}", text_of(name),
-                                        formula.operands.size()))
-      .expected = name.kind == TokenKind::kMatch ? "`match(pattern, text)`" : "`contains(part, text)`";
+  sink_
+      .error(formula.span,
+             fmt::format("`{}` takes 2 arguments, not {}", text_of(name), formula.operands.size()))
+      .expected =
+      name.kind == TokenKind::kMatch ? "`match(pattern, text)`" : "`contains(part, text)`";
   return false;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terms: constants, variables, operators by precedence climbing, functor calls, casts, ranges and aggregates.
-// Precedence as in Soufflé, weakest first: lor, lxor, land, bor, bxor, band, shifts, + -, * / %, unary, ^ (to the right).
+// Terms: constants, variables, operators by precedence climbing, functor calls, casts, ranges and
+// aggregates. Precedence as in Soufflé, weakest first: lor, lxor, land, bor, bxor, band, shifts, +
+// -, * / %, unary, ^ (to the right).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,31 +20,69 @@ constexpr int kPowerLevel = 11;
 
 bool binary_operator(TokenKind kind, BinaryOperator& op) {
   switch (kind) {
-    case TokenKind::kLor: op = {Functor::kLogicalOr, 1}; return true;
-    case TokenKind::kLxor: op = {Functor::kLogicalXor, 2}; return true;
-    case TokenKind::kLand: op = {Functor::kLogicalAnd, 3}; return true;
-    case TokenKind::kBor: op = {Functor::kBitOr, 4}; return true;
-    case TokenKind::kBxor: op = {Functor::kBitXor, 5}; return true;
-    case TokenKind::kBand: op = {Functor::kBitAnd, 6}; return true;
-    case TokenKind::kBshl: op = {Functor::kShiftLeft, 7}; return true;
-    case TokenKind::kBshr: op = {Functor::kShiftRight, 7}; return true;
-    case TokenKind::kBshru: op = {Functor::kShiftRightUnsigned, 7}; return true;
-    case TokenKind::kPlus: op = {Functor::kAdd, 8}; return true;
-    case TokenKind::kMinus: op = {Functor::kSubtract, 8}; return true;
-    case TokenKind::kStar: op = {Functor::kMultiply, 9}; return true;
-    case TokenKind::kSlash: op = {Functor::kDivide, 9}; return true;
-    case TokenKind::kPercent: op = {Functor::kModulo, 9}; return true;
-    case TokenKind::kCaret: op = {Functor::kPower, kPowerLevel}; return true;
-    default: return false;
+    case TokenKind::kLor:
+      op = {Functor::kLogicalOr, 1};
+      return true;
+    case TokenKind::kLxor:
+      op = {Functor::kLogicalXor, 2};
+      return true;
+    case TokenKind::kLand:
+      op = {Functor::kLogicalAnd, 3};
+      return true;
+    case TokenKind::kBor:
+      op = {Functor::kBitOr, 4};
+      return true;
+    case TokenKind::kBxor:
+      op = {Functor::kBitXor, 5};
+      return true;
+    case TokenKind::kBand:
+      op = {Functor::kBitAnd, 6};
+      return true;
+    case TokenKind::kBshl:
+      op = {Functor::kShiftLeft, 7};
+      return true;
+    case TokenKind::kBshr:
+      op = {Functor::kShiftRight, 7};
+      return true;
+    case TokenKind::kBshru:
+      op = {Functor::kShiftRightUnsigned, 7};
+      return true;
+    case TokenKind::kPlus:
+      op = {Functor::kAdd, 8};
+      return true;
+    case TokenKind::kMinus:
+      op = {Functor::kSubtract, 8};
+      return true;
+    case TokenKind::kStar:
+      op = {Functor::kMultiply, 9};
+      return true;
+    case TokenKind::kSlash:
+      op = {Functor::kDivide, 9};
+      return true;
+    case TokenKind::kPercent:
+      op = {Functor::kModulo, 9};
+      return true;
+    case TokenKind::kCaret:
+      op = {Functor::kPower, kPowerLevel};
+      return true;
+    default:
+      return false;
   }
 }
 
 bool unary_operator(TokenKind kind, Functor& functor) {
   switch (kind) {
-    case TokenKind::kMinus: functor = Functor::kNegate; return true;
-    case TokenKind::kBnot: functor = Functor::kBitNot; return true;
-    case TokenKind::kLnot: functor = Functor::kLogicalNot; return true;
-    default: return false;
+    case TokenKind::kMinus:
+      functor = Functor::kNegate;
+      return true;
+    case TokenKind::kBnot:
+      functor = Functor::kBitNot;
+      return true;
+    case TokenKind::kLnot:
+      functor = Functor::kLogicalNot;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -67,12 +106,23 @@ constexpr NamedFunctor kNamedFunctors[] = {
 
 bool aggregate_function(TokenKind kind, AggregateFunction& function) {
   switch (kind) {
-    case TokenKind::kCount: function = AggregateFunction::kCount; return true;
-    case TokenKind::kSum: function = AggregateFunction::kSum; return true;
-    case TokenKind::kMin: function = AggregateFunction::kMin; return true;
-    case TokenKind::kMax: function = AggregateFunction::kMax; return true;
-    case TokenKind::kMean: function = AggregateFunction::kMean; return true;
-    default: return false;
+    case TokenKind::kCount:
+      function = AggregateFunction::kCount;
+      return true;
+    case TokenKind::kSum:
+      function = AggregateFunction::kSum;
+      return true;
+    case TokenKind::kMin:
+      function = AggregateFunction::kMin;
+      return true;
+    case TokenKind::kMax:
+      function = AggregateFunction::kMax;
+      return true;
+    case TokenKind::kMean:
+      function = AggregateFunction::kMean;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -99,6 +149,28 @@ std::uint32_t depth_of(const Formula& formula) {
   for (const Term& term : formula.operands) depth = std::max(depth, term.depth);
   for (const Formula& child : formula.children) depth = std::max(depth, depth_of(child) + 1);
   return depth;
+}
+
+// After an aggregate's or a functor's name, these show that it was meant as a variable.
+bool ends_a_term(TokenKind kind) {
+  switch (kind) {
+    case TokenKind::kRightParen:
+    case TokenKind::kComma:
+    case TokenKind::kDot:
+    case TokenKind::kSemicolon:
+    case TokenKind::kRightBrace:
+    case TokenKind::kIf:
+    case TokenKind::kEqual:
+    case TokenKind::kNotEqual:
+    case TokenKind::kLess:
+    case TokenKind::kLessEqual:
+    case TokenKind::kGreater:
+    case TokenKind::kGreaterEqual:
+    case TokenKind::kEnd:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool is_number(TermKind kind) {
@@ -174,11 +246,21 @@ bool Parser::parse_primary(Term& term) {
     if (is_at(named.token)) return parse_functor_call(term);
   }
   switch (token_.kind) {
-    case TokenKind::kIdentifier: term.kind = TermKind::kVariable; break;
-    case TokenKind::kUnderscore: term.kind = TermKind::kWildcard; break;
-    case TokenKind::kInteger: term.kind = TermKind::kInteger; break;
-    case TokenKind::kUnsigned: term.kind = TermKind::kUnsigned; break;
-    case TokenKind::kFloat: term.kind = TermKind::kFloat; break;
+    case TokenKind::kIdentifier:
+      term.kind = TermKind::kVariable;
+      break;
+    case TokenKind::kUnderscore:
+      term.kind = TermKind::kWildcard;
+      break;
+    case TokenKind::kInteger:
+      term.kind = TermKind::kInteger;
+      break;
+    case TokenKind::kUnsigned:
+      term.kind = TermKind::kUnsigned;
+      break;
+    case TokenKind::kFloat:
+      term.kind = TermKind::kFloat;
+      break;
     case TokenKind::kAddress: {
       bool is_in_range = true;
       term.kind = TermKind::kInteger;
@@ -188,9 +270,13 @@ bool Parser::parse_primary(Term& term) {
       sink_.error(term.span, "a part of this IPv4 address is larger than 255");
       return false;
     }
-    case TokenKind::kString: term.kind = TermKind::kString; return parse_string(term.text);
-    case TokenKind::kRange: return parse_functor_call(term);
-    case TokenKind::kAs: return parse_cast(term);
+    case TokenKind::kString:
+      term.kind = TermKind::kString;
+      return parse_string(term.text);
+    case TokenKind::kRange:
+      return parse_functor_call(term);
+    case TokenKind::kAs:
+      return parse_cast(term);
     case TokenKind::kLeftParen: {
       advance();
       if (!parse_term(term)) return false;
@@ -202,14 +288,17 @@ bool Parser::parse_primary(Term& term) {
     case TokenKind::kDollar:
     case TokenKind::kAt:
     case TokenKind::kAutoinc:
-    case TokenKind::kIteration: return parse_unsupported_term();
-    default: return fail("a variable, a constant or an expression");
+    case TokenKind::kIteration:
+      return parse_unsupported_term();
+    default:
+      return fail("a variable, a constant or an expression");
   }
   term.text = std::string(text_of(token_));
   advance();
   if (term.kind == TermKind::kVariable && is_at(TokenKind::kLeftParen)) {
     sink_.error(term.span, fmt::format("`{}(...)` is not an expression", term.text)).hint =
-        "relations cannot be used inside expressions; the functors are cat, ord, strlen, substr, to_float, "
+        "relations cannot be used inside expressions; the functors are cat, ord, strlen, substr, "
+        "to_float, "
         "to_number, to_string, to_unsigned, min, max and range";
     return false;
   }
@@ -219,15 +308,19 @@ bool Parser::parse_primary(Term& term) {
 bool Parser::parse_unsupported_term() {
   switch (token_.kind) {
     case TokenKind::kNil:
-    case TokenKind::kLeftBracket: return not_supported(token_.span, "records");
-    case TokenKind::kAt: return not_supported(token_.span, "user-defined functors (`@name(...)`)");
-    case TokenKind::kIteration: return not_supported(token_.span, "`recursive_iteration_cnt()`");
+    case TokenKind::kLeftBracket:
+      return not_supported(token_.span, "records");
+    case TokenKind::kAt:
+      return not_supported(token_.span, "user-defined functors (`@name(...)`)");
+    case TokenKind::kIteration:
+      return not_supported(token_.span, "`recursive_iteration_cnt()`");
     case TokenKind::kDollar:
       if (peek_after().kind == TokenKind::kIdentifier) {
         return not_supported(token_.span, "algebraic data types (`$Branch(...)`)");
       }
       [[fallthrough]];
-    default: return not_supported(token_.span, "counters (`$`, `autoinc()`)");
+    default:
+      return not_supported(token_.span, "counters (`$`, `autoinc()`)");
   }
 }
 
@@ -254,9 +347,22 @@ bool Parser::parse_arguments(std::vector<Term>& arguments) {
   return expect(TokenKind::kRightParen, "`,` or `)`");
 }
 
+bool Parser::report_reserved_word(const Token& word, std::string_view usage) {
+  DiagnosticDraft& draft = sink_.error(word.span, fmt::format("unexpected {}", describe(word)));
+  draft.expected = fmt::format("`{}`, or a variable of another name", usage);
+  draft.hint = fmt::format("`{}` is a reserved word and cannot be used as a name", text_of(word));
+  return false;
+}
+
 bool Parser::parse_functor_call(Term& term) {
   const Token name = token_;
   advance();
+  if (ends_a_term(token_.kind)) {
+    for (const NamedFunctor& named : kNamedFunctors) {
+      if (named.token == name.kind) return report_reserved_word(name, named.usage);
+    }
+    return report_reserved_word(name, "range(from, to)");
+  }
   if (!is_at(TokenKind::kLeftParen)) {
     return fail(fmt::format("`(` and the arguments of `{}`", text_of(name)));
   }
@@ -265,8 +371,8 @@ bool Parser::parse_functor_call(Term& term) {
   const Span span{name.span.begin, previous_.end};
   if (name.kind == TokenKind::kRange) {
     if (arguments.size() != 2 && arguments.size() != 3) {
-      sink_.error(span, fmt::format("`range` takes 2 or 3 arguments, not {}", arguments.size())).expected =
-          "`range(from, to)` or `range(from, to, step)`";
+      sink_.error(span, fmt::format("`range` takes 2 or 3 arguments, not {}", arguments.size()))
+          .expected = "`range(from, to)` or `range(from, to, step)`";
       return false;
     }
     if (!finish_functor(term, Functor::kAdd, std::move(arguments), span)) return false;
@@ -277,9 +383,10 @@ bool Parser::parse_functor_call(Term& term) {
     if (named.token != name.kind) continue;
     const bool is_right = named.arity == 0 ? !arguments.empty() : arguments.size() == named.arity;
     if (!is_right) {
-      sink_.error(span, fmt::format("`{}` takes {} argument{}, not {}", text_of(name),
-                                    named.arity == 0 ? "at least 1" : std::to_string(named.arity),
-                                    named.arity <= 1 ? "" : "s", arguments.size()))
+      sink_
+          .error(span, fmt::format("`{}` takes {} argument{}, not {}", text_of(name),
+                                   named.arity == 0 ? "at least 1" : std::to_string(named.arity),
+                                   named.arity <= 1 ? "" : "s", arguments.size()))
           .expected = fmt::format("`{}`", named.usage);
       return false;
     }
@@ -299,7 +406,8 @@ bool Parser::parse_cast(Term& term) {
       !parse_qualified_name(type, "a type") || !expect(TokenKind::kRightParen, "`)`")) {
     return false;
   }
-  if (!finish_functor(term, Functor::kReinterpret, std::move(arguments), {start.begin, previous_.end})) {
+  if (!finish_functor(term, Functor::kReinterpret, std::move(arguments),
+                      {start.begin, previous_.end})) {
     return false;
   }
   term.kind = TermKind::kCast;
@@ -307,13 +415,20 @@ bool Parser::parse_cast(Term& term) {
   return true;
 }
 
-// `min x : { ... }` is an aggregate, `min(x, y)` a functor, `min (x) + 1 : { ... }` an aggregate again.
+// `min x : { ... }` is an aggregate, `min(x, y)` a functor, `min (x) + 1 : { ... }` an aggregate
+// again.
 bool Parser::parse_aggregate_or_extremum(Term& term) {
   AggregateFunction function{};
   aggregate_function(token_.kind, function);
   const Token name = token_;
   advance();
-  if (is_at(TokenKind::kColon)) return parse_aggregate_rest(function, name.span, term, std::nullopt);
+  if (is_at(TokenKind::kColon))
+    return parse_aggregate_rest(function, name.span, term, std::nullopt);
+  if (ends_a_term(token_.kind)) {
+    const bool is_count = function == AggregateFunction::kCount;
+    return report_reserved_word(
+        name, fmt::format("{}{} : {{ body }}", text_of(name), is_count ? "" : " expression"));
+  }
   Term first;
   if (!is_at(TokenKind::kLeftParen)) {
     if (!parse_term(first)) return false;
@@ -331,8 +446,8 @@ bool Parser::parse_aggregate_or_extremum(Term& term) {
     const bool is_min = function == AggregateFunction::kMin;
     const Span span{name.span.begin, previous_.end};
     if (!is_min && function != AggregateFunction::kMax) {
-      sink_.error(span, fmt::format("`{}` is an aggregate, not a functor", text_of(name))).expected =
-          fmt::format("`{} expression : {{ body }}`", text_of(name));
+      sink_.error(span, fmt::format("`{}` is an aggregate, not a functor", text_of(name)))
+          .expected = fmt::format("`{} expression : {{ body }}`", text_of(name));
       return false;
     }
     return finish_functor(term, is_min ? Functor::kMin : Functor::kMax, std::move(arguments), span);
@@ -365,7 +480,8 @@ bool Parser::parse_aggregate_rest(AggregateFunction function, Span start, Term& 
     if (!parse_disjunction(aggregate->body)) return false;
     if (!expect(TokenKind::kRightBrace, "`,` or `}`")) return false;
   } else {
-    if (!is_at(TokenKind::kIdentifier)) return fail("`{` and the body of the aggregate, or one atom");
+    if (!is_at(TokenKind::kIdentifier))
+      return fail("`{` and the body of the aggregate, or one atom");
     aggregate->body.kind = FormulaKind::kAtom;
     if (!parse_atom(aggregate->body.atom)) return false;
     aggregate->body.span = aggregate->body.atom.span;

@@ -3,6 +3,11 @@
 #include "datalog/language/parser.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "datalog/language/spelling.h"
 
 namespace stratalog::datalog::language {
 namespace {
@@ -21,10 +26,12 @@ Parser::Nesting::Nesting(Parser& parser) : parser_(parser), ok_(++parser.nesting
 ProgramSyntax Parser::parse() {
   while (!is_at(TokenKind::kEnd)) {
     nesting_ = 0;
-    if (!parse_item()) {
-      program_.is_complete = false;
-      recover();
-    }
+    long_string_ = {};
+    const std::uint32_t start = token_.span.begin;
+    if (parse_item()) continue;
+    program_.is_complete = false;
+    if (token_.span.begin == start) advance();  // every round consumes something
+    recover();
     if (sink_.error_count() > kMaxSyntaxErrors) break;  // not a Datalog file
   }
   return std::move(program_);
@@ -32,15 +39,24 @@ ProgramSyntax Parser::parse() {
 
 bool Parser::parse_item() {
   switch (token_.kind) {
-    case TokenKind::kDecl: return parse_relations();
-    case TokenKind::kType: return parse_type();
-    case TokenKind::kNumberType: return parse_legacy_type("number");
-    case TokenKind::kSymbolType: return parse_legacy_type("symbol");
-    case TokenKind::kInput: return parse_io(IoAction::kInput);
-    case TokenKind::kOutput: return parse_io(IoAction::kOutput);
-    case TokenKind::kPrintSize: return parse_io(IoAction::kPrintSize);
-    case TokenKind::kPragma: return parse_pragma();
-    case TokenKind::kPlan: return parse_plan();
+    case TokenKind::kDecl:
+      return parse_relations();
+    case TokenKind::kType:
+      return parse_type();
+    case TokenKind::kNumberType:
+      return parse_legacy_type("number");
+    case TokenKind::kSymbolType:
+      return parse_legacy_type("symbol");
+    case TokenKind::kInput:
+      return parse_io(IoAction::kInput);
+    case TokenKind::kOutput:
+      return parse_io(IoAction::kOutput);
+    case TokenKind::kPrintSize:
+      return parse_io(IoAction::kPrintSize);
+    case TokenKind::kPragma:
+      return parse_pragma();
+    case TokenKind::kPlan:
+      return parse_plan();
     case TokenKind::kFunctorDecl:
     case TokenKind::kComponent:
     case TokenKind::kInit:
@@ -49,9 +65,13 @@ bool Parser::parse_item() {
     case TokenKind::kLimitSize:
     case TokenKind::kInclude:
     case TokenKind::kAt:
-    case TokenKind::kAtNot: return parse_unsupported_item();
-    case TokenKind::kOnce: advance(); return true;  // each file is included once anyway
-    default: return parse_clause();
+    case TokenKind::kAtNot:
+      return parse_unsupported_item();
+    case TokenKind::kOnce:
+      advance();
+      return true;  // each file is included once anyway
+    default:
+      return parse_clause();
   }
 }
 
@@ -83,6 +103,8 @@ void Parser::skip_block() {
 void Parser::advance() {
   previous_ = token_.span;
   token_ = lexer_.next();
+  if (is_at(TokenKind::kString) && text_of(token_).find('\n') != std::string_view::npos)
+    long_string_ = token_.span;
 }
 
 Token Parser::peek_after() const {
@@ -108,16 +130,24 @@ std::string Parser::describe(const Token& token) const {
   return name.empty() ? fmt::format("`{}`", text) : fmt::format("{} `{}`", name, text);
 }
 
+void Parser::note_long_string(DiagnosticDraft& draft) const {
+  if (long_string_.end == 0) return;
+  draft.notes.push_back(
+      {long_string_, "a string over several lines begins here; is its closing `\"` missing?"});
+}
+
 bool Parser::fail(std::string_view expected, std::string hint) {
   if (is_at(TokenKind::kBad)) {
-    sink_.error(token_.span, token_.problem);
+    note_long_string(sink_.error(token_.span, token_.problem));
     return false;
   }
   DiagnosticDraft& draft = sink_.error(token_.span, fmt::format("unexpected {}", describe(token_)));
   draft.expected = std::string(expected);
   draft.hint = std::move(hint);
+  note_long_string(draft);
   if (is_reserved_word(token_.kind) && draft.hint.empty()) {
-    draft.hint = fmt::format("`{}` is a reserved word and cannot be used as a name", text_of(token_));
+    draft.hint =
+        fmt::format("`{}` is a reserved word and cannot be used as a name", text_of(token_));
   }
   return false;
 }
@@ -149,36 +179,70 @@ bool Parser::parse_qualified_name(NameSyntax& name, std::string_view expected) {
   return true;
 }
 
+// At a `.` with a name right behind it, where a clause should begin.
+bool Parser::report_unknown_directive() {
+  static const std::vector<std::string> kKnown = {".decl",      ".type",   ".input", ".output",
+                                                  ".printsize", ".pragma", ".plan",  ".include"};
+  const Span dot = token_.span;
+  advance();
+  const Span span{dot.begin, token_.span.end};
+  const std::string_view name = lexer_.text_of(span);
+  if (std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end()) {
+    sink_.error(span, fmt::format("`{}` must be followed by a blank", name)).expected =
+        fmt::format("`{} name`", name);
+    return false;
+  }
+  DiagnosticDraft& draft = sink_.error(span, fmt::format("unknown directive `{}`", name));
+  draft.hint = suggest(name, kKnown);
+  if (draft.hint.empty()) draft.hint = fmt::format("the directives are {}", fmt::join(kKnown, " "));
+  return false;
+}
+
 bool Parser::parse_unsupported_item() {
   const Token start = token_;
+  advance();
   switch (start.kind) {
     case TokenKind::kFunctorDecl:
       return not_supported(start.span, "user-defined functors (`.functor`)");
-    case TokenKind::kLattice: return not_supported(start.span, "lattices (`.lattice`)");
-    case TokenKind::kOverride: return not_supported(start.span, "components (`.override`)");
+    case TokenKind::kLattice:
+      return not_supported(start.span, "lattices (`.lattice`)");
+    case TokenKind::kOverride:
+      return not_supported(start.span, "components (`.override`)");
     case TokenKind::kLimitSize:
       return not_supported(start.span, "`.limitsize`",
                            "a relation is always computed in full; remove the directive");
     case TokenKind::kInclude:
-      sink_.error(start.span, "`.include` was not expanded").expected = "`.include \"file\"` on a line of its own";
+      if (is_at(TokenKind::kString)) {
+        sink_.error(start.span, "`.include` was not expanded because preprocessing is off");
+      } else {
+        sink_.error(start.span, "`.include` without a file").expected = "`.include \"file\"`";
+      }
       return false;
     case TokenKind::kAt:
-    case TokenKind::kAtNot: return not_supported(start.span, "annotations (`@[...]`)");
-    default: break;
+    case TokenKind::kAtNot:
+      return not_supported(start.span, "annotations (`@[...]`)");
+    default:
+      break;
   }
   program_.has_unknown_names = true;
   if (start.kind == TokenKind::kInit) {
     not_supported(start.span, "components (`.init`)");
-    advance();
-    while (is_at(TokenKind::kIdentifier) || is_at(TokenKind::kEqual) || is_at(TokenKind::kLess) ||
-           is_at(TokenKind::kGreater) || is_at(TokenKind::kComma)) {
-      const bool is_closing = is_at(TokenKind::kGreater);
+    NameSyntax name;
+    if (!parse_name(name, "the name of the instance") ||
+        !expect(TokenKind::kEqual, "`=` and a component") ||
+        !parse_qualified_name(name, "a component")) {
+      return false;
+    }
+    while (is_at(TokenKind::kLess) || is_at(TokenKind::kComma) || is_at(TokenKind::kGreater)) {
+      const bool is_last = is_at(TokenKind::kGreater);
       advance();
-      if (is_closing) break;
+      if (is_last) break;
+      if (!parse_qualified_name(name, "a type or a component")) return false;
     }
     return true;
   }
-  not_supported(start.span, "components (`.comp`)", "write the relations out, without the component");
+  not_supported(start.span, "components (`.comp`)",
+                "write the relations out, without the component");
   while (!is_at(TokenKind::kLeftBrace)) {
     if (is_at(TokenKind::kEnd)) return true;
     advance();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parser: recursive descent over the tokens, one clause or directive at a time. After an error it goes on at the next
-// clause, so that all errors of a file come out in one run. Parsing functions return false after they reported; their
-// caller gives up the clause. Depth is bounded, hence no input can exhaust the stack. Local.
+// Parser: recursive descent over the tokens, one clause or directive at a time. After an error it
+// goes on at the next clause, so that all errors of a file come out in one run. Parsing functions
+// return false after they reported; their caller gives up the clause. Depth is bounded, hence no
+// input can exhaust the stack. Local.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@
 
 namespace stratalog::datalog::language {
 
-// Parentheses, unary operators and aggregates may nest this deep, and an operator chain may be this long.
+// Parentheses, unary operators and aggregates may nest this deep, and an operator chain may be this
+// long.
 inline constexpr std::uint32_t kMaxNesting = 200;
 
 class Parser {
@@ -37,6 +39,7 @@ class Parser {
   bool parse_qualified_name(NameSyntax& name, std::string_view expected);
   std::string_view text_of(const Token& token) const { return lexer_.text_of(token.span); }
   std::string describe(const Token& token) const;
+  void note_long_string(DiagnosticDraft& draft) const;
   Token peek_after() const;
   bool is_at(TokenKind kind) const { return token_.kind == kind; }
 
@@ -51,6 +54,7 @@ class Parser {
   bool parse_pragma();
   bool parse_plan();
   bool parse_unsupported_item();
+  bool report_unknown_directive();
 
   // parse_rules.cc
   bool parse_clause();
@@ -77,6 +81,7 @@ class Parser {
   bool finish_functor(Term& term, Functor functor, std::vector<Term> arguments, Span span);
   bool continue_term(Term& left, int minimum_level);
   bool parse_unsupported_term();
+  bool report_reserved_word(const Token& word, std::string_view usage);
 
   // Counts one level of nesting while it lives; ok() is false (and reported) past the limit.
   class Nesting {
@@ -98,6 +103,7 @@ class Parser {
   Token token_;
   Span previous_;  // of the token before token_
   std::uint32_t nesting_ = 0;
+  Span long_string_;  // the last string over several lines in this clause: often a lost quote
 };
 
 }  // namespace stratalog::datalog::language

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one process that the language starts: `cpp`, by posix_spawn with an argument list, never through a shell. Its
-// three streams are memory files, so nothing can block or deliver SIGPIPE however large the program is.
+// The one process that the language starts: `cpp`, by posix_spawn with an argument list, never
+// through a shell. Its three streams are memory files, so nothing can block or deliver SIGPIPE
+// however large the program is.
 #include "datalog/language/preprocess.h"
 
 #include <fcntl.h>
@@ -54,12 +55,14 @@ class MemoryFile {
 
   // The whole content; nothing past `limit` bytes.
   std::optional<std::string> content(std::size_t limit) const {
-    struct stat status {};
-    if (fstat(descriptor_, &status) != 0 || static_cast<std::size_t>(status.st_size) > limit) return std::nullopt;
+    struct stat status{};
+    if (fstat(descriptor_, &status) != 0 || static_cast<std::size_t>(status.st_size) > limit)
+      return std::nullopt;
     std::string text(static_cast<std::size_t>(status.st_size), '\0');
     std::size_t done = 0;
     while (done < text.size()) {
-      const ssize_t count = pread(descriptor_, text.data() + done, text.size() - done, static_cast<off_t>(done));
+      const ssize_t count =
+          pread(descriptor_, text.data() + done, text.size() - done, static_cast<off_t>(done));
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) return std::nullopt;
       done += static_cast<std::size_t>(count);
@@ -106,7 +109,8 @@ CommandOutcome run_command(const std::vector<std::string>& arguments, const std:
   posix_spawn_file_actions_adddup2(&actions, err.descriptor(), 2);
   if (!directory.empty()) posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
   pid_t child = 0;
-  outcome.spawn_error = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environment.data());
+  outcome.spawn_error =
+      posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   if (outcome.spawn_error != 0) return outcome;
 
@@ -120,9 +124,11 @@ CommandOutcome run_command(const std::vector<std::string>& arguments, const std:
   return outcome;
 }
 
-// The first line that only a C preprocessor understands; nothing when there is none. Line markers do not count.
+// The first line that only a C preprocessor understands; nothing when there is none. Line markers
+// do not count.
 std::optional<std::uint32_t> first_preprocessor_line(std::string_view text) {
-  // The lexer skips `#` lines as blanks; what is inside comments and strings has to be left out all the same.
+  // The lexer skips `#` lines as blanks; what is inside comments and strings has to be left out all
+  // the same.
   bool in_comment = false;
   std::uint32_t number = 0;
   language::LineMarker marker;
@@ -134,7 +140,8 @@ std::optional<std::uint32_t> first_preprocessor_line(std::string_view text) {
     std::size_t i = 0;
     if (!in_comment) {
       const std::size_t first = std::min(line.find_first_not_of(" \t"), line.size());
-      if (first < line.size() && line[first] == '#' && !language::parse_line_marker(line, marker)) return number;
+      if (first < line.size() && line[first] == '#' && !language::parse_line_marker(line, marker))
+        return number;
     }
     while (i < line.size()) {
       const std::string_view rest = line.substr(i);
@@ -168,9 +175,11 @@ std::string directory_of(const std::string& name) {
 }
 
 std::vector<std::string> command_line(const CompileOptions& options) {
-  // -undef: no `linux` or `unix` macros that would rewrite a relation's name. -w: only errors are of interest.
-  std::vector<std::string> arguments{options.preprocessor_command, "-x", "c", "-undef", "-nostdinc", "-w",
-                                     "-DRAM_DOMAIN_SIZE=64"};  // as Soufflé built for 64 bits says
+  // -undef: no `linux` or `unix` macros that would rewrite a relation's name. -w: only errors are
+  // of interest.
+  std::vector<std::string> arguments{
+      options.preprocessor_command, "-x", "c", "-undef", "-nostdinc", "-w",
+      "-DRAM_DOMAIN_SIZE=64"};  // as Soufflé built for 64 bits says
   for (const std::string& directory : options.include_directories) {
     std::error_code error;
     const std::filesystem::path absolute = std::filesystem::absolute(directory, error);
@@ -182,7 +191,8 @@ std::vector<std::string> command_line(const CompileOptions& options) {
   return arguments;
 }
 
-// How the user would call a file that the preprocessor, running in the program's directory, calls `file`.
+// How the user would call a file that the preprocessor, running in the program's directory, calls
+// `file`.
 std::string user_name(const SourceText& source, const std::string& file) {
   if (file == kStandardInput) return source.name;
   return language::path_beside(source.name, file);
@@ -208,7 +218,8 @@ std::string with_user_names(const SourceText& source, std::string_view expanded)
   return text;
 }
 
-Diagnostic make_error(const SourceText& source, std::uint32_t line, std::uint32_t column, std::string message) {
+Diagnostic make_error(const SourceText& source, std::uint32_t line, std::uint32_t column,
+                      std::string message) {
   Diagnostic diagnostic;
   diagnostic.where.place = {source.name, line, column};
   diagnostic.message = std::move(message);
@@ -244,34 +255,41 @@ bool parse_message(const SourceText& source, std::string_view line, Diagnostic& 
   return true;
 }
 
-std::vector<Diagnostic> preprocessor_messages(const SourceText& source, const CompileOptions& options,
+std::vector<Diagnostic> preprocessor_messages(const SourceText& source,
+                                              const CompileOptions& options,
                                               const CommandOutcome& run, std::uint32_t first_line) {
   std::vector<Diagnostic> result;
   std::string_view rest = run.messages;
   while (!rest.empty() && result.size() < options.diagnostic_limit) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     Diagnostic diagnostic;
-    if (parse_message(source, rest.substr(0, end), diagnostic)) result.push_back(std::move(diagnostic));
+    if (parse_message(source, rest.substr(0, end), diagnostic))
+      result.push_back(std::move(diagnostic));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   if (!result.empty()) return result;
   const std::string_view first = std::string_view(run.messages).substr(0, run.messages.find('\n'));
-  result.push_back(make_error(source, first_line, 1,
-                              fmt::format("the preprocessor `{}` failed: {}", options.preprocessor_command,
-                                          first.empty() ? std::string_view("it gave no reason") : first)));
+  result.push_back(
+      make_error(source, first_line, 1,
+                 fmt::format("the preprocessor `{}` failed: {}", options.preprocessor_command,
+                             first.empty() ? std::string_view("it gave no reason") : first)));
   return result;
 }
 
 // Runs cpp over the source; false when diagnostics were added.
-bool run_preprocessor(const SourceText& source, const CompileOptions& options, std::uint32_t first_line,
-                      PreprocessOutcome& outcome) {
-  const CommandOutcome run = run_command(command_line(options), directory_of(source.name), source.text);
+bool run_preprocessor(const SourceText& source, const CompileOptions& options,
+                      std::uint32_t first_line, PreprocessOutcome& outcome) {
+  const CommandOutcome run =
+      run_command(command_line(options), directory_of(source.name), source.text);
   if (run.spawn_error != 0) {
     Diagnostic diagnostic =
         make_error(source, first_line, 1,
                    fmt::format("this program needs the C preprocessor, and `{}` cannot be run: {}",
-                               options.preprocessor_command, std::generic_category().message(run.spawn_error)));
-    diagnostic.hint = "install it (Debian: apt-get install cpp), or write the program without `#` lines and macros";
+                               options.preprocessor_command,
+                               std::generic_category().message(run.spawn_error)));
+    diagnostic.hint =
+        "install it (Debian: apt-get install cpp), or write the program without `#` lines and "
+        "macros";
     outcome.diagnostics.push_back(std::move(diagnostic));
     return false;
   }
@@ -281,21 +299,24 @@ bool run_preprocessor(const SourceText& source, const CompileOptions& options, s
   }
   if (!run.output) {
     outcome.diagnostics.push_back(make_error(
-        source, first_line, 1, fmt::format("the preprocessed program is larger than {} bytes", kMaxExpandedBytes)));
+        source, first_line, 1,
+        fmt::format("the preprocessed program is larger than {} bytes", kMaxExpandedBytes)));
     return false;
   }
   outcome.text = with_user_names(source, *run.output);
   return true;
 }
 
-// The originals of all files that line markers name, so that messages can show the user's own lines.
+// The originals of all files that line markers name, so that messages can show the user's own
+// lines.
 OriginalTexts read_originals(const SourceText& source, std::string_view expanded) {
   OriginalTexts originals;
   originals[source.name] = source.text;
   language::LineMarker marker;
   for (std::size_t begin = 0; begin < expanded.size();) {
     const std::size_t end = std::min(expanded.find('\n', begin), expanded.size());
-    if (expanded[begin] == '#' && language::parse_line_marker(expanded.substr(begin, end - begin), marker) &&
+    if (expanded[begin] == '#' &&
+        language::parse_line_marker(expanded.substr(begin, end - begin), marker) &&
         !originals.contains(marker.file)) {
       std::optional<std::string> text = language::read_text_file(marker.file);
       if (text) originals[marker.file] = std::move(*text);

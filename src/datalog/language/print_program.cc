@@ -19,12 +19,23 @@ std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default: out += c;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        out += c;
     }
   }
   return out + '"';
@@ -41,41 +52,71 @@ constexpr int kHighest = 100;
 
 FunctorForm form_of(Functor functor) {
   switch (functor) {
-    case Functor::kNegate: return {"-", -1};
-    case Functor::kBitNot: return {"bnot ", -1};
-    case Functor::kLogicalNot: return {"lnot ", -1};
-    case Functor::kAdd: return {"+", 8};
-    case Functor::kSubtract: return {"-", 8};
-    case Functor::kMultiply: return {"*", 9};
-    case Functor::kDivide: return {"/", 9};
-    case Functor::kModulo: return {"%", 9};
-    case Functor::kPower: return {"^", kPowerLevel};
-    case Functor::kLogicalOr: return {"lor", 1};
-    case Functor::kLogicalXor: return {"lxor", 2};
-    case Functor::kLogicalAnd: return {"land", 3};
-    case Functor::kBitOr: return {"bor", 4};
-    case Functor::kBitXor: return {"bxor", 5};
-    case Functor::kBitAnd: return {"band", 6};
-    case Functor::kShiftLeft: return {"bshl", 7};
-    case Functor::kShiftRight: return {"bshr", 7};
-    case Functor::kShiftRightUnsigned: return {"bshru", 7};
-    case Functor::kMin: return {"min", 0};
-    case Functor::kMax: return {"max", 0};
-    case Functor::kCat: return {"cat", 0};
-    case Functor::kStrlen: return {"strlen", 0};
-    case Functor::kSubstr: return {"substr", 0};
-    case Functor::kOrd: return {"ord", 0};
-    case Functor::kToNumber: return {"to_number", 0};
-    case Functor::kToUnsigned: return {"to_unsigned", 0};
-    case Functor::kToFloat: return {"to_float", 0};
-    case Functor::kToString: return {"to_string", 0};
-    case Functor::kReinterpret: return {"as", 0};
+    case Functor::kNegate:
+      return {"-", -1};
+    case Functor::kBitNot:
+      return {"bnot ", -1};
+    case Functor::kLogicalNot:
+      return {"lnot ", -1};
+    case Functor::kAdd:
+      return {"+", 8};
+    case Functor::kSubtract:
+      return {"-", 8};
+    case Functor::kMultiply:
+      return {"*", 9};
+    case Functor::kDivide:
+      return {"/", 9};
+    case Functor::kModulo:
+      return {"%", 9};
+    case Functor::kPower:
+      return {"^", kPowerLevel};
+    case Functor::kLogicalOr:
+      return {"lor", 1};
+    case Functor::kLogicalXor:
+      return {"lxor", 2};
+    case Functor::kLogicalAnd:
+      return {"land", 3};
+    case Functor::kBitOr:
+      return {"bor", 4};
+    case Functor::kBitXor:
+      return {"bxor", 5};
+    case Functor::kBitAnd:
+      return {"band", 6};
+    case Functor::kShiftLeft:
+      return {"bshl", 7};
+    case Functor::kShiftRight:
+      return {"bshr", 7};
+    case Functor::kShiftRightUnsigned:
+      return {"bshru", 7};
+    case Functor::kMin:
+      return {"min", 0};
+    case Functor::kMax:
+      return {"max", 0};
+    case Functor::kCat:
+      return {"cat", 0};
+    case Functor::kStrlen:
+      return {"strlen", 0};
+    case Functor::kSubstr:
+      return {"substr", 0};
+    case Functor::kOrd:
+      return {"ord", 0};
+    case Functor::kToNumber:
+      return {"to_number", 0};
+    case Functor::kToUnsigned:
+      return {"to_unsigned", 0};
+    case Functor::kToFloat:
+      return {"to_float", 0};
+    case Functor::kToString:
+      return {"to_string", 0};
+    case Functor::kReinterpret:
+      return {"as", 0};
   }
   return {"?", 0};
 }
 
 std::string_view comparison_text(Comparison comparison) {
-  constexpr std::string_view kNames[] = {"=", "!=", "<", "<=", ">", ">=", "match", "!match", "contains", "!contains"};
+  constexpr std::string_view kNames[] = {"=",  "!=",    "<",      "<=",       ">",
+                                         ">=", "match", "!match", "contains", "!contains"};
   return kNames[static_cast<std::size_t>(comparison)];
 }
 
@@ -85,7 +126,8 @@ std::string_view aggregate_text(AggregateFunction function) {
 }
 
 std::string float_text(double value) {
-  // The shortest digits that read back as the same value, always with a point so that it reads as a float.
+  // The shortest digits that read back as the same value, always with a point so that it reads as a
+  // float.
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".n") == std::string::npos) {
     const std::size_t exponent = text.find('e');
@@ -108,10 +150,14 @@ class Printer {
 
   std::string constant(const Expression& e) const {
     switch (e.value_kind) {
-      case ValueKind::kNumber: return fmt::format("{}", static_cast<std::int64_t>(e.bits));
-      case ValueKind::kUnsigned: return fmt::format("{}u", e.bits);
-      case ValueKind::kFloat: return float_text(std::bit_cast<double>(e.bits));
-      case ValueKind::kSymbol: return quoted(e.text);
+      case ValueKind::kNumber:
+        return fmt::format("{}", static_cast<std::int64_t>(e.bits));
+      case ValueKind::kUnsigned:
+        return fmt::format("{}u", e.bits);
+      case ValueKind::kFloat:
+        return float_text(std::bit_cast<double>(e.bits));
+      case ValueKind::kSymbol:
+        return quoted(e.text);
     }
     return {};
   }
@@ -132,8 +178,8 @@ class Printer {
       text = fmt::format("{}{}", form.text, expression(e.arguments[0], kHighest));
     } else {
       const bool to_the_right = form.level == kPowerLevel;
-      text = fmt::format("{} {} {}", expression(e.arguments[0], to_the_right ? own + 1 : own), form.text,
-                         expression(e.arguments[1], to_the_right ? own : own + 1));
+      text = fmt::format("{} {} {}", expression(e.arguments[0], to_the_right ? own + 1 : own),
+                         form.text, expression(e.arguments[1], to_the_right ? own : own + 1));
     }
     return own < level ? '(' + text + ')' : text;
   }
@@ -153,9 +199,15 @@ class Printer {
       const Argument& argument = atom.arguments[i];
       if (i > 0) text += ", ";
       switch (argument.kind) {
-        case ArgumentKind::kVariable: text += variable(argument.variable); break;
-        case ArgumentKind::kConstant: text += constant(argument.constant); break;
-        case ArgumentKind::kWildcard: text += '_'; break;
+        case ArgumentKind::kVariable:
+          text += variable(argument.variable);
+          break;
+        case ArgumentKind::kConstant:
+          text += constant(argument.constant);
+          break;
+        case ArgumentKind::kWildcard:
+          text += '_';
+          break;
       }
     }
     return text + ')';
@@ -163,15 +215,21 @@ class Printer {
 
   std::string literal(const Program& program, const Literal& l) const {
     switch (l.kind) {
-      case LiteralKind::kAtom: return atom(program, l.atom);
-      case LiteralKind::kNegatedAtom: return '!' + atom(program, l.atom);
+      case LiteralKind::kAtom:
+        return atom(program, l.atom);
+      case LiteralKind::kNegatedAtom:
+        return '!' + atom(program, l.atom);
       case LiteralKind::kComparison:
         if (l.comparison >= Comparison::kMatch) {
-          return fmt::format("{}({}, {})", comparison_text(l.comparison), expression(l.left), expression(l.right));
+          return fmt::format("{}({}, {})", comparison_text(l.comparison), expression(l.left),
+                             expression(l.right));
         }
-        return fmt::format("{} {} {}", expression(l.left), comparison_text(l.comparison), expression(l.right));
-      case LiteralKind::kAggregate: return aggregate(program, *l.aggregate);
-      case LiteralKind::kRange: return range(*l.range);
+        return fmt::format("{} {} {}", expression(l.left), comparison_text(l.comparison),
+                           expression(l.right));
+      case LiteralKind::kAggregate:
+        return aggregate(program, *l.aggregate);
+      case LiteralKind::kRange:
+        return range(*l.range);
     }
     return {};
   }
@@ -180,17 +238,19 @@ class Printer {
     std::string text = fmt::format("{} = {}", variable(a.result), aggregate_text(a.function));
     if (a.function != AggregateFunction::kCount) text += ' ' + expression(a.target);
     text += " : {";
-    for (std::size_t i = 0; i < a.body.size(); ++i) text += (i == 0 ? " " : ", ") + literal(program, a.body[i]);
+    for (std::size_t i = 0; i < a.body.size(); ++i)
+      text += (i == 0 ? " " : ", ") + literal(program, a.body[i]);
     text += " }";
     if (a.outer.empty()) return text;
     text += " with ";  // what the rule hands in; not part of the language
-    for (std::size_t i = 0; i < a.outer.size(); ++i) text += (i == 0 ? "" : ", ") + variable(a.outer[i]);
+    for (std::size_t i = 0; i < a.outer.size(); ++i)
+      text += (i == 0 ? "" : ", ") + variable(a.outer[i]);
     return text;
   }
 
   std::string range(const Range& r) const {
-    std::string text =
-        fmt::format("{} = range({}, {}", variable(r.variable), expression(r.from), expression(r.to));
+    std::string text = fmt::format("{} = range({}, {}", variable(r.variable), expression(r.from),
+                                   expression(r.to));
     if (r.has_step) text += ", " + expression(r.step);
     return text + ')';
   }
@@ -201,7 +261,8 @@ class Printer {
 
 std::string print_io(const Relation& relation, const IoDirective& io) {
   constexpr std::string_view kNames[] = {".input", ".output", ".printsize"};
-  std::string text = fmt::format("{} {}(", kNames[static_cast<std::size_t>(io.action)], relation.name);
+  std::string text =
+      fmt::format("{} {}(", kNames[static_cast<std::size_t>(io.action)], relation.name);
   bool is_first = true;
   for (const auto& [key, value] : io.parameters) {
     text += fmt::format("{}{}={}", is_first ? "" : ", ", key, quoted(value));
@@ -257,7 +318,8 @@ std::string print_program(const Program& program) {
   for (std::size_t i = 0; i < program.strata.size(); ++i) {
     const Stratum& stratum = program.strata[i];
     text += fmt::format("stratum {}{}:", i, stratum.is_recursive ? " (recursive)" : "");
-    for (const RelationId relation : stratum.relations) text += ' ' + program.relations[relation].name;
+    for (const RelationId relation : stratum.relations)
+      text += ' ' + program.relations[relation].name;
     text += '\n';
     for (const std::uint32_t rule : stratum.rules) {
       text += "  " + print_rule(program, program.rules[rule]) + '\n';

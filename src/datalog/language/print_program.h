@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checked program as text, for `explain`, profiles, fingerprints and tests. The text does not depend on blanks,
-// comments or the places of files, so equal texts mean equal programs. Pure. Local.
+// A checked program as text, for `explain`, profiles, fingerprints and tests. The text does not
+// depend on blanks, comments or the places of files, so equal texts mean equal programs. Pure.
+// Local.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace stratalog::datalog {
 
-// "path(x, z) :- path(x, y), edge(y, z)." on one line. Lifted variables are written _1, _2; where two variables of a
-// rule share a name, later ones get a suffix: x, x'2.
+// "path(x, z) :- path(x, y), edge(y, z)." on one line. Lifted variables are written _1, _2; where
+// two variables of a rule share a name, later ones get a suffix: x, x'2.
 std::string print_rule(const Program& program, const Rule& rule);
 
 // An expression of `rule`, with as few parentheses as its meaning needs.

@@ -26,9 +26,11 @@ class Expander {
         result.emplace_back();
         if (formula.truth == is_negated) result.back().push_back({GoalKind::kFalse, &formula, {}});
         return true;
-      case FormulaKind::kNot: return expand(formula.children[0], !is_negated, result);
+      case FormulaKind::kNot:
+        return expand(formula.children[0], !is_negated, result);
       case FormulaKind::kAnd:
-      case FormulaKind::kOr: break;
+      case FormulaKind::kOr:
+        break;
     }
     const bool is_or = (formula.kind == FormulaKind::kOr) != is_negated;  // de Morgan
     if (is_or) {
@@ -75,16 +77,26 @@ class Expander {
 
 Comparison negated(Comparison comparison) {
   switch (comparison) {
-    case Comparison::kEqual: return Comparison::kNotEqual;
-    case Comparison::kNotEqual: return Comparison::kEqual;
-    case Comparison::kLess: return Comparison::kGreaterEqual;
-    case Comparison::kLessEqual: return Comparison::kGreater;
-    case Comparison::kGreater: return Comparison::kLessEqual;
-    case Comparison::kGreaterEqual: return Comparison::kLess;
-    case Comparison::kMatch: return Comparison::kNotMatch;
-    case Comparison::kNotMatch: return Comparison::kMatch;
-    case Comparison::kContains: return Comparison::kNotContains;
-    case Comparison::kNotContains: return Comparison::kContains;
+    case Comparison::kEqual:
+      return Comparison::kNotEqual;
+    case Comparison::kNotEqual:
+      return Comparison::kEqual;
+    case Comparison::kLess:
+      return Comparison::kGreaterEqual;
+    case Comparison::kLessEqual:
+      return Comparison::kGreater;
+    case Comparison::kGreater:
+      return Comparison::kLessEqual;
+    case Comparison::kGreaterEqual:
+      return Comparison::kLess;
+    case Comparison::kMatch:
+      return Comparison::kNotMatch;
+    case Comparison::kNotMatch:
+      return Comparison::kMatch;
+    case Comparison::kContains:
+      return Comparison::kNotContains;
+    case Comparison::kNotContains:
+      return Comparison::kContains;
   }
   return comparison;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Disjunction and negation are written out: a body becomes the list of its conjunctions (disjunctive normal form), each
-// a list of goals. Goals point into the syntax, nothing is copied. Bounded in size. Local.
+// Disjunction and negation are written out: a body becomes the list of its conjunctions
+// (disjunctive normal form), each a list of goals. Goals point into the syntax, nothing is copied.
+// Bounded in size. Local.
 #pragma once
 
 #include <vector>
@@ -21,7 +22,7 @@ struct Goal {
 using Conjunction = std::vector<Goal>;
 
 inline constexpr std::size_t kMaxConjunctions = 4096;  // out of one rule
-inline constexpr std::size_t kMaxGoals = 4096;         // in one conjunction
+inline constexpr std::size_t kMaxGoals = 4096;  // in one conjunction
 
 // `true` leaves no goal behind. Returns false after reporting a body that grows past the bounds.
 bool expand_body(const Formula& body, DiagnosticSink& sink, std::vector<Conjunction>& result);

@@ -89,22 +89,25 @@ class GroundingCheck {
     switch (literal.kind) {
       case LiteralKind::kAtom:
         for (const BoundTerm& argument : literal.atom.arguments) {
-          if (argument.kind == BoundTermKind::kVariable) changed = mark(argument.variable, grounded) || changed;
+          if (argument.kind == BoundTermKind::kVariable)
+            changed = mark(argument.variable, grounded) || changed;
         }
         return changed;
-      case LiteralKind::kNegatedAtom: return false;
+      case LiteralKind::kNegatedAtom:
+        return false;
       case LiteralKind::kComparison:
         return literal.comparison == Comparison::kEqual && ground_equation(literal, grounded);
       case LiteralKind::kAggregate: {
         const std::vector<VariableId>& outer = literal.aggregate->outer;
-        const bool is_ready =
-            std::all_of(outer.begin(), outer.end(), [&](VariableId variable) { return grounded[variable]; });
+        const bool is_ready = std::all_of(outer.begin(), outer.end(),
+                                          [&](VariableId variable) { return grounded[variable]; });
         return is_ready && mark(literal.aggregate->result, grounded);
       }
       case LiteralKind::kRange: {
         const std::vector<BoundTerm>& bounds = literal.range->bounds;
-        const bool is_ready = std::all_of(bounds.begin(), bounds.end(),
-                                          [&](const BoundTerm& bound) { return is_evaluable(bound, grounded); });
+        const bool is_ready =
+            std::all_of(bounds.begin(), bounds.end(),
+                        [&](const BoundTerm& bound) { return is_evaluable(bound, grounded); });
         return is_ready && mark(literal.range->variable, grounded);
       }
     }
@@ -146,7 +149,8 @@ class GroundingCheck {
   }
 
   void require(const BoundTerm& term, const Grounded& grounded) {
-    if (term.kind == BoundTermKind::kVariable && !grounded[term.variable]) report(term.variable, grounded);
+    if (term.kind == BoundTermKind::kVariable && !grounded[term.variable])
+      report(term.variable, grounded);
     for (const BoundTerm& argument : term.arguments) require(argument, grounded);
   }
 
@@ -156,23 +160,57 @@ class GroundingCheck {
     // A lifted expression is unbound because something in it is, and that is reported itself.
     if (variable.is_lifted || !reported_.insert(id).second) return;
     if (rule_.is_fact) {
-      DiagnosticDraft& draft = sink_.error(variable.first_use, fmt::format("variable `{}` in a fact", variable.name));
+      DiagnosticDraft& draft =
+          sink_.error(variable.first_use, fmt::format("variable `{}` in a fact", variable.name));
       draft.expected = "constants only";
-      draft.hint = fmt::format("for a symbol write \"{}\"; for a rule add `:-` and a body", variable.name);
+      draft.hint =
+          fmt::format("for a symbol write \"{}\"; for a rule add `:-` and a body", variable.name);
       return;
     }
-    DiagnosticDraft& draft = sink_.error(variable.first_use, fmt::format("ungrounded variable `{}`", variable.name));
+    DiagnosticDraft& draft =
+        sink_.error(variable.first_use, fmt::format("ungrounded variable `{}`", variable.name));
     draft.expected = "a positive atom in the body, or an equation, that gives it a value";
     const auto inside = rule_.names_inside_aggregates.find(variable.name);
-    if (inside != rule_.names_inside_aggregates.end() && inside->second.begin != variable.first_use.begin) {
-      draft.notes.push_back({inside->second, fmt::format("this `{}` belongs to the aggregate alone", variable.name)});
+    if (inside != rule_.names_inside_aggregates.end() &&
+        inside->second.begin != variable.first_use.begin) {
+      draft.notes.push_back(
+          {inside->second, fmt::format("this `{}` belongs to the aggregate alone", variable.name)});
       return;
     }
     std::vector<std::string> names;
     for (VariableId other = 0; other < rule_.variables.size(); ++other) {
-      if (grounded[other] && !rule_.variables[other].is_lifted) names.push_back(rule_.variables[other].name);
+      if (grounded[other] && !rule_.variables[other].is_lifted)
+        names.push_back(rule_.variables[other].name);
     }
     draft.hint = suggest(variable.name, names);
+    explain(id, draft);
+  }
+
+  // Why the first literal that mentions the variable does not bind it.
+  void explain(VariableId id, DiagnosticDraft& draft) const {
+    for (const BoundLiteral& literal : rule_.body) {
+      if (literal.kind == LiteralKind::kNegatedAtom) {
+        for (const BoundTerm& argument : literal.atom.arguments) {
+          if (!mentions(argument, id)) continue;
+          draft.notes.push_back({literal.span, "a negated atom gives no values"});
+          return;
+        }
+      } else if (literal.kind == LiteralKind::kComparison &&
+                 (mentions(literal.left, id) || mentions(literal.right, id))) {
+        const bool is_equation = literal.comparison == Comparison::kEqual;
+        draft.notes.push_back(
+            {literal.span,
+             is_equation ? fmt::format("this is not solved for `{}`", rule_.variables[id].name)
+                         : std::string("a comparison gives no values")});
+        return;
+      }
+    }
+  }
+
+  static bool mentions(const BoundTerm& term, VariableId id) {
+    if (term.kind == BoundTermKind::kVariable && term.variable == id) return true;
+    return std::any_of(term.arguments.begin(), term.arguments.end(),
+                       [&](const BoundTerm& argument) { return mentions(argument, id); });
   }
 
   BoundRule& rule_;
@@ -183,6 +221,8 @@ class GroundingCheck {
 
 }  // namespace
 
-bool check_grounding(BoundRule& rule, DiagnosticSink& sink) { return GroundingCheck(rule, sink).run(); }
+bool check_grounding(BoundRule& rule, DiagnosticSink& sink) {
+  return GroundingCheck(rule, sink).run();
+}
 
 }  // namespace stratalog::datalog::language

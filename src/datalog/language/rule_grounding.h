@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groundedness: every variable of a rule must get its value from a positive atom, an equality with something evaluable,
-// an aggregate or a range. Equations are turned so that the variable they bind stands on the left. Local.
+// Groundedness: every variable of a rule must get its value from a positive atom, an equality with
+// something evaluable, an aggregate or a range. Equations are turned so that the variable they bind
+// stands on the left. Local.
 #pragma once
 
 #include "datalog/language/bound_rule.h"

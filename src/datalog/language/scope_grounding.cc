@@ -8,10 +8,14 @@ namespace {
 
 bool is_evaluable(const Term& term, const NameSet& grounded, const AggregateSyntax* excluded) {
   switch (term.kind) {
-    case TermKind::kVariable: return grounded.contains(term.text);
-    case TermKind::kWildcard: return false;
-    case TermKind::kAggregate: return term.aggregate.get() != excluded;
-    default: break;
+    case TermKind::kVariable:
+      return grounded.contains(term.text);
+    case TermKind::kWildcard:
+      return false;
+    case TermKind::kAggregate:
+      return term.aggregate.get() != excluded;
+    default:
+      break;
   }
   return std::all_of(term.arguments.begin(), term.arguments.end(), [&](const Term& argument) {
     return is_evaluable(argument, grounded, excluded);
@@ -46,8 +50,8 @@ bool adds_a_known_name(const Term& term, NameSet& seen) {
 
 }  // namespace
 
-NameSet grounded_names(const Conjunction& conjunction, const NameSet& known, const AggregateSyntax* aggregate,
-                       const Goal* goal) {
+NameSet grounded_names(const Conjunction& conjunction, const NameSet& known,
+                       const AggregateSyntax* aggregate, const Goal* goal) {
   NameSet grounded = known;
   for (const Goal& each : conjunction) {
     if (&each == goal || each.kind != GoalKind::kAtom) continue;
@@ -56,7 +60,9 @@ NameSet grounded_names(const Conjunction& conjunction, const NameSet& known, con
   for (bool changed = true; changed;) {
     changed = false;
     for (const Goal& each : conjunction) {
-      if (&each == goal || each.kind != GoalKind::kComparison || each.comparison != Comparison::kEqual) continue;
+      if (&each == goal || each.kind != GoalKind::kComparison ||
+          each.comparison != Comparison::kEqual)
+        continue;
       const Term& left = each.formula->operands[0];
       const Term& right = each.formula->operands[1];
       if (is_evaluable(right, grounded, aggregate)) changed |= ground(left, grounded);
@@ -79,7 +85,8 @@ void collect_names(const Conjunction& conjunction, NameSet& names) {
 }
 
 bool has_generator(const Formula& formula) {
-  return std::any_of(formula.atom.arguments.begin(), formula.atom.arguments.end(), is_or_has_generator) ||
+  return std::any_of(formula.atom.arguments.begin(), formula.atom.arguments.end(),
+                     is_or_has_generator) ||
          std::any_of(formula.operands.begin(), formula.operands.end(), is_or_has_generator);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which names of a conjunction are grounded, judged on the syntax, before variables have numbers: needed to tell an
-// aggregate's own variables from those it takes from outside. Pure. Local.
+// Which names of a conjunction are grounded, judged on the syntax, before variables have numbers:
+// needed to tell an aggregate's own variables from those it takes from outside. Pure. Local.
 #pragma once
 
 #include <set>
@@ -12,10 +12,10 @@ namespace stratalog::datalog::language {
 
 using NameSet = std::set<std::string>;
 
-// `known` are grounded from the start. The result of every aggregate counts as grounded, except that of `aggregate`;
-// the goal `goal` is left out. Either may be null.
-NameSet grounded_names(const Conjunction& conjunction, const NameSet& known, const AggregateSyntax* aggregate,
-                       const Goal* goal);
+// `known` are grounded from the start. The result of every aggregate counts as grounded, except
+// that of `aggregate`; the goal `goal` is left out. Either may be null.
+NameSet grounded_names(const Conjunction& conjunction, const NameSet& known,
+                       const AggregateSyntax* aggregate, const Goal* goal);
 
 // Adds the variable names of `term`, without those inside aggregates.
 void collect_names(const Term& term, NameSet& names);

@@ -18,6 +18,11 @@ std::uint32_t count_characters(std::string_view text) {
   return static_cast<std::uint32_t>(std::count_if(text.begin(), text.end(), starts_character));
 }
 
+constexpr std::uint32_t kBlock = 1024;
+// Longer lines are not compared with their originals: nobody reads their columns, and the
+// comparison is linear.
+constexpr std::size_t kMaxAlignedLine = 4096;
+
 std::vector<std::uint32_t> line_begins(std::string_view text) {
   std::vector<std::uint32_t> begins{0};
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -26,8 +31,9 @@ std::vector<std::uint32_t> line_begins(std::string_view text) {
   return begins;
 }
 
-// Walks both lines, letting runs of blanks and comments differ, and returns the offset in `original` of the character
-// at `offset` in `expanded`; npos when the lines differ in anything else (a macro was expanded).
+// Walks both lines, letting runs of blanks and comments differ, and returns the offset in
+// `original` of the character at `offset` in `expanded`; npos when the lines differ in anything
+// else (a macro was expanded).
 std::size_t align(std::string_view expanded, std::string_view original, std::size_t offset) {
   std::size_t o = 0;
   const auto skip_blanks = [&] {
@@ -53,8 +59,8 @@ std::size_t align(std::string_view expanded, std::string_view original, std::siz
   }
   if (offset >= expanded.size()) found = o;
   skip_blanks();
-  const bool at_end = o == original.size() || original.substr(o, 2) == "//" ||
-                      original.substr(o, 2) == "/*";
+  const bool at_end =
+      o == original.size() || original.substr(o, 2) == "//" || original.substr(o, 2) == "/*";
   return at_end ? found : std::string_view::npos;
 }
 
@@ -111,6 +117,11 @@ SourceMap::SourceMap(std::string_view expanded, std::string name, const Original
   };
   std::uint32_t file = index_of(name);
   std::uint32_t number = 1;
+  std::uint32_t characters = 0;
+  for (std::size_t begin = 0; begin <= expanded.size(); begin += kBlock) {
+    characters_before_block_.push_back(characters);
+    characters += count_characters(expanded.substr(begin, kBlock));
+  }
   LineMarker marker;
   for (const std::uint32_t begin : line_begins(expanded)) {
     lines_.push_back({begin, file, number++});
@@ -134,12 +145,31 @@ std::string_view SourceMap::original_line(const Line& line) const {
   return text.substr(0, text.find('\n'));
 }
 
+const SourceMap::Line& SourceMap::line_of(std::uint32_t offset) const {
+  const auto after =
+      std::upper_bound(lines_.begin(), lines_.end(), offset,
+                       [](std::uint32_t wanted, const Line& line) { return wanted < line.begin; });
+  return *(after - 1);
+}
+
+std::uint32_t SourceMap::characters_before(std::uint32_t offset) const {
+  const std::uint32_t block = offset / kBlock;
+  return characters_before_block_[block] +
+         count_characters(expanded_.substr(std::size_t{block} * kBlock, offset % kBlock));
+}
+
+std::uint32_t SourceMap::characters_between(std::uint32_t begin, std::uint32_t end) const {
+  return characters_before(end) - characters_before(begin);
+}
+
+SourcePlace SourceMap::place(Span span) const {
+  const Line& line = line_of(span.begin);
+  if (is_touched(line)) return locate(span).place;
+  return {files_[line.file], line.number, characters_between(line.begin, span.begin) + 1};
+}
+
 MarkedPlace SourceMap::locate(Span span) const {
-  const auto after = std::upper_bound(lines_.begin(), lines_.end(), span.begin,
-                                      [](std::uint32_t offset, const Line& line) {
-                                        return offset < line.begin;
-                                      });
-  const Line& line = *(after - 1);
+  const Line& line = line_of(span.begin);
   std::string_view text = line_text(line);
   std::size_t begin = std::min<std::size_t>(span.begin - line.begin, text.size());
   std::size_t end = std::clamp<std::size_t>(span.end - line.begin, begin, text.size());
@@ -147,7 +177,9 @@ MarkedPlace SourceMap::locate(Span span) const {
   MarkedPlace marked;
   marked.place.file = files_[line.file];
   marked.place.line = line.number;
-  if (!original_line_begins_[line.file].empty()) {
+  marked.place.column =
+      characters_between(line.begin, line.begin + static_cast<std::uint32_t>(begin)) + 1;
+  if (is_touched(line) && text.size() <= kMaxAlignedLine) {
     const std::string_view original = original_line(line);
     const std::size_t original_begin = align(text, original, begin);
     const std::size_t original_last = end > begin ? align(text, original, end - 1) : original_begin;
@@ -155,13 +187,13 @@ MarkedPlace SourceMap::locate(Span span) const {
       text = original;
       end = end > begin ? original_last + 1 : original_begin;
       begin = original_begin;
+      marked.place.column = count_characters(text.substr(0, begin)) + 1;
     } else {
       marked.from_macro = true;
     }
   }
   while (!text.empty() && is_blank(text.back()) && text.size() > end) text.remove_suffix(1);
   marked.line_text = std::string(text);
-  marked.place.column = count_characters(text.substr(0, begin)) + 1;
   marked.length = std::max<std::uint32_t>(1, count_characters(text.substr(begin, end - begin)));
   return marked;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// SourceMap: from an offset in the expanded text back to the user's file, line and column. It reads the line markers
-// (`# 12 "file" flags`) that the preprocessor leaves in the text, and undoes the preprocessor's squeezing of blanks
-// where the original line is known. Reads no files: originals are given. Local; thread-compatible.
+// SourceMap: from an offset in the expanded text back to the user's file, line and column. It reads
+// the line markers
+// (`# 12 "file" flags`) that the preprocessor leaves in the text, and undoes the preprocessor's
+// squeezing of blanks where the original line is known. Reads no files: originals are given. Local;
+// thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -24,23 +26,31 @@ class SourceMap {
   SourceMap(std::string_view expanded, std::string name, const OriginalTexts& originals);
 
   MarkedPlace locate(Span span) const;
-  SourcePlace place(Span span) const { return locate(span).place; }
+  // The same place without the line's text; takes constant time but for the lines that the
+  // preprocessor touched.
+  SourcePlace place(Span span) const;
 
  private:
   struct Line {
-    std::uint32_t begin = 0;   // offset in the expanded text
-    std::uint32_t file = 0;    // index into files_
+    std::uint32_t begin = 0;  // offset in the expanded text
+    std::uint32_t file = 0;  // index into files_
     std::uint32_t number = 0;  // one-based in that file
   };
 
+  const Line& line_of(std::uint32_t offset) const;
+  bool is_touched(const Line& line) const { return !original_line_begins_[line.file].empty(); }
+  std::uint32_t characters_between(std::uint32_t begin, std::uint32_t end) const;
+  std::uint32_t characters_before(std::uint32_t offset) const;
   std::string_view line_text(const Line& line) const;
   std::string_view original_line(const Line& line) const;
 
   std::string_view expanded_;
   std::vector<std::string> files_;
   std::vector<std::vector<std::uint32_t>> original_line_begins_;  // by file; empty when unknown
-  std::vector<std::string_view> original_texts_;                  // by file
+  std::vector<std::string_view> original_texts_;  // by file
   std::vector<Line> lines_;
+  std::vector<std::uint32_t>
+      characters_before_block_;  // of every kBlock bytes: lines may be megabytes long
 };
 
 // A parsed line marker.
@@ -49,7 +59,8 @@ struct LineMarker {
   std::string file;
 };
 
-// True when `line` (without its newline) is a marker that the preprocessor or .include wrote; fills `marker`.
+// True when `line` (without its newline) is a marker that the preprocessor or .include wrote; fills
+// `marker`.
 bool parse_line_marker(std::string_view line, LineMarker& marker);
 
 // The text of such a marker, without the newline.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Span: a piece of the expanded program text (after the preprocessor), as byte offsets. The language stages carry
-// spans; only SourceMap turns them into files, lines and columns. Plain value. Local.
+// Span: a piece of the expanded program text (after the preprocessor), as byte offsets. The
+// language stages carry spans; only SourceMap turns them into files, lines and columns. Plain
+// value. Local.
 #pragma once
 
 #include <cstdint>

@@ -48,9 +48,8 @@ std::string suggest(std::string_view word, std::span<const std::string> candidat
   for (const std::string& candidate : candidates) {
     if (candidate == word || candidate.empty()) continue;
     // A difference in case only counts as one slip.
-    const unsigned distance = lower_case(candidate) == lower_case(word)
-                                  ? 1
-                                  : edit_distance(word, candidate);
+    const unsigned distance =
+        lower_case(candidate) == lower_case(word) ? 1 : edit_distance(word, candidate);
     // One-letter names are all one edit apart: no suggestion between them.
     if (distance >= word.size() && distance >= candidate.size()) continue;
     if (distance < best_distance) {

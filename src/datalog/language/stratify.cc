@@ -32,7 +32,10 @@ Graph graph_of(std::size_t relation_count, const std::vector<Dependency>& depend
 class Components {
  public:
   explicit Components(const Graph& graph)
-      : graph_(graph), order_(graph.size(), kNone), low_(graph.size(), kNone), component_(graph.size(), kNone) {
+      : graph_(graph),
+        order_(graph.size(), kNone),
+        low_(graph.size(), kNone),
+        component_(graph.size(), kNone) {
     for (std::uint32_t node = 0; node < graph.size(); ++node) {
       if (order_[node] == kNone) explore(node);
     }
@@ -68,7 +71,8 @@ class Components {
         continue;
       }
       frames_.pop_back();
-      if (!frames_.empty()) low_[frames_.back().node] = std::min(low_[frames_.back().node], low_[node]);
+      if (!frames_.empty())
+        low_[frames_.back().node] = std::min(low_[frames_.back().node], low_[node]);
       if (low_[node] == order_[node]) close(node);
     }
   }
@@ -92,8 +96,10 @@ class Components {
   std::uint32_t count_ = 0;
 };
 
-// The shortest chain of dependencies from `from` to `to` inside one stratum, as indices into `dependencies`.
-std::vector<std::size_t> shortest_chain(RelationId from, RelationId to, const std::set<RelationId>& members,
+// The shortest chain of dependencies from `from` to `to` inside one stratum, as indices into
+// `dependencies`.
+std::vector<std::size_t> shortest_chain(RelationId from, RelationId to,
+                                        const std::set<RelationId>& members,
                                         const std::vector<Dependency>& dependencies) {
   std::map<RelationId, std::vector<std::size_t>> outgoing;
   for (std::size_t i = 0; i < dependencies.size(); ++i) {
@@ -125,9 +131,12 @@ std::vector<std::size_t> shortest_chain(RelationId from, RelationId to, const st
 std::string written(const Dependency& dependency, const Declarations& declarations) {
   const std::string& name = declarations.relations[dependency.on].name;
   switch (dependency.kind) {
-    case DependencyKind::kPositive: return name;
-    case DependencyKind::kNegated: return '!' + name;
-    case DependencyKind::kAggregated: return fmt::format("aggregate({})", name);
+    case DependencyKind::kPositive:
+      return name;
+    case DependencyKind::kNegated:
+      return '!' + name;
+    case DependencyKind::kAggregated:
+      return fmt::format("aggregate({})", name);
   }
   return name;
 }
@@ -138,7 +147,8 @@ void report_cycle(const Dependency& culprit, const std::set<RelationId>& members
   const bool is_negation = culprit.kind == DependencyKind::kNegated;
   const std::string& head = declarations.relations[culprit.head].name;
   DiagnosticDraft& draft = sink.error(
-      culprit.span, fmt::format("`{}` depends on its own {}", head, is_negation ? "negation" : "aggregate"));
+      culprit.span,
+      fmt::format("`{}` depends on its own {}", head, is_negation ? "negation" : "aggregate"));
   std::string cycle = head + " -> " + written(culprit, declarations);
   draft.notes.push_back(
       {culprit.span, fmt::format("`{}` needs `{}` here", head, written(culprit, declarations))});
@@ -147,17 +157,20 @@ void report_cycle(const Dependency& culprit, const std::set<RelationId>& members
     const Dependency& step = dependencies[i];
     cycle += " -> " + written(step, declarations);
     if (draft.notes.size() < kMaxNotes) {
-      draft.notes.push_back({step.span, fmt::format("`{}` needs `{}` here", declarations.relations[step.head].name,
-                                                    written(step, declarations))});
+      draft.notes.push_back(
+          {step.span, fmt::format("`{}` needs `{}` here", declarations.relations[step.head].name,
+                                  written(step, declarations))});
     }
   }
-  draft.hint = fmt::format("the cycle is {}; {} must be complete before it is {}", cycle,
-                           declarations.relations[culprit.on].name, is_negation ? "negated" : "aggregated");
+  draft.hint =
+      fmt::format("the cycle is {}; {} must be complete before it is {}", cycle,
+                  declarations.relations[culprit.on].name, is_negation ? "negated" : "aggregated");
 }
 
 }  // namespace
 
-std::vector<Stratum> stratify(std::size_t relation_count, const std::vector<Dependency>& dependencies) {
+std::vector<Stratum> stratify(std::size_t relation_count,
+                              const std::vector<Dependency>& dependencies) {
   const Graph graph = graph_of(relation_count, dependencies);
   const Components components(graph);
   std::vector<Stratum> unordered(components.count());
@@ -191,7 +204,8 @@ std::vector<Stratum> stratify(std::size_t relation_count, const std::vector<Depe
   return strata;
 }
 
-bool check_stratification(const std::vector<Stratum>& strata, const std::vector<Dependency>& dependencies,
+bool check_stratification(const std::vector<Stratum>& strata,
+                          const std::vector<Dependency>& dependencies,
                           const Declarations& declarations, DiagnosticSink& sink) {
   bool is_ok = true;
   std::vector<std::size_t> stratum_of(declarations.relations.size(), 0);

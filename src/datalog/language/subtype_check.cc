@@ -10,22 +10,27 @@ namespace {
 
 class SubtypeCheck {
  public:
-  SubtypeCheck(const BoundRule& rule, const Declarations& declarations, SubtypeLattice& lattice, DiagnosticSink& sink)
-      : rule_(rule), declarations_(declarations), lattice_(lattice), sink_(sink), known_(rule.variables.size()) {}
+  SubtypeCheck(const BoundRule& rule, const Declarations& declarations, SubtypeLattice& lattice,
+               DiagnosticSink& sink)
+      : rule_(rule),
+        declarations_(declarations),
+        lattice_(lattice),
+        sink_(sink),
+        known_(rule.variables.size()) {}
 
   void run() {
     narrow_by_atoms(rule_.body);
     for (bool changed = true; changed;) changed = narrow_by_equations(rule_.body);
     const Relation& head = declarations_.relations[rule_.head];
-    for (std::size_t i = 0; i < rule_.head_arguments.size(); ++i) check_head(rule_.head_arguments[i], head, i);
-
+    for (std::size_t i = 0; i < rule_.head_arguments.size(); ++i)
+      check_head(rule_.head_arguments[i], head, i);
   }
 
  private:
   struct Known {
     std::optional<TypeLeaves> leaves;  // nothing: not bound by any atom, fits everywhere
-    Span span;                         // of the use that gave it its type
-    std::string type;                  // as declared there
+    Span span;  // of the use that gave it its type
+    std::string type;  // as declared there
     bool is_reported = false;
   };
 
@@ -42,10 +47,13 @@ class SubtypeCheck {
       known.is_reported = true;
       const BoundVariable& bound = rule_.variables[variable];
       DiagnosticDraft& draft = sink_.error(
-          span, fmt::format("`{}` would have to be a `{}` and a `{}`, which have nothing in common",
-                            bound.is_lifted ? "this expression" : bound.name, known.type, type));
-      draft.notes.push_back({known.span, fmt::format("`{}` here", known.type)});
-      draft.hint = fmt::format("`as({}, {})` converts between them", bound.is_lifted ? "..." : bound.name, type);
+          span,
+          fmt::format(
+              "`{}` would have to be of the types `{}` and `{}`, which have nothing in common",
+              bound.is_lifted ? "this expression" : bound.name, known.type, type));
+      draft.notes.push_back({known.span, fmt::format("of type `{}` here", known.type)});
+      draft.hint = fmt::format("`as({}, {})` converts between them",
+                               bound.is_lifted ? "..." : bound.name, type);
       return false;
     }
     known.leaves = std::move(both);
@@ -70,9 +78,12 @@ class SubtypeCheck {
 
   bool share(VariableId a, VariableId b, Span span) {
     bool changed = false;
-    if (known_[a].leaves) changed = narrow(b, TypeLeaves(*known_[a].leaves), span, std::string(known_[a].type));
-    if (known_[b].leaves) {
-      changed = narrow(a, TypeLeaves(*known_[b].leaves), span, std::string(known_[b].type)) || changed;
+    if (known_[a].is_reported || known_[b].is_reported) return false;
+    if (known_[a].leaves)
+      changed = narrow(b, TypeLeaves(*known_[a].leaves), span, std::string(known_[a].type));
+    if (known_[b].leaves && !known_[b].is_reported) {
+      changed =
+          narrow(a, TypeLeaves(*known_[b].leaves), span, std::string(known_[b].type)) || changed;
     }
     return changed;
   }
@@ -87,7 +98,8 @@ class SubtypeCheck {
           changed = share(aggregate.result, aggregate.target->variable, literal.span) || changed;
         }
       }
-      if (literal.kind != LiteralKind::kComparison || literal.comparison != Comparison::kEqual) continue;
+      if (literal.kind != LiteralKind::kComparison || literal.comparison != Comparison::kEqual)
+        continue;
       changed = equate(literal.left, literal.right, literal.span) || changed;
       changed = equate(literal.right, literal.left, literal.span) || changed;
     }
@@ -107,7 +119,8 @@ class SubtypeCheck {
     const TypeLeaves* leaves = nullptr;
     std::string type;
     Span origin = term.span;
-    if (term.kind == BoundTermKind::kVariable && known_[term.variable].leaves && !known_[term.variable].is_reported) {
+    if (term.kind == BoundTermKind::kVariable && known_[term.variable].leaves &&
+        !known_[term.variable].is_reported) {
       leaves = &*known_[term.variable].leaves;
       type = known_[term.variable].type;
       origin = known_[term.variable].span;
@@ -115,12 +128,15 @@ class SubtypeCheck {
       type = term.cast->type.name;
       leaves = &lattice_.leaves(type);
     }
-    if (leaves == nullptr || lattice_.is_below(*leaves, lattice_.leaves(attribute.type_name))) return;
+    if (leaves == nullptr || lattice_.is_below(*leaves, lattice_.leaves(attribute.type_name)))
+      return;
     DiagnosticDraft& draft = sink_.error(
-        term.span, fmt::format("a `{}` cannot be attribute `{}` of `{}`, which is a `{}`", type, attribute.name,
-                               head.name, attribute.type_name));
-    if (origin.begin != term.span.begin) draft.notes.push_back({origin, fmt::format("it is a `{}` here", type)});
-    draft.notes.push_back({declarations_.attribute_spans[rule_.head][index], "the attribute is declared here"});
+        term.span, fmt::format("type `{}` does not fit attribute `{}` of `{}`, which takes `{}`",
+                               type, attribute.name, head.name, attribute.type_name));
+    if (origin.begin != term.span.begin)
+      draft.notes.push_back({origin, fmt::format("it is of type `{}` here", type)});
+    draft.notes.push_back(
+        {declarations_.attribute_spans[rule_.head][index], "the attribute is declared here"});
     draft.hint = fmt::format("`as(..., {})` converts if that is meant", attribute.type_name);
   }
 
@@ -129,13 +145,12 @@ class SubtypeCheck {
   SubtypeLattice& lattice_;
   DiagnosticSink& sink_;
   std::vector<Known> known_;
-
 };
 
 }  // namespace
 
-void check_subtypes(const BoundRule& rule, const Declarations& declarations, SubtypeLattice& lattice,
-                    DiagnosticSink& sink) {
+void check_subtypes(const BoundRule& rule, const Declarations& declarations,
+                    SubtypeLattice& lattice, DiagnosticSink& sink) {
   SubtypeCheck(rule, declarations, lattice, sink).run();
 }
 

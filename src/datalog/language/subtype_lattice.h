@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of declared types: subtypes below their base, members below their union, aliases equal. Unions are kept as
-// the sets of their leaves (types that are not unions). Pure after construction. Local.
+// The order of declared types: subtypes below their base, members below their union, aliases equal.
+// Unions are kept as the sets of their leaves (types that are not unions). Pure after construction.
+// Local.
 #pragma once
 
 #include <map>

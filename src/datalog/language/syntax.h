@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parsed program: names are text, nothing is checked, every piece knows its span. Depths are bounded by the
-// parser, so recursive walks are safe. Plain values; terms and formulas are move-only because they own trees. Local.
+// The parsed program: names are text, nothing is checked, every piece knows its span. Depths are
+// bounded by the parser, so recursive walks are safe. Plain values; terms and formulas are
+// move-only because they own trees. Local.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +24,23 @@ struct NameSyntax {
 struct AggregateSyntax;
 
 enum class TermKind : std::uint8_t {
-  kVariable, kWildcard, kInteger, kUnsigned, kFloat, kString,
-  kFunctor,    // functor(arguments)
-  kCast,       // as(arguments[0], type)
-  kRange,      // range(arguments)
+  kVariable,
+  kWildcard,
+  kInteger,
+  kUnsigned,
+  kFloat,
+  kString,
+  kFunctor,  // functor(arguments)
+  kCast,  // as(arguments[0], type)
+  kRange,  // range(arguments)
   kAggregate,  // aggregate
 };
 
 struct Term {
   TermKind kind = TermKind::kWildcard;
   Span span;
-  std::string text;  // a variable's name, a number's digits as written (a folded '-' in front), a string's characters
+  std::string text;  // a variable's name, a number's digits as written (a folded '-' in front), a
+                     // string's characters
   Functor functor = Functor::kAdd;
   std::vector<Term> arguments;
   NameSyntax type;
@@ -60,7 +67,7 @@ struct Formula {
   AtomSyntax atom;
   Comparison comparison = Comparison::kEqual;
   std::vector<Term> operands;  // left, right
-  bool truth = true;           // kTruth: true or false
+  bool truth = true;  // kTruth: true or false
   std::vector<Formula> children;
 };
 
@@ -119,11 +126,12 @@ struct ProgramSyntax {
   std::vector<DirectiveSyntax> directives;
   std::vector<PragmaSyntax> pragmas;
   std::vector<RuleSyntax> rules;
-  // Declared, but by something that was already reported (a record type, a component, a broken .decl): using these
-  // names is no further error.
+  // Declared, but by something that was already reported (a record type, a component, a broken
+  // .decl): using these names is no further error.
   std::set<std::string> broken_relations;
   std::set<std::string> broken_types;
-  // A component, an instantiation or an unreadable piece was skipped: names that it may have declared are unknown.
+  // A component, an instantiation or an unreadable piece was skipped: names that it may have
+  // declared are unknown.
   bool has_unknown_names = false;
   bool is_complete = true;  // false: some part was skipped after an error
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resolution of type names: subtypes, aliases and unions reduce to one primitive kind; cycles and mixtures are errors.
+// Resolution of type names: subtypes, aliases and unions reduce to one primitive kind; cycles and
+// mixtures are errors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ std::string_view kind_name(ValueKind kind) {
   return kPrimitives[static_cast<std::size_t>(kind)].name;
 }
 
-TypeTable::TypeTable(const ProgramSyntax& syntax, DiagnosticSink& sink) : broken_(syntax.broken_types) {
+TypeTable::TypeTable(const ProgramSyntax& syntax, DiagnosticSink& sink)
+    : broken_(syntax.broken_types) {
   for (const Primitive& primitive : kPrimitives) {
     types_[std::string(primitive.name)] = {nullptr, primitive.kind, Declared::State::kDone};
   }
@@ -40,7 +42,8 @@ TypeTable::TypeTable(const ProgramSyntax& syntax, DiagnosticSink& sink) : broken
       continue;
     }
     if (entry->second.syntax == nullptr) {
-      sink.error(type.name.span, fmt::format("`{}` is a predefined type and cannot be declared", type.name.name));
+      sink.error(type.name.span,
+                 fmt::format("`{}` is a predefined type and cannot be declared", type.name.name));
       continue;
     }
     sink.error(type.name.span, fmt::format("type `{}` is declared twice", type.name.name))
@@ -82,10 +85,10 @@ void TypeTable::resolve(Declared& root, DiagnosticSink& sink) {
     Declared& next = found->second;
     if (next.state == Declared::State::kOpen) {
       const std::string& name = frame.type->syntax->name.name;
-      DiagnosticDraft& draft = sink.error(
-          frame.type->syntax->name.span, fmt::format("type `{}` is defined through itself", name));
-      const auto first = std::find_if(stack.begin(), stack.end(),
-                                      [&](const Frame& f) { return f.type == &next; });
+      DiagnosticDraft& draft = sink.error(frame.type->syntax->name.span,
+                                          fmt::format("type `{}` is defined through itself", name));
+      const auto first =
+          std::find_if(stack.begin(), stack.end(), [&](const Frame& f) { return f.type == &next; });
       for (auto it = first; it + 1 < stack.end() && draft.notes.size() < 10; ++it) {
         draft.notes.push_back({it->type->syntax->name.span,
                                fmt::format("by way of `{}`", it->type->syntax->name.name)});
@@ -101,7 +104,8 @@ void TypeTable::resolve(Declared& root, DiagnosticSink& sink) {
 // Also by way of aliases, which are resolved when this is asked.
 bool TypeTable::is_union(const std::string& name) const {
   const TypeSyntax* syntax = declaration(name);
-  while (syntax != nullptr && syntax->form == TypeForm::kAlias) syntax = declaration(syntax->members[0].name);
+  while (syntax != nullptr && syntax->form == TypeForm::kAlias)
+    syntax = declaration(syntax->members[0].name);
   return syntax != nullptr && syntax->form == TypeForm::kUnion;
 }
 
@@ -126,8 +130,9 @@ void TypeTable::conclude(Declared& type, DiagnosticSink& sink) {
       first = &member;
       type.kind = kind;
     } else if (*kind != *type.kind) {
-      sink.error(member.span, fmt::format("union type `{}` mixes `{}` (a {}) and `{}` (a {})", name, first->name,
-                                          kind_name(*type.kind), member.name, kind_name(*kind)));
+      sink.error(member.span,
+                 fmt::format("union type `{}` mixes `{}` (a {}) and `{}` (a {})", name, first->name,
+                             kind_name(*type.kind), member.name, kind_name(*kind)));
       broken_.insert(name);
       return;
     }
@@ -156,7 +161,8 @@ void TypeTable::report_unknown(const NameSyntax& name, DiagnosticSink& sink) con
   DiagnosticDraft& draft = sink.error(name.span, fmt::format("unknown type `{}`", name.name));
   draft.hint = suggestion(name.name);
   if (draft.hint.empty()) {
-    draft.hint = fmt::format("declare it with `.type {} <: number` (or unsigned, float, symbol)", name.name);
+    draft.hint =
+        fmt::format("declare it with `.type {} <: number` (or unsigned, float, symbol)", name.name);
   }
 }
 

@@ -38,7 +38,8 @@ void count_names(const Formula& formula, NameCounts& counts) {
 
 }  // namespace
 
-void warn_about_variables(const RuleSyntax& rule, const std::vector<Conjunction>& bodies, DiagnosticSink& sink) {
+void warn_about_variables(const RuleSyntax& rule, const std::vector<Conjunction>& bodies,
+                          DiagnosticSink& sink) {
   if (!rule.body) return;
   NameCounts in_heads;
   for (const AtomSyntax& head : rule.heads) {
@@ -61,20 +62,23 @@ void warn_about_variables(const RuleSyntax& rule, const std::vector<Conjunction>
   }
 }
 
-void warn_about_relations(const ProgramSyntax& syntax, const Declarations& declarations, DiagnosticSink& sink) {
-  if (!syntax.is_complete || syntax.has_unknown_names) return;  // the rule may be in what was skipped
+void warn_about_relations(const ProgramSyntax& syntax, const Declarations& declarations,
+                          DiagnosticSink& sink) {
+  if (!syntax.is_complete || syntax.has_unknown_names)
+    return;  // the rule may be in what was skipped
   std::set<std::string> filled;
   for (const RuleSyntax& rule : syntax.rules) {
     for (const AtomSyntax& head : rule.heads) filled.insert(head.relation.name);
   }
   for (RelationId id = 0; id < declarations.relations.size(); ++id) {
     const Relation& relation = declarations.relations[id];
-    const bool is_read = std::any_of(relation.io.begin(), relation.io.end(), [](const IoDirective& io) {
-      return io.action == IoAction::kInput;
-    });
+    const bool is_read =
+        std::any_of(relation.io.begin(), relation.io.end(),
+                    [](const IoDirective& io) { return io.action == IoAction::kInput; });
     if (is_read || filled.contains(relation.name)) continue;
-    sink.warning(declarations.spans[id], fmt::format("relation `{}` is always empty", relation.name)).hint =
-        fmt::format("it has no facts, rules or `.input {}`", relation.name);
+    sink.warning(declarations.spans[id],
+                 fmt::format("relation `{}` is always empty", relation.name))
+        .hint = fmt::format("it has no facts, rules or `.input {}`", relation.name);
   }
 }
 

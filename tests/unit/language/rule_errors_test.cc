@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors in rules: names, arities, wildcards, sizes, and features that are not supported, with the
+// whole message.
+#include <gtest/gtest.h>
+
+#include "unit/language/outcome_of.h"
+
+namespace stratalog::datalog {
+namespace {
+
+TEST(RuleErrors, UndeclaredRelation) {
+  EXPECT_EQ(outcome_of(R"(.decl edge(x:number, y:number)
+.input edge
+.decl path(x:number, y:number)
+path(x,y) :- egde(x,y).
+pth(x,y) :- edge(x,y), !Edge(y,x).
+path(x,y) :- somewhere(x,y).
+)"),
+            R"(test.dl:4:14: error: undeclared relation `egde`
+    4 | path(x,y) :- egde(x,y).
+      |              ^~~~
+      = hint: did you mean `edge`?
+test.dl:5:1: error: undeclared relation `pth`
+    5 | pth(x,y) :- edge(x,y), !Edge(y,x).
+      | ^~~
+      = hint: did you mean `path`?
+test.dl:5:25: error: undeclared relation `Edge`
+    5 | pth(x,y) :- edge(x,y), !Edge(y,x).
+      |                         ^~~~
+      = hint: did you mean `edge`?
+test.dl:6:14: error: undeclared relation `somewhere`
+    6 | path(x,y) :- somewhere(x,y).
+      |              ^~~~~~~~~
+      = hint: declare it with `.decl somewhere(...)`
+4 errors, 0 warnings
+)");
+}
+
+TEST(RuleErrors, WrongArity) {
+  EXPECT_EQ(outcome_of(R"(.decl edge(x:number, y:number)
+.input edge
+.decl flag()
+flag() :- edge(x).
+flag(1) :- edge(_,_,_).
+edge(1).
+)"),
+            R"(test.dl:4:11: error: `edge` has 2 arguments, not 1
+    4 | flag() :- edge(x).
+      |           ^~~~~~~
+test.dl:1:7: note: `edge` is declared here
+    1 | .decl edge(x:number, y:number)
+      |       ^~~~
+test.dl:4:16: warning: variable `x` occurs only once
+    4 | flag() :- edge(x).
+      |                ^
+      = hint: write `_` or `_x` if that is meant
+test.dl:5:1: error: `flag` has 0 arguments, not 1
+    5 | flag(1) :- edge(_,_,_).
+      | ^~~~~~~
+test.dl:3:7: note: `flag` is declared here
+    3 | .decl flag()
+      |       ^~~~
+test.dl:5:12: error: `edge` has 2 arguments, not 3
+    5 | flag(1) :- edge(_,_,_).
+      |            ^~~~~~~~~~~
+test.dl:1:7: note: `edge` is declared here
+    1 | .decl edge(x:number, y:number)
+      |       ^~~~
+test.dl:6:1: error: `edge` has 2 arguments, not 1
+    6 | edge(1).
+      | ^~~~~~~
+test.dl:1:7: note: `edge` is declared here
+    1 | .decl edge(x:number, y:number)
+      |       ^~~~
+4 errors, 1 warning
+)");
+}
+
+TEST(RuleErrors, WildcardInHead) {
+  EXPECT_EQ(outcome_of(R"(.decl edge(x:number, y:number)
+edge(1, _).
+edge(x, _) :- edge(x, _).
+)"),
+            R"(test.dl:2:9: error: `_` in a fact has no value
+    2 | edge(1, _).
+      |         ^
+      = expected: constants only
+test.dl:3:9: error: `_` in the head of a rule has no value
+    3 | edge(x, _) :- edge(x, _).
+      |         ^
+      = hint: name the variable and bind it in the body
+2 errors, 0 warnings
+)");
+}
+
+TEST(RuleErrors, WildcardAsValue) {
+  EXPECT_EQ(outcome_of(R"(.decl edge(x:number, y:number)
+edge(1, 2).
+edge(x, y) :- edge(x, y), _ < y.
+edge(x, y) :- edge(x, y), edge(_ + 1, y).
+edge(x, y) :- edge(x, y), y = sum _ : { edge(x, _) }.
+)"),
+            R"(test.dl:3:27: error: `_` has no value that could be used here
+    3 | edge(x, y) :- edge(x, y), _ < y.
+      |                           ^
+      = hint: `_` may only stand as an argument of an atom in a body; name the variable
+test.dl:4:32: error: `_` has no value that could be used here
+    4 | edge(x, y) :- edge(x, y), edge(_ + 1, y).
+      |                                ^
+      = hint: `_` may only stand as an argument of an atom in a body; name the variable
+test.dl:5:35: error: `_` has no value that could be used here
+    5 | edge(x, y) :- edge(x, y), y = sum _ : { edge(x, _) }.
+      |                                   ^
+      = hint: `_` may only stand as an argument of an atom in a body; name the variable
+3 errors, 0 warnings
+)");
+}
+
+TEST(RuleErrors, BodyTooLarge) {
+  EXPECT_EQ(
+      outcome_of(R"(.decl a(x:number)
+a(1).
+a(x) :- a(x), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2).
+)"),
+      R"(test.dl:3:9: error: this body is too large once its disjunctions are written out (more than 4096 rules, or 4096 literals in one)
+    3 | a(x) :- a(x), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2).
+      |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+      = hint: give parts of it a relation of their own
+1 error, 0 warnings
+)");
+}
+
+TEST(Unsupported, Everything) {
+  EXPECT_EQ(outcome_of(R"(.type List = [head:number, tail:List]
+.type Shape = Circle { r:float } | Square { a:float }
+.comp Graph { .decl edge(x:number) edge(1). }
+.init g = Graph
+.functor f(x:number):number
+.decl eq(x:number, y:number) eqrel
+.decl in(x:number) inline
+.decl ch(x:number, y:number) choice-domain x
+.decl sub(x:number) btree_delete
+.decl a(x:number)
+.limitsize a(n=10)
+.decl lists(l:List)
+lists(nil).
+lists([1, nil]).
+a($).
+a(autoinc()).
+a(@f(1)).
+a(x) :- g.edge(x).
+a(x) <= a(y) :- x < y.
+a(x) :- eq(x, _).
+a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
+.lattice Foo<> { Bottom -> 1 }
+)"),
+            R"(test.dl:1:7: error: not supported yet: record types
+    1 | .type List = [head:number, tail:List]
+      |       ^~~~
+test.dl:2:7: error: not supported yet: algebraic data types
+    2 | .type Shape = Circle { r:float } | Square { a:float }
+      |       ^~~~~
+test.dl:3:1: error: not supported yet: components (`.comp`)
+    3 | .comp Graph { .decl edge(x:number) edge(1). }
+      | ^~~~~
+      = hint: write the relations out, without the component
+test.dl:4:1: error: not supported yet: components (`.init`)
+    4 | .init g = Graph
+      | ^~~~~
+test.dl:5:1: error: not supported yet: user-defined functors (`.functor`)
+    5 | .functor f(x:number):number
+      | ^~~~~~~~
+test.dl:6:30: error: not supported yet: equivalence relations (`eqrel`)
+    6 | .decl eq(x:number, y:number) eqrel
+      |                              ^~~~~
+      = hint: add the rules r(y,x) :- r(x,y) and r(x,z) :- r(x,y), r(y,z)
+test.dl:7:20: error: not supported yet: `inline` relations
+    7 | .decl in(x:number) inline
+      |                    ^~~~~~
+      = hint: without the qualifier the relation is computed and stored
+test.dl:8:30: error: not supported yet: `choice-domain`
+    8 | .decl ch(x:number, y:number) choice-domain x
+      |                              ^~~~~~~~~~~~~
+test.dl:9:21: error: not supported yet: subsumption (`btree_delete`)
+    9 | .decl sub(x:number) btree_delete
+      |                     ^~~~~~~~~~~~
+test.dl:11:1: error: not supported yet: `.limitsize`
+   11 | .limitsize a(n=10)
+      | ^~~~~~~~~~
+      = hint: a relation is always computed in full; remove the directive
+test.dl:13:7: error: not supported yet: records
+   13 | lists(nil).
+      |       ^~~
+test.dl:14:7: error: not supported yet: records
+   14 | lists([1, nil]).
+      |       ^
+test.dl:15:3: error: not supported yet: counters (`$`, `autoinc()`)
+   15 | a($).
+      |   ^
+test.dl:16:3: error: not supported yet: counters (`$`, `autoinc()`)
+   16 | a(autoinc()).
+      |   ^~~~~~~
+test.dl:17:3: error: not supported yet: user-defined functors (`@name(...)`)
+   17 | a(@f(1)).
+      |   ^
+test.dl:19:6: error: not supported yet: subsumption (`<=` between heads)
+   19 | a(x) <= a(y) :- x < y.
+      |      ^~
+test.dl:21:23: error: not supported yet: disjunction inside an aggregate
+   21 | a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
+      |                       ^~~~~~~~~~~~~~~~~~
+      = hint: give the body a relation of its own
+test.dl:22:1: error: not supported yet: lattices (`.lattice`)
+   22 | .lattice Foo<> { Bottom -> 1 }
+      | ^~~~~~~~
+18 errors, 0 warnings
+)");
+}
+
+}  // namespace
+}  // namespace stratalog::datalog
