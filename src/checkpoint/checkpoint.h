@@ -35,6 +35,9 @@ struct SaveRequest {
   // The same list (name, version, arity, column order) in the same order on every rank; rows and
   // hash are local.
   std::vector<RelationImage> images;
+  // Names of the declared columns of each image, for readers of HDF5 files; empty, or one list per
+  // image.
+  std::vector<std::vector<std::string>> column_names;
   std::uint64_t iteration = 0;  // for listings; rank 0's counts
   std::string program_hash;  // printable ASCII; rank 0's counts
   std::string engine_state;  // opaque UTF-8 text, by custom a JSON object; rank 0's counts

@@ -141,8 +141,10 @@ Status Writer::open() {
   Status status;
   if (options_.keep_generations < 2 && options_.steps.includes(ProtocolStep::kKeepTwo))
     status = Status::invalid_argument("at least two generations must be kept");
-  if (options_.block_bytes < 256 || options_.block_bytes > (1 << 20) || options_.stage_bytes < 4096)
-    status = Status::invalid_argument("block_bytes must be 256 .. 1 MiB, stage_bytes >= 4096");
+  if (options_.block_bytes < 256 || options_.block_bytes > (1 << 20) ||
+      options_.stage_bytes < 4096 || options_.stage_bytes > (1 << 30))
+    status =
+        Status::invalid_argument("block_bytes must be 256 .. 1 MiB, stage_bytes 4 KiB .. 1 GiB");
   if (status.is_ok() && comm_.rank() == 0) status = claim();
   return agree(comm_, status);
 }

@@ -130,6 +130,16 @@ struct DatasetPlan {
   std::vector<RowShare> shares;  // per dataset, this rank's
 };
 
+std::vector<std::string> column_names(const SaveRequest& request, std::size_t image) {
+  if (image < request.column_names.size() &&
+      request.column_names[image].size() == request.images[image].arity)
+    return request.column_names[image];
+  std::vector<std::string> names;
+  for (std::uint32_t c = 0; c < request.images[image].arity; ++c)
+    names.push_back(fmt::format("column{}", c));
+  return names;
+}
+
 // Collective: everyone learns everyone's rows.
 Result<DatasetPlan> plan_datasets(const SaveContext& context) {
   const auto& images = context.request.images;
@@ -161,6 +171,7 @@ Result<DatasetPlan> plan_datasets(const SaveContext& context) {
          .relation = images[i].name,
          .version = std::string(version_name(images[i].version)),
          .rows = first.back(),
+         .column_names = column_names(context.request, i),
          .columns = images[i].arity});
   }
   return plan;

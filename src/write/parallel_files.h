@@ -46,6 +46,7 @@ struct RowDataset {
   std::string relation;  // attribute
   std::string version;  // attribute
   std::uint64_t rows = 0;  // of all ranks
+  std::vector<std::string> column_names;  // attribute
   std::uint32_t columns = 0;  // >= 1
 };
 

@@ -16,7 +16,7 @@
 #include "model/multiset_hash.h"
 #include "model/set_walk.h"
 
-namespace stratalog::testing {
+namespace stratalog::sample {
 
 using Tuple = std::vector<Cell>;  // declared column order
 
@@ -191,4 +191,4 @@ inline std::vector<SampleRelation> sample_relations(std::uint64_t salt, std::uin
   return all;
 }
 
-}  // namespace stratalog::testing
+}  // namespace stratalog::sample

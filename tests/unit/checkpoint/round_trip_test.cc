@@ -9,8 +9,8 @@
 namespace stratalog {
 namespace {
 
-using testing::Collected;
-using testing::SampleRelation;
+using sample::Collected;
+using sample::SampleRelation;
 
 struct Case {
   CheckpointMode mode;
@@ -30,7 +30,7 @@ void save_once(const std::shared_ptr<MemoryDisk>& disk, int ranks, const Case& h
     const auto store = open_memory_store(disk);
     STRATALOG_ASSIGN_OR_RETURN(const auto writer,
                                open_checkpoint_writer(comm, *store, small_blocks()));
-    SaveRequest request = testing::request_of(relations, comm.rank(), ranks);
+    SaveRequest request = sample::request_of(relations, comm.rank(), ranks);
     request.mode = how.mode;
     request.encoding = how.encoding;
     request.iteration = 7;
@@ -57,7 +57,7 @@ void load_and_compare(const std::shared_ptr<MemoryDisk>& disk, int ranks, int wr
     std::vector<StoredRelation> stored;
     STRATALOG_ASSIGN_OR_RETURN(
         const LoadReport report,
-        load_checkpoint(comm, *store, {}, testing::sink_into(collected, comm, stored)));
+        load_checkpoint(comm, *store, {}, sample::sink_into(collected, comm, stored)));
     EXPECT_EQ(report.state.needs_redistribution, ranks != writers);
     EXPECT_EQ(report.state.iteration, 7U);
     EXPECT_EQ(report.state.engine_state, R"({"stratum":1,"name":"π"})");
@@ -83,7 +83,7 @@ TEST(RoundTrip, AllRankCountsModesAndEncodings) {
     for (const int writers : {1, 2, 3, 7}) {
       SCOPED_TRACE(::testing::Message() << mode_name(how.mode) << ' ' << encoding_name(how.encoding)
                                         << ' ' << writers << " writers");
-      const auto relations = testing::sample_relations(static_cast<std::uint64_t>(writers), 300);
+      const auto relations = sample::sample_relations(static_cast<std::uint64_t>(writers), 300);
       const auto disk = std::make_shared<MemoryDisk>();
       save_once(disk, writers, how, relations);
       for (const int readers : {1, 2, 3, 5, 7, 14})

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "write/mpi_shared_writer.h"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "comm/mpi_comm.h"
+#include "write/mpi_file_status.h"
+
+namespace stratalog {
+namespace {
+
+constexpr std::uint64_t kMaxBytesPerCall = std::uint64_t{1} << 30;
+
+// An open MPI file; finish() closes it. Closing is collective, so the destructor must not do it.
+struct OpenFile {
+  MPI_File handle = MPI_FILE_NULL;
+  std::string path;
+};
+
+Status write_all(const OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes) {
+  // A rank that has too much still takes part in the call, with nothing.
+  const bool fits = bytes.size() <= kMaxBytesPerCall;
+  const std::span<const std::byte> piece = fits ? bytes : bytes.first(0);
+  MPI_Status about;
+  const int code =
+      MPI_File_write_at_all_c(file.handle, static_cast<MPI_Offset>(offset), piece.data(),
+                              static_cast<MPI_Count>(piece.size()), MPI_BYTE, &about);
+  if (!fits)
+    return Status::internal(fmt::format("{}: {} bytes in one collective write, at most {} allowed",
+                                        file.path, bytes.size(), kMaxBytesPerCall));
+  STRATALOG_RETURN_IF_ERROR(mpi_file_status(code, "MPI_File_write_at_all", file.path));
+  if (piece.empty()) return Status::ok();
+  MPI_Count written = 0;
+  STRATALOG_RETURN_IF_ERROR(mpi_file_status(MPI_Get_elements_c(&about, MPI_BYTE, &written),
+                                            "MPI_Get_elements", file.path));
+  if (written != static_cast<MPI_Count>(piece.size()))
+    return Status::io_error(fmt::format("{}, offset {}: {} of {} bytes written", file.path, offset,
+                                        written, piece.size()));
+  return Status::ok();
+}
+
+Status finish(OpenFile& file, SyncFiles sync) {
+  Status status;
+  if (sync == SyncFiles::kYes)
+    status = mpi_file_status(MPI_File_sync(file.handle), "MPI_File_sync", file.path);
+  const Status closed = mpi_file_status(MPI_File_close(&file.handle), "MPI_File_close", file.path);
+  return status.is_ok() ? closed : status;
+}
+
+Result<SharedFile> create(Comm& comm, Store& store, const std::string& path,
+                          StripingHint striping) {
+  const auto* native = static_cast<const MPI_Comm*>(native_mpi_comm(comm));
+  if (native == nullptr)
+    return Status::invalid_argument("MPI-IO needs ranks that are MPI processes");
+  auto file = std::make_shared<OpenFile>();
+  file->path = store.root() + "/" + path;
+  MPI_Info info = MPI_INFO_NULL;
+  if (striping.stripe_count != 0) {
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "striping_factor", std::to_string(striping.stripe_count).c_str());
+    MPI_Info_set(info, "striping_unit", std::to_string(striping.stripe_bytes).c_str());
+  }
+  const int code =
+      MPI_File_open(*native, file->path.c_str(), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY,
+                    info, &file->handle);
+  if (info != MPI_INFO_NULL) MPI_Info_free(&info);
+  STRATALOG_RETURN_IF_ERROR(mpi_file_status(code, "MPI_File_open", file->path));
+  SharedFile shared;
+  shared.write_all = [file](std::uint64_t offset, std::span<const std::byte> bytes) {
+    return write_all(*file, offset, bytes);
+  };
+  shared.finish = [file](SyncFiles sync) { return finish(*file, sync); };
+  return shared;
+}
+
+}  // namespace
+
+SharedFiles mpi_shared_files() { return {.create = create}; }
+
+}  // namespace stratalog

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints through real MPI: file per process, MPI collective I/O and parallel HDF5, loaded on
+// all ranks and on one.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "checkpoint/checkpoint.h"
+#include "fault/sample_relations.h"
+#include "mpi/mpi_main.h"
+#include "write/hdf5_relation_writer.h"
+#include "write/mpi_shared_writer.h"
+
+namespace stratalog {
+namespace {
+
+using sample::Collected;
+using sample::SampleRelation;
+
+// A directory that all ranks share; rank 0 makes and removes it.
+class SharedDirectory {
+ public:
+  explicit SharedDirectory(Comm& comm) : comm_(comm) {
+    Bytes name;
+    if (comm.rank() == 0) {
+      std::string pattern = (std::filesystem::temp_directory_path() / "stratalog-XXXXXX").string();
+      const char* made = ::mkdtemp(pattern.data());
+      EXPECT_NE(made, nullptr);
+      name.resize(pattern.size());
+      std::memcpy(name.data(), pattern.data(), pattern.size());
+    }
+    EXPECT_TRUE(comm.broadcast(name, 0).is_ok());
+    path_.assign(reinterpret_cast<const char*>(name.data()), name.size());
+  }
+  ~SharedDirectory() {
+    EXPECT_TRUE(comm_.barrier().is_ok());
+    if (comm_.rank() == 0) std::filesystem::remove_all(path_);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  Comm& comm_;
+  std::string path_;
+};
+
+WriterOptions mpi_options() {
+  WriterOptions options;
+  options.block_bytes = 4096;
+  options.stage_bytes = 8192;
+  options.backends.shared = mpi_shared_files();
+  options.backends.rows = hdf5_row_files();
+  return options;
+}
+
+void compare(const Collected& collected, const std::vector<SampleRelation>& relations) {
+  EXPECT_EQ(collected.duplicates(), 0U);
+  for (std::size_t i = 0; i < relations.size(); ++i) {
+    if (relations[i].arity != 0) {
+      EXPECT_EQ(collected.tuples(i), relations[i].tuples) << relations[i].name;
+    }
+  }
+}
+
+// Loads on this process alone.
+void load_alone(Store& store, const std::vector<SampleRelation>& relations) {
+  const auto self = make_self_comm();
+  Collected collected;
+  std::vector<StoredRelation> stored;
+  const auto report =
+      load_checkpoint(*self, store, {}, sample::sink_into(collected, *self, stored));
+  ASSERT_TRUE(report.is_ok()) << report.status().to_string();
+  compare(collected, relations);
+  const auto verified =
+      verify_generation(store, report.value().state.generation, VerifyDepth::kContent);
+  ASSERT_TRUE(verified.is_ok()) << verified.status().to_string();
+  for (const std::string& problem : verified.value().problems) ADD_FAILURE() << problem;
+}
+
+// Every rank gets back what it saved, without redistribution.
+Status load_here(Comm& comm, Store& store, const std::vector<SampleRelation>& relations) {
+  std::vector<MultisetHash> hashes(relations.size());
+  std::vector<std::uint64_t> rows(relations.size());
+  LoadSink sink;
+  StoredState state;
+  sink.begin = [&](const StoredState& s) {
+    state = s;
+    return Status::ok();
+  };
+  sink.accept = [&](std::size_t index, const TupleGroup& group) {
+    hashes[index] += hash_group(group, relations[index].column_order);
+    rows[index] += group.set.count;
+    return Status::ok();
+  };
+  STRATALOG_ASSIGN_OR_RETURN(const LoadReport report, load_checkpoint(comm, store, {}, sink));
+  EXPECT_FALSE(report.state.needs_redistribution);
+  for (std::size_t i = 0; i < relations.size(); ++i) {
+    if (relations[i].arity == 0) continue;
+    const RelationImage mine = sample::image_of(relations[i], comm.rank(), comm.size());
+    EXPECT_EQ(rows[i], mine.rows);
+    EXPECT_TRUE(hashes[i] == mine.hash);
+    STRATALOG_RETURN_IF_ERROR(verify_relation(comm, state.relations[i], rows[i], hashes[i]));
+  }
+  return Status::ok();
+}
+
+class CheckpointModes : public ::testing::TestWithParam<CheckpointMode> {};
+
+TEST_P(CheckpointModes, SavedOnAllRanksLoadedOnAllAndOnOne) {
+  Comm& comm = mpi_test_world();
+  const SharedDirectory directory(comm);
+  auto store = open_posix_store(directory.path(), RootMode::kMustExist);
+  EXPECT_TRUE(store.is_ok());
+  auto writer = open_checkpoint_writer(comm, *store.value(), mpi_options());
+  EXPECT_TRUE(writer.is_ok()) << writer.status().to_string();
+  if (!writer.is_ok()) return;
+  for (std::uint64_t salt = 1; salt <= 3; ++salt) {
+    const auto relations = sample::sample_relations(salt, salt == 2 ? 3 : 1500);
+    SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+    request.mode = GetParam();
+    request.iteration = salt;
+    if (comm.rank() == 0) request.sections.push_back({.name = "symbols", .data = Bytes(99)});
+    const auto report = writer.value()->save(request);
+    EXPECT_TRUE(report.is_ok()) << report.status().to_string();
+    if (!report.is_ok()) return;
+    const Status loaded = load_here(comm, *store.value(), relations);
+    EXPECT_TRUE(loaded.is_ok()) << loaded.to_string();
+    if (comm.rank() == comm.size() - 1) load_alone(*store.value(), relations);
+    EXPECT_TRUE(comm.barrier().is_ok());
+  }
+  EXPECT_EQ(list_generations(*store.value()).value().size(), 2U);
+}
+
+TEST_P(CheckpointModes, RelationsThatAreEmptyEverywhere) {
+  Comm& comm = mpi_test_world();
+  const SharedDirectory directory(comm);
+  auto store = open_posix_store(directory.path(), RootMode::kMustExist);
+  auto writer = open_checkpoint_writer(comm, *store.value(), mpi_options());
+  EXPECT_TRUE(writer.is_ok()) << writer.status().to_string();
+  if (!writer.is_ok()) return;
+  const auto relations = sample::sample_relations(1, 0);
+  SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+  request.mode = GetParam();
+  const auto report = writer.value()->save(request);
+  EXPECT_TRUE(report.is_ok()) << report.status().to_string();
+  const Status loaded = load_here(comm, *store.value(), relations);
+  EXPECT_TRUE(loaded.is_ok()) << loaded.to_string();
+}
+
+// One rank cannot write: everybody hears of it, nothing is left, the next save works.
+TEST_P(CheckpointModes, OneRanksErrorIsEverybodys) {
+  Comm& comm = mpi_test_world();
+  const SharedDirectory directory(comm);
+  auto store = open_posix_store(directory.path(), RootMode::kMustExist);
+  auto writer = open_checkpoint_writer(comm, *store.value(), mpi_options());
+  EXPECT_TRUE(writer.is_ok()) << writer.status().to_string();
+  if (!writer.is_ok()) return;
+  const auto relations = sample::sample_relations(1, 500);
+  SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+  request.mode = GetParam();
+  const auto good = request.images[1].for_each_group;
+  const int victim = comm.size() - 1;
+  if (comm.rank() == victim)
+    request.images[1].for_each_group = [&](const GroupVisitor& visit) {
+      int groups = 0;
+      return good([&](const TupleGroup& group) {
+        if (++groups == 2) return Status::no_space("out of imaginary space");
+        return visit(group);
+      });
+    };
+  const auto failed = writer.value()->save(request);
+  if (sample::image_of(relations[1], victim, comm.size()).rows > 0) {
+    EXPECT_EQ(failed.status().code(), StatusCode::kNoSpace) << failed.status().to_string();
+    EXPECT_TRUE(list_generations(*store.value()).value().empty());
+  }
+  request.images[1].for_each_group = good;
+  const auto report = writer.value()->save(request);
+  EXPECT_TRUE(report.is_ok()) << report.status().to_string();
+  const Status loaded = load_here(comm, *store.value(), relations);
+  EXPECT_TRUE(loaded.is_ok()) << loaded.to_string();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CheckpointModes,
+                         ::testing::Values(CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
+                                           CheckpointMode::kHdf5),
+                         [](const auto& about) { return std::string(mode_name(about.param)); });
+
+}  // namespace
+}  // namespace stratalog
