@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of an output file that one rank writes alone: groups, attributes, empty column
+// datasets, symbols. For hdf5_*.cc files only. Local.
+#pragma once
+
+#include <hdf5.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "datalog/facts/fact_writer.h"
+#include "datalog/facts/hdf5_handle.h"
+
+namespace stratalog::datalog {
+
+// Maps order codes of symbols to positions in the file's dataset of strings.
+struct SymbolPositions {
+  std::vector<OrderCode> used;  // ascending order codes that occur in the relation
+  std::vector<std::uint32_t> of_code;  // by order code; meaningful for used ones
+};
+
+// What a column is in memory and in the file.
+hid_t column_memory_type(ValueKind kind);
+
+// The name of a column's dataset inside the relation's group, and of the dataset of strings, which
+// no attribute can have.
+inline constexpr const char* kSymbolsDataset = "symbols:";
+
+// Creates everything but the columns' contents in the existing, empty file at `path`. Local, on one
+// rank.
+Status lay_out_file(const std::string& path, const SortedRelation& sorted,
+                    const SymbolPositions& positions);
+
+}  // namespace stratalog::datalog

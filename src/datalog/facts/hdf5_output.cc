@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/facts/hdf5_output.h"
+
+#include <fmt/format.h>
+#include <hdf5.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include "comm/mpi_comm.h"
+#include "datalog/facts/hdf5_handle.h"
+#include "datalog/facts/hdf5_layout.h"
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr std::uint64_t kWordBits = 64;
+
+bool has_symbols(const Relation& relation) {
+  return std::any_of(relation.attributes.begin(), relation.attributes.end(),
+                     [](const Attribute& a) { return a.kind == ValueKind::kSymbol; });
+}
+
+// Collective. Which symbols occur: a pass over the relation that sets bits, united over ranks.
+Result<SymbolPositions> find_symbols(Comm& comm, const SortedRelation& sorted) {
+  SymbolPositions positions;
+  if (!has_symbols(sorted.relation)) return positions;
+  const std::uint64_t count = sorted.dictionary.symbols().size();
+  std::vector<std::uint64_t> seen((count + kWordBits - 1) / kWordBits, 0);
+  const std::size_t width = sorted.relation.attributes.size();
+  STRATALOG_RETURN_IF_ERROR(for_each_sorted_range(
+      comm, sorted.source, sorted.limits, [&](std::span<const OrderCode> rows) {
+        for (std::size_t c = 0; c < width; ++c) {
+          if (sorted.relation.attributes[c].kind != ValueKind::kSymbol) continue;
+          for (std::size_t at = c; at < rows.size(); at += width)
+            seen[rows[at] / kWordBits] |= std::uint64_t{1} << (rows[at] % kWordBits);
+        }
+        return Status::ok();
+      }));
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(seen, ReduceOp::kBitOr));
+  positions.of_code.resize(count);
+  for (std::uint64_t code = 0; code < count; ++code) {
+    if (((seen[code / kWordBits] >> (code % kWordBits)) & 1U) == 0) continue;
+    positions.of_code[code] = static_cast<std::uint32_t>(positions.used.size());
+    positions.used.push_back(static_cast<OrderCode>(code));
+  }
+  return positions;
+}
+
+// The relation's open columns, and how this rank writes into them.
+class ColumnFile {
+ public:
+  Status open(const Comm& comm, const std::string& path, const Relation& relation) {
+    const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    transfer_ = Hdf5Handle(H5Pcreate(H5P_DATASET_XFER), H5Pclose);
+    if (comm.size() > 1) {
+      const auto* native = static_cast<const MPI_Comm*>(native_mpi_comm(comm));
+      if (H5Pset_fapl_mpio(access.id(), *native, MPI_INFO_NULL) < 0 ||
+          H5Pset_dxpl_mpio(transfer_.id(), H5FD_MPIO_COLLECTIVE) < 0)
+        return hdf5_error("use MPI-IO");
+    }
+    file_ = Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id()), H5Fclose);
+    if (!file_.is_open()) return hdf5_error("open the file on all ranks");
+    for (const Attribute& attribute : relation.attributes) {
+      const std::string name = fmt::format("{}/{}", relation.name, attribute.name);
+      columns_.emplace_back(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+      if (!columns_.back().is_open()) return hdf5_error("open column " + name);
+    }
+    return Status::ok();
+  }
+
+  // Collective; `count` may be 0.
+  Status write(std::size_t column, hid_t type, std::uint64_t offset, std::uint64_t count,
+               const void* values) {
+    const Hdf5Handle space(H5Dget_space(columns_[column].id()), H5Sclose);
+    const hsize_t start = offset;
+    const hsize_t length = count;
+    const hsize_t memory_length = std::max<hsize_t>(1, length);
+    const Hdf5Handle memory(H5Screate_simple(1, &memory_length, nullptr), H5Sclose);
+    if (length == 0) {
+      H5Sselect_none(space.id());
+      H5Sselect_none(memory.id());
+    } else {
+      H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, &start, nullptr, &length, nullptr);
+    }
+    if (H5Dwrite(columns_[column].id(), type, memory.id(), space.id(), transfer_.id(), values) < 0)
+      return hdf5_error("write a column");
+    return Status::ok();
+  }
+
+  Status close() {
+    bool is_good = true;
+    for (Hdf5Handle& column : columns_) is_good &= column.close() >= 0;
+    is_good &= file_.close() >= 0;
+    return is_good ? Status::ok() : hdf5_error("close the file");
+  }
+
+ private:
+  Hdf5Handle file_;
+  Hdf5Handle transfer_;
+  std::vector<Hdf5Handle> columns_;
+};
+
+// Column `c` of rows of order codes, as it lies in the file: 8 bytes a value, 4 for symbols.
+std::vector<std::byte> column_values(const SortedRelation& sorted, const SymbolPositions& positions,
+                                     std::size_t c, std::span<const OrderCode> rows) {
+  const std::size_t width = sorted.relation.attributes.size();
+  const std::size_t count = rows.size() / width;
+  const bool is_symbol = sorted.relation.attributes[c].kind == ValueKind::kSymbol;
+  const std::size_t value_bytes = is_symbol ? 4 : 8;
+  // One value even for no rows: HDF5 wants a pointer.
+  std::vector<std::byte> values(std::max<std::size_t>(1, count) * value_bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    const OrderCode code = rows[(i * width) + c];
+    if (is_symbol) {
+      std::memcpy(values.data() + (i * 4), &positions.of_code[code], 4);
+    } else {
+      const std::uint64_t bits = sorted.dictionary.decode(sorted.orders[c].cell(code));
+      std::memcpy(values.data() + (i * 8), &bits, 8);
+    }
+  }
+  return values;
+}
+
+// Collective. This rank's first row of a range that all ranks hold a part of; `next_row` moves
+// behind all of them.
+Result<std::uint64_t> take_rows(Comm& comm, std::uint64_t count, std::uint64_t& next_row) {
+  STRATALOG_ASSIGN_OR_RETURN(const Received all,
+                             comm.allgather(std::as_bytes(std::span(&count, 1))));
+  std::vector<std::uint64_t> counts(all.data.size() / sizeof(count));
+  std::memcpy(counts.data(), all.data.data(), counts.size() * sizeof(count));
+  std::uint64_t first = next_row;
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    if (static_cast<int>(r) < comm.rank()) first += counts[r];
+    next_row += counts[r];
+  }
+  return first;
+}
+
+// Collective. After an error everyone stops: the verdict is agreed on for each range.
+Status write_columns(Comm& comm, const SortedRelation& sorted, const SymbolPositions& positions,
+                     ColumnFile& file) {
+  const std::size_t width = sorted.relation.attributes.size();
+  std::uint64_t next_row = 0;
+  return for_each_sorted_range(
+      comm, sorted.source, sorted.limits, [&](std::span<const OrderCode> rows) -> Status {
+        const std::uint64_t count = rows.size() / width;
+        STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t first, take_rows(comm, count, next_row));
+        Status written;
+        for (std::size_t c = 0; c < width; ++c) {
+          const std::vector<std::byte> values = column_values(sorted, positions, c, rows);
+          const Status one = file.write(c, column_memory_type(sorted.relation.attributes[c].kind),
+                                        first, count, values.data());
+          if (written.is_ok()) written = one;
+        }
+        return agree(comm, written);
+      });
+}
+
+}  // namespace
+
+Status write_hdf5(Comm& comm, const std::string& path, const SortedRelation& sorted) {
+  if (comm.size() > 1 && native_mpi_comm(comm) == nullptr)
+    return Status::not_supported("HDF5 output by several ranks needs MPI ranks");
+  STRATALOG_ASSIGN_OR_RETURN(const SymbolPositions positions, find_symbols(comm, sorted));
+  const Status laid_out = comm.rank() == 0 ? lay_out_file(path, sorted, positions) : Status::ok();
+  STRATALOG_RETURN_IF_ERROR(agree(comm, laid_out));
+  if (sorted.total_rows == 0 || sorted.relation.attributes.empty()) return Status::ok();
+  const Hdf5Silence silence;
+  ColumnFile file;
+  STRATALOG_RETURN_IF_ERROR(agree(comm, file.open(comm, path, sorted.relation)));
+  const Status written = write_columns(comm, sorted, positions, file);
+  const Status closed = file.close();
+  return written.is_ok() ? agree(comm, closed) : written;
+}
+
+}  // namespace stratalog::datalog
