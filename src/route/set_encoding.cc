@@ -52,7 +52,19 @@ void encode_chunk(int stream, std::span<const Cell> prefix, std::span<const Cell
     std::array<std::uint64_t, kChunkWords> words;  // NOLINT: filled below as far as it is used
     const std::span<std::uint64_t> used = std::span(words).first(bitmap_words(chunk));
     std::ranges::fill(used, 0);
-    for (const Cell cell : chunk) used[(cell - base) / 64] |= std::uint64_t{1} << (cell % 64);
+    // One word is gathered in a register: neighbouring elements would wait for each other's stores.
+    std::size_t at = 0;
+    std::uint64_t word = 0;
+    for (const Cell cell : chunk) {
+      const std::size_t next = (cell - base) / 64;
+      if (next != at) {
+        used[at] = word;
+        at = next;
+        word = 0;
+      }
+      word |= std::uint64_t{1} << (cell % 64);
+    }
+    used[at] = word;
     group.set.kind = SetKind::kBitmap;
     group.set.base = base;
     group.set.words = used;
