@@ -119,37 +119,44 @@ bool read_runs(ByteReader& in, Cell base, std::size_t runs, Take&& take) {
   return true;
 }
 
+// Into a bitmap while the runs lie within its limit; false as soon as they do not (or are bad: the
+// caller cannot tell, and tries the array).
+bool read_runs_as_bitmap(ByteReader& in, Cell base, std::size_t runs,
+                         std::span<std::uint64_t> words, SetView& set) {
+  std::size_t cleared = 0;
+  bool fits = true;
+  std::uint64_t count = 0;
+  const bool good = read_runs(in, base, runs, [&](std::uint64_t start, std::uint64_t length) {
+    const std::uint64_t end = start - base + length;
+    fits = fits && end <= kBitLimit;
+    if (!fits) return;
+    for (const std::size_t needed = (end + 63) / 64; cleared < needed; ++cleared)
+      words[cleared] = 0;
+    set_bits(words, start - base, length);
+    count += length;
+  });
+  // Not where the array would be smaller.
+  if (!good || !fits || cleared > count * 2) return false;
+  set.kind = SetKind::kBitmap;
+  set.base = base;
+  set.words = words.first(cleared);
+  set.count = count;
+  return true;
+}
+
 bool read_run_set(ByteReader& in, Cell base, std::size_t runs, std::span<std::uint64_t> words,
                   std::span<Cell> elements, SetView& set) {
-  ByteReader first_pass = in;
-  std::uint64_t last = base;
-  std::uint64_t count = 0;
-  if (!read_runs(first_pass, base, runs, [&](std::uint64_t start, std::uint64_t length) {
-        last = start + length - 1;
-        count += length;
+  const ByteReader again = in;
+  if (read_runs_as_bitmap(in, base, runs, words, set)) return true;
+  in = again;
+  std::size_t at = 0;
+  if (!read_runs(in, base, runs, [&](std::uint64_t start, std::uint64_t length) {
+        for (std::uint64_t i = 0; i < length; ++i) elements[at++] = static_cast<Cell>(start + i);
       }))
     return false;
-  set.count = count;
-  const std::uint64_t span = last - base + 1;
-  // A bitmap where it is not larger than the array would be.
-  const bool as_bitmap = span <= kBitLimit && span <= count * 32;
-  if (as_bitmap) {
-    const std::size_t used = (span + 63) / 64;
-    std::fill_n(words.begin(), used, 0);
-    read_runs(in, base, runs, [&](std::uint64_t start, std::uint64_t length) {
-      set_bits(words, start - base, length);
-    });
-    set.kind = SetKind::kBitmap;
-    set.base = base;
-    set.words = words.first(used);
-  } else {
-    std::size_t at = 0;
-    read_runs(in, base, runs, [&](std::uint64_t start, std::uint64_t length) {
-      for (std::uint64_t i = 0; i < length; ++i) elements[at++] = static_cast<Cell>(start + i);
-    });
-    set.kind = SetKind::kArray;
-    set.values = elements.first(at);
-  }
+  set.kind = SetKind::kArray;
+  set.values = elements.first(at);
+  set.count = at;
   return true;
 }
 

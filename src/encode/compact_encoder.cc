@@ -68,39 +68,24 @@ std::byte* put_sparse_bytes(std::span<const std::uint64_t> words, std::byte* to)
   return bytes;
 }
 
-// Calls take(start, length) for each run of ones; positions count from bit 0 of words[0].
-template <typename Take>
-void walk_runs(std::span<const std::uint64_t> words, Take&& take) {
-  const std::size_t bits = words.size() * 64;
-  std::size_t at = 0;
-  while (at < bits) {
-    const std::uint64_t ones = words[at / 64] >> (at % 64);
-    if (ones == 0) {
-      at = (at / 64 + 1) * 64;
-      continue;
-    }
-    at += static_cast<std::size_t>(std::countr_zero(ones));
-    const std::size_t start = at;
-    while (at < bits) {
-      const std::size_t left = 64 - (at % 64);
-      const auto length = std::min<std::size_t>(
-          left, static_cast<std::size_t>(std::countr_one(words[at / 64] >> (at % 64))));
-      at += length;
-      if (length < left) break;
-    }
-    take(start, at - start);
-  }
-}
-
+// Every change between zeros and ones, in ascending order, is an end of a run or of a gap: the
+// differences between changes, less one, are what is stored.
 std::byte* put_runs(std::span<const std::uint64_t> words, std::byte* to) {
-  std::size_t end = 0;
+  std::uint64_t carry = 0;
+  std::uint64_t last = 0;
   bool first = true;
-  walk_runs(words, [&](std::size_t start, std::size_t length) {
-    if (!first) to = put_varint(to, start - end - 1);
-    to = put_varint(to, length - 1);
+  const auto put = [&](std::uint64_t change) {
+    if (!first) to = put_varint(to, change - last - 1);
     first = false;
-    end = start + length;
-  });
+    last = change;
+  };
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    const std::uint64_t word = words[w];
+    for (std::uint64_t changes = word ^ ((word << 1) | carry); changes != 0; changes &= changes - 1)
+      put((w * 64) + static_cast<std::uint64_t>(std::countr_zero(changes)));
+    carry = word >> 63;
+  }
+  if (carry != 0) put(words.size() * 64);
   return to;
 }
 
@@ -110,24 +95,35 @@ std::size_t first_bit(std::span<const std::uint64_t> words) {
   return (at * 64) + static_cast<std::size_t>(std::countr_zero(words[at]));
 }
 
+// Lower bounds first, because these loops run for every element: `any` and `runs` are all that
+// small gaps need.
 struct GapStatistics {
   std::uint32_t any = 0;  // or of all gaps
-  std::uint64_t runs = 1;  // of consecutive elements
-  std::uint64_t above7 = 0;  // gaps that need more than one varint byte
-  std::uint64_t above14 = 0;  // more than two
+  std::uint32_t runs = 1;  // of consecutive elements
 };
 
 template <typename T>
 GapStatistics examine_gaps(std::span<const T> elements) {
   GapStatistics s;
-  for (std::size_t i = 1; i < elements.size(); ++i) {
-    const auto gap = static_cast<std::uint32_t>(elements[i] - elements[i - 1] - 1);
+  const T* const at = elements.data();
+  const std::size_t count = elements.size();
+  for (std::size_t i = 1; i < count; ++i) {
+    const auto gap = static_cast<T>(at[i] - at[i - 1] - 1);
     s.any |= gap;
-    s.runs += gap != 0 ? 1 : 0;
-    s.above7 += gap >= (1U << 7) ? 1 : 0;
-    s.above14 += gap >= (1U << 14) ? 1 : 0;
+    s.runs += gap != 0 ? 1U : 0U;
   }
   return s;
+}
+
+// Bytes of all gaps as varints.
+template <typename T>
+std::uint64_t varint_gap_bytes(std::span<const T> elements) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 1; i < elements.size(); ++i) {
+    const auto gap = static_cast<std::uint32_t>(elements[i] - elements[i - 1] - 1);
+    bytes += (std::bit_width(gap | 1U) + 6U) / 7U;
+  }
+  return bytes;
 }
 
 template <typename T>
@@ -201,7 +197,7 @@ std::byte* CompactEncoder::encode_elements(std::span<const Cell> prefix, Cell ba
     return put_head(prefix, {.kind = FragmentKind::kSingle, .base = first, .size = 1}, to);
   const GapStatistics s = examine_gaps(elements);
   const bool narrow = s.any < 256;
-  const std::uint64_t gap_bytes = narrow ? count : count + s.above7 + s.above14;
+  const std::uint64_t gap_bytes = narrow ? count : varint_gap_bytes(elements);
   const auto span = static_cast<std::uint64_t>(elements[count - 1] - elements[0]) + 1;
   if (span <= kCompactLimits.words * 64 && span / 8 < gap_bytes && s.runs * 2 > span / 8) {
     SetView bitmap;
@@ -230,8 +226,9 @@ std::byte* CompactEncoder::encode_elements(std::span<const Cell> prefix, Cell ba
                  .size = count},
                 to);
   if (narrow) {
+    const T* const at = elements.data();
     for (std::uint32_t i = 1; i < count; ++i)
-      to[i - 1] = static_cast<std::byte>(elements[i] - elements[i - 1] - 1);
+      to[i - 1] = static_cast<std::byte>(at[i] - at[i - 1] - 1);
     return to + (count - 1);
   }
   for (std::uint32_t i = 1; i < count; ++i)
@@ -284,7 +281,7 @@ std::byte* CompactEncoder::encode_bitmap(std::span<const Cell> prefix, const Set
         *to++ = static_cast<std::byte>(elements_[i] - elements_[i - 1] - 1);
       return to;
     }
-    if (count + gaps.above7 < bitmap_cost) {
+    if (varint_gap_bytes(std::span<const Cell>(elements_).first(count)) < bitmap_cost) {
       to = put_head(prefix,
                     {.kind = FragmentKind::kGapsVarint,
                      .base = elements_[0],
