@@ -63,9 +63,12 @@ std::string clip_columns(std::string_view text, std::size_t width) {
 }
 
 std::string ProgressView::update(const datalog::Progress& progress) {
+  if (progress.phase == datalog::Phase::kCheckpointing) {  // says nothing but that
+    now_.phase = progress.phase;
+    return {};
+  }
   std::string ended;
-  const bool evaluates = progress.phase == datalog::Phase::kEvaluating ||
-                         progress.phase == datalog::Phase::kCheckpointing;
+  const bool evaluates = progress.phase == datalog::Phase::kEvaluating;
   if (has_stratum_ && (!evaluates || progress.stratum != now_.stratum)) {
     ended = stratum_line();
     has_stratum_ = false;
@@ -108,7 +111,8 @@ std::string ProgressView::finish() {
 std::string ProgressView::stratum_line() const {
   std::string line = fmt::format("stratum {}/{}  {}: {} tuples", now_.stratum + 1, now_.strata,
                                  now_.relations, format_count(now_.total_tuples));
-  if (now_.iteration > 0) line += fmt::format(", {} rounds", format_count(now_.iteration));
+  // A sweep over blocks of pivots has no rounds of the whole.
+  if (now_.iteration > 1) line += fmt::format(", {} rounds", format_count(now_.iteration));
   return line + fmt::format(", {}", format_duration(now_.elapsed_seconds - stratum_began_));
 }
 

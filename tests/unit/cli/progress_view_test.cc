@@ -84,6 +84,17 @@ TEST(ProgressView, EstimatesTheRestOnlyWhereAFractionIsKnown) {
   EXPECT_NE(text.find("25 % done, about "), std::string::npos) << text;
 }
 
+TEST(ProgressView, ACheckpointLeavesTheNumbersInPlace) {
+  ProgressView view({.program = "p", .ranks = 1, .glyphs = Glyphs::kAscii});
+  view.update(round_of(1, 3, 5, 77, 2));
+  datalog::Progress saving;
+  saving.phase = datalog::Phase::kCheckpointing;
+  EXPECT_EQ(view.update(saving), "");
+  const std::string text = joined(view.render(100));
+  EXPECT_NE(text.find("writing a checkpoint"), std::string::npos) << text;
+  EXPECT_NE(text.find("77 tuples"), std::string::npos) << text;
+}
+
 TEST(ProgressView, SaysOnceThatAStratumEnded) {
   ProgressView view({.program = "p", .ranks = 1, .glyphs = Glyphs::kAscii});
   view.update(round_of(0, 0, 0, 7, 0));
@@ -141,7 +152,7 @@ TEST(LiveView, LinesForAPipeAndNothingWhenSilent) {
   lines.update(round_of(1, 1, 1, 1, 1));
   lines.finish();
   EXPECT_EQ(pipe.text,
-            "stratum 1/3  path: 1 tuples, 1 rounds, 0.00 s\nstratum 2/3  path: 1 tuples, 1 rounds, "
+            "stratum 1/3  path: 1 tuples, 0.00 s\nstratum 2/3  path: 1 tuples, 1 rounds, "
             "0.00 s\n");
   FakeTerminal nowhere;
   LiveView silent(LiveViewStyle::kSilent, {.program = "p", .ranks = 1, .glyphs = Glyphs::kAscii},

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/checkpoint_options_file.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "commit/vocabulary.h"
+
+namespace stratalog::cli {
+
+namespace {
+
+using nlohmann::json;
+constexpr const char* kTemporary = "options.json.new";
+constexpr std::uint64_t kMaxBytes = 1U << 20U;
+
+json read_options(Store& store) {
+  auto file = store.open(kOptionsFile, OpenMode::kRead);
+  if (!file.is_ok()) return {};
+  auto size = file.value()->size_bytes();
+  if (!size.is_ok() || size.value() > kMaxBytes) return {};
+  std::string text(size.value(), '\0');
+  if (!file.value()->read_at(0, std::as_writable_bytes(std::span(text))).is_ok()) return {};
+  return json::parse(text, nullptr, false);
+}
+
+template <typename T>
+T number_member(const json& options, const char* name, T otherwise) {
+  const auto member = options.find(name);
+  return member != options.end() && member->is_number() && *member >= 0 ? member->get<T>()
+                                                                        : otherwise;
+}
+
+}  // namespace
+
+Status write_options_file(Store& store, const std::string& program_name, const RunArguments& run) {
+  const json options = {{"program", program_name},
+                        {"facts", run.facts},
+                        {"output", run.output},
+                        {"every_iterations", run.every.iterations},
+                        {"every_seconds", run.every.seconds},
+                        {"mode", mode_name(run.mode)},
+                        {"durability", durability_name(run.durability)},
+                        {"keep_generations", run.keep_generations}};
+  const std::string text = options.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  const Status removed = store.remove_file(kTemporary);
+  if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) return removed;
+  STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> file,
+                             store.open(kTemporary, OpenMode::kCreateExclusive));
+  STRATALOG_RETURN_IF_ERROR(file->write_at(0, std::as_bytes(std::span(text))));
+  STRATALOG_RETURN_IF_ERROR(file->close());
+  return store.rename(kTemporary, kOptionsFile);
+}
+
+std::string complete_from_options_file(Store& store, RunArguments& run) {
+  const json options = read_options(store);
+  if (!options.is_object()) return {};
+  if (!run.has_every) {
+    run.every.iterations = number_member<std::uint64_t>(options, "every_iterations", 0);
+    run.every.seconds = number_member<double>(options, "every_seconds", 60);
+  }
+  if (!run.has_keep) {
+    run.keep_generations =
+        std::max(2U, number_member<std::uint32_t>(options, "keep_generations", 2));
+  }
+  const auto word = [&](const char* name) {
+    const auto member = options.find(name);
+    return member != options.end() && member->is_string() ? member->get<std::string>()
+                                                          : std::string();
+  };
+  if (!run.has_mode) run.mode = parse_mode(word("mode")).value_or(run.mode);
+  if (!run.has_durability)
+    run.durability = parse_durability(word("durability")).value_or(run.durability);
+  if (run.facts.empty()) run.facts = word("facts");
+  if (run.output.empty()) run.output = word("output");
+  return word("program");
+}
+
+}  // namespace stratalog::cli

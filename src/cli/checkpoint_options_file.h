@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// options.json in a checkpoint folder: the options of the run that writes there, so that `stratalog
+// resume` goes on as the run began. Advice only: resuming works without it. Local; for rank 0.
+#pragma once
+
+#include <string>
+
+#include "cli/command_line.h"
+#include "write/store.h"
+
+namespace stratalog::cli {
+
+inline constexpr const char* kOptionsFile = "options.json";
+
+// Replaces the file.
+Status write_options_file(Store& store, const std::string& program_name, const RunArguments& run);
+
+// Fills in what the command line of `resume` left open, and returns the program's name, if known. A
+// file that is missing or unreadable changes nothing.
+std::string complete_from_options_file(Store& store, RunArguments& run);
+
+}  // namespace stratalog::cli

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/console.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace stratalog::cli {
+
+Status print_result(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+    return Status::ok();
+  const std::string message =
+      fmt::format("cannot write to standard output: {}", std::strerror(errno));
+  return errno == ENOSPC ? Status::no_space(message) : Status::io_error(message);
+}
+
+void complain(std::string_view message) { fmt::print(stderr, "stratalog: {}\n", message); }
+
+void complain(const Status& status) { complain(status.message()); }
+
+void tell(std::string_view text) { fmt::print(stderr, "{}", text); }
+
+}  // namespace stratalog::cli

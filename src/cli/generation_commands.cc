@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// ls, inspect and verify: looking at a checkpoint folder without an engine. Local; nothing is
+// changed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/quantities.h"
+#include "cli/stored_program.h"
+#include "commit/vocabulary.h"
+
+namespace stratalog::cli {
+
+namespace {
+
+using nlohmann::json;
+
+ExitCode fail(const Status& status) {
+  complain(status);
+  return exit_code_of(status, Part::kCheckpoint);
+}
+
+ExitCode print_or_fail(const std::string& text, ExitCode code) {
+  const Status printed = print_result(text);
+  if (printed.is_ok()) return code;
+  complain(printed);
+  return ExitCode::kInputOutput;
+}
+
+std::string json_text(const json& value) {
+  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string_view condition_name(GenerationCondition condition) {
+  switch (condition) {
+    case GenerationCondition::kValid:
+      return "valid";
+    case GenerationCondition::kUnfinished:
+      return "unfinished";
+    case GenerationCondition::kDamaged:
+      return "damaged";
+    case GenerationCondition::kRejected:
+      return "rejected";
+  }
+  return "";
+}
+
+std::string_view version_name(RelationVersion version) {
+  return version == RelationVersion::kTotal ? "total" : "delta";
+}
+
+// An unfinished generation has told nothing about itself.
+bool is_described(const GenerationSummary& generation) {
+  return generation.condition == GenerationCondition::kValid || generation.rows > 0 ||
+         generation.ranks > 0;
+}
+
+json summary_json(const GenerationSummary& generation) {
+  json entry = {{"name", generation.name},
+                {"condition", condition_name(generation.condition)},
+                {"reason", generation.reason}};
+  if (!is_described(generation)) return entry;
+  entry.update({{"iteration", generation.iteration},
+                {"ranks", generation.ranks},
+                {"mode", mode_name(generation.mode)},
+                {"durability", durability_name(generation.durability)},
+                {"rows", generation.rows},
+                {"bytes", generation.bytes}});
+  return entry;
+}
+
+std::string list_text(const std::vector<GenerationSummary>& generations,
+                      const StoredArguments& arguments) {
+  std::string text =
+      fmt::format("{:<26} {:<10} {:>9} {:>6} {:<6} {:<10} {:>16} {:>11}\n", "generation",
+                  "condition", "iteration", "ranks", "mode", "durability", "rows", "size");
+  bool is_first_valid = true;
+  for (const GenerationSummary& generation : generations) {
+    text += fmt::format("{:<26} {:<10}", generation.name, condition_name(generation.condition));
+    if (is_described(generation)) {
+      text += fmt::format(" {:>9} {:>6} {:<6} {:<10} {:>16} {:>11}",
+                          format_count(generation.iteration), generation.ranks,
+                          mode_name(generation.mode), durability_name(generation.durability),
+                          format_count(generation.rows), format_size(generation.bytes));
+    }
+    if (generation.condition == GenerationCondition::kValid) {
+      if (is_first_valid) text += "  <- resume takes this";
+      is_first_valid = false;
+    } else if (arguments.why && !generation.reason.empty()) {
+      text += fmt::format("\n    {}", generation.reason);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+// Whether a resume would find nothing valid although something was committed.
+bool has_only_damage(const std::vector<GenerationSummary>& generations) {
+  bool has_invalid = false;
+  for (const GenerationSummary& generation : generations) {
+    if (generation.condition == GenerationCondition::kValid) return false;
+    has_invalid |= generation.condition != GenerationCondition::kUnfinished;
+  }
+  return has_invalid;
+}
+
+std::string hash_text(const MultisetHash& hash) {
+  return fmt::format("{:016x}{:016x}", hash.high, hash.low);
+}
+
+json state_json(const StoredState& state) {
+  json relations = json::array();
+  for (const StoredRelation& relation : state.relations) {
+    relations.push_back({{"name", relation.name},
+                         {"version", version_name(relation.version)},
+                         {"arity", relation.arity},
+                         {"column_order", relation.column_order},
+                         {"rows", relation.rows},
+                         {"hash", hash_text(relation.hash)}});
+  }
+  json sections = json::array();
+  for (const NamedSection& section : state.sections) {
+    sections.push_back({{"name", section.name}, {"bytes", section.data.size()}});
+  }
+  json engine = json::parse(state.engine_state, nullptr, false);
+  return {{"generation", state.generation},
+          {"ranks", state.ranks},
+          {"mode", mode_name(state.mode)},
+          {"encoding", encoding_name(state.encoding)},
+          {"durability", durability_name(state.durability)},
+          {"iteration", state.iteration},
+          {"program_hash", state.program_hash},
+          {"engine_state", engine.is_discarded() ? json(state.engine_state) : std::move(engine)},
+          {"relations", std::move(relations)},
+          {"sections", std::move(sections)}};
+}
+
+// Where in the program the checkpoint was taken, in words; the JSON form has the whole state.
+std::string position_text(const StoredState& state) {
+  const json engine = json::parse(state.engine_state, nullptr, false);
+  if (!engine.is_object() || !engine.contains("strata") || !engine.contains("strata_done"))
+    return {};
+  const json& done = engine["strata_done"];
+  std::string text = fmt::format("  {} of {} strata finished", done.is_array() ? done.size() : 0,
+                                 engine["strata"].dump());
+  if (engine.contains("stratum")) {
+    text += fmt::format(", stratum {} at round {}", engine["stratum"].dump(),
+                        engine.value("iteration", json(0)).dump());
+  }
+  return text + "\n";
+}
+
+std::string state_text(const StoredState& state) {
+  std::string text = fmt::format(
+      "{}\n  written by {} rank{}, mode {}, encoding {}, durability {}\n  iteration {}, program "
+      "hash {}\n{}",
+      state.generation, state.ranks, state.ranks == 1 ? "" : "s", mode_name(state.mode),
+      encoding_name(state.encoding), durability_name(state.durability),
+      format_count(state.iteration), state.program_hash, position_text(state));
+  text += fmt::format("  {:<32} {:<7} {:>5} {:>16}  {}\n", "relation", "version", "arity", "rows",
+                      "hash");
+  for (const StoredRelation& relation : state.relations) {
+    text += fmt::format("  {:<32} {:<7} {:>5} {:>16}  {}\n", relation.name,
+                        version_name(relation.version), relation.arity, format_count(relation.rows),
+                        hash_text(relation.hash));
+  }
+  for (const NamedSection& section : state.sections) {
+    text +=
+        fmt::format("  section {:<24} {:>24}\n", section.name, format_size(section.data.size()));
+  }
+  return text;
+}
+
+json verify_json(const VerifyReport& report) {
+  return {
+      {"generation", report.generation}, {"files", report.files}, {"bytes", report.bytes},
+      {"blocks", report.blocks},         {"rows", report.rows},   {"problems", report.problems}};
+}
+
+std::string verify_text(const VerifyReport& report, VerifyDepth depth) {
+  std::string text =
+      fmt::format("{}: {} files, {}", report.generation, report.files, format_size(report.bytes));
+  if (depth == VerifyDepth::kContent) {
+    text += fmt::format(", {} blocks, {} rows decoded", format_count(report.blocks),
+                        format_count(report.rows));
+  }
+  text += report.problems.empty() ? ": all is well\n"
+                                  : fmt::format(": {} problems\n", report.problems.size());
+  for (const std::string& problem : report.problems) text += fmt::format("  {}\n", problem);
+  return text;
+}
+
+// The generations that verify looks at: the named one, or all that were committed.
+Result<std::vector<std::string>> generations_to_verify(Store& store, const std::string& wanted) {
+  STRATALOG_ASSIGN_OR_RETURN(const auto generations, list_generations(store));
+  std::vector<std::string> names;
+  for (const GenerationSummary& generation : generations) {
+    const bool is_wanted = wanted.empty() ? generation.condition != GenerationCondition::kUnfinished
+                                          : generation.name == wanted;
+    if (is_wanted) names.push_back(generation.name);
+  }
+  if (!names.empty()) return names;
+  return Status::not_found(
+      wanted.empty() ? fmt::format("there is no checkpoint in {}", store.root())
+                     : fmt::format("there is no generation {} in {}", wanted, store.root()));
+}
+
+}  // namespace
+
+ExitCode list_command(const StoredArguments& arguments) {
+  const auto store = open_checkpoint_folder(arguments.directory);
+  if (!store.is_ok()) return fail(store.status());
+  const auto generations = list_generations(*store.value());
+  if (!generations.is_ok()) return fail(generations.status());
+  const ExitCode code =
+      has_only_damage(generations.value()) ? ExitCode::kCheckpointDamaged : ExitCode::kDone;
+  if (arguments.style == OutputStyle::kText) {
+    if (generations.value().empty()) return print_or_fail("no checkpoints\n", code);
+    return print_or_fail(list_text(generations.value(), arguments), code);
+  }
+  json entries = json::array();
+  for (const GenerationSummary& generation : generations.value())
+    entries.push_back(summary_json(generation));
+  return print_or_fail(json_text({{"generations", std::move(entries)}}), code);
+}
+
+ExitCode inspect_command(const StoredArguments& arguments) {
+  const auto store = open_checkpoint_folder(arguments.directory);
+  if (!store.is_ok()) return fail(store.status());
+  const auto generation = choose_generation(*store.value(), arguments.generation);
+  if (!generation.is_ok()) return fail(generation.status());
+  const auto state = inspect_generation(*store.value(), generation.value());
+  if (!state.is_ok()) return fail(state.status());
+  const bool is_text = arguments.style == OutputStyle::kText;
+  return print_or_fail(is_text ? state_text(state.value()) : json_text(state_json(state.value())),
+                       ExitCode::kDone);
+}
+
+ExitCode verify_command(const StoredArguments& arguments) {
+  const auto store = open_checkpoint_folder(arguments.directory);
+  if (!store.is_ok()) return fail(store.status());
+  const auto names = generations_to_verify(*store.value(), arguments.generation);
+  if (!names.is_ok()) return fail(names.status());
+  ExitCode code = ExitCode::kDone;
+  std::string text;
+  json entries = json::array();
+  for (const std::string& name : names.value()) {
+    const auto report = verify_generation(*store.value(), name, arguments.depth);
+    if (!report.is_ok()) return fail(report.status());
+    if (!report.value().problems.empty()) code = ExitCode::kCheckpointDamaged;
+    text += verify_text(report.value(), arguments.depth);
+    entries.push_back(verify_json(report.value()));
+  }
+  if (arguments.style == OutputStyle::kText) return print_or_fail(text, code);
+  return print_or_fail(json_text({{"generations", std::move(entries)}}), code);
+}
+
+}  // namespace stratalog::cli

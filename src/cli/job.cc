@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/checkpoint_options_file.h"
+#include "cli/console.h"
+#include "cli/program_source.h"
+#include "cli/stored_program.h"
+#include "commit/vocabulary.h"
+
+namespace stratalog::cli {
+
+namespace {
+
+using datalog::IoAction;
+using datalog::IoDirective;
+
+constexpr const char* kConsoleName = "-";  // -D -
+
+enum class Use : std::uint8_t { kNone, kConsole, kFiles };
+
+Use use_of(const datalog::Program& program, IoAction action) {
+  Use use = Use::kNone;
+  for (const datalog::Relation& relation : program.relations) {
+    for (const IoDirective& directive : relation.io) {
+      if (directive.action != action) continue;
+      const auto kind = directive.parameters.find("IO");
+      const bool is_console = kind != directive.parameters.end() && kind->second == "stdout";
+      use = std::max(use, is_console ? Use::kConsole : Use::kFiles);
+    }
+  }
+  return use;
+}
+
+void send_outputs_to_console(datalog::Program& program) {
+  for (datalog::Relation& relation : program.relations) {
+    for (IoDirective& directive : relation.io) {
+      if (directive.action != IoAction::kOutput) continue;
+      std::erase_if(directive.parameters,
+                    [](const auto& parameter) { return parameter.first == "filename"; });
+      directive.parameters["IO"] = "stdout";
+    }
+  }
+}
+
+// The first rank may have to create the folder; the others then find it.
+Result<std::unique_ptr<Store>> open_on_all(Comm& comm, const std::string& directory,
+                                           RootMode mode) {
+  const bool is_first = comm.rank() == 0;
+  Result<std::unique_ptr<Store>> store = Status::internal("not opened yet");
+  if (is_first) store = open_posix_store(directory, mode);
+  STRATALOG_RETURN_IF_ERROR(agree(comm, is_first ? store.status() : Status::ok()));
+  if (!is_first) store = open_posix_store(directory, RootMode::kMustExist);
+  STRATALOG_RETURN_IF_ERROR(agree(comm, store.status()));
+  return store;
+}
+
+// Rank 0. Before anything is computed: is the folder in the state that the policy asks for?
+Status judge_folder(Store& store, const RunArguments& run) {
+  STRATALOG_ASSIGN_OR_RETURN(const auto generations, list_generations(store));
+  const bool has_any =
+      std::any_of(generations.begin(), generations.end(), [](const auto& generation) {
+        return generation.condition != GenerationCondition::kUnfinished;
+      });
+  switch (run.resume) {
+    case datalog::ResumePolicy::kFresh:
+      if (!has_any) return Status::ok();
+      return Status::already_exists(
+          fmt::format("there are checkpoints in {}; --resume goes on from the newest, "
+                      "--restart-fresh starts over and "
+                      "replaces them one by one",
+                      run.checkpoint));
+    case datalog::ResumePolicy::kFreshForced:
+      return Status::ok();
+    case datalog::ResumePolicy::kResumeOrFresh:
+      return has_any ? choose_generation(store, run.generation).status() : Status::ok();
+    case datalog::ResumePolicy::kResume:
+      return choose_generation(store, run.generation).status();
+  }
+  return Status::ok();
+}
+
+Failure open_folders(Comm& comm, Job& job) {
+  RunArguments& run = job.run;
+  const bool is_resume = run.resume == datalog::ResumePolicy::kResume;
+  if (run.output == kConsoleName) send_outputs_to_console(job.program);
+  if (!run.checkpoint.empty() && job.checkpoints == nullptr) {
+    auto store =
+        open_on_all(comm, run.checkpoint, is_resume ? RootMode::kMustExist : RootMode::kCreate);
+    if (!store.is_ok()) return {store.status().with_context("--checkpoint"), Part::kCheckpoint};
+    job.checkpoints = std::move(store).value();
+    const Status judged = comm.rank() == 0 ? judge_folder(*job.checkpoints, run) : Status::ok();
+    const Status agreed = agree(comm, judged);
+    if (!agreed.is_ok()) return {comm.rank() == 0 ? judged : agreed, Part::kCheckpoint};
+  }
+  if (use_of(job.program, IoAction::kInput) == Use::kFiles) {
+    auto store = open_on_all(comm, run.facts, RootMode::kMustExist);
+    // A resumed program has its facts in the checkpoint.
+    if (!store.is_ok() && !is_resume)
+      return {store.status().with_context("fact folder"), Part::kFacts};
+    if (store.is_ok()) job.facts = std::move(store).value();
+  }
+  if (const Use use = use_of(job.program, IoAction::kOutput); use != Use::kNone) {
+    // The engine asks for a folder even where all output goes to the console.
+    auto store = use == Use::kFiles ? open_on_all(comm, run.output, RootMode::kCreate)
+                                    : open_on_all(comm, ".", RootMode::kMustExist);
+    if (!store.is_ok()) return {store.status().with_context("output folder"), Part::kOutput};
+    job.output = std::move(store).value();
+  }
+  return {};
+}
+
+// What resume found out on rank 0 and the other ranks need.
+std::string resume_options_text(const RunArguments& run, const std::string& program_name) {
+  const nlohmann::json options = {{"facts", run.facts},
+                                  {"output", run.output},
+                                  {"every_iterations", run.every.iterations},
+                                  {"every_seconds", run.every.seconds},
+                                  {"mode", mode_name(run.mode)},
+                                  {"durability", durability_name(run.durability)},
+                                  {"keep", run.keep_generations},
+                                  {"generation", run.generation},
+                                  {"program", program_name}};
+  return options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void take_resume_options(std::string_view text, Job& job) {
+  const nlohmann::json options = nlohmann::json::parse(text, nullptr, false);
+  if (!options.is_object()) return;
+  RunArguments& run = job.run;
+  run.facts = options.value("facts", run.facts);
+  run.output = options.value("output", run.output);
+  run.every.iterations = options.value("every_iterations", run.every.iterations);
+  run.every.seconds = options.value("every_seconds", run.every.seconds);
+  run.mode = parse_mode(options.value("mode", "")).value_or(run.mode);
+  run.durability = parse_durability(options.value("durability", "")).value_or(run.durability);
+  run.keep_generations = options.value("keep", run.keep_generations);
+  run.generation = options.value("generation", run.generation);
+  job.program_name = options.value("program", job.program_name);
+}
+
+// Rank 0: the program of the generation to resume; completes job.run.
+Result<datalog::CompileOutcome> read_stored(Job& job) {
+  RunArguments& run = job.run;
+  STRATALOG_ASSIGN_OR_RETURN(const auto store, open_checkpoint_folder(run.checkpoint));
+  STRATALOG_ASSIGN_OR_RETURN(const std::string generation,
+                             choose_generation(*store, run.generation));
+  STRATALOG_ASSIGN_OR_RETURN(const StoredState state, inspect_generation(*store, generation));
+  if (!run.has_mode) run.mode = state.mode;
+  if (!run.has_durability) run.durability = state.durability;
+  job.program_name = complete_from_options_file(*store, run);
+  if (job.program_name.empty()) job.program_name = "program";
+  if (run.facts.empty()) run.facts = ".";
+  if (run.output.empty()) run.output = ".";
+  STRATALOG_ASSIGN_OR_RETURN(datalog::Program program, stored_program(state));
+  datalog::CompileOutcome outcome;
+  outcome.program = std::move(program);
+  return outcome;
+}
+
+}  // namespace
+
+Failure prepare_run(Comm& comm, const Invocation& invocation, Job& job) {
+  job.run = invocation.run;
+  if (job.run.facts.empty()) job.run.facts = ".";
+  if (job.run.output.empty()) job.run.output = ".";
+  job.program_name = invocation.program.file;
+  Result<datalog::CompileOutcome> compiled = Status::internal("compiled on rank 0 only");
+  if (comm.rank() == 0) {
+    compiled = compile_file(invocation.program);
+    if (compiled.is_ok() && (job.run.verbosity != Verbosity::kQuiet || !compiled.value().is_ok())) {
+      tell(datalog::render_all(compiled.value().diagnostics));
+    }
+  }
+  auto program = share_program(comm, std::move(compiled));
+  if (!program.is_ok()) return {program.status(), Part::kProgram};
+  job.program = std::move(program).value();
+  return open_folders(comm, job);
+}
+
+Failure prepare_resume(Comm& comm, const Invocation& invocation, Job& job) {
+  job.run = invocation.run;
+  Result<datalog::CompileOutcome> stored = Status::internal("read on rank 0 only");
+  if (comm.rank() == 0) stored = read_stored(job);
+  auto program = share_program(comm, std::move(stored));
+  if (!program.is_ok()) return {program.status(), Part::kCheckpoint};
+  job.program = std::move(program).value();
+  std::string options = resume_options_text(job.run, job.program_name);
+  const auto* data = reinterpret_cast<const std::byte*>(options.data());
+  Bytes bytes(data, data + options.size());
+  const Status shared = comm.broadcast(bytes, 0);
+  if (!shared.is_ok()) return {shared, Part::kRun};
+  take_resume_options({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, job);
+  return open_folders(comm, job);
+}
+
+}  // namespace stratalog::cli

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stratalog command: parses its arguments, becomes several ranks if asked to, and calls the
+// subcommand.
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/launch.h"
+#include "cli/world.h"
+
+namespace stratalog::cli {
+
+namespace {
+
+ExitCode dispatch(const Invocation& invocation) {
+  switch (invocation.command) {
+    case Command::kRun:
+      return run_command(invocation);
+    case Command::kResume:
+      return resume_command(invocation);
+    default:
+      break;
+  }
+  // The others need one rank only; more would print everything again.
+  if (rank_by_environment() != 0) return ExitCode::kDone;
+  switch (invocation.command) {
+    case Command::kCheck:
+      return check_command(invocation);
+    case Command::kExplain:
+      return explain_command(invocation);
+    case Command::kList:
+      return list_command(invocation.stored);
+    case Command::kInspect:
+      return inspect_command(invocation.stored);
+    case Command::kVerify:
+      return verify_command(invocation.stored);
+    default:
+      return export_command(invocation.stored);
+  }
+}
+
+ExitCode start(const std::vector<std::string>& arguments) {
+  const ParsedCommandLine parsed = parse_command_line(arguments);
+  if (!parsed.invocation) {
+    if (rank_by_environment() != 0) return parsed.exit_code;
+    tell(parsed.standard_error);
+    return print_result(parsed.standard_output).is_ok() ? parsed.exit_code : ExitCode::kInputOutput;
+  }
+  const int ranks = parsed.invocation->run.ranks;
+  if (ranks > 0 && is_under_launcher()) {
+    if (rank_by_environment() == 0) {
+      complain(
+          "--ranks starts mpiexec itself; leave it away under mpiexec, which was told the number "
+          "of ranks");
+    }
+    return ExitCode::kProgram;
+  }
+  if (ranks > 1) {
+    const Status status = become_ranks(ranks, arguments);
+    complain(status);
+    return ExitCode::kProgram;
+  }
+  return dispatch(*parsed.invocation);
+}
+
+}  // namespace
+
+}  // namespace stratalog::cli
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  return static_cast<int>(stratalog::cli::start(arguments));
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// check and explain: what can be said about a program without running it. Local.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/fact_sizes.h"
+#include "cli/plan_json.h"
+#include "cli/program_source.h"
+#include "datalog/plan/program_plan.h"
+
+namespace stratalog::cli {
+
+namespace {
+
+using nlohmann::json;
+
+json place_json(const datalog::MarkedPlace& where) {
+  return {{"file", where.place.file},
+          {"line", where.place.line},
+          {"column", where.place.column},
+          {"length", where.length}};
+}
+
+json diagnostic_json(const datalog::Diagnostic& diagnostic) {
+  json notes = json::array();
+  for (const datalog::DiagnosticNote& note : diagnostic.notes) {
+    json entry = place_json(note.where);
+    entry["message"] = note.message;
+    notes.push_back(std::move(entry));
+  }
+  json entry = place_json(diagnostic.where);
+  entry["severity"] = diagnostic.severity == datalog::Severity::kError ? "error" : "warning";
+  entry["message"] = diagnostic.message;
+  entry["expected"] = diagnostic.expected;
+  entry["hint"] = diagnostic.hint;
+  entry["notes"] = std::move(notes);
+  return entry;
+}
+
+std::string json_text(const json& value) {
+  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+ExitCode print_or_fail(const std::string& text) {
+  const Status printed = print_result(text);
+  if (printed.is_ok()) return ExitCode::kDone;
+  complain(printed);
+  return ExitCode::kInputOutput;
+}
+
+ExitCode cannot_read(const Status& status) {
+  complain(status);
+  return exit_code_of(status, Part::kProgram);
+}
+
+}  // namespace
+
+ExitCode check_command(const Invocation& invocation) {
+  auto compiled = compile_file(invocation.program);
+  if (!compiled.is_ok()) return cannot_read(compiled.status());
+  const datalog::CompileOutcome& outcome = compiled.value();
+  if (invocation.style == OutputStyle::kJson) {
+    json list = json::array();
+    for (const auto& diagnostic : outcome.diagnostics) list.push_back(diagnostic_json(diagnostic));
+    const ExitCode printed =
+        print_or_fail(json_text({{"ok", outcome.is_ok()}, {"diagnostics", std::move(list)}}));
+    if (printed != ExitCode::kDone) return printed;
+  } else {
+    tell(datalog::render_all(outcome.diagnostics));
+  }
+  return outcome.is_ok() ? ExitCode::kDone : ExitCode::kProgram;
+}
+
+ExitCode explain_command(const Invocation& invocation) {
+  auto compiled = compile_file(invocation.program);
+  if (!compiled.is_ok()) return cannot_read(compiled.status());
+  tell(datalog::render_all(compiled.value().diagnostics));
+  if (!compiled.value().is_ok()) return ExitCode::kProgram;
+  const datalog::Program& program = *compiled.value().program;
+  datalog::PlanOptions options;
+  options.allow_pivot = invocation.run.allow_pivot;
+  options.allow_sets = invocation.run.allow_sets;
+  if (!invocation.facts.empty()) {
+    auto rows = count_fact_rows(program, invocation.facts);
+    if (!rows.is_ok()) {
+      complain(rows.status());
+      return exit_code_of(rows.status(), Part::kFacts);
+    }
+    options.relation_rows = std::move(rows).value();
+  }
+  auto plan = datalog::plan_program(program, options);
+  if (!plan.is_ok()) {
+    complain(plan.status());
+    return ExitCode::kInternal;
+  }
+  const std::string text = datalog::explain(program, plan.value());
+  if (invocation.style == OutputStyle::kText) return print_or_fail(text);
+  return print_or_fail(json_text(plan_json(program, plan.value())));
+}
+
+}  // namespace stratalog::cli

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/program_source.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace stratalog::cli {
+
+namespace {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const {
+    if (file != stdin) std::fclose(file);
+  }
+};
+
+Result<std::string> read_text(const std::string& name) {
+  std::unique_ptr<std::FILE, CloseFile> file(name == "-" ? stdin : std::fopen(name.c_str(), "rb"));
+  if (file == nullptr) {
+    return Status::not_found(
+        fmt::format("cannot read the program {}: {}", name, std::strerror(errno)));
+  }
+  std::string text;
+  char buffer[65536];
+  while (const std::size_t read = std::fread(buffer, 1, sizeof buffer, file.get())) {
+    text.append(buffer, read);
+    if (text.size() > datalog::kMaxSourceBytes) break;  // compile() says what is wrong
+  }
+  if (std::ferror(file.get()) != 0) {
+    return Status::io_error(
+        fmt::format("cannot read the program {}: {}", name, std::strerror(errno)));
+  }
+  return text;
+}
+
+std::string to_text(const Bytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+Result<datalog::CompileOutcome> compile_file(const ProgramArguments& arguments) {
+  STRATALOG_ASSIGN_OR_RETURN(std::string text, read_text(arguments.file));
+  datalog::CompileOptions options;
+  options.include_directories = arguments.include_directories;
+  options.macros = arguments.macros;
+  const std::string name = arguments.file == "-" ? "<standard input>" : arguments.file;
+  return datalog::compile({.name = name, .text = std::move(text)}, options);
+}
+
+datalog::CompileOutcome compile_text(std::string name, std::string text) {
+  datalog::CompileOptions options;
+  options.preprocessor = datalog::PreprocessorUse::kNever;
+  return datalog::compile({.name = std::move(name), .text = std::move(text)}, options);
+}
+
+Result<datalog::Program> share_program(Comm& comm, Result<datalog::CompileOutcome> mine) {
+  const bool is_first = comm.rank() == 0;
+  Status status;
+  if (is_first) {
+    status = mine.status();
+    if (status.is_ok() && !mine.value().is_ok())
+      status = Status::invalid_argument("the program has errors");
+  }
+  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
+  Bytes text;
+  if (is_first) {
+    const std::string& source = mine.value().program->source_text;
+    const auto* data = reinterpret_cast<const std::byte*>(source.data());
+    text.assign(data, data + source.size());
+  }
+  STRATALOG_RETURN_IF_ERROR(comm.broadcast(text, 0));
+  if (!is_first) mine = compile_text("program", to_text(text));
+  if (!mine.value().is_ok()) {
+    status = Status::internal("the preprocessed program does not compile again:\n" +
+                              datalog::render_all(mine.value().diagnostics));
+  }
+  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
+  return std::move(*std::move(mine).value().program);
+}
+
+}  // namespace stratalog::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a program's file to the same checked program on every rank. Rank 0 reads and preprocesses
+// (so every file is read once, and no rank sees a file that changed in between) and reports errors;
+// the others compile the text that it sends, without touching files. Collective unless marked
+// Local.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cli/command_line.h"
+#include "comm/comm.h"
+#include "datalog/language/compile.h"
+#include "datalog/program.h"
+
+namespace stratalog::cli {
+
+// Local. Reads the file (or standard input for "-") and compiles it. NotFound or IoError if it
+// cannot be read; errors of the program are in the outcome.
+Result<datalog::CompileOutcome> compile_file(const ProgramArguments& arguments);
+
+// Local. A program whose preprocessed text is at hand: out of a checkpoint, or from another rank.
+datalog::CompileOutcome compile_text(std::string name, std::string text);
+
+// Gives rank 0's program to all. `mine` counts on rank 0 only. InvalidArgument on every rank if it
+// has errors.
+Result<datalog::Program> share_program(Comm& comm, Result<datalog::CompileOutcome> mine);
+
+}  // namespace stratalog::cli

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// run and resume: the engine between its preparations (job.h) and its reports. Collective over the
+// world. Only rank 0 speaks; it also decides the exit code and tells the others, so that the
+// launcher sees one code.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "cli/checkpoint_options_file.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/job.h"
+#include "cli/live_view.h"
+#include "cli/parallel_backends.h"
+#include "cli/run_report_text.h"
+#include "cli/stop_signals.h"
+#include "cli/world.h"
+#include "datalog/facts/hdf5_output.h"
+
+namespace stratalog::cli {
+
+namespace {
+
+LiveViewStyle choose_style(const RunArguments& run, const TerminalTraits& terminal) {
+  const LiveViewStyle plain =
+      run.verbosity == Verbosity::kVerbose ? LiveViewStyle::kLines : LiveViewStyle::kSilent;
+  switch (run.live_view) {
+    case LiveViewMode::kAlways:
+      return LiveViewStyle::kRedraw;
+    case LiveViewMode::kNever:
+      return plain;
+    case LiveViewMode::kAuto:
+      break;
+  }
+  return terminal.is_terminal ? LiveViewStyle::kRedraw : plain;
+}
+
+Status write_report(const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".new";
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  if (file == nullptr) return Status::io_error(fmt::format("--report: cannot write {}", temporary));
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool is_closed = std::fclose(file) == 0;
+  if (!is_written || !is_closed || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    return Status::io_error(fmt::format("--report: cannot write {}", path));
+  }
+  return Status::ok();
+}
+
+// One run of the engine as rank 0 watches it. On other ranks the hooks are never called.
+class Watch {
+ public:
+  Watch(const Job& job, const TerminalTraits& terminal, int ranks)
+      : job_(job),
+        view_(choose_style(job.run, terminal),
+              {.program = job.program_name, .ranks = ranks, .glyphs = terminal.glyphs},
+              standard_error_sink()) {}
+
+  datalog::RunHooks hooks() {
+    datalog::RunHooks hooks;
+    hooks.progress = [this](const datalog::Progress& progress) { see(progress); };
+    hooks.notice = [this](const std::string& line) {
+      if (job_.run.verbosity != Verbosity::kQuiet) view_.notice(line);
+    };
+    if (job_.checkpoints != nullptr) hooks.stop_requested = take_stop_request;
+    return hooks;
+  }
+
+  void finish() { view_.finish(); }
+
+  // Which part an error of the engine came from: where it was last seen at work.
+  Part part_of(const Status& status) const {
+    if (status.code() == StatusCode::kAlreadyExists) return Part::kCheckpoint;
+    switch (phase_) {
+      case datalog::Phase::kLoading:
+        return Part::kFacts;
+      case datalog::Phase::kRestoring:
+      case datalog::Phase::kCheckpointing:
+        return Part::kCheckpoint;
+      case datalog::Phase::kEvaluating:
+        return Part::kRun;
+      case datalog::Phase::kOutput:
+        return Part::kOutput;
+    }
+    return Part::kRun;
+  }
+
+ private:
+  void see(const datalog::Progress& progress) {
+    phase_ = progress.phase;
+    view_.update(progress);
+    // The first checkpoint begins: from here on the folder is this job's.
+    if (phase_ == datalog::Phase::kCheckpointing && !has_options_file_) {
+      has_options_file_ = true;
+      const Status written = write_options_file(*job_.checkpoints, job_.program_name, job_.run);
+      if (!written.is_ok()) view_.notice(fmt::format("note: {}", written.message()));
+    }
+  }
+
+  const Job& job_;
+  LiveView view_;
+  datalog::Phase phase_ = datalog::Phase::kLoading;
+  bool has_options_file_ = false;
+};
+
+datalog::RunOptions engine_options(const Comm& comm, const Job& job) {
+  const RunArguments& run = job.run;
+  datalog::RunOptions options;
+  options.facts = job.facts.get();
+  options.output = job.output.get();
+  options.write.hdf5 = datalog::write_hdf5;
+  options.memory_limit_bytes = run.memory_limit_bytes;
+  if (run.has_replicate_limit) options.replicate_limit_rows = run.replicate_limit_rows;
+  options.allow_pivot = run.allow_pivot;
+  options.allow_sets = run.allow_sets;
+  options.keep_round_counts = !run.report_file.empty();
+  if (job.checkpoints == nullptr) return options;
+  datalog::CheckpointOptions& checkpoint = options.checkpoint;
+  checkpoint.store = job.checkpoints.get();
+  checkpoint.mode = run.mode;
+  checkpoint.writer.durability = run.durability;
+  checkpoint.writer.keep_generations = run.keep_generations;
+  checkpoint.writer.backends = parallel_backends(comm);
+  checkpoint.every_iterations = run.every.iterations;
+  checkpoint.every_seconds = run.every.seconds;
+  checkpoint.resume = run.resume;
+  checkpoint.generation = run.generation;
+  return options;
+}
+
+// Rank 0, after a run that did not fail.
+ExitCode hand_out(const Job& job, const datalog::RunReport& report) {
+  const bool is_quiet = job.run.verbosity == Verbosity::kQuiet;
+  if (!report.stopped_early) {
+    std::string results;
+    for (const std::string& text : report.console) results += text;
+    const Status printed = print_result(results + print_sizes_text(report));
+    if (!printed.is_ok()) {
+      complain(printed);
+      return ExitCode::kInputOutput;
+    }
+  }
+  if (!report.resumed_from.empty() && !is_quiet) {
+    tell(fmt::format("resumed from {}\n", report.resumed_from));
+  }
+  if (!is_quiet) tell(breakdown_text(report));
+  if (!job.run.report_file.empty()) {
+    const Status written =
+        write_report(job.run.report_file, report_json(report, job.program_name).dump(2) + "\n");
+    if (!written.is_ok()) {
+      complain(written);
+      return ExitCode::kInputOutput;
+    }
+  }
+  if (!report.stopped_early) return ExitCode::kDone;
+  complain(fmt::format(
+      "stopped on signal {} after checkpoint {}; go on with: stratalog resume {}", stop_signal(),
+      report.checkpoints.empty() ? "" : report.checkpoints.back().generation, job.run.checkpoint));
+  return ExitCode::kStopped;
+}
+
+ExitCode execute(Comm& comm, const Invocation& invocation) {
+  Job job;
+  const Failure failure = invocation.command == Command::kResume
+                              ? prepare_resume(comm, invocation, job)
+                              : prepare_run(comm, invocation, job);
+  if (!failure.status.is_ok()) {
+    if (comm.rank() == 0) complain(failure.status);
+    return exit_code_of(failure.status, failure.part);
+  }
+  if (job.checkpoints != nullptr) {
+    install_stop_signals();
+  } else {
+    std::signal(SIGUSR1, SIG_IGN);  // asks for a checkpoint; there is nowhere to put one
+  }
+  Watch watch(job, standard_error_traits(), comm.size());
+  auto ran = datalog::run_program(comm, job.program, engine_options(comm, job), watch.hooks());
+  watch.finish();
+  if (comm.rank() != 0) return ExitCode::kDone;
+  if (ran.is_ok()) return hand_out(job, ran.value());
+  complain(ran.status());
+  return exit_code_of(ran.status(), watch.part_of(ran.status()));
+}
+
+MpiNeed mpi_need(const RunArguments& run) {
+  const bool is_serial = run.checkpoint.empty() || run.mode == CheckpointMode::kFilePerProcess;
+  return is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways;
+}
+
+ExitCode enter_and_execute(const Invocation& invocation, MpiNeed need) {
+  auto world = World::enter(need);
+  if (!world.is_ok()) {
+    if (rank_by_environment() == 0) complain(world.status());
+    return ExitCode::kInternal;
+  }
+  Comm& comm = world.value().comm();
+  const ExitCode mine = execute(comm, invocation);
+  Bytes code = {static_cast<std::byte>(mine)};
+  const Status shared = comm.broadcast(code, 0);
+  if (!shared.is_ok() || code.size() != 1) return ExitCode::kInternal;
+  return static_cast<ExitCode>(code[0]);
+}
+
+}  // namespace
+
+ExitCode run_command(const Invocation& invocation) {
+  return enter_and_execute(invocation, mpi_need(invocation.run));
+}
+
+ExitCode resume_command(const Invocation& invocation) {
+  // Which mode the checkpoint has is known only later, so MPI is started where it may be needed.
+  const bool is_serial =
+      invocation.run.has_mode && invocation.run.mode == CheckpointMode::kFilePerProcess;
+  return enter_and_execute(invocation, is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways);
+}
+
+}  // namespace stratalog::cli

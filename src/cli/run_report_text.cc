@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_report_text.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/quantities.h"
+
+namespace stratalog::cli {
+
+namespace {
+
+using datalog::RunReport;
+using datalog::StratumReport;
+using datalog::TimeBreakdown;
+using nlohmann::json;
+
+enum class RowUse : std::uint8_t { kAlways, kWhereSpent };
+
+struct TimeRow {
+  const char* label;
+  const char* key;
+  double TimeBreakdown::* seconds;
+  RowUse use;
+};
+
+// In the order in which a run passes through them.
+constexpr TimeRow kRows[] = {
+    {"read facts", "load", &TimeBreakdown::load, RowUse::kAlways},
+    {"restore checkpoint", "restore", &TimeBreakdown::restore, RowUse::kWhereSpent},
+    {"join", "join", &TimeBreakdown::join, RowUse::kAlways},
+    {"exchange", "exchange", &TimeBreakdown::exchange, RowUse::kAlways},
+    {"deduplicate", "deduplicate", &TimeBreakdown::deduplicate, RowUse::kAlways},
+    {"checkpoint: pack", "pack", &TimeBreakdown::pack, RowUse::kWhereSpent},
+    {"checkpoint: encode", "encode", &TimeBreakdown::encode, RowUse::kWhereSpent},
+    {"checkpoint: write", "write", &TimeBreakdown::write, RowUse::kWhereSpent},
+    {"checkpoint: sync", "sync", &TimeBreakdown::sync, RowUse::kWhereSpent},
+    {"checkpoint: commit", "commit", &TimeBreakdown::commit, RowUse::kWhereSpent},
+    {"write output", "output", &TimeBreakdown::output, RowUse::kAlways},
+    {"other", "other", &TimeBreakdown::other, RowUse::kAlways},
+};
+
+json stratum_json(const StratumReport& stratum) {
+  json entry = {{"relations", stratum.relations},     {"strategy", strategy_name(stratum.strategy)},
+                {"iterations", stratum.iterations},   {"tuples", stratum.tuples},
+                {"derivations", stratum.derivations}, {"exchanged_bytes", stratum.exchanged_bytes},
+                {"seconds", stratum.seconds}};
+  if (!stratum.new_tuples_per_round.empty()) {
+    entry["new_tuples_per_round"] = stratum.new_tuples_per_round;
+  }
+  return entry;
+}
+
+json checkpoint_json(const SaveReport& saved) {
+  return {{"generation", saved.generation},
+          {"pack_seconds", saved.pack_seconds},
+          {"encode_seconds", saved.encode_seconds},
+          {"write_seconds", saved.write_seconds},
+          {"sync_seconds", saved.sync_seconds},
+          {"commit_seconds", saved.commit_seconds},
+          {"total_seconds", saved.total_seconds},
+          {"rows", saved.rows},
+          {"bytes", saved.bytes},
+          {"files", saved.files}};
+}
+
+json sizes_json(const std::vector<datalog::RelationSize>& sizes) {
+  json entries = json::array();
+  for (const datalog::RelationSize& size : sizes) {
+    entries.push_back({{"name", size.name}, {"rows", size.rows}});
+  }
+  return entries;
+}
+
+}  // namespace
+
+std::string_view strategy_name(datalog::Strategy strategy) {
+  switch (strategy) {
+    case datalog::Strategy::kOnce:
+      return "once";
+    case datalog::Strategy::kSemiNaive:
+      return "semi-naive";
+    case datalog::Strategy::kPivot:
+      return "pivot";
+  }
+  return "";
+}
+
+double checkpoint_seconds(const TimeBreakdown& times) {
+  return times.pack + times.encode + times.write + times.sync + times.commit;
+}
+
+double pack_share(const TimeBreakdown& times) {
+  const double all = checkpoint_seconds(times);
+  return all > 0 ? times.pack / all : 0;
+}
+
+std::string print_sizes_text(const RunReport& report) {
+  std::string text;
+  for (const datalog::RelationSize& size : report.print_sizes) {
+    text += fmt::format("{}\t{}\n", size.name, size.rows);
+  }
+  return text;
+}
+
+std::string breakdown_text(const RunReport& report) {
+  const TimeBreakdown& times = report.times;
+  const double total = times.total > 0 ? times.total : 1;
+  std::string text = fmt::format("{:<22}{:>10}{:>9}\n", "time (slowest rank)", "seconds", "share");
+  for (const TimeRow& row : kRows) {
+    const double seconds = times.*row.seconds;
+    if (row.use == RowUse::kWhereSpent && seconds < 0.0005) continue;  // would print 0.000
+    text += fmt::format("{:<22}{:>10.3f}{:>7.1f} %\n", row.label, seconds, 100 * seconds / total);
+  }
+  text += fmt::format("{:<22}{:>10.3f}\n", "total", times.total);
+  if (!report.checkpoints.empty()) {
+    std::uint64_t bytes = 0;
+    for (const SaveReport& saved : report.checkpoints) bytes += saved.bytes;
+    text += fmt::format(
+        "{} checkpoint{}, {} written, {:.1f} % of the time; packing is {:.1f} % of checkpoint "
+        "time\n",
+        report.checkpoints.size(), report.checkpoints.size() == 1 ? "" : "s", format_size(bytes),
+        100 * checkpoint_seconds(times) / total, 100 * pack_share(times));
+  }
+  return text + fmt::format("peak memory of relations {}, {} rank{}\n",
+                            format_size(report.peak_memory_bytes), report.ranks,
+                            report.ranks == 1 ? "" : "s");
+}
+
+json report_json(const RunReport& report, std::string_view program) {
+  json times;
+  for (const TimeRow& row : kRows) times[row.key] = report.times.*row.seconds;
+  times["total"] = report.times.total;
+  json strata = json::array();
+  for (const StratumReport& stratum : report.strata) strata.push_back(stratum_json(stratum));
+  json checkpoints = json::array();
+  for (const SaveReport& saved : report.checkpoints) checkpoints.push_back(checkpoint_json(saved));
+  const double total = report.times.total > 0 ? report.times.total : 1;
+  return {{"format", "stratalog-run-report"},
+          {"version", 1},
+          {"program", program},
+          {"ranks", report.ranks},
+          {"resumed_from", report.resumed_from.empty() ? json() : json(report.resumed_from)},
+          {"resumed_iteration", report.resumed_iteration},
+          {"stopped_early", report.stopped_early},
+          {"relations", sizes_json(report.relations)},
+          {"print_sizes", sizes_json(report.print_sizes)},
+          {"strata", std::move(strata)},
+          {"checkpoints", std::move(checkpoints)},
+          {"seconds", std::move(times)},
+          {"checkpoint_share", checkpoint_seconds(report.times) / total},
+          {"pack_share_of_checkpoints", pack_share(report.times)},
+          {"peak_memory_bytes", report.peak_memory_bytes}};
+}
+
+}  // namespace stratalog::cli

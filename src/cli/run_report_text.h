@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a finished run looks like: the results on standard output, the time breakdown as a table,
+// and all of it as JSON. Pure; local.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "datalog/evaluate/engine.h"
+
+namespace stratalog::cli {
+
+// ".printsize": one "name<TAB>rows" a line, as Soufflé prints it.
+std::string print_sizes_text(const datalog::RunReport& report);
+
+// Where the time went, with shares, then checkpoints and memory. Checkpoint stations that took no
+// time are left out.
+std::string breakdown_text(const datalog::RunReport& report);
+
+// Everything. Keys are documented in docs/report.md; numbers are seconds, rows or bytes as the key
+// says.
+nlohmann::json report_json(const datalog::RunReport& report, std::string_view program);
+
+// "once", "semi-naive" or "pivot", as JSON says it.
+std::string_view strategy_name(datalog::Strategy strategy);
+
+// Sum of the checkpoint stations, and how much of it is packing; 0 where there were none.
+double checkpoint_seconds(const datalog::TimeBreakdown& times);
+double pack_share(const datalog::TimeBreakdown& times);
+
+}  // namespace stratalog::cli

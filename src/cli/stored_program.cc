@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/stored_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/program_source.h"
+
+namespace stratalog::cli {
+
+namespace {
+
+std::string condition_text(const GenerationSummary& generation) {
+  return fmt::format("\n  {}: {}", generation.name,
+                     generation.reason.empty() ? "not valid" : generation.reason);
+}
+
+}  // namespace
+
+const NamedSection* find_section(const StoredState& state, std::string_view name) {
+  const auto found =
+      std::find_if(state.sections.begin(), state.sections.end(),
+                   [&](const NamedSection& section) { return section.name == name; });
+  return found == state.sections.end() ? nullptr : &*found;
+}
+
+Result<datalog::Program> stored_program(const StoredState& state) {
+  const NamedSection* section = find_section(state, "program");
+  if (section == nullptr) {
+    return Status::not_found(fmt::format(
+        "{} holds no program; it was not written by a run of Stratalog", state.generation));
+  }
+  std::string text(reinterpret_cast<const char*>(section->data.data()), section->data.size());
+  datalog::CompileOutcome outcome =
+      compile_text(fmt::format("program of {}", state.generation), std::move(text));
+  if (!outcome.is_ok()) {
+    return Status::corruption(fmt::format("the program stored in {} does not compile:\n{}",
+                                          state.generation,
+                                          datalog::render_all(outcome.diagnostics)));
+  }
+  return std::move(*outcome.program);
+}
+
+Result<ValueDictionary> stored_dictionary(const StoredState& state) {
+  const NamedSection* section = find_section(state, "dictionary");
+  if (section == nullptr) {
+    return Status::not_found(fmt::format(
+        "{} holds no dictionary; it was not written by a run of Stratalog", state.generation));
+  }
+  ValueDictionary dictionary;
+  const Status decoded = decode_dictionary(section->data, dictionary);
+  if (!decoded.is_ok())
+    return decoded.with_context(fmt::format("dictionary of {}", state.generation));
+  return dictionary;
+}
+
+Result<std::string> choose_generation(Store& store, const std::string& wanted) {
+  STRATALOG_ASSIGN_OR_RETURN(const std::vector<GenerationSummary> generations,
+                             list_generations(store));
+  std::string unfinished;
+  std::string invalid;
+  for (const GenerationSummary& generation : generations) {
+    const bool is_valid = generation.condition == GenerationCondition::kValid;
+    if (wanted.empty() && is_valid) return generation.name;
+    if (generation.name == wanted) {
+      if (is_valid) return generation.name;
+      return Status::corruption(
+          fmt::format("{} cannot be used:{}", wanted, condition_text(generation)));
+    }
+    const bool is_unfinished = generation.condition == GenerationCondition::kUnfinished;
+    (is_unfinished ? unfinished : invalid) += condition_text(generation);
+  }
+  if (!wanted.empty()) {
+    return Status::not_found(
+        fmt::format("there is no generation {} in {}; stratalog ls {} lists them", wanted,
+                    store.root(), store.root()));
+  }
+  if (!invalid.empty()) {
+    return Status::corruption(fmt::format("there are checkpoints in {}, but none is valid:{}{}",
+                                          store.root(), invalid, unfinished));
+  }
+  return Status::not_found(
+      fmt::format("there is no checkpoint in {}{}{}", store.root(),
+                  unfinished.empty() ? "" : "; only unfinished ones:", unfinished));
+}
+
+Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directory) {
+  auto store = open_posix_store(directory, RootMode::kMustExist);
+  if (!store.is_ok()) return store.status().with_context("checkpoint folder");
+  return store;
+}
+
+}  // namespace stratalog::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a generation says about the program that wrote it: the sections "program" and "dictionary"
+// and the engine's state. resume, inspect and export read it. Local; for rank 0.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "checkpoint/checkpoint.h"
+#include "datalog/program.h"
+#include "model/value_dictionary.h"
+#include "write/store.h"
+
+namespace stratalog::cli {
+
+// The section, or nothing.
+const NamedSection* find_section(const StoredState& state, std::string_view name);
+
+// NotFound if the generation has no program; Corruption if it does not compile.
+Result<datalog::Program> stored_program(const StoredState& state);
+// NotFound or Corruption.
+Result<ValueDictionary> stored_dictionary(const StoredState& state);
+
+// Why a checkpoint folder cannot be used, or which of its generations is used. `wanted` names one;
+// empty: the newest valid. NotFound: no generation (of that name). Corruption: there are some, none
+// is valid; the message says why.
+Result<std::string> choose_generation(Store& store, const std::string& wanted);
+
+// A folder that must exist already. NotFound says so.
+Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directory);
+
+}  // namespace stratalog::cli

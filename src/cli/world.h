@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// World: the group of ranks that this process belongs to. Under an MPI launcher that is the world
+// of MPI; else a group of one, and MPI is started only where a checkpoint mode needs it. Making and
+// destroying one is collective.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/result.h"
+#include "comm/comm.h"
+#include "comm/mpi_session.h"
+
+namespace stratalog::cli {
+
+// Whether an MPI launcher (mpiexec, srun) started this process, by the environment that launchers
+// set.
+bool is_under_launcher();
+// The rank that the launcher's environment gives, or 0: who speaks before MPI runs, or without it.
+int rank_by_environment();
+
+enum class MpiNeed : std::uint8_t { kOnlyIfLaunched, kAlways };
+
+class World {
+ public:
+  // Internal if MPI does not start, or if the launcher is that of another MPI (each process would
+  // be alone).
+  static Result<World> enter(MpiNeed need);
+
+  Comm& comm() { return *comm_; }
+  bool is_first() const { return comm_->rank() == 0; }
+
+ private:
+  World(std::optional<MpiSession> session, std::unique_ptr<Comm> comm)
+      : session_(std::move(session)), comm_(std::move(comm)) {}
+
+  std::optional<MpiSession> session_;  // outlives comm_
+  std::unique_ptr<Comm> comm_;
+};
+
+}  // namespace stratalog::cli
