@@ -52,6 +52,13 @@ class Analyser {
     } else if (!expand_body(*rule.body, sink_, bodies)) {
       return;
     }
+    if (rule.heads.size() * bodies.size() > kMaxConjunctions) {
+      sink_
+          .error(rule.span, fmt::format("this rule stands for {} rules; the limit is {}",
+                                        rule.heads.size() * bodies.size(), kMaxConjunctions))
+          .hint = "give its body a relation of its own";
+      return;
+    }
     warn_about_variables(rule, bodies, sink_);
     for (const AtomSyntax& head : rule.heads) {
       for (const Conjunction& body : bodies) analyse_clause(rule, head, body);

@@ -222,14 +222,14 @@ Token Lexer::number() {
 Token Lexer::quoted() {
   const std::size_t begin = position_;
   ++position_;
-  while (position_ < text_.size() && text_[position_] != '"') {
-    if (text_[position_] == '\\') ++position_;
+  // A string ends on its line, so that one lost quote does not swallow the rest of the file.
+  while (peek() != '"' && peek() != '\n' && position_ < text_.size()) {
+    if (peek() == '\\' && peek(1) != '\n') ++position_;
     ++position_;
   }
-  if (position_ >= text_.size()) {
-    // Go on after this line, so that one lost quote does not hide the rest of the file.
-    position_ = std::min(text_.find('\n', begin), text_.size());
-    return bad("this string is not closed; `\"` is missing", begin);
+  if (peek() != '"') {
+    position_ = std::min(position_, text_.size());
+    return bad("this string is not closed on its line; `\"` is missing", begin);
   }
   ++position_;
   return make(TokenKind::kString, begin);

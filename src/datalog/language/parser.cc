@@ -26,7 +26,6 @@ Parser::Nesting::Nesting(Parser& parser) : parser_(parser), ok_(++parser.nesting
 ProgramSyntax Parser::parse() {
   while (!is_at(TokenKind::kEnd)) {
     nesting_ = 0;
-    long_string_ = {};
     const std::uint32_t start = token_.span.begin;
     if (parse_item()) continue;
     program_.is_complete = false;
@@ -103,8 +102,6 @@ void Parser::skip_block() {
 void Parser::advance() {
   previous_ = token_.span;
   token_ = lexer_.next();
-  if (is_at(TokenKind::kString) && text_of(token_).find('\n') != std::string_view::npos)
-    long_string_ = token_.span;
 }
 
 Token Parser::peek_after() const {
@@ -130,21 +127,14 @@ std::string Parser::describe(const Token& token) const {
   return name.empty() ? fmt::format("`{}`", text) : fmt::format("{} `{}`", name, text);
 }
 
-void Parser::note_long_string(DiagnosticDraft& draft) const {
-  if (long_string_.end == 0) return;
-  draft.notes.push_back(
-      {long_string_, "a string over several lines begins here; is its closing `\"` missing?"});
-}
-
 bool Parser::fail(std::string_view expected, std::string hint) {
   if (is_at(TokenKind::kBad)) {
-    note_long_string(sink_.error(token_.span, token_.problem));
+    sink_.error(token_.span, token_.problem);
     return false;
   }
   DiagnosticDraft& draft = sink_.error(token_.span, fmt::format("unexpected {}", describe(token_)));
   draft.expected = std::string(expected);
   draft.hint = std::move(hint);
-  note_long_string(draft);
   if (is_reserved_word(token_.kind) && draft.hint.empty()) {
     draft.hint =
         fmt::format("`{}` is a reserved word and cannot be used as a name", text_of(token_));

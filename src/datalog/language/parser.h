@@ -39,7 +39,6 @@ class Parser {
   bool parse_qualified_name(NameSyntax& name, std::string_view expected);
   std::string_view text_of(const Token& token) const { return lexer_.text_of(token.span); }
   std::string describe(const Token& token) const;
-  void note_long_string(DiagnosticDraft& draft) const;
   Token peek_after() const;
   bool is_at(TokenKind kind) const { return token_.kind == kind; }
 
@@ -103,7 +102,6 @@ class Parser {
   Token token_;
   Span previous_;  // of the token before token_
   std::uint32_t nesting_ = 0;
-  Span long_string_;  // the last string over several lines in this clause: often a lost quote
 };
 
 }  // namespace stratalog::datalog::language

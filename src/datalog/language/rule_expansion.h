@@ -22,7 +22,7 @@ struct Goal {
 using Conjunction = std::vector<Goal>;
 
 inline constexpr std::size_t kMaxConjunctions = 4096;  // out of one rule
-inline constexpr std::size_t kMaxGoals = 4096;  // in one conjunction
+inline constexpr std::size_t kMaxGoals = 1024;  // in one conjunction
 
 // `true` leaves no goal behind. Returns false after reporting a body that grows past the bounds.
 bool expand_body(const Formula& body, DiagnosticSink& sink, std::vector<Conjunction>& result);

@@ -595,17 +595,6 @@ stratum 0 (recursive): _edge?
 )");
 }
 
-TEST(Compile, StringOverTwoLines) {
-  EXPECT_EQ(outcome_of(R"(.decl s(x:symbol)
-s("one
-two").
-)"),
-            R"(.decl s(x: symbol)
-stratum 0: s
-  s("one\ntwo").
-)");
-}
-
 TEST(Compile, ParenthesesAroundTermsAndFormulas) {
   EXPECT_EQ(outcome_of(R"(.decl e(x:number, y:number)
 .input e

@@ -64,7 +64,14 @@ TEST(Limits, DisjunctionsThatMultiply) {
   EXPECT_EQ(first_line(outcome_of(text)),
             "test.dl:2:9: error: this body is too large once its disjunctions are written out "
             "(more than 4096 rules, or "
-            "4096 literals in one)");
+            "1024 literals in one)");
+}
+
+TEST(Limits, HeadsTimesBodies) {
+  const std::string text =
+      kDeclaration + repeated("a(x), ", 1100) + "a(x) :- a(x), (x = 1 ; x = 2 ; x = 3 ; x = 4).\n";
+  EXPECT_EQ(first_line(outcome_of(text)),
+            "test.dl:2:1: error: this rule stands for 4404 rules; the limit is 4096");
 }
 
 TEST(Limits, LongBodies) {
@@ -72,7 +79,7 @@ TEST(Limits, LongBodies) {
       first_line(outcome_of(kDeclaration + "a(x) :- a(x)" + repeated(", a(x)", 5000) + ".\n")),
       "test.dl:2:9: error: this body is too large once its disjunctions are written out (more than "
       "4096 rules, or "
-      "4096 literals in one)");
+      "1024 literals in one)");
 }
 
 TEST(Limits, ErrorsAreCapped) {

@@ -122,7 +122,7 @@ TEST(RuleErrors, BodyTooLarge) {
 a(1).
 a(x) :- a(x), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2).
 )"),
-      R"(test.dl:3:9: error: this body is too large once its disjunctions are written out (more than 4096 rules, or 4096 literals in one)
+      R"(test.dl:3:9: error: this body is too large once its disjunctions are written out (more than 4096 rules, or 1024 literals in one)
     3 | a(x) :- a(x), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2).
       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
       = hint: give parts of it a relation of their own

@@ -197,14 +197,14 @@ a("one).
 a("two").
 a(3).
 )"),
-            R"(test.dl:3:4: error: unexpected name `two`
-    3 | a("two").
-      |    ^~~
-      = expected: `,` or `)`
-test.dl:2:3: note: a string over several lines begins here; is its closing `"` missing?
+            R"(test.dl:2:3: error: this string is not closed on its line; `"` is missing
     2 | a("one).
       |   ^~~~~~
-1 error, 0 warnings
+test.dl:4:3: error: type clash: `3` is a symbol as attribute `x` of `a`, but a number, an unsigned or a float as a numeric constant
+    4 | a(3).
+      |   ^
+      = hint: convert with to_string, or to_number and its like
+2 errors, 0 warnings
 )");
 }
 
@@ -466,6 +466,19 @@ a(1).
     2 | .output(a)
       | ^~~~~~~
       = expected: `.output name`
+1 error, 0 warnings
+)");
+}
+
+TEST(SyntaxErrors, StringOverTwoLines) {
+  EXPECT_EQ(outcome_of(R"(.decl s(x:symbol)
+s("one
+two").
+s(3).
+)"),
+            R"(test.dl:2:3: error: this string is not closed on its line; `"` is missing
+    2 | s("one
+      |   ^~~~
 1 error, 0 warnings
 )");
 }
