@@ -11,6 +11,7 @@
 
 #include "datalog/pivot/lane_counter.h"
 #include "datalog/pivot/lane_row.h"
+#include "datalog/pivot/raw_list.h"
 
 namespace stratalog {
 namespace {
@@ -20,6 +21,14 @@ constexpr std::uint8_t kTouched = 2;  // `full` holds something, the slot is in 
 constexpr std::uint8_t kStopped = 4;  // `final_` holds something, the slot is in stopped_
 
 constexpr std::uint64_t kNeverStops = std::uint64_t{1} << 62;
+
+// How many entries of a list the prefetches run ahead.
+constexpr std::size_t kAhead = 6;
+
+template <typename T>
+void prefetch(const T* address) {
+  __builtin_prefetch(address, 1);
+}
 
 enum class Masking : std::uint8_t { kOff, kOn };
 
@@ -34,12 +43,12 @@ class BlockSweepOf final : public BlockSweep {
     for (PackedRows::Cursor cursor(total, kWords); !cursor.at_end();) {
       const SlotId slot = cursor.slot();
       touch(slot);
-      cursor.unite(slots_[slot].full.words);
+      cursor.unite(slots_[slot].full.words());
     }
     for (PackedRows::Cursor cursor(delta, kWords); !cursor.at_end();) {
       const SlotId slot = cursor.slot();
       Row row;
-      cursor.read(row.words);
+      cursor.read(row.words());
       add_delta(slot, row);
     }
   }
@@ -88,22 +97,18 @@ class BlockSweepOf final : public BlockSweep {
       add_final(active_slots_[i], active_rows_[i]);
     active_slots_.clear();
     active_rows_.clear();
-    for (const SlotId slot : candidates_) {  // loaded, but not run
-      add_final(slot, slots_[slot].next);
-      state_[slot] &= static_cast<std::uint8_t>(~kQueued);
-    }
-    candidates_.clear();
+    take_delta([this](SlotId slot, const Row& row) { add_final(slot, row); });  // never run
     sort_slots(touched_, kTouched);
     scratch_.clear();
     for (const SlotId slot : touched_) {
-      scratch_.append(slot, slots_[slot].full.words, kWords);
+      scratch_.append(slot, slots_[slot].full.words(), kWords);
       slots_[slot].full = {};
     }
     total = scratch_;  // a copy, so that what rests has no spare capacity
     sort_slots(stopped_, kStopped);
     scratch_.clear();
     for (const SlotId slot : stopped_) {
-      scratch_.append(slot, final_[slot].words, kWords);
+      scratch_.append(slot, final_[slot].words(), kWords);
       final_[slot] = {};
     }
     delta = scratch_;
@@ -111,9 +116,9 @@ class BlockSweepOf final : public BlockSweep {
   }
 
   void discard() override {
+    take_delta([](SlotId, const Row&) {});
     for (const SlotId slot : touched_) slots_[slot].full = {};
     for (const SlotId slot : stopped_) final_[slot] = {};
-    for (const SlotId slot : candidates_) state_[slot] = 0;
     active_slots_.clear();
     active_rows_.clear();
     candidates_.clear();
@@ -122,13 +127,11 @@ class BlockSweepOf final : public BlockSweep {
   }
 
   std::uint64_t memory_bytes() const override {
-    return slots_.capacity() * sizeof(SlotRows) + final_.capacity() * sizeof(Row) +
-           state_.capacity() + masks_.capacity() * sizeof(Row) +
-           active_rows_.capacity() * sizeof(Row) +
-           (active_slots_.capacity() + candidates_.capacity() + touched_.capacity() +
-            stopped_.capacity() + masks_set_.capacity()) *
-               sizeof(std::uint32_t) +
-           starts_.capacity() * sizeof(SlotBit) + scratch_.memory_bytes();
+    return slots_.memory_bytes() + final_.memory_bytes() + state_.memory_bytes() +
+           active_rows_.memory_bytes() + active_slots_.memory_bytes() + candidates_.memory_bytes() +
+           touched_.memory_bytes() + stopped_.memory_bytes() + masks_.capacity() * sizeof(Row) +
+           masks_set_.capacity() * sizeof(MaskId) + starts_.capacity() * sizeof(SlotBit) +
+           scratch_.memory_bytes();
   }
 
  private:
@@ -140,7 +143,7 @@ class BlockSweepOf final : public BlockSweep {
   template <typename Visit>
   static void for_each_lane(const Row& row, Visit&& visit) {
     for (int w = 0; w < kWords; ++w)
-      for (std::uint64_t word = row.words[w]; word != 0; word &= word - 1)
+      for (std::uint64_t word = row.words()[w]; word != 0; word &= word - 1)
         visit(static_cast<std::uint32_t>(w * 64 + std::countr_zero(word)));
   }
 
@@ -153,10 +156,11 @@ class BlockSweepOf final : public BlockSweep {
   }
 
   void grow(std::uint32_t slots) {
-    if (slots <= slots_.size()) return;
-    slots_.resize(slots);
-    state_.resize(slots, 0);
-    if (!final_.empty()) final_.resize(slots);
+    slots_.extend(slots);
+    state_.extend(slots);
+    candidates_.room(slots);
+    touched_.room(slots);
+    if (!final_.is_empty()) final_.extend(slots);
   }
 
   void touch(SlotId slot) {
@@ -171,18 +175,20 @@ class BlockSweepOf final : public BlockSweep {
     arrive(slot, row);
   }
 
+  // Branch-free: whether a slot was reached before in this step is a coin toss for the predictor.
+  // `next` is zero while nothing has arrived.
   void arrive(SlotId slot, const Row& row) {
-    if ((state_[slot] & kQueued) == 0) {
-      state_[slot] |= kQueued;
-      candidates_.push_back(slot);
-      slots_[slot].next = row;
-    } else {
-      slots_[slot].next |= row;
-    }
+    const std::uint8_t state = state_[slot];
+    state_[slot] = state | kQueued;
+    const std::size_t size = candidates_.size();
+    candidates_[size] = slot;
+    candidates_.set_size(size + 1 - (state & kQueued));
+    slots_[slot].next |= row;
   }
 
   void add_final(SlotId slot, const Row& row) {
-    if (final_.size() < slots_.size()) final_.resize(slots_.size());
+    final_.extend(slots_.size());
+    stopped_.room(slots_.size());
     if ((state_[slot] & kStopped) == 0) {
       state_[slot] |= kStopped;
       stopped_.push_back(slot);
@@ -191,14 +197,16 @@ class BlockSweepOf final : public BlockSweep {
   }
 
   // Ascending; by a scan of the states where that is cheaper than sorting.
-  void sort_slots(std::vector<SlotId>& slots, std::uint8_t bit) {
+  void sort_slots(RawList<SlotId>& slots, std::uint8_t bit) {
     if (slots.size() * 16 < state_.size()) {
       std::sort(slots.begin(), slots.end());
       return;
     }
-    slots.clear();
-    for (SlotId slot = 0; slot < state_.size(); ++slot)
-      if ((state_[slot] & bit) != 0) slots.push_back(slot);
+    std::size_t found = 0;
+    for (SlotId slot = 0; slot < state_.size(); ++slot) {
+      slots[found] = slot;
+      found += (state_[slot] & bit) != 0 ? 1 : 0;
+    }
   }
 
   Status expand_met(const SlotGraph& graph, const ExpandMet& expand) {
@@ -218,12 +226,16 @@ class BlockSweepOf final : public BlockSweep {
     const SlotGraph::Extent* extents = graph.extents();
     const SlotId* targets = graph.targets();
     const std::uint32_t* codes = graph.masks();
-    for (std::size_t i = 0; i < active_slots_.size(); ++i) {
+    const std::size_t count = active_slots_.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i + kAhead < count) {
+        const SlotGraph::Extent soon = extents[active_slots_[i + kAhead]];
+        for (std::uint32_t e = soon.begin; e != soon.end; ++e) prefetch(&slots_[targets[e]].next);
+      }
       const Row row = active_rows_[i];
       const SlotGraph::Extent extent = extents[active_slots_[i]];
-      const std::uint32_t edges = extent.end - extent.begin;
-      tally.row_operations += edges;
-      tally.derivations += std::uint64_t{edges} * row.count();
+      tally.row_operations += extent.end - extent.begin;
+      tally.derivations += std::uint64_t{extent.end - extent.begin} * active_rows_[i].count();
       for (std::uint32_t e = extent.begin; e != extent.end; ++e) {
         if (kMasking == Masking::kOff || codes[e] == kNoMask) {
           arrive(targets[e], row);
@@ -246,17 +258,59 @@ class BlockSweepOf final : public BlockSweep {
       push_rows<Masking::kOn>(graph, tally);
   }
 
-  // Turns what arrived into new lanes: full |= new, and new becomes active. Calls count(new row).
-  template <typename Count>
-  void admit(Count&& count) {
-    for (const SlotId slot : candidates_) {
+  // Turns what arrived into new lanes: full |= new, and new becomes active. Branch-free.
+  void admit() {
+    const std::size_t count = candidates_.size();
+    active_slots_.room(count);
+    active_rows_.room(count);
+    std::size_t active = 0;
+    std::size_t touched = touched_.size();
+    for (std::size_t i = 0; i < std::min(count, kAhead); ++i)
+      prefetch(&slots_[candidates_[i]].full);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i + kAhead < count) prefetch(&slots_[candidates_[i + kAhead]].full);
+      const SlotId slot = candidates_[i];
       SlotRows& rows = slots_[slot];
-      state_[slot] &= static_cast<std::uint8_t>(~kQueued);
       const Row fresh = rows.next - rows.full;
-      if (fresh.is_empty()) continue;
-      touch(slot);
+      rows.next = {};
       rows.full |= fresh;
-      count(slot, fresh);
+      const std::uint8_t state = state_[slot];
+      state_[slot] = (state & ~kQueued) | kTouched;
+      touched_[touched] = slot;
+      touched += (state & kTouched) == 0 ? 1 : 0;
+      active_slots_[active] = slot;
+      active_rows_[active] = fresh;
+      active += fresh.is_empty() ? 0 : 1;
+    }
+    candidates_.clear();
+    touched_.set_size(touched);
+    active_slots_.set_size(active);
+    active_rows_.set_size(active);
+  }
+
+  // Takes the lanes that stop now out of the active rows into the final delta.
+  void peel(const Row& stopping) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < active_slots_.size(); ++i) {
+      const Row last = active_rows_[i] & stopping;
+      const Row going = active_rows_[i] - stopping;
+      if (!last.is_empty()) add_final(active_slots_[i], last);
+      active_slots_[kept] = active_slots_[i];
+      active_rows_[kept] = going;
+      kept += going.is_empty() ? 0 : 1;
+    }
+    active_slots_.set_size(kept);
+    active_rows_.set_size(kept);
+  }
+
+  // Empties `next` of the candidates, which hold the delta that was loaded; visit(slot, row).
+  template <typename Visit>
+  void take_delta(Visit&& visit) {
+    for (const SlotId slot : candidates_) {
+      const Row row = slots_[slot].next;
+      slots_[slot].next = {};
+      state_[slot] &= static_cast<std::uint8_t>(~kQueued);
+      visit(slot, row);
     }
     candidates_.clear();
   }
@@ -268,19 +322,13 @@ class BlockSweepOf final : public BlockSweep {
 
   Status run_in_step(const SlotGraph& graph, std::uint64_t rounds, const ExpandMet& expand,
                      SweepTally& tally) {
-    for (const SlotId slot : candidates_) {
-      state_[slot] &= static_cast<std::uint8_t>(~kQueued);
-      activate(slot, slots_[slot].next);
-    }
-    candidates_.clear();
-    for (std::uint64_t round = 0; round < rounds && !active_slots_.empty(); ++round) {
+    take_delta([this](SlotId slot, const Row& row) { activate(slot, row); });
+    for (std::uint64_t round = 0; round < rounds && !active_slots_.is_empty(); ++round) {
       STRATALOG_RETURN_IF_ERROR(expand_met(graph, expand));
       push(graph, tally);
+      admit();
       std::uint64_t added = 0;
-      admit([&](SlotId slot, const Row& fresh) {
-        added += fresh.count();
-        activate(slot, fresh);
-      });
+      for (const Row& row : active_rows_) added += row.count();
       if (tally.new_rows.size() <= round) tally.new_rows.resize(round + 1, 0);
       tally.new_rows[round] += added;
     }
@@ -315,13 +363,10 @@ class BlockSweepOf final : public BlockSweep {
       position += bits[lanes[i].offset];
     }
     starts_.resize(position);
-    for (const SlotId slot : candidates_) {
-      state_[slot] &= static_cast<std::uint8_t>(~kQueued);
-      for_each_lane(slots_[slot].next, [&](std::uint32_t offset) {
-        starts_[place[bucket_of[offset]]++] = {slot, offset};
-      });
-    }
-    candidates_.clear();
+    take_delta([&](SlotId slot, const Row& row) {
+      for_each_lane(
+          row, [&](std::uint32_t offset) { starts_[place[bucket_of[offset]]++] = {slot, offset}; });
+    });
     return lanes;
   }
 
@@ -344,7 +389,7 @@ class BlockSweepOf final : public BlockSweep {
     std::size_t next_start = 0;
     std::size_t next_stop = 0;
     for (std::uint64_t step = 0;; ++step) {
-      if (active_slots_.empty()) {  // step 0, or a gap before the next lanes
+      if (active_slots_.is_empty()) {  // step 0, or a gap before the next lanes
         if (next_start == starts_.size()) return Status::ok();
         step = plan.delays[starts_[next_start].offset];
         start_lanes(plan.delays, step, next_start);
@@ -354,44 +399,29 @@ class BlockSweepOf final : public BlockSweep {
       Row stopping;
       for (; next_stop < lanes.size() && lanes[next_stop].delay + rounds <= step + 1; ++next_stop)
         if (lanes[next_stop].delay + rounds == step + 1) stopping.set(lanes[next_stop].offset);
-      admit_skewed(stopping);
+      admit();
+      counter_.add(active_rows_.data(), active_rows_.size());
       const std::uint64_t now = step + 1;
       counter_.drain([&](std::uint32_t offset, std::uint64_t count) {
         const std::uint64_t round = now - plan.delays[offset] - 1;
         if (tally.new_rows.size() <= round) tally.new_rows.resize(round + 1, 0);
         tally.new_rows[round] += count;
       });
+      if (!stopping.is_empty()) peel(stopping);
       start_lanes(plan.delays, now, next_start);
     }
   }
 
-  void admit_skewed(const Row& stopping) {
-    if (stopping.is_empty()) {
-      admit([&](SlotId slot, const Row& fresh) {
-        counter_.add(fresh);
-        activate(slot, fresh);
-      });
-      return;
-    }
-    admit([&](SlotId slot, const Row& fresh) {
-      counter_.add(fresh);
-      const Row last = fresh & stopping;
-      if (!last.is_empty()) add_final(slot, last);
-      const Row going = fresh - stopping;
-      if (!going.is_empty()) activate(slot, going);
-    });
-  }
-
-  std::vector<SlotRows> slots_;
-  std::vector<Row> final_;
-  std::vector<std::uint8_t> state_;
+  RawList<SlotRows> slots_;
+  RawList<Row> final_;
+  RawList<std::uint8_t> state_;
   std::vector<Row> masks_;
   std::vector<MaskId> masks_set_;
-  std::vector<SlotId> active_slots_;
-  std::vector<Row> active_rows_;
-  std::vector<SlotId> candidates_;
-  std::vector<SlotId> touched_;
-  std::vector<SlotId> stopped_;
+  RawList<SlotId> active_slots_;
+  RawList<Row> active_rows_;
+  RawList<SlotId> candidates_;
+  RawList<SlotId> touched_;
+  RawList<SlotId> stopped_;
   std::vector<SlotBit> starts_;
   LaneCounter<kWords> counter_;
   PackedRows scratch_;
