@@ -4,16 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
 #include <iterator>
-#include <memory>
+#include <optional>
 #include <set>
-#include <system_error>
+#include <utility>
 
 #include "datalog/language/compile.h"
 #include "datalog/language/diagnostic_sink.h"
 #include "datalog/language/lexer.h"
+#include "datalog/language/source_files.h"
 
 namespace stratalog::datalog::language {
 namespace {
@@ -110,11 +109,10 @@ class IncludeExpander {
     for (const std::string& directory : directories_)
       candidates.push_back(path_beside(directory + "/.", wanted));
     for (std::string& candidate : candidates) {
-      std::error_code error;
-      if (!std::filesystem::is_regular_file(candidate, error) || error) continue;
-      found.canonical = std::filesystem::canonical(candidate, error).string();
+      if (!is_regular_file(candidate)) continue;
+      found.canonical = canonical_path(candidate);
       found.path = std::move(candidate);
-      return !error;
+      return true;
     }
     return false;
   }
@@ -126,27 +124,6 @@ class IncludeExpander {
 };
 
 }  // namespace
-
-std::optional<std::string> read_text_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  if (!file) return std::nullopt;
-  std::string text;
-  char buffer[1 << 16];
-  for (;;) {
-    const std::size_t count = std::fread(buffer, 1, sizeof buffer, file.get());
-    if (count == 0) break;
-    text.append(buffer, count);
-    if (text.size() > kMaxExpandedBytes) return std::nullopt;
-  }
-  if (std::ferror(file.get()) != 0) return std::nullopt;
-  return text;
-}
-
-std::string path_beside(const std::string& file, const std::string& path) {
-  const std::filesystem::path directory = std::filesystem::path(file).parent_path();
-  return (directory / path).lexically_normal().string();
-}
 
 IncludeOutcome expand_includes(const std::string& name, const std::string& text,
                                const std::vector<std::string>& directories) {

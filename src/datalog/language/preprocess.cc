@@ -15,13 +15,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "datalog/language/include_files.h"
 #include "datalog/language/lexer.h"
+#include "datalog/language/source_files.h"
 
 extern char** environ;
 
@@ -168,12 +168,6 @@ std::optional<std::uint32_t> first_preprocessor_line(std::string_view text) {
   return std::nullopt;
 }
 
-std::string directory_of(const std::string& name) {
-  const std::filesystem::path directory = std::filesystem::path(name).parent_path();
-  std::error_code error;
-  return std::filesystem::is_directory(directory, error) ? directory.string() : std::string();
-}
-
 std::vector<std::string> command_line(const CompileOptions& options) {
   // -undef: no `linux` or `unix` macros that would rewrite a relation's name. -w: only errors are
   // of interest.
@@ -181,10 +175,8 @@ std::vector<std::string> command_line(const CompileOptions& options) {
       options.preprocessor_command, "-x", "c", "-undef", "-nostdinc", "-w",
       "-DRAM_DOMAIN_SIZE=64"};  // as Soufflé built for 64 bits says
   for (const std::string& directory : options.include_directories) {
-    std::error_code error;
-    const std::filesystem::path absolute = std::filesystem::absolute(directory, error);
     arguments.emplace_back("-I");
-    arguments.push_back(error ? directory : absolute.string());
+    arguments.push_back(language::canonical_path(directory));  // it does not run where we do
   }
   for (const std::string& macro : options.macros) arguments.push_back("-D" + macro);
   arguments.emplace_back("-");
@@ -279,8 +271,9 @@ std::vector<Diagnostic> preprocessor_messages(const SourceText& source,
 // Runs cpp over the source; false when diagnostics were added.
 bool run_preprocessor(const SourceText& source, const CompileOptions& options,
                       std::uint32_t first_line, PreprocessOutcome& outcome) {
-  const CommandOutcome run =
-      run_command(command_line(options), directory_of(source.name), source.text);
+  std::string directory = language::directory_of(source.name);
+  if (!language::is_directory(directory)) directory.clear();
+  const CommandOutcome run = run_command(command_line(options), directory, source.text);
   if (run.spawn_error != 0) {
     Diagnostic diagnostic =
         make_error(source, first_line, 1,

@@ -37,16 +37,16 @@ test.dl:1:12: note: the first one is here
 }
 
 TEST(DeclarationErrors, UnknownType) {
-  EXPECT_EQ(outcome_of(R"(.decl edge(x:nunber, y:Node)
+  EXPECT_EQ(outcome_of(R"(.decl edge(x:numbor, y:Node)
 .type Mode <: number
 edge(1, 2).
 )"),
-            R"(test.dl:1:14: error: unknown type `nunber`
-    1 | .decl edge(x:nunber, y:Node)
+            R"(test.dl:1:14: error: unknown type `numbor`
+    1 | .decl edge(x:numbor, y:Node)
       |              ^~~~~~
       = hint: did you mean `number`?
 test.dl:1:24: error: unknown type `Node`
-    1 | .decl edge(x:nunber, y:Node)
+    1 | .decl edge(x:numbor, y:Node)
       |                        ^~~~
       = hint: did you mean `Mode`?
 2 errors, 0 warnings
@@ -141,11 +141,11 @@ a(1).
 TEST(DeclarationErrors, DirectiveForUnknownRelation) {
   EXPECT_EQ(outcome_of(R"(.decl edge(x:number)
 edge(1).
-.output egde
+.output edgr
 .printsize missing
 )"),
-            R"(test.dl:3:9: error: undeclared relation `egde`
-    3 | .output egde
+            R"(test.dl:3:9: error: undeclared relation `edgr`
+    3 | .output edgr
       |         ^~~~
       = hint: did you mean `edge`?
 test.dl:4:12: error: undeclared relation `missing`
@@ -173,11 +173,11 @@ test.dl:3:12: note: the first one is here
 
 TEST(IoParameterErrors, UnknownParameter) {
   EXPECT_EQ(outcome_of(R"(.decl edge(x:number)
-.input edge(delimeter=",")
+.input edge(delimitar=",")
 .input edge(file="x", foo=1)
 )"),
-            R"(test.dl:2:13: error: unknown IO parameter `delimeter`
-    2 | .input edge(delimeter=",")
+            R"(test.dl:2:13: error: unknown IO parameter `delimitar`
+    2 | .input edge(delimitar=",")
       |             ^~~~~~~~~
       = hint: did you mean `delimiter`?
 test.dl:3:13: error: unknown IO parameter `file`

@@ -23,17 +23,17 @@ edge(x, z) :- edge(x, _).
 TEST(GroundingErrors, MisspeltVariable) {
   EXPECT_EQ(outcome_of(R"(.decl edge(x:number, y:number)
 edge(1, 2).
-edge(from, target) :- edge(from, tagret).
+edge(from, target) :- edge(from, targgt).
 )"),
             R"(test.dl:3:12: error: ungrounded variable `target`
-    3 | edge(from, target) :- edge(from, tagret).
+    3 | edge(from, target) :- edge(from, targgt).
       |            ^~~~~~
       = expected: a positive atom in the body, or an equation, that gives it a value
-      = hint: did you mean `tagret`?
-test.dl:3:34: warning: variable `tagret` occurs only once
-    3 | edge(from, target) :- edge(from, tagret).
+      = hint: did you mean `targgt`?
+test.dl:3:34: warning: variable `targgt` occurs only once
+    3 | edge(from, target) :- edge(from, targgt).
       |                                  ^~~~~~
-      = hint: write `_` or `_tagret` if that is meant
+      = hint: write `_` or `_targgt` if that is meant
 1 error, 1 warning
 )");
 }

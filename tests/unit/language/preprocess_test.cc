@@ -71,14 +71,14 @@ TEST_F(Preprocess, PlacesLeadBackToTheUsersLines) {
   EXPECT_EQ(outcome("#include \"inc/edges.dl\"\n"
                     "/* a comment\n   of two lines */\n"
                     ".decl   path( x : number,    y:number )   // blanks\n"
-                    "path(x,  y)  :-  /* here */  egde(x,   y).\n"),
+                    "path(x,  y)  :-  /* here */  edgr(x,   y).\n"),
             "inc/edges.dl:4:9: error: variable `z` in a fact\n"
             "    4 | edge(1, z).\n"
             "      |         ^\n"
             "      = expected: constants only\n"
             "      = hint: for a symbol write \"z\"; for a rule add `:-` and a body\n"
-            "main.dl:5:30: error: undeclared relation `egde`\n"
-            "    5 | path(x,  y)  :-  /* here */  egde(x,   y).\n"
+            "main.dl:5:30: error: undeclared relation `edgr`\n"
+            "    5 | path(x,  y)  :-  /* here */  edgr(x,   y).\n"
             "      |                              ^~~~\n"
             "      = hint: did you mean `edge`?\n"
             "2 errors, 0 warnings\n");

@@ -12,12 +12,12 @@ TEST(RuleErrors, UndeclaredRelation) {
   EXPECT_EQ(outcome_of(R"(.decl edge(x:number, y:number)
 .input edge
 .decl path(x:number, y:number)
-path(x,y) :- egde(x,y).
+path(x,y) :- edgr(x,y).
 pth(x,y) :- edge(x,y), !Edge(y,x).
 path(x,y) :- somewhere(x,y).
 )"),
-            R"(test.dl:4:14: error: undeclared relation `egde`
-    4 | path(x,y) :- egde(x,y).
+            R"(test.dl:4:14: error: undeclared relation `edgr`
+    4 | path(x,y) :- edgr(x,y).
       |              ^~~~
       = hint: did you mean `edge`?
 test.dl:5:1: error: undeclared relation `pth`
