@@ -2,6 +2,7 @@
 // Images of a dictionary: round trips in pieces, and every kind of damage.
 #include "model/value_dictionary.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -47,6 +48,30 @@ TEST(DictionaryImage, RoundTripsWholeAndInPieces) {
   ASSERT_TRUE(
       decode_dictionary(encode_dictionary(dictionary, middle, dictionary.size()), pieces).is_ok());
   expect_equal(dictionary, pieces);
+}
+
+// The worked example of docs/formats/facts.md.
+TEST(DictionaryImage, HasTheDocumentedBytes) {
+  ValueDictionary dictionary;
+  dictionary.encode_symbol("a");
+  dictionary.encode_symbol("bc");
+  dictionary.encode(1ULL << 40);
+  std::string hex;
+  for (const std::byte byte : encode_dictionary(dictionary, {}, dictionary.size()))
+    hex += fmt::format("{:02x}", static_cast<unsigned>(byte));
+  EXPECT_EQ(hex,
+            "534c444943543031"
+            "0000000000000000"
+            "0200000000000000"
+            "0300000000000000"
+            "0000000000000000"
+            "0100000000000000"
+            "111a6d8290adfbd6"
+            "01000000"
+            "02000000"
+            "61"
+            "6263"
+            "0000000000010000");
 }
 
 TEST(DictionaryImage, EmptyRoundTrips) {
