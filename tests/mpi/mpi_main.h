@@ -12,6 +12,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "comm/comm.h"
@@ -38,12 +39,13 @@ class RankFailurePrinter final : public testing::EmptyTestEventListener {
  public:
   explicit RankFailurePrinter(int rank) : rank_(rank) {}
 
+  void OnTestStart(const testing::TestInfo& test) override {
+    // Remembered here, because gtest holds a lock while it reports a failure.
+    test_ = fmt::format("{}.{}", test.test_suite_name(), test.name());
+  }
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    fmt::print(stderr, "[rank {}] {}.{}: {}:{}: {}\n", rank_,
-               test == nullptr ? "?" : test->test_suite_name(),
-               test == nullptr ? "?" : test->name(),
+    fmt::print(stderr, "[rank {}] {}: {}:{}: {}\n", rank_, test_,
                result.file_name() == nullptr ? "?" : result.file_name(), result.line_number(),
                result.message());
     std::fflush(stderr);
@@ -51,6 +53,7 @@ class RankFailurePrinter final : public testing::EmptyTestEventListener {
 
  private:
   int rank_;
+  std::string test_;
 };
 
 inline int run_mpi_tests() {
@@ -71,8 +74,11 @@ inline int run_mpi_tests() {
     delete listeners.Release(listeners.default_result_printer());  // NOLINT: gtest hands it over
     listeners.Append(new RankFailurePrinter(world.rank()));  // NOLINT: gtest owns it
   }
-  auto failed = static_cast<std::uint64_t>(RUN_ALL_TESTS() != 0);
-  const Status agreed = world.allreduce(std::span(&failed, 1), ReduceOp::kMax);
+  const auto mine = static_cast<std::uint64_t>(RUN_ALL_TESTS() != 0);
+  std::uint64_t failed = mine;
+  const Status agreed = world.allreduce(std::span(&failed, 1), ReduceOp::kSum);
+  if (world.rank() == 0 && failed != mine)
+    fmt::print(stderr, "[  FAILED  ] on {} other ranks, see above\n", failed - mine);
   mpi_test_world_slot().reset();
   return agreed.is_ok() && failed == 0 ? 0 : 1;
 }
