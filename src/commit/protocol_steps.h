@@ -11,7 +11,7 @@ namespace stratalog {
 enum class ProtocolStep : std::uint32_t {
   kSyncStoreFile = 1U << 0,  // fsync of STORE
   kSyncStoreFileDirectory = 1U << 1,  // fsync of the root after creating STORE
-  kSyncEpoch = 1U << 2,  // fsync of the root after claiming an epoch
+  kSyncEpoch = 1U << 2,  // fsync of the root after claiming an epoch and making STORE
   kExclusiveEpoch = 1U << 3,  // O_EXCL on the epoch file
   kSyncNewGeneration = 1U << 4,  // fsync of the root after mkdir of the generation
   kSyncShards = 1U << 5,  // fsync of every data file

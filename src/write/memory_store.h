@@ -36,6 +36,7 @@ class MemoryDisk {
   NodeId add_node(FileKind kind);
   Node& node(NodeId id) { return nodes_[id]; }
   const Node& node(NodeId id) const { return nodes_[id]; }
+  NodeId node_count() const { return static_cast<NodeId>(nodes_.size()); }
   // The node at a path ("." is the root), or NotFound.
   Result<NodeId> find(const std::string& path) const;
   // A hash of all names and contents that can be reached, for counting distinct states.
