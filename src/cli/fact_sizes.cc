@@ -2,28 +2,29 @@
 #include "cli/fact_sizes.h"
 
 #include "comm/comm.h"
+#include "datalog/evaluate/fact_statistics.h"
 #include "datalog/facts/fact_reader.h"
 #include "write/store.h"
 
 namespace stratalog::cli {
 
-Result<std::vector<std::uint64_t>> count_fact_rows(const datalog::Program& program,
-                                                   const std::string& directory) {
+Result<std::vector<datalog::RelationStatistics>> measure_facts(const datalog::Program& program,
+                                                               const std::string& directory) {
   STRATALOG_ASSIGN_OR_RETURN(std::unique_ptr<Store> store,
                              open_posix_store(directory, RootMode::kMustExist));
   const std::unique_ptr<Comm> self = make_self_comm();
   ValueDictionary dictionary;
-  std::vector<std::uint64_t> rows(program.relations.size(), 0);
+  std::vector<datalog::TupleColumns> facts(program.relations.size());
   for (std::size_t id = 0; id < program.relations.size(); ++id) {
     for (const datalog::IoDirective& directive : program.relations[id].io) {
       if (directive.action != datalog::IoAction::kInput) continue;
       STRATALOG_ASSIGN_OR_RETURN(
-          const datalog::TupleColumns tuples,
+          datalog::TupleColumns tuples,
           load_facts(*self, *store, program.relations[id], directive, dictionary));
-      rows[id] += tuples.rows;
+      facts[id] = std::move(tuples);
     }
   }
-  return rows;
+  return datalog::gather_statistics(*self, program, facts);
 }
 
 }  // namespace stratalog::cli

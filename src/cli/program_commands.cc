@@ -84,12 +84,12 @@ ExitCode explain_command(const Invocation& invocation) {
   options.allow_pivot = invocation.run.allow_pivot;
   options.allow_sets = invocation.run.allow_sets;
   if (!invocation.facts.empty()) {
-    auto rows = count_fact_rows(program, invocation.facts);
-    if (!rows.is_ok()) {
-      complain(rows.status());
-      return exit_code_of(rows.status(), Part::kFacts);
+    auto statistics = measure_facts(program, invocation.facts);
+    if (!statistics.is_ok()) {
+      complain(statistics.status());
+      return exit_code_of(statistics.status(), Part::kFacts);
     }
-    options.relation_rows = std::move(rows).value();
+    options.statistics = std::move(statistics).value();
   }
   auto plan = datalog::plan_program(program, options);
   if (!plan.is_ok()) {

@@ -36,7 +36,7 @@ struct EnginePosition {
   std::optional<std::uint32_t> stratum;
   StratumStart start;
   bool by_pivot = false;
-  std::vector<std::uint64_t> planned_rows;  // PlanOptions::relation_rows that the plan was made from
+  std::vector<RelationStatistics> statistics;  // that the plan was made from
   std::vector<StratumReport> reports;       // of finished strata, in the order in which they ran
   std::map<std::uint32_t, StoredPivotSpace> pivot_spaces;  // of strata run by pivot, finished or running
 };

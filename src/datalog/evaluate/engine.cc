@@ -10,6 +10,7 @@
 
 #include "datalog/evaluate/checkpointing.h"
 #include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/fact_statistics.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/relation_images.h"
 #include "datalog/evaluate/stratum_run.h"
@@ -122,11 +123,8 @@ class Engine {
   }
 
   Status make_plan() {
-    std::vector<std::uint64_t> rows(facts_.size(), 0);
-    for (std::size_t r = 0; r < facts_.size(); ++r) rows[r] = facts_[r].rows;
-    if (!rows.empty()) STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(rows, ReduceOp::kSum));
-    position_.planned_rows = rows;
-    STRATALOG_ASSIGN_OR_RETURN(state_.plan, plan_program(state_.program, {.relation_rows = rows,
+    STRATALOG_ASSIGN_OR_RETURN(position_.statistics, gather_statistics(state_.comm, state_.program, facts_));
+    STRATALOG_ASSIGN_OR_RETURN(state_.plan, plan_program(state_.program, {.statistics = position_.statistics,
                                                                           .allow_pivot = state_.options.allow_pivot,
                                                                           .allow_sets = state_.options.allow_sets}));
     state_.placements = plan_placements(state_.program, state_.plan);

@@ -41,7 +41,10 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
   json["format"] = 1;
   json["strata"] = program.strata.size();
   json["strata_done"] = position.finished;
-  json["planned_rows"] = position.planned_rows;
+  Json statistics = Json::array();
+  for (const RelationStatistics& s : position.statistics)
+    statistics.push_back(s.known ? Json{{"rows", s.rows}, {"distinct", s.distinct}} : Json());
+  json["planned_from"] = std::move(statistics);
   json["by_pivot"] = position.by_pivot;
   if (position.stratum) {
     json["stratum"] = *position.stratum;
@@ -69,7 +72,11 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
       return Status::corruption(fmt::format("engine state: {} strata expected, found {}", program.strata.size(),
                                             json.at("strata").dump()));
     position.finished = json.at("strata_done").get<std::set<std::uint32_t>>();
-    position.planned_rows = json.at("planned_rows").get<std::vector<std::uint64_t>>();
+    for (const Json& s : json.at("planned_from"))
+      position.statistics.push_back(s.is_null()
+                                        ? RelationStatistics{}
+                                        : RelationStatistics{.known = true, .rows = s.at("rows"),
+                                                             .distinct = s.at("distinct").get<std::vector<std::uint64_t>>()});
     position.by_pivot = json.at("by_pivot");
     if (json.contains("stratum")) {
       position.stratum = json.at("stratum").get<std::uint32_t>();

@@ -44,7 +44,7 @@ Status Restorer::begin(const StoredState& stored) {
 
   // The plan of the run that wrote it, so that relations are dealt as they were.
   STRATALOG_ASSIGN_OR_RETURN(state_.plan,
-                             plan_program(state_.program, {.relation_rows = position_.planned_rows,
+                             plan_program(state_.program, {.statistics = position_.statistics,
                                                            .allow_pivot = state_.options.allow_pivot,
                                                            .allow_sets = state_.options.allow_sets}));
   state_.placements = plan_placements(state_.program, state_.plan);

@@ -2,10 +2,13 @@
 #include "datalog/plan/literal_order.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace stratalog::datalog {
 namespace {
+
+// Rows and distinct values in a column assumed of a relation that rules fill.
+constexpr double kUnknownRows = 1e6;
+constexpr double kUnknownDistinct = 1e4;
 
 bool is_subset(const std::set<VariableId>& a, const std::set<VariableId>& b) {
   return std::includes(b.begin(), b.end(), a.begin(), a.end());
@@ -25,8 +28,8 @@ bool is_free_variable(const Expression& e, const std::set<VariableId>& bound) {
 class Search {
  public:
   Search(const std::vector<Literal>& body, std::set<VariableId> bound,
-         const std::vector<double>& relation_rows)
-      : body_(body), bound_(std::move(bound)), rows_(relation_rows), used_(body.size(), 0) {}
+         const std::vector<RelationStatistics>& statistics)
+      : body_(body), bound_(std::move(bound)), statistics_(statistics), used_(body.size(), 0) {}
 
   // False if some literal can never be evaluated (the language stage rules that out).
   bool run(std::optional<std::uint32_t> first, StepKind first_kind) {
@@ -55,12 +58,24 @@ class Search {
     return columns;
   }
 
-  // Expected tuples under a prefix: each bound column is taken to divide the relation evenly on a log scale.
+  double rows(RelationId relation) const {
+    const RelationStatistics& known = statistics_[relation];
+    return known.known ? static_cast<double>(known.rows) : kUnknownRows;
+  }
+
+  // Expected tuples under a prefix, columns taken as independent.
   double fanout(const Atom& atom) const {
-    const auto arity = static_cast<double>(atom.arguments.size());
-    const auto free = arity - static_cast<double>(bound_columns(atom).size());
-    if (arity == 0 || free == 0) return 0.5;
-    return std::pow(std::max(1.0, rows_[atom.relation]), free / arity);
+    const double all = rows(atom.relation);
+    const std::vector<std::uint32_t> bound = bound_columns(atom);
+    if (bound.size() == atom.arguments.size()) return std::min(all, 0.5);
+    double prefixes = 1;
+    for (const std::uint32_t c : bound) {
+      const auto& distinct = statistics_[atom.relation].distinct;
+      prefixes *= statistics_[atom.relation].known && c < distinct.size()
+                      ? std::max(1.0, static_cast<double>(distinct[c]))
+                      : kUnknownDistinct;
+    }
+    return all / std::min(prefixes, std::max(all, 1.0));
   }
 
   std::optional<std::uint32_t> cheapest_atom() const {
@@ -81,7 +96,7 @@ class Search {
     const Atom& atom = body_[l].atom;
     OrderedLiteral placed{.literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false};
     if (kind == StepKind::kScanDelta) {
-      tuples_ = std::max(1.0, rows_[atom.relation] / 16);
+      tuples_ = std::max(1.0, rows(atom.relation) / 16);
     } else {
       placed.bound = bound_columns(atom);
       tuples_ *= fanout(atom);
@@ -154,7 +169,7 @@ class Search {
 
   const std::vector<Literal>& body_;
   std::set<VariableId> bound_;
-  const std::vector<double>& rows_;
+  const std::vector<RelationStatistics>& statistics_;
   std::vector<char> used_;
   std::vector<OrderedLiteral> order_;
   double tuples_ = 1;
@@ -195,9 +210,9 @@ void collect_variables(const Literal& literal, std::set<VariableId>& into) {
 Result<std::vector<OrderedLiteral>> order_literals(const std::vector<Literal>& body,
                                                    std::set<VariableId> bound,
                                                    std::optional<std::uint32_t> delta_literal,
-                                                   const std::vector<double>& relation_rows) {
+                                                   const std::vector<RelationStatistics>& statistics) {
   if (delta_literal) {
-    Search search(body, std::move(bound), relation_rows);
+    Search search(body, std::move(bound), statistics);
     if (search.run(delta_literal, StepKind::kScanDelta)) return search.take_order();
     return Status::internal("a literal of the rule can never be evaluated");
   }
@@ -205,7 +220,7 @@ Result<std::vector<OrderedLiteral>> order_literals(const std::vector<Literal>& b
   std::optional<std::vector<OrderedLiteral>> best;
   double best_cost = 0;
   const auto attempt = [&](std::optional<std::uint32_t> first) {
-    Search search(body, bound, relation_rows);
+    Search search(body, bound, statistics);
     if (!search.run(first, StepKind::kScan)) return;
     if (best && search.cost() >= best_cost) return;
     best_cost = search.cost();

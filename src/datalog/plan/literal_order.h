@@ -22,11 +22,11 @@ struct OrderedLiteral {
   bool assign_from_left = false;
 };
 
-// `bound` holds the variables that are known before the first literal (aggregates: the outer ones).
+// `statistics` has an entry for every relation. `bound` holds the variables that are known before the first literal (aggregates: the outer ones).
 Result<std::vector<OrderedLiteral>> order_literals(const std::vector<Literal>& body,
                                                    std::set<VariableId> bound,
                                                    std::optional<std::uint32_t> delta_literal,
-                                                   const std::vector<double>& relation_rows);
+                                                   const std::vector<RelationStatistics>& statistics);
 
 // Adds every variable that occurs in the expression.
 void collect_variables(const Expression& expression, std::set<VariableId>& into);

@@ -18,8 +18,8 @@ namespace {
 
 // Recursive rules run once a round, so their wishes for an index outweigh those of rules that run once.
 constexpr std::uint32_t kRecursiveWeight = 16;
-// Rows assumed of a relation whose size nobody knows yet.
-constexpr double kUnknownRows = 1e6;
+// Carrying a set from a recursive relation moves more at once than from a relation of facts, whose sets tend to be small.
+constexpr std::uint32_t kRecursiveSourceWeight = 4;
 
 // A variable that could be moved as a whole set: it stands in one head column and in one column of one body atom, and
 // nowhere else.
@@ -78,10 +78,8 @@ class Planner {
   Planner(const Program& program, const PlanOptions& options)
       : program_(program), options_(options), accesses_(program.relations.size()),
         head_last_(program.relations.size()), pivot_column_(program.relations.size()) {
-    for (std::size_t r = 0; r < program.relations.size(); ++r)
-      rows_.push_back(r < options.relation_rows.size() && options.relation_rows[r] > 0
-                          ? static_cast<double>(options.relation_rows[r])
-                          : kUnknownRows);
+    statistics_ = options.statistics;
+    statistics_.resize(program.relations.size());
   }
 
   Result<ProgramPlan> run() {
@@ -137,12 +135,12 @@ class Planner {
                       .order = {}, .candidates = {}};
       if (options_.allow_sets) draft.candidates = find_carry_candidates(rule);
       if (deltas.empty()) {
-        STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, std::nullopt, rows_));
+        STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, std::nullopt, statistics_));
         drafts_.push_back(draft);
       }
       for (const std::uint32_t delta : deltas) {
         draft.delta_literal = delta;
-        STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, delta, rows_));
+        STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, delta, statistics_));
         drafts_.push_back(draft);
       }
     }
@@ -154,9 +152,14 @@ class Planner {
     std::vector<std::vector<std::uint64_t>> votes(program_.relations.size());
     for (RelationId r = 0; r < votes.size(); ++r) votes[r].assign(arity(r) + 1, 0);
     for (const DraftRule& draft : drafts_)
-      for (const CarryCandidate& c : draft.candidates)
-        votes[program_.rules[draft.rule].head][c.head_column] +=
-            draft.recursive ? kRecursiveWeight : 1;
+      for (const CarryCandidate& c : draft.candidates) {
+        const Rule& rule = program_.rules[draft.rule];
+        const auto& members = program_.strata[draft.stratum].relations;
+        std::uint64_t weight = draft.recursive ? kRecursiveWeight : 1;
+        if (std::binary_search(members.begin(), members.end(), rule.body[c.literal].atom.relation))
+          weight *= kRecursiveSourceWeight;
+        votes[rule.head][c.head_column] += weight;
+      }
     for (RelationId r = 0; r < votes.size(); ++r) {
       if (pivot_column_[r]) {
         head_last_[r] = pivot_column_[r];
@@ -190,7 +193,7 @@ class Planner {
 
   void collect_aggregate(const Aggregate& aggregate) {
     const auto order = order_literals(aggregate.body, {aggregate.outer.begin(), aggregate.outer.end()},
-                                      std::nullopt, rows_);
+                                      std::nullopt, statistics_);
     if (!order.is_ok()) return;  // reported when the steps are written
     for (const OrderedLiteral& placed : order.value()) {
       const Literal& literal = aggregate.body[placed.literal];
@@ -329,7 +332,7 @@ class Planner {
   void write_aggregate(const Literal& literal, std::uint32_t stratum, RulePlan& plan, Step& step) {
     const Aggregate& aggregate = *literal.aggregate;
     const auto order = order_literals(aggregate.body, {aggregate.outer.begin(), aggregate.outer.end()},
-                                      std::nullopt, rows_);
+                                      std::nullopt, statistics_);
     if (!order.is_ok()) return;
     std::set<VariableId> needed;
     if (aggregate.function != AggregateFunction::kCount) collect_variables(aggregate.target, needed);
@@ -410,7 +413,7 @@ class Planner {
 
   const Program& program_;
   const PlanOptions& options_;
-  std::vector<double> rows_;
+  std::vector<RelationStatistics> statistics_;
   std::vector<std::vector<Access>> accesses_;
   std::vector<std::optional<std::uint32_t>> head_last_;
   std::vector<std::optional<std::uint32_t>> pivot_column_;

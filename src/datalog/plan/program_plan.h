@@ -106,8 +106,15 @@ struct ProgramPlan {
   std::vector<StratumPlan> strata;      // as Program::strata
 };
 
+// What is known of a relation before the run. Relations that rules fill are unknown.
+struct RelationStatistics {
+  bool known = false;
+  std::uint64_t rows = 0;
+  std::vector<std::uint64_t> distinct;  // by declared column, an estimate
+};
+
 struct PlanOptions {
-  std::vector<std::uint64_t> relation_rows;  // by RelationId; empty = unknown
+  std::vector<RelationStatistics> statistics;  // by RelationId; may be shorter or empty
   bool allow_pivot = true;
   bool allow_sets = true;
 };

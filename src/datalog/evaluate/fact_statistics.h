@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// gather_statistics: sizes of the relations that are only read from files, and how many distinct values their columns
+// hold, for the planner. Counts of distinct values come from linear counting (Whang et al., 1990) on small bitmaps, so that
+// they are the same at any number of ranks. Collective.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "comm/comm.h"
+#include "datalog/facts/tuple_columns.h"
+#include "datalog/plan/program_plan.h"
+
+namespace stratalog::datalog {
+
+// `facts` by RelationId: this rank's part. Relations that rules fill stay unknown.
+Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Program& program,
+                                                          const std::vector<TupleColumns>& facts);
+
+}  // namespace stratalog::datalog
