@@ -104,28 +104,6 @@ constexpr NamedFunctor kNamedFunctors[] = {
     {TokenKind::kToUnsigned, Functor::kToUnsigned, 1, "to_unsigned(x)"},
 };
 
-bool aggregate_function(TokenKind kind, AggregateFunction& function) {
-  switch (kind) {
-    case TokenKind::kCount:
-      function = AggregateFunction::kCount;
-      return true;
-    case TokenKind::kSum:
-      function = AggregateFunction::kSum;
-      return true;
-    case TokenKind::kMin:
-      function = AggregateFunction::kMin;
-      return true;
-    case TokenKind::kMax:
-      function = AggregateFunction::kMax;
-      return true;
-    case TokenKind::kMean:
-      function = AggregateFunction::kMean;
-      return true;
-    default:
-      return false;
-  }
-}
-
 // "1.2.3.4" as the number that Soufflé reads it as.
 std::string address_as_number(std::string_view text, bool& is_in_range) {
   std::uint64_t number = 0;
@@ -140,37 +118,6 @@ std::string address_as_number(std::string_view text, bool& is_in_range) {
     part = 0;
   }
   return std::to_string(number);
-}
-
-// The depth of the deepest term inside; formulas themselves are bounded by the nesting limit.
-std::uint32_t depth_of(const Formula& formula) {
-  std::uint32_t depth = 0;
-  for (const Term& term : formula.atom.arguments) depth = std::max(depth, term.depth);
-  for (const Term& term : formula.operands) depth = std::max(depth, term.depth);
-  for (const Formula& child : formula.children) depth = std::max(depth, depth_of(child) + 1);
-  return depth;
-}
-
-// After an aggregate's or a functor's name, these show that it was meant as a variable.
-bool ends_a_term(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::kRightParen:
-    case TokenKind::kComma:
-    case TokenKind::kDot:
-    case TokenKind::kSemicolon:
-    case TokenKind::kRightBrace:
-    case TokenKind::kIf:
-    case TokenKind::kEqual:
-    case TokenKind::kNotEqual:
-    case TokenKind::kLess:
-    case TokenKind::kLessEqual:
-    case TokenKind::kGreater:
-    case TokenKind::kGreaterEqual:
-    case TokenKind::kEnd:
-      return true;
-    default:
-      return false;
-  }
 }
 
 bool is_number(TermKind kind) {
@@ -240,8 +187,8 @@ bool Parser::parse_unary(Term& term) {
 
 bool Parser::parse_primary(Term& term) {
   term.span = token_.span;
-  AggregateFunction function{};
-  if (aggregate_function(token_.kind, function)) return parse_aggregate_or_extremum(term);
+  if (token_.kind >= TokenKind::kMin && token_.kind <= TokenKind::kSum)
+    return parse_aggregate_or_extremum(term);
   for (const NamedFunctor& named : kNamedFunctors) {
     if (is_at(named.token)) return parse_functor_call(term);
   }
@@ -347,6 +294,27 @@ bool Parser::parse_arguments(std::vector<Term>& arguments) {
   return expect(TokenKind::kRightParen, "`,` or `)`");
 }
 
+bool Parser::ends_a_term() const {
+  switch (token_.kind) {
+    case TokenKind::kRightParen:
+    case TokenKind::kComma:
+    case TokenKind::kDot:
+    case TokenKind::kSemicolon:
+    case TokenKind::kRightBrace:
+    case TokenKind::kIf:
+    case TokenKind::kEqual:
+    case TokenKind::kNotEqual:
+    case TokenKind::kLess:
+    case TokenKind::kLessEqual:
+    case TokenKind::kGreater:
+    case TokenKind::kGreaterEqual:
+    case TokenKind::kEnd:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool Parser::report_reserved_word(const Token& word, std::string_view usage) {
   DiagnosticDraft& draft = sink_.error(word.span, fmt::format("unexpected {}", describe(word)));
   draft.expected = fmt::format("`{}`, or a variable of another name", usage);
@@ -357,7 +325,7 @@ bool Parser::report_reserved_word(const Token& word, std::string_view usage) {
 bool Parser::parse_functor_call(Term& term) {
   const Token name = token_;
   advance();
-  if (ends_a_term(token_.kind)) {
+  if (ends_a_term()) {
     for (const NamedFunctor& named : kNamedFunctors) {
       if (named.token == name.kind) return report_reserved_word(name, named.usage);
     }
@@ -413,90 +381,6 @@ bool Parser::parse_cast(Term& term) {
   term.kind = TermKind::kCast;
   term.type = std::move(type);
   return true;
-}
-
-// `min x : { ... }` is an aggregate, `min(x, y)` a functor, `min (x) + 1 : { ... }` an aggregate
-// again.
-bool Parser::parse_aggregate_or_extremum(Term& term) {
-  AggregateFunction function{};
-  aggregate_function(token_.kind, function);
-  const Token name = token_;
-  advance();
-  if (is_at(TokenKind::kColon))
-    return parse_aggregate_rest(function, name.span, term, std::nullopt);
-  if (ends_a_term(token_.kind)) {
-    const bool is_count = function == AggregateFunction::kCount;
-    return report_reserved_word(
-        name, fmt::format("{}{} : {{ body }}", text_of(name), is_count ? "" : " expression"));
-  }
-  Term first;
-  if (!is_at(TokenKind::kLeftParen)) {
-    if (!parse_term(first)) return false;
-    return parse_aggregate_rest(function, name.span, term, std::move(first));
-  }
-  advance();
-  if (!parse_term(first)) return false;
-  if (is_at(TokenKind::kComma)) {
-    std::vector<Term> arguments;
-    arguments.push_back(std::move(first));
-    while (accept(TokenKind::kComma)) {
-      if (!parse_term(arguments.emplace_back())) return false;
-    }
-    if (!expect(TokenKind::kRightParen, "`,` or `)`")) return false;
-    const bool is_min = function == AggregateFunction::kMin;
-    const Span span{name.span.begin, previous_.end};
-    if (!is_min && function != AggregateFunction::kMax) {
-      sink_.error(span, fmt::format("`{}` is an aggregate, not a functor", text_of(name)))
-          .expected = fmt::format("`{} expression : {{ body }}`", text_of(name));
-      return false;
-    }
-    return finish_functor(term, is_min ? Functor::kMin : Functor::kMax, std::move(arguments), span);
-  }
-  if (!expect(TokenKind::kRightParen, "`,` or `)`")) return false;
-  if (!continue_term(first, 0)) return false;
-  return parse_aggregate_rest(function, name.span, term, std::move(first));
-}
-
-bool Parser::parse_aggregate_rest(AggregateFunction function, Span start, Term& term,
-                                  std::optional<Term> target) {
-  const Nesting nesting(*this);
-  if (!nesting.ok()) return false;
-  const std::string name(lexer_.text_of(start));
-  if (!expect(TokenKind::kColon, "`:` and the body of the aggregate")) return false;
-  const bool is_count = function == AggregateFunction::kCount;
-  if (is_count && target.has_value()) {
-    sink_.error(target->span, "`count` takes no expression").expected = "`count : { body }`";
-    return false;
-  }
-  if (!is_count && !target.has_value()) {
-    sink_.error(start, fmt::format("`{}` needs an expression", name)).expected =
-        fmt::format("`{} expression : {{ body }}`", name);
-    return false;
-  }
-  auto aggregate = std::make_unique<AggregateSyntax>();
-  aggregate->function = function;
-  aggregate->target = std::move(target);
-  if (accept(TokenKind::kLeftBrace)) {
-    if (!parse_disjunction(aggregate->body)) return false;
-    if (!expect(TokenKind::kRightBrace, "`,` or `}`")) return false;
-  } else {
-    if (!is_at(TokenKind::kIdentifier))
-      return fail("`{` and the body of the aggregate, or one atom");
-    aggregate->body.kind = FormulaKind::kAtom;
-    if (!parse_atom(aggregate->body.atom)) return false;
-    aggregate->body.span = aggregate->body.atom.span;
-  }
-  Term result;
-  result.kind = TermKind::kAggregate;
-  result.span = {start.begin, previous_.end};
-  result.depth = depth_of(aggregate->body) + 1;
-  if (aggregate->target) result.depth = std::max(result.depth, aggregate->target->depth + 1);
-  result.aggregate = std::move(aggregate);
-  term = std::move(result);
-  if (term.depth <= kMaxNesting) return true;
-  sink_.error(term.span, fmt::format("this nests deeper than {} levels", kMaxNesting)).hint =
-      "give the inner aggregate a rule of its own";
-  return false;
 }
 
 }  // namespace stratalog::datalog::language

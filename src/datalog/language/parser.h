@@ -66,7 +66,7 @@ class Parser {
   bool is_parenthesised_term() const;
   bool report_missing_dot();
 
-  // parse_terms.cc
+  // parse_terms.cc and, for aggregates, parse_aggregates.cc
   bool parse_term(Term& term, int minimum_level = 0);
   bool parse_unary(Term& term);
   bool parse_primary(Term& term);
@@ -80,6 +80,8 @@ class Parser {
   bool finish_functor(Term& term, Functor functor, std::vector<Term> arguments, Span span);
   bool continue_term(Term& left, int minimum_level);
   bool parse_unsupported_term();
+  // After an aggregate's or a functor's name these tokens show that it was meant as a variable.
+  bool ends_a_term() const;
   bool report_reserved_word(const Token& word, std::string_view usage);
 
   // Counts one level of nesting while it lives; ok() is false (and reported) past the limit.
