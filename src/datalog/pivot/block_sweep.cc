@@ -102,14 +102,14 @@ class BlockSweepOf final : public BlockSweep {
     scratch_.clear();
     for (const SlotId slot : touched_) {
       scratch_.append(slot, slots_[slot].full.words(), kWords);
-      slots_[slot].full = {};
+      slots_[slot].full = Row();
     }
     total = scratch_;  // a copy, so that what rests has no spare capacity
     sort_slots(stopped_, kStopped);
     scratch_.clear();
     for (const SlotId slot : stopped_) {
       scratch_.append(slot, final_[slot].words(), kWords);
-      final_[slot] = {};
+      final_[slot] = Row();
     }
     delta = scratch_;
     forget();
@@ -117,12 +117,12 @@ class BlockSweepOf final : public BlockSweep {
 
   void discard() override {
     take_delta([](SlotId, const Row&) {});
-    for (const SlotId slot : touched_) slots_[slot].full = {};
-    for (const SlotId slot : stopped_) final_[slot] = {};
+    for (const SlotId slot : touched_) slots_[slot].full = Row();
+    for (const SlotId slot : stopped_) final_[slot] = Row();
     active_slots_.clear();
     active_rows_.clear();
     candidates_.clear();
-    counter_ = {};
+    counter_.clear();
     forget();
   }
 
@@ -151,7 +151,7 @@ class BlockSweepOf final : public BlockSweep {
     for (const SlotId slot : touched_) state_[slot] = 0;
     touched_.clear();
     stopped_.clear();
-    for (const MaskId mask : masks_set_) masks_[mask] = {};
+    for (const MaskId mask : masks_set_) masks_[mask] = Row();
     masks_set_.clear();
   }
 
@@ -272,7 +272,7 @@ class BlockSweepOf final : public BlockSweep {
       const SlotId slot = candidates_[i];
       SlotRows& rows = slots_[slot];
       const Row fresh = rows.next - rows.full;
-      rows.next = {};
+      rows.next = Row();
       rows.full |= fresh;
       const std::uint8_t state = state_[slot];
       state_[slot] = (state & ~kQueued) | kTouched;
@@ -308,7 +308,7 @@ class BlockSweepOf final : public BlockSweep {
   void take_delta(Visit&& visit) {
     for (const SlotId slot : candidates_) {
       const Row row = slots_[slot].next;
-      slots_[slot].next = {};
+      slots_[slot].next = Row();
       state_[slot] &= static_cast<std::uint8_t>(~kQueued);
       visit(slot, row);
     }
@@ -402,11 +402,11 @@ class BlockSweepOf final : public BlockSweep {
       admit();
       counter_.add(active_rows_.data(), active_rows_.size());
       const std::uint64_t now = step + 1;
-      counter_.drain([&](std::uint32_t offset, std::uint64_t count) {
-        const std::uint64_t round = now - plan.delays[offset] - 1;
-        if (tally.new_rows.size() <= round) tally.new_rows.resize(round + 1, 0);
-        tally.new_rows[round] += count;
-      });
+      if (tally.new_rows.size() < now) tally.new_rows.resize(now, 0);
+      counter_.drain(
+          [&, last = tally.new_rows.data() + now - 1](std::uint32_t offset, std::uint64_t count) {
+            last[-static_cast<std::ptrdiff_t>(plan.delays[offset])] += count;
+          });
       if (!stopping.is_empty()) peel(stopping);
       start_lanes(plan.delays, now, next_start);
     }

@@ -37,7 +37,8 @@ struct SweepPlan {
 };
 
 struct SweepTally {
-  std::vector<std::uint64_t> new_rows;  // [i] = tuples first derived in round i + 1
+  std::vector<std::uint64_t>
+      new_rows;  // [i] = tuples first derived in round i + 1; zeros may follow
   std::uint64_t derivations = 0;  // tuples pushed along edges, masks and duplicates included
   std::uint64_t row_operations = 0;  // rows pushed along edges
 };

@@ -27,30 +27,34 @@ class LaneCounter {
     for (; i < count; ++i) add_at(0, rows[i]);
   }
 
+  void clear() {
+    waiting_ = 0;
+    used_ = 0;
+  }
+
   // Calls visit(offset, count) for every lane with a count, and starts again from zero.
   template <typename Visit>
   void drain(Visit&& visit) {
     for (int level = 0; level < used_; ++level)
       if ((waiting_ >> level & 1) != 0) ripple(level, waiting_row_[level]);
-    waiting_ = 0;
     for (int w = 0; w < kWords; ++w) {
       std::uint64_t any = 0;
       for (int p = 0; p < used_; ++p) any |= planes_[p].words()[w];
       for (; any != 0; any &= any - 1) {
         const int bit = std::countr_zero(any);
-        std::uint64_t count = 0;
-        for (int p = 0; p < used_; ++p) count |= (planes_[p].words()[w] >> bit & 1) << p;
+        std::uint64_t count = planes_[0].words()[w] >> bit & 1;
+        for (int p = 1; p < used_; ++p) count |= (planes_[p].words()[w] >> bit & 1) << p;
         visit(static_cast<std::uint32_t>(w * 64 + bit), count);
       }
     }
-    used_ = 0;
+    clear();
   }
 
  private:
   static constexpr int kLevels = 34;  // counts stay below 2^33
 
   void use(int level) {
-    for (; used_ <= level; ++used_) planes_[used_] = {};
+    for (; used_ <= level; ++used_) planes_[used_] = Row();
   }
 
   // Adds two rows of weight 2^level; returns the carries, of weight 2^(level + 1).

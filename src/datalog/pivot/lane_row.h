@@ -17,6 +17,17 @@ struct alignas(8 * kWords) LaneRow {
 
   Bits bits = {};
 
+  // Copies whole vectors: the compiler's own copy goes by 16 bytes, and reading back 32 of them
+  // stalls.
+  LaneRow() = default;
+  LaneRow(const LaneRow& other) : bits(other.bits) {}
+  explicit LaneRow(const Bits& other) : bits(other) {}
+  LaneRow& operator=(const LaneRow& other) {
+    bits = other.bits;  // NOLINT(bugprone-unhandled-self-assignment): the same bits
+    return *this;
+  }
+  ~LaneRow() = default;
+
   std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(&bits); }
   const std::uint64_t* words() const { return reinterpret_cast<const std::uint64_t*>(&bits); }
 
@@ -26,7 +37,7 @@ struct alignas(8 * kWords) LaneRow {
     } else {
       typename LaneRow<kWords / 2>::Bits halves[2];
       std::memcpy(halves, &bits, sizeof(bits));
-      return LaneRow<kWords / 2>{halves[0] | halves[1]}.is_empty();
+      return LaneRow<kWords / 2>(halves[0] | halves[1]).is_empty();
     }
   }
   std::uint32_t count() const {
@@ -45,11 +56,11 @@ struct alignas(8 * kWords) LaneRow {
     bits ^= other.bits;
     return *this;
   }
-  friend LaneRow operator&(const LaneRow& a, const LaneRow& b) { return {a.bits & b.bits}; }
-  friend LaneRow operator|(const LaneRow& a, const LaneRow& b) { return {a.bits | b.bits}; }
-  friend LaneRow operator^(const LaneRow& a, const LaneRow& b) { return {a.bits ^ b.bits}; }
+  friend LaneRow operator&(const LaneRow& a, const LaneRow& b) { return LaneRow(a.bits & b.bits); }
+  friend LaneRow operator|(const LaneRow& a, const LaneRow& b) { return LaneRow(a.bits | b.bits); }
+  friend LaneRow operator^(const LaneRow& a, const LaneRow& b) { return LaneRow(a.bits ^ b.bits); }
   // a without b.
-  friend LaneRow operator-(const LaneRow& a, const LaneRow& b) { return {a.bits & ~b.bits}; }
+  friend LaneRow operator-(const LaneRow& a, const LaneRow& b) { return LaneRow(a.bits & ~b.bits); }
 };
 
 }  // namespace stratalog

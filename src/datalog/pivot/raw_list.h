@@ -18,7 +18,8 @@ namespace stratalog {
 
 template <typename T>
 class RawList {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(
+      std::is_trivially_destructible_v<T>);  // elements are moved as bytes, and zero bytes are one
 
  public:
   T* data() { return data_.get(); }

@@ -14,6 +14,9 @@ namespace {
 constexpr std::uint16_t kNoWay = 0xFFFF;
 constexpr std::size_t kLandmarksKept = 16;
 constexpr std::size_t kLandmarksWanted = 6;
+constexpr std::size_t kLandmarksTried = 6;  // as delays of their own
+constexpr std::size_t kLandmarksVoting = 8;
+constexpr std::size_t kLandmarksDrawn = 24;  // for one block, at most
 constexpr std::uint32_t kSlotsOfLane = 4;
 constexpr std::uint32_t kLongestWalk = 512;
 constexpr std::int32_t kLargestDelay = 1 << 20;
@@ -55,6 +58,7 @@ void RoundSkew::refresh(const SlotGraph& graph) {
     for (std::uint32_t e = extent.begin; e != extent.end; ++e)
       reverse_[reverse_begin_[graph.targets()[e] + 1]++] = slot;
   }
+  distance_.assign(slots, kNoWay);
   find_potential(graph);
 }
 
@@ -108,66 +112,76 @@ RoundSkew::Lanes RoundSkew::collect(std::span<const SlotBit> delta, std::uint32_
   return result;
 }
 
-RoundSkew::LaneDistances RoundSkew::distances_to(const Landmark& landmark,
-                                                 const Lanes& lanes) const {
+RoundSkew::LaneDistances RoundSkew::distances_to(const std::vector<std::uint16_t>& to_landmark,
+                                                 const Lanes& lanes) {
   LaneDistances distances(lanes.offsets.size(), kNoWay);
   for (std::size_t i = 0; i < distances.size(); ++i)
     for (std::uint32_t s = lanes.first[i]; s != lanes.first[i + 1]; ++s)
-      distances[i] = std::min(distances[i], landmark.distance[lanes.slots[s]]);
+      distances[i] = std::min(distances[i], to_landmark[lanes.slots[s]]);
   return distances;
 }
 
-void RoundSkew::measure(const SlotGraph& graph, SlotId target, Landmark& landmark) {
-  landmark.distance.assign(graph.slots(), kNoWay);
-  landmark.distance[target] = 0;
+// Distances to `target` in distance_, which is all kNoWay before and, but for the slots in queue_,
+// after.
+void RoundSkew::measure(SlotId target) {
+  distance_[target] = 0;
   queue_.assign(1, target);
   std::uint64_t edges = 0;
   for (std::size_t i = 0; i < queue_.size(); ++i) {
     const SlotId slot = queue_[i];
-    const std::uint32_t next = landmark.distance[slot] + 1U;
+    const std::uint32_t next = distance_[slot] + 1U;
     if (next >= kNoWay) break;
     edges += reverse_begin_[slot + 1] - reverse_begin_[slot];
     for (std::uint32_t e = reverse_begin_[slot]; e != reverse_begin_[slot + 1]; ++e)
-      if (landmark.distance[reverse_[e]] == kNoWay) {
-        landmark.distance[reverse_[e]] = static_cast<std::uint16_t>(next);
+      if (distance_[reverse_[e]] == kNoWay) {
+        distance_[reverse_[e]] = static_cast<std::uint16_t>(next);
         queue_.push_back(reverse_[e]);
       }
   }
-  // A visit costs about as much as a row operation; the assign above about a sixteenth of one for
-  // each slot.
-  allowance_ -= std::min(allowance_, edges + queue_.size() + graph.slots() / 16);
+  allowance_ -= std::min(allowance_, edges + queue_.size());  // a visit is like a row operation
 }
 
-// The distances of the lanes to landmarks that at least half of them reach, old landmarks first.
+// The distances of the lanes to landmarks: known ones that at least half of the lanes reach, then
+// new ones, until a lane reaches kLandmarksWanted on the average.
 std::vector<RoundSkew::LaneDistances> RoundSkew::survey(const SlotGraph& graph, const Lanes& lanes,
                                                         std::uint64_t seed) {
   std::vector<LaneDistances> surveyed;
-  const auto reached = [](const LaneDistances& distances) {
-    return std::count_if(distances.begin(), distances.end(),
-                         [](std::uint16_t distance) { return distance != kNoWay; });
+  std::size_t reaching = 0;
+  const auto take = [&](const std::vector<std::uint16_t>& to_landmark, std::size_t at_least) {
+    LaneDistances distances = distances_to(to_landmark, lanes);
+    const auto reached = static_cast<std::size_t>(
+        std::count_if(distances.begin(), distances.end(), [](auto d) { return d != kNoWay; }));
+    if (reached < at_least) return reached;
+    reaching += reached;
+    surveyed.push_back(std::move(distances));
+    return reached;
   };
   ++clock_;
-  for (Landmark& landmark : landmarks_) {
-    LaneDistances distances = distances_to(landmark, lanes);
-    if (2 * reached(distances) < std::ssize(distances)) continue;
-    landmark.last_used = clock_;
-    surveyed.push_back(std::move(distances));
+  const std::size_t half = (lanes.offsets.size() + 1) / 2;
+  for (Landmark& landmark : landmarks_)
+    if (take(landmark.distance, half) >= half) landmark.last_used = clock_;
+  for (std::size_t drawn = 0; drawn < kLandmarksDrawn && allowance_ != 0 &&
+                              reaching < kLandmarksWanted * lanes.offsets.size();
+       ++drawn) {
+    measure(walk(graph, lanes.slots, splitmix64(splitmix64(seed) + drawn)));
+    if (take(distance_, 2) >= half) keep_landmark();
+    for (const SlotId slot : queue_) distance_[slot] = kNoWay;
   }
-  std::size_t wanted = surveyed.size() < kLandmarksWanted ? kLandmarksWanted - surveyed.size() : 0;
-  for (; wanted != 0 && allowance_ > graph.slots() / 16; --wanted) {
-    const SlotId target = walk(graph, lanes.slots, splitmix64(seed) ^ wanted);
-    if (landmarks_.size() < kLandmarksKept) landmarks_.emplace_back();
-    Landmark& landmark = landmarks_.back().distance.empty()
-                             ? landmarks_.back()
-                             : *std::min_element(landmarks_.begin(), landmarks_.end(),
-                                                 [](const Landmark& a, const Landmark& b) {
-                                                   return a.last_used < b.last_used;
-                                                 });
-    measure(graph, target, landmark);
-    landmark.last_used = clock_;
-    surveyed.push_back(distances_to(landmark, lanes));
-  }
+  std::stable_sort(surveyed.begin(), surveyed.end(), [&](const auto& a, const auto& b) {
+    return std::count(a.begin(), a.end(), kNoWay) < std::count(b.begin(), b.end(), kNoWay);
+  });
   return surveyed;
+}
+
+// Keeps distance_ for the blocks to come, in place of the landmark that has been of no use the
+// longest.
+void RoundSkew::keep_landmark() {
+  if (landmarks_.size() < kLandmarksKept) landmarks_.emplace_back();
+  Landmark& landmark = *std::min_element(
+      landmarks_.begin(), landmarks_.end(),
+      [](const Landmark& a, const Landmark& b) { return a.last_used < b.last_used; });
+  landmark.distance = distance_;
+  landmark.last_used = clock_;
 }
 
 std::vector<std::int32_t> RoundSkew::by_potential(const Lanes& lanes) const {
@@ -256,7 +270,8 @@ std::vector<std::uint32_t> RoundSkew::plan(const SlotGraph& graph, std::span<con
   };
   const std::vector<std::int32_t> potential = by_potential(with_delta);
   consider(potential);
-  for (const LaneDistances& distances : surveyed) {
+  for (const LaneDistances& distances :
+       std::span(surveyed).first(std::min(surveyed.size(), kLandmarksTried))) {
     // Lanes that do not reach the landmark keep their potential, shifted to where the others are.
     std::int64_t shift = 0;
     std::int64_t near = 0;
@@ -273,7 +288,8 @@ std::vector<std::uint32_t> RoundSkew::plan(const SlotGraph& graph, std::span<con
                          : static_cast<std::int32_t>(potential[i] + shift / near);
     consider(std::move(candidate));
   }
-  for (int pass = 0; pass < 3; ++pass) consider(vote(best, surveyed));
+  const auto voters = std::span(surveyed).first(std::min(surveyed.size(), kLandmarksVoting));
+  for (int pass = 0; pass < 2; ++pass) consider(vote(best, voters));
   if (best_steps * 10 >= steps_without * 9) return {};
 
   const std::int32_t least = *std::min_element(best.begin(), best.end());
@@ -287,7 +303,8 @@ std::uint64_t RoundSkew::memory_bytes() const {
   std::uint64_t bytes = reverse_begin_.capacity() * sizeof(std::uint32_t) +
                         (reverse_.capacity() + queue_.capacity()) * sizeof(SlotId) +
                         potential_.capacity() * sizeof(std::int32_t) +
-                        tally_.capacity() * sizeof(std::uint32_t);
+                        tally_.capacity() * sizeof(std::uint32_t) +
+                        distance_.capacity() * sizeof(std::uint16_t);
   for (const Landmark& landmark : landmarks_)
     bytes += landmark.distance.capacity() * sizeof(std::uint16_t);
   return bytes;

@@ -48,9 +48,11 @@ class RoundSkew {
 
   void find_potential(const SlotGraph& graph);
   static Lanes collect(std::span<const SlotBit> delta, std::uint32_t lanes);
-  LaneDistances distances_to(const Landmark& landmark, const Lanes& lanes) const;
+  static LaneDistances distances_to(const std::vector<std::uint16_t>& to_landmark,
+                                    const Lanes& lanes);
   std::vector<LaneDistances> survey(const SlotGraph& graph, const Lanes& lanes, std::uint64_t seed);
-  void measure(const SlotGraph& graph, SlotId target, Landmark& landmark);
+  void measure(SlotId target);
+  void keep_landmark();
   std::vector<std::int32_t> by_potential(const Lanes& lanes) const;
   std::uint64_t steps_needed(std::span<const std::int32_t> delays,
                              std::span<const LaneDistances> surveyed);
@@ -63,6 +65,7 @@ class RoundSkew {
   std::vector<std::int32_t> potential_;
   std::vector<Landmark> landmarks_;
   std::vector<SlotId> queue_;
+  std::vector<std::uint16_t> distance_;
   std::vector<std::uint32_t> tally_;
   std::uint64_t clock_ = 0;
   std::uint64_t allowance_ = 0;
