@@ -67,6 +67,14 @@ TEST(BucketMap, TiesGoToTheLowerBucketAndRank) {
   EXPECT_EQ(owners, (std::set<int>{4, 5, 6, 7}));
 }
 
+TEST(BucketMap, LargePartsAreDealtFirst) {
+  // Mean 12: the later bucket's parts of 12 before the earlier one's of 10.
+  EXPECT_EQ(plan({30, 60, 0, 0, 0, 0, 0, 0}, 8).to_text(),
+            "8 buckets on 8 ranks\n"
+            "bucket 0: 3 parts on 5 6 7\n"
+            "bucket 1: 5 parts on 0 1 2 3 4\n");
+}
+
 TEST(BucketMap, OptionsLimitSplits) {
   EXPECT_EQ(plan({0, 90, 0, 0}, 4, {.max_sub_buckets = 2, .min_rows = 0}).sub_buckets(1), 2U);
   // Nothing can be split: the giant moves to nobody, as all are empty and it is at home already.
