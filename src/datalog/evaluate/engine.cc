@@ -146,6 +146,7 @@ class Engine {
   Status run_strata() {
     for (const std::uint32_t s : stratum_order()) {
       if (position_.finished.contains(s)) continue;
+      something_ran_ = true;
       STRATALOG_RETURN_IF_ERROR(run_stratum(s));
       if (state_.report.stopped_early) return {};
       // Between strata a checkpoint may be due as well.
@@ -154,7 +155,9 @@ class Engine {
       state_.report.stopped_early = verdict == Verdict::kStop;
       if (state_.report.stopped_early) return {};
     }
-    if (checkpointing_.is_on()) STRATALOG_RETURN_IF_ERROR(checkpointing_.save(position_, last_iteration_));
+    // The answer itself is the last checkpoint, unless it was there before.
+    if (checkpointing_.is_on() && something_ran_)
+      STRATALOG_RETURN_IF_ERROR(checkpointing_.save(position_, last_iteration_));
     return {};
   }
 
@@ -268,6 +271,7 @@ class Engine {
   EnginePosition position_;
   std::vector<TupleColumns> facts_;
   std::uint64_t last_iteration_ = 0;
+  bool something_ran_ = false;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,19 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point start_;
 };
+
+// Runs local work of the engine. The standard containers report exhausted memory by an exception, the only one that the
+// engine expects; here it becomes this rank's Status, so that the next agreement can tell the others.
+template <typename Work>
+Status guard_memory(Work&& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return Status::no_space(
+        "the machine has no memory left for tuples; use more ranks on more nodes, or set --memory-limit to stop in "
+        "order with the last checkpoint intact");
+  }
+}
 
 struct EngineState {
   EngineState(Comm& group, const Program& checked_program, const RunOptions& run_options,

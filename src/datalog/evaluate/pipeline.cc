@@ -9,12 +9,6 @@
 #include "route/cell_hash.h"
 
 namespace stratalog::datalog {
-namespace {
-
-constexpr std::size_t kMaxArity = 64;
-
-}  // namespace
-
 struct Pipeline::Stage {
   const Step* step = nullptr;
   StepSource source;

@@ -25,7 +25,7 @@ TupleMail make_mail(const EngineState& state, std::vector<std::uint32_t> arities
 class ShardSender {
  public:
   ShardSender(EngineState& state, const Shard& shard, TupleMail& mail)
-      : state_(state), mail_(mail), placement_(shard.placement),
+      : state_(state), mail_(mail), placement_(shard.placement), buckets_(shard.buckets),
         order_(shard.primary_index().order().begin(), shard.primary_index().order().end()),
         declared_(order_.size()), ordered_(order_.size()) {}
 
@@ -33,7 +33,7 @@ class ShardSender {
   void send(int stream, std::span<const std::uint32_t> from_order, const TupleGroup& group) {
     for (std::size_t i = 0; i < group.prefix.size(); ++i) declared_[from_order[i]] = group.prefix[i];
     const std::uint32_t last = from_order.back();
-    if (order_.back() == last && !by_column(last)) {
+    if (order_.back() == last && !by_column(last) && !buckets_) {
       for (std::size_t i = 0; i + 1 < order_.size(); ++i) ordered_[i] = declared_[order_[i]];
       const TupleGroup moved{.prefix = std::span(ordered_).first(order_.size() - 1), .set = group.set};
       if (placement_.dealing == Dealing::kReplicated) {
@@ -62,7 +62,9 @@ class ShardSender {
   int owner() {
     key_.clear();
     for (const std::uint32_t c : placement_.columns) key_.push_back(declared_[c]);
-    return owner_of(key_, state_.comm.size());
+    if (!buckets_) return owner_of(key_, state_.comm.size());
+    const std::uint32_t bucket = buckets_->bucket_of(hash_cells(key_));
+    return buckets_->owner(bucket, hash_cells(declared_, kSubBucketSeed));
   }
   void send_tuple(int stream) {
     for (std::size_t i = 0; i < order_.size(); ++i) ordered_[i] = declared_[order_[i]];
@@ -76,6 +78,7 @@ class ShardSender {
   EngineState& state_;
   TupleMail& mail_;
   const Placement& placement_;
+  const std::optional<BucketMap>& buckets_;
   std::vector<std::uint32_t> order_;
   std::vector<Cell> declared_;
   std::vector<Cell> ordered_;
@@ -157,6 +160,31 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
   return agree(state.comm, sent.is_ok() ? delivered : sent);
 }
 
+// How a finished relation should be dealt by `columns`: nothing if evenly enough as it is.
+Result<std::optional<BucketMap>> plan_skewed(EngineState& state, RelationId id, const std::vector<std::uint32_t>& columns) {
+  // Several buckets a rank, so that a rank with many middling keys can give some away without splitting any.
+  constexpr std::uint32_t kBucketsPerRank = 8;
+  const BucketMap even =
+      BucketMap::trivial(kBucketsPerRank * static_cast<std::uint32_t>(state.comm.size()), state.comm.size());
+  std::vector<std::uint64_t> rows(even.buckets(), 0);
+  std::vector<Cell> declared(state.relations[id].arity);
+  std::vector<Cell> key(columns.size());
+  const Status counted =
+      for_each_home_group(state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
+        for (std::size_t i = 0; i < group.prefix.size(); ++i) declared[order[i]] = group.prefix[i];
+        walk_set(group.set, [&](Cell cell) {
+          declared[order.back()] = cell;
+          for (std::size_t k = 0; k < key.size(); ++k) key[k] = declared[columns[k]];
+          ++rows[even.bucket_of(hash_cells(key))];
+        });
+      });
+  STRATALOG_RETURN_IF_ERROR(agree(state.comm, counted));
+  STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(rows, ReduceOp::kSum));
+  STRATALOG_ASSIGN_OR_RETURN(BucketMap map, plan_buckets(rows, state.comm.size()));
+  if (map.is_trivial()) return std::optional<BucketMap>();
+  return std::optional<BucketMap>(std::move(map));
+}
+
 }  // namespace
 
 Shard& open_shard(EngineState& state, RelationId id, std::uint32_t which) {
@@ -222,13 +250,23 @@ Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
                  : Placement{.dealing = Dealing::kHashed,
                              .columns = state.is_single() ? std::vector<std::uint32_t>{}
                                                           : state.placements[id][which]};
+  // The last match: a shard that was dealt anew because of skew stands behind the one that it replaces.
+  Shard* found = nullptr;
   for (Shard& shard : relation.shards)
-    if (shard.placement == wanted) {
-      ensure_index(shard, plan, which, state.scratch);
-      return {};
-    }
+    if (shard.placement == wanted && (availability == Availability::kAsDealt || !shard.buckets)) found = &shard;
+  std::optional<BucketMap> buckets;
+  if (availability == Availability::kAsDealt && !state.is_single() && (found == nullptr || !found->checked_for_skew)) {
+    STRATALOG_ASSIGN_OR_RETURN(buckets, plan_skewed(state, id, wanted.columns));
+    if (found != nullptr) found->checked_for_skew = true;
+  }
+  if (found != nullptr && !buckets) {
+    ensure_index(*found, plan, which, state.scratch);
+    return {};
+  }
   Shard shard;
   shard.placement = wanted;
+  shard.buckets = std::move(buckets);
+  shard.checked_for_skew = true;
   shard.primary = which;
   shard.indices.resize(plan.indices.size());
   shard.indices[which] = make_index(plan.indices[which]);

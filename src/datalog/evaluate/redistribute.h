@@ -20,7 +20,11 @@ Shard& open_shard(EngineState& state, RelationId relation, std::uint32_t which);
 Status deal_tuples(EngineState& state, RelationId relation, const TupleColumns& tuples);
 
 // Where a finished relation is needed by a stratum.
-enum class Availability : std::uint8_t { kAsDealt, kEverywhere };
+enum class Availability : std::uint8_t {
+  kAsDealt,     // for searches: dealt by the index's columns, heavy buckets split over ranks
+  kWholeBuckets,  // for membership tests, which must meet the one rank that knows: dealt, nothing split
+  kEverywhere,  // a copy on every rank
+};
 
 // Sees to it that index `which` of a finished relation can be read: from the shard dealt for it, or from a copy on every
 // rank.

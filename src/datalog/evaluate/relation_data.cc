@@ -62,7 +62,7 @@ std::unique_ptr<Index> make_index(const IndexPlan& plan) {
 
 void queue_tuple(Shard& shard, std::span<const Cell> tuple) {
   Index& index = shard.primary_index();
-  std::array<Cell, 64> reordered{};
+  std::array<Cell, kMaxArity> reordered{};
   assert(tuple.size() <= reordered.size());
   for (std::size_t i = 0; i < tuple.size(); ++i) reordered[i] = tuple[index.order()[i]];
   index.queue(index.find_or_add_row(reordered.data()), reordered[tuple.size() - 1]);

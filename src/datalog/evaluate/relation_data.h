@@ -13,6 +13,7 @@
 #include "datalog/plan/program_plan.h"
 #include "model/tuple_group.h"
 #include "relation/index.h"
+#include "route/bucket_map.h"
 
 namespace stratalog::datalog {
 
@@ -31,6 +32,10 @@ struct Placement {
 
 struct Shard {
   Placement placement;
+  // Set where skew was found: buckets of the placement columns, heavy ones split by the hash of the other columns over
+  // several ranks (RA-checkpoint, section II.B). Without it a tuple lies where owner_of says.
+  std::optional<BucketMap> buckets;
+  bool checked_for_skew = false;  // of finished relations, once
   std::vector<std::unique_ptr<Index>> indices;  // parallel to RelationPlan::indices; null where not kept here
   std::uint32_t primary = 0;                    // where new tuples are told from known ones
 

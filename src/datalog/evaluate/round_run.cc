@@ -73,10 +73,14 @@ class RoundRun {
   // Deduplicates, advances and agrees: one reduction for errors, counts, memory and nullary relations.
   Status end_round(Status mine) {
     Stopwatch watch;
-    for (const RelationId r : members_.relations)
-      for (Shard& shard : state_.relations[r].shards) unite_shard(shard, state_.scratch);
-    for (const RelationId r : members_.relations)
-      for (Shard& shard : state_.relations[r].shards) advance_shard(shard, state_.scratch);
+    const Status deduplicated = guard_memory([&]() -> Status {
+      for (const RelationId r : members_.relations)
+        for (Shard& shard : state_.relations[r].shards) unite_shard(shard, state_.scratch);
+      for (const RelationId r : members_.relations)
+        for (Shard& shard : state_.relations[r].shards) advance_shard(shard, state_.scratch);
+      return {};
+    });
+    if (mine.is_ok()) mine = deduplicated;
     state_.times.deduplicate += watch.seconds();
 
     const std::uint64_t memory = state_.memory_bytes();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "datalog/evaluate/placement.h"
 #include "model/set_walk.h"
@@ -78,7 +79,7 @@ Location RuleExecutor::atom_location(const Step& step,
 // The index that a step reads here. `location` is where the bindings are before it and is updated; if they must move
 // first, `hop_to` says where.
 Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Location& location,
-                                           std::optional<Location>& hop_to) const {
+                                           std::optional<Location>& hop_to) {
   RelationData& relation = state_.relations[step.relation];
   StepSource source;
   source.global_rows = &relation.global_rows;
@@ -91,9 +92,12 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   for (const Shard& shard : relation.shards) {
     if (step.index >= shard.indices.size() || !shard.indices[step.index]) continue;
     // A copy on every rank is best, save for the delta of a relation, which only its own shards have.
-    if (chosen == nullptr || (shard.placement.dealing == Dealing::kReplicated &&
-                              step.kind != StepKind::kScanDelta))
-      chosen = &shard;
+    // A scan wants each tuple once; a search prefers the shard that was dealt anew because of skew.
+    const bool better = shard.placement.dealing == Dealing::kReplicated
+                            ? step.kind != StepKind::kScanDelta
+                            : chosen != nullptr && chosen->placement.dealing == Dealing::kHashed &&
+                                  shard.buckets.has_value() == (step.kind == StepKind::kSearch);
+    if (chosen == nullptr || better) chosen = &shard;
   }
   if (chosen == nullptr)
     return Status::internal(fmt::format("index {} of relation `{}` is not there", step.index,
@@ -122,6 +126,12 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   }
   if (!is_known(there))
     return Status::internal("a search does not bind the columns by which its relation is dealt");
+  if (chosen->buckets) {
+    hop_to = there;
+    hop_buckets_ = &*chosen->buckets;
+    location = {kUnknown};
+    return source;
+  }
   if (there != location) hop_to = there;
   location = there;
   return source;
@@ -204,6 +214,7 @@ Status RuleExecutor::bind_steps() {
 void RuleExecutor::cut(std::size_t from_step, const Location& hop_to) {
   Segment next;
   if (from_step > 0) next.live = plan_.steps[from_step - 1].live_after;
+  next.buckets = std::exchange(hop_buckets_, nullptr);
   next.to_everyone = hop_to.size() == 1 && hop_to[0] == kEveryone;
   for (const LocationToken token : hop_to) {
     if (next.to_everyone) break;
@@ -268,7 +279,12 @@ void RuleExecutor::post(std::size_t s, std::span<const Cell> row, const IntSet* 
   }
   key_.clear();
   for (const std::uint32_t k : to.keys) key_.push_back(row[k]);
-  send(owner_of(key_, state_.comm.size()));
+  if (to.buckets == nullptr) {
+    send(owner_of(key_, state_.comm.size()));
+    return;
+  }
+  // The intra-bucket exchange: each rank that holds a part of the bucket joins the binding with its part.
+  for (const int rank : to.buckets->ranks_of(to.buckets->bucket_of(hash_cells(key_)))) send(rank);
 }
 
 Status RuleExecutor::send_hop(std::size_t s, const Batch& batch) {

@@ -77,6 +77,7 @@ class RuleExecutor {
     std::vector<Cell> key_constants;
     bool has_set = false;                // a carried set arrives with each binding
     bool to_everyone = false;            // a cross product: bindings go to all ranks
+    const BucketMap* buckets = nullptr;  // a skewed relation: bindings go to all ranks of their bucket
     Batch in;
     std::vector<Cell> waiting;           // creating rules: rows of live cells
   };
@@ -85,7 +86,7 @@ class RuleExecutor {
   Status bind_constants();
   Status bind_steps();
   Result<StepSource> source_of(const Step& step, bool is_first, Location& location,
-                               std::optional<Location>& hop_to) const;
+                               std::optional<Location>& hop_to);
   Status bind_inner(const Step& step, std::vector<StepSource>& sources) const;
   void cut(std::size_t from_step, const Location& hop_to);
   void make_pipeline(std::size_t s, std::size_t begin, std::size_t end,
@@ -108,6 +109,7 @@ class RuleExecutor {
   int first_hop_stream_ = 0;
   std::deque<IntSet> held_sets_;
   std::vector<Cell> key_;  // scratch
+  const BucketMap* hop_buckets_ = nullptr;  // of the hop that is being bound
 };
 
 }  // namespace stratalog::datalog

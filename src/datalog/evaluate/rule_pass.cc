@@ -67,7 +67,7 @@ Status RulePass::run() {
   Status mine;
   for (std::size_t stage = 0; stage < stages_; ++stage) {
     Stopwatch watch;
-    if (mine.is_ok()) mine = run_stage(stage);
+    if (mine.is_ok()) mine = guard_memory([&] { return run_stage(stage); });
     state_.times.join += watch.lap();
     if (creates_values_) STRATALOG_RETURN_IF_ERROR(share_new_values());
     if (needs_exchange_) STRATALOG_RETURN_IF_ERROR(deliver());

@@ -65,10 +65,9 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum, const 
       // A scan at the start is shared among the ranks as the relation is dealt; searches want small relations close by.
       const bool small = state.relations[step.relation].global_rows <= state.options.replicate_limit_rows;
       const bool shared_scan = s == 0 && step.kind == StepKind::kScan;
-      STRATALOG_RETURN_IF_ERROR(ensure_available(state, step.relation, step.index,
-                                                 everywhere || (small && !shared_scan)
-                                                     ? Availability::kEverywhere
-                                                     : Availability::kAsDealt));
+      Availability wanted = step.kind == StepKind::kSearch ? Availability::kAsDealt : Availability::kWholeBuckets;
+      if (everywhere || (small && !shared_scan)) wanted = Availability::kEverywhere;
+      STRATALOG_RETURN_IF_ERROR(ensure_available(state, step.relation, step.index, wanted));
     }
   }
   return {};

@@ -83,6 +83,11 @@ class Planner {
   }
 
   Result<ProgramPlan> run() {
+    for (const Relation& relation : program_.relations)
+      if (relation.attributes.size() > kMaxArity)
+        return Status::not_supported(fmt::format("{}:{}:{}: relation `{}` has {} columns, at most {} are supported",
+                                                 relation.place.file, relation.place.line, relation.place.column,
+                                                 relation.name, relation.attributes.size(), kMaxArity));
     plan_.strata.resize(program_.strata.size());
     for (std::uint32_t s = 0; s < program_.strata.size(); ++s) {
       analyse_stratum(s);

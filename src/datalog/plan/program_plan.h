@@ -82,6 +82,9 @@ struct RelationPlan {
   std::uint32_t primary = 0;       // the index in which derived tuples are deduplicated
 };
 
+// Columns of a relation, at most.
+inline constexpr std::size_t kMaxArity = 64;
+
 enum class Strategy : std::uint8_t {
   kOnce,       // not recursive: every rule is evaluated once
   kSemiNaive,  // rounds with one exchange each

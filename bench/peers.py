@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times Stratalog against compiled Soufflé on the same programs and inputs, and checks every answer.
+
+Each case is a whole process from fact files to printed sizes. Times are user + system seconds of all ranks, wall seconds
+and the largest resident set of a process (all ranks together for Stratalog: the sum of what each rank reports is in its
+JSON). The result is a Markdown table and a JSON file with the commands and the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import platform
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tarfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("STRATALOG_SHARED", ROOT.parent / "shared"))
+THROTTLE = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "10",
+}
+
+
+@dataclass
+class Case:
+    """A program on an input, with the sizes that are known to be right."""
+
+    name: str
+    program: str
+    facts: str
+    sizes: dict[str, int]
+    brie: bool = False
+
+
+@dataclass
+class Measurement:
+    """Medians over the runs of one command."""
+
+    command: list[str]
+    cpu_seconds: float
+    wall_seconds: float
+    peak_kib: int
+    correct: bool
+    runs: list[float] = field(default_factory=list)
+
+
+def closure(name: str, tuples: int) -> Case:
+    return Case(f"tc {name}", "tc", f"graph:{name}", {"path": tuples}, brie=True)
+
+
+CLOSURES = [
+    closure("wiki-Vote", 11947132),
+    closure("cti", 6859653),
+    closure("fe_sphere", 78557912),
+    closure("SF.cedge", 80498014),
+    closure("CA-HepTh", 74619885),
+    closure("fe_body", 156120489),
+]
+
+OTHERS = [
+    Case("sg cti", "sg", "graph:cti", {"sg": 14503742}),
+    Case("sg TG.cedge", "sg", "graph:TG.cedge", {"sg": 608090}),
+    Case("cspa x264", "cspa", "facts:cspa-cpu17:x264", {"ValueFlow": 80697, "ValueAlias": 2550761}),
+    Case("cspa cactus", "cspa", "facts:cspa-cpu17:cactus", {"ValueFlow": 48375, "ValueAlias": 8295164}),
+    Case("cspa povray", "cspa", "facts:cspa-cpu17:povray", {"ValueFlow": 147207, "ValueAlias": 3358580}),
+    Case("alias_cfl mcf", "alias_cfl", "facts:cspa-cpu17:mcf", {"V": 325048, "M": 10385, "A": 4503}),
+    Case("andersen_c hmmer", "andersen_c", "facts:hmmer", {"Pts": 697565, "Mem": 12796, "Reach": 17325}),
+    Case("javapt", "javapt", "facts:javapt", {"VPT": 254467, "FPT": 116778, "CG": 11366}),
+    Case("javapt 260", "javapt", "facts:javapt:entry260", {"VPT": 6685674, "FPT": 2101810, "CG": 17836}),
+    Case(
+        "polonius_liveness clap",
+        "polonius_liveness",
+        "facts:polonius_clap",
+        {"var_live_on_entry": 329734, "origin_live_on_entry": 757882},
+    ),
+    Case("univ_bench lubm", "univ_bench", "facts:lubm", {"memberOf": 8330, "triangle": 208}),
+    Case("galen_el", "galen_el", "facts:galen_el", {"sub": 1091144, "ex": 309713}),
+    Case("galen_pq", "galen_pq", "facts:galen_pq", {"p": 7560179, "q": 16595494}),
+]
+
+
+def unpack(facts: str, scratch: Path) -> Path:
+    """A folder with the fact files of a case."""
+    kind, name, *rest = facts.split(":")
+    folder = scratch / facts.replace(":", "_")
+    if folder.exists():
+        return folder
+    folder.mkdir(parents=True)
+    if kind == "graph":
+        with lzma.open(SHARED / "data" / "graphs" / f"{name}.tsv.xz") as packed:
+            (folder / "edge.facts").write_bytes(packed.read())
+        return folder
+    with tarfile.open(SHARED / "data" / "facts" / f"{name}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    if rest == ["entry260"]:
+        found = next(folder.rglob("Entry260.facts"))
+        shutil.copy(found, found.with_name("Entry.facts"))
+    elif rest:
+        inner = next(p for p in folder.rglob(rest[0]) if p.is_dir())
+        for file in inner.iterdir():
+            shutil.move(str(file), folder / file.name)
+        for source, target in (("assign", "assign"), ("dereference", "dereference"), ("field", "field")):
+            plain = folder / source
+            if plain.is_file():
+                plain.rename(folder / f"{target}.facts")
+    subfolders = [p for p in folder.iterdir() if p.is_dir()]
+    if not any(p.is_file() for p in folder.iterdir()) and len(subfolders) == 1:
+        for file in subfolders[0].iterdir():
+            shutil.move(str(file), folder / file.name)
+    if name == "cspa-cpu17" and not (folder / "field.facts").exists():
+        (folder / "field.facts").touch()
+    return folder
+
+
+def measure(command: list[str], sizes: dict[str, int], repeats: int) -> Measurement:
+    cpu: list[float] = []
+    wall: list[float] = []
+    peak = 0
+    correct = True
+    for _ in range(repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        start = time.monotonic()
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | THROTTLE, check=False)
+        wall.append(time.monotonic() - start)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        peak = max(peak, after.ru_maxrss)
+        found = dict(line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 1)
+        correct &= done.returncode == 0 and all(found.get(k) == str(v) for k, v in sizes.items())
+        if done.returncode != 0:
+            print(done.stderr[-2000:], file=sys.stderr)
+    return Measurement(command, statistics.median(cpu), statistics.median(wall), peak, correct, cpu)
+
+
+def compile_souffle(souffle: str, program: Path, scratch: Path) -> str:
+    binary = scratch / f"souffle-{program.stem}"
+    if not binary.exists():
+        subprocess.run([souffle, "-j1", "-o", str(binary), str(program)], check=True)
+    return str(binary)
+
+
+def run_case(case: Case, args: argparse.Namespace) -> dict[str, object]:
+    facts = unpack(case.facts, args.scratch)
+    ours = ROOT / "bench" / "programs" / f"{case.program}.dl"
+    program = ours if ours.exists() else SHARED / "data" / "rules" / f"{case.program}.dl"
+    row: dict[str, object] = {"case": case.name}
+    base = [args.stratalog, "run", str(program), "-F", str(facts), "-q"]
+    row["stratalog 1"] = asdict(measure(base, case.sizes, args.repeats))
+    row["stratalog 2"] = asdict(measure([args.mpiexec, "-n", "2", *base], case.sizes, args.repeats))
+    if args.souffle:
+        binary = compile_souffle(args.souffle, program, args.scratch)
+        row["souffle"] = asdict(measure([binary, "-F", str(facts), "-j1"], case.sizes, 1))
+        if case.brie:
+            brie = compile_souffle(args.souffle, ROOT / "bench" / "programs" / "tc_brie.dl", args.scratch)
+            row["souffle brie"] = asdict(measure([brie, "-F", str(facts), "-j1"], case.sizes, 1))
+    return row
+
+
+def machine() -> dict[str, object]:
+    model = "unknown"
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [x.split(":")[1].strip() for x in cpuinfo.read_text().splitlines() if x.startswith("model name")]
+        model = names[0] if names else model
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "load_at_start": os.getloadavg()[0],
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def cell(row: dict[str, object], key: str, field_name: str) -> str:
+    entry = row.get(key)
+    if not isinstance(entry, dict):
+        return "-"
+    value = entry[field_name]
+    text = f"{value / 1024:.0f}" if field_name == "peak_kib" else f"{value:.2f}"
+    return text if entry["correct"] else text + " WRONG"
+
+
+def ratio(row: dict[str, object], key: str) -> str:
+    ours, peer = row.get("stratalog 1"), row.get(key)
+    if not isinstance(ours, dict) or not isinstance(peer, dict):
+        return "-"
+    return f"{peer['cpu_seconds'] / max(ours['cpu_seconds'], 0.01):.1f}x"
+
+
+def to_markdown(rows: list[dict[str, object]], about: dict[str, object]) -> str:
+    lines = [
+        "# Stratalog against compiled Soufflé",
+        "",
+        f"Machine: {about['cpu']}, {about['cores']} cores, {about['system']}; {about['date']}; "
+        f"load at start {about['load_at_start']:.1f}. CPU seconds (user + system) of whole processes, one thread or rank "
+        "unless said; ratios are peer / Stratalog at one rank, so more than 1 means that Stratalog is faster. All sizes "
+        "were checked; a wrong one would be marked.",
+        "",
+        "| case | Stratalog CPU s | 2 ranks wall s | Soufflé CPU s | brie CPU s | ratio | ratio brie | MiB | Soufflé MiB |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        lines.append(
+            f"| {row['case']} | {cell(row, 'stratalog 1', 'cpu_seconds')} | {cell(row, 'stratalog 2', 'wall_seconds')} "
+            f"| {cell(row, 'souffle', 'cpu_seconds')} | {cell(row, 'souffle brie', 'cpu_seconds')} "
+            f"| {ratio(row, 'souffle')} | {ratio(row, 'souffle brie')} "
+            f"| {cell(row, 'stratalog 1', 'peak_kib')} | {cell(row, 'souffle', 'peak_kib')} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    build = Path(os.environ.get("STRATALOG_BUILD", ROOT / "build"))
+    parser.add_argument("--stratalog", default=str(build / "stratalog"))
+    parser.add_argument("--mpiexec", default=os.environ.get("MPIEXEC", "mpiexec"))
+    parser.add_argument("--souffle", default=os.environ.get("STRATALOG_SOUFFLE", ""), help="a souffle program")
+    parser.add_argument("--scratch", type=Path, default=build / "bench")
+    parser.add_argument("--out", type=Path, default=build / "bench" / "peers")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    args = parser.parse_args()
+    if not SHARED.exists():
+        print(f"bench: skipped, there are no data sets at {SHARED} (set STRATALOG_SHARED)")
+        return 0
+    args.scratch.mkdir(parents=True, exist_ok=True)
+    about = machine()
+    rows: list[dict[str, object]] = []
+    for case in [*CLOSURES, *OTHERS]:
+        if args.only not in case.name:
+            continue
+        print(f"bench: {case.name}", file=sys.stderr)
+        rows.append(run_case(case, args))
+        args.out.with_suffix(".json").write_text(json.dumps({"machine": about, "rows": rows}, indent=1))
+        args.out.with_suffix(".md").write_text(to_markdown(rows, about))
+    print(to_markdown(rows, about))
+    wrong = [r["case"] for r in rows for v in r.values() if isinstance(v, dict) and not v["correct"]]
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
