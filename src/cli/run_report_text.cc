@@ -17,7 +17,7 @@ using datalog::StratumReport;
 using datalog::TimeBreakdown;
 using nlohmann::json;
 
-enum class RowUse : std::uint8_t { kAlways, kWhereSpent };
+enum class RowUse : std::uint8_t { kAlways, kIfResumed, kIfSaved };
 
 struct TimeRow {
   const char* label;
@@ -29,15 +29,15 @@ struct TimeRow {
 // In the order in which a run passes through them.
 constexpr TimeRow kRows[] = {
     {"read facts", "load", &TimeBreakdown::load, RowUse::kAlways},
-    {"restore checkpoint", "restore", &TimeBreakdown::restore, RowUse::kWhereSpent},
+    {"restore checkpoint", "restore", &TimeBreakdown::restore, RowUse::kIfResumed},
     {"join", "join", &TimeBreakdown::join, RowUse::kAlways},
     {"exchange", "exchange", &TimeBreakdown::exchange, RowUse::kAlways},
     {"deduplicate", "deduplicate", &TimeBreakdown::deduplicate, RowUse::kAlways},
-    {"checkpoint: pack", "pack", &TimeBreakdown::pack, RowUse::kWhereSpent},
-    {"checkpoint: encode", "encode", &TimeBreakdown::encode, RowUse::kWhereSpent},
-    {"checkpoint: write", "write", &TimeBreakdown::write, RowUse::kWhereSpent},
-    {"checkpoint: sync", "sync", &TimeBreakdown::sync, RowUse::kWhereSpent},
-    {"checkpoint: commit", "commit", &TimeBreakdown::commit, RowUse::kWhereSpent},
+    {"checkpoint: pack", "pack", &TimeBreakdown::pack, RowUse::kIfSaved},
+    {"checkpoint: encode", "encode", &TimeBreakdown::encode, RowUse::kIfSaved},
+    {"checkpoint: write", "write", &TimeBreakdown::write, RowUse::kIfSaved},
+    {"checkpoint: sync", "sync", &TimeBreakdown::sync, RowUse::kIfSaved},
+    {"checkpoint: commit", "commit", &TimeBreakdown::commit, RowUse::kIfSaved},
     {"write output", "output", &TimeBreakdown::output, RowUse::kAlways},
     {"other", "other", &TimeBreakdown::other, RowUse::kAlways},
 };
@@ -111,7 +111,8 @@ std::string breakdown_text(const RunReport& report) {
   std::string text = fmt::format("{:<22}{:>10}{:>9}\n", "time (slowest rank)", "seconds", "share");
   for (const TimeRow& row : kRows) {
     const double seconds = times.*row.seconds;
-    if (row.use == RowUse::kWhereSpent && seconds < 0.0005) continue;  // would print 0.000
+    if (row.use == RowUse::kIfResumed && report.resumed_from.empty()) continue;
+    if (row.use == RowUse::kIfSaved && report.checkpoints.empty()) continue;
     text += fmt::format("{:<22}{:>10.3f}{:>7.1f} %\n", row.label, seconds, 100 * seconds / total);
   }
   text += fmt::format("{:<22}{:>10.3f}\n", "total", times.total);

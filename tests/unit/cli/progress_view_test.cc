@@ -152,7 +152,7 @@ TEST(LiveView, LinesForAPipeAndNothingWhenSilent) {
   lines.update(round_of(1, 1, 1, 1, 1));
   lines.finish();
   EXPECT_EQ(pipe.text,
-            "stratum 1/3  path: 1 tuples, 0.00 s\nstratum 2/3  path: 1 tuples, 1 rounds, "
+            "stratum 1/3  path: 1 tuples, 0.00 s\nstratum 2/3  path: 1 tuples, "
             "0.00 s\n");
   FakeTerminal nowhere;
   LiveView silent(LiveViewStyle::kSilent, {.program = "p", .ranks = 1, .glyphs = Glyphs::kAscii},

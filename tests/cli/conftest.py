@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures: the command, and inputs unpacked once for all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from stratalog_runner import DATA, Stratalog, unpack_facts, unpack_graph
+
+
+@pytest.fixture(scope="session")
+def stratalog() -> Stratalog:
+    return Stratalog()
+
+
+@pytest.fixture(scope="session")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    root = tmp_path_factory.mktemp("graphs")
+
+    def unpack(name: str) -> Path:
+        folder = root / name
+        return folder if folder.exists() else unpack_graph(name, folder)
+
+    return unpack
+
+
+@pytest.fixture(scope="session")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    root = tmp_path_factory.mktemp("facts")
+
+    def unpack(name: str) -> Path:
+        folder = root / name
+        if not folder.exists():
+            unpack_facts(DATA / "facts" / f"{name}.tar.xz", root)
+        return folder
+
+    return unpack

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoint, die, resume on another number of ranks: the answer stays what it would have been."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from stratalog_runner import PROGRAMS, Stratalog, chain, committed, wait_until
+
+MODES = ("fpp", "shared", "hdf5")
+
+
+def closure_of_chain(nodes: int) -> str:
+    return "".join(f"{i}\t{j}\n" for i in range(1, nodes) for j in range(i + 1, nodes + 1))
+
+
+def sorted_pairs(path: Path) -> str:
+    return path.read_text()
+
+
+def kill_all(process: subprocess.Popen[str], ranks: int | None) -> None:
+    """SIGKILL to every rank, as a node that loses power would: no handler, no clean end."""
+    if ranks is not None:
+        children = subprocess.run(
+            ["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
+        ).stdout
+        parent = {
+            int(pid): int(ppid) for pid, ppid in (line.split() for line in children.splitlines())
+        }
+
+        def descends(pid: int) -> bool:
+            while pid in parent and pid != process.pid:
+                pid = parent[pid]
+            return pid == process.pid
+
+        for pid in [pid for pid in parent if pid != process.pid and descends(pid)]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+    process.kill()
+    process.communicate(timeout=60)
+
+
+def interrupt_after_checkpoints(
+    stratalog: Stratalog, tmp_path: Path, ranks: int | None, stop: object, *options: str
+) -> int:
+    """Runs a chain's closure until two generations are there, then stops it; the chain's length."""
+    for nodes in (400, 1600, 6400):
+        checkpoints = tmp_path / f"checkpoints-{nodes}"
+        folder = chain(nodes, tmp_path / f"chain-{nodes}")
+        arguments = ("-F", folder, "-D", tmp_path / "out", "--checkpoint", checkpoints)
+        process = stratalog.start(
+            "run", PROGRAMS / "closure.dl", *arguments, "--every", "20it", *options, ranks=ranks
+        )
+        assert wait_until(
+            lambda c=checkpoints, p=process: len(committed(c)) >= 2 or p.poll() is not None
+        )
+        if process.poll() is None:
+            stop(process)  # type: ignore[operator]
+            if not (tmp_path / "out" / "path.csv").exists():
+                return nodes
+        process.kill()
+        process.communicate()
+        (tmp_path / "out" / "path.csv").unlink(missing_ok=True)
+    pytest.fail("the run was always faster than the test")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), ((None, 3), (2, None), (2, 3), (3, 2), (4, 7), (3, 3))
+)
+def test_killed_and_resumed_on_other_ranks(
+    before: int | None, after: int | None, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    nodes = interrupt_after_checkpoints(stratalog, tmp_path, before, lambda p: kill_all(p, before))
+    checkpoints = tmp_path / f"checkpoints-{nodes}"
+    finished = stratalog("resume", checkpoints, ranks=after)
+    assert finished.sizes() == {"path": nodes * (nodes - 1) // 2}
+    assert sorted_pairs(tmp_path / "out" / "path.csv") == closure_of_chain(nodes)
+    assert "resumed from gen-" in finished.err
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_modes(mode: str, stratalog: Stratalog, tmp_path: Path) -> None:
+    def kill(process: subprocess.Popen[str]) -> None:
+        kill_all(process, 2)
+
+    nodes = interrupt_after_checkpoints(stratalog, tmp_path, 2, kill, "--mode", mode)
+    checkpoints = tmp_path / f"checkpoints-{nodes}"
+    listed = stratalog("ls", checkpoints, "--json").json()["generations"]
+    assert {entry["mode"] for entry in listed if entry["condition"] == "valid"} == {mode}
+    assert stratalog("verify", checkpoints, "--deep").out.count("all is well") >= 1
+    finished = stratalog("resume", checkpoints, ranks=3)
+    assert finished.sizes() == {"path": nodes * (nodes - 1) // 2}
+    # The run went on in the mode that it had.
+    listed = stratalog("ls", checkpoints, "--json").json()["generations"]
+    assert {entry["mode"] for entry in listed if entry["condition"] == "valid"} == {mode}
+
+
+@pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGINT))
+@pytest.mark.parametrize("ranks", (None, 2))
+def test_stop_signals_checkpoint_and_end(
+    ranks: int | None, number: signal.Signals, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    messages = []
+
+    def stop(process: subprocess.Popen[str]) -> None:
+        process.send_signal(number)
+        messages.append(process.communicate(timeout=120))
+        assert process.returncode in (0, 6)
+
+    nodes = interrupt_after_checkpoints(stratalog, tmp_path, ranks, stop)
+    out, err = messages[-1]
+    assert f"stopped on signal {int(number)} after checkpoint gen-" in err
+    assert "stratalog resume" in err
+    assert out == "", "half an answer is no answer"
+    finished = stratalog("resume", tmp_path / f"checkpoints-{nodes}", ranks=2)
+    assert finished.sizes() == {"path": nodes * (nodes - 1) // 2}
+
+
+def test_sigusr1_checkpoints_and_goes_on(stratalog: Stratalog, tmp_path: Path) -> None:
+    nodes = 3000
+    folder = chain(nodes, tmp_path / "chain")
+    checkpoints = tmp_path / "checkpoints"
+    arguments = (
+        "-F",
+        folder,
+        "-D",
+        tmp_path,
+        "--checkpoint",
+        checkpoints,
+        "--every",
+        "1h",
+        "--keep",
+        "100",
+    )
+    process = stratalog.start("run", PROGRAMS / "closure.dl", *arguments, "--no-pivot")
+    assert wait_until(lambda: (checkpoints / "STORE").exists() or process.poll() is not None)
+    process.send_signal(signal.SIGUSR1)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert out == f"path\t{nodes * (nodes - 1) // 2}\n"
+    assert len(committed(checkpoints)) >= 2, "one asked for, one at the end"
+
+
+def test_policies_for_a_folder_with_checkpoints(stratalog: Stratalog, tmp_path: Path) -> None:
+    folder = chain(50, tmp_path / "chain")
+    run = ("run", PROGRAMS / "closure.dl", "-F", folder, "-D", tmp_path)
+    keep = ("--checkpoint", tmp_path / "checkpoints", "--every", "10it")
+    assert "there is no checkpoint" in stratalog("resume", tmp_path / "chain", expect=7).err
+    stratalog(*run, *keep)
+    refused = stratalog(*run, *keep, expect=7)
+    assert "--resume" in refused.err
+    assert "--restart-fresh" in refused.err
+    assert stratalog(*run, *keep, "--resume").sizes() == {"path": 1225}
+    assert stratalog(*run, *keep, "--restart-fresh", ranks=2).sizes() == {"path": 1225}
+    fresh = ("--checkpoint", tmp_path / "new", "--resume")
+    assert stratalog(*run, *fresh).sizes() == {"path": 1225}
+
+
+def newest_data_files(checkpoints: Path) -> list[Path]:
+    newest = checkpoints / committed(checkpoints)[-1]
+    return sorted(path for path in newest.rglob("*") if path.is_file() and path.stat().st_size > 0)
+
+
+def test_a_damaged_newest_generation_is_passed_over(stratalog: Stratalog, tmp_path: Path) -> None:
+    folder = chain(200, tmp_path / "chain")
+    checkpoints = tmp_path / "checkpoints"
+    arguments = ("-F", folder, "-D", tmp_path, "--checkpoint", checkpoints, "--every", "50it")
+    stratalog("run", PROGRAMS / "closure.dl", *arguments, ranks=2)
+    data = max(newest_data_files(checkpoints), key=lambda path: path.stat().st_size)
+    content = bytearray(data.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    data.chmod(0o600)
+    data.write_bytes(content)
+    deep = stratalog("verify", checkpoints, "--deep", expect=3)
+    assert data.name in deep.out
+    finished = stratalog("resume", checkpoints, ranks=3)
+    assert finished.sizes() == {"path": 19900}
+    assert "passed over gen-" in finished.err
+
+
+def test_only_damaged_generations_end_with_code_3(stratalog: Stratalog, tmp_path: Path) -> None:
+    folder = chain(60, tmp_path / "chain")
+    checkpoints = tmp_path / "checkpoints"
+    arguments = ("-F", folder, "-D", tmp_path, "--checkpoint", checkpoints, "--every", "20it")
+    run = ("run", PROGRAMS / "closure.dl", *arguments)
+    stratalog(*run)
+    for manifest in checkpoints.glob("gen-*/MANIFEST"):
+        manifest.write_bytes(manifest.read_bytes()[:-20])
+    (tmp_path / "path.csv").unlink()
+    for ranks in (None, 2):
+        for command in (("resume", checkpoints), (*run, "--resume")):
+            refused = stratalog(*command, ranks=ranks, expect=3)
+            assert "none is valid" in refused.err
+            assert refused.out == ""
+            assert refused.err.count("none is valid") == 1, "said once, not by every rank"
+    assert not (tmp_path / "path.csv").exists(), "never a silent fresh start"
+    assert stratalog("ls", checkpoints, "--why", expect=3).out.count("damaged") >= 1

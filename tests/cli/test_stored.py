@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ls, inspect, verify, export: looking into a checkpoint folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from stratalog_runner import EXPECTED, PROGRAMS, Stratalog
+
+Unpack = Callable[[str], Path]
+
+
+@pytest.fixture(scope="module")
+def stored(stratalog: Stratalog, facts: Unpack, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run on symbols, with its checkpoints and output."""
+    folder = tmp_path_factory.mktemp("stored")
+    stratalog(
+        *("run", PROGRAMS / "borrow_check.dl", "-F", facts("polonius_small") / "vec-push-ref_foo1"),
+        *("-D", folder / "out", "--checkpoint", folder / "checkpoints", "--every", "5it"),
+        ranks=3,
+    )
+    return folder
+
+
+def test_ls(stratalog: Stratalog, stored: Path) -> None:
+    text = stratalog("ls", stored / "checkpoints").out
+    assert text.count("resume takes this") == 1
+    listed = stratalog("ls", stored / "checkpoints", "--json").json()["generations"]
+    assert [entry["condition"] for entry in listed] == ["valid"] * len(listed)
+    assert listed[0]["ranks"] == 3
+    assert listed[0]["name"] > listed[-1]["name"], "newest first"
+
+
+def test_inspect(stratalog: Stratalog, stored: Path) -> None:
+    state = stratalog("inspect", stored / "checkpoints", "--json").json()
+    rows = {
+        entry["name"]: entry["rows"] for entry in state["relations"] if entry["version"] == "total"
+    }
+    expected = EXPECTED["borrow_check"]["vec-push-ref_foo1"]
+    assert {name: rows[name] for name in expected} == expected
+    assert {section["name"] for section in state["sections"]} >= {"program", "dictionary"}
+    text = stratalog("inspect", stored / "checkpoints", state["generation"]).out
+    assert "written by 3 ranks" in text
+    assert "strata finished" in text
+
+
+def test_verify(stratalog: Stratalog, stored: Path) -> None:
+    assert "all is well" in stratalog("verify", stored / "checkpoints").out
+    report = stratalog("verify", stored / "checkpoints", "--deep", "--json").json()
+    assert all(entry["problems"] == [] for entry in report["generations"])
+    assert report["generations"][0]["rows"] > 0
+
+
+def test_export_tsv_equals_the_output(stratalog: Stratalog, stored: Path, tmp_path: Path) -> None:
+    target = tmp_path / "subset.tsv"
+    stratalog("export", stored / "checkpoints", "--relation", "subset", "--to", "tsv", target)
+    assert target.read_bytes() == (stored / "out" / "subset.csv").read_bytes()
+    printed = stratalog("export", stored / "checkpoints", "-", "--relation", "errors").out
+    assert (stored / "out" / "errors.csv").read_text() in printed
+
+
+def test_export_hdf5_reads_with_h5py(stratalog: Stratalog, stored: Path, tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    target = tmp_path / "subset.h5"
+    stratalog("export", stored / "checkpoints", "--relation", "subset", "--to", "hdf5", target)
+    with h5py.File(target) as file:
+        group = file["subset"]
+        symbols = group["symbols:"].asstr()[:]
+        columns = [symbols[group[name][:]] for name in ("sub", "super", "point")]
+        rows = ["\t".join(row) for row in zip(*columns, strict=True)]
+    assert rows == (stored / "out" / "subset.csv").read_text().splitlines()
+
+
+def test_what_is_not_there(stratalog: Stratalog, stored: Path, tmp_path: Path) -> None:
+    refused = stratalog(
+        "export", stored / "checkpoints", tmp_path / "x", "--relation", "subsett", expect=1
+    )
+    assert "did you mean `subset`" in refused.err
+    assert (
+        "no generation gen-9" in stratalog("inspect", stored / "checkpoints", "gen-9", expect=7).err
+    )
+    assert stratalog("ls", tmp_path / "nowhere", expect=7).err.startswith("stratalog: ")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert stratalog("ls", empty).out == "no checkpoints\n"
