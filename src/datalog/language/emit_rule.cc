@@ -53,6 +53,9 @@ class Emitter {
     result.kind = ExpressionKind::kFunctor;
     result.value_kind = kind_of(term);
     result.functor = term.functor;
+    // `+` on symbols joins them, as in Soufflé.
+    if (term.functor == Functor::kAdd && result.value_kind == ValueKind::kSymbol)
+      result.functor = Functor::kCat;
     for (const BoundTerm& argument : term.arguments)
       result.arguments.push_back(expression(argument));
     return result;

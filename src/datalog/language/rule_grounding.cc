@@ -49,6 +49,8 @@ class GroundingCheck {
 
   bool run() {
     Grounded grounded(rule_.variables.size(), false);
+    is_result_.assign(rule_.variables.size(), false);
+    collect_results(rule_.body);
     ground_scope(rule_.body, grounded);
     for (const BoundTerm& term : rule_.head_arguments) require(term, grounded);
     check_scope(rule_.body, grounded);
@@ -56,6 +58,17 @@ class GroundingCheck {
   }
 
  private:
+  // The results of aggregates and ranges get their values there and nowhere else; an equation only
+  // compares them.
+  void collect_results(const std::vector<BoundLiteral>& literals) {
+    for (const BoundLiteral& literal : literals) {
+      if (literal.kind == LiteralKind::kRange) is_result_[literal.range->variable] = true;
+      if (literal.kind != LiteralKind::kAggregate) continue;
+      is_result_[literal.aggregate->result] = true;
+      collect_results(literal.aggregate->body);
+    }
+  }
+
   void ground_scope(std::vector<BoundLiteral>& literals, Grounded& grounded) {
     reach_fixpoint(literals, grounded);
     // Aggregates that wait for each other: report once, then go on as if they had results.
@@ -114,10 +127,12 @@ class GroundingCheck {
     return false;
   }
 
-  static bool ground_equation(BoundLiteral& literal, Grounded& grounded) {
+  bool ground_equation(BoundLiteral& literal, Grounded& grounded) const {
     const bool left_known = is_evaluable(literal.left, grounded);
     const bool right_known = is_evaluable(literal.right, grounded);
     if (left_known == right_known) return false;
+    const BoundTerm& unknown = left_known ? literal.right : literal.left;
+    if (unknown.kind == BoundTermKind::kVariable && is_result_[unknown.variable]) return false;
     if (left_known) std::swap(literal.left, literal.right);  // now the right side is known
     while (is_cast(literal.left)) move_cast_over(literal.left, literal.right);
     return literal.left.kind == BoundTermKind::kVariable && mark(literal.left.variable, grounded);
@@ -216,6 +231,7 @@ class GroundingCheck {
   BoundRule& rule_;
   DiagnosticSink& sink_;
   std::set<VariableId> reported_;
+  std::vector<bool> is_result_;
   bool is_ok_ = true;
 };
 

@@ -242,7 +242,7 @@ s(min(x, y)) :- s(x), s(y), x < y.
 stratum 0 (recursive): s n
   s("abc").
   s(cat(x, "-", y)) :- s(x), s(y), strlen(x) < 10.
-  s(x + y) :- s(x), s(y), match("a.*", x), !match("b", y), contains("c", y), !contains("d", x).
+  s(cat(x, y)) :- s(x), s(y), match("a.*", x), !match("b", y), contains("c", y), !contains("d", x).
   s(substr(x, 0, 1)) :- s(x).
   n(ord(x)) :- s(x).
   n(to_number(x)) :- s(x).
@@ -644,6 +644,28 @@ stratum 0: e
 stratum 1: a
   a(x) :- e(x, y), e(y, x).
   a(x) :- e(x, x).
+)");
+}
+
+TEST(Compile, EquationsDoNotBindResults) {
+  EXPECT_EQ(outcome_of(R"(.decl a(x:number, y:number)
+.input a
+.decl b(y:number)
+.input b
+.decl c(y:number)
+c(y) :- 1 = count : { a(_, y) }, b(y).
+c(y) :- count : { a(_, y) } = 1, b(y).
+)"),
+            R"(.decl a(x: number, y: number)
+.input a()
+.decl b(y: number)
+.input b()
+.decl c(y: number)
+stratum 0: a
+stratum 1: b
+stratum 2: c
+  c(y) :- _1 = count : { a(_2, y) } with y, 1 = _1, b(y).
+  c(y) :- _1 = count : { a(_2, y) } with y, _1 = 1, b(y).
 )");
 }
 
