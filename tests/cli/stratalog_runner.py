@@ -82,6 +82,19 @@ class Stratalog:
             assert finished.code == expect, f"{arguments} at {ranks} ranks\n{finished}"
         return finished
 
+    def run_command(self, command: list[str], timeout: float = 300) -> Finished:
+        """A command line of the test's own, in the environment of all runs."""
+        result = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env=environment(),
+            input="",
+            check=False,
+        )
+        return Finished(result.returncode, result.stdout, result.stderr)
+
     def start(self, *arguments: object, ranks: int | None = None) -> subprocess.Popen[str]:
         """In a process group of its own, so that a test can kill all ranks."""
         return subprocess.Popen(
