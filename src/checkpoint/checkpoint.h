@@ -150,9 +150,12 @@ struct LoadSink {
 };
 
 struct LoadRequest {
-  std::string generation;  // empty: the newest valid one
-  std::vector<std::string>
-      excluded;  // generations that the caller has refused, with no further look
+  // Empty: the newest valid one.
+  std::string generation;
+  // Generations that the caller has refused; they get no further look.
+  std::vector<std::string> excluded;
+  // Tests only: leaves out checks.
+  ProtocolSteps steps;
 };
 
 struct LoadReport {

@@ -54,7 +54,7 @@ Result<Manifest> Loader::choose() {
   if (comm_.rank() == 0) {
     Status status;
     if (!candidates_) {
-      Result<Candidates> found = Candidates::find(store_, request_, ProtocolSteps{});
+      Result<Candidates> found = Candidates::find(store_, request_, request_.steps);
       status = found.status();
       if (found.is_ok()) candidates_ = std::move(found).value();
     }
@@ -66,13 +66,15 @@ Result<Manifest> Loader::choose() {
     if (!status.is_ok()) choice = status;
   }
   STRATALOG_ASSIGN_OR_RETURN(const std::string text, tell(comm_, choice));
-  return parse_manifest(text, CheckManifest::kYes);
+  return parse_manifest(text, request_.steps.includes(ProtocolStep::kCheckManifest)
+                                  ? CheckManifest::kYes
+                                  : CheckManifest::kNo);
 }
 
 // Rank 0 reads the sections, everybody gets them.
 Status Loader::get_sections(const Manifest& manifest) {
   Status status;
-  if (comm_.rank() == 0) status = read_sections(store_, manifest, ProtocolSteps{}, report_.state);
+  if (comm_.rank() == 0) status = read_sections(store_, manifest, request_.steps, report_.state);
   STRATALOG_RETURN_IF_ERROR(tell_status(comm_, status));
   for (std::size_t i = 0; i < manifest.sections.size(); ++i) {
     if (comm_.rank() != 0)
@@ -109,7 +111,7 @@ ReadOutcome Loader::read_part(const Manifest& manifest) {
   for (const ShardRange& range : my_ranges(manifest)) {
     const ManifestShard& shard = manifest.shards[range.shard];
     outcome = read_shard(
-        store_, manifest, shard, range.begin, range.end, ProtocolSteps{},
+        store_, manifest, shard, range.begin, range.end, request_.steps,
         [&](const TupleGroup& group) { return sink_.accept(shard.relation, group); }, counts);
     if (!outcome.is_ok()) break;
   }

@@ -7,6 +7,10 @@ namespace stratalog {
 
 Status FaultCounter::next(const std::string& action, const std::string& path) {
   const std::uint64_t call = calls_++;
+  if (plan_.meanwhile) {
+    if (call == plan_.fail_at) plan_.meanwhile();
+    return Status::ok();
+  }
   const bool fails = plan_.span == FaultSpan::kOnce ? call == plan_.fail_at : call >= plan_.fail_at;
   return fails ? errno_status(plan_.error_number, action + " (injected fault)", path)
                : Status::ok();

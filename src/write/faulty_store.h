@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,9 @@ struct FaultPlan {
   int error_number = 0;  // errno value
   FaultSpan span = FaultSpan::kOnce;
   bool short_write = false;  // a failing write first writes half of its bytes
+  // If set, runs before call number fail_at, which then does not fail: something happens in
+  // between.
+  std::function<void()> meanwhile = {};
 };
 
 // Counts calls and says which fail. Shared by a FaultyStore and its files.
