@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// run_by_rounds: semi-naive evaluation of a stratum (or a single pass, if it is not recursive). One round is: all rules on
-// the delta, one exchange (more only where a rule hops), local deduplication in every shard at once, one reduction that
-// carries errors, counts and the fixpoint test. See stratum_run.h.
+// run_by_rounds: semi-naive evaluation of a stratum (or a single pass, if it is not recursive). One
+// round is: all rules on the delta, one exchange (more only where a rule hops), local deduplication
+// in every shard at once, one reduction that carries errors, counts and the fixpoint test. See
+// stratum_run.h.
 #include <fmt/format.h>
 
 #include "datalog/evaluate/redistribute.h"
@@ -18,13 +19,14 @@ class RoundRun {
 
   Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
     Stopwatch watch;
-    STRATALOG_RETURN_IF_ERROR(
-        ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].recursive, false));
+    STRATALOG_RETURN_IF_ERROR(ensure_static_relations(
+        state_, stratum_, state_.plan.strata[stratum_].rules_of_rounds(), false));
     if (start != nullptr) {
       iteration_ = start->iteration;
       outcome_.report.new_tuples_per_round = start->new_tuples_per_round;
       new_tuples_ = 1;  // unknown until the first round; the delta is there
-      for (const RelationId r : members_.relations) total_tuples_ += state_.relations[r].global_rows;
+      for (const RelationId r : members_.relations)
+        total_tuples_ += state_.relations[r].global_rows;
     } else {
       STRATALOG_RETURN_IF_ERROR(seed(facts));
     }
@@ -44,8 +46,8 @@ class RoundRun {
         ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].once, false));
     for (std::size_t i = 0; i < facts.size(); ++i)
       STRATALOG_RETURN_IF_ERROR(deal_tuples(state_, members_.relations[i], facts[i]));
-    STRATALOG_ASSIGN_OR_RETURN(auto pass,
-                               RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].once, nullptr));
+    STRATALOG_ASSIGN_OR_RETURN(
+        auto pass, RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].once, nullptr));
     const Status mine = pass->run();
     outcome_.report.exchanged_bytes += pass->bytes_sent();
     return end_round(mine);
@@ -53,13 +55,16 @@ class RoundRun {
 
   Status iterate() {
     STRATALOG_ASSIGN_OR_RETURN(
-        auto pass, RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].recursive, nullptr));
+        auto pass,
+        RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].rules_of_rounds(), nullptr));
     for (;;) {
       if (new_tuples_ == 0) break;
       STRATALOG_ASSIGN_OR_RETURN(
           const Verdict verdict,
-          hooks_.safe_point({.iteration = iteration_, .new_tuples = new_tuples_,
-                             .total_tuples = total_tuples_, .new_tuples_per_round = outcome_.report.new_tuples_per_round}));
+          hooks_.safe_point({.iteration = iteration_,
+                             .new_tuples = new_tuples_,
+                             .total_tuples = total_tuples_,
+                             .new_tuples_per_round = outcome_.report.new_tuples_per_round}));
       if (verdict == Verdict::kStop) {
         outcome_.stopped = true;
         break;
@@ -70,7 +75,8 @@ class RoundRun {
     return {};
   }
 
-  // Deduplicates, advances and agrees: one reduction for errors, counts, memory and nullary relations.
+  // Deduplicates, advances and agrees: one reduction for errors, counts, memory and nullary
+  // relations.
   Status end_round(Status mine) {
     Stopwatch watch;
     const Status deduplicated = guard_memory([&]() -> Status {
@@ -87,7 +93,8 @@ class RoundRun {
     const std::uint64_t limit = state_.options.memory_limit_bytes;
     if (mine.is_ok() && limit > 0 && memory > limit)
       mine = Status::no_space(fmt::format(
-          "memory limit: {} MiB of tuples and indices in iteration {}, {} MiB allowed per rank; raise --memory-limit, "
+          "memory limit: {} MiB of tuples and indices in iteration {}, {} MiB allowed per rank; "
+          "raise --memory-limit, "
           "use more ranks, or continue from the last checkpoint where there is more memory",
           memory >> 20, iteration_ + 1, limit >> 20));
     std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, 0, memory};
@@ -158,8 +165,9 @@ class RoundRun {
 
 }  // namespace
 
-Result<StratumOutcome> run_by_rounds(EngineState& state, std::uint32_t stratum, const StratumFacts& facts,
-                                     const StratumStart* start, const StratumHooks& hooks) {
+Result<StratumOutcome> run_by_rounds(EngineState& state, std::uint32_t stratum,
+                                     const StratumFacts& facts, const StratumStart* start,
+                                     const StratumHooks& hooks) {
   return RoundRun(state, stratum, hooks).run(facts, start);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stratum needs before it runs: shards for its own relations, and the relations of lower strata where its rules
-// will look for them. See stratum_run.h.
+// What a stratum needs before it runs: shards for its own relations, and the relations of lower
+// strata where its rules will look for them. See stratum_run.h.
 #include <algorithm>
 
 #include "datalog/evaluate/redistribute.h"
@@ -44,15 +44,16 @@ void open_stratum_shards(EngineState& state, std::uint32_t stratum) {
   for (const RelationId r : members.relations)
     if (state.relations[r].arity > 0) open_shard(state, r, state.plan.relations[r].primary);
   const StratumPlan& plan = state.plan.strata[stratum];
-  for (const auto* plans : {&plan.once, &plan.recursive})
+  for (const auto* plans : {&plan.once, &plan.rules_of_rounds()})
     for (const RulePlan& rule : *plans)
       for (const Step& step : rule.steps)
-        if (reads_relation(step) && is_member(members, step.relation) && state.relations[step.relation].arity > 0)
+        if (reads_relation(step) && is_member(members, step.relation) &&
+            state.relations[step.relation].arity > 0)
           open_shard(state, step.relation, step.index);
 }
 
-Status ensure_static_relations(EngineState& state, std::uint32_t stratum, const std::vector<RulePlan>& plans,
-                               bool everywhere) {
+Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
+                               const std::vector<RulePlan>& plans, bool everywhere) {
   const Stratum& members = state.program.strata[stratum];
   for (const RulePlan& plan : plans) {
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
@@ -62,10 +63,13 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum, const 
           STRATALOG_RETURN_IF_ERROR(
               ensure_available(state, inner.relation, inner.index, Availability::kEverywhere));
       if (!reads_relation(step) || is_member(members, step.relation)) continue;
-      // A scan at the start is shared among the ranks as the relation is dealt; searches want small relations close by.
-      const bool small = state.relations[step.relation].global_rows <= state.options.replicate_limit_rows;
+      // A scan at the start is shared among the ranks as the relation is dealt; searches want small
+      // relations close by.
+      const bool small =
+          state.relations[step.relation].global_rows <= state.options.replicate_limit_rows;
       const bool shared_scan = s == 0 && step.kind == StepKind::kScan;
-      Availability wanted = step.kind == StepKind::kSearch ? Availability::kAsDealt : Availability::kWholeBuckets;
+      Availability wanted =
+          step.kind == StepKind::kSearch ? Availability::kAsDealt : Availability::kWholeBuckets;
       if (everywhere || (small && !shared_scan)) wanted = Availability::kEverywhere;
       STRATALOG_RETURN_IF_ERROR(ensure_available(state, step.relation, step.index, wanted));
     }

@@ -30,6 +30,9 @@ struct CarryCandidate {
   std::uint32_t literal_column = 0;
 };
 
+// What a delta scan reads: an index, or the rows of a pivot relation (keys, then pivot).
+enum class DeltaLayout : std::uint8_t { kIndex, kPivotRows };
+
 struct DraftRule {
   std::uint32_t rule = 0;
   std::uint32_t stratum = 0;
@@ -98,7 +101,10 @@ class Planner {
     choose_all_indices();
     for (const DraftRule& draft : drafts_) {
       StratumPlan& stratum = plan_.strata[draft.stratum];
-      (draft.recursive ? stratum.recursive : stratum.once).push_back(write_rule(draft));
+      const bool pivot = draft.recursive && stratum.strategy == Strategy::kPivot;
+      if (pivot) stratum.by_rounds.push_back(write_rule(draft, DeltaLayout::kIndex));
+      (draft.recursive ? stratum.recursive : stratum.once)
+          .push_back(write_rule(draft, pivot ? DeltaLayout::kPivotRows : DeltaLayout::kIndex));
     }
     return std::move(plan_);
   }
@@ -261,7 +267,8 @@ class Planner {
     return order;
   }
 
-  RulePlan write_rule(const DraftRule& draft) {
+  RulePlan write_rule(const DraftRule& draft, DeltaLayout layout) {
+    layout_ = layout;
     const Rule& rule = program_.rules[draft.rule];
     RulePlan plan{.rule = draft.rule, .delta_literal = draft.delta_literal, .steps = {},
                   .constants = {}, .carries = false, .carried = 0, .reason = {}};
@@ -269,7 +276,7 @@ class Planner {
     std::set<VariableId> needed;
     for (const Expression& e : rule.head_arguments) collect_variables(e, needed);
     if (plan.carries) needed.erase(plan.carried);
-    plan.steps = write_steps(draft.order, rule.body, needed, draft.stratum, plan);
+    plan.steps = write_steps(draft.order, rule.body, needed, plan);
     return plan;
   }
 
@@ -282,8 +289,8 @@ class Planner {
       for (const OrderedLiteral& placed : draft.order) {
         if (placed.literal != c.literal) continue;
         const RelationId relation = rule.body[c.literal].atom.relation;
-        const bool from_pivot =
-            placed.kind == StepKind::kScanDelta && pivot_column_[relation] == c.literal_column;
+        const bool from_pivot = layout_ == DeltaLayout::kPivotRows && placed.kind == StepKind::kScanDelta &&
+                                pivot_column_[relation] == c.literal_column;
         const auto& index = plan_.relations[relation]
                                 .indices[index_for(relation, placed.bound, c.literal_column)];
         if (!from_pivot && index.order.back() != c.literal_column) continue;
@@ -299,7 +306,7 @@ class Planner {
 
   std::vector<Step> write_steps(const std::vector<OrderedLiteral>& order,
                                 const std::vector<Literal>& body, std::set<VariableId> needed,
-                                std::uint32_t stratum, RulePlan& plan) {
+                                RulePlan& plan) {
     std::vector<Step> steps(order.size());
     for (std::size_t i = order.size(); i-- > 0;) {
       const OrderedLiteral& placed = order[i];
@@ -311,8 +318,8 @@ class Planner {
       step.assign_from_left = placed.assign_from_left;
       step.live_after.assign(needed.begin(), needed.end());
       if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom)
-        write_atom(placed, literal.atom, needed, stratum, plan, step);
-      if (literal.kind == LiteralKind::kAggregate) write_aggregate(literal, stratum, plan, step);
+        write_atom(placed, literal.atom, needed, plan, step);
+      if (literal.kind == LiteralKind::kAggregate) write_aggregate(literal, plan, step);
       if (placed.kind == StepKind::kAssign || placed.kind == StepKind::kAggregate ||
           placed.kind == StepKind::kRange)
         needed.erase(placed.target);
@@ -334,7 +341,7 @@ class Planner {
     return steps;
   }
 
-  void write_aggregate(const Literal& literal, std::uint32_t stratum, RulePlan& plan, Step& step) {
+  void write_aggregate(const Literal& literal, RulePlan& plan, Step& step) {
     const Aggregate& aggregate = *literal.aggregate;
     const auto order = order_literals(aggregate.body, {aggregate.outer.begin(), aggregate.outer.end()},
                                       std::nullopt, statistics_);
@@ -345,7 +352,7 @@ class Planner {
     // are walked nevertheless by scans and searches.
     const bool carries = plan.carries;
     plan.carries = false;
-    step.aggregate_steps = write_steps(order.value(), aggregate.body, needed, stratum, plan);
+    step.aggregate_steps = write_steps(order.value(), aggregate.body, needed, plan);
     for (Step& inner : step.aggregate_steps)
       if (inner.kind == StepKind::kExists &&
           inner.prefix_length < arity(inner.relation))
@@ -354,15 +361,14 @@ class Planner {
   }
 
   void write_atom(const OrderedLiteral& placed, const Atom& atom, const std::set<VariableId>& needed,
-                  std::uint32_t stratum, RulePlan& plan, Step& step) {
+                  RulePlan& plan, Step& step) {
     const RelationId relation = atom.relation;
     step.relation = relation;
     if (arity(relation) == 0) {
       if (placed.kind == StepKind::kScan) step.kind = StepKind::kExists;
       return;
     }
-    const bool pivot_scan = placed.kind == StepKind::kScanDelta &&
-                            plan_.strata[stratum].strategy == Strategy::kPivot;
+    const bool pivot_scan = placed.kind == StepKind::kScanDelta && layout_ == DeltaLayout::kPivotRows;
     std::optional<std::uint32_t> carried_column;
     if (plan.carries)
       for (std::uint32_t c = 0; c < arity(relation); ++c)
@@ -423,6 +429,7 @@ class Planner {
   std::vector<std::optional<std::uint32_t>> head_last_;
   std::vector<std::optional<std::uint32_t>> pivot_column_;
   std::vector<DraftRule> drafts_;
+  DeltaLayout layout_ = DeltaLayout::kIndex;  // of the rule that is being written
   ProgramPlan plan_;
 };
 

@@ -100,8 +100,14 @@ struct StratumPlan {
   Strategy strategy = Strategy::kOnce;
   std::vector<RulePlan> once;       // evaluated before the first round
   std::vector<RulePlan> recursive;  // evaluated in each round (kSemiNaive), or compiled to a slot graph (kPivot)
+  // kPivot: the recursive rules as rounds evaluate them, for the case that a relation is too large for every rank.
+  std::vector<RulePlan> by_rounds;
   std::optional<PivotPlan> pivot;   // also set for kSemiNaive if the stratum is decomposable
   std::string reason;
+
+  const std::vector<RulePlan>& rules_of_rounds() const {
+    return strategy == Strategy::kPivot ? by_rounds : recursive;
+  }
 };
 
 struct ProgramPlan {
