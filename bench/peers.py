@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times Stratalog against compiled Soufflé on the same programs and inputs, and checks every answer.
+"""Times Stratalog against compiled Soufflé on the same programs and inputs, and checks answers.
 
-Each case is a whole process from fact files to printed sizes. Times are user + system seconds of all ranks, wall seconds
-and the largest resident set of a process (all ranks together for Stratalog: the sum of what each rank reports is in its
-JSON). The result is a Markdown table and a JSON file with the commands and the machine.
+Each case is a whole process from fact files to printed sizes. Times are user + system seconds of
+all ranks, wall seconds, and the largest resident set of one process. The result is a Markdown table
+and a JSON file with the commands and the machine.
 """
 
 from __future__ import annotations
@@ -72,12 +72,34 @@ OTHERS = [
     Case("sg cti", "sg", "graph:cti", {"sg": 14503742}),
     Case("sg TG.cedge", "sg", "graph:TG.cedge", {"sg": 608090}),
     Case("cspa x264", "cspa", "facts:cspa-cpu17:x264", {"ValueFlow": 80697, "ValueAlias": 2550761}),
-    Case("cspa cactus", "cspa", "facts:cspa-cpu17:cactus", {"ValueFlow": 48375, "ValueAlias": 8295164}),
-    Case("cspa povray", "cspa", "facts:cspa-cpu17:povray", {"ValueFlow": 147207, "ValueAlias": 3358580}),
-    Case("alias_cfl mcf", "alias_cfl", "facts:cspa-cpu17:mcf", {"V": 325048, "M": 10385, "A": 4503}),
-    Case("andersen_c hmmer", "andersen_c", "facts:hmmer", {"Pts": 697565, "Mem": 12796, "Reach": 17325}),
-    Case("javapt", "javapt", "facts:javapt", {"VPT": 254467, "FPT": 116778, "CG": 11366}),
-    Case("javapt 260", "javapt", "facts:javapt:entry260", {"VPT": 6685674, "FPT": 2101810, "CG": 17836}),
+    Case(
+        "cspa cactus",
+        "cspa",
+        "facts:cspa-cpu17:cactus",
+        {"ValueFlow": 48375, "ValueAlias": 8295164},
+    ),
+    Case(
+        "cspa povray",
+        "cspa",
+        "facts:cspa-cpu17:povray",
+        {"ValueFlow": 147207, "ValueAlias": 3358580},
+    ),
+    Case(
+        "alias_cfl mcf", "alias_cfl", "facts:cspa-cpu17:mcf", {"V": 325048, "M": 10385, "A": 4503}
+    ),
+    Case(
+        "andersen_c hmmer",
+        "andersen_c",
+        "facts:hmmer",
+        {"Pts": 697565, "Mem": 12796, "Reach": 17325},
+    ),
+    Case("javapt", "javapt", "facts:javapt", {"VPT": 254467, "FTP": 116778, "CG": 11366}),
+    Case(
+        "javapt 260",
+        "javapt",
+        "facts:javapt:entry260",
+        {"VPT": 6685674, "FTP": 2101810, "CG": 17836},
+    ),
     Case(
         "polonius_liveness clap",
         "polonius_liveness",
@@ -110,7 +132,11 @@ def unpack(facts: str, scratch: Path) -> Path:
         inner = next(p for p in folder.rglob(rest[0]) if p.is_dir())
         for file in inner.iterdir():
             shutil.move(str(file), folder / file.name)
-        for source, target in (("assign", "assign"), ("dereference", "dereference"), ("field", "field")):
+        for source, target in (
+            ("assign", "assign"),
+            ("dereference", "dereference"),
+            ("field", "field"),
+        ):
             plain = folder / source
             if plain.is_file():
                 plain.rename(folder / f"{target}.facts")
@@ -131,7 +157,9 @@ def measure(command: list[str], sizes: dict[str, int], repeats: int) -> Measurem
     for _ in range(repeats):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.monotonic()
-        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | THROTTLE, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=os.environ | THROTTLE, check=False
+        )
         wall.append(time.monotonic() - start)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
@@ -162,7 +190,9 @@ def run_case(case: Case, args: argparse.Namespace) -> dict[str, object]:
         binary = compile_souffle(args.souffle, program, args.scratch)
         row["souffle"] = asdict(measure([binary, "-F", str(facts), "-j1"], case.sizes, 1))
         if case.brie:
-            brie = compile_souffle(args.souffle, ROOT / "bench" / "programs" / "tc_brie.dl", args.scratch)
+            brie = compile_souffle(
+                args.souffle, ROOT / "bench" / "programs" / "tc_brie.dl", args.scratch
+            )
             row["souffle brie"] = asdict(measure([brie, "-F", str(facts), "-j1"], case.sizes, 1))
     return row
 
@@ -171,7 +201,11 @@ def machine() -> dict[str, object]:
     model = "unknown"
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        names = [x.split(":")[1].strip() for x in cpuinfo.read_text().splitlines() if x.startswith("model name")]
+        names = [
+            x.split(":")[1].strip()
+            for x in cpuinfo.read_text().splitlines()
+            if x.startswith("model name")
+        ]
         model = names[0] if names else model
     return {
         "cpu": model,
@@ -203,16 +237,19 @@ def to_markdown(rows: list[dict[str, object]], about: dict[str, object]) -> str:
         "# Stratalog against compiled Soufflé",
         "",
         f"Machine: {about['cpu']}, {about['cores']} cores, {about['system']}; {about['date']}; "
-        f"load at start {about['load_at_start']:.1f}. CPU seconds (user + system) of whole processes, one thread or rank "
-        "unless said; ratios are peer / Stratalog at one rank, so more than 1 means that Stratalog is faster. All sizes "
-        "were checked; a wrong one would be marked.",
+        f"load at start {about['load_at_start']:.1f}. CPU seconds (user + system) of whole "
+        "processes, one thread or rank unless said; ratios are peer / Stratalog at one rank, so "
+        "more than 1 means that Stratalog is faster. All sizes were checked; a wrong one would be "
+        "marked.",
         "",
-        "| case | Stratalog CPU s | 2 ranks wall s | Soufflé CPU s | brie CPU s | ratio | ratio brie | MiB | Soufflé MiB |",
+        "| case | Stratalog CPU s | 2 ranks wall s | Soufflé CPU s | brie CPU s "
+        "| ratio | ratio brie | MiB | Soufflé MiB |",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for row in rows:
         lines.append(
-            f"| {row['case']} | {cell(row, 'stratalog 1', 'cpu_seconds')} | {cell(row, 'stratalog 2', 'wall_seconds')} "
+            f"| {row['case']} | {cell(row, 'stratalog 1', 'cpu_seconds')} "
+            f"| {cell(row, 'stratalog 2', 'wall_seconds')} "
             f"| {cell(row, 'souffle', 'cpu_seconds')} | {cell(row, 'souffle brie', 'cpu_seconds')} "
             f"| {ratio(row, 'souffle')} | {ratio(row, 'souffle brie')} "
             f"| {cell(row, 'stratalog 1', 'peak_kib')} | {cell(row, 'souffle', 'peak_kib')} |"
@@ -225,7 +262,9 @@ def main() -> int:
     build = Path(os.environ.get("STRATALOG_BUILD", ROOT / "build"))
     parser.add_argument("--stratalog", default=str(build / "stratalog"))
     parser.add_argument("--mpiexec", default=os.environ.get("MPIEXEC", "mpiexec"))
-    parser.add_argument("--souffle", default=os.environ.get("STRATALOG_SOUFFLE", ""), help="a souffle program")
+    parser.add_argument(
+        "--souffle", default=os.environ.get("STRATALOG_SOUFFLE", ""), help="a souffle program"
+    )
     parser.add_argument("--scratch", type=Path, default=build / "bench")
     parser.add_argument("--out", type=Path, default=build / "bench" / "peers")
     parser.add_argument("--repeats", type=int, default=3)
@@ -242,10 +281,14 @@ def main() -> int:
             continue
         print(f"bench: {case.name}", file=sys.stderr)
         rows.append(run_case(case, args))
-        args.out.with_suffix(".json").write_text(json.dumps({"machine": about, "rows": rows}, indent=1))
+        args.out.with_suffix(".json").write_text(
+            json.dumps({"machine": about, "rows": rows}, indent=1)
+        )
         args.out.with_suffix(".md").write_text(to_markdown(rows, about))
     print(to_markdown(rows, about))
-    wrong = [r["case"] for r in rows for v in r.values() if isinstance(v, dict) and not v["correct"]]
+    wrong = [
+        r["case"] for r in rows for v in r.values() if isinstance(v, dict) and not v["correct"]
+    ]
     return 1 if wrong else 0
 
 

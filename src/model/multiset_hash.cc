@@ -30,7 +30,8 @@ MultisetHash GroupHasher::hash(const TupleGroup& group) {
   } else {
     for (std::size_t w = 0; w < set.words.size(); ++w)
       for (std::uint64_t word = set.words[w]; word != 0; word &= word - 1)
-        add(static_cast<std::uint32_t>((w * 64) + static_cast<std::uint64_t>(std::countr_zero(word))));
+        add(static_cast<std::uint32_t>((w * 64) +
+                                       static_cast<std::uint64_t>(std::countr_zero(word))));
   }
   MultisetHash product{.low = 1, .high = 1};
   for (std::size_t i = 0; i < group.prefix.size(); ++i) {

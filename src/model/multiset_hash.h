@@ -31,8 +31,9 @@ constexpr ColumnFactors column_factors(Cell cell, std::uint32_t column) {
   return {.low = splitmix64(seed) | 1U, .high = splitmix64(seed ^ 0xD6E8FEB86659FD93ULL) | 1U};
 }
 
-// Hashes many groups of one relation. Groups of one pivot block come one after another and draw their elements from the
-// same few hundred cells, whose factors are kept; so a bit costs two additions. Local.
+// Hashes many groups of one relation. Groups of one pivot block come one after another and draw
+// their elements from the same few hundred cells, whose factors are kept; so a bit costs two
+// additions. Local.
 class GroupHasher {
  public:
   // `column_order` as in RelationImage; its size is the arity (>= 1). It outlives the hasher.

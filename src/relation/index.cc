@@ -8,7 +8,8 @@
 namespace stratalog {
 namespace {
 
-// Up to this many queued cells of a row are sorted directly instead of going through the scratch bitmap.
+// Up to this many queued cells of a row are sorted directly instead of going through the scratch
+// bitmap.
 constexpr std::size_t kSortDirectly = 24;
 
 RowId queued_row(std::uint64_t queued) { return static_cast<RowId>(queued >> 32); }
@@ -70,8 +71,8 @@ void Index::sort_queued_cells() {
     std::sort(queued_cells_.begin(), queued_cells_.end());
     return;
   }
-  // Least significant digit radix sort by row only; cells of a row are ordered later, where they are few or go through
-  // the scratch bitmap anyway.
+  // Least significant digit radix sort by row only; cells of a row are ordered later, where they
+  // are few or go through the scratch bitmap anyway.
   constexpr unsigned kDigitBits = 11;
   sort_space_.resize(queued_cells_.size());
   const unsigned bits = static_cast<unsigned>(std::bit_width(rows_.size()));
@@ -147,7 +148,8 @@ void Index::for_each_queued_row(SetAccumulator& scratch, Freshness freshness, Si
 
 void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
   if (queued_cells_.empty() && queued_sets_.empty()) return;
-  // What was found earlier in this round is queued again: disjoint with the total, but not with what came since.
+  // What was found earlier in this round is queued again: disjoint with the total, but not with
+  // what came since.
   for (DeltaRow& earlier : next_delta_) {
     held_sets_.push_back(std::move(earlier.cells));
     queue_set(earlier.row, &held_sets_.back());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index: one column order of one rank's part of a relation: rows (the distinct prefixes of arity-1 columns), and for each
-// row the set of last-column values, as total and as the delta of the last round. New tuples and whole sets are queued
-// during a round and become the next delta at its end (semi-naive evaluation), so sets that a join borrows never change
-// under it. Directories find the rows under a shorter prefix. Local; not thread-safe. Arity >= 1.
+// Index: one column order of one rank's part of a relation: rows (the distinct prefixes of arity-1
+// columns), and for each row the set of last-column values, as total and as the delta of the last
+// round. New tuples and whole sets are queued during a round and become the next delta at its end
+// (semi-naive evaluation), so sets that a join borrows never change under it. Directories find the
+// rows under a shorter prefix. Local; not thread-safe. Arity >= 1.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +28,15 @@ struct DeltaRow {
 
 enum class Freshness : std::uint8_t {
   kUnknown,  // queued tuples may be present already: subtract
-  kNew,      // the caller knows that they are not (secondary indices)
+  kNew,  // the caller knows that they are not (secondary indices)
 };
 
 class Index {
  public:
   static constexpr RowId kNoRow = PrefixMap::kAbsent;
 
-  // `order[i]` is the declared column that stands at place i. `searched` lists the prefix lengths (1 .. arity-2) for
-  // which rows_under() will be asked.
+  // `order[i]` is the declared column that stands at place i. `searched` lists the prefix lengths
+  // (1 .. arity-2) for which rows_under() will be asked.
   Index(std::vector<std::uint32_t> order, std::span<const std::uint32_t> searched);
 
   std::uint32_t arity() const { return static_cast<std::uint32_t>(order_.size()); }
@@ -49,23 +50,23 @@ class Index {
   void prefetch_row(const Cell* prefix) const { rows_.prefetch(prefix); }
   void prefetch_total(RowId row) const { __builtin_prefetch(&total(row)); }
   RowId find_or_add_row(const Cell* prefix);
-  // Rows whose first `length` prefix cells equal `prefix`; length must have been announced as searched.
+  // Rows whose first `length` prefix cells equal `prefix`; length must have been announced as
+  // searched.
   std::span<const RowId> rows_under(std::uint32_t length, const Cell* prefix) const;
 
   // Queue for the next round.
-  void queue(RowId row, Cell cell) {
-    queued_cells_.push_back((std::uint64_t{row} << 32) | cell);
-  }
+  void queue(RowId row, Cell cell) { queued_cells_.push_back((std::uint64_t{row} << 32) | cell); }
   // `set` is borrowed until unite_queued().
   void queue_set(RowId row, const IntSet* set) { queued_sets_.push_back({row, set}); }
   // Copies the cells.
   void queue_view(RowId row, const SetView& set);
   std::uint64_t queued() const { return queued_cells_.size() + queued_sets_.size(); }
-  // Unites what is queued so far into the next delta and releases all borrowed sets. Called at least once at the end of
-  // each round, for all indices of a stratum before any of them is advanced; more often to bound the memory of rounds
-  // with many derivations.
+  // Unites what is queued so far into the next delta and releases all borrowed sets. Called at
+  // least once at the end of each round, for all indices of a stratum before any of them is
+  // advanced; more often to bound the memory of rounds with many derivations.
   void unite_queued(SetAccumulator& scratch, Freshness freshness);
-  // The next delta becomes the delta and joins the total; the former delta is forgotten. Requires that nothing is queued.
+  // The next delta becomes the delta and joins the total; the former delta is forgotten. Requires
+  // that nothing is queued.
   void advance();
   // What unite_queued() has found new so far in this round.
   std::span<const DeltaRow> next_delta() const { return next_delta_; }
@@ -91,7 +92,8 @@ class Index {
     std::vector<std::vector<RowId>> rows;
   };
 
-  // Sets stay where they are when rows are added, because joins borrow them: fixed chunks, not one growing array.
+  // Sets stay where they are when rows are added, because joins borrow them: fixed chunks, not one
+  // growing array.
   static constexpr RowId kChunkRows = 1024;
 
   IntSet& mutable_total(RowId row) { return totals_[row / kChunkRows][row % kChunkRows]; }

@@ -11,7 +11,8 @@ namespace {
 
 // From one element in 32 on a bitmap is no larger than an array of 32-bit cells.
 constexpr std::uint64_t kBitsPerElement = 32;
-// Below this many elements an array is searched and walked faster than a bitmap, whatever the density.
+// Below this many elements an array is searched and walked faster than a bitmap, whatever the
+// density.
 constexpr std::uint64_t kMinimumBitmapCount = 16;
 
 bool prefers_bitmap(std::uint64_t count, Cell lowest, Cell highest) {
@@ -77,7 +78,8 @@ void IntSet::widen_bitmap(Cell lowest, Cell highest) {
   std::uint32_t first = std::min(base_word_, lowest / 64);
   std::uint32_t last = std::max(base_word_ + capacity_ - 1, highest / 64);
   if (first == base_word_ && last == base_word_ + capacity_ - 1) return;
-  // Sets of a recursion grow at their ends round after round: leave an eighth of room on the side that grew.
+  // Sets of a recursion grow at their ends round after round: leave an eighth of room on the side
+  // that grew.
   const std::uint32_t slack = (last - first + 1) / 8;
   if (first < base_word_) first -= std::min(first, slack);
   if (last > base_word_ + capacity_ - 1) last += slack;
@@ -92,8 +94,7 @@ void IntSet::widen_bitmap(Cell lowest, Cell highest) {
 }
 
 void IntSet::set_bits(std::span<const Cell> cells) {
-  for (const Cell cell : cells)
-    words_[(cell / 64) - base_word_] |= std::uint64_t{1} << (cell % 64);
+  for (const Cell cell : cells) words_[(cell / 64) - base_word_] |= std::uint64_t{1} << (cell % 64);
   count_ += static_cast<std::uint32_t>(cells.size());
 }
 

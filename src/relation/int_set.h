@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// IntSet: the last level of every index: a set of cells, kept in the smallest of three forms: up to two cells inside the
-// object, an ascending array, or a bitmap over the range it spans. A bitmap is used from one element in 32 on, so a set
-// never takes more than four bytes an element (plus growth slack), and dense sets take a bit. CRoaring was considered: its
-// 64 Ki containers and per-set headers cost more than they save for the many small sets of a relation, and joins want
-// plain spans to walk. Local; not thread-safe; move-only.
+// IntSet: the last level of every index: a set of cells, kept in the smallest of three forms: up to
+// two cells inside the object, an ascending array, or a bitmap over the range it spans. A bitmap is
+// used from one element in 32 on, so a set never takes more than four bytes an element (plus growth
+// slack), and dense sets take a bit. CRoaring was considered: its 64 Ki containers and per-set
+// headers cost more than they save for the many small sets of a relation, and joins want plain
+// spans to walk. Local; not thread-safe; move-only.
 #pragma once
 
 #include <algorithm>
@@ -77,7 +78,8 @@ class IntSet {
 
   // Replaces the content by `cells`, which are ascending and distinct.
   void assign_sorted(std::span<const Cell> cells);
-  // Adds cells that are ascending, distinct and not yet present (the caller has subtracted this set).
+  // Adds cells that are ascending, distinct and not yet present (the caller has subtracted this
+  // set).
   void add_new_sorted(std::span<const Cell> cells);
   // Adds whatever `other` holds; elements may be present already.
   void unite(const IntSet& other);

@@ -9,7 +9,8 @@
 namespace stratalog {
 namespace {
 
-// The direct table may have this many entries for each key, plus a floor: at most 16 bytes a key wasted.
+// The direct table may have this many entries for each key, plus a floor: at most 16 bytes a key
+// wasted.
 constexpr std::uint64_t kDirectPerKey = 4;
 constexpr std::uint64_t kDirectFloor = 1U << 16;
 
@@ -91,8 +92,8 @@ void PrefixMap::grow_slots() {
 }
 
 void PrefixMap::grow_direct(Cell cell) {
-  // Grow to the next power of two, so that a growing domain costs a constant per key; then take over the keys that
-  // were hashed because they were too large for the table so far.
+  // Grow to the next power of two, so that a growing domain costs a constant per key; then take
+  // over the keys that were hashed because they were too large for the table so far.
   direct_.resize(std::max<std::uint64_t>(kDirectFloor, std::bit_ceil(cell + std::uint64_t{1})),
                  kAbsent);
   if (hashed_ == 0) return;

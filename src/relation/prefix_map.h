@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PrefixMap: numbers distinct tuples of `width` cells densely in order of arrival. Width 1 uses a directly addressed
-// table for small cells (dense ids) and open addressing for the rest; wider keys use open addressing with linear probing.
-// Never forgets. find() and prefetch() are safe for concurrent readers only while nobody adds. Local.
+// PrefixMap: numbers distinct tuples of `width` cells densely in order of arrival. Width 1 uses a
+// directly addressed table for small cells (dense ids) and open addressing for the rest; wider keys
+// use open addressing with linear probing. Never forgets. find() and prefetch() are safe for
+// concurrent readers only while nobody adds. Local.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +44,10 @@ class PrefixMap {
 
   std::uint32_t width_;
   std::uint32_t size_ = 0;
-  std::uint32_t hashed_ = 0;            // entries that live in slots_
-  std::vector<Cell> keys_;              // size_ * width_
-  std::vector<std::uint32_t> direct_;   // width 1: cell -> id
-  std::vector<std::uint32_t> slots_;    // id or kAbsent; a power of two, at most 5/8 full
+  std::uint32_t hashed_ = 0;  // entries that live in slots_
+  std::vector<Cell> keys_;  // size_ * width_
+  std::vector<std::uint32_t> direct_;  // width 1: cell -> id
+  std::vector<std::uint32_t> slots_;  // id or kAbsent; a power of two, at most 5/8 full
 };
 
 }  // namespace stratalog

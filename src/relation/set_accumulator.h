@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SetAccumulator: the scratch bitmap in which many sets and single cells are united and from which what is new against
-// an existing set is taken out, ascending. It is the "sparse accumulator" of sparse matrix products, over bits. One per
-// rank; the address space is reserved, only touched pages cost memory. Local; not thread-safe.
+// SetAccumulator: the scratch bitmap in which many sets and single cells are united and from which
+// what is new against an existing set is taken out, ascending. It is the "sparse accumulator" of
+// sparse matrix products, over bits. One per rank; the address space is reserved, only touched
+// pages cost memory. Local; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ class SetAccumulator {
   }
   void add(const SetView& set);
 
-  // Appends to `out` every accumulated cell that `present` does not hold, ascending, and empties the accumulator.
+  // Appends to `out` every accumulated cell that `present` does not hold, ascending, and empties
+  // the accumulator.
   void take_new(const IntSet& present, std::vector<Cell>& out);
 
  private:

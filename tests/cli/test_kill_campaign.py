@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGKILL at random system calls of real runs on 1 to 4 ranks, again and again, each time going on with another number of
-ranks from what the killed run left. Never a wrong answer, never a hang, never less than what was committed before.
+"""SIGKILL at random system calls of real runs on 1 to 4 ranks, again and again.
+
+Each time the run goes on with another number of ranks from what the killed one left. Never a wrong
+answer, never a hang, never less than what was committed before.
 
 STRATALOG_KILLS sets the number of kills (120 by default), STRATALOG_SEED the random choices.
 """
@@ -27,13 +29,17 @@ def killed_run(
 ) -> list[str]:
     """The command that runs on `ranks` ranks and kills rank `victim` at its call number `call`."""
     program = shlex.join([stratalog.program, *arguments])
-    strace = f"strace -f -qq -o /dev/null -e trace={CALLS} -e inject={CALLS}:signal=KILL:when={call}"
+    strace = (
+        f"strace -f -qq -o /dev/null -e trace={CALLS} -e inject={CALLS}:signal=KILL:when={call}"
+    )
     script = f'if [ "${{PMI_RANK:-0}}" = {victim} ]; then exec {strace} {program}; else exec {program}; fi'
     return [stratalog.mpiexec, "-n", str(ranks), "bash", "-c", script]
 
 
 def works(strace: str, tmp_path: Path) -> bool:
-    return os.system(f"{strace} -qq -o {shlex.quote(str(tmp_path / 'probe'))} true 2>/dev/null") == 0
+    return (
+        os.system(f"{strace} -qq -o {shlex.quote(str(tmp_path / 'probe'))} true 2>/dev/null") == 0
+    )
 
 
 def test_kills_at_random_calls(stratalog: Stratalog, tmp_path: Path) -> None:

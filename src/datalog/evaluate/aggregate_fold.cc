@@ -52,7 +52,8 @@ void AggregateFold::fold(State& state, std::uint64_t bits) const {
       break;
     case AggregateFunction::kSum:
       if (kind == ValueKind::kFloat)
-        state.bits = std::bit_cast<std::uint64_t>(as_float(first ? 0 : state.bits) + as_float(bits));
+        state.bits =
+            std::bit_cast<std::uint64_t>(as_float(first ? 0 : state.bits) + as_float(bits));
       else
         state.bits += bits;
       break;
@@ -103,7 +104,8 @@ RangeWalk::RangeWalk(const Range& range, ExpressionEvaluator& evaluator, const B
     const bool negative = kind_ == ValueKind::kFloat    ? as_float(step_) < 0
                           : kind_ == ValueKind::kNumber ? as_signed(step_) < 0
                                                         : false;
-    // A step of zero yields the start once (if it is not the end), as in Soufflé; a step away from the end nothing.
+    // A step of zero yields the start once (if it is not the end), as in Soufflé; a step away from
+    // the end nothing.
     if (zero) {
       done_ = current_ == to_;
       to_ = current_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AggregateFold folds the bindings of an aggregate's body into one value for each outer row (count, sum, min, max, mean;
-// every combination of body tuples counts, as in Soufflé). RangeWalk enumerates range(from, to, step). Local.
+// AggregateFold folds the bindings of an aggregate's body into one value for each outer row (count,
+// sum, min, max, mean; every combination of body tuples counts, as in Soufflé). RangeWalk
+// enumerates range(from, to, step). Local.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class AggregateFold {
   struct State {
     std::uint64_t count = 0;
     std::uint64_t bits = 0;  // of the kind of the target
-    double sum = 0;          // kMean
+    double sum = 0;  // kMean
   };
 
   void fold(State& state, std::uint64_t bits) const;

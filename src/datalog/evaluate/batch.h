@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch: up to kBatchRows variable bindings on their way through a rule, one column per live variable. In rules that move
-// whole sets, each row also borrows one set (of the carried variable). Plain data. Local.
+// Batch: up to kBatchRows variable bindings on their way through a rule, one column per live
+// variable. In rules that move whole sets, each row also borrows one set (of the carried variable).
+// Plain data. Local.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ inline constexpr std::uint32_t kBatchRows = 1024;
 struct Batch {
   std::uint32_t rows = 0;
   std::vector<std::vector<Cell>> columns;  // by VariableId; empty where the variable is not live
-  std::vector<const IntSet*> sets;         // empty unless the rule carries
-  std::vector<std::uint32_t> tags;         // aggregates: which outer row a binding belongs to; else empty
+  std::vector<const IntSet*> sets;  // empty unless the rule carries
+  std::vector<std::uint32_t> tags;  // aggregates: which outer row a binding belongs to; else empty
 
   void allocate(VariableId variable) {
     if (columns[variable].empty()) columns[variable].resize(kBatchRows);

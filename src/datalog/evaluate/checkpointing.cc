@@ -41,9 +41,10 @@ Result<std::optional<EnginePosition>> Checkpointing::resume() {
     if (state_.comm.rank() == 0) {
       const auto generations = list_generations(*options.store);
       if (generations.is_ok() && !generations.value().empty())
-        mine = Status::already_exists(fmt::format(
-            "{} holds {} checkpoint generations; continue with --resume, or start over with --restart-fresh",
-            options.store->root(), generations.value().size()));
+        mine =
+            Status::already_exists(fmt::format("{} holds {} checkpoint generations; continue with "
+                                               "--resume, or start over with --restart-fresh",
+                                               options.store->root(), generations.value().size()));
     }
     STRATALOG_RETURN_IF_ERROR(agree(state_.comm, mine));
     return std::optional<EnginePosition>();
@@ -59,8 +60,8 @@ Result<std::optional<EnginePosition>> Checkpointing::load() {
     Restorer restorer(state_);
     const auto report = load_checkpoint(state_.comm, *options.store, request, restorer.sink());
     if (!report.is_ok()) {
-      if (report.status().code() == StatusCode::kNotFound && options.resume == ResumePolicy::kResumeOrFresh &&
-          request.excluded.empty())
+      if (report.status().code() == StatusCode::kNotFound &&
+          options.resume == ResumePolicy::kResumeOrFresh && request.excluded.empty())
         return std::optional<EnginePosition>();
       return report.status();
     }
@@ -73,7 +74,8 @@ Result<std::optional<EnginePosition>> Checkpointing::load() {
       last_iteration_ = position.value().start.iteration;
       return std::optional<EnginePosition>(std::move(position).value());
     }
-    if (position.status().code() != StatusCode::kCorruption || !request.generation.empty()) return position.status();
+    if (position.status().code() != StatusCode::kCorruption || !request.generation.empty())
+      return position.status();
     // The files were sound and yet the relations are not what was saved: try the next older one.
     const std::string& bad = report.value().state.generation;
     notice(fmt::format("passed over {}: {}", bad, position.status().message()));
@@ -85,8 +87,9 @@ Result<std::optional<EnginePosition>> Checkpointing::load() {
 
 Status Checkpointing::open_writer() {
   if (!is_on()) return {};
-  STRATALOG_ASSIGN_OR_RETURN(
-      writer_, open_checkpoint_writer(state_.comm, *state_.options.checkpoint.store, state_.options.checkpoint.writer));
+  STRATALOG_ASSIGN_OR_RETURN(writer_,
+                             open_checkpoint_writer(state_.comm, *state_.options.checkpoint.store,
+                                                    state_.options.checkpoint.writer));
   for (const std::string& note : writer_->notes()) notice(note);
   since_last_.lap();
   return {};
@@ -101,12 +104,14 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
   enum : std::uint64_t { kNothing = 0, kSave = 1, kSaveAndStop = 2 };
   std::uint64_t decision = kNothing;
   if (state_.comm.rank() == 0) {
-    const StopRequest asked = state_.hooks.stop_requested ? state_.hooks.stop_requested() : StopRequest::kNone;
+    const StopRequest asked =
+        state_.hooks.stop_requested ? state_.hooks.stop_requested() : StopRequest::kNone;
     const CheckpointOptions& options = state_.options.checkpoint;
     const bool by_iterations = options.every_iterations > 0 && point.iteration > 0 &&
                                point.iteration % options.every_iterations == 0 &&
                                point.iteration != last_iteration_;
-    const bool by_time = options.every_seconds > 0 && since_last_.seconds() >= options.every_seconds;
+    const bool by_time =
+        options.every_seconds > 0 && since_last_.seconds() >= options.every_seconds;
     if (asked == StopRequest::kCheckpointAndStop)
       decision = kSaveAndStop;
     else if (asked == StopRequest::kCheckpoint || by_iterations || by_time)
@@ -120,9 +125,11 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
 
 void Checkpointing::add_sections(const EnginePosition& position, SaveRequest& request) const {
   if (state_.comm.rank() != 0) return;
-  request.sections.push_back({.name = kProgramSection, .data = to_bytes(state_.program.source_text)});
   request.sections.push_back(
-      {.name = kDictionarySection, .data = encode_dictionary(state_.dictionary, {}, state_.dictionary.size())});
+      {.name = kProgramSection, .data = to_bytes(state_.program.source_text)});
+  request.sections.push_back(
+      {.name = kDictionarySection,
+       .data = encode_dictionary(state_.dictionary, {}, state_.dictionary.size())});
   for (const auto& [stratum, space] : position.pivot_spaces) {
     if (!space.sparse) continue;
     const PivotSpace& lanes =
@@ -132,7 +139,8 @@ void Checkpointing::add_sections(const EnginePosition& position, SaveRequest& re
       const Cell cell = lanes.cell_of(l);
       std::memcpy(cells.data() + (std::size_t{l} * sizeof(Cell)), &cell, sizeof(Cell));
     }
-    request.sections.push_back({.name = fmt::format("pivots-{}", stratum), .data = std::move(cells)});
+    request.sections.push_back(
+        {.name = fmt::format("pivots-{}", stratum), .data = std::move(cells)});
   }
 }
 
@@ -168,7 +176,8 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
     const RelationData& first = state_.relations[state_.program.strata[s].relations.front()];
     if (first.pivot) {
       const PivotSpace& space = first.pivot->closure().space();
-      complete.pivot_spaces[s] = {.first = space.lanes() == 0 ? 0 : space.cell_of(0), .lanes = space.lanes(),
+      complete.pivot_spaces[s] = {.first = space.lanes() == 0 ? 0 : space.cell_of(0),
+                                  .lanes = space.lanes(),
                                   .sparse = !space.is_dense()};
     }
     for (const RelationId r : state_.program.strata[s].relations) {
@@ -203,8 +212,8 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
     state_.report.checkpoints.push_back(std::move(report));
   } else {
     if (saved.status().code() == StatusCode::kRanksDisagree) return saved.status();
-    notice(fmt::format("checkpoint at iteration {} failed, the run goes on with the older ones: {}", iteration,
-                       saved.status().to_string()));
+    notice(fmt::format("checkpoint at iteration {} failed, the run goes on with the older ones: {}",
+                       iteration, saved.status().to_string()));
   }
   since_last_.lap();
   last_iteration_ = iteration;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpointing: decides when a checkpoint is due, describes the engine's relations to the checkpoint room, and puts a
-// loaded generation back into the engine on any number of ranks. The state beside tuples (finished strata, the running
-// stratum and its iteration, sizes that the plan was made from) travels as JSON, the dictionary and the program text as
-// sections. Collective.
+// Checkpointing: decides when a checkpoint is due, describes the engine's relations to the
+// checkpoint room, and puts a loaded generation back into the engine on any number of ranks. The
+// state beside tuples (finished strata, the running stratum and its iteration, sizes that the plan
+// was made from) travels as JSON, the dictionary and the program text as sections. Collective.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,9 @@ struct EnginePosition {
   StratumStart start;
   bool by_pivot = false;
   std::vector<RelationStatistics> statistics;  // that the plan was made from
-  std::vector<StratumReport> reports;       // of finished strata, in the order in which they ran
-  std::map<std::uint32_t, StoredPivotSpace> pivot_spaces;  // of strata run by pivot, finished or running
+  std::vector<StratumReport> reports;  // of finished strata, in the order in which they ran
+  std::map<std::uint32_t, StoredPivotSpace>
+      pivot_spaces;  // of strata run by pivot, finished or running
 };
 
 std::string hash_program(const Program& program);
@@ -48,8 +49,8 @@ class Checkpointing {
   explicit Checkpointing(EngineState& state) : state_(state) {}
 
   bool is_on() const { return state_.options.checkpoint.store != nullptr; }
-  // Checks the directory against the resume policy, before anything is loaded. The position of the newest valid
-  // generation, restored into the state, or nothing for a fresh start.
+  // Checks the directory against the resume policy, before anything is loaded. The position of the
+  // newest valid generation, restored into the state, or nothing for a fresh start.
   Result<std::optional<EnginePosition>> resume();
   // Claims the right to write. Called after resume().
   Status open_writer();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// run_program: facts, plan, strata, checkpoints, outputs, report. See engine.h; the work is done in the other files of
-// this room.
+// run_program: facts, plan, strata, checkpoints, outputs, report. See engine.h; the work is done in
+// the other files of this room.
 #include "datalog/evaluate/engine.h"
 
 #include <fmt/format.h>
@@ -22,11 +22,14 @@ namespace {
 class Engine {
  public:
   Engine(Comm& comm, const Program& program, const RunOptions& options, const RunHooks& hooks)
-      : state_(comm, program, options, hooks), checkpointing_(state_), facts_(program.relations.size()) {}
+      : state_(comm, program, options, hooks),
+        checkpointing_(state_),
+        facts_(program.relations.size()) {}
 
   Result<RunReport> run() {
     for (RelationId r = 0; r < state_.relations.size(); ++r)
-      state_.relations[r].arity = static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
+      state_.relations[r].arity =
+          static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
     Stopwatch watch;
     tell(Phase::kRestoring);
     STRATALOG_ASSIGN_OR_RETURN(const auto resumed, checkpointing_.resume());
@@ -59,7 +62,8 @@ class Engine {
     state_.hooks.progress(progress);
   }
 
-  // All constants, in program order, before anything else: rules then find them known on every rank.
+  // All constants, in program order, before anything else: rules then find them known on every
+  // rank.
   void intern_constants() {
     for (const Rule& rule : state_.program.rules) {
       for (const Expression& e : rule.head_arguments) intern(e);
@@ -98,19 +102,21 @@ class Engine {
       if (position_.finished.contains(s) || position_.stratum == s) continue;
       for (const RelationId r : state_.program.strata[s].relations)
         for (const IoDirective& directive : state_.program.relations[r].io)
-          if (directive.action == IoAction::kInput) STRATALOG_RETURN_IF_ERROR(load_relation(r, directive));
+          if (directive.action == IoAction::kInput)
+            STRATALOG_RETURN_IF_ERROR(load_relation(r, directive));
     }
     return {};
   }
 
   Status load_relation(RelationId r, const IoDirective& directive) {
     if (state_.options.facts == nullptr)
-      return agree(state_.comm, Status::invalid_argument(fmt::format(
-                                    "relation `{}` has .input, but no directory of facts was given (-F)",
-                                    state_.program.relations[r].name)));
-    STRATALOG_ASSIGN_OR_RETURN(TupleColumns loaded,
-                               load_facts(state_.comm, *state_.options.facts, state_.program.relations[r], directive,
-                                          state_.dictionary));
+      return agree(state_.comm,
+                   Status::invalid_argument(fmt::format(
+                       "relation `{}` has .input, but no directory of facts was given (-F)",
+                       state_.program.relations[r].name)));
+    STRATALOG_ASSIGN_OR_RETURN(
+        TupleColumns loaded, load_facts(state_.comm, *state_.options.facts,
+                                        state_.program.relations[r], directive, state_.dictionary));
     TupleColumns& facts = facts_[r];
     if (facts.columns.empty()) {
       facts = std::move(loaded);
@@ -118,21 +124,24 @@ class Engine {
     }
     facts.rows += loaded.rows;
     for (std::size_t c = 0; c < facts.columns.size(); ++c)
-      facts.columns[c].insert(facts.columns[c].end(), loaded.columns[c].begin(), loaded.columns[c].end());
+      facts.columns[c].insert(facts.columns[c].end(), loaded.columns[c].begin(),
+                              loaded.columns[c].end());
     return {};
   }
 
   Status make_plan() {
-    STRATALOG_ASSIGN_OR_RETURN(position_.statistics, gather_statistics(state_.comm, state_.program, facts_));
-    STRATALOG_ASSIGN_OR_RETURN(state_.plan, plan_program(state_.program, {.statistics = position_.statistics,
-                                                                          .allow_pivot = state_.options.allow_pivot,
-                                                                          .allow_sets = state_.options.allow_sets}));
+    STRATALOG_ASSIGN_OR_RETURN(position_.statistics,
+                               gather_statistics(state_.comm, state_.program, facts_));
+    STRATALOG_ASSIGN_OR_RETURN(
+        state_.plan, plan_program(state_.program, {.statistics = position_.statistics,
+                                                   .allow_pivot = state_.options.allow_pivot,
+                                                   .allow_sets = state_.options.allow_sets}));
     state_.placements = plan_placements(state_.program, state_.plan);
     return {};
   }
 
-  // The stratum of a checkpoint first, then relations that are only read from files, so that from then on every
-  // checkpoint holds all that was read; then the rest in order.
+  // The stratum of a checkpoint first, then relations that are only read from files, so that from
+  // then on every checkpoint holds all that was read; then the rest in order.
   std::vector<std::uint32_t> stratum_order() const {
     std::vector<std::uint32_t> order;
     const auto count = static_cast<std::uint32_t>(state_.program.strata.size());
@@ -184,8 +193,11 @@ class Engine {
     // What a checkpoint in this stratum says about it.
     StratumHooks hooks;
     hooks.may_checkpoint = checkpointing_.is_on() || static_cast<bool>(state_.hooks.stop_requested);
-    hooks.rounds_until_due = [this](std::uint64_t iteration) { return checkpointing_.rounds_until_due(iteration); };
-    std::vector<std::uint64_t> counts = restored ? start.new_tuples_per_round : std::vector<std::uint64_t>{};
+    hooks.rounds_until_due = [this](std::uint64_t iteration) {
+      return checkpointing_.rounds_until_due(iteration);
+    };
+    std::vector<std::uint64_t> counts =
+        restored ? start.new_tuples_per_round : std::vector<std::uint64_t>{};
     hooks.safe_point = [&](const SafePoint& point) {
       if (point.iteration > counts.size()) counts.resize(point.iteration, 0);
       if (!point.new_tuples_per_round.empty())
@@ -197,8 +209,9 @@ class Engine {
       hooks.progress = [&](const Progress& progress) { pass_on(progress, names); };
 
     const StratumStart* from = restored ? &start : nullptr;
-    STRATALOG_ASSIGN_OR_RETURN(StratumOutcome outcome, by_pivot ? run_by_pivot(state_, s, facts, from, hooks)
-                                                                : run_by_rounds(state_, s, facts, from, hooks));
+    STRATALOG_ASSIGN_OR_RETURN(StratumOutcome outcome,
+                               by_pivot ? run_by_pivot(state_, s, facts, from, hooks)
+                                        : run_by_rounds(state_, s, facts, from, hooks));
     outcome.report.relations = names;
     if (outcome.stopped) {
       state_.report.stopped_early = true;
@@ -208,7 +221,8 @@ class Engine {
     position_.start = {};
     position_.finished.insert(s);
     last_iteration_ = outcome.report.iterations;
-    if (!state_.options.keep_round_counts && !checkpointing_.is_on()) outcome.report.new_tuples_per_round.clear();
+    if (!state_.options.keep_round_counts && !checkpointing_.is_on())
+      outcome.report.new_tuples_per_round.clear();
     position_.reports.push_back(std::move(outcome.report));
     return {};
   }
@@ -217,7 +231,8 @@ class Engine {
     progress.stratum = state_.stratum;
     progress.strata = static_cast<std::uint32_t>(state_.program.strata.size());
     progress.relations = names;
-    for (const SaveReport& saved : state_.report.checkpoints) progress.checkpoint_seconds += saved.total_seconds;
+    for (const SaveReport& saved : state_.report.checkpoints)
+      progress.checkpoint_seconds += saved.total_seconds;
     progress.checkpoints = state_.report.checkpoints.size();
     progress.elapsed_seconds = state_.clock.seconds();
     state_.hooks.progress(progress);
@@ -229,7 +244,8 @@ class Engine {
       const Relation& relation = state_.program.relations[r];
       for (const IoDirective& directive : relation.io) {
         if (directive.action == IoAction::kPrintSize)
-          state_.report.print_sizes.push_back({.name = relation.name, .rows = state_.relations[r].global_rows});
+          state_.report.print_sizes.push_back(
+              {.name = relation.name, .rows = state_.relations[r].global_rows});
         if (directive.action != IoAction::kOutput || state_.options.output == nullptr) continue;
         STRATALOG_ASSIGN_OR_RETURN(
             const WrittenFacts written,
@@ -251,8 +267,8 @@ class Engine {
     report.strata = position_.reports;
     TimeBreakdown& t = state_.times;
     t.total = state_.clock.seconds();
-    double* const parts[] = {&t.load,  &t.restore, &t.join, &t.exchange, &t.deduplicate, &t.pack, &t.encode,
-                             &t.write, &t.sync,    &t.commit, &t.output, &t.total};
+    double* const parts[] = {&t.load,   &t.restore, &t.join, &t.exchange, &t.deduplicate, &t.pack,
+                             &t.encode, &t.write,   &t.sync, &t.commit,   &t.output,      &t.total};
     std::vector<std::uint64_t> micros;
     for (const double* part : parts) micros.push_back(static_cast<std::uint64_t>(*part * 1e6));
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(micros, ReduceOp::kMax));

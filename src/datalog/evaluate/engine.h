@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's front door: runs a checked program on a group of ranks, from fact files to relations, with checkpoints on
-// the way, and reports what it did. Collective: every rank calls run_program with the same program and options and gets
-// the same Status. Reads and writes files only through Stores; never prints: progress goes to a callback.
+// The engine's front door: runs a checked program on a group of ranks, from fact files to
+// relations, with checkpoints on the way, and reports what it did. Collective: every rank calls
+// run_program with the same program and options and gets the same Status. Reads and writes files
+// only through Stores; never prints: progress goes to a callback.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,11 @@
 namespace stratalog::datalog {
 
 enum class ResumePolicy : std::uint8_t {
-  kFresh,          // start over; refused (AlreadyExists) if the checkpoint directory holds generations
-  kFreshForced,    // start over even then
-  kResumeOrFresh,  // continue from the newest valid generation, start fresh only if there is none at all
-  kResume,         // continue; NotFound if there is nothing to continue from
+  kFresh,  // start over; refused (AlreadyExists) if the checkpoint directory holds generations
+  kFreshForced,  // start over even then
+  kResumeOrFresh,  // continue from the newest valid generation, start fresh only if there is none
+                   // at all
+  kResume,  // continue; NotFound if there is nothing to continue from
 };
 
 struct CheckpointOptions {
@@ -33,7 +35,7 @@ struct CheckpointOptions {
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   WriterOptions writer;
   std::uint64_t every_iterations = 0;  // 0: not by iterations
-  double every_seconds = 0;            // 0: not by time
+  double every_seconds = 0;  // 0: not by time
   ResumePolicy resume = ResumePolicy::kFresh;
   std::string generation;  // with kResume: this one instead of the newest
 };
@@ -48,30 +50,32 @@ struct Progress {
   Phase phase = Phase::kLoading;
   std::uint32_t stratum = 0;
   std::uint32_t strata = 0;
-  std::string relations;            // of the stratum, "path, reach"
-  std::uint64_t iteration = 0;      // rounds finished in this stratum
-  std::uint64_t new_tuples = 0;     // of the last finished round
-  std::uint64_t total_tuples = 0;   // of this stratum's relations
-  double fraction = -1;             // of the current sweep or stratum, where known
-  std::uint64_t memory_bytes = 0;   // all ranks
-  double checkpoint_seconds = 0;    // so far
+  std::string relations;  // of the stratum, "path, reach"
+  std::uint64_t iteration = 0;  // rounds finished in this stratum
+  std::uint64_t new_tuples = 0;  // of the last finished round
+  std::uint64_t total_tuples = 0;  // of this stratum's relations
+  double fraction = -1;  // of the current sweep or stratum, where known
+  std::uint64_t memory_bytes = 0;  // all ranks
+  double checkpoint_seconds = 0;  // so far
   std::uint64_t checkpoints = 0;
   double elapsed_seconds = 0;
 };
 
 struct RunHooks {
-  std::function<void(const Progress&)> progress;   // called on rank 0 only
-  std::function<StopRequest()> stop_requested;     // polled on rank 0 only
-  std::function<void(const std::string&)> notice;  // rank 0: lines for the log (skipped generations, warnings)
+  std::function<void(const Progress&)> progress;  // called on rank 0 only
+  std::function<StopRequest()> stop_requested;  // polled on rank 0 only
+  std::function<void(const std::string&)>
+      notice;  // rank 0: lines for the log (skipped generations, warnings)
 };
 
 struct RunOptions {
-  Store* facts = nullptr;   // -F: where .input files are
+  Store* facts = nullptr;  // -F: where .input files are
   Store* output = nullptr;  // -D: where .output files go; null: no output files
-  WriteOptions write;       // how output files are written; its hdf5 function makes IO=hdf5 possible
+  WriteOptions write;  // how output files are written; its hdf5 function makes IO=hdf5 possible
   CheckpointOptions checkpoint;
-  std::uint64_t memory_limit_bytes = 0;     // per rank; 0: none
-  std::uint64_t replicate_limit_rows = 16U << 20;  // static relations up to this size are copied to all ranks
+  std::uint64_t memory_limit_bytes = 0;  // per rank; 0: none
+  std::uint64_t replicate_limit_rows =
+      16U << 20;  // static relations up to this size are copied to all ranks
   bool allow_pivot = true;
   bool allow_sets = true;
   bool keep_round_counts = false;  // RunReport::new_tuples_per_round
@@ -79,12 +83,12 @@ struct RunOptions {
 
 // Seconds, maximum over ranks.
 struct TimeBreakdown {
-  double load = 0;         // reading facts
-  double restore = 0;      // loading a checkpoint, redistribution included
+  double load = 0;  // reading facts
+  double restore = 0;  // loading a checkpoint, redistribution included
   double join = 0;
   double exchange = 0;
   double deduplicate = 0;
-  double pack = 0;         // checkpoint stations
+  double pack = 0;  // checkpoint stations
   double encode = 0;
   double write = 0;
   double sync = 0;
@@ -112,22 +116,23 @@ struct StratumReport {
 
 struct RunReport {
   int ranks = 1;
-  std::vector<RelationSize> relations;   // all relations of the program, declaration order
-  std::vector<RelationSize> print_sizes; // those with .printsize, in program order
+  std::vector<RelationSize> relations;  // all relations of the program, declaration order
+  std::vector<RelationSize> print_sizes;  // those with .printsize, in program order
   std::vector<StratumReport> strata;
   std::vector<SaveReport> checkpoints;
   TimeBreakdown times;
   std::uint64_t peak_memory_bytes = 0;  // accounted, all ranks together
-  std::vector<std::string> console;     // rank 0: what .output with IO=stdout prints, in program order
+  std::vector<std::string> console;  // rank 0: what .output with IO=stdout prints, in program order
   std::vector<std::string> output_files;
-  std::string resumed_from;             // generation, empty if fresh
+  std::string resumed_from;  // generation, empty if fresh
   std::uint64_t resumed_iteration = 0;
-  bool stopped_early = false;           // on kCheckpointAndStop
+  bool stopped_early = false;  // on kCheckpointAndStop
 };
 
-// Errors: InvalidArgument / NotFound / Corruption with file and line for facts; NoSpace when a memory limit is reached
-// (the last checkpoint is intact); what checkpoints return. A failed checkpoint during the run is a notice, not the
-// end of the run: it goes on with the older generation.
+// Errors: InvalidArgument / NotFound / Corruption with file and line for facts; NoSpace when a
+// memory limit is reached (the last checkpoint is intact); what checkpoints return. A failed
+// checkpoint during the run is a notice, not the end of the run: it goes on with the older
+// generation.
 Result<RunReport> run_program(Comm& comm, const Program& program, const RunOptions& options,
                               const RunHooks& hooks);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EngineState: everything one rank holds while a program runs, shared by the parts of the engine (loading, strata, moves
-// between placements, checkpoints). Plain data with a few local helpers; owned by run_program. Local.
+// EngineState: everything one rank holds while a program runs, shared by the parts of the engine
+// (loading, strata, moves between placements, checkpoints). Plain data with a few local helpers;
+// owned by run_program. Local.
 #pragma once
 
 #include <chrono>
@@ -36,15 +37,17 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_;
 };
 
-// Runs local work of the engine. The standard containers report exhausted memory by an exception, the only one that the
-// engine expects; here it becomes this rank's Status, so that the next agreement can tell the others.
+// Runs local work of the engine. The standard containers report exhausted memory by an exception,
+// the only one that the engine expects; here it becomes this rank's Status, so that the next
+// agreement can tell the others.
 template <typename Work>
 Status guard_memory(Work&& work) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
     return Status::no_space(
-        "the machine has no memory left for tuples; use more ranks on more nodes, or set --memory-limit to stop in "
+        "the machine has no memory left for tuples; use more ranks on more nodes, or set "
+        "--memory-limit to stop in "
         "order with the last checkpoint intact");
   }
 }
@@ -52,8 +55,13 @@ Status guard_memory(Work&& work) {
 struct EngineState {
   EngineState(Comm& group, const Program& checked_program, const RunOptions& run_options,
               const RunHooks& run_hooks)
-      : comm(group), program(checked_program), options(run_options), hooks(run_hooks),
-        new_values(dictionary), evaluator(new_values), relations(checked_program.relations.size()) {}
+      : comm(group),
+        program(checked_program),
+        options(run_options),
+        hooks(run_hooks),
+        new_values(dictionary),
+        evaluator(new_values),
+        relations(checked_program.relations.size()) {}
 
   Comm& comm;
   const Program& program;

@@ -74,7 +74,8 @@ Cell ExpressionEvaluator::evaluate(const Expression& e, const Batch& batch, std:
   return values_->number(bits(e, batch, row));
 }
 
-std::uint64_t ExpressionEvaluator::bits(const Expression& e, const Batch& batch, std::uint32_t row) {
+std::uint64_t ExpressionEvaluator::bits(const Expression& e, const Batch& batch,
+                                        std::uint32_t row) {
   switch (e.kind) {
     case ExpressionKind::kVariable:
       return values_->bits(batch.columns[e.variable][row]);
@@ -109,8 +110,9 @@ std::uint64_t ExpressionEvaluator::functor_bits(const Expression& e, const Batch
     return e.value_kind == ValueKind::kFloat ? float_functor(e, as_float(result), 0)
                                              : integer_functor(e, result, 0);
   for (std::size_t i = 1; i < e.arguments.size(); ++i)
-    result = e.value_kind == ValueKind::kFloat ? float_functor(e, as_float(result), as_float(argument(i)))
-                                               : integer_functor(e, result, argument(i));
+    result = e.value_kind == ValueKind::kFloat
+                 ? float_functor(e, as_float(result), as_float(argument(i)))
+                 : integer_functor(e, result, argument(i));
   return result;
 }
 
@@ -207,7 +209,8 @@ std::uint64_t ExpressionEvaluator::convert(const Expression& e, const Batch& bat
   if (from.value_kind == ValueKind::kSymbol) return parse_number(e, text(from, batch, row));
   const std::uint64_t value = bits(from, batch, row);
   if (e.value_kind == ValueKind::kFloat) {
-    if (from.value_kind == ValueKind::kNumber) return from_float(static_cast<double>(as_signed(value)));
+    if (from.value_kind == ValueKind::kNumber)
+      return from_float(static_cast<double>(as_signed(value)));
     if (from.value_kind == ValueKind::kUnsigned) return from_float(static_cast<double>(value));
     return value;
   }

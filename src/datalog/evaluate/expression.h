@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates expressions and comparisons over the rows of a batch, with Soufflé's meaning in a 64-bit domain: numbers wrap
-// around, shifts take the amount modulo 64, symbols compare bytewise. Values that no rank knows yet get provisional cells
-// (model/value_dictionary.h). Local; one evaluator per rank.
+// Evaluates expressions and comparisons over the rows of a batch, with Soufflé's meaning in a
+// 64-bit domain: numbers wrap around, shifts take the amount modulo 64, symbols compare bytewise.
+// Values that no rank knows yet get provisional cells (model/value_dictionary.h). Local; one
+// evaluator per rank.
 #pragma once
 
 #include <regex>
@@ -23,8 +24,8 @@ class ExpressionEvaluator {
   // Where in the user's program we are, for error messages.
   void set_place(const SourcePlace* place) { place_ = place; }
 
-  // The cell of `expression` for one row. Errors (division by zero, a text that is no number) are kept in status();
-  // the cell is then meaningless.
+  // The cell of `expression` for one row. Errors (division by zero, a text that is no number) are
+  // kept in status(); the cell is then meaningless.
   Cell evaluate(const Expression& expression, const Batch& batch, std::uint32_t row);
   bool compare(Comparison comparison, const Expression& left, const Expression& right,
                const Batch& batch, std::uint32_t row);

@@ -9,8 +9,8 @@
 namespace stratalog::datalog {
 namespace {
 
-// 2^14 bits: good to a few percent up to some 50,000 distinct values, and a lower bound beyond, which is all that join
-// orders need.
+// 2^14 bits: good to a few percent up to some 50,000 distinct values, and a lower bound beyond,
+// which is all that join orders need.
 constexpr std::uint64_t kBits = 1U << 14;
 
 std::uint64_t count_distinct(std::span<const std::uint64_t> bitmap) {

@@ -8,14 +8,19 @@
 namespace stratalog::datalog {
 namespace {
 
-// So many queued derivations (16 bytes each with the sorting space) are united before the round ends.
+// So many queued derivations (16 bytes each with the sorting space) are united before the round
+// ends.
 constexpr std::uint64_t kQueueLimit = 16U << 20;
 
 }  // namespace
 
 HeadWriter::HeadWriter(EngineState& state, const RulePlan& plan)
-    : state_(state), plan_(plan), rule_(state.program.rules[plan.rule]),
-      head_(state.relations[rule_.head]), columns_(head_.arity), tuple_(head_.arity) {
+    : state_(state),
+      plan_(plan),
+      rule_(state.program.rules[plan.rule]),
+      head_(state.relations[rule_.head]),
+      columns_(head_.arity),
+      tuple_(head_.arity) {
   for (auto& column : columns_) column.resize(kBatchRows);
 }
 
@@ -37,11 +42,13 @@ void HeadWriter::bind(const RuleExecutor& executor) {
     Location location;
     for (const std::uint32_t c : target.placement)
       location.push_back(executor.token_of(rule_.head_arguments[c]));
-    const bool known = std::none_of(location.begin(), location.end(), [](LocationToken t) { return t < 0; });
+    const bool known =
+        std::none_of(location.begin(), location.end(), [](LocationToken t) { return t < 0; });
     target.always_mine = state_.is_single() || (known && location == executor.final_location());
-    target.takes_sets = plan_.carries && order.back() == carried_column_ &&
-                        (target.always_mine ||
-                         !std::binary_search(target.placement.begin(), target.placement.end(), carried_column_));
+    target.takes_sets =
+        plan_.carries && order.back() == carried_column_ &&
+        (target.always_mine ||
+         !std::binary_search(target.placement.begin(), target.placement.end(), carried_column_));
     local_ &= target.always_mine;
     targets_.push_back(std::move(target));
   }
@@ -179,7 +186,8 @@ void HeadWriter::release(const CellRemapping& remapping) {
                                                            : remapping.number(created_[at + c]);
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       Target& target = targets_[t];
-      const int to = target.always_mine && !creates_values_ ? state_.comm.rank() : owner(target, tuple_);
+      const int to =
+          target.always_mine && !creates_values_ ? state_.comm.rank() : owner(target, tuple_);
       if (state_.is_single() || to == state_.comm.rank()) {
         queue_tuple(*target.shard, tuple_);
         continue;

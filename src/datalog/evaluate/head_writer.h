@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeadWriter: turns the bindings that a rule ends with into head tuples (or whole sets) and brings them to every shard of
-// the head relation: into its queue where this rank owns them, into the mail otherwise. Tuples with values that other ranks
-// do not know yet wait for the ranks' agreement. Local.
+// HeadWriter: turns the bindings that a rule ends with into head tuples (or whole sets) and brings
+// them to every shard of the head relation: into its queue where this rank owns them, into the mail
+// otherwise. Tuples with values that other ranks do not know yet wait for the ranks' agreement.
+// Local.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ class HeadWriter {
   // `first_stream` is the mail stream of shard 0 of the head relation; further shards follow.
   HeadWriter(EngineState& state, const RulePlan& plan);
 
-  // After the rule is bound: where its bindings end, to see whether head tuples can leave this rank.
+  // After the rule is bound: where its bindings end, to see whether head tuples can leave this
+  // rank.
   void bind(const RuleExecutor& executor);
   void use_mail(TupleMail* mail, int first_stream) {
     mail_ = mail;
@@ -35,10 +37,10 @@ class HeadWriter {
  private:
   struct Target {
     Shard* shard = nullptr;
-    std::vector<std::uint32_t> order;             // declared columns in index order
-    std::vector<std::uint32_t> placement;         // declared columns
-    bool always_mine = false;                     // every head tuple of this rule is owned here
-    bool takes_sets = false;                      // its last column is the carried one
+    std::vector<std::uint32_t> order;  // declared columns in index order
+    std::vector<std::uint32_t> placement;  // declared columns
+    bool always_mine = false;  // every head tuple of this rule is owned here
+    bool takes_sets = false;  // its last column is the carried one
   };
 
   void form_columns(const Batch& batch);
@@ -57,11 +59,11 @@ class HeadWriter {
   TupleMail* mail_ = nullptr;
   int first_stream_ = 0;
   std::vector<std::vector<Cell>> columns_;  // declared head columns of the batch at hand
-  std::vector<Cell> created_;               // rows in declared order
-  std::vector<Cell> keys_;                  // scratch
-  std::vector<Cell> tuple_;                 // scratch
-  std::vector<Cell> placed_;                // scratch
-  std::uint32_t carried_column_ = 0;        // declared
+  std::vector<Cell> created_;  // rows in declared order
+  std::vector<Cell> keys_;  // scratch
+  std::vector<Cell> tuple_;  // scratch
+  std::vector<Cell> placed_;  // scratch
+  std::uint32_t carried_column_ = 0;  // declared
 };
 
 }  // namespace stratalog::datalog

@@ -13,13 +13,13 @@ struct Pipeline::Stage {
   const Step* step = nullptr;
   StepSource source;
   Batch out;
-  std::vector<VariableId> copied;         // variables that pass through this step
-  bool passes_sets = false;               // the carried set was there before this step
-  std::array<Cell, kMaxArity> bound{};    // by index column: what the current index row binds
-  std::vector<RowId> rows;                // scratch: rows under a prefix
-  std::vector<Cell> keys;                 // scratch: search prefixes of a batch
-  std::vector<RowId> found;               // scratch: rows of a batch
-  std::unique_ptr<Pipeline> inner;        // aggregates
+  std::vector<VariableId> copied;  // variables that pass through this step
+  bool passes_sets = false;  // the carried set was there before this step
+  std::array<Cell, kMaxArity> bound{};  // by index column: what the current index row binds
+  std::vector<RowId> rows;  // scratch: rows under a prefix
+  std::vector<Cell> keys;  // scratch: search prefixes of a batch
+  std::vector<RowId> found;  // scratch: rows of a batch
+  std::unique_ptr<Pipeline> inner;  // aggregates
   std::unique_ptr<AggregateFold> fold;
   Batch inner_in;
 };
@@ -50,9 +50,9 @@ void Pipeline::prepare_stage(std::size_t s) {
     stage->out.allocate(step.target);
   if (definition_.carries) stage->out.sets.resize(kBatchRows, nullptr);
   if (definition_.tagged) stage->out.tags.resize(kBatchRows, 0);
-  const bool carried_here = std::any_of(step.columns.begin(), step.columns.end(), [](const ColumnUse& u) {
-    return u.role == ColumnRole::kCarry;
-  });
+  const bool carried_here =
+      std::any_of(step.columns.begin(), step.columns.end(),
+                  [](const ColumnUse& u) { return u.role == ColumnRole::kCarry; });
   stage->passes_sets = definition_.carries && !carried_here;
 
   if (step.kind == StepKind::kAggregate) {
@@ -60,10 +60,16 @@ void Pipeline::prepare_stage(std::size_t s) {
     stage->fold = std::make_unique<AggregateFold>(aggregate, evaluator_);
     AggregateFold* fold = stage->fold.get();
     stage->inner = std::make_unique<Pipeline>(
-        Definition{.rule = definition_.rule, .body = &aggregate.body, .steps = step.aggregate_steps,
-                   .sources = definition_.inner_sources[s], .inner_sources = {},
-                   .bound_before = aggregate.outer, .constants = definition_.constants,
-                   .carries = false, .tagged = true, .counts = true},
+        Definition{.rule = definition_.rule,
+                   .body = &aggregate.body,
+                   .steps = step.aggregate_steps,
+                   .sources = definition_.inner_sources[s],
+                   .inner_sources = {},
+                   .bound_before = aggregate.outer,
+                   .constants = definition_.constants,
+                   .carries = false,
+                   .tagged = true,
+                   .counts = true},
         evaluator_, [fold](const Batch& batch) { return fold->add(batch); });
     stage->inner_in.columns.resize(definition_.rule->variables.size());
     for (const VariableId v : aggregate.outer) stage->inner_in.allocate(v);
@@ -124,7 +130,8 @@ Status Pipeline::process(std::size_t s, const Batch& in) {
   return Status::internal("unknown step kind");
 }
 
-// Copies what passes through from input row to the next output row and returns that row; does not count it yet.
+// Copies what passes through from input row to the next output row and returns that row; does not
+// count it yet.
 std::uint32_t Pipeline::append(Stage& stage, const Batch& in, std::uint32_t row) {
   const std::uint32_t to = stage.out.rows;
   for (const VariableId v : stage.copied) stage.out.columns[v][to] = in.columns[v][row];
@@ -138,8 +145,8 @@ Cell Pipeline::expected(const ColumnUse& use, const Batch& in, std::uint32_t in_
                                                 : in.columns[use.variable][in_row];
 }
 
-Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
-                           RowId row, const IntSet& cells) {
+Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
+                           std::uint32_t first, RowId row, const IntSet& cells) {
   if (cells.empty()) return {};
   Stage& stage = *stages_[s];
   const auto& columns = stage.step->columns;
@@ -251,14 +258,16 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
   if (length == index.prefix_width()) {
     // One row each: look all of them up first, so that their cache misses overlap.
     stage.found.resize(in.rows);
-    for (std::uint32_t r = 0; r < in.rows; ++r) index.prefetch_row(stage.keys.data() + (std::size_t{r} * length));
+    for (std::uint32_t r = 0; r < in.rows; ++r)
+      index.prefetch_row(stage.keys.data() + (std::size_t{r} * length));
     for (std::uint32_t r = 0; r < in.rows; ++r) {
       stage.found[r] = index.find_row(stage.keys.data() + (std::size_t{r} * length));
       if (stage.found[r] != Index::kNoRow) index.prefetch_total(stage.found[r]);
     }
     for (std::uint32_t r = 0; r < in.rows; ++r)
       if (stage.found[r] != Index::kNoRow)
-        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length, stage.found[r], index.total(stage.found[r])));
+        STRATALOG_RETURN_IF_ERROR(
+            visit_row(s, in, r, length, stage.found[r], index.total(stage.found[r])));
     return {};
   }
   for (std::uint32_t r = 0; r < in.rows; ++r) {

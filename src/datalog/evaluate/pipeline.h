@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline: runs some consecutive steps of a rule plan over batches of bindings: scans, prefix searches in indices,
-// membership tests, filters, computed values, ranges and aggregates. What leaves the last step goes to a sink. It looks
-// only at this rank's indices; the caller has seen to it that they hold what the steps ask for. Local.
+// Pipeline: runs some consecutive steps of a rule plan over batches of bindings: scans, prefix
+// searches in indices, membership tests, filters, computed values, ranges and aggregates. What
+// leaves the last step goes to a sink. It looks only at this rank's indices; the caller has seen to
+// it that they hold what the steps ask for. Local.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,10 @@ namespace stratalog::datalog {
 // What a step reads on this rank.
 struct StepSource {
   const Index* index = nullptr;
-  const bool* nullary = nullptr;               // arity 0: the relation's (or its delta's) truth value
+  const bool* nullary = nullptr;  // arity 0: the relation's (or its delta's) truth value
   const std::uint64_t* global_rows = nullptr;  // of all ranks: "is there any tuple" without columns
-  // Scans of a replicated relation are shared among the ranks: this rank takes rows whose prefix hashes to `part`.
+  // Scans of a replicated relation are shared among the ranks: this rank takes rows whose prefix
+  // hashes to `part`.
   std::uint32_t parts = 1;
   std::uint32_t part = 0;
 };
@@ -32,8 +34,9 @@ using BatchSink = std::function<Status(const Batch&)>;
 
 class Pipeline {
  public:
-  // `sources` runs parallel to `steps` (aggregates: their inner sources follow in `inner_sources`). Everything passed by
-  // reference outlives the pipeline. `bound_before` are the variables of the batches given to feed().
+  // `sources` runs parallel to `steps` (aggregates: their inner sources follow in `inner_sources`).
+  // Everything passed by reference outlives the pipeline. `bound_before` are the variables of the
+  // batches given to feed().
   struct Definition {
     const Rule* rule = nullptr;
     const std::vector<Literal>* body = nullptr;  // of the rule, or of an aggregate
@@ -42,9 +45,9 @@ class Pipeline {
     std::vector<std::vector<StepSource>> inner_sources;  // by step; filled for aggregates
     std::vector<VariableId> bound_before;
     std::span<const Cell> constants;  // RulePlan::constants as cells
-    bool carries = false;             // a carried set travels with each row (from some step on)
-    bool tagged = false;              // each binding names the row of the fed batch that it stems from
-    bool counts = false;              // every combination of body tuples matters (aggregates)
+    bool carries = false;  // a carried set travels with each row (from some step on)
+    bool tagged = false;  // each binding names the row of the fed batch that it stems from
+    bool counts = false;  // every combination of body tuples matters (aggregates)
   };
 
   Pipeline(Definition definition, ExpressionEvaluator& evaluator, BatchSink sink);
@@ -78,7 +81,8 @@ class Pipeline {
   // One row of an index: checks and binds its columns from `first` on, then its set.
   Status visit_row(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
                    RowId row, const IntSet& cells);
-  bool exists_under(const Stage& stage, const Batch& in, std::uint32_t in_row, const Cell* key) const;
+  bool exists_under(const Stage& stage, const Batch& in, std::uint32_t in_row,
+                    const Cell* key) const;
   Cell expected(const ColumnUse& use, const Batch& in, std::uint32_t in_row) const;
 
   Definition definition_;

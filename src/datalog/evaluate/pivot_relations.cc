@@ -24,13 +24,15 @@ RowWidth row_width(std::uint32_t words) {
 
 }  // namespace
 
-PivotRelations::PivotRelations(EngineState& state, std::uint32_t stratum) : state_(state), stratum_(stratum) {
+PivotRelations::PivotRelations(EngineState& state, std::uint32_t stratum)
+    : state_(state), stratum_(stratum) {
   const Stratum& members = state.program.strata[stratum];
   const PivotPlan& pivot = *state.plan.strata[stratum].pivot;
   for (std::size_t i = 0; i < members.relations.size(); ++i) {
     Member member;
     member.relation = members.relations[i];
-    const auto arity = static_cast<std::uint32_t>(state.program.relations[member.relation].attributes.size());
+    const auto arity =
+        static_cast<std::uint32_t>(state.program.relations[member.relation].attributes.size());
     for (std::uint32_t c = 0; c < arity; ++c)
       if (c != pivot.column[i]) member.order.push_back(c);
     member.order.push_back(pivot.column[i]);
@@ -62,7 +64,9 @@ Status PivotRelations::bind_rules() {
     options.first_step = 1;
     options.fed = plan.steps[0].live_after;
     options.tagged = true;
-    options.sink = [this, number](const Batch& batch) { return add_edges(executors_[number], batch); };
+    options.sink = [this, number](const Batch& batch) {
+      return add_edges(executors_[number], batch);
+    };
     STRATALOG_ASSIGN_OR_RETURN(rule.executor, RuleExecutor::bind(state_, plan, std::move(options)));
     if (rule.executor->segments() != 1)
       return Status::internal("a static relation of a pivot stratum is not on every rank");
@@ -74,7 +78,8 @@ Status PivotRelations::bind_rules() {
 // Rows as wide as leaves every rank some blocks.
 void PivotRelations::open(PivotSpace space, std::uint64_t memory_limit_bytes) {
   const auto blocks = plan_pivot_blocks(space.lanes(), state_.comm.size());
-  const RowWidth width = blocks.is_ok() ? row_width(blocks.value().words_per_row) : RowWidth::kWords8;
+  const RowWidth width =
+      blocks.is_ok() ? row_width(blocks.value().words_per_row) : RowWidth::kWords8;
   lanes_ = lanes_per_block(width);
   PivotClosureOptions options;
   options.width = width;
@@ -113,7 +118,8 @@ Status PivotRelations::expand(std::span<const SlotId> slots, EdgeSink& sink) {
   return status;
 }
 
-// Binds the delta atom's key columns to those of one slot; false if a constant or a repeated variable rules it out.
+// Binds the delta atom's key columns to those of one slot; false if a constant or a repeated
+// variable rules it out.
 bool PivotRelations::bind_key(EdgeRule& rule, std::span<const Cell> key, std::uint32_t row) const {
   const auto& columns = rule.executor->plan().steps[0].columns;
   for (std::size_t i = 0; i < key.size(); ++i) {

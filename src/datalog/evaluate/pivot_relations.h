@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PivotRelations: the relations of a decomposable stratum as one PivotClosure. It numbers the key tuples (all columns but
-// the pivot) of all its relations as slots, and asks the rules' static joins for the edges of a slot when the closure
-// first reaches it. Lives on after its stratum as the storage of its relations. Local.
+// PivotRelations: the relations of a decomposable stratum as one PivotClosure. It numbers the key
+// tuples (all columns but the pivot) of all its relations as slots, and asks the rules' static
+// joins for the edges of a slot when the closure first reaches it. Lives on after its stratum as
+// the storage of its relations. Local.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +25,17 @@ class PivotRelations {
 
   // Opens the closure; seeds and restored groups may follow.
   void open(PivotSpace space, std::uint64_t memory_limit_bytes);
-  // Binds the recursive rules to the static relations, which must be available on every rank; rounds may follow.
+  // Binds the recursive rules to the static relations, which must be available on every rank;
+  // rounds may follow.
   Status bind_rules();
   // Drops what only a running stratum needs.
   void finish() { executors_.clear(); }
 
   std::uint32_t position_of(RelationId relation) const;
   // Keys in declared order, then the pivot.
-  std::span<const std::uint32_t> column_order(std::uint32_t position) const { return members_[position].order; }
+  std::span<const std::uint32_t> column_order(std::uint32_t position) const {
+    return members_[position].order;
+  }
   PivotClosure& closure() { return *closure_; }
   const PivotClosure& closure() const { return *closure_; }
   SlotId slot_of(std::uint32_t position, const Cell* key);
@@ -39,7 +43,8 @@ class PivotRelations {
   int owner_of_pivot(Cell pivot) const;
   std::uint32_t lanes_in_block() const { return lanes_; }
 
-  Status for_each_group(std::uint32_t position, RelationVersion version, const GroupVisitor& visit) const;
+  Status for_each_group(std::uint32_t position, RelationVersion version,
+                        const GroupVisitor& visit) const;
   std::uint64_t memory_bytes() const;
 
  private:
@@ -56,8 +61,8 @@ class PivotRelations {
   // One recursive rule as a producer of edges.
   struct EdgeRule {
     std::unique_ptr<RuleExecutor> executor;
-    std::uint32_t from = 0;                   // position of the delta atom's relation
-    std::uint32_t to = 0;                     // position of the head
+    std::uint32_t from = 0;  // position of the delta atom's relation
+    std::uint32_t to = 0;  // position of the head
     std::vector<std::uint32_t> head_columns;  // declared head columns of the key
     Batch batch;
   };
@@ -75,7 +80,7 @@ class PivotRelations {
   std::unique_ptr<PivotClosure> closure_;
   std::uint32_t lanes_ = 512;
   EdgeSink* sink_ = nullptr;  // while expanding
-  std::vector<Cell> key_;     // scratch
+  std::vector<Cell> key_;  // scratch
 };
 
 }  // namespace stratalog::datalog

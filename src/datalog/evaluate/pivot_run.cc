@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// run_by_pivot: a decomposable linear stratum as sweeps of pivot blocks. Seeds from facts and non-recursive rules are dealt
-// once to the ranks that own their pivot's block; from then on no tuple crosses ranks. A sweep runs as many rounds as may
-// pass until the next safe point, every block in cache; counts stay exact per round. See stratum_run.h.
+// run_by_pivot: a decomposable linear stratum as sweeps of pivot blocks. Seeds from facts and
+// non-recursive rules are dealt once to the ranks that own their pivot's block; from then on no
+// tuple crosses ranks. A sweep runs as many rounds as may pass until the next safe point, every
+// block in cache; counts stay exact per round. See stratum_run.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,7 +59,8 @@ class PivotRun {
   std::uint64_t memory() const { return relations_ ? relations_->memory_bytes() : 0; }
 
   Status seed(const StratumFacts& facts) {
-    STRATALOG_RETURN_IF_ERROR(ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].once, false));
+    STRATALOG_RETURN_IF_ERROR(
+        ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].once, false));
     STRATALOG_RETURN_IF_ERROR(
         ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].recursive, true));
     relations_ = std::make_shared<PivotRelations>(state_, stratum_);
@@ -80,7 +82,8 @@ class PivotRun {
     }
     STRATALOG_RETURN_IF_ERROR(deal_seeds());
     auto absorbed = relations_->closure().absorb();
-    std::vector<std::uint64_t> sums{absorbed.is_ok() ? 0U : 1U, absorbed.is_ok() ? absorbed.value() : 0};
+    std::vector<std::uint64_t> sums{absorbed.is_ok() ? 0U : 1U,
+                                    absorbed.is_ok() ? absorbed.value() : 0};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
     if (sums[0] > 0) return agree(state_.comm, absorbed.status());
     note_round(sums[1]);
@@ -93,13 +96,16 @@ class PivotRun {
       for (const std::uint32_t c : order) seeds_[position].cells.push_back(facts.columns[c][r]);
   }
 
-  // Runs the non-recursive rules; their bindings become seeds on this rank, in key-then-pivot order.
+  // Runs the non-recursive rules; their bindings become seeds on this rank, in key-then-pivot
+  // order.
   Status collect_seeds() {
-    auto pass = RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].once, [&](const RulePlan& plan) {
-      return BatchSink([this, &plan](const Batch& batch) { return take_seeds(plan, batch); });
-    });
+    auto pass = RulePass::bind(
+        state_, stratum_, state_.plan.strata[stratum_].once, [&](const RulePlan& plan) {
+          return BatchSink([this, &plan](const Batch& batch) { return take_seeds(plan, batch); });
+        });
     if (!pass.is_ok()) return pass.status();
-    pass.value()->when_values_are_shared([this](const CellRemapping& remapping) { remap_seeds(remapping); });
+    pass.value()->when_values_are_shared(
+        [this](const CellRemapping& remapping) { remap_seeds(remapping); });
     return pass.value()->run();
   }
 
@@ -121,19 +127,24 @@ class PivotRun {
     const std::uint32_t position = relations_->position_of(rule.head);
     const auto order = relations_->column_order(position);
     std::vector<Cell>& cells = seeds_[position].cells;
+    std::vector<Cell> tuple(order.size());
+    std::size_t carried = order.size();  // place of the carried set's column, if there is one
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const Expression& e = rule.head_arguments[order[i]];
+      if (plan.carries && e.kind == ExpressionKind::kVariable && e.variable == plan.carried)
+        carried = i;
+    }
     for (std::uint32_t r = 0; r < batch.rows; ++r) {
-      const std::size_t begin = cells.size();
-      for (const std::uint32_t c : order) {
-        const Expression& e = rule.head_arguments[c];
-        if (plan.carries && c == order.back()) break;
-        cells.push_back(state_.evaluator.evaluate(e, batch, r));
+      for (std::size_t i = 0; i < order.size(); ++i)
+        if (i != carried)
+          tuple[i] = state_.evaluator.evaluate(rule.head_arguments[order[i]], batch, r);
+      if (carried == order.size()) {
+        cells.insert(cells.end(), tuple.begin(), tuple.end());
+        continue;
       }
-      if (!plan.carries) continue;
-      const std::vector<Cell> key(cells.begin() + static_cast<std::ptrdiff_t>(begin), cells.end());
-      cells.resize(begin);
       batch.sets[r]->walk([&](Cell cell) {
-        cells.insert(cells.end(), key.begin(), key.end());
-        cells.push_back(cell);
+        tuple[carried] = cell;
+        cells.insert(cells.end(), tuple.begin(), tuple.end());
       });
     }
     return state_.evaluator.status();
@@ -141,7 +152,8 @@ class PivotRun {
 
   // The pivots of all ranks: a range of cells if they lie close together, else a dictionary.
   Result<PivotSpace> choose_space() {
-    std::vector<std::uint64_t> extremes{~std::uint64_t{0}, ~std::uint64_t{0}};  // min, and min of the complement
+    std::vector<std::uint64_t> extremes{~std::uint64_t{0},
+                                        ~std::uint64_t{0}};  // min, and min of the complement
     std::vector<std::uint64_t> count{0};
     for (const Seeds& seeds : seeds_)
       for (std::size_t at = seeds.arity; at <= seeds.cells.size(); at += seeds.arity) {
@@ -163,9 +175,11 @@ class PivotRun {
         mine.push_back(seeds.cells[at - 1]);
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
-    STRATALOG_ASSIGN_OR_RETURN(const Received all, state_.comm.allgather(std::as_bytes(std::span(mine))));
+    STRATALOG_ASSIGN_OR_RETURN(const Received all,
+                               state_.comm.allgather(std::as_bytes(std::span(mine))));
     std::vector<Cell> dictionary(all.data.size() / sizeof(Cell));
-    std::copy(all.data.begin(), all.data.end(), std::as_writable_bytes(std::span(dictionary)).begin());
+    std::copy(all.data.begin(), all.data.end(),
+              std::as_writable_bytes(std::span(dictionary)).begin());
     std::sort(dictionary.begin(), dictionary.end());
     dictionary.erase(std::unique(dictionary.begin(), dictionary.end()), dictionary.end());
     return PivotSpace::sparse(std::move(dictionary));
@@ -182,9 +196,10 @@ class PivotRun {
     const auto take = [&](std::size_t position, std::span<const Cell> cells) -> Status {
       const std::uint32_t arity = seeds_[position].arity;
       for (std::size_t at = 0; at < cells.size(); at += arity) {
-        const SlotId slot = relations_->slot_of(static_cast<std::uint32_t>(position), cells.data() + at);
-        STRATALOG_RETURN_IF_ERROR(
-            relations_->closure().seed(slot, relations_->closure().space().lane_of(cells[at + arity - 1])));
+        const SlotId slot =
+            relations_->slot_of(static_cast<std::uint32_t>(position), cells.data() + at);
+        STRATALOG_RETURN_IF_ERROR(relations_->closure().seed(
+            slot, relations_->closure().space().lane_of(cells[at + arity - 1])));
       }
       return {};
     };
@@ -194,17 +209,18 @@ class PivotRun {
         STRATALOG_RETURN_IF_ERROR(take(i, seeds.cells));
       } else {
         for (std::size_t at = 0; at < seeds.cells.size(); at += seeds.arity)
-          mail.append(relations_->owner_of_pivot(seeds.cells[at + seeds.arity - 1]), static_cast<int>(i),
-                      std::span(seeds.cells).subspan(at, seeds.arity));
+          mail.append(relations_->owner_of_pivot(seeds.cells[at + seeds.arity - 1]),
+                      static_cast<int>(i), std::span(seeds.cells).subspan(at, seeds.arity));
       }
       seeds.cells = {};
     }
     if (state_.is_single()) return {};
-    const Status status = mail.deliver(state_.comm, {.on_run =
-                                                         [&](const MailRun& run) {
-                                                           return take(static_cast<std::size_t>(run.stream), run.cells);
-                                                         },
-                                                     .on_group = {}});
+    const Status status = mail.deliver(
+        state_.comm, {.on_run =
+                          [&](const MailRun& run) {
+                            return take(static_cast<std::size_t>(run.stream), run.cells);
+                          },
+                      .on_group = {}});
     outcome_.report.exchanged_bytes += mail.counters().bytes_sent;
     state_.times.exchange += watch.seconds();
     return status;
@@ -221,9 +237,12 @@ class PivotRun {
   Status iterate() {
     std::uint64_t rounds = hooks_.may_checkpoint ? kFirstSweepRounds : ~std::uint64_t{0};
     for (bool fixpoint = total_ == 0; !fixpoint;) {
-      STRATALOG_ASSIGN_OR_RETURN(const Verdict verdict,
-                                 hooks_.safe_point({.iteration = iteration_, .new_tuples = new_tuples_,
-                                                    .total_tuples = total_, .new_tuples_per_round = outcome_.report.new_tuples_per_round}));
+      STRATALOG_ASSIGN_OR_RETURN(
+          const Verdict verdict,
+          hooks_.safe_point({.iteration = iteration_,
+                             .new_tuples = new_tuples_,
+                             .total_tuples = total_,
+                             .new_tuples_per_round = outcome_.report.new_tuples_per_round}));
       if (verdict == Verdict::kStop) {
         outcome_.stopped = true;
         return {};
@@ -238,7 +257,8 @@ class PivotRun {
     return {};
   }
 
-  // Doubles or halves the rounds of a sweep so that the slowest rank takes about kSweepSeconds; equal on all ranks.
+  // Doubles or halves the rounds of a sweep so that the slowest rank takes about kSweepSeconds;
+  // equal on all ranks.
   Result<std::uint64_t> next_sweep(std::uint64_t rounds, double seconds) {
     std::vector<std::uint64_t> slowest{static_cast<std::uint64_t>(seconds * 1e6)};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(slowest, ReduceOp::kMax));
@@ -253,8 +273,7 @@ class PivotRun {
     Stopwatch watch;
     stratalog::RunOptions options;
     options.max_rounds = rounds;
-    if (hooks_.progress)
-      options.progress = [&](const BlockProgress& p) { report_progress(p); };
+    if (hooks_.progress) options.progress = [&](const BlockProgress& p) { report_progress(p); };
     auto report = relations_->closure().run(options);
     state_.times.join += watch.lap();
     state_.pivot_bytes = memory();
@@ -282,8 +301,10 @@ class PivotRun {
     progress.iteration = iteration_;
     progress.new_tuples = new_tuples_;
     // Only this rank's part of the sweep is known; the ranks' shares are alike.
-    progress.total_tuples = total_ + blocks.new_rows * static_cast<std::uint64_t>(state_.comm.size());
-    progress.fraction = blocks.blocks == 0 ? 1.0 : static_cast<double>(blocks.blocks_done) / blocks.blocks;
+    progress.total_tuples =
+        total_ + blocks.new_rows * static_cast<std::uint64_t>(state_.comm.size());
+    progress.fraction =
+        blocks.blocks == 0 ? 1.0 : static_cast<double>(blocks.blocks_done) / blocks.blocks;
     progress.memory_bytes = blocks.memory_bytes * static_cast<std::uint64_t>(state_.comm.size());
     hooks_.progress(progress);
   }
@@ -295,14 +316,16 @@ class PivotRun {
       rows[0] = relations_->closure().row_count();
     } else {
       for (std::size_t i = 0; i < n; ++i)
-        STRATALOG_RETURN_IF_ERROR(relations_->for_each_group(
-            static_cast<std::uint32_t>(i), RelationVersion::kTotal, [&](const TupleGroup& group) -> Status {
-              rows[i] += group.set.count;
-              return {};
-            }));
+        STRATALOG_RETURN_IF_ERROR(
+            relations_->for_each_group(static_cast<std::uint32_t>(i), RelationVersion::kTotal,
+                                       [&](const TupleGroup& group) -> Status {
+                                         rows[i] += group.set.count;
+                                         return {};
+                                       }));
     }
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(rows, ReduceOp::kSum));
-    for (std::size_t i = 0; i < n; ++i) state_.relations[members_.relations[i]].global_rows = rows[i];
+    for (std::size_t i = 0; i < n; ++i)
+      state_.relations[members_.relations[i]].global_rows = rows[i];
     return {};
   }
 
@@ -320,8 +343,9 @@ class PivotRun {
 
 }  // namespace
 
-Result<StratumOutcome> run_by_pivot(EngineState& state, std::uint32_t stratum, const StratumFacts& facts,
-                                    const StratumStart* start, const StratumHooks& hooks) {
+Result<StratumOutcome> run_by_pivot(EngineState& state, std::uint32_t stratum,
+                                    const StratumFacts& facts, const StratumStart* start,
+                                    const StratumHooks& hooks) {
   return PivotRun(state, stratum, hooks).run(facts, start);
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 using Columns = std::vector<std::uint32_t>;
 
-// The columns that every search in the index binds; for an index that is only scanned, all but the last.
+// The columns that every search in the index binds; for an index that is only scanned, all but the
+// last.
 Columns bound_by_all_searches(const IndexPlan& index) {
   std::size_t length = index.order.size() > 1 ? index.order.size() - 1 : 1;
   if (!index.searched_lengths.empty()) length = index.searched_lengths.front();
@@ -18,7 +19,8 @@ Columns bound_by_all_searches(const IndexPlan& index) {
   return columns;
 }
 
-std::optional<std::uint32_t> pivot_of(const Program& program, const ProgramPlan& plan, RelationId r) {
+std::optional<std::uint32_t> pivot_of(const Program& program, const ProgramPlan& plan,
+                                      RelationId r) {
   for (std::size_t s = 0; s < program.strata.size(); ++s) {
     const auto& members = program.strata[s].relations;
     const auto at = std::lower_bound(members.begin(), members.end(), r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides by which columns each index of a relation is dealt to the ranks, so that every search finds all its tuples on
-// one rank, and which rank owns a tuple. Pure; the same on every rank.
+// Decides by which columns each index of a relation is dealt to the ranks, so that every search
+// finds all its tuples on one rank, and which rank owns a tuple. Pure; the same on every rank.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace stratalog::datalog {
 
-// Columns (ascending) by index of each relation's plan. In a decomposable stratum all indices are dealt by the pivot
-// column if every search binds it, so that no derived tuple leaves its rank.
+// Columns (ascending) by index of each relation's plan. In a decomposable stratum all indices are
+// dealt by the pivot column if every search binds it, so that no derived tuple leaves its rank.
 std::vector<std::vector<std::vector<std::uint32_t>>> plan_placements(const Program& program,
                                                                      const ProgramPlan& plan);
 

@@ -11,14 +11,11 @@ namespace {
 using Json = nlohmann::json;
 
 Json report_to_json(const StratumReport& report) {
-  return {{"relations", report.relations},
-          {"strategy", static_cast<int>(report.strategy)},
-          {"iterations", report.iterations},
-          {"tuples", report.tuples},
-          {"derivations", report.derivations},
-          {"exchanged_bytes", report.exchanged_bytes},
-          {"seconds", report.seconds},
-          {"new_tuples_per_round", report.new_tuples_per_round}};
+  return {
+      {"relations", report.relations},     {"strategy", static_cast<int>(report.strategy)},
+      {"iterations", report.iterations},   {"tuples", report.tuples},
+      {"derivations", report.derivations}, {"exchanged_bytes", report.exchanged_bytes},
+      {"seconds", report.seconds},         {"new_tuples_per_round", report.new_tuples_per_round}};
 }
 
 StratumReport report_from_json(const Json& json) {
@@ -53,7 +50,8 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
   }
   Json spaces = Json::object();
   for (const auto& [stratum, space] : position.pivot_spaces)
-    spaces[std::to_string(stratum)] = {{"first", space.first}, {"lanes", space.lanes}, {"sparse", space.sparse}};
+    spaces[std::to_string(stratum)] = {
+        {"first", space.first}, {"lanes", space.lanes}, {"sparse", space.sparse}};
   json["pivot_spaces"] = std::move(spaces);
   Json reports = Json::array();
   for (const StratumReport& report : position.reports) reports.push_back(report_to_json(report));
@@ -66,31 +64,37 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
   try {
     const Json json = Json::parse(text);
     if (json.at("format") != 1)
-      return Status::not_supported("the checkpoint's engine state has a newer format; use the release that wrote it");
+      return Status::not_supported(
+          "the checkpoint's engine state has a newer format; use the release that wrote it");
     EnginePosition position;
     if (json.at("strata") != program.strata.size())
-      return Status::corruption(fmt::format("engine state: {} strata expected, found {}", program.strata.size(),
-                                            json.at("strata").dump()));
+      return Status::corruption(fmt::format("engine state: {} strata expected, found {}",
+                                            program.strata.size(), json.at("strata").dump()));
     position.finished = json.at("strata_done").get<std::set<std::uint32_t>>();
     for (const Json& s : json.at("planned_from"))
-      position.statistics.push_back(s.is_null()
-                                        ? RelationStatistics{}
-                                        : RelationStatistics{.known = true, .rows = s.at("rows"),
-                                                             .distinct = s.at("distinct").get<std::vector<std::uint64_t>>()});
+      position.statistics.push_back(
+          s.is_null()
+              ? RelationStatistics{}
+              : RelationStatistics{.known = true,
+                                   .rows = s.at("rows"),
+                                   .distinct = s.at("distinct").get<std::vector<std::uint64_t>>()});
     position.by_pivot = json.at("by_pivot");
     if (json.contains("stratum")) {
       position.stratum = json.at("stratum").get<std::uint32_t>();
       position.start.iteration = json.at("iteration");
-      position.start.new_tuples_per_round = json.at("new_tuples_per_round").get<std::vector<std::uint64_t>>();
+      position.start.new_tuples_per_round =
+          json.at("new_tuples_per_round").get<std::vector<std::uint64_t>>();
       if (*position.stratum >= program.strata.size())
         return Status::corruption("engine state: the running stratum does not exist");
     }
     for (const auto& [key, space] : json.at("pivot_spaces").items())
       position.pivot_spaces[static_cast<std::uint32_t>(std::stoul(key))] = {
           .first = space.at("first"), .lanes = space.at("lanes"), .sparse = space.at("sparse")};
-    for (const Json& report : json.at("reports")) position.reports.push_back(report_from_json(report));
+    for (const Json& report : json.at("reports"))
+      position.reports.push_back(report_from_json(report));
     for (const std::uint32_t s : position.finished)
-      if (s >= program.strata.size()) return Status::corruption("engine state: a finished stratum does not exist");
+      if (s >= program.strata.size())
+        return Status::corruption("engine state: a finished stratum does not exist");
     return position;
   } catch (const std::exception& error) {
     return Status::corruption(fmt::format("engine state is not readable: {}", error.what()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EnginePosition as the JSON text that travels in a checkpoint's engine_state, and back. Pure; local. The fields are
-// described in docs/formats/engine_state.md.
+// EnginePosition as the JSON text that travels in a checkpoint's engine_state, and back. Pure;
+// local. The fields are described in docs/formats/engine_state.md.
 #pragma once
 
 #include <string>

@@ -25,17 +25,23 @@ TupleMail make_mail(const EngineState& state, std::vector<std::uint32_t> arities
 class ShardSender {
  public:
   ShardSender(EngineState& state, const Shard& shard, TupleMail& mail)
-      : state_(state), mail_(mail), placement_(shard.placement), buckets_(shard.buckets),
+      : state_(state),
+        mail_(mail),
+        placement_(shard.placement),
+        buckets_(shard.buckets),
         order_(shard.primary_index().order().begin(), shard.primary_index().order().end()),
-        declared_(order_.size()), ordered_(order_.size()) {}
+        declared_(order_.size()),
+        ordered_(order_.size()) {}
 
   // `from_order[i]` is the declared column of cell i.
   void send(int stream, std::span<const std::uint32_t> from_order, const TupleGroup& group) {
-    for (std::size_t i = 0; i < group.prefix.size(); ++i) declared_[from_order[i]] = group.prefix[i];
+    for (std::size_t i = 0; i < group.prefix.size(); ++i)
+      declared_[from_order[i]] = group.prefix[i];
     const std::uint32_t last = from_order.back();
     if (order_.back() == last && !by_column(last) && !buckets_) {
       for (std::size_t i = 0; i + 1 < order_.size(); ++i) ordered_[i] = declared_[order_[i]];
-      const TupleGroup moved{.prefix = std::span(ordered_).first(order_.size() - 1), .set = group.set};
+      const TupleGroup moved{.prefix = std::span(ordered_).first(order_.size() - 1),
+                             .set = group.set};
       if (placement_.dealing == Dealing::kReplicated) {
         for (int r = 0; r < state_.comm.size(); ++r) mail_.append_group(r, stream, moved);
       } else {
@@ -104,15 +110,16 @@ void settle(EngineState& state, Shard& shard) {
 }
 
 // Every group of this rank's home part, with the column order it comes in.
-Status for_each_home_group(const EngineState& state, RelationId id,
-                           const std::function<void(std::span<const std::uint32_t>, const TupleGroup&)>& visit) {
+Status for_each_home_group(
+    const EngineState& state, RelationId id,
+    const std::function<void(std::span<const std::uint32_t>, const TupleGroup&)>& visit) {
   const RelationData& relation = state.relations[id];
   if (relation.pivot && relation.shards.empty())
-    return relation.pivot->for_each_group(relation.pivot_position, RelationVersion::kTotal,
-                                          [&](const TupleGroup& group) -> Status {
-                                            visit(relation.pivot->column_order(relation.pivot_position), group);
-                                            return {};
-                                          });
+    return relation.pivot->for_each_group(
+        relation.pivot_position, RelationVersion::kTotal, [&](const TupleGroup& group) -> Status {
+          visit(relation.pivot->column_order(relation.pivot_position), group);
+          return {};
+        });
   if (relation.shards.empty()) return {};
   const Index& index = relation.shards.front().primary_index();
   for (RowId row = 0; row < index.row_count(); ++row)
@@ -129,10 +136,12 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
     std::vector<Cell> ordered(declared.size());
     STRATALOG_RETURN_IF_ERROR(for_each_home_group(
         state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
-          for (std::size_t i = 0; i < group.prefix.size(); ++i) declared[order[i]] = group.prefix[i];
+          for (std::size_t i = 0; i < group.prefix.size(); ++i)
+            declared[order[i]] = group.prefix[i];
           walk_set(group.set, [&](Cell cell) {
             declared[order.back()] = cell;
-            for (std::size_t i = 0; i < ordered.size(); ++i) ordered[i] = declared[index.order()[i]];
+            for (std::size_t i = 0; i < ordered.size(); ++i)
+              ordered[i] = declared[index.order()[i]];
             index.queue(index.find_or_add_row(ordered.data()), ordered.back());
           });
           if (index.queued() > (8U << 20)) index.unite_queued(state.scratch, Freshness::kNew);
@@ -146,31 +155,32 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
       state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
         sender.send(kTotalStream, order, group);
       });
-  const Status delivered = mail.deliver(state.comm, {.on_run =
-                                                         [&](const MailRun& run) -> Status {
-                                                           queue_run(index, run);
-                                                           return {};
-                                                         },
-                                                     .on_group =
-                                                         [&](const MailGroup& group) -> Status {
-                                                           queue_group(index, group.group);
-                                                           return {};
-                                                         }});
+  const Status delivered =
+      mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
+                                  queue_run(index, run);
+                                  return {};
+                                },
+                                .on_group = [&](const MailGroup& group) -> Status {
+                                  queue_group(index, group.group);
+                                  return {};
+                                }});
   settle(state, shard);
   return agree(state.comm, sent.is_ok() ? delivered : sent);
 }
 
 // How a finished relation should be dealt by `columns`: nothing if evenly enough as it is.
-Result<std::optional<BucketMap>> plan_skewed(EngineState& state, RelationId id, const std::vector<std::uint32_t>& columns) {
-  // Several buckets a rank, so that a rank with many middling keys can give some away without splitting any.
+Result<std::optional<BucketMap>> plan_skewed(EngineState& state, RelationId id,
+                                             const std::vector<std::uint32_t>& columns) {
+  // Several buckets a rank, so that a rank with many middling keys can give some away without
+  // splitting any.
   constexpr std::uint32_t kBucketsPerRank = 8;
-  const BucketMap even =
-      BucketMap::trivial(kBucketsPerRank * static_cast<std::uint32_t>(state.comm.size()), state.comm.size());
+  const BucketMap even = BucketMap::trivial(
+      kBucketsPerRank * static_cast<std::uint32_t>(state.comm.size()), state.comm.size());
   std::vector<std::uint64_t> rows(even.buckets(), 0);
   std::vector<Cell> declared(state.relations[id].arity);
   std::vector<Cell> key(columns.size());
-  const Status counted =
-      for_each_home_group(state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
+  const Status counted = for_each_home_group(
+      state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
         for (std::size_t i = 0; i < group.prefix.size(); ++i) declared[order[i]] = group.prefix[i];
         walk_set(group.set, [&](Cell cell) {
           declared[order.back()] = cell;
@@ -228,13 +238,12 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
       for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
       sender.send_tuple(kTotalStream, tuple);
     }
-    STRATALOG_RETURN_IF_ERROR(mail.deliver(
-        state.comm, {.on_run =
-                         [&](const MailRun& run) -> Status {
-                           queue_run(shard.primary_index(), run);
-                           return {};
-                         },
-                     .on_group = {}}));
+    STRATALOG_RETURN_IF_ERROR(
+        mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
+                                    queue_run(shard.primary_index(), run);
+                                    return {};
+                                  },
+                                  .on_group = {}}));
   }
   return {};
 }
@@ -250,12 +259,15 @@ Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
                  : Placement{.dealing = Dealing::kHashed,
                              .columns = state.is_single() ? std::vector<std::uint32_t>{}
                                                           : state.placements[id][which]};
-  // The last match: a shard that was dealt anew because of skew stands behind the one that it replaces.
+  // The last match: a shard that was dealt anew because of skew stands behind the one that it
+  // replaces.
   Shard* found = nullptr;
   for (Shard& shard : relation.shards)
-    if (shard.placement == wanted && (availability == Availability::kAsDealt || !shard.buckets)) found = &shard;
+    if (shard.placement == wanted && (availability == Availability::kAsDealt || !shard.buckets))
+      found = &shard;
   std::optional<BucketMap> buckets;
-  if (availability == Availability::kAsDealt && !state.is_single() && (found == nullptr || !found->checked_for_skew)) {
+  if (availability == Availability::kAsDealt && !state.is_single() &&
+      (found == nullptr || !found->checked_for_skew)) {
     STRATALOG_ASSIGN_OR_RETURN(buckets, plan_skewed(state, id, wanted.columns));
     if (found != nullptr) found->checked_for_skew = true;
   }
@@ -285,23 +297,24 @@ Status fill_from_home(EngineState& state, RelationId id) {
     const Index& home = relation.shards.front().primary_index();
     for (RowId row = 0; row < home.row_count(); ++row)
       if (!home.total(row).empty())
-        sender.send(kTotalStream, home.order(), {.prefix = home.prefix(row), .set = home.total(row).view()});
+        sender.send(kTotalStream, home.order(),
+                    {.prefix = home.prefix(row), .set = home.total(row).view()});
     for (const DeltaRow& row : home.delta())
-      sender.send(kDeltaStream, home.order(), {.prefix = home.prefix(row.row), .set = row.cells.view()});
+      sender.send(kDeltaStream, home.order(),
+                  {.prefix = home.prefix(row.row), .set = row.cells.view()});
     Index delta(state.plan.relations[id].indices[shard.primary].order, {});
     const auto target = [&](int stream) -> Index& {
       return stream == kTotalStream ? shard.primary_index() : delta;
     };
-    STRATALOG_RETURN_IF_ERROR(mail.deliver(state.comm, {.on_run =
-                                                            [&](const MailRun& run) -> Status {
-                                                              queue_run(target(run.stream), run);
-                                                              return {};
-                                                            },
-                                                        .on_group =
-                                                            [&](const MailGroup& group) -> Status {
-                                                              queue_group(target(group.stream), group.group);
-                                                              return {};
-                                                            }}));
+    STRATALOG_RETURN_IF_ERROR(
+        mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
+                                    queue_run(target(run.stream), run);
+                                    return {};
+                                  },
+                                  .on_group = [&](const MailGroup& group) -> Status {
+                                    queue_group(target(group.stream), group.group);
+                                    return {};
+                                  }}));
     settle(state, shard);
     delta.unite_queued(state.scratch, Freshness::kUnknown);
     restore_shard_delta(shard, delta, state.scratch);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings relations to where a stratum needs them: facts to their owners, finished relations to further placements or onto
-// every rank, and makes missing indices. Collective: all ranks call with the same relation and arguments; ranks that hold
-// nothing take part.
+// Brings relations to where a stratum needs them: facts to their owners, finished relations to
+// further placements or onto every rank, and makes missing indices. Collective: all ranks call with
+// the same relation and arguments; ranks that hold nothing take part.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,29 @@
 
 namespace stratalog::datalog {
 
-// Makes the shard of `relation` that keeps index `which`, empty if it is new. Local, the same on all ranks.
+// Makes the shard of `relation` that keeps index `which`, empty if it is new. Local, the same on
+// all ranks.
 Shard& open_shard(EngineState& state, RelationId relation, std::uint32_t which);
 
-// Queues this rank's tuples (any distribution, repetitions allowed) at their owners in every open shard.
+// Queues this rank's tuples (any distribution, repetitions allowed) at their owners in every open
+// shard.
 Status deal_tuples(EngineState& state, RelationId relation, const TupleColumns& tuples);
 
 // Where a finished relation is needed by a stratum.
 enum class Availability : std::uint8_t {
-  kAsDealt,     // for searches: dealt by the index's columns, heavy buckets split over ranks
-  kWholeBuckets,  // for membership tests, which must meet the one rank that knows: dealt, nothing split
+  kAsDealt,  // for searches: dealt by the index's columns, heavy buckets split over ranks
+  kWholeBuckets,  // for membership tests, which must meet the one rank that knows: dealt, nothing
+                  // split
   kEverywhere,  // a copy on every rank
 };
 
-// Sees to it that index `which` of a finished relation can be read: from the shard dealt for it, or from a copy on every
-// rank.
+// Sees to it that index `which` of a finished relation can be read: from the shard dealt for it, or
+// from a copy on every rank.
 Status ensure_available(EngineState& state, RelationId relation, std::uint32_t which,
                         Availability availability);
 
-// Fills the open but empty shards of `relation` from its home shard, total and delta (after a restart).
+// Fills the open but empty shards of `relation` from its home shard, total and delta (after a
+// restart).
 Status fill_from_home(EngineState& state, RelationId relation);
 
 }  // namespace stratalog::datalog

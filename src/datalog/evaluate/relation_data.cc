@@ -7,7 +7,8 @@
 namespace stratalog::datalog {
 namespace {
 
-// Queues every tuple of `groups` (rows of `from`) into `to`, another column order of the same relation.
+// Queues every tuple of `groups` (rows of `from`) into `to`, another column order of the same
+// relation.
 class Transposer {
  public:
   Transposer(const Index& from, Index& to) : to_(to), tuple_(from.arity()), prefix_(to.arity()) {

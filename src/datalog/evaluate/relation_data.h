@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// RelationData: what one rank holds of one relation. A relation lies in one or more shards; a shard is dealt to the ranks
-// by the hash of some columns (or copied to all), and keeps the indices that are used under that placement. Shard 0 is the
-// home: each tuple is there on exactly one rank. Pure data and local operations; collective moves are in redistribute.h.
+// RelationData: what one rank holds of one relation. A relation lies in one or more shards; a shard
+// is dealt to the ranks by the hash of some columns (or copied to all), and keeps the indices that
+// are used under that placement. Shard 0 is the home: each tuple is there on exactly one rank. Pure
+// data and local operations; collective moves are in redistribute.h.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +21,27 @@ namespace stratalog::datalog {
 class PivotRelations;
 
 enum class Dealing : std::uint8_t {
-  kHashed,      // by the hash of `columns` modulo ranks
+  kHashed,  // by the hash of `columns` modulo ranks
   kReplicated,  // every rank has all tuples
 };
 
 struct Placement {
   Dealing dealing = Dealing::kHashed;
-  std::vector<std::uint32_t> columns;  // declared columns, ascending; empty only with one rank or arity 0
+  std::vector<std::uint32_t>
+      columns;  // declared columns, ascending; empty only with one rank or arity 0
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 struct Shard {
   Placement placement;
-  // Set where skew was found: buckets of the placement columns, heavy ones split by the hash of the other columns over
-  // several ranks (RA-checkpoint, section II.B). Without it a tuple lies where owner_of says.
+  // Set where skew was found: buckets of the placement columns, heavy ones split by the hash of the
+  // other columns over several ranks (RA-checkpoint, section II.B). Without it a tuple lies where
+  // owner_of says.
   std::optional<BucketMap> buckets;
   bool checked_for_skew = false;  // of finished relations, once
-  std::vector<std::unique_ptr<Index>> indices;  // parallel to RelationPlan::indices; null where not kept here
-  std::uint32_t primary = 0;                    // where new tuples are told from known ones
+  std::vector<std::unique_ptr<Index>>
+      indices;  // parallel to RelationPlan::indices; null where not kept here
+  std::uint32_t primary = 0;  // where new tuples are told from known ones
 
   Index& primary_index() { return *indices[primary]; }
   const Index& primary_index() const { return *indices[primary]; }
@@ -59,7 +63,8 @@ struct RelationData {
   bool delta_holds = false;
   // Of this rank's part of a finished relation, once somebody has computed it.
   std::optional<CountedHash> settled;
-  // Where a pivot stratum keeps its relations; then `shards` may be empty until somebody searches it.
+  // Where a pivot stratum keeps its relations; then `shards` may be empty until somebody searches
+  // it.
   std::shared_ptr<PivotRelations> pivot;
   std::uint32_t pivot_position = 0;  // of this relation in *pivot
 
@@ -71,13 +76,14 @@ std::unique_ptr<Index> make_index(const IndexPlan& plan);
 // Adds a tuple (declared columns) to the queue of the shard's primary index.
 void queue_tuple(Shard& shard, std::span<const Cell> tuple);
 
-// Ends a round in one shard: tells new tuples from known ones in the primary index (`unite`), then advances all indices.
-// Between the two calls no set of the shard changes, so that all shards of a stratum can unite first.
+// Ends a round in one shard: tells new tuples from known ones in the primary index (`unite`), then
+// advances all indices. Between the two calls no set of the shard changes, so that all shards of a
+// stratum can unite first.
 void unite_shard(Shard& shard, SetAccumulator& scratch);
 void advance_shard(Shard& shard, SetAccumulator& scratch);
 
-// Sets the delta of all indices of the shard to what `delta` (in the primary's column order) has found new; those tuples
-// must be in the total already. After a restart.
+// Sets the delta of all indices of the shard to what `delta` (in the primary's column order) has
+// found new; those tuples must be in the total already. After a restart.
 void restore_shard_delta(Shard& shard, const Index& delta, SetAccumulator& scratch);
 
 // An index of `shard` for plan `which`, made and filled from the primary if it is not there yet.

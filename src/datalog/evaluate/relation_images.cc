@@ -15,7 +15,8 @@ Status visit_index(const Index& index, RelationVersion version, const GroupVisit
   }
   for (RowId row = 0; row < index.row_count(); ++row)
     if (!index.total(row).empty())
-      STRATALOG_RETURN_IF_ERROR(visit({.prefix = index.prefix(row), .set = index.total(row).view()}));
+      STRATALOG_RETURN_IF_ERROR(
+          visit({.prefix = index.prefix(row), .set = index.total(row).view()}));
   return {};
 }
 
@@ -44,7 +45,9 @@ RelationImage relation_image(const EngineState& state, RelationId id, RelationVe
   }
   const Index* index = &relation.shards.front().primary_index();
   image.column_order.assign(index->order().begin(), index->order().end());
-  image.for_each_group = [index, version](const GroupVisitor& visit) { return visit_index(*index, version, visit); };
+  image.for_each_group = [index, version](const GroupVisitor& visit) {
+    return visit_index(*index, version, visit);
+  };
   return image;
 }
 

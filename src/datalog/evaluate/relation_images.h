@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// relation_image: this rank's home part of a relation as the rest of the house sees it (checkpoints, output files),
-// wherever the engine keeps it. The image borrows the state. Local.
+// relation_image: this rank's home part of a relation as the rest of the house sees it
+// (checkpoints, output files), wherever the engine keeps it. The image borrows the state. Local.
 #pragma once
 
 #include "datalog/evaluate/engine_state.h"
@@ -9,6 +9,7 @@
 namespace stratalog::datalog {
 
 // Rows and hash are left 0, except for arity 0, where rank 0 holds the one tuple.
-RelationImage relation_image(const EngineState& state, RelationId relation, RelationVersion version);
+RelationImage relation_image(const EngineState& state, RelationId relation,
+                             RelationVersion version);
 
 }  // namespace stratalog::datalog

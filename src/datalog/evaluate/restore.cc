@@ -27,30 +27,34 @@ const NamedSection* find_section(const StoredState& stored, const std::string& n
 
 LoadSink Restorer::sink() {
   return {.begin = [this](const StoredState& stored) { return begin(stored); },
-          .accept = [this](std::size_t index, const TupleGroup& group) { return accept(index, group); }};
+          .accept = [this](std::size_t index,
+                           const TupleGroup& group) { return accept(index, group); }};
 }
 
 Status Restorer::begin(const StoredState& stored) {
   if (stored.program_hash != hash_program(state_.program))
-    return Status::invalid_argument(fmt::format(
-        "{} was written by another program (hash {}, this one has {}); run the program it belongs to (`stratalog "
-        "resume` takes it from the checkpoint), or use another checkpoint directory",
-        stored.generation, stored.program_hash, hash_program(state_.program)));
+    return Status::invalid_argument(
+        fmt::format("{} was written by another program (hash {}, this one has {}); run the program "
+                    "it belongs to (`stratalog "
+                    "resume` takes it from the checkpoint), or use another checkpoint directory",
+                    stored.generation, stored.program_hash, hash_program(state_.program)));
   STRATALOG_ASSIGN_OR_RETURN(position_, position_from_json(state_.program, stored.engine_state));
   const NamedSection* dictionary = find_section(stored, kDictionarySection);
-  if (dictionary == nullptr) return Status::corruption(stored.generation + ": the dictionary section is missing");
+  if (dictionary == nullptr)
+    return Status::corruption(stored.generation + ": the dictionary section is missing");
   state_.dictionary = ValueDictionary();
   STRATALOG_RETURN_IF_ERROR(decode_dictionary(dictionary->data, state_.dictionary));
 
   // The plan of the run that wrote it, so that relations are dealt as they were.
-  STRATALOG_ASSIGN_OR_RETURN(state_.plan,
-                             plan_program(state_.program, {.statistics = position_.statistics,
-                                                           .allow_pivot = state_.options.allow_pivot,
-                                                           .allow_sets = state_.options.allow_sets}));
+  STRATALOG_ASSIGN_OR_RETURN(
+      state_.plan, plan_program(state_.program, {.statistics = position_.statistics,
+                                                 .allow_pivot = state_.options.allow_pivot,
+                                                 .allow_sets = state_.options.allow_sets}));
   state_.placements = plan_placements(state_.program, state_.plan);
   for (RelationId r = 0; r < state_.relations.size(); ++r) {
     state_.relations[r] = RelationData();
-    state_.relations[r].arity = static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
+    state_.relations[r].arity =
+        static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
   }
   moves_ = stored.needs_redistribution;
   stored_ = stored.relations;
@@ -58,20 +62,26 @@ Status Restorer::begin(const StoredState& stored) {
   STRATALOG_RETURN_IF_ERROR(open_pivots(stored));
 
   std::map<std::string, RelationId> by_name;
-  for (RelationId r = 0; r < state_.program.relations.size(); ++r) by_name[state_.program.relations[r].name] = r;
+  for (RelationId r = 0; r < state_.program.relations.size(); ++r)
+    by_name[state_.program.relations[r].name] = r;
   MailOptions options;
   options.ranks = state_.comm.size();
   options.self = state_.comm.rank();
   for (const StoredRelation& relation : stored.relations) {
     const auto known = by_name.find(relation.name);
     if (known == by_name.end() || state_.relations[known->second].arity != relation.arity)
-      return Status::corruption(fmt::format("{}: relation `{}` with {} columns is not in the program",
-                                            stored.generation, relation.name, relation.arity));
-    Target target{.relation = known->second, .version = relation.version, .same_order = true, .delta = nullptr};
+      return Status::corruption(
+          fmt::format("{}: relation `{}` with {} columns is not in the program", stored.generation,
+                      relation.name, relation.arity));
+    Target target{.relation = known->second,
+                  .version = relation.version,
+                  .same_order = true,
+                  .delta = nullptr};
     RelationData& data = state_.relations[target.relation];
     options.arity_of_stream.push_back(relation.arity);
     if (relation.arity == 0) {
-      (relation.version == RelationVersion::kTotal ? data.holds : data.delta_holds) = relation.rows > 0;
+      (relation.version == RelationVersion::kTotal ? data.holds : data.delta_holds) =
+          relation.rows > 0;
     } else if (!data.pivot) {
       const std::uint32_t primary = state_.plan.relations[target.relation].primary;
       const Shard& home = open_shard(state_, target.relation, primary);
@@ -79,8 +89,8 @@ Status Restorer::begin(const StoredState& stored) {
       target.same_order = std::equal(order.begin(), order.end(), relation.column_order.begin(),
                                      relation.column_order.end());
       if (relation.version == RelationVersion::kDelta)
-        target.delta = std::make_unique<Index>(std::vector<std::uint32_t>(order.begin(), order.end()),
-                                               std::vector<std::uint32_t>{});
+        target.delta = std::make_unique<Index>(
+            std::vector<std::uint32_t>(order.begin(), order.end()), std::vector<std::uint32_t>{});
     }
     targets_.push_back(std::move(target));
   }
@@ -94,16 +104,19 @@ Status Restorer::open_pivots(const StoredState& stored) {
     if (stored_space.sparse) {
       const NamedSection* section = find_section(stored, fmt::format("pivots-{}", stratum));
       if (section == nullptr || section->data.size() != stored_space.lanes * sizeof(Cell))
-        return Status::corruption(fmt::format("{}: the pivots of stratum {} are missing", stored.generation, stratum));
+        return Status::corruption(
+            fmt::format("{}: the pivots of stratum {} are missing", stored.generation, stratum));
       std::vector<Cell> cells(stored_space.lanes);
       std::memcpy(cells.data(), section->data.data(), section->data.size());
       STRATALOG_ASSIGN_OR_RETURN(space, PivotSpace::sparse(std::move(cells)));
     } else {
-      STRATALOG_ASSIGN_OR_RETURN(space, PivotSpace::dense(static_cast<Cell>(stored_space.first),
-                                                          static_cast<std::uint32_t>(stored_space.lanes)));
+      STRATALOG_ASSIGN_OR_RETURN(space,
+                                 PivotSpace::dense(static_cast<Cell>(stored_space.first),
+                                                   static_cast<std::uint32_t>(stored_space.lanes)));
     }
     if (stratum >= state_.program.strata.size() || !state_.plan.strata[stratum].pivot)
-      return Status::corruption(fmt::format("{}: stratum {} has no pivot", stored.generation, stratum));
+      return Status::corruption(
+          fmt::format("{}: stratum {} has no pivot", stored.generation, stratum));
     auto relations = std::make_shared<PivotRelations>(state_, stratum);
     relations->open(std::move(space), state_.options.memory_limit_bytes);
     const auto& members = state_.program.strata[stratum].relations;
@@ -116,7 +129,8 @@ Status Restorer::open_pivots(const StoredState& stored) {
 }
 
 Index& Restorer::index_of(Target& target) {
-  return target.delta ? *target.delta : state_.relations[target.relation].shards.front().primary_index();
+  return target.delta ? *target.delta
+                      : state_.relations[target.relation].shards.front().primary_index();
 }
 
 // A group in the column order of its place here.
@@ -136,8 +150,12 @@ Status Restorer::keep_run(Target& target, const MailRun& run) {
   for (std::uint64_t t = 0; t < run.count; ++t) {
     const auto tuple = run.cells.subspan(t * run.arity, run.arity);
     const TupleGroup group{.prefix = tuple.first(run.arity - 1),
-                           .set = {.kind = SetKind::kArray, .base = 0, .values = tuple.subspan(run.arity - 1, 1),
-                                   .offsets = {}, .words = {}, .count = 1}};
+                           .set = {.kind = SetKind::kArray,
+                                   .base = 0,
+                                   .values = tuple.subspan(run.arity - 1, 1),
+                                   .offsets = {},
+                                   .words = {},
+                                   .count = 1}};
     STRATALOG_RETURN_IF_ERROR(keep(target, group));
   }
   return {};
@@ -172,13 +190,15 @@ void Restorer::send_pivots(int stream, Target& target, const TupleGroup& group) 
   if (!part.empty()) mail_->append_set(owner, stream, group.prefix, part);
 }
 
-void Restorer::send_tuples(int stream, const StoredRelation& stored, Target& target, const TupleGroup& group) {
+void Restorer::send_tuples(int stream, const StoredRelation& stored, Target& target,
+                           const TupleGroup& group) {
   const Shard& home = state_.relations[target.relation].shards.front();
   const auto order = home.primary_index().order();
   const auto& placement = home.placement.columns;
   std::vector<Cell> declared(stored.arity);
   std::vector<Cell> key(placement.size());
-  for (std::size_t c = 0; c < group.prefix.size(); ++c) declared[stored.column_order[c]] = group.prefix[c];
+  for (std::size_t c = 0; c < group.prefix.size(); ++c)
+    declared[stored.column_order[c]] = group.prefix[c];
   const std::uint32_t last = stored.column_order.back();
   const auto owner = [&] {
     for (std::size_t k = 0; k < key.size(); ++k) key[k] = declared[placement[k]];
@@ -197,10 +217,14 @@ void Restorer::send_tuples(int stream, const StoredRelation& stored, Target& tar
 
 Result<EnginePosition> Restorer::finish(const StoredState& stored) {
   STRATALOG_RETURN_IF_ERROR(mail_->deliver(
-      state_.comm,
-      {.on_run = [&](const MailRun& run) { return keep_run(targets_[static_cast<std::size_t>(run.stream)], run); },
-       .on_group =
-           [&](const MailGroup& mail) { return keep(targets_[static_cast<std::size_t>(mail.stream)], mail.group); }}));
+      state_.comm, {.on_run =
+                        [&](const MailRun& run) {
+                          return keep_run(targets_[static_cast<std::size_t>(run.stream)], run);
+                        },
+                    .on_group =
+                        [&](const MailGroup& mail) {
+                          return keep(targets_[static_cast<std::size_t>(mail.stream)], mail.group);
+                        }}));
   mail_.reset();
   STRATALOG_RETURN_IF_ERROR(settle(stored));
   STRATALOG_RETURN_IF_ERROR(verify(stored));
@@ -210,8 +234,10 @@ Result<EnginePosition> Restorer::finish(const StoredState& stored) {
 Status Restorer::settle(const StoredState& stored) {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     RelationData& relation = state_.relations[targets_[i].relation];
-    if (targets_[i].version == RelationVersion::kTotal) relation.global_rows = stored.relations[i].rows;
-    if (relation.arity == 0 || relation.pivot || targets_[i].version != RelationVersion::kTotal) continue;
+    if (targets_[i].version == RelationVersion::kTotal)
+      relation.global_rows = stored.relations[i].rows;
+    if (relation.arity == 0 || relation.pivot || targets_[i].version != RelationVersion::kTotal)
+      continue;
     Shard& home = relation.shards.front();
     unite_shard(home, state_.scratch);
     advance_shard(home, state_.scratch);
@@ -223,7 +249,8 @@ Status Restorer::settle(const StoredState& stored) {
   for (Target& target : targets_) {
     if (!target.delta) continue;
     target.delta->unite_queued(state_.scratch, Freshness::kUnknown);
-    restore_shard_delta(state_.relations[target.relation].shards.front(), *target.delta, state_.scratch);
+    restore_shard_delta(state_.relations[target.relation].shards.front(), *target.delta,
+                        state_.scratch);
   }
   if (running_by_rounds)
     for (const RelationId r : state_.program.strata[*position_.stratum].relations)

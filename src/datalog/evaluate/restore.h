@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restorer: takes the groups of a loaded generation back into the engine. On the rank count of the writers each rank gets
-// its own part and keeps it; on any other count the tuples travel to their owners in one exchange. Afterwards every
-// relation is counted and hashed again and compared with the manifest. Collective.
+// Restorer: takes the groups of a loaded generation back into the engine. On the rank count of the
+// writers each rank gets its own part and keeps it; on any other count the tuples travel to their
+// owners in one exchange. Afterwards every relation is counted and hashed again and compared with
+// the manifest. Collective.
 #pragma once
 
 #include <deque>
@@ -21,7 +22,8 @@ class Restorer {
   explicit Restorer(EngineState& state) : state_(state) {}
 
   LoadSink sink();
-  // After the load: moves, verifies, opens what the running stratum needs. Corruption if a relation is not what was saved.
+  // After the load: moves, verifies, opens what the running stratum needs. Corruption if a relation
+  // is not what was saved.
   Result<EnginePosition> finish(const StoredState& stored);
 
  private:
@@ -38,7 +40,8 @@ class Restorer {
   Status keep(Target& target, const TupleGroup& group);
   Status keep_run(Target& target, const MailRun& run);
   void send_pivots(int stream, Target& target, const TupleGroup& group);
-  void send_tuples(int stream, const StoredRelation& stored, Target& target, const TupleGroup& group);
+  void send_tuples(int stream, const StoredRelation& stored, Target& target,
+                   const TupleGroup& group);
   Index& index_of(Target& target);
   Status settle(const StoredState& stored);
   Status verify(const StoredState& stored);

@@ -12,7 +12,8 @@
 namespace stratalog::datalog {
 namespace {
 
-// Tokens: variables count from 0, constants stand above 2^32 by their cell; a negative one equals nothing.
+// Tokens: variables count from 0, constants stand above 2^32 by their cell; a negative one equals
+// nothing.
 constexpr LocationToken kUnknown = -1;
 constexpr LocationToken kEveryone = -2;  // a hop to all ranks
 constexpr LocationToken kConstantBase = LocationToken{1} << 33;
@@ -26,7 +27,10 @@ bool is_known(const Location& location) {
 }  // namespace
 
 RuleExecutor::RuleExecutor(EngineState& state, const RulePlan& plan, Options options)
-    : state_(state), plan_(plan), rule_(state.program.rules[plan.rule]), options_(std::move(options)) {}
+    : state_(state),
+      plan_(plan),
+      rule_(state.program.rules[plan.rule]),
+      options_(std::move(options)) {}
 
 Result<std::unique_ptr<RuleExecutor>> RuleExecutor::bind(EngineState& state, const RulePlan& plan,
                                                          Options options) {
@@ -76,8 +80,8 @@ Location RuleExecutor::atom_location(const Step& step,
   return location;
 }
 
-// The index that a step reads here. `location` is where the bindings are before it and is updated; if they must move
-// first, `hop_to` says where.
+// The index that a step reads here. `location` is where the bindings are before it and is updated;
+// if they must move first, `hop_to` says where.
 Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Location& location,
                                            std::optional<Location>& hop_to) {
   RelationData& relation = state_.relations[step.relation];
@@ -91,8 +95,9 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   const Shard* chosen = nullptr;
   for (const Shard& shard : relation.shards) {
     if (step.index >= shard.indices.size() || !shard.indices[step.index]) continue;
-    // A copy on every rank is best, save for the delta of a relation, which only its own shards have.
-    // A scan wants each tuple once; a search prefers the shard that was dealt anew because of skew.
+    // A copy on every rank is best, save for the delta of a relation, which only its own shards
+    // have. A scan wants each tuple once; a search prefers the shard that was dealt anew because of
+    // skew.
     const bool better = shard.placement.dealing == Dealing::kReplicated
                             ? step.kind != StepKind::kScanDelta
                             : chosen != nullptr && chosen->placement.dealing == Dealing::kHashed &&
@@ -142,9 +147,10 @@ Status RuleExecutor::bind_inner(const Step& step, std::vector<StepSource>& sourc
   for (const Step& inner : step.aggregate_steps) {
     StepSource source;
     if (inner.kind == StepKind::kAggregate)
-      return Status::not_supported(fmt::format("{}:{}: an aggregate inside the body of another one; give the inner "
-                                               "one a relation of its own",
-                                               rule_.place.file, rule_.place.line));
+      return Status::not_supported(
+          fmt::format("{}:{}: an aggregate inside the body of another one; give the inner "
+                      "one a relation of its own",
+                      rule_.place.file, rule_.place.line));
     const bool reads = inner.kind == StepKind::kScan || inner.kind == StepKind::kSearch ||
                        inner.kind == StepKind::kExists || inner.kind == StepKind::kAbsent;
     if (reads) {
@@ -262,7 +268,8 @@ Status RuleExecutor::run_first() {
   return segments_[0].pipeline->finish();
 }
 
-// Sends one binding to the ranks that own the next search's tuples. `row` holds the live cells, then the key constants.
+// Sends one binding to the ranks that own the next search's tuples. `row` holds the live cells,
+// then the key constants.
 void RuleExecutor::post(std::size_t s, std::span<const Cell> row, const IntSet* set) {
   const Segment& to = segments_[s];
   const int stream = first_hop_stream_ + static_cast<int>(s) - 1;
@@ -283,7 +290,8 @@ void RuleExecutor::post(std::size_t s, std::span<const Cell> row, const IntSet* 
     send(owner_of(key_, state_.comm.size()));
     return;
   }
-  // The intra-bucket exchange: each rank that holds a part of the bucket joins the binding with its part.
+  // The intra-bucket exchange: each rank that holds a part of the bucket joins the binding with its
+  // part.
   for (const int rank : to.buckets->ranks_of(to.buckets->bucket_of(hash_cells(key_)))) send(rank);
 }
 
@@ -294,11 +302,13 @@ Status RuleExecutor::send_hop(std::size_t s, const Batch& batch) {
   row.insert(row.end(), to.key_constants.begin(), to.key_constants.end());
   for (std::uint32_t r = 0; r < batch.rows; ++r) {
     for (std::size_t i = 0; i < width; ++i) row[i] = batch.columns[to.live[i]][r];
-    if (creates_values_ && width > 0)
+    if (creates_values_ && width > 0) {
       to.waiting.insert(to.waiting.end(), row.begin(),
                         row.begin() + static_cast<std::ptrdiff_t>(width));
-    else
+      if (to.has_set) to.waiting_sets.push_back(batch.sets[r]);
+    } else {
       post(s, row, to.has_set ? batch.sets[r] : nullptr);
+    }
   }
   return {};
 }
@@ -312,11 +322,13 @@ Status RuleExecutor::release_hops(const CellRemapping& remapping) {
     for (std::size_t at = 0; at < to.waiting.size(); at += width) {
       for (std::size_t i = 0; i < width; ++i) {
         const bool symbol = rule_.variables[to.live[i]].kind == ValueKind::kSymbol;
-        row[i] = symbol ? remapping.symbol(to.waiting[at + i]) : remapping.number(to.waiting[at + i]);
+        row[i] =
+            symbol ? remapping.symbol(to.waiting[at + i]) : remapping.number(to.waiting[at + i]);
       }
-      post(s, row, nullptr);
+      post(s, row, to.has_set ? to.waiting_sets[at / width] : nullptr);
     }
     to.waiting.clear();
+    to.waiting_sets.clear();
   }
   return {};
 }
@@ -336,8 +348,12 @@ Status RuleExecutor::receive(std::size_t s, std::span<const Cell> cells, std::ui
     if (segment.has_set) {
       // A small set may arrive as plain tuples: the last cell is its only element.
       const std::span<const Cell> row = cells.subspan(r * (width + 1), width + 1);
-      const SetView one{.kind = SetKind::kArray, .base = 0, .values = row.subspan(width, 1),
-                        .offsets = {}, .words = {}, .count = 1};
+      const SetView one{.kind = SetKind::kArray,
+                        .base = 0,
+                        .values = row.subspan(width, 1),
+                        .offsets = {},
+                        .words = {},
+                        .count = 1};
       STRATALOG_RETURN_IF_ERROR(receive_set(s, row.first(width), one));
       continue;
     }

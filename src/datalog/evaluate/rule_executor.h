@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// RuleExecutor: one rule plan, bound to the indices of this rank and to where they lie. It cuts the plan into segments: a
-// segment ends where the next search must happen on other ranks, and its bindings travel there (a hop). The last segment
-// hands its bindings to a sink, normally a HeadWriter. Segments of all rules of a round run in lockstep between exchanges.
-// Local, except that its outgoing mail is delivered by the caller.
+// RuleExecutor: one rule plan, bound to the indices of this rank and to where they lie. It cuts the
+// plan into segments: a segment ends where the next search must happen on other ranks, and its
+// bindings travel there (a hop). The last segment hands its bindings to a sink, normally a
+// HeadWriter. Segments of all rules of a round run in lockstep between exchanges. Local, except
+// that its outgoing mail is delivered by the caller.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ class RuleExecutor {
     BatchSink sink;
   };
 
-  // The plan and the state outlive the executor. All indices that the plan reads must have been ensured.
+  // The plan and the state outlive the executor. All indices that the plan reads must have been
+  // ensured.
   static Result<std::unique_ptr<RuleExecutor>> bind(EngineState& state, const RulePlan& plan,
                                                     Options options);
 
@@ -72,14 +74,17 @@ class RuleExecutor {
   struct Segment {
     std::vector<StepSource> sources;
     std::unique_ptr<Pipeline> pipeline;
-    std::vector<VariableId> live;        // arriving variables, s >= 1
-    std::vector<std::uint32_t> keys;     // positions in `live` of the hop's destination key, or constants beyond
+    std::vector<VariableId> live;  // arriving variables, s >= 1
+    std::vector<std::uint32_t>
+        keys;  // positions in `live` of the hop's destination key, or constants beyond
     std::vector<Cell> key_constants;
-    bool has_set = false;                // a carried set arrives with each binding
-    bool to_everyone = false;            // a cross product: bindings go to all ranks
-    const BucketMap* buckets = nullptr;  // a skewed relation: bindings go to all ranks of their bucket
+    bool has_set = false;  // a carried set arrives with each binding
+    bool to_everyone = false;  // a cross product: bindings go to all ranks
+    const BucketMap* buckets =
+        nullptr;  // a skewed relation: bindings go to all ranks of their bucket
     Batch in;
-    std::vector<Cell> waiting;           // creating rules: rows of live cells
+    std::vector<Cell> waiting;  // creating rules: rows of live cells
+    std::vector<const IntSet*> waiting_sets;  // and their sets, if sets travel; borrowed as in a batch
   };
 
   RuleExecutor(EngineState& state, const RulePlan& plan, Options options);

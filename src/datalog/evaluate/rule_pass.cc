@@ -7,7 +7,8 @@
 namespace stratalog::datalog {
 
 Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32_t stratum,
-                                                 const std::vector<RulePlan>& plans, const SinkFor& sink_for) {
+                                                 const std::vector<RulePlan>& plans,
+                                                 const SinkFor& sink_for) {
   std::unique_ptr<RulePass> pass(new RulePass(state));
   for (const RulePlan& plan : plans) {
     ActiveRule rule;
@@ -24,7 +25,8 @@ Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32
     pass->stages_ = std::max(pass->stages_, rule.executor->segments());
     pass->creates_values_ |= rule.executor->creates_values();
     pass->needs_exchange_ |= rule.executor->segments() > 1;
-    if (rule.head) pass->needs_exchange_ |= !rule.head->is_local() || rule.executor->creates_values();
+    if (rule.head)
+      pass->needs_exchange_ |= !rule.head->is_local() || rule.executor->creates_values();
     pass->rules_.push_back(std::move(rule));
   }
   if (state.is_single()) pass->needs_exchange_ = false;
@@ -99,14 +101,16 @@ Status RulePass::share_new_values() {
 }
 
 Status RulePass::deliver() {
-  // What arrives may set off further mail (the next segment of a rule), which goes into the other mail.
+  // What arrives may set off further mail (the next segment of a rule), which goes into the other
+  // mail.
   mail_.swap(other_);
   for (ActiveRule& rule : rules_) {
     rule.executor->use_mail(mail_.get(), rule.hop_stream);
     if (rule.head) rule.head->use_mail(mail_.get(), first_stream_.at(rule.executor->rule().head));
   }
-  return other_->deliver(state_.comm, {.on_run = [this](const MailRun& run) { return receive_run(run); },
-                                       .on_group = [this](const MailGroup& group) { return receive_group(group); }});
+  return other_->deliver(
+      state_.comm, {.on_run = [this](const MailRun& run) { return receive_run(run); },
+                    .on_group = [this](const MailGroup& group) { return receive_group(group); }});
 }
 
 Status RulePass::receive_run(const MailRun& run) {

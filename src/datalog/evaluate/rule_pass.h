@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// RulePass: evaluates a set of bound rules once, in lockstep on all ranks: the rules' first segments, then for each hop an
-// exchange and the next segments. With one rank, or where analysis shows that nothing can leave a rank, there is no
-// exchange at all. Head tuples end in the queues of the head relations' shards. Collective.
+// RulePass: evaluates a set of bound rules once, in lockstep on all ranks: the rules' first
+// segments, then for each hop an exchange and the next segments. With one rank, or where analysis
+// shows that nothing can leave a rank, there is no exchange at all. Head tuples end in the queues
+// of the head relations' shards. Collective.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +19,22 @@ namespace stratalog::datalog {
 
 class RulePass {
  public:
-  // Takes the bindings of a rule instead of the shards of its head (pivot strata collect seeds this way).
+  // Takes the bindings of a rule instead of the shards of its head (pivot strata collect seeds this
+  // way).
   using SinkFor = std::function<BatchSink(const RulePlan&)>;
 
   // Binds `plans` of a stratum; their relations must be available. Local verdict.
   static Result<std::unique_ptr<RulePass>> bind(EngineState& state, std::uint32_t stratum,
-                                                const std::vector<RulePlan>& plans, const SinkFor& sink_for);
+                                                const std::vector<RulePlan>& plans,
+                                                const SinkFor& sink_for);
 
   // For sinks that keep cells: told each time the ranks have agreed on new values.
-  void when_values_are_shared(std::function<void(const CellRemapping&)> listener) { listener_ = std::move(listener); }
+  void when_values_are_shared(std::function<void(const CellRemapping&)> listener) {
+    listener_ = std::move(listener);
+  }
 
-  // Evaluates all rules once. The status is this rank's own unless a collective failed; the caller agrees.
+  // Evaluates all rules once. The status is this rank's own unless a collective failed; the caller
+  // agrees.
   Status run();
   bool needs_exchange() const { return needs_exchange_; }
   std::uint64_t bytes_sent() const;
@@ -62,7 +68,7 @@ class RulePass {
   bool creates_values_ = false;
   std::vector<HeadStream> head_streams_;
   std::vector<HopStream> hop_streams_;
-  std::unique_ptr<TupleMail> mail_;   // being filled
+  std::unique_ptr<TupleMail> mail_;  // being filled
   std::unique_ptr<TupleMail> other_;  // takes what a delivery sets off
   std::map<RelationId, int> first_stream_;
   std::function<void(const CellRemapping&)> listener_;

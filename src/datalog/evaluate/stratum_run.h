@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// StratumRun: evaluates one stratum, from the seeds that facts and non-recursive rules give, to its fixpoint. Two
-// strategies stand behind it: rounds of semi-naive evaluation with one exchange each (round_run.cc), and pivot blocks
-// without any exchange (pivot_run.cc). After each round, or sweep of rounds, it offers a safe point at which a checkpoint
-// holds exactly the total and the delta of one round on all ranks. Collective.
+// StratumRun: evaluates one stratum, from the seeds that facts and non-recursive rules give, to its
+// fixpoint. Two strategies stand behind it: rounds of semi-naive evaluation with one exchange each
+// (round_run.cc), and pivot blocks without any exchange (pivot_run.cc). After each round, or sweep
+// of rounds, it offers a safe point at which a checkpoint holds exactly the total and the delta of
+// one round on all ranks. Collective.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ namespace stratalog::datalog {
 enum class Verdict : std::uint8_t { kGoOn, kStop };
 
 struct SafePoint {
-  std::uint64_t iteration = 0;   // rounds with a non-empty delta so far
+  std::uint64_t iteration = 0;  // rounds with a non-empty delta so far
   std::uint64_t new_tuples = 0;  // of the last round, all ranks
   std::uint64_t total_tuples = 0;
   std::span<const std::uint64_t> new_tuples_per_round;  // of all rounds so far, where kept
@@ -30,7 +31,8 @@ struct SafePoint {
 // Collective. Saves a checkpoint if one is due.
 using SafePointHandler = std::function<Result<Verdict>(const SafePoint&)>;
 
-// How many rounds may pass until a checkpoint by iterations is due; 0 = any number. Local, equal on all ranks.
+// How many rounds may pass until a checkpoint by iterations is due; 0 = any number. Local, equal on
+// all ranks.
 using RoundsUntilDue = std::function<std::uint64_t(std::uint64_t iteration)>;
 
 struct StratumHooks {
@@ -48,24 +50,28 @@ struct StratumOutcome {
 // Facts of the stratum's relations, by position in Stratum::relations.
 using StratumFacts = std::vector<TupleColumns>;
 
-// `start` is null for a fresh stratum; after a restart it says where the restored total and delta stand.
+// `start` is null for a fresh stratum; after a restart it says where the restored total and delta
+// stand.
 struct StratumStart {
   std::uint64_t iteration = 0;
   std::vector<std::uint64_t> new_tuples_per_round;
 };
 
-Result<StratumOutcome> run_by_rounds(EngineState& state, std::uint32_t stratum, const StratumFacts& facts,
-                                     const StratumStart* start, const StratumHooks& hooks);
-Result<StratumOutcome> run_by_pivot(EngineState& state, std::uint32_t stratum, const StratumFacts& facts,
-                                    const StratumStart* start, const StratumHooks& hooks);
+Result<StratumOutcome> run_by_rounds(EngineState& state, std::uint32_t stratum,
+                                     const StratumFacts& facts, const StratumStart* start,
+                                     const StratumHooks& hooks);
+Result<StratumOutcome> run_by_pivot(EngineState& state, std::uint32_t stratum,
+                                    const StratumFacts& facts, const StratumStart* start,
+                                    const StratumHooks& hooks);
 
-// Whether a planned pivot stratum can run as one: its static relations are small enough to be on every rank.
+// Whether a planned pivot stratum can run as one: its static relations are small enough to be on
+// every rank.
 bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum);
 
 // Opens the shards that a stratum needs for its own relations. Local, the same on all ranks.
 void open_stratum_shards(EngineState& state, std::uint32_t stratum);
 // Makes every relation of lower strata that `plans` read available.
-Status ensure_static_relations(EngineState& state, std::uint32_t stratum, const std::vector<RulePlan>& plans,
-                               bool everywhere);
+Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
+                               const std::vector<RulePlan>& plans, bool everywhere);
 
 }  // namespace stratalog::datalog

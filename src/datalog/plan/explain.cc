@@ -30,14 +30,16 @@ std::string strategy_name(Strategy strategy) {
   return "";
 }
 
-std::string step_text(const Program& program, const ProgramPlan& plan, const Rule& rule, const Step& step) {
+std::string step_text(const Program& program, const ProgramPlan& plan, const Rule& rule,
+                      const Step& step) {
   const auto atom = [&](std::string_view verb) {
     const Relation& relation = program.relations[step.relation];
     std::string text = fmt::format("{} {}", verb, relation.name);
     if (relation.attributes.empty()) return text;
     if (step.prefix_length > 0) {
       const auto& order = plan.relations[step.relation].indices[step.index].order;
-      text += fmt::format(" by ({})", column_names(relation, {order.begin(), order.begin() + step.prefix_length}));
+      text += fmt::format(
+          " by ({})", column_names(relation, {order.begin(), order.begin() + step.prefix_length}));
     }
     return text;
   };
@@ -64,8 +66,8 @@ std::string step_text(const Program& program, const ProgramPlan& plan, const Rul
   return "";
 }
 
-void explain_rules(const Program& program, const ProgramPlan& plan, const std::vector<RulePlan>& rules,
-                   std::string& out) {
+void explain_rules(const Program& program, const ProgramPlan& plan,
+                   const std::vector<RulePlan>& rules, std::string& out) {
   for (const RulePlan& rule_plan : rules) {
     const Rule& rule = program.rules[rule_plan.rule];
     if (rule.body.empty()) continue;  // facts
@@ -89,11 +91,11 @@ std::string explain(const Program& program, const ProgramPlan& plan) {
     std::string names;
     for (const RelationId r : stratum.relations)
       names += (names.empty() ? "" : ", ") + program.relations[r].name;
-    out += fmt::format("stratum {}: {}\n    {}; {}\n", s, names, strategy_name(stratum_plan.strategy),
-                       stratum_plan.reason);
-    const auto facts = std::count_if(stratum_plan.once.begin(), stratum_plan.once.end(), [&](const RulePlan& r) {
-      return program.rules[r.rule].body.empty();
-    });
+    out += fmt::format("stratum {}: {}\n    {}; {}\n", s, names,
+                       strategy_name(stratum_plan.strategy), stratum_plan.reason);
+    const auto facts =
+        std::count_if(stratum_plan.once.begin(), stratum_plan.once.end(),
+                      [&](const RulePlan& r) { return program.rules[r.rule].body.empty(); });
     if (facts > 0) out += fmt::format("    {} facts in the program\n", facts);
     for (const RelationId r : stratum.relations) {
       if (stratum_plan.strategy == Strategy::kPivot) continue;

@@ -14,8 +14,8 @@ bool is_proper_subset(const Columns& a, const Columns& b) {
   return a.size() < b.size() && std::includes(b.begin(), b.end(), a.begin(), a.end());
 }
 
-// Maximum matching on the bipartite graph "a is a proper subset of b" by augmenting paths; next[a] = b means that b
-// follows a in their chain.
+// Maximum matching on the bipartite graph "a is a proper subset of b" by augmenting paths; next[a]
+// = b means that b follows a in their chain.
 class ChainCover {
  public:
   explicit ChainCover(const std::vector<Columns>& searches) : searches_(searches) {
@@ -43,7 +43,8 @@ class ChainCover {
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  bool augment(std::size_t a) {  // NOLINT(misc-no-recursion): depth <= number of searches of one relation
+  bool augment(
+      std::size_t a) {  // NOLINT(misc-no-recursion): depth <= number of searches of one relation
     for (std::size_t b = 0; b < searches_.size(); ++b) {
       if (visited_[b] != 0 || !is_proper_subset(searches_[a], searches_[b])) continue;
       visited_[b] = 1;
@@ -63,7 +64,8 @@ class ChainCover {
 };
 
 // Column with the most weight among the wishes of `accesses` that are not in `taken`.
-std::optional<std::uint32_t> preferred_last(std::uint32_t arity, const std::set<std::uint32_t>& taken,
+std::optional<std::uint32_t> preferred_last(std::uint32_t arity,
+                                            const std::set<std::uint32_t>& taken,
                                             const std::vector<const Access*>& accesses) {
   std::vector<std::uint64_t> votes(arity, 0);
   for (const Access* access : accesses)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the indices of one relation: as few column orders as make every search a search by prefix. The searched column
-// sets form a partial order under inclusion; a chain of nested sets shares one index, so a minimum chain cover (Dilworth, by
-// bipartite matching) is a minimum set of indices, as in Subotic et al., "Automatic index selection for large-scale
-// Datalog computation" (VLDB 2018). Where a chain leaves freedom, the last column follows the wishes of rules that move
+// Chooses the indices of one relation: as few column orders as make every search a search by
+// prefix. The searched column sets form a partial order under inclusion; a chain of nested sets
+// shares one index, so a minimum chain cover (Dilworth, by bipartite matching) is a minimum set of
+// indices, as in Subotic et al., "Automatic index selection for large-scale Datalog computation"
+// (VLDB 2018). Where a chain leaves freedom, the last column follows the wishes of rules that move
 // whole sets. Pure.
 #pragma once
 
@@ -16,7 +17,8 @@ namespace stratalog::datalog {
 
 // One way in which a rule reads a relation.
 struct Access {
-  std::vector<std::uint32_t> bound;        // declared columns, ascending; may be empty (scan) or all (membership)
+  std::vector<std::uint32_t>
+      bound;  // declared columns, ascending; may be empty (scan) or all (membership)
   std::optional<std::uint32_t> last_wish;  // declared column wished to be the last of the index
   std::uint32_t weight = 1;
 };

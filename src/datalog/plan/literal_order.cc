@@ -94,7 +94,8 @@ class Search {
 
   void place_atom(std::uint32_t l, StepKind kind) {
     const Atom& atom = body_[l].atom;
-    OrderedLiteral placed{.literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false};
+    OrderedLiteral placed{
+        .literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false};
     if (kind == StepKind::kScanDelta) {
       tuples_ = std::max(1.0, rows(atom.relation) / 16);
     } else {
@@ -118,7 +119,11 @@ class Search {
 
   bool place_constraint(std::uint32_t l) {
     const Literal& literal = body_[l];
-    OrderedLiteral placed{.literal = l, .kind = StepKind::kFilter, .bound = {}, .target = 0, .assign_from_left = false};
+    OrderedLiteral placed{.literal = l,
+                          .kind = StepKind::kFilter,
+                          .bound = {},
+                          .target = 0,
+                          .assign_from_left = false};
     std::set<VariableId> read;
     collect_variables(literal, read);
     switch (literal.kind) {
@@ -132,7 +137,8 @@ class Search {
       case LiteralKind::kComparison:
         if (is_subset(read, bound_)) break;
         if (literal.comparison != Comparison::kEqual) return false;
-        if (is_free_variable(literal.left, bound_) && is_subset(variables_of(literal.right), bound_)) {
+        if (is_free_variable(literal.left, bound_) &&
+            is_subset(variables_of(literal.right), bound_)) {
           placed.target = literal.left.variable;
         } else if (is_free_variable(literal.right, bound_) &&
                    is_subset(variables_of(literal.left), bound_)) {
@@ -207,10 +213,9 @@ void collect_variables(const Literal& literal, std::set<VariableId>& into) {
   }
 }
 
-Result<std::vector<OrderedLiteral>> order_literals(const std::vector<Literal>& body,
-                                                   std::set<VariableId> bound,
-                                                   std::optional<std::uint32_t> delta_literal,
-                                                   const std::vector<RelationStatistics>& statistics) {
+Result<std::vector<OrderedLiteral>> order_literals(
+    const std::vector<Literal>& body, std::set<VariableId> bound,
+    std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics) {
   if (delta_literal) {
     Search search(body, std::move(bound), statistics);
     if (search.run(delta_literal, StepKind::kScanDelta)) return search.take_order();

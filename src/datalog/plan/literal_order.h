@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders the literals of a rule body: constraints as early as they can be decided, atoms so that the estimated number of
-// intermediate tuples is least; the delta atom of semi-naive evaluation comes first. Pure and deterministic: ties keep the
-// order of the source.
+// Orders the literals of a rule body: constraints as early as they can be decided, atoms so that
+// the estimated number of intermediate tuples is least; the delta atom of semi-naive evaluation
+// comes first. Pure and deterministic: ties keep the order of the source.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,18 @@ namespace stratalog::datalog {
 
 struct OrderedLiteral {
   std::uint32_t literal = 0;
-  StepKind kind = StepKind::kScan;  // kSearch/kExists are told apart later, when it is known what is needed
-  std::vector<std::uint32_t> bound; // atoms: declared columns that are bound before, ascending
-  VariableId target = 0;            // kAssign
+  StepKind kind =
+      StepKind::kScan;  // kSearch/kExists are told apart later, when it is known what is needed
+  std::vector<std::uint32_t> bound;  // atoms: declared columns that are bound before, ascending
+  VariableId target = 0;  // kAssign
   bool assign_from_left = false;
 };
 
-// `statistics` has an entry for every relation. `bound` holds the variables that are known before the first literal (aggregates: the outer ones).
-Result<std::vector<OrderedLiteral>> order_literals(const std::vector<Literal>& body,
-                                                   std::set<VariableId> bound,
-                                                   std::optional<std::uint32_t> delta_literal,
-                                                   const std::vector<RelationStatistics>& statistics);
+// `statistics` has an entry for every relation. `bound` holds the variables that are known before
+// the first literal (aggregates: the outer ones).
+Result<std::vector<OrderedLiteral>> order_literals(
+    const std::vector<Literal>& body, std::set<VariableId> bound,
+    std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics);
 
 // Adds every variable that occurs in the expression.
 void collect_variables(const Expression& expression, std::set<VariableId>& into);

@@ -46,13 +46,13 @@ class Analysis {
   std::string linear_obstacle(const std::map<RelationId, std::uint32_t>& columns) const {
     for (const RelationId relation : stratum_.relations)
       if (program_.relations[relation].attributes.size() < 2)
-        return fmt::format("`{}` has no column beside the pivot", program_.relations[relation].name);
+        return fmt::format("`{}` has no column beside the pivot",
+                           program_.relations[relation].name);
     for (const RecursiveRule& r : recursive_) {
       if (r.atoms.size() > 1)
         return fmt::format("a rule of `{}` joins two recursive atoms",
                            program_.relations[r.rule->head].name);
-      const VariableId pivot =
-          r.rule->head_arguments[columns.at(r.rule->head)].variable;
+      const VariableId pivot = r.rule->head_arguments[columns.at(r.rule->head)].variable;
       std::string obstacle = rule_obstacle(r, pivot);
       if (!obstacle.empty()) return obstacle;
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds columns that a recursion carries unchanged (decomposable, or pivoting, programs: Wolfson and Ozeri; Seib and
-// Lausen). If every recursive rule of a stratum has the same variable in the pivot column of its head and of all its
-// recursive body atoms, relations dealt by that column never need to exchange a tuple. Pure.
+// Finds columns that a recursion carries unchanged (decomposable, or pivoting, programs: Wolfson
+// and Ozeri; Seib and Lausen). If every recursive rule of a stratum has the same variable in the
+// pivot column of its head and of all its recursive body atoms, relations dealt by that column
+// never need to exchange a tuple. Pure.
 #pragma once
 
 #include <optional>
@@ -13,8 +14,9 @@ namespace stratalog::datalog {
 
 struct PivotFinding {
   std::optional<PivotPlan> pivot;
-  bool is_linear = false;  // one recursive atom a rule and nothing that the slot graph cannot express
-  std::string reason;      // for a person: why, or why not
+  bool is_linear =
+      false;  // one recursive atom a rule and nothing that the slot graph cannot express
+  std::string reason;  // for a person: why, or why not
 };
 
 PivotFinding find_pivot(const Program& program, const Stratum& stratum);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan_program: orders every rule, collects how relations are read, chooses indices, decides which rules move whole sets,
-// and writes the steps down. See program_plan.h.
+// plan_program: orders every rule, collects how relations are read, chooses indices, decides which
+// rules move whole sets, and writes the steps down. See program_plan.h.
 #include "datalog/plan/program_plan.h"
 
 #include <fmt/format.h>
@@ -16,13 +16,15 @@
 namespace stratalog::datalog {
 namespace {
 
-// Recursive rules run once a round, so their wishes for an index outweigh those of rules that run once.
+// Recursive rules run once a round, so their wishes for an index outweigh those of rules that run
+// once.
 constexpr std::uint32_t kRecursiveWeight = 16;
-// Carrying a set from a recursive relation moves more at once than from a relation of facts, whose sets tend to be small.
+// Carrying a set from a recursive relation moves more at once than from a relation of facts, whose
+// sets tend to be small.
 constexpr std::uint32_t kRecursiveSourceWeight = 4;
 
-// A variable that could be moved as a whole set: it stands in one head column and in one column of one body atom, and
-// nowhere else.
+// A variable that could be moved as a whole set: it stands in one head column and in one column of
+// one body atom, and nowhere else.
 struct CarryCandidate {
   VariableId variable = 0;
   std::uint32_t head_column = 0;
@@ -79,8 +81,11 @@ std::vector<CarryCandidate> find_carry_candidates(const Rule& rule) {
 class Planner {
  public:
   Planner(const Program& program, const PlanOptions& options)
-      : program_(program), options_(options), accesses_(program.relations.size()),
-        head_last_(program.relations.size()), pivot_column_(program.relations.size()) {
+      : program_(program),
+        options_(options),
+        accesses_(program.relations.size()),
+        head_last_(program.relations.size()),
+        pivot_column_(program.relations.size()) {
     statistics_ = options.statistics;
     statistics_.resize(program.relations.size());
   }
@@ -88,9 +93,10 @@ class Planner {
   Result<ProgramPlan> run() {
     for (const Relation& relation : program_.relations)
       if (relation.attributes.size() > kMaxArity)
-        return Status::not_supported(fmt::format("{}:{}:{}: relation `{}` has {} columns, at most {} are supported",
-                                                 relation.place.file, relation.place.line, relation.place.column,
-                                                 relation.name, relation.attributes.size(), kMaxArity));
+        return Status::not_supported(
+            fmt::format("{}:{}:{}: relation `{}` has {} columns, at most {} are supported",
+                        relation.place.file, relation.place.line, relation.place.column,
+                        relation.name, relation.attributes.size(), kMaxArity));
     plan_.strata.resize(program_.strata.size());
     for (std::uint32_t s = 0; s < program_.strata.size(); ++s) {
       analyse_stratum(s);
@@ -142,11 +148,16 @@ class Planner {
             std::binary_search(stratum.relations.begin(), stratum.relations.end(),
                                rule.body[l].atom.relation))
           deltas.push_back(l);
-      DraftRule draft{.rule = r, .stratum = s, .recursive = !deltas.empty(), .delta_literal = {},
-                      .order = {}, .candidates = {}};
+      DraftRule draft{.rule = r,
+                      .stratum = s,
+                      .recursive = !deltas.empty(),
+                      .delta_literal = {},
+                      .order = {},
+                      .candidates = {}};
       if (options_.allow_sets) draft.candidates = find_carry_candidates(rule);
       if (deltas.empty()) {
-        STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, std::nullopt, statistics_));
+        STRATALOG_ASSIGN_OR_RETURN(draft.order,
+                                   order_literals(rule.body, {}, std::nullopt, statistics_));
         drafts_.push_back(draft);
       }
       for (const std::uint32_t delta : deltas) {
@@ -158,7 +169,8 @@ class Planner {
     return {};
   }
 
-  // The last index column of a head is the one that most (recursive) rules could fill with whole sets.
+  // The last index column of a head is the one that most (recursive) rules could fill with whole
+  // sets.
   void vote_for_last_columns() {
     std::vector<std::vector<std::uint64_t>> votes(program_.relations.size());
     for (RelationId r = 0; r < votes.size(); ++r) votes[r].assign(arity(r) + 1, 0);
@@ -183,7 +195,8 @@ class Planner {
 
   void collect_accesses() {
     for (RelationId r = 0; r < program_.relations.size(); ++r)
-      if (head_last_[r]) accesses_[r].push_back({.bound = {}, .last_wish = head_last_[r], .weight = 4});
+      if (head_last_[r])
+        accesses_[r].push_back({.bound = {}, .last_wish = head_last_[r], .weight = 4});
     for (DraftRule& draft : drafts_) collect_rule(draft);
   }
 
@@ -193,8 +206,8 @@ class Planner {
       const Literal& literal = rule.body[placed.literal];
       if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate);
       if (literal.kind != LiteralKind::kAtom && literal.kind != LiteralKind::kNegatedAtom) continue;
-      Access access{.bound = placed.bound, .last_wish = {},
-                    .weight = draft.recursive ? kRecursiveWeight : 1};
+      Access access{
+          .bound = placed.bound, .last_wish = {}, .weight = draft.recursive ? kRecursiveWeight : 1};
       for (const CarryCandidate& c : draft.candidates)
         if (c.literal == placed.literal && head_last_[rule.head] == c.head_column)
           access.last_wish = c.literal_column;
@@ -203,8 +216,9 @@ class Planner {
   }
 
   void collect_aggregate(const Aggregate& aggregate) {
-    const auto order = order_literals(aggregate.body, {aggregate.outer.begin(), aggregate.outer.end()},
-                                      std::nullopt, statistics_);
+    const auto order =
+        order_literals(aggregate.body, {aggregate.outer.begin(), aggregate.outer.end()},
+                       std::nullopt, statistics_);
     if (!order.is_ok()) return;  // reported when the steps are written
     for (const OrderedLiteral& placed : order.value()) {
       const Literal& literal = aggregate.body[placed.literal];
@@ -246,13 +260,15 @@ class Planner {
       std::sort(prefix.begin(), prefix.end());
       if (prefix != bound) continue;
       if (last && order.back() == *last) return i;
-      // Scans and membership tests are served by any index; the primary is the one that surely is complete.
+      // Scans and membership tests are served by any index; the primary is the one that surely is
+      // complete.
       if (!best || i == plan.primary) best = i;
     }
     return best.value_or(plan.primary);
   }
 
-  // Column order in which a head is filled: keys then pivot for pivot relations, the primary index otherwise.
+  // Column order in which a head is filled: keys then pivot for pivot relations, the primary index
+  // otherwise.
   std::vector<std::uint32_t> head_order(RelationId r) const {
     if (arity(r) == 0) return {};
     if (!pivot_column_[r]) return plan_.relations[r].indices[plan_.relations[r].primary].order;
@@ -270,8 +286,13 @@ class Planner {
   RulePlan write_rule(const DraftRule& draft, DeltaLayout layout) {
     layout_ = layout;
     const Rule& rule = program_.rules[draft.rule];
-    RulePlan plan{.rule = draft.rule, .delta_literal = draft.delta_literal, .steps = {},
-                  .constants = {}, .carries = false, .carried = 0, .reason = {}};
+    RulePlan plan{.rule = draft.rule,
+                  .delta_literal = draft.delta_literal,
+                  .steps = {},
+                  .constants = {},
+                  .carries = false,
+                  .carried = 0,
+                  .reason = {}};
     choose_carry(draft, plan);
     std::set<VariableId> needed;
     for (const Expression& e : rule.head_arguments) collect_variables(e, needed);
@@ -289,16 +310,18 @@ class Planner {
       for (const OrderedLiteral& placed : draft.order) {
         if (placed.literal != c.literal) continue;
         const RelationId relation = rule.body[c.literal].atom.relation;
-        const bool from_pivot = layout_ == DeltaLayout::kPivotRows && placed.kind == StepKind::kScanDelta &&
+        const bool from_pivot = layout_ == DeltaLayout::kPivotRows &&
+                                placed.kind == StepKind::kScanDelta &&
                                 pivot_column_[relation] == c.literal_column;
-        const auto& index = plan_.relations[relation]
-                                .indices[index_for(relation, placed.bound, c.literal_column)];
+        const auto& index =
+            plan_.relations[relation].indices[index_for(relation, placed.bound, c.literal_column)];
         if (!from_pivot && index.order.back() != c.literal_column) continue;
         plan.carries = true;
         plan.carried = c.variable;
-        plan.reason = fmt::format("set at a time: `{}` moves as whole sets from `{}` to `{}`",
-                                  rule.variables[c.variable].name, program_.relations[relation].name,
-                                  program_.relations[rule.head].name);
+        plan.reason =
+            fmt::format("set at a time: `{}` moves as whole sets from `{}` to `{}`",
+                        rule.variables[c.variable].name, program_.relations[relation].name,
+                        program_.relations[rule.head].name);
         return;
       }
     }
@@ -331,7 +354,8 @@ class Planner {
       if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom) {
         // What the atom itself binds is not needed before it.
         for (const ColumnUse& use : step.columns)
-          if (use.role == ColumnRole::kBind || use.role == ColumnRole::kCarry) needed.erase(use.variable);
+          if (use.role == ColumnRole::kBind || use.role == ColumnRole::kCarry)
+            needed.erase(use.variable);
         read.clear();
         for (const ColumnUse& use : step.columns)
           if (use.role == ColumnRole::kMatchVariable) read.insert(use.variable);
@@ -343,32 +367,34 @@ class Planner {
 
   void write_aggregate(const Literal& literal, RulePlan& plan, Step& step) {
     const Aggregate& aggregate = *literal.aggregate;
-    const auto order = order_literals(aggregate.body, {aggregate.outer.begin(), aggregate.outer.end()},
-                                      std::nullopt, statistics_);
+    const auto order =
+        order_literals(aggregate.body, {aggregate.outer.begin(), aggregate.outer.end()},
+                       std::nullopt, statistics_);
     if (!order.is_ok()) return;
     std::set<VariableId> needed;
-    if (aggregate.function != AggregateFunction::kCount) collect_variables(aggregate.target, needed);
-    // Counting is over combinations of body tuples, so inner columns matter even if nobody reads them; ignored columns
-    // are walked nevertheless by scans and searches.
+    if (aggregate.function != AggregateFunction::kCount)
+      collect_variables(aggregate.target, needed);
+    // Counting is over combinations of body tuples, so inner columns matter even if nobody reads
+    // them; ignored columns are walked nevertheless by scans and searches.
     const bool carries = plan.carries;
     plan.carries = false;
     step.aggregate_steps = write_steps(order.value(), aggregate.body, needed, plan);
     for (Step& inner : step.aggregate_steps)
-      if (inner.kind == StepKind::kExists &&
-          inner.prefix_length < arity(inner.relation))
+      if (inner.kind == StepKind::kExists && inner.prefix_length < arity(inner.relation))
         inner.kind = inner.prefix_length == 0 ? StepKind::kScan : StepKind::kSearch;
     plan.carries = carries;
   }
 
-  void write_atom(const OrderedLiteral& placed, const Atom& atom, const std::set<VariableId>& needed,
-                  RulePlan& plan, Step& step) {
+  void write_atom(const OrderedLiteral& placed, const Atom& atom,
+                  const std::set<VariableId>& needed, RulePlan& plan, Step& step) {
     const RelationId relation = atom.relation;
     step.relation = relation;
     if (arity(relation) == 0) {
       if (placed.kind == StepKind::kScan) step.kind = StepKind::kExists;
       return;
     }
-    const bool pivot_scan = placed.kind == StepKind::kScanDelta && layout_ == DeltaLayout::kPivotRows;
+    const bool pivot_scan =
+        placed.kind == StepKind::kScanDelta && layout_ == DeltaLayout::kPivotRows;
     std::optional<std::uint32_t> carried_column;
     if (plan.carries)
       for (std::uint32_t c = 0; c < arity(relation); ++c)
@@ -401,9 +427,10 @@ class Planner {
       }
       step.columns.push_back(use);
     }
-    const bool binds = std::any_of(step.columns.begin(), step.columns.end(), [](const ColumnUse& u) {
-      return u.role == ColumnRole::kBind || u.role == ColumnRole::kCarry;
-    });
+    const bool binds =
+        std::any_of(step.columns.begin(), step.columns.end(), [](const ColumnUse& u) {
+          return u.role == ColumnRole::kBind || u.role == ColumnRole::kCarry;
+        });
     if (placed.kind == StepKind::kScan) {
       const bool full = step.prefix_length == order.size();
       if (!binds)

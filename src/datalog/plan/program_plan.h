@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a program: for every rule the order of its literals and how each is looked up, for every relation the
-// indices that make each lookup a search by prefix, for every stratum how it is run and why. A pure value, computed from
-// the checked program and relation sizes; the same on every rank. Nothing here knows tuples, ranks or MPI.
+// The plan of a program: for every rule the order of its literals and how each is looked up, for
+// every relation the indices that make each lookup a search by prefix, for every stratum how it is
+// run and why. A pure value, computed from the checked program and relation sizes; the same on
+// every rank. Nothing here knows tuples, ranks or MPI.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,10 @@ namespace stratalog::datalog {
 enum class ColumnRole : std::uint8_t {
   kMatchVariable,  // part of the searched prefix or checked: equals a variable bound before
   kMatchConstant,  // equals a constant
-  kMatchEarlier,   // equals a variable that an earlier column of this same atom binds
-  kBind,           // binds a variable that is needed later
-  kIgnore,         // wildcard, or a variable nobody needs
-  kCarry,          // last column, moved as a whole set into the head
+  kMatchEarlier,  // equals a variable that an earlier column of this same atom binds
+  kBind,  // binds a variable that is needed later
+  kIgnore,  // wildcard, or a variable nobody needs
+  kCarry,  // last column, moved as a whole set into the head
 };
 
 struct ColumnUse {
@@ -32,12 +33,12 @@ struct ColumnUse {
 
 enum class StepKind : std::uint8_t {
   kScanDelta,  // all new tuples of the last round
-  kScan,       // all tuples
-  kSearch,     // tuples under a prefix of `prefix_length` bound columns
-  kExists,     // at least one tuple under the prefix (nothing to bind)
-  kAbsent,     // no tuple under the prefix (negation)
-  kFilter,     // comparison
-  kAssign,     // variable = expression
+  kScan,  // all tuples
+  kSearch,  // tuples under a prefix of `prefix_length` bound columns
+  kExists,  // at least one tuple under the prefix (nothing to bind)
+  kAbsent,  // no tuple under the prefix (negation)
+  kFilter,  // comparison
+  kAssign,  // variable = expression
   kRange,
   kAggregate,
 };
@@ -49,9 +50,10 @@ struct Step {
   std::uint32_t literal = 0;  // index into the rule's body
   // atoms
   RelationId relation = 0;
-  std::uint32_t index = 0;          // index into RelationPlan::indices
-  std::uint32_t prefix_length = 0;  // number of leading index columns that are matched before the step
-  std::vector<ColumnUse> columns;   // in index order
+  std::uint32_t index = 0;  // index into RelationPlan::indices
+  std::uint32_t prefix_length =
+      0;  // number of leading index columns that are matched before the step
+  std::vector<ColumnUse> columns;  // in index order
   // kAssign
   VariableId target = 0;
   bool assign_from_left = false;  // `expression = v` instead of `v = expression`
@@ -69,26 +71,26 @@ struct RulePlan {
   std::vector<Expression> constants;
   bool carries = false;  // set at a time: the head's last index column is moved as whole sets
   VariableId carried = 0;
-  std::string reason;    // one line for `explain`
+  std::string reason;  // one line for `explain`
 };
 
 struct IndexPlan {
-  std::vector<std::uint32_t> order;             // declared columns in index order
+  std::vector<std::uint32_t> order;  // declared columns in index order
   std::vector<std::uint32_t> searched_lengths;  // prefix lengths of searches, ascending
 };
 
 struct RelationPlan {
   std::vector<IndexPlan> indices;  // at least one if the arity is >= 1
-  std::uint32_t primary = 0;       // the index in which derived tuples are deduplicated
+  std::uint32_t primary = 0;  // the index in which derived tuples are deduplicated
 };
 
 // Columns of a relation, at most.
 inline constexpr std::size_t kMaxArity = 64;
 
 enum class Strategy : std::uint8_t {
-  kOnce,       // not recursive: every rule is evaluated once
+  kOnce,  // not recursive: every rule is evaluated once
   kSemiNaive,  // rounds with one exchange each
-  kPivot,      // decomposable and linear: blocks of pivot values, no exchange at all
+  kPivot,  // decomposable and linear: blocks of pivot values, no exchange at all
 };
 
 // Which column of each recursive relation is carried unchanged through the stratum.
@@ -98,11 +100,13 @@ struct PivotPlan {
 
 struct StratumPlan {
   Strategy strategy = Strategy::kOnce;
-  std::vector<RulePlan> once;       // evaluated before the first round
-  std::vector<RulePlan> recursive;  // evaluated in each round (kSemiNaive), or compiled to a slot graph (kPivot)
-  // kPivot: the recursive rules as rounds evaluate them, for the case that a relation is too large for every rank.
+  std::vector<RulePlan> once;  // evaluated before the first round
+  std::vector<RulePlan>
+      recursive;  // evaluated in each round (kSemiNaive), or compiled to a slot graph (kPivot)
+  // kPivot: the recursive rules as rounds evaluate them, for the case that a relation is too large
+  // for every rank.
   std::vector<RulePlan> by_rounds;
-  std::optional<PivotPlan> pivot;   // also set for kSemiNaive if the stratum is decomposable
+  std::optional<PivotPlan> pivot;  // also set for kSemiNaive if the stratum is decomposable
   std::string reason;
 
   const std::vector<RulePlan>& rules_of_rounds() const {
@@ -112,7 +116,7 @@ struct StratumPlan {
 
 struct ProgramPlan {
   std::vector<RelationPlan> relations;  // by RelationId
-  std::vector<StratumPlan> strata;      // as Program::strata
+  std::vector<StratumPlan> strata;  // as Program::strata
 };
 
 // What is known of a relation before the run. Relations that rules fill are unknown.
@@ -131,7 +135,8 @@ struct PlanOptions {
 // Pure. Fails only on programs that break the guarantees of program.h (Internal).
 Result<ProgramPlan> plan_program(const Program& program, const PlanOptions& options);
 
-// What `stratalog explain` prints: strata, indices, join orders, set-at-a-time rules and the reasons.
+// What `stratalog explain` prints: strata, indices, join orders, set-at-a-time rules and the
+// reasons.
 std::string explain(const Program& program, const ProgramPlan& plan);
 
 }  // namespace stratalog::datalog
