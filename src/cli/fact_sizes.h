@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fact files of a program hold, for `explain -F`: the planner orders literals by it. Local.
+// What the fact files of a program hold, for `explain -F`: the planner orders literals by it.
+// Local.
 #pragma once
 
 #include <cstdint>

@@ -29,10 +29,10 @@ def killed_run(
 ) -> list[str]:
     """The command that runs on `ranks` ranks and kills rank `victim` at its call number `call`."""
     program = shlex.join([stratalog.program, *arguments])
-    strace = (
-        f"strace -f -qq -o /dev/null -e trace={CALLS} -e inject={CALLS}:signal=KILL:when={call}"
-    )
-    script = f'if [ "${{PMI_RANK:-0}}" = {victim} ]; then exec {strace} {program}; else exec {program}; fi'
+    inject = f"-e trace={CALLS} -e inject={CALLS}:signal=KILL:when={call}"
+    strace = f"strace -f -qq -o /dev/null {inject}"
+    chosen = f'[ "${{PMI_RANK:-0}}" = {victim} ]'
+    script = f"if {chosen}; then exec {strace} {program}; else exec {program}; fi"
     return [stratalog.mpiexec, "-n", str(ranks), "bash", "-c", script]
 
 

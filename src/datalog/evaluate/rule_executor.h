@@ -84,7 +84,8 @@ class RuleExecutor {
         nullptr;  // a skewed relation: bindings go to all ranks of their bucket
     Batch in;
     std::vector<Cell> waiting;  // creating rules: rows of live cells
-    std::vector<const IntSet*> waiting_sets;  // and their sets, if sets travel; borrowed as in a batch
+    std::vector<const IntSet*>
+        waiting_sets;  // and their sets, if sets travel; borrowed as in a batch
   };
 
   RuleExecutor(EngineState& state, const RulePlan& plan, Options options);
