@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+// The oracle: what a checked program means, written down as plainly as possible. Naive bottom-up evaluation, stratum by
+// stratum, over std::set of rows of values; every round evaluates every rule on everything. It shares nothing with the
+// engine but the Program: no cells, no indices, no plans, no batches. Slow on purpose; a budget of steps ends programs
+// that are too large for it. Local.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <regex>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "datalog/program.h"
+
+namespace stratalog::datalog::oracle {
+
+// A number, unsigned or float is its 64-bit pattern; a symbol is its text. The attribute says which.
+struct Value {
+  std::uint64_t bits = 0;
+  std::string text;
+  auto operator<=>(const Value&) const = default;
+};
+using Row = std::vector<Value>;
+using Rows = std::set<Row>;
+
+// The oracle gives up: the program is too large, or divides by zero, or uses what no oracle can know (ord).
+class GaveUp : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Answer {
+  std::vector<Rows> relations;  // by RelationId
+  std::vector<std::vector<std::uint64_t>> new_rows;  // by stratum: of each round that found something
+};
+
+class Oracle {
+ public:
+  // `facts` are rows from files, by RelationId, on top of the facts in the program.
+  Oracle(const Program& program, std::vector<Rows> facts, std::uint64_t budget)
+      : program_(program), relations_(std::move(facts)), budget_(budget) {
+    relations_.resize(program.relations.size());
+  }
+
+  Answer run() {
+    Answer answer;
+    for (const Stratum& stratum : program_.strata) answer.new_rows.push_back(run_stratum(stratum));
+    answer.relations = std::move(relations_);
+    return answer;
+  }
+
+ private:
+  using Bindings = std::vector<std::optional<Value>>;
+
+  std::vector<std::uint64_t> run_stratum(const Stratum& stratum) {
+    std::vector<std::uint64_t> rounds;
+    // Rows from files belong to the first round, like facts in the program.
+    std::vector<Rows> from_files(relations_.size());
+    for (const RelationId r : stratum.relations) from_files[r].swap(relations_[r]);
+    for (;;) {
+      std::vector<Rows> derived(relations_.size());
+      if (rounds.empty()) derived = from_files;
+      for (const std::uint32_t r : stratum.rules) derive(program_.rules[r], derived);
+      std::uint64_t found = 0;
+      for (const RelationId r : stratum.relations)
+        for (const Row& row : derived[r]) found += relations_[r].insert(row).second ? 1 : 0;
+      if (found == 0) return rounds;
+      rounds.push_back(found);
+      if (!stratum.is_recursive) return rounds;
+    }
+  }
+
+  void derive(const Rule& rule, std::vector<Rows>& into) {
+    Bindings bindings(rule.variables.size());
+    std::vector<char> done(rule.body.size(), 0);
+    solve(rule.body, done, bindings, [&] {
+      Row row;
+      for (const Expression& e : rule.head_arguments) row.push_back(evaluate(e, bindings));
+      into[rule.head].insert(std::move(row));
+    });
+  }
+
+  // Calls `found` once for every combination of rows (and numbers of ranges) that satisfies the rest of the body.
+  void solve(const std::vector<Literal>& body, std::vector<char>& done, Bindings& bindings,
+             const std::function<void()>& found) {
+    if (budget_ == 0) throw GaveUp("too many steps");
+    --budget_;
+    std::size_t next = body.size();
+    for (std::size_t l = 0; l < body.size() && next == body.size(); ++l)
+      if (done[l] == 0 && body[l].kind != LiteralKind::kAtom && is_ready(body[l], bindings)) next = l;
+    for (std::size_t l = 0; l < body.size() && next == body.size(); ++l)
+      if (done[l] == 0 && body[l].kind == LiteralKind::kAtom) next = l;
+    if (next == body.size()) {
+      for (const char d : done)
+        if (d == 0) throw std::logic_error("a literal can never be evaluated");
+      found();
+      return;
+    }
+    done[next] = 1;
+    const auto go_on = [&] { solve(body, done, bindings, found); };
+    const Literal& literal = body[next];
+    switch (literal.kind) {
+      case LiteralKind::kAtom:
+        for (const Row& row : relations_[literal.atom.relation]) match(literal.atom, row, bindings, go_on);
+        break;
+      case LiteralKind::kNegatedAtom: {
+        bool there = false;
+        for (const Row& row : relations_[literal.atom.relation])
+          match(literal.atom, row, bindings, [&] { there = true; });
+        if (!there) go_on();
+        break;
+      }
+      case LiteralKind::kComparison:
+        compare_or_bind(literal, bindings, go_on);
+        break;
+      case LiteralKind::kAggregate:
+        if (const auto value = fold(*literal.aggregate, bindings))
+          bind(literal.aggregate->result, *value, bindings, go_on);
+        break;
+      case LiteralKind::kRange:
+        for (const Value& value : numbers_of(*literal.range, bindings))
+          bind(literal.range->variable, value, bindings, go_on);
+        break;
+    }
+    done[next] = 0;
+  }
+
+  static bool is_free_variable(const Expression& e, const Bindings& bindings) {
+    return e.kind == ExpressionKind::kVariable && !bindings[e.variable];
+  }
+  static bool is_bound(const Expression& e, const Bindings& bindings) {
+    if (is_free_variable(e, bindings)) return false;
+    for (const Expression& argument : e.arguments)
+      if (!is_bound(argument, bindings)) return false;
+    return true;
+  }
+
+  static bool is_ready(const Literal& literal, const Bindings& bindings) {
+    switch (literal.kind) {
+      case LiteralKind::kAtom:
+        return true;
+      case LiteralKind::kNegatedAtom:
+        for (const Argument& a : literal.atom.arguments)
+          if (a.kind == ArgumentKind::kVariable && !bindings[a.variable]) return false;
+        return true;
+      case LiteralKind::kComparison: {
+        const bool left = is_bound(literal.left, bindings);
+        const bool right = is_bound(literal.right, bindings);
+        if (literal.comparison != Comparison::kEqual) return left && right;
+        return (left && right) || (left && is_free_variable(literal.right, bindings)) ||
+               (right && is_free_variable(literal.left, bindings));
+      }
+      case LiteralKind::kAggregate:
+        for (const VariableId v : literal.aggregate->outer)
+          if (!bindings[v]) return false;
+        return true;
+      case LiteralKind::kRange:
+        return is_bound(literal.range->from, bindings) && is_bound(literal.range->to, bindings) &&
+               (!literal.range->has_step || is_bound(literal.range->step, bindings));
+    }
+    return false;
+  }
+
+  static void bind(VariableId variable, const Value& value, Bindings& bindings,
+                   const std::function<void()>& go_on) {
+    if (bindings[variable]) {
+      if (*bindings[variable] == value) go_on();
+      return;
+    }
+    bindings[variable] = value;
+    go_on();
+    bindings[variable].reset();
+  }
+
+  void match(const Atom& atom, const Row& row, Bindings& bindings, const std::function<void()>& go_on) {
+    if (budget_ == 0) throw GaveUp("too many steps");
+    --budget_;
+    std::vector<VariableId> bound_here;
+    bool fits = true;
+    for (std::size_t c = 0; c < row.size() && fits; ++c) {
+      const Argument& a = atom.arguments[c];
+      if (a.kind == ArgumentKind::kWildcard) continue;
+      if (a.kind == ArgumentKind::kConstant) {
+        fits = evaluate(a.constant, bindings) == row[c];
+      } else if (bindings[a.variable]) {
+        fits = *bindings[a.variable] == row[c];
+      } else {
+        bindings[a.variable] = row[c];
+        bound_here.push_back(a.variable);
+      }
+    }
+    if (fits) go_on();
+    for (const VariableId v : bound_here) bindings[v].reset();
+  }
+
+  void compare_or_bind(const Literal& literal, Bindings& bindings, const std::function<void()>& go_on) {
+    if (is_free_variable(literal.left, bindings)) {
+      bind(literal.left.variable, evaluate(literal.right, bindings), bindings, go_on);
+    } else if (is_free_variable(literal.right, bindings)) {
+      bind(literal.right.variable, evaluate(literal.left, bindings), bindings, go_on);
+    } else if (holds(literal.comparison, literal.left.value_kind, evaluate(literal.left, bindings),
+                     evaluate(literal.right, bindings))) {
+      go_on();
+    }
+  }
+
+  // ---- values ----
+
+  static std::int64_t number(const Value& v) { return static_cast<std::int64_t>(v.bits); }
+  static double real(const Value& v) { return std::bit_cast<double>(v.bits); }
+  static Value of(std::uint64_t bits) { return {.bits = bits, .text = {}}; }
+  static Value of(std::int64_t n) { return of(static_cast<std::uint64_t>(n)); }
+  static Value of(double d) { return of(std::bit_cast<std::uint64_t>(d)); }
+  static Value of(bool b) { return of(std::uint64_t{b ? 1U : 0U}); }
+  static Value of(std::string text) { return {.bits = 0, .text = std::move(text)}; }
+
+  // -1, 0, 1 in the order of the kind (floats must not be NaN).
+  static int order(ValueKind kind, const Value& a, const Value& b) {
+    const auto sign = [](const auto& x, const auto& y) { return x < y ? -1 : x == y ? 0 : 1; };
+    switch (kind) {
+      case ValueKind::kNumber:
+        return sign(number(a), number(b));
+      case ValueKind::kUnsigned:
+        return sign(a.bits, b.bits);
+      case ValueKind::kFloat:
+        return sign(real(a), real(b));
+      case ValueKind::kSymbol:
+        return sign(a.text, b.text);
+    }
+    return 0;
+  }
+
+  static bool holds(Comparison comparison, ValueKind kind, const Value& a, const Value& b) {
+    switch (comparison) {
+      case Comparison::kEqual:
+        return order(kind, a, b) == 0;
+      case Comparison::kNotEqual:
+        return order(kind, a, b) != 0;
+      case Comparison::kLess:
+        return order(kind, a, b) < 0;
+      case Comparison::kLessEqual:
+        return order(kind, a, b) <= 0;
+      case Comparison::kGreater:
+        return order(kind, a, b) > 0;
+      case Comparison::kGreaterEqual:
+        return order(kind, a, b) >= 0;
+      case Comparison::kMatch:
+        return std::regex_match(b.text, std::regex(a.text));
+      case Comparison::kNotMatch:
+        return !std::regex_match(b.text, std::regex(a.text));
+      case Comparison::kContains:
+        return b.text.find(a.text) != std::string::npos;
+      case Comparison::kNotContains:
+        return b.text.find(a.text) == std::string::npos;
+    }
+    return false;
+  }
+
+  Value evaluate(const Expression& e, const Bindings& bindings) const {
+    switch (e.kind) {
+      case ExpressionKind::kVariable:
+        return bindings[e.variable].value();
+      case ExpressionKind::kConstant:
+        return e.value_kind == ValueKind::kSymbol ? of(e.text) : of(e.bits);
+      case ExpressionKind::kFunctor:
+        break;
+    }
+    std::vector<Value> arguments;
+    for (const Expression& argument : e.arguments) arguments.push_back(evaluate(argument, bindings));
+    switch (e.functor) {
+      case Functor::kCat: {
+        std::string all;
+        for (const Value& v : arguments) all += v.text;
+        return of(all);
+      }
+      case Functor::kStrlen:
+        return of(std::uint64_t{arguments[0].text.size()});
+      case Functor::kSubstr: {
+        const std::string& whole = arguments[0].text;
+        const std::int64_t from = number(arguments[1]);
+        const std::int64_t length = number(arguments[2]);
+        std::string part;
+        for (std::int64_t i = 0; i < static_cast<std::int64_t>(whole.size()); ++i)
+          if (from >= 0 && i >= from && i - from < length) part += whole[static_cast<std::size_t>(i)];
+        return of(part);
+      }
+      case Functor::kOrd:
+        throw GaveUp("ord depends on the engine");
+      case Functor::kToNumber:
+      case Functor::kToUnsigned:
+      case Functor::kToFloat:
+      case Functor::kToString:
+        return convert(e.arguments[0].value_kind, e.value_kind, arguments[0]);
+      case Functor::kReinterpret:
+        if (e.arguments[0].value_kind == e.value_kind) return arguments[0];
+        if (e.arguments[0].value_kind == ValueKind::kSymbol || e.value_kind == ValueKind::kSymbol)
+          throw GaveUp("as(symbol) depends on the engine");
+        return arguments[0];
+      case Functor::kNegate:
+        return e.value_kind == ValueKind::kFloat ? of(-real(arguments[0])) : of(0 - arguments[0].bits);
+      case Functor::kBitNot:
+        return of(~arguments[0].bits);
+      case Functor::kLogicalNot:
+        return of(arguments[0].bits == 0);
+      default:
+        break;
+    }
+    Value result = arguments[0];
+    for (std::size_t i = 1; i < arguments.size(); ++i)
+      result = combine(e.functor, e.value_kind, result, arguments[i]);
+    return result;
+  }
+
+  static Value combine(Functor functor, ValueKind kind, const Value& a, const Value& b) {
+    if (functor == Functor::kMin) return order(kind, b, a) < 0 ? b : a;
+    if (functor == Functor::kMax) return order(kind, b, a) > 0 ? b : a;
+    if (kind == ValueKind::kFloat) return combine_reals(functor, real(a), real(b));
+    const bool is_number = kind == ValueKind::kNumber;
+    switch (functor) {
+      case Functor::kAdd:
+        return of(a.bits + b.bits);
+      case Functor::kSubtract:
+        return of(a.bits - b.bits);
+      case Functor::kMultiply:
+        return of(a.bits * b.bits);
+      case Functor::kDivide:
+        if (b.bits == 0) throw GaveUp("division by zero");
+        if (!is_number) return of(a.bits / b.bits);
+        return number(b) == -1 ? of(0 - a.bits) : of(number(a) / number(b));
+      case Functor::kModulo:
+        if (b.bits == 0) throw GaveUp("division by zero");
+        if (!is_number) return of(a.bits % b.bits);
+        return number(b) == -1 ? of(std::int64_t{0}) : of(number(a) % number(b));
+      case Functor::kPower: {
+        if (is_number && number(b) < 0) throw GaveUp("negative exponent");
+        if (b.bits > 4096) throw GaveUp("large exponent");
+        std::uint64_t product = 1;
+        for (std::uint64_t i = 0; i < b.bits; ++i) product *= a.bits;
+        return of(product);
+      }
+      case Functor::kBitAnd:
+        return of(a.bits & b.bits);
+      case Functor::kBitOr:
+        return of(a.bits | b.bits);
+      case Functor::kBitXor:
+        return of(a.bits ^ b.bits);
+      case Functor::kShiftLeft:
+        return of(a.bits << (b.bits % 64));
+      case Functor::kShiftRight:
+        return is_number ? of(number(a) >> (b.bits % 64)) : of(a.bits >> (b.bits % 64));
+      case Functor::kShiftRightUnsigned:
+        return of(a.bits >> (b.bits % 64));
+      case Functor::kLogicalAnd:
+        return of(a.bits != 0 && b.bits != 0);
+      case Functor::kLogicalOr:
+        return of(a.bits != 0 || b.bits != 0);
+      case Functor::kLogicalXor:
+        return of((a.bits != 0) != (b.bits != 0));
+      default:
+        throw std::logic_error("not a binary functor of integers");
+    }
+  }
+
+  static Value combine_reals(Functor functor, double a, double b) {
+    switch (functor) {
+      case Functor::kAdd:
+        return of(a + b);
+      case Functor::kSubtract:
+        return of(a - b);
+      case Functor::kMultiply:
+        return of(a * b);
+      case Functor::kDivide:
+        return of(a / b);
+      case Functor::kModulo:
+        return of(std::fmod(a, b));
+      case Functor::kPower:
+        return of(std::pow(a, b));
+      default:
+        throw std::logic_error("not a binary functor of floats");
+    }
+  }
+
+  static Value convert(ValueKind from, ValueKind to, const Value& v) {
+    if (from == to) return v;
+    if (to == ValueKind::kSymbol) {
+      if (from == ValueKind::kNumber) return of(std::to_string(number(v)));
+      if (from == ValueKind::kUnsigned) return of(std::to_string(v.bits));
+      throw GaveUp("texts of floats are not the oracle's business");
+    }
+    if (from == ValueKind::kSymbol) return parse(to, v.text);
+    if (to == ValueKind::kFloat)
+      return from == ValueKind::kNumber ? of(static_cast<double>(number(v))) : of(static_cast<double>(v.bits));
+    if (from == ValueKind::kFloat) {
+      const double d = std::trunc(real(v));
+      if (!(std::abs(d) < 1e15) || (to == ValueKind::kUnsigned && d < 0)) throw GaveUp("outside the range");
+      return of(static_cast<std::int64_t>(d));
+    }
+    return v;
+  }
+
+  static Value parse(ValueKind to, const std::string& text) {
+    std::int64_t n = 0;
+    const char* const end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, n);
+    if (parsed.ec != std::errc() || parsed.ptr != end || (to == ValueKind::kUnsigned && n < 0))
+      throw GaveUp("not a number");
+    return to == ValueKind::kFloat ? of(static_cast<double>(n)) : of(n);
+  }
+
+  // ---- aggregates and ranges ----
+
+  std::optional<Value> fold(const Aggregate& aggregate, const Bindings& outside) {
+    Bindings bindings(outside.size());
+    for (const VariableId v : aggregate.outer) bindings[v] = outside[v];
+    std::vector<char> done(aggregate.body.size(), 0);
+    std::vector<Value> values;
+    solve(aggregate.body, done, bindings, [&] {
+      values.push_back(aggregate.function == AggregateFunction::kCount ? Value{}
+                                                                       : evaluate(aggregate.target, bindings));
+    });
+    const ValueKind kind = aggregate.target.value_kind;
+    switch (aggregate.function) {
+      case AggregateFunction::kCount:
+        if (aggregate.result_kind == ValueKind::kFloat) return of(static_cast<double>(values.size()));
+        return of(std::uint64_t{values.size()});
+      case AggregateFunction::kSum: {
+        Value sum = kind == ValueKind::kFloat ? of(0.0) : of(std::uint64_t{0});
+        for (const Value& v : values) sum = combine(Functor::kAdd, kind, sum, v);
+        return sum;
+      }
+      case AggregateFunction::kMin:
+      case AggregateFunction::kMax: {
+        if (values.empty()) return std::nullopt;
+        Value best = values.front();
+        for (const Value& v : values)
+          best = combine(aggregate.function == AggregateFunction::kMin ? Functor::kMin : Functor::kMax, kind,
+                         best, v);
+        return best;
+      }
+      case AggregateFunction::kMean: {
+        if (values.empty()) return std::nullopt;
+        double sum = 0;
+        for (const Value& v : values) sum += real(convert(kind, ValueKind::kFloat, v));
+        return of(sum / static_cast<double>(values.size()));
+      }
+    }
+    return std::nullopt;
+  }
+
+  // from, from + step, ... before `to`; without a step one upwards or downwards; a step of zero yields the start once.
+  std::vector<Value> numbers_of(const Range& range, const Bindings& bindings) {
+    const ValueKind kind = range.value_kind;
+    const Value to = evaluate(range.to, bindings);
+    Value at = evaluate(range.from, bindings);
+    const Value zero = kind == ValueKind::kFloat ? of(0.0) : of(std::uint64_t{0});
+    const Value one = kind == ValueKind::kFloat ? of(1.0) : of(std::uint64_t{1});
+    Value step = one;
+    bool upwards = order(kind, at, to) <= 0;
+    if (range.has_step) {
+      step = evaluate(range.step, bindings);
+      if (step == zero) return order(kind, at, to) == 0 ? std::vector<Value>{} : std::vector<Value>{at};
+      upwards = order(kind, step, zero) > 0;
+    } else if (!upwards) {
+      step = combine(Functor::kSubtract, kind, zero, one);
+    }
+    std::vector<Value> numbers;
+    while (upwards ? order(kind, at, to) < 0 : order(kind, at, to) > 0) {
+      if (budget_ == 0) throw GaveUp("too many steps");
+      --budget_;
+      numbers.push_back(at);
+      const Value next = combine(Functor::kAdd, kind, at, step);
+      if (upwards ? order(kind, next, at) <= 0 : order(kind, next, at) >= 0) break;  // wrapped around
+      at = next;
+    }
+    return numbers;
+  }
+
+  const Program& program_;
+  std::vector<Rows> relations_;
+  std::uint64_t budget_;
+};
+
+// A row as a line of an output file (symbols without tabs and line breaks).
+inline std::string line_of(const Relation& relation, const Row& row) {
+  if (row.empty()) return "()";
+  std::string line;
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    if (c > 0) line += '\t';
+    switch (relation.attributes[c].kind) {
+      case ValueKind::kNumber:
+        line += std::to_string(static_cast<std::int64_t>(row[c].bits));
+        break;
+      case ValueKind::kUnsigned:
+        line += std::to_string(row[c].bits);
+        break;
+      case ValueKind::kFloat:
+        line += fmt::format("{:.17g}", std::bit_cast<double>(row[c].bits));
+        break;
+      case ValueKind::kSymbol:
+        line += row[c].text;
+        break;
+    }
+  }
+  return line;
+}
+
+}  // namespace stratalog::datalog::oracle
