@@ -28,13 +28,14 @@ struct StepSource {
   // hashes to `part`.
   std::uint32_t parts = 1;
   std::uint32_t part = 0;
+  std::vector<StepSource> inner;  // aggregates: what the steps of their body read
 };
 
 using BatchSink = std::function<Status(const Batch&)>;
 
 class Pipeline {
  public:
-  // `sources` runs parallel to `steps` (aggregates: their inner sources follow in `inner_sources`).
+  // `sources` runs parallel to `steps`.
   // Everything passed by reference outlives the pipeline. `bound_before` are the variables of the
   // batches given to feed().
   struct Definition {
@@ -42,7 +43,6 @@ class Pipeline {
     const std::vector<Literal>* body = nullptr;  // of the rule, or of an aggregate
     std::span<const Step> steps;
     std::vector<StepSource> sources;
-    std::vector<std::vector<StepSource>> inner_sources;  // by step; filled for aggregates
     std::vector<VariableId> bound_before;
     std::span<const Cell> constants;  // RulePlan::constants as cells
     bool carries = false;  // a carried set travels with each row (from some step on)

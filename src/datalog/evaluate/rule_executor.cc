@@ -146,11 +146,7 @@ Status RuleExecutor::bind_inner(const Step& step, std::vector<StepSource>& sourc
   // The relations of an aggregate are on every rank.
   for (const Step& inner : step.aggregate_steps) {
     StepSource source;
-    if (inner.kind == StepKind::kAggregate)
-      return Status::not_supported(
-          fmt::format("{}:{}: an aggregate inside the body of another one; give the inner "
-                      "one a relation of its own",
-                      rule_.place.file, rule_.place.line));
+    if (inner.kind == StepKind::kAggregate) STRATALOG_RETURN_IF_ERROR(bind_inner(inner, source.inner));
     const bool reads = inner.kind == StepKind::kScan || inner.kind == StepKind::kSearch ||
                        inner.kind == StepKind::kExists || inner.kind == StepKind::kAbsent;
     if (reads) {
@@ -164,7 +160,7 @@ Status RuleExecutor::bind_inner(const Step& step, std::vector<StepSource>& sourc
       if (source.index == nullptr && relation.arity > 0)
         return Status::internal("the relation of an aggregate is not on every rank");
     }
-    sources.push_back(source);
+    sources.push_back(std::move(source));
   }
   return {};
 }
@@ -177,11 +173,9 @@ Status RuleExecutor::bind_steps() {
   segments_.emplace_back();
   segments_.back().live = options_.fed;
   std::size_t begin = options_.first_step;
-  std::vector<std::vector<StepSource>> inner;
   for (std::size_t s = options_.first_step; s < count; ++s) {
     const Step& step = plan_.steps[s];
     StepSource source;
-    std::vector<StepSource> inner_sources;
     switch (step.kind) {
       case StepKind::kScanDelta:
       case StepKind::kScan:
@@ -191,8 +185,7 @@ Status RuleExecutor::bind_steps() {
         std::optional<Location> hop_to;
         STRATALOG_ASSIGN_OR_RETURN(source, source_of(step, !started, location, hop_to));
         if (hop_to) {
-          make_pipeline(segments_.size() - 1, begin, s, std::move(inner));
-          inner.clear();
+          make_pipeline(segments_.size() - 1, begin, s);
           cut(s, *hop_to);
           begin = s;
         }
@@ -202,16 +195,15 @@ Status RuleExecutor::bind_steps() {
         break;
       }
       case StepKind::kAggregate:
-        STRATALOG_RETURN_IF_ERROR(bind_inner(step, inner_sources));
+        STRATALOG_RETURN_IF_ERROR(bind_inner(step, source.inner));
         break;
       default:
         break;
     }
-    segments_.back().sources.push_back(source);
-    inner.push_back(std::move(inner_sources));
+    segments_.back().sources.push_back(std::move(source));
   }
   only_on_rank_0_ = !scans_share && !state_.is_single();
-  make_pipeline(segments_.size() - 1, begin, count, std::move(inner));
+  make_pipeline(segments_.size() - 1, begin, count);
   final_location_ = location;
   return {};
 }
@@ -242,8 +234,7 @@ void RuleExecutor::cut(std::size_t from_step, const Location& hop_to) {
   segments_.push_back(std::move(next));
 }
 
-void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t end,
-                                 std::vector<std::vector<StepSource>> inner) {
+void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t end) {
   Segment& segment = segments_[s];
   const bool is_last = end == plan_.steps.size();
   BatchSink sink = options_.sink;
@@ -253,7 +244,6 @@ void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t e
                            .body = &rule_.body,
                            .steps = std::span(plan_.steps).subspan(begin, end - begin),
                            .sources = segment.sources,
-                           .inner_sources = std::move(inner),
                            .bound_before = segment.live,
                            .constants = constants_,
                            .carries = plan_.carries && options_.first_step == 0,

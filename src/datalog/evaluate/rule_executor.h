@@ -95,8 +95,7 @@ class RuleExecutor {
                                std::optional<Location>& hop_to);
   Status bind_inner(const Step& step, std::vector<StepSource>& sources) const;
   void cut(std::size_t from_step, const Location& hop_to);
-  void make_pipeline(std::size_t s, std::size_t begin, std::size_t end,
-                     std::vector<std::vector<StepSource>> inner);
+  void make_pipeline(std::size_t s, std::size_t begin, std::size_t end);
   Location atom_location(const Step& step, std::span<const std::uint32_t> placement) const;
   Status send_hop(std::size_t s, const Batch& batch);
   void post(std::size_t s, std::span<const Cell> row, const IntSet* set);

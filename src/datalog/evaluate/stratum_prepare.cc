@@ -26,6 +26,17 @@ bool reads_relation(const Step& step) {
   }
 }
 
+// What aggregates read is on every rank.
+Status ensure_aggregate(EngineState& state, const Step& step) {
+  for (const Step& inner : step.aggregate_steps) {
+    STRATALOG_RETURN_IF_ERROR(ensure_aggregate(state, inner));
+    if (reads_relation(inner))
+      STRATALOG_RETURN_IF_ERROR(
+          ensure_available(state, inner.relation, inner.index, Availability::kEverywhere));
+  }
+  return {};
+}
+
 }  // namespace
 
 bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum) {
@@ -58,10 +69,7 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
   for (const RulePlan& plan : plans) {
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
       const Step& step = plan.steps[s];
-      for (const Step& inner : step.aggregate_steps)
-        if (reads_relation(inner))
-          STRATALOG_RETURN_IF_ERROR(
-              ensure_available(state, inner.relation, inner.index, Availability::kEverywhere));
+      STRATALOG_RETURN_IF_ERROR(ensure_aggregate(state, step));
       if (!reads_relation(step) || is_member(members, step.relation)) continue;
       // A scan at the start is shared among the ranks as the relation is dealt; searches want small
       // relations close by.

@@ -29,7 +29,12 @@ class Search {
  public:
   Search(const std::vector<Literal>& body, std::set<VariableId> bound,
          const std::vector<RelationStatistics>& statistics)
-      : body_(body), bound_(std::move(bound)), statistics_(statistics), used_(body.size(), 0) {}
+      : body_(body), bound_(std::move(bound)), statistics_(statistics), used_(body.size(), 0) {
+    for (const Literal& literal : body) {
+      if (literal.kind == LiteralKind::kAggregate) computed_.insert(literal.aggregate->result);
+      if (literal.kind == LiteralKind::kRange) computed_.insert(literal.range->variable);
+    }
+  }
 
   // False if some literal can never be evaluated (the language stage rules that out).
   bool run(std::optional<std::uint32_t> first, StepKind first_kind) {
@@ -92,6 +97,10 @@ class Search {
     return best;
   }
 
+  bool may_assign(const Expression& e) const {
+    return is_free_variable(e, bound_) && !computed_.contains(e.variable);
+  }
+
   void place_atom(std::uint32_t l, StepKind kind) {
     const Atom& atom = body_[l].atom;
     OrderedLiteral placed{
@@ -137,10 +146,10 @@ class Search {
       case LiteralKind::kComparison:
         if (is_subset(read, bound_)) break;
         if (literal.comparison != Comparison::kEqual) return false;
-        if (is_free_variable(literal.left, bound_) &&
+        if (may_assign(literal.left) &&
             is_subset(variables_of(literal.right), bound_)) {
           placed.target = literal.left.variable;
-        } else if (is_free_variable(literal.right, bound_) &&
+        } else if (may_assign(literal.right) &&
                    is_subset(variables_of(literal.left), bound_)) {
           placed.target = literal.right.variable;
           placed.assign_from_left = true;
@@ -175,6 +184,7 @@ class Search {
 
   const std::vector<Literal>& body_;
   std::set<VariableId> bound_;
+  std::set<VariableId> computed_;  // by aggregates and ranges: equations only compare them
   const std::vector<RelationStatistics>& statistics_;
   std::vector<char> used_;
   std::vector<OrderedLiteral> order_;
