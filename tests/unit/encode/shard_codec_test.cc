@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of every shape go through every encoding and come back; the compact encoding agrees with
+// the reference; its decoder survives anything.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "encode/block_decoder.h"
+#include "encode/byte_order.h"
+#include "encode/shard_encoder.h"
+#include "model/set_walk.h"
+
+namespace stratalog {
+namespace {
+
+using Tuples = std::set<std::vector<Cell>>;  // group order
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t below(std::uint64_t limit) {
+    state_ = splitmix64(state_);
+    return state_ % limit;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// A set of random shape in one of the three representations, with its storage.
+struct RandomSet {
+  std::vector<Cell> values;
+  std::vector<std::uint16_t> offsets;
+  std::vector<std::uint64_t> words;
+  SetView view;
+};
+
+std::vector<Cell> random_elements(Random& random, Cell base, std::uint64_t span) {
+  std::set<Cell> elements;
+  const std::uint64_t shape = random.below(4);
+  const std::uint64_t count = 1 + random.below(shape == 0 ? 2 : 600);
+  std::uint64_t at = base;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (shape == 1) {
+      at += 1 + (random.below(20) == 0 ? random.below(300) : 0);  // runs
+    } else if (shape == 2) {
+      at += 1 + random.below(3);  // dense
+    } else {
+      at = base + random.below(span);
+    }
+    if (at >= base + span) break;
+    elements.insert(static_cast<Cell>(at));
+  }
+  elements.insert(base + static_cast<Cell>(random.below(span)));
+  return {elements.begin(), elements.end()};
+}
+
+void make_random_set(Random& random, RandomSet& set) {
+  const std::uint64_t kind = random.below(3);
+  if (kind == 0) {
+    const std::uint64_t spans[] = {10, 512, 65536, 1U << 24};
+    const std::uint64_t span = spans[random.below(4)];
+    const auto top = 0xFFFFFFFFULL - span;
+    const Cell base =
+        random.below(8) == 0 ? static_cast<Cell>(top) : static_cast<Cell>(random.below(top));
+    set.values = random_elements(random, base, span);
+    set.view.kind = SetKind::kArray;
+    set.view.values = set.values;
+    set.view.count = set.values.size();
+    return;
+  }
+  set.view.base =
+      static_cast<Cell>(random.below(4) == 0 ? random.below(1U << 31) : 512 * random.below(9));
+  if (kind == 1) {
+    for (const Cell e : random_elements(random, 0, 65536))
+      set.offsets.push_back(static_cast<std::uint16_t>(e));
+    set.view.kind = SetKind::kOffsets;
+    set.view.offsets = set.offsets;
+    set.view.count = set.offsets.size();
+    return;
+  }
+  const std::uint64_t sizes[] = {1, 8, 8, 8, 40, 1500};
+  set.words.assign(sizes[random.below(6)], 0);
+  for (const Cell e : random_elements(random, 0, set.words.size() * 64))
+    set.words[e / 64] |= std::uint64_t{1} << (e % 64);
+  if (random.below(set.words.size() > 40 ? 60 : 10) == 0)
+    set.words.assign(set.words.size(), ~std::uint64_t{0});
+  set.view.kind = SetKind::kBitmap;
+  set.view.words = set.words;
+  set.view.count = count_bits(set.words);
+}
+
+void add_tuples(Tuples& tuples, std::span<const Cell> prefix, const SetView& set) {
+  walk_set(set, [&](Cell cell) {
+    std::vector<Cell> tuple(prefix.begin(), prefix.end());
+    tuple.push_back(cell);
+    tuples.insert(tuple);
+  });
+}
+
+// Decodes a whole shard held in memory.
+Status decode_shard(const std::vector<std::byte>& bytes, const ShardHeader& header,
+                    std::span<const std::uint32_t> order, std::uint64_t blocks,
+                    const GroupVisitor& visit) {
+  const auto footer_bytes = std::span(bytes).last(footer_bytes_for(blocks));
+  STRATALOG_ASSIGN_OR_RETURN(const ShardFooter footer,
+                             parse_shard_footer(footer_bytes, bytes.size(), header.file_id));
+  BlockDecoder decoder(order);
+  std::size_t at = kShardHeaderBytes;
+  for (std::uint32_t b = 0; b < footer.blocks.size(); ++b) {
+    const auto block = std::span(bytes).subspan(at, footer.blocks[b].bytes);
+    STRATALOG_ASSIGN_OR_RETURN(
+        const BlockHeader found,
+        open_block(block, footer.blocks[b], header.file_id, b, header.nonce, CheckBlocks::kYes));
+    STRATALOG_RETURN_IF_ERROR(
+        decoder.decode(found, block.subspan(kBlockHeaderBytes, found.payload_bytes), visit));
+    at += block.size();
+  }
+  return Status::ok();
+}
+
+TEST(ShardCodec, RandomGroupsComeBack) {
+  for (const ShardEncoding encoding : {ShardEncoding::kCompact, ShardEncoding::kRowsU64})
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      SCOPED_TRACE(::testing::Message() << encoding_name(encoding) << ", seed " << seed);
+      Random random(seed);
+      const std::uint32_t arity = 1 + static_cast<std::uint32_t>(random.below(4));
+      std::vector<std::uint32_t> order;
+      for (std::uint32_t i = 0; i < arity; ++i) order.push_back((i + 1) % arity);
+      ShardHeader header;
+      header.encoding = encoding;
+      header.file_id = seed;
+      header.nonce = {.low = seed * 7, .high = seed * 11};
+      header.arity = arity;
+      std::vector<std::byte> bytes;
+      ShardEncoder encoder(header, order, 256 + random.below(20000),
+                           [&](std::span<const std::byte> piece) {
+                             bytes.insert(bytes.end(), piece.begin(), piece.end());
+                             return Status::ok();
+                           });
+      Tuples expected;
+      std::vector<Cell> prefix(arity - 1, 0);
+      std::uint64_t rows = 0;
+      for (std::uint64_t g = 0; g < (arity == 1 ? 1 : 25); ++g) {
+        RandomSet set;
+        make_random_set(random, set);
+        if (arity > 1) {
+          // Ascending prefixes, mostly small steps of the last column.
+          if (random.below(6) == 0) {
+            for (Cell& cell : prefix) cell = static_cast<Cell>(random.below(0xFFFFFFFFULL));
+          } else {
+            prefix.back() += 1 + static_cast<Cell>(random.below(2) * random.below(1000));
+          }
+        }
+        ASSERT_TRUE(encoder.add({.prefix = prefix, .set = set.view}).is_ok());
+        rows += set.view.count;
+        add_tuples(expected, prefix, set.view);
+      }
+      const auto summary = encoder.finish();
+      ASSERT_TRUE(summary.is_ok());
+      EXPECT_EQ(summary.value().rows, rows);
+      EXPECT_EQ(summary.value().bytes, bytes.size());
+      Tuples found;
+      const Status decoded =
+          decode_shard(bytes, header, order, summary.value().blocks, [&](const TupleGroup& group) {
+            std::uint64_t walked = 0;
+            walk_set(group.set, [&](Cell) { ++walked; });
+            EXPECT_EQ(walked, group.set.count);
+            add_tuples(found, group.prefix, group.set);
+            return Status::ok();
+          });
+      ASSERT_TRUE(decoded.is_ok()) << decoded.to_string();
+      ASSERT_EQ(found, expected);
+    }
+}
+
+TEST(ShardCodec, TypicalRowsAreSmall) {
+  // 512-bit rows with a shared base: one byte of overhead each.
+  const std::vector<std::uint32_t> order = {0, 1};
+  ShardHeader header;
+  std::uint64_t bytes = 0;
+  ShardEncoder encoder(header, order, 1 << 20, [&](std::span<const std::byte> piece) {
+    bytes += piece.size();
+    return Status::ok();
+  });
+  Random random(3);
+  std::vector<std::uint64_t> words(8);
+  constexpr std::uint64_t kGroups = 10000;
+  for (Cell p = 1; p <= kGroups; ++p) {
+    for (std::uint64_t& word : words) word = splitmix64(random.below(~std::uint64_t{0}));
+    SetView set;
+    set.kind = SetKind::kBitmap;
+    set.base = 5120;
+    set.words = words;
+    set.count = count_bits(words);
+    ASSERT_TRUE(encoder.add({.prefix = std::span(&p, 1), .set = set}).is_ok());
+  }
+  ASSERT_TRUE(encoder.finish().is_ok());
+  EXPECT_LT(bytes, kGroups * 66 + 2000);
+}
+
+TEST(ShardCodec, HugeSetsAreSplit) {
+  std::vector<Cell> values(3000000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<Cell>(i * 5);
+  const std::vector<std::uint32_t> order = {0, 1};
+  ShardHeader header;
+  std::vector<std::byte> bytes;
+  ShardEncoder encoder(header, order, 1 << 20, [&](std::span<const std::byte> piece) {
+    EXPECT_LE(piece.size(), block_bytes_for(kMaxPayloadBytes));
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+    return Status::ok();
+  });
+  SetView set;
+  set.values = values;
+  set.count = values.size();
+  const Cell prefix = 7;
+  ASSERT_TRUE(encoder.add({.prefix = std::span(&prefix, 1), .set = set}).is_ok());
+  const auto summary = encoder.finish();
+  EXPECT_GT(summary.value().blocks, 1U);
+  std::vector<Cell> found;
+  ASSERT_TRUE(decode_shard(bytes, header, order, summary.value().blocks, [&](const TupleGroup& g) {
+                EXPECT_EQ(g.prefix[0], 7U);
+                walk_set(g.set, [&](Cell c) { found.push_back(c); });
+                return Status::ok();
+              }).is_ok());
+  EXPECT_EQ(found, values);
+}
+
+// Whatever the payload holds: an error or groups within the limits, no crash. (Run under sanitizers
+// in CI.)
+TEST(CompactDecoder, SurvivesRandomAndMutatedPayloads) {
+  Random random(77);
+  CompactEncoder encoder(2);
+  std::vector<std::byte> good(1 << 16);
+  std::byte* end = good.data();
+  encoder.begin_block();
+  std::uint64_t groups = 0;
+  std::uint64_t rows = 0;
+  std::vector<Cell> prefix = {1, 2};
+  while (end - good.data() < 3000) {
+    RandomSet set;
+    make_random_set(random, set);
+    if (set.view.count > 500) continue;
+    prefix[1] += 3;
+    ASSERT_TRUE(for_each_fragment(set.view, kCompactLimits, [&](const SetView& fragment) {
+                  end = encoder.encode(prefix, fragment, end);
+                  ++groups;
+                  rows += fragment.count;
+                  return Status::ok();
+                }).is_ok());
+  }
+  good.resize(static_cast<std::size_t>(end - good.data()));
+  CompactDecoder decoder(2);
+  const GroupVisitor check = [](const TupleGroup& group) {
+    EXPECT_LE(group.set.count, kMaxDecodedElements);
+    Cell last = 0;
+    bool first = true;
+    walk_set(group.set, [&](Cell cell) {
+      EXPECT_TRUE(first || cell > last);
+      last = cell;
+      first = false;
+    });
+    return Status::ok();
+  };
+  ASSERT_TRUE(decoder.decode(good, groups, rows, check).is_ok());
+  std::size_t refused = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::vector<std::byte> bad = good;
+    if (i % 4 == 0) {
+      for (std::byte& b : bad) b = static_cast<std::byte>(random.below(256));
+    } else {
+      for (std::uint64_t k = 0; k < 1 + random.below(4); ++k)
+        bad[random.below(bad.size())] = static_cast<std::byte>(random.below(256));
+    }
+    bad.resize(random.below(3) == 0 ? random.below(bad.size()) : bad.size());
+    bad.shrink_to_fit();
+    refused += decoder.decode(bad, groups, rows, check).is_ok() ? 0U : 1U;
+  }
+  EXPECT_GT(refused, 15000U);
+}
+
+TEST(CompactDecoder, VisitorsErrorsComeBackUnchanged) {
+  CompactEncoder encoder(0);
+  std::byte payload[kMaxCompactFragmentBytes];
+  encoder.begin_block();
+  const Cell element = 9;
+  SetView set;
+  set.values = std::span(&element, 1);
+  set.count = 1;
+  const std::byte* end = encoder.encode({}, set, payload);
+  CompactDecoder decoder(0);
+  const Status status =
+      decoder.decode(std::span<const std::byte>(payload, static_cast<std::size_t>(end - payload)),
+                     1, 1, [](const TupleGroup&) { return Status::cancelled("enough"); });
+  EXPECT_EQ(status.code(), StatusCode::kCancelled);
+  EXPECT_EQ(status.message(), "enough");
+}
+
+TEST(ByteReader, RefusesWhatIsTooLongOrTooLarge) {
+  std::byte bytes[16];
+  for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128},
+                                    std::uint64_t{1} << 35, ~std::uint64_t{0}}) {
+    const std::byte* end = put_varint(bytes, value);
+    const std::span written(bytes, static_cast<std::size_t>(end - bytes));
+    EXPECT_EQ(ByteReader(written).varint(~std::uint64_t{0}), value);
+    ByteReader shorter(written.first(written.size() - 1));
+    shorter.varint(~std::uint64_t{0});
+    EXPECT_FALSE(shorter.is_ok());
+    if (value != 0) {
+      ByteReader limited(written);
+      limited.varint(value - 1);
+      EXPECT_FALSE(limited.is_ok());
+    }
+  }
+  std::fill(std::begin(bytes), std::end(bytes), std::byte{0xFF});
+  ByteReader endless(bytes);
+  endless.varint(~std::uint64_t{0});
+  EXPECT_FALSE(endless.is_ok());
+  for (const std::int64_t v :
+       {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1}, std::int64_t{-4294967295}})
+    EXPECT_EQ(unzigzag(zigzag(v)), v);
+}
+
+TEST(Checksum, SeedsTellPlacesApart) {
+  const Nonce nonce{.low = 1, .high = 2};
+  std::set<std::uint64_t> seeds;
+  for (std::uint64_t file = 0; file < 50; ++file)
+    for (std::uint64_t block = 0; block < 50; ++block) seeds.insert(block_seed(nonce, file, block));
+  EXPECT_EQ(seeds.size(), 2500U);
+  EXPECT_EQ(to_hex(Hash128{.low = 1, .high = 0xAB}), "00000000000000ab0000000000000001");
+  EXPECT_EQ(parse_hash128("00000000000000ab0000000000000001"), (Hash128{.low = 1, .high = 0xAB}));
+  EXPECT_FALSE(parse_hash128("00000000000000AB0000000000000001"));
+  EXPECT_FALSE(parse_hash128("ab"));
+}
+
+}  // namespace
+}  // namespace stratalog
