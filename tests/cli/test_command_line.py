@@ -18,7 +18,7 @@ def test_errors_of_a_program_come_all_at_once(
     program.write_text(
         ".decl edge(a: number, b: number)\n"
         ".decl path(a: number, b: number)\n"
-        "path(x, y) :- egde(x, y).\n"
+        "path(x, y) :- edgee(x, y).\n"
         "path(x, z) :- edge(x, y).\n"
     )
     refused = stratalog("run", program, ranks=ranks, expect=1)
@@ -26,7 +26,7 @@ def test_errors_of_a_program_come_all_at_once(
     assert "did you mean `edge`" in refused.err
     assert f"{program}:4:" in refused.err
     assert "^" in refused.err
-    assert refused.err.count("egde(x, y)") == 1, "one rank speaks"
+    assert refused.err.count("edgee(x, y)") == 1, "one rank speaks"
     checked = stratalog("check", program, "--json", expect=1).json()
     assert [entry["line"] for entry in checked["diagnostics"] if entry["severity"] == "error"] == [
         3,

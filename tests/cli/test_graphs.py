@@ -25,6 +25,8 @@ def expected_rounds(name: str) -> list[int]:
 def test_closure_is_exact_and_has_the_same_bytes(
     name: str, ranks: int | None, stratalog: Stratalog, graph: Unpack, tmp_path: Path
 ) -> None:
+    if name in ("lesmis", "celegans_metabolic") and ranks not in (None, 3):
+        pytest.skip("three graphs at all rank counts, two at one and three ranks")
     finished = stratalog(
         "run", PROGRAMS / "closure.dl", "-F", graph(name), "-D", tmp_path, ranks=ranks
     )
