@@ -42,8 +42,9 @@ Magnitude parse_magnitude(std::string_view text) {
   if (has_prefix(text, 'x')) base = 16;
   if (has_prefix(text, 'b')) base = 2;
   if (base != 10) text.remove_prefix(2);
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, result.value, base);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, result.value, base);
   if (error == std::errc::invalid_argument || stop != end)
     result.problem = FieldProblem::kMalformed;
   else if (error == std::errc::result_out_of_range)
@@ -76,10 +77,10 @@ ParsedField parse_float(std::string_view text) {
   // from_chars would take a second sign.
   if (text.empty() || text.front() == '-') return {.problem = FieldProblem::kMalformed};
   double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] =
-      std::from_chars(text.data(), end, value,
-                      is_hexadecimal ? std::chars_format::hex : std::chars_format::general);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stop, error] = std::from_chars(
+      begin, end, value, is_hexadecimal ? std::chars_format::hex : std::chars_format::general);
   if (error == std::errc::invalid_argument || stop != end)
     return {.problem = FieldProblem::kMalformed};
   if (error == std::errc::result_out_of_range) return {.problem = FieldProblem::kOutOfRange};

@@ -2,6 +2,7 @@
 // What directives mean, and the sentences for those that mean nothing.
 #include "datalog/facts/fact_format.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "unit/facts/fact_text.h"
@@ -75,12 +76,11 @@ TEST(FactFormat, Mistakes) {
             "InvalidArgument: " + place + "parameter `filename` is empty");
   for (const std::string columns :
        {"0", "0:0", "0:1:2", "a:b", "0:", ":", "-1:0", "99999999:0", "0 :1"})
-    EXPECT_EQ(input_error({{"columns", columns}}),
-              "InvalidArgument: " + place +
-                  "parameter `columns`: expected 2 different field numbers from 0 on, separated by "
-                  "colons (for "
-                  "example \"0:2\"), found \"" +
-                  columns + "\"");
+    EXPECT_EQ(
+        input_error({{"columns", columns}}),
+        fmt::format("InvalidArgument: {}parameter `columns`: expected 2 different field numbers "
+                    "from 0 on, separated by colons (for example \"0:2\"), found \"{}\"",
+                    place, columns));
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ Loaded load(int ranks, const Relation& relation, const IoDirective& directive,
       loaded.tuples.push_back(row);
     }
     std::vector<std::string> symbols;
+    symbols.reserve(dictionary.symbols().size());
     for (Cell id = 0; id < dictionary.symbols().size(); ++id)
       symbols.emplace_back(dictionary.text(id));
     std::vector<std::uint64_t> wides(dictionary.wides().values().begin(),
@@ -88,7 +89,7 @@ Loaded load_text(int ranks, std::string_view attributes, const std::string& text
 
 void expect_same_at_any_rank_count(std::string_view attributes, const std::string& text,
                                    std::size_t rows,
-                                   std::map<std::string, std::string> parameters = {}) {
+                                   const std::map<std::string, std::string>& parameters = {}) {
   const Loaded one = load_text(1, attributes, text, parameters);
   EXPECT_EQ(one.status, "OK");
   EXPECT_EQ(one.tuples.size(), rows);

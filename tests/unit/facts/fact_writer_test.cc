@@ -117,7 +117,7 @@ std::string write_by(int ranks, const WriteCase& test, Input input) {
   return get_file(*open_memory_store(disk), "r.out");
 }
 
-std::string join(std::vector<std::vector<std::string>> rows) {
+std::string join(const std::vector<std::vector<std::string>>& rows) {
   std::string text;
   for (const auto& row : rows) {
     for (std::size_t c = 0; c < row.size(); ++c) text += (c == 0 ? "" : "\t") + row[c];

@@ -96,6 +96,7 @@ TEST(SortedRanges, NoRowsAndOneRow) {
 
 TEST(SortedRanges, OneFirstValueDoesNotMakeOneRange) {
   std::vector<std::vector<Cell>> rows;
+  rows.reserve(5000);
   for (Cell i = 0; i < 5000; ++i) rows.push_back({7, (i * 2654435761U) % 1000003});
   expect_sorted(rows, 2, 4, Deal::kLast, 100);
 }

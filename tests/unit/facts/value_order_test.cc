@@ -43,6 +43,7 @@ void expect_ordered(ValueKind kind, const Less& less) {
   ValueDictionary dictionary;
   std::vector<std::uint64_t> bits = interesting_bits();
   std::vector<Cell> cells;
+  cells.reserve(bits.size());
   for (const auto b : bits) cells.push_back(dictionary.encode(b));
   ValueOrder order(dictionary);
   const ColumnOrder& column = order.for_kind(kind);
