@@ -129,10 +129,11 @@ def draw(report: Path, picture: Path) -> None:
     axes.axvline(resumed + 0.5, color="#c53030", linestyle="--")
     axes.annotate(
         "killed on 2 ranks,\nresumed on 3",
-        (resumed + 0.6, max(rounds) * 0.9),
+        (resumed + 0.6, max(rounds) * 1.16),
         color="#c53030",
         verticalalignment="top",
     )
+    axes.set_ylim(0, max(rounds) * 1.18)
     axes.set_xlabel("iteration")
     axes.set_ylabel("new tuples")
     axes.set_title("Same generation in the western US power grid: 24,413,481 pairs")

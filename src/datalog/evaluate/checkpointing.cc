@@ -72,6 +72,7 @@ Result<std::optional<EnginePosition>> Checkpointing::load() {
       state_.report.resumed_from = report.value().state.generation;
       state_.report.resumed_iteration = report.value().state.iteration;
       last_iteration_ = position.value().start.iteration;
+      last_stratum_ = position.value().stratum;
       return std::optional<EnginePosition>(std::move(position).value());
     }
     if (position.status().code() != StatusCode::kCorruption || !request.generation.empty())
@@ -109,7 +110,7 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
     const CheckpointOptions& options = state_.options.checkpoint;
     const bool by_iterations = options.every_iterations > 0 && point.iteration > 0 &&
                                point.iteration % options.every_iterations == 0 &&
-                               point.iteration != last_iteration_;
+                               (point.iteration != last_iteration_ || position.stratum != last_stratum_);
     const bool by_time =
         options.every_seconds > 0 && since_last_.seconds() >= options.every_seconds;
     if (asked == StopRequest::kCheckpointAndStop)
@@ -217,6 +218,7 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
   }
   since_last_.lap();
   last_iteration_ = iteration;
+  last_stratum_ = position.stratum;
   return {};
 }
 

@@ -71,7 +71,9 @@ class Checkpointing {
   EngineState& state_;
   std::unique_ptr<CheckpointWriter> writer_;
   Stopwatch since_last_;
+  // Of the last checkpoint: each stratum counts its own iterations.
   std::uint64_t last_iteration_ = 0;
+  std::optional<std::uint32_t> last_stratum_;
   std::uint64_t generations_seen_ = 0;
 };
 

@@ -225,6 +225,11 @@ std::uint64_t ExpressionEvaluator::parse_number(const Expression& e, const std::
   const char* end = begin + text.size();
   std::from_chars_result result{};
   std::uint64_t bits = 0;
+  // As in facts and programs, integers may be hexadecimal or binary.
+  if (e.value_kind != ValueKind::kFloat && (text.starts_with("0x") || text.starts_with("0b"))) {
+    result = std::from_chars(begin + 2, end, bits, text[1] == 'x' ? 16 : 2);
+    if (result.ec == std::errc() && result.ptr == end) return bits;
+  }
   if (e.value_kind == ValueKind::kFloat) {
     double value = 0;
     result = std::from_chars(begin, end, value);

@@ -118,6 +118,7 @@ IndexChoice choose_indices(std::uint32_t arity, const std::vector<Access>& acces
   }
   if (choice.indices.empty()) {
     std::vector<const Access*> all;
+    all.reserve(accesses.size());
     for (const Access& access : accesses) all.push_back(&access);
     choice.indices.push_back(complete_order(arity, {}, all));
   }
