@@ -1,15 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 # stratalog_parallel: every file that sees <mpi.h> or <hdf5.h> (mpi_*.cc, hdf5_*.cc of any room), and the command line.
 find_package(MPI REQUIRED COMPONENTS CXX)
-set(HDF5_PREFER_PARALLEL ON)
-find_package(HDF5 1.14 CONFIG REQUIRED COMPONENTS C shared PATHS ${HDF5_ROOT} $ENV{HDF5_ROOT} NO_CMAKE_BUILDS_PATH)
+# HDF5 built by CMake brings a configuration file; one built by autotools (cluster modules, Debian) is found by module.
+find_package(HDF5 1.14 CONFIG QUIET COMPONENTS C shared PATHS ${HDF5_ROOT} $ENV{HDF5_ROOT} NO_CMAKE_BUILDS_PATH)
+if(TARGET hdf5-shared)
+  set(stratalog_hdf5 hdf5-shared)
+  set(stratalog_hdf5_is_parallel ${HDF5_ENABLE_PARALLEL})
+else()
+  set(HDF5_PREFER_PARALLEL ON)
+  find_package(HDF5 1.14 MODULE REQUIRED COMPONENTS C)
+  add_library(stratalog_hdf5 INTERFACE)
+  target_include_directories(stratalog_hdf5 INTERFACE ${HDF5_C_INCLUDE_DIRS})
+  target_link_libraries(stratalog_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+  set(stratalog_hdf5 stratalog_hdf5)
+  set(stratalog_hdf5_is_parallel ${HDF5_IS_PARALLEL})
+endif()
+if(NOT stratalog_hdf5_is_parallel)
+  message(FATAL_ERROR "This HDF5 was built without MPI. Load a parallel HDF5 >= 1.14 (for example `module load "
+                      "hdf5-parallel`) or name one with -DHDF5_ROOT=DIR; docs/install.md says more.")
+endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 file(GLOB parallel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/mpi_*.cc
      ${PROJECT_SOURCE_DIR}/src/*/hdf5_*.cc ${PROJECT_SOURCE_DIR}/src/datalog/*/hdf5_*.cc)
 if(parallel_sources)
   add_library(stratalog_parallel STATIC ${parallel_sources})
-  target_link_libraries(stratalog_parallel PUBLIC stratalog_evaluate MPI::MPI_CXX hdf5-shared)
+  target_link_libraries(stratalog_parallel PUBLIC stratalog_evaluate MPI::MPI_CXX ${stratalog_hdf5})
 endif()
 
 # The command: everything but main() is a library, so that its parts can be tested without starting it.
