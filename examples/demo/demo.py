@@ -154,7 +154,8 @@ def main() -> None:
     run(STRATALOG, "explain", str(PROGRAM), "-F", str(facts))
 
     say("Two ranks, a checkpoint after every second iteration; half-way all ranks are killed")
-    command = [MPIEXEC, "-n", "2", STRATALOG, "run", str(PROGRAM), "-F", str(facts)]
+    # --ranks starts mpiexec itself and lets the live view reach the terminal.
+    command = [STRATALOG, "run", "--ranks", "2", str(PROGRAM), "-F", str(facts), "--verbose"]
     command += ["--checkpoint", str(checkpoints), "--every", "2it", "--report", str(report)]
     if kill_half_way(command, checkpoints, 5):
         print("\nkill -9: the job is gone.")
@@ -165,7 +166,8 @@ def main() -> None:
     run(STRATALOG, "ls", str(checkpoints))
 
     say("Going on, on three ranks")
-    run(MPIEXEC, "-n", "3", STRATALOG, "resume", str(checkpoints), "--report", str(report))
+    again = [STRATALOG, "resume", "--ranks", "3", str(checkpoints), "--verbose"]
+    run(*again, "--report", str(report))
 
     say("The answer")
     check_answer(report)

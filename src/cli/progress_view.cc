@@ -108,11 +108,18 @@ std::string ProgressView::finish() {
   return line;
 }
 
+// In a sweep over blocks of pivots rank 0 knows its own part only, so the number is an estimate.
+std::string ProgressView::tuples_text() const {
+  if (now_.fraction < 0) return fmt::format("{} tuples", format_count(now_.total_tuples));
+  return fmt::format("about {} tuples", format_short_count(static_cast<double>(now_.total_tuples)));
+}
+
 std::string ProgressView::stratum_line() const {
-  std::string line = fmt::format("stratum {}/{}  {}: {} tuples", now_.stratum + 1, now_.strata,
-                                 now_.relations, format_count(now_.total_tuples));
-  // A sweep over blocks of pivots has no rounds of the whole.
-  if (now_.iteration > 1) line += fmt::format(", {} rounds", format_count(now_.iteration));
+  std::string line = fmt::format("stratum {}/{}  {}: {}", now_.stratum + 1, now_.strata,
+                                 now_.relations, tuples_text());
+  // Such a sweep has no rounds of the whole, either.
+  if (now_.iteration > 1 && now_.fraction < 0)
+    line += fmt::format(", {} rounds", format_count(now_.iteration));
   return line + fmt::format(", {}", format_duration(now_.elapsed_seconds - stratum_began_));
 }
 
@@ -150,7 +157,7 @@ std::vector<std::string> ProgressView::render(std::size_t width) const {
     std::string round = fmt::format("  round {:<6} +{:<11}", format_count(now_.iteration),
                                     format_count(now_.new_tuples));
     lines.push_back(round + " " + sparkline(rounds_, kSparklineColumns, labels_.glyphs));
-    lines.push_back(fmt::format("  {} tuples{}", format_count(now_.total_tuples), speed_text()));
+    lines.push_back(fmt::format("  {}{}", tuples_text(), speed_text()));
   }
   lines.push_back(
       fmt::format("  memory {}   {}", format_size(now_.memory_bytes), checkpoint_text()));

@@ -39,6 +39,7 @@ class ProgressView {
 
  private:
   std::string stratum_line() const;
+  std::string tuples_text() const;
   std::string speed_text() const;
   std::string checkpoint_text() const;
   std::string remaining_text() const;

@@ -18,7 +18,7 @@ std::string print_sizes_text(const datalog::RunReport& report);
 // time are left out.
 std::string breakdown_text(const datalog::RunReport& report);
 
-// Everything. Keys are documented in docs/report.md; numbers are seconds, rows or bytes as the key
+// Everything. Keys are documented in docs/command.md; numbers are seconds, rows or bytes as the key
 // says.
 nlohmann::json report_json(const datalog::RunReport& report, std::string_view program);
 

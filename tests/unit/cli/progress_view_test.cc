@@ -82,6 +82,8 @@ TEST(ProgressView, EstimatesTheRestOnlyWhereAFractionIsKnown) {
   view.update(quarter);
   const std::string text = joined(view.render(100));
   EXPECT_NE(text.find("25 % done, about "), std::string::npos) << text;
+  EXPECT_NE(text.find("about 1 tuples"), std::string::npos) << "an estimate is called one\n"
+                                                            << text;
 }
 
 TEST(ProgressView, ACheckpointLeavesTheNumbersInPlace) {
