@@ -14,6 +14,7 @@ import json
 import lzma
 import os
 import platform
+import re
 import resource
 import shutil
 import statistics
@@ -268,7 +269,7 @@ def main() -> int:
     parser.add_argument("--scratch", type=Path, default=build / "bench")
     parser.add_argument("--out", type=Path, default=build / "bench" / "peers")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--only", default="", help="cases whose name matches this pattern")
     args = parser.parse_args()
     if not SHARED.exists():
         print(f"bench: skipped, there are no data sets at {SHARED} (set STRATALOG_SHARED)")
@@ -277,7 +278,7 @@ def main() -> int:
     about = machine()
     rows: list[dict[str, object]] = []
     for case in [*CLOSURES, *OTHERS]:
-        if args.only not in case.name:
+        if not re.search(args.only, case.name):
             continue
         print(f"bench: {case.name}", file=sys.stderr)
         rows.append(run_case(case, args))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the engine on virtual ranks with everything in memory: fact files in, output files and the report out. For property
-// tests. Local; each call has its own disks unless it is given some.
+// Runs the engine on virtual ranks with everything in memory: fact files in, output files and the
+// report out. For property tests. Local; each call has its own disks unless it is given some.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,9 +45,11 @@ struct EngineOutcome {
   RunReport report;  // of rank 0
 };
 
-// `options` without stores: facts and outputs are set here, and the checkpoint store if there is a disk for it.
-inline EngineOutcome run_engine(const Program& program, const FileTexts& facts, int ranks, const RunOptions& options,
-                                const RunHooks& hooks = {}, const std::shared_ptr<MemoryDisk>& checkpoints = nullptr) {
+// `options` without stores: facts and outputs are set here, and the checkpoint store if there is a
+// disk for it.
+inline EngineOutcome run_engine(const Program& program, const FileTexts& facts, int ranks,
+                                const RunOptions& options, const RunHooks& hooks = {},
+                                const std::shared_ptr<MemoryDisk>& checkpoints = nullptr) {
   EngineOutcome outcome;
   const auto facts_disk = disk_with(facts);
   const auto output_disk = std::make_shared<MemoryDisk>();

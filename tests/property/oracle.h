@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle: what a checked program means, written down as plainly as possible. Naive bottom-up evaluation, stratum by
-// stratum, over std::set of rows of values; every round evaluates every rule on everything. It shares nothing with the
-// engine but the Program: no cells, no indices, no plans, no batches. Slow on purpose; a budget of steps ends programs
-// that are too large for it. Local.
+// The oracle: what a checked program means, written down as plainly as possible. Naive bottom-up
+// evaluation, stratum by stratum, over std::set of rows of values; every round evaluates every rule
+// on everything. It shares nothing with the engine but the Program: no cells, no indices, no plans,
+// no batches. Slow on purpose; a budget of steps ends programs that are too large for it. Local.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -25,7 +26,8 @@
 
 namespace stratalog::datalog::oracle {
 
-// A number, unsigned or float is its 64-bit pattern; a symbol is its text. The attribute says which.
+// A number, unsigned or float is its 64-bit pattern; a symbol is its text. The attribute says
+// which.
 struct Value {
   std::uint64_t bits = 0;
   std::string text;
@@ -34,7 +36,8 @@ struct Value {
 using Row = std::vector<Value>;
 using Rows = std::set<Row>;
 
-// The oracle gives up: the program is too large, or divides by zero, or uses what no oracle can know (ord).
+// The oracle gives up: the program is too large, or divides by zero, or uses what no oracle can
+// know (ord).
 class GaveUp : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -42,7 +45,8 @@ class GaveUp : public std::runtime_error {
 
 struct Answer {
   std::vector<Rows> relations;  // by RelationId
-  std::vector<std::vector<std::uint64_t>> new_rows;  // by stratum: of each round that found something
+  std::vector<std::vector<std::uint64_t>>
+      new_rows;  // by stratum: of each round that found something
 };
 
 class Oracle {
@@ -91,14 +95,16 @@ class Oracle {
     });
   }
 
-  // Calls `found` once for every combination of rows (and numbers of ranges) that satisfies the rest of the body.
+  // Calls `found` once for every combination of rows (and numbers of ranges) that satisfies the
+  // rest of the body.
   void solve(const std::vector<Literal>& body, std::vector<char>& done, Bindings& bindings,
              const std::function<void()>& found) {
     if (budget_ == 0) throw GaveUp("too many steps");
     --budget_;
     std::size_t next = body.size();
     for (std::size_t l = 0; l < body.size() && next == body.size(); ++l)
-      if (done[l] == 0 && body[l].kind != LiteralKind::kAtom && is_ready(body[l], bindings)) next = l;
+      if (done[l] == 0 && body[l].kind != LiteralKind::kAtom && is_ready(body[l], bindings))
+        next = l;
     for (std::size_t l = 0; l < body.size() && next == body.size(); ++l)
       if (done[l] == 0 && body[l].kind == LiteralKind::kAtom) next = l;
     if (next == body.size()) {
@@ -112,12 +118,11 @@ class Oracle {
     const Literal& literal = body[next];
     switch (literal.kind) {
       case LiteralKind::kAtom:
-        for (const Row& row : relations_[literal.atom.relation]) match(literal.atom, row, bindings, go_on);
+        for_each_match(literal.atom, bindings, go_on);
         break;
       case LiteralKind::kNegatedAtom: {
         bool there = false;
-        for (const Row& row : relations_[literal.atom.relation])
-          match(literal.atom, row, bindings, [&] { there = true; });
+        for_each_match(literal.atom, bindings, [&] { there = true; });
         if (!there) go_on();
         break;
       }
@@ -183,7 +188,26 @@ class Oracle {
     bindings[variable].reset();
   }
 
-  void match(const Atom& atom, const Row& row, Bindings& bindings, const std::function<void()>& go_on) {
+  // Rows are sorted, so those that begin with what is known already stand together.
+  void for_each_match(const Atom& atom, Bindings& bindings, const std::function<void()>& go_on) {
+    Row known;
+    for (const Argument& a : atom.arguments) {
+      if (a.kind == ArgumentKind::kConstant)
+        known.push_back(evaluate(a.constant, bindings));
+      else if (a.kind == ArgumentKind::kVariable && bindings[a.variable])
+        known.push_back(*bindings[a.variable]);
+      else
+        break;
+    }
+    const Rows& rows = relations_[atom.relation];
+    for (auto row = rows.lower_bound(known); row != rows.end(); ++row) {
+      if (!std::equal(known.begin(), known.end(), row->begin())) break;
+      match(atom, *row, bindings, go_on);
+    }
+  }
+
+  void match(const Atom& atom, const Row& row, Bindings& bindings,
+             const std::function<void()>& go_on) {
     if (budget_ == 0) throw GaveUp("too many steps");
     --budget_;
     std::vector<VariableId> bound_here;
@@ -204,7 +228,8 @@ class Oracle {
     for (const VariableId v : bound_here) bindings[v].reset();
   }
 
-  void compare_or_bind(const Literal& literal, Bindings& bindings, const std::function<void()>& go_on) {
+  void compare_or_bind(const Literal& literal, Bindings& bindings,
+                       const std::function<void()>& go_on) {
     if (is_free_variable(literal.left, bindings)) {
       bind(literal.left.variable, evaluate(literal.right, bindings), bindings, go_on);
     } else if (is_free_variable(literal.right, bindings)) {
@@ -277,7 +302,8 @@ class Oracle {
         break;
     }
     std::vector<Value> arguments;
-    for (const Expression& argument : e.arguments) arguments.push_back(evaluate(argument, bindings));
+    for (const Expression& argument : e.arguments)
+      arguments.push_back(evaluate(argument, bindings));
     switch (e.functor) {
       case Functor::kCat: {
         std::string all;
@@ -292,7 +318,8 @@ class Oracle {
         const std::int64_t length = number(arguments[2]);
         std::string part;
         for (std::int64_t i = 0; i < static_cast<std::int64_t>(whole.size()); ++i)
-          if (from >= 0 && i >= from && i - from < length) part += whole[static_cast<std::size_t>(i)];
+          if (from >= 0 && i >= from && i - from < length)
+            part += whole[static_cast<std::size_t>(i)];
         return of(part);
       }
       case Functor::kOrd:
@@ -308,7 +335,8 @@ class Oracle {
           throw GaveUp("as(symbol) depends on the engine");
         return arguments[0];
       case Functor::kNegate:
-        return e.value_kind == ValueKind::kFloat ? of(-real(arguments[0])) : of(0 - arguments[0].bits);
+        return e.value_kind == ValueKind::kFloat ? of(-real(arguments[0]))
+                                                 : of(0 - arguments[0].bits);
       case Functor::kBitNot:
         return of(~arguments[0].bits);
       case Functor::kLogicalNot:
@@ -400,10 +428,12 @@ class Oracle {
     }
     if (from == ValueKind::kSymbol) return parse(to, v.text);
     if (to == ValueKind::kFloat)
-      return from == ValueKind::kNumber ? of(static_cast<double>(number(v))) : of(static_cast<double>(v.bits));
+      return from == ValueKind::kNumber ? of(static_cast<double>(number(v)))
+                                        : of(static_cast<double>(v.bits));
     if (from == ValueKind::kFloat) {
       const double d = std::trunc(real(v));
-      if (!(std::abs(d) < 1e15) || (to == ValueKind::kUnsigned && d < 0)) throw GaveUp("outside the range");
+      if (!(std::abs(d) < 1e15) || (to == ValueKind::kUnsigned && d < 0))
+        throw GaveUp("outside the range");
       return of(static_cast<std::int64_t>(d));
     }
     return v;
@@ -426,13 +456,15 @@ class Oracle {
     std::vector<char> done(aggregate.body.size(), 0);
     std::vector<Value> values;
     solve(aggregate.body, done, bindings, [&] {
-      values.push_back(aggregate.function == AggregateFunction::kCount ? Value{}
-                                                                       : evaluate(aggregate.target, bindings));
+      values.push_back(aggregate.function == AggregateFunction::kCount
+                           ? Value{}
+                           : evaluate(aggregate.target, bindings));
     });
     const ValueKind kind = aggregate.target.value_kind;
     switch (aggregate.function) {
       case AggregateFunction::kCount:
-        if (aggregate.result_kind == ValueKind::kFloat) return of(static_cast<double>(values.size()));
+        if (aggregate.result_kind == ValueKind::kFloat)
+          return of(static_cast<double>(values.size()));
         return of(std::uint64_t{values.size()});
       case AggregateFunction::kSum: {
         Value sum = kind == ValueKind::kFloat ? of(0.0) : of(std::uint64_t{0});
@@ -444,8 +476,9 @@ class Oracle {
         if (values.empty()) return std::nullopt;
         Value best = values.front();
         for (const Value& v : values)
-          best = combine(aggregate.function == AggregateFunction::kMin ? Functor::kMin : Functor::kMax, kind,
-                         best, v);
+          best =
+              combine(aggregate.function == AggregateFunction::kMin ? Functor::kMin : Functor::kMax,
+                      kind, best, v);
         return best;
       }
       case AggregateFunction::kMean: {
@@ -458,7 +491,8 @@ class Oracle {
     return std::nullopt;
   }
 
-  // from, from + step, ... before `to`; without a step one upwards or downwards; a step of zero yields the start once.
+  // from, from + step, ... before `to`; without a step one upwards or downwards; a step of zero
+  // yields the start once.
   std::vector<Value> numbers_of(const Range& range, const Bindings& bindings) {
     const ValueKind kind = range.value_kind;
     const Value to = evaluate(range.to, bindings);
@@ -469,7 +503,8 @@ class Oracle {
     bool upwards = order(kind, at, to) <= 0;
     if (range.has_step) {
       step = evaluate(range.step, bindings);
-      if (step == zero) return order(kind, at, to) == 0 ? std::vector<Value>{} : std::vector<Value>{at};
+      if (step == zero)
+        return order(kind, at, to) == 0 ? std::vector<Value>{} : std::vector<Value>{at};
       upwards = order(kind, step, zero) > 0;
     } else if (!upwards) {
       step = combine(Functor::kSubtract, kind, zero, one);
@@ -480,7 +515,8 @@ class Oracle {
       --budget_;
       numbers.push_back(at);
       const Value next = combine(Functor::kAdd, kind, at, step);
-      if (upwards ? order(kind, next, at) <= 0 : order(kind, next, at) >= 0) break;  // wrapped around
+      if (upwards ? order(kind, next, at) <= 0 : order(kind, next, at) >= 0)
+        break;  // wrapped around
       at = next;
     }
     return numbers;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs for the comparison of engine and oracle: relations of arity 0 to 4 in layers, rules with joins, constants,
-// repeated variables, wildcards, cross products, recursion of every shape, negation, comparisons, functors whose values stay
-// in a finite set (so that all programs end), ranges and aggregates over lower layers; facts in the program and in files.
-// The same seed gives the same program. Local.
+// Random programs for the comparison of engine and oracle: relations of arity 0 to 4 in layers,
+// rules with joins, constants, repeated variables, wildcards, cross products, recursion of every
+// shape, negation, comparisons, functors whose values stay in a finite set (so that all programs
+// end), ranges and aggregates over lower layers; facts in the program and in files. The same seed
+// gives the same program. Local.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,9 +24,15 @@ struct GeneratedProgram {
   std::map<std::string, std::string> fact_files;  // by file name
 };
 
+struct ProgramScale {
+  std::uint32_t facts = 15;  // of a relation, at most
+  std::uint32_t domain = 6;  // small numbers are below this
+};
+
 class ProgramGenerator {
  public:
-  explicit ProgramGenerator(std::uint64_t seed) : random_(seed) {}
+  explicit ProgramGenerator(std::uint64_t seed, ProgramScale scale = {})
+      : random_(seed), scale_(scale) {}
 
   GeneratedProgram generate() {
     has_wide_values_ = chance(30);
@@ -37,7 +44,8 @@ class ProgramGenerator {
       const std::uint32_t first = static_cast<std::uint32_t>(relations_.size());
       for (std::uint32_t m = 0; m < members; ++m) {
         add_relation(layer, 0);
-        // Relations with the same columns can take each other's rows: mutual recursion along a pivot.
+        // Relations with the same columns can take each other's rows: mutual recursion along a
+        // pivot.
         if (m > 0 && chance(60)) relations_.back().kinds = relations_[first].kinds;
       }
     }
@@ -80,11 +88,15 @@ class ProgramGenerator {
   // ---- relations and facts ----
   ValueKind any_kind() {
     const std::uint32_t k = below(100);
-    return k < 68 ? ValueKind::kNumber : k < 86 ? ValueKind::kSymbol : k < 94 ? ValueKind::kUnsigned : ValueKind::kFloat;
+    return k < 68   ? ValueKind::kNumber
+           : k < 86 ? ValueKind::kSymbol
+           : k < 94 ? ValueKind::kUnsigned
+                    : ValueKind::kFloat;
   }
 
   void add_relation(std::uint32_t layer, std::uint32_t least_arity) {
-    RelationShape relation{.name = fmt::format("r{}", relations_.size()), .layer = layer, .kinds = {}};
+    RelationShape relation{
+        .name = fmt::format("r{}", relations_.size()), .layer = layer, .kinds = {}};
     const std::uint32_t a = below(100);
     std::uint32_t arity = a < 8 ? 0 : a < 25 ? 1 : a < 68 ? 2 : a < 90 ? 3 : 4;
     if (arity < least_arity) arity = least_arity;
@@ -110,13 +122,14 @@ class ProgramGenerator {
     std::string attributes;
     for (std::size_t c = 0; c < relation.kinds.size(); ++c)
       attributes += fmt::format("{}c{}: {}", c == 0 ? "" : ", ", c, kind_name(relation.kinds[c]));
-    program_.text += fmt::format(".decl {}({})\n.output {}\n", relation.name, attributes, relation.name);
+    program_.text +=
+        fmt::format(".decl {}({})\n.output {}\n", relation.name, attributes, relation.name);
     if (chance(20)) program_.text += fmt::format(".printsize {}\n", relation.name);
   }
 
   void add_facts(const RelationShape& relation) {
     const bool from_file = chance(50);
-    const std::uint32_t count = below(relation.layer == 0 ? 16 : 4);
+    const std::uint32_t count = below(relation.layer == 0 ? scale_.facts + 1 : 4);
     std::string lines;
     for (std::uint32_t i = 0; i < count; ++i) {
       std::string in_program;
@@ -139,14 +152,17 @@ class ProgramGenerator {
 
   // A value as a fact file has it.
   std::string plain_value(ValueKind kind) {
-    static const std::vector<std::string> kWideNumbers{"-1",         "-7",         "1099511627776",       "9223372036854775807",
-                                                       "2130706431", "2130706432", "2147483647",          "4294967295",
-                                                       "-16777216",  "-16777217",  "-9223372036854775807"};
-    static const std::vector<std::string> kWideUnsigned{"18446744073709551615", "1099511627776", "2130706432"};
+    static const std::vector<std::string> kWideNumbers{
+        "-1",         "-7",         "1099511627776",       "9223372036854775807",
+        "2130706431", "2130706432", "2147483647",          "4294967295",
+        "-16777216",  "-16777217",  "-9223372036854775807"};
+    static const std::vector<std::string> kWideUnsigned{"18446744073709551615", "1099511627776",
+                                                        "2130706432"};
     static const std::vector<std::string> kSymbols{"a", "b", "ab", "ba", "c d", "", "7"};
     switch (kind) {
       case ValueKind::kNumber:
-        return has_wide_values_ && chance(25) ? pick(kWideNumbers) : std::to_string(below(6));
+        return has_wide_values_ && chance(25) ? pick(kWideNumbers)
+                                              : std::to_string(below(scale_.domain));
       case ValueKind::kUnsigned:
         return has_wide_values_ && chance(25) ? pick(kWideUnsigned) : std::to_string(below(6));
       case ValueKind::kFloat:
@@ -188,8 +204,9 @@ class ProgramGenerator {
           case 4:
             return fmt::format("(({} bxor {}) band 7)", inner(kind), inner(kind));
           default:
-            return fmt::format("(({} {} {}) % {})", inner(kind), pick(std::vector<std::string>{"+", "-", "*", "+"}),
-                               inner(kind), 2 + below(6));
+            return fmt::format("(({} {} {}) % {})", inner(kind),
+                               pick(std::vector<std::string>{"+", "-", "*", "+"}), inner(kind),
+                               2 + below(6));
         }
       case ValueKind::kUnsigned:
         if (chance(30)) return fmt::format("to_unsigned(({}) band 15)", inner(ValueKind::kNumber));
@@ -203,7 +220,8 @@ class ProgramGenerator {
           case 1:
             return fmt::format("min({}, {})", inner(kind), inner(kind));
           default:
-            return fmt::format("substr(cat({}, {}), {}, {})", inner(kind), inner(kind), below(2), 1 + below(2));
+            return fmt::format("substr(cat({}, {}), {}, {})", inner(kind), inner(kind), below(2),
+                               1 + below(2));
         }
     }
     return "0";
@@ -211,12 +229,15 @@ class ProgramGenerator {
 
   // ---- literals ----
   std::string pool_variable(const Scope& scope, ValueKind kind) {
-    static const std::map<ValueKind, char> kLetters{{ValueKind::kNumber, 'n'}, {ValueKind::kUnsigned, 'u'},
-                                                    {ValueKind::kFloat, 'f'}, {ValueKind::kSymbol, 's'}};
+    static const std::map<ValueKind, char> kLetters{{ValueKind::kNumber, 'n'},
+                                                    {ValueKind::kUnsigned, 'u'},
+                                                    {ValueKind::kFloat, 'f'},
+                                                    {ValueKind::kSymbol, 's'}};
     return fmt::format("{}{}{}", scope.prefix, kLetters.at(kind), below(4));
   }
 
-  // An atom that may bind variables of its scope; `outer` gives further names to join with (aggregates).
+  // An atom that may bind variables of its scope; `outer` gives further names to join with
+  // (aggregates).
   void add_atom(Scope& scope, const RelationShape& relation, const Scope* outer = nullptr) {
     std::string arguments;
     Scope after = scope;
@@ -265,13 +286,16 @@ class ProgramGenerator {
     scope.body.push_back(fmt::format("{} {} {}", left, op, right));
   }
 
-  std::string fresh_variable(Scope& scope) { return fmt::format("{}v{}", scope.prefix, scope.fresh++); }
+  std::string fresh_variable(Scope& scope) {
+    return fmt::format("{}v{}", scope.prefix, scope.fresh++);
+  }
 
   void add_assignment(Scope& scope) {
     const ValueKind kind = any_kind();
     const std::string value = expression(scope, kind);
     const std::string name = fresh_variable(scope);
-    scope.body.push_back(chance(80) ? fmt::format("{} = {}", name, value) : fmt::format("{} = {}", value, name));
+    scope.body.push_back(chance(80) ? fmt::format("{} = {}", name, value)
+                                    : fmt::format("{} = {}", value, name));
     scope.bind(kind, name);
   }
 
@@ -329,12 +353,14 @@ class ProgramGenerator {
     return *pick(candidates);
   }
 
-  void write_rule(const RelationShape& head, const std::vector<std::string>& arguments, Scope& scope) {
+  void write_rule(const RelationShape& head, const std::vector<std::string>& arguments,
+                  Scope& scope) {
     std::shuffle(scope.body.begin(), scope.body.end(), random_);
     std::string text = head.name + "(";
     for (std::size_t c = 0; c < arguments.size(); ++c) text += (c == 0 ? "" : ", ") + arguments[c];
     text += ") :- ";
-    for (std::size_t l = 0; l < scope.body.size(); ++l) text += (l == 0 ? "" : ", ") + scope.body[l];
+    for (std::size_t l = 0; l < scope.body.size(); ++l)
+      text += (l == 0 ? "" : ", ") + scope.body[l];
     program_.text += text + ".\n";
   }
 
@@ -371,8 +397,8 @@ class ProgramGenerator {
     if (chance(30 * weight)) add_comparison(scope);
   }
 
-  // A row of the same layer goes on with one or two of its columns changed by a join: the shape of closures, along a pivot
-  // where the other columns stay.
+  // A row of the same layer goes on with one or two of its columns changed by a join: the shape of
+  // closures, along a pivot where the other columns stay.
   void add_chain_rule(const RelationShape& head) {
     std::vector<const RelationShape*> sources;
     for (const RelationShape& r : relations_)
@@ -418,6 +444,7 @@ class ProgramGenerator {
   }
 
   std::mt19937_64 random_;
+  ProgramScale scale_;
   bool has_wide_values_ = false;
   std::vector<RelationShape> relations_;
   GeneratedProgram program_;

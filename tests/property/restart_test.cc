@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restart: a run that stops at any safe point and goes on with another number of ranks ends with the same bytes, the same
-// counts of every round and the same iteration numbers as a run that was left alone. Once with each stop on its own, once
-// as a chain that stops at every safe point and changes the number of ranks each time; random programs too.
-// STRATALOG_PROPERTY_CASES sets the number of random programs.
+// Restart: a run that stops at any safe point and goes on with another number of ranks ends with
+// the same bytes, the same counts of every round and the same iteration numbers as a run that was
+// left alone. Once with each stop on its own, once as a chain that stops at every safe point and
+// changes the number of ranks each time; random programs too. STRATALOG_PROPERTY_CASES sets the
+// number of random programs.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,7 +24,8 @@ struct Sample {
 std::string edges(std::uint64_t seed, std::uint32_t nodes, std::uint32_t count) {
   std::mt19937_64 random(seed);
   std::string text;
-  for (std::uint32_t i = 0; i < count; ++i) text += fmt::format("{}\t{}\n", random() % nodes, random() % nodes);
+  for (std::uint32_t i = 0; i < count; ++i)
+    text += fmt::format("{}\t{}\n", random() % nodes, random() % nodes);
   return text;
 }
 
@@ -35,14 +37,18 @@ std::string chain(std::uint32_t nodes) {
 
 std::vector<Sample> samples() {
   const std::string edge = ".decl edge(x: number, y: number)\n.input edge\n";
-  const std::string path = edge + ".decl path(x: number, y: number)\n.output path\npath(x, y) :- edge(x, y).\n";
+  const std::string path =
+      edge + ".decl path(x: number, y: number)\n.output path\npath(x, y) :- edge(x, y).\n";
   return {
       {.name = "left-linear closure",
        .text = path + "path(x, z) :- path(x, y), edge(y, z).\n",
        .facts = {{"edge.facts", edges(1, 40, 60)}}},
       {.name = "right-linear closure, pivots far apart",
-       .text = path + "path(x, z) :- edge(x, y), path(y, z).\npath(-5, 9000000000) :- edge(0, _).\n",
-       .facts = {{"edge.facts", "0\t1\n1\t2\n2\t9000000000\n9000000000\t-7\n-7\t0\n3\t8000000000000\n8000000000000\t3\n"}}},
+       .text =
+           path + "path(x, z) :- edge(x, y), path(y, z).\npath(-5, 9000000000) :- edge(0, _).\n",
+       .facts = {{"edge.facts",
+                  "0\t1\n1\t2\n2\t9000000000\n9000000000\t-7\n-"
+                  "7\t0\n3\t8000000000000\n8000000000000\t3\n"}}},
       {.name = "non-linear closure",
        .text = path + "path(x, z) :- path(x, y), path(y, z).\n",
        .facts = {{"edge.facts", chain(24) + edges(2, 24, 6)}}},
@@ -56,20 +62,21 @@ std::vector<Sample> samples() {
                       "even(0).\nodd(y) :- even(x), edge(x, y).\neven(y) :- odd(x), edge(x, y).\n",
        .facts = {{"edge.facts", chain(12) + "11\t0\n"}}},
       {.name = "negation, aggregates, new texts and numbers in several recursive strata",
-       .text = path +
-               "path(x, z) :- path(x, y), edge(y, z).\n"
-               ".decl apart(x: number, y: number)\n.output apart\n"
-               "apart(x, y) :- edge(x, _), edge(_, y), !path(x, y).\n"
-               ".decl degree(x: number, n: number)\n.output degree\n"
-               "degree(x, n) :- edge(x, _), n = count : { path(x, _) }.\n"
-               ".decl name(x: number, s: symbol)\n.output name\n"
-               "name(0, \"n\").\n"
-               "name(y, cat(s, \".\", to_string(y * 1000000007))) :- name(x, s), edge(x, y), strlen(s) < 45.\n"
-               ".decl grown(x: number)\n.output grown\n"
-               "grown(1).\ngrown((x * 31 + d) % 9007199254740993) :- grown(x), degree(_, d), x < 100000000000.\n"
-               ".decl total(n: number, m: number)\n.output total\n"
-               "total(n, m) :- n = count : { name(_, _) }, m = max x : { grown(x) }.\n"
-               ".decl none()\n.output none\nnone() :- !apart(0, 0).\n",
+       .text = path + "path(x, z) :- path(x, y), edge(y, z).\n"
+                      ".decl apart(x: number, y: number)\n.output apart\n"
+                      "apart(x, y) :- edge(x, _), edge(_, y), !path(x, y).\n"
+                      ".decl degree(x: number, n: number)\n.output degree\n"
+                      "degree(x, n) :- edge(x, _), n = count : { path(x, _) }.\n"
+                      ".decl name(x: number, s: symbol)\n.output name\n"
+                      "name(0, \"n\").\n"
+                      "name(y, cat(s, \".\", to_string(y * 1000000007))) :- name(x, s), edge(x, "
+                      "y), strlen(s) < 45.\n"
+                      ".decl grown(x: number)\n.output grown\n"
+                      "grown(1).\ngrown((x * 31 + d) % 9007199254740993) :- grown(x), degree(_, "
+                      "d), x < 100000000000.\n"
+                      ".decl total(n: number, m: number)\n.output total\n"
+                      "total(n, m) :- n = count : { name(_, _) }, m = max x : { grown(x) }.\n"
+                      ".decl none()\n.output none\nnone() :- !apart(0, 0).\n",
        .facts = {{"edge.facts", "0\t1\n1\t2\n2\t3\n3\t1\n2\t4\n4\t5\n"}}},
   };
 }
@@ -88,8 +95,9 @@ struct StoppedRun {
   std::uint64_t iteration = 0;  // of the last progress before the stop
 };
 
-StoppedRun run_until(const Program& program, const FileTexts& facts, int ranks, const RunOptions& base,
-                     ResumePolicy resume, std::uint64_t stop_at, const std::shared_ptr<MemoryDisk>& checkpoints) {
+StoppedRun run_until(const Program& program, const FileTexts& facts, int ranks,
+                     const RunOptions& base, ResumePolicy resume, std::uint64_t stop_at,
+                     const std::shared_ptr<MemoryDisk>& checkpoints) {
   StoppedRun run;
   std::uint64_t polls = 0;
   RunHooks hooks;
@@ -103,11 +111,13 @@ StoppedRun run_until(const Program& program, const FileTexts& facts, int ranks, 
 // Everything that must not depend on how often and where a run was interrupted.
 std::string essence(const EngineOutcome& outcome) {
   std::string text;
-  for (const auto& [name, content] : outcome.files) text += fmt::format("--- {}\n{}", name, content);
-  for (const RelationSize& size : outcome.report.relations) text += fmt::format("{}: {} rows\n", size.name, size.rows);
+  for (const auto& [name, content] : outcome.files)
+    text += fmt::format("--- {}\n{}", name, content);
+  for (const RelationSize& size : outcome.report.relations)
+    text += fmt::format("{}: {} rows\n", size.name, size.rows);
   for (const StratumReport& s : outcome.report.strata)
-    text += fmt::format("{}: {} iterations, {} tuples, new per round [{}]\n", s.relations, s.iterations, s.tuples,
-                        fmt::join(s.new_tuples_per_round, " "));
+    text += fmt::format("{}: {} iterations, {} tuples, new per round [{}]\n", s.relations,
+                        s.iterations, s.tuples, fmt::join(s.new_tuples_per_round, " "));
   return text;
 }
 
@@ -120,13 +130,15 @@ std::string newest_generation(const std::shared_ptr<MemoryDisk>& disk, std::uint
   return listed.value()[0].name;
 }
 
-// A stop at each safe point, each time resumed to the end. Returns how many of the stops were inside a recursion.
-std::uint64_t check_each_stop(const Program& program, const FileTexts& facts, int from, int to, const RunOptions& base,
-                              const std::string& expected) {
+// A stop at each safe point, each time resumed to the end. Returns how many of the stops were
+// inside a recursion.
+std::uint64_t check_each_stop(const Program& program, const FileTexts& facts, int from, int to,
+                              const RunOptions& base, const std::string& expected) {
   std::uint64_t inside = 0;
   for (std::uint64_t stop_at = 1;; ++stop_at) {
     const auto disk = std::make_shared<MemoryDisk>();
-    const StoppedRun stopped = run_until(program, facts, from, base, ResumePolicy::kFresh, stop_at, disk);
+    const StoppedRun stopped =
+        run_until(program, facts, from, base, ResumePolicy::kFresh, stop_at, disk);
     EXPECT_TRUE(stopped.outcome.status.is_ok()) << stopped.outcome.status.to_string();
     if (!stopped.outcome.report.stopped_early) {
       EXPECT_EQ(essence(stopped.outcome), expected) << "with checkpoints, not stopped";
@@ -139,22 +151,26 @@ std::uint64_t check_each_stop(const Program& program, const FileTexts& facts, in
     EXPECT_TRUE(resumed.outcome.status.is_ok()) << resumed.outcome.status.to_string();
     EXPECT_EQ(resumed.outcome.report.resumed_from, generation);
     EXPECT_EQ(resumed.outcome.report.resumed_iteration, iteration);
-    EXPECT_EQ(essence(resumed.outcome), expected) << "stopped at safe point " << stop_at << " on " << from
-                                                  << " ranks, resumed at iteration " << iteration << " on " << to;
+    EXPECT_EQ(essence(resumed.outcome), expected)
+        << "stopped at safe point " << stop_at << " on " << from << " ranks, resumed at iteration "
+        << iteration << " on " << to;
     inside += resumed.outcome.report.resumed_iteration > 0 ? 1 : 0;
     if (::testing::Test::HasFailure() || stop_at > 500) return inside;
   }
 }
 
 // Stops at every safe point; each leg runs on another number of ranks. Returns the number of legs.
-std::uint64_t check_chain(const Program& program, const FileTexts& facts, const std::vector<int>& ranks,
-                          const RunOptions& base, const std::string& expected) {
+std::uint64_t check_chain(const Program& program, const FileTexts& facts,
+                          const std::vector<int>& ranks, const RunOptions& base,
+                          const std::string& expected) {
   const auto disk = std::make_shared<MemoryDisk>();
   // The first safe point after a restart is the one that was stopped at.
   for (std::uint64_t leg = 0; leg < 500; ++leg) {
-    const StoppedRun run = run_until(program, facts, ranks[leg % ranks.size()], base,
-                                     leg == 0 ? ResumePolicy::kFresh : ResumePolicy::kResume, leg == 0 ? 1 : 2, disk);
-    EXPECT_TRUE(run.outcome.status.is_ok()) << "leg " << leg << ": " << run.outcome.status.to_string();
+    const StoppedRun run =
+        run_until(program, facts, ranks[leg % ranks.size()], base,
+                  leg == 0 ? ResumePolicy::kFresh : ResumePolicy::kResume, leg == 0 ? 1 : 2, disk);
+    EXPECT_TRUE(run.outcome.status.is_ok())
+        << "leg " << leg << ": " << run.outcome.status.to_string();
     if (!run.outcome.status.is_ok()) return leg;
     if (run.outcome.report.stopped_early) continue;
     EXPECT_EQ(essence(run.outcome), expected) << "a chain of " << leg + 1 << " legs";
@@ -199,8 +215,8 @@ TEST(Restart, FromEachSafePointOnAnotherNumberOfRanks) {
     ASSERT_TRUE(program) << problems;
     const std::string expected = uninterrupted(*program, sample.facts);
     for (const RunOptions& way : ways_to_run()) {
-      SCOPED_TRACE(fmt::format("allow_pivot {}, allow_sets {}, replicate_limit_rows {}", way.allow_pivot,
-                               way.allow_sets, way.replicate_limit_rows));
+      SCOPED_TRACE(fmt::format("allow_pivot {}, allow_sets {}, replicate_limit_rows {}",
+                               way.allow_pivot, way.allow_sets, way.replicate_limit_rows));
       const Move move = moves[next++ % moves.size()];
       EXPECT_GT(check_each_stop(*program, sample.facts, move.from, move.to, way, expected), 2U);
       if (HasFailure()) return;
@@ -217,8 +233,8 @@ TEST(Restart, ChainOfStopsAtEverySafePoint) {
     ASSERT_TRUE(program) << problems;
     const std::string expected = uninterrupted(*program, sample.facts);
     for (const RunOptions& way : ways_to_run()) {
-      SCOPED_TRACE(fmt::format("allow_pivot {}, allow_sets {}, replicate_limit_rows {}", way.allow_pivot,
-                               way.allow_sets, way.replicate_limit_rows));
+      SCOPED_TRACE(fmt::format("allow_pivot {}, allow_sets {}, replicate_limit_rows {}",
+                               way.allow_pivot, way.allow_sets, way.replicate_limit_rows));
       EXPECT_GT(check_chain(*program, sample.facts, ranks, way, expected), 3U);
       if (HasFailure()) return;
     }
@@ -267,7 +283,8 @@ TEST(Restart, KeepsOnlyAsManyGenerationsAsAsked) {
   }
 }
 
-// Each stratum counts its own iterations: that an earlier one ended with the same number changes nothing.
+// Each stratum counts its own iterations: that an earlier one ended with the same number changes
+// nothing.
 TEST(Restart, CheckpointsAreDueByTheIterationsOfTheRunningStratum) {
   const std::string text =
       ".decl edge(x: number, y: number)\n.input edge\n"
@@ -284,7 +301,8 @@ TEST(Restart, CheckpointsAreDueByTheIterationsOfTheRunningStratum) {
   hooks.progress = [&](const Progress& progress) {
     if (progress.phase == Phase::kCheckpointing) saved.push_back(progress.iteration);
   };
-  const EngineOutcome outcome = run_engine(*program, {{"edge.facts", chain(9)}}, 2, options, hooks, disk);
+  const EngineOutcome outcome =
+      run_engine(*program, {{"edge.facts", chain(9)}}, 2, options, hooks, disk);
   ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
   // a: rounds 1..5, saved at 5; b: rounds 1..9, saved at 5; at the end.
   EXPECT_EQ(saved, (std::vector<std::uint64_t>{5, 5, 9}));
@@ -304,7 +322,8 @@ TEST(Restart, RefusesWhatItShould) {
   ASSERT_TRUE(first.status.is_ok()) << first.status.to_string();
   EXPECT_TRUE(first.report.resumed_from.empty());
   EXPECT_EQ(run(ResumePolicy::kFresh, *program).status.code(), StatusCode::kAlreadyExists);
-  // The finished run is its own last checkpoint: nothing is left to do, the outputs are written again.
+  // The finished run is its own last checkpoint: nothing is left to do, the outputs are written
+  // again.
   const EngineOutcome again = run(ResumePolicy::kResumeOrFresh, *program);
   EXPECT_FALSE(again.report.resumed_from.empty());
   EXPECT_EQ(essence(again), essence(first));

@@ -108,9 +108,10 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
     const StopRequest asked =
         state_.hooks.stop_requested ? state_.hooks.stop_requested() : StopRequest::kNone;
     const CheckpointOptions& options = state_.options.checkpoint;
-    const bool by_iterations = options.every_iterations > 0 && point.iteration > 0 &&
-                               point.iteration % options.every_iterations == 0 &&
-                               (point.iteration != last_iteration_ || position.stratum != last_stratum_);
+    const bool by_iterations =
+        options.every_iterations > 0 && point.iteration > 0 &&
+        point.iteration % options.every_iterations == 0 &&
+        (point.iteration != last_iteration_ || position.stratum != last_stratum_);
     const bool by_time =
         options.every_seconds > 0 && since_last_.seconds() >= options.every_seconds;
     if (asked == StopRequest::kCheckpointAndStop)

@@ -146,7 +146,8 @@ Status RuleExecutor::bind_inner(const Step& step, std::vector<StepSource>& sourc
   // The relations of an aggregate are on every rank.
   for (const Step& inner : step.aggregate_steps) {
     StepSource source;
-    if (inner.kind == StepKind::kAggregate) STRATALOG_RETURN_IF_ERROR(bind_inner(inner, source.inner));
+    if (inner.kind == StepKind::kAggregate)
+      STRATALOG_RETURN_IF_ERROR(bind_inner(inner, source.inner));
     const bool reads = inner.kind == StepKind::kScan || inner.kind == StepKind::kSearch ||
                        inner.kind == StepKind::kExists || inner.kind == StepKind::kAbsent;
     if (reads) {

@@ -146,11 +146,9 @@ class Search {
       case LiteralKind::kComparison:
         if (is_subset(read, bound_)) break;
         if (literal.comparison != Comparison::kEqual) return false;
-        if (may_assign(literal.left) &&
-            is_subset(variables_of(literal.right), bound_)) {
+        if (may_assign(literal.left) && is_subset(variables_of(literal.right), bound_)) {
           placed.target = literal.left.variable;
-        } else if (may_assign(literal.right) &&
-                   is_subset(variables_of(literal.left), bound_)) {
+        } else if (may_assign(literal.right) && is_subset(variables_of(literal.left), bound_)) {
           placed.target = literal.right.variable;
           placed.assign_from_left = true;
         } else {
