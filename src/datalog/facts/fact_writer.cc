@@ -130,9 +130,11 @@ Result<WrittenFacts> write_facts(Comm& comm, Store& store, const Relation& relat
                                  const IoDirective& directive, ValueOrder& order,
                                  const RelationImage& image, const WriteOptions& options) {
   const std::vector<ColumnOrder> orders = order.for_relation(relation);
+  const auto rows = count_rows(image);
+  STRATALOG_RETURN_IF_ERROR(agree(comm, rows.status()));
   TupleSource source;
-  source.rows = image.rows;
-  if (!orders.empty()) source = source_of_image(image, orders);
+  source.rows = rows.value();
+  if (!orders.empty()) source = source_of_image(image, orders, rows.value());
   return write_source(comm, store, relation, directive, order.dictionary(), orders, source,
                       options);
 }

@@ -135,9 +135,20 @@ TupleSource source_of_columns(const TupleColumns& tuples, std::span<const Column
   return source;
 }
 
-TupleSource source_of_image(const RelationImage& image, std::span<const ColumnOrder> orders) {
+Result<std::uint64_t> count_rows(const RelationImage& image) {
+  if (image.arity == 0) return image.rows;
+  std::uint64_t rows = 0;
+  STRATALOG_RETURN_IF_ERROR(image.for_each_group([&](const TupleGroup& group) {
+    rows += group.set.count;
+    return Status::ok();
+  }));
+  return rows;
+}
+
+TupleSource source_of_image(const RelationImage& image, std::span<const ColumnOrder> orders,
+                            std::uint64_t rows) {
   TupleSource source;
-  source.rows = image.rows;
+  source.rows = rows;
   source.width = image.arity;
   source.skips_by_range = image.column_order[image.arity - 1] != 0;
   source.sample = [&image, orders](std::uint64_t stride, CodeRows& out) {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "base/status.h"
+#include "base/result.h"
 #include "datalog/facts/tuple_columns.h"
 #include "datalog/facts/value_order.h"
 #include "model/tuple_group.h"
@@ -37,6 +37,10 @@ struct TupleSource {
 
 // Both borrow their arguments. Arity >= 1.
 TupleSource source_of_columns(const TupleColumns& tuples, std::span<const ColumnOrder> orders);
-TupleSource source_of_image(const RelationImage& image, std::span<const ColumnOrder> orders);
+TupleSource source_of_image(const RelationImage& image, std::span<const ColumnOrder> orders,
+                            std::uint64_t rows);
+// The image's tuples, counted group by group: images made for output need not say how many they
+// hold.
+Result<std::uint64_t> count_rows(const RelationImage& image);
 
 }  // namespace stratalog::datalog

@@ -37,7 +37,7 @@ class GroupedTuples {
   GroupedTuples(const TupleColumns& tuples, std::vector<std::uint32_t> order) {
     image.arity = static_cast<std::uint32_t>(order.size());
     image.column_order = order;
-    image.rows = tuples.rows;
+    image.rows = order.empty() ? tuples.rows : 0;  // must be counted, not believed
     for (std::uint64_t i = 0; i < tuples.rows; ++i) {
       std::vector<Cell> prefix;
       for (std::size_t c = 0; c + 1 < order.size(); ++c)
