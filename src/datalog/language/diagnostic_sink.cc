@@ -47,6 +47,7 @@ DiagnosticDraft& DiagnosticSink::warning(Span span, std::string message) {
 
 std::vector<Diagnostic> DiagnosticSink::finish(const SourceMap& map, std::size_t limit) const {
   std::vector<const DiagnosticDraft*> order;
+  order.reserve(drafts_.size());
   for (const DiagnosticDraft& draft : drafts_) order.push_back(&draft);
   const auto key = [](const DiagnosticDraft* d) {
     return std::tie(d->span.begin, d->span.end, d->severity, d->message);

@@ -92,6 +92,7 @@ CommandOutcome run_command(const std::vector<std::string>& arguments, const std:
     return outcome;
   }
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   // Its messages are parsed, so they have to be in English.

@@ -142,7 +142,7 @@ Status PivotClosure::discover(const RunOptions& options, std::uint64_t depth) {
   std::vector<SlotId> starts;
   for (SlotId slot = 0; slot < is_start.size(); ++slot)
     if (is_start[slot] != 0) starts.push_back(slot);
-  STRATALOG_RETURN_IF_ERROR(graph_.discover(std::move(starts), depth, [&]() -> Status {
+  STRATALOG_RETURN_IF_ERROR(graph_.discover(starts, depth, [&]() -> Status {
     if (options.stop && options.stop()) return Status::cancelled("stopped while following edges");
     return check_memory();
   }));
@@ -175,7 +175,7 @@ Status PivotClosure::advance(std::size_t owned, std::uint64_t rounds, RunReport&
     return check_memory();
   };
   SweepTally tally;
-  const Status status = sweep_->run(graph_, {.rounds = rounds, .delays = delays}, expand, tally);
+  Status status = sweep_->run(graph_, {.rounds = rounds, .delays = delays}, expand, tally);
   if (!status.is_ok()) {
     sweep_->discard();
     return status;

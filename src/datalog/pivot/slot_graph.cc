@@ -56,7 +56,7 @@ void SlotGraph::note_mask(std::uint32_t code) {
 
 std::vector<MaskId> SlotGraph::take_new_masks() { return std::exchange(new_masks_, {}); }
 
-Status SlotGraph::discover(std::vector<SlotId> starts, std::uint64_t depth,
+Status SlotGraph::discover(const std::vector<SlotId>& starts, std::uint64_t depth,
                            const std::function<Status()>& before_layer) {
   std::vector<std::uint8_t> seen(extents_.size(), 0);
   std::vector<SlotId> layer;

@@ -69,7 +69,7 @@ class SlotGraph {
   // Expands what up to `depth` steps along unmasked edges from `starts` reach, layer by layer, so
   // that the sweep seldom has to stop for it. Masked edges are left to the sweep: they may hide an
   // endless part of the graph. `before_layer` may end it early with an error.
-  Status discover(std::vector<SlotId> starts, std::uint64_t depth,
+  Status discover(const std::vector<SlotId>& starts, std::uint64_t depth,
                   const std::function<Status()>& before_layer);
 
   const Extent* extents() const { return extents_.data(); }
