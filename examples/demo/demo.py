@@ -23,7 +23,6 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = Path(os.environ.get("STRATALOG_BUILD", ROOT / "build"))
 STRATALOG = os.environ.get("STRATALOG", str(BUILD / "stratalog"))
-MPIEXEC = os.environ.get("MPIEXEC", "mpiexec")
 FOLDER = BUILD / "demo"
 PROGRAM = HERE / "power_grid.dl"
 ANSWER = 4941**2
@@ -41,7 +40,7 @@ def say(text: str) -> None:
 
 
 def shown(command: list[str]) -> list[str]:
-    short = [Path(c).name if c in (STRATALOG, MPIEXEC) else c for c in command]
+    short = [Path(c).name if c == STRATALOG else c for c in command]
     print(
         "$ " + " ".join(os.path.relpath(c) if c.startswith("/") else c for c in short), flush=True
     )

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/json_text.h"
 #include "commit/vocabulary.h"
 
 namespace stratalog::cli {
@@ -42,7 +43,7 @@ Status write_options_file(Store& store, const std::string& program_name, const R
                         {"mode", mode_name(run.mode)},
                         {"durability", durability_name(run.durability)},
                         {"keep_generations", run.keep_generations}};
-  const std::string text = options.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string text = json_text(options);
   const Status removed = store.remove_file(kTemporary);
   if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) return removed;
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> file,

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/json_text.h"
 #include "cli/stored_program.h"
 #include "comm/comm.h"
 #include "datalog/facts/fact_writer.h"
@@ -62,7 +62,7 @@ datalog::IoDirective directive_of(const StoredArguments& arguments) {
     directive.parameters["IO"] = "stdout";
   } else {
     directive.parameters["IO"] = arguments.format == ExportFormat::kHdf5 ? "hdf5" : "file";
-    directive.parameters["filename"] = std::filesystem::absolute(arguments.target).string();
+    directive.parameters["filename"] = arguments.target;
   }
   return directive;
 }
@@ -117,7 +117,7 @@ ExitCode export_command(const StoredArguments& arguments) {
                                   {"relation", arguments.relation},
                                   {"rows", written.value().rows},
                                   {"file", written.value().path}};
-    const Status told = print_result(entry.dump(2) + "\n");
+    const Status told = print_result(json_text(entry));
     if (!told.is_ok()) return fail(told, Part::kOutput);
   }
   return ExitCode::kDone;

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/json_text.h"
 #include "cli/quantities.h"
 #include "cli/stored_program.h"
 #include "commit/vocabulary.h"
@@ -28,10 +29,6 @@ ExitCode print_or_fail(const std::string& text, ExitCode code) {
   if (printed.is_ok()) return code;
   complain(printed);
   return ExitCode::kInputOutput;
-}
-
-std::string json_text(const json& value) {
-  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 std::string_view condition_name(GenerationCondition condition) {

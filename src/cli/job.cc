@@ -54,9 +54,9 @@ Result<std::unique_ptr<Store>> open_on_all(Comm& comm, const std::string& direct
   const bool is_first = comm.rank() == 0;
   Result<std::unique_ptr<Store>> store = Status::internal("not opened yet");
   if (is_first) store = open_posix_store(directory, mode);
-  STRATALOG_RETURN_IF_ERROR(agree(comm, is_first ? store.status() : Status::ok()));
+  STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, is_first ? store.status() : Status::ok()));
   if (!is_first) store = open_posix_store(directory, RootMode::kMustExist);
-  STRATALOG_RETURN_IF_ERROR(agree(comm, store.status()));
+  STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, store.status()));
   return store;
 }
 
@@ -95,8 +95,8 @@ Failure open_folders(Comm& comm, Job& job) {
     if (!store.is_ok()) return {store.status().with_context("--checkpoint"), Part::kCheckpoint};
     job.checkpoints = std::move(store).value();
     const Status judged = comm.rank() == 0 ? judge_folder(*job.checkpoints, run) : Status::ok();
-    const Status agreed = agree(comm, judged);
-    if (!agreed.is_ok()) return {comm.rank() == 0 ? judged : agreed, Part::kCheckpoint};
+    const Status agreed = agree_in_own_words(comm, judged);
+    if (!agreed.is_ok()) return {agreed, Part::kCheckpoint};
   }
   if (use_of(job.program, IoAction::kInput) == Use::kFiles) {
     auto store = open_on_all(comm, run.facts, RootMode::kMustExist);

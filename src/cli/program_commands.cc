@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/fact_sizes.h"
+#include "cli/json_text.h"
 #include "cli/plan_json.h"
 #include "cli/program_source.h"
 #include "datalog/plan/program_plan.h"
@@ -38,10 +39,6 @@ json diagnostic_json(const datalog::Diagnostic& diagnostic) {
   entry["hint"] = diagnostic.hint;
   entry["notes"] = std::move(notes);
   return entry;
-}
-
-std::string json_text(const json& value) {
-  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 ExitCode print_or_fail(const std::string& text) {

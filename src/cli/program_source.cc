@@ -59,6 +59,11 @@ datalog::CompileOutcome compile_text(std::string name, std::string text) {
   return datalog::compile({.name = std::move(name), .text = std::move(text)}, options);
 }
 
+Status agree_in_own_words(Comm& comm, const Status& mine) {
+  const Status agreed = agree(comm, mine);
+  return mine.is_ok() || agreed.is_ok() ? agreed : mine;
+}
+
 Result<datalog::Program> share_program(Comm& comm, Result<datalog::CompileOutcome> mine) {
   const bool is_first = comm.rank() == 0;
   Status status;
@@ -67,7 +72,7 @@ Result<datalog::Program> share_program(Comm& comm, Result<datalog::CompileOutcom
     if (status.is_ok() && !mine.value().is_ok())
       status = Status::invalid_argument("the program has errors");
   }
-  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
+  STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, status));
   Bytes text;
   if (is_first) {
     const std::string& source = mine.value().program->source_text;
@@ -80,7 +85,7 @@ Result<datalog::Program> share_program(Comm& comm, Result<datalog::CompileOutcom
     status = Status::internal("the preprocessed program does not compile again:\n" +
                               datalog::render_all(mine.value().diagnostics));
   }
-  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
+  STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, status));
   return std::move(*std::move(mine).value().program);
 }
 

@@ -23,6 +23,10 @@ Result<datalog::CompileOutcome> compile_file(const ProgramArguments& arguments);
 // Local. A program whose preprocessed text is at hand: out of a checkpoint, or from another rank.
 datalog::CompileOutcome compile_text(std::string name, std::string text);
 
+// agree(), save that a rank with an error of its own returns that, without "rank 0:" in front: rank
+// 0 is the one that speaks, and where only it can fail, which rank it was is no news.
+Status agree_in_own_words(Comm& comm, const Status& mine);
+
 // Gives rank 0's program to all. `mine` counts on rank 0 only. InvalidArgument on every rank if it
 // has errors.
 Result<datalog::Program> share_program(Comm& comm, Result<datalog::CompileOutcome> mine);

@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/job.h"
+#include "cli/json_text.h"
 #include "cli/live_view.h"
 #include "cli/parallel_backends.h"
 #include "cli/run_report_text.h"
@@ -151,7 +152,7 @@ ExitCode hand_out(const Job& job, const datalog::RunReport& report) {
   if (!is_quiet) tell(breakdown_text(report));
   if (!job.run.report_file.empty()) {
     const Status written =
-        write_report(job.run.report_file, report_json(report, job.program_name).dump(2) + "\n");
+        write_report(job.run.report_file, json_text(report_json(report, job.program_name)));
     if (!written.is_ok()) {
       complain(written);
       return ExitCode::kInputOutput;
