@@ -15,6 +15,9 @@ constexpr std::uint64_t kBitsPerElement = 32;
 // density.
 constexpr std::uint64_t kMinimumBitmapCount = 16;
 
+// Of the word that holds the largest cell.
+constexpr std::uint32_t kLastWord = 0xFFFFFFFFU / 64;
+
 bool prefers_bitmap(std::uint64_t count, Cell lowest, Cell highest) {
   const std::uint64_t words = (highest / 64) - (lowest / 64) + 1;
   return count >= kMinimumBitmapCount && words * 64 <= count * kBitsPerElement;
@@ -82,7 +85,7 @@ void IntSet::widen_bitmap(Cell lowest, Cell highest) {
   // that grew.
   const std::uint32_t slack = (last - first + 1) / 8;
   if (first < base_word_) first -= std::min(first, slack);
-  if (last > base_word_ + capacity_ - 1) last += slack;
+  if (last > base_word_ + capacity_ - 1) last = std::min(last + slack, kLastWord);
   const std::uint32_t words = last - first + 1;
   auto* bits = static_cast<std::uint64_t*>(std::calloc(words, sizeof(std::uint64_t)));
   if (bits == nullptr) throw std::bad_alloc();

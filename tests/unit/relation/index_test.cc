@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// PrefixMap and Index against standard containers: numbering, searches under prefixes, rounds of
+// queued tuples and sets in every mix, early uniting within a round, and deltas that are put back
+// after a restart.
+#include "relation/index.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "relation/prefix_map.h"
+
+namespace stratalog {
+namespace {
+
+using Tuple = std::vector<Cell>;
+using Tuples = std::set<Tuple>;
+
+TEST(PrefixMap, NumbersInOrderOfArrival) {
+  for (std::uint32_t width = 0; width <= 5; ++width) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      std::mt19937_64 random(seed);
+      PrefixMap map(width);
+      std::map<Tuple, std::uint32_t> model;
+      // Small cells first live hashed or direct, depending on how many there are; both must be
+      // found for good.
+      const std::uint64_t range = seed % 2 == 0 ? 50 : 1ULL << (8 * (1 + seed % 4));
+      for (int step = 0; step < 3000; ++step) {
+        Tuple key(width);
+        for (Cell& cell : key)
+          cell = static_cast<Cell>(random() % 10 == 0 ? random() : random() % range);
+        const auto known = model.find(key);
+        ASSERT_EQ(map.find(key.data()), known == model.end() ? PrefixMap::kAbsent : known->second);
+        map.prefetch(key.data());
+        if (random() % 4 == 0) continue;
+        const auto id = static_cast<std::uint32_t>(model.size());
+        ASSERT_EQ(map.find_or_add(key.data()), model.emplace(key, id).first->second);
+        ASSERT_EQ(map.size(), model.size());
+      }
+      for (const auto& [key, id] : model) {
+        ASSERT_EQ(map.find(key.data()), id);
+        ASSERT_TRUE(std::equal(key.begin(), key.end(), map.key(id).begin(), map.key(id).end()));
+      }
+    }
+  }
+}
+
+Tuples tuples_of(const Index& index, std::span<const DeltaRow> rows) {
+  Tuples tuples;
+  for (const DeltaRow& row : rows)
+    row.cells.walk([&](Cell cell) {
+      Tuple tuple(index.prefix(row.row).begin(), index.prefix(row.row).end());
+      tuple.push_back(cell);
+      EXPECT_TRUE(tuples.insert(tuple).second) << "a delta holds a tuple twice";
+    });
+  return tuples;
+}
+
+Tuples all_tuples_of(const Index& index) {
+  Tuples tuples;
+  for (RowId row = 0; row < index.row_count(); ++row)
+    index.total(row).walk([&](Cell cell) {
+      Tuple tuple(index.prefix(row).begin(), index.prefix(row).end());
+      tuple.push_back(cell);
+      tuples.insert(tuple);
+    });
+  return tuples;
+}
+
+class RoundsOfAnIndex : public ::testing::TestWithParam<std::uint32_t> {
+ protected:
+  static std::vector<std::uint32_t> all_lengths(std::uint32_t arity) {
+    std::vector<std::uint32_t> lengths;
+    for (std::uint32_t l = 1; l + 1 < arity; ++l) lengths.push_back(l);
+    return lengths;
+  }
+
+  Tuple random_tuple(std::uint32_t arity) {
+    Tuple tuple(arity);
+    for (Cell& cell : tuple) cell = static_cast<Cell>(random_() % domain_);
+    tuple.back() = static_cast<Cell>(random_() % last_domain_) + last_base_;
+    return tuple;
+  }
+
+  void check_searches(const Index& index, const Tuples& model) {
+    for (int i = 0; i < 20; ++i) {
+      const Tuple probe = random_tuple(index.arity());
+      ASSERT_EQ(index.contains(probe.data()), model.contains(probe));
+      for (std::uint32_t length = 1; length + 1 < index.arity(); ++length) {
+        std::set<Tuple> expected;
+        for (const Tuple& tuple : model)
+          if (std::equal(probe.begin(), probe.begin() + length, tuple.begin()))
+            expected.emplace(tuple.begin(), tuple.end() - 1);
+        std::set<Tuple> found;
+        for (const RowId row : index.rows_under(length, probe.data()))
+          if (!index.total(row).empty()) {
+            ASSERT_TRUE(found.emplace(index.prefix(row).begin(), index.prefix(row).end()).second);
+          }
+        ASSERT_EQ(found, expected);
+      }
+    }
+  }
+
+  std::mt19937_64 random_{1};
+  std::uint64_t domain_ = 6;
+  std::uint64_t last_domain_ = 300;
+  Cell last_base_ = 0;
+};
+
+TEST_P(RoundsOfAnIndex, AreThoseOfASet) {
+  const std::uint32_t arity = GetParam();
+  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+    SCOPED_TRACE(seed);
+    random_.seed(seed);
+    domain_ = seed % 3 == 0 ? 60 : 4;
+    last_domain_ = seed % 2 == 0 ? 500 : 40;
+    last_base_ = seed % 5 == 0 ? (1U << 31) - 64 : 0;
+    std::vector<std::uint32_t> order(arity);
+    for (std::uint32_t i = 0; i < arity; ++i) order[i] = i;
+    Index index(order, all_lengths(arity));
+    SetAccumulator scratch;
+    Tuples model;
+    for (int round = 0; round < 8; ++round) {
+      Tuples queued;
+      std::vector<std::unique_ptr<IntSet>> sets;
+      const auto pieces = random_() % 60;
+      for (std::uint64_t p = 0; p < pieces; ++p) {
+        const Tuple tuple = random_tuple(arity);
+        const RowId row = index.find_or_add_row(tuple.data());
+        const auto kind = random_() % 8;
+        if (kind < 6) {
+          // Often the same row again and again.
+          for (std::uint64_t n = random_() % 60 == 0 ? 100 : 1; n > 0; --n) {
+            Tuple one = tuple;
+            one.back() = random_tuple(arity).back();
+            index.queue(row, one.back());
+            queued.insert(one);
+          }
+          continue;
+        }
+        std::set<Cell> cells;
+        for (std::uint64_t n = random_() % 150; n > 0; --n)
+          cells.insert(random_tuple(arity).back());
+        for (const Cell cell : cells) {
+          Tuple one = tuple;
+          one.back() = cell;
+          queued.insert(one);
+        }
+        sets.push_back(std::make_unique<IntSet>());
+        sets.back()->assign_sorted(std::vector<Cell>(cells.begin(), cells.end()));
+        if (kind == 6)
+          index.queue_set(row, sets.back().get());
+        else
+          index.queue_view(row, sets.back()->view());
+        if (kind == 7) sets.pop_back();  // a view is copied
+        if (random_() % 20 == 0) index.unite_queued(scratch, Freshness::kUnknown);
+      }
+      index.unite_queued(scratch, Freshness::kUnknown);
+      ASSERT_EQ(index.queued(), 0U);
+      Tuples fresh;
+      std::set_difference(queued.begin(), queued.end(), model.begin(), model.end(),
+                          std::inserter(fresh, fresh.end()));
+      ASSERT_EQ(tuples_of(index, index.next_delta()), fresh);
+      ASSERT_EQ(all_tuples_of(index), model) << "totals change only when the round ends";
+      index.advance();
+      model.insert(fresh.begin(), fresh.end());
+      ASSERT_EQ(tuples_of(index, index.delta()), fresh);
+      ASSERT_EQ(index.delta_tuples(), fresh.size());
+      ASSERT_EQ(index.tuples(), model.size());
+      ASSERT_EQ(all_tuples_of(index), model);
+      check_searches(index, model);
+      if (HasFatalFailure()) return;
+    }
+    index.forget_delta();
+    EXPECT_TRUE(index.delta().empty());
+    EXPECT_EQ(index.delta_tuples(), 0U);
+    EXPECT_EQ(index.tuples(), model.size());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Arities, RoundsOfAnIndex, ::testing::Values(1U, 2U, 3U, 5U));
+
+TEST(Index, SetsThatAJoinBorrowedStayWhereTheyAre) {
+  Index index({0, 1}, {});
+  SetAccumulator scratch;
+  const Cell first[] = {1, 10};
+  index.queue(index.find_or_add_row(first), 10);
+  index.unite_queued(scratch, Freshness::kUnknown);
+  index.advance();
+  const IntSet* borrowed = &index.total(index.find_row(first));
+  for (Cell x = 2; x < 5000; ++x) {
+    const Cell tuple[] = {x, x};
+    index.queue(index.find_or_add_row(tuple), x);
+  }
+  EXPECT_EQ(borrowed, &index.total(index.find_row(first)));
+  EXPECT_EQ(borrowed->size(), 1U);
+}
+
+TEST(Index, KeepsAccountOfItsMemory) {
+  Index index({0, 1, 2}, std::vector<std::uint32_t>{1});
+  SetAccumulator scratch;
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 200000; ++i) {
+    const Cell tuple[] = {static_cast<Cell>(random() % 100), static_cast<Cell>(random() % 100),
+                          static_cast<Cell>(random())};
+    index.queue(index.find_or_add_row(tuple), tuple[2]);
+  }
+  index.unite_queued(scratch, Freshness::kUnknown);
+  index.advance();
+  // 200,000 cells of 4 bytes in the totals, as many in the delta, 16 bytes each in the queues.
+  EXPECT_GT(index.heap_bytes(), 200000U * 24U);
+  EXPECT_LT(index.heap_bytes(), 200000U * 60U);
+  const std::uint64_t before = index.heap_bytes();
+  index.forget_delta();
+  EXPECT_LE(index.heap_bytes() + (200000U * 4U), before + (200000U / 10U));
+}
+
+TEST(Index, DeltaOfACheckpointIsPutBack) {
+  Index index({0, 1}, {});
+  SetAccumulator scratch;
+  std::vector<Cell> cells;
+  for (Cell c = 0; c < 100; ++c) cells.push_back(c);
+  IntSet all;
+  all.assign_sorted(cells);
+  const Cell key[] = {3, 0};
+  const RowId row = index.find_or_add_row(key);
+  index.queue_view(row, all.view());
+  index.unite_queued(scratch, Freshness::kNew);
+  index.advance();
+  index.forget_delta();
+  IntSet some;
+  some.assign_sorted(std::vector<Cell>{5, 50, 99});
+  index.restore_delta(row, some.view());
+  EXPECT_EQ(index.delta_tuples(), 3U);
+  EXPECT_EQ(tuples_of(index, index.delta()), (Tuples{{3, 5}, {3, 50}, {3, 99}}));
+  EXPECT_EQ(index.tuples(), 100U);
+}
+
+}  // namespace
+}  // namespace stratalog

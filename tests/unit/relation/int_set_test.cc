@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// IntSet and SetAccumulator against std::set: random growth in all three forms (inline, array,
+// bitmap), at both ends of the range of cells, with far outliers, moves, and unions.
+#include "relation/int_set.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <vector>
+
+#include "relation/set_accumulator.h"
+
+namespace stratalog {
+namespace {
+
+using Model = std::set<Cell>;
+
+std::vector<Cell> cells_of(const IntSet& set) {
+  std::vector<Cell> cells;
+  set.walk([&](Cell cell) { cells.push_back(cell); });
+  return cells;
+}
+
+void expect_same(const IntSet& set, const Model& model) {
+  ASSERT_EQ(cells_of(set), std::vector<Cell>(model.begin(), model.end()));
+  ASSERT_EQ(set.size(), model.size());
+  ASSERT_EQ(set.empty(), model.empty());
+  ASSERT_EQ(set.view().count, model.size());
+}
+
+// Cells that gather in a few places, as dense ids do, with some far away.
+class CellSource {
+ public:
+  explicit CellSource(std::uint64_t seed) : random_(seed) {
+    static const std::vector<Cell> kPlaces{0,          63, 64, 4096, 1U << 20, (1U << 31) - 200,
+                                           0xFFFFFF00U};
+    base_ = kPlaces[random_() % kPlaces.size()];
+    width_ = 1U << (3 + random_() % 11);
+    outliers_ = random_() % 3 == 0;
+  }
+  Cell next() {
+    if (outliers_ && random_() % 200 == 0) return static_cast<Cell>(random_());
+    const std::uint64_t cell = base_ + (random_() % width_);
+    return cell > 0xFFFFFFFFU ? 0xFFFFFFFFU - static_cast<Cell>(random_() % width_)
+                              : static_cast<Cell>(cell);
+  }
+  std::uint64_t below(std::uint64_t n) { return random_() % n; }
+
+ private:
+  std::mt19937_64 random_;
+  Cell base_ = 0;
+  std::uint32_t width_ = 0;
+  bool outliers_ = false;
+};
+
+// Distinct new cells, ascending.
+std::vector<Cell> fresh_cells(CellSource& source, const Model& model, std::size_t count) {
+  Model fresh;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Cell cell = source.next();
+    if (!model.contains(cell)) fresh.insert(cell);
+  }
+  return {fresh.begin(), fresh.end()};
+}
+
+TEST(IntSet, GrowsLikeASet) {
+  std::set<IntSet::Form> seen;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(seed);
+    CellSource source(seed);
+    IntSet set;
+    Model model;
+    for (int step = 0; step < 25; ++step) {
+      const auto fresh = fresh_cells(source, model, source.below(step % 5 == 4 ? 200 : 6));
+      set.add_new_sorted(fresh);
+      model.insert(fresh.begin(), fresh.end());
+      expect_same(set, model);
+      seen.insert(set.form());
+      for (int i = 0; i < 40; ++i) {
+        const Cell cell = i % 8 == 0 ? static_cast<Cell>(source.below(1ULL << 32)) : source.next();
+        ASSERT_EQ(set.contains(cell), model.contains(cell)) << cell;
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_EQ(seen.size(), 3U) << "all forms must have been met";
+}
+
+TEST(IntSet, EndsOfTheRange) {
+  for (const Cell edge : {Cell{0}, Cell{0xFFFFFFFFU}}) {
+    IntSet set;
+    Model model;
+    // From the middle towards the edge, so that a bitmap would like to leave room beyond it.
+    for (std::uint32_t round = 40; round-- > 0;) {
+      std::vector<Cell> cells;
+      for (std::uint32_t i = 0; i < 32; ++i)
+        cells.push_back(edge == 0 ? (round * 32) + i : edge - (round * 32) - (31 - i));
+      set.add_new_sorted(cells);
+      model.insert(cells.begin(), cells.end());
+    }
+    EXPECT_EQ(set.form(), IntSet::Form::kBitmap);
+    expect_same(set, model);
+    EXPECT_TRUE(set.contains(edge));
+    EXPECT_LE(set.view().base + std::uint64_t{64} * set.view().words.size(),
+              std::uint64_t{1} << 32);
+    SetAccumulator scratch;
+    scratch.add(set.view());
+    std::vector<Cell> out;
+    scratch.take_new(IntSet(), out);
+    EXPECT_EQ(out.size(), model.size());
+  }
+}
+
+TEST(IntSet, AssignUniteMoveAndClear) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    CellSource source(seed);
+    Model a_model;
+    Model b_model;
+    for (std::uint64_t i = source.below(300); i > 0; --i) a_model.insert(source.next());
+    for (std::uint64_t i = source.below(300); i > 0; --i) b_model.insert(source.next());
+    IntSet a;
+    IntSet b;
+    a.assign_sorted(std::vector<Cell>(a_model.begin(), a_model.end()));
+    b.assign_sorted(std::vector<Cell>(b_model.begin(), b_model.end()));
+    expect_same(a, a_model);
+    a.unite(b);
+    a_model.insert(b_model.begin(), b_model.end());
+    expect_same(a, a_model);
+    expect_same(b, b_model);
+    IntSet moved = std::move(a);
+    expect_same(moved, a_model);
+    expect_same(a, {});  // NOLINT(bugprone-use-after-move): moved-from sets are empty
+    b = std::move(moved);
+    expect_same(b, a_model);
+    b.assign_sorted(std::vector<Cell>{7});
+    expect_same(b, {7});
+    b.clear();
+    expect_same(b, {});
+    EXPECT_EQ(b.heap_bytes(), 0U);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(IntSet, DenseSetsAreBitmapsAndSmallOnesInline) {
+  IntSet set;
+  set.assign_sorted(std::vector<Cell>{5, 1'000'000});
+  EXPECT_EQ(set.form(), IntSet::Form::kInline);
+  EXPECT_EQ(set.heap_bytes(), 0U);
+  set.add_new_sorted(std::vector<Cell>{9});
+  EXPECT_EQ(set.form(), IntSet::Form::kArray);
+  std::vector<Cell> run(1000);
+  for (Cell i = 0; i < run.size(); ++i) run[i] = 3000 + i;
+  set.assign_sorted(run);
+  EXPECT_EQ(set.form(), IntSet::Form::kBitmap);
+  EXPECT_LE(set.heap_bytes(), 160U) << "a thousand neighbours are a thousand bits";
+  set.add_new_sorted(std::vector<Cell>{0x90000000U});
+  EXPECT_EQ(set.form(), IntSet::Form::kArray) << "a far outlier would make a bitmap of 300 MB";
+  EXPECT_TRUE(set.contains(3999));
+  EXPECT_TRUE(set.contains(0x90000000U));
+}
+
+TEST(SetAccumulator, TakesWhatIsNew) {
+  SetAccumulator scratch;
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    SCOPED_TRACE(seed);
+    CellSource source(seed);
+    Model present_model;
+    for (std::uint64_t i = source.below(400); i > 0; --i) present_model.insert(source.next());
+    IntSet present;
+    present.assign_sorted(std::vector<Cell>(present_model.begin(), present_model.end()));
+    Model added;
+    for (int piece = 0; piece < 5; ++piece) {
+      Model one;
+      for (std::uint64_t i = source.below(120); i > 0; --i) one.insert(source.next());
+      added.insert(one.begin(), one.end());
+      const std::vector<Cell> cells(one.begin(), one.end());
+      if (piece == 0) {
+        for (const Cell cell : cells) scratch.add(cell);
+      } else if (piece == 1 && !cells.empty() && cells.back() - cells.front() < 65536) {
+        std::vector<std::uint16_t> offsets;
+        for (const Cell cell : cells)
+          offsets.push_back(static_cast<std::uint16_t>(cell - cells[0]));
+        scratch.add({.kind = SetKind::kOffsets,
+                     .base = cells[0],
+                     .values = {},
+                     .offsets = offsets,
+                     .words = {},
+                     .count = cells.size()});
+      } else if (piece == 2 && !cells.empty() && cells.back() - cells.front() < 65536) {
+        // A bitmap whose base is no multiple of 64.
+        std::vector<std::uint64_t> words(((cells.back() - cells.front()) / 64) + 1, 0);
+        for (const Cell cell : cells)
+          words[(cell - cells[0]) / 64] |= std::uint64_t{1} << ((cell - cells[0]) % 64);
+        scratch.add({.kind = SetKind::kBitmap,
+                     .base = cells[0],
+                     .values = {},
+                     .offsets = {},
+                     .words = words,
+                     .count = cells.size()});
+      } else {
+        IntSet set;
+        set.assign_sorted(cells);
+        scratch.add(set.view());
+      }
+    }
+    std::vector<Cell> expected{42};  // take_new appends
+    for (const Cell cell : added)
+      if (!present_model.contains(cell)) expected.push_back(cell);
+    std::vector<Cell> out{42};
+    scratch.take_new(present, out);
+    ASSERT_EQ(out, expected);
+    out.clear();
+    scratch.take_new(IntSet(), out);
+    ASSERT_TRUE(out.empty()) << "taking empties the accumulator";
+  }
+}
+
+}  // namespace
+}  // namespace stratalog
