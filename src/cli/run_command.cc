@@ -27,6 +27,9 @@ namespace stratalog::cli {
 
 namespace {
 
+// A view of a few lines has no room for folders.
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 LiveViewStyle choose_style(const RunArguments& run, const TerminalTraits& terminal) {
   const LiveViewStyle plain =
       run.verbosity == Verbosity::kVerbose ? LiveViewStyle::kLines : LiveViewStyle::kSilent;
@@ -59,7 +62,7 @@ class Watch {
   Watch(const Job& job, const TerminalTraits& terminal, int ranks)
       : job_(job),
         view_(choose_style(job.run, terminal),
-              {.program = job.program_name, .ranks = ranks, .glyphs = terminal.glyphs},
+              {.program = file_name(job.program_name), .ranks = ranks, .glyphs = terminal.glyphs},
               standard_error_sink()) {}
 
   datalog::RunHooks hooks() {
