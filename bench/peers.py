@@ -15,12 +15,12 @@ import lzma
 import os
 import platform
 import re
-import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -156,19 +156,22 @@ def measure(command: list[str], sizes: dict[str, int], repeats: int) -> Measurem
     peak = 0
     correct = True
     for _ in range(repeats):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.monotonic()
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=os.environ | THROTTLE, check=False
-        )
-        wall.append(time.monotonic() - start)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        peak = max(peak, after.ru_maxrss)
-        found = dict(line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 1)
-        correct &= done.returncode == 0 and all(found.get(k) == str(v) for k, v in sizes.items())
-        if done.returncode != 0:
-            print(done.stderr[-2000:], file=sys.stderr)
+        environment = os.environ | THROTTLE
+        with tempfile.TemporaryFile("w+") as out:
+            process = subprocess.Popen(
+                command, stdout=out, stderr=subprocess.DEVNULL, env=environment
+            )
+            # wait4 tells of this process and the children that it waited for, and of no other.
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            wall.append(time.monotonic() - start)
+            out.seek(0)
+            printed = out.read()
+        cpu.append(used.ru_utime + used.ru_stime)
+        peak = max(peak, used.ru_maxrss)
+        found = dict(line.split("\t") for line in printed.splitlines() if line.count("\t") == 1)
+        correct &= process.returncode == 0 and all(found.get(k) == str(v) for k, v in sizes.items())
     return Measurement(command, statistics.median(cpu), statistics.median(wall), peak, correct, cpu)
 
 

@@ -5,11 +5,12 @@
 // and prints pairs, rounds, CPU seconds (reading apart), peak memory, and bytes per pair at rest.
 //   bench_pivot_closure EDGES [--rounds N] [--width 1|2|4|8] [--ranks N] [--no-skew] [--checksum]
 //   [--deltas FILE]
-//                             [--slots]
+//                             [--groups] [--slots] [--restore]
 // --rounds N runs N rounds at a time, as an engine with checkpoints does; --ranks N plays the ranks
 // one after another;
 // --checksum adds up mix(mix(u) ^ v) over all pairs (mix = splitmix64); --deltas compares the size
-// of every round with a file of `k<TAB>count`; --slots also walks the result slot by slot. A
+// of every round with a file of `k<TAB>count`; --groups and --slots walk
+// the result, --restore reads it into another closure; each prints its CPU seconds. A
 // program of its own; local.
 #include <sys/resource.h>
 
@@ -42,7 +43,9 @@ struct Settings {
   std::uint32_t ranks = 1;
   SkewPolicy skew = SkewPolicy::kAutomatic;
   bool with_checksum = false;
+  bool with_groups = false;
   bool with_slots = false;
+  bool with_restore = false;
 };
 
 struct Totals {
@@ -103,6 +106,14 @@ Graph make_graph(const std::vector<Edge>& edges) {
   return graph;
 }
 
+template <typename Work>
+Status timed(const char* what, Work&& work) {
+  const double start = cpu_seconds();
+  const Status status = work();
+  std::printf("%s %.2f s ", what, cpu_seconds() - start);
+  return status;
+}
+
 Status close_on_rank(const Graph& graph, const Settings& settings, std::uint32_t rank,
                      Totals& totals) {
   const auto nodes = static_cast<std::uint32_t>(graph.names.size());
@@ -150,12 +161,36 @@ Status close_on_rank(const Graph& graph, const Settings& settings, std::uint32_t
           return Status::ok();
         }));
   }
+  if (settings.with_groups)
+    STRATALOG_RETURN_IF_ERROR(timed("groups", [&] {
+      return closure.for_each_group(RelationVersion::kTotal, [&](SlotId, const SetView&) {
+        ++totals.groups;
+        return Status::ok();
+      });
+    }));
   if (settings.with_slots)
-    STRATALOG_RETURN_IF_ERROR(closure.for_each_slot(RelationVersion::kTotal,
-                                                    [&](SlotId, std::span<const SetView> pivots) {
-                                                      totals.groups += pivots.size();
-                                                      return Status::ok();
-                                                    }));
+    STRATALOG_RETURN_IF_ERROR(timed("slots", [&] {
+      return closure.for_each_slot(RelationVersion::kTotal,
+                                   [&](SlotId, std::span<const SetView> pivots) {
+                                     totals.groups += pivots.size();
+                                     return Status::ok();
+                                   });
+    }));
+  if (settings.with_restore) {
+    STRATALOG_ASSIGN_OR_RETURN(PivotSpace same, PivotSpace::dense(0, nodes));
+    PivotClosure other(std::move(same), expand, {},
+                       {.width = settings.width,
+                        .ownership = {.rank = rank, .ranks = settings.ranks},
+                        .skew = settings.skew});
+    STRATALOG_RETURN_IF_ERROR(timed("restore", [&] {
+      return closure.for_each_group(RelationVersion::kTotal,
+                                    [&](SlotId slot, const SetView& pivots) {
+                                      return other.restore(slot, pivots, RelationVersion::kTotal);
+                                    });
+    }));
+    if (other.row_count() != closure.row_count())
+      return Status::internal("the restored closure differs");
+  }
   return Status::ok();
 }
 
@@ -191,6 +226,10 @@ Settings parse(int argc, char** argv) {
       settings.skew = SkewPolicy::kNever;
     } else if (word == "--checksum") {
       settings.with_checksum = true;
+    } else if (word == "--groups") {
+      settings.with_groups = true;
+    } else if (word == "--restore") {
+      settings.with_restore = true;
     } else if (word == "--slots") {
       settings.with_slots = true;
     } else if (word == "--deltas" && i + 1 < argc) {
@@ -235,7 +274,7 @@ int run(int argc, char** argv) {
       static_cast<unsigned long long>(totals.derivations));
   if (settings.with_checksum)
     std::printf("checksum %016llx\n", static_cast<unsigned long long>(totals.checksum));
-  if (settings.with_slots)
+  if (totals.groups != 0)
     std::printf("groups %llu\n", static_cast<unsigned long long>(totals.groups));
   if (settings.deltas.empty()) return 0;
   const bool match = deltas_match(settings.deltas, totals.rounds);

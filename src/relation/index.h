@@ -70,6 +70,7 @@ class Index {
   void advance();
   // What unite_queued() has found new so far in this round.
   std::span<const DeltaRow> next_delta() const { return next_delta_; }
+  void forget_next_delta() { next_delta_.clear(); }
 
   std::span<const DeltaRow> delta() const { return delta_; }
   std::uint64_t delta_tuples() const { return delta_tuples_; }

@@ -101,13 +101,12 @@ Status HeadWriter::write(const Batch& batch) {
   }
   for (std::size_t t = 0; t < targets_.size(); ++t) {
     Target& target = targets_[t];
-    const int stream = first_stream_ + static_cast<int>(t);
     if (!plan_.carries)
-      write_tuples(target, stream, batch.rows);
+      write_tuples(t, batch.rows);
     else if (target.takes_sets)
-      write_sets(target, stream, batch);
+      write_sets(t, batch);
     else
-      expand_sets(target, stream, batch);
+      expand_sets(t, batch);
     Index& index = target.shard->primary_index();
     if (index.queued() > kQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
   }
@@ -115,7 +114,8 @@ Status HeadWriter::write(const Batch& batch) {
 }
 
 // Tuples of `columns_`: all prefixes first, so that their cache misses overlap, then the rows.
-void HeadWriter::write_tuples(Target& target, int stream, std::uint32_t rows) {
+void HeadWriter::write_tuples(std::size_t t, std::uint32_t rows) {
+  Target& target = targets_[t];
   Index& index = target.shard->primary_index();
   const std::uint32_t arity = head_.arity;
   keys_.clear();
@@ -125,8 +125,9 @@ void HeadWriter::write_tuples(Target& target, int stream, std::uint32_t rows) {
       for (const std::uint32_t c : target.placement) placed_.push_back(columns_[c][r]);
       const int to = owner_of(placed_, state_.comm.size());
       if (to != state_.comm.rank()) {
-        Cell* slot = mail_->append_slot(to, stream);
-        for (std::uint32_t i = 0; i < arity; ++i) slot[i] = columns_[target.order[i]][r];
+        leaving_.resize(arity);
+        for (std::uint32_t i = 0; i < arity; ++i) leaving_[i] = columns_[target.order[i]][r];
+        outbound_[t]->add(leaving_, state_.scratch);
         continue;
       }
     }
@@ -139,7 +140,8 @@ void HeadWriter::write_tuples(Target& target, int stream, std::uint32_t rows) {
   }
 }
 
-void HeadWriter::write_sets(Target& target, int stream, const Batch& batch) {
+void HeadWriter::write_sets(std::size_t t, const Batch& batch) {
+  Target& target = targets_[t];
   Index& index = target.shard->primary_index();
   const std::uint32_t width = head_.arity - 1;
   std::vector<Cell>& prefix = keys_;
@@ -150,7 +152,7 @@ void HeadWriter::write_sets(Target& target, int stream, const Batch& batch) {
       for (std::uint32_t i = 0; i < width; ++i) tuple_[target.order[i]] = prefix[i];
       const int to = owner(target, tuple_);
       if (to != state_.comm.rank()) {
-        mail_->append_group(to, stream, {.prefix = prefix, .set = batch.sets[r]->view()});
+        outbound_[t]->add_set(prefix, batch.sets[r], state_.scratch);
         continue;
       }
     }
@@ -158,7 +160,8 @@ void HeadWriter::write_sets(Target& target, int stream, const Batch& batch) {
   }
 }
 
-void HeadWriter::expand_sets(Target& target, int stream, const Batch& batch) {
+void HeadWriter::expand_sets(std::size_t t, const Batch& batch) {
+  Target& target = targets_[t];
   Index& index = target.shard->primary_index();
   const std::uint32_t arity = head_.arity;
   keys_.resize(arity);
@@ -172,7 +175,7 @@ void HeadWriter::expand_sets(Target& target, int stream, const Batch& batch) {
       if (to == state_.comm.rank())
         index.queue(index.find_or_add_row(keys_.data()), keys_[arity - 1]);
       else
-        mail_->append(to, stream, keys_);
+        outbound_[t]->add(keys_, state_.scratch);
     });
     if (index.queued() > kQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
   }
@@ -192,8 +195,9 @@ void HeadWriter::release(const CellRemapping& remapping) {
         queue_tuple(*target.shard, tuple_);
         continue;
       }
-      Cell* slot = mail_->append_slot(to, first_stream_ + static_cast<int>(t));
-      for (std::uint32_t i = 0; i < head_.arity; ++i) slot[i] = tuple_[target.order[i]];
+      leaving_.resize(head_.arity);
+      for (std::uint32_t i = 0; i < head_.arity; ++i) leaving_[i] = tuple_[target.order[i]];
+      outbound_[t]->add(leaving_, state_.scratch);
     }
   }
   created_.clear();

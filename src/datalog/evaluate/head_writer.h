@@ -6,28 +6,26 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/outbound.h"
 #include "datalog/evaluate/rule_executor.h"
 #include "model/value_agreement.h"
-#include "route/tuple_mail.h"
 
 namespace stratalog::datalog {
 
 class HeadWriter {
  public:
-  // `first_stream` is the mail stream of shard 0 of the head relation; further shards follow.
   HeadWriter(EngineState& state, const RulePlan& plan);
 
   // After the rule is bound: where its bindings end, to see whether head tuples can leave this
   // rank.
   void bind(const RuleExecutor& executor);
-  void use_mail(TupleMail* mail, int first_stream) {
-    mail_ = mail;
-    first_stream_ = first_stream;
-  }
+  // What leaves this rank goes here; one for each shard that is not a copy, in the shards' order.
+  void use_outbound(std::span<const std::unique_ptr<Outbound>> outbound) { outbound_ = outbound; }
   bool is_local() const { return local_; }
 
   Status write(const Batch& batch);
@@ -44,9 +42,9 @@ class HeadWriter {
   };
 
   void form_columns(const Batch& batch);
-  void write_tuples(Target& target, int stream, std::uint32_t rows);
-  void write_sets(Target& target, int stream, const Batch& batch);
-  void expand_sets(Target& target, int stream, const Batch& batch);
+  void write_tuples(std::size_t t, std::uint32_t rows);
+  void write_sets(std::size_t t, const Batch& batch);
+  void expand_sets(std::size_t t, const Batch& batch);
   int owner(const Target& target, std::span<const Cell> tuple);
 
   EngineState& state_;
@@ -56,13 +54,13 @@ class HeadWriter {
   std::vector<Target> targets_;
   bool local_ = true;
   bool creates_values_ = false;
-  TupleMail* mail_ = nullptr;
-  int first_stream_ = 0;
+  std::span<const std::unique_ptr<Outbound>> outbound_;
   std::vector<std::vector<Cell>> columns_;  // declared head columns of the batch at hand
   std::vector<Cell> created_;  // rows in declared order
   std::vector<Cell> keys_;  // scratch
   std::vector<Cell> tuple_;  // scratch
   std::vector<Cell> placed_;  // scratch
+  std::vector<Cell> leaving_;  // scratch
   std::uint32_t carried_column_ = 0;  // declared
 };
 

@@ -46,6 +46,7 @@ void RulePass::open_mail(std::uint32_t stratum) {
       if (shard.placement.dealing == Dealing::kReplicated) continue;
       options.arity_of_stream.push_back(state_.relations[r].arity);
       head_streams_.push_back({.shard = &shard});
+      outbound_.push_back(std::make_unique<Outbound>(shard, state_.comm.size()));
     }
   }
   for (std::size_t r = 0; r < rules_.size(); ++r) {
@@ -60,9 +61,10 @@ void RulePass::open_mail(std::uint32_t stratum) {
   other_ = std::make_unique<TupleMail>(options);
   for (ActiveRule& rule : rules_) {
     rule.executor->use_mail(mail_.get(), rule.hop_stream);
-    if (rule.head) rule.head->use_mail(mail_.get(), first_stream.at(rule.executor->rule().head));
+    if (rule.head)
+      rule.head->use_outbound(std::span(outbound_).subspan(
+          static_cast<std::size_t>(first_stream.at(rule.executor->rule().head))));
   }
-  first_stream_ = std::move(first_stream);
 }
 
 Status RulePass::run() {
@@ -101,13 +103,12 @@ Status RulePass::share_new_values() {
 }
 
 Status RulePass::deliver() {
+  for (std::size_t s = 0; s < outbound_.size(); ++s)
+    outbound_[s]->post(*mail_, static_cast<int>(s), state_.scratch);
   // What arrives may set off further mail (the next segment of a rule), which goes into the other
   // mail.
   mail_.swap(other_);
-  for (ActiveRule& rule : rules_) {
-    rule.executor->use_mail(mail_.get(), rule.hop_stream);
-    if (rule.head) rule.head->use_mail(mail_.get(), first_stream_.at(rule.executor->rule().head));
-  }
+  for (ActiveRule& rule : rules_) rule.executor->use_mail(mail_.get(), rule.hop_stream);
   return other_->deliver(
       state_.comm, {.on_run = [this](const MailRun& run) { return receive_run(run); },
                     .on_group = [this](const MailGroup& group) { return receive_group(group); }});

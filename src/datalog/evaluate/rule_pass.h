@@ -67,10 +67,10 @@ class RulePass {
   bool needs_exchange_ = false;
   bool creates_values_ = false;
   std::vector<HeadStream> head_streams_;
+  std::vector<std::unique_ptr<Outbound>> outbound_;  // by head stream
   std::vector<HopStream> hop_streams_;
   std::unique_ptr<TupleMail> mail_;  // being filled
   std::unique_ptr<TupleMail> other_;  // takes what a delivery sets off
-  std::map<RelationId, int> first_stream_;
   std::function<void(const CellRemapping&)> listener_;
 };
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Outbound: head tuples on their way to other ranks, united before they travel. Rules derive the
+// same tuple many times; an index of what leaves this rank in a round sends each once, as sets
+// where they are sets, and keeps the memory of a round by the number of distinct tuples instead of
+// derivations. One for each shard of a head relation, shared by its rules. Local.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "datalog/evaluate/relation_data.h"
+#include "relation/index.h"
+#include "relation/set_accumulator.h"
+#include "route/tuple_mail.h"
+
+namespace stratalog::datalog {
+
+class Outbound {
+ public:
+  // For tuples of `shard` in the column order of its primary index.
+  Outbound(const Shard& shard, int ranks);
+
+  void prefetch(const Cell* prefix) const { index_->prefetch_row(prefix); }
+  // `tuple` in index order.
+  void add(std::span<const Cell> tuple, SetAccumulator& scratch);
+  // `set` is borrowed until the next add, add_set or post.
+  void add_set(std::span<const Cell> prefix, const IntSet* set, SetAccumulator& scratch);
+  // Hands everything to the mail under `stream` and starts again from nothing.
+  void post(TupleMail& mail, int stream, SetAccumulator& scratch);
+
+ private:
+  void bound_queue(SetAccumulator& scratch);
+  int owner(std::span<const Cell> tuple);
+
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t>
+      key_places_;  // where in index order the placement columns stand, in their own order
+  bool key_in_prefix_ = true;
+  int ranks_ = 1;
+  std::unique_ptr<Index> index_;
+  std::vector<Cell> key_;  // scratch
+  std::vector<Cell> tuple_;  // scratch
+};
+
+}  // namespace stratalog::datalog
