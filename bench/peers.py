@@ -94,12 +94,12 @@ OTHERS = [
         "facts:hmmer",
         {"Pts": 697565, "Mem": 12796, "Reach": 17325},
     ),
-    Case("javapt", "javapt", "facts:javapt", {"VPT": 254467, "FTP": 116778, "CG": 11366}),
+    Case("javapt", "javapt", "facts:javapt", {"VPT": 254467, "FPT": 116778, "CG": 11366}),
     Case(
         "javapt 260",
         "javapt",
         "facts:javapt:entry260",
-        {"VPT": 6685674, "FTP": 2101810, "CG": 17836},
+        {"VPT": 6685674, "FPT": 2101810, "CG": 17836},
     ),
     Case(
         "polonius_liveness clap",
