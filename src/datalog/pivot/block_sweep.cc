@@ -104,14 +104,14 @@ class BlockSweepOf final : public BlockSweep {
       scratch_.append(slot, slots_[slot].full.words(), kWords);
       slots_[slot].full = Row();
     }
-    total = scratch_;  // a copy, so that what rests has no spare capacity
+    total = PackedRows(scratch_);  // a copy, so that what rests has no spare capacity
     sort_slots(stopped_, kStopped);
     scratch_.clear();
     for (const SlotId slot : stopped_) {
       scratch_.append(slot, final_[slot].words(), kWords);
       final_[slot] = Row();
     }
-    delta = scratch_;
+    delta = PackedRows(scratch_);
     forget();
   }
 

@@ -31,48 +31,36 @@ void set_run(std::uint64_t* words, std::uint32_t first, std::uint32_t last) {
   words[last / 64] |= tail;
 }
 
-void append_offsets(std::vector<std::uint16_t>& stream, const std::uint64_t* words,
-                    std::uint32_t width) {
-  for (std::uint32_t w = 0; w < width; ++w)
-    for (std::uint64_t word = words[w]; word != 0; word &= word - 1)
-      stream.push_back(static_cast<std::uint16_t>(w * 64 + std::countr_zero(word)));
-}
-
-// Walks the starts and the ends of runs in parallel; both are bit sets of the same size.
-void append_runs(std::vector<std::uint16_t>& stream, const std::uint64_t* words,
-                 std::uint32_t width) {
-  std::uint32_t start = 0;
-  bool open = false;
+// Writes the positions of the set bits to out, out + stride, ...; returns how many there are. May
+// write one position too many. The first two bits of a word go without a branch: most words have no
+// more, and loops mispredict.
+std::uint32_t write_positions(const std::uint64_t* words, std::uint32_t width, std::uint16_t* out,
+                              std::uint32_t stride) {
+  std::uint32_t count = 0;
   for (std::uint32_t w = 0; w < width; ++w) {
-    std::uint32_t bit = 0;
-    while (bit < 64) {
-      const std::uint64_t rest = (open ? ~words[w] : words[w]) >> bit;
-      if (rest == 0) break;
-      bit += static_cast<std::uint32_t>(std::countr_zero(rest));
-      if (open) {
-        stream.push_back(static_cast<std::uint16_t>(start));
-        stream.push_back(static_cast<std::uint16_t>(w * 64 + bit - 1 - start));
-      } else {
-        start = w * 64 + bit;
-      }
-      open = !open;
+    std::uint64_t word = words[w];
+    for (int i = 0; i < 2; ++i) {
+      out[stride * count] = static_cast<std::uint16_t>(w * 64 + std::countr_zero(word));
+      count += word != 0 ? 1 : 0;
+      word &= word - 1;
     }
+    for (; word != 0; word &= word - 1)
+      out[stride * count++] = static_cast<std::uint16_t>(w * 64 + std::countr_zero(word));
   }
-  if (open) {
-    stream.push_back(static_cast<std::uint16_t>(start));
-    stream.push_back(static_cast<std::uint16_t>(width * 64 - 1 - start));
-  }
+  return count;
 }
 
 }  // namespace
 
 void PackedRows::append(SlotId slot, const std::uint64_t* words, std::uint32_t width) {
+  std::uint64_t starts[kMaxRowWords];  // bits whose lower neighbour is not set: one for each run
   std::uint32_t count = 0;
   std::uint32_t runs = 0;
   std::uint64_t carry = 0;
   for (std::uint32_t w = 0; w < width; ++w) {
+    starts[w] = words[w] & ~((words[w] << 1) | carry);
     count += static_cast<std::uint32_t>(std::popcount(words[w]));
-    runs += static_cast<std::uint32_t>(std::popcount(words[w] & ~((words[w] << 1) | carry)));
+    runs += static_cast<std::uint32_t>(std::popcount(starts[w]));
     carry = words[w] >> 63;
   }
   sorted_ = sorted_ && (slots_.empty() || slots_.back() < slot);
@@ -80,18 +68,28 @@ void PackedRows::append(SlotId slot, const std::uint64_t* words, std::uint32_t w
   slots_.push_back(slot);
   tuples_ += count;
   const std::uint32_t bitmap_size = 4 * width;
+  std::uint16_t row[1 + 4 * kMaxRowWords + 3];  // header, payload, overrun of write_positions
+  std::uint32_t size = bitmap_size;
   if (2 * runs < count && 2 * runs <= bitmap_size) {
-    stream_.push_back(static_cast<std::uint16_t>(kRunsTag | runs));
-    append_runs(stream_, words, width);
+    row[0] = static_cast<std::uint16_t>(kRunsTag | runs);
+    size = 2 * runs;
+    write_positions(starts, width, row + 1, 2);
+    std::uint64_t ends[kMaxRowWords];
+    for (std::uint32_t w = 0; w < width; ++w) {
+      const std::uint64_t above = w + 1 < width ? words[w + 1] << 63 : 0;
+      ends[w] = words[w] & ~((words[w] >> 1) | above);
+    }
+    write_positions(ends, width, row + 2, 2);
+    for (std::uint32_t i = 1; i < size; i += 2)
+      row[i + 1] = static_cast<std::uint16_t>(row[i + 1] - row[i]);
   } else if (count <= bitmap_size) {
-    stream_.push_back(static_cast<std::uint16_t>(kOffsetsTag | count));
-    append_offsets(stream_, words, width);
+    row[0] = static_cast<std::uint16_t>(kOffsetsTag | count);
+    size = write_positions(words, width, row + 1, 1);
   } else {
-    stream_.push_back(static_cast<std::uint16_t>(kBitmapTag | count));
-    const std::size_t at = stream_.size();
-    stream_.resize(at + bitmap_size);
-    std::memcpy(stream_.data() + at, words, std::size_t{width} * 8);
+    row[0] = static_cast<std::uint16_t>(kBitmapTag | count);
+    std::memcpy(row + 1, words, std::size_t{width} * 8);
   }
+  stream_.insert(stream_.end(), row, row + 1 + size);
 }
 
 template <bool kUnite>
@@ -120,7 +118,13 @@ void PackedRows::Cursor::unpack(std::uint64_t* words) {
 template void PackedRows::Cursor::unpack<false>(std::uint64_t* words);
 template void PackedRows::Cursor::unpack<true>(std::uint64_t* words);
 
-void PackedRows::clear() { *this = PackedRows(); }
+void PackedRows::clear() {
+  slots_.clear();
+  stream_.clear();
+  skips_.clear();
+  tuples_ = 0;
+  sorted_ = true;
+}
 
 void PackedRows::shrink_to_fit() {
   slots_.shrink_to_fit();

@@ -18,7 +18,7 @@ class PackedRows {
  public:
   // Appends the non-empty row `words[0 .. width)`.
   void append(SlotId slot, const std::uint64_t* words, std::uint32_t width);
-  void clear();
+  void clear();  // keeps what it reserved
   // Gives back what appending reserved.
   void shrink_to_fit();
 

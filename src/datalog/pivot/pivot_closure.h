@@ -119,6 +119,7 @@ class PivotClosure {
     Block* block;  // null where not owned
     std::uint32_t offset;
   };
+  class RowCollector;
   struct Unfinished {
     bool is_open = false;
     std::uint64_t max_rounds = 0;
@@ -130,7 +131,6 @@ class PivotClosure {
     return options_.ownership.rank + static_cast<std::uint32_t>(owned) * options_.ownership.ranks;
   }
   Place place_of(LaneId lane);
-  Status visit_pivots(const SetView& pivots, const std::function<void(Place)>& visit) const;
   Status fetch_masks();
   Status discover(const RunOptions& options, std::uint64_t depth);
   Status advance(std::size_t owned, std::uint64_t rounds, RunReport& report);

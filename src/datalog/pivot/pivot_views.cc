@@ -123,19 +123,67 @@ Status PivotClosure::for_each_slot(RelationVersion version, const SlotRowVisitor
   return Status::ok();
 }
 
+// Collects the lanes of one group into rows, one for each owned block that they fall in.
+class PivotClosure::RowCollector {
+ public:
+  RowCollector(PivotClosure& closure, SlotId slot, RelationVersion version)
+      : closure_(&closure),
+        slot_(slot),
+        version_(version),
+        words_(words_per_row(closure.options_.width)) {}
+
+  // 64 lanes from `lane` on, a multiple of 64.
+  void add_word(LaneId lane, std::uint64_t word) {
+    if (word == 0 || !enter_block(lane)) return;
+    row_[(lane - first_lane_) / 64] |= word;
+  }
+  void add(LaneId lane) {
+    if (!enter_block(lane)) return;
+    const std::uint32_t offset = lane - first_lane_;
+    row_[offset / 64] |= std::uint64_t{1} << (offset % 64);
+  }
+  void flush() {
+    if (block_ == nullptr) return;
+    PackedRows& rows = version_ == RelationVersion::kTotal ? block_->total : block_->delta;
+    rows.append(slot_, row_, words_);
+    std::fill(row_, row_ + words_, 0);
+    block_ = nullptr;
+  }
+
+ private:
+  // False where the block is another rank's.
+  bool enter_block(LaneId lane) {
+    if (block_ != nullptr && lane - first_lane_ < 64 * words_) return true;
+    const Place place = closure_->place_of(lane);
+    if (place.block == nullptr) return false;
+    flush();
+    block_ = place.block;
+    first_lane_ = lane - place.offset;
+    return true;
+  }
+
+  PivotClosure* closure_;
+  SlotId slot_;
+  RelationVersion version_;
+  std::uint32_t words_;
+  Block* block_ = nullptr;
+  LaneId first_lane_ = 0;  // of block_
+  std::uint64_t row_[kMaxRowWords] = {};
+};
+
 Status PivotClosure::restore(SlotId slot, const SetView& pivots, RelationVersion version) {
-  const std::uint32_t words = words_per_row(options_.width);
   graph_.reserve_slot(slot);
   is_settled_ = false;
-  std::uint64_t row[kMaxRowWords] = {};
-  Block* block = nullptr;
-  LaneId first_lane = 0;  // of `block`
-  const auto flush = [&] {
-    if (block == nullptr) return;
-    PackedRows& rows = version == RelationVersion::kTotal ? block->total : block->delta;
-    rows.append(slot, row, words);
-    std::fill(row, row + words, 0);
-  };
+  RowCollector collector(*this, slot, version);
+  const LaneId first = space_.is_dense() ? space_.lane_of(pivots.base) : space_.lanes();
+  const bool is_word_by_word = pivots.kind == SetKind::kBitmap && first % 64 == 0 &&
+                               std::uint64_t{first} + pivots.words.size() * 64 <= space_.lanes();
+  if (is_word_by_word) {
+    for (std::size_t w = 0; w < pivots.words.size(); ++w)
+      collector.add_word(first + static_cast<LaneId>(w * 64), pivots.words[w]);
+    collector.flush();
+    return Status::ok();
+  }
   bool is_bad = false;
   Cell bad = 0;
   walk_set(pivots, [&](Cell cell) {
@@ -143,19 +191,11 @@ Status PivotClosure::restore(SlotId slot, const SetView& pivots, RelationVersion
     if (lane == space_.lanes()) {
       is_bad = true;
       bad = cell;
-      return;
+    } else {
+      collector.add(lane);
     }
-    if (block == nullptr || lane - first_lane >= 64 * words) {
-      const Place place = place_of(lane);
-      if (place.block == nullptr) return;
-      flush();
-      block = place.block;
-      first_lane = lane - place.offset;
-    }
-    const std::uint32_t offset = lane - first_lane;
-    row[offset / 64] |= std::uint64_t{1} << (offset % 64);
   });
-  flush();
+  collector.flush();
   if (is_bad)
     return Status::invalid_argument(
         fmt::format("cell {} restored at slot {} is no pivot", bad, slot));
