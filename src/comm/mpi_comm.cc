@@ -8,6 +8,8 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -22,6 +24,11 @@
 
 namespace stratalog {
 namespace {
+
+// A slot of an exchange: two words, then inline_bytes().
+constexpr std::uint64_t kSlotHead = 2 * sizeof(std::uint64_t);
+constexpr std::uint64_t kMostInline = 496;
+constexpr std::uint64_t kInlineBudget = 8192;
 
 // The pieces of one all-to-one, one-to-all or all-to-all round, in MPI's types.
 struct RoundPieces {
@@ -91,7 +98,16 @@ class MpiComm final : public Comm {
   std::uint64_t rounds_for(std::uint64_t largest) const {
     return largest == 0 ? 0 : ((largest - 1) / limit()) + 1;
   }
-  // Every rank's `bytes` on every rank.
+  // The largest part that travels in a slot; shrinks with the group, as every pair of ranks pays
+  // for it.
+  std::uint64_t inline_bytes() const {
+    return std::min({kMostInline, kInlineBudget / static_cast<std::uint64_t>(size_), limit()});
+  }
+  Result<Bytes> exchange_slots(std::span<const std::byte> data,
+                               std::span<const std::uint64_t> counts);
+  Status exchange_parts(std::span<const std::byte> data, std::span<const std::uint64_t> counts,
+                        std::uint64_t largest, Received& received);
+  // Every rank's `word` on every rank.
   Result<std::vector<std::uint64_t>> allgather_word(std::uint64_t word);
 
   MPI_Comm handle_;
@@ -172,37 +188,68 @@ Result<Received> MpiComm::gather(std::span<const std::byte> mine, int root) {
   return received;
 }
 
-// Each rank tells each other how much it will send it, and the most it sends to anybody: so all
-// ranks know the global largest part, hence the number of rounds, at the price of one small
-// all-to-all; an exchange of nothing ends there.
+// Each rank sends each other one slot: how much it has for it, the most it has for anybody, and the
+// part itself if it is small. So all ranks know the global largest part, hence whether the slots
+// were all there is to send (the usual case in the thousands of small rounds of a long recursion),
+// and else the number of rounds.
 Result<Received> MpiComm::exchange(std::span<const std::byte> data,
                                    std::span<const std::uint64_t> counts) {
-  const auto ranks = static_cast<std::size_t>(size_);
   const Status valid = check_exchange(data.size(), counts, size_);
-  const std::vector<std::uint64_t> nothing(valid.is_ok() ? 0 : ranks, 0);
+  const std::vector<std::uint64_t> nothing(valid.is_ok() ? 0 : static_cast<std::size_t>(size_), 0);
   if (!valid.is_ok()) counts = nothing;
 
-  std::vector<std::uint64_t> told(2 * ranks);
-  std::vector<std::uint64_t> heard(2 * ranks);
-  const std::uint64_t my_largest = largest_of(counts);
-  for (std::size_t r = 0; r < ranks; ++r) {
-    told[2 * r] = counts[r];
-    told[(2 * r) + 1] = my_largest;
-  }
-  STRATALOG_RETURN_IF_ERROR(
-      mpi_status(MPI_Alltoall(told.data(), 2, MPI_UINT64_T, heard.data(), 2, MPI_UINT64_T, handle_),
-                 "MPI_Alltoall"));
+  const std::uint64_t slot = kSlotHead + inline_bytes();
+  STRATALOG_ASSIGN_OR_RETURN(const Bytes slots, exchange_slots(data, counts));
   Received received;
-  received.counts.resize(ranks);
   std::uint64_t largest = 0;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    received.counts[r] = heard[2 * r];
-    largest = std::max(largest, heard[(2 * r) + 1]);
+  for (std::size_t at = 0; at < slots.size(); at += slot) {
+    std::array<std::uint64_t, 2> head{};
+    std::memcpy(head.data(), slots.data() + at, kSlotHead);
+    received.counts.push_back(head[0]);
+    largest = std::max(largest, head[1]);
   }
   received.data.resize(sum_of(received.counts));
+  if (largest <= inline_bytes()) {
+    std::uint64_t into = 0;
+    for (std::size_t r = 0; r < received.counts.size(); ++r) {
+      const auto part = std::span(slots).subspan((r * slot) + kSlotHead, received.counts[r]);
+      std::ranges::copy(part, received.data.begin() + static_cast<std::ptrdiff_t>(into));
+      into += part.size();
+    }
+  } else {
+    STRATALOG_RETURN_IF_ERROR(exchange_parts(data, counts, largest, received));
+  }
+  STRATALOG_RETURN_IF_ERROR(valid);
+  return received;
+}
 
-  RoundPieces sent(ranks);
-  RoundPieces got(ranks);
+Result<Bytes> MpiComm::exchange_slots(std::span<const std::byte> data,
+                                      std::span<const std::uint64_t> counts) {
+  const std::uint64_t slot = kSlotHead + inline_bytes();
+  Bytes told(counts.size() * slot);
+  Bytes heard(told.size());
+  const std::uint64_t my_largest = largest_of(counts);
+  std::uint64_t from = 0;
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    std::byte* const into = told.data() + (r * slot);
+    const std::array<std::uint64_t, 2> head{counts[r], my_largest};
+    std::memcpy(into, head.data(), kSlotHead);
+    if (my_largest <= inline_bytes())
+      std::ranges::copy(data.subspan(from, counts[r]), into + kSlotHead);
+    from += counts[r];
+  }
+  const auto bytes = static_cast<int>(slot);
+  STRATALOG_RETURN_IF_ERROR(
+      mpi_status(MPI_Alltoall(told.data(), bytes, MPI_BYTE, heard.data(), bytes, MPI_BYTE, handle_),
+                 "MPI_Alltoall"));
+  return heard;
+}
+
+Status MpiComm::exchange_parts(std::span<const std::byte> data,
+                               std::span<const std::uint64_t> counts, std::uint64_t largest,
+                               Received& received) {
+  RoundPieces sent(counts.size());
+  RoundPieces got(counts.size());
   const std::uint64_t rounds = rounds_for(largest);
   for (std::uint64_t round = 0; round < rounds; ++round) {
     sent.cut(counts, round, limit());
@@ -213,8 +260,7 @@ Result<Received> MpiComm::exchange(std::span<const std::byte> data,
                                    MPI_BYTE, handle_),
                    "MPI_Alltoallv_c"));
   }
-  STRATALOG_RETURN_IF_ERROR(valid);
-  return received;
+  return Status::ok();
 }
 
 Result<Topology> MpiComm::topology() {

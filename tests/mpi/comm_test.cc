@@ -62,6 +62,28 @@ TEST(MpiComm, AnExchangeOfMebibytesArrivesWhole) {
   }
 }
 
+TEST(MpiComm, PartsAroundTheInlineLimitArriveWhole) {
+  Comm& comm = mpi_test_world();
+  for (const std::uint64_t largest : {1U, 495U, 496U, 497U, 1000U}) {
+    // Only the last rank has a part of that size, for rank 0; all others send one byte each.
+    Bytes data;
+    std::vector<std::uint64_t> counts;
+    for (int to = 0; to < comm.size(); ++to) {
+      counts.push_back(comm.rank() == comm.size() - 1 && to == 0 ? largest : 1);
+      data.insert(data.end(), counts.back(), static_cast<std::byte>((16 * comm.rank()) + to));
+    }
+    const auto received = comm.exchange(data, counts);
+    EXPECT_TRUE(received.is_ok()) << received.status().to_string();
+    if (!received.is_ok()) continue;
+    for (int from = 0; from < comm.size(); ++from) {
+      const auto part = received.value().from(from);
+      EXPECT_EQ(part.size(), comm.rank() == 0 && from == comm.size() - 1 ? largest : 1);
+      const auto expected = static_cast<std::byte>((16 * from) + comm.rank());
+      EXPECT_TRUE(std::ranges::all_of(part, [&](std::byte b) { return b == expected; })) << largest;
+    }
+  }
+}
+
 TEST(MpiComm, DuplicatesDoNotHearEachOther) {
   Comm& world = mpi_test_world();
   auto other = duplicate_mpi_comm(native_mpi_comm(world));
