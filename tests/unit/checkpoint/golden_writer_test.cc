@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the stores of tests/golden/checkpoint_v1 into the directory that STRATALOG_WRITE_GOLDEN
+// names; skipped otherwise. Stores that are in the tree are never written anew: old bytes must stay
+// readable.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "checkpoint/checkpoint.h"
+#include "fault/sample_relations.h"
+
+namespace stratalog {
+namespace {
+
+// Sets that use every form of the compact encoding.
+std::vector<sample::SampleRelation> golden_relations() {
+  auto relations = sample::sample_relations(5, 20);
+  auto& path = relations[1].tuples;  // column order (1, 0): groups by the second column
+  for (Cell x = 1000; x < 1400; ++x) path.insert({x, 77});  // a run
+  for (Cell x = 1000; x < 1512; x += 3) path.insert({x, 78});  // bitmap
+  for (Cell x = 0; x < 40; ++x) path.insert({x * 90 + 5, 79});  // gaps of one byte
+  for (Cell x = 0; x < 10; ++x) path.insert({x * 100000, 80});  // gaps as varints
+  for (Cell x = 0; x < 512; ++x)
+    if (splitmix64(x) % 2 == 0) path.insert({x, 81});  // words
+  for (Cell x = 0; x < 2000; ++x)
+    if (x / 8 % 5 == 0 && splitmix64(x) % 2 == 0) path.insert({x, 82});  // sparse bytes
+  return relations;
+}
+
+TEST(GoldenWriter, WritesStoresOnDemand) {
+  const char* target = std::getenv("STRATALOG_WRITE_GOLDEN");
+  if (target == nullptr) GTEST_SKIP() << "STRATALOG_WRITE_GOLDEN is not set";
+  const auto relations = golden_relations();
+  struct Kind {
+    const char* name;
+    CheckpointMode mode;
+    ShardEncoding encoding;
+  };
+  for (const Kind& kind :
+       {Kind{"fpp", CheckpointMode::kFilePerProcess, ShardEncoding::kCompact},
+        Kind{"shared", CheckpointMode::kShared, ShardEncoding::kCompact},
+        Kind{"rows", CheckpointMode::kFilePerProcess, ShardEncoding::kRowsU64}}) {
+    const std::string root = std::string(target) + "/" + kind.name;
+    ASSERT_FALSE(std::filesystem::exists(root)) << root << " exists; it is not overwritten";
+    std::filesystem::create_directories(root);
+    const Status run = sim_run(3, [&](Comm& comm) -> Status {
+      STRATALOG_ASSIGN_OR_RETURN(const auto store, open_posix_store(root, RootMode::kMustExist));
+      WriterOptions options;
+      options.block_bytes = 512;
+      STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, options));
+      SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+      request.mode = kind.mode;
+      request.encoding = kind.encoding;
+      request.iteration = 5;
+      request.engine_state = "{\"golden\":true}";
+      request.program_hash = "0123456789abcdef";
+      if (comm.rank() == 0)
+        request.sections.push_back({.name = "symbols", .data = Bytes(300, std::byte{'s'})});
+      return writer->save(request).status();
+    });
+    ASSERT_TRUE(run.is_ok()) << run.to_string();
+  }
+  std::ofstream out(std::string(target) + "/tuples.tsv");
+  for (const auto& relation : relations) {
+    for (const sample::Tuple& tuple : relation.tuples) {
+      if (relation.arity == 0) continue;
+      out << relation.name << '.'
+          << (relation.version == RelationVersion::kTotal ? "total" : "delta");
+      for (const Cell cell : tuple) out << '\t' << cell;
+      out << '\n';
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stratalog

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The worked example of docs/formats/checkpoint.md, byte for byte.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "encode/shard_encoder.h"
+
+namespace stratalog {
+namespace {
+
+TEST(WorkedExample, IsWhatTheFormatPageShows) {
+  ShardHeader header;
+  header.file_id = std::uint64_t{1} << 32;
+  header.nonce = {.low = 1, .high = 2};
+  header.store = {.low = 3, .high = 4};
+  header.arity = 2;
+  header.name = "edge.total";
+  std::vector<std::byte> bytes;
+  const std::vector<std::uint32_t> order = {0, 1};
+  ShardEncoder encoder(header, order, 1 << 20, [&](std::span<const std::byte> piece) {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+    return Status::ok();
+  });
+  const auto add = [&](Cell prefix, const std::vector<Cell>& values) {
+    SetView set;
+    set.values = values;
+    set.count = values.size();
+    ASSERT_TRUE(encoder.add({.prefix = std::span(&prefix, 1), .set = set}).is_ok());
+  };
+  add(3, {10, 11, 12, 13, 14, 15, 16, 17});
+  add(4, {200});
+  add(9, {10, 13, 400});
+  add(10, {10, 20, 265});
+  const auto summary = encoder.finish();
+  ASSERT_TRUE(summary.is_ok());
+  ASSERT_EQ(bytes.size(), 600U);
+
+  std::ifstream in(std::string(STRATALOG_SOURCE_DIR) + "/docs/formats/checkpoint.md");
+  std::ostringstream page;
+  page << in.rdbuf();
+  bytes.resize(608);  // a whole number of lines
+  for (std::size_t at = 0; at < bytes.size(); at += 16) {
+    std::string line = fmt::format("{:04x} ", at);
+    bool zero = true;
+    for (std::size_t i = 0; i < 16; ++i) {
+      line += fmt::format(" {:02x}", static_cast<unsigned>(bytes[at + i]));
+      zero = zero && bytes[at + i] == std::byte{0};
+    }
+    if (!zero) {
+      EXPECT_NE(page.str().find(line), std::string::npos) << line;
+    }
+  }
+  EXPECT_NE(page.str().find(to_hex(summary.value().hash)), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stratalog
