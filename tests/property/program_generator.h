@@ -286,6 +286,10 @@ class ProgramGenerator {
     scope.body.push_back(fmt::format("{} {} {}", left, op, right));
   }
 
+  // Of a range or an aggregate: now and then one that is bound elsewhere as well.
+  std::string result_variable(Scope& scope, ValueKind kind) {
+    return chance(25) ? pool_variable(scope, kind) : fresh_variable(scope);
+  }
   std::string fresh_variable(Scope& scope) {
     return fmt::format("{}v{}", scope.prefix, scope.fresh++);
   }
@@ -300,7 +304,7 @@ class ProgramGenerator {
   }
 
   void add_range(Scope& scope) {
-    const std::string name = fresh_variable(scope);
+    const std::string name = result_variable(scope, ValueKind::kNumber);
     std::string limit = has_bound(scope, ValueKind::kNumber) && chance(50)
                             ? fmt::format("({}) % 5", pick(scope.bound.at(ValueKind::kNumber)))
                             : std::to_string(below(6));
@@ -321,8 +325,8 @@ class ProgramGenerator {
       if (has_bound(inner, kind)) kinds.push_back(kind);
     std::string body;
     for (const std::string& literal : inner.body) body += (body.empty() ? "" : ", ") + literal;
-    const std::string name = fresh_variable(scope);
     if (kinds.empty() || chance(30)) {
+      const std::string name = result_variable(scope, ValueKind::kNumber);
       scope.body.push_back(fmt::format("{} = count : {{ {} }}", name, body));
       scope.bind(ValueKind::kNumber, name);
       return;
@@ -335,8 +339,10 @@ class ProgramGenerator {
       // Wide numbers would round differently in another order.
       if (kind != ValueKind::kFloat) target = fmt::format("to_float({} % 8)", target);
     }
+    const ValueKind result = function == "mean" ? ValueKind::kFloat : kind;
+    const std::string name = result_variable(scope, result);
     scope.body.push_back(fmt::format("{} = {} {} : {{ {} }}", name, function, target, body));
-    scope.bind(function == "mean" ? ValueKind::kFloat : kind, name);
+    scope.bind(result, name);
   }
 
   // ---- rules ----

@@ -118,12 +118,28 @@ class Search {
       if (a.kind == ArgumentKind::kVariable) bound_.insert(a.variable);
   }
 
+  // Tests without functors go before whatever computes, so that `y != 0` guards `x / y` wherever it
+  // is written.
   void place_ready_constraints() {
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (std::uint32_t l = 0; l < body_.size(); ++l)
-        if (used_[l] == 0 && place_constraint(l)) progress = true;
+    while (place_one_constraint(Computing::kNone) || place_one_constraint(Computing::kAllowed)) {
     }
+  }
+
+  enum class Computing : std::uint8_t { kNone, kAllowed };
+
+  bool place_one_constraint(Computing computing) {
+    for (std::uint32_t l = 0; l < body_.size(); ++l)
+      if (used_[l] == 0 && (computing == Computing::kAllowed || is_plain_test(body_[l])) &&
+          place_constraint(l))
+        return true;
+    return false;
+  }
+
+  static bool is_plain_test(const Literal& literal) {
+    return literal.kind == LiteralKind::kNegatedAtom ||
+           (literal.kind == LiteralKind::kComparison &&
+            literal.left.kind != ExpressionKind::kFunctor &&
+            literal.right.kind != ExpressionKind::kFunctor);
   }
 
   bool place_constraint(std::uint32_t l) {

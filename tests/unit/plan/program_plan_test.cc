@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of literals, set-at-a-time rules, and the whole plan as `explain` prints it.
+#include "datalog/plan/program_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "datalog/plan/literal_order.h"
+#include "unit/plan/planned_text.h"
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr const char* kRelations =
+    ".decl e(x: number, y: number)\n.input e\n.decl f(x: number, y: number)\n.input f\n"
+    ".decl big(x: number, y: number)\n.input big\n.decl p(x: number, y: number)\n";
+
+RelationStatistics known(std::uint64_t rows, std::vector<std::uint64_t> distinct) {
+  return {.known = true, .rows = rows, .distinct = std::move(distinct)};
+}
+
+// The literals of the only rule of p in the order of evaluation.
+std::string order_of(const std::string& rule, std::vector<RelationStatistics> statistics = {}) {
+  const Program program = compiled(kRelations + rule);
+  statistics.resize(program.relations.size());
+  const auto order = order_literals(program.rules.back().body, {}, std::nullopt, statistics);
+  EXPECT_TRUE(order.is_ok()) << order.status().to_string();
+  if (!order.is_ok()) return {};
+  std::string text;
+  for (const OrderedLiteral& placed : order.value()) {
+    const Literal& literal = program.rules.back().body[placed.literal];
+    std::string name;
+    if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom)
+      name = program.relations[literal.atom.relation].name +
+             fmt::format("({})", fmt::join(placed.bound, ","));
+    else if (placed.kind == StepKind::kAssign)
+      name = program.rules.back().variables[placed.target].name + "=";
+    else if (placed.kind == StepKind::kFilter)
+      name = "filter";
+    else
+      name = placed.kind == StepKind::kRange ? "range" : "aggregate";
+    text +=
+        (text.empty() ? "" : " ") + (literal.kind == LiteralKind::kNegatedAtom ? "!" + name : name);
+  }
+  return text;
+}
+
+TEST(LiteralOrder, ConstraintsComeAsSoonAsTheyCanBeDecided) {
+  EXPECT_EQ(order_of("p(x, z) :- e(x, y), f(y, z), x < 3, !big(x, y), z != 5.\n"),
+            "e() filter !big(0,1) f(0) filter");
+  EXPECT_EQ(order_of("p(x, w) :- w = x + y, e(x, y).\n"), "e() w=");
+  EXPECT_EQ(order_of("p(x, y) :- x = range(0, 3), y = x * 2, e(y, x).\n"), "range x= y= e(0,1)");
+}
+
+TEST(LiteralOrder, TestsGuardWhatIsComputed) {
+  // However it is written: the test that keeps zero away comes before the division.
+  EXPECT_EQ(order_of("p(x, z) :- e(x, y), z = x / y, y != 0.\n"), "e() filter z=");
+  EXPECT_EQ(order_of("p(x, y) :- e(x, y), x / y > 2, y != 0.\n"), "e() filter filter");
+}
+
+TEST(LiteralOrder, SmallAndSelectiveRelationsComeFirst) {
+  const std::vector<RelationStatistics> sizes{known(100000, {1000, 1000}), known(10, {10, 10}),
+                                              known(5'000'000, {5'000'000, 100})};
+  EXPECT_EQ(order_of("p(x, z) :- big(x, y), e(y, z), f(z, x).\n", sizes), "f() big(0) e(0,1)");
+  // 5,000,000 rows that each meet 100 are better than 100,000 that each meet 50,000.
+  EXPECT_EQ(order_of("p(x, z) :- e(y, z), big(x, y).\n", sizes), "big() e(0)");
+  // A constant on a column with many values makes the large relation the best start.
+  EXPECT_EQ(order_of("p(7, z) :- e(y, z), big(7, y).\n", sizes), "big(0) e(0)");
+}
+
+TEST(LiteralOrder, NothingKnownKeepsTheOrderOfTheSource) {
+  EXPECT_EQ(order_of("p(x, z) :- e(x, y), f(y, z).\n"), "e() f(0)");
+  EXPECT_EQ(order_of("p(x, z) :- f(y, z), e(x, y).\n"), "f() e(1)");
+}
+
+TEST(ProgramPlan, TheDeltaComesFirstAndEachRecursiveAtomHasItsTurn) {
+  const Program program = compiled(std::string(kRelations) +
+                                   "p(x, y) :- e(x, y).\np(x, z) :- p(x, y), p(y, z), e(y, _).\n");
+  const ProgramPlan plan = planned(program);
+  const StratumPlan& stratum = plan.strata[stratum_of(program, "p")];
+  EXPECT_EQ(stratum.strategy, Strategy::kSemiNaive);
+  ASSERT_EQ(stratum.once.size(), 1U);
+  ASSERT_EQ(stratum.recursive.size(), 2U);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(stratum.recursive[i].delta_literal, i);
+    EXPECT_EQ(stratum.recursive[i].steps[0].kind, StepKind::kScanDelta);
+    EXPECT_EQ(stratum.recursive[i].steps[0].literal, i);
+  }
+}
+
+TEST(ProgramPlan, OptionsTurnPivotsAndSetsOff) {
+  const Program program =
+      compiled(std::string(kRelations) + "p(x, y) :- e(x, y).\np(x, z) :- p(x, y), e(y, z).\n");
+  const std::size_t p = stratum_of(program, "p");
+  const ProgramPlan usual = planned(program);
+  EXPECT_EQ(usual.strata[p].strategy, Strategy::kPivot);
+  EXPECT_TRUE(usual.strata[p].recursive[0].carries);
+  ASSERT_EQ(usual.strata[p].by_rounds.size(), 1U);
+  EXPECT_EQ(&usual.strata[p].rules_of_rounds(), &usual.strata[p].by_rounds);
+  PlanOptions options;
+  options.allow_pivot = false;
+  const ProgramPlan rounds = planned(program, options);
+  EXPECT_EQ(rounds.strata[p].strategy, Strategy::kSemiNaive);
+  EXPECT_TRUE(rounds.strata[p].pivot.has_value()) << "still dealt by the pivot";
+  EXPECT_TRUE(rounds.strata[p].recursive[0].carries);
+  EXPECT_EQ(&rounds.strata[p].rules_of_rounds(), &rounds.strata[p].recursive);
+  options.allow_sets = false;
+  EXPECT_FALSE(planned(program, options).strata[p].recursive[0].carries);
+}
+
+// Rows of a pivot relation lie as keys and pivot; by rounds they lie as in an index. A rule that
+// runs by rounds must not read its delta in the other layout.
+TEST(ProgramPlan, RulesByRoundsReadTheirIndex) {
+  const Program program = compiled(
+      ".decl e(x: number)\n.input e\n.decl r(a: number, b: number, c: number, d: number)\n"
+      "r(1, 2, 3, 4) :- e(1).\nr(a, b, c, d) :- r(a, b, c, d), e(3).\n"
+      ".decl out(x: number)\nout(x) :- r(x, 4, 5, 6), r(_, x, 7, 8), r(_, _, x, 9).\n");
+  const ProgramPlan plan = planned(program);
+  const std::size_t s = stratum_of(program, "r");
+  ASSERT_EQ(plan.strata[s].strategy, Strategy::kPivot);
+  const Step& step = plan.strata[s].by_rounds[0].steps[0];
+  const auto& order = plan.relations[step.relation].indices[step.index].order;
+  const Literal& literal = program.rules[plan.strata[s].by_rounds[0].rule].body[step.literal];
+  ASSERT_EQ(step.columns.size(), order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    EXPECT_EQ(step.columns[i].variable, literal.atom.arguments[order[i]].variable);
+}
+
+TEST(ProgramPlan, TooManyColumnsAreRefusedWithThePlace) {
+  std::string attributes = "c0: number";
+  for (int c = 1; c < 65; ++c) attributes += fmt::format(", c{}: number", c);
+  const Program program = compiled("\n.decl wide(" + attributes + ")\n");
+  const auto plan = plan_program(program, {});
+  ASSERT_FALSE(plan.is_ok());
+  EXPECT_EQ(plan.status().to_string(),
+            "NotSupported: test.dl:2:7: relation `wide` has 65 columns, at most 64 are supported");
+}
+
+TEST(Explain, Closure) {
+  const Program program =
+      compiled(std::string(kRelations) + "p(x, y) :- e(x, y).\np(x, z) :- p(x, y), e(y, z).\n");
+  EXPECT_EQ(explain(program, planned(program)),
+            R"(stratum 0: e
+    once; not recursive: every rule is evaluated once
+    index e(x, y)
+stratum 1: f
+    once; not recursive: every rule is evaluated once
+    index f(x, y)
+stratum 2: big
+    once; not recursive: every rule is evaluated once
+    index big(x, y)
+stratum 3: p
+    pivot blocks, no exchange; every recursive rule carries p.x unchanged: dealt by it, no tuple crosses ranks
+    test.dl:8  p(x, y) :- e(x, y).
+        scan e
+        tuple at a time
+    test.dl:9  p(x, z) :- p(x, y), e(y, z).
+        new tuples of p -> search e by (x)
+        set at a time: `x` moves as whole sets from `p` to `p`
+)");
+}
+
+TEST(Explain, EveryKindOfStep) {
+  const Program program = compiled(std::string(kRelations) +
+                                   R"(p(1, 2). p(3, 4).
+.decl q(x: number, n: number)
+q(x, n) :- e(x, y), f(y, 3), !big(x, y), x < y, w = x + y, f(w, _), n = count : { big(w, _) }, z = range(0, w), e(z, z).
+)");
+  const std::string text = explain(program, planned(program));
+  for (const char* part :
+       {"2 facts in the program", "search f by (y)", "search e by (y)", "absent big by (x, y)",
+        "filter", "compute w", "aggregate n", "range _2", "exists e by (y, x)", "exists f by (x)"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in\n" << text;
+}
+
+}  // namespace
+}  // namespace stratalog::datalog
