@@ -38,15 +38,16 @@ def run_on_terminal(command: list[str], **extra: str) -> tuple[int, str, str]:
 
 
 def test_a_terminal_sees_rounds_in_place(stratalog: Stratalog, tmp_path: Path) -> None:
-    folder = chain(1500, tmp_path / "chain")
+    # Long enough for several redraws on a fast machine, too.
+    folder = chain(4000, tmp_path / "chain")
     run = ("run", PROGRAMS / "closure.dl", "-F", folder, "-D", tmp_path, "--no-pivot")
     code, out, seen = run_on_terminal(stratalog.command(*run))
     assert code == 0
-    assert out == f"path\t{1500 * 1499 // 2}\n"
+    assert out == f"path\t{4000 * 3999 // 2}\n"
     assert "stratum 2/2  path" in seen
     assert "tuples/s" in seen
     assert "\x1b[K" in seen, "drawn in place"
-    assert "path: 1,124,250 tuples, 1,499 rounds" in seen
+    assert "path: 7,998,000 tuples, 3,999 rounds" in seen
     last = seen[seen.rindex("\x1b[J") :]
     assert "round " not in last, "the view is gone when the run is over"
 
