@@ -206,7 +206,8 @@ Status Writer::write_data(const SaveContext& context, Manifest& manifest, LocalO
 
 // Everybody has stopped writing: rank 0 removes what is there.
 Status Writer::clean_up(const SaveContext& context, const Status& why) {
-  STRATALOG_RETURN_IF_ERROR(comm_.barrier().is_ok() ? Status::ok() : why);
+  // Without a working group others may still write: leave the directory for the next job to sweep.
+  if (!comm_.barrier().is_ok()) return why;
   if (comm_.rank() == 0) (void)discard_generation(store_, context.id);
   (void)comm_.barrier();
   outcome_ = SaveOutcome::kFailed;

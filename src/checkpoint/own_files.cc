@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint/save_plan.h"
+#include "write/patient_open.h"
 
 namespace stratalog {
 namespace {
@@ -19,7 +20,7 @@ class OwnFile {
   Status append(std::span<const std::byte> bytes) {
     const Stopwatch watch(times_.write_ns);
     if (!file_) {
-      STRATALOG_ASSIGN_OR_RETURN(file_, store_.open(path_, OpenMode::kCreateExclusive));
+      STRATALOG_ASSIGN_OR_RETURN(file_, open_patiently(store_, path_, OpenMode::kCreateExclusive));
     }
     STRATALOG_RETURN_IF_ERROR(file_->write_at(size_, bytes));
     size_ += bytes.size();

@@ -11,6 +11,7 @@
 
 #include "checkpoint/save_plan.h"
 #include "place/shared_layout.h"
+#include "write/patient_open.h"
 
 namespace stratalog {
 namespace {
@@ -26,7 +27,7 @@ Result<SharedFile> create_through_store(Comm& comm, Store& store, const std::str
   }
   STRATALOG_RETURN_IF_ERROR(agree(comm, status));
   if (comm.rank() != 0) {
-    Result<std::unique_ptr<File>> opened = store.open(path, OpenMode::kWriteExisting);
+    Result<std::unique_ptr<File>> opened = open_patiently(store, path, OpenMode::kWriteExisting);
     status = opened.status();
     if (opened.is_ok()) file = std::move(opened).value();
   }

@@ -154,6 +154,25 @@ TEST(FencingMutants, WithoutExclusiveCreationTwoJobsShareAnEpoch) {
   EXPECT_EQ(parse_generation_name(first)->epoch, parse_generation_name(second)->epoch);
 }
 
+// A network file system whose client still remembers that the new directory was not there.
+TEST(PatientOpen, ADirectoryThatIsSeenLateIsWaitedFor) {
+  for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kShared}) {
+    const auto memory = open_memory_store(std::make_shared<MemoryDisk>());
+    const Status run = sim_run(2, [&](Comm& comm) -> Status {
+      FaultPlan plan;
+      plan.error_number = ENOENT;
+      if (comm.rank() == 1) plan.fail_at = 0;
+      const auto store = open_faulty_store(*memory, std::make_shared<FaultCounter>(plan));
+      STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, {}));
+      SaveRequest request = request_for(1, comm.rank(), comm.size());
+      request.mode = mode;
+      return writer->save(request).status();
+    });
+    EXPECT_TRUE(run.is_ok()) << run.to_string();
+    EXPECT_EQ(loaded_iteration(*memory), 1U);
+  }
+}
+
 // A rank that cannot write: with the agreement everybody hears why.
 Status save_with_failing_rank(const ProtocolSteps& steps) {
   const auto disk = std::make_shared<MemoryDisk>();
