@@ -23,6 +23,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 file(GLOB parallel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/mpi_*.cc
      ${PROJECT_SOURCE_DIR}/src/*/hdf5_*.cc ${PROJECT_SOURCE_DIR}/src/datalog/*/hdf5_*.cc)
+list(REMOVE_ITEM parallel_sources ${PROJECT_SOURCE_DIR}/src/cli/mpi_module.cc)
 if(parallel_sources)
   add_library(stratalog_parallel STATIC ${parallel_sources})
   target_link_libraries(stratalog_parallel PUBLIC stratalog_evaluate MPI::MPI_CXX ${stratalog_hdf5})
@@ -30,12 +31,13 @@ endif()
 
 # The command: everything but main() is a library, so that its parts can be tested without starting it.
 file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cc)
-list(REMOVE_ITEM cli_sources ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
+list(REMOVE_ITEM cli_sources ${PROJECT_SOURCE_DIR}/src/cli/main.cc ${PROJECT_SOURCE_DIR}/src/cli/mpi_module.cc)
 if(cli_sources)
   add_library(stratalog_cli STATIC ${cli_sources})
-  target_link_libraries(stratalog_cli PUBLIC stratalog_parallel CLI11::CLI11)
+  target_link_libraries(stratalog_cli PUBLIC stratalog_evaluate CLI11::CLI11 ${CMAKE_DL_LIBS})
   target_compile_definitions(stratalog_cli PRIVATE STRATALOG_VERSION="${PROJECT_VERSION}"
-                                                   STRATALOG_MPIEXEC="${MPIEXEC_EXECUTABLE}")
+                                                   STRATALOG_MPIEXEC="${MPIEXEC_EXECUTABLE}"
+                                                   STRATALOG_MODULE_FILE="stratalog_parallel.so")
   file(GLOB cli_unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/cli/*_test.cc)
   if(cli_unit_tests)
     add_executable(unit_cli ${cli_unit_tests})
@@ -46,5 +48,14 @@ endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
   add_executable(stratalog ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
   target_link_libraries(stratalog PRIVATE stratalog_cli)
+  # MPI and HDF5 are loaded when they are needed (src/cli/parallel_module.h). What the module shares with the program it
+  # finds there: ENABLE_EXPORTS makes the program's definitions the only ones.
+  set_target_properties(stratalog PROPERTIES ENABLE_EXPORTS ON)
+  add_library(stratalog_parallel_module MODULE ${PROJECT_SOURCE_DIR}/src/cli/mpi_module.cc)
+  target_link_libraries(stratalog_parallel_module PRIVATE stratalog_parallel)
+  set_target_properties(stratalog_parallel_module PROPERTIES PREFIX "" OUTPUT_NAME stratalog_parallel SUFFIX ".so"
+                                                  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  add_dependencies(stratalog stratalog_parallel_module)
   install(TARGETS stratalog RUNTIME DESTINATION bin)
+  install(TARGETS stratalog_parallel_module LIBRARY DESTINATION lib/stratalog)
 endif()

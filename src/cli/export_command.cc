@@ -11,10 +11,10 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/json_text.h"
+#include "cli/parallel_module.h"
 #include "cli/stored_program.h"
 #include "comm/comm.h"
 #include "datalog/facts/fact_writer.h"
-#include "datalog/facts/hdf5_output.h"
 #include "datalog/language/spelling.h"
 
 namespace stratalog::cli {
@@ -88,7 +88,7 @@ Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& st
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<Store> target,
                              open_posix_store(".", RootMode::kMustExist));
   datalog::WriteOptions options;
-  options.hdf5 = datalog::write_hdf5;
+  options.hdf5 = write_hdf5_by_module;
   return write_facts(*self, *target, *choice.relation, directive_of(arguments), order, image,
                      options);
 }

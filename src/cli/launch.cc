@@ -22,12 +22,16 @@ bool is_program(const std::string& path) {
   return !path.empty() && access(path.c_str(), X_OK) == 0;
 }
 
+}  // namespace
+
 std::string own_path() {
   std::array<char, PATH_MAX> buffer = {};
   const ssize_t length = readlink("/proc/self/exe", buffer.data(), buffer.size() - 1);
   return length > 0 ? std::string(buffer.data(), static_cast<std::size_t>(length))
                     : std::string("stratalog");
 }
+
+namespace {
 
 std::string find_on_path(const std::string& name) {
   const char* path = std::getenv("PATH");

@@ -10,6 +10,9 @@
 
 namespace stratalog::cli {
 
+// Where this program lies; its bare name if the system does not say. Local.
+std::string own_path();
+
 // The command line without --ranks and its value. Pure.
 std::vector<std::string> without_ranks(const std::vector<std::string>& arguments);
 

@@ -17,11 +17,10 @@
 #include "cli/job.h"
 #include "cli/json_text.h"
 #include "cli/live_view.h"
-#include "cli/parallel_backends.h"
+#include "cli/parallel_module.h"
 #include "cli/run_report_text.h"
 #include "cli/stop_signals.h"
 #include "cli/world.h"
-#include "datalog/facts/hdf5_output.h"
 
 namespace stratalog::cli {
 
@@ -112,12 +111,12 @@ class Watch {
   bool has_options_file_ = false;
 };
 
-datalog::RunOptions engine_options(const Comm& comm, const Job& job) {
+datalog::RunOptions engine_options(const World& world, const Job& job) {
   const RunArguments& run = job.run;
   datalog::RunOptions options;
   options.facts = job.facts.get();
   options.output = job.output.get();
-  options.write.hdf5 = datalog::write_hdf5;
+  options.write.hdf5 = write_hdf5_by_module;
   options.memory_limit_bytes = run.memory_limit_bytes;
   if (run.has_replicate_limit) options.replicate_limit_rows = run.replicate_limit_rows;
   options.allow_pivot = run.allow_pivot;
@@ -129,7 +128,7 @@ datalog::RunOptions engine_options(const Comm& comm, const Job& job) {
   checkpoint.mode = run.mode;
   checkpoint.writer.durability = run.durability;
   checkpoint.writer.keep_generations = run.keep_generations;
-  checkpoint.writer.backends = parallel_backends(comm);
+  checkpoint.writer.backends = world.backends();
   checkpoint.every_iterations = run.every.iterations;
   checkpoint.every_seconds = run.every.seconds;
   checkpoint.resume = run.resume;
@@ -168,7 +167,8 @@ ExitCode hand_out(const Job& job, const datalog::RunReport& report) {
   return ExitCode::kStopped;
 }
 
-ExitCode execute(Comm& comm, const Invocation& invocation) {
+ExitCode execute(World& world, const Invocation& invocation) {
+  Comm& comm = world.comm();
   Job job;
   const Failure failure = invocation.command == Command::kResume
                               ? prepare_resume(comm, invocation, job)
@@ -183,7 +183,7 @@ ExitCode execute(Comm& comm, const Invocation& invocation) {
     std::signal(SIGUSR1, SIG_IGN);  // asks for a checkpoint; there is nowhere to put one
   }
   Watch watch(job, standard_error_traits(), comm.size());
-  auto ran = datalog::run_program(comm, job.program, engine_options(comm, job), watch.hooks());
+  auto ran = datalog::run_program(comm, job.program, engine_options(world, job), watch.hooks());
   watch.finish();
   if (comm.rank() != 0) return ExitCode::kDone;
   if (ran.is_ok()) return hand_out(job, ran.value());
@@ -203,7 +203,7 @@ ExitCode enter_and_execute(const Invocation& invocation, MpiNeed need) {
     return ExitCode::kInternal;
   }
   Comm& comm = world.value().comm();
-  const ExitCode mine = execute(comm, invocation);
+  const ExitCode mine = execute(world.value(), invocation);
   Bytes code = {static_cast<std::byte>(mine)};
   const Status shared = comm.broadcast(code, 0);
   if (!shared.is_ok() || code.size() != 1) return ExitCode::kInternal;

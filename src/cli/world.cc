@@ -2,11 +2,11 @@
 #include "cli/world.h"
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <cstdlib>
+#include <optional>
 
-#include "comm/mpi_comm.h"
+#include "cli/parallel_module.h"
 
 namespace stratalog::cli {
 
@@ -35,20 +35,25 @@ int rank_by_environment() { return first_number(kRankVariables).value_or(0); }
 
 Result<World> World::enter(MpiNeed need) {
   if (!is_under_launcher() && need == MpiNeed::kOnlyIfLaunched) {
-    return World(std::nullopt, make_self_comm());
+    return World(nullptr, make_self_comm());
   }
-  STRATALOG_ASSIGN_OR_RETURN(MpiSession session, MpiSession::start());
-  const MPI_Comm world = MPI_COMM_WORLD;
-  STRATALOG_ASSIGN_OR_RETURN(std::unique_ptr<Comm> comm, duplicate_mpi_comm(&world));
-  const int told = first_number(kSizeVariables).value_or(comm->size());
-  if (told != comm->size()) {
+  STRATALOG_ASSIGN_OR_RETURN(const ParallelModule* module, parallel_module());
+  STRATALOG_ASSIGN_OR_RETURN(MpiWorld world, module->enter_world());
+  const int told = first_number(kSizeVariables).value_or(world.comm->size());
+  if (told != world.comm->size()) {
     return Status::internal(
         fmt::format("the launcher started {} ranks, but this program's MPI sees {}; use the "
                     "mpiexec of the MPI that "
                     "Stratalog was built with",
-                    told, comm->size()));
+                    told, world.comm->size()));
   }
-  return World(std::move(session), std::move(comm));
+  return World(std::move(world.session), std::move(world.comm));
+}
+
+ParallelBackends World::backends() const {
+  if (session_ == nullptr) return {};
+  const auto module = parallel_module();  // loaded: the session came out of it
+  return module.is_ok() ? module.value()->backends(*comm_) : ParallelBackends{};
 }
 
 }  // namespace stratalog::cli

@@ -6,11 +6,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "base/result.h"
+#include "checkpoint/backends.h"
 #include "comm/comm.h"
-#include "comm/mpi_session.h"
 
 namespace stratalog::cli {
 
@@ -29,13 +28,15 @@ class World {
   static Result<World> enter(MpiNeed need);
 
   Comm& comm() { return *comm_; }
+  // The MPI-IO and HDF5 writers of checkpoints; none without MPI. Local.
+  ParallelBackends backends() const;
   bool is_first() const { return comm_->rank() == 0; }
 
  private:
-  World(std::optional<MpiSession> session, std::unique_ptr<Comm> comm)
+  World(std::shared_ptr<void> session, std::unique_ptr<Comm> comm)
       : session_(std::move(session)), comm_(std::move(comm)) {}
 
-  std::optional<MpiSession> session_;  // outlives comm_
+  std::shared_ptr<void> session_;  // outlives comm_
   std::unique_ptr<Comm> comm_;
 };
 

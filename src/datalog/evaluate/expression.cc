@@ -143,7 +143,9 @@ std::uint64_t ExpressionEvaluator::integer_functor(const Expression& e, std::uin
                                                : as_signed(a) % as_signed(b));
     }
     case Functor::kPower:
-      if (is_signed && as_signed(b) < 0) return a == 1 ? 1 : 0;
+      // 1 / a^-b, rounded towards zero.
+      if (is_signed && as_signed(b) < 0)
+        return a == 1 ? 1 : a != ~std::uint64_t{0} ? 0 : (b & 1U) != 0 ? a : 1;
       return integer_power(a, b);
     case Functor::kMin:
       return is_signed ? pick(as_signed(a) <= as_signed(b)) : pick(a <= b);

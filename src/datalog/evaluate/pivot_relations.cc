@@ -76,7 +76,7 @@ Status PivotRelations::bind_rules() {
 }
 
 // Rows as wide as leaves every rank some blocks.
-void PivotRelations::open(PivotSpace space, std::uint64_t memory_limit_bytes) {
+void PivotRelations::open(PivotSpace space) {
   const auto blocks = plan_pivot_blocks(space.lanes(), state_.comm.size());
   const RowWidth width =
       blocks.is_ok() ? row_width(blocks.value().words_per_row) : RowWidth::kWords8;
@@ -85,7 +85,10 @@ void PivotRelations::open(PivotSpace space, std::uint64_t memory_limit_bytes) {
   options.width = width;
   options.ownership = {.rank = static_cast<std::uint32_t>(state_.comm.rank()),
                        .ranks = static_cast<std::uint32_t>(state_.comm.size())};
-  if (memory_limit_bytes > 0) options.memory_limit_bytes = memory_limit_bytes;
+  if (const std::uint64_t limit = state_.options.memory_limit_bytes; limit > 0) {
+    const std::uint64_t others = state_.memory_bytes();  // facts, dictionary, earlier strata
+    options.memory_limit_bytes = limit > others ? limit - others : 0;
+  }
   closure_ = std::make_unique<PivotClosure>(
       std::move(space),
       [this](std::span<const SlotId> slots, EdgeSink& sink) { return expand(slots, sink); },

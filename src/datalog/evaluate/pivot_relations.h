@@ -24,7 +24,7 @@ class PivotRelations {
   PivotRelations(EngineState& state, std::uint32_t stratum);
 
   // Opens the closure; seeds and restored groups may follow.
-  void open(PivotSpace space, std::uint64_t memory_limit_bytes);
+  void open(PivotSpace space);
   // Binds the recursive rules to the static relations, which must be available on every rank;
   // rounds may follow.
   Status bind_rules();

@@ -17,6 +17,7 @@ namespace {
 // Where checkpoints may be asked for at any time, sweeps are sized to take about this long.
 constexpr double kSweepSeconds = 4.0;
 constexpr std::uint64_t kFirstSweepRounds = 16;
+constexpr std::uint64_t kMaxSweepRounds = std::uint64_t{1} << 32U;
 // A dense lane range may be so many times larger than the number of seeds, or this large anyway.
 constexpr std::uint64_t kDenseFactor = 4;
 constexpr std::uint64_t kDenseFloor = 1U << 16;
@@ -73,7 +74,7 @@ class PivotRun {
     mine = agree(state_.comm, mine);
     if (!mine.is_ok()) return mine;
     STRATALOG_ASSIGN_OR_RETURN(PivotSpace space, choose_space());
-    relations_->open(std::move(space), state_.options.memory_limit_bytes);
+    relations_->open(std::move(space));
     STRATALOG_RETURN_IF_ERROR(agree(state_.comm, relations_->bind_rules()));
     for (std::size_t i = 0; i < members_.relations.size(); ++i) {
       RelationData& relation = state_.relations[members_.relations[i]];
@@ -263,7 +264,10 @@ class PivotRun {
     std::vector<std::uint64_t> slowest{static_cast<std::uint64_t>(seconds * 1e6)};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(slowest, ReduceOp::kMax));
     const double s = static_cast<double>(slowest[0]) / 1e6;
-    if (s < kSweepSeconds / 2) return rounds * (s < kSweepSeconds / 16 ? 4 : 2);
+    // Bounded: where checkpoints are due often, sweeps stay short and this is asked again and
+    // again.
+    if (s < kSweepSeconds / 2)
+      return std::min(kMaxSweepRounds, rounds * (s < kSweepSeconds / 16 ? 4 : 2));
     if (s > kSweepSeconds * 2) return std::max<std::uint64_t>(1, rounds / 2);
     return rounds;
   }

@@ -118,7 +118,7 @@ Status Restorer::open_pivots(const StoredState& stored) {
       return Status::corruption(
           fmt::format("{}: stratum {} has no pivot", stored.generation, stratum));
     auto relations = std::make_shared<PivotRelations>(state_, stratum);
-    relations->open(std::move(space), state_.options.memory_limit_bytes);
+    relations->open(std::move(space));
     const auto& members = state_.program.strata[stratum].relations;
     for (std::size_t i = 0; i < members.size(); ++i) {
       state_.relations[members[i]].pivot = relations;

@@ -129,8 +129,8 @@ Status PivotClosure::check_memory() const {
   const std::uint64_t used = memory_bytes();
   if (used <= options_.memory_limit_bytes) return Status::ok();
   return Status::no_space(fmt::format(
-      "the pivot recursion holds {} bytes in {} tuples, above the limit of {}; raise the memory "
-      "limit or use more ranks",
+      "the pivot recursion holds {} bytes in {} tuples; the memory limit leaves it {}; raise "
+      "--memory-limit or use more ranks",
       used, row_count(), options_.memory_limit_bytes));
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The module's only entry: the table that parallel_module.cc loads. The one file of the command
+// that sees <mpi.h>.
+#include <mpi.h>
+
+#include <utility>
+
+#include "cli/parallel_module.h"
+#include "comm/mpi_comm.h"
+#include "comm/mpi_session.h"
+#include "datalog/facts/hdf5_output.h"
+#include "write/hdf5_relation_writer.h"
+#include "write/mpi_shared_writer.h"
+
+namespace stratalog::cli {
+
+namespace {
+
+Result<MpiWorld> enter_world() {
+  STRATALOG_ASSIGN_OR_RETURN(MpiSession session, MpiSession::start());
+  auto kept = std::make_shared<MpiSession>(std::move(session));
+  const MPI_Comm world = MPI_COMM_WORLD;
+  STRATALOG_ASSIGN_OR_RETURN(std::unique_ptr<Comm> comm, duplicate_mpi_comm(&world));
+  return MpiWorld{.session = std::move(kept), .comm = std::move(comm)};
+}
+
+ParallelBackends backends(const Comm& comm) {
+  // Without MPI (one rank) the Store writes the shared file; MPI-IO and HDF5 need a real
+  // communicator.
+  if (native_mpi_comm(comm) == nullptr) return {};
+  return {.shared = mpi_shared_files(), .rows = hdf5_row_files()};
+}
+
+}  // namespace
+
+}  // namespace stratalog::cli
+
+extern "C" {
+extern const stratalog::cli::ParallelModule stratalog_parallel_module;
+const stratalog::cli::ParallelModule stratalog_parallel_module = {
+    .enter_world = stratalog::cli::enter_world,
+    .backends = stratalog::cli::backends,
+    .write_hdf5 = stratalog::datalog::write_hdf5};
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// ParallelModule: what only MPI and HDF5 can do, as a table in a module of its own
+// (stratalog_parallel.so) that is loaded at its first use. MPI libraries take tens of milliseconds
+// to load, mostly to measure clocks and look for network cards; a run on one rank without them
+// need not pay for that. Does not include <mpi.h> or <hdf5.h>. Loading is local.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "checkpoint/backends.h"
+#include "comm/comm.h"
+#include "datalog/facts/fact_writer.h"
+
+namespace stratalog::cli {
+
+// The world of MPI: `session` outlives `comm`.
+struct MpiWorld {
+  std::shared_ptr<void> session;
+  std::unique_ptr<Comm> comm;
+};
+
+struct ParallelModule {
+  // Starts MPI unless the host has, and duplicates its world. Collective over the world.
+  Result<MpiWorld> (*enter_world)();
+  // The MPI-IO and HDF5 writers of checkpoints; none where `comm` is not of MPI. Local.
+  ParallelBackends (*backends)(const Comm& comm);
+  // write_hdf5 of datalog/facts/hdf5_output.h. Collective.
+  Status (*write_hdf5)(Comm& comm, const std::string& path, const datalog::SortedRelation& sorted);
+};
+
+// The table, loaded once. NotSupported with the loader's own reason if the module is not beside the
+// program (or in ../lib/stratalog) or does not fit it.
+Result<const ParallelModule*> parallel_module();
+
+// Loads the module when a file is really written; fits datalog::WriteOptions::hdf5.
+Status write_hdf5_by_module(Comm& comm, const std::string& path,
+                            const datalog::SortedRelation& sorted);
+
+}  // namespace stratalog::cli

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parsers behind a checkpoint, past their checksums: the first byte chooses manifest (sealed
+// here with the right hash), block payload, footer or rows; the rest is the input. Nothing may
+// crash, hang or use memory out of proportion.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "commit/manifest.h"
+#include "encode/block_decoder.h"
+#include "model/set_walk.h"
+
+namespace {
+
+using namespace stratalog;  // NOLINT: a test program
+
+void check(bool condition) {
+  if (!condition) std::abort();
+}
+
+void fuzz_manifest(std::string body) {
+  body += "\n";
+  const std::string sealed = body + fmt::format("{{\"xxh3_128\":\"{}\"}}\n", to_hex(hash128(body)));
+  const Result<Manifest> manifest = parse_manifest(sealed, CheckManifest::kYes);
+  if (!manifest.is_ok()) return;
+  for (const ManifestShard& shard : manifest.value().shards)
+    check(shard.relation < manifest.value().relations.size() && shard.bytes() < (1ULL << 63));
+}
+
+// What any visitor may rely on.
+Status check_group(const TupleGroup& group, std::size_t prefix_cells) {
+  check(group.prefix.size() == prefix_cells && group.set.count > 0 &&
+        group.set.count <= kMaxDecodedElements);
+  std::uint64_t walked = 0;
+  Cell last = 0;
+  walk_set(group.set, [&](Cell cell) {
+    check(walked == 0 || cell > last);
+    last = cell;
+    ++walked;
+  });
+  check(walked == group.set.count);
+  return Status::ok();
+}
+
+void fuzz_payload(std::span<const std::byte> bytes) {
+  if (bytes.size() < 4) return;
+  const auto prefix_cells = static_cast<std::size_t>(bytes[0]) % 6;
+  const auto groups = static_cast<std::uint64_t>(bytes[1]) + 1;
+  CompactDecoder decoder(prefix_cells);
+  // The number of rows cannot be guessed; the check comes after all groups.
+  (void)decoder.decode(bytes.subspan(2), groups, 1,
+                       [&](const TupleGroup& group) { return check_group(group, prefix_cells); });
+}
+
+void fuzz_footer(std::span<const std::byte> bytes) {
+  const auto footer = parse_shard_footer(bytes, bytes.size() + 256, 0);
+  if (footer.is_ok()) check(footer.value().blocks.size() <= bytes.size() / kBlockEntryBytes);
+}
+
+void fuzz_rows(std::span<const std::byte> bytes) {
+  const std::vector<std::uint32_t> order = {2, 0, 1};
+  (void)decode_rows(bytes, order, [&](const TupleGroup& group) { return check_group(group, 2); });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
+  switch (data[0] % 4) {
+    case 0:
+      fuzz_manifest(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
+      break;
+    case 1:
+      fuzz_payload(bytes);
+      break;
+    case 2:
+      fuzz_footer(bytes);
+      break;
+    default:
+      fuzz_rows(bytes);
+      break;
+  }
+  return 0;
+}
