@@ -249,7 +249,7 @@ TEST_F(Expressions, MatchAndContains) {
 TEST_F(Expressions, KnownValuesKeepTheirCellsAndNewOnesAreProvisional) {
   const Cell known = dictionary_.encode_symbol("known");
   const Cell wide = dictionary_.encode(1ULL << 40);
-  EXPECT_EQ(evaluator_.evaluate(call(ValueKind::kSymbol, Functor::kCat, {sym("know"), sym("wn")}),
+  EXPECT_EQ(evaluator_.evaluate(call(ValueKind::kSymbol, Functor::kCat, {sym("kn"), sym("own")}),
                                 none_, 0),
             known);
   EXPECT_EQ(evaluator_.evaluate(call(ValueKind::kNumber, Functor::kShiftLeft, {num(1), num(40)}),
