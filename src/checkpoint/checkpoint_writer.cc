@@ -195,6 +195,10 @@ Status Writer::write_data(const SaveContext& context, Manifest& manifest, LocalO
     case CheckpointMode::kHdf5:
       status = write_row_file(context, out);
       break;
+    default:
+      status = Status::not_supported(
+          fmt::format("mode {} cannot be written yet", mode_name(context.request.mode)));
+      break;
   }
   if (status.is_ok() && comm_.rank() == 0) status = write_sections(context, manifest.sections, out);
   if (!options_.steps.includes(ProtocolStep::kAgreeBeforeManifest)) {

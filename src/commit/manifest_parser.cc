@@ -169,7 +169,8 @@ Status Parser::parse_head() {
   files_ = in.number("files");
   shards_ = in.number("shards");
   if (!in.is_ok()) return bad(in.problem());
-  if (version < 1 || m.ranks < 1 || !mode || !encoding || !durability)
+  if (version < 1 || m.ranks < 1 || !mode || format_of(*mode) != *mode ||
+      *mode == CheckpointMode::kAuto || !encoding || !durability)
     return bad("version, ranks, mode, encoding or durability is not as it must be");
   m.mode = *mode;
   m.encoding = *encoding;

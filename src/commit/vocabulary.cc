@@ -3,25 +3,6 @@
 
 namespace stratalog {
 
-std::string_view mode_name(CheckpointMode mode) {
-  switch (mode) {
-    case CheckpointMode::kFilePerProcess:
-      return "fpp";
-    case CheckpointMode::kShared:
-      return "shared";
-    case CheckpointMode::kHdf5:
-      return "hdf5";
-  }
-  return "unknown";
-}
-
-std::optional<CheckpointMode> parse_mode(std::string_view name) {
-  for (const CheckpointMode m :
-       {CheckpointMode::kFilePerProcess, CheckpointMode::kShared, CheckpointMode::kHdf5})
-    if (mode_name(m) == name) return m;
-  return std::nullopt;
-}
-
 std::string_view durability_name(Durability durability) {
   switch (durability) {
     case Durability::kFull:

@@ -8,14 +8,9 @@
 #include <string_view>
 
 #include "encode/shard_encoding.h"
+#include "policy/checkpoint_mode.h"
 
 namespace stratalog {
-
-enum class CheckpointMode : std::uint8_t {
-  kFilePerProcess,  // "fpp": one file per rank, relation and version; empty shards make none
-  kShared,  // "shared": one file per relation and version, all ranks write disjoint extents
-  kHdf5,  // "hdf5": one dataset (rows, columns) of uint64 per relation and version
-};
 
 enum class Durability : std::uint8_t {
   kFull,  // "full": files and directories are fsynced; an acknowledged generation survives power
@@ -24,8 +19,6 @@ enum class Durability : std::uint8_t {
   kNone,  // "none": no fsync; survives killed processes only
 };
 
-std::string_view mode_name(CheckpointMode mode);
-std::optional<CheckpointMode> parse_mode(std::string_view name);
 std::string_view durability_name(Durability durability);
 std::optional<Durability> parse_durability(std::string_view name);
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/checkpoint_mode.h"
+
+#include <algorithm>
+#include <array>
+
+namespace stratalog {
+namespace {
+
+struct ModeRow {
+  CheckpointMode mode;
+  std::string_view name;
+  CheckpointMode format;
+  bool needs_mpi;
+};
+
+constexpr std::array kTable = {
+    ModeRow{CheckpointMode::kFilePerProcess, "fpp", CheckpointMode::kFilePerProcess, false},
+    ModeRow{CheckpointMode::kShared, "shared", CheckpointMode::kShared, true},
+    ModeRow{CheckpointMode::kHdf5, "hdf5", CheckpointMode::kHdf5, true},
+    ModeRow{CheckpointMode::kSharedOpt, "shared-opt", CheckpointMode::kShared, true},
+    ModeRow{CheckpointMode::kHdf5Opt, "hdf5-opt", CheckpointMode::kHdf5, true},
+    ModeRow{CheckpointMode::kHdf5Direct, "hdf5-direct", CheckpointMode::kHdf5, false},
+    ModeRow{CheckpointMode::kAuto, "auto", CheckpointMode::kAuto, true},
+};
+
+const ModeRow& row_of(CheckpointMode mode) {
+  return *std::find_if(kTable.begin(), kTable.end(),
+                       [&](const ModeRow& row) { return row.mode == mode; });
+}
+
+}  // namespace
+
+std::string_view mode_name(CheckpointMode mode) { return row_of(mode).name; }
+
+std::optional<CheckpointMode> parse_mode(std::string_view name) {
+  for (const ModeRow& row : kTable)
+    if (row.name == name) return row.mode;
+  return std::nullopt;
+}
+
+std::span<const CheckpointMode> all_modes() {
+  static constexpr auto kModes = [] {
+    std::array<CheckpointMode, kTable.size()> modes{};
+    for (std::size_t i = 0; i < kTable.size(); ++i) modes[i] = kTable[i].mode;
+    return modes;
+  }();
+  return kModes;
+}
+
+CheckpointMode format_of(CheckpointMode mode) { return row_of(mode).format; }
+
+bool needs_mpi(CheckpointMode mode) { return row_of(mode).needs_mpi; }
+
+}  // namespace stratalog

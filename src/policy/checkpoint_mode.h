@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// CheckpointMode: the layouts that a checkpoint can be written in, each a way for many ranks to
+// fill files, and what follows from a choice. Names are those of the command line and the manifest.
+// Pure; local.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace stratalog {
+
+enum class CheckpointMode : std::uint8_t {
+  kFilePerProcess,  // "fpp": one file per rank, relation and version; empty shards make none
+  kShared,  // "shared": shared files, all ranks write disjoint extents (MPI-IO, default hints)
+  kHdf5,  // "hdf5": one dataset (rows, columns) of uint64 per relation and version, collective
+  kSharedOpt,  // "shared-opt": shared with tuned ROMIO hints, alignment and striping
+  kHdf5Opt,  // "hdf5-opt": hdf5 with the tuning ladder O1..O7 (policy/ladder.h)
+  kHdf5Direct,  // "hdf5-direct": rank 0 lays out the HDF5 file, all ranks write at its offsets
+  kAuto,  // "auto": chosen from checkpoint to checkpoint; only ever a wish, never in a manifest
+};
+
+std::string_view mode_name(CheckpointMode mode);
+std::optional<CheckpointMode> parse_mode(std::string_view name);
+// All modes, kAuto last.
+std::span<const CheckpointMode> all_modes();
+
+// What the files look like to a reader: kFilePerProcess, kShared or kHdf5. Requires not kAuto.
+CheckpointMode format_of(CheckpointMode mode);
+// Rows of uint64 in HDF5 datasets instead of encoded blocks.
+inline bool stores_rows(CheckpointMode mode) { return format_of(mode) == CheckpointMode::kHdf5; }
+// Whether ranks that are MPI processes write through MPI-IO or parallel HDF5, so that the mode
+// needs MPI even on one rank.
+bool needs_mpi(CheckpointMode mode);
+
+}  // namespace stratalog

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/plan_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "policy/ladder_plan.h"
+#include "policy/skew.h"
+#include "policy/thresholds.h"
+
+namespace stratalog {
+namespace {
+
+constexpr std::uint64_t kSharedAlignment = 4096;
+constexpr std::uint64_t kMostAlignment = std::uint64_t{1} << 30;
+
+Status check_wishes(const LayoutFacts& facts, const LayoutWishes& wishes) {
+  if (wishes.mode == CheckpointMode::kAuto)
+    return Status::invalid_argument("mode auto must be resolved before a layout is planned");
+  if (facts.ranks < 1) return Status::invalid_argument("a layout for no ranks");
+  for (const DatasetFacts& dataset : facts.datasets)
+    if (dataset.rows_of_rank.size() != static_cast<std::size_t>(facts.ranks) ||
+        dataset.columns == 0)
+      return Status::invalid_argument("a data set needs columns, and rows of every rank");
+  if (wishes.files > 1 && wishes.mode == CheckpointMode::kFilePerProcess)
+    return Status::invalid_argument(
+        "--files spreads ranks over shared files; mode fpp has one per rank anyway, use shared, "
+        "shared-opt or one of the hdf5 modes");
+  if (wishes.alignment > kMostAlignment ||
+      (wishes.alignment != 0 && !std::has_single_bit(wishes.alignment)))
+    return Status::invalid_argument(
+        fmt::format("an alignment is a power of two up to 1 GiB, not {}", wishes.alignment));
+  if (wishes.deflate_level > 9)
+    return Status::invalid_argument(
+        fmt::format("deflate levels are 1 to 9, not {}", wishes.deflate_level));
+  return Status::ok();
+}
+
+// The unit over which ranks on different machines fight, if they do.
+std::uint64_t contended_unit(const FileSystemFacts& fs) {
+  return std::max(fs.block_bytes, fs.stripe_bytes);
+}
+
+void plan_striping(const LayoutFacts& facts, std::uint64_t output, LayoutPlan& plan) {
+  if (facts.file_system.kind != FileSystemKind::kLustre) {
+    plan.reasons.push_back(
+        {"striping", fmt::format("none: {} has no stripes to set", facts.file_system.name)});
+    return;
+  }
+  if (plan.mode == CheckpointMode::kFilePerProcess ||
+      output / plan.files <= value_of(Limit::kStripedOutput)) {
+    plan.reasons.push_back({"striping", "the file system's default: no file above 1 GiB"});
+    return;
+  }
+  plan.striping.stripe_count = static_cast<std::uint32_t>(value_of(Limit::kStripeCount));
+  plan.striping.stripe_bytes = value_of(Limit::kStripeBytes);
+  plan.reasons.push_back(
+      {"striping",
+       fmt::format("{} stripes of {}: files above 1 GiB ({})", plan.striping.stripe_count,
+                   bytes_text(plan.striping.stripe_bytes), source_of(Limit::kStripeCount))});
+}
+
+void plan_files(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan& plan) {
+  const bool rows = stores_rows(plan.mode);
+  plan.relations_per_file = wishes.relations_per_file != 0 ? wishes.relations_per_file
+                            : rows                         ? 0
+                                                           : 1;
+  if (plan.mode == CheckpointMode::kFilePerProcess) return;
+  if (wishes.files <= 1) {
+    plan.reasons.push_back({"files", wishes.files == 1 ? "one group of ranks, as asked for"
+                                                       : "all ranks share files"});
+    return;
+  }
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(facts.ranks), 0);
+  for (const DatasetFacts& dataset : facts.datasets)
+    for (std::size_t r = 0; r < bytes.size(); ++r)
+      bytes[r] += dataset.rows_of_rank[r] * dataset.row_bytes();
+  plan.file_of_rank = group_ranks(bytes, facts.node_of_rank, wishes.files);
+  plan.files = plan.file_of_rank.back() + 1;
+  if (plan.files == 1) plan.file_of_rank.clear();
+  plan.reasons.push_back(
+      {"files", fmt::format("{} groups of ranks of about equal bytes, each with files of its own "
+                            "({} asked for)",
+                            plan.files, wishes.files)});
+}
+
+void plan_alignment(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan& plan) {
+  const FileSystemFacts& fs = facts.file_system;
+  const bool contended = blocks_are_contended(fs.kind);
+  const std::uint64_t unit = contended ? contended_unit(fs) : fs.block_bytes;
+  plan.extent_alignment =
+      plan.mode == CheckpointMode::kSharedOpt ? std::max(unit, kSharedAlignment) : kSharedAlignment;
+  plan.edge_alignment = contended ? unit : 1;
+  std::string why =
+      contended ? fmt::format("{}: writers on {} must not share {}", bytes_text(unit), fs.name,
+                              fs.stripe_bytes != 0 ? "a stripe" : "a block")
+                : fmt::format(
+                      "{} blocks of {}; ranks may meet inside one, as one kernel's page cache "
+                      "serves them all",
+                      fs.name, bytes_text(fs.block_bytes));
+  if (wishes.alignment != 0) {
+    plan.extent_alignment = std::max(wishes.alignment, kSharedAlignment);
+    plan.edge_alignment = wishes.alignment;
+    why = fmt::format("{}, as asked for", bytes_text(wishes.alignment));
+  }
+  plan.reasons.push_back({"alignment", why});
+}
+
+void plan_direct(const LayoutFacts& facts, LayoutPlan& plan) {
+  plan.creation = FileCreation::kRankZeroLaysOut;
+  std::uint64_t output = 0;
+  for (const DatasetFacts& dataset : facts.datasets) output += dataset.rows() * dataset.row_bytes();
+  const std::uint64_t block = facts.file_system.block_bytes;
+  const std::uint64_t unit = std::max(plan.edge_alignment, block);
+  const bool worth =
+      output / std::max<std::size_t>(1, facts.datasets.size()) / value_of(Limit::kAlignmentWorth) >=
+      unit;
+  plan.tuning.align_from = block;
+  plan.tuning.alignment = worth ? unit : block;
+  plan.datasets.assign(
+      facts.datasets.size(),
+      {.space = SpaceTime::kEarly, .fill = FillValues::kNever, .phase_of_rank = {}});
+  plan.reasons.push_back(
+      {"direct",
+       fmt::format("rank 0 lays out contiguous data sets from multiples of {}; all ranks write "
+                   "their rows at the offsets, without a collective of HDF5 or MPI-IO",
+                   bytes_text(plan.tuning.alignment))});
+}
+
+}  // namespace
+
+std::uint64_t DatasetFacts::rows() const {
+  return std::accumulate(rows_of_rank.begin(), rows_of_rank.end(), std::uint64_t{0});
+}
+
+Result<LayoutPlan> plan_layout(const LayoutFacts& facts, const LayoutWishes& wishes) {
+  STRATALOG_RETURN_IF_ERROR(check_wishes(facts, wishes));
+  LayoutPlan plan;
+  plan.mode = wishes.mode;
+  plan_files(facts, wishes, plan);
+  std::uint64_t rows_bytes = 0;
+  for (const DatasetFacts& dataset : facts.datasets)
+    rows_bytes += dataset.rows() * dataset.row_bytes();
+  const std::uint64_t output =
+      stores_rows(plan.mode) ? rows_bytes : rows_bytes / 1000 * facts.encoded_milli;
+  plan_striping(facts, output, plan);
+  plan_alignment(facts, wishes, plan);
+  switch (plan.mode) {
+    case CheckpointMode::kSharedOpt:
+      plan_hints(facts, wishes, output / plan.files, plan);
+      break;
+    case CheckpointMode::kHdf5:
+      plan.datasets.assign(
+          facts.datasets.size(),
+          {.space = SpaceTime::kEarly, .fill = FillValues::kNever, .phase_of_rank = {}});
+      plan.reasons.push_back({"baseline", "contiguous data sets, collective hyperslabs, no hints"});
+      break;
+    case CheckpointMode::kHdf5Opt:
+      plan_ladder(facts, wishes, output / plan.files, plan);
+      break;
+    case CheckpointMode::kHdf5Direct:
+      plan_direct(facts, plan);
+      break;
+    default:
+      break;
+  }
+  return plan;
+}
+
+std::vector<std::uint32_t> group_ranks(std::span<const std::uint64_t> bytes_of_rank,
+                                       std::span<const int> node_of_rank, std::uint32_t files) {
+  const std::size_t ranks = bytes_of_rank.size();
+  // Units that stay together: nodes (whose ranks may lie apart, then ranks it is), else ranks.
+  std::vector<std::size_t> unit_begin;
+  for (std::size_t r = 0; r < ranks; ++r)
+    if (r == 0 || node_of_rank.empty() || node_of_rank[r] != node_of_rank[r - 1])
+      unit_begin.push_back(r);
+  if (unit_begin.size() < files) {
+    unit_begin.resize(ranks);
+    std::iota(unit_begin.begin(), unit_begin.end(), std::size_t{0});
+  }
+  const std::size_t units = unit_begin.size();
+  const std::uint64_t groups = std::min<std::uint64_t>(files, units);
+  // One byte for each rank besides its own, so that ranks without bytes are spread, too.
+  std::uint64_t total = ranks;
+  for (const std::uint64_t b : bytes_of_rank) total += b;
+  __extension__ using Wide = unsigned __int128;
+  std::vector<std::uint32_t> file_of(ranks, 0);
+  std::uint64_t before = 0;
+  std::uint64_t share_before = 0;
+  std::uint32_t file = 0;
+  for (std::size_t u = 0; u < units; ++u) {
+    const std::size_t end = u + 1 < units ? unit_begin[u + 1] : ranks;
+    std::uint64_t mine = 0;
+    for (std::size_t r = unit_begin[u]; r < end; ++r) mine += bytes_of_rank[r] + 1;
+    // The share of the total in which the unit's middle lies. A giant may skip shares; files are
+    // numbered without gaps.
+    const auto share =
+        static_cast<std::uint64_t>((Wide{before} * 2 + mine) * groups / (Wide{total} * 2));
+    if (u > 0 && share != share_before) ++file;
+    share_before = share;
+    for (std::size_t r = unit_begin[u]; r < end; ++r) file_of[r] = file;
+    before += mine;
+  }
+  return file_of;
+}
+
+}  // namespace stratalog
