@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "datalog/language/bind_rule.h"
+#include "datalog/language/component_instantiation.h"
 #include "datalog/language/declarations.h"
 #include "datalog/language/emit_rule.h"
 #include "datalog/language/kind_inference.h"
@@ -33,7 +34,11 @@ class Analyser {
         declarations_(resolve_declarations(syntax, types_, sink)) {}
 
   Program run() {
-    for (const RuleSyntax& rule : syntax_.rules) analyse_rule(rule);
+    for (const RuleSyntax& rule : syntax_.rules) {
+      sink_.set_origin(instance_notes(syntax_, rule.instance));
+      analyse_rule(rule);
+    }
+    sink_.set_origin(nullptr);
     program_.strata = stratify(declarations_.relations.size(), dependencies_);
     const bool is_stratified =
         check_stratification(program_.strata, dependencies_, declarations_, sink_);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "datalog/language/analyse.h"
+#include "datalog/language/component_instantiation.h"
 #include "datalog/language/diagnostic_sink.h"
 #include "datalog/language/parser.h"
 #include "datalog/language/preprocess.h"
@@ -49,7 +50,8 @@ CompileOutcome compile(const SourceText& source, const CompileOptions& options) 
 
   language::DiagnosticSink sink;
   const language::SourceMap map(text, source.name, expanded.originals);
-  const language::ProgramSyntax syntax = language::Parser(text, sink).parse();
+  language::ProgramSyntax syntax = language::Parser(text, sink).parse();
+  language::instantiate_components(syntax, sink);
   Program program = language::analyse(syntax, text, map, sink);
   std::vector<Diagnostic> found = sink.finish(map, options.diagnostic_limit);
   std::move(found.begin(), found.end(), std::back_inserter(outcome.diagnostics));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "datalog/language/component_instantiation.h"
 #include "datalog/language/io_parameters.h"
 #include "datalog/language/spelling.h"
 
@@ -17,8 +18,15 @@ class Resolver {
   Declarations run() {
     result_.broken = syntax_.broken_relations;
     result_.has_unknown_names = syntax_.has_unknown_names;
-    for (const RelationSyntax& relation : syntax_.relations) declare(relation);
-    for (const DirectiveSyntax& directive : syntax_.directives) attach(directive);
+    for (const RelationSyntax& relation : syntax_.relations) {
+      sink_.set_origin(instance_notes(syntax_, relation.instance));
+      declare(relation);
+    }
+    for (const DirectiveSyntax& directive : syntax_.directives) {
+      sink_.set_origin(instance_notes(syntax_, directive.instance));
+      attach(directive);
+    }
+    sink_.set_origin(nullptr);
     return std::move(result_);
   }
 

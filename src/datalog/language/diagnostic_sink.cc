@@ -22,6 +22,10 @@ Diagnostic located(const DiagnosticDraft& draft, const SourceMap& map) {
   for (const NoteDraft& note : draft.notes) {
     diagnostic.notes.push_back({map.locate(note.span), note.message});
   }
+  if (draft.origin != nullptr) {
+    for (const NoteDraft& note : *draft.origin)
+      diagnostic.notes.push_back({map.locate(note.span), note.message});
+  }
   return diagnostic;
 }
 
@@ -29,10 +33,10 @@ Diagnostic located(const DiagnosticDraft& draft, const SourceMap& map) {
 
 DiagnosticDraft& DiagnosticSink::add(Severity severity, Span span, std::string message) {
   if (drafts_.size() >= kMaxDrafts) {
-    dropped_ = {severity, span, std::move(message), {}, {}, {}};
+    dropped_ = {severity, span, std::move(message), {}, {}, {}, {}};
     return dropped_;
   }
-  drafts_.push_back({severity, span, std::move(message), {}, {}, {}});
+  drafts_.push_back({severity, span, std::move(message), {}, {}, {}, origin_});
   return drafts_.back();
 }
 

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "datalog/language/diagnostic.h"
@@ -26,6 +28,7 @@ struct DiagnosticDraft {
   std::string expected;
   std::string hint;
   std::vector<NoteDraft> notes;
+  std::shared_ptr<const std::vector<NoteDraft>> origin;  // notes that come last
 };
 
 class DiagnosticSink {
@@ -33,6 +36,12 @@ class DiagnosticSink {
   // The reference stays valid until the next call; fill in expected, hint and notes through it.
   DiagnosticDraft& error(Span span, std::string message);
   DiagnosticDraft& warning(Span span, std::string message);
+
+  // Whatever is reported from now on carries these notes as well: how the text at hand came to
+  // stand where it stands (instances of components). Null for text that the user wrote there.
+  void set_origin(std::shared_ptr<const std::vector<NoteDraft>> origin) {
+    origin_ = std::move(origin);
+  }
 
   std::size_t error_count() const { return error_count_; }
   bool has_errors() const { return error_count_ > 0; }
@@ -46,6 +55,7 @@ class DiagnosticSink {
 
   std::deque<DiagnosticDraft> drafts_;
   std::size_t error_count_ = 0;
+  std::shared_ptr<const std::vector<NoteDraft>> origin_;
   DiagnosticDraft dropped_;  // takes the drafts past the memory bound
 };
 

@@ -100,7 +100,7 @@ bool Parser::parse_aggregate_rest(AggregateFunction function, Span start, Term& 
         fmt::format("`{} expression : {{ body }}`", name);
     return false;
   }
-  auto aggregate = std::make_unique<AggregateSyntax>();
+  auto aggregate = Boxed<AggregateSyntax>(AggregateSyntax{});
   aggregate->function = function;
   aggregate->target = std::move(target);
   if (accept(TokenKind::kLeftBrace)) {

@@ -53,6 +53,9 @@ bool Parser::parse_attributes(std::vector<AttributeSyntax>& attributes) {
   }
   if (accept(TokenKind::kRightParen)) return true;
   do {
+    while (is_at(TokenKind::kAt)) {
+      if (!skip_annotation()) return false;
+    }
     AttributeSyntax attribute;
     if (!parse_name(attribute.name, "the name of an attribute, as in `x: number`")) return false;
     if (!expect(TokenKind::kColon, "`:` and the type of the attribute")) return false;
@@ -83,8 +86,6 @@ bool Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
                             "without the qualifier the relation is computed and stored");
     } else if (qualifier.name == "btree_delete") {
       is_ok = not_supported(token_.span, "subsumption (`btree_delete`)");
-    } else if (qualifier.name == "overridable") {
-      is_ok = not_supported(token_.span, "components (`overridable`)");
     }
     qualifiers.push_back(std::move(qualifier));
     advance();
@@ -206,6 +207,10 @@ bool Parser::parse_parameters(std::vector<ParameterSyntax>& parameters) {
 }
 
 bool Parser::parse_pragma() {
+  if (component_depth_ > 0) {
+    sink_.error(token_.span, "`.pragma` stands inside a component").hint =
+        "it is meant for the whole program; move it out";
+  }
   advance();
   PragmaSyntax pragma;
   pragma.key.span = token_.span;

@@ -81,7 +81,7 @@ bool Parser::parse_clause() {
   if (is_at(TokenKind::kLessEqual))
     return not_supported(token_.span, "subsumption (`<=` between heads)");
   if (accept(TokenKind::kIf)) {
-    if (is_at(TokenKind::kAtNot)) return not_supported(token_.span, "annotations (`@![...]`)");
+    if (!skip_inner_annotations()) return false;
     rule.body.emplace();
     if (!parse_disjunction(*rule.body)) return false;
   } else if (rule.heads.size() > 1) {

@@ -24,16 +24,22 @@ Parser::Nesting::Nesting(Parser& parser) : parser_(parser), ok_(++parser.nesting
 }
 
 ProgramSyntax Parser::parse() {
-  while (!is_at(TokenKind::kEnd)) {
+  parse_items(TokenKind::kEnd);
+  return std::move(program_);
+}
+
+void Parser::parse_items(TokenKind end) {
+  const std::uint32_t braces = braces_;
+  while (!is_at(TokenKind::kEnd) && !is_at(end)) {
     nesting_ = 0;
+    braces_ = braces;
     const std::uint32_t start = token_.span.begin;
     if (parse_item()) continue;
     program_.is_complete = false;
     if (token_.span.begin == start) advance();  // every round consumes something
-    recover();
+    recover(braces);
     if (sink_.error_count() > kMaxSyntaxErrors) break;  // not a Datalog file
   }
-  return std::move(program_);
 }
 
 bool Parser::parse_item() {
@@ -56,15 +62,19 @@ bool Parser::parse_item() {
       return parse_pragma();
     case TokenKind::kPlan:
       return parse_plan();
-    case TokenKind::kFunctorDecl:
     case TokenKind::kComponent:
+      return parse_component();
     case TokenKind::kInit:
+      return parse_instantiation();
     case TokenKind::kOverride:
+      return parse_override();
+    case TokenKind::kAt:
+    case TokenKind::kAtNot:
+      return skip_annotation();
+    case TokenKind::kFunctorDecl:
     case TokenKind::kLattice:
     case TokenKind::kLimitSize:
     case TokenKind::kInclude:
-    case TokenKind::kAt:
-    case TokenKind::kAtNot:
       return parse_unsupported_item();
     case TokenKind::kOnce:
       advance();
@@ -74,10 +84,12 @@ bool Parser::parse_item() {
   }
 }
 
-// Skips to just after the next `.` outside parentheses, or to the next directive.
-void Parser::recover() {
+// Skips to just after the next `.` outside parentheses, to the next directive, or to the end of the
+// component.
+void Parser::recover(std::uint32_t braces) {
   for (;;) {
     if (is_at(TokenKind::kEnd) || is_directive(token_.kind)) return;
+    if (component_depth_ > 0 && is_at(TokenKind::kRightBrace) && braces_ <= braces) return;
     if (is_at(TokenKind::kDot)) {
       advance();
       return;
@@ -100,6 +112,8 @@ void Parser::skip_block() {
 }
 
 void Parser::advance() {
+  if (is_at(TokenKind::kLeftBrace)) ++braces_;
+  if (is_at(TokenKind::kRightBrace) && braces_ > 0) --braces_;
   previous_ = token_.span;
   token_ = lexer_.next();
 }
@@ -196,8 +210,6 @@ bool Parser::parse_unsupported_item() {
       return not_supported(start.span, "user-defined functors (`.functor`)");
     case TokenKind::kLattice:
       return not_supported(start.span, "lattices (`.lattice`)");
-    case TokenKind::kOverride:
-      return not_supported(start.span, "components (`.override`)");
     case TokenKind::kLimitSize:
       return not_supported(start.span, "`.limitsize`",
                            "a relation is always computed in full; remove the directive");
@@ -208,37 +220,9 @@ bool Parser::parse_unsupported_item() {
         sink_.error(start.span, "`.include` without a file").expected = "`.include \"file\"`";
       }
       return false;
-    case TokenKind::kAt:
-    case TokenKind::kAtNot:
-      return not_supported(start.span, "annotations (`@[...]`)");
     default:
-      break;
-  }
-  program_.has_unknown_names = true;
-  if (start.kind == TokenKind::kInit) {
-    not_supported(start.span, "components (`.init`)");
-    NameSyntax name;
-    if (!parse_name(name, "the name of the instance") ||
-        !expect(TokenKind::kEqual, "`=` and a component") ||
-        !parse_qualified_name(name, "a component")) {
       return false;
-    }
-    while (is_at(TokenKind::kLess) || is_at(TokenKind::kComma) || is_at(TokenKind::kGreater)) {
-      const bool is_last = is_at(TokenKind::kGreater);
-      advance();
-      if (is_last) break;
-      if (!parse_qualified_name(name, "a type or a component")) return false;
-    }
-    return true;
   }
-  not_supported(start.span, "components (`.comp`)",
-                "write the relations out, without the component");
-  while (!is_at(TokenKind::kLeftBrace)) {
-    if (is_at(TokenKind::kEnd)) return true;
-    advance();
-  }
-  skip_block();
-  return true;
 }
 
 }  // namespace stratalog::datalog::language

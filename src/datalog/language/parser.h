@@ -26,8 +26,11 @@ class Parser {
 
  private:
   // parser.cc: the clause loop, recovery and small pieces
+  // Items up to `end` or the end of the file, whatever is wrong with some of them.
+  void parse_items(TokenKind end);
   bool parse_item();
-  void recover();
+  // `braces`: how many are open where the items stand.
+  void recover(std::uint32_t braces);
   void skip_block();
   void advance();
   bool accept(TokenKind kind);
@@ -54,6 +57,15 @@ class Parser {
   bool parse_plan();
   bool parse_unsupported_item();
   bool report_unknown_directive();
+
+  // parse_components.cc
+  bool parse_component();
+  bool give_up_component();
+  bool parse_component_use(ComponentUseSyntax& use, std::string_view expected);
+  bool parse_instantiation();
+  bool parse_override();
+  bool skip_annotation();
+  bool skip_inner_annotations();
 
   // parse_rules.cc
   bool parse_clause();
@@ -104,6 +116,8 @@ class Parser {
   Token token_;
   Span previous_;  // of the token before token_
   std::uint32_t nesting_ = 0;
+  std::uint32_t braces_ = 0;  // that are open before token_
+  std::uint32_t component_depth_ = 0;
 };
 
 }  // namespace stratalog::datalog::language

@@ -5,6 +5,8 @@ namespace stratalog::datalog::language {
 
 Term::Term() = default;
 Term::~Term() = default;
+Term::Term(const Term&) = default;
+Term& Term::operator=(const Term&) = default;
 Term::Term(Term&&) noexcept = default;
 Term& Term::operator=(Term&&) noexcept = default;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parsed program: names are text, nothing is checked, every piece knows its span. Depths are
-// bounded by the parser, so recursive walks are safe. Plain values; terms and formulas are
-// move-only because they own trees. Local.
+// bounded by the parser, so recursive walks are safe. Plain values: copies are deep (instances of
+// components are copies). Local.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,37 @@ namespace stratalog::datalog::language {
 struct NameSyntax {
   std::string name;
   Span span;
+};
+
+// Which instance of a component a piece comes from: one-based index into ProgramSyntax::instances.
+using InstanceNumber = std::uint32_t;
+inline constexpr InstanceNumber kNoInstance = 0;  // written outside of all components
+
+// Owns a T that is not complete yet where the owner is declared; copies are deep.
+template <typename T>
+class Boxed {
+ public:
+  Boxed() = default;
+  explicit Boxed(T value) : value_(std::make_unique<T>(std::move(value))) {}
+  Boxed(const Boxed& other) : value_(other.value_ ? std::make_unique<T>(*other.value_) : nullptr) {}
+  Boxed(Boxed&&) noexcept = default;
+  Boxed& operator=(const Boxed& other) {
+    if (this != &other) value_ = other.value_ ? std::make_unique<T>(*other.value_) : nullptr;
+    return *this;
+  }
+  Boxed& operator=(Boxed&&) noexcept = default;
+  ~Boxed() = default;
+
+  explicit operator bool() const { return value_ != nullptr; }
+  T& operator*() { return *value_; }
+  const T& operator*() const { return *value_; }
+  T* operator->() { return value_.get(); }
+  const T* operator->() const { return value_.get(); }
+  T* get() { return value_.get(); }
+  const T* get() const { return value_.get(); }
+
+ private:
+  std::unique_ptr<T> value_;
 };
 
 struct AggregateSyntax;
@@ -44,11 +75,13 @@ struct Term {
   Functor functor = Functor::kAdd;
   std::vector<Term> arguments;
   NameSyntax type;
-  std::unique_ptr<AggregateSyntax> aggregate;
+  Boxed<AggregateSyntax> aggregate;
   std::uint32_t depth = 1;
 
   Term();
   ~Term();
+  Term(const Term&);
+  Term& operator=(const Term&);
   Term(Term&&) noexcept;
   Term& operator=(Term&&) noexcept;
 };
@@ -81,6 +114,7 @@ struct RuleSyntax {
   std::vector<AtomSyntax> heads;
   std::optional<Formula> body;  // absent for facts
   Span span;
+  InstanceNumber instance = kNoInstance;
 };
 
 struct AttributeSyntax {
@@ -92,6 +126,7 @@ struct RelationSyntax {
   NameSyntax name;
   std::vector<AttributeSyntax> attributes;
   std::vector<NameSyntax> qualifiers;
+  InstanceNumber instance = kNoInstance;
 };
 
 enum class TypeForm : std::uint8_t { kSubtype, kAlias, kUnion };
@@ -100,6 +135,7 @@ struct TypeSyntax {
   NameSyntax name;
   TypeForm form = TypeForm::kSubtype;
   std::vector<NameSyntax> members;  // the base, the other name, or the united types
+  InstanceNumber instance = kNoInstance;
 };
 
 struct ParameterSyntax {
@@ -113,11 +149,43 @@ struct DirectiveSyntax {
   std::vector<NameSyntax> relations;
   std::vector<ParameterSyntax> parameters;
   Span span;
+  InstanceNumber instance = kNoInstance;
 };
 
 struct PragmaSyntax {
   NameSyntax key;
   std::string value;
+};
+
+struct ProgramSyntax;
+
+// A component as it is used: `Name<Argument, ...>`.
+struct ComponentUseSyntax {
+  NameSyntax name;
+  std::vector<NameSyntax> arguments;
+};
+
+// .comp Name<Parameter, ...> : Base, Base<...> { content }
+struct ComponentSyntax {
+  NameSyntax name;
+  std::vector<NameSyntax> parameters;
+  std::vector<ComponentUseSyntax> bases;
+  Boxed<ProgramSyntax> content;
+};
+
+// .init name = Component<Argument, ...>
+struct InstantiationSyntax {
+  NameSyntax name;
+  ComponentUseSyntax component;
+  Span span;
+};
+
+// Where pieces of a component came to stand in the program.
+struct InstanceSyntax {
+  std::string name;  // qualified: "outer.inner"
+  std::string component;
+  Span span;  // of the .init
+  InstanceNumber parent = kNoInstance;  // the instance in which the .init stands
 };
 
 struct ProgramSyntax {
@@ -126,11 +194,15 @@ struct ProgramSyntax {
   std::vector<DirectiveSyntax> directives;
   std::vector<PragmaSyntax> pragmas;
   std::vector<RuleSyntax> rules;
+  std::vector<ComponentSyntax> components;
+  std::vector<InstantiationSyntax> instantiations;
+  std::vector<NameSyntax> overridden;  // by .override, only in components
+  std::vector<InstanceSyntax> instances;  // filled by instantiate_components()
   // Declared, but by something that was already reported (a record type, a component, a broken
   // .decl): using these names is no further error.
   std::set<std::string> broken_relations;
   std::set<std::string> broken_types;
-  // A component, an instantiation or an unreadable piece was skipped: names that it may have
+  // An instantiation that failed or an unreadable piece was skipped: names that it may have
   // declared are unknown.
   bool has_unknown_names = false;
   bool is_complete = true;  // false: some part was skipped after an error

@@ -133,8 +133,6 @@ a(x) :- a(x), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;
 TEST(Unsupported, Everything) {
   EXPECT_EQ(outcome_of(R"(.type List = [head:number, tail:List]
 .type Shape = Circle { r:float } | Square { a:float }
-.comp Graph { .decl edge(x:number) edge(1). }
-.init g = Graph
 .functor f(x:number):number
 .decl eq(x:number, y:number) eqrel
 .decl in(x:number) inline
@@ -148,7 +146,6 @@ lists([1, nil]).
 a($).
 a(autoinc()).
 a(@f(1)).
-a(x) :- g.edge(x).
 a(x) <= a(y) :- x < y.
 a(x) :- eq(x, _).
 a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
@@ -160,60 +157,53 @@ a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
 test.dl:2:7: error: not supported yet: algebraic data types
     2 | .type Shape = Circle { r:float } | Square { a:float }
       |       ^~~~~
-test.dl:3:1: error: not supported yet: components (`.comp`)
-    3 | .comp Graph { .decl edge(x:number) edge(1). }
-      | ^~~~~
-      = hint: write the relations out, without the component
-test.dl:4:1: error: not supported yet: components (`.init`)
-    4 | .init g = Graph
-      | ^~~~~
-test.dl:5:1: error: not supported yet: user-defined functors (`.functor`)
-    5 | .functor f(x:number):number
+test.dl:3:1: error: not supported yet: user-defined functors (`.functor`)
+    3 | .functor f(x:number):number
       | ^~~~~~~~
-test.dl:6:30: error: not supported yet: equivalence relations (`eqrel`)
-    6 | .decl eq(x:number, y:number) eqrel
+test.dl:4:30: error: not supported yet: equivalence relations (`eqrel`)
+    4 | .decl eq(x:number, y:number) eqrel
       |                              ^~~~~
       = hint: add the rules r(y,x) :- r(x,y) and r(x,z) :- r(x,y), r(y,z)
-test.dl:7:20: error: not supported yet: `inline` relations
-    7 | .decl in(x:number) inline
+test.dl:5:20: error: not supported yet: `inline` relations
+    5 | .decl in(x:number) inline
       |                    ^~~~~~
       = hint: without the qualifier the relation is computed and stored
-test.dl:8:30: error: not supported yet: `choice-domain`
-    8 | .decl ch(x:number, y:number) choice-domain x
+test.dl:6:30: error: not supported yet: `choice-domain`
+    6 | .decl ch(x:number, y:number) choice-domain x
       |                              ^~~~~~~~~~~~~
-test.dl:9:21: error: not supported yet: subsumption (`btree_delete`)
-    9 | .decl sub(x:number) btree_delete
+test.dl:7:21: error: not supported yet: subsumption (`btree_delete`)
+    7 | .decl sub(x:number) btree_delete
       |                     ^~~~~~~~~~~~
-test.dl:11:1: error: not supported yet: `.limitsize`
-   11 | .limitsize a(n=10)
+test.dl:9:1: error: not supported yet: `.limitsize`
+    9 | .limitsize a(n=10)
       | ^~~~~~~~~~
       = hint: a relation is always computed in full; remove the directive
-test.dl:13:7: error: not supported yet: records
-   13 | lists(nil).
+test.dl:11:7: error: not supported yet: records
+   11 | lists(nil).
       |       ^~~
-test.dl:14:7: error: not supported yet: records
-   14 | lists([1, nil]).
+test.dl:12:7: error: not supported yet: records
+   12 | lists([1, nil]).
       |       ^
-test.dl:15:3: error: not supported yet: counters (`$`, `autoinc()`)
-   15 | a($).
+test.dl:13:3: error: not supported yet: counters (`$`, `autoinc()`)
+   13 | a($).
       |   ^
-test.dl:16:3: error: not supported yet: counters (`$`, `autoinc()`)
-   16 | a(autoinc()).
+test.dl:14:3: error: not supported yet: counters (`$`, `autoinc()`)
+   14 | a(autoinc()).
       |   ^~~~~~~
-test.dl:17:3: error: not supported yet: user-defined functors (`@name(...)`)
-   17 | a(@f(1)).
+test.dl:15:3: error: not supported yet: user-defined functors (`@name(...)`)
+   15 | a(@f(1)).
       |   ^
-test.dl:19:6: error: not supported yet: subsumption (`<=` between heads)
-   19 | a(x) <= a(y) :- x < y.
+test.dl:16:6: error: not supported yet: subsumption (`<=` between heads)
+   16 | a(x) <= a(y) :- x < y.
       |      ^~
-test.dl:21:23: error: not supported yet: disjunction inside an aggregate
-   21 | a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
+test.dl:18:23: error: not supported yet: disjunction inside an aggregate
+   18 | a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
       |                       ^~~~~~~~~~~~~~~~~~
       = hint: give the body a relation of its own
-test.dl:22:1: error: not supported yet: lattices (`.lattice`)
-   22 | .lattice Foo<> { Bottom -> 1 }
+test.dl:19:1: error: not supported yet: lattices (`.lattice`)
+   19 | .lattice Foo<> { Bottom -> 1 }
       | ^~~~~~~~
-18 errors, 0 warnings
+16 errors, 0 warnings
 )");
 }
 
