@@ -31,6 +31,27 @@ call("a", "b"). call("b", "c"). call("b", "d").
 calls.forwards.step(x, y) :- call(x, y).
 """
 
+INLINE = """
+.decl edge(x: number, y: number)
+edge(1, 2). edge(2, 3). edge(3, 1). edge(4, 1).
+.decl near(x: number, y: number) inline
+near(x, y) :- edge(x, y).
+near(x, y) :- edge(y, x).
+.decl above(x: number, y: number) inline
+above(x, y) :- x > y.
+.decl start(x: number) inline
+start(x) :- edge(x, _), !edge(_, x).
+.decl up(x: number, y: number)
+up(x, y) :- near(x, y), !above(x, y).
+.output up
+.decl inner(x: number)
+inner(x) :- edge(x, _), !start(x).
+.output inner
+.decl degree(x: number, n: number)
+degree(x, n) :- edge(x, _), n = count : { near(x, _) }.
+.output degree
+"""
+
 # Program, then the rows of each output.
 CASES: dict[str, tuple[str, dict[str, list[str]]]] = {
     "components": (
@@ -39,6 +60,14 @@ CASES: dict[str, tuple[str, dict[str, list[str]]]] = {
             "calls.reach": ["b\ta", "c\ta", "c\tb", "d\ta", "d\tb"],
             "calls.forwards.reach": ["a\tb", "a\tc", "a\td", "b\tc", "b\td"],
             "ends": ["a"],
+        },
+    ),
+    "inline": (
+        INLINE,
+        {
+            "up": ["1\t2", "1\t3", "1\t4", "2\t3"],
+            "inner": ["1", "2", "3"],
+            "degree": ["1\t3", "2\t2", "3\t2", "4\t1"],
         },
     ),
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -23,26 +24,28 @@ namespace {
 
 class Analyser {
  public:
-  Analyser(const ProgramSyntax& syntax, std::string_view text, const SourceMap& map,
-           DiagnosticSink& sink)
+  Analyser(const ProgramSyntax& syntax, const InlineOutcome& inlined, std::string_view text,
+           const SourceMap& map, DiagnosticSink& sink)
       : syntax_(syntax),
+        inlined_(inlined),
         text_(text),
         map_(map),
         sink_(sink),
         types_(syntax, sink),
         lattice_(types_),
-        declarations_(resolve_declarations(syntax, types_, sink)) {}
+        declared_(resolve_declarations(syntax, types_, sink)),
+        declarations_(without(declared_, inlined.written_out)) {}
 
   Program run() {
     for (const RuleSyntax& rule : syntax_.rules) {
-      sink_.set_origin(instance_notes(syntax_, rule.instance));
+      sink_.set_origin(origin_of(rule));
       analyse_rule(rule);
     }
     sink_.set_origin(nullptr);
     program_.strata = stratify(declarations_.relations.size(), dependencies_);
     const bool is_stratified =
         check_stratification(program_.strata, dependencies_, declarations_, sink_);
-    warn_about_relations(syntax_, declarations_, sink_);
+    warn_about_relations(syntax_, declared_, sink_);
     for (const PragmaSyntax& pragma : syntax_.pragmas)
       program_.pragmas[pragma.key.name] = pragma.value;
     if (is_stratified && !sink_.has_errors()) finish();
@@ -50,6 +53,20 @@ class Analyser {
   }
 
  private:
+  // How the rule came to stand where it stands: instances of components, and the use for which an
+  // inline relation is stored.
+  std::shared_ptr<const std::vector<NoteDraft>> origin_of(const RuleSyntax& rule) const {
+    auto notes = instance_notes(syntax_, rule.instance);
+    const auto stored = inlined_.stored.find(rule.heads[0].relation.name);
+    if (stored == inlined_.stored.end()) return notes;
+    auto more = std::make_shared<std::vector<NoteDraft>>();
+    more->push_back({stored->second, fmt::format("the inline relation `{}` cannot be written out "
+                                                 "here, so it must be computed",
+                                                 stored->first)});
+    if (notes != nullptr) more->insert(more->end(), notes->begin(), notes->end());
+    return more;
+  }
+
   void analyse_rule(const RuleSyntax& rule) {
     std::vector<Conjunction> bodies;
     if (!rule.body) {
@@ -64,22 +81,25 @@ class Analyser {
           .hint = "give its body a relation of its own";
       return;
     }
-    warn_about_variables(rule, bodies, sink_);
+    if (rule.use != RuleUse::kEvaluateOnly) warn_about_variables(rule, bodies, sink_);
     for (const AtomSyntax& head : rule.heads) {
       for (const Conjunction& body : bodies) analyse_clause(rule, head, body);
     }
   }
 
   void analyse_clause(const RuleSyntax& syntax, const AtomSyntax& head, const Conjunction& body) {
+    const bool is_evaluated = syntax.use != RuleUse::kCheckOnly;
+    const Declarations& declarations = is_evaluated ? declarations_ : declared_;
     std::optional<BoundRule> rule =
-        bind_rule(head, body, syntax.span, !syntax.body.has_value(), declarations_, sink_);
+        bind_rule(head, body, syntax.span, !syntax.body.has_value(), declarations, sink_);
     if (!rule) return;
-    collect_dependencies(rule->head, rule->body, DependencyKind::kPositive);
-    const InferredKinds kinds = infer_kinds(*rule, declarations_, types_, text_, sink_);
-    const bool is_grounded = check_grounding(*rule, sink_);
+    if (is_evaluated) collect_dependencies(rule->head, rule->body, DependencyKind::kPositive);
+    const InferredKinds kinds = infer_kinds(*rule, declarations, types_, text_, sink_);
     // Where even the kinds clash, a word about subtypes would only repeat it.
     if (kinds.is_ok && types_.has_declared_types())
-      check_subtypes(*rule, declarations_, lattice_, sink_);
+      check_subtypes(*rule, declarations, lattice_, sink_);
+    if (!is_evaluated) return;
+    const bool is_grounded = check_grounding(*rule, sink_);
     if (!kinds.is_ok || !is_grounded || rule->never_fires || sink_.has_errors()) return;
     program_.rules.push_back(emit_rule(*rule, kinds, map_));
   }
@@ -120,21 +140,23 @@ class Analyser {
   }
 
   const ProgramSyntax& syntax_;
+  const InlineOutcome& inlined_;
   std::string_view text_;
   const SourceMap& map_;
   DiagnosticSink& sink_;
   TypeTable types_;
   SubtypeLattice lattice_;
-  Declarations declarations_;
+  Declarations declared_;  // all of them, to check the rules as written
+  Declarations declarations_;  // of the relations that are computed
   std::vector<Dependency> dependencies_;
   Program program_;
 };
 
 }  // namespace
 
-Program analyse(const ProgramSyntax& syntax, std::string_view text, const SourceMap& map,
-                DiagnosticSink& sink) {
-  return Analyser(syntax, text, map, sink).run();
+Program analyse(const ProgramSyntax& syntax, const InlineOutcome& inlined, std::string_view text,
+                const SourceMap& map, DiagnosticSink& sink) {
+  return Analyser(syntax, inlined, text, map, sink).run();
 }
 
 }  // namespace stratalog::datalog::language

@@ -6,12 +6,13 @@
 #include <string_view>
 
 #include "datalog/language/diagnostic_sink.h"
+#include "datalog/language/inline_relations.h"
 #include "datalog/language/syntax.h"
 
 namespace stratalog::datalog::language {
 
-// `text` is what `syntax` was parsed from.
-Program analyse(const ProgramSyntax& syntax, std::string_view text, const SourceMap& map,
-                DiagnosticSink& sink);
+// `text` is what `syntax` was parsed from; `inlined` is what became of its inline relations.
+Program analyse(const ProgramSyntax& syntax, const InlineOutcome& inlined, std::string_view text,
+                const SourceMap& map, DiagnosticSink& sink);
 
 }  // namespace stratalog::datalog::language

@@ -62,11 +62,17 @@ class Binder {
       if (inherited != scope.inherited.end()) {
         entry->second = inherited->second;
       } else {
-        entry->second = make_variable(name, span, false);
+        entry->second = make_variable(shown_name(name), span, false);
         if (scope.depth > 0) rule_.names_inside_aggregates.emplace(name, span);
       }
     }
     return entry->second;
+  }
+
+  // Inlining names variables `_x'7`, and `__x'7'9` where it happens twice; the user wrote `x`.
+  static std::string shown_name(const std::string& name) {
+    const auto marks = static_cast<std::size_t>(std::count(name.begin(), name.end(), '\''));
+    return marks == 0 ? name : name.substr(marks, name.find('\'') - marks);
   }
 
   static BoundTerm variable_term(VariableId variable, Span span) {
@@ -377,7 +383,10 @@ class Binder {
       if (is_needed && !inherited.contains(name)) witnesses.insert(name);
     }
     // The result itself may have the name of something inside.
-    if (!rule_.variables[result].is_lifted) witnesses.erase(rule_.variables[result].name);
+    std::erase_if(witnesses, [&](const std::string& name) {
+      const auto known = scope.names.find(name);
+      return known != scope.names.end() && known->second == result;
+    });
     if (witnesses.empty()) return;
     if (syntax.function != AggregateFunction::kMin && syntax.function != AggregateFunction::kMax) {
       is_ok_ = false;

@@ -10,6 +10,7 @@
 #include "datalog/language/analyse.h"
 #include "datalog/language/component_instantiation.h"
 #include "datalog/language/diagnostic_sink.h"
+#include "datalog/language/inline_relations.h"
 #include "datalog/language/parser.h"
 #include "datalog/language/preprocess.h"
 #include "datalog/language/source_map.h"
@@ -52,7 +53,8 @@ CompileOutcome compile(const SourceText& source, const CompileOptions& options) 
   const language::SourceMap map(text, source.name, expanded.originals);
   language::ProgramSyntax syntax = language::Parser(text, sink).parse();
   language::instantiate_components(syntax, sink);
-  Program program = language::analyse(syntax, text, map, sink);
+  const language::InlineOutcome inlined = language::inline_relations(syntax, sink);
+  Program program = language::analyse(syntax, inlined, text, map, sink);
   std::vector<Diagnostic> found = sink.finish(map, options.diagnostic_limit);
   std::move(found.begin(), found.end(), std::back_inserter(outcome.diagnostics));
   if (has_error(outcome.diagnostics) || sink.has_errors()) return outcome;

@@ -118,4 +118,22 @@ Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& 
   return Resolver(syntax, types, sink).run();
 }
 
+Declarations without(const Declarations& declarations, const std::set<std::string>& names) {
+  if (names.empty()) return declarations;
+  Declarations result;
+  result.broken = declarations.broken;
+  result.has_unknown_names = declarations.has_unknown_names;
+  for (RelationId id = 0; id < declarations.relations.size(); ++id) {
+    const Relation& relation = declarations.relations[id];
+    if (names.contains(relation.name)) continue;
+    result.ids.emplace(relation.name, static_cast<RelationId>(result.relations.size()));
+    result.relations.push_back(relation);
+    result.spans.push_back(declarations.spans[id]);
+    result.attribute_spans.push_back(declarations.attribute_spans[id]);
+    result.io_spans.push_back(declarations.io_spans[id]);
+    result.names.push_back(relation.name);
+  }
+  return result;
+}
+
 }  // namespace stratalog::datalog::language

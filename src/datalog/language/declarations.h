@@ -66,4 +66,7 @@ struct Declarations {
 Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& types,
                                   DiagnosticSink& sink);
 
+// The same without some relations; the others are numbered anew, in the same order.
+Declarations without(const Declarations& declarations, const std::set<std::string>& names);
+
 }  // namespace stratalog::datalog::language

@@ -81,9 +81,6 @@ bool Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
     if (qualifier.name == "eqrel") {
       is_ok = not_supported(token_.span, "equivalence relations (`eqrel`)",
                             "add the rules r(y,x) :- r(x,y) and r(x,z) :- r(x,y), r(y,z)");
-    } else if (qualifier.name == "inline") {
-      is_ok = not_supported(token_.span, "`inline` relations",
-                            "without the qualifier the relation is computed and stored");
     } else if (qualifier.name == "btree_delete") {
       is_ok = not_supported(token_.span, "subsumption (`btree_delete`)");
     }

@@ -110,11 +110,16 @@ struct AggregateSyntax {
   Formula body;
 };
 
+// What a rule is for. Rules that use inline relations stand twice in the program: as written, to be
+// checked, and with those relations written out, to be evaluated.
+enum class RuleUse : std::uint8_t { kBoth, kCheckOnly, kEvaluateOnly };
+
 struct RuleSyntax {
   std::vector<AtomSyntax> heads;
   std::optional<Formula> body;  // absent for facts
   Span span;
   InstanceNumber instance = kNoInstance;
+  RuleUse use = RuleUse::kBoth;
 };
 
 struct AttributeSyntax {
