@@ -56,12 +56,12 @@ BucketMap BucketMap::trivial(std::uint32_t buckets, int ranks) {
 
 Result<BucketMap> plan_buckets(std::span<const std::uint64_t> rows_per_bucket, int ranks,
                                const BucketOptions& options) {
-  if (rows_per_bucket.empty() || ranks < 1 || options.skew_factor < 1 ||
+  if (rows_per_bucket.empty() || ranks < 1 || options.skew_percent < 100 ||
       rows_per_bucket.size() >= std::numeric_limits<std::uint32_t>::max())
     return Status::invalid_argument(
-        fmt::format("plan_buckets needs buckets (fewer than 2^32), ranks and a skew factor of at "
-                    "least 1, not {}, {} and {}",
-                    rows_per_bucket.size(), ranks, options.skew_factor));
+        fmt::format("plan_buckets needs buckets (fewer than 2^32), ranks and a skew of at "
+                    "least 100 %, not {}, {} and {}",
+                    rows_per_bucket.size(), ranks, options.skew_percent));
   STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t total, checked_total(rows_per_bucket));
   const auto buckets = static_cast<std::uint32_t>(rows_per_bucket.size());
   BucketMap map = BucketMap::trivial(buckets, ranks);
@@ -69,10 +69,12 @@ Result<BucketMap> plan_buckets(std::span<const std::uint64_t> rows_per_bucket, i
 
   const auto ranks_64 = static_cast<std::uint64_t>(ranks);
   const std::uint64_t mean = ceil_divide(total, ranks_64);
-  // The mean is at most 2^62 as ranks >= 2; a factor that would overflow means "never split".
-  const std::uint64_t bound = mean > std::numeric_limits<std::uint64_t>::max() / options.skew_factor
-                                  ? std::numeric_limits<std::uint64_t>::max()
-                                  : mean * options.skew_factor;
+  // A share that would overflow means "never split".
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t bound =
+      mean / 100 >= kMost / options.skew_percent
+          ? kMost
+          : (mean / 100 * options.skew_percent) + (mean % 100 * options.skew_percent / 100);
   const std::uint64_t most_subs = options.max_sub_buckets == 0
                                       ? ranks_64
                                       : std::min<std::uint64_t>(ranks_64, options.max_sub_buckets);

@@ -16,8 +16,9 @@
 namespace stratalog {
 
 struct BucketOptions {
-  // A bucket is split when its rows exceed this many times a rank's mean load. At least 1.
-  std::uint32_t skew_factor = 2;
+  // A bucket is split when its rows exceed this share of a rank's mean load. At least 100. Below
+  // 200, so that two ranks, of which none can hold more than twice the mean, share a heavy bucket.
+  std::uint32_t skew_percent = 150;
   // The most sub-buckets of a bucket; 0 means as many as ranks. 1 for relations without columns
   // beside the join columns.
   std::uint32_t max_sub_buckets = 0;
@@ -75,13 +76,13 @@ class BucketMap {
 
 // A map that balances the rows of the buckets over the ranks.
 //
-// A bucket of more than skew_factor times the mean load m = ceil(all rows / ranks) gets ceil(rows /
+// A bucket of more than skew_percent of the mean load m = ceil(all rows / ranks) gets ceil(rows /
 // m) sub-buckets on as many distinct ranks. (The papers multiply by 4 until it fits; the exact
 // number sends each tuple of an intra-bucket exchange to up to 4 times fewer ranks.) Whole buckets
-// stay at home, rank b mod ranks, as long as that keeps the rank within skew_factor * m, so that
+// stay at home, rank b mod ranks, as long as that keeps the rank within skew_percent of m, so that
 // replanning moves little; what is left goes, largest first, to the least loaded ranks. If
-// sub-buckets come out even, no rank holds more than (skew_factor + 1) * m rows. O(buckets log
-// buckets + ranks log ranks) time. InvalidArgument: no buckets, no ranks, a zero skew_factor, or
+// sub-buckets come out even, no rank holds more than (skew_percent / 100 + 1) * m rows. O(buckets log
+// buckets + ranks log ranks) time. InvalidArgument: no buckets, no ranks, a skew_percent below 100, or
 // row counts whose sum does not fit 63 bits.
 Result<BucketMap> plan_buckets(std::span<const std::uint64_t> rows_per_bucket, int ranks,
                                const BucketOptions& options = {});

@@ -136,8 +136,10 @@ struct Variant {
   int ranks = 1;
   RunOptions options;
   std::string name() const {
-    return fmt::format("{} ranks, allow_pivot {}, allow_sets {}, replicate_limit_rows {}", ranks,
-                       options.allow_pivot, options.allow_sets, options.replicate_limit_rows);
+    return fmt::format(
+        "{} ranks, allow_pivot {}, allow_sets {}, replicate_limit_rows {}, rebalance_min_rows {}",
+        ranks, options.allow_pivot, options.allow_sets, options.replicate_limit_rows,
+        options.rebalance_min_rows);
   }
 };
 
@@ -149,6 +151,7 @@ std::vector<Variant> variants_for(std::uint64_t seed) {
     variant.options.allow_pivot = random() % 3 != 0;
     variant.options.allow_sets = random() % 3 != 0;
     if (random() % 2 == 0) variant.options.replicate_limit_rows = random() % 3 == 0 ? 4 : 0;
+    if (random() % 2 == 0) variant.options.rebalance_min_rows = 1 + (random() % 8);
     variant.options.keep_round_counts = true;
     variants.push_back(variant);
   }

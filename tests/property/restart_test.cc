@@ -190,6 +190,7 @@ std::vector<RunOptions> ways_to_run() {
   tuples.allow_pivot = false;
   tuples.allow_sets = false;
   tuples.replicate_limit_rows = 0;
+  tuples.rebalance_min_rows = 3;
   return {usual, rounds, hops, tuples};
 }
 

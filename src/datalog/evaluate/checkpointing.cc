@@ -172,6 +172,9 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
   request.iteration = iteration;
   request.program_hash = hash_program(state_.program);
   EnginePosition complete = position;
+  for (RelationId r = 0; r < state_.relations.size(); ++r)
+    if (const auto& shards = state_.relations[r].shards; !shards.empty() && shards.front().buckets)
+      complete.split.insert(r);
   for (std::uint32_t s = 0; s < state_.program.strata.size(); ++s) {
     const bool running = position.stratum == s;
     if (!running && !position.finished.contains(s)) continue;

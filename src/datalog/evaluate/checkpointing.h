@@ -40,6 +40,9 @@ struct EnginePosition {
   std::vector<StratumReport> reports;  // of finished strata, in the order in which they ran
   std::map<std::uint32_t, StoredPivotSpace>
       pivot_spaces;  // of strata run by pivot, finished or running
+  // Relations whose home was dealt anew because of skew: a restart sends their tuples to the owners
+  // by hash, even on the same number of ranks.
+  std::set<RelationId> split;
 };
 
 std::string hash_program(const Program& program);

@@ -76,6 +76,8 @@ struct RunOptions {
   std::uint64_t memory_limit_bytes = 0;  // per rank; 0: none
   std::uint64_t replicate_limit_rows =
       16U << 20;  // static relations up to this size are copied to all ranks
+  // Growing relations from this size on are dealt anew where one rank holds too large a share.
+  std::uint64_t rebalance_min_rows = 1U << 16;
   bool allow_pivot = true;
   bool allow_sets = true;
   bool keep_round_counts = false;  // RunReport::new_tuples_per_round
@@ -110,6 +112,7 @@ struct StratumReport {
   std::uint64_t tuples = 0;
   std::uint64_t derivations = 0;  // where counted, else 0
   std::uint64_t exchanged_bytes = 0;  // sent to other ranks, sum over ranks
+  std::uint64_t rebalances = 0;  // how often a relation was dealt anew because of skew
   double seconds = 0;
   std::vector<std::uint64_t> new_tuples_per_round;
 };

@@ -44,9 +44,13 @@ void HeadWriter::bind(const RuleExecutor& executor) {
       location.push_back(executor.token_of(rule_.head_arguments[c]));
     const bool known =
         std::none_of(location.begin(), location.end(), [](LocationToken t) { return t < 0; });
-    target.always_mine = state_.is_single() || (known && location == executor.final_location());
+    if (shard.buckets) target.buckets = &*shard.buckets;
+    // The parts of a split bucket lie apart, and so may the elements of a set.
+    target.always_mine =
+        state_.is_single() ||
+        (known && target.buckets == nullptr && location == executor.final_location());
     target.takes_sets =
-        plan_.carries && order.back() == carried_column_ &&
+        plan_.carries && target.buckets == nullptr && order.back() == carried_column_ &&
         (target.always_mine ||
          !std::binary_search(target.placement.begin(), target.placement.end(), carried_column_));
     local_ &= target.always_mine;
@@ -59,7 +63,7 @@ int HeadWriter::owner(const Target& target, std::span<const Cell> tuple) {
   if (target.always_mine) return state_.comm.rank();
   placed_.clear();
   for (const std::uint32_t c : target.placement) placed_.push_back(tuple[c]);
-  return owner_of(placed_, state_.comm.size());
+  return owner_of(placed_, tuple, target.buckets, state_.comm.size());
 }
 
 void HeadWriter::form_columns(const Batch& batch) {
@@ -123,7 +127,9 @@ void HeadWriter::write_tuples(std::size_t t, std::uint32_t rows) {
     if (!target.always_mine) {
       placed_.clear();
       for (const std::uint32_t c : target.placement) placed_.push_back(columns_[c][r]);
-      const int to = owner_of(placed_, state_.comm.size());
+      if (target.buckets != nullptr)
+        for (std::uint32_t c = 0; c < arity; ++c) tuple_[c] = columns_[c][r];
+      const int to = owner_of(placed_, tuple_, target.buckets, state_.comm.size());
       if (to != state_.comm.rank()) {
         leaving_.resize(arity);
         for (std::uint32_t i = 0; i < arity; ++i) leaving_[i] = columns_[target.order[i]][r];

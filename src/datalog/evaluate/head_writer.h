@@ -37,6 +37,7 @@ class HeadWriter {
     Shard* shard = nullptr;
     std::vector<std::uint32_t> order;  // declared columns in index order
     std::vector<std::uint32_t> placement;  // declared columns
+    const BucketMap* buckets = nullptr;  // where skew was found
     bool always_mine = false;  // every head tuple of this rule is owned here
     bool takes_sets = false;  // its last column is the carried one
   };

@@ -19,9 +19,12 @@ constexpr std::uint64_t kKeepFloor = 1U << 16;
 
 Outbound::Outbound(const Shard& shard, int ranks)
     : order_(shard.primary_index().order().begin(), shard.primary_index().order().end()),
+      buckets_(shard.buckets ? &*shard.buckets : nullptr),
+      key_in_prefix_(buckets_ == nullptr),
       ranks_(ranks),
       index_(std::make_unique<Index>(order_, std::vector<std::uint32_t>{})),
-      tuple_(order_.size()) {
+      tuple_(order_.size()),
+      declared_(order_.size()) {
   for (const std::uint32_t column : shard.placement.columns) {
     const auto at = std::find(order_.begin(), order_.end(), column) - order_.begin();
     key_places_.push_back(static_cast<std::uint32_t>(at));
@@ -32,7 +35,9 @@ Outbound::Outbound(const Shard& shard, int ranks)
 int Outbound::owner(std::span<const Cell> tuple) {
   key_.clear();
   for (const std::uint32_t place : key_places_) key_.push_back(tuple[place]);
-  return owner_of(key_, ranks_);
+  if (buckets_ != nullptr)
+    for (std::size_t i = 0; i < order_.size(); ++i) declared_[order_[i]] = tuple[i];
+  return owner_of(key_, declared_, buckets_, ranks_);
 }
 
 void Outbound::bound_queue(SetAccumulator& scratch) {

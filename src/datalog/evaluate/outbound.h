@@ -37,11 +37,13 @@ class Outbound {
   std::vector<std::uint32_t> order_;
   std::vector<std::uint32_t>
       key_places_;  // where in index order the placement columns stand, in their own order
-  bool key_in_prefix_ = true;
+  const BucketMap* buckets_ = nullptr;
+  bool key_in_prefix_ = true;  // a whole set has one owner
   int ranks_ = 1;
   std::unique_ptr<Index> index_;
   std::vector<Cell> key_;  // scratch
   std::vector<Cell> tuple_;  // scratch
+  std::vector<Cell> declared_;  // scratch
 };
 
 }  // namespace stratalog::datalog

@@ -9,6 +9,7 @@
 
 #include "datalog/plan/program_plan.h"
 #include "model/cell.h"
+#include "route/bucket_map.h"
 #include "route/cell_hash.h"
 
 namespace stratalog::datalog {
@@ -21,6 +22,16 @@ std::vector<std::vector<std::vector<std::uint32_t>>> plan_placements(const Progr
 // The rank that owns a tuple, by the cells of its placement columns (in ascending column order).
 inline int owner_of(std::span<const Cell> cells, int ranks) {
   return static_cast<int>(scale_hash(hash_cells(cells), static_cast<std::uint32_t>(ranks)));
+}
+
+// The same where skew was found: heavy buckets are split by the hash of the whole tuple (declared
+// columns). `buckets` may be null.
+inline int owner_of(std::span<const Cell> key, std::span<const Cell> tuple,
+                    const BucketMap* buckets, int ranks) {
+  if (buckets == nullptr) return owner_of(key, ranks);
+  const std::uint32_t bucket = buckets->bucket_of(hash_cells(key));
+  return buckets->owner(
+      bucket, buckets->is_split(bucket) ? hash_cells(tuple, kSubBucketSeed) : std::uint64_t{0});
 }
 
 }  // namespace stratalog::datalog

@@ -15,7 +15,7 @@ Json report_to_json(const StratumReport& report) {
       {"relations", report.relations},     {"strategy", static_cast<int>(report.strategy)},
       {"iterations", report.iterations},   {"tuples", report.tuples},
       {"derivations", report.derivations}, {"exchanged_bytes", report.exchanged_bytes},
-      {"seconds", report.seconds},         {"new_tuples_per_round", report.new_tuples_per_round}};
+      {"rebalances", report.rebalances},   {"seconds", report.seconds},         {"new_tuples_per_round", report.new_tuples_per_round}};
 }
 
 StratumReport report_from_json(const Json& json) {
@@ -26,6 +26,7 @@ StratumReport report_from_json(const Json& json) {
   report.tuples = json.at("tuples");
   report.derivations = json.at("derivations");
   report.exchanged_bytes = json.at("exchanged_bytes");
+  report.rebalances = json.value("rebalances", std::uint64_t{0});
   report.seconds = json.at("seconds");
   report.new_tuples_per_round = json.at("new_tuples_per_round").get<std::vector<std::uint64_t>>();
   return report;
@@ -53,6 +54,7 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
     spaces[std::to_string(stratum)] = {
         {"first", space.first}, {"lanes", space.lanes}, {"sparse", space.sparse}};
   json["pivot_spaces"] = std::move(spaces);
+  if (!position.split.empty()) json["split"] = position.split;
   Json reports = Json::array();
   for (const StratumReport& report : position.reports) reports.push_back(report_to_json(report));
   json["reports"] = std::move(reports);
@@ -90,6 +92,7 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
     for (const auto& [key, space] : json.at("pivot_spaces").items())
       position.pivot_spaces[static_cast<std::uint32_t>(std::stoul(key))] = {
           .first = space.at("first"), .lanes = space.at("lanes"), .sparse = space.at("sparse")};
+    if (json.contains("split")) position.split = json.at("split").get<std::set<RelationId>>();
     for (const Json& report : json.at("reports"))
       position.reports.push_back(report_from_json(report));
     for (const std::uint32_t s : position.finished)

@@ -68,9 +68,7 @@ class ShardSender {
   int owner() {
     key_.clear();
     for (const std::uint32_t c : placement_.columns) key_.push_back(declared_[c]);
-    if (!buckets_) return owner_of(key_, state_.comm.size());
-    const std::uint32_t bucket = buckets_->bucket_of(hash_cells(key_));
-    return buckets_->owner(bucket, hash_cells(declared_, kSubBucketSeed));
+    return owner_of(key_, declared_, buckets_ ? &*buckets_ : nullptr, state_.comm.size());
   }
   void send_tuple(int stream) {
     for (std::size_t i = 0; i < order_.size(); ++i) ordered_[i] = declared_[order_[i]];
@@ -168,31 +166,96 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
   return agree(state.comm, sent.is_ok() ? delivered : sent);
 }
 
-// How a finished relation should be dealt by `columns`: nothing if evenly enough as it is.
+// Rows of all ranks by bucket. Several buckets a rank, so that a rank with many middling keys can
+// give some away without splitting any.
+class BucketCount {
+ public:
+  BucketCount(const EngineState& state, std::uint32_t arity, std::vector<std::uint32_t> columns)
+      : columns_(std::move(columns)),
+        even_(BucketMap::trivial(kBucketsPerRank * static_cast<std::uint32_t>(state.comm.size()),
+                                 state.comm.size())),
+        rows_(even_.buckets(), 0),
+        declared_(arity),
+        key_(columns_.size()) {}
+
+  void add(std::span<const std::uint32_t> order, const TupleGroup& group) {
+    for (std::size_t i = 0; i < group.prefix.size(); ++i) declared_[order[i]] = group.prefix[i];
+    const std::uint32_t last = order.back();
+    if (std::find(columns_.begin(), columns_.end(), last) == columns_.end()) {
+      rows_[bucket()] += group.set.count;
+      return;
+    }
+    walk_set(group.set, [&](Cell cell) {
+      declared_[last] = cell;
+      ++rows_[bucket()];
+    });
+  }
+
+  // Collective. Nothing if it lies evenly enough whole.
+  Result<std::optional<BucketMap>> plan(EngineState& state, const BucketOptions& options) {
+    STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(rows_, ReduceOp::kSum));
+    STRATALOG_ASSIGN_OR_RETURN(BucketMap map, plan_buckets(rows_, state.comm.size(), options));
+    if (map.is_trivial()) return std::optional<BucketMap>();
+    return std::optional<BucketMap>(std::move(map));
+  }
+
+ private:
+  static constexpr std::uint32_t kBucketsPerRank = 8;
+
+  std::uint32_t bucket() {
+    for (std::size_t k = 0; k < key_.size(); ++k) key_[k] = declared_[columns_[k]];
+    return even_.bucket_of(hash_cells(key_));
+  }
+
+  std::vector<std::uint32_t> columns_;
+  BucketMap even_;
+  std::vector<std::uint64_t> rows_;
+  std::vector<Cell> declared_;
+  std::vector<Cell> key_;
+};
+
+// How a finished relation should be dealt by `columns`.
 Result<std::optional<BucketMap>> plan_skewed(EngineState& state, RelationId id,
                                              const std::vector<std::uint32_t>& columns) {
-  // Several buckets a rank, so that a rank with many middling keys can give some away without
-  // splitting any.
-  constexpr std::uint32_t kBucketsPerRank = 8;
-  const BucketMap even = BucketMap::trivial(
-      kBucketsPerRank * static_cast<std::uint32_t>(state.comm.size()), state.comm.size());
-  std::vector<std::uint64_t> rows(even.buckets(), 0);
-  std::vector<Cell> declared(state.relations[id].arity);
-  std::vector<Cell> key(columns.size());
+  BucketCount count(state, state.relations[id].arity, columns);
   const Status counted = for_each_home_group(
       state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
-        for (std::size_t i = 0; i < group.prefix.size(); ++i) declared[order[i]] = group.prefix[i];
-        walk_set(group.set, [&](Cell cell) {
-          declared[order.back()] = cell;
-          for (std::size_t k = 0; k < key.size(); ++k) key[k] = declared[columns[k]];
-          ++rows[even.bucket_of(hash_cells(key))];
-        });
+        count.add(order, group);
       });
   STRATALOG_RETURN_IF_ERROR(agree(state.comm, counted));
-  STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(rows, ReduceOp::kSum));
-  STRATALOG_ASSIGN_OR_RETURN(BucketMap map, plan_buckets(rows, state.comm.size()));
-  if (map.is_trivial()) return std::optional<BucketMap>();
-  return std::optional<BucketMap>(std::move(map));
+  return count.plan(state, {});
+}
+
+// Copies total and delta of this rank's part of `from` to their owners in `to`, which is empty.
+Status copy_shard(EngineState& state, RelationId id, const Shard& from, Shard& to) {
+  const std::uint32_t arity = state.relations[id].arity;
+  TupleMail mail = make_mail(state, {arity, arity});
+  ShardSender sender(state, to, mail);
+  const Index& home = from.primary_index();
+  for (RowId row = 0; row < home.row_count(); ++row)
+    if (!home.total(row).empty())
+      sender.send(kTotalStream, home.order(),
+                  {.prefix = home.prefix(row), .set = home.total(row).view()});
+  for (const DeltaRow& row : home.delta())
+    sender.send(kDeltaStream, home.order(),
+                {.prefix = home.prefix(row.row), .set = row.cells.view()});
+  Index delta(state.plan.relations[id].indices[to.primary].order, {});
+  const auto target = [&](int stream) -> Index& {
+    return stream == kTotalStream ? to.primary_index() : delta;
+  };
+  STRATALOG_RETURN_IF_ERROR(
+      mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
+                                  queue_run(target(run.stream), run);
+                                  return {};
+                                },
+                                .on_group = [&](const MailGroup& group) -> Status {
+                                  queue_group(target(group.stream), group.group);
+                                  return {};
+                                }}));
+  settle(state, to);
+  delta.unite_queued(state.scratch, Freshness::kUnknown);
+  restore_shard_delta(to, delta, state.scratch);
+  return {};
 }
 
 }  // namespace
@@ -289,37 +352,50 @@ Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
 
 Status fill_from_home(EngineState& state, RelationId id) {
   RelationData& relation = state.relations[id];
-  for (std::size_t s = 1; s < relation.shards.size(); ++s) {
-    Shard& shard = relation.shards[s];
-    if (shard.primary_index().tuples() > 0) continue;
-    TupleMail mail = make_mail(state, {relation.arity, relation.arity});
-    ShardSender sender(state, shard, mail);
-    const Index& home = relation.shards.front().primary_index();
-    for (RowId row = 0; row < home.row_count(); ++row)
-      if (!home.total(row).empty())
-        sender.send(kTotalStream, home.order(),
-                    {.prefix = home.prefix(row), .set = home.total(row).view()});
-    for (const DeltaRow& row : home.delta())
-      sender.send(kDeltaStream, home.order(),
-                  {.prefix = home.prefix(row.row), .set = row.cells.view()});
-    Index delta(state.plan.relations[id].indices[shard.primary].order, {});
-    const auto target = [&](int stream) -> Index& {
-      return stream == kTotalStream ? shard.primary_index() : delta;
-    };
-    STRATALOG_RETURN_IF_ERROR(
-        mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
-                                    queue_run(target(run.stream), run);
-                                    return {};
-                                  },
-                                  .on_group = [&](const MailGroup& group) -> Status {
-                                    queue_group(target(group.stream), group.group);
-                                    return {};
-                                  }}));
-    settle(state, shard);
-    delta.unite_queued(state.scratch, Freshness::kUnknown);
-    restore_shard_delta(shard, delta, state.scratch);
-  }
+  for (std::size_t s = 1; s < relation.shards.size(); ++s)
+    if (relation.shards[s].primary_index().tuples() == 0)
+      STRATALOG_RETURN_IF_ERROR(
+          copy_shard(state, id, relation.shards.front(), relation.shards[s]));
   return {};
+}
+
+Result<bool> rebalance(EngineState& state, RelationId id) {
+  RelationData& relation = state.relations[id];
+  if (state.is_single() || relation.arity == 0) return false;
+  const auto ranks = static_cast<std::uint64_t>(state.comm.size());
+  const std::uint64_t mean = (relation.global_rows + ranks - 1) / ranks;
+  std::vector<std::uint64_t> largest;
+  for (const Shard& shard : relation.shards) largest.push_back(shard.primary_index().tuples());
+  STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(largest, ReduceOp::kMax));
+  bool moved = false;
+  for (std::size_t s = 0; s < relation.shards.size(); ++s) {
+    Shard& old = relation.shards[s];
+    if (old.placement.dealing == Dealing::kReplicated) continue;
+    // 8/5 is a little above what plan_buckets leaves alone, so that nothing moves for small gains.
+    if (largest[s] / 8 <= mean / 5) continue;
+    BucketCount count(state, relation.arity, old.placement.columns);
+    const Index& primary = old.primary_index();
+    for (RowId row = 0; row < primary.row_count(); ++row)
+      if (!primary.total(row).empty())
+        count.add(primary.order(),
+                  {.prefix = primary.prefix(row), .set = primary.total(row).view()});
+    STRATALOG_ASSIGN_OR_RETURN(
+        std::optional<BucketMap> buckets,
+        count.plan(state, {.min_rows = state.options.rebalance_min_rows}));
+    if (!buckets || buckets == old.buckets) continue;
+    Shard shard;
+    shard.placement = old.placement;
+    shard.buckets = std::move(buckets);
+    shard.checked_for_skew = true;
+    shard.primary = old.primary;
+    shard.indices.resize(old.indices.size());
+    for (std::size_t i = 0; i < old.indices.size(); ++i)
+      if (old.indices[i]) shard.indices[i] = make_index(state.plan.relations[id].indices[i]);
+    STRATALOG_RETURN_IF_ERROR(copy_shard(state, id, old, shard));
+    old = std::move(shard);
+    moved = true;
+  }
+  return moved;
 }
 
 }  // namespace stratalog::datalog

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/status.h"
+#include "base/result.h"
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/facts/tuple_columns.h"
 
@@ -33,6 +33,12 @@ enum class Availability : std::uint8_t {
 // from a copy on every rank.
 Status ensure_available(EngineState& state, RelationId relation, std::uint32_t which,
                         Availability availability);
+
+// Deals the shards of a growing relation anew where one rank holds much more than the mean: heavy
+// buckets are split over several ranks by the hash of the whole tuple (RA-checkpoint, section
+// II.B). Total and delta move. True, on all ranks, if a shard was moved: everything that was bound
+// to the relation's shards must then be bound again. Needs global_rows; nothing may be queued.
+Result<bool> rebalance(EngineState& state, RelationId relation);
 
 // Fills the open but empty shards of `relation` from its home shard, total and delta (after a
 // restart).

@@ -165,7 +165,8 @@ Status Restorer::accept(std::size_t i, const TupleGroup& group) {
   if (i >= targets_.size()) return Status::internal("a group of an unknown relation");
   Target& target = targets_[i];
   const RelationData& relation = state_.relations[target.relation];
-  if (!moves_ && target.same_order) return keep(target, group);
+  const bool is_home = !moves_ && !position_.split.contains(target.relation);
+  if (is_home && target.same_order) return keep(target, group);
   if (relation.pivot)
     send_pivots(static_cast<int>(i), target, group);
   else

@@ -54,11 +54,14 @@ class RoundRun {
   }
 
   Status iterate() {
-    STRATALOG_ASSIGN_OR_RETURN(
-        auto pass,
-        RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].rules_of_rounds(), nullptr));
-    for (;;) {
-      if (new_tuples_ == 0) break;
+    std::unique_ptr<RulePass> pass;
+    while (new_tuples_ > 0) {
+      STRATALOG_ASSIGN_OR_RETURN(const bool moved, rebalance_grown());
+      if (moved || pass == nullptr) {
+        if (pass != nullptr) outcome_.report.exchanged_bytes += pass->bytes_sent();
+        const auto& rules = state_.plan.strata[stratum_].rules_of_rounds();
+        STRATALOG_ASSIGN_OR_RETURN(pass, RulePass::bind(state_, stratum_, rules, nullptr));
+      }
       STRATALOG_ASSIGN_OR_RETURN(
           const Verdict verdict,
           hooks_.safe_point({.iteration = iteration_,
@@ -71,8 +74,28 @@ class RoundRun {
       }
       STRATALOG_RETURN_IF_ERROR(end_round(pass->run()));
     }
-    outcome_.report.exchanged_bytes += pass->bytes_sent();
+    if (pass != nullptr) outcome_.report.exchanged_bytes += pass->bytes_sent();
     return {};
+  }
+
+  // Looks at the ranks' shares of each relation whenever it has doubled. True if one was dealt
+  // anew.
+  Result<bool> rebalance_grown() {
+    checked_rows_.resize(members_.relations.size(), 0);
+    bool moved = false;
+    Stopwatch watch;
+    for (std::size_t i = 0; i < checked_rows_.size(); ++i) {
+      const std::uint64_t rows = state_.relations[members_.relations[i]].global_rows;
+      if (state_.is_single() || rows < state_.options.rebalance_min_rows ||
+          rows / 2 < checked_rows_[i])
+        continue;
+      checked_rows_[i] = rows;
+      STRATALOG_ASSIGN_OR_RETURN(const bool dealt, rebalance(state_, members_.relations[i]));
+      outcome_.report.rebalances += dealt ? 1 : 0;
+      moved |= dealt;
+    }
+    state_.times.exchange += watch.seconds();
+    return moved;
   }
 
   // Deduplicates, advances and agrees: one reduction for errors, counts, memory and nullary
@@ -161,6 +184,7 @@ class RoundRun {
   std::uint64_t iteration_ = 0;
   std::uint64_t new_tuples_ = 0;
   std::uint64_t total_tuples_ = 0;
+  std::vector<std::uint64_t> checked_rows_;  // of the members when their balance was last looked at
 };
 
 }  // namespace

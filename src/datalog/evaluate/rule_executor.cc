@@ -119,14 +119,14 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   }
   const Location there = atom_location(step, chosen->placement.columns);
   if (is_first && whole) {
-    location = there;
+    location = chosen->buckets ? Location{kUnknown} : there;
     return source;
   }
   if (whole || step.prefix_length == 0) {
     if (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent) return source;
     // A cross product: every rank joins every binding with its part.
     hop_to = Location{kEveryone};
-    location = there;
+    location = chosen->buckets ? Location{kUnknown} : there;
     return source;
   }
   if (!is_known(there))

@@ -51,7 +51,7 @@ TEST(BucketMap, AGiantIsSplitExactlyAsOftenAsNeeded) {
 
 TEST(BucketMap, ManyBucketsOnOneHomeAreMoved) {
   // All buckets of rank 0 are large; each is below the bound, together they are not. Mean 50.
-  EXPECT_EQ(plan({60, 0, 60, 0, 60, 0, 20, 0}, 4).to_text(),
+  EXPECT_EQ(plan({60, 0, 60, 0, 60, 0, 20, 0}, 4, {.skew_percent = 200, .min_rows = 0}).to_text(),
             "8 buckets on 4 ranks\n"
             "bucket 4: whole on 1\n");
 }
@@ -81,21 +81,21 @@ TEST(BucketMap, OptionsLimitSplits) {
   EXPECT_EQ(plan({0, 90, 0, 0}, 4, {.max_sub_buckets = 1, .min_rows = 0}).ranks_of(1).size(), 1U);
   EXPECT_TRUE(plan({0, 90, 0, 0}, 4, {.min_rows = 91}).is_trivial());
   EXPECT_FALSE(plan({0, 90, 0, 0}, 4, {.min_rows = 90}).is_trivial());
-  EXPECT_TRUE(plan({0, 90, 0, 0}, 4, {.skew_factor = 4, .min_rows = 0}).is_trivial());
+  EXPECT_TRUE(plan({0, 90, 0, 0}, 4, {.skew_percent = 400, .min_rows = 0}).is_trivial());
 }
 
 TEST(BucketMap, RefusesWhatMakesNoSense) {
   const Rows one{1};
   EXPECT_EQ(plan_buckets({}, 1).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(plan_buckets(one, 0).status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(plan_buckets(one, 1, {.skew_factor = 0}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(plan_buckets(one, 1, {.skew_percent = 99}).status().code(), StatusCode::kInvalidArgument);
   const Rows huge(3, std::numeric_limits<std::int64_t>::max() / 2);
   EXPECT_EQ(plan_buckets(huge, 2).status().code(), StatusCode::kInvalidArgument);
 }
 
 TEST(BucketMap, NumbersNearTheLimitDoNotOverflow) {
   const std::uint64_t big = std::numeric_limits<std::int64_t>::max() / 4;
-  const BucketMap map = plan({big, 1, big, 1}, 3, {.skew_factor = 0xffffffffU, .min_rows = 0});
+  const BucketMap map = plan({big, 1, big, 1}, 3, {.skew_percent = 0xffffffffU, .min_rows = 0});
   EXPECT_TRUE(map.is_trivial());
   EXPECT_EQ(plan({4 * big, 0, 0}, 3).sub_buckets(0), 3U);
 }
@@ -171,10 +171,10 @@ void check_plan(const BucketMap& map, const Rows& rows, int ranks, const BucketO
       ASSERT_EQ(map.owner(b, hash), holders[sub]);
     }
     ASSERT_EQ(given, rows[b]);
-    ASSERT_TRUE(holders.size() == 1 || rows[b] > options.skew_factor * mean);
+    ASSERT_TRUE(holders.size() == 1 || rows[b] * 100 > options.skew_percent * mean);
   }
   EXPECT_LE(parts, rows.size() + (2 * static_cast<std::uint64_t>(ranks)));
-  EXPECT_LE(*std::ranges::max_element(load), (options.skew_factor + 1) * mean);
+  EXPECT_LE(*std::ranges::max_element(load), (options.skew_percent + 100) * mean / 100 + 1);
 }
 
 TEST(BucketMapProperty, KeepsItsPromisesUpTo16384Ranks) {
@@ -187,7 +187,7 @@ TEST(BucketMapProperty, KeepsItsPromisesUpTo16384Ranks) {
         SCOPED_TRACE(fmt::format("{} ranks, {} buckets each, shape {}, seed {}", ranks, per_rank,
                                  static_cast<int>(shape), kSeed));
         const Rows rows = make_rows(shape, static_cast<std::size_t>(ranks) * per_rank, random);
-        const BucketOptions options{.skew_factor = 1 + static_cast<std::uint32_t>(random() % 3),
+        const BucketOptions options{.skew_percent = 100 + static_cast<std::uint32_t>(random() % 200),
                                     .min_rows = 0};
         const CpuStopwatch stopwatch;
         const BucketMap map = plan(rows, ranks, options);
