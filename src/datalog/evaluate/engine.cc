@@ -41,6 +41,7 @@ class Engine {
     STRATALOG_RETURN_IF_ERROR(load_all_facts());
     state_.times.load = watch.lap();
     if (!resumed) STRATALOG_RETURN_IF_ERROR(make_plan());
+    if (checkpointing_.is_on()) tell(Phase::kRestoring);  // an error now is the checkpoint folder's
     STRATALOG_RETURN_IF_ERROR(checkpointing_.open_writer());
     STRATALOG_RETURN_IF_ERROR(run_strata());
     if (!state_.report.stopped_early) {
