@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ struct Relation {
   std::vector<IoDirective> io;
   std::vector<std::string>
       qualifiers;  // brie, btree, ...: accepted; they do not change the meaning
+  // choice-domain: of tuples that agree in the columns of some key only the first one stays.
+  // Columns ascending, keys distinct.
+  std::vector<std::vector<std::uint32_t>> choice_keys;
+  // .limitsize: the recursion ends after the round in which the relation gets that large.
+  std::optional<std::uint64_t> size_limit;
   SourcePlace place;
 };
 
@@ -85,6 +91,9 @@ enum class Functor : std::uint8_t {
   kToString,
   // `as(x, T)`: reinterprets the same 64 bits
   kReinterpret,
+  // `recursive_iteration_cnt()`: which pass over the recursive rules this is, from 1 on; 0 in rules
+  // without recursion
+  kIteration,
 };
 
 enum class ExpressionKind : std::uint8_t { kVariable, kConstant, kFunctor };

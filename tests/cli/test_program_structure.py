@@ -52,6 +52,38 @@ degree(x, n) :- edge(x, _), n = count : { near(x, _) }.
 .output degree
 """
 
+CHOICE = """
+.decl e(x: number, y: number)
+e(1, 2). e(1, 1). e(2, 2). e(2, 3). e(3, 3). e(0, 5). e(4, 5). e(0, 1). e(-1, 9).
+.decl matching(x: number, y: number) choice-domain x, y
+matching(x, y) :- e(x, y).
+.output matching
+.decl least(x: number, y: number) choice-domain x
+least(x, y) :- e(x, y).
+.output least
+.decl tree(child: number, parent: number) choice-domain child
+tree(1, 0).
+tree(y, x) :- tree(x, _), e(x, y).
+tree(y, x) :- tree(x, _), e(y, x).
+.output tree
+.decl text(s: symbol, n: number) choice-domain n
+text("b", 1). text("a", 1). text(cat("c", to_string(n)), n) :- e(n, _).
+.output text
+"""
+
+LIMITS = """
+.decl n(x: number)
+n(1).
+n(x + 1) :- n(x), x < 1000.
+.limitsize n(n=5)
+.output n
+.decl m(x: number)
+m(x) :- n(x), x < 3.
+m(x * 2) :- m(x), recursive_iteration_cnt() < 3.
+.decl found = debug_delta(m)
+.output found
+"""
+
 # Program, then the rows of each output.
 CASES: dict[str, tuple[str, dict[str, list[str]]]] = {
     "components": (
@@ -68,6 +100,22 @@ CASES: dict[str, tuple[str, dict[str, list[str]]]] = {
             "up": ["1\t2", "1\t3", "1\t4", "2\t3"],
             "inner": ["1", "2", "3"],
             "degree": ["1\t3", "2\t2", "3\t2", "4\t1"],
+        },
+    ),
+    "choice": (
+        CHOICE,
+        {
+            "matching": ["-1\t9", "0\t1", "1\t2", "2\t3", "4\t5"],
+            "least": ["-1\t9", "0\t1", "1\t1", "2\t2", "3\t3", "4\t5"],
+            "tree": ["0\t1", "1\t0", "2\t1", "3\t2", "4\t5", "5\t0"],
+            "text": ["a\t1", "c-1\t-1", "c0\t0", "c2\t2", "c3\t3", "c4\t4"],
+        },
+    ),
+    "limits": (
+        LIMITS,
+        {
+            "n": ["1", "2", "3", "4", "5"],
+            "found": ["1\t0", "2\t0", "4\t1", "8\t2"],
         },
     ),
 }

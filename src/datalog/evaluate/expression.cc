@@ -95,6 +95,8 @@ std::uint64_t ExpressionEvaluator::functor_bits(const Expression& e, const Batch
       return text(e.arguments[0], batch, row).size();
     case Functor::kOrd:
       return evaluate(e.arguments[0], batch, row);
+    case Functor::kIteration:
+      return iteration_;
     case Functor::kToNumber:
     case Functor::kToUnsigned:
     case Functor::kToFloat:

@@ -24,6 +24,9 @@ class ExpressionEvaluator {
   // Where in the user's program we are, for error messages.
   void set_place(const SourcePlace* place) { place_ = place; }
 
+  // What `recursive_iteration_cnt()` gives from now on.
+  void set_iteration(std::uint64_t iteration) { iteration_ = iteration; }
+
   // The cell of `expression` for one row. Errors (division by zero, a text that is no number) are
   // kept in status(); the cell is then meaningless.
   Cell evaluate(const Expression& expression, const Batch& batch, std::uint32_t row);
@@ -46,6 +49,7 @@ class ExpressionEvaluator {
 
   NewValues* values_;
   const SourcePlace* place_ = nullptr;
+  std::uint64_t iteration_ = 0;
   Status status_;
   std::unordered_map<std::string, std::regex> patterns_;
 };

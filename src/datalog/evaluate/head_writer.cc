@@ -27,6 +27,8 @@ HeadWriter::HeadWriter(EngineState& state, const RulePlan& plan)
 void HeadWriter::bind(const RuleExecutor& executor) {
   creates_values_ = executor.creates_values();
   targets_.clear();
+  chooses_ = !state_.program.relations[rule_.head].choice_keys.empty();
+  if (chooses_) return;  // no target: candidates stay here until the round ends
   if (plan_.carries)
     for (std::uint32_t c = 0; c < head_.arity; ++c)
       if (rule_.head_arguments[c].kind == ExpressionKind::kVariable &&
@@ -102,6 +104,10 @@ Status HeadWriter::write(const Batch& batch) {
         add_row(0);
     }
     return {};
+  }
+  if (chooses_) {
+    for (std::uint32_t r = 0; r < batch.rows; ++r)
+      for (std::uint32_t c = 0; c < head_.arity; ++c) head_.candidates.push_back(columns_[c][r]);
   }
   for (std::size_t t = 0; t < targets_.size(); ++t) {
     Target& target = targets_[t];
@@ -193,6 +199,7 @@ void HeadWriter::release(const CellRemapping& remapping) {
     for (std::uint32_t c = 0; c < head_.arity; ++c)
       tuple_[c] = attributes[c].kind == ValueKind::kSymbol ? remapping.symbol(created_[at + c])
                                                            : remapping.number(created_[at + c]);
+    if (chooses_) head_.candidates.insert(head_.candidates.end(), tuple_.begin(), tuple_.end());
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       Target& target = targets_[t];
       const int to =

@@ -54,6 +54,7 @@ class HeadWriter {
   RelationData& head_;
   std::vector<Target> targets_;
   bool local_ = true;
+  bool chooses_ = false;  // the head has a choice-domain: tuples wait as candidates
   bool creates_values_ = false;
   std::span<const std::unique_ptr<Outbound>> outbound_;
   std::vector<std::vector<Cell>> columns_;  // declared head columns of the batch at hand

@@ -61,6 +61,9 @@ struct RelationData {
   bool holds = false;
   bool queued_holds = false;
   bool delta_holds = false;
+  // Relations with a choice-domain: rows derived in this round, declared columns back to back. They
+  // come into the shards once they are chosen.
+  std::vector<Cell> candidates;
   // Of this rank's part of a finished relation, once somebody has computed it.
   std::optional<CountedHash> settled;
   // Where a pivot stratum keeps its relations; then `shards` may be empty until somebody searches

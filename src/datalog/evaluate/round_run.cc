@@ -5,6 +5,9 @@
 // stratum_run.h.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "datalog/evaluate/choice_filter.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/rule_pass.h"
 #include "datalog/evaluate/stratum_run.h"
@@ -19,6 +22,9 @@ class RoundRun {
 
   Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
     Stopwatch watch;
+    for (const RelationId r : members_.relations)
+      if (!state_.program.relations[r].choice_keys.empty())
+        choices_.push_back(std::make_unique<ChoiceFilter>(state_, r));
     STRATALOG_RETURN_IF_ERROR(ensure_static_relations(
         state_, stratum_, state_.plan.strata[stratum_].rules_of_rounds(), false));
     if (start != nullptr) {
@@ -27,6 +33,7 @@ class RoundRun {
       new_tuples_ = 1;  // unknown until the first round; the delta is there
       for (const RelationId r : members_.relations)
         total_tuples_ += state_.relations[r].global_rows;
+      for (const auto& choice : choices_) STRATALOG_RETURN_IF_ERROR(choice->admit_home());
     } else {
       STRATALOG_RETURN_IF_ERROR(seed(facts));
     }
@@ -46,6 +53,11 @@ class RoundRun {
         ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].once, false));
     for (std::size_t i = 0; i < facts.size(); ++i)
       STRATALOG_RETURN_IF_ERROR(deal_tuples(state_, members_.relations[i], facts[i]));
+    for (std::size_t i = 0; i < facts.size(); ++i)
+      for (const auto& choice : choices_)
+        if (choice->relation() == members_.relations[i])
+          STRATALOG_RETURN_IF_ERROR(choice->admit(facts[i]));
+    state_.evaluator.set_iteration(0);
     STRATALOG_ASSIGN_OR_RETURN(
         auto pass, RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].once, nullptr));
     const Status mine = pass->run();
@@ -55,7 +67,7 @@ class RoundRun {
 
   Status iterate() {
     std::unique_ptr<RulePass> pass;
-    while (new_tuples_ > 0) {
+    while (new_tuples_ > 0 && !has_reached_limit()) {
       STRATALOG_ASSIGN_OR_RETURN(const bool moved, rebalance_grown());
       if (moved || pass == nullptr) {
         if (pass != nullptr) outcome_.report.exchanged_bytes += pass->bytes_sent();
@@ -72,6 +84,7 @@ class RoundRun {
         outcome_.stopped = true;
         break;
       }
+      state_.evaluator.set_iteration(iteration_);
       STRATALOG_RETURN_IF_ERROR(end_round(pass->run()));
     }
     if (pass != nullptr) outcome_.report.exchanged_bytes += pass->bytes_sent();
@@ -98,10 +111,19 @@ class RoundRun {
     return moved;
   }
 
+  // .limitsize: Soufflé ends the recursion once some limited relation is large enough.
+  bool has_reached_limit() const {
+    return std::any_of(members_.relations.begin(), members_.relations.end(), [&](RelationId r) {
+      const std::optional<std::uint64_t>& limit = state_.program.relations[r].size_limit;
+      return limit && state_.relations[r].global_rows >= *limit;
+    });
+  }
+
   // Deduplicates, advances and agrees: one reduction for errors, counts, memory and nullary
   // relations.
   Status end_round(Status mine) {
     Stopwatch watch;
+    for (const auto& choice : choices_) STRATALOG_RETURN_IF_ERROR(choice->choose());
     const Status deduplicated = guard_memory([&]() -> Status {
       for (const RelationId r : members_.relations)
         for (Shard& shard : state_.relations[r].shards) unite_shard(shard, state_.scratch);
@@ -112,7 +134,8 @@ class RoundRun {
     if (mine.is_ok()) mine = deduplicated;
     state_.times.deduplicate += watch.seconds();
 
-    const std::uint64_t memory = state_.memory_bytes();
+    std::uint64_t memory = state_.memory_bytes();
+    for (const auto& choice : choices_) memory += choice->heap_bytes();
     const std::uint64_t limit = state_.options.memory_limit_bytes;
     if (mine.is_ok() && limit > 0 && memory > limit)
       mine = Status::no_space(fmt::format(
@@ -181,6 +204,7 @@ class RoundRun {
   const Stratum& members_;
   const StratumHooks& hooks_;
   StratumOutcome outcome_;
+  std::vector<std::unique_ptr<ChoiceFilter>> choices_;
   std::uint64_t iteration_ = 0;
   std::uint64_t new_tuples_ = 0;
   std::uint64_t total_tuples_ = 0;

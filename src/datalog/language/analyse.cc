@@ -11,6 +11,7 @@
 #include "datalog/language/component_instantiation.h"
 #include "datalog/language/declarations.h"
 #include "datalog/language/emit_rule.h"
+#include "datalog/language/independent_parts.h"
 #include "datalog/language/kind_inference.h"
 #include "datalog/language/print_program.h"
 #include "datalog/language/rule_expansion.h"
@@ -42,6 +43,7 @@ class Analyser {
       analyse_rule(rule);
     }
     sink_.set_origin(nullptr);
+    bind_deltas_to_their_relations();
     program_.strata = stratify(declarations_.relations.size(), dependencies_);
     const bool is_stratified =
         check_stratification(program_.strata, dependencies_, declarations_, sink_);
@@ -93,15 +95,41 @@ class Analyser {
     std::optional<BoundRule> rule =
         bind_rule(head, body, syntax.span, !syntax.body.has_value(), declarations, sink_);
     if (!rule) return;
-    if (is_evaluated) collect_dependencies(rule->head, rule->body, DependencyKind::kPositive);
-    const InferredKinds kinds = infer_kinds(*rule, declarations, types_, text_, sink_);
+    if (!is_evaluated) {
+      check_types(*rule, declarations);
+      return;
+    }
+    for (BoundRule& part : split_off_independent_parts(*rule, declarations_)) finish_rule(part);
+    finish_rule(*rule);
+  }
+
+  InferredKinds check_types(BoundRule& rule, const Declarations& declarations) {
+    InferredKinds kinds = infer_kinds(rule, declarations, types_, text_, sink_);
     // Where even the kinds clash, a word about subtypes would only repeat it.
     if (kinds.is_ok && types_.has_declared_types())
-      check_subtypes(*rule, declarations, lattice_, sink_);
-    if (!is_evaluated) return;
-    const bool is_grounded = check_grounding(*rule, sink_);
-    if (!kinds.is_ok || !is_grounded || rule->never_fires || sink_.has_errors()) return;
-    program_.rules.push_back(emit_rule(*rule, kinds, map_));
+      check_subtypes(rule, declarations, lattice_, sink_);
+    return kinds;
+  }
+
+  void finish_rule(BoundRule& rule) {
+    collect_dependencies(rule.head, rule.body, DependencyKind::kPositive);
+    const InferredKinds kinds = check_types(rule, declarations_);
+    const bool is_grounded = check_grounding(rule, sink_);
+    if (!kinds.is_ok || !is_grounded || rule.never_fires || sink_.has_errors()) return;
+    program_.rules.push_back(emit_rule(rule, kinds, map_));
+  }
+
+  // A relation of deltas sees every pass over the relation that it watches, so both belong to one
+  // stratum.
+  void bind_deltas_to_their_relations() {
+    for (const RelationSyntax& relation : syntax_.relations) {
+      if (!relation.delta_of) continue;
+      const auto deltas = declarations_.ids.find(relation.name.name);
+      const auto watched = declarations_.ids.find(relation.delta_of->name);
+      if (deltas == declarations_.ids.end() || watched == declarations_.ids.end()) continue;
+      dependencies_.push_back(
+          {watched->second, deltas->second, DependencyKind::kPositive, relation.delta_of->span});
+    }
   }
 
   // `around`: kAggregated inside aggregates, where every atom must be complete first.

@@ -9,6 +9,7 @@
 
 #include "datalog/language/analyse.h"
 #include "datalog/language/component_instantiation.h"
+#include "datalog/language/delta_relations.h"
 #include "datalog/language/diagnostic_sink.h"
 #include "datalog/language/inline_relations.h"
 #include "datalog/language/parser.h"
@@ -53,6 +54,7 @@ CompileOutcome compile(const SourceText& source, const CompileOptions& options) 
   const language::SourceMap map(text, source.name, expanded.originals);
   language::ProgramSyntax syntax = language::Parser(text, sink).parse();
   language::instantiate_components(syntax, sink);
+  language::expand_delta_relations(syntax, sink);
   const language::InlineOutcome inlined = language::inline_relations(syntax, sink);
   Program program = language::analyse(syntax, inlined, text, map, sink);
   std::vector<Diagnostic> found = sink.finish(map, options.diagnostic_limit);

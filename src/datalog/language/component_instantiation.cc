@@ -25,6 +25,7 @@ struct Content {
   std::vector<TypeSyntax> types;
   std::vector<RelationSyntax> relations;
   std::vector<DirectiveSyntax> directives;
+  std::vector<SizeLimitSyntax> size_limits;
   std::vector<RuleSyntax> rules;
   std::set<std::string> broken_relations;
   std::set<std::string> broken_types;
@@ -39,6 +40,7 @@ void append(Content& to, Content&& from) {
   append(to.types, std::move(from.types));
   append(to.relations, std::move(from.relations));
   append(to.directives, std::move(from.directives));
+  append(to.size_limits, std::move(from.size_limits));
   append(to.rules, std::move(from.rules));
   to.broken_relations.merge(from.broken_relations);
   to.broken_types.merge(from.broken_types);
@@ -89,6 +91,7 @@ class Instantiator {
     append(program_.types, std::move(result.types));
     append(program_.relations, std::move(result.relations));
     append(program_.directives, std::move(result.directives));
+    append(program_.size_limits, std::move(result.size_limits));
     append(program_.rules, std::move(result.rules));
     program_.broken_relations.merge(result.broken_relations);
     program_.broken_types.merge(result.broken_types);
@@ -207,6 +210,8 @@ class Instantiator {
       if (!count(directive.span)) return;
       content.directives.emplace_back(directive).instance = instance_;
     }
+    for (const SizeLimitSyntax& limit : own.size_limits)
+      content.size_limits.emplace_back(limit).instance = instance_;
     content.broken_relations.insert(own.broken_relations.begin(), own.broken_relations.end());
     content.broken_types.insert(own.broken_types.begin(), own.broken_types.end());
     collect_rules(own.rules, binding, overridden, content);
@@ -260,7 +265,11 @@ class Instantiator {
     content.broken_relations = qualify(content.broken_relations, relations, instance);
     content.broken_types = qualify(content.broken_types, types, instance);
     for (TypeSyntax& type : content.types) rename_types(type, types);
-    for (RelationSyntax& relation : content.relations) rename_types(relation, types);
+    for (RelationSyntax& relation : content.relations) {
+      rename_types(relation, types);
+      if (relation.delta_of) rename(*relation.delta_of, relations);
+    }
+    for (SizeLimitSyntax& limit : content.size_limits) rename(limit.relation, relations);
     for (DirectiveSyntax& directive : content.directives) {
       for (NameSyntax& name : directive.relations) rename(name, relations);
     }

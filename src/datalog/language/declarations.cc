@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "datalog/language/component_instantiation.h"
 #include "datalog/language/io_parameters.h"
 #include "datalog/language/spelling.h"
@@ -25,6 +27,10 @@ class Resolver {
     for (const DirectiveSyntax& directive : syntax_.directives) {
       sink_.set_origin(instance_notes(syntax_, directive.instance));
       attach(directive);
+    }
+    for (const SizeLimitSyntax& size_limit : syntax_.size_limits) {
+      sink_.set_origin(instance_notes(syntax_, size_limit.instance));
+      limit(size_limit);
     }
     sink_.set_origin(nullptr);
     return std::move(result_);
@@ -70,11 +76,54 @@ class Resolver {
     }
     for (const NameSyntax& qualifier : syntax.qualifiers)
       relation.qualifiers.push_back(qualifier.name);
+    for (const ChoiceKeySyntax& key : syntax.choice_keys) add_choice_key(key, relation);
     result_.relations.push_back(std::move(relation));
     result_.spans.push_back(syntax.name.span);
     result_.attribute_spans.push_back(std::move(attribute_spans));
     result_.io_spans.emplace_back();
     result_.names.push_back(name);
+  }
+
+  void add_choice_key(const ChoiceKeySyntax& syntax, Relation& relation) {
+    std::set<std::uint32_t> columns;
+    for (const NameSyntax& name : syntax.attributes) {
+      const auto at =
+          std::find_if(relation.attributes.begin(), relation.attributes.end(),
+                       [&](const Attribute& attribute) { return attribute.name == name.name; });
+      if (at == relation.attributes.end()) {
+        std::vector<std::string> names;
+        for (const Attribute& attribute : relation.attributes) names.push_back(attribute.name);
+        sink_
+            .error(name.span,
+                   fmt::format("`{}` has no attribute `{}` to choose by", relation.name, name.name))
+            .hint = suggest(name.name, names);
+        return;
+      }
+      columns.insert(static_cast<std::uint32_t>(at - relation.attributes.begin()));
+    }
+    std::vector<std::uint32_t> key(columns.begin(), columns.end());
+    auto& keys = relation.choice_keys;
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
+  }
+
+  void limit(const SizeLimitSyntax& syntax) {
+    const auto found = result_.ids.find(syntax.relation.name);
+    if (found == result_.ids.end()) {
+      if (result_.broken.contains(syntax.relation.name) || syntax_.has_unknown_names) return;
+      sink_
+          .error(syntax.relation.span,
+                 fmt::format("undeclared relation `{}`", syntax.relation.name))
+          .hint = suggest(syntax.relation.name, result_.names);
+      return;
+    }
+    const auto [first, is_first] = limited_.emplace(found->second, syntax.relation.span);
+    if (!is_first) {
+      sink_
+          .error(syntax.relation.span,
+                 fmt::format("`.limitsize {}` is given twice", syntax.relation.name))
+          .notes.push_back({first->second, "the first one is here"});
+    }
+    result_.relations[found->second].size_limit = syntax.count;
   }
 
   void attach(const DirectiveSyntax& syntax) {
@@ -109,6 +158,7 @@ class Resolver {
   DiagnosticSink& sink_;
   Declarations result_;
   std::map<RelationId, Span> printed_;  // where .printsize was seen
+  std::map<RelationId, Span> limited_;  // where .limitsize was seen
 };
 
 }  // namespace

@@ -117,6 +117,8 @@ Signature signature_of(Functor functor) {
       return {"to_string", kAny, kS};
     case Functor::kReinterpret:
       return {"as", kAny, kAny};
+    case Functor::kIteration:
+      return {"recursive_iteration_cnt", kAny, kU};
   }
   return {"?", kAny, {}};
 }

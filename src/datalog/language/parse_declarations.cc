@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "datalog/language/parser.h"
 
@@ -19,11 +20,9 @@ bool Parser::parse_relations() {
   } while (accept(TokenKind::kComma));
 
   RelationSyntax relation;
-  if (is_at(TokenKind::kEqual)) {
-    for (const NameSyntax& name : names) program_.broken_relations.insert(name.name);
-    return not_supported(token_.span, "`debug_delta` relations");
-  }
-  if (!parse_attributes(relation.attributes) || !parse_qualifiers(relation.qualifiers)) {
+  if (is_at(TokenKind::kEqual) && names.size() == 1) return parse_debug_delta(names[0]);
+  if (!parse_attributes(relation.attributes) || !parse_qualifiers(relation.qualifiers) ||
+      !parse_choice_keys(relation.choice_keys)) {
     for (const NameSyntax& name : names) program_.broken_relations.insert(name.name);
     return false;
   }
@@ -42,7 +41,8 @@ bool Parser::parse_relations() {
       directive.span = qualifier.span;
       program_.directives.push_back(std::move(directive));
     }
-    program_.relations.push_back({std::move(name), relation.attributes, relation.qualifiers});
+    relation.name = std::move(name);
+    program_.relations.push_back(relation);
   }
   return true;
 }
@@ -87,17 +87,76 @@ bool Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
     qualifiers.push_back(std::move(qualifier));
     advance();
   }
-  if (is_at(TokenKind::kChoiceDomain)) {
-    is_ok = not_supported(token_.span, "`choice-domain`");
-    advance();
-    while (is_at(TokenKind::kIdentifier) || is_at(TokenKind::kComma) ||
-           is_at(TokenKind::kLeftParen) || is_at(TokenKind::kRightParen)) {
-      // The keys; a name followed by `(` begins the next clause.
-      if (is_at(TokenKind::kIdentifier) && peek_after().kind == TokenKind::kLeftParen) break;
-      advance();
-    }
-  }
   return is_ok;
+}
+
+// choice-domain x, (y, z)
+bool Parser::parse_choice_keys(std::vector<ChoiceKeySyntax>& keys) {
+  if (!accept(TokenKind::kChoiceDomain)) return true;
+  do {
+    ChoiceKeySyntax& key = keys.emplace_back();
+    const bool is_list = accept(TokenKind::kLeftParen);
+    do {
+      if (!parse_name(key.attributes.emplace_back(), "an attribute, or several as in `(x, y)`"))
+        return false;
+    } while (is_list && accept(TokenKind::kComma));
+    if (is_list && !expect(TokenKind::kRightParen, "`,` or `)`")) return false;
+  } while (accept(TokenKind::kComma));
+  return true;
+}
+
+// .decl name = debug_delta(relation)
+bool Parser::parse_debug_delta(NameSyntax name) {
+  advance();
+  program_.broken_relations.insert(name.name);
+  RelationSyntax relation;
+  NameSyntax source;
+  if (!expect(TokenKind::kDebugDelta, "`debug_delta(relation)`") ||
+      !expect(TokenKind::kLeftParen, "`(` and a relation") ||
+      !parse_qualified_name(source, "a relation") || !expect(TokenKind::kRightParen, "`)`") ||
+      !parse_qualifiers(relation.qualifiers)) {
+    return false;
+  }
+  program_.broken_relations.erase(name.name);
+  relation.name = std::move(name);
+  relation.delta_of = std::move(source);
+  program_.relations.push_back(std::move(relation));
+  return true;
+}
+
+// .limitsize name(n=count)
+bool Parser::parse_size_limit() {
+  const Span start = token_.span;
+  advance();
+  std::vector<NameSyntax> names;
+  do {
+    if (!parse_qualified_name(names.emplace_back(), "the name of a relation")) return false;
+  } while (accept(TokenKind::kComma));
+  std::vector<ParameterSyntax> parameters;
+  if (is_at(TokenKind::kLeftParen) && !parse_parameters(parameters)) return false;
+  const auto report = [&](Span span, std::string message) {
+    sink_.error(span, std::move(message)).expected = "`.limitsize name(n=1000)`";
+  };
+  std::optional<std::uint64_t> count;
+  for (const ParameterSyntax& parameter : parameters) {
+    if (parameter.key.name != "n") {
+      report(parameter.key.span,
+             fmt::format("`.limitsize` has no parameter `{}`", parameter.key.name));
+      return true;
+    }
+    const std::string& digits = parameter.value;
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size()) {
+      report(parameter.value_span, fmt::format("`{}` is not a number of tuples", digits));
+      return true;
+    }
+    count = value;
+  }
+  if (!count) report(start, "`.limitsize` without a number of tuples");
+  for (NameSyntax& name : names)
+    program_.size_limits.push_back({std::move(name), count.value_or(0), kNoInstance});
+  return true;
 }
 
 bool Parser::parse_type() {

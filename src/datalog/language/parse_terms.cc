@@ -235,8 +235,9 @@ bool Parser::parse_primary(Term& term) {
     case TokenKind::kDollar:
     case TokenKind::kAt:
     case TokenKind::kAutoinc:
-    case TokenKind::kIteration:
       return parse_unsupported_term();
+    case TokenKind::kIteration:
+      return parse_iteration_count(term);
     default:
       return fail("a variable, a constant or an expression");
   }
@@ -259,8 +260,6 @@ bool Parser::parse_unsupported_term() {
       return not_supported(token_.span, "records");
     case TokenKind::kAt:
       return not_supported(token_.span, "user-defined functors (`@name(...)`)");
-    case TokenKind::kIteration:
-      return not_supported(token_.span, "`recursive_iteration_cnt()`");
     case TokenKind::kDollar:
       if (peek_after().kind == TokenKind::kIdentifier) {
         return not_supported(token_.span, "algebraic data types (`$Branch(...)`)");
@@ -361,6 +360,14 @@ bool Parser::parse_functor_call(Term& term) {
     return finish_functor(term, named.functor, std::move(arguments), span);
   }
   return false;
+}
+
+// recursive_iteration_cnt()
+bool Parser::parse_iteration_count(Term& term) {
+  const Span start = token_.span;
+  advance();
+  return expect(TokenKind::kLeftParen, "`()`") && expect(TokenKind::kRightParen, "`)`") &&
+         finish_functor(term, Functor::kIteration, {}, {start.begin, previous_.end});
 }
 
 // as(x, T)

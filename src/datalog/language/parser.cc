@@ -62,6 +62,8 @@ bool Parser::parse_item() {
       return parse_pragma();
     case TokenKind::kPlan:
       return parse_plan();
+    case TokenKind::kLimitSize:
+      return parse_size_limit();
     case TokenKind::kComponent:
       return parse_component();
     case TokenKind::kInit:
@@ -73,7 +75,6 @@ bool Parser::parse_item() {
       return skip_annotation();
     case TokenKind::kFunctorDecl:
     case TokenKind::kLattice:
-    case TokenKind::kLimitSize:
     case TokenKind::kInclude:
       return parse_unsupported_item();
     case TokenKind::kOnce:
@@ -210,9 +211,6 @@ bool Parser::parse_unsupported_item() {
       return not_supported(start.span, "user-defined functors (`.functor`)");
     case TokenKind::kLattice:
       return not_supported(start.span, "lattices (`.lattice`)");
-    case TokenKind::kLimitSize:
-      return not_supported(start.span, "`.limitsize`",
-                           "a relation is always computed in full; remove the directive");
     case TokenKind::kInclude:
       if (is_at(TokenKind::kString)) {
         sink_.error(start.span, "`.include` was not expanded because preprocessing is off");

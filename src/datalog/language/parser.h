@@ -49,6 +49,9 @@ class Parser {
   bool parse_relations();
   bool parse_attributes(std::vector<AttributeSyntax>& attributes);
   bool parse_qualifiers(std::vector<NameSyntax>& qualifiers);
+  bool parse_choice_keys(std::vector<ChoiceKeySyntax>& keys);
+  bool parse_debug_delta(NameSyntax name);
+  bool parse_size_limit();
   bool parse_type();
   bool parse_legacy_type(std::string_view base);
   bool parse_io(IoAction action);
@@ -86,6 +89,7 @@ class Parser {
   bool parse_arguments(std::vector<Term>& arguments);
   bool parse_functor_call(Term& term);
   bool parse_cast(Term& term);
+  bool parse_iteration_count(Term& term);
   bool parse_aggregate_or_extremum(Term& term);
   bool parse_aggregate_rest(AggregateFunction function, Span start, Term& term,
                             std::optional<Term> target);

@@ -110,6 +110,8 @@ FunctorForm form_of(Functor functor) {
       return {"to_string", 0};
     case Functor::kReinterpret:
       return {"as", 0};
+    case Functor::kIteration:
+      return {"recursive_iteration_cnt", 0};
   }
   return {"?", 0};
 }
@@ -281,7 +283,15 @@ std::string print_relation(const Relation& relation) {
   }
   text += ')';
   for (const std::string& qualifier : relation.qualifiers) text += ' ' + qualifier;
+  for (std::size_t k = 0; k < relation.choice_keys.size(); ++k) {
+    text += k == 0 ? " choice-domain (" : ", (";
+    for (std::size_t i = 0; i < relation.choice_keys[k].size(); ++i)
+      text += (i == 0 ? "" : ", ") + relation.attributes[relation.choice_keys[k][i]].name;
+    text += ')';
+  }
   text += '\n';
+  if (relation.size_limit)
+    text += fmt::format(".limitsize {}(n={})\n", relation.name, *relation.size_limit);
   for (const IoDirective& io : relation.io) text += print_io(relation, io);
   return text;
 }

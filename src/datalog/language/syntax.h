@@ -127,10 +127,17 @@ struct AttributeSyntax {
   NameSyntax type;
 };
 
+// One of the keys behind `choice-domain`: `x` or `(x, y)`.
+struct ChoiceKeySyntax {
+  std::vector<NameSyntax> attributes;
+};
+
 struct RelationSyntax {
   NameSyntax name;
   std::vector<AttributeSyntax> attributes;
   std::vector<NameSyntax> qualifiers;
+  std::vector<ChoiceKeySyntax> choice_keys;
+  std::optional<NameSyntax> delta_of;  // `= debug_delta(name)`
   InstanceNumber instance = kNoInstance;
 };
 
@@ -154,6 +161,13 @@ struct DirectiveSyntax {
   std::vector<NameSyntax> relations;
   std::vector<ParameterSyntax> parameters;
   Span span;
+  InstanceNumber instance = kNoInstance;
+};
+
+// .limitsize name(n=count)
+struct SizeLimitSyntax {
+  NameSyntax relation;
+  std::uint64_t count = 0;
   InstanceNumber instance = kNoInstance;
 };
 
@@ -197,6 +211,7 @@ struct ProgramSyntax {
   std::vector<TypeSyntax> types;
   std::vector<RelationSyntax> relations;
   std::vector<DirectiveSyntax> directives;
+  std::vector<SizeLimitSyntax> size_limits;
   std::vector<PragmaSyntax> pragmas;
   std::vector<RuleSyntax> rules;
   std::vector<ComponentSyntax> components;

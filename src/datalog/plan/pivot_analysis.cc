@@ -143,6 +143,14 @@ class Analysis {
 
 PivotFinding find_pivot(const Program& program, const Stratum& stratum) {
   PivotFinding finding;
+  for (const RelationId relation : stratum.relations) {
+    const Relation& declared = program.relations[relation];
+    if (declared.choice_keys.empty() && !declared.size_limit) continue;
+    finding.reason =
+        fmt::format("`{}` has a {}, which is decided round by round", declared.name,
+                    declared.choice_keys.empty() ? "limit to its size" : "choice-domain");
+    return finding;
+  }
   const Analysis analysis(program, stratum);
   const RelationId first = stratum.relations.front();
   const auto arity = static_cast<std::uint32_t>(program.relations[first].attributes.size());

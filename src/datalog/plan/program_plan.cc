@@ -154,7 +154,9 @@ class Planner {
                       .delta_literal = {},
                       .order = {},
                       .candidates = {}};
-      if (options_.allow_sets) draft.candidates = find_carry_candidates(rule);
+      // Tuples of a relation with a choice-domain are looked at one by one.
+      if (options_.allow_sets && program_.relations[rule.head].choice_keys.empty())
+        draft.candidates = find_carry_candidates(rule);
       if (deltas.empty()) {
         STRATALOG_ASSIGN_OR_RETURN(draft.order,
                                    order_literals(rule.body, {}, std::nullopt, statistics_));

@@ -135,10 +135,8 @@ TEST(Unsupported, Everything) {
 .type Shape = Circle { r:float } | Square { a:float }
 .functor f(x:number):number
 .decl eq(x:number, y:number) eqrel
-.decl ch(x:number, y:number) choice-domain x
 .decl sub(x:number) btree_delete
 .decl a(x:number)
-.limitsize a(n=10)
 .decl lists(l:List)
 lists(nil).
 lists([1, nil]).
@@ -163,42 +161,35 @@ test.dl:4:30: error: not supported yet: equivalence relations (`eqrel`)
     4 | .decl eq(x:number, y:number) eqrel
       |                              ^~~~~
       = hint: add the rules r(y,x) :- r(x,y) and r(x,z) :- r(x,y), r(y,z)
-test.dl:5:30: error: not supported yet: `choice-domain`
-    5 | .decl ch(x:number, y:number) choice-domain x
-      |                              ^~~~~~~~~~~~~
-test.dl:6:21: error: not supported yet: subsumption (`btree_delete`)
-    6 | .decl sub(x:number) btree_delete
+test.dl:5:21: error: not supported yet: subsumption (`btree_delete`)
+    5 | .decl sub(x:number) btree_delete
       |                     ^~~~~~~~~~~~
-test.dl:8:1: error: not supported yet: `.limitsize`
-    8 | .limitsize a(n=10)
-      | ^~~~~~~~~~
-      = hint: a relation is always computed in full; remove the directive
-test.dl:10:7: error: not supported yet: records
-   10 | lists(nil).
+test.dl:8:7: error: not supported yet: records
+    8 | lists(nil).
       |       ^~~
-test.dl:11:7: error: not supported yet: records
-   11 | lists([1, nil]).
+test.dl:9:7: error: not supported yet: records
+    9 | lists([1, nil]).
       |       ^
-test.dl:12:3: error: not supported yet: counters (`$`, `autoinc()`)
-   12 | a($).
+test.dl:10:3: error: not supported yet: counters (`$`, `autoinc()`)
+   10 | a($).
       |   ^
-test.dl:13:3: error: not supported yet: counters (`$`, `autoinc()`)
-   13 | a(autoinc()).
+test.dl:11:3: error: not supported yet: counters (`$`, `autoinc()`)
+   11 | a(autoinc()).
       |   ^~~~~~~
-test.dl:14:3: error: not supported yet: user-defined functors (`@name(...)`)
-   14 | a(@f(1)).
+test.dl:12:3: error: not supported yet: user-defined functors (`@name(...)`)
+   12 | a(@f(1)).
       |   ^
-test.dl:15:6: error: not supported yet: subsumption (`<=` between heads)
-   15 | a(x) <= a(y) :- x < y.
+test.dl:13:6: error: not supported yet: subsumption (`<=` between heads)
+   13 | a(x) <= a(y) :- x < y.
       |      ^~
-test.dl:17:23: error: not supported yet: disjunction inside an aggregate
-   17 | a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
+test.dl:15:23: error: not supported yet: disjunction inside an aggregate
+   15 | a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
       |                       ^~~~~~~~~~~~~~~~~~
       = hint: give the body a relation of its own
-test.dl:18:1: error: not supported yet: lattices (`.lattice`)
-   18 | .lattice Foo<> { Bottom -> 1 }
+test.dl:16:1: error: not supported yet: lattices (`.lattice`)
+   16 | .lattice Foo<> { Bottom -> 1 }
       | ^~~~~~~~
-15 errors, 0 warnings
+13 errors, 0 warnings
 )");
 }
 

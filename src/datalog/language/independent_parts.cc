@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/language/independent_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace stratalog::datalog::language {
+namespace {
+
+bool counts_iterations(const BoundTerm& term) {
+  return (term.kind == BoundTermKind::kFunctor && term.functor == Functor::kIteration) ||
+         std::any_of(term.arguments.begin(), term.arguments.end(), counts_iterations);
+}
+
+// Variables in classes; the last node stands for the head.
+class Classes {
+ public:
+  explicit Classes(std::size_t variables) : parent_(variables + 1) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
+
+  std::size_t head() { return find(parent_.size() - 1); }
+  std::size_t find(std::size_t node) {
+    while (parent_[node] != node) node = parent_[node] = parent_[parent_[node]];
+    return node;
+  }
+  void unite(std::size_t a, std::size_t b) { parent_[find(a)] = find(b); }
+  void unite_head(std::size_t a) { unite(a, parent_.size() - 1); }
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+using Variables = std::vector<VariableId>;
+
+void collect(const BoundTerm& term, Variables& into) {
+  if (term.kind == BoundTermKind::kVariable) into.push_back(term.variable);
+  for (const BoundTerm& argument : term.arguments) collect(argument, into);
+}
+
+// Variables by which a literal is tied to others; those of an aggregate alone are not.
+Variables variables_of(const BoundLiteral& literal) {
+  Variables result;
+  for (const BoundTerm& argument : literal.atom.arguments) collect(argument, result);
+  collect(literal.left, result);
+  collect(literal.right, result);
+  if (literal.aggregate) {
+    result.push_back(literal.aggregate->result);
+    result.insert(result.end(), literal.aggregate->outer.begin(), literal.aggregate->outer.end());
+  }
+  if (literal.range) {
+    result.push_back(literal.range->variable);
+    for (const BoundTerm& bound : literal.range->bounds) collect(bound, result);
+  }
+  return result;
+}
+
+// What changes from pass to pass must be asked in every pass.
+bool depends_on_the_pass(const BoundLiteral& literal) {
+  if (counts_iterations(literal.left) || counts_iterations(literal.right)) return true;
+  if (literal.range &&
+      std::any_of(literal.range->bounds.begin(), literal.range->bounds.end(), counts_iterations)) {
+    return true;
+  }
+  return literal.aggregate && std::any_of(literal.aggregate->body.begin(),
+                                          literal.aggregate->body.end(), depends_on_the_pass);
+}
+
+RelationId declare(const BoundRule& rule, Declarations& declarations) {
+  const auto id = static_cast<RelationId>(declarations.relations.size());
+  Relation relation;
+  relation.name = fmt::format("{}#{}", declarations.relations[rule.head].name, id);
+  declarations.ids.emplace(relation.name, id);
+  declarations.relations.push_back(std::move(relation));
+  declarations.spans.push_back(rule.head_span);
+  declarations.attribute_spans.emplace_back();
+  declarations.io_spans.emplace_back();
+  return id;
+}
+
+}  // namespace
+
+std::vector<BoundRule> split_off_independent_parts(BoundRule& rule, Declarations& declarations) {
+  Classes classes(rule.variables.size());
+  Variables in_head;
+  for (const BoundTerm& term : rule.head_arguments) collect(term, in_head);
+  for (const VariableId variable : in_head) classes.unite_head(variable);
+  std::vector<Variables> variables;
+  for (const BoundLiteral& literal : rule.body) {
+    variables.push_back(variables_of(literal));
+    for (const VariableId variable : variables.back())
+      classes.unite(variable, variables.back().front());
+    if (depends_on_the_pass(literal) && !variables.back().empty())
+      classes.unite_head(variables.back().front());
+  }
+  // The literals of each class that is worth a relation: several, with an atom among them.
+  std::vector<std::vector<std::size_t>> parts(rule.variables.size() + 1);
+  for (std::size_t i = 0; i < rule.body.size(); ++i) {
+    if (!variables[i].empty()) parts[classes.find(variables[i].front())].push_back(i);
+  }
+  parts[classes.head()].clear();
+  std::vector<BoundRule> result;
+  std::vector<bool> is_taken(rule.body.size(), false);
+  for (const std::vector<std::size_t>& part : parts) {
+    const bool has_atom = std::any_of(part.begin(), part.end(), [&](std::size_t i) {
+      return rule.body[i].kind == LiteralKind::kAtom;
+    });
+    if (part.size() < 2 || !has_atom || part.size() == rule.body.size()) continue;
+    BoundRule& own = result.emplace_back();
+    own.head = declare(rule, declarations);
+    own.head_span = rule.head_span;
+    own.span = rule.span;
+    own.variables = rule.variables;
+    own.names_inside_aggregates = rule.names_inside_aggregates;
+    own.never_fires = rule.never_fires;
+    for (const std::size_t i : part) {
+      own.body.push_back(std::move(rule.body[i]));
+      is_taken[i] = true;
+    }
+  }
+  if (result.empty()) return result;
+  std::vector<BoundLiteral> rest;
+  for (std::size_t i = 0; i < rule.body.size(); ++i) {
+    if (!is_taken[i]) rest.push_back(std::move(rule.body[i]));
+  }
+  for (const BoundRule& part : result) {
+    BoundLiteral& literal = rest.emplace_back();
+    literal.kind = LiteralKind::kAtom;
+    literal.span = part.body.front().span;
+    literal.atom.relation = part.head;
+    literal.atom.span = literal.span;
+  }
+  rule.body = std::move(rest);
+  return result;
+}
+
+}  // namespace stratalog::datalog::language
