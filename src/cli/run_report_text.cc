@@ -46,8 +46,7 @@ json stratum_json(const StratumReport& stratum) {
   json entry = {{"relations", stratum.relations},     {"strategy", strategy_name(stratum.strategy)},
                 {"iterations", stratum.iterations},   {"tuples", stratum.tuples},
                 {"derivations", stratum.derivations}, {"exchanged_bytes", stratum.exchanged_bytes},
-                {"rebalances", stratum.rebalances},
-                {"seconds", stratum.seconds}};
+                {"rebalances", stratum.rebalances},   {"seconds", stratum.seconds}};
   if (!stratum.new_tuples_per_round.empty()) {
     entry["new_tuples_per_round"] = stratum.new_tuples_per_round;
   }

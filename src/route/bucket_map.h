@@ -81,9 +81,9 @@ class BucketMap {
 // number sends each tuple of an intra-bucket exchange to up to 4 times fewer ranks.) Whole buckets
 // stay at home, rank b mod ranks, as long as that keeps the rank within skew_percent of m, so that
 // replanning moves little; what is left goes, largest first, to the least loaded ranks. If
-// sub-buckets come out even, no rank holds more than (skew_percent / 100 + 1) * m rows. O(buckets log
-// buckets + ranks log ranks) time. InvalidArgument: no buckets, no ranks, a skew_percent below 100, or
-// row counts whose sum does not fit 63 bits.
+// sub-buckets come out even, no rank holds more than (skew_percent / 100 + 1) * m rows. O(buckets
+// log buckets + ranks log ranks) time. InvalidArgument: no buckets, no ranks, a skew_percent below
+// 100, or row counts whose sum does not fit 63 bits.
 Result<BucketMap> plan_buckets(std::span<const std::uint64_t> rows_per_bucket, int ranks,
                                const BucketOptions& options = {});
 

@@ -48,9 +48,8 @@ void HeadWriter::bind(const RuleExecutor& executor) {
         std::none_of(location.begin(), location.end(), [](LocationToken t) { return t < 0; });
     if (shard.buckets) target.buckets = &*shard.buckets;
     // The parts of a split bucket lie apart, and so may the elements of a set.
-    target.always_mine =
-        state_.is_single() ||
-        (known && target.buckets == nullptr && location == executor.final_location());
+    target.always_mine = state_.is_single() || (known && target.buckets == nullptr &&
+                                                location == executor.final_location());
     target.takes_sets =
         plan_.carries && target.buckets == nullptr && order.back() == carried_column_ &&
         (target.always_mine ||

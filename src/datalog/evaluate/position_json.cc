@@ -11,11 +11,15 @@ namespace {
 using Json = nlohmann::json;
 
 Json report_to_json(const StratumReport& report) {
-  return {
-      {"relations", report.relations},     {"strategy", static_cast<int>(report.strategy)},
-      {"iterations", report.iterations},   {"tuples", report.tuples},
-      {"derivations", report.derivations}, {"exchanged_bytes", report.exchanged_bytes},
-      {"rebalances", report.rebalances},   {"seconds", report.seconds},         {"new_tuples_per_round", report.new_tuples_per_round}};
+  return {{"relations", report.relations},
+          {"strategy", static_cast<int>(report.strategy)},
+          {"iterations", report.iterations},
+          {"tuples", report.tuples},
+          {"derivations", report.derivations},
+          {"exchanged_bytes", report.exchanged_bytes},
+          {"rebalances", report.rebalances},
+          {"seconds", report.seconds},
+          {"new_tuples_per_round", report.new_tuples_per_round}};
 }
 
 StratumReport report_from_json(const Json& json) {

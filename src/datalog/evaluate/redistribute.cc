@@ -354,8 +354,7 @@ Status fill_from_home(EngineState& state, RelationId id) {
   RelationData& relation = state.relations[id];
   for (std::size_t s = 1; s < relation.shards.size(); ++s)
     if (relation.shards[s].primary_index().tuples() == 0)
-      STRATALOG_RETURN_IF_ERROR(
-          copy_shard(state, id, relation.shards.front(), relation.shards[s]));
+      STRATALOG_RETURN_IF_ERROR(copy_shard(state, id, relation.shards.front(), relation.shards[s]));
   return {};
 }
 
@@ -379,9 +378,8 @@ Result<bool> rebalance(EngineState& state, RelationId id) {
       if (!primary.total(row).empty())
         count.add(primary.order(),
                   {.prefix = primary.prefix(row), .set = primary.total(row).view()});
-    STRATALOG_ASSIGN_OR_RETURN(
-        std::optional<BucketMap> buckets,
-        count.plan(state, {.min_rows = state.options.rebalance_min_rows}));
+    STRATALOG_ASSIGN_OR_RETURN(std::optional<BucketMap> buckets,
+                               count.plan(state, {.min_rows = state.options.rebalance_min_rows}));
     if (!buckets || buckets == old.buckets) continue;
     Shard shard;
     shard.placement = old.placement;

@@ -88,7 +88,8 @@ TEST(BucketMap, RefusesWhatMakesNoSense) {
   const Rows one{1};
   EXPECT_EQ(plan_buckets({}, 1).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(plan_buckets(one, 0).status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(plan_buckets(one, 1, {.skew_percent = 99}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(plan_buckets(one, 1, {.skew_percent = 99}).status().code(),
+            StatusCode::kInvalidArgument);
   const Rows huge(3, std::numeric_limits<std::int64_t>::max() / 2);
   EXPECT_EQ(plan_buckets(huge, 2).status().code(), StatusCode::kInvalidArgument);
 }
@@ -187,8 +188,8 @@ TEST(BucketMapProperty, KeepsItsPromisesUpTo16384Ranks) {
         SCOPED_TRACE(fmt::format("{} ranks, {} buckets each, shape {}, seed {}", ranks, per_rank,
                                  static_cast<int>(shape), kSeed));
         const Rows rows = make_rows(shape, static_cast<std::size_t>(ranks) * per_rank, random);
-        const BucketOptions options{.skew_percent = 100 + static_cast<std::uint32_t>(random() % 200),
-                                    .min_rows = 0};
+        const BucketOptions options{
+            .skew_percent = 100 + static_cast<std::uint32_t>(random() % 200), .min_rows = 0};
         const CpuStopwatch stopwatch;
         const BucketMap map = plan(rows, ranks, options);
         EXPECT_LT(stopwatch.seconds(), kPlanSeconds);
