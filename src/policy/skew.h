@@ -37,7 +37,7 @@ Skew measure_skew(std::span<const std::uint64_t> bytes);
 // 1, 4 or 8.
 std::uint32_t phases_for(const Skew& skew, EmptyRanks empty_ranks);
 
-// The phase of each rank: ranks by descending bytes (equal ones by number) are dealt to and fro
+// The phase of each rank: ranks by descending bytes (equal ones by number) are dealt back and forth
 // over the phases, so that the phases' bytes differ by at most the largest rank's. O(ranks log
 // ranks).
 std::vector<std::uint32_t> deal_phases(std::span<const std::uint64_t> bytes, std::uint32_t phases);
