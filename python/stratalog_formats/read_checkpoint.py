@@ -148,6 +148,11 @@ def decode_compact(
     _demand(reader.at == len(payload), "bytes after the last fragment")
 
 
+def _file_id(shard: dict[str, Any]) -> int:
+    """The number that seeds a shard's checksums: of the relation where the shard was written."""
+    return int(shard.get("image", shard["shard"]) + 1) << 32 | int(shard["rank"])
+
+
 @dataclass
 class Generation:
     """One checkpoint: its manifest, line by line."""
@@ -156,6 +161,7 @@ class Generation:
     head: dict[str, Any]
     relations: list[dict[str, Any]] = field(default_factory=list)
     sections: list[dict[str, Any]] = field(default_factory=list)
+    links: list[dict[str, Any]] = field(default_factory=list)
     files: list[dict[str, Any]] = field(default_factory=list)
     shards: list[dict[str, Any]] = field(default_factory=list)
 
@@ -165,24 +171,35 @@ class Generation:
                 return i
         raise KeyError(f"{relation}.{version}")
 
-    def _seed(self, file_id: int, block: int) -> int:
-        nonce = int(self.head["nonce"], 16)
+    def origin(self, line: dict[str, Any]) -> dict[str, Any]:
+        """What wrote a shard, section or file: this generation, or an older one behind a link."""
+        return self.links[line["link"]] if "link" in line else self.head
+
+    def path(self, line: dict[str, Any], file: str) -> Path:
+        name: str = self.origin(line).get("link", self.directory.name)
+        return self.directory.parent / name / file
+
+    @staticmethod
+    def _seed(nonce_text: str, file_id: int, block: int) -> int:
+        nonce = int(nonce_text, 16)
         seed = splitmix64(splitmix64(nonce & _MASK) ^ (nonce >> 64))
         return splitmix64(splitmix64(seed ^ file_id) ^ block)
 
-    def _stream(self, file: str, extents: list[list[int]]) -> bytes:
-        with (self.directory / file).open("rb") as stream:
+    def _stream(self, shard: dict[str, Any]) -> bytes:
+        with self.path(shard, shard["file"]).open("rb") as stream:
             parts = []
-            for offset, length in extents:
+            for offset, length in shard["extents"]:
                 stream.seek(offset)
                 parts.append(stream.read(length))
-                _demand(len(parts[-1]) == length, f"{file} ends early")
+                _demand(len(parts[-1]) == length, f"{shard['file']} ends early")
         return b"".join(parts)
 
     def _blocks(
-        self, data: bytes, file_id: int, count: int, hash128: str, what: str
+        self, data: bytes, file_id: int, line: dict[str, Any]
     ) -> Iterator[tuple[dict[str, int], bytes]]:
-        """Verified blocks of a shard: header fields and payload."""
+        """Verified blocks of the shard or section of a manifest's line: header and payload."""
+        count, hash128, what = line["blocks"], line["hash"], line["file"]
+        nonce = self.origin(line)["nonce"]
         footer_bytes = 24 * count + 64
         footer = data[-footer_bytes:]
         _demand(data[:8] == b"SLBSHARD", f"{what}: no shard")
@@ -193,7 +210,7 @@ class Generation:
             rows, checksum = (int(v) for v in np.frombuffer(footer, "<u8", 2, 24 * number + 8))
             block = data[at : at + length]
             _demand(block[:8] == checksum.to_bytes(8, "little"), f"{what}: block {number}")
-            found = xxh3_64(memoryview(block)[8:], self._seed(file_id, number))
+            found = xxh3_64(memoryview(block)[8:], self._seed(nonce, file_id, number))
             _demand(found == checksum, f"{what}: checksum of block {number}")
             _demand(block[8:12] == b"SBLK", f"{what}: magic of block {number}")
             words = [int(v) for v in np.frombuffer(block, "<u4", 7, 12)]
@@ -208,26 +225,24 @@ class Generation:
         _demand(at + footer_bytes == len(data), f"{what}: blocks do not fill the shard")
 
     def _hdf5_rows(self, shard: dict[str, Any], arity: int) -> Rows:
-        data = self._stream(shard["file"], shard["extents"])
-        file_id = (shard["shard"] + 1) << 32 | shard["rank"]
+        data = self._stream(shard)
+        file_id = _file_id(shard)
+        nonce = self.origin(shard)["nonce"]
         step = shard["piece_rows"] * arity * 8
         for number, expected in enumerate(shard["pieces"]):
             piece = data[number * step : (number + 1) * step]
             padded = piece + bytes(-len(piece) % 256)
-            found = xxh3_64(padded, self._seed(file_id, number))
+            found = xxh3_64(padded, self._seed(nonce, file_id, number))
             _demand(f"{found:016x}" == expected, f"{shard['file']}: piece {number}")
         return np.frombuffer(data, "<u8").astype(np.uint64).reshape(-1, arity)
 
     def _shard_rows(self, shard: dict[str, Any], relation: dict[str, Any]) -> Rows:
         arity, order = relation["arity"], relation["columns"]
-        if self.head["mode"] == "hdf5":
+        if self.origin(shard)["mode"] == "hdf5":
             return self._hdf5_rows(shard, arity)
-        data = self._stream(shard["file"], shard["extents"])
-        file_id = (shard["shard"] + 1) << 32 | shard["rank"]
+        data = self._stream(shard)
         parts = [np.empty((0, arity), dtype=np.uint64)]
-        for header, payload in self._blocks(
-            data, file_id, shard["blocks"], shard["hash"], shard["file"]
-        ):
+        for header, payload in self._blocks(data, _file_id(shard), shard):
             if header["encoding"] == 1:
                 parts.append(np.frombuffer(payload, "<u8").astype(np.uint64).reshape(-1, arity))
                 continue
@@ -257,9 +272,9 @@ class Generation:
     def section(self, name: str) -> bytes:
         index = [s["section"] for s in self.sections].index(name)
         entry = self.sections[index]
-        data = (self.directory / entry["file"]).read_bytes()
-        file_id = 0xFFFFFFFF << 32 | index
-        blocks = self._blocks(data, file_id, entry["blocks"], entry["hash"], entry["file"])
+        data = self.path(entry, entry["file"]).read_bytes()
+        file_id = 0xFFFFFFFF << 32 | entry.get("image", index)
+        blocks = self._blocks(data, file_id, entry)
         content = b"".join(payload for _, payload in blocks)
         _demand(len(content) == entry["bytes"], f"section {name}: length")
         return content
@@ -286,18 +301,21 @@ def read_generation(directory: Path, store_id: str) -> Generation:
     lines = [json.loads(line) for line in body.splitlines()]
     head = lines[0]
     _demand(head["stratalog"] == "manifest" and head["version"] == 1, "MANIFEST: version")
-    _demand(not head["critical"], "MANIFEST: a feature this reader does not know")
+    _demand(set(head["critical"]) <= {"links"}, "MANIFEST: a feature this reader does not know")
     _demand(head["store"] == store_id, "MANIFEST: of another store")
     name = f"gen-{head['epoch']:08x}-{head['sequence']:010d}"
     _demand(directory.name == name, "MANIFEST: of another generation")
     generation = Generation(directory, head)
     at = 1
-    for part in ("relations", "sections", "files", "shards"):
-        getattr(generation, part).extend(lines[at : at + head[part]])
-        at += head[part]
+    for part in ("relations", "sections", "links", "files", "shards"):
+        count = head.get(part, 0)
+        getattr(generation, part).extend(lines[at : at + count])
+        at += count
     _demand(at == len(lines), "MANIFEST: number of lines")
+    for link in generation.links:
+        _demand(link["link"][:13] == name[:13] and link["link"] < name, "MANIFEST: a strange link")
     for file in generation.files:
-        size = (directory / file["data"]).stat().st_size
+        size = generation.path(file, file["data"]).stat().st_size
         _demand(size == file["bytes"], f"{file['data']}: size")
     return generation
 
@@ -325,6 +343,8 @@ def main(arguments: list[str]) -> int:
         return 0
     head = generation.head
     print(f"{generation.directory.name}: mode {head['mode']}, {head['ranks']} ranks")
+    for link in generation.links:
+        print(f"  builds on {link['link']}")
     for i, entry in enumerate(generation.relations):
         rows = generation.rows(i)
         print(f"  {entry['relation']}.{entry['version']}: {len(rows)} rows, verified")

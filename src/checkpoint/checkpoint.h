@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/status.h"
 #include "checkpoint/backends.h"
+#include "checkpoint/part_plan.h"
 #include "comm/comm.h"
 #include "commit/protocol_steps.h"
 #include "commit/vocabulary.h"
@@ -35,6 +36,14 @@ struct SaveRequest {
   // The same list (name, version, arity, column order) in the same order on every rank; rows and
   // hash are local.
   std::vector<RelationImage> images;
+  // What is written of each image; empty: everything. An image whose part is kGrowth hands out only
+  // the tuples that are new since `base`, and its rows and hash are theirs; none at all means that
+  // it is unchanged. The same on every rank.
+  std::vector<PartPlan> parts;
+  // The generation on which the parts build: CheckpointWriter::base(), or empty if all are whole
+  // and nothing is to be taken over. Sections that are the same as in the base are then taken over,
+  // too.
+  std::string base;
   // Names of the declared columns of each image, for readers of HDF5 files; empty, or one list per
   // image.
   std::vector<std::vector<std::string>> column_names;
@@ -55,10 +64,11 @@ struct SaveReport {
   double sync_seconds = 0;
   double commit_seconds = 0;  // agreements, manifest, rename, directory syncs, retention
   double total_seconds = 0;
-  std::uint64_t rows = 0;
+  std::uint64_t rows = 0;  // written
   std::uint64_t groups = 0;
-  std::uint64_t bytes = 0;  // of all files of the generation
+  std::uint64_t bytes = 0;  // of all files of the generation, without those of older ones
   std::uint64_t files = 0;
+  std::uint64_t growth_images = 0;  // images of which only the growth was written, if any
   std::uint64_t staging_bytes = 0;  // largest buffer space that one rank used
   std::vector<std::string>
       notes;  // for the log: for example old generations that could not be removed
@@ -97,6 +107,12 @@ class CheckpointWriter {
   // save that an outcome kUnknown may have become durable. The writer stays usable unless the error
   // says that a newer job took over.
   virtual Result<SaveReport> save(const SaveRequest& request) = 0;
+  // Local, the same on every rank. The generation on which the next one may build: the last one
+  // that this writer committed. Empty before the first: what other jobs wrote may be collected by
+  // them.
+  virtual const std::string& base() const = 0;
+  // Local, the same on every rank. How a relation version lies in base().
+  virtual ChainFacts chain(const std::string& relation, RelationVersion version) const = 0;
   // Local. Outcome of the last save.
   virtual SaveOutcome last_outcome() const = 0;
   // Local. What opening found worth telling.
@@ -117,6 +133,7 @@ struct StoredRelation {
   std::vector<std::uint32_t> column_order;
   std::uint64_t rows = 0;
   MultisetHash hash;
+  PartChoice choice = {};  // how it was written, and why
 };
 
 // What a generation says about itself. The same on every rank.
@@ -130,6 +147,7 @@ struct StoredState {
   std::string program_hash;
   std::string engine_state;
   std::vector<StoredRelation> relations;  // in the order of SaveRequest::images
+  std::vector<std::string> builds_on;  // older generations whose files it uses, oldest first
   std::vector<NamedSection> sections;
   // False when the rank count is that of the writers: each rank then receives exactly the groups
   // that it saved, in order. True otherwise: ranks receive disjoint parts, balanced by bytes, and
@@ -185,7 +203,18 @@ Status verify_relation(Comm& comm, const StoredRelation& stored, std::uint64_t l
 Status remember_reject(Comm& comm, Store& store, const std::string& generation,
                        const std::string& reason);
 
-enum class GenerationCondition : std::uint8_t { kValid, kUnfinished, kDamaged, kRejected };
+enum class GenerationCondition : std::uint8_t {
+  kValid,
+  kUnfinished,
+  kDamaged,
+  kRejected,
+  kBase,  // retired; only files on which newer generations build are left
+};
+
+// Whether the generation claims to be a checkpoint, sound or not.
+constexpr bool was_committed(GenerationCondition condition) {
+  return condition != GenerationCondition::kUnfinished && condition != GenerationCondition::kBase;
+}
 
 struct GenerationSummary {
   std::string name;
@@ -196,7 +225,9 @@ struct GenerationSummary {
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   Durability durability = Durability::kFull;
   std::uint64_t rows = 0;  // total and delta versions of all relations
-  std::uint64_t bytes = 0;  // of all files
+  std::uint64_t bytes = 0;  // of all its own files
+  std::uint64_t linked_bytes = 0;  // of the files of older generations that it uses
+  std::vector<std::string> builds_on;  // those generations, oldest first
 };
 
 // Local (no Comm): every generation, newest first, judged by manifest and file sizes (not by

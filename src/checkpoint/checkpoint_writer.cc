@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "checkpoint/chain_base.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/save_plan.h"
 #include "checkpoint/told.h"
@@ -70,6 +71,8 @@ Status check_request(const SaveRequest& request, const WriterOptions& options) {
   }
   if (request.mode == CheckpointMode::kHdf5 && !options.backends.rows.create)
     return Status::not_supported("mode hdf5 needs a build with MPI and parallel HDF5");
+  if (!request.parts.empty() && request.parts.size() != request.images.size())
+    return Status::invalid_argument("the parts of a checkpoint are not those of its images");
   if (request.encoding == ShardEncoding::kRaw)
     return Status::invalid_argument("encoding raw is not for tuples");
   std::set<std::string> names;
@@ -81,8 +84,9 @@ Status check_request(const SaveRequest& request, const WriterOptions& options) {
 }
 
 std::uint64_t image_list_digest(const SaveRequest& request) {
-  std::string text =
-      fmt::format("{} {}", static_cast<int>(request.mode), static_cast<int>(request.encoding));
+  std::string text = fmt::format("{} {} {}", static_cast<int>(request.mode),
+                                 static_cast<int>(request.encoding), request.base);
+  for (const PartPlan& plan : request.parts) text += plan.part == ImagePart::kWhole ? "w" : "g";
   for (const RelationImage& image : request.images) {
     text += fmt::format("\n{}.{} {}:", image.name, static_cast<int>(image.version), image.arity);
     for (const std::uint32_t column : image.column_order) text += fmt::format(" {}", column);
@@ -97,12 +101,18 @@ class Writer final : public CheckpointWriter {
 
   Status open();
   Result<SaveReport> save(const SaveRequest& request) override;
+  const std::string& base() const override { return base_.generation(); }
+  ChainFacts chain(const std::string& relation, RelationVersion version) const override {
+    return base_.facts(relation, version);
+  }
   SaveOutcome last_outcome() const override { return outcome_; }
   const std::vector<std::string>& notes() const override { return claim_.notes; }
 
  private:
   Status claim();
   Status check_alike(const SaveRequest& request);
+  Status check_base(const SaveRequest& request) const;
+  Result<CarriedOver> carry(const SaveRequest& request);
   Result<Beginning> begin();
   Status write_data(const SaveContext& context, Manifest& manifest, LocalOutput& out);
   Status clean_up(const SaveContext& context, const Status& why);
@@ -111,7 +121,7 @@ class Writer final : public CheckpointWriter {
   Result<std::string> gather_lines(const std::string& lines);
   Status publish(const SaveContext& context, const Manifest& manifest, const std::string& text,
                  SaveReport& report);
-  void retain(const GenerationId& id, SaveReport& report);
+  void retain(const Manifest& manifest, SaveReport& report);
   Status sum_up(const LocalOutput& out, std::uint64_t total_ns, SaveReport& report);
   CommitRules rules() const {
     return {.epoch = claim_.epoch, .durability = options_.durability, .steps = options_.steps};
@@ -123,6 +133,7 @@ class Writer final : public CheckpointWriter {
   StoreClaim claim_;  // rank 0; others have the id only
   std::uint64_t next_sequence_ = 1;  // rank 0
   std::vector<KnownGeneration> known_;  // rank 0, newest first
+  ChainBase base_;
   SaveOutcome outcome_ = SaveOutcome::kNone;
   Status over_;  // why no further save is possible
 };
@@ -151,12 +162,35 @@ Status Writer::open() {
 
 // The lists must be the same everywhere, or ranks would write different files under one number.
 Status Writer::check_alike(const SaveRequest& request) {
-  STRATALOG_RETURN_IF_ERROR(agree(comm_, check_request(request, options_)));
+  const Status mine = check_request(request, options_);
+  STRATALOG_RETURN_IF_ERROR(agree(comm_, mine.is_ok() ? check_base(request) : mine));
   const std::uint64_t digest = image_list_digest(request);
   std::uint64_t extremes[2] = {digest, ~digest};
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(extremes, ReduceOp::kMax));
   if (extremes[0] == ~extremes[1]) return Status::ok();
   return Status::ranks_disagree("the ranks do not save the same list of relations");
+}
+
+// Growth needs the generation that it builds on, and that is always the last acknowledged one.
+Status Writer::check_base(const SaveRequest& request) const {
+  if (!request.base.empty() && request.base != base_.generation())
+    return Status::invalid_argument(
+        fmt::format("a checkpoint cannot build on {}; the last one is {}", request.base,
+                    base_.generation().empty() ? "none" : base_.generation()));
+  for (std::size_t i = 0; i < request.images.size(); ++i)
+    if (request.base.empty() && part_of(request, i) == ImagePart::kGrowth)
+      return Status::invalid_argument(fmt::format(
+          "the growth of {} cannot be saved without what it builds on", request.images[i].name));
+  return Status::ok();
+}
+
+Result<CarriedOver> Writer::carry(const SaveRequest& request) {
+  Result<CarriedOver> carried = CarriedOver{};
+  carried.value().sections.resize(request.sections.size());
+  if (request.base.empty()) return carried;
+  if (comm_.rank() == 0) carried = base_.carry(request);
+  STRATALOG_RETURN_IF_ERROR(tell_status(comm_, carried.status()));
+  return carried;
 }
 
 Result<Beginning> Writer::begin() {
@@ -243,7 +277,13 @@ Status Writer::commit(const SaveContext& context, Manifest& manifest, LocalOutpu
                                     .rows = sums[i * 3],
                                     .hash = {.low = sums[(i * 3) + 1], .high = sums[(i * 3) + 2]}});
     }
-    text = manifest_text(manifest, file_lines, shard_lines);
+    base_.add_carried(request, manifest.relations);
+    manifest.links = context.carried.links;
+    std::string carried_files;
+    std::string carried_shards;
+    for (const ManifestFile& file : context.carried.files) carried_files += file_line(file);
+    for (const ManifestShard& shard : context.carried.shards) carried_shards += shard_line(shard);
+    text = manifest_text(manifest, carried_files + file_lines, carried_shards + shard_lines);
     report.bytes = text.size();
     report.files = 1;
   }
@@ -251,52 +291,72 @@ Status Writer::commit(const SaveContext& context, Manifest& manifest, LocalOutpu
 }
 
 // What cannot be read back must not be committed.
-Status check_manifest_text(const Manifest& manifest, const std::string& text) {
-  const Result<Manifest> again = parse_manifest(text, CheckManifest::kYes);
+Result<Manifest> read_back(const Manifest& manifest, const std::string& text) {
+  Result<Manifest> again = parse_manifest(text, CheckManifest::kYes);
   if (!again.is_ok()) return again.status().with_context("the manifest just written");
   if (again.value().engine_state != manifest.engine_state ||
       again.value().program_hash != manifest.program_hash)
     return Status::invalid_argument("engine state and program hash must be UTF-8 text");
-  return Status::ok();
+  return again;
 }
 
 Status Writer::publish(const SaveContext& context, const Manifest& manifest,
                        const std::string& text, SaveReport& report) {
   PublishResult result;
+  std::string facts;  // of the chains, for everybody
   if (comm_.rank() == 0) {
-    result.status = check_manifest_text(manifest, text);
+    Result<Manifest> again = read_back(manifest, text);
+    result.status = again.status();
     if (result.status.is_ok()) result = publish_manifest(store_, context.id, text, rules());
     if (result.outcome == PublishOutcome::kFailed) (void)discard_generation(store_, context.id);
     if (result.outcome == PublishOutcome::kUnknown)
       result.status = result.status.with_context(
           fmt::format("the outcome of checkpoint {} is unknown (it may or may not survive a crash)",
                       generation_name(context.id)));
-    if (result.outcome == PublishOutcome::kCommitted) retain(context.id, report);
+    if (result.outcome == PublishOutcome::kCommitted) {
+      retain(again.value(), report);
+      facts = base_.advance(std::move(again).value(), context.request);
+    } else if (result.outcome == PublishOutcome::kUnknown &&
+               !options_.steps.includes(ProtocolStep::kBuildOnCommitted)) {
+      facts = base_.advance(std::move(again).value(), context.request);
+      (void)base_.accept(generation_name(context.id), context.request, facts);
+    }
   }
-  std::uint64_t facts[2] = {static_cast<std::uint64_t>(result.outcome),
-                            result.superseded ? 1U : 0U};
-  if (comm_.rank() != 0) facts[0] = facts[1] = 0;
-  const Status told = tell_status(comm_, result.status);
-  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(facts, ReduceOp::kSum));
-  const auto outcome = static_cast<PublishOutcome>(facts[0]);
+  std::uint64_t numbers[2] = {static_cast<std::uint64_t>(result.outcome),
+                              result.superseded ? 1U : 0U};
+  if (comm_.rank() != 0) numbers[0] = numbers[1] = 0;
+  const auto told = tell(comm_, result.status.is_ok() ? Result<std::string>(std::move(facts))
+                                                      : Result<std::string>(result.status));
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(numbers, ReduceOp::kSum));
+  const auto outcome = static_cast<PublishOutcome>(numbers[0]);
   outcome_ = outcome == PublishOutcome::kCommitted ? SaveOutcome::kCommitted
              : outcome == PublishOutcome::kUnknown ? SaveOutcome::kUnknown
                                                    : SaveOutcome::kFailed;
-  if (facts[1] != 0) over_ = told;
-  return told;
+  if (numbers[1] != 0) over_ = told.status();
+  STRATALOG_RETURN_IF_ERROR(told.status());
+  return base_.accept(generation_name(context.id), context.request, told.value());
 }
 
 // Failing to remove something old does not harm what is new.
-void Writer::retain(const GenerationId& id, SaveReport& report) {
-  known_.insert(known_.begin(), {.id = id, .has_manifest = true, .is_valid = true});
-  for (const GenerationId& old : plan_retention(known_, options_.keep_generations, claim_.epoch)) {
-    const Status removed = remove_generation(store_, old, rules());
+void Writer::retain(const Manifest& manifest, SaveReport& report) {
+  known_.insert(
+      known_.begin(),
+      {.id = manifest.id, .has_manifest = true, .is_valid = true, .needs = files_needed(manifest)});
+  if (!options_.steps.includes(ProtocolStep::kKeepLinked))
+    for (KnownGeneration& generation : known_) generation.needs.clear();
+  for (const Removal& removal : plan_retention(known_, options_.keep_generations, claim_.epoch)) {
+    const Status removed = remove_generation(store_, removal, rules());
     if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) {
-      report.notes.push_back(
-          fmt::format("{} could not be removed: {}", generation_name(old), removed.to_string()));
+      report.notes.push_back(fmt::format("{} could not be removed: {}", generation_name(removal.id),
+                                         removed.to_string()));
       continue;
     }
-    std::erase_if(known_, [&](const KnownGeneration& k) { return k.id == old; });
+    const auto known = std::find_if(known_.begin(), known_.end(),
+                                    [&](const KnownGeneration& k) { return k.id == removal.id; });
+    if (removal.keep.empty())
+      known_.erase(known);
+    else
+      *known = {.id = removal.id, .left = removal.keep};
   }
 }
 
@@ -333,6 +393,7 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
 
   LocalOutput out;
   const std::uint64_t begin_start = now_ns();
+  STRATALOG_ASSIGN_OR_RETURN(const CarriedOver carried, carry(request));
   STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, begin());
   out.times.commit_ns += now_ns() - begin_start;
   const SaveContext context{.comm = comm_,
@@ -342,7 +403,8 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
                             .id = beginning.id,
                             .nonce = beginning.nonce,
                             .store_id = beginning.store_id,
-                            .total_rows = rows};
+                            .total_rows = rows,
+                            .carried = carried};
   Manifest manifest;
   manifest.store = beginning.store_id;
   manifest.id = beginning.id;
@@ -361,6 +423,8 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
   SaveReport report;
   report.generation = generation_name(context.id);
   for (const std::uint64_t count : rows) report.rows += count;
+  for (std::size_t i = 0; i < request.images.size(); ++i)
+    report.growth_images += part_of(request, i) == ImagePart::kGrowth ? 1 : 0;
   {
     const Stopwatch watch(out.times.commit_ns);
     STRATALOG_RETURN_IF_ERROR(commit(context, manifest, out, report));

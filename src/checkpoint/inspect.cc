@@ -46,7 +46,10 @@ GenerationSummary summarise(Store& store, const GenerationId& id, const Hash128&
   summary.durability = manifest.durability;
   for (const ManifestRelation& relation : manifest.relations) summary.rows += relation.rows;
   summary.bytes = found.value().text.size();
-  for (const ManifestFile& file : manifest.files) summary.bytes += file.bytes;
+  for (const ManifestFile& file : manifest.files)
+    (file.link == kOwnFiles ? summary.bytes : summary.linked_bytes) += file.bytes;
+  for (const ManifestLink& link : manifest.links)
+    summary.builds_on.push_back(generation_name(link.id));
   const Status files = check_files(store, manifest, ProtocolSteps{});
   const Result<std::string> rejected = read_text_file(store, reject_name(summary.name), 65536);
   if (!files.is_ok()) {
@@ -113,7 +116,8 @@ class DeepCheck {
 
   void check_extra_files() {
     std::set<std::string> expected = {kManifestName};
-    for (const ManifestFile& file : manifest_.files) expected.insert(file.name);
+    for (const ManifestFile& file : manifest_.files)
+      if (file.link == kOwnFiles) expected.insert(file.name);
     const auto names = store_.list(generation_name(manifest_.id));
     note(names.status());
     if (!names.is_ok()) return;
@@ -125,11 +129,11 @@ class DeepCheck {
 
   // Between the extents of a shared file there are only zeros.
   void check_padding() {
-    if (manifest_.mode != CheckpointMode::kShared) return;
     for (const ManifestFile& file : manifest_.files) {
-      std::vector<Extent> used;
+      if (manifest_.mode_of(file.link) != CheckpointMode::kShared) continue;
+      std::vector<Extent> used = file.others;
       for (const ManifestShard& shard : manifest_.shards)
-        if (shard.file == file.name)
+        if (shard.link == file.link && shard.file == file.name)
           used.insert(used.end(), shard.extents.begin(), shard.extents.end());
       if (used.empty()) continue;  // a section
       std::sort(used.begin(), used.end(),
@@ -139,8 +143,7 @@ class DeepCheck {
   }
 
   Status check_gaps(const ManifestFile& file, const std::vector<Extent>& used) {
-    std::string path = generation_name(manifest_.id);
-    path.append("/").append(file.name);
+    const std::string path = manifest_.path(file.link, file.name);
     STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> open,
                                store_.open(path, OpenMode::kRead));
     std::uint64_t at = 0;
@@ -176,7 +179,17 @@ Result<std::vector<GenerationSummary>> list_generations(Store& store) {
   std::vector<GenerationSummary> summaries;
   if (!store_id.is_ok() && (store_id.status().code() != StatusCode::kNotFound || !ids.empty()))
     return store_id.status();
-  for (const GenerationId& id : ids) summaries.push_back(summarise(store, id, store_id.value()));
+  std::set<std::string> bases;
+  for (const GenerationId& id : ids) {
+    GenerationSummary summary = summarise(store, id, store_id.value());
+    // Newest first: whatever builds on this one has been seen.
+    if (summary.condition == GenerationCondition::kUnfinished && bases.count(summary.name) != 0) {
+      summary.condition = GenerationCondition::kBase;
+      summary.reason = "retired; newer generations build on what is left of it";
+    }
+    bases.insert(summary.builds_on.begin(), summary.builds_on.end());
+    summaries.push_back(std::move(summary));
+  }
   return summaries;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -87,8 +88,10 @@ Status Loader::get_sections(const Manifest& manifest) {
 // hdf5 mode: everything around the rows is as it was written.
 Status Loader::check_frames(const Manifest& manifest) {
   Status status;
-  if (manifest.mode == CheckpointMode::kHdf5 && comm_.rank() == 0)
-    status = check_row_file_frames(store_, manifest);
+  const bool has_frames =
+      std::any_of(manifest.files.begin(), manifest.files.end(),
+                  [](const ManifestFile& file) { return !(file.frame == Hash128{}); });
+  if (has_frames && comm_.rank() == 0) status = check_row_file_frames(store_, manifest);
   return tell_status(comm_, status);
 }
 

@@ -89,6 +89,10 @@ Status write_sections(const SaveContext& context, std::vector<ManifestSection>& 
                     context.options.steps.includes(ProtocolStep::kSyncSections);
   for (std::size_t i = 0; i < context.request.sections.size(); ++i) {
     const NamedSection& section = context.request.sections[i];
+    if (context.carried.sections[i]) {
+      sections.push_back(*context.carried.sections[i]);
+      continue;
+    }
     ManifestSection entry;
     entry.name = section.name;
     entry.file = section_file_name(i, section.name);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/carry_over.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/phase_times.h"
 #include "commit/manifest.h"
@@ -24,6 +25,7 @@ struct SaveContext {
   Nonce nonce;
   Hash128 store_id;
   std::vector<std::uint64_t> total_rows;  // per image, over all ranks
+  const CarriedOver& carried;  // rank 0: what older generations have already
 
   std::string path(const std::string& file) const { return generation_name(id) + "/" + file; }
   bool syncs_shards() const {

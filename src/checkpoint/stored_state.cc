@@ -21,7 +21,10 @@ StoredState state_of(const Manifest& manifest) {
                                .arity = relation.arity,
                                .column_order = relation.column_order,
                                .rows = relation.rows,
-                               .hash = relation.hash});
+                               .hash = relation.hash,
+                               .choice = relation.choice});
+  for (const ManifestLink& link : manifest.links)
+    state.builds_on.push_back(generation_name(link.id));
   return state;
 }
 

@@ -42,7 +42,8 @@ Status write_options_file(Store& store, const std::string& program_name, const R
                         {"every_seconds", run.every.seconds},
                         {"mode", mode_name(run.mode)},
                         {"durability", durability_name(run.durability)},
-                        {"keep_generations", run.keep_generations}};
+                        {"keep_generations", run.keep_generations},
+                        {"full_every", run.whole_every}};
   const std::string text = json_text(options);
   const Status removed = store.remove_file(kTemporary);
   if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) return removed;
@@ -64,6 +65,8 @@ std::string complete_from_options_file(Store& store, RunArguments& run) {
     run.keep_generations =
         std::max(2U, number_member<std::uint32_t>(options, "keep_generations", 2));
   }
+  if (!run.has_whole_every)
+    run.whole_every = number_member<std::uint32_t>(options, "full_every", 0);
   const auto word = [&](const char* name) {
     const auto member = options.find(name);
     return member != options.end() && member->is_string() ? member->get<std::string>()

@@ -77,6 +77,12 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
       ->check(CLI::Range(2U, 1000000U))
       ->option_text("N")
       ->group(checkpoints);
+  app->add_option("--full-every", run.whole_every,
+                  "every N-th generation is whole, the others hold what is new; 1: all are "
+                  "(default: by size)")
+      ->check(CLI::Range(1U, 1000000U))
+      ->option_text("N")
+      ->group(checkpoints);
   app->add_option("-F,--fact-dir", run.facts, "folder with the fact files")->option_text("DIR");
   app->add_option("-D,--output-dir", run.output, "folder for .output files; - prints them")
       ->option_text("DIR");
@@ -219,6 +225,7 @@ void note_given(const CLI::App& app, RunArguments& run) {
     run.has_mode = command->count("--mode") > 0;
     run.has_durability = command->count("--durability") > 0;
     run.has_keep = command->count("--keep") > 0;
+    run.has_whole_every = command->count("--full-every") > 0;
     run.has_replicate_limit = command->count("--replicate-limit") > 0;
   }
 }
@@ -250,6 +257,7 @@ Status check_run(const RawArguments& raw, RunArguments& run, Command command) {
     if (run.has_mode) needs = "--mode";
     if (run.has_durability) needs = "--durability";
     if (run.has_keep) needs = "--keep";
+    if (run.has_whole_every) needs = "--full-every";
     if (needs != nullptr) {
       return Status::invalid_argument(fmt::format("{} needs --checkpoint DIR", needs));
     }

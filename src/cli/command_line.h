@@ -47,6 +47,7 @@ struct RunArguments {
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   Durability durability = Durability::kFull;
   std::uint32_t keep_generations = 2;
+  std::uint32_t whole_every = 0;  // --full-every; 0: by size
   datalog::ResumePolicy resume = datalog::ResumePolicy::kFresh;
   std::string generation;  // resume only
   std::uint64_t memory_limit_bytes = 0;
@@ -63,6 +64,7 @@ struct RunArguments {
   bool has_mode = false;
   bool has_durability = false;
   bool has_keep = false;
+  bool has_whole_every = false;
 };
 
 // ls, inspect, verify, export.

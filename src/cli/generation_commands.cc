@@ -2,6 +2,7 @@
 // ls, inspect and verify: looking at a checkpoint folder without an engine. Local; nothing is
 // changed.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -41,6 +42,8 @@ std::string_view condition_name(GenerationCondition condition) {
       return "damaged";
     case GenerationCondition::kRejected:
       return "rejected";
+    case GenerationCondition::kBase:
+      return "base";
   }
   return "";
 }
@@ -65,7 +68,9 @@ json summary_json(const GenerationSummary& generation) {
                 {"mode", mode_name(generation.mode)},
                 {"durability", durability_name(generation.durability)},
                 {"rows", generation.rows},
-                {"bytes", generation.bytes}});
+                {"bytes", generation.bytes},
+                {"linked_bytes", generation.linked_bytes},
+                {"builds_on", generation.builds_on}});
   return entry;
 }
 
@@ -89,6 +94,10 @@ std::string list_text(const std::vector<GenerationSummary>& generations,
     } else if (arguments.why && !generation.reason.empty()) {
       text += fmt::format("\n    {}", generation.reason);
     }
+    if (arguments.why && !generation.builds_on.empty()) {
+      text += fmt::format("\n    builds on {} of {}", format_size(generation.linked_bytes),
+                          fmt::join(generation.builds_on, ", "));
+    }
     text += '\n';
   }
   return text;
@@ -99,7 +108,7 @@ bool has_only_damage(const std::vector<GenerationSummary>& generations) {
   bool has_invalid = false;
   for (const GenerationSummary& generation : generations) {
     if (generation.condition == GenerationCondition::kValid) return false;
-    has_invalid |= generation.condition != GenerationCondition::kUnfinished;
+    has_invalid |= was_committed(generation.condition);
   }
   return has_invalid;
 }
@@ -111,12 +120,18 @@ std::string hash_text(const MultisetHash& hash) {
 json state_json(const StoredState& state) {
   json relations = json::array();
   for (const StoredRelation& relation : state.relations) {
-    relations.push_back({{"name", relation.name},
-                         {"version", version_name(relation.version)},
-                         {"arity", relation.arity},
-                         {"column_order", relation.column_order},
-                         {"rows", relation.rows},
-                         {"hash", hash_text(relation.hash)}});
+    json entry = {{"name", relation.name},   {"version", version_name(relation.version)},
+                  {"arity", relation.arity}, {"column_order", relation.column_order},
+                  {"rows", relation.rows},   {"hash", hash_text(relation.hash)}};
+    const PartChoice& choice = relation.choice;
+    if (!choice.part.empty()) {
+      entry["choice"] = {{"part", choice.part},
+                         {"reason", choice.reason},
+                         {"parts", choice.parts},
+                         {"whole_bytes", choice.whole_bytes},
+                         {"growth_bytes", choice.growth_bytes}};
+    }
+    relations.push_back(std::move(entry));
   }
   json sections = json::array();
   for (const NamedSection& section : state.sections) {
@@ -132,6 +147,7 @@ json state_json(const StoredState& state) {
           {"program_hash", state.program_hash},
           {"engine_state", engine.is_discarded() ? json(state.engine_state) : std::move(engine)},
           {"relations", std::move(relations)},
+          {"builds_on", state.builds_on},
           {"sections", std::move(sections)}};
 }
 
@@ -157,6 +173,8 @@ std::string state_text(const StoredState& state) {
       state.generation, state.ranks, state.ranks == 1 ? "" : "s", mode_name(state.mode),
       encoding_name(state.encoding), durability_name(state.durability),
       format_count(state.iteration), state.program_hash, position_text(state));
+  if (!state.builds_on.empty())
+    text += fmt::format("  builds on {}\n", fmt::join(state.builds_on, ", "));
   text += fmt::format("  {:<32} {:<7} {:>5} {:>16}  {}\n", "relation", "version", "arity", "rows",
                       "hash");
   for (const StoredRelation& relation : state.relations) {
@@ -195,8 +213,8 @@ Result<std::vector<std::string>> generations_to_verify(Store& store, const std::
   STRATALOG_ASSIGN_OR_RETURN(const auto generations, list_generations(store));
   std::vector<std::string> names;
   for (const GenerationSummary& generation : generations) {
-    const bool is_wanted = wanted.empty() ? generation.condition != GenerationCondition::kUnfinished
-                                          : generation.name == wanted;
+    const bool is_wanted =
+        wanted.empty() ? was_committed(generation.condition) : generation.name == wanted;
     if (is_wanted) names.push_back(generation.name);
   }
   if (!names.empty()) return names;

@@ -64,9 +64,8 @@ Result<std::unique_ptr<Store>> open_on_all(Comm& comm, const std::string& direct
 Status judge_folder(Store& store, const RunArguments& run) {
   STRATALOG_ASSIGN_OR_RETURN(const auto generations, list_generations(store));
   const bool has_any =
-      std::any_of(generations.begin(), generations.end(), [](const auto& generation) {
-        return generation.condition != GenerationCondition::kUnfinished;
-      });
+      std::any_of(generations.begin(), generations.end(),
+                  [](const auto& generation) { return was_committed(generation.condition); });
   switch (run.resume) {
     case datalog::ResumePolicy::kFresh:
       if (!has_any) return Status::ok();
@@ -124,6 +123,7 @@ std::string resume_options_text(const RunArguments& run, const std::string& prog
                                   {"mode", mode_name(run.mode)},
                                   {"durability", durability_name(run.durability)},
                                   {"keep", run.keep_generations},
+                                  {"full_every", run.whole_every},
                                   {"generation", run.generation},
                                   {"program", program_name}};
   return options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -140,6 +140,7 @@ void take_resume_options(std::string_view text, Job& job) {
   run.mode = parse_mode(options.value("mode", "")).value_or(run.mode);
   run.durability = parse_durability(options.value("durability", "")).value_or(run.durability);
   run.keep_generations = options.value("keep", run.keep_generations);
+  run.whole_every = options.value("full_every", run.whole_every);
   run.generation = options.value("generation", run.generation);
   job.program_name = options.value("program", job.program_name);
 }

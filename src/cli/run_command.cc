@@ -129,6 +129,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job) {
   checkpoint.writer.durability = run.durability;
   checkpoint.writer.keep_generations = run.keep_generations;
   checkpoint.writer.backends = world.backends();
+  checkpoint.chain.whole_every = run.whole_every;
   checkpoint.every_iterations = run.every.iterations;
   checkpoint.every_seconds = run.every.seconds;
   checkpoint.resume = run.resume;

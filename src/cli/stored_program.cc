@@ -69,6 +69,7 @@ Result<std::string> choose_generation(Store& store, const std::string& wanted) {
       return Status::corruption(
           fmt::format("{} cannot be used:{}", wanted, condition_text(generation)));
     }
+    if (generation.condition == GenerationCondition::kBase) continue;
     const bool is_unfinished = generation.condition == GenerationCondition::kUnfinished;
     (is_unfinished ? unfinished : invalid) += condition_text(generation);
   }

@@ -39,14 +39,16 @@ Result<ManifestOnDisk> read_manifest(Store& store, const GenerationId& id, const
 }
 
 Status check_files(Store& store, const Manifest& manifest, const ProtocolSteps& steps) {
-  const std::string directory = generation_name(manifest.id);
   for (const ManifestFile& file : manifest.files) {
-    std::string path = directory;
-    path.append("/").append(file.name);
+    const std::string path = manifest.path(file.link, file.name);
     const Result<FileInfo> info = store.info(path);
     if (!info.is_ok()) {
       if (info.status().code() != StatusCode::kNotFound) return info.status();
-      return Status::corruption(fmt::format("{} is missing", path));
+      return Status::corruption(
+          fmt::format("{} is missing{}", path,
+                      file.link == kOwnFiles
+                          ? ""
+                          : fmt::format(", on which {} builds", generation_name(manifest.id))));
     }
     if (info.value().kind != FileKind::kRegular)
       return Status::corruption(fmt::format("{} is not a regular file", path));

@@ -18,6 +18,12 @@ std::string line(const Json& object) {
   return object.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
+Json extents_json(const std::vector<Extent>& extents) {
+  Json array = Json::array();
+  for (const Extent& extent : extents) array.push_back({extent.offset, extent.bytes});
+  return array;
+}
+
 }  // namespace
 
 std::uint64_t ManifestShard::bytes() const {
@@ -26,11 +32,25 @@ std::uint64_t ManifestShard::bytes() const {
   return sum;
 }
 
+std::string Manifest::path(std::uint32_t link, const std::string& file) const {
+  return generation_name(link == kOwnFiles ? id : links[link].id) + "/" + file;
+}
+
+const Nonce& Manifest::nonce_of(std::uint32_t link) const {
+  return link == kOwnFiles ? nonce : links[link].nonce;
+}
+
+CheckpointMode Manifest::mode_of(std::uint32_t link) const {
+  return link == kOwnFiles ? mode : links[link].mode;
+}
+
 std::string shard_line(const ManifestShard& shard) {
-  Json extents = Json::array();
-  for (const Extent& extent : shard.extents) extents.push_back({extent.offset, extent.bytes});
   Json object = {{"shard", shard.relation}, {"rank", shard.rank},     {"file", shard.file},
                  {"rows", shard.rows},      {"groups", shard.groups}, {"blocks", shard.blocks}};
+  if (shard.link != kOwnFiles) {
+    object["link"] = shard.link;
+    object["image"] = shard.image;
+  }
   if (shard.piece_rows == 0) {
     object["hash"] = to_hex(shard.hash);
   } else {
@@ -39,21 +59,59 @@ std::string shard_line(const ManifestShard& shard) {
     object["piece_rows"] = shard.piece_rows;
     object["pieces"] = std::move(pieces);
   }
-  object["extents"] = std::move(extents);
+  object["extents"] = extents_json(shard.extents);
   return line(object);
 }
 
 std::string file_line(const ManifestFile& file) {
   Json object = {{"data", file.name}, {"bytes", file.bytes}};
   if (!(file.frame == Hash128{})) object["frame"] = to_hex(file.frame);
+  if (file.link != kOwnFiles) object["link"] = file.link;
+  if (!file.others.empty()) object["others"] = extents_json(file.others);
   return line(object);
 }
 
+namespace {
+
+std::string relation_line(const ManifestRelation& relation) {
+  Json object = {{"relation", relation.name},
+                 {"version", version_name(relation.version)},
+                 {"arity", relation.arity},
+                 {"columns", relation.column_order},
+                 {"rows", relation.rows},
+                 {"hash", to_hex(relation.hash.high) + to_hex(relation.hash.low)}};
+  const PartChoice& choice = relation.choice;
+  if (!choice.part.empty())
+    object["choice"] = {{"part", choice.part},
+                        {"reason", choice.reason},
+                        {"parts", choice.parts},
+                        {"whole_bytes", choice.whole_bytes},
+                        {"growth_bytes", choice.growth_bytes}};
+  return line(object);
+}
+
+std::string section_line(const ManifestSection& section) {
+  Json object = {{"section", section.name},
+                 {"file", section.file},
+                 {"bytes", section.bytes},
+                 {"blocks", section.blocks},
+                 {"hash", to_hex(section.hash)}};
+  if (section.link != kOwnFiles) {
+    object["link"] = section.link;
+    object["image"] = section.image;
+  }
+  return line(object);
+}
+
+}  // namespace
+
 std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
                           std::string_view shard_lines) {
+  Json critical = Json::array();
+  if (!manifest.links.empty()) critical.push_back(kLinksFeature);
   const Json head = {{"stratalog", "manifest"},
                      {"version", kFormatVersion},
-                     {"critical", Json::array()},
+                     {"critical", std::move(critical)},
                      {"store", to_hex(manifest.store)},
                      {"epoch", manifest.id.epoch},
                      {"sequence", manifest.id.sequence},
@@ -67,22 +125,16 @@ std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
                      {"state", manifest.engine_state},
                      {"relations", manifest.relations.size()},
                      {"sections", manifest.sections.size()},
+                     {"links", manifest.links.size()},
                      {"files", std::count(file_lines.begin(), file_lines.end(), '\n')},
                      {"shards", std::count(shard_lines.begin(), shard_lines.end(), '\n')}};
   std::string text = line(head);
-  for (const ManifestRelation& relation : manifest.relations)
-    text += line({{"relation", relation.name},
-                  {"version", version_name(relation.version)},
-                  {"arity", relation.arity},
-                  {"columns", relation.column_order},
-                  {"rows", relation.rows},
-                  {"hash", to_hex(relation.hash.high) + to_hex(relation.hash.low)}});
-  for (const ManifestSection& section : manifest.sections)
-    text += line({{"section", section.name},
-                  {"file", section.file},
-                  {"bytes", section.bytes},
-                  {"blocks", section.blocks},
-                  {"hash", to_hex(section.hash)}});
+  for (const ManifestRelation& relation : manifest.relations) text += relation_line(relation);
+  for (const ManifestSection& section : manifest.sections) text += section_line(section);
+  for (const ManifestLink& link : manifest.links)
+    text += line({{"link", generation_name(link.id)},
+                  {"nonce", to_hex(link.nonce)},
+                  {"mode", mode_name(link.mode)}});
   text += file_lines;
   text += shard_lines;
   text += line({{"xxh3_128", to_hex(hash128(text))}});

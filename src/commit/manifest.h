@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "commit/part_choice.h"
 #include "commit/vocabulary.h"
 #include "encode/checksum.h"
 #include "model/tuple_group.h"
@@ -25,12 +26,16 @@ struct ManifestRelation {
   std::vector<std::uint32_t> column_order;
   std::uint64_t rows = 0;
   MultisetHash hash;
+  PartChoice choice = {};
 };
 
-struct ManifestFile {
-  std::string name;
-  std::uint64_t bytes = 0;
-  Hash128 frame;  // hdf5 only: hash of all bytes outside the datasets
+// An older generation of the same job (the same epoch), some of whose files this one uses. What a
+// reader needs of it stands here, so that its own manifest may go.
+struct ManifestLink {
+  GenerationId id;
+  Nonce nonce;
+  CheckpointMode mode = CheckpointMode::kFilePerProcess;
+  friend bool operator==(const ManifestLink&, const ManifestLink&) = default;
 };
 
 struct Extent {
@@ -39,9 +44,31 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-// One rank's part of one relation version: a stream of bytes that lies in `extents` of `file`.
+// What readers must know to read a manifest that has links.
+inline constexpr char kLinksFeature[] = "links";
+
+// Offsets and sizes of files stay below.
+inline constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 63;
+
+// In place of a position in Manifest::links: the generation's own directory.
+inline constexpr std::uint32_t kOwnFiles = 0xFFFFFFFFU;
+
+struct ManifestFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+  Hash128 frame;  // hdf5 only: hash of all bytes outside the datasets
+  std::uint32_t link = kOwnFiles;  // which generation has it
+  std::vector<Extent> others =
+      {};  // of linked files: shards in it that this generation does not use
+};
+
+// One rank's part of one relation version, or of what one generation added to it: a stream of bytes
+// that lies in `extents` of `file`. A relation is the disjoint union of its shards; each generation
+// contributes at most one for each rank.
 struct ManifestShard {
   std::uint32_t relation = 0;
+  std::uint32_t link = kOwnFiles;  // which generation wrote it
+  std::uint32_t image = 0;  // of linked shards: position of the relation in that generation
   std::uint32_t rank = 0;
   std::string file;
   std::uint64_t rows = 0;
@@ -53,11 +80,17 @@ struct ManifestShard {
   std::vector<std::uint64_t> pieces;  // hdf5 only: the checksums
 
   std::uint64_t bytes() const;
+  // The number that seeds the checksums of its blocks.
+  std::uint64_t file_id() const {
+    return shard_file_id(link == kOwnFiles ? relation : image, static_cast<int>(rank));
+  }
 };
 
 struct ManifestSection {
   std::string name;
   std::string file;
+  std::uint32_t link = kOwnFiles;
+  std::uint32_t image = 0;  // of linked sections: position in the generation that wrote it
   std::uint64_t bytes = 0;  // of the content
   std::uint64_t blocks = 0;
   Hash128 hash;  // of header and footer
@@ -76,8 +109,15 @@ struct Manifest {
   std::string engine_state;
   std::vector<ManifestRelation> relations;
   std::vector<ManifestSection> sections;
+  std::vector<ManifestLink> links;  // ascending
   std::vector<ManifestFile> files;
   std::vector<ManifestShard> shards;
+
+  // Where the files of `link` (kOwnFiles: of the generation itself) lie, and what reading them
+  // needs.
+  std::string path(std::uint32_t link, const std::string& file) const;
+  const Nonce& nonce_of(std::uint32_t link) const;
+  CheckpointMode mode_of(std::uint32_t link) const;
 };
 
 // One line each, with the newline. Shard lines are made by the rank that wrote the shard.

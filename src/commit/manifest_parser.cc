@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reading half of commit/manifest.h: first the self-hash over everything, then line by line,
-// then whether the parts fit together. Every field is checked for type and range.
+// then whether the parts fit together (manifest_checks.cc). Every field is checked for type and
+// range. Local.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "commit/manifest.h"
+#include "commit/manifest_checks.h"
 #include "encode/block_format.h"
 #include "encode/compact_codec.h"
 
@@ -19,13 +19,19 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 63;
+
+bool as_number(const Json& item, std::uint64_t limit, std::uint64_t& number) {
+  if (!item.is_number_unsigned()) return false;
+  number = *item.get_ptr<const std::uint64_t*>();
+  return number <= limit;
+}
 
 // One line's object, with typed access that remembers the first field that was not as it must be.
 class Fields {
  public:
   explicit Fields(std::string_view text)
-      : object_(Json::parse(text.begin(), text.end(), nullptr, false)) {
+      : Fields(Json::parse(text.begin(), text.end(), nullptr, false)) {}
+  explicit Fields(Json object) : object_(std::move(object)) {
     if (!object_.is_object()) bad_ = "is not a JSON object";
   }
 
@@ -53,6 +59,18 @@ class Fields {
     if (!parsed) fail(key);
     return parsed.value_or(Hash128{});
   }
+  // Told for people: what is not as expected is left out.
+  PartChoice choice(const char* key) {
+    const Json* value = find(key);
+    if (value == nullptr) return {};
+    Fields in(*value);
+    PartChoice choice{.part = in.text("part"),
+                      .reason = in.text("reason"),
+                      .parts = in.number("parts"),
+                      .whole_bytes = in.number("whole_bytes"),
+                      .growth_bytes = in.number("growth_bytes")};
+    return in.is_ok() ? choice : PartChoice{};
+  }
   template <typename Visit>
   void each(const char* key, Visit&& visit) {
     const Json* value = find(key);
@@ -63,6 +81,18 @@ class Fields {
     }
     for (const Json& item : *value)
       if (!visit(item)) fail(key);
+  }
+  std::vector<Extent> extents(const char* key) {
+    std::vector<Extent> extents;
+    each(key, [&](const Json& item) {
+      Extent extent;
+      if (!item.is_array() || item.size() != 2) return false;
+      if (!as_number(item[0], kMaxFileBytes, extent.offset)) return false;
+      if (!as_number(item[1], kMaxFileBytes - extent.offset, extent.bytes)) return false;
+      extents.push_back(extent);
+      return extent.bytes != 0;
+    });
+    return extents;
   }
   std::uint64_t fail(const char* key) {
     if (bad_.empty()) bad_ = fmt::format("field \"{}\" is missing or not as it must be", key);
@@ -82,12 +112,6 @@ class Fields {
   std::string bad_;
 };
 
-bool as_number(const Json& item, std::uint64_t limit, std::uint64_t& number) {
-  if (!item.is_number_unsigned()) return false;
-  number = *item.get_ptr<const std::uint64_t*>();
-  return number <= limit;
-}
-
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -96,10 +120,11 @@ class Parser {
     STRATALOG_RETURN_IF_ERROR(parse_head());
     for (std::uint64_t i = 0; i < relations_; ++i) STRATALOG_RETURN_IF_ERROR(parse_relation());
     for (std::uint64_t i = 0; i < sections_; ++i) STRATALOG_RETURN_IF_ERROR(parse_section());
+    for (std::uint64_t i = 0; i < links_; ++i) STRATALOG_RETURN_IF_ERROR(parse_link());
     for (std::uint64_t i = 0; i < files_; ++i) STRATALOG_RETURN_IF_ERROR(parse_file());
     for (std::uint64_t i = 0; i < shards_; ++i) STRATALOG_RETURN_IF_ERROR(parse_shard());
     if (!text_.empty()) return bad("more lines than announced");
-    STRATALOG_RETURN_IF_ERROR(check_whole());
+    STRATALOG_RETURN_IF_ERROR(check_parts(manifest_));
     return std::move(manifest_);
   }
 
@@ -119,15 +144,16 @@ class Parser {
   Status parse_head();
   Status parse_relation();
   Status parse_section();
+  Status parse_link();
   Status parse_file();
   Status parse_shard();
-  Status check_whole() const;
-  Status check_extents() const;
+  std::uint32_t link_of(Fields& in);
 
   std::string_view text_;
   std::uint64_t line_number_ = 0;
   std::uint64_t relations_ = 0;
   std::uint64_t sections_ = 0;
+  std::uint64_t links_ = 0;
   std::uint64_t files_ = 0;
   std::uint64_t shards_ = 0;
   Manifest manifest_;
@@ -143,8 +169,11 @@ Status Parser::parse_head() {
                     "Stratalog",
                     version, kFormatVersion));
   std::string critical;
+  bool may_link = false;
   in.each("critical", [&](const Json& item) {
-    critical = item.is_string() ? item.get<std::string>() : "?";
+    const std::string feature = item.is_string() ? item.get<std::string>() : "?";
+    may_link |= feature == kLinksFeature;
+    if (feature != kLinksFeature) critical = feature;
     return item.is_string();
   });
   if (!critical.empty())
@@ -166,8 +195,10 @@ Status Parser::parse_head() {
   m.engine_state = in.text("state");
   relations_ = in.number("relations");
   sections_ = in.number("sections");
+  if (in.has("links")) links_ = in.number("links", 0xFFFFFFFFU);
   files_ = in.number("files");
   shards_ = in.number("shards");
+  if (links_ != 0 && !may_link) in.fail("critical");
   if (!in.is_ok()) return bad(in.problem());
   if (version < 1 || m.ranks < 1 || !mode || format_of(*mode) != *mode ||
       *mode == CheckpointMode::kAuto || !encoding || !durability)
@@ -197,10 +228,34 @@ Status Parser::parse_relation() {
   r.rows = in.number("rows");
   const Hash128 hash = in.hash("hash");
   r.hash = {.low = hash.low, .high = hash.high};
+  if (in.has("choice")) r.choice = in.choice("choice");
   if (r.column_order.size() != r.arity) in.fail("columns");
   if (r.arity == 0 && r.rows > 1) in.fail("rows");
   if (!in.is_ok()) return bad(in.problem());
   manifest_.relations.push_back(std::move(r));
+  return Status::ok();
+}
+
+// The link that a line names, if it names one.
+std::uint32_t Parser::link_of(Fields& in) {
+  if (!in.has("link")) return kOwnFiles;
+  const std::uint64_t link = in.number("link", 0xFFFFFFFEU);
+  if (link >= links_) in.fail("link");
+  return static_cast<std::uint32_t>(link);
+}
+
+Status Parser::parse_link() {
+  STRATALOG_ASSIGN_OR_RETURN(Fields in, next_line());
+  const auto id = parse_generation_name(in.text("link"));
+  const auto mode = parse_mode(in.text("mode"));
+  const Nonce nonce = in.hash("nonce");
+  if (!in.is_ok()) return bad(in.problem());
+  // A job builds on its own generations only: those of others may be collected by their jobs.
+  const auto& links = manifest_.links;
+  if (!id || !mode || id->epoch != manifest_.id.epoch || *id >= manifest_.id ||
+      (!links.empty() && links.back().id >= *id))
+    return bad("links to a generation that it cannot build on");
+  manifest_.links.push_back({.id = *id, .nonce = nonce, .mode = *mode});
   return Status::ok();
 }
 
@@ -212,6 +267,8 @@ Status Parser::parse_section() {
   s.bytes = in.number("bytes", kMaxFileBytes);
   s.blocks = in.number("blocks", 0xFFFFFFFFU);
   s.hash = in.hash("hash");
+  s.link = link_of(in);
+  if (s.link != kOwnFiles) s.image = static_cast<std::uint32_t>(in.number("image", 0xFFFFFFFFU));
   if (!in.is_ok()) return bad(in.problem());
   manifest_.sections.push_back(std::move(s));
   return Status::ok();
@@ -223,6 +280,8 @@ Status Parser::parse_file() {
   f.name = in.text("data");
   f.bytes = in.number("bytes", kMaxFileBytes);
   if (in.has("frame")) f.frame = in.hash("frame");
+  f.link = link_of(in);
+  if (in.has("others")) f.others = in.extents("others");
   if (!is_data_file_name(f.name)) in.fail("data");
   if (!in.is_ok()) return bad(in.problem());
   manifest_.files.push_back(std::move(f));
@@ -238,7 +297,10 @@ Status Parser::parse_shard() {
   s.rows = in.number("rows");
   s.groups = in.number("groups");
   s.blocks = in.number("blocks", 0xFFFFFFFFU);
-  if (manifest_.mode == CheckpointMode::kHdf5) {
+  s.link = link_of(in);
+  if (s.link != kOwnFiles) s.image = static_cast<std::uint32_t>(in.number("image", 0xFFFFFFFEU));
+  if (!in.is_ok()) return bad(in.problem());
+  if (manifest_.mode_of(s.link) == CheckpointMode::kHdf5) {
     s.piece_rows = in.number("piece_rows");
     in.each("pieces", [&](const Json& item) {
       const auto* text = item.get_ptr<const std::string*>();
@@ -250,87 +312,11 @@ Status Parser::parse_shard() {
   } else {
     s.hash = in.hash("hash");
   }
-  in.each("extents", [&](const Json& item) {
-    Extent extent;
-    if (!item.is_array() || item.size() != 2) return false;
-    if (!as_number(item[0], kMaxFileBytes, extent.offset)) return false;
-    if (!as_number(item[1], kMaxFileBytes - extent.offset, extent.bytes)) return false;
-    s.extents.push_back(extent);
-    return extent.bytes != 0;
-  });
+  s.extents = in.extents("extents");
   if (s.relation >= manifest_.relations.size()) in.fail("shard");
   if (s.rank >= manifest_.ranks) in.fail("rank");
   if (!in.is_ok()) return bad(in.problem());
   manifest_.shards.push_back(std::move(s));
-  return Status::ok();
-}
-
-Status Parser::check_extents() const {
-  std::map<std::string_view, std::uint64_t> sizes;
-  for (const ManifestFile& file : manifest_.files)
-    if (!sizes.emplace(file.name, file.bytes).second)
-      return Status::corruption(fmt::format("MANIFEST lists file {} twice", file.name));
-  struct Use {
-    std::string_view file;
-    std::uint64_t begin;
-    std::uint64_t end;
-  };
-  std::vector<Use> uses;
-  for (const ManifestShard& shard : manifest_.shards)
-    for (const Extent& extent : shard.extents)
-      uses.push_back({shard.file, extent.offset, extent.offset + extent.bytes});
-  std::set<std::string_view> section_files;
-  for (const ManifestSection& section : manifest_.sections) {
-    const auto file = sizes.find(section.file);
-    if (file == sizes.end() || !section_files.insert(section.file).second)
-      return Status::corruption(fmt::format("MANIFEST: no file for section {}", section.name));
-    uses.push_back({section.file, 0, file->second});
-  }
-  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
-    return a.file != b.file ? a.file < b.file : a.begin < b.begin;
-  });
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    const auto file = sizes.find(uses[i].file);
-    if (file == sizes.end() || uses[i].end > file->second)
-      return Status::corruption(
-          fmt::format("MANIFEST: {} does not reach to byte {}", uses[i].file, uses[i].end));
-    if (i > 0 && uses[i - 1].file == uses[i].file && uses[i - 1].end > uses[i].begin)
-      return Status::corruption(fmt::format("MANIFEST: two shards overlap in {} at byte {}",
-                                            uses[i].file, uses[i].begin));
-  }
-  return Status::ok();
-}
-
-Status Parser::check_whole() const {
-  STRATALOG_RETURN_IF_ERROR(check_extents());
-  std::vector<std::uint64_t> rows(manifest_.relations.size(), 0);
-  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
-  std::uint64_t total_bytes = 0;
-  for (const ManifestShard& shard : manifest_.shards) {
-    rows[shard.relation] += shard.rows;
-    if (shard.rows > manifest_.relations[shard.relation].rows ||
-        !seen.emplace(shard.relation, shard.rank).second || shard.extents.empty() ||
-        shard.bytes() > kMaxFileBytes - total_bytes)
-      return Status::corruption(
-          fmt::format("MANIFEST: shard {} of rank {} cannot be", shard.relation, shard.rank));
-    total_bytes += shard.bytes();
-    if (manifest_.mode == CheckpointMode::kHdf5) {
-      const std::uint64_t row_bytes = 8ULL * manifest_.relations[shard.relation].arity;
-      if (row_bytes == 0 || shard.bytes() % row_bytes != 0 ||
-          shard.bytes() / row_bytes != shard.rows ||
-          (shard.rows + shard.piece_rows - 1) / shard.piece_rows != shard.blocks ||
-          shard.piece_rows > (std::uint64_t{64} << 20) / row_bytes)
-        return Status::corruption(
-            fmt::format("MANIFEST: shard {} of rank {}: rows and pieces do "
-                        "not match",
-                        shard.relation, shard.rank));
-    }
-  }
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (manifest_.relations[i].arity != 0 && rows[i] != manifest_.relations[i].rows)
-      return Status::corruption(fmt::format("MANIFEST: relation {} has {} rows, its shards {}",
-                                            manifest_.relations[i].name,
-                                            manifest_.relations[i].rows, rows[i]));
   return Status::ok();
 }
 

@@ -30,6 +30,8 @@ enum class ProtocolStep : std::uint32_t {
   kSyncHidden = 1U << 17,  // and fsyncs that before it unlinks
   kSyncAdopted = 1U << 18,  // a new epoch fsyncs what it found before it collects older generations
   kKeepTwo = 1U << 19,  // retention keeps at least two valid generations
+  kKeepLinked = 1U << 20,  // retention keeps the files on which kept generations build
+  kBuildOnCommitted = 1U << 21,  // growth builds on acknowledged generations only
 };
 
 struct ProtocolSteps {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commit/store_file.h"
 
 namespace stratalog {
@@ -76,18 +78,24 @@ PublishResult publish_manifest(Store& store, const GenerationId& id, std::string
   return result;
 }
 
-Status discard_generation(Store& store, const GenerationId& id) {
+Status discard_files(Store& store, const GenerationId& id, std::span<const std::string> keep) {
   const std::string directory = generation_name(id);
   STRATALOG_ASSIGN_OR_RETURN(const auto names, store.list(directory));
   Status first;
   for (const std::string& name : names) {
+    if (std::binary_search(keep.begin(), keep.end(), name)) continue;
     std::string path = directory;
     path.append("/").append(name);
     const Status removed = store.remove_file(path);
     if (first.is_ok() && removed.code() != StatusCode::kNotFound) first = removed;
   }
-  const Status removed = store.remove_directory(directory);
-  return first.is_ok() ? removed : first;
+  return first;
+}
+
+Status discard_generation(Store& store, const GenerationId& id) {
+  const Status files = discard_files(store, id, {});
+  const Status directory = store.remove_directory(generation_name(id));
+  return files.is_ok() ? directory : files;
 }
 
 }  // namespace stratalog

@@ -4,6 +4,7 @@
 // of checkpoint/save.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,9 @@ struct PublishResult {
 // it, makes that durable.
 PublishResult publish_manifest(Store& store, const GenerationId& id, std::string_view text,
                                const CommitRules& rules);
+
+// Removes all files of the directory but `keep` (sorted names). Best effort; the first error.
+Status discard_files(Store& store, const GenerationId& id, std::span<const std::string> keep);
 
 // Removes what a failed save left: all files of the directory, then the directory. Best effort; the
 // first error.

@@ -35,12 +35,11 @@ Result<Hash128> hash_frame(Store& store, const std::string& path, std::vector<Ex
 Status check_row_file_frames(Store& store, const Manifest& manifest) {
   for (const ManifestFile& file : manifest.files) {
     if (file.frame == Hash128{}) continue;
-    std::vector<Extent> data;
+    std::vector<Extent> data = file.others;
     for (const ManifestShard& shard : manifest.shards)
-      if (shard.file == file.name)
+      if (shard.link == file.link && shard.file == file.name)
         data.insert(data.end(), shard.extents.begin(), shard.extents.end());
-    std::string path = generation_name(manifest.id);
-    path.append("/").append(file.name);
+    const std::string path = manifest.path(file.link, file.name);
     STRATALOG_ASSIGN_OR_RETURN(const Hash128 found, hash_frame(store, path, data));
     if (!(found == file.frame))
       return Status::corruption(fmt::format("{}: hash {} expected for all but its rows, {} found",

@@ -139,18 +139,14 @@ class GuardedVisitor {
   Status failure_;
 };
 
-std::string shard_path(const Manifest& manifest, const std::string& file) {
-  return generation_name(manifest.id) + "/" + file;
-}
-
 Status read_blocks(Store& store, const Manifest& manifest, const ManifestShard& shard,
                    std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
                    GuardedVisitor& visitor, ReadCounts& counts) {
   STRATALOG_ASSIGN_OR_RETURN(
       ExtentStream stream,
-      ExtentStream::open(store, shard_path(manifest, shard.file), shard.extents));
+      ExtentStream::open(store, manifest.path(shard.link, shard.file), shard.extents));
   const ManifestRelation& relation = manifest.relations[shard.relation];
-  const StreamFacts facts{.file_id = shard_file_id(shard.relation, static_cast<int>(shard.rank)),
+  const StreamFacts facts{.file_id = shard.file_id(),
                           .bytes = shard.bytes(),
                           .blocks = shard.blocks,
                           .hash = shard.hash};
@@ -161,7 +157,7 @@ Status read_blocks(Store& store, const Manifest& manifest, const ManifestShard& 
   BlockDecoder decoder(relation.column_order);
   const GroupVisitor guarded = visitor.guard();
   return for_each_block(
-      stream, facts, footer, manifest.nonce, begin, end, check_blocks(steps),
+      stream, facts, footer, manifest.nonce_of(shard.link), begin, end, check_blocks(steps),
       [&](const BlockHeader& header, std::span<const std::byte> payload, std::uint64_t offset) {
         ++counts.blocks;
         counts.rows += header.rows;
@@ -177,10 +173,10 @@ Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& 
                    GuardedVisitor& visitor, ReadCounts& counts) {
   STRATALOG_ASSIGN_OR_RETURN(
       ExtentStream stream,
-      ExtentStream::open(store, shard_path(manifest, shard.file), shard.extents));
+      ExtentStream::open(store, manifest.path(shard.link, shard.file), shard.extents));
   const ManifestRelation& relation = manifest.relations[shard.relation];
   const std::uint64_t row_bytes = 8ULL * relation.arity;
-  const std::uint64_t file_id = shard_file_id(shard.relation, static_cast<int>(shard.rank));
+  const std::uint64_t file_id = shard.file_id();
   const std::uint64_t piece_bytes = shard.piece_rows * row_bytes;
   const GroupVisitor guarded = visitor.guard();
   std::vector<std::byte> piece;
@@ -190,7 +186,8 @@ Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& 
     const std::size_t bytes = std::min(piece_bytes, shard.bytes() - offset);
     piece.resize(padded_piece_bytes(bytes));
     STRATALOG_RETURN_IF_ERROR(stream.read(offset, std::span(piece).first(bytes)));
-    const std::uint64_t found = piece_checksum(piece, bytes, manifest.nonce, file_id, number);
+    const std::uint64_t found =
+        piece_checksum(piece, bytes, manifest.nonce_of(shard.link), file_id, number);
     if (found != shard.pieces[number] && steps.includes(ProtocolStep::kCheckBlocks))
       return Status::corruption(
           fmt::format("{}: rows with checksum {:016x} expected, {:016x} found",
@@ -212,7 +209,7 @@ ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestSha
                        std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
                        const GroupVisitor& visit, ReadCounts& counts) {
   GuardedVisitor visitor(visit);
-  const bool rows = manifest.mode == CheckpointMode::kHdf5;
+  const bool rows = manifest.mode_of(shard.link) == CheckpointMode::kHdf5;
   return visitor.outcome(
       rows ? read_pieces(store, manifest, shard, begin, end, steps, visitor, counts)
            : read_blocks(store, manifest, shard, begin, end, steps, visitor, counts));
@@ -221,21 +218,23 @@ ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestSha
 Result<std::vector<std::byte>> read_section(Store& store, const Manifest& manifest,
                                             std::size_t index, const ProtocolSteps& steps) {
   const ManifestSection& section = manifest.sections[index];
-  const auto file = std::find_if(manifest.files.begin(), manifest.files.end(),
-                                 [&](const ManifestFile& f) { return f.name == section.file; });
+  const auto file = std::find_if(
+      manifest.files.begin(), manifest.files.end(),
+      [&](const ManifestFile& f) { return f.link == section.link && f.name == section.file; });
   if (file == manifest.files.end())
     return Status::corruption(fmt::format("section {} has no file", section.name));
-  const StreamFacts facts{.file_id = section_file_id(index),
-                          .bytes = file->bytes,
-                          .blocks = section.blocks,
-                          .hash = section.hash};
+  const StreamFacts facts{
+      .file_id = section_file_id(section.link == kOwnFiles ? index : section.image),
+      .bytes = file->bytes,
+      .blocks = section.blocks,
+      .hash = section.hash};
   STRATALOG_ASSIGN_OR_RETURN(ExtentStream stream,
-                             ExtentStream::open(store, shard_path(manifest, section.file),
+                             ExtentStream::open(store, manifest.path(section.link, section.file),
                                                 {{.offset = 0, .bytes = file->bytes}}));
   STRATALOG_ASSIGN_OR_RETURN(const ShardFooter footer, read_footer(stream, facts));
   std::vector<std::byte> content;
   STRATALOG_RETURN_IF_ERROR(for_each_block(
-      stream, facts, footer, manifest.nonce, 0, facts.bytes, check_blocks(steps),
+      stream, facts, footer, manifest.nonce_of(section.link), 0, facts.bytes, check_blocks(steps),
       [&](const BlockHeader& header, std::span<const std::byte> payload, std::uint64_t offset) {
         if (header.encoding != ShardEncoding::kRaw)
           return Status::corruption("not a block of raw bytes").with_context(stream.place(offset));

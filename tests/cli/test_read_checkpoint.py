@@ -85,7 +85,7 @@ def test_golden_stores_use_every_form_of_a_set() -> None:
     for shard in generation.shards:
         data = (generation.directory / shard["file"]).read_bytes()
         file_id = (shard["shard"] + 1) << 32 | shard["rank"]
-        blocks = generation._blocks(data, file_id, shard["blocks"], shard["hash"], shard["file"])
+        blocks = generation._blocks(data, file_id, shard)
         for header, payload in blocks:
             assert list(decode_compact(payload, header["groups"], header["prefix_cells"]))
             kinds.add(payload[0] & 7)

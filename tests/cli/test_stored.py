@@ -28,7 +28,11 @@ def test_ls(stratalog: Stratalog, stored: Path) -> None:
     text = stratalog("ls", stored / "checkpoints").out
     assert text.count("resume takes this") == 1
     listed = stratalog("ls", stored / "checkpoints", "--json").json()["generations"]
-    assert [entry["condition"] for entry in listed] == ["valid"] * len(listed)
+    conditions = [entry["condition"] for entry in listed]
+    # Retired generations whose files the kept ones use are listed behind them.
+    assert conditions == ["valid"] * 2 + ["base"] * (len(listed) - 2)
+    assert set(listed[0]["builds_on"]) <= {entry["name"] for entry in listed}
+    assert listed[0]["builds_on"], "finished relations are written once"
     assert listed[0]["ranks"] == 3
     assert listed[0]["name"] > listed[-1]["name"], "newest first"
 

@@ -23,10 +23,17 @@
 
 namespace stratalog::sample {
 
+// Whether generations build on each other.
+enum class Chaining : std::uint8_t {
+  kNone,  // each is whole, and relations change at will
+  kGrowth,  // relations grow; every third generation is whole, the others build on the one before
+};
+
 struct ExplorerSettings {
   std::size_t most_variants_per_prefix = 400;
   std::size_t most_states = ~std::size_t{0};
   std::size_t stop_after_problems = 1;
+  Chaining chaining = Chaining::kNone;  // of the runs explored
 };
 
 // The size of the relations of crash tests: a few tuples a rank.
@@ -40,6 +47,7 @@ struct RunPlan {
   std::uint64_t first_iteration = 1;
   ProtocolSteps steps;
   Durability durability = Durability::kFull;
+  Chaining chaining = Chaining::kNone;
 };
 
 inline WriterOptions crash_options(const RunPlan& plan) {
@@ -54,6 +62,13 @@ inline WriterOptions crash_options(const RunPlan& plan) {
 
 inline Status save_iteration(CheckpointWriter& writer, Comm& comm, const RunPlan& plan,
                              std::uint64_t iteration) {
+  if (plan.chaining == Chaining::kGrowth) {
+    const bool whole = writer.base().empty() || iteration % 3 == 0;
+    SaveRequest request = grown_request(iteration, whole ? 0 : iteration - 1, writer.base(),
+                                        kCrashTestSize, comm.rank(), comm.size());
+    request.mode = plan.mode;
+    return writer.save(request).status();
+  }
   const auto relations = sample_relations(iteration, kCrashTestSize);
   SaveRequest request = request_of(relations, comm.rank(), comm.size());
   request.mode = plan.mode;
@@ -232,7 +247,17 @@ class CrashExplorer {
       problems_.push_back("after " + std::to_string(length) + " operations: " + problem);
   }
 
-  static std::string find_problem(MemoryDisk& disk, const Promise& promise) {
+  // Made once for each iteration: there are far more states than iterations.
+  const std::vector<SampleRelation>& relations_at(std::uint64_t iteration) {
+    auto& relations = relations_[iteration];
+    if (relations.empty())
+      relations = settings_.chaining == Chaining::kGrowth
+                      ? grown_relations(iteration, kCrashTestSize)
+                      : sample_relations(iteration, kCrashTestSize);
+    return relations;
+  }
+
+  std::string find_problem(MemoryDisk& disk, const Promise& promise) {
     const auto store = open_memory_store(std::shared_ptr<MemoryDisk>(&disk, [](MemoryDisk*) {}));
     for (const std::string& epoch : promise.epochs)
       if (!store->info(epoch).is_ok()) return "a claimed epoch is lost: " + epoch;
@@ -249,7 +274,8 @@ class CrashExplorer {
       return "iteration " + std::to_string(promise.acknowledged) + " was acknowledged, " +
              std::to_string(state.iteration) + " came back";
     if (state.iteration > promise.begun) return "an iteration from nowhere";
-    const auto relations = sample_relations(state.iteration, kCrashTestSize);
+    const bool grows = settings_.chaining == Chaining::kGrowth;
+    const auto& relations = relations_at(state.iteration);
     for (std::size_t i = 0; i < relations.size(); ++i) {
       const bool same = relations[i].arity == 0
                             ? state.relations[i].rows == relations[i].tuples.size()
@@ -259,6 +285,7 @@ class CrashExplorer {
     if (collected.duplicates() != 0) return "tuples came twice";
     if (state.sections.at(0).data != Bytes(40, static_cast<std::byte>(state.iteration)))
       return "wrong section";
+    if (grows && state.sections.at(1).data != Bytes(60, std::byte{'p'})) return "wrong program";
     const auto listed = list_generations(*store);
     if (!listed.is_ok()) return "listing failed: " + listed.status().to_string();
     std::uint64_t valid = 0;
@@ -272,6 +299,7 @@ class CrashExplorer {
   }
 
   ExplorerSettings settings_;
+  std::map<std::uint64_t, std::vector<SampleRelation>> relations_;
   std::unordered_set<std::uint64_t> seen_;
   std::vector<std::string> problems_;
 };

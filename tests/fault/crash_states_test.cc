@@ -12,6 +12,7 @@
 namespace stratalog {
 namespace {
 
+using sample::Chaining;
 using sample::CrashExplorer;
 using sample::ExplorerSettings;
 using sample::RunPlan;
@@ -55,6 +56,30 @@ TEST(CrashStates, EveryPrefixOfEveryMode) {
     }
   std::printf("[ STATES   ] total %zu\n", total);
   EXPECT_GE(total, 50000U);
+}
+
+// Generations that build on each other, with retention that must keep parts of retired ones.
+TEST(CrashStates, ChainsOfGenerations) {
+  std::size_t total = 0;
+  for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kShared})
+    for (const int ranks : {1, 2, 3}) {
+      ExplorerSettings settings;
+      settings.most_states = states_wanted() / 20;
+      settings.most_variants_per_prefix = 120;
+      settings.chaining = Chaining::kGrowth;
+      CrashExplorer explorer(settings);
+      explore_orders(
+          explorer,
+          {.ranks = ranks, .mode = mode, .saves = 6, .steps = {}, .chaining = Chaining::kGrowth},
+          40);
+      report((std::string("chains, ") + std::string(mode_name(mode)) + ", " +
+              std::to_string(ranks) + " ranks")
+                 .c_str(),
+             explorer);
+      total += explorer.states();
+    }
+  std::printf("[ STATES   ] chains, total %zu\n", total);
+  EXPECT_GE(total, 15000U);
 }
 
 // The process dies somewhere in its second save, a second job goes on from what it sees, then power

@@ -191,4 +191,47 @@ inline std::vector<SampleRelation> sample_relations(std::uint64_t salt, std::uin
   return all;
 }
 
+// Relations as they stand at iteration `iteration` of a run in which they grow: the union of what
+// the iterations until then brought, save that the delta is the last one's and `edge` never
+// changes.
+inline std::vector<SampleRelation> grown_relations(std::uint64_t iteration, std::uint64_t size) {
+  std::vector<SampleRelation> all = sample_relations(1, size);
+  for (std::uint64_t i = 2; i <= iteration; ++i) {
+    const std::vector<SampleRelation> more = sample_relations(i, size);
+    for (std::size_t r = 1; r < all.size(); ++r) {
+      if (all[r].version == RelationVersion::kDelta) all[r].tuples.clear();
+      all[r].tuples.insert(more[r].tuples.begin(), more[r].tuples.end());
+    }
+  }
+  return all;
+}
+
+// The request of one rank for iteration `now` of such a run; `before` is the iteration of the
+// generation `base` on which it builds, 0 for a whole one.
+inline SaveRequest grown_request(std::uint64_t now, std::uint64_t before, const std::string& base,
+                                 std::uint64_t size, int rank, int ranks) {
+  std::vector<SampleRelation> relations = grown_relations(now, size);
+  SaveRequest request;
+  if (before == 0) {
+    request = request_of(relations, rank, ranks);
+  } else {
+    request.base = base;
+    const std::vector<SampleRelation> old = grown_relations(before, size);
+    for (std::size_t r = 0; r < relations.size(); ++r) {
+      const bool grows = relations[r].arity != 0 && relations[r].version == RelationVersion::kTotal;
+      if (grows)
+        for (const Tuple& tuple : old[r].tuples) relations[r].tuples.erase(tuple);
+      request.images.push_back(image_of(relations[r], rank, ranks));
+      request.parts.push_back(
+          {.part = grows ? ImagePart::kGrowth : ImagePart::kWhole, .choice = {}});
+    }
+  }
+  request.iteration = now;
+  if (rank == 0) {
+    request.sections.push_back({.name = "symbols", .data = Bytes(40, static_cast<std::byte>(now))});
+    request.sections.push_back({.name = "program", .data = Bytes(60, std::byte{'p'})});
+  }
+  return request;
+}
+
 }  // namespace stratalog::sample

@@ -165,11 +165,39 @@ Status Checkpointing::count_and_hash(RelationId id, bool running, RelationImage&
   return {};
 }
 
+// Whether the total of a relation can be saved as growth on the last generation.
+PartOffer Checkpointing::offer_part(RelationId id, bool running) const {
+  const RelationData& relation = state_.relations[id];
+  PartOffer offer{.growth = GrowthKnowledge::kNoBase, .rows = relation.global_rows};
+  const ChainFacts chain =
+      writer_->chain(state_.program.relations[id].name, RelationVersion::kTotal);
+  if (relation.arity == 0 || chain.generations == 0) return offer;
+  // A finished relation that has as many tuples as then has not changed: relations only grow.
+  const bool same = !running && chain.rows == relation.global_rows;
+  offer.growth = same ? GrowthKnowledge::kKnown : GrowthKnowledge::kNotFollowed;
+  return offer;
+}
+
+// Adds the total of a relation to the request, whole or as far as it is new.
+Status Checkpointing::add_total(RelationId id, bool running, SaveRequest& request) {
+  const PartOffer offer = offer_part(id, running);
+  RelationImage image = relation_image(state_, id, RelationVersion::kTotal);
+  request.parts.push_back(plan_part(state_.options.checkpoint.chain,
+                                    writer_->chain(image.name, RelationVersion::kTotal), offer));
+  if (request.parts.back().part == ImagePart::kWhole)
+    STRATALOG_RETURN_IF_ERROR(count_and_hash(id, running, image));
+  else
+    image.for_each_group = [](const GroupVisitor&) { return Status(); };
+  request.images.push_back(std::move(image));
+  return {};
+}
+
 Status Checkpointing::save(const EnginePosition& position, std::uint64_t iteration) {
   Stopwatch watch;
   SaveRequest request;
   request.mode = state_.options.checkpoint.mode;
   request.iteration = iteration;
+  request.base = writer_->base();
   request.program_hash = hash_program(state_.program);
   EnginePosition complete = position;
   for (RelationId r = 0; r < state_.relations.size(); ++r)
@@ -186,9 +214,9 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
                                   .sparse = !space.is_dense()};
     }
     for (const RelationId r : state_.program.strata[s].relations) {
-      request.images.push_back(relation_image(state_, r, RelationVersion::kTotal));
-      STRATALOG_RETURN_IF_ERROR(count_and_hash(r, running, request.images.back()));
+      STRATALOG_RETURN_IF_ERROR(add_total(r, running, request));
       if (!running) continue;
+      request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
       request.images.push_back(relation_image(state_, r, RelationVersion::kDelta));
       STRATALOG_RETURN_IF_ERROR(count_and_hash(r, running, request.images.back()));
     }

@@ -68,6 +68,8 @@ class Checkpointing {
  private:
   Result<std::optional<EnginePosition>> load();
   Status count_and_hash(RelationId relation, bool running, RelationImage& image);
+  PartOffer offer_part(RelationId relation, bool running) const;
+  Status add_total(RelationId relation, bool running, SaveRequest& request);
   void add_sections(const EnginePosition& position, SaveRequest& request) const;
   void notice(const std::string& text) const;
 

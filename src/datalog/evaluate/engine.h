@@ -34,6 +34,7 @@ struct CheckpointOptions {
   Store* store = nullptr;  // null: no checkpoints
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   WriterOptions writer;
+  ChainRules chain;  // when a relation is written whole, when as growth
   std::uint64_t every_iterations = 0;  // 0: not by iterations
   double every_seconds = 0;  // 0: not by time
   ResumePolicy resume = ResumePolicy::kFresh;

@@ -6,8 +6,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "commit/retention.h"
 #include "commit/store_file.h"
+#include "model/multiset_hash.h"
 #include "write/memory_store.h"
 
 namespace stratalog {
@@ -101,6 +105,86 @@ TEST(Manifest, WhatDoesNotFitTogetherIsRefused) {
   refused([](Manifest& m) { m.ranks = 0; }, "no ranks");
 }
 
+// The sample, with a second part of the relation in an older generation.
+Manifest linked_manifest() {
+  Manifest m = sample_manifest();
+  m.links.push_back({.id = {.epoch = 3, .sequence = 1},
+                     .nonce = {.low = 50, .high = 60},
+                     .mode = CheckpointMode::kFilePerProcess});
+  m.links.push_back({.id = {.epoch = 3, .sequence = 3},
+                     .nonce = {.low = 51, .high = 61},
+                     .mode = CheckpointMode::kShared});
+  m.files.push_back({.name = "f", .bytes = 700, .frame = {}, .link = 0});
+  m.files.push_back(
+      {.name = "t", .bytes = 900, .frame = {}, .link = 1, .others = {{.offset = 9, .bytes = 1}}});
+  ManifestShard shard;
+  shard.file = "f";
+  shard.link = 0;
+  shard.image = 5;
+  shard.rows = 12;
+  shard.blocks = 1;
+  shard.extents = {{.offset = 0, .bytes = 700}};
+  m.shards.push_back(shard);
+  m.relations[0].rows += 12;
+  m.relations[0].choice = {
+      .part = "growth", .reason = "why", .parts = 2, .whole_bytes = 700, .growth_bytes = 1500};
+  m.sections.push_back({.name = "program",
+                        .file = "t",
+                        .link = 1,
+                        .image = 4,
+                        .bytes = 10,
+                        .blocks = 1,
+                        .hash = {}});
+  m.files.back().others.clear();
+  return m;
+}
+
+TEST(Manifest, LinksComeBack) {
+  const Manifest m = linked_manifest();
+  const auto parsed = parse_manifest(text_of(m), CheckManifest::kYes);
+  ASSERT_TRUE(parsed.is_ok()) << parsed.status().to_string();
+  const Manifest& again = parsed.value();
+  EXPECT_EQ(text_of(again), text_of(m));
+  EXPECT_EQ(again.links, m.links);
+  const ManifestShard& linked = again.shards[2];
+  EXPECT_EQ(again.path(linked.link, linked.file), "gen-00000003-0000000001/f");
+  EXPECT_EQ(again.path(kOwnFiles, "f"), "gen-00000003-0000000004/f");
+  EXPECT_TRUE(again.nonce_of(linked.link) == m.links[0].nonce);
+  EXPECT_EQ(again.mode_of(linked.link), CheckpointMode::kFilePerProcess);
+  EXPECT_EQ(linked.file_id(), shard_file_id(5, 0));
+  EXPECT_EQ(again.shards[1].file_id(), shard_file_id(0, 1));
+  EXPECT_EQ(again.relations[0].choice.reason, "why");
+}
+
+TEST(Manifest, LinksThatDoNotFitAreRefused) {
+  const auto refused = [](auto change, const char* why) {
+    Manifest m = linked_manifest();
+    change(m);
+    const Status status = parse(m);
+    EXPECT_EQ(status.code(), StatusCode::kCorruption) << why;
+  };
+  refused([](Manifest& m) { m.links[0].id.epoch = 2; }, "another job's generation");
+  refused([](Manifest& m) { m.links[1].id.sequence = 4; }, "itself");
+  refused([](Manifest& m) { m.links[1].id.sequence = 5; }, "a newer one");
+  refused([](Manifest& m) { m.links[1].id.sequence = 1; }, "one twice");
+  refused([](Manifest& m) { m.shards[2].link = 2; }, "no such link");
+  refused([](Manifest& m) { m.files[2].link = 2; }, "no such link");
+  refused([](Manifest& m) { m.shards[2].link = 1; }, "the file is in another generation");
+  refused([](Manifest& m) { m.shards[2].extents[0].bytes = 701; }, "beyond the file");
+  refused([](Manifest& m) { m.shards[2].rows = 11; }, "rows do not add up");
+  refused([](Manifest& m) { m.sections[1].link = 0; }, "the file is in another generation");
+  refused([](Manifest& m) { m.files[2].others = {{.offset = 699, .bytes = 1}}; },
+          "overlap with what is not used");
+  refused(
+      [](Manifest& m) {
+        m.shards.push_back(m.shards[2]);
+        m.shards[3].extents = {{.offset = 700, .bytes = 1}};
+        m.files[2].bytes = 800;
+        m.relations[0].rows += 12;
+      },
+      "two parts of one rank in one generation");
+}
+
 std::string sealed(std::string body) {
   return body + fmt::format("{{\"xxh3_128\":\"{}\"}}\n", to_hex(hash128(body)));
 }
@@ -118,6 +202,13 @@ TEST(Manifest, NewerVersionsAndUnknownFeaturesAreRefusedByName) {
   const Status feature = parse_manifest(sealed(critical), CheckManifest::kYes).status();
   EXPECT_EQ(feature.code(), StatusCode::kNotSupported);
   EXPECT_NE(feature.message().find("delta-chain"), std::string::npos);
+  // Links must be announced, so that readers that do not know them refuse.
+  std::string linked = text_of(linked_manifest());
+  linked = linked.substr(0, linked.rfind('\n', linked.size() - 2) + 1);
+  EXPECT_NE(linked.find("\"critical\":[\"links\"]"), std::string::npos);
+  linked.replace(linked.find("\"critical\":[\"links\"]"), 20, "\"critical\":[]");
+  EXPECT_EQ(parse_manifest(sealed(linked), CheckManifest::kYes).status().code(),
+            StatusCode::kCorruption);
   // Unknown fields that are not critical are passed over.
   std::string more = text;
   more.replace(more.find("\"critical\":[]"), 13, "\"critical\":[],\"later\":{\"x\":1}");
@@ -167,6 +258,10 @@ KnownGeneration known(std::uint32_t epoch, std::uint64_t sequence, bool manifest
       .id = {.epoch = epoch, .sequence = sequence}, .has_manifest = manifest, .is_valid = valid};
 }
 
+Removal removal(std::uint32_t epoch, std::uint64_t sequence, std::vector<std::string> keep = {}) {
+  return {.id = {.epoch = epoch, .sequence = sequence}, .keep = std::move(keep)};
+}
+
 TEST(Retention, KeepsTheNewestValidOnes) {
   const std::vector<KnownGeneration> all = {
       known(3, 9, false, false),  // ours, under way
@@ -176,13 +271,93 @@ TEST(Retention, KeepsTheNewestValidOnes) {
       known(2, 5, false, false),  // unfinished, of a job that is gone
       known(1, 4, true, false),
       known(1, 3, true, true)};
-  const std::vector<GenerationId> two = plan_retention(all, 2, 3);
-  const std::vector<GenerationId> expected = {
-      {.epoch = 2, .sequence = 5}, {.epoch = 1, .sequence = 4}, {.epoch = 1, .sequence = 3}};
-  EXPECT_EQ(two, expected);
-  EXPECT_EQ(plan_retention(all, 3, 3), (std::vector<GenerationId>{{.epoch = 2, .sequence = 5}}));
+  const std::vector<Removal> expected = {removal(2, 5), removal(1, 4), removal(1, 3)};
+  EXPECT_EQ(plan_retention(all, 2, 3), expected);
+  EXPECT_EQ(plan_retention(all, 3, 3), (std::vector<Removal>{removal(2, 5)}));
   // Fewer valid ones than to be kept: nothing committed goes, not even what is damaged.
-  EXPECT_EQ(plan_retention(all, 4, 3), (std::vector<GenerationId>{{.epoch = 2, .sequence = 5}}));
+  EXPECT_EQ(plan_retention(all, 4, 3), (std::vector<Removal>{removal(2, 5)}));
+}
+
+TEST(Retention, NeverTakesWhatAKeptGenerationNeeds) {
+  std::vector<KnownGeneration> all = {known(3, 9, true, true), known(3, 8, true, true),
+                                      known(3, 7, true, true), known(3, 6, true, true),
+                                      known(2, 5, true, true), known(2, 4, false, false)};
+  all[0].needs = {{.id = {3, 6}, .name = "a"}, {.id = {3, 8}, .name = "b"}};
+  all[1].needs = {{.id = {3, 6}, .name = "c"}, {.id = {3, 6}, .name = "a"}};
+  all[2].needs = {{.id = {3, 6}, .name = "x"}};  // goes itself, so that nothing needs x
+  all[4].needs = {{.id = {2, 4}, .name = "old"}};
+  const std::vector<Removal> expected = {removal(3, 7), removal(3, 6, {"a", "c"}), removal(2, 5),
+                                         removal(2, 4)};
+  EXPECT_EQ(plan_retention(all, 2, 3), expected);
+  // Done: the retired one has only what is needed. Nothing more to do until a user goes.
+  all = {all[0], all[1], {.id = {3, 6}, .left = std::vector<std::string>{"a", "c"}}};
+  EXPECT_TRUE(plan_retention(all, 2, 3).empty());
+  all.insert(all.begin(), known(3, 10, true, true));
+  EXPECT_EQ(plan_retention(all, 2, 3),
+            (std::vector<Removal>{removal(3, 8, {"b"}), removal(3, 6, {"a"})}));
+  all = {known(3, 12, true, true), known(3, 11, true, true), all.back()};
+  EXPECT_EQ(plan_retention(all, 2, 3), (std::vector<Removal>{removal(3, 6)}));
+  // What is left of another job's generation lies there without a manifest, and stays as long.
+  all = {known(4, 13, true, true), known(3, 9, true, true), known(3, 6, false, false)};
+  all[1].needs = {{.id = {3, 6}, .name = "a"}};
+  EXPECT_EQ(plan_retention(all, 2, 4), (std::vector<Removal>{removal(3, 6, {"a"})}));
+}
+
+// At any time, whatever was committed and retired before: what the kept ones need is there.
+TEST(Retention, LongHistoriesLoseNothing) {
+  std::uint64_t random = 7;
+  const auto draw = [&random](std::uint64_t below) {
+    random = splitmix64(random);
+    return random % below;
+  };
+  for (int history = 0; history < 200; ++history) {
+    const auto keep = static_cast<std::uint32_t>(2 + draw(3));
+    std::vector<KnownGeneration> all;  // newest first
+    std::set<FileOfGeneration> disk;
+    for (std::uint64_t sequence = 1; sequence < 60; ++sequence) {
+      KnownGeneration next = known(1, sequence, true, true);
+      disk.insert({.id = next.id, .name = "own"});
+      disk.insert({.id = next.id, .name = "more"});
+      // It builds on some of what the one before is made of.
+      if (!all.empty() && draw(6) != 0) {
+        next.needs.push_back({.id = all.front().id, .name = "own"});
+        for (const FileOfGeneration& file : all.front().needs)
+          if (draw(5) != 0) next.needs.push_back(file);
+      }
+      all.insert(all.begin(), next);
+      for (const Removal& r : plan_retention(all, keep, 1)) {
+        std::erase_if(disk, [&](const FileOfGeneration& file) {
+          return file.id == r.id && !std::binary_search(r.keep.begin(), r.keep.end(), file.name);
+        });
+        const auto entry = std::find_if(all.begin(), all.end(),
+                                        [&](const KnownGeneration& k) { return k.id == r.id; });
+        if (r.keep.empty())
+          all.erase(entry);
+        else
+          *entry = {.id = r.id, .left = r.keep};
+      }
+      std::set<FileOfGeneration> expected;
+      for (std::size_t i = 0; i < std::min<std::size_t>(keep, sequence); ++i) {
+        ASSERT_TRUE(all[i].has_manifest);
+        expected.insert({.id = all[i].id, .name = "own"});
+        expected.insert({.id = all[i].id, .name = "more"});
+        expected.insert(all[i].needs.begin(), all[i].needs.end());
+      }
+      ASSERT_EQ(disk, expected) << "history " << history << ", generation " << sequence;
+    }
+  }
+}
+
+TEST(Retention, ScalesToManyRanks) {
+  constexpr std::uint32_t kRanks = 16384;
+  std::vector<KnownGeneration> all = {known(1, 3, true, true), known(1, 2, true, true),
+                                      known(1, 1, true, true)};
+  for (std::uint32_t r = 0; r < kRanks; ++r)
+    for (const std::size_t user : {0, 1})
+      all[user].needs.push_back({.id = {1, 1}, .name = fmt::format("0000-p.total.{:06}", r)});
+  const auto plan = plan_retention(all, 2, 1);
+  ASSERT_EQ(plan.size(), 1U);
+  EXPECT_EQ(plan[0].keep.size(), kRanks);
 }
 
 }  // namespace

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/chain_base.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace stratalog {
+namespace {
+
+// What rank 0 tells the others about one chain.
+struct ToldFacts {
+  std::uint64_t parts;
+  std::uint64_t rows;
+  std::uint64_t whole_bytes;
+  std::uint64_t growth_bytes;
+};
+
+// Of every relation, in one pass over the shards. The whole part is the oldest.
+std::vector<ToldFacts> measure(const Manifest& manifest) {
+  std::vector<ToldFacts> facts(manifest.relations.size());
+  std::vector<std::map<std::uint32_t, std::uint64_t>> bytes(facts.size());  // by link
+  for (const ManifestShard& shard : manifest.shards)
+    bytes[shard.relation][shard.link] += shard.bytes();
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    facts[i].rows = manifest.relations[i].rows;
+    facts[i].parts = bytes[i].size();
+    // Links ascend, and the generation's own files come last: kOwnFiles is the largest.
+    for (const auto& [link, sum] : bytes[i])
+      (link == bytes[i].begin()->first ? facts[i].whole_bytes : facts[i].growth_bytes) += sum;
+  }
+  return facts;
+}
+
+Hash128 hash_of(const NamedSection& section) { return hash128(section.data); }
+
+}  // namespace
+
+ImagePart part_of(const SaveRequest& request, std::size_t i) {
+  return request.parts.empty() ? ImagePart::kWhole : request.parts[i].part;
+}
+
+ChainFacts ChainBase::facts(const std::string& relation, RelationVersion version) const {
+  const auto found = facts_.find({relation, version});
+  return found == facts_.end() ? ChainFacts{} : found->second;
+}
+
+const ManifestRelation* ChainBase::find(const RelationImage& image, std::uint32_t& position) const {
+  if (!manifest_) return nullptr;
+  const auto& relations = manifest_->relations;
+  const auto found = std::find_if(relations.begin(), relations.end(), [&](const auto& relation) {
+    return relation.name == image.name && relation.version == image.version;
+  });
+  if (found == relations.end() || found->arity != image.arity ||
+      found->column_order != image.column_order)
+    return nullptr;
+  position = static_cast<std::uint32_t>(found - relations.begin());
+  return &*found;
+}
+
+Result<CarriedOver> ChainBase::carry(const SaveRequest& request) const {
+  CarryRequest wanted;
+  for (std::size_t i = 0; i < request.images.size(); ++i) {
+    wanted.relations.emplace_back();
+    if (part_of(request, i) == ImagePart::kWhole) continue;
+    std::uint32_t position = 0;
+    if (find(request.images[i], position) == nullptr)
+      return Status::invalid_argument(
+          fmt::format("relation {}: its growth is to be saved, but {} does not have it, or in "
+                      "another column order",
+                      request.images[i].name, request.base));
+    wanted.relations.back() = position;
+  }
+  for (const NamedSection& section : request.sections) {
+    wanted.sections.emplace_back();
+    const auto hash = section_hashes_.find(section.name);
+    const auto& known = manifest_->sections;
+    const auto old = std::find_if(known.begin(), known.end(), [&](const ManifestSection& s) {
+      return s.name == section.name && s.bytes == section.data.size();
+    });
+    if (old != known.end() && hash != section_hashes_.end() && hash->second == hash_of(section))
+      wanted.sections.back() = static_cast<std::uint32_t>(old - known.begin());
+  }
+  return carry_over(*manifest_, wanted);
+}
+
+void ChainBase::add_carried(const SaveRequest& request,
+                            std::vector<ManifestRelation>& relations) const {
+  for (std::size_t i = 0; i < relations.size(); ++i) {
+    if (!request.parts.empty()) relations[i].choice = request.parts[i].choice;
+    if (part_of(request, i) == ImagePart::kWhole) continue;
+    std::uint32_t position = 0;
+    const ManifestRelation* old = find(request.images[i], position);
+    if (old == nullptr) continue;  // carry() has refused it
+    relations[i].rows += old->rows;
+    relations[i].hash += old->hash;
+  }
+}
+
+std::string ChainBase::advance(Manifest manifest, const SaveRequest& request) {
+  section_hashes_.clear();
+  for (const NamedSection& section : request.sections)
+    section_hashes_[section.name] = hash_of(section);
+  const std::vector<ToldFacts> facts = measure(manifest);
+  manifest_ = std::move(manifest);
+  return std::string(reinterpret_cast<const char*>(facts.data()), facts.size() * sizeof(ToldFacts));
+}
+
+Status ChainBase::accept(const std::string& generation, const SaveRequest& request,
+                         const std::string& facts) {
+  std::vector<ToldFacts> told(request.images.size());
+  if (facts.size() != told.size() * sizeof(ToldFacts))
+    return Status::internal("the sizes of a checkpoint's chains have an odd length");
+  if (!told.empty()) std::memcpy(told.data(), facts.data(), facts.size());
+  std::map<Key, ChainFacts> now;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const RelationImage& image = request.images[i];
+    const bool whole = part_of(request, i) == ImagePart::kWhole;
+    const ChainFacts before = ChainBase::facts(image.name, image.version);
+    now[{image.name, image.version}] = {.parts = static_cast<std::uint32_t>(told[i].parts),
+                                        .rows = told[i].rows,
+                                        .whole_bytes = told[i].whole_bytes,
+                                        .growth_bytes = told[i].growth_bytes,
+                                        .generations = whole ? 1 : before.generations + 1};
+  }
+  facts_ = std::move(now);
+  generation_ = generation;
+  return Status::ok();
+}
+
+}  // namespace stratalog

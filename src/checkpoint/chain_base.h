@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// ChainBase: the last generation that this job's writer committed and had acknowledged, as far as
+// the next one may build on it. Every rank knows its name and the sizes of its chains; rank 0 also
+// holds its manifest. Before the first commit of a job there is none: a generation of another job
+// may be collected by that job at any time. Local.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/carry_over.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/part_plan.h"
+#include "commit/manifest.h"
+
+namespace stratalog {
+
+class ChainBase {
+ public:
+  // Empty: there is nothing to build on.
+  const std::string& generation() const { return generation_; }
+  ChainFacts facts(const std::string& relation, RelationVersion version) const;
+
+  // Rank 0: what the generation of `request` takes over. InvalidArgument if it asks for what the
+  // base does not have.
+  Result<CarriedOver> carry(const SaveRequest& request) const;
+  // Rank 0: adds rows and hashes of what was taken over to those of the new parts.
+  void add_carried(const SaveRequest& request, std::vector<ManifestRelation>& relations) const;
+  // Rank 0: `manifest` has been committed. Returns what accept() needs on every rank.
+  std::string advance(Manifest manifest, const SaveRequest& request);
+  // Every rank, with what rank 0 got from advance().
+  Status accept(const std::string& generation, const SaveRequest& request,
+                const std::string& facts);
+
+ private:
+  using Key = std::pair<std::string, RelationVersion>;
+
+  const ManifestRelation* find(const RelationImage& image, std::uint32_t& position) const;
+
+  std::string generation_;
+  std::map<Key, ChainFacts> facts_;
+  std::optional<Manifest> manifest_;  // rank 0
+  std::map<std::string, Hash128> section_hashes_;  // rank 0
+};
+
+// Whether image `i` of the request is written as growth only.
+ImagePart part_of(const SaveRequest& request, std::size_t i);
+
+}  // namespace stratalog

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/part_plan.h"
+
+#include <fmt/format.h>
+
+namespace stratalog {
+namespace {
+
+using Wide = unsigned __int128;
+
+std::uint64_t narrow(Wide value) {
+  return value > ~std::uint64_t{0} ? ~std::uint64_t{0} : static_cast<std::uint64_t>(value);
+}
+
+// `rows` at the bytes per row of the chain so far, rounded up.
+std::uint64_t estimate_bytes(const ChainFacts& chain, std::uint64_t rows) {
+  if (chain.rows == 0) return 0;
+  const Wide bytes = Wide{chain.whole_bytes} + chain.growth_bytes;
+  return narrow((bytes * rows + chain.rows - 1) / chain.rows);
+}
+
+PartPlan whole(const ChainFacts& chain, const PartOffer& offer, std::string reason) {
+  return {.part = ImagePart::kWhole,
+          .choice = {.part = "whole",
+                     .reason = std::move(reason),
+                     .parts = 1,
+                     .whole_bytes = estimate_bytes(chain, offer.rows),
+                     .growth_bytes = 0}};
+}
+
+PartPlan growth(const ChainFacts& chain, std::uint64_t bytes, std::string reason) {
+  return {.part = ImagePart::kGrowth,
+          .choice = {.part = "growth",
+                     .reason = std::move(reason),
+                     .parts = chain.parts + (bytes == 0 ? 0U : 1U),
+                     .whole_bytes = chain.whole_bytes,
+                     .growth_bytes = narrow(Wide{chain.growth_bytes} + bytes)}};
+}
+
+}  // namespace
+
+PartPlan plan_part(const ChainRules& rules, const ChainFacts& chain, const PartOffer& offer) {
+  if (offer.growth == GrowthKnowledge::kNoBase) return whole(chain, offer, "nothing to build on");
+  if (rules.whole_every == 1) return whole(chain, offer, "every generation is to be whole");
+  if (rules.whole_every != 0 && chain.generations >= rules.whole_every)
+    return whole(chain, offer, fmt::format("every {}. generation is whole", rules.whole_every));
+  if (offer.growth == GrowthKnowledge::kNotFollowed)
+    return whole(chain, offer, "its growth was not followed");
+  if (offer.growth_rows == 0) return growth(chain, 0, "unchanged");
+  if (chain.parts == 0) return whole(chain, offer, "it was empty before");
+  if (chain.parts >= rules.most_parts)
+    return whole(chain, offer, fmt::format("in {} parts, folded", chain.parts));
+  const std::uint64_t added = estimate_bytes(chain, offer.growth_rows);
+  const Wide together = Wide{chain.growth_bytes} + added;
+  if (together * 100 > Wide{chain.whole_bytes} * rules.most_growth_percent)
+    return whole(chain, offer,
+                 fmt::format("about {} bytes of growth on {} whole ones are more than {} percent",
+                             narrow(together), chain.whole_bytes, rules.most_growth_percent));
+  return growth(
+      chain, added,
+      fmt::format("about {} new bytes against {}", added, estimate_bytes(chain, offer.rows)));
+}
+
+}  // namespace stratalog

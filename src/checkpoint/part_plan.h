@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a checkpoint writes a relation whole or only what it gained since the generation before.
+// Relations only grow, so the parts of a chain are disjoint: a chain costs no more space than the
+// relation itself, but more files, shorter sets (which pack worse) and more generations that must
+// all be sound. All thresholds stand in ChainRules; the decision is a pure function whose numbers
+// go into the manifest. Integer arithmetic: every rank decides the same. Local.
+#pragma once
+
+#include <cstdint>
+
+#include "commit/part_choice.h"
+
+namespace stratalog {
+
+// What a checkpoint holds of an image: all its tuples, or those that are new since the generation
+// on which it builds (which may be none).
+enum class ImagePart : std::uint8_t { kWhole, kGrowth };
+
+// The one table of thresholds.
+struct ChainRules {
+  // Parts that a relation may lie in. 8: restart opens at most eight files a rank and relation.
+  std::uint32_t most_parts = 8;
+  // The bytes of all growth together, in percent of the whole part. 400: each whole part is at
+  // least five times the one before, so all of them together cost at most 1.25 times the relation's
+  // final size, on top of the growth, which costs that size once.
+  std::uint64_t most_growth_percent = 400;
+  // Every n-th generation writes everything whole, unchanged relations included; 0: never for this
+  // reason, 1: always.
+  std::uint32_t whole_every = 0;
+};
+
+// One relation version in the generation that a new one would build on. The same on every rank.
+struct ChainFacts {
+  std::uint32_t parts = 0;  // generations that hold a part of it; 0: none, or no tuples
+  std::uint64_t rows = 0;
+  std::uint64_t whole_bytes = 0;  // of the part that is whole
+  std::uint64_t growth_bytes = 0;  // of the parts after it
+  std::uint32_t generations = 0;  // since the whole part, that one included
+};
+
+// Whether the tuples that are new since the base can be told from the others.
+enum class GrowthKnowledge : std::uint8_t {
+  kKnown,
+  kNoBase,  // nothing to build on, or the relation was not in it
+  kNotFollowed,  // the memory for it was not granted, or tuples were not only added
+};
+
+struct PartOffer {
+  GrowthKnowledge growth = GrowthKnowledge::kNoBase;
+  std::uint64_t rows = 0;  // now, all ranks
+  std::uint64_t growth_rows = 0;  // since the base, all ranks
+};
+
+struct PartPlan {
+  ImagePart part = ImagePart::kWhole;
+  PartChoice choice;  // with the numbers as they will be: bytes of the new part are estimated
+};
+
+PartPlan plan_part(const ChainRules& rules, const ChainFacts& chain, const PartOffer& offer);
+
+}  // namespace stratalog

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commit/manifest_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace stratalog {
+namespace {
+
+// A file in the directory of one generation.
+struct FilePlace {
+  std::uint32_t link = kOwnFiles;
+  std::string_view name;
+  friend auto operator<=>(const FilePlace&, const FilePlace&) = default;
+};
+
+Status check_extents(const Manifest& manifest) {
+  std::map<FilePlace, std::uint64_t> sizes;
+  for (const ManifestFile& file : manifest.files)
+    if (!sizes.emplace(FilePlace{file.link, file.name}, file.bytes).second)
+      return Status::corruption(fmt::format("MANIFEST lists file {} twice", file.name));
+  struct Use {
+    FilePlace file;
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  std::vector<Use> uses;
+  for (const ManifestShard& shard : manifest.shards)
+    for (const Extent& extent : shard.extents)
+      uses.push_back({{shard.link, shard.file}, extent.offset, extent.offset + extent.bytes});
+  for (const ManifestFile& file : manifest.files)
+    for (const Extent& extent : file.others)
+      uses.push_back({{file.link, file.name}, extent.offset, extent.offset + extent.bytes});
+  std::set<FilePlace> section_files;
+  for (const ManifestSection& section : manifest.sections) {
+    const FilePlace place{section.link, section.file};
+    const auto file = sizes.find(place);
+    if (file == sizes.end() || !section_files.insert(place).second)
+      return Status::corruption(fmt::format("MANIFEST: no file for section {}", section.name));
+    uses.push_back({place, 0, file->second});
+  }
+  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
+    return a.file != b.file ? a.file < b.file : a.begin < b.begin;
+  });
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const auto file = sizes.find(uses[i].file);
+    if (file == sizes.end() || uses[i].end > file->second)
+      return Status::corruption(
+          fmt::format("MANIFEST: {} does not reach to byte {}", uses[i].file.name, uses[i].end));
+    if (i > 0 && uses[i - 1].file == uses[i].file && uses[i - 1].end > uses[i].begin)
+      return Status::corruption(fmt::format("MANIFEST: two shards overlap in {} at byte {}",
+                                            uses[i].file.name, uses[i].begin));
+  }
+  return Status::ok();
+}
+
+Status check_pieces(const Manifest& manifest, const ManifestShard& shard) {
+  if (manifest.mode_of(shard.link) != CheckpointMode::kHdf5) return Status::ok();
+  const std::uint64_t row_bytes = 8ULL * manifest.relations[shard.relation].arity;
+  if (row_bytes != 0 && shard.bytes() % row_bytes == 0 && shard.bytes() / row_bytes == shard.rows &&
+      (shard.rows + shard.piece_rows - 1) / shard.piece_rows == shard.blocks &&
+      shard.piece_rows <= (std::uint64_t{64} << 20) / row_bytes)
+    return Status::ok();
+  return Status::corruption(fmt::format(
+      "MANIFEST: shard {} of rank {}: rows and pieces do not match", shard.relation, shard.rank));
+}
+
+}  // namespace
+
+Status check_parts(const Manifest& manifest) {
+  STRATALOG_RETURN_IF_ERROR(check_extents(manifest));
+  std::vector<std::uint64_t> rows(manifest.relations.size(), 0);
+  std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> seen;
+  std::uint64_t total_bytes = 0;
+  for (const ManifestShard& shard : manifest.shards) {
+    if (shard.rows > manifest.relations[shard.relation].rows - rows[shard.relation] ||
+        !seen.emplace(shard.relation, shard.rank, shard.link).second || shard.extents.empty() ||
+        shard.bytes() > kMaxFileBytes - total_bytes)
+      return Status::corruption(
+          fmt::format("MANIFEST: shard {} of rank {} cannot be", shard.relation, shard.rank));
+    rows[shard.relation] += shard.rows;
+    total_bytes += shard.bytes();
+    STRATALOG_RETURN_IF_ERROR(check_pieces(manifest, shard));
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (manifest.relations[i].arity != 0 && rows[i] != manifest.relations[i].rows)
+      return Status::corruption(fmt::format("MANIFEST: relation {} has {} rows, its shards {}",
+                                            manifest.relations[i].name, manifest.relations[i].rows,
+                                            rows[i]));
+  return Status::ok();
+}
+
+}  // namespace stratalog
