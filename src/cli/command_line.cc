@@ -22,7 +22,7 @@ struct RawArguments {
   bool wants_fresh = false;
   bool is_quiet = false;
   bool is_verbose = false;
-  bool wants_progress = false;
+  std::string progress;  // as given after --progress=
   bool wants_no_progress = false;
   bool no_pivot = false;
   bool no_sets = false;
@@ -96,11 +96,14 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
   app->add_option("--report", run.report_file,
                   "write what the run did and where the time went, as JSON")
       ->option_text("FILE");
+  app->add_option("--profile", run.profile_file,
+                  "write where the time went, rule by rule, for `stratalog profile`")
+      ->option_text("FILE");
   app->add_flag("-q,--quiet", raw.is_quiet, "print results and errors only");
   app->add_flag("-v,--verbose", raw.is_verbose,
                 "a line for each finished stratum, also into a pipe");
-  app->add_flag("--progress", raw.wants_progress,
-                "live view even if standard error is no terminal");
+  app->add_flag("--progress{live}", raw.progress,
+                "live view even if standard error is no terminal; =json: lines of JSON instead");
   app->add_flag("--no-progress", raw.wants_no_progress, "no live view");
   const std::string engine = "Engine";
   app->add_option("--replicate-limit", run.replicate_limit_rows,
@@ -240,7 +243,13 @@ Status check_run(const RawArguments& raw, RunArguments& run, Command command) {
   }
   if (raw.is_quiet && raw.is_verbose)
     return Status::invalid_argument("--quiet and --verbose exclude each other");
-  if (raw.wants_progress && raw.wants_no_progress) {
+  if (!raw.progress.empty() && raw.progress != "live" && raw.progress != "json") {
+    return Status::invalid_argument(
+        fmt::format("--progress={} is not known; it is --progress (a live view) or --progress=json "
+                    "(a line of JSON for each step)",
+                    raw.progress));
+  }
+  if (!raw.progress.empty() && raw.wants_no_progress) {
     return Status::invalid_argument("--progress and --no-progress exclude each other");
   }
   if (command == Command::kResume) {
@@ -273,8 +282,9 @@ Status finish(const CLI::App& app, const RawArguments& raw, Invocation& invocati
   run.allow_sets = !raw.no_sets;
   if (raw.is_quiet) run.verbosity = Verbosity::kQuiet;
   if (raw.is_verbose) run.verbosity = Verbosity::kVerbose;
-  if (raw.wants_progress) run.live_view = LiveViewMode::kAlways;
+  if (!raw.progress.empty()) run.live_view = LiveViewMode::kAlways;
   if (raw.wants_no_progress || raw.is_quiet) run.live_view = LiveViewMode::kNever;
+  if (raw.progress == "json") run.live_view = LiveViewMode::kJson;
   invocation.style = raw.is_json ? OutputStyle::kJson : OutputStyle::kText;
   invocation.stored.style = invocation.style;
   if (raw.is_deep) invocation.stored.depth = VerifyDepth::kContent;

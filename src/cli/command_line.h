@@ -27,7 +27,7 @@ enum class Command : std::uint8_t {
 };
 
 enum class Verbosity : std::uint8_t { kQuiet, kNormal, kVerbose };
-enum class LiveViewMode : std::uint8_t { kAuto, kAlways, kNever };
+enum class LiveViewMode : std::uint8_t { kAuto, kAlways, kNever, kJson };
 enum class OutputStyle : std::uint8_t { kText, kJson };
 enum class ExportFormat : std::uint8_t { kTsv, kHdf5 };
 
@@ -57,6 +57,7 @@ struct RunArguments {
   bool allow_sets = true;
   int ranks = 0;  // 0: as launched
   std::string report_file;
+  std::string profile_file;
   Verbosity verbosity = Verbosity::kNormal;
   LiveViewMode live_view = LiveViewMode::kAuto;
   // What was given on the command line; `resume` takes the rest from the checkpoint.

@@ -127,6 +127,12 @@ std::string ProgressView::speed_text() const {
   return speed_ > 0 ? fmt::format("   {} tuples/s", format_short_count(speed_)) : std::string();
 }
 
+// Of an even share, the fullest rank holds so many times as much.
+std::string ProgressView::share_text() const {
+  if (now_.largest_share < 0 || labels_.ranks < 2) return {};
+  return fmt::format("   fullest rank {:.2f} x even", now_.largest_share * labels_.ranks);
+}
+
 std::string ProgressView::checkpoint_text() const {
   if (now_.checkpoints == 0) return "no checkpoint yet";
   const double share =
@@ -157,10 +163,16 @@ std::vector<std::string> ProgressView::render(std::size_t width) const {
     std::string round = fmt::format("  round {:<6} +{:<11}", format_count(now_.iteration),
                                     format_count(now_.new_tuples));
     lines.push_back(round + " " + sparkline(rounds_, kSparklineColumns, labels_.glyphs));
-    lines.push_back(fmt::format("  {}{}", tuples_text(), speed_text()));
+    lines.push_back(fmt::format("  {}{}{}", tuples_text(), speed_text(), share_text()));
+    if (!now_.busiest_rule.empty())
+      lines.push_back(
+          fmt::format("  most time {:.0f} %: {}", 100 * now_.busiest_share, now_.busiest_rule));
   }
+  const std::string sent = now_.exchanged_bytes > 0
+                               ? fmt::format("   exchanged {}", format_size(now_.exchanged_bytes))
+                               : std::string();
   lines.push_back(
-      fmt::format("  memory {}   {}", format_size(now_.memory_bytes), checkpoint_text()));
+      fmt::format("  memory {}{}   {}", format_size(now_.memory_bytes), sent, checkpoint_text()));
   for (std::string& line : lines) line = clip_columns(line, width);
   return lines;
 }

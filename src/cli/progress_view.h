@@ -43,6 +43,7 @@ class ProgressView {
   std::string speed_text() const;
   std::string checkpoint_text() const;
   std::string remaining_text() const;
+  std::string share_text() const;
 
   ViewLabels labels_;
   datalog::Progress now_;

@@ -18,9 +18,11 @@
 #include "cli/json_text.h"
 #include "cli/live_view.h"
 #include "cli/parallel_module.h"
+#include "cli/progress_lines.h"
 #include "cli/run_report_text.h"
 #include "cli/stop_signals.h"
 #include "cli/world.h"
+#include "profile/profile_json.h"
 
 namespace stratalog::cli {
 
@@ -37,20 +39,24 @@ LiveViewStyle choose_style(const RunArguments& run, const TerminalTraits& termin
       return LiveViewStyle::kRedraw;
     case LiveViewMode::kNever:
       return plain;
+    case LiveViewMode::kJson:
+      return LiveViewStyle::kSilent;
     case LiveViewMode::kAuto:
       break;
   }
   return terminal.is_terminal ? LiveViewStyle::kRedraw : plain;
 }
 
-Status write_report(const std::string& path, const std::string& text) {
+// `option` is the one that asked for the file.
+Status write_file(std::string_view option, const std::string& path, const std::string& text) {
   const std::string temporary = path + ".new";
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) return Status::io_error(fmt::format("--report: cannot write {}", temporary));
+  if (file == nullptr)
+    return Status::io_error(fmt::format("{}: cannot write {}", option, temporary));
   const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool is_closed = std::fclose(file) == 0;
   if (!is_written || !is_closed || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    return Status::io_error(fmt::format("--report: cannot write {}", path));
+    return Status::io_error(fmt::format("{}: cannot write {}", option, path));
   }
   return Status::ok();
 }
@@ -60,21 +66,32 @@ class Watch {
  public:
   Watch(const Job& job, const TerminalTraits& terminal, int ranks)
       : job_(job),
-        view_(choose_style(job.run, terminal),
+        style_(choose_style(job.run, terminal)),
+        view_(style_,
               {.program = file_name(job.program_name), .ranks = ranks, .glyphs = terminal.glyphs},
-              standard_error_sink()) {}
+              standard_error_sink()) {
+    if (job.run.live_view == LiveViewMode::kJson)
+      lines_.emplace(standard_error_sink().write);
+  }
+
+  // Which rule takes the time is asked only for somebody who sees it.
+  bool shows_rules() const { return style_ == LiveViewStyle::kRedraw || lines_.has_value(); }
 
   datalog::RunHooks hooks() {
     datalog::RunHooks hooks;
     hooks.progress = [this](const datalog::Progress& progress) { see(progress); };
     hooks.notice = [this](const std::string& line) {
-      if (job_.run.verbosity != Verbosity::kQuiet) view_.notice(line);
+      if (job_.run.verbosity != Verbosity::kQuiet) notice(line);
     };
     if (job_.checkpoints != nullptr) hooks.stop_requested = take_stop_request;
     return hooks;
   }
 
   void finish() { view_.finish(); }
+  bool tells_end(const datalog::RunReport& report) {
+    if (lines_) lines_->end(report);
+    return lines_.has_value();
+  }
 
   // Which part an error of the engine came from: where it was last seen at work.
   Part part_of(const Status& status) const {
@@ -94,24 +111,36 @@ class Watch {
   }
 
  private:
+  void notice(const std::string& line) {
+    if (lines_)
+      lines_->notice(line);
+    else
+      view_.notice(line);
+  }
+
   void see(const datalog::Progress& progress) {
     phase_ = progress.phase;
-    view_.update(progress);
+    if (lines_)
+      lines_->update(progress);
+    else
+      view_.update(progress);
     // The first checkpoint begins: from here on the folder is this job's.
     if (phase_ == datalog::Phase::kCheckpointing && !has_options_file_) {
       has_options_file_ = true;
       const Status written = write_options_file(*job_.checkpoints, job_.program_name, job_.run);
-      if (!written.is_ok()) view_.notice(fmt::format("note: {}", written.message()));
+      if (!written.is_ok()) notice(fmt::format("note: {}", written.message()));
     }
   }
 
   const Job& job_;
+  LiveViewStyle style_;
   LiveView view_;
+  std::optional<ProgressLines> lines_;
   datalog::Phase phase_ = datalog::Phase::kLoading;
   bool has_options_file_ = false;
 };
 
-datalog::RunOptions engine_options(const World& world, const Job& job) {
+datalog::RunOptions engine_options(const World& world, const Job& job, const Watch& watch) {
   const RunArguments& run = job.run;
   datalog::RunOptions options;
   options.facts = job.facts.get();
@@ -122,6 +151,8 @@ datalog::RunOptions engine_options(const World& world, const Job& job) {
   options.allow_pivot = run.allow_pivot;
   options.allow_sets = run.allow_sets;
   options.keep_round_counts = !run.report_file.empty();
+  if (watch.shows_rules()) options.metering = datalog::Metering::kRules;
+  if (!run.profile_file.empty()) options.metering = datalog::Metering::kProfile;
   if (job.checkpoints == nullptr) return options;
   datalog::CheckpointOptions& checkpoint = options.checkpoint;
   checkpoint.store = job.checkpoints.get();
@@ -137,8 +168,19 @@ datalog::RunOptions engine_options(const World& world, const Job& job) {
   return options;
 }
 
+// The files that were asked for beside the results.
+Status write_files(const Job& job, const datalog::RunReport& report) {
+  if (!job.run.report_file.empty())
+    STRATALOG_RETURN_IF_ERROR(write_file("--report", job.run.report_file,
+                                         json_text(report_json(report, job.program_name))));
+  if (job.run.profile_file.empty() || !report.profile) return Status::ok();
+  RunProfile profile = *report.profile;
+  profile.program = job.program_name;
+  return write_file("--profile", job.run.profile_file, profile_to_json(profile));
+}
+
 // Rank 0, after a run that did not fail.
-ExitCode hand_out(const Job& job, const datalog::RunReport& report) {
+ExitCode hand_out(const Job& job, const datalog::RunReport& report, Watch& watch) {
   const bool is_quiet = job.run.verbosity == Verbosity::kQuiet;
   if (!report.stopped_early) {
     std::string results;
@@ -149,17 +191,15 @@ ExitCode hand_out(const Job& job, const datalog::RunReport& report) {
       return ExitCode::kInputOutput;
     }
   }
-  if (!report.resumed_from.empty() && !is_quiet) {
-    tell(fmt::format("resumed from {}\n", report.resumed_from));
+  if (!watch.tells_end(report) && !is_quiet) {
+    if (!report.resumed_from.empty())
+      tell(fmt::format("resumed from {}\n", report.resumed_from));
+    tell(breakdown_text(report));
   }
-  if (!is_quiet) tell(breakdown_text(report));
-  if (!job.run.report_file.empty()) {
-    const Status written =
-        write_report(job.run.report_file, json_text(report_json(report, job.program_name)));
-    if (!written.is_ok()) {
-      complain(written);
-      return ExitCode::kInputOutput;
-    }
+  const Status written = write_files(job, report);
+  if (!written.is_ok()) {
+    complain(written);
+    return ExitCode::kInputOutput;
   }
   if (!report.stopped_early) return ExitCode::kDone;
   complain(fmt::format(
@@ -184,10 +224,10 @@ ExitCode execute(World& world, const Invocation& invocation) {
     std::signal(SIGUSR1, SIG_IGN);  // asks for a checkpoint; there is nowhere to put one
   }
   Watch watch(job, standard_error_traits(), comm.size());
-  auto ran = datalog::run_program(comm, job.program, engine_options(world, job), watch.hooks());
+  auto ran = datalog::run_program(comm, job.program, engine_options(world, job, watch), watch.hooks());
   watch.finish();
   if (comm.rank() != 0) return ExitCode::kDone;
-  if (ran.is_ok()) return hand_out(job, ran.value());
+  if (ran.is_ok()) return hand_out(job, ran.value(), watch);
   complain(ran.status());
   return exit_code_of(ran.status(), watch.part_of(ran.status()));
 }

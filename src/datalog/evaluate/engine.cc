@@ -24,7 +24,10 @@ class Engine {
   Engine(Comm& comm, const Program& program, const RunOptions& options, const RunHooks& hooks)
       : state_(comm, program, options, hooks),
         checkpointing_(state_),
-        facts_(program.relations.size()) {}
+        facts_(program.relations.size()) {
+    if (options.metering != Metering::kNone)
+      state_.meter = std::make_unique<RunMeter>(options.metering);
+  }
 
   Result<RunReport> run() {
     for (RelationId r = 0; r < state_.relations.size(); ++r)
@@ -236,7 +239,16 @@ class Engine {
       progress.checkpoint_seconds += saved.total_seconds;
     progress.checkpoints = state_.report.checkpoints.size();
     progress.elapsed_seconds = state_.clock.seconds();
+    progress.exchanged_bytes = state_.traffic.all;
+    if (state_.meter) name_busiest_rule(progress);
     state_.hooks.progress(progress);
+  }
+
+  void name_busiest_rule(Progress& progress) const {
+    const RunMeter::Busiest busiest = state_.meter->busiest(state_.stratum);
+    if (busiest.meter == nullptr || busiest.meter->work != ProfileWork::kRule) return;
+    progress.busiest_rule = state_.program.rules[busiest.meter->rule].text;
+    progress.busiest_share = busiest.share;
   }
 
   Status write_outputs() {
@@ -259,6 +271,15 @@ class Engine {
     return {};
   }
 
+  // This rank's times, with what is in none of the phases.
+  TimeBreakdown own_times() const {
+    TimeBreakdown mine = state_.times;
+    mine.other = std::max(0.0, mine.total - (mine.load + mine.restore + mine.join + mine.exchange +
+                                             mine.deduplicate + mine.pack + mine.encode +
+                                             mine.write + mine.sync + mine.commit + mine.output));
+    return mine;
+  }
+
   Result<RunReport> finish_report() {
     RunReport& report = state_.report;
     report.ranks = state_.comm.size();
@@ -268,6 +289,9 @@ class Engine {
     report.strata = position_.reports;
     TimeBreakdown& t = state_.times;
     t.total = state_.clock.seconds();
+    if (state_.meter && state_.meter->keeps_profile()) {
+      STRATALOG_ASSIGN_OR_RETURN(report.profile, state_.meter->collect(state_, own_times()));
+    }
     double* const parts[] = {&t.load,   &t.restore, &t.join, &t.exchange, &t.deduplicate, &t.pack,
                              &t.encode, &t.write,   &t.sync, &t.commit,   &t.output,      &t.total};
     std::vector<std::uint64_t> micros;

@@ -18,6 +18,7 @@
 #include "datalog/facts/fact_writer.h"
 #include "datalog/plan/program_plan.h"
 #include "datalog/program.h"
+#include "profile/run_profile.h"
 #include "write/store.h"
 
 namespace stratalog::datalog {
@@ -56,10 +57,22 @@ struct Progress {
   std::uint64_t new_tuples = 0;  // of the last finished round
   std::uint64_t total_tuples = 0;  // of this stratum's relations
   double fraction = -1;  // of the current sweep or stratum, where known
+  // Of this stratum's tuples, how large a part lies on the fullest rank; negative where unknown.
+  double largest_share = -1;
+  std::string busiest_rule;  // that took most of rank 0's time in this stratum, where metered
+  double busiest_share = 0;  // of the time of all its rules
+  std::uint64_t exchanged_bytes = 0;  // by all ranks, so far
   std::uint64_t memory_bytes = 0;  // all ranks
   double checkpoint_seconds = 0;  // so far
   std::uint64_t checkpoints = 0;
   double elapsed_seconds = 0;
+};
+
+// What is measured beside the report.
+enum class Metering : std::uint8_t {
+  kNone,
+  kRules,  // for a live view: which rule takes the time; may differ from rank to rank
+  kProfile,  // everything that RunProfile holds; the same on all ranks
 };
 
 struct RunHooks {
@@ -82,6 +95,7 @@ struct RunOptions {
   bool allow_pivot = true;
   bool allow_sets = true;
   bool keep_round_counts = false;  // RunReport::new_tuples_per_round
+  Metering metering = Metering::kNone;
 };
 
 // Seconds, maximum over ranks.
@@ -131,6 +145,7 @@ struct RunReport {
   std::string resumed_from;  // generation, empty if fresh
   std::uint64_t resumed_iteration = 0;
   bool stopped_early = false;  // on kCheckpointAndStop
+  std::optional<RunProfile> profile;  // rank 0, with Metering::kProfile
 };
 
 // Errors: InvalidArgument / NotFound / Corruption with file and line for facts; NoSpace when a

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "datalog/evaluate/engine.h"
 #include "datalog/evaluate/expression.h"
 #include "datalog/evaluate/relation_data.h"
+#include "datalog/evaluate/run_meter.h"
 #include "model/value_dictionary.h"
 #include "relation/set_accumulator.h"
 
@@ -52,6 +54,20 @@ Status guard_memory(Work&& work) {
   }
 }
 
+// Bytes sent to other ranks.
+struct Traffic {
+  std::uint64_t mine = 0;  // by this rank
+  std::uint64_t told = 0;  // the part of it that reductions have carried to all ranks
+  std::uint64_t all = 0;  // by all ranks, as far as told
+
+  std::uint64_t untold() const { return mine - told; }
+  // After a reduction that summed what each rank had not told yet.
+  void note_told(std::uint64_t sum) {
+    told = mine;
+    all += sum;
+  }
+};
+
 struct EngineState {
   EngineState(Comm& group, const Program& checked_program, const RunOptions& run_options,
               const RunHooks& run_hooks)
@@ -77,6 +93,8 @@ struct EngineState {
   SetAccumulator scratch;
   std::vector<RelationData> relations;
 
+  std::unique_ptr<RunMeter> meter;  // null unless somebody asked
+  Traffic traffic;
   Stopwatch clock;
   TimeBreakdown times;
   RunReport report;

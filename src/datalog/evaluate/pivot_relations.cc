@@ -70,6 +70,10 @@ Status PivotRelations::bind_rules() {
     STRATALOG_ASSIGN_OR_RETURN(rule.executor, RuleExecutor::bind(state_, plan, std::move(options)));
     if (rule.executor->segments() != 1)
       return Status::internal("a static relation of a pivot stratum is not on every rank");
+    if (state_.meter) {
+      rule.meter = state_.meter->rule(stratum_, plan);
+      rule.meter->guesses_new_tuples = true;  // the sweep has them
+    }
     executors_.push_back(std::move(rule));
   }
   return {};
@@ -114,6 +118,8 @@ Status PivotRelations::expand(std::span<const SlotId> slots, EdgeSink& sink) {
   sink_ = &sink;
   Status status;
   for (EdgeRule& rule : executors_) {
+    const MeteredTime time(rule.meter);
+    if (rule.meter != nullptr) ++rule.meter->evaluations;
     status = feed_slots(rule, slots);
     if (!status.is_ok()) break;
   }
@@ -171,6 +177,7 @@ Status PivotRelations::add_edges(const EdgeRule& rule, const Batch& batch) {
     }
     sink_->add(batch.tags[r], slot_of(rule.to, key_.data()));
   }
+  if (rule.meter != nullptr) rule.meter->derivations += batch.rows;
   return {};
 }
 

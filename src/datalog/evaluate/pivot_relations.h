@@ -42,6 +42,7 @@ class PivotRelations {
   // The rank that owns a pivot.
   int owner_of_pivot(Cell pivot) const;
   std::uint32_t lanes_in_block() const { return lanes_; }
+  std::size_t members() const { return members_.size(); }
 
   Status for_each_group(std::uint32_t position, RelationVersion version,
                         const GroupVisitor& visit) const;
@@ -65,6 +66,7 @@ class PivotRelations {
     std::uint32_t to = 0;  // position of the head
     std::vector<std::uint32_t> head_columns;  // declared head columns of the key
     Batch batch;
+    RuleMeter* meter = nullptr;
   };
 
   Status expand(std::span<const SlotId> slots, EdgeSink& sink);

@@ -84,8 +84,11 @@ class PivotRun {
     STRATALOG_RETURN_IF_ERROR(deal_seeds());
     auto absorbed = relations_->closure().absorb();
     std::vector<std::uint64_t> sums{absorbed.is_ok() ? 0U : 1U,
-                                    absorbed.is_ok() ? absorbed.value() : 0};
+                                    absorbed.is_ok() ? absorbed.value() : 0,
+                                    state_.traffic.untold()};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
+    state_.traffic.note_told(sums[2]);
+    outcome_.report.exchanged_bytes += sums[2];
     if (sums[0] > 0) return agree(state_.comm, absorbed.status());
     note_round(sums[1]);
     return {};
@@ -222,7 +225,7 @@ class PivotRun {
                             return take(static_cast<std::size_t>(run.stream), run.cells);
                           },
                       .on_group = {}});
-    outcome_.report.exchanged_bytes += mail.counters().bytes_sent;
+    state_.traffic.mine += mail.counters().bytes_sent;
     state_.times.exchange += watch.seconds();
     return status;
   }
@@ -233,6 +236,7 @@ class PivotRun {
     if (new_tuples == 0) return;
     ++iteration_;
     outcome_.report.new_tuples_per_round.push_back(new_tuples);
+    if (state_.meter) state_.meter->note_round(stratum_, iteration_, new_tuples, std::nullopt);
   }
 
   Status iterate() {
@@ -277,8 +281,13 @@ class PivotRun {
     Stopwatch watch;
     stratalog::RunOptions options;
     options.max_rounds = rounds;
-    if (hooks_.progress) options.progress = [&](const BlockProgress& p) { report_progress(p); };
-    auto report = relations_->closure().run(options);
+    if (hooks_.progress || state_.meter)
+      options.progress = [&](const BlockProgress& p) { report_progress(p); };
+    RuleMeter* const meter = state_.meter ? state_.meter->sweep(stratum_) : nullptr;
+    auto report = [&] {
+      const MeteredTime time(meter);
+      return relations_->closure().run(options);
+    }();
     state_.times.join += watch.lap();
     state_.pivot_bytes = memory();
     std::vector<std::uint64_t> sums{report.is_ok() ? 0U : 1U, 0, state_.memory_bytes(), 0, 0};
@@ -290,26 +299,51 @@ class PivotRun {
     state_.report.peak_memory_bytes = std::max(state_.report.peak_memory_bytes, sums[2]);
     if (sums[0] > 0) return agree(state_.comm, report.status());
     outcome_.report.derivations += sums[3];
-    std::vector<std::uint64_t> length{report.value().new_rows.size()};
+    std::vector<std::uint64_t> length{report.value().new_rows.size(),
+                                      relations_->closure().row_count()};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(length, ReduceOp::kMax));
     std::vector<std::uint64_t> counts = report.value().new_rows;
     counts.resize(length[0], 0);
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(counts, ReduceOp::kSum));
     for (const std::uint64_t n : counts) note_round(n);
+    if (total_ > 0)
+      largest_share_ = static_cast<double>(length[1]) / static_cast<double>(total_);
+    if (meter != nullptr) meter_sweep(*meter, report.value(), sums[2]);
     return sums[1] == 0;
   }
 
+  void meter_sweep(RuleMeter& meter, const stratalog::RunReport& report, std::uint64_t memory) {
+    ++meter.evaluations;
+    meter.derivations += report.derivations;
+    for (const std::uint64_t n : report.new_rows) meter.new_tuples += n;
+    state_.meter->note_local_memory(state_.memory_bytes());
+    state_.meter->note_sample({.at_seconds = state_.clock.seconds(),
+                               .stratum = stratum_,
+                               .memory_bytes = memory,
+                               .tuples = total_,
+                               .sent_bytes = state_.traffic.all});
+  }
+
   void report_progress(const BlockProgress& blocks) {
+    const auto ranks = static_cast<std::uint64_t>(state_.comm.size());
+    if (state_.meter && state_.meter->is_sample_due(state_.clock.seconds()))
+      state_.meter->note_sample({.at_seconds = state_.clock.seconds(),
+                                 .stratum = stratum_,
+                                 .memory_bytes = blocks.memory_bytes * ranks,
+                                 .tuples = total_ + blocks.new_rows * ranks,
+                                 .sent_bytes = state_.traffic.all,
+                                 .is_estimate = ranks > 1});
+    if (!hooks_.progress) return;
     Progress progress;
     progress.phase = Phase::kEvaluating;
     progress.iteration = iteration_;
     progress.new_tuples = new_tuples_;
     // Only this rank's part of the sweep is known; the ranks' shares are alike.
-    progress.total_tuples =
-        total_ + blocks.new_rows * static_cast<std::uint64_t>(state_.comm.size());
+    progress.total_tuples = total_ + blocks.new_rows * ranks;
+    progress.largest_share = largest_share_;
     progress.fraction =
         blocks.blocks == 0 ? 1.0 : static_cast<double>(blocks.blocks_done) / blocks.blocks;
-    progress.memory_bytes = blocks.memory_bytes * static_cast<std::uint64_t>(state_.comm.size());
+    progress.memory_bytes = blocks.memory_bytes * ranks;
     hooks_.progress(progress);
   }
 
@@ -343,6 +377,7 @@ class PivotRun {
   std::uint64_t iteration_ = 0;
   std::uint64_t new_tuples_ = 0;
   std::uint64_t total_ = 0;
+  double largest_share_ = -1;
 };
 
 }  // namespace

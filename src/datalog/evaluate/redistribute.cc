@@ -163,6 +163,7 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
                                   return {};
                                 }});
   settle(state, shard);
+  state.traffic.mine += mail.counters().bytes_sent;
   return agree(state.comm, sent.is_ok() ? delivered : sent);
 }
 
@@ -307,6 +308,7 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
                                     return {};
                                   },
                                   .on_group = {}}));
+    state.traffic.mine += mail.counters().bytes_sent;
   }
   return {};
 }

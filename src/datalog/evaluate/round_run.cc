@@ -60,9 +60,7 @@ class RoundRun {
     state_.evaluator.set_iteration(0);
     STRATALOG_ASSIGN_OR_RETURN(
         auto pass, RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].once, nullptr));
-    const Status mine = pass->run();
-    outcome_.report.exchanged_bytes += pass->bytes_sent();
-    return end_round(mine);
+    return end_round(pass->run(), *pass);
   }
 
   Status iterate() {
@@ -70,7 +68,6 @@ class RoundRun {
     while (new_tuples_ > 0 && !has_reached_limit()) {
       STRATALOG_ASSIGN_OR_RETURN(const bool moved, rebalance_grown());
       if (moved || pass == nullptr) {
-        if (pass != nullptr) outcome_.report.exchanged_bytes += pass->bytes_sent();
         const auto& rules = state_.plan.strata[stratum_].rules_of_rounds();
         STRATALOG_ASSIGN_OR_RETURN(pass, RulePass::bind(state_, stratum_, rules, nullptr));
       }
@@ -85,9 +82,8 @@ class RoundRun {
         break;
       }
       state_.evaluator.set_iteration(iteration_);
-      STRATALOG_RETURN_IF_ERROR(end_round(pass->run()));
+      STRATALOG_RETURN_IF_ERROR(end_round(pass->run(), *pass));
     }
-    if (pass != nullptr) outcome_.report.exchanged_bytes += pass->bytes_sent();
     return {};
   }
 
@@ -121,7 +117,7 @@ class RoundRun {
 
   // Deduplicates, advances and agrees: one reduction for errors, counts, memory and nullary
   // relations.
-  Status end_round(Status mine) {
+  Status end_round(Status mine, RulePass& pass) {
     Stopwatch watch;
     for (const auto& choice : choices_) STRATALOG_RETURN_IF_ERROR(choice->choose());
     const Status deduplicated = guard_memory([&]() -> Status {
@@ -143,7 +139,11 @@ class RoundRun {
           "raise --memory-limit, "
           "use more ranks, or continue from the last checkpoint where there is more memory",
           memory >> 20, iteration_ + 1, limit >> 20));
-    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, 0, memory};
+    const bool wants_shares = state_.comm.rank() == 0 && state_.meter &&
+                              state_.meter->is_sample_due(state_.clock.seconds());
+    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, 0, memory, state_.traffic.untold(),
+                                    wants_shares ? 1U : 0U};
+    const std::size_t fixed = sums.size();
     for (const RelationId r : members_.relations) {
       const RelationData& relation = state_.relations[r];
       if (relation.arity == 0) {
@@ -155,18 +155,20 @@ class RoundRun {
     }
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
     if (sums[0] > 0) return agree(state_.comm, mine);
+    state_.traffic.note_told(sums[3]);
+    outcome_.report.exchanged_bytes += sums[3];
     new_tuples_ = sums[1];
     total_tuples_ = 0;
     for (std::size_t i = 0; i < members_.relations.size(); ++i) {
       RelationData& relation = state_.relations[members_.relations[i]];
       if (relation.arity == 0) {
-        relation.delta_holds = sums[3 + i] > 0 && !relation.holds;
-        relation.holds |= sums[3 + i] > 0;
+        relation.delta_holds = sums[fixed + i] > 0 && !relation.holds;
+        relation.holds |= sums[fixed + i] > 0;
         relation.queued_holds = false;
         relation.global_rows = relation.holds ? 1 : 0;
         new_tuples_ += relation.delta_holds ? 1 : 0;
       } else {
-        relation.global_rows = sums[3 + i];
+        relation.global_rows = sums[fixed + i];
       }
       total_tuples_ += relation.global_rows;
     }
@@ -176,8 +178,36 @@ class RoundRun {
         outcome_.report.new_tuples_per_round.push_back(new_tuples_);
     }
     state_.report.peak_memory_bytes = std::max(state_.report.peak_memory_bytes, sums[2]);
+    if (sums[4] > 0) STRATALOG_RETURN_IF_ERROR(measure_share());
+    if (state_.meter) meter_round(pass, memory, sums[2]);
     if (hooks_.progress) report_progress(sums[2]);
     return {};
+  }
+
+  // How unevenly the stratum's tuples lie: the part of them on the fullest rank.
+  Status measure_share() {
+    std::vector<std::uint64_t> rows{0};
+    for (const RelationId r : members_.relations)
+      if (state_.relations[r].arity > 0)
+        rows[0] += state_.relations[r].shards.front().primary_index().tuples();
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(rows, ReduceOp::kMax));
+    if (total_tuples_ > 0)
+      largest_share_ = static_cast<double>(rows[0]) / static_cast<double>(total_tuples_);
+    return {};
+  }
+
+  void meter_round(RulePass& pass, std::uint64_t local_memory, std::uint64_t memory) {
+    pass.meter_new_tuples();
+    state_.meter->note_local_memory(local_memory);
+    if (new_tuples_ > 0)
+      state_.meter->note_round(stratum_, iteration_, new_tuples_, round_watch_.lap());
+    const double now = state_.clock.seconds();
+    if (new_tuples_ > 0 && !state_.meter->is_sample_due(now)) return;
+    state_.meter->note_sample({.at_seconds = now,
+                               .stratum = stratum_,
+                               .memory_bytes = memory,
+                               .tuples = total_tuples_,
+                               .sent_bytes = state_.traffic.all});
   }
 
   void report_progress(std::uint64_t memory) {
@@ -187,6 +217,7 @@ class RoundRun {
     progress.new_tuples = new_tuples_;
     progress.total_tuples = total_tuples_;
     progress.memory_bytes = memory;
+    progress.largest_share = largest_share_;
     hooks_.progress(progress);
   }
 
@@ -209,6 +240,8 @@ class RoundRun {
   std::uint64_t new_tuples_ = 0;
   std::uint64_t total_tuples_ = 0;
   std::vector<std::uint64_t> checked_rows_;  // of the members when their balance was last looked at
+  double largest_share_ = -1;
+  Stopwatch round_watch_;  // laps where the run is metered
 };
 
 }  // namespace

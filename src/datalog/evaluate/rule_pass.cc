@@ -13,6 +13,8 @@ Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32
   for (const RulePlan& plan : plans) {
     ActiveRule rule;
     RuleExecutor::Options options;
+    if (state.meter && !state.program.rules[plan.rule].body.empty())
+      rule.meter = state.meter->rule(stratum, plan);
     if (sink_for) {
       options.sink = sink_for(plan);
     } else {
@@ -20,6 +22,7 @@ Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32
       HeadWriter* head = rule.head.get();
       options.sink = [head](const Batch& batch) { return head->write(batch); };
     }
+    if (rule.meter != nullptr) options.sink = metered(rule.meter, std::move(options.sink));
     STRATALOG_ASSIGN_OR_RETURN(rule.executor, RuleExecutor::bind(state, plan, std::move(options)));
     if (rule.head) rule.head->bind(*rule.executor);
     pass->stages_ = std::max(pass->stages_, rule.executor->segments());
@@ -31,7 +34,70 @@ Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32
   }
   if (state.is_single()) pass->needs_exchange_ = false;
   if (pass->needs_exchange_) pass->open_mail(stratum);
+  if (state.meter && state.meter->keeps_profile()) pass->find_lone_rules();
   return pass;
+}
+
+BatchSink RulePass::metered(RuleMeter* meter, BatchSink sink) {
+  return [meter, sink = std::move(sink)](const Batch& batch) {
+    meter->derivations += batch.sets.empty() ? batch.rows : 0;
+    for (std::uint32_t r = 0; r < batch.rows && !batch.sets.empty(); ++r)
+      meter->derivations += batch.sets[r]->size();
+    return sink(batch);
+  };
+}
+
+// Where several rules fill a relation, who was first is known only where nothing travels.
+void RulePass::find_lone_rules() {
+  std::map<RelationId, std::size_t> writers;
+  for (const ActiveRule& rule : rules_) ++writers[rule.executor->rule().head];
+  for (ActiveRule& rule : rules_) {
+    const RelationId head = rule.executor->rule().head;
+    const bool has_facts = std::any_of(
+        state_.program.relations[head].io.begin(), state_.program.relations[head].io.end(),
+        [](const IoDirective& io) { return io.action == IoAction::kInput; });
+    rule.fills_alone = writers[head] == 1 && !has_facts;
+    if (rule.meter == nullptr || rule.fills_alone) continue;
+    rule.meter->guesses_new_tuples |= needs_exchange_ || !rule.head ||
+                                      rule.executor->creates_values() ||
+                                      !state_.program.relations[head].choice_keys.empty() ||
+                                      state_.relations[head].arity == 0;
+  }
+}
+
+void RulePass::meter_new_tuples() {
+  for (ActiveRule& rule : rules_) {
+    if (rule.meter == nullptr || !rule.fills_alone) continue;
+    const RelationData& head = state_.relations[rule.executor->rule().head];
+    if (head.arity > 0)
+      rule.meter->new_tuples += head.shards.front().primary_index().delta_tuples();
+    else
+      rule.meter->new_tuples += head.delta_holds && state_.comm.rank() == 0 ? 1 : 0;
+  }
+}
+
+// Tells new tuples from known ones earlier than needed, and returns how many are new so far.
+std::uint64_t RulePass::unite_head(const ActiveRule& rule) {
+  Index& index = state_.relations[rule.executor->rule().head].shards.front().primary_index();
+  index.unite_queued(state_.scratch, Freshness::kUnknown);
+  std::uint64_t tuples = 0;
+  for (const DeltaRow& row : index.next_delta()) tuples += row.cells.size();
+  return tuples;
+}
+
+Status RulePass::run_rule(ActiveRule& rule, std::size_t stage) {
+  const auto run = [&] {
+    const MeteredTime time(rule.meter);
+    if (rule.meter != nullptr && stage == 0) ++rule.meter->evaluations;
+    return stage == 0 ? rule.executor->run_first() : rule.executor->finish_segment(stage);
+  };
+  const bool counts = rule.meter != nullptr && state_.meter->keeps_profile() &&
+                      !rule.fills_alone && !rule.meter->guesses_new_tuples;
+  if (!counts) return run();
+  const std::uint64_t before = unite_head(rule);
+  STRATALOG_RETURN_IF_ERROR(run());
+  rule.meter->new_tuples += unite_head(rule) - before;
+  return {};
 }
 
 void RulePass::open_mail(std::uint32_t stratum) {
@@ -77,15 +143,15 @@ Status RulePass::run() {
     if (needs_exchange_) STRATALOG_RETURN_IF_ERROR(deliver());
     state_.times.exchange += watch.lap();
   }
+  const std::uint64_t sent = bytes_sent();
+  state_.traffic.mine += sent - counted_bytes_;
+  counted_bytes_ = sent;
   return mine;
 }
 
 Status RulePass::run_stage(std::size_t stage) {
   for (ActiveRule& rule : rules_) {
-    if (stage == 0)
-      STRATALOG_RETURN_IF_ERROR(rule.executor->run_first());
-    else if (stage < rule.executor->segments())
-      STRATALOG_RETURN_IF_ERROR(rule.executor->finish_segment(stage));
+    if (stage < rule.executor->segments()) STRATALOG_RETURN_IF_ERROR(run_rule(rule, stage));
   }
   return {};
 }
@@ -127,6 +193,7 @@ Status RulePass::receive_run(const MailRun& run) {
     return {};
   }
   const HopStream& hop = hop_streams_[stream - head_streams_.size()];
+  const MeteredTime time(rules_[hop.rule].meter);
   return rules_[hop.rule].executor->receive(hop.segment, run.cells, run.count);
 }
 
@@ -138,6 +205,7 @@ Status RulePass::receive_group(const MailGroup& mail) {
     return {};
   }
   const HopStream& hop = hop_streams_[stream - head_streams_.size()];
+  const MeteredTime time(rules_[hop.rule].meter);
   return rules_[hop.rule].executor->receive_set(hop.segment, mail.group.prefix, mail.group.set);
 }
 

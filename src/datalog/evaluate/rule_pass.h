@@ -38,9 +38,14 @@ class RulePass {
   Status run();
   bool needs_exchange() const { return needs_exchange_; }
   std::uint64_t bytes_sent() const;
+  // After the round has advanced: tells the meters of rules that alone fill their relation how many
+  // of its tuples are new. Local; nothing to do without a profile.
+  void meter_new_tuples();
 
  private:
   struct ActiveRule {
+    RuleMeter* meter = nullptr;
+    bool fills_alone = false;  // no other rule of the pass, and no fact, has this head
     std::unique_ptr<HeadWriter> head;  // null if a sink takes the bindings
     std::unique_ptr<RuleExecutor> executor;
     int hop_stream = 0;
@@ -56,6 +61,10 @@ class RulePass {
   explicit RulePass(EngineState& state) : state_(state) {}
   void open_mail(std::uint32_t stratum);
   Status run_stage(std::size_t stage);
+  Status run_rule(ActiveRule& rule, std::size_t stage);
+  void find_lone_rules();
+  std::uint64_t unite_head(const ActiveRule& rule);
+  static BatchSink metered(RuleMeter* meter, BatchSink sink);
   Status share_new_values();
   Status deliver();
   Status receive_run(const MailRun& run);
@@ -72,6 +81,7 @@ class RulePass {
   std::unique_ptr<TupleMail> mail_;  // being filled
   std::unique_ptr<TupleMail> other_;  // takes what a delivery sets off
   std::function<void(const CellRemapping&)> listener_;
+  std::uint64_t counted_bytes_ = 0;  // of bytes_sent(), in the state's traffic already
 };
 
 }  // namespace stratalog::datalog
