@@ -197,11 +197,20 @@ void add_program_commands(CLI::App& app, Invocation& invocation, RawArguments& r
   explain->add_flag("--json", raw.is_json, "print JSON");
 }
 
+void add_profile(CLI::App& app, ProfileArguments& profile) {
+  CLI::App* command = app.add_subcommand("profile", "turn a profile into a page with charts");
+  command->add_option("FILE", profile.file, "what run --profile wrote")->required();
+  command->add_option("-o,--output", profile.page, "the page to write; - is standard output")
+      ->required()
+      ->option_text("PAGE.html");
+}
+
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands = {
       {"run", Command::kRun},         {"resume", Command::kResume}, {"check", Command::kCheck},
       {"explain", Command::kExplain}, {"ls", Command::kList},       {"inspect", Command::kInspect},
-      {"verify", Command::kVerify},   {"export", Command::kExport}};
+      {"verify", Command::kVerify},   {"export", Command::kExport},
+      {"profile", Command::kProfile}};
   return kCommands;
 }
 
@@ -329,6 +338,7 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments) 
   add_resume(app, invocation, raw);
   add_program_commands(app, invocation, raw);
   add_store_commands(app, invocation.stored, raw);
+  add_profile(app, invocation.profile);
   // CLI11 reports by exceptions; they end here.
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

@@ -24,6 +24,7 @@ enum class Command : std::uint8_t {
   kInspect,
   kVerify,
   kExport,
+  kProfile,
 };
 
 enum class Verbosity : std::uint8_t { kQuiet, kNormal, kVerbose };
@@ -81,11 +82,17 @@ struct StoredArguments {
   std::string target;
 };
 
+struct ProfileArguments {
+  std::string file;
+  std::string page;  // - is standard output
+};
+
 struct Invocation {
   Command command = Command::kRun;
   ProgramArguments program;
   RunArguments run;
   StoredArguments stored;
+  ProfileArguments profile;
   OutputStyle style = OutputStyle::kText;  // check, explain
   std::string facts;  // explain
 };

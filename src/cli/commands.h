@@ -20,4 +20,6 @@ ExitCode inspect_command(const StoredArguments& arguments);
 ExitCode verify_command(const StoredArguments& arguments);
 ExitCode export_command(const StoredArguments& arguments);
 
+ExitCode profile_command(const ProfileArguments& arguments);
+
 }  // namespace stratalog::cli

@@ -36,6 +36,8 @@ ExitCode dispatch(const Invocation& invocation) {
       return inspect_command(invocation.stored);
     case Command::kVerify:
       return verify_command(invocation.stored);
+    case Command::kProfile:
+      return profile_command(invocation.profile);
     default:
       return export_command(invocation.stored);
   }

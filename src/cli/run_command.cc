@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "cli/progress_lines.h"
 #include "cli/run_report_text.h"
 #include "cli/stop_signals.h"
+#include "cli/text_file.h"
 #include "cli/world.h"
 #include "profile/profile_json.h"
 
@@ -45,20 +45,6 @@ LiveViewStyle choose_style(const RunArguments& run, const TerminalTraits& termin
       break;
   }
   return terminal.is_terminal ? LiveViewStyle::kRedraw : plain;
-}
-
-// `option` is the one that asked for the file.
-Status write_file(std::string_view option, const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".new";
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr)
-    return Status::io_error(fmt::format("{}: cannot write {}", option, temporary));
-  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool is_closed = std::fclose(file) == 0;
-  if (!is_written || !is_closed || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    return Status::io_error(fmt::format("{}: cannot write {}", option, path));
-  }
-  return Status::ok();
 }
 
 // One run of the engine as rank 0 watches it. On other ranks the hooks are never called.
@@ -171,12 +157,12 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
 // The files that were asked for beside the results.
 Status write_files(const Job& job, const datalog::RunReport& report) {
   if (!job.run.report_file.empty())
-    STRATALOG_RETURN_IF_ERROR(write_file("--report", job.run.report_file,
+    STRATALOG_RETURN_IF_ERROR(write_text_file("--report", job.run.report_file,
                                          json_text(report_json(report, job.program_name))));
   if (job.run.profile_file.empty() || !report.profile) return Status::ok();
   RunProfile profile = *report.profile;
   profile.program = job.program_name;
-  return write_file("--profile", job.run.profile_file, profile_to_json(profile));
+  return write_text_file("--profile", job.run.profile_file, profile_to_json(profile));
 }
 
 // Rank 0, after a run that did not fail.

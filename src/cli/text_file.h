@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text files that the command writes beside its results: reports, profiles, pages. A reader finds
+// the old file or the whole new one. Local.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace stratalog::cli {
+
+// Replaces the file by way of PATH.new. IoError names the option that asked for it.
+Status write_text_file(std::string_view option, const std::string& path, std::string_view text);
+
+}  // namespace stratalog::cli
