@@ -209,8 +209,7 @@ const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands = {
       {"run", Command::kRun},         {"resume", Command::kResume}, {"check", Command::kCheck},
       {"explain", Command::kExplain}, {"ls", Command::kList},       {"inspect", Command::kInspect},
-      {"verify", Command::kVerify},   {"export", Command::kExport},
-      {"profile", Command::kProfile}};
+      {"verify", Command::kVerify},   {"export", Command::kExport}, {"profile", Command::kProfile}};
   return kCommands;
 }
 

@@ -25,8 +25,9 @@ Result<std::string> read_all(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf()) || file.bad())
-    return Status::io_error(fmt::format(
-        "cannot read the profile {}; stratalog run --profile {} PROGRAM.dl writes one", path, path));
+    return Status::io_error(
+        fmt::format("cannot read the profile {}; stratalog run --profile {} PROGRAM.dl writes one",
+                    path, path));
   return text.str();
 }
 
@@ -39,9 +40,8 @@ ExitCode profile_command(const ProfileArguments& arguments) {
   if (!profile.is_ok())
     return fail(profile.status().with_context(arguments.file), ExitCode::kInputOutput);
   const std::string page = profile_page(profile.value());
-  const Status written = arguments.page == "-"
-                             ? print_result(page)
-                             : write_text_file("--output", arguments.page, page);
+  const Status written = arguments.page == "-" ? print_result(page)
+                                               : write_text_file("--output", arguments.page, page);
   return written.is_ok() ? ExitCode::kDone : fail(written, ExitCode::kInputOutput);
 }
 

@@ -57,8 +57,8 @@ void ProgressLines::update(const datalog::Progress& progress) {
   in_stratum_ = evaluates;
   const double passed = progress.elapsed_seconds - told_seconds_;
   if (!evaluates || passed < kSecondsBetweenRounds) return;
-  const double gained = static_cast<double>(progress.total_tuples) -
-                        static_cast<double>(told_tuples_);
+  const double gained =
+      static_cast<double>(progress.total_tuples) - static_cast<double>(told_tuples_);
   Json rule;
   if (!progress.busiest_rule.empty())
     rule = {{"text", progress.busiest_rule}, {"share", progress.busiest_share}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressLines: the progress of a run as lines of JSON for programs that watch it (--progress=json).
-// One object a line: phases, rounds (at most two a second), finished strata, notices, and the end.
-// The fields are in docs/command.md. Rank 0 only; local; not thread-safe.
+// ProgressLines: the progress of a run as lines of JSON for programs that watch it
+// (--progress=json). One object a line: phases, rounds (at most two a second), finished strata,
+// notices, and the end. The fields are in docs/command.md. Rank 0 only; local; not thread-safe.
 #pragma once
 
 #include <functional>

@@ -56,8 +56,7 @@ class Watch {
         view_(style_,
               {.program = file_name(job.program_name), .ranks = ranks, .glyphs = terminal.glyphs},
               standard_error_sink()) {
-    if (job.run.live_view == LiveViewMode::kJson)
-      lines_.emplace(standard_error_sink().write);
+    if (job.run.live_view == LiveViewMode::kJson) lines_.emplace(standard_error_sink().write);
   }
 
   // Which rule takes the time is asked only for somebody who sees it.
@@ -158,7 +157,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
 Status write_files(const Job& job, const datalog::RunReport& report) {
   if (!job.run.report_file.empty())
     STRATALOG_RETURN_IF_ERROR(write_text_file("--report", job.run.report_file,
-                                         json_text(report_json(report, job.program_name))));
+                                              json_text(report_json(report, job.program_name))));
   if (job.run.profile_file.empty() || !report.profile) return Status::ok();
   RunProfile profile = *report.profile;
   profile.program = job.program_name;
@@ -178,8 +177,7 @@ ExitCode hand_out(const Job& job, const datalog::RunReport& report, Watch& watch
     }
   }
   if (!watch.tells_end(report) && !is_quiet) {
-    if (!report.resumed_from.empty())
-      tell(fmt::format("resumed from {}\n", report.resumed_from));
+    if (!report.resumed_from.empty()) tell(fmt::format("resumed from {}\n", report.resumed_from));
     tell(breakdown_text(report));
   }
   const Status written = write_files(job, report);
@@ -210,7 +208,8 @@ ExitCode execute(World& world, const Invocation& invocation) {
     std::signal(SIGUSR1, SIG_IGN);  // asks for a checkpoint; there is nowhere to put one
   }
   Watch watch(job, standard_error_traits(), comm.size());
-  auto ran = datalog::run_program(comm, job.program, engine_options(world, job, watch), watch.hooks());
+  auto ran =
+      datalog::run_program(comm, job.program, engine_options(world, job, watch), watch.hooks());
   watch.finish();
   if (comm.rank() != 0) return ExitCode::kDone;
   if (ran.is_ok()) return hand_out(job, ran.value(), watch);

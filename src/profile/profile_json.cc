@@ -35,12 +35,9 @@ Json list(const std::vector<Item>& items, Convert convert) {
 }
 
 Json stratum_to_json(const ProfileStratum& s) {
-  return {{"relations", s.relations},
-          {"strategy", s.strategy},
-          {"iterations", s.iterations},
-          {"tuples", s.tuples},
-          {"derivations", s.derivations},
-          {"exchanged_bytes", s.exchanged_bytes},
+  return {{"relations", s.relations},     {"strategy", s.strategy},
+          {"iterations", s.iterations},   {"tuples", s.tuples},
+          {"derivations", s.derivations}, {"exchanged_bytes", s.exchanged_bytes},
           {"seconds", s.seconds}};
 }
 
@@ -67,8 +64,7 @@ Json rank_to_json(const ProfileRank& r) {
 
 // Points are many: short arrays instead of objects.
 Json round_to_json(const ProfileRounds& r) {
-  return Json::array(
-      {r.stratum, r.first, r.rounds, r.new_tuples, r.largest, or_null(r.seconds)});
+  return Json::array({r.stratum, r.first, r.rounds, r.new_tuples, r.largest, or_null(r.seconds)});
 }
 
 Json sample_to_json(const ProfileSample& s) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunProfile as the JSON text that `--profile FILE` writes and `stratalog profile` reads. The fields
-// are described in docs/formats/profile.md. Pure; local; opens no files.
+// RunProfile as the JSON text that `--profile FILE` writes and `stratalog profile` reads. The
+// fields are described in docs/formats/profile.md. Pure; local; opens no files.
 #pragma once
 
 #include <string>

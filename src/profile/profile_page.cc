@@ -111,20 +111,22 @@ class Table {
 };
 
 std::string section(std::string_view title, std::string_view note) {
-  return fmt::format("<h2>{}</h2>{}", escape_html(title),
-                     note.empty() ? "" : fmt::format("<p class=\"note\">{}</p>", escape_html(note)));
+  return fmt::format(
+      "<h2>{}</h2>{}", escape_html(title),
+      note.empty() ? "" : fmt::format("<p class=\"note\">{}</p>", escape_html(note)));
 }
 
 std::string head(const RunProfile& profile) {
   std::string colours = "<style>";
   for (int i = 0; i < 12; ++i)
-    colours += fmt::format(".c{0}{{fill:{1}}}.l{0}{{stroke:{1}}}.k{0}{{background:{1}}}", i,
-                           kColours[i]);
+    colours +=
+        fmt::format(".c{0}{{fill:{1}}}.l{0}{{stroke:{1}}}.k{0}{{background:{1}}}", i, kColours[i]);
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">"
-      "<meta name=\"viewport\" content=\"width=device-width\"><title>{}: profile</title>{}{}</style>"
+      "<meta name=\"viewport\" content=\"width=device-width\"><title>{}: "
+      "profile</title>{}{}</style>"
       "</head><body>",
       escape_html(profile.program), kStyle, colours);
 }
@@ -136,8 +138,7 @@ std::string facts(const RunProfile& profile) {
   for (const ProfileRank& rank : profile.by_rank) sent += rank.sent_bytes;
   for (const ProfileRelation& relation : profile.relations) tuples += relation.rows;
   for (const ProfileStratum& stratum : profile.strata) rounds += stratum.iterations;
-  std::string html =
-      fmt::format("<h1>{}</h1><div class=\"facts\">", escape_html(profile.program));
+  std::string html = fmt::format("<h1>{}</h1><div class=\"facts\">", escape_html(profile.program));
   const auto fact = [&](const std::string& value, const char* name) {
     html += fmt::format("<div><b>{}</b><span>{}</span></div>", escape_html(value), name);
   };
@@ -230,9 +231,10 @@ std::string rules(const RunProfile& profile) {
     table.value(rule->slowest_seconds, seconds_text(rule->slowest_seconds));
     table.count(rule->evaluations);
   }
-  return section("Rules",
-                 "Time is that of all ranks together. Derived counts duplicates; a rule that derives "
-                 "many tuples for each new one is worth another look. Click a heading to sort.") +
+  return section(
+             "Rules",
+             "Time is that of all ranks together. Derived counts duplicates; a rule that derives "
+             "many tuples for each new one is worth another look. Click a heading to sort.") +
          table.take();
 }
 
@@ -298,9 +300,10 @@ std::string relations(const RunProfile& profile) {
     table.value(times, relation.rows > 0 ? fmt::format("{:.2f}", times) : "");
     table.count(relation.smallest_rows);
   }
-  return section("Relations and their balance",
-                 "The fullest rank holds so many times an even share of the tuples; with a relation "
-                 "that is larger than the number of ranks, 1.00 is best.") +
+  return section(
+             "Relations and their balance",
+             "The fullest rank holds so many times an even share of the tuples; with a relation "
+             "that is larger than the number of ranks, 1.00 is best.") +
          table.take();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunProfile: where the time of one run went, by rule, by phase and rank, over rounds and over time,
-// and how evenly the tuples lie on the ranks. Plain values between the engine, which measures
+// RunProfile: where the time of one run went, by rule, by phase and rank, over rounds and over
+// time, and how evenly the tuples lie on the ranks. Plain values between the engine, which measures
 // (datalog/evaluate/run_meter.h), the file (profile_json.h) and the page (profile_page.h). Says
 // nothing about how anything is measured or drawn.
 #pragma once

@@ -97,8 +97,8 @@ std::string legend(const std::vector<LineSeries>& series) {
   std::string html;
   for (const LineSeries& s : series)
     if (!s.name.empty())
-      html += fmt::format("<span><i class=\"k{}\"></i>{}</span>", s.colour % 12,
-                          escape_html(s.name));
+      html +=
+          fmt::format("<span><i class=\"k{}\"></i>{}</span>", s.colour % 12, escape_html(s.name));
   return html.empty() ? html : "<p class=\"legend\">" + html + "</p>";
 }
 
@@ -162,8 +162,8 @@ std::string draw_lines(const LineChart& chart) {
                      (kLeft + kWidth - kRight) / 2, kHeight - 3, escape_html(chart.x_name));
   for (const LineSeries& series : chart.series)
     if (!series.points.empty())
-      svg += fmt::format("<path class=\"l{}\" d=\"{}\"/>", series.colour % 12,
-                         path_of(series, x, y));
+      svg +=
+          fmt::format("<path class=\"l{}\" d=\"{}\"/>", series.colour % 12, path_of(series, x, y));
   return svg + "</svg>";
 }
 

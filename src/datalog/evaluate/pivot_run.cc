@@ -306,8 +306,7 @@ class PivotRun {
     counts.resize(length[0], 0);
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(counts, ReduceOp::kSum));
     for (const std::uint64_t n : counts) note_round(n);
-    if (total_ > 0)
-      largest_share_ = static_cast<double>(length[1]) / static_cast<double>(total_);
+    if (total_ > 0) largest_share_ = static_cast<double>(length[1]) / static_cast<double>(total_);
     if (meter != nullptr) meter_sweep(*meter, report.value(), sums[2]);
     return sums[1] == 0;
   }

@@ -58,10 +58,9 @@ void RulePass::find_lone_rules() {
         [](const IoDirective& io) { return io.action == IoAction::kInput; });
     rule.fills_alone = writers[head] == 1 && !has_facts;
     if (rule.meter == nullptr || rule.fills_alone) continue;
-    rule.meter->guesses_new_tuples |= needs_exchange_ || !rule.head ||
-                                      rule.executor->creates_values() ||
-                                      !state_.program.relations[head].choice_keys.empty() ||
-                                      state_.relations[head].arity == 0;
+    rule.meter->guesses_new_tuples |=
+        needs_exchange_ || !rule.head || rule.executor->creates_values() ||
+        !state_.program.relations[head].choice_keys.empty() || state_.relations[head].arity == 0;
   }
 }
 
@@ -91,8 +90,8 @@ Status RulePass::run_rule(ActiveRule& rule, std::size_t stage) {
     if (rule.meter != nullptr && stage == 0) ++rule.meter->evaluations;
     return stage == 0 ? rule.executor->run_first() : rule.executor->finish_segment(stage);
   };
-  const bool counts = rule.meter != nullptr && state_.meter->keeps_profile() &&
-                      !rule.fills_alone && !rule.meter->guesses_new_tuples;
+  const bool counts = rule.meter != nullptr && state_.meter->keeps_profile() && !rule.fills_alone &&
+                      !rule.meter->guesses_new_tuples;
   if (!counts) return run();
   const std::uint64_t before = unite_head(rule);
   STRATALOG_RETURN_IF_ERROR(run());

@@ -108,12 +108,11 @@ Result<std::uint64_t> local_rows(const EngineState& state, RelationId id) {
     return relation.shards.empty() ? 0 : relation.shards.front().primary_index().tuples();
   if (relation.pivot->members() == 1) return relation.pivot->closure().row_count();
   std::uint64_t rows = 0;
-  STRATALOG_RETURN_IF_ERROR(
-      relation.pivot->for_each_group(relation.pivot_position, RelationVersion::kTotal,
-                                     [&](const TupleGroup& group) -> Status {
-                                       rows += group.set.count;
-                                       return {};
-                                     }));
+  STRATALOG_RETURN_IF_ERROR(relation.pivot->for_each_group(
+      relation.pivot_position, RelationVersion::kTotal, [&](const TupleGroup& group) -> Status {
+        rows += group.set.count;
+        return {};
+      }));
   return rows;
 }
 
@@ -134,9 +133,9 @@ Result<RunProfile> RunMeter::collect(EngineState& state, const TimeBreakdown& mi
       profile.strata[s].relations +=
           (profile.strata[s].relations.empty() ? "" : ", ") + state.program.relations[r].name;
   for (const StratumReport& report : state.report.strata) {
-    const auto found = std::find_if(
-        profile.strata.begin(), profile.strata.end(),
-        [&](const ProfileStratum& s) { return s.relations == report.relations; });
+    const auto found =
+        std::find_if(profile.strata.begin(), profile.strata.end(),
+                     [&](const ProfileStratum& s) { return s.relations == report.relations; });
     if (found == profile.strata.end()) continue;
     ProfileStratum& stratum = *found;
     stratum.strategy = name_of(report.strategy);
@@ -152,9 +151,8 @@ Result<RunProfile> RunMeter::collect(EngineState& state, const TimeBreakdown& mi
   profile.rounds = rounds_.points();
   profile.samples = samples_.samples();
   for (const SaveReport& saved : state.report.checkpoints)
-    profile.checkpoints.push_back({.generation = saved.generation,
-                                   .bytes = saved.bytes,
-                                   .seconds = saved.total_seconds});
+    profile.checkpoints.push_back(
+        {.generation = saved.generation, .bytes = saved.bytes, .seconds = saved.total_seconds});
   return profile;
 }
 
@@ -163,8 +161,8 @@ Result<std::vector<ProfileRule>> RunMeter::collect_rules(EngineState& state) con
   std::vector<std::uint64_t> peaks;
   for (const RuleMeter& meter : rules_) {
     sums.insert(sums.end(), {micros(meter.seconds), meter.derivations, meter.new_tuples});
-    peaks.insert(peaks.end(), {micros(meter.seconds), meter.evaluations,
-                               meter.guesses_new_tuples ? 1U : 0U});
+    peaks.insert(peaks.end(),
+                 {micros(meter.seconds), meter.evaluations, meter.guesses_new_tuples ? 1U : 0U});
   }
   STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(sums, ReduceOp::kSum));
   STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(peaks, ReduceOp::kMax));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunMeter: measures a run for its profile and for the live view: time, derivations and new tuples by
-// rule, new tuples by round, memory and exchanged bytes over time. Exists only if somebody asked, so
-// that other runs pay nothing. Measuring is local; collect() is collective. Every rank meters the
-// same rules in the same order, because all bind the same plans in the same order.
+// RunMeter: measures a run for its profile and for the live view: time, derivations and new tuples
+// by rule, new tuples by round, memory and exchanged bytes over time. Exists only if somebody
+// asked, so that other runs pay nothing. Measuring is local; collect() is collective. Every rank
+// meters the same rules in the same order, because all bind the same plans in the same order.
 #pragma once
 
 #include <cstdint>

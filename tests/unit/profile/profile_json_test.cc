@@ -27,9 +27,9 @@ RunProfile sample() {
   profile.rules.push_back(rule);
   profile.by_rank.resize(2);
   profile.by_rank[1].seconds[2] = 0.5;
-  profile.rounds = {{.stratum = 1, .first = 1, .rounds = 2, .new_tuples = 9, .largest = 5},
-                    {.stratum = 1, .first = 3, .rounds = 1, .new_tuples = 4, .largest = 4,
-                     .seconds = 0.125}};
+  profile.rounds = {
+      {.stratum = 1, .first = 1, .rounds = 2, .new_tuples = 9, .largest = 5},
+      {.stratum = 1, .first = 3, .rounds = 1, .new_tuples = 4, .largest = 4, .seconds = 0.125}};
   profile.samples = {{.at_seconds = 0.5, .stratum = 1, .memory_bytes = 7, .is_estimate = true}};
   profile.relations = {{.name = "path", .rows = 10, .largest_rows = 6, .smallest_rows = 4}};
   profile.checkpoints = {{.generation = "gen-1", .bytes = 3, .seconds = 0.1}};
