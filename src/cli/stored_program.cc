@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/program_source.h"
+#include "model/record_image.h"
 
 namespace stratalog::cli {
 
@@ -53,6 +54,10 @@ Result<ValueDictionary> stored_dictionary(const StoredState& state) {
   const Status decoded = decode_dictionary(section->data, dictionary);
   if (!decoded.is_ok())
     return decoded.with_context(fmt::format("dictionary of {}", state.generation));
+  if (const NamedSection* records = find_section(state, "records")) {
+    const Status read = decode_records(records->data, dictionary);
+    if (!read.is_ok()) return read.with_context(fmt::format("records of {}", state.generation));
+  }
   return dictionary;
 }
 

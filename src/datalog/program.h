@@ -17,7 +17,13 @@ namespace stratalog::datalog {
 using RelationId = std::uint32_t;
 using VariableId = std::uint32_t;
 
-enum class ValueKind : std::uint8_t { kNumber, kUnsigned, kFloat, kSymbol };
+// kRecord: a record, or a value of an algebraic data type that has fields. (Types whose branches
+// are all without fields are numbers.)
+enum class ValueKind : std::uint8_t { kNumber, kUnsigned, kFloat, kSymbol, kRecord };
+
+// Indices into Program::structures and Program::shapes.
+using StructureId = std::uint32_t;
+inline constexpr StructureId kNoStructure = 0xFFFFFFFFU;
 
 // One-based line and column in the user's file (after undoing the preprocessor's #line marks).
 struct SourcePlace {
@@ -30,6 +36,26 @@ struct Attribute {
   std::string name;
   std::string type_name;  // as declared, possibly a subtype
   ValueKind kind = ValueKind::kNumber;
+  StructureId structure = kNoStructure;  // of a record or an algebraic data type
+};
+
+enum class StructureForm : std::uint8_t {
+  kRecord,  // one branch without a name; values are nil or a record
+  kAlgebraic,  // values are records that begin with the number of their branch
+  kEnumeration,  // algebraic, but no branch has fields: values are the numbers of branches
+};
+
+struct Branch {
+  std::string name;
+  std::vector<Attribute> fields;
+  std::uint32_t shape = 0;  // into Program::shapes; meaningless for kEnumeration
+};
+
+// A record type or an algebraic data type.
+struct Structure {
+  std::string name;
+  StructureForm form = StructureForm::kRecord;
+  std::vector<Branch> branches;  // ascending by name, which gives them their numbers
 };
 
 enum class IoAction : std::uint8_t { kInput, kOutput, kPrintSize };
@@ -46,6 +72,7 @@ struct Relation {
   std::string name;
   std::vector<Attribute> attributes;  // arity 0 is legal
   std::vector<IoDirective> io;
+  std::shared_ptr<const std::vector<Structure>> structures;  // Program::structures
   std::vector<std::string>
       qualifiers;  // brie, btree, ...: accepted; they do not change the meaning
   // choice-domain: of tuples that agree in the columns of some key only the first one stays.
@@ -94,6 +121,8 @@ enum class Functor : std::uint8_t {
   // `recursive_iteration_cnt()`: which pass over the recursive rules this is, from 1 on; 0 in rules
   // without recursion
   kIteration,
+  // a record of Expression::shape
+  kPack,
 };
 
 enum class ExpressionKind : std::uint8_t { kVariable, kConstant, kFunctor };
@@ -108,6 +137,7 @@ struct Expression {
   std::string text;
   Functor functor = Functor::kAdd;
   std::vector<Expression> arguments;
+  std::uint32_t shape = 0;  // kPack: into Program::shapes; `text` is the branch, as in "$Some"
 };
 
 enum class ArgumentKind : std::uint8_t { kVariable, kConstant, kWildcard };
@@ -148,6 +178,14 @@ enum class LiteralKind : std::uint8_t {
   kRange,  // variable = range(from, to, step): from inclusive, to exclusive, Soufflé's meaning
 };
 
+// What an equation of a variable and a kPack is there for. Everywhere the arguments of the kPack
+// are variables and constants, and the equation takes a record apart where the variable is known.
+enum class RecordUse : std::uint8_t {
+  kValue,  // a value: made where all arguments are known
+  kFound,  // the pattern of an argument of an atom: a record that nobody has made matches nothing
+  kAbsent,  // the same of a negated atom: a record that nobody has made is in no relation
+};
+
 struct Literal;
 
 struct Aggregate {
@@ -177,6 +215,7 @@ struct Literal {
   Expression right;
   std::shared_ptr<const Aggregate> aggregate;
   std::shared_ptr<const Range> range;
+  RecordUse record_use = RecordUse::kValue;
   SourcePlace place;
 };
 
@@ -208,6 +247,10 @@ struct Program {
   std::vector<Relation> relations;
   std::vector<Rule> rules;
   std::vector<Stratum> strata;
+  std::shared_ptr<const std::vector<Structure>> structures;  // never null
+  // The fields of records, each kind distinct only as far as cells are: kNumber (any number),
+  // kSymbol or kRecord. Types with equal lists share a shape.
+  std::vector<std::vector<ValueKind>> shapes;
   std::map<std::string, std::string> pragmas;
   std::string source_text;  // after the preprocessor; hashed for checkpoints
 };

@@ -10,6 +10,8 @@
 #include <span>
 #include <string_view>
 
+#include "model/record_agreement.h"
+
 namespace stratalog {
 namespace {
 
@@ -163,11 +165,11 @@ Status agree_on_wides(Comm& comm, ValueDictionary& shared, const NewValues& mine
 }  // namespace
 
 Result<CellRemapping> agree_on_new_values(Comm& comm, ValueDictionary& shared, NewValues& mine) {
-  std::array<std::uint64_t, 4> totals = {mine.symbols().size(),
-                                         mine.symbols().text_bytes() + mine.symbols().size(),
-                                         mine.wides().size(), mine.overflowed() ? 1U : 0U};
+  std::array<std::uint64_t, 5> totals = {
+      mine.symbols().size(), mine.symbols().text_bytes() + mine.symbols().size(),
+      mine.wides().size(), mine.records().size(), mine.overflowed() ? 1U : 0U};
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(totals, ReduceOp::kSum));
-  const auto [symbols, symbol_bytes, wides, overflows] = totals;
+  const auto [symbols, symbol_bytes, wides, records, overflows] = totals;
   if (overflows != 0)
     return Status::no_space(
         "the program made more than 2^30 new values at once, or a symbol of 4 GiB; a recursive "
@@ -182,6 +184,10 @@ Result<CellRemapping> agree_on_new_values(Comm& comm, ValueDictionary& shared, N
   remapping.wides.reserve(mine.wides().size());
   for (const std::uint64_t bits : mine.wides().values())
     remapping.wides.push_back(shared.encode(bits));
+  if (records != 0) {
+    STRATALOG_ASSIGN_OR_RETURN(remapping.records,
+                               agree_on_new_records(comm, shared, mine, remapping));
+  }
   mine.clear();
   return remapping;
 }

@@ -149,9 +149,47 @@ Cell NewValues::wide(std::uint64_t bits) {
   return kProvisionalWideBase + wides_.intern(bits);
 }
 
+namespace {
+
+bool is_provisional(CellClass field, Cell cell) {
+  return field == CellClass::kNumber ? is_provisional_wide(cell) : is_provisional_record(cell);
+}
+
+static_assert(kProvisionalSymbolBase == kProvisionalRecordBase);
+
+}  // namespace
+
+Cell NewValues::known_record(ShapeId shape, std::span<const Cell> cells) const {
+  const Shape& fields = shared_->records().fields_of(shape);
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (is_provisional(fields[i], cells[i])) return kNoRecordCell;
+  const auto known = shared_->records().find(shape, cells);
+  return known ? *known + 1 : kNoRecordCell;
+}
+
+Cell NewValues::record(ShapeId shape, std::span<const Cell> cells) {
+  const Cell known = known_record(shape, cells);
+  if (known != kNoRecordCell) return known;
+  const std::span<const Shape> shapes = shared_->records().shapes();
+  for (std::size_t s = records_.shapes().size(); s < shapes.size(); ++s) records_.shape(shapes[s]);
+  if (!records_.has_room()) {
+    overflowed_ = true;
+    return kNilCell;
+  }
+  return kProvisionalRecordBase + records_.intern(shape, cells);
+}
+
+std::optional<std::span<const Cell>> NewValues::fields(ShapeId shape, Cell cell) const {
+  if (!is_provisional_record(cell)) return shared_->fields(shape, cell);
+  const std::uint32_t id = cell - kProvisionalRecordBase;
+  if (id >= records_.size() || records_.shape_of(id) != shape) return std::nullopt;
+  return records_.cells(id);
+}
+
 void NewValues::clear() {
   symbols_.clear();
   wides_.clear();
+  records_.clear();
   overflowed_ = false;
 }
 

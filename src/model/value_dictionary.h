@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // ValueDictionary: the values behind cells that do not stand for themselves, equal on all ranks
-// (symbols and wide numbers); and NewValues: values that one rank met or computed and that the
-// others may not know yet. New values carry provisional cells until agree_on_new_values
+// (symbols, wide numbers and records); and NewValues: values that one rank met or computed and that
+// the others may not know yet. New values carry provisional cells until agree_on_new_values
 // (value_agreement.h) gives them final ones. Byte images of a dictionary for checkpoints are
 // described in docs/formats/facts.md. Local; thread-compatible.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "model/cell.h"
+#include "model/record_table.h"
 #include "model/symbol_table.h"
 #include "model/wide_table.h"
 
 namespace stratalog {
 
-// How much of a dictionary there is; both tables only grow.
+// How much of a dictionary there is without its records; all tables only grow.
 struct DictionarySize {
   std::uint64_t symbols = 0;
   std::uint64_t wides = 0;
@@ -32,6 +34,8 @@ class ValueDictionary {
   const SymbolTable& symbols() const { return symbols_; }
   WideTable& wides() { return wides_; }
   const WideTable& wides() const { return wides_; }
+  RecordTable& records() { return records_; }
+  const RecordTable& records() const { return records_; }
 
   // The cell of a symbol, interned where new. Every rank must intern the same values in the same
   // order.
@@ -41,6 +45,10 @@ class ValueDictionary {
   Cell encode(std::uint64_t bits) {
     return is_narrow(bits) ? narrow_cell(bits) : kWideBase + wides_.intern(bits);
   }
+  // The cell of a record, interned where new. As above; the cells are final.
+  Cell encode_record(ShapeId shape, std::span<const Cell> cells) {
+    return records_.intern(shape, cells) + 1;
+  }
 
   // Requires a final (not provisional) symbol cell.
   std::string_view text(Cell cell) const { return symbols_.text(cell); }
@@ -48,13 +56,23 @@ class ValueDictionary {
   std::uint64_t decode(Cell cell) const {
     return is_wide_cell(cell) ? wides_.bits(cell - kWideBase) : narrow_bits(cell);
   }
+  // The cells of a record's fields, valid until a record is added. Nothing if the cell is nil, is
+  // no record at all, or is one of another shape.
+  std::optional<std::span<const Cell>> fields(ShapeId shape, Cell cell) const {
+    if (cell == kNilCell || cell > records_.size() || records_.shape_of(cell - 1) != shape)
+      return std::nullopt;
+    return records_.cells(cell - 1);
+  }
 
   DictionarySize size() const { return {.symbols = symbols_.size(), .wides = wides_.size()}; }
-  std::uint64_t memory_bytes() const { return symbols_.memory_bytes() + wides_.memory_bytes(); }
+  std::uint64_t memory_bytes() const {
+    return symbols_.memory_bytes() + wides_.memory_bytes() + records_.memory_bytes();
+  }
 
  private:
   SymbolTable symbols_;
   WideTable wides_;
+  RecordTable records_;
 };
 
 // The bytes of the values [from, to) of a dictionary, so that ranks can share the writing and later
@@ -77,6 +95,9 @@ class NewValues {
   // overflowed() stays true: the next agreement then fails on all ranks.
   Cell symbol(std::string_view text);
   Cell number(std::uint64_t bits) { return is_narrow(bits) ? narrow_cell(bits) : wide(bits); }
+  Cell record(ShapeId shape, std::span<const Cell> cells);
+  // The cell of a record that all ranks know, kNoRecordCell if there is none: no relation holds it.
+  Cell known_record(ShapeId shape, std::span<const Cell> cells) const;
 
   // Requires a final cell or one given out by this object since the last clear().
   std::string_view text(Cell cell) const {
@@ -88,11 +109,17 @@ class NewValues {
                                      : shared_->decode(cell);
   }
 
+  // As ValueDictionary::fields; valid until a record is added.
+  std::optional<std::span<const Cell>> fields(ShapeId shape, Cell cell) const;
+
   const SymbolTable& symbols() const { return symbols_; }
   const WideTable& wides() const { return wides_; }
+  const RecordTable& records() const { return records_; }
   const ValueDictionary& shared() const { return *shared_; }
   bool overflowed() const { return overflowed_; }
-  std::uint64_t memory_bytes() const { return symbols_.memory_bytes() + wides_.memory_bytes(); }
+  std::uint64_t memory_bytes() const {
+    return symbols_.memory_bytes() + wides_.memory_bytes() + records_.memory_bytes();
+  }
   void clear();
 
  private:
@@ -101,6 +128,7 @@ class NewValues {
   const ValueDictionary* shared_;
   SymbolTable symbols_;
   WideTable wides_;
+  RecordTable records_;  // its shapes follow those of the shared table
   bool overflowed_ = false;
 };
 

@@ -11,6 +11,7 @@
 #include "datalog/evaluate/relation_images.h"
 #include "datalog/evaluate/restore.h"
 #include "model/multiset_hash.h"
+#include "model/record_image.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -132,6 +133,9 @@ void Checkpointing::add_sections(const EnginePosition& position, SaveRequest& re
   request.sections.push_back(
       {.name = kDictionarySection,
        .data = encode_dictionary(state_.dictionary, {}, state_.dictionary.size())});
+  if (!state_.program.shapes.empty())
+    request.sections.push_back(
+        {.name = kRecordsSection, .data = encode_records(state_.dictionary)});
   for (const auto& [stratum, space] : position.pivot_spaces) {
     if (!space.sparse) continue;
     const PivotSpace& lanes =

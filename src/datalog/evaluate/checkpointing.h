@@ -22,6 +22,7 @@ namespace stratalog::datalog {
 // Names of the sections of a checkpoint.
 inline constexpr const char* kDictionarySection = "dictionary";
 inline constexpr const char* kProgramSection = "program";
+inline constexpr const char* kRecordsSection = "records";  // only if there are record types
 
 // Which cells are the pivots of a stratum; a sparse dictionary is in the section "pivots-STRATUM".
 struct StoredPivotSpace {

@@ -14,6 +14,7 @@
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/relation_images.h"
 #include "datalog/evaluate/stratum_run.h"
+#include "datalog/facts/cell_class.h"
 #include "datalog/facts/fact_reader.h"
 
 namespace stratalog::datalog {
@@ -37,6 +38,7 @@ class Engine {
     tell(Phase::kRestoring);
     STRATALOG_ASSIGN_OR_RETURN(const auto resumed, checkpointing_.resume());
     if (resumed) position_ = *resumed;
+    announce_shapes(state_.program, state_.dictionary);
     intern_constants();
     state_.times.restore = watch.lap();
 

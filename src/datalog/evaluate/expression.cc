@@ -71,7 +71,33 @@ void ExpressionEvaluator::fail(std::string message) {
 Cell ExpressionEvaluator::evaluate(const Expression& e, const Batch& batch, std::uint32_t row) {
   if (e.kind == ExpressionKind::kVariable) return batch.columns[e.variable][row];
   if (e.value_kind == ValueKind::kSymbol) return values_->symbol(text(e, batch, row));
+  if (e.value_kind == ValueKind::kRecord) return record(e, batch, row);
   return values_->number(bits(e, batch, row));
+}
+
+std::vector<Cell> ExpressionEvaluator::record_cells(const Expression& e, const Batch& batch,
+                                                    std::uint32_t row) {
+  std::vector<Cell> cells;
+  cells.reserve(e.arguments.size());
+  for (const Expression& argument : e.arguments) cells.push_back(evaluate(argument, batch, row));
+  return cells;
+}
+
+Cell ExpressionEvaluator::record(const Expression& e, const Batch& batch, std::uint32_t row) {
+  if (e.kind == ExpressionKind::kConstant) return static_cast<Cell>(e.bits);
+  if (e.functor == Functor::kPack) return values_->record(e.shape, record_cells(e, batch, row));
+  // as(x, T): the number that a record has.
+  const Expression& from = e.arguments[0];
+  if (from.value_kind == ValueKind::kRecord || from.value_kind == ValueKind::kSymbol)
+    return evaluate(from, batch, row);
+  const std::uint64_t number = bits(from, batch, row);
+  if (number <= values_->shared().records().size()) return static_cast<Cell>(number);
+  fail(fmt::format("as(..., record): there is no record number {}", number));
+  return kNilCell;
+}
+
+Cell ExpressionEvaluator::find_record(const Expression& e, const Batch& batch, std::uint32_t row) {
+  return values_->known_record(e.shape, record_cells(e, batch, row));
 }
 
 std::uint64_t ExpressionEvaluator::bits(const Expression& e, const Batch& batch,
@@ -102,8 +128,10 @@ std::uint64_t ExpressionEvaluator::functor_bits(const Expression& e, const Batch
     case Functor::kToFloat:
       return convert(e, batch, row);
     case Functor::kReinterpret:
-      return e.arguments[0].value_kind == ValueKind::kSymbol ? evaluate(e.arguments[0], batch, row)
-                                                             : argument(0);
+      return e.arguments[0].value_kind == ValueKind::kSymbol ||
+                     e.arguments[0].value_kind == ValueKind::kRecord
+                 ? evaluate(e.arguments[0], batch, row)
+                 : argument(0);
     default:
       break;
   }
@@ -335,6 +363,8 @@ bool ExpressionEvaluator::compare(Comparison comparison, const Expression& left,
              (comparison == Comparison::kEqual);
     return compare_text(comparison, text(left, batch, row), text(right, batch, row));
   }
+  if (left.value_kind == ValueKind::kRecord)
+    return holds(comparison, evaluate(left, batch, row), evaluate(right, batch, row));
   const std::uint64_t a = bits(left, batch, row);
   const std::uint64_t b = bits(right, batch, row);
   if (left.value_kind == ValueKind::kFloat) return holds(comparison, as_float(a), as_float(b));

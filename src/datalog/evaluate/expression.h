@@ -5,9 +5,12 @@
 // evaluator per rank.
 #pragma once
 
+#include <optional>
 #include <regex>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/result.h"
 #include "datalog/evaluate/batch.h"
@@ -35,6 +38,12 @@ class ExpressionEvaluator {
   // 64-bit pattern of a number, unsigned or float expression.
   std::uint64_t bits(const Expression& expression, const Batch& batch, std::uint32_t row);
   std::string text(const Expression& expression, const Batch& batch, std::uint32_t row);
+  // The cell of the record that a kPack stands for if all ranks know it, else kNoRecordCell.
+  Cell find_record(const Expression& record, const Batch& batch, std::uint32_t row);
+  // The cells of a record's fields; nothing if it is nil or of another shape.
+  std::optional<std::span<const Cell>> fields(std::uint32_t shape, Cell cell) const {
+    return values_->fields(shape, cell);
+  }
 
   const Status& status() const { return status_; }
 
@@ -44,6 +53,8 @@ class ExpressionEvaluator {
   std::uint64_t float_functor(const Expression& e, double a, double b);
   std::uint64_t convert(const Expression& e, const Batch& batch, std::uint32_t row);
   std::uint64_t parse_number(const Expression& e, const std::string& text);
+  Cell record(const Expression& e, const Batch& batch, std::uint32_t row);
+  std::vector<Cell> record_cells(const Expression& e, const Batch& batch, std::uint32_t row);
   bool compare_text(Comparison comparison, const std::string& left, const std::string& right);
   void fail(std::string message);
 

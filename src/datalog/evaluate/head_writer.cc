@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "datalog/evaluate/placement.h"
+#include "datalog/facts/cell_class.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -196,8 +197,7 @@ void HeadWriter::release(const CellRemapping& remapping) {
   const auto& attributes = state_.program.relations[rule_.head].attributes;
   for (std::size_t at = 0; at < created_.size(); at += head_.arity) {
     for (std::uint32_t c = 0; c < head_.arity; ++c)
-      tuple_[c] = attributes[c].kind == ValueKind::kSymbol ? remapping.symbol(created_[at + c])
-                                                           : remapping.number(created_[at + c]);
+      tuple_[c] = remapping.of(cell_class(attributes[c].kind), created_[at + c]);
     if (chooses_) head_.candidates.insert(head_.candidates.end(), tuple_.begin(), tuple_.end());
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       Target& target = targets_[t];

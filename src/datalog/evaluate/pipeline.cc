@@ -6,6 +6,7 @@
 #include <cassert>
 
 #include "datalog/evaluate/aggregate_fold.h"
+#include "datalog/plan/literal_order.h"
 #include "route/cell_hash.h"
 
 namespace stratalog::datalog {
@@ -121,6 +122,8 @@ Status Pipeline::process(std::size_t s, const Batch& in) {
       return filter(s, in);
     case StepKind::kAssign:
       return assign(s, in);
+    case StepKind::kUnpack:
+      return unpack(s, in);
     case StepKind::kRange:
       return range(s, in);
     case StepKind::kAggregate:
@@ -335,6 +338,7 @@ Status Pipeline::assign(std::size_t s, const Batch& in) {
   const Literal& literal = (*definition_.body)[stage.step->literal];
   const Expression& value = stage.step->assign_from_left ? literal.left : literal.right;
   evaluator_.set_place(&literal.place);
+  if (literal.record_use != RecordUse::kValue) return look_up_records(s, in);
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     const Cell cell = evaluator_.evaluate(value, in, r);
     const std::uint32_t to = append(stage, in, r);
@@ -342,6 +346,52 @@ Status Pipeline::assign(std::size_t s, const Batch& in) {
     if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
   }
   return evaluator_.status();
+}
+
+// The pattern of an atom's argument: no record is made only to find that no relation holds it.
+Status Pipeline::look_up_records(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const Literal& literal = (*definition_.body)[stage.step->literal];
+  const Expression& record = stage.step->assign_from_left ? literal.left : literal.right;
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    const Cell cell = evaluator_.find_record(record, in, r);
+    if (cell == kNoRecordCell && literal.record_use == RecordUse::kFound) continue;
+    const std::uint32_t to = append(stage, in, r);
+    stage.out.columns[stage.step->target][to] = cell;
+    if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
+  }
+  return evaluator_.status();
+}
+
+Status Pipeline::unpack(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const auto& columns = stage.step->columns;
+  const RecordEquation equation = *record_equation((*definition_.body)[stage.step->literal]);
+  const auto earlier = [&](VariableId v, std::span<const Cell> fields) {
+    for (std::uint32_t i = 0;; ++i)
+      if (columns[i].role == ColumnRole::kBind && columns[i].variable == v) return fields[i];
+  };
+  const auto fits = [&](std::span<const Cell> fields, std::uint32_t row) {
+    for (std::uint32_t i = 0; i < columns.size(); ++i) {
+      const ColumnUse& use = columns[i];
+      const bool is_matched =
+          use.role == ColumnRole::kMatchVariable || use.role == ColumnRole::kMatchConstant;
+      if (is_matched && expected(use, in, row) != fields[i]) return false;
+      if (use.role == ColumnRole::kMatchEarlier && earlier(use.variable, fields) != fields[i])
+        return false;
+    }
+    return true;
+  };
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    const auto fields = evaluator_.fields(equation.record->shape, in.columns[equation.variable][r]);
+    if (!fields || !fits(*fields, r)) continue;
+    const std::uint32_t to = append(stage, in, r);
+    for (std::uint32_t i = 0; i < columns.size(); ++i)
+      if (columns[i].role == ColumnRole::kBind)
+        stage.out.columns[columns[i].variable][to] = (*fields)[i];
+    if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
+  }
+  return {};
 }
 
 Status Pipeline::range(std::size_t s, const Batch& in) {

@@ -76,6 +76,8 @@ class Pipeline {
   Status membership(std::size_t s, const Batch& in);
   Status filter(std::size_t s, const Batch& in);
   Status assign(std::size_t s, const Batch& in);
+  Status look_up_records(std::size_t s, const Batch& in);
+  Status unpack(std::size_t s, const Batch& in);
   Status range(std::size_t s, const Batch& in);
   Status aggregate(std::size_t s, const Batch& in);
   // One row of an index: checks and binds its columns from `first` on, then its set.

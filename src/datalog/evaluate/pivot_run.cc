@@ -10,6 +10,7 @@
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/rule_pass.h"
 #include "datalog/evaluate/stratum_run.h"
+#include "datalog/facts/cell_class.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -120,8 +121,7 @@ class PivotRun {
       const auto& attributes = state_.program.relations[members_.relations[i]].attributes;
       for (std::size_t at = 0; at < seeds_[i].cells.size(); ++at) {
         Cell& cell = seeds_[i].cells[at];
-        const bool symbol = attributes[order[at % order.size()]].kind == ValueKind::kSymbol;
-        cell = symbol ? remapping.symbol(cell) : remapping.number(cell);
+        cell = remapping.of(cell_class(attributes[order[at % order.size()]].kind), cell);
       }
     }
   }

@@ -12,6 +12,7 @@
 #include "datalog/evaluate/position_json.h"
 #include "datalog/evaluate/redistribute.h"
 #include "model/multiset_hash.h"
+#include "model/record_image.h"
 #include "model/set_walk.h"
 
 namespace stratalog::datalog {
@@ -44,6 +45,12 @@ Status Restorer::begin(const StoredState& stored) {
     return Status::corruption(stored.generation + ": the dictionary section is missing");
   state_.dictionary = ValueDictionary();
   STRATALOG_RETURN_IF_ERROR(decode_dictionary(dictionary->data, state_.dictionary));
+  if (!state_.program.shapes.empty()) {
+    const NamedSection* records = find_section(stored, kRecordsSection);
+    if (records == nullptr)
+      return Status::corruption(stored.generation + ": the records section is missing");
+    STRATALOG_RETURN_IF_ERROR(decode_records(records->data, state_.dictionary));
+  }
 
   // The plan of the run that wrote it, so that relations are dealt as they were.
   STRATALOG_ASSIGN_OR_RETURN(

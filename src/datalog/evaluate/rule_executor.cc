@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "datalog/evaluate/placement.h"
+#include "datalog/facts/cell_class.h"
 #include "model/set_walk.h"
 
 namespace stratalog::datalog {
@@ -48,7 +49,7 @@ Status RuleExecutor::bind_constants() {
   for (const Expression& e : rule_.head_arguments) creates_values_ |= !is_simple(e);
   for (const Step& step : plan_.steps) {
     const Literal& literal = rule_.body[step.literal];
-    if (step.kind == StepKind::kAssign)
+    if (step.kind == StepKind::kAssign && literal.record_use == RecordUse::kValue)
       creates_values_ |= !is_simple(step.assign_from_left ? literal.left : literal.right);
     creates_values_ |= step.kind == StepKind::kAggregate || step.kind == StepKind::kRange;
   }
@@ -312,9 +313,7 @@ Status RuleExecutor::release_hops(const CellRemapping& remapping) {
     row.insert(row.end(), to.key_constants.begin(), to.key_constants.end());
     for (std::size_t at = 0; at < to.waiting.size(); at += width) {
       for (std::size_t i = 0; i < width; ++i) {
-        const bool symbol = rule_.variables[to.live[i]].kind == ValueKind::kSymbol;
-        row[i] =
-            symbol ? remapping.symbol(to.waiting[at + i]) : remapping.number(to.waiting[at + i]);
+        row[i] = remapping.of(cell_class(rule_.variables[to.live[i]].kind), to.waiting[at + i]);
       }
       post(s, row, to.has_set ? to.waiting_sets[at / width] : nullptr);
     }

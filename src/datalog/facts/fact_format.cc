@@ -88,6 +88,11 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
     return Status::ok();
   }
   if (io == "hdf5" && directive.action == IoAction::kOutput) {
+    for (const Attribute& attribute : relation.attributes)
+      if (attribute.structure != kNoStructure)
+        return Status::not_supported(fmt::format(
+            "{}: IO=hdf5 cannot hold attribute `{}` of type {}, a structured value; choose IO=file",
+            where(relation, directive), attribute.name, attribute.type_name));
     format.medium = FactMedium::kHdf5;
     return Status::ok();
   }

@@ -5,10 +5,20 @@
 #include <cstring>
 #include <utility>
 
+#include "datalog/facts/structured_parser.h"
+
 namespace stratalog::datalog {
 namespace {
 
 constexpr std::uint64_t kMaxPlainDigits = 18;  // never overflow 63 bits
+
+BracketUse bracket_use(const Relation& relation, const FactFormat& format) {
+  const bool is_structured =
+      std::any_of(relation.attributes.begin(), relation.attributes.end(),
+                  [](const Attribute& a) { return a.structure != kNoStructure; });
+  return is_structured && format.delimiter.find(',') != std::string::npos ? BracketUse::kNested
+                                                                          : BracketUse::kPlain;
+}
 
 }  // namespace
 
@@ -19,7 +29,7 @@ FactParser::FactParser(const Relation& relation, const FactFormat& format, LineP
       values_(values),
       place_(place),
       must_skip_header_(format.has_headers && place == LinePlace::kFirstOfFile),
-      fields_(format.delimiter, format.attribute_of_field.size()),
+      fields_(format.delimiter, format.attribute_of_field.size(), bracket_use(relation, format)),
       row_(relation.attributes.size()),
       last_symbol_(relation.attributes.size()),
       column_ends_(relation.attributes.size()) {
@@ -34,7 +44,8 @@ bool FactParser::has_plain_lines() const {
   const char delimiter = format_.delimiter.front();
   if ((delimiter >= '0' && delimiter <= '9') || delimiter == '-' || delimiter == '\r') return false;
   return std::all_of(relation_.attributes.begin(), relation_.attributes.end(), [](const auto& a) {
-    return a.kind == ValueKind::kNumber || a.kind == ValueKind::kUnsigned;
+    return a.structure == kNoStructure &&
+           (a.kind == ValueKind::kNumber || a.kind == ValueKind::kUnsigned);
   });
 }
 
@@ -192,6 +203,7 @@ void FactParser::parse_fields(std::string_view line) {
 bool FactParser::parse_field_into_row(std::uint32_t attribute, std::size_t field) {
   const Attribute& description = relation_.attributes[attribute];
   const std::string_view text = fields_.field(field);
+  if (description.structure != kNoStructure) return parse_structure_into_row(attribute, field);
   ParsedField parsed;
   if (description.kind != ValueKind::kSymbol) {
     parsed = parse_field(description.kind, text);
@@ -204,6 +216,18 @@ bool FactParser::parse_field_into_row(std::uint32_t attribute, std::size_t field
   if (parsed.problem != FieldProblem::kNone)
     report(describe_field(description, field + 1, parsed.problem, text, line_place()));
   return parsed.problem == FieldProblem::kNone;
+}
+
+bool FactParser::parse_structure_into_row(std::uint32_t attribute, std::size_t field) {
+  const Attribute& description = relation_.attributes[attribute];
+  const std::string_view text = fields_.field(field);
+  const ParsedStructure parsed =
+      parse_structured(*relation_.structures, description.structure, text, values_);
+  if (parsed.is_ok)
+    row_[attribute] = parsed.cell;
+  else
+    report(describe_structured(description, field + 1, parsed, text));
+  return parsed.is_ok;
 }
 
 Cell FactParser::symbol_cell(std::uint32_t attribute, std::string_view text) {

@@ -55,6 +55,7 @@ class FactParser {
   void parse_fields(std::string_view line);
   // False if the field was reported; otherwise row_[attribute] is set.
   bool parse_field_into_row(std::uint32_t attribute, std::size_t field);
+  bool parse_structure_into_row(std::uint32_t attribute, std::size_t field);
   Cell symbol_cell(std::uint32_t attribute, std::string_view text);
   LinePlace line_place() const;
   void report(std::string text);

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "datalog/facts/structured_text.h"
+
 namespace stratalog::datalog {
 namespace {
 
@@ -72,7 +74,11 @@ void FactPrinter::print(std::span<const OrderCode> rows, std::string& text) {
 
 void FactPrinter::format_value(std::size_t column, OrderCode code, std::string& text) const {
   const Cell cell = orders_[column].cell(code);
+  if (relation_.attributes[column].structure != kNoStructure)
+    return format_structured(column, cell, text);
   switch (relation_.attributes[column].kind) {
+    case ValueKind::kRecord:
+      break;  // has a structure
     case ValueKind::kNumber:
       append_integer(static_cast<std::int64_t>(dictionary_.decode(cell)), text);
       break;
@@ -89,6 +95,18 @@ void FactPrinter::format_value(std::size_t column, OrderCode code, std::string& 
         text += dictionary_.text(cell);
       break;
   }
+}
+
+// Between RFC 4180 quotes as a whole where those are wanted, with quoted symbols inside.
+void FactPrinter::format_structured(std::size_t column, Cell cell, std::string& text) const {
+  const StructureId id = relation_.attributes[column].structure;
+  if (!format_.is_rfc4180) {
+    append_structured(*relation_.structures, id, dictionary_, cell, SymbolQuotes::kNone, text);
+    return;
+  }
+  std::string value;
+  append_structured(*relation_.structures, id, dictionary_, cell, SymbolQuotes::kDouble, value);
+  append_quoted(value, text);
 }
 
 }  // namespace stratalog::datalog

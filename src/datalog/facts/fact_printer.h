@@ -34,6 +34,7 @@ class FactPrinter {
   };
 
   void format_value(std::size_t column, OrderCode code, std::string& text) const;
+  void format_structured(std::size_t column, Cell cell, std::string& text) const;
 
   const Relation& relation_;
   const FactFormat& format_;

@@ -22,6 +22,8 @@ std::string_view kind_name(ValueKind kind) {
       return "float";
     case ValueKind::kSymbol:
       return "symbol";
+    case ValueKind::kRecord:
+      return "record";
   }
   return "unknown";
 }
@@ -44,6 +46,8 @@ std::string_view expectation(ValueKind kind, FieldProblem problem) {
       return is_range ? "a number that a 64-bit float can hold" : "a floating point number";
     case ValueKind::kSymbol:
       return "a symbol of less than 4 GiB";
+    case ValueKind::kRecord:
+      return "a structured value";
   }
   return "a value";
 }
@@ -119,6 +123,14 @@ std::string describe_field(const Attribute& attribute, std::uint64_t field, Fiel
   else if (problem == FieldProblem::kMalformed)
     text += malformed_hint(attribute.kind, found, place);
   return text;
+}
+
+std::string describe_structured(const Attribute& attribute, std::uint64_t field,
+                                const ParsedStructure& parsed, std::string_view found) {
+  return fmt::format(
+      "field {} (attribute `{}`, type {}): expected {} at its character {}, found {}", field,
+      attribute.name, attribute.type_name, parsed.expected, parsed.at + 1,
+      found.empty() ? std::string("nothing") : quote_found(found));
 }
 
 std::string describe_field_count(const Relation& relation, const FactFormat& format,

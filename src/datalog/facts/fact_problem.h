@@ -9,6 +9,7 @@
 
 #include "datalog/facts/fact_format.h"
 #include "datalog/facts/field_parser.h"
+#include "datalog/facts/structured_parser.h"
 #include "datalog/program.h"
 
 namespace stratalog::datalog {
@@ -28,6 +29,9 @@ std::string quote_found(std::string_view text);
 // `field` counts from 1 in the file.
 std::string describe_field(const Attribute& attribute, std::uint64_t field, FieldProblem problem,
                            std::string_view found, LinePlace place);
+std::string describe_structured(const Attribute& attribute, std::uint64_t field,
+                                const ParsedStructure& parsed, std::string_view found);
+
 std::string describe_field_count(const Relation& relation, const FactFormat& format,
                                  std::uint64_t found_fields, std::string_view line);
 // `field` counts from 1; after a closing quote there must be a delimiter or the line's end.

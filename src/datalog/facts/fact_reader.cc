@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "datalog/facts/cell_class.h"
 #include "datalog/facts/fact_format.h"
 #include "datalog/facts/fact_location.h"
 #include "datalog/facts/fact_parser.h"
@@ -173,12 +174,10 @@ Status agree_on_problems(Comm& comm, const std::string& shown,
 }
 
 void remap(const Relation& relation, const CellRemapping& remapping, TupleColumns& tuples) {
+  if (remapping.empty()) return;
   for (std::size_t c = 0; c < tuples.columns.size(); ++c) {
-    const bool is_symbol = relation.attributes[c].kind == ValueKind::kSymbol;
-    if (is_symbol && !remapping.symbols.empty())
-      for (Cell& cell : tuples.columns[c]) cell = remapping.symbol(cell);
-    if (!is_symbol && !remapping.wides.empty())
-      for (Cell& cell : tuples.columns[c]) cell = remapping.number(cell);
+    const CellClass column = cell_class(relation.attributes[c].kind);
+    for (Cell& cell : tuples.columns[c]) cell = remapping.of(column, cell);
   }
 }
 

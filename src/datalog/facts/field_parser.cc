@@ -96,6 +96,7 @@ ParsedField parse_field(ValueKind kind, std::string_view text) {
     case ValueKind::kFloat:
       return parse_float(text);
     case ValueKind::kSymbol:
+    case ValueKind::kRecord:
       break;
   }
   return {.problem = FieldProblem::kMalformed};

@@ -23,7 +23,7 @@ ParsedField parse_unsigned(std::string_view text);
 // Values too large or too small for a double are out of range; inf and nan are values.
 ParsedField parse_float(std::string_view text);
 
-// Requires a kind other than symbol.
+// Requires a kind other than symbol and record.
 ParsedField parse_field(ValueKind kind, std::string_view text);
 
 }  // namespace stratalog::datalog

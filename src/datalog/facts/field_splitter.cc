@@ -15,12 +15,33 @@ void FieldSplitter::add(std::string_view field) {
   ++count_;
 }
 
+std::size_t FieldSplitter::next_delimiter(std::string_view line, std::size_t at) const {
+  if (brackets_ == BracketUse::kPlain)
+    return delimiter_.size() == 1 ? line.find(delimiter_.front(), at) : line.find(delimiter_, at);
+  std::size_t depth = 0;
+  bool is_quoted = false;
+  bool may_quote = false;  // at the start of a field of a structured value
+  for (; at < line.size(); ++at) {
+    const char c = line[at];
+    if (is_quoted) {
+      if (c == '\\') ++at;
+      is_quoted = c != '"';
+      continue;
+    }
+    if (depth == 0 && line.substr(at).starts_with(delimiter_)) return at;
+    if (c == '[' || c == '(') ++depth;
+    if ((c == ']' || c == ')') && depth > 0) --depth;
+    is_quoted = c == '"' && may_quote;
+    may_quote = depth > 0 && (c == '[' || c == '(' || c == ',' || (may_quote && c == ' '));
+  }
+  return std::string_view::npos;
+}
+
 void FieldSplitter::split_line(std::string_view line) {
   count_ = 0;
   fields_.clear();
   for (std::size_t at = 0;;) {
-    const std::size_t next =
-        delimiter_.size() == 1 ? line.find(delimiter_.front(), at) : line.find(delimiter_, at);
+    const std::size_t next = next_delimiter(line, at);
     if (next == std::string_view::npos) {
       add(line.substr(at));
       return;

@@ -29,11 +29,15 @@ struct Record {
 
 std::string_view without_carriage_return(std::string_view line);
 
+// Whether delimiters inside of [ ] and ( ) separate fields of the line, too. Where structured
+// values are read with a comma as the delimiter they do not.
+enum class BracketUse : std::uint8_t { kPlain, kNested };
+
 class FieldSplitter {
  public:
   // Fields from `most_fields` on are counted but not kept: a line may hold millions.
-  FieldSplitter(std::string delimiter, std::size_t most_fields)
-      : delimiter_(std::move(delimiter)), most_fields_(most_fields) {}
+  FieldSplitter(std::string delimiter, std::size_t most_fields, BracketUse brackets)
+      : delimiter_(std::move(delimiter)), most_fields_(most_fields), brackets_(brackets) {}
 
   void split_line(std::string_view line);
   Record split_record(std::string_view text, TextEnd end);
@@ -49,11 +53,13 @@ class FieldSplitter {
   };
 
   void add(std::string_view field);
+  std::size_t next_delimiter(std::string_view line, std::size_t at) const;
   Piece quoted_field(std::string_view text, std::size_t at, TextEnd end, std::uint64_t& lines);
   Piece plain_field(std::string_view text, std::size_t at, TextEnd end);
 
   std::string delimiter_;
   std::size_t most_fields_;
+  BracketUse brackets_;
   std::uint64_t count_ = 0;
   std::vector<std::string_view> fields_;
   std::deque<std::string> unquoted_;  // of this record

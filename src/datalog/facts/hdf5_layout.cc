@@ -19,6 +19,7 @@ hid_t column_file_type(ValueKind kind) {
     case ValueKind::kFloat:
       return H5T_IEEE_F64LE;
     case ValueKind::kSymbol:
+    case ValueKind::kRecord:
       return H5T_STD_U32LE;
   }
   return H5I_INVALID_HID;
@@ -34,6 +35,8 @@ const char* kind_name(ValueKind kind) {
       return "float";
     case ValueKind::kSymbol:
       return "symbol";
+    case ValueKind::kRecord:
+      return "record";
   }
   return "unknown";
 }
@@ -160,6 +163,7 @@ hid_t column_memory_type(ValueKind kind) {
     case ValueKind::kFloat:
       return H5T_NATIVE_DOUBLE;
     case ValueKind::kSymbol:
+    case ValueKind::kRecord:
       return H5T_NATIVE_UINT32;
   }
   return H5I_INVALID_HID;

@@ -70,14 +70,19 @@ Cell ColumnOrder::cell(OrderCode code) const {
   return kWideBase + sorted_[rank];
 }
 
+std::uint64_t ValueOrder::values_of(ValueKind kind) const {
+  if (kind == ValueKind::kRecord) return dictionary_->records().size();
+  return kind == ValueKind::kSymbol ? dictionary_->size().symbols : dictionary_->size().wides;
+}
+
 const ColumnOrder& ValueOrder::for_kind(ValueKind kind) {
   Sorted& sorted = by_kind_[static_cast<std::size_t>(kind)];
-  const bool is_symbol = kind == ValueKind::kSymbol;
-  const DictionarySize size = dictionary_->size();
-  const std::uint64_t now = is_symbol ? size.symbols : size.wides;
+  const std::uint64_t now = values_of(kind);
   if (sorted.size != now) {
-    if (is_symbol)
+    if (kind == ValueKind::kSymbol)
       sort_symbols(sorted);
+    else if (kind == ValueKind::kRecord)
+      sort_records(sorted);
     else
       sort_wides(kind, sorted);
     sorted.size = now;
@@ -112,6 +117,60 @@ void ValueOrder::sort_symbols(Sorted& sorted) const {
   sorted.order.sorted_ = sorted.sorted;
 }
 
+// A record comes after all that it can hold, so that its fields have codes when it gets one.
+// Numbers inside are compared as signed ones whatever they are: any order would do that is the same
+// everywhere.
+void ValueOrder::sort_records(Sorted& sorted) {
+  const RecordTable& records = dictionary_->records();
+  const ColumnOrder& symbols = for_kind(ValueKind::kSymbol);
+  struct Placed {
+    std::uint32_t depth = 0;
+    Cell cell = 0;
+  };
+  std::vector<Placed> placed(records.size() + 1);  // by cell; nil has depth 0
+  for (std::uint32_t id = 0; id < records.size(); ++id) {
+    Placed& place = placed[id + 1];
+    place = {.depth = 1, .cell = id + 1};
+    const Shape& shape = records.fields_of(records.shape_of(id));
+    for (std::size_t f = 0; f < shape.size(); ++f)
+      if (shape[f] == CellClass::kRecord)
+        place.depth = std::max(place.depth, placed[records.cells(id)[f]].depth + 1);
+  }
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const Placed& a, const Placed& b) { return a.depth < b.depth; });
+  sorted.sorted.resize(placed.size());
+  sorted.code_of.resize(placed.size());
+  const auto key = [&](CellClass field, Cell cell) -> std::int64_t {
+    if (field == CellClass::kSymbol) return symbols.code(cell);
+    if (field == CellClass::kRecord) return sorted.code_of[cell];
+    return static_cast<std::int64_t>(dictionary_->decode(cell));
+  };
+  const auto is_less = [&](const Placed& a, const Placed& b) {
+    const ShapeId shape = records.shape_of(a.cell - 1);
+    if (shape != records.shape_of(b.cell - 1)) return shape < records.shape_of(b.cell - 1);
+    const Shape& fields = records.fields_of(shape);
+    const std::span<const Cell> left = records.cells(a.cell - 1);
+    const std::span<const Cell> right = records.cells(b.cell - 1);
+    for (std::size_t f = 0; f < fields.size(); ++f)
+      if (left[f] != right[f]) return key(fields[f], left[f]) < key(fields[f], right[f]);
+    return false;
+  };
+  for (std::size_t from = 0; from < placed.size();) {
+    std::size_t to = from;
+    while (to < placed.size() && placed[to].depth == placed[from].depth) ++to;
+    const auto at = [&](std::size_t i) { return placed.begin() + static_cast<std::ptrdiff_t>(i); };
+    if (placed[from].depth > 0) std::sort(at(from), at(to), is_less);
+    for (; from < to; ++from) {
+      sorted.sorted[from] = placed[from].cell;
+      sorted.code_of[placed[from].cell] = static_cast<OrderCode>(from);
+    }
+  }
+  sorted.order = ColumnOrder();
+  sorted.order.is_table_ = true;
+  sorted.order.code_of_ = sorted.code_of;
+  sorted.order.sorted_ = sorted.sorted;
+}
+
 // Narrow cells stay together; wide values lie in front of them, behind them, or between negative
 // and other ones.
 void ValueOrder::sort_wides(ValueKind kind, Sorted& sorted) const {
@@ -139,6 +198,7 @@ void ValueOrder::sort_wides(ValueKind kind, Sorted& sorted) const {
       break;
     case ValueKind::kUnsigned:  // narrow, wide, narrow "negative"
     case ValueKind::kSymbol:
+    case ValueKind::kRecord:
       order.wides_in_first_run_ = all;
       order.first_wide_ = {kNegativeBase, 0};
       order.first_negative_ = kNegativeBase + all;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ValueOrder: numbers cells so that comparing the numbers compares the values: order codes, 32 bits
 // like cells. Output sorts codes, never strings or 64-bit values. Numbers are ordered by their
-// kind, symbols by their bytes, floats from -NaN over -inf and -0 < 0 to NaN. Built from the
-// dictionary on first need and kept for the next relation. Local.
+// kind, symbols by their bytes, records by how deep they nest and then field by field (nil first,
+// so lists come by length), floats from -NaN over -inf and -0 < 0 to NaN. Built from the dictionary
+// on first need and kept for the next relation. Local.
 #pragma once
 
 #include <array>
@@ -32,14 +33,14 @@ class ColumnOrder {
 
  private:
   friend class ValueOrder;
-  bool is_table_ = false;  // symbols: cells are indices
+  bool is_table_ = false;  // symbols and records: cells are indices
   bool is_reversed_ = false;  // floats: negative NaNs, descending
   OrderCode first_negative_ = 0;
   OrderCode first_nonnegative_ = 0;
   std::array<OrderCode, 2> first_wide_ = {0, 0};  // wide values lie in two runs of codes
   std::uint32_t wides_in_first_run_ = 0;
   std::span<const OrderCode> code_of_;  // by symbol or wide id
-  std::span<const Cell> sorted_;  // symbol or wide ids in order
+  std::span<const Cell> sorted_;  // symbol or wide ids, or record cells, in order
 };
 
 class ValueOrder {
@@ -63,11 +64,13 @@ class ValueOrder {
     ColumnOrder order;
   };
 
+  std::uint64_t values_of(ValueKind kind) const;
   void sort_symbols(Sorted& sorted) const;
   void sort_wides(ValueKind kind, Sorted& sorted) const;
+  void sort_records(Sorted& sorted);
 
   const ValueDictionary* dictionary_;
-  std::array<Sorted, 4> by_kind_;
+  std::array<Sorted, 5> by_kind_;
 };
 
 }  // namespace stratalog::datalog

@@ -107,7 +107,7 @@ class Analyser {
     InferredKinds kinds = infer_kinds(rule, declarations, types_, text_, sink_);
     // Where even the kinds clash, a word about subtypes would only repeat it.
     if (kinds.is_ok && types_.has_declared_types())
-      check_subtypes(rule, declarations, lattice_, sink_);
+      check_subtypes(rule, kinds, declarations, lattice_, sink_);
     return kinds;
   }
 
@@ -116,7 +116,7 @@ class Analyser {
     const InferredKinds kinds = check_types(rule, declarations_);
     const bool is_grounded = check_grounding(rule, sink_);
     if (!kinds.is_ok || !is_grounded || rule.never_fires || sink_.has_errors()) return;
-    program_.rules.push_back(emit_rule(rule, kinds, map_));
+    program_.rules.push_back(emit_rule(rule, kinds, types_.structures(), map_));
   }
 
   // A relation of deltas sees every pass over the relation that it watches, so both belong to one
@@ -149,9 +149,13 @@ class Analyser {
 
   void finish() {
     program_.relations = std::move(declarations_.relations);
+    program_.structures =
+        std::make_shared<const std::vector<Structure>>(types_.structures().structures());
+    program_.shapes = types_.structures().shapes();
     for (RelationId id = 0; id < program_.relations.size(); ++id) {
       Relation& relation = program_.relations[id];
       relation.place = map_.place(declarations_.spans[id]);
+      relation.structures = program_.structures;
       for (std::size_t i = 0; i < relation.io.size(); ++i) {
         relation.io[i].place = map_.place(declarations_.io_spans[id][i]);
       }

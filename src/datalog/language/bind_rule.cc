@@ -172,6 +172,17 @@ class Binder {
       wildcard.span = argument.span;
       return wildcard;
     }
+    if (is_record(argument)) {
+      const VariableId variable = lift(argument.span);
+      const RecordUse use = is_positive ? RecordUse::kFound : RecordUse::kAbsent;
+      bind_pattern(variable, argument, use, scope, lifted);
+      return variable_term(variable, argument.span);
+    }
+    return bind_simple(argument, scope, lifted);
+  }
+
+  // A variable or a constant; anything else is lifted into `variable = expression`.
+  BoundTerm bind_simple(const Term& argument, Scope& scope, std::vector<BoundLiteral>& lifted) {
     BoundTerm bound = bind_term(argument, scope);
     if (bound.kind != BoundTermKind::kFunctor) return bound;
     const VariableId variable = lift(argument.span);
@@ -184,9 +195,114 @@ class Binder {
     return variable_term(variable, argument.span);
   }
 
+  // Whether the term is made of fields; nil and branches of enumerations are constants.
+  bool is_record(const Term& term) const {
+    if (term.kind == TermKind::kRecord) return true;
+    if (term.kind != TermKind::kBranch) return false;
+    const auto place = declarations_.structures->find_branch(term.type.name);
+    return place &&
+           declarations_.structures->at(place->structure).form == StructureForm::kAlgebraic;
+  }
+
+  // `variable = [...]` with nothing but variables and constants among the fields.
+  void bind_pattern(VariableId variable, const Term& record, RecordUse use, Scope& scope,
+                    std::vector<BoundLiteral>& lifted) {
+    BoundLiteral equation;
+    equation.kind = LiteralKind::kComparison;
+    equation.span = record.span;
+    equation.record_use = use;
+    equation.left = variable_term(variable, record.span);
+    equation.right = pack_term(record);
+    for (const Term& field : record.arguments) {
+      if (field.kind == TermKind::kWildcard) {
+        if (use == RecordUse::kAbsent) report_wildcard_in_absent(field);
+        equation.right.arguments.push_back(variable_term(lift(field.span), field.span));
+      } else if (is_record(field)) {
+        const VariableId inner = lift(field.span);
+        bind_pattern(inner, field, use, scope, lifted);
+        equation.right.arguments.push_back(variable_term(inner, field.span));
+      } else {
+        equation.right.arguments.push_back(bind_simple(field, scope, lifted));
+      }
+    }
+    lifted.push_back(std::move(equation));
+  }
+
+  void report_wildcard_in_absent(const Term& field) {
+    is_ok_ = false;
+    sink_.error(field.span, "`_` inside a record of a negated atom has no value").hint =
+        "give the records that match a relation of their own and negate that";
+  }
+
+  // Without its arguments.
+  BoundTerm pack_term(const Term& record) {
+    check_branch(record);
+    BoundTerm bound;
+    bound.kind = BoundTermKind::kFunctor;
+    bound.functor = Functor::kPack;
+    bound.record = &record;
+    bound.span = record.span;
+    return bound;
+  }
+
+  void check_branch(const Term& term) {
+    if (term.kind != TermKind::kBranch) return;
+    const std::string& name = term.type.name;
+    const auto place = declarations_.structures->find_branch(name);
+    if (!place) {
+      is_ok_ = false;
+      if (declarations_.has_unknown_names) return;
+      DiagnosticDraft& draft =
+          sink_.error(term.type.span, fmt::format("unknown branch `{}`", name));
+      draft.hint = declarations_.structures->suggest_branch(name);
+      if (draft.hint.empty())
+        draft.hint = fmt::format("declare it with `.type T = {} {{ ... }} | ...`", name);
+      return;
+    }
+    const Structure& structure = declarations_.structures->at(place->structure);
+    const std::size_t fields = structure.branches[place->branch].fields.size();
+    if (fields == term.arguments.size()) return;
+    is_ok_ = false;
+    sink_.error(term.span,
+                fmt::format("branch `{}` of `{}` has {} field{}, not {}", name, structure.name,
+                            fields, fields == 1 ? "" : "s", term.arguments.size()));
+  }
+
+  // `x = [a, b]`: takes x apart, or makes it, whichever is known.
+  bool bind_record_equation(const Term& left, const Term& right, Scope& scope) {
+    if (!is_record(left) && !is_record(right)) return false;
+    const Term& record = is_record(right) ? right : left;
+    const Term& other = is_record(right) ? left : right;
+    std::vector<BoundLiteral> lifted;
+    VariableId variable = 0;
+    if (other.kind == TermKind::kWildcard) {
+      variable = lift(other.span);
+    } else if (is_record(other)) {
+      variable = lift(other.span);
+      bind_pattern(variable, other, RecordUse::kValue, scope, lifted);
+    } else {
+      BoundTerm bound = bind_term(other, scope);
+      if (bound.kind == BoundTermKind::kVariable) {
+        variable = bound.variable;
+      } else {
+        variable = lift(other.span);
+        BoundLiteral equation;
+        equation.kind = LiteralKind::kComparison;
+        equation.span = other.span;
+        equation.left = variable_term(variable, other.span);
+        equation.right = std::move(bound);
+        lifted.push_back(std::move(equation));
+      }
+    }
+    bind_pattern(variable, record, RecordUse::kValue, scope, lifted);
+    std::move(lifted.begin(), lifted.end(), std::back_inserter(*scope.literals));
+    return true;
+  }
+
   void bind_comparison(const Goal& goal, Scope& scope) {
     const Term& left = goal.formula->operands[0];
     const Term& right = goal.formula->operands[1];
+    if (goal.comparison == Comparison::kEqual && bind_record_equation(left, right, scope)) return;
     if (goal.comparison == Comparison::kEqual &&
         (bind_generator(left, right, goal, scope) || bind_generator(right, left, goal, scope))) {
       return;
@@ -267,7 +383,19 @@ class Binder {
       case TermKind::kUnsigned:
       case TermKind::kFloat:
       case TermKind::kString:
+      case TermKind::kNil:
         return bind_constant(term, term.span);
+      case TermKind::kBranch:
+        if (!is_record(term)) {
+          check_branch(term);
+          return bind_constant(term, term.span);
+        }
+        [[fallthrough]];
+      case TermKind::kRecord: {
+        BoundTerm bound = pack_term(term);
+        for (const Term& field : term.arguments) bound.arguments.push_back(bind_term(field, scope));
+        return bound;
+      }
       case TermKind::kAggregate:
       case TermKind::kRange: {
         const VariableId result = lift(term.span);

@@ -24,7 +24,9 @@ struct BoundTerm {
   BoundTermKind kind = BoundTermKind::kWildcard;
   Span span;
   VariableId variable = 0;
-  const Term* constant = nullptr;  // in the syntax, which outlives this
+  const Term* constant =
+      nullptr;  // in the syntax, which outlives this; of an enumeration: a kBranch
+  const Term* record = nullptr;  // kPack: the kRecord or kBranch
   Functor functor = Functor::kAdd;
   std::vector<BoundTerm> arguments;
   const Term* cast = nullptr;  // kReinterpret by `as(x, T)`: names T
@@ -59,6 +61,7 @@ struct BoundLiteral {
   Comparison comparison = Comparison::kEqual;
   BoundTerm left;
   BoundTerm right;
+  RecordUse record_use = RecordUse::kValue;
   std::unique_ptr<BoundAggregate> aggregate;
   std::unique_ptr<BoundRange> range;
 };

@@ -53,17 +53,21 @@ void rename(NameSyntax& name, const Names& names) {
 
 void rename_types(TypeSyntax& type, const Names& names) {
   for (NameSyntax& member : type.members) rename(member, names);
+  for (BranchSyntax& branch : type.branches)
+    for (AttributeSyntax& field : branch.fields) rename(field.type, names);
 }
 
 void rename_types(RelationSyntax& relation, const Names& names) {
   for (AttributeSyntax& attribute : relation.attributes) rename(attribute.type, names);
 }
 
-void rename_all(RuleSyntax& rule, const Names& types, const Names& relations) {
+void rename_all(RuleSyntax& rule, const Names& types, const Names& branches,
+                const Names& relations) {
   walk(
       rule,
       [&](Term& term) {
         if (term.kind == TermKind::kCast) rename(term.type, types);
+        if (term.kind == TermKind::kBranch) rename(term.type, branches);
       },
       [&](AtomSyntax& atom) { rename(atom.relation, relations); });
 }
@@ -226,7 +230,7 @@ class Instantiator {
       if (!count(rule.span)) return;
       RuleSyntax copy = rule;
       copy.instance = instance_;
-      rename_all(copy, binding, {});
+      rename_all(copy, binding, binding, {});
       std::erase_if(copy.heads, [&](const AtomSyntax& head) {
         return overridden.contains(first_part(head.relation.name));
       });
@@ -250,12 +254,19 @@ class Instantiator {
   // Puts the instance's name before every name that the content declares, wherever it stands.
   void qualify(const std::string& instance, Content& content) {
     Names types;
+    Names branches;
     Names relations;
     const auto qualified = [&](const std::string& name) { return instance + '.' + name; };
     for (TypeSyntax& type : content.types) {
       const std::string name = qualified(type.name.name);
       types[type.name.name] = name;
       type.name.name = name;
+      for (BranchSyntax& branch : type.branches) {
+        if (branch.name.name.empty()) continue;
+        const std::string branch_name = qualified(branch.name.name);
+        branches[branch.name.name] = branch_name;
+        branch.name.name = branch_name;
+      }
     }
     for (RelationSyntax& relation : content.relations) {
       const std::string name = qualified(relation.name.name);
@@ -273,8 +284,8 @@ class Instantiator {
     for (DirectiveSyntax& directive : content.directives) {
       for (NameSyntax& name : directive.relations) rename(name, relations);
     }
-    for (RuleSyntax& rule : content.rules) rename_all(rule, types, relations);
-    for (RuleSyntax& rule : orphans_) rename_all(rule, types, relations);
+    for (RuleSyntax& rule : content.rules) rename_all(rule, types, branches, relations);
+    for (RuleSyntax& rule : orphans_) rename_all(rule, types, branches, relations);
   }
 
   static NameSet qualify(const NameSet& broken, Names& names, const std::string& instance) {

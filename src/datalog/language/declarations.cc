@@ -20,6 +20,7 @@ class Resolver {
   Declarations run() {
     result_.broken = syntax_.broken_relations;
     result_.has_unknown_names = syntax_.has_unknown_names;
+    result_.structures = &types_.structures();
     for (const RelationSyntax& relation : syntax_.relations) {
       sink_.set_origin(instance_notes(syntax_, relation.instance));
       declare(relation);
@@ -64,6 +65,7 @@ class Resolver {
       const std::optional<ValueKind> kind = types_.kind_of(attribute.type_name);
       if (kind.has_value()) {
         attribute.kind = *kind;
+        attribute.structure = types_.structures().of(attribute.type_name);
       } else {
         // A qualified name comes out of a component, and those were reported.
         const bool is_qualified = attribute.type_name.find('.') != std::string::npos;
@@ -171,6 +173,7 @@ Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& 
 Declarations without(const Declarations& declarations, const std::set<std::string>& names) {
   if (names.empty()) return declarations;
   Declarations result;
+  result.structures = declarations.structures;
   result.broken = declarations.broken;
   result.has_unknown_names = declarations.has_unknown_names;
   for (RelationId id = 0; id < declarations.relations.size(); ++id) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Declarations: the types and relations of a program, resolved and checked: every name known, every
-// type reduced to one of the four kinds, IO directives attached to their relations. Rules are not
+// type reduced to one of the kinds, IO directives attached to their relations. Rules are not
 // looked at. Local.
 #pragma once
 
@@ -11,12 +11,16 @@
 #include <vector>
 
 #include "datalog/language/diagnostic_sink.h"
+#include "datalog/language/structure_table.h"
 #include "datalog/language/syntax.h"
 #include "datalog/program.h"
 
 namespace stratalog::datalog::language {
 
 std::string_view kind_name(ValueKind kind);
+
+// An algebraic data type without any fields: its values are numbers.
+bool is_enumeration(const TypeSyntax& syntax);
 
 // The declared types by name, each with its kind. The four primitive types are always there.
 class TypeTable {
@@ -30,6 +34,9 @@ class TypeTable {
   std::string suggestion(const std::string& name) const;
   // The declaration of a type that is neither primitive, unknown nor broken; null otherwise.
   const TypeSyntax* declaration(const std::string& name) const;
+  // The record types and algebraic data types.
+  const StructureTable& structures() const { return structures_; }
+  StructureTable& structures() { return structures_; }
   // Whether any type beyond the primitive ones was declared.
   bool has_declared_types() const { return has_declared_types_; }
   // Reports an unknown type unless the name is known to be broken.
@@ -44,11 +51,13 @@ class TypeTable {
   void resolve_all(DiagnosticSink& sink);
   void resolve(Declared& root, DiagnosticSink& sink);
   bool is_union(const std::string& name) const;
+  bool check_bases(const TypeSyntax& syntax, DiagnosticSink& sink) const;
   void conclude(Declared& type, DiagnosticSink& sink);
 
   std::map<std::string, Declared> types_;
   std::set<std::string> broken_;
   bool has_declared_types_ = false;
+  StructureTable structures_;
 };
 
 struct Declarations {
@@ -57,6 +66,7 @@ struct Declarations {
   std::vector<std::vector<Span>> attribute_spans;
   std::vector<std::vector<Span>> io_spans;  // of the directives, parallel to Relation::io
   std::map<std::string, RelationId> ids;
+  const StructureTable* structures = nullptr;  // of the types; never null
   // Rules that mention these are given up silently; the reason was reported already.
   std::set<std::string> broken;
   std::vector<std::string> names;  // for suggestions

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/language/emit_rule.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
@@ -15,8 +17,9 @@ bool is_conversion(Functor functor) {
 
 class Emitter {
  public:
-  Emitter(const BoundRule& rule, const InferredKinds& kinds, const SourceMap& map)
-      : rule_(rule), kinds_(kinds), map_(map) {}
+  Emitter(const BoundRule& rule, const InferredKinds& kinds, StructureTable& structures,
+          const SourceMap& map)
+      : rule_(rule), kinds_(kinds), structures_(structures), map_(map) {}
 
   Rule run() const {
     Rule result;
@@ -56,16 +59,42 @@ class Emitter {
     // `+` on symbols joins them, as in Soufflé.
     if (term.functor == Functor::kAdd && result.value_kind == ValueKind::kSymbol)
       result.functor = Functor::kCat;
+    if (term.functor == Functor::kPack) begin_record(term, result);
     for (const BoundTerm& argument : term.arguments)
       result.arguments.push_back(expression(argument));
     return result;
+  }
+
+  // The shape, and for a branch its number, which comes before the fields.
+  void begin_record(const BoundTerm& term, Expression& record) const {
+    const StructureId id = kinds_.structures[term.node];
+    if (id == kNoStructure) {  // without a declared type: only this rule sees it
+      std::vector<ValueKind> kinds;
+      for (const BoundTerm& field : term.arguments) kinds.push_back(kind_of(field));
+      record.shape = structures_.shape_of(kinds);
+      return;
+    }
+    if (term.record->kind == TermKind::kRecord) {
+      record.shape = structures_.at(id).branches[0].shape;
+      return;
+    }
+    const BranchPlace place = *structures_.find_branch(term.record->type.name);
+    record.shape = structures_.at(place.structure).branches[place.branch].shape;
+    record.text = '$' + term.record->type.name;
+    Expression& number = record.arguments.emplace_back();
+    number.bits = place.branch;
   }
 
   Expression constant(const BoundTerm& term) const {
     Expression result;
     result.kind = ExpressionKind::kConstant;
     result.value_kind = kind_of(term);
-    if (result.value_kind == ValueKind::kSymbol) {
+    if (term.constant->kind == TermKind::kNil) {
+      result.value_kind = ValueKind::kRecord;
+    } else if (term.constant->kind == TermKind::kBranch) {
+      result.bits = structures_.find_branch(term.constant->type.name)->branch;
+      result.text = fmt::format("${}()", term.constant->type.name);
+    } else if (result.value_kind == ValueKind::kSymbol) {
       result.text = term.constant->text;
     } else {
       std::string problem;  // inference checked the range
@@ -105,6 +134,7 @@ class Emitter {
         result.comparison = bound.comparison;
         result.left = expression(bound.left);
         result.right = expression(bound.right);
+        result.record_use = bound.record_use;
         break;
       case LiteralKind::kAggregate:
         result.aggregate = aggregate(*bound.aggregate);
@@ -140,13 +170,15 @@ class Emitter {
 
   const BoundRule& rule_;
   const InferredKinds& kinds_;
+  StructureTable& structures_;
   const SourceMap& map_;
 };
 
 }  // namespace
 
-Rule emit_rule(const BoundRule& rule, const InferredKinds& kinds, const SourceMap& map) {
-  return Emitter(rule, kinds, map).run();
+Rule emit_rule(const BoundRule& rule, const InferredKinds& kinds, StructureTable& structures,
+               const SourceMap& map) {
+  return Emitter(rule, kinds, structures, map).run();
 }
 
 }  // namespace stratalog::datalog::language

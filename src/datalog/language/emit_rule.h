@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emission: a bound, typed and grounded rule becomes a datalog::Rule. Cannot fail. Pure. Local.
+// Emission: a bound, typed and grounded rule becomes a datalog::Rule. Cannot fail. Local.
 #pragma once
 
 #include "datalog/language/bound_rule.h"
@@ -8,7 +8,9 @@
 
 namespace stratalog::datalog::language {
 
-// Rule::text stays empty; compile() fills it in once all relations are known.
-Rule emit_rule(const BoundRule& rule, const InferredKinds& kinds, const SourceMap& map);
+// Adds the shapes of records without a declared type to `structures`. Rule::text stays empty;
+// compile() fills it in once all relations are known.
+Rule emit_rule(const BoundRule& rule, const InferredKinds& kinds, StructureTable& structures,
+               const SourceMap& map);
 
 }  // namespace stratalog::datalog::language

@@ -4,22 +4,13 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <map>
 #include <optional>
+
+#include "datalog/language/functor_signature.h"
 
 namespace stratalog::datalog::language {
 namespace {
-
-using KindMask = std::uint8_t;
-
-constexpr KindMask mask_of(ValueKind kind) {
-  return static_cast<KindMask>(1U << static_cast<unsigned>(kind));
-}
-
-constexpr KindMask kN = mask_of(ValueKind::kNumber);
-constexpr KindMask kU = mask_of(ValueKind::kUnsigned);
-constexpr KindMask kF = mask_of(ValueKind::kFloat);
-constexpr KindMask kS = mask_of(ValueKind::kSymbol);
-constexpr KindMask kAny = kN | kU | kF | kS;
 
 std::string describe(KindMask mask) {
   switch (mask) {
@@ -37,6 +28,10 @@ std::string describe(KindMask mask) {
       return "a number or a float";
     case kN | kU | kF:
       return "a number, an unsigned or a float";
+    case kR:
+      return "a record";
+    case kScalar:
+      return "a number, an unsigned, a float or a symbol";
     default:
       return "any kind";
   }
@@ -47,81 +42,8 @@ struct Use {
   KindMask mask = kAny;
   Span span;
   std::string role;  // "as attribute `x` of `edge`"
+  StructureId structure = kNoStructure;  // with kR: of which type
 };
-
-struct Signature {
-  std::string_view name;
-  KindMask operands;  // allowed for each operand
-  std::optional<KindMask> result;  // nothing: the same kind as the operands, which agree
-};
-
-Signature signature_of(Functor functor) {
-  constexpr KindMask kNumeric = kN | kU | kF;
-  constexpr KindMask kInteger = kN | kU;
-  switch (functor) {
-    case Functor::kNegate:
-      return {"-", kN | kF, {}};
-    case Functor::kAdd:
-      return {"+", kAny, {}};  // on symbols: concatenation, as in Soufflé
-    case Functor::kSubtract:
-      return {"-", kNumeric, {}};
-    case Functor::kMultiply:
-      return {"*", kNumeric, {}};
-    case Functor::kDivide:
-      return {"/", kNumeric, {}};
-    case Functor::kModulo:
-      return {"%", kInteger, {}};
-    case Functor::kPower:
-      return {"^", kNumeric, {}};
-    case Functor::kMin:
-      return {"min", kAny, {}};
-    case Functor::kMax:
-      return {"max", kAny, {}};
-    case Functor::kBitNot:
-      return {"bnot", kInteger, {}};
-    case Functor::kBitAnd:
-      return {"band", kInteger, {}};
-    case Functor::kBitOr:
-      return {"bor", kInteger, {}};
-    case Functor::kBitXor:
-      return {"bxor", kInteger, {}};
-    case Functor::kShiftLeft:
-      return {"bshl", kInteger, {}};
-    case Functor::kShiftRight:
-      return {"bshr", kInteger, {}};
-    case Functor::kShiftRightUnsigned:
-      return {"bshru", kInteger, {}};
-    case Functor::kLogicalNot:
-      return {"lnot", kInteger, {}};
-    case Functor::kLogicalAnd:
-      return {"land", kInteger, {}};
-    case Functor::kLogicalOr:
-      return {"lor", kInteger, {}};
-    case Functor::kLogicalXor:
-      return {"lxor", kInteger, {}};
-    case Functor::kCat:
-      return {"cat", kS, {}};
-    case Functor::kStrlen:
-      return {"strlen", kS, kN};
-    case Functor::kSubstr:
-      return {"substr", kS, {}};  // its numbers are treated apart
-    case Functor::kOrd:
-      return {"ord", kAny, kN};
-    case Functor::kToNumber:
-      return {"to_number", kAny, kN};
-    case Functor::kToUnsigned:
-      return {"to_unsigned", kAny, kU};
-    case Functor::kToFloat:
-      return {"to_float", kAny, kF};
-    case Functor::kToString:
-      return {"to_string", kAny, kS};
-    case Functor::kReinterpret:
-      return {"as", kAny, kAny};
-    case Functor::kIteration:
-      return {"recursive_iteration_cnt", kAny, kU};
-  }
-  return {"?", kAny, {}};
-}
 
 std::string_view comparison_name(Comparison comparison) {
   constexpr std::string_view kNames[] = {"=",  "!=",    "<",     "<=",       ">",
@@ -147,6 +69,7 @@ class Inference {
     for (std::size_t i = 0; i < rule_.head_arguments.size(); ++i) {
       visit_attribute(rule_.head_arguments[i], head, i);
     }
+    resolve_records();
     return conclude();
   }
 
@@ -155,11 +78,12 @@ class Inference {
     KindNode parent;
     KindMask mask = kAny;
     bool is_clashing = false;  // reported; anything goes from here on
+    StructureId structure = kNoStructure;  // with kR: of which type, once some use says so
     std::vector<Use> uses;  // those that narrowed it, at most one per kind bit
   };
 
   KindNode make_node() {
-    classes_.push_back({static_cast<KindNode>(classes_.size()), kAny, false, {}});
+    classes_.push_back({static_cast<KindNode>(classes_.size()), kAny, false, kNoStructure, {}});
     return static_cast<KindNode>(classes_.size() - 1);
   }
 
@@ -179,14 +103,20 @@ class Inference {
     return quoted.size() > 30 ? quoted.substr(0, 27) + "..." : quoted;
   }
 
+  std::string describe_use(const Use& use) const {
+    if (use.structure == kNoStructure) return describe(use.mask);
+    return "of " + types_.structures().describe(use.structure);
+  }
+
   void clash(Span subject, const Use& now, const Use& before) {
     is_ok_ = false;
     DiagnosticDraft& draft = sink_.error(
         now.span, fmt::format("type clash: `{}` is {} {}, but {} {}", quote(subject),
-                              describe(now.mask), now.role, describe(before.mask), before.role));
+                              describe_use(now), now.role, describe_use(before), before.role));
     if (before.span.begin != now.span.begin || before.span.end != now.span.end) {
-      draft.notes.push_back({before.span, fmt::format("{} here", describe(before.mask))});
+      draft.notes.push_back({before.span, fmt::format("{} here", describe_use(before))});
     }
+    if (((now.mask | before.mask) & kR) != 0) return;
     if ((now.mask | before.mask) == (kN | kF) || (now.mask | before.mask) == (kN | kU)) {
       draft.hint = "convert with to_number, to_unsigned or to_float";
     } else if (((now.mask | before.mask) & kS) != 0) {
@@ -212,9 +142,26 @@ class Inference {
       clash(subject, use, before);
       return;
     }
-    if (narrowed == cls.mask) return;
+    if (use.structure != kNoStructure && cls.structure != kNoStructure &&
+        use.structure != cls.structure) {
+      const Use before = structure_use(cls);
+      cls.is_clashing = true;
+      clash(subject, use, before);
+      return;
+    }
+    if (narrowed == cls.mask && cls.structure == use.structure) return;
+    if (narrowed == cls.mask && use.structure == kNoStructure) return;
     cls.mask = narrowed;
+    if (use.structure != kNoStructure) cls.structure = use.structure;
     cls.uses.push_back(std::move(use));
+  }
+
+  static const Use& structure_use(const Class& cls) {
+    static const Use kNone;
+    for (const Use& use : cls.uses) {
+      if (use.structure != kNoStructure) return use;
+    }
+    return cls.uses.empty() ? kNone : cls.uses.back();
   }
 
   // `here` describes the construct that makes both agree.
@@ -227,7 +174,12 @@ class Inference {
     if ((left.mask & right.mask) == 0 && !left.is_clashing && !right.is_clashing) {
       report_disagreement(left, right, here, construct);
       left.is_clashing = true;
+    } else if (left.structure != kNoStructure && right.structure != kNoStructure &&
+               left.structure != right.structure && !left.is_clashing && !right.is_clashing) {
+      report_structures(left, right, here, construct);
+      left.is_clashing = true;
     }
+    if (left.structure == kNoStructure) left.structure = right.structure;
     left.is_clashing = left.is_clashing || right.is_clashing;
     left.mask = static_cast<KindMask>(left.mask & right.mask);
     for (Use& use : right.uses) {
@@ -235,6 +187,18 @@ class Inference {
     }
     right.uses.clear();
     right.parent = a;
+  }
+
+  void report_structures(const Class& left, const Class& right, Span here,
+                         std::string_view construct) {
+    is_ok_ = false;
+    const Use& one = structure_use(left);
+    const Use& other = structure_use(right);
+    DiagnosticDraft& draft =
+        sink_.error(here, fmt::format("type clash: the sides of `{}` are {} and {}", construct,
+                                      describe_use(one), describe_use(other)));
+    draft.notes.push_back({one.span, fmt::format("{} {}", describe_use(one), one.role)});
+    draft.notes.push_back({other.span, fmt::format("{} {}", describe_use(other), other.role)});
   }
 
   void report_disagreement(const Class& left, const Class& right, Span here,
@@ -247,7 +211,7 @@ class Inference {
                                       describe(left.mask), describe(right.mask)));
     draft.notes.push_back({one.span, fmt::format("{} {}", describe(one.mask), one.role)});
     draft.notes.push_back({other.span, fmt::format("{} {}", describe(other.mask), other.role)});
-    if (((left.mask | right.mask) & kS) == 0)
+    if (((left.mask | right.mask) & (kS | kR)) == 0)
       draft.hint = "convert with to_number, to_unsigned or to_float";
   }
 
@@ -256,9 +220,15 @@ class Inference {
     visit(term);
     const Attribute& attribute = relation.attributes[index];
     restrict_node(term.node,
-                  {mask_of(attribute.kind), term.span,
-                   fmt::format("as attribute `{}` of `{}`", attribute.name, relation.name)},
+                  use_of(attribute, term.span,
+                         fmt::format("as attribute `{}` of `{}`", attribute.name, relation.name)),
                   term.span);
+  }
+
+  static Use use_of(const Attribute& attribute, Span span, std::string role) {
+    const bool is_structured = attribute.structure != kNoStructure;
+    return {is_structured ? kR : mask_of(attribute.kind), span, std::move(role),
+            attribute.structure};
   }
 
   void visit(BoundLiteral& literal) {
@@ -299,6 +269,11 @@ class Inference {
       restrict_node(literal.right.node, {kS, literal.right.span, role}, literal.right.span);
       return;
     }
+    if (literal.comparison != Comparison::kEqual && literal.comparison != Comparison::kNotEqual) {
+      const std::string role = fmt::format("as an operand of `{}`", name);
+      restrict_node(literal.left.node, {kScalar, literal.left.span, role}, literal.left.span);
+      restrict_node(literal.right.node, {kScalar, literal.right.span, role}, literal.right.span);
+    }
     unite(literal.left.node, literal.right.node, literal.span, name);
   }
 
@@ -338,6 +313,10 @@ class Inference {
       visit_cast(term);
       return;
     }
+    if (term.functor == Functor::kPack) {
+      visit_record(term);
+      return;
+    }
     if (term.functor == Functor::kSubstr) {
       const std::string role = "as an argument of `substr`";
       constexpr KindMask kMasks[] = {kS, kN, kN};
@@ -372,7 +351,9 @@ class Inference {
       types_.report_unknown(type, sink_);
       return;
     }
-    const Use use{mask_of(*kind), term.span, fmt::format("by the cast to `{}`", type.name)};
+    const StructureId structure = types_.structures().of(type.name);
+    const Use use{structure == kNoStructure ? mask_of(*kind) : kR, term.span,
+                  fmt::format("by the cast to `{}`", type.name), structure};
     restrict_node(term.node, use, term.span);
     // A constant is read as what it is cast to: as(1, float) is 1.0.
     BoundTerm& value = term.arguments[0];
@@ -381,10 +362,120 @@ class Inference {
     }
   }
 
+  void visit_record(BoundTerm& term) {
+    if (term.record->kind == TermKind::kRecord) {
+      restrict_node(term.node, {kR, term.span, "as `[...]`"}, term.span);
+      open_records_.push_back(&term);
+      return;
+    }
+    const BranchPlace place = *types_.structures().find_branch(term.record->type.name);
+    restrict_node(term.node, {kR, term.span, "as one of its branches", place.structure}, term.span);
+    visit_fields(term, types_.structures().at(place.structure).branches[place.branch]);
+  }
+
+  void visit_fields(BoundTerm& term, const Branch& branch) {
+    for (std::size_t i = 0; i < term.arguments.size(); ++i) {
+      const BoundTerm& argument = term.arguments[i];
+      if (argument.kind == BoundTermKind::kWildcard) continue;
+      restrict_node(argument.node,
+                    use_of(branch.fields[i], argument.span,
+                           fmt::format("as field `{}`", branch.fields[i].name)),
+                    argument.span);
+    }
+  }
+
+  // What a record's type says about its fields may give the next record its type. Records that
+  // nothing gives a type agree field by field, as in `[a, b] = [c, d]`.
+  void resolve_records() {
+    do {
+      resolve_typed_records();
+    } while (unite_untyped_records());
+  }
+
+  void resolve_typed_records() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (BoundTerm*& record : open_records_) {
+        if (record == nullptr) continue;
+        const Class& cls = classes_[root(record->node)];
+        if (cls.structure == kNoStructure || cls.is_clashing) continue;
+        resolve_record(*record, cls.structure);
+        record = nullptr;
+        changed = true;
+      }
+    }
+  }
+
+  // Whether two kinds that were apart before agree now.
+  bool unite_untyped_records() {
+    bool changed = false;
+    std::map<KindNode, const BoundTerm*> models;  // one record of each class
+    for (BoundTerm*& record : open_records_) {
+      if (record == nullptr) continue;
+      const auto [model, is_first] = models.emplace(root(record->node), record);
+      if (is_first) continue;
+      if (model->second->arguments.size() == record->arguments.size()) {
+        changed = unite_fields(*model->second, *record) || changed;
+        continue;
+      }
+      is_ok_ = false;
+      sink_
+          .error(record->span,
+                 fmt::format("records of {} and {} fields are never equal",
+                             model->second->arguments.size(), record->arguments.size()))
+          .notes.push_back({model->second->span, "the other record is here"});
+      record = nullptr;
+    }
+    return changed;
+  }
+
+  bool unite_fields(const BoundTerm& model, const BoundTerm& record) {
+    bool changed = false;
+    for (std::size_t i = 0; i < model.arguments.size(); ++i) {
+      const KindNode one = model.arguments[i].node;
+      const KindNode other = record.arguments[i].node;
+      changed = changed || root(one) != root(other);
+      unite(one, other, record.arguments[i].span, "=");
+    }
+    return changed;
+  }
+
+  void resolve_record(BoundTerm& record, StructureId id) {
+    const Structure& structure = types_.structures().at(id);
+    if (structure.form != StructureForm::kRecord) {
+      is_ok_ = false;
+      sink_
+          .error(record.span, fmt::format("`[...]` is a record, but {} is expected here",
+                                          types_.structures().describe(id)))
+          .hint = fmt::format("its values are written as branches, as in `${}(...)`",
+                              structure.branches[0].name);
+      return;
+    }
+    const Branch& fields = structure.branches[0];
+    if (fields.fields.size() != record.arguments.size()) {
+      is_ok_ = false;
+      sink_.error(record.span,
+                  fmt::format("the record type `{}` has {} field{}, not {}", structure.name,
+                              fields.fields.size(), fields.fields.size() == 1 ? "" : "s",
+                              record.arguments.size()));
+      return;
+    }
+    visit_fields(record, fields);
+  }
+
   void visit_constant(BoundTerm& term) {
     term.node = make_node();
     constants_.push_back(&term);
     switch (term.constant->kind) {
+      case TermKind::kNil:
+        restrict_node(term.node, {kR, term.span, "as `nil`"}, term.span);
+        return;
+      case TermKind::kBranch:
+        restrict_node(term.node,
+                      {kR, term.span, "as one of its branches",
+                       types_.structures().find_branch(term.constant->type.name)->structure},
+                      term.span);
+        return;
       case TermKind::kString:
         restrict_node(term.node, {kS, term.span, "as a string"}, term.span);
         return;
@@ -404,16 +495,24 @@ class Inference {
     InferredKinds result;
     result.kinds.reserve(classes_.size());
     for (KindNode node = 0; node < classes_.size(); ++node) {
-      const KindMask mask = classes_[root(node)].mask;
+      const Class& cls = classes_[root(node)];
       // Undecided classes hold constants only, or variables that grounding will refuse: number
       // comes first.
+      const bool is_number = cls.mask == 0 || (cls.structure != kNoStructure &&
+                                               types_.structures().at(cls.structure).form ==
+                                                   StructureForm::kEnumeration);
       result.kinds.push_back(
-          mask == 0 ? ValueKind::kNumber
-                    : static_cast<ValueKind>(std::countr_zero(static_cast<unsigned>(mask))));
+          is_number ? ValueKind::kNumber
+                    : static_cast<ValueKind>(std::countr_zero(static_cast<unsigned>(cls.mask))));
+      result.structures.push_back(cls.structure);
     }
     for (const BoundTerm* constant : constants_) {
       const ValueKind kind = result.kinds[constant->node];
-      if (kind == ValueKind::kSymbol || classes_[root(constant->node)].is_clashing) continue;
+      if (classes_[root(constant->node)].is_clashing) continue;
+      if (constant->constant->kind == TermKind::kNil) check_nil(*constant);
+      if (kind == ValueKind::kSymbol || result.structures[constant->node] != kNoStructure ||
+          kind == ValueKind::kRecord)
+        continue;
       std::uint64_t bits = 0;
       std::string problem;
       if (constant_bits(*constant->constant, kind, bits, problem)) continue;
@@ -424,6 +523,14 @@ class Inference {
     return result;
   }
 
+  void check_nil(const BoundTerm& nil) {
+    const StructureId id = classes_[root(nil.node)].structure;
+    if (id == kNoStructure || types_.structures().at(id).form == StructureForm::kRecord) return;
+    is_ok_ = false;
+    sink_.error(nil.span, fmt::format("`nil` is a record, but {} is expected here",
+                                      types_.structures().describe(id)));
+  }
+
   BoundRule& rule_;
   const Declarations& declarations_;
   const TypeTable& types_;
@@ -431,6 +538,7 @@ class Inference {
   DiagnosticSink& sink_;
   std::vector<Class> classes_;
   std::vector<const BoundTerm*> constants_;
+  std::vector<BoundTerm*> open_records_;  // `[...]` whose type is not known yet; null once it is
   bool is_ok_ = true;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds: which of number, unsigned, float and symbol every variable, constant and expression of a
-// rule is. All operands that must agree are united into classes; every use narrows its class; a
-// class that runs empty is a clash, reported with both uses. Integer constants adapt to their
-// class. Local.
+// Kinds: which of number, unsigned, float, symbol and record every variable, constant and
+// expression of a rule is. All operands that must agree are united into classes; every use narrows
+// its class; a class that runs empty is a clash, reported with both uses. Integer constants adapt
+// to their class. Local.
 #pragma once
 
 #include <string_view>
@@ -16,6 +16,7 @@ namespace stratalog::datalog::language {
 struct InferredKinds {
   bool is_ok = true;
   std::vector<ValueKind> kinds;  // by KindNode; the variables of the rule come first
+  std::vector<StructureId> structures;  // by KindNode: the types of structured values
 };
 
 // Sets BoundTerm::node in the rule. `text` is the expanded program, to quote from.

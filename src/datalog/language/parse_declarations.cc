@@ -172,12 +172,12 @@ bool Parser::parse_type() {
     }
     type.members.push_back(std::move(base));
   } else if (accept(TokenKind::kEqual)) {
-    const Span span = type.name.span;
     if (is_at(TokenKind::kLeftBracket)) {
-      program_.broken_types.insert(type.name.name);
-      not_supported(span, "record types");
-      while (!is_at(TokenKind::kRightBracket) && !is_at(TokenKind::kEnd)) advance();
-      accept(TokenKind::kRightBracket);
+      if (!parse_record_type(type)) {
+        program_.broken_types.insert(type.name.name);
+        return false;
+      }
+      program_.types.push_back(std::move(type));
       return true;
     }
     do {
@@ -186,11 +186,12 @@ bool Parser::parse_type() {
         program_.broken_types.insert(type.name.name);
         return false;
       }
-      if (is_at(TokenKind::kLeftBrace)) {
-        program_.broken_types.insert(type.name.name);
-        not_supported(span, "algebraic data types");
-        skip_block();
-        while (accept(TokenKind::kPipe) && accept(TokenKind::kIdentifier)) skip_block();
+      if (is_at(TokenKind::kLeftBrace) && type.members.empty()) {
+        if (!parse_branches(type, std::move(member))) {
+          program_.broken_types.insert(type.name.name);
+          return false;
+        }
+        program_.types.push_back(std::move(type));
         return true;
       }
       type.members.push_back(std::move(member));

@@ -157,8 +157,12 @@ bool Parser::finish_functor(Term& term, Functor functor, std::vector<Term> argum
   for (const Term& argument : arguments) result.depth = std::max(result.depth, argument.depth + 1);
   result.arguments = std::move(arguments);
   term = std::move(result);
+  return check_depth(term);
+}
+
+bool Parser::check_depth(const Term& term) {
   if (term.depth <= kMaxNesting) return true;
-  sink_.error(span, fmt::format("this nests deeper than {} levels", kMaxNesting)).hint =
+  sink_.error(term.span, fmt::format("this nests deeper than {} levels", kMaxNesting)).hint =
       "name parts of it with `variable = expression`";
   return false;
 }
@@ -232,7 +236,10 @@ bool Parser::parse_primary(Term& term) {
     }
     case TokenKind::kNil:
     case TokenKind::kLeftBracket:
+      return parse_record_term(term);
     case TokenKind::kDollar:
+      if (peek_after().kind == TokenKind::kIdentifier) return parse_record_term(term);
+      return parse_unsupported_term();
     case TokenKind::kAt:
     case TokenKind::kAutoinc:
       return parse_unsupported_term();
@@ -255,16 +262,8 @@ bool Parser::parse_primary(Term& term) {
 
 bool Parser::parse_unsupported_term() {
   switch (token_.kind) {
-    case TokenKind::kNil:
-    case TokenKind::kLeftBracket:
-      return not_supported(token_.span, "records");
     case TokenKind::kAt:
       return not_supported(token_.span, "user-defined functors (`@name(...)`)");
-    case TokenKind::kDollar:
-      if (peek_after().kind == TokenKind::kIdentifier) {
-        return not_supported(token_.span, "algebraic data types (`$Branch(...)`)");
-      }
-      [[fallthrough]];
     default:
       return not_supported(token_.span, "counters (`$`, `autoinc()`)");
   }
@@ -285,12 +284,17 @@ bool Parser::parse_string(std::string& characters) {
 
 // At `(`: the arguments and the closing `)`.
 bool Parser::parse_arguments(std::vector<Term>& arguments) {
+  return parse_listed_arguments(arguments, TokenKind::kRightParen, "`,` or `)`");
+}
+
+bool Parser::parse_listed_arguments(std::vector<Term>& arguments, TokenKind end,
+                                    std::string_view expected) {
   advance();
-  if (accept(TokenKind::kRightParen)) return true;
+  if (accept(end)) return true;
   do {
     if (!parse_term(arguments.emplace_back())) return false;
   } while (accept(TokenKind::kComma));
-  return expect(TokenKind::kRightParen, "`,` or `)`");
+  return expect(end, expected);
 }
 
 bool Parser::ends_a_term() const {

@@ -81,18 +81,27 @@ class Parser {
   bool is_parenthesised_term() const;
   bool report_missing_dot();
 
+  // parse_records.cc
+  bool parse_record_type(TypeSyntax& type);
+  bool parse_branches(TypeSyntax& type, NameSyntax branch);
+  bool parse_fields(std::vector<AttributeSyntax>& fields);
+  bool parse_record_term(Term& term);
+
   // parse_terms.cc and, for aggregates, parse_aggregates.cc
   bool parse_term(Term& term, int minimum_level = 0);
   bool parse_unary(Term& term);
   bool parse_primary(Term& term);
   bool parse_string(std::string& characters);
   bool parse_arguments(std::vector<Term>& arguments);
+  bool parse_listed_arguments(std::vector<Term>& arguments, TokenKind end,
+                              std::string_view expected);
   bool parse_functor_call(Term& term);
   bool parse_cast(Term& term);
   bool parse_iteration_count(Term& term);
   bool parse_aggregate_or_extremum(Term& term);
   bool parse_aggregate_rest(AggregateFunction function, Span start, Term& term,
                             std::optional<Term> target);
+  bool check_depth(const Term& term);
   bool finish_functor(Term& term, Functor functor, std::vector<Term> arguments, Span span);
   bool continue_term(Term& left, int minimum_level);
   bool parse_unsupported_term();

@@ -11,7 +11,7 @@ namespace stratalog::datalog {
 namespace {
 
 std::string_view kind_text(ValueKind kind) {
-  constexpr std::string_view kNames[] = {"number", "unsigned", "float", "symbol"};
+  constexpr std::string_view kNames[] = {"number", "unsigned", "float", "symbol", "record"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -112,6 +112,8 @@ FunctorForm form_of(Functor functor) {
       return {"as", 0};
     case Functor::kIteration:
       return {"recursive_iteration_cnt", 0};
+    case Functor::kPack:
+      return {"[]", 0};
   }
   return {"?", 0};
 }
@@ -152,7 +154,10 @@ class Printer {
 
   std::string constant(const Expression& e) const {
     switch (e.value_kind) {
+      case ValueKind::kRecord:
+        return "nil";
       case ValueKind::kNumber:
+        if (!e.text.empty()) return e.text;  // a branch of an enumeration
         return fmt::format("{}", static_cast<std::int64_t>(e.bits));
       case ValueKind::kUnsigned:
         return fmt::format("{}u", e.bits);
@@ -171,6 +176,7 @@ class Printer {
       const std::string text = constant(e);
       return text.starts_with('-') && level > kPrefixLevel ? '(' + text + ')' : text;
     }
+    if (e.functor == Functor::kPack) return record(e);
     const FunctorForm form = form_of(e.functor);
     if (form.level == 0) return call(e, form.text);
     std::string text;
@@ -184,6 +190,16 @@ class Printer {
                          form.text, expression(e.arguments[1], to_the_right ? own : own + 1));
     }
     return own < level ? '(' + text + ')' : text;
+  }
+
+  // A branch begins with its number, which its name says.
+  std::string record(const Expression& e) const {
+    const bool is_branch = !e.text.empty();
+    std::string text = is_branch ? e.text + '(' : "[";
+    const std::size_t first = is_branch ? 1 : 0;
+    for (std::size_t i = first; i < e.arguments.size(); ++i)
+      text += (i == first ? "" : ", ") + expression(e.arguments[i]);
+    return text + (is_branch ? ')' : ']');
   }
 
   std::string call(const Expression& e, std::string_view name) const {

@@ -54,6 +54,7 @@ class GroundingCheck {
     ground_scope(rule_.body, grounded);
     for (const BoundTerm& term : rule_.head_arguments) require(term, grounded);
     check_scope(rule_.body, grounded);
+    if (!is_ok_ && !has_reported_) report_lifted(grounded);
     return is_ok_;
   }
 
@@ -79,6 +80,7 @@ class GroundingCheck {
     }
     if (waiting.empty()) return;
     is_ok_ = false;
+    has_reported_ = true;
     DiagnosticDraft& draft = sink_.error(waiting[0]->span, "this aggregate needs its own result");
     if (waiting.size() > 1) draft.message = "aggregates that need each other's results";
     draft.hint = "use different variables inside and outside, or split the rule";
@@ -132,10 +134,22 @@ class GroundingCheck {
     const bool right_known = is_evaluable(literal.right, grounded);
     if (left_known == right_known) return false;
     const BoundTerm& unknown = left_known ? literal.right : literal.left;
+    if (unknown.kind == BoundTermKind::kFunctor && unknown.functor == Functor::kPack)
+      return ground_fields(unknown, grounded);
     if (unknown.kind == BoundTermKind::kVariable && is_result_[unknown.variable]) return false;
     if (left_known) std::swap(literal.left, literal.right);  // now the right side is known
     while (is_cast(literal.left)) move_cast_over(literal.left, literal.right);
     return literal.left.kind == BoundTermKind::kVariable && mark(literal.left.variable, grounded);
+  }
+
+  // A known record is taken apart.
+  bool ground_fields(const BoundTerm& record, Grounded& grounded) const {
+    bool changed = false;
+    for (const BoundTerm& field : record.arguments) {
+      if (field.kind == BoundTermKind::kVariable && !is_result_[field.variable])
+        changed = mark(field.variable, grounded) || changed;
+    }
+    return changed;
   }
 
   void check_scope(std::vector<BoundLiteral>& literals, const Grounded& grounded) {
@@ -174,6 +188,7 @@ class GroundingCheck {
     const BoundVariable& variable = rule_.variables[id];
     // A lifted expression is unbound because something in it is, and that is reported itself.
     if (variable.is_lifted || !reported_.insert(id).second) return;
+    has_reported_ = true;
     if (rule_.is_fact) {
       DiagnosticDraft& draft =
           sink_.error(variable.first_use, fmt::format("variable `{}` in a fact", variable.name));
@@ -199,6 +214,17 @@ class GroundingCheck {
     }
     draft.hint = suggest(variable.name, names);
     explain(id, draft);
+  }
+
+  // Nothing but `_` and what is made of it has no value.
+  void report_lifted(const Grounded& grounded) {
+    const auto first = std::find(grounded.begin(), grounded.end(), false);
+    const Span span =
+        first == grounded.end()
+            ? rule_.span
+            : rule_.variables[static_cast<std::size_t>(first - grounded.begin())].first_use;
+    sink_.error(span, "nothing in this rule gives this a value").expected =
+        "a positive atom in the body, or an equation, that gives it a value";
   }
 
   // Why the first literal that mentions the variable does not bind it.
@@ -233,6 +259,7 @@ class GroundingCheck {
   std::set<VariableId> reported_;
   std::vector<bool> is_result_;
   bool is_ok_ = true;
+  bool has_reported_ = false;
 };
 
 }  // namespace

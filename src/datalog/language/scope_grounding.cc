@@ -22,8 +22,14 @@ bool is_evaluable(const Term& term, const NameSet& grounded, const AggregateSynt
   });
 }
 
-// Grounds the variable that `term` is, also through casts, which keep the bits.
+// Grounds the variable that `term` is, also through casts, which keep the bits, and records, which
+// are taken apart.
 bool ground(const Term& term, NameSet& grounded) {
+  if (term.kind == TermKind::kRecord || term.kind == TermKind::kBranch) {
+    bool changed = false;
+    for (const Term& field : term.arguments) changed = ground(field, grounded) || changed;
+    return changed;
+  }
   if (term.kind == TermKind::kVariable) return grounded.insert(term.text).second;
   if (term.kind == TermKind::kCast) return ground(term.arguments[0], grounded);
   return false;

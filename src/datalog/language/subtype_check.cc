@@ -10,9 +10,10 @@ namespace {
 
 class SubtypeCheck {
  public:
-  SubtypeCheck(const BoundRule& rule, const Declarations& declarations, SubtypeLattice& lattice,
-               DiagnosticSink& sink)
+  SubtypeCheck(const BoundRule& rule, const InferredKinds& kinds, const Declarations& declarations,
+               SubtypeLattice& lattice, DiagnosticSink& sink)
       : rule_(rule),
+        kinds_(kinds),
         declarations_(declarations),
         lattice_(lattice),
         sink_(sink),
@@ -20,6 +21,8 @@ class SubtypeCheck {
 
   void run() {
     narrow_by_atoms(rule_.body);
+    narrow_by_records(rule_.body);
+    for (const BoundTerm& term : rule_.head_arguments) narrow_by_records(term);
     for (bool changed = true; changed;) changed = narrow_by_equations(rule_.body);
     const Relation& head = declarations_.relations[rule_.head];
     for (std::size_t i = 0; i < rule_.head_arguments.size(); ++i)
@@ -72,6 +75,38 @@ class SubtypeCheck {
         if (argument.kind != BoundTermKind::kVariable) continue;
         const std::string& type = relation.attributes[i].type_name;
         narrow(argument.variable, lattice_.leaves(type), argument.span, type);
+      }
+    }
+  }
+
+  // The fields of a record have the types that they are declared with.
+  void narrow_by_records(const BoundTerm& term) {
+    for (const BoundTerm& argument : term.arguments) narrow_by_records(argument);
+    const StructureId id = kinds_.structures[term.node];
+    if (term.kind != BoundTermKind::kFunctor || term.functor != Functor::kPack ||
+        id == kNoStructure)
+      return;
+    const StructureTable& structures = *declarations_.structures;
+    std::uint32_t which = 0;
+    if (term.record->kind == TermKind::kBranch)
+      which = structures.find_branch(term.record->type.name)->branch;
+    const Branch& branch = structures.at(id).branches[which];
+    for (std::size_t i = 0; i < term.arguments.size(); ++i) {
+      const BoundTerm& argument = term.arguments[i];
+      if (argument.kind != BoundTermKind::kVariable) continue;
+      const std::string& type = branch.fields[i].type_name;
+      narrow(argument.variable, lattice_.leaves(type), argument.span, type);
+    }
+  }
+
+  void narrow_by_records(const std::vector<BoundLiteral>& literals) {
+    for (const BoundLiteral& literal : literals) {
+      if (literal.kind == LiteralKind::kAggregate) {
+        narrow_by_records(literal.aggregate->body);
+        if (literal.aggregate->target) narrow_by_records(*literal.aggregate->target);
+      } else if (literal.kind == LiteralKind::kComparison) {
+        narrow_by_records(literal.left);
+        narrow_by_records(literal.right);
       }
     }
   }
@@ -141,6 +176,7 @@ class SubtypeCheck {
   }
 
   const BoundRule& rule_;
+  const InferredKinds& kinds_;
   const Declarations& declarations_;
   SubtypeLattice& lattice_;
   DiagnosticSink& sink_;
@@ -149,9 +185,10 @@ class SubtypeCheck {
 
 }  // namespace
 
-void check_subtypes(const BoundRule& rule, const Declarations& declarations,
-                    SubtypeLattice& lattice, DiagnosticSink& sink) {
-  SubtypeCheck(rule, declarations, lattice, sink).run();
+void check_subtypes(const BoundRule& rule, const InferredKinds& kinds,
+                    const Declarations& declarations, SubtypeLattice& lattice,
+                    DiagnosticSink& sink) {
+  SubtypeCheck(rule, kinds, declarations, lattice, sink).run();
 }
 
 }  // namespace stratalog::datalog::language

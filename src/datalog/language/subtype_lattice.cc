@@ -15,7 +15,7 @@ const TypeLeaves& SubtypeLattice::leaves(const std::string& type) {
     waiting.pop_back();
     if (!seen.insert(name).second) continue;
     const TypeSyntax* syntax = types_.declaration(name);
-    if (syntax == nullptr || syntax->form == TypeForm::kSubtype) {
+    if (syntax == nullptr || syntax->members.empty() || syntax->form == TypeForm::kSubtype) {
       entry->second.insert(name);
       continue;
     }
@@ -30,7 +30,8 @@ bool SubtypeLattice::is_leaf_below(const std::string& low, const std::string& hi
   for (;;) {
     if (*name == high) return true;
     const TypeSyntax* syntax = types_.declaration(*name);
-    if (syntax == nullptr || syntax->form == TypeForm::kUnion) return false;
+    if (syntax == nullptr || syntax->members.empty() || syntax->form == TypeForm::kUnion)
+      return false;
     name = &syntax->members[0].name;
   }
 }

@@ -65,6 +65,9 @@ enum class TermKind : std::uint8_t {
   kCast,  // as(arguments[0], type)
   kRange,  // range(arguments)
   kAggregate,  // aggregate
+  kNil,
+  kRecord,  // [arguments]
+  kBranch,  // $type(arguments): `type` names the branch
 };
 
 struct Term {
@@ -141,12 +144,18 @@ struct RelationSyntax {
   InstanceNumber instance = kNoInstance;
 };
 
-enum class TypeForm : std::uint8_t { kSubtype, kAlias, kUnion };
+enum class TypeForm : std::uint8_t { kSubtype, kAlias, kUnion, kRecord, kAlgebraic };
+
+struct BranchSyntax {
+  NameSyntax name;  // empty for record types
+  std::vector<AttributeSyntax> fields;
+};
 
 struct TypeSyntax {
   NameSyntax name;
   TypeForm form = TypeForm::kSubtype;
   std::vector<NameSyntax> members;  // the base, the other name, or the united types
+  std::vector<BranchSyntax> branches;  // kRecord: one without a name; kAlgebraic
   InstanceNumber instance = kNoInstance;
 };
 

@@ -26,6 +26,7 @@ constexpr Primitive kPrimitives[] = {
 }  // namespace
 
 std::string_view kind_name(ValueKind kind) {
+  if (kind == ValueKind::kRecord) return "record";
   return kPrimitives[static_cast<std::size_t>(kind)].name;
 }
 
@@ -50,6 +51,7 @@ TypeTable::TypeTable(const ProgramSyntax& syntax, DiagnosticSink& sink)
         .notes.push_back({entry->second.syntax->name.span, "the first declaration is here"});
   }
   resolve_all(sink);
+  structures_ = StructureTable(syntax, *this, sink);
 }
 
 void TypeTable::resolve_all(DiagnosticSink& sink) {
@@ -109,10 +111,43 @@ bool TypeTable::is_union(const std::string& name) const {
   return syntax != nullptr && syntax->form == TypeForm::kUnion;
 }
 
+// Records are no base of subtypes, and nothing structured is a member of unions, as in Soufflé.
+bool TypeTable::check_bases(const TypeSyntax& syntax, DiagnosticSink& sink) const {
+  for (const NameSyntax& member : syntax.members) {
+    const TypeSyntax* base = declaration(member.name);
+    while (base != nullptr && base->form == TypeForm::kAlias)
+      base = declaration(base->members[0].name);
+    if (base == nullptr) continue;
+    const bool is_record = base->form == TypeForm::kRecord;
+    if (syntax.form == TypeForm::kSubtype && is_record) {
+      sink.error(member.span,
+                 fmt::format("`{}` is a record type and cannot have subtypes", member.name))
+          .hint =
+          fmt::format("`.type {} = {}` gives it another name", syntax.name.name, member.name);
+      return false;
+    }
+    if (syntax.form == TypeForm::kUnion && (is_record || base->form == TypeForm::kAlgebraic)) {
+      sink.error(member.span, fmt::format("`{}` is a {} and cannot be part of a union", member.name,
+                                          is_record ? "record type" : "algebraic data type"))
+          .hint = "a union of structured types is an algebraic data type: give each its own branch";
+      return false;
+    }
+  }
+  return true;
+}
+
 // All members are known now: they must agree in kind.
 void TypeTable::conclude(Declared& type, DiagnosticSink& sink) {
   const std::string& name = type.syntax->name.name;
   if (broken_.contains(name)) return;
+  if (type.syntax->form == TypeForm::kRecord || type.syntax->form == TypeForm::kAlgebraic) {
+    type.kind = is_enumeration(*type.syntax) ? ValueKind::kNumber : ValueKind::kRecord;
+    return;
+  }
+  if (type.syntax->form != TypeForm::kAlias && !check_bases(*type.syntax, sink)) {
+    broken_.insert(name);
+    return;
+  }
   if (type.syntax->form == TypeForm::kSubtype && is_union(type.syntax->members[0].name)) {
     sink.error(type.syntax->members[0].span, fmt::format("`{}` is a union and cannot have subtypes",
                                                          type.syntax->members[0].name));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "datalog/plan/literal_order.h"
 #include "datalog/plan/program_plan.h"
 
 namespace stratalog::datalog {
@@ -58,6 +59,9 @@ std::string step_text(const Program& program, const ProgramPlan& plan, const Rul
       return "filter";
     case StepKind::kAssign:
       return fmt::format("compute {}", rule.variables[step.target].name);
+    case StepKind::kUnpack:
+      return fmt::format("take apart {}",
+                         rule.variables[record_equation(rule.body[step.literal])->variable].name);
     case StepKind::kRange:
       return fmt::format("range {}", rule.variables[step.target].name);
     case StepKind::kAggregate:

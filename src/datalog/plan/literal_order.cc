@@ -142,6 +142,23 @@ class Search {
             literal.right.kind != ExpressionKind::kFunctor);
   }
 
+  // A known record is taken apart, also where all its fields are known.
+  bool place_unpack(const Literal& literal, OrderedLiteral& placed) {
+    const auto equation = record_equation(literal);
+    if (!equation || !bound_.contains(equation->variable)) return false;
+    const std::vector<Expression>& fields = equation->record->arguments;
+    for (const Expression& field : fields)
+      if (field.kind == ExpressionKind::kFunctor ||
+          (is_free_variable(field, bound_) && computed_.contains(field.variable)))
+        return false;
+    for (std::uint32_t f = 0; f < fields.size(); ++f)
+      if (!is_free_variable(fields[f], bound_)) placed.bound.push_back(f);
+    for (const Expression& field : fields)
+      if (field.kind == ExpressionKind::kVariable) bound_.insert(field.variable);
+    placed.kind = StepKind::kUnpack;
+    return true;
+  }
+
   bool place_constraint(std::uint32_t l) {
     const Literal& literal = body_[l];
     OrderedLiteral placed{.literal = l,
@@ -160,6 +177,7 @@ class Search {
         placed.bound = bound_columns(literal.atom);
         break;
       case LiteralKind::kComparison:
+        if (place_unpack(literal, placed)) break;
         if (is_subset(read, bound_)) break;
         if (literal.comparison != Comparison::kEqual) return false;
         if (may_assign(literal.left) && is_subset(variables_of(literal.right), bound_)) {
@@ -207,6 +225,19 @@ class Search {
 };
 
 }  // namespace
+
+std::optional<RecordEquation> record_equation(const Literal& literal) {
+  if (literal.kind != LiteralKind::kComparison || literal.comparison != Comparison::kEqual)
+    return std::nullopt;
+  const auto is_record = [](const Expression& e) {
+    return e.kind == ExpressionKind::kFunctor && e.functor == Functor::kPack;
+  };
+  if (literal.left.kind == ExpressionKind::kVariable && is_record(literal.right))
+    return RecordEquation{.variable = literal.left.variable, .record = &literal.right};
+  if (literal.right.kind == ExpressionKind::kVariable && is_record(literal.left))
+    return RecordEquation{.variable = literal.right.variable, .record = &literal.left};
+  return std::nullopt;
+}
 
 void collect_variables(const Expression& expression, std::set<VariableId>& into) {
   if (expression.kind == ExpressionKind::kVariable) into.insert(expression.variable);

@@ -18,7 +18,8 @@ struct OrderedLiteral {
   std::uint32_t literal = 0;
   StepKind kind =
       StepKind::kScan;  // kSearch/kExists are told apart later, when it is known what is needed
-  std::vector<std::uint32_t> bound;  // atoms: declared columns that are bound before, ascending
+  // Atoms: declared columns that are bound before, ascending; kUnpack: arguments of the kPack.
+  std::vector<std::uint32_t> bound;
   VariableId target = 0;  // kAssign
   bool assign_from_left = false;
 };
@@ -28,6 +29,13 @@ struct OrderedLiteral {
 Result<std::vector<OrderedLiteral>> order_literals(
     const std::vector<Literal>& body, std::set<VariableId> bound,
     std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics);
+
+// An equation of a variable and a record of known shape.
+struct RecordEquation {
+  VariableId variable = 0;
+  const Expression* record = nullptr;  // the kPack
+};
+std::optional<RecordEquation> record_equation(const Literal& literal);
 
 // Adds every variable that occurs in the expression.
 void collect_variables(const Expression& expression, std::set<VariableId>& into);

@@ -345,6 +345,7 @@ class Planner {
       if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom)
         write_atom(placed, literal.atom, needed, plan, step);
       if (literal.kind == LiteralKind::kAggregate) write_aggregate(literal, plan, step);
+      if (placed.kind == StepKind::kUnpack) write_unpack(placed, literal, needed, plan, step);
       if (placed.kind == StepKind::kAssign || placed.kind == StepKind::kAggregate ||
           placed.kind == StepKind::kRange)
         needed.erase(placed.target);
@@ -353,7 +354,8 @@ class Planner {
       if (placed.kind == StepKind::kAssign || placed.kind == StepKind::kAggregate ||
           placed.kind == StepKind::kRange)
         read.erase(placed.target);
-      if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom) {
+      if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom ||
+          placed.kind == StepKind::kUnpack) {
         // What the atom itself binds is not needed before it.
         for (const ColumnUse& use : step.columns)
           if (use.role == ColumnRole::kBind || use.role == ColumnRole::kCarry)
@@ -361,6 +363,7 @@ class Planner {
         read.clear();
         for (const ColumnUse& use : step.columns)
           if (use.role == ColumnRole::kMatchVariable) read.insert(use.variable);
+        if (placed.kind == StepKind::kUnpack) read.insert(record_equation(literal)->variable);
       }
       needed.insert(read.begin(), read.end());
     }
@@ -385,6 +388,32 @@ class Planner {
       if (inner.kind == StepKind::kExists && inner.prefix_length < arity(inner.relation))
         inner.kind = inner.prefix_length == 0 ? StepKind::kScan : StepKind::kSearch;
     plan.carries = carries;
+  }
+
+  static void write_unpack(const OrderedLiteral& placed, const Literal& literal,
+                           const std::set<VariableId>& needed, RulePlan& plan, Step& step) {
+    const std::vector<Expression>& fields = record_equation(literal)->record->arguments;
+    std::map<VariableId, std::size_t> uses;
+    for (const Expression& field : fields)
+      if (field.kind == ExpressionKind::kVariable) ++uses[field.variable];
+    std::set<VariableId> bound_here;
+    for (std::uint32_t f = 0; f < fields.size(); ++f) {
+      ColumnUse use;
+      use.variable = fields[f].variable;
+      if (fields[f].kind == ExpressionKind::kConstant) {
+        use.role = ColumnRole::kMatchConstant;
+        use.constant = static_cast<std::uint32_t>(plan.constants.size());
+        plan.constants.push_back(fields[f]);
+      } else if (std::binary_search(placed.bound.begin(), placed.bound.end(), f)) {
+        use.role = ColumnRole::kMatchVariable;
+      } else if (bound_here.contains(use.variable)) {
+        use.role = ColumnRole::kMatchEarlier;
+      } else if (needed.contains(use.variable) || uses[use.variable] > 1) {
+        use.role = ColumnRole::kBind;
+        bound_here.insert(use.variable);
+      }
+      step.columns.push_back(use);
+    }
   }
 
   void write_atom(const OrderedLiteral& placed, const Atom& atom,

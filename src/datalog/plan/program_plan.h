@@ -39,6 +39,7 @@ enum class StepKind : std::uint8_t {
   kAbsent,  // no tuple under the prefix (negation)
   kFilter,  // comparison
   kAssign,  // variable = expression
+  kUnpack,  // variable = [fields]: takes the known record apart
   kRange,
   kAggregate,
 };
@@ -53,7 +54,7 @@ struct Step {
   std::uint32_t index = 0;  // index into RelationPlan::indices
   std::uint32_t prefix_length =
       0;  // number of leading index columns that are matched before the step
-  std::vector<ColumnUse> columns;  // in index order
+  std::vector<ColumnUse> columns;  // in index order; kUnpack: the arguments of the kPack
   // kAssign
   VariableId target = 0;
   bool assign_from_left = false;  // `expression = v` instead of `v = expression`

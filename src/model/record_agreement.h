@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// agree_on_new_records: the part of agree_on_new_values (value_agreement.h) that makes new records
+// known to all ranks. New records may hold each other; they get their numbers level by level (first
+// those that hold no new record) and by content within a level, so numbers depend neither on the
+// number of ranks nor on which rank made a record first. Collective.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "comm/comm.h"
+#include "model/value_dictionary.h"
+
+namespace stratalog {
+
+struct CellRemapping;
+
+// The final cells of this rank's new records, by provisional cell - kProvisionalRecordBase.
+// `fields` maps the symbols and numbers of `mine` to final cells; its records are not looked at.
+// One allgather of all new records. Errors, equal on all ranks: NoSpace if there would be 2^30
+// records.
+Result<std::vector<Cell>> agree_on_new_records(Comm& comm, ValueDictionary& shared,
+                                               const NewValues& mine, const CellRemapping& fields);
+
+}  // namespace stratalog

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Byte images of a dictionary's records, for checkpoints (docs/formats/facts.md). They stand beside
+// the image of symbols and numbers (value_dictionary.h), which must be read first. Pure; local.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "model/value_dictionary.h"
+
+namespace stratalog {
+
+std::vector<std::byte> encode_records(const ValueDictionary& dictionary);
+
+// Puts the records of an image into a dictionary that holds no records yet, but all symbols and
+// wide numbers. Corruption, with the byte offset, if the image is damaged, repeats a record, or a
+// record holds what comes after it or is not in the dictionary; `dictionary` may then have grown by
+// a part.
+Status decode_records(std::span<const std::byte> image, ValueDictionary& dictionary);
+
+}  // namespace stratalog

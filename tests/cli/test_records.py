@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records and algebraic data types end to end: values, files, rank counts, checkpoints."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from stratalog_runner import PROGRAMS, Stratalog, committed
+
+PROGRAM = PROGRAMS / "terms.dl"
+EDGES = [(1, 2), (2, 3), (3, 1), (3, 4), (4, 2), (5, 5)]
+START = [
+    "$Add($Lit(2), $Mul($Lit(3),$Lit(-7))),a",
+    "$Lit(1099511627776),big",
+    "$Mul($Add($Lit(1),$Lit(1)), $Add($Lit(1),$Lit(1))),shared",
+]
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    folder = tmp_path / "facts"
+    folder.mkdir()
+    (folder / "edge.facts").write_text("".join(f"{x}\t{y}\n" for x, y in EDGES))
+    (folder / "start.facts").write_text("\n".join(START) + "\n")
+    return folder
+
+
+def lists(most: int) -> list[list[int]]:
+    """All walks of up to `most` edges, the last node first."""
+    walks = [[y, x] for x, y in EDGES]
+    fresh = walks
+    for _ in range(most - 1):
+        fresh = [[z, *walk] for walk in fresh for y, z in EDGES if y == walk[0]]
+        walks = walks + fresh
+    return walks
+
+
+def text(walk: list[int]) -> str:
+    return "nil" if not walk else f"[{walk[0]}, {text(walk[1:])}]"
+
+
+def test_values(stratalog: Stratalog, inputs: Path, tmp_path: Path) -> None:
+    finished = stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path)
+    assert finished.sizes() == {"path": len(lists(4))}
+    assert (tmp_path / "folded.csv").read_text().splitlines() == [
+        "$Lit(1099511627776)\t$Lit(1099511627776)",
+        "$Add($Lit(2), $Mul($Lit(3), $Lit(-7)))\t$Lit(-19)",
+        "$Mul($Add($Lit(1), $Lit(1)), $Add($Lit(1), $Lit(1)))\t$Lit(4)",
+    ]
+    loops = [w for w in lists(4) if len(w) > 2 and w[0] == w[2]]
+    assert sorted((tmp_path / "loop.csv").read_text().splitlines()) == sorted(map(text, loops))
+    longest = [w for w in lists(4) if len(w) == 5]
+    assert sorted((tmp_path / "longest.csv").read_text().splitlines()) == sorted(map(text, longest))
+    assert '"$Mul($Lit(3), $Lit(-7))",-21' in (tmp_path / "value.csv").read_text().splitlines()
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.csv")}
+
+
+def test_the_same_bytes_at_any_number_of_ranks(
+    stratalog: Stratalog, inputs: Path, tmp_path: Path
+) -> None:
+    expected = None
+    for ranks in (None, 2, 3, 7):
+        folder = tmp_path / str(ranks)
+        stratalog("run", PROGRAM, "-F", inputs, "-D", folder, ranks=ranks)
+        expected = expected or outputs(folder)
+        assert outputs(folder) == expected
+    assert expected
+
+
+@pytest.mark.parametrize(("before", "after"), ((1, 3), (3, 2), (2, None)))
+def test_a_resumed_run_knows_all_records(
+    before: int, after: int | None, stratalog: Stratalog, inputs: Path, tmp_path: Path
+) -> None:
+    stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path / "whole")
+    store = tmp_path / "checkpoints"
+    keep = ("--checkpoint", store, "--every", "1it", "--keep", "100")
+    stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path / "first", *keep, ranks=before)
+    generations = committed(store)
+    assert len(generations) > 5
+    for generation in generations[1::3]:
+        copy = tmp_path / f"copy-{generation}"
+        shutil.copytree(store, copy)
+        resumed = tmp_path / generation
+        stratalog("resume", copy, generation, "-F", inputs, "-D", resumed, ranks=after)
+        assert outputs(resumed) == outputs(tmp_path / "whole")
+    exported = tmp_path / "exported.csv"
+    stratalog("export", store, exported, "--relation", "longest")
+    assert exported.read_bytes() == (tmp_path / "whole/longest.csv").read_bytes()
+
+
+def test_malformed_records(stratalog: Stratalog, inputs: Path, tmp_path: Path) -> None:
+    start = inputs / "start.facts"
+    start.write_text("$Lit(1),a\n$Lit(x),b\n$Lit(1,c\n")
+    finished = stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path, ranks=2, expect=2)
+    assert (
+        "start.facts:2: field 1 (attribute `t`, type Term): expected a number at its character 6, "
+        'found "$Lit(x)"'
+    ) in finished.err
