@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -224,13 +225,27 @@ class Generation:
             at += length
         _demand(at + footer_bytes == len(data), f"{what}: blocks do not fill the shard")
 
+    def _inflated(self, shard: dict[str, Any], row_bytes: int) -> bytes:
+        """The rows of a shard that lies in deflated chunks."""
+        chunks = []
+        for extent in shard["extents"]:
+            chunks.append(zlib.decompress(self._stream({**shard, "extents": [extent]})))
+            _demand(len(chunks[-1]) == shard["chunk_rows"] * row_bytes, "size of a chunk")
+        begin = shard["first_row"] % shard["chunk_rows"] * row_bytes
+        return b"".join(chunks)[begin : begin + shard["rows"] * row_bytes]
+
     def _hdf5_rows(self, shard: dict[str, Any], arity: int) -> Rows:
-        data = self._stream(shard)
+        before = 0
+        if "chunk_rows" in shard:
+            data = self._inflated(shard, arity * 8)
+            before = shard["first_row"] % shard["chunk_rows"] * arity * 8
+        else:
+            data = self._stream(shard)
         file_id = _file_id(shard)
         nonce = self.origin(shard)["nonce"]
         step = shard["piece_rows"] * arity * 8
         for number, expected in enumerate(shard["pieces"]):
-            piece = data[number * step : (number + 1) * step]
+            piece = data[max(0, number * step - before) : (number + 1) * step - before]
             padded = piece + bytes(-len(piece) % 256)
             found = xxh3_64(padded, self._seed(nonce, file_id, number))
             _demand(f"{found:016x}" == expected, f"{shard['file']}: piece {number}")
@@ -301,7 +316,8 @@ def read_generation(directory: Path, store_id: str) -> Generation:
     lines = [json.loads(line) for line in body.splitlines()]
     head = lines[0]
     _demand(head["stratalog"] == "manifest" and head["version"] == 1, "MANIFEST: version")
-    _demand(set(head["critical"]) <= {"links"}, "MANIFEST: a feature this reader does not know")
+    unknown = set(head["critical"]) - {"links", "deflated-chunks"}
+    _demand(not unknown, "MANIFEST: a feature this reader does not know")
     _demand(head["store"] == store_id, "MANIFEST: of another store")
     name = f"gen-{head['epoch']:08x}-{head['sequence']:010d}"
     _demand(directory.name == name, "MANIFEST: of another generation")

@@ -16,7 +16,7 @@ class LinkNumbers {
 
   ManifestLink link(std::uint32_t in_base) const {
     return in_base == kOwnFiles
-               ? ManifestLink{.id = base_.id, .nonce = base_.nonce, .mode = base_.mode}
+               ? ManifestLink{.id = base_.id, .nonce = base_.nonce, .mode = format_of(base_.mode)}
                : base_.links[in_base];
   }
   void use(std::uint32_t in_base) { numbers_.emplace(link(in_base).id, 0); }
@@ -49,7 +49,9 @@ std::vector<ManifestFile> carried_files(const Manifest& base, const std::set<Fil
     const auto file = used_files.find({shard.link, shard.file});
     if (shard_is_used[i] || file == used_files.end()) continue;
     auto& extents = others[*file];
-    extents.insert(extents.end(), shard.extents.begin(), shard.extents.end());
+    for (const Extent& extent : shard.extents)  // neighbours share deflated chunks
+      if (std::find(extents.begin(), extents.end(), extent) == extents.end())
+        extents.push_back(extent);
   }
   std::vector<ManifestFile> files;
   for (const ManifestFile& file : base.files) {

@@ -20,6 +20,7 @@
 #include "commit/protocol_steps.h"
 #include "commit/vocabulary.h"
 #include "model/tuple_group.h"
+#include "policy/layout_plan.h"
 #include "write/store.h"
 
 namespace stratalog {
@@ -32,7 +33,7 @@ struct NamedSection {
 
 struct SaveRequest {
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
-  ShardEncoding encoding = ShardEncoding::kCompact;  // ignored by kHdf5, which stores plain rows
+  ShardEncoding encoding = ShardEncoding::kCompact;  // ignored by modes that store plain rows
   // The same list (name, version, arity, column order) in the same order on every rank; rows and
   // hash are local.
   std::vector<RelationImage> images;
@@ -58,6 +59,8 @@ struct SaveRequest {
 // an estimate.
 struct SaveReport {
   std::string generation;  // "gen-00000001-0000000003"
+  double metadata_seconds = 0;  // sizes exchanged, layout planned, files created
+  double route_seconds = 0;  // rows sent to the rank that writes them
   double pack_seconds = 0;  // walking the engine's containers
   double encode_seconds = 0;  // compressing groups and hashing blocks
   double write_seconds = 0;
@@ -88,8 +91,9 @@ struct WriterOptions {
   std::uint64_t block_bytes = 1 << 20;  // payload size at which a block is closed; 256 .. 1 MiB
   std::uint64_t stage_bytes =
       32 << 20;  // shared and hdf5 modes: bytes that one rank stages for one collective write
-  ParallelBackends backends;  // MPI-IO and HDF5; empty ones: kShared goes through the Store, kHdf5
-                              // is NotSupported
+  ParallelBackends backends;  // MPI-IO and HDF5; empty ones: shared modes go through the Store, the
+                              // hdf5 modes are NotSupported
+  LayoutWishes layout;  // what the policy must respect; its mode is ignored, see SaveRequest::mode
   ProtocolSteps steps;  // tests only: leaves out steps of the commit protocol
 };
 

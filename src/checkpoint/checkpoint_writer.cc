@@ -54,6 +54,17 @@ bool is_permutation_of_columns(const RelationImage& image) {
   return image.column_order.size() == image.arity;
 }
 
+Status check_backends(CheckpointMode mode, const RowFiles& rows) {
+  const bool collective = mode == CheckpointMode::kHdf5 || mode == CheckpointMode::kHdf5Opt;
+  if (stores_rows(mode) && !rows.lay_out)
+    return Status::not_supported(fmt::format("mode {} needs a build with HDF5", mode_name(mode)));
+  if (collective && !rows.create)
+    return Status::not_supported(fmt::format(
+        "mode {} needs a build with MPI and parallel HDF5, and ranks that are MPI processes",
+        mode_name(mode)));
+  return Status::ok();
+}
+
 // Local.
 Status check_request(const SaveRequest& request, const WriterOptions& options) {
   for (const RelationImage& image : request.images) {
@@ -69,8 +80,7 @@ Status check_request(const SaveRequest& request, const WriterOptions& options) {
       return Status::invalid_argument(
           fmt::format("relation {} of arity 0 with {} rows", image.name, image.rows));
   }
-  if (request.mode == CheckpointMode::kHdf5 && !options.backends.rows.create)
-    return Status::not_supported("mode hdf5 needs a build with MPI and parallel HDF5");
+  STRATALOG_RETURN_IF_ERROR(check_backends(request.mode, options.backends.rows));
   if (!request.parts.empty() && request.parts.size() != request.images.size())
     return Status::invalid_argument("the parts of a checkpoint are not those of its images");
   if (request.encoding == ShardEncoding::kRaw)
@@ -130,6 +140,7 @@ class Writer final : public CheckpointWriter {
   Comm& comm_;
   Store& store_;
   WriterOptions options_;
+  JobFacts job_;
   StoreClaim claim_;  // rank 0; others have the id only
   std::uint64_t next_sequence_ = 1;  // rank 0
   std::vector<KnownGeneration> known_;  // rank 0, newest first
@@ -156,7 +167,9 @@ Status Writer::open() {
       options_.stage_bytes < 4096 || options_.stage_bytes > (1 << 30))
     status =
         Status::invalid_argument("block_bytes must be 256 .. 1 MiB, stage_bytes 4 KiB .. 1 GiB");
-  if (status.is_ok() && comm_.rank() == 0) status = claim();
+  STRATALOG_RETURN_IF_ERROR(agree(comm_, status));
+  STRATALOG_ASSIGN_OR_RETURN(job_, gather_job_facts(comm_, store_));
+  if (comm_.rank() == 0) status = claim();
   return agree(comm_, status);
 }
 
@@ -224,14 +237,18 @@ Status Writer::write_data(const SaveContext& context, Manifest& manifest, LocalO
       status = write_own_files(context, out);
       break;
     case CheckpointMode::kShared:
+    case CheckpointMode::kSharedOpt:
       status = write_shared_files(context, out);
       break;
     case CheckpointMode::kHdf5:
-      status = write_row_file(context, out);
+    case CheckpointMode::kHdf5Opt:
+      status = write_row_files(context, out);
       break;
-    default:
-      status = Status::not_supported(
-          fmt::format("mode {} cannot be written yet", mode_name(context.request.mode)));
+    case CheckpointMode::kHdf5Direct:
+      status = write_rows_directly(context, out);
+      break;
+    case CheckpointMode::kAuto:
+      status = Status::internal("mode auto was not resolved");
       break;
   }
   if (status.is_ok() && comm_.rank() == 0) status = write_sections(context, manifest.sections, out);
@@ -363,8 +380,8 @@ void Writer::retain(const Manifest& manifest, SaveReport& report) {
 Status Writer::sum_up(const LocalOutput& out, std::uint64_t total_ns, SaveReport& report) {
   const PhaseTimes& t = out.times;
   std::uint64_t most[] = {
-      t.walk_ns - t.encode_ns, t.encode_ns, t.write_ns, t.sync_ns, t.commit_ns, total_ns,
-      out.staging_bytes};
+      t.walk_ns - t.encode_ns, t.encode_ns,   t.write_ns, t.sync_ns, t.commit_ns, total_ns,
+      out.staging_bytes,       t.metadata_ns, t.route_ns};
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(most, ReduceOp::kMax));
   std::uint64_t sums[] = {out.groups, out.bytes + report.bytes, out.files + report.files};
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
@@ -376,6 +393,8 @@ Status Writer::sum_up(const LocalOutput& out, std::uint64_t total_ns, SaveReport
   report.commit_seconds = static_cast<double>(most[4]) / kSecond;
   report.total_seconds = static_cast<double>(most[5]) / kSecond;
   report.staging_bytes = most[6];
+  report.metadata_seconds = static_cast<double>(most[7]) / kSecond;
+  report.route_seconds = static_cast<double>(most[8]) / kSecond;
   report.groups = sums[0];
   report.bytes = sums[1];
   report.files = sums[2];
@@ -392,6 +411,11 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(rows, ReduceOp::kSum));
 
   LocalOutput out;
+  LayoutWishes wishes = options_.layout;
+  wishes.mode = request.mode;
+  const std::uint64_t plan_start = now_ns();
+  STRATALOG_ASSIGN_OR_RETURN(const SaveLayout layout, plan_save(comm_, job_, request, wishes));
+  out.times.metadata_ns += now_ns() - plan_start;
   const std::uint64_t begin_start = now_ns();
   STRATALOG_ASSIGN_OR_RETURN(const CarriedOver carried, carry(request));
   STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, begin());
@@ -404,15 +428,15 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
                             .nonce = beginning.nonce,
                             .store_id = beginning.store_id,
                             .total_rows = rows,
-                            .carried = carried};
+                            .carried = carried,
+                            .layout = layout};
   Manifest manifest;
   manifest.store = beginning.store_id;
   manifest.id = beginning.id;
   manifest.nonce = beginning.nonce;
   manifest.ranks = static_cast<std::uint32_t>(comm_.size());
   manifest.mode = request.mode;
-  manifest.encoding =
-      request.mode == CheckpointMode::kHdf5 ? ShardEncoding::kRowsU64 : request.encoding;
+  manifest.encoding = stores_rows(request.mode) ? ShardEncoding::kRowsU64 : request.encoding;
   manifest.durability = options_.durability;
   manifest.iteration = request.iteration;
   manifest.program_hash = request.program_hash;

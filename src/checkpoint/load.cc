@@ -85,7 +85,7 @@ Status Loader::get_sections(const Manifest& manifest) {
   return Status::ok();
 }
 
-// hdf5 mode: everything around the rows is as it was written.
+// Row files: everything around the rows is as it was written.
 Status Loader::check_frames(const Manifest& manifest) {
   Status status;
   const bool has_frames =

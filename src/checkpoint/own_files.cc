@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // File per process, and the section files of rank 0: each shard is one file that only its writer
 // touches, fsynced once and closed (RA-checkpoint, section III: POSIX I/O; empty shards make no
-// files). Local; no collectives.
+// files). Several relations may share a file. Local; no collectives.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "checkpoint/save_plan.h"
+#include "place/shared_layout.h"
 #include "write/patient_open.h"
 
 namespace stratalog {
@@ -22,8 +25,8 @@ class OwnFile {
     if (!file_) {
       STRATALOG_ASSIGN_OR_RETURN(file_, open_patiently(store_, path_, OpenMode::kCreateExclusive));
     }
-    STRATALOG_RETURN_IF_ERROR(file_->write_at(size_, bytes));
-    size_ += bytes.size();
+    STRATALOG_RETURN_IF_ERROR(file_->write_at(next_, bytes));
+    next_ += bytes.size();
     return Status::ok();
   }
 
@@ -34,29 +37,41 @@ class OwnFile {
     return synced.is_ok() ? closed : synced;
   }
 
-  std::uint64_t size() const { return size_; }
+  // Where the shard begins that is appended next, if anything is; bytes in between are zero.
+  std::uint64_t begin_shard() {
+    end_ = next_;
+    next_ = (next_ + kExtentAlignment - 1) / kExtentAlignment * kExtentAlignment;
+    return next_;
+  }
+  // The shard that was begun has no bytes.
+  void drop_shard() { next_ = end_; }
+  std::uint64_t size() const { return next_; }
 
  private:
   Store& store_;
   std::string path_;
   PhaseTimes& times_;
   std::unique_ptr<File> file_;
-  std::uint64_t size_ = 0;
+  std::uint64_t next_ = 0;
+  std::uint64_t end_ = 0;  // of the shard before
 };
 
-Status write_image(const SaveContext& context, std::size_t index, LocalOutput& out) {
+// Appends a shard to the file.
+Status write_image(const SaveContext& context, std::size_t index, const std::string& name,
+                   OwnFile& file, LocalOutput& out) {
   const RelationImage& image = context.request.images[index];
   const int rank = context.comm.rank();
-  const std::string name = shard_file_name(index, image.name, image.version, rank);
-  OwnFile file(context.store, context.path(name), out.times);
+  const std::uint64_t begin = file.begin_shard();
   ShardEncoder encoder(shard_header(context, index, rank), image.column_order,
                        context.options.block_bytes,
                        [&](std::span<const std::byte> bytes) { return file.append(bytes); });
   STRATALOG_RETURN_IF_ERROR(encode_image(image, encoder, out.times));
-  if (encoder.is_empty()) return check_rows(image, 0);
+  if (encoder.is_empty()) {
+    file.drop_shard();
+    return check_rows(image, 0);
+  }
   STRATALOG_ASSIGN_OR_RETURN(const ShardSummary summary, encoder.finish());
   STRATALOG_RETURN_IF_ERROR(check_rows(image, summary.rows));
-  STRATALOG_RETURN_IF_ERROR(file.finish(context.syncs_shards() ? SyncFiles::kYes : SyncFiles::kNo));
   ManifestShard shard;
   shard.relation = static_cast<std::uint32_t>(index);
   shard.rank = static_cast<std::uint32_t>(rank);
@@ -65,21 +80,33 @@ Status write_image(const SaveContext& context, std::size_t index, LocalOutput& o
   shard.groups = summary.groups;
   shard.blocks = summary.blocks;
   shard.hash = summary.hash;
-  shard.extents = {{.offset = 0, .bytes = summary.bytes}};
+  shard.extents = {{.offset = begin, .bytes = summary.bytes}};
   out.shard_lines += shard_line(shard);
-  out.file_lines += file_line({.name = name, .bytes = summary.bytes, .frame = {}});
-  out.bytes += summary.bytes;
   out.groups += summary.groups;
-  ++out.files;
   return Status::ok();
 }
 
 }  // namespace
 
 Status write_own_files(const SaveContext& context, LocalOutput& out) {
-  for (std::size_t i = 0; i < context.request.images.size(); ++i)
-    if (context.request.images[i].arity != 0)
-      STRATALOG_RETURN_IF_ERROR(write_image(context, i, out));
+  const std::vector<RelationImage>& images = context.request.images;
+  const std::size_t wished = context.layout.plan.relations_per_file;
+  const std::size_t step = wished == 0 ? std::max<std::size_t>(1, images.size()) : wished;
+  const int rank = context.comm.rank();
+  for (std::size_t begin = 0; begin < images.size(); begin += step) {
+    const std::string name =
+        step == 1 ? shard_file_name(begin, images[begin].name, images[begin].version, rank)
+                  : own_batch_name(begin / step, rank);
+    OwnFile file(context.store, context.path(name), out.times);
+    for (std::size_t i = begin; i < std::min(begin + step, images.size()); ++i)
+      if (images[i].arity != 0) STRATALOG_RETURN_IF_ERROR(write_image(context, i, name, file, out));
+    if (file.size() == 0) continue;
+    STRATALOG_RETURN_IF_ERROR(
+        file.finish(context.syncs_shards() ? SyncFiles::kYes : SyncFiles::kNo));
+    out.file_lines += file_line({.name = name, .bytes = file.size(), .frame = {}});
+    out.bytes += file.size();
+    ++out.files;
+  }
   return Status::ok();
 }
 

@@ -10,6 +10,8 @@
 namespace stratalog {
 
 struct PhaseTimes {
+  std::uint64_t metadata_ns = 0;  // who writes what where: exchanges of sizes, planning, creating
+  std::uint64_t route_ns = 0;  // rows on their way to the rank that writes them
   std::uint64_t walk_ns = 0;  // whole traversals: packing, encoding and what they call
   std::uint64_t encode_ns = 0;  // estimated from a sample
   std::uint64_t write_ns = 0;

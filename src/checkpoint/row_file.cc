@@ -1,261 +1,253 @@
 // SPDX-License-Identifier: Apache-2.0
-// The papers' baseline: one HDF5 file, one dataset (rows, columns) of uint64 per relation and
-// version, written with collective hyperslabs in rounds through a bounded stage. Each rank's rows
-// are contiguous; every piece of them has its checksum in the manifest, and so has the frame around
-// the datasets, so that a reader needs no HDF5 to verify or load. Collective; the Status is this
-// rank's own.
+// Modes hdf5 and hdf5-opt: HDF5 files with a dataset (rows, columns) of uint64 per relation and
+// version, written with collective hyperslabs in rounds through a bounded stage, in phases, or by
+// rank 0 alone, as the plan says. Each rank's rows are contiguous in the dataset; every piece of
+// them has its checksum in the manifest, and so has the frame around the datasets, so that a reader
+// needs no HDF5 to verify or load. Collective; the Status is this rank's own.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
-#include "checkpoint/save_plan.h"
-#include "encode/piece_checksum.h"
-#include "pack/row_packer.h"
-#include "place/shared_layout.h"
-#include "read/file_frame.h"
+#include "checkpoint/row_datasets.h"
+#include "checkpoint/row_image.h"
 
 namespace stratalog {
 namespace {
 
-// What rank `rank` owns of a dataset.
-struct RowShare {
-  std::uint64_t first = 0;
-  std::uint64_t rounds = 0;  // of the rank with the most rows
+// When a rank writes: rounds [begin, begin + own) of `all`, and then perhaps the edges, those
+// chunks that it shares with its neighbours.
+struct RoundPlan {
+  std::uint64_t begin = 0;
+  std::uint64_t all = 0;
+  bool has_edges = false;  // any rank has
 };
 
-// One rank's rows of one dataset on their way into the file.
-class RowStream {
+// One rank's rows of one dataset on their way into the file through collective writes.
+class RoundWriter {
  public:
-  RowStream(const SaveContext& context, RowFile& file, std::size_t image, std::size_t dataset,
-            const RowShare& share, LocalOutput& out)
+  RoundWriter(const SaveContext& context, RowFile& file, const RowFilePart& part,
+              std::size_t dataset, LocalOutput& out)
       : context_(context),
-        image_(context.request.images[image]),
         file_(file),
         dataset_(dataset),
-        share_(share),
+        columns_(part.datasets[dataset].columns),
+        plan_(part.plans[dataset]),
         out_(out),
-        file_id_(shard_file_id(image, context.comm.rank())),
-        piece_rows_(rows_per_piece(context, image_.arity)) {
-    const std::uint64_t rows = std::min(piece_rows_, image_.rows);
-    stage_.resize((padded_piece_bytes(rows * image_.arity * 8)) / 8);
+        first_(part.first_rows[dataset][static_cast<std::size_t>(context.comm.rank())]),
+        shape_(plan_row_units(columns_, context.options.stage_bytes, plan_.chunk_rows, first_)) {
+    plan_rounds(part.first_rows[dataset]);
   }
 
-  static std::uint64_t rows_per_piece(const SaveContext& context, std::uint32_t arity) {
-    const std::uint64_t bytes = std::min<std::uint64_t>(context.options.stage_bytes, 64 << 20);
-    return std::max<std::uint64_t>(1, bytes / (8ULL * arity));
-  }
-
-  Status add(const TupleGroup& group) {
-    return for_each_fragment(group.set, {.elements = 4096, .words = 64}, [&](const SetView& set) {
-      walked_ += set.count;
-      if (walked_ > image_.rows) return check_rows(image_, walked_);
-      if (staged_ + set.count <= piece_rows_) {
-        put_rows(group.prefix, set, image_.column_order, stage_.data() + (staged_ * image_.arity));
-        staged_ += set.count;
-        return staged_ == piece_rows_ ? write_piece() : Status::ok();
-      }
-      return add_split(group.prefix, set);
-    });
-  }
-
-  // Writes what is left and takes part in the rounds of ranks with more rows. Returns this rank's
-  // own verdict.
-  Status drain(Status status) {
-    if (status.is_ok()) status = check_rows(image_, walked_);
-    if (status.is_ok() && staged_ != 0) status = write_piece();
-    while (round_ < share_.rounds) {
-      const Status written = write_round({});
+  Status run(std::size_t image, WrittenShard& shard) {
+    Status status;
+    while (status.is_ok() && round_ < rounds_.begin) status = write({}, {});
+    if (status.is_ok())
+      status = pack_rows(
+          context_, image, shape_,
+          [&](std::uint64_t first, std::span<const std::uint64_t> rows) {
+            return write_stage(first_ + first, rows);
+          },
+          shard, out_);
+    // Ranks that are done, or have failed, take part in the others' rounds.
+    while (round_ < rounds_.all) {
+      const Status written = write({}, {});
       if (status.is_ok()) status = written;
     }
-    return status;
+    if (!rounds_.has_edges) return status;
+    const Status written = status.is_ok() ? write(edge_runs_, edges_) : write({}, {});
+    return status.is_ok() ? written : status;
   }
-
-  std::uint64_t piece_rows() const { return piece_rows_; }
-  std::uint64_t groups() const { return groups_; }
-  void count_group() { ++groups_; }
-  std::vector<std::uint64_t> take_pieces() { return std::move(pieces_); }
 
  private:
-  // A fragment across the end of a piece: row by row.
-  Status add_split(std::span<const Cell> prefix, const SetView& set) {
-    Status status;
-    walk_set(set, [&](Cell cell) {
-      if (!status.is_ok()) return;
-      SetView one;
-      const Cell value = cell;
-      one.values = std::span(&value, 1);
-      one.count = 1;
-      put_rows(prefix, one, image_.column_order, stage_.data() + (staged_ * image_.arity));
-      if (++staged_ == piece_rows_) status = write_piece();
-    });
-    return status;
+  bool is_chunked() const { return plan_.layout == DataLayout::kChunked; }
+
+  void plan_rounds(const std::vector<std::uint64_t>& first_rows) {
+    std::vector<std::uint64_t> of_phase(plan_.phases, 0);
+    const std::size_t ranks = first_rows.size() - 1;
+    const auto phase_of = [&](std::size_t r) {
+      return plan_.phase_of_rank.empty() ? 0 : plan_.phase_of_rank[r];
+    };
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const std::uint64_t rows = first_rows[r + 1] - first_rows[r];
+      const RowUnitShape shape =
+          plan_row_units(columns_, context_.options.stage_bytes, plan_.chunk_rows, first_rows[r]);
+      of_phase[phase_of(r)] = std::max(of_phase[phase_of(r)], shape.stages(rows));
+      if (is_chunked() && rows != 0)
+        rounds_.has_edges =
+            rounds_.has_edges || first_rows[r] % plan_.chunk_rows != 0 ||
+            (first_rows[r + 1] % plan_.chunk_rows != 0 && first_rows[r + 1] != first_rows.back());
+    }
+    const std::uint32_t mine = phase_of(static_cast<std::size_t>(context_.comm.rank()));
+    for (std::uint32_t p = 0; p < plan_.phases; ++p) {
+      if (p < mine) rounds_.begin += of_phase[p];
+      rounds_.all += of_phase[p];
+    }
+    total_rows_ = first_rows.back();
   }
 
-  Status write_piece() {
-    const std::size_t numbers = staged_ * image_.arity;
-    pieces_.push_back(piece_checksum(std::as_writable_bytes(std::span(stage_)), numbers * 8,
-                                     context_.nonce, file_id_, pieces_.size()));
-    staged_ = 0;
-    return write_round(std::span(stage_).first(numbers));
-  }
-
-  Status write_round(std::span<const std::uint64_t> rows) {
+  Status write(std::span<const RowRun> runs, std::span<const std::uint64_t> rows) {
     const Stopwatch watch(out_.times.write_ns);
     ++round_;
-    const Status written = file_.write_all(dataset_, share_.first + rows_written_, rows);
-    rows_written_ += rows.size() / image_.arity;
-    return written;
+    return file_.write_all(dataset_, runs, rows);
+  }
+
+  // Rows from `first` of the dataset on. A chunk that other ranks also have rows of is written
+  // once, by all of them in the last round; written twice it would be inflated, changed, deflated
+  // and moved.
+  Status write_stage(std::uint64_t first, std::span<const std::uint64_t> rows) {
+    std::uint64_t count = rows.size() / columns_;
+    if (is_chunked()) {
+      const std::uint64_t chunk = plan_.chunk_rows;
+      const std::uint64_t head = first % chunk == 0 ? 0 : std::min(count, chunk - (first % chunk));
+      keep_edge(first, rows.first(head * columns_));
+      rows = rows.subspan(head * columns_);
+      first += head;
+      count -= head;
+      const std::uint64_t end = first + count;
+      const std::uint64_t tail = end == total_rows_ ? 0 : std::min(count, end % chunk);
+      keep_edge(end - tail, rows.last(tail * columns_));
+      rows = rows.first(rows.size() - (tail * columns_));
+      count -= tail;
+    }
+    const RowRun run{.first_row = first, .rows = count};
+    return count == 0 ? write({}, {}) : write(std::span(&run, 1), rows);
+  }
+
+  void keep_edge(std::uint64_t first, std::span<const std::uint64_t> rows) {
+    if (rows.empty()) return;
+    const std::uint64_t count = rows.size() / columns_;
+    edges_.insert(edges_.end(), rows.begin(), rows.end());
+    if (!edge_runs_.empty() && edge_runs_.back().first_row + edge_runs_.back().rows == first)
+      edge_runs_.back().rows += count;
+    else
+      edge_runs_.push_back({.first_row = first, .rows = count});
   }
 
   const SaveContext& context_;
-  const RelationImage& image_;
   RowFile& file_;
   std::size_t dataset_;
-  RowShare share_;
+  std::uint32_t columns_;
+  const DatasetPlan& plan_;
   LocalOutput& out_;
-  std::uint64_t file_id_;
-  std::uint64_t piece_rows_;
-  std::vector<std::uint64_t> stage_;
-  std::vector<std::uint64_t> pieces_;
-  std::uint64_t staged_ = 0;
-  std::uint64_t walked_ = 0;
-  std::uint64_t groups_ = 0;
+  std::uint64_t first_;
+  RowUnitShape shape_;
+  std::uint64_t total_rows_ = 0;
+  RoundPlan rounds_;
   std::uint64_t round_ = 0;
-  std::uint64_t rows_written_ = 0;
+  std::vector<RowRun> edge_runs_;
+  std::vector<std::uint64_t> edges_;
 };
 
-struct DatasetPlan {
-  std::vector<RowDataset> datasets;
-  std::vector<std::size_t> images;  // per dataset
-  std::vector<RowShare> shares;  // per dataset, this rank's
-};
-
-std::vector<std::string> column_names(const SaveRequest& request, std::size_t image) {
-  if (image < request.column_names.size() &&
-      request.column_names[image].size() == request.images[image].arity)
-    return request.column_names[image];
-  std::vector<std::string> names;
-  for (std::uint32_t c = 0; c < request.images[image].arity; ++c)
-    names.push_back(fmt::format("column{}", c));
-  return names;
-}
-
-// Collective: everyone learns everyone's rows.
-Result<DatasetPlan> plan_datasets(const SaveContext& context) {
-  const auto& images = context.request.images;
-  std::vector<std::uint64_t> mine;
-  for (const RelationImage& image : images) mine.push_back(image.rows);
-  STRATALOG_ASSIGN_OR_RETURN(const Received all,
-                             context.comm.allgather(std::as_bytes(std::span(mine))));
-  const auto ranks = static_cast<std::size_t>(context.comm.size());
-  std::vector<std::uint64_t> table(images.size() * ranks);
-  if (all.data.size() != table.size() * 8) return Status::internal("row counts of odd length");
-  if (!table.empty())
-    std::copy_n(all.data.data(), all.data.size(), std::as_writable_bytes(std::span(table)).data());
-  DatasetPlan plan;
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    if (images[i].arity == 0 || context.total_rows[i] == 0) continue;
-    std::vector<std::uint64_t> rows;
-    std::uint64_t most = 0;
-    for (std::size_t r = 0; r < ranks; ++r) {
-      rows.push_back(table[(r * images.size()) + i]);
-      most = std::max(most, rows.back());
+// Collective: an open file for all ranks of each group.
+Result<RowFile> open_part(const SaveContext& context, const RowFilePart& part, LocalOutput& out) {
+  const Stopwatch watch(out.times.metadata_ns);
+  const RowFiles& backend = context.options.backends.rows;
+  const LayoutPlan& plan = context.layout.plan;
+  const std::string path = context.path(part.name);
+  if (plan.creation == FileCreation::kCollective)
+    return backend.create(context.comm, context.store, path, part.datasets, part.settings(plan));
+  Status status;
+  if (context.comm.rank() == part.leader && !part.datasets.empty()) {
+    Result<RowImageFile> made = RowImageFile::create(context, part);
+    status = made.status();
+    // HDF5 refuses a file that is shorter than it says.
+    if (made.is_ok()) status = made.value().extend();
+    if (made.is_ok()) {
+      const Status closed = made.value().finish(SyncFiles::kNo);
+      if (status.is_ok()) status = closed;
     }
-    STRATALOG_ASSIGN_OR_RETURN(const auto first, plan_rows(rows));
-    const std::uint64_t piece = RowStream::rows_per_piece(context, images[i].arity);
-    plan.images.push_back(i);
-    plan.shares.push_back({.first = first[static_cast<std::size_t>(context.comm.rank())],
-                           .rounds = (most / piece) + (most % piece != 0 ? 1 : 0)});
-    plan.datasets.push_back(
-        {.name = fmt::format("{}.{}", images[i].name, version_name(images[i].version)),
-         .relation = images[i].name,
-         .version = std::string(version_name(images[i].version)),
-         .rows = first.back(),
-         .column_names = column_names(context.request, i),
-         .columns = images[i].arity});
   }
-  return plan;
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
+  return backend.open(context.comm, context.store, path, part.datasets, part.settings(plan));
 }
 
-// Fills the dataset with this rank's rows; the placement is not known yet.
-Status write_dataset(const SaveContext& context, RowFile& file, const DatasetPlan& plan,
-                     std::size_t dataset, ManifestShard& shard, LocalOutput& out) {
-  const std::size_t index = plan.images[dataset];
-  const RelationImage& image = context.request.images[index];
-  RowStream stream(context, file, index, dataset, plan.shares[dataset], out);
-  SampledTime sample;
-  const std::uint64_t write_before = out.times.write_ns;
-  const std::uint64_t start = now_ns();
-  Status status;
-  if (image.for_each_group)
-    status = image.for_each_group([&](const TupleGroup& group) {
-      stream.count_group();
-      return sample.run(group.set.count, out.times.write_ns, [&] { return stream.add(group); });
-    });
-  const std::uint64_t spent = now_ns() - start - (out.times.write_ns - write_before);
-  out.times.walk_ns += spent;
-  out.times.encode_ns += std::min(sample.total_ns(), spent);
-  status = stream.drain(status);
-  shard.relation = static_cast<std::uint32_t>(index);
-  shard.rank = static_cast<std::uint32_t>(context.comm.rank());
-  shard.file = kRowFileName;
-  shard.rows = image.rows;
-  shard.groups = stream.groups();
-  shard.piece_rows = stream.piece_rows();
-  shard.pieces = stream.take_pieces();
-  shard.blocks = shard.pieces.size();
-  out.groups += stream.groups();
-  out.staging_bytes =
-      std::max(out.staging_bytes, std::min(stream.piece_rows(), image.rows) * image.arity * 8);
-  return status;
-}
-
-Status describe_file(const SaveContext& context, const std::vector<RowPlacement>& placements,
-                     LocalOutput& out) {
-  const std::string path = context.path(kRowFileName);
-  std::vector<Extent> data;
-  for (const RowPlacement& p : placements)
-    data.push_back({.offset = p.file_offset, .bytes = p.bytes});
-  STRATALOG_ASSIGN_OR_RETURN(const FileInfo info, context.store.info(path));
-  STRATALOG_ASSIGN_OR_RETURN(const Hash128 frame, hash_frame(context.store, path, data));
-  out.file_lines += file_line({.name = kRowFileName, .bytes = info.size_bytes, .frame = frame});
-  out.bytes += info.size_bytes;
-  ++out.files;
-  return Status::ok();
-}
-
-}  // namespace
-
-Status write_row_file(const SaveContext& context, LocalOutput& out) {
-  STRATALOG_ASSIGN_OR_RETURN(const DatasetPlan plan, plan_datasets(context));
-  if (plan.datasets.empty()) return Status::ok();
-  std::uint64_t expected = 0;
-  for (const RowDataset& d : plan.datasets) expected += d.rows * d.columns * 8;
-  const Striping striping = plan_striping(expected);
-  Result<RowFile> file = context.options.backends.rows.create(
-      context.comm, context.store, context.path(kRowFileName), plan.datasets,
-      {.stripe_count = striping.stripe_count, .stripe_bytes = striping.stripe_bytes});
+Status write_part(const SaveContext& context, const RowFilePart& part, LocalOutput& out) {
+  Result<RowFile> file = open_part(context, part, out);
   STRATALOG_RETURN_IF_ERROR(agree(context.comm, file.status()));
-
-  std::vector<ManifestShard> shards(plan.datasets.size());
+  std::vector<WrittenShard> shards(part.datasets.size());
   Status status;
-  for (std::size_t d = 0; d < plan.datasets.size() && status.is_ok(); ++d)
-    status = agree(context.comm, write_dataset(context, file.value(), plan, d, shards[d], out));
+  // Groups differ in the number of datasets and rounds; within a group all ranks walk alike. Errors
+  // are agreed on by all ranks at the end, so a group that failed leaves the others undisturbed.
+  for (std::size_t d = 0; d < part.datasets.size(); ++d) {
+    RoundWriter writer(context, file.value(), part, d, out);
+    const Status written = writer.run(context.layout.images[part.indices[d]], shards[d]);
+    if (status.is_ok()) status = written;
+    if (part.group.groups == 1) {
+      status = agree(context.comm, status);
+      if (!status.is_ok()) break;
+    }
+  }
+  status = agree(context.comm, status);
   const Stopwatch watch(out.times.sync_ns);
   Result<std::vector<RowPlacement>> placements = file.value().finish(
       status.is_ok() && context.syncs_shards() ? SyncFiles::kYes : SyncFiles::kNo);
   if (status.is_ok()) status = placements.status();
   STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
+  if (part.datasets.empty()) return Status::ok();
+  return describe_row_file(context, part, shards, placements.value(), out);
+}
 
-  for (std::size_t d = 0; d < shards.size(); ++d) {
-    if (shards[d].rows == 0) continue;
-    const std::uint64_t row_bytes = 8ULL * plan.datasets[d].columns;
-    shards[d].extents = {
-        {.offset = placements.value()[d].file_offset + (plan.shares[d].first * row_bytes),
-         .bytes = shards[d].rows * row_bytes}};
-    out.shard_lines += shard_line(shards[d]);
+// O1: rank 0 collects all rows of a dataset and writes them. Checksums are made by those who
+// packed.
+Status gather_dataset(const SaveContext& context, const RowFilePart& part, std::size_t dataset,
+                      RowImageFile* file, WrittenShard& shard, LocalOutput& out) {
+  std::vector<std::uint64_t> mine;
+  const RowUnitShape shape =
+      plan_row_units(part.datasets[dataset].columns, context.options.stage_bytes, 0, 0);
+  Status status = pack_rows(
+      context, context.layout.images[part.indices[dataset]], shape,
+      [&](std::uint64_t /*first*/, std::span<const std::uint64_t> rows) {
+        mine.insert(mine.end(), rows.begin(), rows.end());
+        return Status::ok();
+      },
+      shard, out);
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
+  const std::uint64_t start = now_ns();
+  const Result<Received> all = context.comm.gather(std::as_bytes(std::span(mine)), 0);
+  out.times.route_ns += now_ns() - start;
+  STRATALOG_RETURN_IF_ERROR(all.status());
+  const Stopwatch watch(out.times.write_ns);
+  if (file != nullptr) status = file->write(dataset, 0, all.value().data);
+  return status;
+}
+
+Status gather_part(const SaveContext& context, const RowFilePart& part, LocalOutput& out) {
+  std::unique_ptr<RowImageFile> file;
+  Status status;
+  if (context.comm.rank() == 0) {
+    const Stopwatch watch(out.times.metadata_ns);
+    Result<RowImageFile> made = RowImageFile::create(context, part);
+    status = made.status();
+    if (made.is_ok()) file = std::make_unique<RowImageFile>(std::move(made).value());
   }
-  return context.comm.rank() == 0 ? describe_file(context, placements.value(), out) : Status::ok();
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
+  std::vector<WrittenShard> shards(part.datasets.size());
+  for (std::size_t d = 0; d < part.datasets.size() && status.is_ok(); ++d)
+    status = agree(context.comm, gather_dataset(context, part, d, file.get(), shards[d], out));
+  std::vector<RowPlacement> placements;
+  if (file) {
+    const Stopwatch watch(out.times.sync_ns);
+    const Status finished =
+        file->finish(status.is_ok() && context.syncs_shards() ? SyncFiles::kYes : SyncFiles::kNo);
+    if (status.is_ok()) status = finished;
+    placements = file->placements();
+  }
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
+  STRATALOG_ASSIGN_OR_RETURN(placements, share_placements(context, part, placements));
+  return describe_row_file(context, part, shards, placements, out);
+}
+
+}  // namespace
+
+Status write_row_files(const SaveContext& context, LocalOutput& out) {
+  const bool alone = context.layout.plan.creation == FileCreation::kRankZeroOnly;
+  for (const RowFilePart& part : row_file_parts(context)) {
+    // All ranks stop at the same file: the next one must not be begun by some only.
+    const Status written = alone ? gather_part(context, part, out) : write_part(context, part, out);
+    STRATALOG_RETURN_IF_ERROR(agree(context.comm, written));
+  }
+  return Status::ok();
 }
 
 }  // namespace stratalog

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the three modes of a save have in common: the facts that all ranks agreed on before anything
+// What the modes of a save have in common: the facts that all ranks agreed on before anything
 // is written (SaveContext), what one rank has to show afterwards (LocalOutput), and the walk over
 // one image's groups. encode_image is local.
 #pragma once
@@ -11,6 +11,7 @@
 #include "checkpoint/carry_over.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/phase_times.h"
+#include "checkpoint/save_layout.h"
 #include "commit/manifest.h"
 #include "encode/shard_encoder.h"
 
@@ -26,6 +27,7 @@ struct SaveContext {
   Hash128 store_id;
   std::vector<std::uint64_t> total_rows;  // per image, over all ranks
   const CarriedOver& carried;  // rank 0: what older generations have already
+  const SaveLayout& layout;
 
   std::string path(const std::string& file) const { return generation_name(id) + "/" + file; }
   bool syncs_shards() const {
@@ -55,10 +57,12 @@ ShardHeader shard_header(const SaveContext& context, std::size_t image, int rank
 
 // Mode kFilePerProcess. Local.
 Status write_own_files(const SaveContext& context, LocalOutput& out);
-// Mode kShared. Collective; the Status is this rank's own.
+// Modes kShared and kSharedOpt. Collective; the Status is this rank's own.
 Status write_shared_files(const SaveContext& context, LocalOutput& out);
-// Mode kHdf5. Collective; the Status is this rank's own.
-Status write_row_file(const SaveContext& context, LocalOutput& out);
+// Modes kHdf5 and kHdf5Opt. Collective; the Status is this rank's own.
+Status write_row_files(const SaveContext& context, LocalOutput& out);
+// Mode kHdf5Direct. Collective; the Status is this rank's own.
+Status write_rows_directly(const SaveContext& context, LocalOutput& out);
 // The section files; rank 0 only. Local.
 Status write_sections(const SaveContext& context, std::vector<ManifestSection>& sections,
                       LocalOutput& out);

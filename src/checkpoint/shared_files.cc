@@ -16,17 +16,19 @@
 namespace stratalog {
 namespace {
 
-// Without MPI-IO: rank 0 creates the file, all write their extents through the Store.
-Result<SharedFile> create_through_store(Comm& comm, Store& store, const std::string& path) {
+// Without MPI-IO: the group's first rank creates the file, all write their extents through the
+// Store.
+Result<SharedFile> create_through_store(Comm& comm, Store& store, const std::string& path,
+                                        int leader) {
   std::shared_ptr<File> file;
   Status status;
-  if (comm.rank() == 0) {
+  if (comm.rank() == leader) {
     Result<std::unique_ptr<File>> made = store.open(path, OpenMode::kCreateExclusive);
     status = made.status();
     if (made.is_ok()) file = std::move(made).value();
   }
   STRATALOG_RETURN_IF_ERROR(agree(comm, status));
-  if (comm.rank() != 0) {
+  if (comm.rank() != leader) {
     Result<std::unique_ptr<File>> opened = open_patiently(store, path, OpenMode::kWriteExisting);
     status = opened.status();
     if (opened.is_ok()) file = std::move(opened).value();
@@ -46,8 +48,14 @@ Result<SharedFile> create_through_store(Comm& comm, Store& store, const std::str
 
 class SharedShard {
  public:
-  SharedShard(const SaveContext& context, SharedFile& file, LocalOutput& out)
-      : comm_(context.comm), file_(file), stage_bytes_(context.options.stage_bytes), out_(out) {}
+  // `begin`: where earlier shards in the file end.
+  SharedShard(const SaveContext& context, SharedFile& file, std::uint64_t begin, LocalOutput& out)
+      : comm_(context.comm),
+        layout_(context.layout),
+        file_(file),
+        stage_bytes_(context.options.stage_bytes),
+        out_(out),
+        end_(begin) {}
 
   // The sink of the encoder. Collective when the stage is full.
   Status append(std::span<const std::byte> bytes) {
@@ -96,19 +104,19 @@ class SharedShard {
     if (!all.is_ok()) return end_with(all.status());
     std::vector<std::uint64_t> sizes;
     bool done = true;
+    const std::uint32_t my_file = layout_.file_of(comm_.rank());
     for (int r = 0; r < comm_.size(); ++r) {
       Announcement theirs{};
       std::memcpy(&theirs, all.value().data.data() + (static_cast<std::size_t>(r) * sizeof(mine)),
                   sizeof(mine));
-      sizes.push_back(theirs.bytes);
+      sizes.push_back(layout_.file_of(r) == my_file ? theirs.bytes : 0);
       done = done && theirs.state == RankState::kDone;
       if (theirs.state == RankState::kFailed)
         return end_with(Status::cancelled(fmt::format("rank {} failed", r)));
     }
-    Result<RoundPlan> plan = plan_round(end_, sizes, kExtentAlignment);
+    Result<RoundPlan> plan = plan_round(end_, sizes, layout_.plan.extent_alignment);
     if (!plan.is_ok()) return end_with(plan.status());
     const std::uint64_t offset = plan.value().offsets[static_cast<std::size_t>(comm_.rank())];
-    const Status written = file_.write_all(offset, stage_);
     if (!stage_.empty()) {
       const bool adjoins =
           !extents_.empty() && extents_.back().offset + extents_.back().bytes == offset;
@@ -116,12 +124,24 @@ class SharedShard {
         extents_.back().bytes += stage_.size();
       else
         extents_.push_back({.offset = offset, .bytes = stage_.size()});
+      pad_stage(offset, plan.value().end);
     }
+    const Status written = file_.write_all(offset, stage_);
     out_.staging_bytes = std::max<std::uint64_t>(out_.staging_bytes, stage_.capacity());
     stage_.clear();
     end_ = plan.value().end;
     over_ = done;
     return written;
+  }
+
+  // With romio_cb_write=enable ROMIO reads what lies in a hole between two ranks before it writes
+  // all in one piece; beyond the end of the file it reads nothing and writes what its buffer
+  // happens to hold. So tuned files have no holes within a round.
+  void pad_stage(std::uint64_t offset, std::uint64_t round_end) {
+    if (layout_.plan.mode != CheckpointMode::kSharedOpt || offset + stage_.size() == round_end)
+      return;
+    const std::uint64_t unit = layout_.plan.extent_alignment;
+    stage_.resize((offset + stage_.size() + unit - 1) / unit * unit - offset);
   }
 
   Status end_with(Status status) {
@@ -130,6 +150,7 @@ class SharedShard {
   }
 
   Comm& comm_;
+  const SaveLayout& layout_;
   SharedFile& file_;
   std::uint64_t stage_bytes_;
   LocalOutput& out_;
@@ -139,28 +160,18 @@ class SharedShard {
   bool over_ = false;
 };
 
-std::uint64_t expected_bytes(const SaveContext& context, std::size_t index) {
-  const std::uint64_t rows = context.total_rows[index];
-  // Compact sets cost about a byte per tuple or less.
-  return context.request.encoding == ShardEncoding::kCompact
-             ? rows
-             : rows * 8 * context.request.images[index].arity;
-}
+// One file of this rank's group.
+struct OpenFile {
+  std::string name;
+  SharedFile file;
+  std::uint64_t end = 0;
+};
 
-Status write_image(const SaveContext& context, std::size_t index, LocalOutput& out) {
+// Appends the shards of one relation version. Collective.
+Status write_image(const SaveContext& context, std::size_t index, OpenFile& open,
+                   LocalOutput& out) {
   const RelationImage& image = context.request.images[index];
-  const std::string name = shared_file_name(index, image.name, image.version);
-  const Striping striping = plan_striping(expected_bytes(context, index));
-  const StripingHint hint{.stripe_count = striping.stripe_count,
-                          .stripe_bytes = striping.stripe_bytes};
-  Result<SharedFile> file =
-      context.options.backends.shared.create
-          ? context.options.backends.shared.create(context.comm, context.store, context.path(name),
-                                                   hint)
-          : create_through_store(context.comm, context.store, context.path(name));
-  STRATALOG_RETURN_IF_ERROR(agree(context.comm, file.status()));
-
-  SharedShard stream(context, file.value(), out);
+  SharedShard stream(context, open.file, open.end, out);
   ShardEncoder encoder(shard_header(context, index, context.comm.rank()), image.column_order,
                        context.options.block_bytes,
                        [&](std::span<const std::byte> bytes) { return stream.append(bytes); });
@@ -173,25 +184,13 @@ Status write_image(const SaveContext& context, std::size_t index, LocalOutput& o
   }
   if (status.is_ok()) status = check_rows(image, summary.rows);
   status = stream.drain(status);
-  {
-    // Agreed first: whether to sync is a collective decision.
-    const Stopwatch watch(out.times.sync_ns);
-    status = agree(context.comm, status);
-    const Status finished = file.value().finish(
-        context.syncs_shards() && status.is_ok() ? SyncFiles::kYes : SyncFiles::kNo);
-    if (status.is_ok()) status = finished;
-  }
-  STRATALOG_RETURN_IF_ERROR(status);
-  if (context.comm.rank() == 0) {
-    out.file_lines += file_line({.name = name, .bytes = stream.file_bytes(), .frame = {}});
-    out.bytes += stream.file_bytes();
-    ++out.files;
-  }
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
+  open.end = stream.file_bytes();
   if (summary.rows == 0) return Status::ok();
   ManifestShard shard;
   shard.relation = static_cast<std::uint32_t>(index);
   shard.rank = static_cast<std::uint32_t>(context.comm.rank());
-  shard.file = name;
+  shard.file = open.name;
   shard.rows = summary.rows;
   shard.groups = summary.groups;
   shard.blocks = summary.blocks;
@@ -202,13 +201,61 @@ Status write_image(const SaveContext& context, std::size_t index, LocalOutput& o
   return Status::ok();
 }
 
+std::string file_name(const SaveContext& context, const SaveLayout::Batch& batch,
+                      std::size_t number, std::uint32_t file) {
+  const LayoutPlan& plan = context.layout.plan;
+  if (plan.files > 1 || plan.relations_per_file != 1) return shared_batch_name(number, file);
+  const std::size_t index = context.layout.images[batch.begin];
+  const RelationImage& image = context.request.images[index];
+  return shared_file_name(index, image.name, image.version);
+}
+
+// Collective: one file for each group of ranks.
+Status write_batch(const SaveContext& context, const SaveLayout::Batch& batch, std::size_t number,
+                   LocalOutput& out) {
+  const SaveLayout& layout = context.layout;
+  const std::uint32_t file = layout.file_of(context.comm.rank());
+  const SharedFileSettings settings{.striping = layout.plan.striping,
+                                    .hints = layout.plan.hints,
+                                    .group = {.groups = layout.plan.files, .mine = file}};
+  OpenFile open;
+  open.name = file_name(context, batch, number, file);
+  const int leader = layout.leader_of(file);
+  {
+    const Stopwatch watch(out.times.metadata_ns);
+    const std::string path = context.path(open.name);
+    Result<SharedFile> made =
+        context.options.backends.shared.create
+            ? context.options.backends.shared.create(context.comm, context.store, path, settings)
+            : create_through_store(context.comm, context.store, path, leader);
+    STRATALOG_RETURN_IF_ERROR(agree(context.comm, made.status()));
+    open.file = std::move(made).value();
+  }
+  Status status;
+  for (std::size_t d = batch.begin; d < batch.end && status.is_ok(); ++d)
+    status = write_image(context, layout.images[d], open, out);
+  {
+    // write_image has agreed: whether to sync is a collective decision.
+    const Stopwatch watch(out.times.sync_ns);
+    const Status finished = open.file.finish(
+        context.syncs_shards() && status.is_ok() ? SyncFiles::kYes : SyncFiles::kNo);
+    if (status.is_ok()) status = finished;
+  }
+  STRATALOG_RETURN_IF_ERROR(status);
+  if (context.comm.rank() != leader) return Status::ok();
+  out.file_lines += file_line({.name = open.name, .bytes = open.end, .frame = {}});
+  out.bytes += open.end;
+  ++out.files;
+  return Status::ok();
+}
+
 }  // namespace
 
 Status write_shared_files(const SaveContext& context, LocalOutput& out) {
-  for (std::size_t i = 0; i < context.request.images.size(); ++i) {
-    if (context.request.images[i].arity == 0 || context.total_rows[i] == 0) continue;
+  const std::vector<SaveLayout::Batch> batches = context.layout.batches();
+  for (std::size_t b = 0; b < batches.size(); ++b) {
     // All ranks stop at the same file: the next one must not be begun by some only.
-    STRATALOG_RETURN_IF_ERROR(agree(context.comm, write_image(context, i, out)));
+    STRATALOG_RETURN_IF_ERROR(agree(context.comm, write_batch(context, batches[b], b, out)));
   }
   return Status::ok();
 }

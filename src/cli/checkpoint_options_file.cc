@@ -34,6 +34,32 @@ T number_member(const json& options, const char* name, T otherwise) {
 
 }  // namespace
 
+std::string layout_text(const LayoutWishes& wishes) {
+  return json{{"ladder", ladder_text(wishes.ladder)},
+              {"files", wishes.files},
+              {"relations_per_file", wishes.relations_per_file},
+              {"alignment", wishes.alignment},
+              {"aggregators", wishes.aggregators},
+              {"deflate_level", wishes.deflate_level}}
+      .dump();
+}
+
+void take_layout_text(std::string_view text, LayoutWishes& wishes) {
+  const json object = json::parse(text, nullptr, false);
+  if (!object.is_object()) return;
+  const auto ladder = object.find("ladder");
+  if (ladder != object.end() && ladder->is_string()) {
+    const auto choice = parse_ladder(ladder->get<std::string>());
+    if (choice.is_ok()) wishes.ladder = choice.value();
+  }
+  wishes.files = number_member(object, "files", wishes.files);
+  wishes.relations_per_file =
+      number_member(object, "relations_per_file", wishes.relations_per_file);
+  wishes.alignment = number_member(object, "alignment", wishes.alignment);
+  wishes.aggregators = number_member(object, "aggregators", wishes.aggregators);
+  wishes.deflate_level = number_member(object, "deflate_level", wishes.deflate_level);
+}
+
 Status write_options_file(Store& store, const std::string& program_name, const RunArguments& run) {
   const json options = {{"program", program_name},
                         {"facts", run.facts},
@@ -41,6 +67,7 @@ Status write_options_file(Store& store, const std::string& program_name, const R
                         {"every_iterations", run.every.iterations},
                         {"every_seconds", run.every.seconds},
                         {"mode", mode_name(run.mode)},
+                        {"layout", layout_text(run.layout)},
                         {"durability", durability_name(run.durability)},
                         {"keep_generations", run.keep_generations},
                         {"full_every", run.whole_every}};
@@ -72,6 +99,7 @@ std::string complete_from_options_file(Store& store, RunArguments& run) {
     return member != options.end() && member->is_string() ? member->get<std::string>()
                                                           : std::string();
   };
+  if (!run.has_layout) take_layout_text(word("layout"), run.layout);
   if (!run.has_mode) run.mode = parse_mode(word("mode")).value_or(run.mode);
   if (!run.has_durability)
     run.durability = parse_durability(word("durability")).value_or(run.durability);

@@ -10,6 +10,10 @@
 
 namespace stratalog::cli {
 
+// The wishes about the layout as a JSON object, and back; what is missing or odd stays as it is.
+std::string layout_text(const LayoutWishes& wishes);
+void take_layout_text(std::string_view text, LayoutWishes& wishes);
+
 inline constexpr const char* kOptionsFile = "options.json";
 
 // Replaces the file.

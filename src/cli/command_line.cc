@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "datalog/language/spelling.h"
+#include "policy/plan_layout.h"
 
 namespace stratalog::cli {
 
@@ -18,6 +19,8 @@ namespace {
 struct RawArguments {
   std::vector<std::string> every;
   std::string memory_limit;
+  std::string ladder;
+  std::string alignment;
   bool wants_resume = false;
   bool wants_fresh = false;
   bool is_quiet = false;
@@ -31,9 +34,6 @@ struct RawArguments {
   std::vector<std::string> export_places;  // DIR [GENERATION] OUT
 };
 
-const std::map<std::string, CheckpointMode> kModes = {{"fpp", CheckpointMode::kFilePerProcess},
-                                                      {"shared", CheckpointMode::kShared},
-                                                      {"hdf5", CheckpointMode::kHdf5}};
 const std::map<std::string, Durability> kDurabilities = {
     {"full", Durability::kFull}, {"data", Durability::kData}, {"none", Durability::kNone}};
 const std::map<std::string, ExportFormat> kFormats = {{"tsv", ExportFormat::kTsv},
@@ -45,6 +45,45 @@ constexpr const char* kFooter =
     R"(Exit codes: 0 done; 1 wrong command line or program; 2 facts; 3 checkpoints exist but none is valid;
 4 input/output or disk full; 5 memory limit reached; 6 stopped on a signal after a checkpoint;
 7 nothing to resume, or checkpoints in the way; 8 internal error.)";
+
+std::map<std::string, CheckpointMode> modes_by_name() {
+  std::map<std::string, CheckpointMode> modes;
+  for (const CheckpointMode mode : all_modes())
+    if (mode != CheckpointMode::kAuto) modes.emplace(mode_name(mode), mode);
+  return modes;
+}
+
+void add_layout_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
+  const std::string group = "Layout of checkpoints";
+  app->add_option("--hdf5-opt", raw.ladder,
+                  "steps of mode hdf5-opt: all, none, O1,O3,..., printed:O3, printed (default all)")
+      ->option_text("STEPS")
+      ->group(group);
+  app->add_option("--files", run.layout.files,
+                  "spread the ranks over N shared files; whole nodes stay together")
+      ->check(CLI::Range(1U, 1000000U))
+      ->option_text("N")
+      ->group(group);
+  app->add_option("--relations-per-file", run.layout.relations_per_file,
+                  "relation versions in one file (default 1; all in the hdf5 modes)")
+      ->check(CLI::Range(1U, 1000000U))
+      ->option_text("N")
+      ->group(group);
+  app->add_option("--align", raw.alignment,
+                  "where ranks' parts of shared files are cut, e.g. 1M (default: as the file "
+                  "system needs)")
+      ->option_text("SIZE")
+      ->group(group);
+  app->add_option("--aggregators", run.layout.aggregators,
+                  "ranks that write in shared-opt and hdf5-opt (default: by size)")
+      ->check(CLI::Range(1U, 1000000U))
+      ->option_text("N")
+      ->group(group);
+  app->add_option("--deflate", run.layout.deflate_level, "level of hdf5-opt's chunks (default 1)")
+      ->check(CLI::Range(1U, 9U))
+      ->option_text("LEVEL")
+      ->group(group);
+}
 
 void add_program(CLI::App* app, ProgramArguments& program) {
   app->add_option("PROGRAM", program.file, "the Datalog program (.dl); - reads standard input")
@@ -63,9 +102,10 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
                   "interval: 400it, 60s, 5m, or both as 400it,60s (default 60s)")
       ->allow_extra_args(false)
       ->group(checkpoints);
-  app->add_option("--mode", run.mode,
-                  "fpp (a file per process), shared (MPI-IO) or hdf5 (default fpp)")
-      ->transform(CLI::CheckedTransformer(kModes, CLI::ignore_case).description(""))
+  app->add_option("--mode,--layout", run.mode,
+                  "fpp (a file per process), shared, shared-opt (MPI-IO), hdf5, hdf5-opt or "
+                  "hdf5-direct (default fpp)")
+      ->transform(CLI::CheckedTransformer(modes_by_name(), CLI::ignore_case).description(""))
       ->option_text("MODE")
       ->group(checkpoints);
   app->add_option("--durability", run.durability,
@@ -83,6 +123,7 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
       ->check(CLI::Range(1U, 1000000U))
       ->option_text("N")
       ->group(checkpoints);
+  add_layout_options(app, run, raw);
   app->add_option("-F,--fact-dir", run.facts, "folder with the fact files")->option_text("DIR");
   app->add_option("-D,--output-dir", run.output, "folder for .output files; - prints them")
       ->option_text("DIR");
@@ -237,13 +278,35 @@ void note_given(const CLI::App& app, RunArguments& run) {
     run.has_durability = command->count("--durability") > 0;
     run.has_keep = command->count("--keep") > 0;
     run.has_whole_every = command->count("--full-every") > 0;
+    for (const char* option :
+         {"--hdf5-opt", "--files", "--relations-per-file", "--align", "--aggregators", "--deflate"})
+      run.has_layout = run.has_layout || command->count(option) > 0;
     run.has_replicate_limit = command->count("--replicate-limit") > 0;
   }
+}
+
+Status check_layout(const RawArguments& raw, RunArguments& run) {
+  if (!raw.ladder.empty()) {
+    auto ladder = parse_ladder(raw.ladder);
+    if (!ladder.is_ok()) return ladder.status().with_context("--hdf5-opt");
+    run.layout.ladder = ladder.value();
+  }
+  if (!raw.alignment.empty()) {
+    auto alignment = parse_size(raw.alignment);
+    if (!alignment.is_ok()) return alignment.status().with_context("--align");
+    run.layout.alignment = alignment.value();
+  }
+  LayoutWishes wishes = run.layout;
+  wishes.mode = run.mode;
+  const auto plan = plan_layout({}, wishes);
+  // Modes and wishes of a resumed run are complete only when its checkpoint has been read.
+  return run.checkpoint.empty() || run.has_mode ? plan.status() : Status::ok();
 }
 
 Status check_run(const RawArguments& raw, RunArguments& run, Command command) {
   STRATALOG_ASSIGN_OR_RETURN(run.every, parse_intervals(raw.every));
   if (!run.has_every) run.every.seconds = 60;
+  STRATALOG_RETURN_IF_ERROR(check_layout(raw, run));
   if (!raw.memory_limit.empty()) {
     auto limit = parse_size(raw.memory_limit);
     if (!limit.is_ok()) return limit.status().with_context("--memory-limit");
@@ -275,6 +338,7 @@ Status check_run(const RawArguments& raw, RunArguments& run, Command command) {
     if (run.has_durability) needs = "--durability";
     if (run.has_keep) needs = "--keep";
     if (run.has_whole_every) needs = "--full-every";
+    if (run.has_layout) needs = "a layout option";
     if (needs != nullptr) {
       return Status::invalid_argument(fmt::format("{} needs --checkpoint DIR", needs));
     }

@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/quantities.h"
 #include "datalog/evaluate/engine.h"
+#include "policy/layout_plan.h"
 
 namespace stratalog::cli {
 
@@ -49,6 +50,7 @@ struct RunArguments {
   Durability durability = Durability::kFull;
   std::uint32_t keep_generations = 2;
   std::uint32_t whole_every = 0;  // --full-every; 0: by size
+  LayoutWishes layout;  // its mode does not count
   datalog::ResumePolicy resume = datalog::ResumePolicy::kFresh;
   std::string generation;  // resume only
   std::uint64_t memory_limit_bytes = 0;
@@ -67,6 +69,7 @@ struct RunArguments {
   bool has_durability = false;
   bool has_keep = false;
   bool has_whole_every = false;
+  bool has_layout = false;
 };
 
 // ls, inspect, verify, export.

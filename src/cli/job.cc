@@ -121,6 +121,7 @@ std::string resume_options_text(const RunArguments& run, const std::string& prog
                                   {"every_iterations", run.every.iterations},
                                   {"every_seconds", run.every.seconds},
                                   {"mode", mode_name(run.mode)},
+                                  {"layout", layout_text(run.layout)},
                                   {"durability", durability_name(run.durability)},
                                   {"keep", run.keep_generations},
                                   {"full_every", run.whole_every},
@@ -138,6 +139,7 @@ void take_resume_options(std::string_view text, Job& job) {
   run.every.iterations = options.value("every_iterations", run.every.iterations);
   run.every.seconds = options.value("every_seconds", run.every.seconds);
   run.mode = parse_mode(options.value("mode", "")).value_or(run.mode);
+  take_layout_text(options.value("layout", ""), run.layout);
   run.durability = parse_durability(options.value("durability", "")).value_or(run.durability);
   run.keep_generations = options.value("keep", run.keep_generations);
   run.whole_every = options.value("full_every", run.whole_every);

@@ -144,6 +144,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   checkpoint.mode = run.mode;
   checkpoint.writer.durability = run.durability;
   checkpoint.writer.keep_generations = run.keep_generations;
+  checkpoint.writer.layout = run.layout;
   checkpoint.writer.backends = world.backends();
   checkpoint.chain.whole_every = run.whole_every;
   checkpoint.every_iterations = run.every.iterations;

@@ -55,6 +55,8 @@ json stratum_json(const StratumReport& stratum) {
 
 json checkpoint_json(const SaveReport& saved) {
   return {{"generation", saved.generation},
+          {"metadata_seconds", saved.metadata_seconds},
+          {"route_seconds", saved.route_seconds},
           {"pack_seconds", saved.pack_seconds},
           {"encode_seconds", saved.encode_seconds},
           {"write_seconds", saved.write_seconds},

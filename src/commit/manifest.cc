@@ -27,6 +27,7 @@ Json extents_json(const std::vector<Extent>& extents) {
 }  // namespace
 
 std::uint64_t ManifestShard::bytes() const {
+  if (is_deflated()) return rows * row_bytes;
   std::uint64_t sum = 0;
   for (const Extent& extent : extents) sum += extent.bytes;
   return sum;
@@ -57,6 +58,10 @@ std::string shard_line(const ManifestShard& shard) {
     Json pieces = Json::array();
     for (const std::uint64_t piece : shard.pieces) pieces.push_back(to_hex(piece));
     object["piece_rows"] = shard.piece_rows;
+    if (shard.is_deflated()) {
+      object["chunk_rows"] = shard.chunk_rows;
+      object["first_row"] = shard.first_row;
+    }
     object["pieces"] = std::move(pieces);
   }
   object["extents"] = extents_json(shard.extents);
@@ -109,6 +114,8 @@ std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
                           std::string_view shard_lines) {
   Json critical = Json::array();
   if (!manifest.links.empty()) critical.push_back(kLinksFeature);
+  if (shard_lines.find("\"chunk_rows\":") != std::string_view::npos)
+    critical.push_back(kDeflatedChunks);
   const Json head = {{"stratalog", "manifest"},
                      {"version", kFormatVersion},
                      {"critical", std::move(critical)},
@@ -117,7 +124,8 @@ std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
                      {"sequence", manifest.id.sequence},
                      {"nonce", to_hex(manifest.nonce)},
                      {"ranks", manifest.ranks},
-                     {"mode", mode_name(manifest.mode)},
+                     {"mode", mode_name(format_of(manifest.mode))},
+                     {"layout", mode_name(manifest.mode)},
                      {"encoding", encoding_name(manifest.encoding)},
                      {"durability", durability_name(manifest.durability)},
                      {"iteration", manifest.iteration},
@@ -134,7 +142,7 @@ std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
   for (const ManifestLink& link : manifest.links)
     text += line({{"link", generation_name(link.id)},
                   {"nonce", to_hex(link.nonce)},
-                  {"mode", mode_name(link.mode)}});
+                  {"mode", mode_name(format_of(link.mode))}});
   text += file_lines;
   text += shard_lines;
   text += line({{"xxh3_128", to_hex(hash128(text))}});

@@ -56,7 +56,7 @@ inline constexpr std::uint32_t kOwnFiles = 0xFFFFFFFFU;
 struct ManifestFile {
   std::string name;
   std::uint64_t bytes = 0;
-  Hash128 frame;  // hdf5 only: hash of all bytes outside the datasets
+  Hash128 frame;  // row files only: hash of all bytes outside the datasets
   std::uint32_t link = kOwnFiles;  // which generation has it
   std::vector<Extent> others =
       {};  // of linked files: shards in it that this generation does not use
@@ -74,11 +74,18 @@ struct ManifestShard {
   std::uint64_t rows = 0;
   std::uint64_t groups = 0;
   std::uint64_t blocks = 0;
-  Hash128 hash;  // of header and footer; zero in hdf5 mode
+  Hash128 hash;  // of header and footer; zero in row files
   std::vector<Extent> extents;
-  std::uint64_t piece_rows = 0;  // hdf5 only: rows per checksum
-  std::vector<std::uint64_t> pieces;  // hdf5 only: the checksums
+  std::uint64_t piece_rows = 0;  // row files only: rows per checksum
+  std::vector<std::uint64_t> pieces;  // row files only: the checksums
+  // Deflated chunks only: extents are the chunks of so many rows that hold the shard's rows, which
+  // begin at first_row of the dataset; neighbours share the chunks at their ends.
+  std::uint64_t chunk_rows = 0;
+  std::uint64_t first_row = 0;
+  std::uint64_t row_bytes = 0;  // filled in by the parser for deflated chunks
 
+  bool is_deflated() const { return chunk_rows != 0; }
+  // Of the stream: what lies in the extents, inflated.
   std::uint64_t bytes() const;
   // The number that seeds the checksums of its blocks.
   std::uint64_t file_id() const {
@@ -128,6 +135,9 @@ std::string file_line(const ManifestFile& file);
 // which are ignored; counts are taken from the lines.
 std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
                           std::string_view shard_lines);
+
+// The feature that readers must know before they read shards with chunk_rows.
+inline constexpr std::string_view kDeflatedChunks = "deflated-chunks";
 
 enum class CheckManifest : std::uint8_t { kYes, kNo };  // kNo: tests only
 

@@ -27,11 +27,16 @@ Status check_extents(const Manifest& manifest) {
     FilePlace file;
     std::uint64_t begin;
     std::uint64_t end;
+    std::uint64_t deflated_for = 0;  // relation + 1 if this is a chunk, which neighbours may share
+    bool operator==(const Use&) const = default;
   };
   std::vector<Use> uses;
   for (const ManifestShard& shard : manifest.shards)
     for (const Extent& extent : shard.extents)
-      uses.push_back({{shard.link, shard.file}, extent.offset, extent.offset + extent.bytes});
+      uses.push_back({{shard.link, shard.file},
+                      extent.offset,
+                      extent.offset + extent.bytes,
+                      shard.is_deflated() ? std::uint64_t{shard.relation} + 1 : 0});
   for (const ManifestFile& file : manifest.files)
     for (const Extent& extent : file.others)
       uses.push_back({{file.link, file.name}, extent.offset, extent.offset + extent.bytes});
@@ -51,6 +56,7 @@ Status check_extents(const Manifest& manifest) {
     if (file == sizes.end() || uses[i].end > file->second)
       return Status::corruption(
           fmt::format("MANIFEST: {} does not reach to byte {}", uses[i].file.name, uses[i].end));
+    if (i > 0 && uses[i].deflated_for != 0 && uses[i - 1] == uses[i]) continue;
     if (i > 0 && uses[i - 1].file == uses[i].file && uses[i - 1].end > uses[i].begin)
       return Status::corruption(fmt::format("MANIFEST: two shards overlap in {} at byte {}",
                                             uses[i].file.name, uses[i].begin));
@@ -59,11 +65,16 @@ Status check_extents(const Manifest& manifest) {
 }
 
 Status check_pieces(const Manifest& manifest, const ManifestShard& shard) {
-  if (manifest.mode_of(shard.link) != CheckpointMode::kHdf5) return Status::ok();
+  if (!stores_rows(manifest.mode_of(shard.link))) return Status::ok();
   const std::uint64_t row_bytes = 8ULL * manifest.relations[shard.relation].arity;
-  if (row_bytes != 0 && shard.bytes() % row_bytes == 0 && shard.bytes() / row_bytes == shard.rows &&
-      (shard.rows + shard.piece_rows - 1) / shard.piece_rows == shard.blocks &&
-      shard.piece_rows <= (std::uint64_t{64} << 20) / row_bytes)
+  // In deflated chunks the first piece may be a part of a chunk only, and each has its extent.
+  const std::uint64_t before = shard.is_deflated() ? shard.first_row % shard.chunk_rows : 0;
+  const bool chunks_fit = !shard.is_deflated() || (shard.extents.size() == shard.blocks &&
+                                                   shard.chunk_rows == shard.piece_rows);
+  if (row_bytes != 0 && chunks_fit && shard.bytes() % row_bytes == 0 &&
+      shard.bytes() / row_bytes == shard.rows &&
+      shard.piece_rows <= (std::uint64_t{64} << 20) / row_bytes &&
+      (before + shard.rows + shard.piece_rows - 1) / shard.piece_rows == shard.blocks)
     return Status::ok();
   return Status::corruption(fmt::format(
       "MANIFEST: shard {} of rank {}: rows and pieces do not match", shard.relation, shard.rank));
@@ -79,7 +90,7 @@ Status check_parts(const Manifest& manifest) {
   for (const ManifestShard& shard : manifest.shards) {
     if (shard.rows > manifest.relations[shard.relation].rows - rows[shard.relation] ||
         !seen.emplace(shard.relation, shard.rank, shard.link).second || shard.extents.empty() ||
-        shard.bytes() > kMaxFileBytes - total_bytes)
+        shard.bytes() > kMaxFileBytes - total_bytes || shard.first_row > kMaxFileBytes - shard.rows)
       return Status::corruption(
           fmt::format("MANIFEST: shard {} of rank {} cannot be", shard.relation, shard.rank));
     rows[shard.relation] += shard.rows;

@@ -173,7 +173,7 @@ Status Parser::parse_head() {
   in.each("critical", [&](const Json& item) {
     const std::string feature = item.is_string() ? item.get<std::string>() : "?";
     may_link |= feature == kLinksFeature;
-    if (feature != kLinksFeature) critical = feature;
+    if (feature != kLinksFeature && feature != kDeflatedChunks) critical = feature;
     return item.is_string();
   });
   if (!critical.empty())
@@ -187,7 +187,14 @@ Status Parser::parse_head() {
   m.id.sequence = in.number("sequence", kMaxSequence);
   m.nonce = in.hash("nonce");
   m.ranks = static_cast<std::uint32_t>(in.number("ranks", 0x7FFFFFFFU));
-  const auto mode = parse_mode(in.text("mode"));
+  const auto format = parse_mode(in.text("mode")).value_or(CheckpointMode::kAuto);
+  const bool is_format = format != CheckpointMode::kAuto && format_of(format) == format;
+  m.mode = format;
+  if (is_format && in.has("layout")) {
+    // Which writer it was. An unknown one does not matter: the format is what `mode` says.
+    const auto layout = parse_mode(in.text("layout")).value_or(format);
+    if (format_of(layout) == format) m.mode = layout;
+  }
   const auto encoding = parse_encoding(in.text("encoding"));
   const auto durability = parse_durability(in.text("durability"));
   m.iteration = in.number("iteration");
@@ -200,10 +207,8 @@ Status Parser::parse_head() {
   shards_ = in.number("shards");
   if (links_ != 0 && !may_link) in.fail("critical");
   if (!in.is_ok()) return bad(in.problem());
-  if (version < 1 || m.ranks < 1 || !mode || format_of(*mode) != *mode ||
-      *mode == CheckpointMode::kAuto || !encoding || !durability)
+  if (version < 1 || m.ranks < 1 || !is_format || !encoding || !durability)
     return bad("version, ranks, mode, encoding or durability is not as it must be");
-  m.mode = *mode;
   m.encoding = *encoding;
   m.durability = *durability;
   return Status::ok();
@@ -252,7 +257,8 @@ Status Parser::parse_link() {
   if (!in.is_ok()) return bad(in.problem());
   // A job builds on its own generations only: those of others may be collected by their jobs.
   const auto& links = manifest_.links;
-  if (!id || !mode || id->epoch != manifest_.id.epoch || *id >= manifest_.id ||
+  if (!id || !mode || *mode == CheckpointMode::kAuto || format_of(*mode) != *mode ||
+      id->epoch != manifest_.id.epoch || *id >= manifest_.id ||
       (!links.empty() && links.back().id >= *id))
     return bad("links to a generation that it cannot build on");
   manifest_.links.push_back({.id = *id, .nonce = nonce, .mode = *mode});
@@ -300,7 +306,11 @@ Status Parser::parse_shard() {
   s.link = link_of(in);
   if (s.link != kOwnFiles) s.image = static_cast<std::uint32_t>(in.number("image", 0xFFFFFFFEU));
   if (!in.is_ok()) return bad(in.problem());
-  if (manifest_.mode_of(s.link) == CheckpointMode::kHdf5) {
+  if (stores_rows(manifest_.mode_of(s.link))) {
+    if (in.has("chunk_rows")) {
+      s.chunk_rows = in.number("chunk_rows", kMaxFileBytes);
+      s.first_row = in.number("first_row", kMaxFileBytes);
+    }
     s.piece_rows = in.number("piece_rows");
     in.each("pieces", [&](const Json& item) {
       const auto* text = item.get_ptr<const std::string*>();
@@ -313,7 +323,11 @@ Status Parser::parse_shard() {
     s.hash = in.hash("hash");
   }
   s.extents = in.extents("extents");
-  if (s.relation >= manifest_.relations.size()) in.fail("shard");
+  if (s.relation >= manifest_.relations.size())
+    in.fail("shard");
+  else if (s.is_deflated())
+    s.row_bytes = 8ULL * manifest_.relations[s.relation].arity;
+  if (s.rows > kMaxFileBytes / (8ULL * kMaxArity)) in.fail("rows");
   if (s.rank >= manifest_.ranks) in.fail("rank");
   if (!in.is_ok()) return bad(in.problem());
   manifest_.shards.push_back(std::move(s));

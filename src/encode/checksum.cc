@@ -38,6 +38,21 @@ Hash128 hash128(std::span<const std::byte> bytes) {
 
 Hash128 hash128(std::string_view bytes) { return hash128(std::as_bytes(std::span(bytes))); }
 
+StreamHash128::StreamHash128() : state_(XXH3_createState()) {
+  XXH3_128bits_reset(static_cast<XXH3_state_t*>(state_));
+}
+
+StreamHash128::~StreamHash128() { XXH3_freeState(static_cast<XXH3_state_t*>(state_)); }
+
+void StreamHash128::add(std::span<const std::byte> bytes) {
+  XXH3_128bits_update(static_cast<XXH3_state_t*>(state_), bytes.data(), bytes.size());
+}
+
+Hash128 StreamHash128::digest() const {
+  const XXH128_hash_t hash = XXH3_128bits_digest(static_cast<const XXH3_state_t*>(state_));
+  return {.low = hash.low64, .high = hash.high64};
+}
+
 std::uint64_t seeded_hash64(std::span<const std::byte> bytes, std::uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
 }

@@ -28,6 +28,19 @@ std::optional<std::uint64_t> parse_hex64(std::string_view hex);
 
 Hash128 hash128(std::span<const std::byte> bytes);
 Hash128 hash128(std::string_view bytes);
+// hash128 of bytes that come one after another.
+class StreamHash128 {
+ public:
+  StreamHash128();
+  ~StreamHash128();
+  StreamHash128(const StreamHash128&) = delete;
+  StreamHash128& operator=(const StreamHash128&) = delete;
+  void add(std::span<const std::byte> bytes);
+  Hash128 digest() const;
+
+ private:
+  void* state_;
+};
 std::uint64_t seeded_hash64(std::span<const std::byte> bytes, std::uint64_t seed);
 
 // Identifies one attempt to write one generation; drawn at random.

@@ -76,6 +76,20 @@ std::string shared_file_name(std::size_t image, std::string_view relation,
   return fmt::format("{:04}-{}.{}.shared", image, clean(relation), version_name(version));
 }
 
+std::string row_file_name(std::size_t batch, std::size_t batches, std::uint32_t group,
+                          std::uint32_t groups) {
+  if (batches == 1 && groups == 1) return kRowFileName;
+  return fmt::format("relations-{:04}-{:04}.h5", batch, group);
+}
+
+std::string shared_batch_name(std::size_t batch, std::uint32_t group) {
+  return fmt::format("relations-{:04}-{:04}.shared", batch, group);
+}
+
+std::string own_batch_name(std::size_t batch, int rank) {
+  return fmt::format("relations-{:04}.{:06}", batch, rank);
+}
+
 std::string section_file_name(std::size_t section, std::string_view name) {
   return fmt::format("section-{:02}-{}", section, clean(name));
 }

@@ -42,6 +42,13 @@ std::string_view version_name(RelationVersion version);  // "total", "delta"
 std::string shard_file_name(std::size_t image, std::string_view relation, RelationVersion version,
                             int rank);
 std::string shared_file_name(std::size_t image, std::string_view relation, RelationVersion version);
+// Files of several groups of ranks, or with several relations: "relations-0002-0001.h5" is batch 2
+// of the relations and group 1 of the ranks. With one batch and one group it is kRowFileName.
+std::string row_file_name(std::size_t batch, std::size_t batches, std::uint32_t group,
+                          std::uint32_t groups);
+// The same for encoded shards, shared by a group or of one rank.
+std::string shared_batch_name(std::size_t batch, std::uint32_t group);
+std::string own_batch_name(std::size_t batch, int rank);
 std::string section_file_name(std::size_t section, std::string_view name);
 
 // Whether a name from a manifest may be opened: 1..120 of [A-Za-z0-9._-], not beginning with a dot.

@@ -41,9 +41,4 @@ Result<std::vector<std::uint64_t>> plan_rows(std::span<const std::uint64_t> rows
   return first;
 }
 
-Striping plan_striping(std::uint64_t expected_bytes) {
-  if (expected_bytes <= (std::uint64_t{1} << 30)) return {};
-  return {.stripe_count = 48, .stripe_bytes = std::uint64_t{8} << 20};
-}
-
 }  // namespace stratalog

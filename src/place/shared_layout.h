@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where ranks write in a shared file: offsets by prefix sum over what each brings to a round,
-// aligned so that no two ranks share a page; and the striping hint for large files (RA-checkpoint,
-// section III: adaptive striping). Pure functions of values: every rank computes the same. O(ranks)
-// per round.
+// aligned so that no two ranks share a page. Pure functions of values: every rank computes the
+// same. O(ranks) per round.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +28,5 @@ Result<RoundPlan> plan_round(std::uint64_t begin, std::span<const std::uint64_t>
 // Row r of the result: first row of rank r; the last entry is the total. InvalidArgument on
 // overflow.
 Result<std::vector<std::uint64_t>> plan_rows(std::span<const std::uint64_t> rows);
-
-struct Striping {
-  std::uint32_t stripe_count = 0;  // 0: the file system's default
-  std::uint64_t stripe_bytes = 0;
-};
-
-// 48 stripes of 8 MiB for files above 1 GiB, the paper's setting on Theta's Lustre.
-Striping plan_striping(std::uint64_t expected_bytes);
 
 }  // namespace stratalog

@@ -11,17 +11,16 @@ struct ModeRow {
   CheckpointMode mode;
   std::string_view name;
   CheckpointMode format;
-  bool needs_mpi;
 };
 
 constexpr std::array kTable = {
-    ModeRow{CheckpointMode::kFilePerProcess, "fpp", CheckpointMode::kFilePerProcess, false},
-    ModeRow{CheckpointMode::kShared, "shared", CheckpointMode::kShared, true},
-    ModeRow{CheckpointMode::kHdf5, "hdf5", CheckpointMode::kHdf5, true},
-    ModeRow{CheckpointMode::kSharedOpt, "shared-opt", CheckpointMode::kShared, true},
-    ModeRow{CheckpointMode::kHdf5Opt, "hdf5-opt", CheckpointMode::kHdf5, true},
-    ModeRow{CheckpointMode::kHdf5Direct, "hdf5-direct", CheckpointMode::kHdf5, false},
-    ModeRow{CheckpointMode::kAuto, "auto", CheckpointMode::kAuto, true},
+    ModeRow{CheckpointMode::kFilePerProcess, "fpp", CheckpointMode::kFilePerProcess},
+    ModeRow{CheckpointMode::kShared, "shared", CheckpointMode::kShared},
+    ModeRow{CheckpointMode::kHdf5, "hdf5", CheckpointMode::kHdf5},
+    ModeRow{CheckpointMode::kSharedOpt, "shared-opt", CheckpointMode::kShared},
+    ModeRow{CheckpointMode::kHdf5Opt, "hdf5-opt", CheckpointMode::kHdf5},
+    ModeRow{CheckpointMode::kHdf5Direct, "hdf5-direct", CheckpointMode::kHdf5},
+    ModeRow{CheckpointMode::kAuto, "auto", CheckpointMode::kAuto},
 };
 
 const ModeRow& row_of(CheckpointMode mode) {
@@ -49,7 +48,5 @@ std::span<const CheckpointMode> all_modes() {
 }
 
 CheckpointMode format_of(CheckpointMode mode) { return row_of(mode).format; }
-
-bool needs_mpi(CheckpointMode mode) { return row_of(mode).needs_mpi; }
 
 }  // namespace stratalog

@@ -30,8 +30,5 @@ std::span<const CheckpointMode> all_modes();
 CheckpointMode format_of(CheckpointMode mode);
 // Rows of uint64 in HDF5 datasets instead of encoded blocks.
 inline bool stores_rows(CheckpointMode mode) { return format_of(mode) == CheckpointMode::kHdf5; }
-// Whether ranks that are MPI processes write through MPI-IO or parallel HDF5, so that the mode
-// needs MPI even on one rank.
-bool needs_mpi(CheckpointMode mode);
 
 }  // namespace stratalog

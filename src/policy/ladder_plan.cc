@@ -78,6 +78,8 @@ class Ladder {
     const std::string size = bytes_text(output_);
     if (!choice_.takes(LadderStep::kTinyGather)) {
       say(LadderStep::kTinyGather, "off");
+    } else if (tiny && plan_.files > 1) {
+      say(LadderStep::kTinyGather, "not taken: several files are asked for");
     } else if (tiny) {
       plan_.creation = FileCreation::kRankZeroOnly;
       say(LadderStep::kTinyGather,
@@ -142,7 +144,8 @@ class Ladder {
     const Limit chunk = rows > value_of(Limit::kManyRows)    ? Limit::kManyRowsChunk
                         : rows >= value_of(Limit::kSomeRows) ? Limit::kSomeRowsChunk
                                                              : Limit::kFewRowsChunk;
-    dataset.chunk_rows = std::min(value_of(chunk), rows);
+    dataset.chunk_rows =
+        std::min({value_of(chunk), rows, value_of(Limit::kMostChunkBytes) / about.row_bytes()});
     dataset.deflate_level = wishes_.deflate_level != 0
                                 ? wishes_.deflate_level
                                 : static_cast<std::uint32_t>(value_of(Limit::kDeflateLevel));

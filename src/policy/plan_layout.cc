@@ -87,12 +87,19 @@ void plan_files(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan
                             plan.files, wishes.files)});
 }
 
-void plan_alignment(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan& plan) {
+void plan_alignment(const LayoutFacts& facts, const LayoutWishes& wishes, std::uint64_t output,
+                    LayoutPlan& plan) {
   const FileSystemFacts& fs = facts.file_system;
   const bool contended = blocks_are_contended(fs.kind);
   const std::uint64_t unit = contended ? contended_unit(fs) : fs.block_bytes;
-  plan.extent_alignment =
-      plan.mode == CheckpointMode::kSharedOpt ? std::max(unit, kSharedAlignment) : kSharedAlignment;
+  plan.extent_alignment = kSharedAlignment;
+  // What lies between two ranks is written, too: whole stripes only where ranks fill several.
+  const bool worth = output / plan.files / static_cast<std::uint64_t>(facts.ranks) /
+                         value_of(Limit::kAlignmentWorth) >=
+                     unit;
+  if (plan.mode == CheckpointMode::kSharedOpt)
+    plan.extent_alignment =
+        std::max(worth ? unit : facts.file_system.block_bytes, kSharedAlignment);
   plan.edge_alignment = contended ? unit : 1;
   std::string why =
       contended ? fmt::format("{}: writers on {} must not share {}", bytes_text(unit), fs.name,
@@ -147,7 +154,7 @@ Result<LayoutPlan> plan_layout(const LayoutFacts& facts, const LayoutWishes& wis
   const std::uint64_t output =
       stores_rows(plan.mode) ? rows_bytes : rows_bytes / 1000 * facts.encoded_milli;
   plan_striping(facts, output, plan);
-  plan_alignment(facts, wishes, plan);
+  plan_alignment(facts, wishes, output, plan);
   switch (plan.mode) {
     case CheckpointMode::kSharedOpt:
       plan_hints(facts, wishes, output / plan.files, plan);

@@ -38,6 +38,8 @@ constexpr std::array kTable = {
     Threshold{Limit::kManyRowsChunk, "chunk of many rows", 64 * kKiB, "rows", kLayout},
     Threshold{Limit::kSomeRowsChunk, "chunk of some rows", 32 * kKiB, "rows", kLayout},
     Threshold{Limit::kFewRowsChunk, "chunk of few rows", 8 * kKiB, "rows", kLayout},
+    Threshold{Limit::kMostChunkBytes, "largest chunk", 64 * kMiB, "bytes",
+              "ours: what a reader has to hold"},
     Threshold{Limit::kDeflateLevel, "deflate level", 1, "", kLayout},
     Threshold{Limit::kSmallAggregatorDivisor, "ranks per aggregator < 1 GB", 4, "", kHints},
     Threshold{Limit::kMediumAggregatorDivisor, "ranks per aggregator 1 .. 10 GB", 8, "", kHints},

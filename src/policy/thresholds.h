@@ -28,6 +28,7 @@ enum class Limit : std::uint8_t {
   kManyRowsChunk,
   kSomeRowsChunk,
   kFewRowsChunk,
+  kMostChunkBytes,
   kDeflateLevel,
   kSmallAggregatorDivisor,
   kMediumAggregatorDivisor,

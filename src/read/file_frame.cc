@@ -6,30 +6,35 @@
 #include <algorithm>
 
 namespace stratalog {
+namespace {
+
+constexpr std::uint64_t kBufferBytes = std::uint64_t{1} << 20;
+
+}  // namespace
 
 Result<Hash128> hash_frame(Store& store, const std::string& path, std::vector<Extent> data) {
-  constexpr std::uint64_t kLimit = std::uint64_t{64} << 20;
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> file, store.open(path, OpenMode::kRead));
   STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t size, file->size_bytes());
   std::sort(data.begin(), data.end(),
             [](const Extent& a, const Extent& b) { return a.offset < b.offset; });
+  data.erase(std::unique(data.begin(), data.end()), data.end());  // chunks that neighbours share
   data.push_back({.offset = size, .bytes = 0});
-  std::vector<std::byte> frame;
+  StreamHash128 frame;
+  std::vector<std::byte> buffer;
   std::uint64_t at = 0;
   for (const Extent& extent : data) {
     if (extent.offset < at || extent.offset > size)
       return Status::corruption(
           fmt::format("{}: rows at offset {} overlap or lie outside", path, extent.offset));
-    const std::uint64_t gap = extent.offset - at;
-    if (gap > kLimit - frame.size())
-      return Status::not_supported(
-          fmt::format("{}: more than 64 MiB besides the rows, at offset {}", path, at));
-    const std::size_t used = frame.size();
-    frame.resize(used + gap);
-    STRATALOG_RETURN_IF_ERROR(file->read_at(at, std::span(frame).subspan(used)));
+    while (at < extent.offset) {
+      buffer.resize(std::min(kBufferBytes, extent.offset - at));
+      STRATALOG_RETURN_IF_ERROR(file->read_at(at, buffer));
+      frame.add(buffer);
+      at += buffer.size();
+    }
     at = extent.offset + extent.bytes;
   }
-  return hash128(frame);
+  return frame.digest();
 }
 
 Status check_row_file_frames(Store& store, const Manifest& manifest) {

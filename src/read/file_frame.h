@@ -12,8 +12,7 @@
 
 namespace stratalog {
 
-// Hash of all bytes of the file outside `data` (disjoint). NotSupported if they are more than 64
-// MiB.
+// Hash of all bytes of the file outside `data`, whose parts are disjoint or equal. Memory: 1 MiB.
 Result<Hash128> hash_frame(Store& store, const std::string& path, std::vector<Extent> data);
 
 // Checks the frame of every file that has one in the manifest.

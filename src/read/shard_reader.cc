@@ -2,6 +2,7 @@
 #include "read/shard_reader.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -168,37 +169,96 @@ Status read_blocks(Store& store, const Manifest& manifest, const ManifestShard& 
       });
 }
 
+// The rows of a shard in a row file, piece by piece; inflates chunks.
+class PieceStream {
+ public:
+  PieceStream(Store& store, std::string path, const ManifestShard& shard, std::uint64_t row_bytes)
+      : store_(store), path_(std::move(path)), shard_(shard), row_bytes_(row_bytes) {}
+
+  Status open() {
+    STRATALOG_ASSIGN_OR_RETURN(stream_, ExtentStream::open(store_, path_, shard_.extents));
+    return Status::ok();
+  }
+
+  struct Piece {
+    std::uint64_t offset = 0;  // in the shard's rows
+    std::uint64_t bytes = 0;
+  };
+  Piece piece(std::uint64_t number) const {
+    const std::uint64_t before = shard_.is_deflated() ? shard_.first_row % shard_.chunk_rows : 0;
+    const std::uint64_t first = number == 0 ? 0 : (number * shard_.piece_rows) - before;
+    const std::uint64_t end = std::min(shard_.rows, ((number + 1) * shard_.piece_rows) - before);
+    return {.offset = first * row_bytes_, .bytes = (end - first) * row_bytes_};
+  }
+
+  // Fills the first `piece.bytes` bytes of `to`.
+  Status read(std::uint64_t number, const Piece& piece, std::span<std::byte> to) {
+    if (!shard_.is_deflated()) return stream_.read(piece.offset, to.first(piece.bytes));
+    const Extent& chunk = shard_.extents[number];
+    std::vector<std::byte> deflated(chunk.bytes);
+    STRATALOG_RETURN_IF_ERROR(stream_.read(offset_of_extent(number), deflated));
+    rows_.resize(shard_.chunk_rows * row_bytes_);
+    uLongf size = rows_.size();
+    const int code = ::uncompress(reinterpret_cast<Bytef*>(rows_.data()), &size,
+                                  reinterpret_cast<const Bytef*>(deflated.data()), deflated.size());
+    if (code != Z_OK || size != rows_.size())
+      return Status::corruption(
+          fmt::format("{}: a chunk of {} bytes does not inflate to {} bytes (zlib says {})",
+                      place(number), chunk.bytes, rows_.size(), code));
+    const std::uint64_t row = shard_.first_row + (piece.offset / row_bytes_);
+    std::copy_n(rows_.begin() + static_cast<std::ptrdiff_t>((row % shard_.chunk_rows) * row_bytes_),
+                piece.bytes, to.begin());
+    return Status::ok();
+  }
+
+  // For messages.
+  std::string place(std::uint64_t number) const {
+    return stream_.place(shard_.is_deflated() ? offset_of_extent(number) : piece(number).offset);
+  }
+
+ private:
+  std::uint64_t offset_of_extent(std::uint64_t number) const {
+    std::uint64_t offset = 0;
+    for (std::uint64_t i = 0; i < number; ++i) offset += shard_.extents[i].bytes;
+    return offset;
+  }
+
+  Store& store_;
+  std::string path_;
+  const ManifestShard& shard_;
+  std::uint64_t row_bytes_;
+  ExtentStream stream_;
+  std::vector<std::byte> rows_;  // of a chunk
+};
+
 Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& shard,
                    std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
                    GuardedVisitor& visitor, ReadCounts& counts) {
-  STRATALOG_ASSIGN_OR_RETURN(
-      ExtentStream stream,
-      ExtentStream::open(store, manifest.path(shard.link, shard.file), shard.extents));
   const ManifestRelation& relation = manifest.relations[shard.relation];
   const std::uint64_t row_bytes = 8ULL * relation.arity;
+  PieceStream stream(store, manifest.path(shard.link, shard.file), shard, row_bytes);
+  STRATALOG_RETURN_IF_ERROR(stream.open());
   const std::uint64_t file_id = shard.file_id();
-  const std::uint64_t piece_bytes = shard.piece_rows * row_bytes;
   const GroupVisitor guarded = visitor.guard();
-  std::vector<std::byte> piece;
+  std::vector<std::byte> buffer;
   for (std::uint64_t number = 0; number < shard.blocks; ++number) {
-    const std::uint64_t offset = number * piece_bytes;
-    if (offset < begin || offset >= end) continue;
-    const std::size_t bytes = std::min(piece_bytes, shard.bytes() - offset);
-    piece.resize(padded_piece_bytes(bytes));
-    STRATALOG_RETURN_IF_ERROR(stream.read(offset, std::span(piece).first(bytes)));
+    const PieceStream::Piece piece = stream.piece(number);
+    if (piece.offset < begin || piece.offset >= end) continue;
+    buffer.resize(padded_piece_bytes(piece.bytes));
+    STRATALOG_RETURN_IF_ERROR(stream.read(number, piece, buffer));
     const std::uint64_t found =
-        piece_checksum(piece, bytes, manifest.nonce_of(shard.link), file_id, number);
+        piece_checksum(buffer, piece.bytes, manifest.nonce_of(shard.link), file_id, number);
     if (found != shard.pieces[number] && steps.includes(ProtocolStep::kCheckBlocks))
       return Status::corruption(
           fmt::format("{}: rows with checksum {:016x} expected, {:016x} found",
-                      stream.place(offset), shard.pieces[number], found));
+                      stream.place(number), shard.pieces[number], found));
     ++counts.blocks;
-    counts.rows += bytes / row_bytes;
-    counts.bytes += bytes;
-    const Status decoded =
-        decode_rows(std::span<const std::byte>(piece).first(bytes), relation.column_order, guarded);
+    counts.rows += piece.bytes / row_bytes;
+    counts.bytes += piece.bytes;
+    const Status decoded = decode_rows(std::span<const std::byte>(buffer).first(piece.bytes),
+                                       relation.column_order, guarded);
     if (!decoded.is_ok())
-      return visitor.has_failed() ? decoded : decoded.with_context(stream.place(offset));
+      return visitor.has_failed() ? decoded : decoded.with_context(stream.place(number));
   }
   return Status::ok();
 }
@@ -209,7 +269,7 @@ ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestSha
                        std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
                        const GroupVisitor& visit, ReadCounts& counts) {
   GuardedVisitor visitor(visit);
-  const bool rows = manifest.mode_of(shard.link) == CheckpointMode::kHdf5;
+  const bool rows = stores_rows(manifest.mode_of(shard.link));
   return visitor.outcome(
       rows ? read_pieces(store, manifest, shard, begin, end, steps, visitor, counts)
            : read_blocks(store, manifest, shard, begin, end, steps, visitor, counts));

@@ -31,7 +31,7 @@ struct ReadOutcome {
 };
 
 // Reads the blocks of `shard` that begin at shard offsets in [begin, end); [0, shard.bytes()) is
-// all of it, and then the number of rows is checked as well. In hdf5 mode, pieces take the place of
+// all of it, and then the number of rows is checked as well. In row files, pieces take the place of
 // blocks.
 ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestShard& shard,
                        std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,

@@ -92,6 +92,10 @@ class FaultyStore final : public Store {
     STRATALOG_RETURN_IF_ERROR(counter_->next("examine", path));
     return inner_.info(path);
   }
+  Result<FileSystemFacts> file_system() override {
+    STRATALOG_RETURN_IF_ERROR(counter_->next("examine the file system of", "."));
+    return inner_.file_system();
+  }
   Result<std::uint64_t> free_bytes() override {
     STRATALOG_RETURN_IF_ERROR(counter_->next("examine", "the file system"));
     return inner_.free_bytes();

@@ -186,6 +186,10 @@ class MemoryStore final : public Store {
     return FileInfo{.kind = node.kind, .size_bytes = node.data.size()};
   }
 
+  Result<FileSystemFacts> file_system() override {
+    const std::lock_guard guard(disk_->mutex());
+    return disk_->file_system;
+  }
   Result<std::uint64_t> free_bytes() override {
     const std::lock_guard guard(disk_->mutex());
     return disk_->capacity_bytes - disk_->used_bytes();

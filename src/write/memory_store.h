@@ -46,6 +46,9 @@ class MemoryDisk {
 
   // Bytes that files may hold together; a write beyond fails with NoSpace.
   std::uint64_t capacity_bytes = ~std::uint64_t{0};
+  // What stores on this disk claim to lie on.
+  FileSystemFacts file_system = {
+      .kind = FileSystemKind::kMemory, .name = "memory", .block_bytes = 4096};
   std::uint64_t used_bytes() const;
   // Feeds random_bytes() of all stores on the disk.
   std::uint64_t random_state = 1;

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include "comm/mpi_comm.h"
 #include "write/mpi_file_status.h"
+#include "write/mpi_group.h"
 
 namespace stratalog {
 namespace {
@@ -14,6 +14,7 @@ constexpr std::uint64_t kMaxBytesPerCall = std::uint64_t{1} << 30;
 
 // An open MPI file; finish() closes it. Closing is collective, so the destructor must not do it.
 struct OpenFile {
+  MpiGroup group;
   MPI_File handle = MPI_FILE_NULL;
   std::string path;
 };
@@ -49,22 +50,18 @@ Status finish(OpenFile& file, SyncFiles sync) {
 }
 
 Result<SharedFile> create(Comm& comm, Store& store, const std::string& path,
-                          StripingHint striping) {
-  const auto* native = static_cast<const MPI_Comm*>(native_mpi_comm(comm));
-  if (native == nullptr)
-    return Status::invalid_argument("MPI-IO needs ranks that are MPI processes");
+                          const SharedFileSettings& settings) {
   auto file = std::make_shared<OpenFile>();
+  STRATALOG_ASSIGN_OR_RETURN(file->group, MpiGroup::of(comm, settings.group, "MPI-IO"));
+  if (!file->group.takes_part())
+    return SharedFile{
+        .write_all = [](std::uint64_t, std::span<const std::byte>) { return Status::ok(); },
+        .finish = [](SyncFiles) { return Status::ok(); }};
   file->path = store.root() + "/" + path;
-  MPI_Info info = MPI_INFO_NULL;
-  if (striping.stripe_count != 0) {
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "striping_factor", std::to_string(striping.stripe_count).c_str());
-    MPI_Info_set(info, "striping_unit", std::to_string(striping.stripe_bytes).c_str());
-  }
+  const MpiHints hints(settings.striping, settings.hints);
   const int code =
-      MPI_File_open(*native, file->path.c_str(), MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY,
-                    info, &file->handle);
-  if (info != MPI_INFO_NULL) MPI_Info_free(&info);
+      MPI_File_open(file->group.comm(), file->path.c_str(),
+                    MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY, hints.info(), &file->handle);
   STRATALOG_RETURN_IF_ERROR(mpi_file_status(code, "MPI_File_open", file->path));
   SharedFile shared;
   shared.write_all = [file](std::uint64_t offset, std::span<const std::byte> bytes) {

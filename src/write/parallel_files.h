@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Function tables for files that all ranks write together: SharedFiles (a byte file at disjoint
-// offsets; MPI collective I/O in production) and RowFiles (datasets of uint64 rows; parallel HDF5).
-// Plain functions, so that the rooms that use them cannot see MPI. Calls are collective; the Status
-// is this rank's own view and must be agreed on by the caller.
+// Function tables for files that many ranks write together: SharedFiles (a byte file at disjoint
+// offsets; MPI collective I/O in production) and RowFiles (HDF5 datasets of uint64 rows). Plain
+// functions, so that the rooms that use them cannot see MPI or HDF5. Calls are collective unless
+// marked Local; the Status is this rank's own view and must be agreed on by the caller.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,17 +16,21 @@
 #include "base/result.h"
 #include "base/status.h"
 #include "comm/comm.h"
+#include "policy/layout_plan.h"
 #include "write/store.h"
 
 namespace stratalog {
 
-// Striping for a new shared file; 0 leaves the file system's default.
-struct StripingHint {
-  std::uint32_t stripe_count = 0;
-  std::uint64_t stripe_bytes = 0;
-};
-
 enum class SyncFiles : std::uint8_t { kYes, kNo };
+
+// Which of several files of one kind this rank takes part in. All ranks of the Comm open, write and
+// close at the same time, each group its own file; kNoGroup takes part in opening only and gets a
+// file that does nothing.
+inline constexpr std::uint32_t kNoGroup = 0xFFFFFFFFU;
+struct FileGroup {
+  std::uint32_t groups = 1;
+  std::uint32_t mine = 0;
+};
 
 // One open shared file. A rank without bytes passes an empty span.
 struct SharedFile {
@@ -33,11 +38,17 @@ struct SharedFile {
   std::function<Status(SyncFiles sync)> finish;  // sync if asked, then close; call once
 };
 
+struct SharedFileSettings {
+  StripingPlan striping;
+  std::vector<FileHint> hints;
+  FileGroup group;
+};
+
 struct SharedFiles {
-  // Creates `path` (relative to the store's root), which must not exist. Empty function: not
-  // available.
+  // Creates `path` (relative to the store's root; the same within a group), which must not exist.
+  // Empty function: not available.
   std::function<Result<SharedFile>(Comm& comm, Store& store, const std::string& path,
-                                   StripingHint striping)>
+                                   const SharedFileSettings& settings)>
       create;
 };
 
@@ -45,31 +56,74 @@ struct RowDataset {
   std::string name;  // of the dataset: "path.total"
   std::string relation;  // attribute
   std::string version;  // attribute
-  std::uint64_t rows = 0;  // of all ranks
+  std::uint64_t rows = 0;  // of all ranks of the group
   std::vector<std::string> column_names;  // attribute
   std::uint32_t columns = 0;  // >= 1
 };
 
-// Where the rows of a dataset lie in the file once it is closed (contiguous layout).
-struct RowPlacement {
+// A chunk as it lies in the file: a zlib stream.
+struct StoredChunk {
   std::uint64_t file_offset = 0;
   std::uint64_t bytes = 0;
 };
 
+// Where the rows of a dataset lie in the file once it is closed.
+struct RowPlacement {
+  std::uint64_t file_offset = 0;  // contiguous
+  std::uint64_t bytes = 0;  // contiguous
+  std::vector<StoredChunk> chunks;  // chunked: in row order
+};
+
+struct RowRun {
+  std::uint64_t first_row = 0;  // of the dataset
+  std::uint64_t rows = 0;
+};
+
 struct RowFile {
-  // `rows` holds whole rows of dataset `index`, to be placed at `first_row`; empty on ranks that
-  // have none this time.
-  std::function<Status(std::size_t index, std::uint64_t first_row,
+  // `rows` holds the rows of `runs` of dataset `index`, back to back; runs ascend and do not touch.
+  // None on ranks that have nothing this time.
+  std::function<Status(std::size_t index, std::span<const RowRun> runs,
                        std::span<const std::uint64_t> rows)>
       write_all;
   // Placement of every dataset, then flush, sync if asked, close; call once.
   std::function<Result<std::vector<RowPlacement>>(SyncFiles sync)> finish;
 };
 
+struct RowFileSettings {
+  StripingPlan striping;
+  std::vector<FileHint> hints;
+  RowFileTuning tuning;
+  std::vector<DatasetPlan> plans;  // one per dataset
+  FileGroup group;
+};
+
+// Everything of a file but its rows.
+struct RowFileImage {
+  struct Piece {
+    std::uint64_t offset = 0;
+    Bytes bytes;
+  };
+  std::vector<Piece> pieces;  // ascending, disjoint
+  std::uint64_t file_bytes = 0;  // once the rows are there
+  std::vector<RowPlacement> placements;  // without space for chunks that are yet to be written
+};
+
 struct RowFiles {
+  // Creates the file for all ranks of a group.
   std::function<Result<RowFile>(Comm& comm, Store& store, const std::string& path,
-                                const std::vector<RowDataset>& datasets, StripingHint striping)>
+                                const std::vector<RowDataset>& datasets,
+                                const RowFileSettings& settings)>
       create;
+  // Local: what a serial HDF5 would have written after creating file and datasets and closing it.
+  // Touches no file.
+  std::function<Result<RowFileImage>(const std::vector<RowDataset>& datasets,
+                                     const RowFileSettings& settings)>
+      lay_out;
+  // Opens a file that lay_out's image was written to, for all ranks of a group.
+  std::function<Result<RowFile>(Comm& comm, Store& store, const std::string& path,
+                                const std::vector<RowDataset>& datasets,
+                                const RowFileSettings& settings)>
+      open;
 };
 
 }  // namespace stratalog

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,7 @@ class PosixStore final : public Store {
   Result<std::vector<std::string>> list(const std::string& path) override;
   Result<FileInfo> info(const std::string& path) override;
   Result<std::uint64_t> free_bytes() override;
+  Result<FileSystemFacts> file_system() override;
   Result<std::unique_ptr<StoreLock>> lock(const std::string& path) override;
   Status random_bytes(std::span<std::byte> bytes) override;
   std::string root() const override { return path_; }
@@ -195,6 +197,16 @@ Result<std::uint64_t> PosixStore::free_bytes() {
   struct statvfs about = {};
   if (::fstatvfs(root_.get(), &about) != 0) return errno_status(errno, "examine", path_);
   return static_cast<std::uint64_t>(about.f_bavail) * about.f_frsize;
+}
+
+Result<FileSystemFacts> PosixStore::file_system() {
+  struct statfs about = {};
+  struct stat root = {};
+  if (::fstatfs(root_.get(), &about) != 0 || ::fstat(root_.get(), &root) != 0)
+    return errno_status(errno, "examine the file system of", path_);
+  return facts_of_statfs(static_cast<std::uint64_t>(about.f_type),
+                         static_cast<std::uint64_t>(about.f_bsize),
+                         static_cast<std::uint64_t>(root.st_blksize));
 }
 
 Result<std::unique_ptr<StoreLock>> PosixStore::lock(const std::string& path) {

@@ -7,6 +7,8 @@ Result<std::unique_ptr<StoreLock>> Store::lock(const std::string& path) {
   return Status::not_supported("this store has no locks (" + path + ")");
 }
 
+Result<FileSystemFacts> Store::file_system() { return FileSystemFacts{}; }
+
 bool is_store_path(std::string_view path) {
   if (path == ".") return true;
   while (true) {

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/status.h"
+#include "policy/file_system_facts.h"
 
 namespace stratalog {
 
@@ -76,6 +77,8 @@ class Store {
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
   virtual Result<FileInfo> info(const std::string& path) = 0;  // does not follow symbolic links
   virtual Result<std::uint64_t> free_bytes() = 0;
+  // What the file system under the root is like; unknown unless an implementation knows better.
+  virtual Result<FileSystemFacts> file_system();
   // Takes an advisory lock on `path`, creating it. AlreadyExists if another process holds it;
   // NotSupported where the file system has no locks, so nothing may depend on it for safety.
   virtual Result<std::unique_ptr<StoreLock>> lock(const std::string& path);

@@ -18,6 +18,7 @@
 #include "fault/sample_relations.h"
 #include "place/checkpoint_names.h"
 #include "write/crash_image.h"
+#include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
 #include "write/operation_log.h"
 
@@ -56,6 +57,7 @@ inline WriterOptions crash_options(const RunPlan& plan) {
   options.stage_bytes = 4096;
   options.durability = plan.durability;
   options.steps = plan.steps;
+  options.backends.rows = hdf5_serial_files();
   if (!plan.steps.includes(ProtocolStep::kKeepTwo)) options.keep_generations = 1;
   return options;
 }

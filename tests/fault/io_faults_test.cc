@@ -9,6 +9,7 @@
 
 #include "fault/sample_relations.h"
 #include "write/faulty_store.h"
+#include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
 
 namespace stratalog {
@@ -21,6 +22,7 @@ WriterOptions fault_options() {
   WriterOptions options;
   options.block_bytes = 256;
   options.stage_bytes = 4096;
+  options.backends.rows = hdf5_serial_files();
   return options;
 }
 
@@ -235,9 +237,13 @@ TEST_P(IoFaults, EveryCallOfALoad) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, IoFaults,
-                         ::testing::Values(CheckpointMode::kFilePerProcess,
-                                           CheckpointMode::kShared),
-                         [](const auto& about) { return std::string(mode_name(about.param)); });
+                         ::testing::Values(CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
+                                           CheckpointMode::kHdf5Direct),
+                         [](const auto& about) {
+                           return about.param == CheckpointMode::kHdf5Direct
+                                      ? std::string("hdf5_direct")
+                                      : std::string(mode_name(about.param));
+                         });
 
 // The disk is full: the save fails with NoSpace, the space comes back, the older checkpoint stays.
 TEST(FullDisk, FreesWhatItTook) {

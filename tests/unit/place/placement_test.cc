@@ -73,12 +73,6 @@ TEST(SharedLayout, RefusesOverflow) {
   EXPECT_EQ(plan_rows({}).value(), std::vector<std::uint64_t>{0});
 }
 
-TEST(SharedLayout, StripesLargeFilesOnly) {
-  EXPECT_EQ(plan_striping(std::uint64_t{1} << 30).stripe_count, 0U);
-  EXPECT_EQ(plan_striping((std::uint64_t{1} << 30) + 1).stripe_count, 48U);
-  EXPECT_EQ(plan_striping((std::uint64_t{1} << 30) + 1).stripe_bytes, std::uint64_t{8} << 20);
-}
-
 TEST(ReadRanges, EveryByteHasExactlyOneReaderAndSharesAreEven) {
   for (const Load load : kLoads)
     for (const std::size_t shards : {1, 5, 1000, 16384})

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mode hdf5-direct: the first rank of each group lays out an HDF5 file of contiguous datasets and
+// writes everything but the rows; then every rank writes its rows as plain bytes at their offsets.
+// No collective of HDF5 or MPI-IO. Where file systems lock blocks or stripes, boundaries between
+// writers are rounded to them and the bytes around a boundary travel to the rank that writes the
+// block. Collective; the Status is this rank's own.
+#include <algorithm>
+
+#include "checkpoint/row_datasets.h"
+#include "checkpoint/row_image.h"
+#include "place/write_edges.h"
+#include "write/patient_open.h"
+
+namespace stratalog {
+namespace {
+
+// One rank's part of an open file.
+class DirectFile {
+ public:
+  // On the leader the layout that it has just written, on others the file opened for writing. A
+  // rank whose group has nothing in this part opens nothing.
+  Status create(const SaveContext& context, const RowFilePart& part) {
+    if (part.datasets.empty() || context.comm.rank() != part.leader) return Status::ok();
+    Result<RowImageFile> made = RowImageFile::create(context, part);
+    if (made.is_ok()) image_ = std::make_unique<RowImageFile>(std::move(made).value());
+    return made.status();
+  }
+  Status open(const SaveContext& context, const RowFilePart& part) {
+    if (part.datasets.empty() || image_) return Status::ok();
+    STRATALOG_ASSIGN_OR_RETURN(
+        file_, open_patiently(context.store, context.path(part.name), OpenMode::kWriteExisting));
+    return Status::ok();
+  }
+  // Collective.
+  Status share(const SaveContext& context, const RowFilePart& part) {
+    STRATALOG_ASSIGN_OR_RETURN(
+        placements_, share_placements(context, part, image_ ? image_->placements() : placements_));
+    return Status::ok();
+  }
+  Status write(std::size_t dataset, std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (bytes.empty()) return Status::ok();
+    if (image_) return image_->write(dataset, offset, bytes);
+    return file_->write_at(placements_[dataset].file_offset + offset, bytes);
+  }
+  Status finish(SyncFiles sync) {
+    if (image_) return image_->finish(sync);
+    if (!file_) return Status::ok();
+    const Status synced = sync == SyncFiles::kYes ? file_->sync() : Status::ok();
+    const Status closed = file_->close();
+    return synced.is_ok() ? closed : synced;
+  }
+  const std::vector<RowPlacement>& placements() const { return placements_; }
+
+ private:
+  std::unique_ptr<RowImageFile> image_;
+  std::unique_ptr<File> file_;
+  std::vector<RowPlacement> placements_;
+};
+
+// One rank's rows of one dataset.
+class DirectRows {
+ public:
+  DirectRows(const SaveContext& context, DirectFile& file, const RowFilePart& part,
+             std::size_t dataset, LocalOutput& out)
+      : context_(context), file_(file), dataset_(dataset), out_(out) {
+    const std::uint64_t row_bytes = 8ULL * part.datasets[dataset].columns;
+    for (const std::uint64_t row : part.first_rows[dataset]) begins_.push_back(row * row_bytes);
+    begin_ = begins_[static_cast<std::size_t>(context.comm.rank())];
+    row_bytes_ = row_bytes;
+    edge_ = plan_write_edge(begins_, context.comm.rank(),
+                            {.offset = file.placements()[dataset].file_offset,
+                             .alignment = context.layout.plan.edge_alignment});
+    head_.reserve(edge_.shipped_bytes);
+  }
+
+  Status write(std::size_t image, WrittenShard& shard) {
+    const RowUnitShape shape =
+        plan_row_units(static_cast<std::uint32_t>(row_bytes_ / 8), stage_bytes(), 0, 0);
+    return pack_rows(
+        context_, image, shape,
+        [&](std::uint64_t first, std::span<const std::uint64_t> rows) {
+          return write_rows(first * row_bytes_, std::as_bytes(rows));
+        },
+        shard, out_);
+  }
+
+  const Bytes& head() const { return head_; }
+  int head_writer() const { return edge_.writer; }
+  // Heads of other ranks, whose blocks this rank writes. One after another: a rank that failed
+  // leaves a gap.
+  Status write_heads(const Received& received) {
+    const Stopwatch watch(out_.times.write_ns);
+    std::size_t at = 0;
+    for (std::size_t r = 0; r < received.counts.size(); ++r) {
+      const std::size_t bytes = received.counts[r];
+      STRATALOG_RETURN_IF_ERROR(
+          file_.write(dataset_, begins_[r], std::span(received.data).subspan(at, bytes)));
+      at += bytes;
+    }
+    return Status::ok();
+  }
+
+ private:
+  // Rows leave in the units in which they were packed and hashed, while they are in cache; but in
+  // whole blocks where blocks matter.
+  std::uint64_t stage_bytes() const {
+    constexpr std::uint64_t kCached = std::uint64_t{1} << 20;
+    return std::min(context_.options.stage_bytes,
+                    std::max(kCached, context_.layout.plan.edge_alignment));
+  }
+
+  // `at`: relative to this rank's part.
+  Status write_rows(std::uint64_t at, std::span<const std::byte> bytes) {
+    if (head_.size() < edge_.shipped_bytes) {
+      const std::size_t piece =
+          std::min<std::uint64_t>(bytes.size(), edge_.shipped_bytes - head_.size());
+      head_.insert(head_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(piece));
+      bytes = bytes.subspan(piece);
+      at += piece;
+    }
+    const Stopwatch watch(out_.times.write_ns);
+    return file_.write(dataset_, begin_ + at, bytes);
+  }
+
+  const SaveContext& context_;
+  DirectFile& file_;
+  std::size_t dataset_;
+  LocalOutput& out_;
+  std::vector<std::uint64_t> begins_;  // in bytes of the dataset
+  std::uint64_t begin_ = 0;
+  std::uint64_t row_bytes_ = 8;
+  WriteEdge edge_;
+  Bytes head_;
+};
+
+// Writes this rank's rows of dataset `d` of the layout, or nothing if its group has none of it.
+// Collective where blocks must not be shared, also for ranks that failed before (`so_far`).
+Status write_dataset(const SaveContext& context, const RowFilePart& part, std::size_t d,
+                     const Status& so_far, DirectFile& file, std::vector<WrittenShard>& shards,
+                     LocalOutput& out) {
+  const auto found = std::find(part.indices.begin(), part.indices.end(), d);
+  const auto index = static_cast<std::size_t>(found - part.indices.begin());
+  std::unique_ptr<DirectRows> rows;
+  Status status = so_far;
+  if (found != part.indices.end() && so_far.is_ok()) {
+    rows = std::make_unique<DirectRows>(context, file, part, index, out);
+    status = rows->write(context.layout.images[d], shards[index]);
+  }
+  if (context.layout.plan.edge_alignment <= 1) return status;
+  const std::uint64_t start = now_ns();
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(context.comm.size()), 0);
+  const bool ships = rows && status.is_ok();
+  if (ships) counts[static_cast<std::size_t>(rows->head_writer())] = rows->head().size();
+  const Result<Received> received = context.comm.exchange(
+      ships ? std::span<const std::byte>(rows->head()) : std::span<const std::byte>(), counts);
+  out.times.route_ns += now_ns() - start;
+  STRATALOG_RETURN_IF_ERROR(status);
+  STRATALOG_RETURN_IF_ERROR(received.status());
+  return rows ? rows->write_heads(received.value()) : Status::ok();
+}
+
+// Collective.
+Status open_part(const SaveContext& context, const RowFilePart& part, DirectFile& file,
+                 LocalOutput& out) {
+  const Stopwatch watch(out.times.metadata_ns);
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, file.create(context, part)));
+  STRATALOG_RETURN_IF_ERROR(file.share(context, part));
+  return agree(context.comm, file.open(context, part));
+}
+
+Status write_part(const SaveContext& context, const RowFilePart& part, LocalOutput& out) {
+  DirectFile file;
+  STRATALOG_RETURN_IF_ERROR(open_part(context, part, file, out));
+  std::vector<WrittenShard> shards(part.datasets.size());
+  Status status;
+  for (std::size_t d = part.batch.begin; d < part.batch.end; ++d)
+    status = write_dataset(context, part, d, status, file, shards, out);
+  const Stopwatch watch(out.times.sync_ns);
+  status = agree(context.comm, status);
+  const Status finished =
+      file.finish(status.is_ok() && context.syncs_shards() ? SyncFiles::kYes : SyncFiles::kNo);
+  if (status.is_ok()) status = finished;
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
+  if (part.datasets.empty()) return Status::ok();
+  return describe_row_file(context, part, shards, file.placements(), out);
+}
+
+}  // namespace
+
+Status write_rows_directly(const SaveContext& context, LocalOutput& out) {
+  for (const RowFilePart& part : row_file_parts(context))
+    STRATALOG_RETURN_IF_ERROR(agree(context.comm, write_part(context, part, out)));
+  return Status::ok();
+}
+
+}  // namespace stratalog

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/row_datasets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "read/file_frame.h"
+
+namespace stratalog {
+namespace {
+
+std::vector<std::string> column_names(const SaveRequest& request, std::size_t image) {
+  if (image < request.column_names.size() &&
+      request.column_names[image].size() == request.images[image].arity)
+    return request.column_names[image];
+  std::vector<std::string> names;
+  for (std::uint32_t c = 0; c < request.images[image].arity; ++c)
+    names.push_back(fmt::format("column{}", c));
+  return names;
+}
+
+// This rank's extents: a run of rows, or the chunks that hold some of them.
+std::vector<Extent> extents_of(const RowPlacement& placement, const DatasetPlan& plan,
+                               std::uint64_t first_row, std::uint64_t rows,
+                               std::uint64_t row_bytes) {
+  if (plan.layout == DataLayout::kContiguous)
+    return {{.offset = placement.file_offset + (first_row * row_bytes), .bytes = rows * row_bytes}};
+  std::vector<Extent> extents;
+  const std::uint64_t last = (first_row + rows - 1) / plan.chunk_rows;
+  for (std::uint64_t c = first_row / plan.chunk_rows; c <= last; ++c)
+    extents.push_back(
+        {.offset = placement.chunks[c].file_offset, .bytes = placement.chunks[c].bytes});
+  return extents;
+}
+
+}  // namespace
+
+RowFileSettings RowFilePart::settings(const LayoutPlan& plan) const {
+  return {.striping = plan.striping,
+          .hints = plan.hints,
+          .tuning = plan.tuning,
+          .plans = plans,
+          .group = group};
+}
+
+std::vector<RowFilePart> row_file_parts(const SaveContext& context) {
+  const SaveLayout& layout = context.layout;
+  const std::uint32_t file = layout.file_of(context.comm.rank());
+  const std::vector<SaveLayout::Batch> batches = layout.batches();
+  std::vector<RowFilePart> parts;
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    RowFilePart part;
+    part.name = row_file_name(b, batches.size(), file, layout.plan.files);
+    part.batch = batches[b];
+    part.group = {.groups = layout.plan.files, .mine = file};
+    part.leader = layout.leader_of(file);
+    for (std::size_t d = batches[b].begin; d < batches[b].end; ++d) {
+      std::vector<std::uint64_t> first = layout.first_rows(d, file);
+      if (first.back() == 0) continue;
+      const RelationImage& image = context.request.images[layout.images[d]];
+      part.indices.push_back(d);
+      part.datasets.push_back(
+          {.name = fmt::format("{}.{}", image.name, version_name(image.version)),
+           .relation = image.name,
+           .version = std::string(version_name(image.version)),
+           .rows = first.back(),
+           .column_names = column_names(context.request, layout.images[d]),
+           .columns = image.arity});
+      DatasetPlan plan = layout.plan.datasets[d];
+      plan.chunk_rows = std::min(plan.chunk_rows, first.back());
+      part.plans.push_back(std::move(plan));
+      part.first_rows.push_back(std::move(first));
+    }
+    if (part.datasets.empty()) part.group.mine = kNoGroup;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+Status describe_row_file(const SaveContext& context, const RowFilePart& part,
+                         const std::vector<WrittenShard>& shards,
+                         const std::vector<RowPlacement>& placements, LocalOutput& out) {
+  const auto rank = static_cast<std::size_t>(context.comm.rank());
+  std::vector<Extent> data;
+  for (std::size_t i = 0; i < part.datasets.size(); ++i) {
+    const std::uint64_t row_bytes = 8ULL * part.datasets[i].columns;
+    const std::vector<Extent> all =
+        extents_of(placements[i], part.plans[i], 0, part.datasets[i].rows, row_bytes);
+    data.insert(data.end(), all.begin(), all.end());
+    if (shards[i].rows == 0) continue;
+    ManifestShard shard;
+    shard.relation = static_cast<std::uint32_t>(context.layout.images[part.indices[i]]);
+    shard.rank = static_cast<std::uint32_t>(rank);
+    shard.file = part.name;
+    shard.rows = shards[i].rows;
+    shard.groups = shards[i].groups;
+    shard.pieces = shards[i].checksums;
+    shard.blocks = shard.pieces.size();
+    shard.piece_rows = shards[i].shape.unit_rows;
+    if (part.plans[i].layout == DataLayout::kChunked) {
+      shard.chunk_rows = part.plans[i].chunk_rows;
+      shard.first_row = part.first_rows[i][rank];
+    }
+    shard.extents = extents_of(placements[i], part.plans[i], part.first_rows[i][rank],
+                               shards[i].rows, row_bytes);
+    out.shard_lines += shard_line(shard);
+  }
+  if (context.comm.rank() != part.leader) return Status::ok();
+  const std::string path = context.path(part.name);
+  STRATALOG_ASSIGN_OR_RETURN(const FileInfo info, context.store.info(path));
+  STRATALOG_ASSIGN_OR_RETURN(const Hash128 frame, hash_frame(context.store, path, data));
+  out.file_lines += file_line({.name = part.name, .bytes = info.size_bytes, .frame = frame});
+  out.bytes += info.size_bytes;
+  ++out.files;
+  return Status::ok();
+}
+
+Status pack_rows(const SaveContext& context, std::size_t image, const RowUnitShape& shape,
+                 RowUnits::Sink sink, WrittenShard& shard, LocalOutput& out) {
+  const RelationImage& about = context.request.images[image];
+  RowUnits units(about, shape, context.nonce, shard_file_id(image, context.comm.rank()),
+                 std::move(sink));
+  const Status status = units.run(out.times);
+  shard.rows = about.rows;
+  shard.groups = units.groups();
+  shard.shape = shape;
+  shard.checksums = units.take_checksums();
+  out.groups += shard.groups;
+  out.staging_bytes = std::max(out.staging_bytes, units.staging_bytes());
+  return status;
+}
+
+}  // namespace stratalog

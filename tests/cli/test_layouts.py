@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every layout of checkpoints through the command: written, verified, read by others, resumed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stratalog_runner import PROGRAMS, Stratalog
+
+PROJECT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "python"))
+
+from stratalog_formats.read_checkpoint import newest_generation  # noqa: E402
+
+NODES = 150
+LAYOUTS = [
+    ("shared-opt",),
+    ("hdf5-direct",),
+    ("hdf5-direct", "--align", "4K", "--files", "2"),
+    ("hdf5-opt",),
+    ("hdf5-opt", "--hdf5-opt", "O2,O4", "--relations-per-file", "1"),
+    ("shared", "--files", "2", "--relations-per-file", "3"),
+    ("fpp", "--relations-per-file", "2"),
+]
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("chain")
+    (folder / "edge.facts").write_text("".join(f"{i}\t{i + 1}\n" for i in range(NODES)))
+    return folder
+
+
+def run(stratalog: Stratalog, chain: Path, out: Path, *mode: str) -> Path:
+    checkpoints = out / "checkpoints"
+    stratalog(
+        *("run", PROGRAMS / "closure.dl", "-F", chain, "-D", out / "out"),
+        *("--checkpoint", checkpoints, "--every", "40it", "--durability", "none"),
+        *("--mode", *mode),
+        ranks=3,
+    )
+    return checkpoints
+
+
+@pytest.mark.parametrize("mode", LAYOUTS, ids=lambda mode: " ".join(mode))
+def test_written_verified_and_read_by_others(
+    stratalog: Stratalog, chain: Path, tmp_path: Path, mode: tuple[str, ...]
+) -> None:
+    checkpoints = run(stratalog, chain, tmp_path, *mode)
+    stratalog("verify", checkpoints, "--deep")
+    state = stratalog("inspect", checkpoints, "--json").json()
+    assert state["mode"] == mode[0]
+    generation = newest_generation(checkpoints)
+    rows = generation.rows(generation.find("path", "total"))
+    expected = {(a, b) for a, b in rows.tolist()}
+    assert len(expected) == len(rows) > NODES
+    assert all(a < b for a, b in expected)
+    files = sorted(generation.directory.glob("*.h5"))
+    assert bool(files) == mode[0].startswith("hdf5")
+    if files:
+        h5py = pytest.importorskip("h5py")
+        found: set[tuple[int, int]] = set()
+        for path in files:
+            with h5py.File(path) as file:
+                if "path.total" in file:
+                    part = np.asarray(file["path.total"])
+                    assert bytes(file["path.total"].attrs["relation"]) == b"path"
+                    found |= {(a, b) for a, b in part.tolist()}
+        assert found == expected
+    if len(mode) > 2 and mode[1] == "--relations-per-file" and mode[0] == "fpp":
+        # One file of a rank holds shards of two relation versions.
+        assert len({s["file"] for s in generation.shards}) < len(generation.shards)
+    stratalog("resume", checkpoints, "-D", tmp_path / "again", ranks=2)
+    lines = (tmp_path / "again" / "path.csv").read_text().split()
+    assert len(lines) == NODES * (NODES + 1)
+
+
+def test_names_and_values_that_do_not_fit(
+    stratalog: Stratalog, chain: Path, tmp_path: Path
+) -> None:
+    program = ("run", PROGRAMS / "closure.dl", "-F", chain, "--checkpoint", tmp_path / "c")
+    for options, word in (
+        (("--mode", "hdf6"), "--mode"),
+        (("--mode", "hdf5-opt", "--hdf5-opt", "O8"), "O1 to O7"),
+        (("--mode", "shared", "--align", "5000"), "power of two"),
+        (("--mode", "fpp", "--files", "3"), "--files"),
+    ):
+        refused = stratalog(*program, *options, expect=1)
+        assert word in refused.err

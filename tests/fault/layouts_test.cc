@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every layout that needs no MPI: numbers of files and of relations in a file, file systems whose
+// blocks must not be shared, ranks without tuples; saved on some ranks, loaded on others, verified
+// in depth, and with every sampled bit of hdf5-direct's files flipped.
+#include <gtest/gtest.h>
+
+#include "checkpoint/checkpoint.h"
+#include "fault/sample_relations.h"
+#include "place/write_edges.h"
+#include "write/hdf5_row_layout.h"
+#include "write/memory_store.h"
+
+namespace stratalog {
+namespace {
+
+using sample::Collected;
+using sample::SampleRelation;
+
+struct Layout {
+  CheckpointMode mode = CheckpointMode::kHdf5Direct;
+  std::uint32_t files = 0;
+  std::uint32_t relations_per_file = 0;
+  FileSystemKind file_system = FileSystemKind::kLocal;
+  std::uint64_t alignment = 0;
+};
+
+WriterOptions options_of(const Layout& layout) {
+  WriterOptions options;
+  options.block_bytes = 512;
+  options.stage_bytes = 4096;
+  options.backends.rows = hdf5_serial_files();
+  options.layout.files = layout.files;
+  options.layout.relations_per_file = layout.relations_per_file;
+  options.layout.alignment = layout.alignment;
+  return options;
+}
+
+Status save(const std::shared_ptr<MemoryDisk>& disk, int ranks, const Layout& layout,
+            const std::vector<SampleRelation>& relations) {
+  return sim_run(ranks, [&](Comm& comm) -> Status {
+    const auto store = open_memory_store(disk);
+    STRATALOG_ASSIGN_OR_RETURN(const auto writer,
+                               open_checkpoint_writer(comm, *store, options_of(layout)));
+    SaveRequest request = sample::request_of(relations, comm.rank(), ranks);
+    request.mode = layout.mode;
+    request.iteration = 7;
+    STRATALOG_ASSIGN_OR_RETURN(const SaveReport report, writer->save(request));
+    std::uint64_t rows = 0;
+    for (const SampleRelation& relation : relations) rows += relation.tuples.size();
+    EXPECT_EQ(report.rows, rows);
+    return Status::ok();
+  });
+}
+
+void load_and_compare(const std::shared_ptr<MemoryDisk>& disk, int ranks,
+                      const std::vector<SampleRelation>& relations) {
+  Collected collected;
+  const Status status = sim_run(ranks, [&](Comm& comm) -> Status {
+    const auto store = open_memory_store(disk);
+    std::vector<StoredRelation> stored;
+    return load_checkpoint(comm, *store, {}, sample::sink_into(collected, comm, stored)).status();
+  });
+  ASSERT_TRUE(status.is_ok()) << status.to_string();
+  EXPECT_EQ(collected.duplicates(), 0U);
+  for (std::size_t i = 0; i < relations.size(); ++i)
+    if (relations[i].arity != 0) {
+      EXPECT_EQ(collected.tuples(i), relations[i].tuples) << relations[i].name;
+    }
+}
+
+std::vector<std::string> data_files(MemoryDisk& disk) {
+  std::vector<std::string> names;
+  const NodeId directory = disk.find("gen-00000001-0000000001").value();
+  for (const auto& [name, id] : disk.node(directory).entries)
+    if (name != "MANIFEST") names.push_back(name);
+  return names;
+}
+
+void check(const Layout& layout, int writers, std::uint64_t size, std::size_t expected_files) {
+  SCOPED_TRACE(::testing::Message()
+               << mode_name(layout.mode) << ", files " << layout.files << ", relations per file "
+               << layout.relations_per_file << ", " << writers << " writers, alignment "
+               << layout.alignment << ", size " << size);
+  const auto relations = sample::sample_relations(static_cast<std::uint64_t>(writers), size);
+  const auto disk = std::make_shared<MemoryDisk>();
+  disk->file_system.kind = layout.file_system;
+  const Status saved = save(disk, writers, layout, relations);
+  ASSERT_TRUE(saved.is_ok()) << saved.to_string();
+  if (expected_files != 0) {
+    // A group without rows in a batch makes no HDF5 file.
+    EXPECT_LE(data_files(*disk).size(), expected_files);
+    EXPECT_GE(data_files(*disk).size(), expected_files * 3 / 4);
+  }
+  for (const int readers : {1, 3, 7}) load_and_compare(disk, readers, relations);
+  const auto verified =
+      verify_generation(*open_memory_store(disk), "gen-00000001-0000000001", VerifyDepth::kContent);
+  ASSERT_TRUE(verified.is_ok());
+  for (const std::string& problem : verified.value().problems) ADD_FAILURE() << problem;
+}
+
+constexpr CheckpointMode kModes[] = {CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
+                                     CheckpointMode::kSharedOpt, CheckpointMode::kHdf5Direct};
+
+TEST(Layouts, EveryModeOnEveryNumberOfRanks) {
+  for (const CheckpointMode mode : kModes)
+    for (const int writers : {1, 2, 3, 7})
+      for (const std::uint64_t size : {0, 200}) check({.mode = mode}, writers, size, 0);
+}
+
+TEST(Layouts, NumbersOfFilesAndOfRelationsInThem) {
+  // Five of the seven relations have rows in shards.
+  for (const CheckpointMode mode :
+       {CheckpointMode::kShared, CheckpointMode::kSharedOpt, CheckpointMode::kHdf5Direct})
+    for (const std::uint32_t files : {1U, 2U, 4U})
+      for (const std::uint32_t relations : {1U, 2U, 5U}) {
+        const std::size_t batches = (5 + relations - 1) / relations;
+        check({.mode = mode, .files = files, .relations_per_file = relations}, 4, 300,
+              batches * files);
+      }
+  for (const std::uint32_t relations : {1U, 2U, 9U})
+    check({.mode = CheckpointMode::kFilePerProcess, .relations_per_file = relations}, 3, 300, 0);
+  // Groups of ranks that hold nothing of some relations.
+  for (const CheckpointMode mode : kModes) {
+    const std::uint32_t files = mode == CheckpointMode::kFilePerProcess ? 0 : 7;
+    check({.mode = mode, .files = files, .relations_per_file = 1}, 7, 2, 0);
+    check({.mode = mode, .files = files}, 7, 2, 0);
+  }
+}
+
+TEST(Layouts, BlocksThatRanksMustNotShare) {
+  for (const std::uint64_t alignment : {0, 8, 512, 65536})
+    for (const int writers : {2, 3, 7})
+      for (const std::uint64_t size : {2, 300})
+        for (const std::uint32_t files : {0U, 3U})
+          check({.mode = CheckpointMode::kHdf5Direct,
+                 .files = files,
+                 .file_system = FileSystemKind::kNetwork,
+                 .alignment = alignment},
+                writers, size, 0);
+}
+
+TEST(Layouts, WhatABuildCannotDoIsRefused) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  const auto relations = sample::sample_relations(1, 3);
+  EXPECT_EQ(save(disk, 2, {.mode = CheckpointMode::kHdf5}, relations).code(),
+            StatusCode::kNotSupported);
+  EXPECT_EQ(save(disk, 2, {.mode = CheckpointMode::kFilePerProcess, .files = 2}, relations).code(),
+            StatusCode::kInvalidArgument);
+}
+
+// All but the padding between datasets, which the frame covers as well: every sampled bit is found.
+TEST(Layouts, DamageOfDirectFilesIsFound) {
+  const auto relations = sample::sample_relations(2, 30);
+  const auto disk = std::make_shared<MemoryDisk>();
+  ASSERT_TRUE(save(disk, 2, {}, relations).is_ok());
+  Bytes& data = disk->node(disk->find("gen-00000001-0000000001/relations.h5").value()).data;
+  std::size_t flips = 0;
+  for (std::size_t bit = 0; bit < data.size() * 8; bit += 61) {
+    data[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    const auto store = open_memory_store(disk);
+    const auto self = make_self_comm();
+    Collected collected;
+    std::vector<StoredRelation> stored;
+    EXPECT_FALSE(
+        load_checkpoint(*self, *store, {}, sample::sink_into(collected, *self, stored)).is_ok())
+        << bit;
+    data[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    ++flips;
+  }
+  EXPECT_GE(flips, 1000U);
+}
+
+// Every block has one writer, who has its first byte; nothing is lost; 16,384 ranks.
+TEST(WriteEdges, EveryBlockHasOneWriter) {
+  for (const std::size_t ranks : {1, 2, 5, 300, 16384})
+    for (const std::uint64_t alignment : {1, 16, 4096, 1 << 20})
+      for (const std::uint64_t offset : {0, 2048, 4096 * 7}) {
+        std::vector<std::uint64_t> begins = {0};
+        for (std::size_t r = 0; r < ranks; ++r) {
+          const std::uint64_t random = splitmix64((ranks * 31) + r);
+          begins.push_back(begins.back() + (random % 3 == 0 ? 0 : (random >> 8) % 9000 * 16));
+        }
+        std::uint64_t last_block = ~std::uint64_t{0};
+        int last_writer = -1;
+        for (std::size_t r = 0; r < ranks; ++r) {
+          const auto rank = static_cast<int>(r);
+          const WriteEdge edge =
+              plan_write_edge(begins, rank, {.offset = offset, .alignment = alignment});
+          const std::uint64_t bytes = begins[r + 1] - begins[r];
+          ASSERT_LE(edge.shipped_bytes, bytes);
+          ASSERT_EQ(edge.shipped_bytes == 0, edge.writer == rank);
+          if (bytes == 0) continue;
+          const std::uint64_t first = (offset + begins[r]) / alignment;
+          const std::uint64_t kept = begins[r] + edge.shipped_bytes;
+          if (edge.shipped_bytes != 0) {
+            ASSERT_EQ(first, last_block);
+            ASSERT_EQ(edge.writer, last_writer);
+          } else {
+            ASSERT_NE(first, last_block);
+          }
+          if (kept < begins[r + 1]) {
+            last_block = (offset + begins[r + 1] - 1) / alignment;
+            last_writer = rank;
+          }
+        }
+      }
+}
+
+}  // namespace
+}  // namespace stratalog
