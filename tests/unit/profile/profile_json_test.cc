@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The JSON of a profile: what is written is read again, and what is wrong is named.
 #include "profile/profile_json.h"
 
 #include <gtest/gtest.h>

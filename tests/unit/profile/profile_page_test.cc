@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The page of a profile: hostile texts, empty and very large profiles, long series.
 #include "profile/profile_page.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Series stay bounded, and merged points add up to what was put in.
 #include "profile/series.h"
 
 #include <gtest/gtest.h>
