@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,6 +18,8 @@
 #include "comm/comm.h"
 #include "datalog/facts/fact_writer.h"
 #include "datalog/language/spelling.h"
+#include "datalog/relation_storage.h"
+#include "model/set_walk.h"
 
 namespace stratalog::cli {
 
@@ -67,6 +71,30 @@ datalog::IoDirective directive_of(const StoredArguments& arguments) {
   return directive;
 }
 
+// Checkpoints hold an equivalence relation as the least element of each class with its elements
+// (in pieces); here every element gets a group of all elements of its class.
+Status visit_pairs(const std::function<Status(const GroupVisitor&)>& stored_groups,
+                   const GroupVisitor& visit) {
+  std::map<Cell, std::vector<Cell>> classes;
+  STRATALOG_RETURN_IF_ERROR(stored_groups([&](const TupleGroup& group) -> Status {
+    std::vector<Cell>& members = classes[group.prefix[0]];
+    walk_set(group.set, [&](Cell cell) { members.push_back(cell); });
+    return {};
+  }));
+  for (auto& [least, members] : classes) {
+    std::sort(members.begin(), members.end());
+    const SetView all{.kind = SetKind::kArray,
+                      .base = 0,
+                      .values = members,
+                      .offsets = {},
+                      .words = {},
+                      .count = members.size()};
+    for (const Cell& cell : members)
+      STRATALOG_RETURN_IF_ERROR(visit({.prefix = std::span(&cell, 1), .set = all}));
+  }
+  return {};
+}
+
 Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& state,
                                              const datalog::Program& program,
                                              const StoredArguments& arguments) {
@@ -83,6 +111,10 @@ Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& st
   image.for_each_group = [&](const GroupVisitor& visit) {
     return for_each_stored_group(store, state.generation, choice.index, visit);
   };
+  if (datalog::is_equivalence(*choice.relation))
+    image.for_each_group = [stored_groups = image.for_each_group](const GroupVisitor& visit) {
+      return visit_pairs(stored_groups, visit);
+    };
   datalog::ValueOrder order(dictionary);
   const std::unique_ptr<Comm> self = make_self_comm();
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<Store> target,

@@ -175,7 +175,9 @@ PartOffer Checkpointing::offer_part(RelationId id, bool running) const {
   PartOffer offer{.growth = GrowthKnowledge::kNoBase, .rows = relation.global_rows};
   const ChainFacts chain =
       writer_->chain(state_.program.relations[id].name, RelationVersion::kTotal);
-  if (relation.arity == 0 || chain.generations == 0) return offer;
+  // Classes can unite while there are as many elements as before.
+  if (relation.equivalence) offer.rows = relation.equivalence->elements();
+  if (relation.arity == 0 || relation.equivalence || chain.generations == 0) return offer;
   // A finished relation that has as many tuples as then has not changed: relations only grow.
   const bool same = !running && chain.rows == relation.global_rows;
   offer.growth = same ? GrowthKnowledge::kKnown : GrowthKnowledge::kNotFollowed;
@@ -185,7 +187,7 @@ PartOffer Checkpointing::offer_part(RelationId id, bool running) const {
 // Adds the total of a relation to the request, whole or as far as it is new.
 Status Checkpointing::add_total(RelationId id, bool running, SaveRequest& request) {
   const PartOffer offer = offer_part(id, running);
-  RelationImage image = relation_image(state_, id, RelationVersion::kTotal);
+  RelationImage image = stored_image(state_, id, RelationVersion::kTotal);
   request.parts.push_back(plan_part(state_.options.checkpoint.chain,
                                     writer_->chain(image.name, RelationVersion::kTotal), offer));
   if (request.parts.back().part == ImagePart::kWhole)
@@ -221,7 +223,7 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
       STRATALOG_RETURN_IF_ERROR(add_total(r, running, request));
       if (!running) continue;
       request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
-      request.images.push_back(relation_image(state_, r, RelationVersion::kDelta));
+      request.images.push_back(stored_image(state_, r, RelationVersion::kDelta));
       STRATALOG_RETURN_IF_ERROR(count_and_hash(r, running, request.images.back()));
     }
   }

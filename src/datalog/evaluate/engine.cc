@@ -10,6 +10,7 @@
 
 #include "datalog/evaluate/checkpointing.h"
 #include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/fact_statistics.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/relation_images.h"
@@ -34,6 +35,7 @@ class Engine {
     for (RelationId r = 0; r < state_.relations.size(); ++r)
       state_.relations[r].arity =
           static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
+    open_equivalences(state_);
     Stopwatch watch;
     tell(Phase::kRestoring);
     STRATALOG_ASSIGN_OR_RETURN(const auto resumed, checkpointing_.resume());
@@ -282,7 +284,26 @@ class Engine {
     return mine;
   }
 
+  // Collective. Warnings of all ranks, each once.
+  Status tell_warnings() {
+    std::string mine;
+    for (const std::string& warning : state_.evaluator.warnings()) mine += warning + '\n';
+    STRATALOG_ASSIGN_OR_RETURN(const Received all,
+                               state_.comm.gather(std::as_bytes(std::span(mine)), 0));
+    if (state_.comm.rank() != 0 || !state_.hooks.notice) return {};
+    std::set<std::string> told;
+    std::string_view rest(reinterpret_cast<const char*>(all.data.data()), all.data.size());
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\n');
+      const std::string warning(rest.substr(0, end));
+      if (told.insert(warning).second) state_.hooks.notice("warning: " + warning);
+      rest.remove_prefix(end + 1);
+    }
+    return {};
+  }
+
   Result<RunReport> finish_report() {
+    STRATALOG_RETURN_IF_ERROR(tell_warnings());
     RunReport& report = state_.report;
     report.ranks = state_.comm.size();
     for (RelationId r = 0; r < state_.program.relations.size(); ++r)

@@ -257,10 +257,12 @@ std::uint64_t ExpressionEvaluator::parse_number(const Expression& e, const std::
   const char* end = begin + text.size();
   std::from_chars_result result{};
   std::uint64_t bits = 0;
-  // As in facts and programs, integers may be hexadecimal or binary.
-  if (e.value_kind != ValueKind::kFloat && (text.starts_with("0x") || text.starts_with("0b"))) {
-    result = std::from_chars(begin + 2, end, bits, text[1] == 'x' ? 16 : 2);
-    if (result.ec == std::errc() && result.ptr == end) return bits;
+  // As in facts and programs, integers may be hexadecimal or binary, here after a minus as well.
+  const bool is_negative = e.value_kind == ValueKind::kNumber && text.starts_with('-');
+  const std::string_view digits = std::string_view(text).substr(is_negative ? 1 : 0);
+  if (e.value_kind != ValueKind::kFloat && (digits.starts_with("0x") || digits.starts_with("0b"))) {
+    result = std::from_chars(digits.data() + 2, end, bits, digits[1] == 'x' ? 16 : 2);
+    if (result.ec == std::errc() && result.ptr == end) return is_negative ? 0 - bits : bits;
   }
   if (e.value_kind == ValueKind::kFloat) {
     double value = 0;
@@ -303,7 +305,8 @@ std::string ExpressionEvaluator::text(const Expression& e, const Batch& batch, s
       const Expression& from = e.arguments[0];
       if (from.value_kind == ValueKind::kSymbol) return text(from, batch, row);
       const std::uint64_t value = bits(from, batch, row);
-      if (from.value_kind == ValueKind::kFloat) return fmt::format("{}", as_float(value));
+      // Six digits behind the point, as Soufflé's std::to_string has them.
+      if (from.value_kind == ValueKind::kFloat) return fmt::format("{:f}", as_float(value));
       if (from.value_kind == ValueKind::kUnsigned) return fmt::format("{}", value);
       return fmt::format("{}", as_signed(value));
     }
@@ -343,11 +346,19 @@ bool ExpressionEvaluator::compare_text(Comparison comparison, const std::string&
         try {
           known = patterns_.emplace(left, std::regex(left)).first;
         } catch (const std::regex_error& error) {
-          fail(fmt::format("match: \"{}\" is not a regular expression: {}", left, error.what()));
-          return false;
+          known = patterns_.emplace(left, std::nullopt).first;
+          std::string warning =
+              fmt::format("match: \"{}\" is not a regular expression and matches nothing: {}", left,
+                          error.what());
+          if (place_ != nullptr && !place_->file.empty())
+            warning =
+                fmt::format("{}:{}:{}: {}", place_->file, place_->line, place_->column, warning);
+          warnings_.insert(std::move(warning));
         }
       }
-      return std::regex_match(right, known->second) == (comparison == Comparison::kMatch);
+      // As in Soufflé, nothing is known about such a pattern: neither match nor !match holds.
+      return known->second &&
+             std::regex_match(right, *known->second) == (comparison == Comparison::kMatch);
     }
     default:
       return holds(comparison, left, right);

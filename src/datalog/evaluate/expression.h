@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <regex>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -46,6 +47,8 @@ class ExpressionEvaluator {
   }
 
   const Status& status() const { return status_; }
+  // What this rank met that is odd but no error, each once; complete sentences with a place.
+  const std::set<std::string>& warnings() const { return warnings_; }
 
  private:
   std::uint64_t functor_bits(const Expression& e, const Batch& batch, std::uint32_t row);
@@ -62,7 +65,8 @@ class ExpressionEvaluator {
   const SourcePlace* place_ = nullptr;
   std::uint64_t iteration_ = 0;
   Status status_;
-  std::unordered_map<std::string, std::regex> patterns_;
+  std::unordered_map<std::string, std::optional<std::regex>> patterns_;  // nothing: malformed
+  std::set<std::string> warnings_;
 };
 
 }  // namespace stratalog::datalog

@@ -109,6 +109,7 @@ Status HeadWriter::write(const Batch& batch) {
     for (std::uint32_t r = 0; r < batch.rows; ++r)
       for (std::uint32_t c = 0; c < head_.arity; ++c) head_.candidates.push_back(columns_[c][r]);
   }
+  if (head_.equivalence) write_pairs(batch);
   for (std::size_t t = 0; t < targets_.size(); ++t) {
     Target& target = targets_[t];
     if (!plan_.carries)
@@ -121,6 +122,19 @@ Status HeadWriter::write(const Batch& batch) {
     if (index.queued() > kQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
   }
   return {};
+}
+
+// Into the classes of an equivalence relation, whose pairs have no side.
+void HeadWriter::write_pairs(const Batch& batch) {
+  Equivalence& equivalence = *head_.equivalence;
+  for (std::uint32_t r = 0; r < batch.rows; ++r) {
+    if (!plan_.carries) {
+      equivalence.unite(columns_[0][r], columns_[1][r]);
+      continue;
+    }
+    const Cell other = columns_[1 - carried_column_][r];
+    batch.sets[r]->walk([&](Cell cell) { equivalence.unite(other, cell); });
+  }
 }
 
 // Tuples of `columns_`: all prefixes first, so that their cache misses overlap, then the rows.
@@ -199,6 +213,7 @@ void HeadWriter::release(const CellRemapping& remapping) {
     for (std::uint32_t c = 0; c < head_.arity; ++c)
       tuple_[c] = remapping.of(cell_class(attributes[c].kind), created_[at + c]);
     if (chooses_) head_.candidates.insert(head_.candidates.end(), tuple_.begin(), tuple_.end());
+    if (head_.equivalence) head_.equivalence->unite(tuple_[0], tuple_[1]);
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       Target& target = targets_[t];
       const int to =

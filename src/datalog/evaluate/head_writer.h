@@ -43,6 +43,7 @@ class HeadWriter {
   };
 
   void form_columns(const Batch& batch);
+  void write_pairs(const Batch& batch);
   void write_tuples(std::size_t t, std::uint32_t rows);
   void write_sets(std::size_t t, const Batch& batch);
   void expand_sets(std::size_t t, const Batch& batch);

@@ -148,12 +148,11 @@ Cell Pipeline::expected(const ColumnUse& use, const Batch& in, std::uint32_t in_
 }
 
 Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
-                           std::uint32_t first, RowId row, const IntSet& cells) {
+                           std::uint32_t first, std::span<const Cell> prefix, const IntSet& cells) {
   if (cells.empty()) return {};
   Stage& stage = *stages_[s];
   const auto& columns = stage.step->columns;
   const std::uint32_t last = static_cast<std::uint32_t>(columns.size()) - 1;
-  const std::span<const Cell> prefix = stage.source.index->prefix(row);
 
   // The column of this atom that bound the variable of a kMatchEarlier.
   const auto earlier = [&](VariableId v) {
@@ -229,6 +228,7 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
     }
     return {};
   }
+  if (source.equivalence != nullptr) return scan_equivalence(s, in);
   const Index& index = *source.index;
   const auto mine = [&](RowId row) {
     return source.parts <= 1 ||
@@ -237,19 +237,53 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     if (stage.step->kind == StepKind::kScanDelta) {
       for (const DeltaRow& row : index.delta())
-        if (mine(row.row)) STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, row.row, row.cells));
+        if (mine(row.row))
+          STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row.row), row.cells));
       continue;
     }
     // Rows that this very rule adds meanwhile hold nothing before the round ends.
     const RowId rows = index.row_count();
     for (RowId row = 0; row < rows; ++row)
-      if (mine(row)) STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, row, index.total(row)));
+      if (mine(row))
+        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row), index.total(row)));
   }
   return evaluator_.status();
 }
 
+// Every element of a class is the prefix of a row that holds the class.
+Status Pipeline::scan_equivalence(std::size_t s, const Batch& in) {
+  const StepSource& source = stages_[s]->source;
+  Status status;
+  const auto visit = [&](std::uint32_t r, const IntSet& left, const IntSet& right) {
+    left.walk([&](Cell cell) {
+      const std::span<const Cell> prefix(&cell, 1);
+      if (status.is_ok() &&
+          (source.parts <= 1 || scale_hash(hash_cells(prefix), source.parts) == source.part))
+        status = visit_row(s, in, r, 0, prefix, right);
+    });
+  };
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    if (stages_[s]->step->kind == StepKind::kScanDelta)
+      for (const Equivalence::DeltaBlock& block : source.equivalence->delta())
+        visit(r, block.left, *block.right);
+    else
+      source.equivalence->for_each_class(
+          [&](const IntSet& members) { visit(r, members, members); });
+  }
+  return status.is_ok() ? evaluator_.status() : status;
+}
+
 Status Pipeline::search(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
+  if (stage.source.equivalence != nullptr) {
+    for (std::uint32_t r = 0; r < in.rows; ++r) {
+      const Cell key = expected(stage.step->columns[0], in, r);
+      const IntSet* members = stage.source.equivalence->class_of(key);
+      if (members != nullptr)
+        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 1, std::span(&key, 1), *members));
+    }
+    return {};
+  }
   const Index& index = *stage.source.index;
   const std::uint32_t length = stage.step->prefix_length;
   stage.keys.resize(std::size_t{in.rows} * length);
@@ -269,7 +303,7 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
     for (std::uint32_t r = 0; r < in.rows; ++r)
       if (stage.found[r] != Index::kNoRow)
         STRATALOG_RETURN_IF_ERROR(
-            visit_row(s, in, r, length, stage.found[r], index.total(stage.found[r])));
+            visit_row(s, in, r, length, index.prefix(stage.found[r]), index.total(stage.found[r])));
     return {};
   }
   for (std::uint32_t r = 0; r < in.rows; ++r) {
@@ -277,7 +311,7 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
     const auto under = index.rows_under(length, stage.keys.data() + (std::size_t{r} * length));
     stage.rows.assign(under.begin(), under.end());
     for (const RowId row : stage.rows)
-      STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length, row, index.total(row)));
+      STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length, index.prefix(row), index.total(row)));
   }
   return {};
 }
@@ -286,8 +320,13 @@ bool Pipeline::exists_under(const Stage& stage, const Batch& in, std::uint32_t i
                             const Cell* key) const {
   const Step& step = *stage.step;
   if (step.columns.empty()) return *stage.source.nullary;
-  const Index& index = *stage.source.index;
   const std::uint32_t length = step.prefix_length;
+  if (stage.source.equivalence != nullptr) {
+    if (length == 0) return *stage.source.global_rows > 0;
+    if (length == 1) return stage.source.equivalence->class_of(*key) != nullptr;
+    return stage.source.equivalence->contains(*key, expected(step.columns[1], in, in_row));
+  }
+  const Index& index = *stage.source.index;
   if (length == 0) return index.tuples() > 0 || *stage.source.global_rows > 0;
   if (length >= index.prefix_width()) {
     const RowId row = index.find_row(key);
@@ -303,13 +342,16 @@ bool Pipeline::exists_under(const Stage& stage, const Batch& in, std::uint32_t i
 Status Pipeline::membership(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   const Step& step = *stage.step;
+  const bool is_indexed = stage.source.index != nullptr;
   const std::uint32_t width =
-      step.columns.empty() ? 0 : std::min(step.prefix_length, stage.source.index->prefix_width());
+      step.columns.empty()
+          ? 0
+          : std::min(step.prefix_length, is_indexed ? stage.source.index->prefix_width() : 1U);
   stage.keys.resize(std::size_t{in.rows} * width);
   for (std::uint32_t r = 0; r < in.rows; ++r)
     for (std::uint32_t i = 0; i < width; ++i)
       stage.keys[(std::size_t{r} * width) + i] = expected(step.columns[i], in, r);
-  if (width > 0 && width == stage.source.index->prefix_width())
+  if (is_indexed && width > 0 && width == stage.source.index->prefix_width())
     for (std::uint32_t r = 0; r < in.rows; ++r)
       stage.source.index->prefetch_row(stage.keys.data() + (std::size_t{r} * width));
   for (std::uint32_t r = 0; r < in.rows; ++r) {

@@ -15,6 +15,7 @@
 #include "datalog/evaluate/batch.h"
 #include "datalog/evaluate/expression.h"
 #include "datalog/plan/program_plan.h"
+#include "relation/equivalence.h"
 #include "relation/index.h"
 
 namespace stratalog::datalog {
@@ -22,6 +23,7 @@ namespace stratalog::datalog {
 // What a step reads on this rank.
 struct StepSource {
   const Index* index = nullptr;
+  const Equivalence* equivalence = nullptr;  // instead of an index
   const bool* nullary = nullptr;  // arity 0: the relation's (or its delta's) truth value
   const std::uint64_t* global_rows = nullptr;  // of all ranks: "is there any tuple" without columns
   // Scans of a replicated relation are shared among the ranks: this rank takes rows whose prefix
@@ -80,9 +82,10 @@ class Pipeline {
   Status unpack(std::size_t s, const Batch& in);
   Status range(std::size_t s, const Batch& in);
   Status aggregate(std::size_t s, const Batch& in);
+  Status scan_equivalence(std::size_t s, const Batch& in);
   // One row of an index: checks and binds its columns from `first` on, then its set.
   Status visit_row(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
-                   RowId row, const IntSet& cells);
+                   std::span<const Cell> prefix, const IntSet& cells);
   bool exists_under(const Stage& stage, const Batch& in, std::uint32_t in_row,
                     const Cell* key) const;
   Cell expected(const ColumnUse& use, const Batch& in, std::uint32_t in_row) const;

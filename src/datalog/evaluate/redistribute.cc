@@ -286,6 +286,11 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
     relation.queued_holds = relation.queued_holds || tuples.rows > 0;
     return {};
   }
+  if (relation.equivalence) {
+    for (std::uint64_t r = 0; r < tuples.rows; ++r)
+      relation.equivalence->unite(tuples.columns[0][r], tuples.columns[1][r]);
+    return {};
+  }
   std::vector<Cell> tuple(relation.arity);
   if (state.is_single()) {
     for (Shard& shard : relation.shards)
@@ -316,7 +321,7 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
 Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
                         Availability availability) {
   RelationData& relation = state.relations[id];
-  if (relation.arity == 0) return {};
+  if (relation.arity == 0 || relation.equivalence) return {};
   const RelationPlan& plan = state.plan.relations[id];
   const bool everywhere = availability == Availability::kEverywhere && !state.is_single();
   const Placement wanted =
@@ -362,7 +367,7 @@ Status fill_from_home(EngineState& state, RelationId id) {
 
 Result<bool> rebalance(EngineState& state, RelationId id) {
   RelationData& relation = state.relations[id];
-  if (state.is_single() || relation.arity == 0) return false;
+  if (state.is_single() || relation.arity == 0 || relation.equivalence) return false;
   const auto ranks = static_cast<std::uint64_t>(state.comm.size());
   const std::uint64_t mean = (relation.global_rows + ranks - 1) / ranks;
   std::vector<std::uint64_t> largest;

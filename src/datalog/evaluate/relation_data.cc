@@ -52,7 +52,7 @@ std::uint64_t Shard::heap_bytes() const {
 }
 
 std::uint64_t RelationData::heap_bytes() const {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = equivalence ? equivalence->heap_bytes() : 0;
   for (const Shard& shard : shards) bytes += shard.heap_bytes();
   bytes += candidates.capacity() * sizeof(Cell);
   return bytes;

@@ -13,6 +13,7 @@
 
 #include "datalog/plan/program_plan.h"
 #include "model/tuple_group.h"
+#include "relation/equivalence.h"
 #include "relation/index.h"
 #include "route/bucket_map.h"
 
@@ -70,6 +71,8 @@ struct RelationData {
   // it.
   std::shared_ptr<PivotRelations> pivot;
   std::uint32_t pivot_position = 0;  // of this relation in *pivot
+  // Of an equivalence relation, which has no shards: all classes, equal on all ranks.
+  std::unique_ptr<Equivalence> equivalence;
 
   std::uint64_t heap_bytes() const;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/evaluate/relation_images.h"
 
+#include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "model/multiset_hash.h"
 
@@ -35,6 +36,7 @@ RelationImage relation_image(const EngineState& state, RelationId id, RelationVe
     image.for_each_group = [](const GroupVisitor&) { return Status(); };
     return image;
   }
+  if (relation.equivalence) return pairs_image(state, id);
   if (relation.pivot) {
     const auto order = relation.pivot->column_order(relation.pivot_position);
     image.column_order.assign(order.begin(), order.end());
@@ -49,6 +51,11 @@ RelationImage relation_image(const EngineState& state, RelationId id, RelationVe
     return visit_index(*index, version, visit);
   };
   return image;
+}
+
+RelationImage stored_image(const EngineState& state, RelationId id, RelationVersion version) {
+  return state.relations[id].equivalence ? classes_image(state, id, version)
+                                         : relation_image(state, id, version);
 }
 
 }  // namespace stratalog::datalog

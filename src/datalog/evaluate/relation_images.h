@@ -12,4 +12,7 @@ namespace stratalog::datalog {
 RelationImage relation_image(const EngineState& state, RelationId relation,
                              RelationVersion version);
 
+// The same as checkpoints hold it: equivalence relations as their classes (equivalence_run.h).
+RelationImage stored_image(const EngineState& state, RelationId relation, RelationVersion version);
+
 }  // namespace stratalog::datalog

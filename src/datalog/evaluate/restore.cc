@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/position_json.h"
@@ -63,6 +64,7 @@ Status Restorer::begin(const StoredState& stored) {
     state_.relations[r].arity =
         static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
   }
+  open_equivalences(state_);
   moves_ = stored.needs_redistribution;
   stored_ = stored.relations;
   targets_.clear();
@@ -83,13 +85,14 @@ Status Restorer::begin(const StoredState& stored) {
     Target target{.relation = known->second,
                   .version = relation.version,
                   .same_order = true,
-                  .delta = nullptr};
+                  .delta = nullptr,
+                  .pairs = {}};
     RelationData& data = state_.relations[target.relation];
     options.arity_of_stream.push_back(relation.arity);
     if (relation.arity == 0) {
       (relation.version == RelationVersion::kTotal ? data.holds : data.delta_holds) =
           relation.rows > 0;
-    } else if (!data.pivot) {
+    } else if (!data.pivot && !data.equivalence) {
       const std::uint32_t primary = state_.plan.relations[target.relation].primary;
       const Shard& home = open_shard(state_, target.relation, primary);
       const auto order = home.primary_index().order();
@@ -172,6 +175,10 @@ Status Restorer::accept(std::size_t i, const TupleGroup& group) {
   if (i >= targets_.size()) return Status::internal("a group of an unknown relation");
   Target& target = targets_[i];
   const RelationData& relation = state_.relations[target.relation];
+  if (relation.equivalence) {
+    walk_set(group.set, [&](Cell cell) { target.pairs.push_back({group.prefix[0], cell}); });
+    return {};
+  }
   const bool is_home = !moves_ && !position_.split.contains(target.relation);
   if (is_home && target.same_order) return keep(target, group);
   if (relation.pivot)
@@ -239,12 +246,26 @@ Result<EnginePosition> Restorer::finish(const StoredState& stored) {
   return std::move(position_);
 }
 
+Status Restorer::settle_equivalences() {
+  for (const Target& target : targets_) {
+    if (!state_.relations[target.relation].equivalence || target.version != RelationVersion::kTotal)
+      continue;
+    const std::vector<Equivalence::Pair>* former = nullptr;
+    for (const Target& other : targets_)
+      if (other.relation == target.relation && other.version == RelationVersion::kDelta)
+        former = &other.pairs;
+    STRATALOG_RETURN_IF_ERROR(restore_equivalence(state_, target.relation, target.pairs, former));
+  }
+  return {};
+}
+
 Status Restorer::settle(const StoredState& stored) {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     RelationData& relation = state_.relations[targets_[i].relation];
     if (targets_[i].version == RelationVersion::kTotal)
       relation.global_rows = stored.relations[i].rows;
-    if (relation.arity == 0 || relation.pivot || targets_[i].version != RelationVersion::kTotal)
+    if (relation.arity == 0 || relation.pivot || relation.equivalence ||
+        targets_[i].version != RelationVersion::kTotal)
       continue;
     Shard& home = relation.shards.front();
     unite_shard(home, state_.scratch);
@@ -252,6 +273,7 @@ Status Restorer::settle(const StoredState& stored) {
     for (const auto& index : home.indices)
       if (index) index->forget_delta();
   }
+  STRATALOG_RETURN_IF_ERROR(settle_equivalences());
   const bool running_by_rounds = position_.stratum && !position_.by_pivot;
   if (running_by_rounds) open_stratum_shards(state_, *position_.stratum);
   for (Target& target : targets_) {
@@ -279,7 +301,14 @@ Status Restorer::verify(const StoredState& stored) {
       hash += hasher.hash(group);
     };
     Status mine;
-    if (relation.pivot) {
+    if (relation.equivalence) {
+      const RelationImage image = classes_image(state_, target.relation, target.version);
+      GroupHasher hasher(image.column_order);
+      mine = image.for_each_group([&](const TupleGroup& group) -> Status {
+        add(hasher, group);
+        return {};
+      });
+    } else if (relation.pivot) {
       const auto columns = relation.pivot->column_order(relation.pivot_position);
       GroupHasher hasher(columns);
       mine = relation.pivot->for_each_group(relation.pivot_position, target.version,

@@ -32,6 +32,7 @@ class Restorer {
     RelationVersion version = RelationVersion::kTotal;
     bool same_order = true;
     std::unique_ptr<Index> delta;  // kDelta of relations in indices
+    std::vector<Equivalence::Pair> pairs;  // of equivalence relations
   };
 
   Status begin(const StoredState& stored);
@@ -43,6 +44,7 @@ class Restorer {
   void send_tuples(int stream, const StoredRelation& stored, Target& target,
                    const TupleGroup& group);
   Index& index_of(Target& target);
+  Status settle_equivalences();
   Status settle(const StoredState& stored);
   Status verify(const StoredState& stored);
 

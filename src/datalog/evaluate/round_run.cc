@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "datalog/evaluate/choice_filter.h"
+#include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/rule_pass.h"
 #include "datalog/evaluate/stratum_run.h"
@@ -120,11 +121,15 @@ class RoundRun {
   Status end_round(Status mine, RulePass& pass) {
     Stopwatch watch;
     for (const auto& choice : choices_) STRATALOG_RETURN_IF_ERROR(choice->choose());
+    for (const RelationId r : members_.relations)
+      if (state_.relations[r].equivalence) STRATALOG_RETURN_IF_ERROR(share_equivalence(state_, r));
     const Status deduplicated = guard_memory([&]() -> Status {
       for (const RelationId r : members_.relations)
         for (Shard& shard : state_.relations[r].shards) unite_shard(shard, state_.scratch);
-      for (const RelationId r : members_.relations)
+      for (const RelationId r : members_.relations) {
         for (Shard& shard : state_.relations[r].shards) advance_shard(shard, state_.scratch);
+        if (state_.relations[r].equivalence) state_.relations[r].equivalence->advance();
+      }
       return {};
     });
     if (mine.is_ok()) mine = deduplicated;
@@ -148,6 +153,11 @@ class RoundRun {
       const RelationData& relation = state_.relations[r];
       if (relation.arity == 0) {
         sums.push_back(relation.queued_holds ? 1 : 0);
+      } else if (relation.equivalence) {
+        // The same on all ranks: one counts.
+        const bool counts = state_.comm.rank() == 0;
+        sums[1] += counts ? relation.equivalence->delta_pairs() : 0;
+        sums.push_back(counts ? relation.equivalence->pairs() : 0);
       } else {
         sums[1] += relation.shards.front().primary_index().delta_tuples();
         sums.push_back(relation.shards.front().primary_index().tuples());
@@ -224,6 +234,7 @@ class RoundRun {
   void finish() {
     for (const RelationId r : members_.relations) {
       state_.relations[r].delta_holds = false;
+      if (state_.relations[r].equivalence) state_.relations[r].equivalence->forget_delta();
       for (Shard& shard : state_.relations[r].shards)
         for (const auto& index : shard.indices)
           if (index) index->forget_delta();

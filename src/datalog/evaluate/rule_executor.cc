@@ -93,6 +93,15 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
     return source;
   }
   const bool whole = step.kind == StepKind::kScan || step.kind == StepKind::kScanDelta;
+  if (relation.equivalence) {  // on every rank
+    source.equivalence = relation.equivalence.get();
+    if (whole && is_first && !state_.is_single()) {
+      source.parts = static_cast<std::uint32_t>(state_.comm.size());
+      source.part = static_cast<std::uint32_t>(state_.comm.rank());
+      location = {kUnknown};
+    }
+    return source;
+  }
   const Shard* chosen = nullptr;
   for (const Shard& shard : relation.shards) {
     if (step.index >= shard.indices.size() || !shard.indices[step.index]) continue;
@@ -155,11 +164,12 @@ Status RuleExecutor::bind_inner(const Step& step, std::vector<StepSource>& sourc
       const RelationData& relation = state_.relations[inner.relation];
       source.global_rows = &relation.global_rows;
       source.nullary = &relation.holds;
+      source.equivalence = relation.equivalence.get();
       for (const Shard& shard : relation.shards)
         if ((state_.is_single() || shard.placement.dealing == Dealing::kReplicated) &&
             inner.index < shard.indices.size() && shard.indices[inner.index])
           source.index = shard.indices[inner.index].get();
-      if (source.index == nullptr && relation.arity > 0)
+      if (source.index == nullptr && source.equivalence == nullptr && relation.arity > 0)
         return Status::internal("the relation of an aggregate is not on every rank");
     }
     sources.push_back(std::move(source));

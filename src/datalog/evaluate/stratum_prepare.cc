@@ -26,6 +26,10 @@ bool reads_relation(const Step& step) {
   }
 }
 
+bool lies_in_shards(const EngineState& state, RelationId relation) {
+  return state.relations[relation].arity > 0 && !state.relations[relation].equivalence;
+}
+
 // What aggregates read is on every rank.
 Status ensure_aggregate(EngineState& state, const Step& step) {
   for (const Step& inner : step.aggregate_steps) {
@@ -45,6 +49,7 @@ bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum) {
   for (const RulePlan& plan : state.plan.strata[stratum].recursive)
     for (const Step& step : plan.steps)
       if (reads_relation(step) && !is_member(state.program.strata[stratum], step.relation) &&
+          !state.relations[step.relation].equivalence &&
           state.relations[step.relation].global_rows > state.options.replicate_limit_rows)
         return false;
   return true;
@@ -53,13 +58,13 @@ bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum) {
 void open_stratum_shards(EngineState& state, std::uint32_t stratum) {
   const Stratum& members = state.program.strata[stratum];
   for (const RelationId r : members.relations)
-    if (state.relations[r].arity > 0) open_shard(state, r, state.plan.relations[r].primary);
+    if (lies_in_shards(state, r)) open_shard(state, r, state.plan.relations[r].primary);
   const StratumPlan& plan = state.plan.strata[stratum];
   for (const auto* plans : {&plan.once, &plan.rules_of_rounds()})
     for (const RulePlan& rule : *plans)
       for (const Step& step : rule.steps)
         if (reads_relation(step) && is_member(members, step.relation) &&
-            state.relations[step.relation].arity > 0)
+            lies_in_shards(state, step.relation))
           open_shard(state, step.relation, step.index);
 }
 

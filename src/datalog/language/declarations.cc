@@ -76,8 +76,10 @@ class Resolver {
       relation.attributes.push_back(std::move(attribute));
       attribute_spans.push_back(cover(syntax_attribute.name.span, syntax_attribute.type.span));
     }
-    for (const NameSyntax& qualifier : syntax.qualifiers)
+    for (const NameSyntax& qualifier : syntax.qualifiers) {
       relation.qualifiers.push_back(qualifier.name);
+      if (qualifier.name == "eqrel") check_equivalence(relation, qualifier);
+    }
     for (const ChoiceKeySyntax& key : syntax.choice_keys) add_choice_key(key, relation);
     result_.relations.push_back(std::move(relation));
     result_.spans.push_back(syntax.name.span);
@@ -126,6 +128,25 @@ class Resolver {
           .notes.push_back({first->second, "the first one is here"});
     }
     result_.relations[found->second].size_limit = syntax.count;
+  }
+
+  void check_equivalence(const Relation& relation, const NameSyntax& qualifier) {
+    if (relation.attributes.size() != 2) {
+      sink_
+          .error(qualifier.span, fmt::format("the equivalence relation `{}` has {} attribute{}",
+                                             relation.name, relation.attributes.size(),
+                                             relation.attributes.size() == 1 ? "" : "s"))
+          .expected = "two attributes of the same type";
+      result_.broken.insert(relation.name);
+    } else if (relation.attributes[0].type_name != relation.attributes[1].type_name) {
+      sink_
+          .error(
+              qualifier.span,
+              fmt::format("the equivalence relation `{}` has attributes of the types `{}` and `{}`",
+                          relation.name, relation.attributes[0].type_name,
+                          relation.attributes[1].type_name))
+          .expected = "two attributes of the same type";
+    }
   }
 
   void attach(const DirectiveSyntax& syntax) {

@@ -78,10 +78,7 @@ bool Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
                     [&](const NameSyntax& other) { return other.name == qualifier.name; });
     if (is_repeated)
       sink_.error(token_.span, fmt::format("the qualifier `{}` is given twice", qualifier.name));
-    if (qualifier.name == "eqrel") {
-      is_ok = not_supported(token_.span, "equivalence relations (`eqrel`)",
-                            "add the rules r(y,x) :- r(x,y) and r(x,z) :- r(x,y), r(y,z)");
-    } else if (qualifier.name == "btree_delete") {
+    if (qualifier.name == "btree_delete") {
       is_ok = not_supported(token_.span, "subsumption (`btree_delete`)");
     }
     qualifiers.push_back(std::move(qualifier));

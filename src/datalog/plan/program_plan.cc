@@ -12,6 +12,7 @@
 #include "datalog/plan/index_selection.h"
 #include "datalog/plan/literal_order.h"
 #include "datalog/plan/pivot_analysis.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -128,6 +129,11 @@ class Planner {
       return;
     }
     plan.strategy = Strategy::kSemiNaive;
+    for (const RelationId r : stratum.relations) {
+      if (!is_equivalence(program_.relations[r])) continue;
+      plan.reason = fmt::format("`{}` is an equivalence relation", program_.relations[r].name);
+      return;
+    }
     PivotFinding finding = find_pivot(program_, stratum);
     plan.pivot = finding.pivot;
     plan.reason = finding.reason;

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a relation is kept, where that changes what it holds. Pure.
+#pragma once
+
+#include <algorithm>
+
+#include "datalog/program.h"
+
+namespace stratalog::datalog {
+
+// eqrel: reflexive on its elements, symmetric and transitive; kept as classes.
+inline bool is_equivalence(const Relation& relation) {
+  return std::find(relation.qualifiers.begin(), relation.qualifiers.end(), "eqrel") !=
+         relation.qualifiers.end();
+}
+
+}  // namespace stratalog::datalog
