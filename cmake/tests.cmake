@@ -24,6 +24,11 @@ foreach(kind property fault)
   endforeach()
 endforeach()
 
+# For campaigns; not built by default.
+add_executable(write_programs EXCLUDE_FROM_ALL tests/property/write_programs.cc)
+target_link_libraries(write_programs PRIVATE stratalog_language)
+target_include_directories(write_programs PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+
 if(STRATALOG_MPI)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/mpi/*_test.cc)
   foreach(source IN LISTS sources)

@@ -12,6 +12,7 @@
 #include "cli/program_source.h"
 #include "cli/stored_program.h"
 #include "commit/vocabulary.h"
+#include "write/public_files.h"
 
 namespace stratalog::cli {
 
@@ -48,14 +49,16 @@ void send_outputs_to_console(datalog::Program& program) {
   }
 }
 
+using Opener = Result<std::unique_ptr<Store>> (*)(const std::string& root, RootMode mode);
+
 // The first rank may have to create the folder; the others then find it.
-Result<std::unique_ptr<Store>> open_on_all(Comm& comm, const std::string& directory,
-                                           RootMode mode) {
+Result<std::unique_ptr<Store>> open_on_all(Comm& comm, const std::string& directory, RootMode mode,
+                                           Opener open = open_posix_store) {
   const bool is_first = comm.rank() == 0;
   Result<std::unique_ptr<Store>> store = Status::internal("not opened yet");
-  if (is_first) store = open_posix_store(directory, mode);
+  if (is_first) store = open(directory, mode);
   STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, is_first ? store.status() : Status::ok()));
-  if (!is_first) store = open_posix_store(directory, RootMode::kMustExist);
+  if (!is_first) store = open(directory, RootMode::kMustExist);
   STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, store.status()));
   return store;
 }
@@ -106,8 +109,9 @@ Failure open_folders(Comm& comm, Job& job) {
   }
   if (const Use use = use_of(job.program, IoAction::kOutput); use != Use::kNone) {
     // The engine asks for a folder even where all output goes to the console.
-    auto store = use == Use::kFiles ? open_on_all(comm, run.output, RootMode::kCreate)
-                                    : open_on_all(comm, ".", RootMode::kMustExist);
+    auto store = use == Use::kFiles
+                     ? open_on_all(comm, run.output, RootMode::kCreate, open_public_store)
+                     : open_on_all(comm, ".", RootMode::kMustExist);
     if (!store.is_ok()) return {store.status().with_context("output folder"), Part::kOutput};
     job.output = std::move(store).value();
   }

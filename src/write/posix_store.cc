@@ -18,6 +18,7 @@
 #include "write/file_descriptor.h"
 #include "write/posix_calls.h"
 #include "write/posix_file.h"
+#include "write/public_files.h"
 #include "write/store.h"
 
 namespace stratalog {
@@ -39,10 +40,18 @@ struct Entry {
   std::string name;
 };
 
+// What the umask may still take away.
+struct Permissions {
+  mode_t file = 0600;
+  mode_t directory = 0700;
+};
+constexpr Permissions kPublic{.file = 0666, .directory = 0777};
+
 class PosixStore final : public Store {
  public:
-  PosixStore(FileDescriptor root, std::string path, const PosixCalls& calls)
-      : root_(std::move(root)), path_(std::move(path)), calls_(calls) {}
+  PosixStore(FileDescriptor root, std::string path, const PosixCalls& calls,
+             Permissions permissions)
+      : root_(std::move(root)), path_(std::move(path)), calls_(calls), permissions_(permissions) {}
 
   Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override;
   Status make_directory(const std::string& path) override;
@@ -69,6 +78,7 @@ class PosixStore final : public Store {
   FileDescriptor root_;
   std::string path_;
   PosixCalls calls_;
+  Permissions permissions_;
 };
 
 Result<Entry> PosixStore::enter(const std::string& path) const {
@@ -116,7 +126,7 @@ Result<std::unique_ptr<File>> PosixStore::open(const std::string& path, OpenMode
       flags |= O_WRONLY;
       break;
   }
-  FileDescriptor fd(::openat(entry.parent.get(), entry.name.c_str(), flags, 0600));
+  FileDescriptor fd(::openat(entry.parent.get(), entry.name.c_str(), flags, permissions_.file));
   if (!fd.is_open())
     return errno_status(errno, mode == OpenMode::kCreateExclusive ? "create" : "open", full(path));
   struct stat about = {};
@@ -128,7 +138,7 @@ Result<std::unique_ptr<File>> PosixStore::open(const std::string& path, OpenMode
 
 Status PosixStore::make_directory(const std::string& path) {
   STRATALOG_ASSIGN_OR_RETURN(const Entry entry, enter(path));
-  if (::mkdirat(entry.parent.get(), entry.name.c_str(), 0700) != 0)
+  if (::mkdirat(entry.parent.get(), entry.name.c_str(), permissions_.directory) != 0)
     return errno_status(errno, "make directory", full(path));
   return Status::ok();
 }
@@ -236,8 +246,8 @@ Status PosixStore::random_bytes(std::span<std::byte> bytes) {
 }
 
 // Makes the root if it is not there, and its name durable.
-Status make_root(const std::string& root, const PosixCalls& calls) {
-  if (::mkdir(root.c_str(), 0700) != 0)
+Status make_root(const std::string& root, const PosixCalls& calls, mode_t permissions) {
+  if (::mkdir(root.c_str(), permissions) != 0)
     return errno == EEXIST ? Status::ok() : errno_status(errno, "make directory", root);
   std::string parent = root;
   while (parent.size() > 1 && parent.back() == '/') parent.pop_back();
@@ -249,22 +259,33 @@ Status make_root(const std::string& root, const PosixCalls& calls) {
   return Status::ok();
 }
 
+Result<std::unique_ptr<Store>> open_store(const std::string& root, RootMode mode,
+                                          const PosixCalls& calls, Permissions permissions) {
+  if (root.empty()) return Status::invalid_argument("the directory's name is empty");
+  if (mode == RootMode::kCreate)
+    STRATALOG_RETURN_IF_ERROR(make_root(root, calls, permissions.directory));
+  // The root itself is the user's word and may be a symbolic link; what lies below may not.
+  FileDescriptor fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.is_open()) return errno_status(errno, "open directory", root);
+  return std::unique_ptr<Store>(
+      std::make_unique<PosixStore>(std::move(fd), root, calls, permissions));
+}
+
 }  // namespace
 
 PosixCalls posix_calls() { return {.pwrite = ::pwrite, .pread = ::pread, .fsync = ::fsync}; }
 
 Result<std::unique_ptr<Store>> open_posix_store_with(const std::string& root, RootMode mode,
                                                      const PosixCalls& calls) {
-  if (root.empty()) return Status::invalid_argument("the directory's name is empty");
-  if (mode == RootMode::kCreate) STRATALOG_RETURN_IF_ERROR(make_root(root, calls));
-  // The root itself is the user's word and may be a symbolic link; what lies below may not.
-  FileDescriptor fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.is_open()) return errno_status(errno, "open directory", root);
-  return std::unique_ptr<Store>(std::make_unique<PosixStore>(std::move(fd), root, calls));
+  return open_store(root, mode, calls, {});
 }
 
 Result<std::unique_ptr<Store>> open_posix_store(const std::string& root, RootMode mode) {
   return open_posix_store_with(root, mode, posix_calls());
+}
+
+Result<std::unique_ptr<Store>> open_public_store(const std::string& root, RootMode mode) {
+  return open_store(root, mode, posix_calls(), kPublic);
 }
 
 }  // namespace stratalog

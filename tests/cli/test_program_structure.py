@@ -130,3 +130,15 @@ def test_rows(name: str, ranks: int | None, stratalog: Stratalog, tmp_path: Path
     stratalog("run", program, "-F", tmp_path, "-D", tmp_path / "out", ranks=ranks)
     for relation, rows in outputs.items():
         assert (tmp_path / "out" / f"{relation}.csv").read_text().splitlines() == rows
+
+
+@pytest.mark.parametrize("ranks", (None, 2))
+def test_output_files_have_the_mode_of_the_umask(
+    ranks: int | None, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    program = tmp_path / "program.dl"
+    program.write_text(".decl a(x: number)\na(1).\n.output a\n")
+    command = stratalog.command("run", program, "-D", tmp_path / "out", ranks=ranks)
+    finished = stratalog.run_command(["sh", "-c", 'umask 027; exec "$@"', "sh", *command])
+    assert finished.code == 0, finished
+    assert (tmp_path / "out" / "a.csv").stat().st_mode & 0o777 == 0o640

@@ -24,9 +24,12 @@ struct GeneratedProgram {
   std::map<std::string, std::string> fact_files;  // by file name
 };
 
+enum class WideValues : std::uint8_t { kSome, kNone };
+
 struct ProgramScale {
   std::uint32_t facts = 15;  // of a relation, at most
   std::uint32_t domain = 6;  // small numbers are below this
+  WideValues wide_values = WideValues::kSome;  // numbers of more than 32 bits
 };
 
 class ProgramGenerator {
@@ -35,7 +38,7 @@ class ProgramGenerator {
       : random_(seed), scale_(scale) {}
 
   GeneratedProgram generate() {
-    has_wide_values_ = chance(30);
+    has_wide_values_ = chance(30) && scale_.wide_values == WideValues::kSome;
     const std::uint32_t inputs = 1 + below(3);
     for (std::uint32_t i = 0; i < inputs; ++i) add_relation(0, 1);
     const std::uint32_t layers = 1 + below(3);

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "write/public_files.h"
+
 namespace stratalog::datalog {
 namespace {
 
@@ -46,7 +48,7 @@ Result<LocatedStore> LocatedStore::open(Store& given, const FactLocation& locati
   located.store_ = &given;
   if (!location.directory.empty()) {
     STRATALOG_ASSIGN_OR_RETURN(located.own_,
-                               open_posix_store(location.directory, RootMode::kMustExist));
+                               open_public_store(location.directory, RootMode::kMustExist));
     located.store_ = located.own_.get();
   }
   return located;

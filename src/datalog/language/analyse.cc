@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "datalog/language/aggregate_projections.h"
 #include "datalog/language/bind_rule.h"
 #include "datalog/language/component_instantiation.h"
 #include "datalog/language/declarations.h"
@@ -99,6 +100,7 @@ class Analyser {
       check_types(*rule, declarations);
       return;
     }
+    for (BoundRule& projection : projections_.apply(*rule)) finish_rule(projection);
     for (BoundRule& part : split_off_independent_parts(*rule, declarations_)) finish_rule(part);
     finish_rule(*rule);
   }
@@ -180,6 +182,7 @@ class Analyser {
   SubtypeLattice lattice_;
   Declarations declared_;  // all of them, to check the rules as written
   Declarations declarations_;  // of the relations that are computed
+  AggregateProjections projections_{declarations_};
   std::vector<Dependency> dependencies_;
   Program program_;
 };

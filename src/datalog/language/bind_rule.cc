@@ -457,7 +457,7 @@ class Binder {
     Scope inner;
     inner.goals = &bodies[0];
     inner.depth = scope.depth + 1;
-    inner.counts_tuples = counts_tuples(syntax, bodies[0]);
+    inner.counts_tuples = counts_tuples(bodies[0]);
     inner.literals = &aggregate->body;
     NameSet hidden;
     NameSet inside;
@@ -484,11 +484,9 @@ class Binder {
     export_witnesses(term, bodies[0], result, grounded, inner, scope);
   }
 
-  // Soufflé's rule: over a single plain atom an aggregate sees every tuple, and `count` always
-  // does; otherwise what
-  // `_` stands for is projected away first.
-  static bool counts_tuples(const AggregateSyntax& syntax, const Conjunction& body) {
-    if (syntax.function == AggregateFunction::kCount) return true;
+  // Soufflé's rule: over a single plain atom an aggregate sees every tuple; otherwise what `_`
+  // stands for is projected away first.
+  static bool counts_tuples(const Conjunction& body) {
     const Formula* atom = nullptr;
     for (const Goal& goal : body) {
       if (goal.kind == GoalKind::kAtom && atom != nullptr) return false;

@@ -271,7 +271,7 @@ class Inliner {
     either.kind = FormulaKind::kOr;
     either.span = atom.span;
     for (const Definition& definition : relation.definitions) {
-      either.children.push_back(instance_of(definition, atom, sign));
+      either.children.push_back(instance_of(relation, definition, atom, sign));
       if (failed_) break;
     }
     if (either.children.size() == 1) return std::move(either.children[0]);
@@ -281,29 +281,45 @@ class Inliner {
     return either;
   }
 
-  Formula instance_of(const Definition& definition, const AtomSyntax& atom, Sign sign) {
+  // An integer constant is what the attribute makes of it, also where the attribute is gone.
+  static Term typed(const Term& term, const NameSyntax& type) {
+    if (term.kind != TermKind::kInteger || type.name == "number" || type.name == "symbol")
+      return term;
+    Term cast;
+    cast.kind = TermKind::kCast;
+    cast.functor = Functor::kReinterpret;
+    cast.span = term.span;
+    cast.type = type;
+    cast.arguments.push_back(term);
+    cast.depth = 2;
+    return cast;
+  }
+
+  Formula instance_of(const Inlined& relation, const Definition& definition, const AtomSyntax& atom,
+                      Sign sign) {
     const std::uint32_t number = ++instances_;
     std::map<std::string, Term> replaced;
     Formula both;
     both.kind = FormulaKind::kAnd;
     both.span = atom.span;
     const std::vector<Term>& formal = definition.rule.heads[0].arguments;
+    const std::vector<AttributeSyntax>& attributes = relation.declaration->attributes;
     std::vector<std::size_t> compared;
     for (std::size_t i = 0; i < formal.size(); ++i) {
       const Term& actual = atom.arguments[i];
       if (actual.kind == TermKind::kWildcard) continue;
-      const bool is_replaced = formal[i].kind == TermKind::kVariable &&
-                               may_replace(definition, actual, sign) &&
-                               replaced.emplace(formal[i].text, actual).second;
+      const bool is_replaced =
+          formal[i].kind == TermKind::kVariable && may_replace(definition, actual, sign) &&
+          replaced.emplace(formal[i].text, typed(actual, attributes[i].type)).second;
       if (!is_replaced) compared.push_back(i);
     }
     for (const std::size_t i : compared) {
       Formula& equation = both.children.emplace_back();
       equation.kind = FormulaKind::kComparison;
       equation.span = atom.arguments[i].span;
-      equation.operands.push_back(formal[i]);
+      equation.operands.push_back(typed(formal[i], attributes[i].type));
       rename(equation.operands[0], replaced, number);
-      equation.operands.push_back(atom.arguments[i]);
+      equation.operands.push_back(typed(atom.arguments[i], attributes[i].type));
     }
     if (definition.rule.body) {
       Formula body = *definition.rule.body;

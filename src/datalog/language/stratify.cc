@@ -128,8 +128,14 @@ std::vector<std::size_t> shortest_chain(RelationId from, RelationId to,
   return chain;
 }
 
+// Parts of bodies that were split off belong to the relation of the rule.
+std::string shown_name(RelationId id, const Declarations& declarations) {
+  const std::string& name = declarations.relations[id].name;
+  return name.substr(0, name.find('#'));
+}
+
 std::string written(const Dependency& dependency, const Declarations& declarations) {
-  const std::string& name = declarations.relations[dependency.on].name;
+  const std::string name = shown_name(dependency.on, declarations);
   switch (dependency.kind) {
     case DependencyKind::kPositive:
       return name;
@@ -145,7 +151,7 @@ void report_cycle(const Dependency& culprit, const std::set<RelationId>& members
                   const std::vector<Dependency>& dependencies, const Declarations& declarations,
                   DiagnosticSink& sink) {
   const bool is_negation = culprit.kind == DependencyKind::kNegated;
-  const std::string& head = declarations.relations[culprit.head].name;
+  const std::string head = shown_name(culprit.head, declarations);
   DiagnosticDraft& draft = sink.error(
       culprit.span,
       fmt::format("`{}` depends on its own {}", head, is_negation ? "negation" : "aggregate"));
@@ -158,13 +164,13 @@ void report_cycle(const Dependency& culprit, const std::set<RelationId>& members
     cycle += " -> " + written(step, declarations);
     if (draft.notes.size() < kMaxNotes) {
       draft.notes.push_back(
-          {step.span, fmt::format("`{}` needs `{}` here", declarations.relations[step.head].name,
+          {step.span, fmt::format("`{}` needs `{}` here", shown_name(step.head, declarations),
                                   written(step, declarations))});
     }
   }
   draft.hint =
       fmt::format("the cycle is {}; {} must be complete before it is {}", cycle,
-                  declarations.relations[culprit.on].name, is_negation ? "negated" : "aggregated");
+                  shown_name(culprit.on, declarations), is_negation ? "negated" : "aggregated");
 }
 
 }  // namespace

@@ -466,12 +466,15 @@ out(s) :- s = count : { e(x, _), !e(x, _) }.
 .decl f(x: number)
 .input f()
 .decl out(x: number)
+.decl e#3(x: number)
 stratum 0: e
 stratum 1: f
-stratum 2: out
+stratum 2: e#3
+  e#3(x) :- e(x, _).
+stratum 3: out
   out(s) :- s = sum x : { e(x, _1) }.
-  out(s) :- s = sum x : { e(x, _), f(x) }.
-  out(s) :- s = count : { e(x, _1), f(x) }.
+  out(s) :- s = sum x : { e#3(x), f(x) }.
+  out(s) :- s = count : { e#3(x), f(x) }.
   out(s) :- s = count : { e(x, _1), !e(x, _) }.
 )");
 }

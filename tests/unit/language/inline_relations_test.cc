@@ -231,6 +231,22 @@ test.dl:6:11: note: a number here
 )");
 }
 
+TEST(InlineRelations, ConstantsKeepTheKindOfTheAttribute) {
+  EXPECT_EQ(outcome_of(R"(.decl half(x: float, y: float) inline
+half(x, x / 2) :- true.
+.decl big(x: unsigned) inline
+big(18446744073709551615).
+.decl r(x: float)
+r(y) :- half(3, y).
+r(1.5) :- big(x), big(y), x = y.
+)"),
+            R"(.decl r(x: float)
+stratum 0: r
+  r(y) :- y = 3.0 / 2.0.
+  r(1.5) :- x = 18446744073709551615u, y = 18446744073709551615u, x = y.
+)");
+}
+
 TEST(InlineRelations, WarningsOnce) {
   EXPECT_EQ(outcome_of(R"(.decl a(x: number, y: number)
 .decl f(x: number) inline

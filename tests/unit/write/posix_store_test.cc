@@ -14,6 +14,7 @@
 #include "write/errno_status.h"
 #include "write/memory_store.h"
 #include "write/posix_calls.h"
+#include "write/public_files.h"
 #include "write/store.h"
 
 namespace stratalog {
@@ -112,6 +113,22 @@ TEST(PosixStore, FilesArePrivate) {
   struct stat about = {};
   ASSERT_EQ(::stat((directory.path() + "/f").c_str(), &about), 0);
   EXPECT_EQ(about.st_mode & 0777U, 0600U);
+}
+
+TEST(PosixStore, PublicFilesHaveTheModeOfTheUmask) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/outputs";
+  const mode_t before = ::umask(0027);
+  const auto store = open_public_store(path, RootMode::kCreate);
+  const bool is_made =
+      store.is_ok() && store.value()->open("f", OpenMode::kCreateExclusive).is_ok();
+  ::umask(before);
+  ASSERT_TRUE(is_made);
+  struct stat about = {};
+  ASSERT_EQ(::stat((path + "/f").c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777U, 0640U);
+  ASSERT_EQ(::stat(path.c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777U, 0750U);
 }
 
 TEST(PosixStore, FollowsNoLinksAndTouchesNoFifo) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores of files that the user asked for and may share: outputs. New files and the root get the
+// mode that the umask leaves (files 0666, directory 0777), where other stores keep what they make
+// to the user alone. Everything else is as in open_posix_store. Local.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "write/store.h"
+
+namespace stratalog {
+
+Result<std::unique_ptr<Store>> open_public_store(const std::string& root, RootMode mode);
+
+}  // namespace stratalog
