@@ -85,12 +85,12 @@ class DeepCheck {
   }
 
   bool check_shard(const ManifestShard& shard) {
-    const auto& order = manifest_.relations[shard.relation].column_order;
+    GroupHasher hasher(manifest_.relations[shard.relation].column_order);
     ReadCounts counts;
     const ReadOutcome outcome = read_shard(
         store_, manifest_, shard, 0, shard.bytes(), ProtocolSteps{},
         [&](const TupleGroup& group) {
-          hashes_[shard.relation] += hash_group(group, order);
+          hashes_[shard.relation] += hasher.hash(group);
           return Status::ok();
         },
         counts);

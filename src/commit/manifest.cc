@@ -116,6 +116,8 @@ std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
   if (!manifest.links.empty()) critical.push_back(kLinksFeature);
   if (shard_lines.find("\"chunk_rows\":") != std::string_view::npos)
     critical.push_back(kDeflatedChunks);
+  if (manifest.encoding == ShardEncoding::kStreams || manifest.encoding == ShardEncoding::kAuto)
+    critical.push_back(kStreamsFeature);
   const Json head = {{"stratalog", "manifest"},
                      {"version", kFormatVersion},
                      {"critical", std::move(critical)},

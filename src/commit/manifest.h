@@ -131,6 +131,9 @@ struct Manifest {
 std::string shard_line(const ManifestShard& shard);
 std::string file_line(const ManifestFile& file);
 
+// What a reader must know to read blocks of the encoding "streams".
+inline constexpr const char* kStreamsFeature = "streams";
+
 // The whole text. `file_lines` and `shard_lines` stand for manifest.files and manifest.shards,
 // which are ignored; counts are taken from the lines.
 std::string manifest_text(const Manifest& manifest, std::string_view file_lines,

@@ -173,7 +173,8 @@ Status Parser::parse_head() {
   in.each("critical", [&](const Json& item) {
     const std::string feature = item.is_string() ? item.get<std::string>() : "?";
     may_link |= feature == kLinksFeature;
-    if (feature != kLinksFeature && feature != kDeflatedChunks) critical = feature;
+    if (feature != kLinksFeature && feature != kDeflatedChunks && feature != kStreamsFeature)
+      critical = feature;
     return item.is_string();
   });
   if (!critical.empty())

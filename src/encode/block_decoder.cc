@@ -11,7 +11,8 @@ namespace stratalog {
 
 BlockDecoder::BlockDecoder(std::span<const std::uint32_t> column_order)
     : column_order_(column_order.begin(), column_order.end()),
-      compact_(column_order.empty() ? 0 : column_order.size() - 1) {}
+      compact_(column_order.empty() ? 0 : column_order.size() - 1),
+      streams_(column_order.empty() ? 1 : column_order.size()) {}
 
 Status decode_rows(std::span<const std::byte> rows, std::span<const std::uint32_t> column_order,
                    const GroupVisitor& visit) {
@@ -41,7 +42,10 @@ Status BlockDecoder::decode(const BlockHeader& header, std::span<const std::byte
         return Status::corruption(
             fmt::format("{} rows expected in {} bytes", header.rows, payload.size()));
       return decode_rows(payload, column_order_, visit);
+    case ShardEncoding::kStreams:
+      return streams_.decode(payload, header.groups, header.rows, visit);
     case ShardEncoding::kRaw:
+    case ShardEncoding::kAuto:
       break;
   }
   return Status::corruption("the block holds no tuples");

@@ -52,6 +52,7 @@ class CompactEncoder {
   };
   std::byte* put_head(std::span<const Cell> prefix, const Form& form, std::byte* to);
   std::byte* encode_bitmap(std::span<const Cell> prefix, const SetView& set, std::byte* to);
+  std::byte* encode_runs(std::span<const Cell> prefix, const SetView& set, std::byte* to);
   template <typename T>
   std::byte* encode_elements(std::span<const Cell> prefix, Cell base, std::span<const T> elements,
                              std::byte* to);

@@ -139,6 +139,28 @@ std::byte* put_element_runs(std::span<const T> elements, std::byte* to) {
   return to;
 }
 
+std::byte* put_stored_runs(std::span<const std::uint16_t> runs, std::byte* to) {
+  to = put_varint(to, runs[1]);
+  for (std::size_t i = 2; i < runs.size(); i += 2) {
+    const int gap = runs[i] - (runs[i - 2] + runs[i - 1] + 1);
+    to = put_varint(to, static_cast<std::uint64_t>(gap) - 1);
+    to = put_varint(to, runs[i + 1]);
+  }
+  return to;
+}
+
+void set_run(std::span<std::uint64_t> words, std::uint32_t first, std::uint32_t last) {
+  const std::uint64_t head = ~std::uint64_t{0} << (first % 64);
+  const std::uint64_t tail = ~std::uint64_t{0} >> (63 - (last % 64));
+  if (first / 64 == last / 64) {
+    words[first / 64] |= head & tail;
+    return;
+  }
+  words[first / 64] |= head;
+  for (std::uint32_t w = (first / 64) + 1; w < last / 64; ++w) words[w] = ~std::uint64_t{0};
+  words[last / 64] |= tail;
+}
+
 }  // namespace
 
 void CompactEncoder::begin_block() {
@@ -301,12 +323,44 @@ std::byte* CompactEncoder::encode_bitmap(std::span<const Cell> prefix, const Set
   return to + full;
 }
 
+// Few runs are never larger than a bitmap; where there are more, the bitmap is made and looked at.
+std::byte* CompactEncoder::encode_runs(std::span<const Cell> prefix, const SetView& set,
+                                       std::byte* to) {
+  constexpr std::size_t kFewRuns = 4;
+  const std::span<const std::uint16_t> runs = set.offsets;
+  const std::size_t count = runs.size() / 2;
+  const Cell first = set.base + runs[0];
+  if (set.count == 1)
+    return put_head(prefix, {.kind = FragmentKind::kSingle, .base = first, .size = 1}, to);
+  if (count <= kFewRuns && count * 2 <= set.count) {
+    to = put_head(
+        prefix,
+        {.kind = FragmentKind::kRuns, .base = first, .size = static_cast<std::uint32_t>(count)},
+        to);
+    return put_stored_runs(runs, to);
+  }
+  const std::uint32_t last = std::uint32_t{runs[runs.size() - 2]} + runs[runs.size() - 1];
+  // As many words as other rows with this base are likely to have.
+  const std::size_t words = ((last / 512) + 1) * 8;
+  std::fill_n(words_.begin(), words, 0);
+  for (std::size_t i = 0; i < runs.size(); i += 2)
+    set_run(words_, runs[i], std::uint32_t{runs[i]} + runs[i + 1]);
+  SetView bitmap;
+  bitmap.kind = SetKind::kBitmap;
+  bitmap.base = set.base;
+  bitmap.count = set.count;
+  bitmap.words = std::span(words_).first(words);
+  return encode_bitmap(prefix, bitmap, to);
+}
+
 std::byte* CompactEncoder::encode(std::span<const Cell> prefix, const SetView& set, std::byte* to) {
   switch (set.kind) {
     case SetKind::kArray:
       return encode_elements<Cell>(prefix, 0, set.values, to);
     case SetKind::kOffsets:
       return encode_elements<std::uint16_t>(prefix, set.base, set.offsets, to);
+    case SetKind::kRuns:
+      return encode_runs(prefix, set, to);
     case SetKind::kBitmap:
       break;
   }

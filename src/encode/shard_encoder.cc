@@ -14,14 +14,23 @@ namespace {
 constexpr std::size_t kMaxRowFragmentBytes = std::size_t{128} << 10;
 constexpr std::size_t kBlockCapacity =
     kBlockHeaderBytes + (std::size_t{1} << 20) +
-    std::max(kMaxCompactFragmentBytes, kMaxRowFragmentBytes + (kMaxArity * 8 * 64)) +
+    std::max({kMaxCompactFragmentBytes, kMaxRowFragmentBytes + (kMaxArity * 8 * 64),
+              streams_slack_bytes(kMaxArity)}) +
     kMinBlockBytes;
 static_assert(kBlockCapacity < kMaxPayloadBytes);
+// kAuto writes every so many-th block both ways, the first one among them.
+constexpr std::uint64_t kTrialEvery = 16;
 
 FragmentLimits limits_for(ShardEncoding encoding, std::size_t arity) {
-  if (encoding == ShardEncoding::kCompact) return kCompactLimits;
+  static_assert(kCompactLimits.elements == kStreamsLimits.elements);
+  static_assert(kCompactLimits.words == kStreamsLimits.words);
+  if (encoding != ShardEncoding::kRowsU64) return kCompactLimits;
   const std::size_t rows = std::max<std::size_t>(64, kMaxRowFragmentBytes / (arity * 8));
   return {.elements = rows, .words = std::max<std::size_t>(1, rows / 64)};
+}
+
+std::unique_ptr<std::byte[]> new_block() {
+  return std::make_unique_for_overwrite<std::byte[]>(kBlockCapacity);
 }
 
 }  // namespace
@@ -34,7 +43,10 @@ ShardEncoder::ShardEncoder(const ShardHeader& header, std::span<const std::uint3
       sink_(std::move(sink)),
       limits_(limits_for(header.encoding, std::max<std::size_t>(1, column_order.size()))),
       compact_(column_order.empty() ? 0 : column_order.size() - 1),
-      block_(std::make_unique_for_overwrite<std::byte[]>(kBlockCapacity)) {}
+      block_(new_block()) {
+  if (header.encoding == ShardEncoding::kStreams || header.encoding == ShardEncoding::kAuto)
+    streams_ = std::make_unique<StreamsEncoder>(column_order_.size());
+}
 
 Status ShardEncoder::give(std::span<const std::byte> bytes) {
   bytes_ += bytes.size();
@@ -52,30 +64,61 @@ Status ShardEncoder::add(const TupleGroup& group) {
     return Status::internal(fmt::format("a group with {} prefix cells in a relation of arity {}",
                                         group.prefix.size(), column_order_.size()));
   return for_each_fragment(group.set, limits_, [&](const SetView& fragment) {
-    return header_.encoding == ShardEncoding::kCompact ? add_compact(group.prefix, fragment)
-                                                       : add_rows(group.prefix, fragment);
+    return add_fragment(group.prefix, fragment);
   });
 }
 
-Status ShardEncoder::add_compact(std::span<const Cell> prefix, const SetView& fragment) {
-  if (payload_bytes_ == 0) compact_.begin_block();
-  std::byte* const payload = block_.get() + kBlockHeaderBytes;
-  const std::byte* const end = compact_.encode(prefix, fragment, payload + payload_bytes_);
-  payload_bytes_ = static_cast<std::size_t>(end - payload);
-  ++block_groups_;
-  block_rows_ += fragment.count;
-  return payload_bytes_ >= block_bytes_ ? close_block() : Status::ok();
+// Chooses how the block is written.
+void ShardEncoder::begin_block() {
+  switch (header_.encoding) {
+    case ShardEncoding::kCompact:
+      way_ = Way::kCompact;
+      break;
+    case ShardEncoding::kRowsU64:
+      way_ = Way::kRows;
+      break;
+    case ShardEncoding::kRaw:
+      way_ = Way::kRaw;
+      break;
+    case ShardEncoding::kStreams:
+      way_ = Way::kStreams;
+      break;
+    case ShardEncoding::kAuto:
+      way_ = footer_.blocks.size() % kTrialEvery == 0 ? Way::kTrial : chosen_;
+      break;
+  }
+  if (way_ == Way::kCompact || way_ == Way::kTrial) compact_.begin_block();
 }
 
-Status ShardEncoder::add_rows(std::span<const Cell> prefix, const SetView& fragment) {
+bool ShardEncoder::is_full() const {
+  if (payload_bytes_ >= block_bytes_) return true;
+  return (way_ == Way::kStreams || way_ == Way::kTrial) && streams_->bytes() >= block_bytes_;
+}
+
+Status ShardEncoder::add_fragment(std::span<const Cell> prefix, const SetView& fragment) {
+  const bool has_streams = way_ == Way::kStreams || way_ == Way::kTrial;
+  if (block_rows_ != 0 && has_streams && streams_->needs_new_block(fragment))
+    STRATALOG_RETURN_IF_ERROR(close_block());
+  if (block_rows_ == 0) begin_block();
+  block_rows_ += fragment.count;
+  if (way_ == Way::kStreams || way_ == Way::kTrial) streams_->add(prefix, fragment);
+  if (way_ == Way::kRows) add_rows(prefix, fragment);
+  if (way_ == Way::kCompact || way_ == Way::kTrial) {
+    std::byte* const payload = block_.get() + kBlockHeaderBytes;
+    const std::byte* const end = compact_.encode(prefix, fragment, payload + payload_bytes_);
+    payload_bytes_ = static_cast<std::size_t>(end - payload);
+    ++block_groups_;
+  }
+  return is_full() ? close_block() : Status::ok();
+}
+
+void ShardEncoder::add_rows(std::span<const Cell> prefix, const SetView& fragment) {
   // Block, header and rows are multiples of 8 bytes, and operator new aligns to 16.
   auto* const payload = reinterpret_cast<std::uint64_t*>(block_.get() + kBlockHeaderBytes);
   const std::uint64_t* const end =
       put_rows(prefix, fragment, column_order_, payload + (payload_bytes_ / 8));
   payload_bytes_ = static_cast<std::size_t>(end - payload) * 8;
   ++block_groups_;
-  block_rows_ += fragment.count;
-  return payload_bytes_ >= block_bytes_ ? close_block() : Status::ok();
 }
 
 Status ShardEncoder::add_raw(std::span<const std::byte> bytes) {
@@ -90,12 +133,38 @@ Status ShardEncoder::add_raw(std::span<const std::byte> bytes) {
   return Status::ok();
 }
 
+// Both payloads of a trial block are there: the better one stays in block_.
+void ShardEncoder::choose_after_trial() {
+  if (other_block_ == nullptr) other_block_ = new_block();
+  const std::uint32_t groups = streams_->groups();
+  std::byte* const payload = other_block_.get() + kBlockHeaderBytes;
+  const auto bytes = static_cast<std::size_t>(streams_->finish(payload) - payload);
+  chosen_ = choose_encoding(payload_bytes_, bytes) == ShardEncoding::kStreams ? Way::kStreams
+                                                                              : Way::kCompact;
+  way_ = chosen_;
+  if (chosen_ == Way::kCompact) return;
+  std::swap(block_, other_block_);
+  payload_bytes_ = bytes;
+  block_groups_ = groups;
+}
+
 Status ShardEncoder::close_block() {
   STRATALOG_RETURN_IF_ERROR(begin());
   if (footer_.blocks.size() >= 0xFFFFFFFFULL)
     return Status::not_supported("a shard of more than 2^32 blocks; use larger blocks");
+  if (way_ == Way::kTrial) {
+    choose_after_trial();
+  } else if (way_ == Way::kStreams) {
+    block_groups_ = streams_->groups();
+    std::byte* const payload = block_.get() + kBlockHeaderBytes;
+    payload_bytes_ = static_cast<std::size_t>(streams_->finish(payload) - payload);
+  }
+  ShardEncoding encoding = header_.encoding;
+  if (encoding == ShardEncoding::kAuto)
+    encoding = way_ == Way::kStreams ? ShardEncoding::kStreams : ShardEncoding::kCompact;
+  if (encoding == ShardEncoding::kStreams) ++streams_blocks_;
   const std::span block(block_.get(), block_bytes_for(payload_bytes_));
-  const BlockHeader header{.encoding = header_.encoding,
+  const BlockHeader header{.encoding = encoding,
                            .file_id = header_.file_id,
                            .number = static_cast<std::uint32_t>(footer_.blocks.size()),
                            .payload_bytes = static_cast<std::uint32_t>(payload_bytes_),
@@ -113,7 +182,7 @@ Status ShardEncoder::close_block() {
 }
 
 Result<ShardSummary> ShardEncoder::finish() {
-  if (payload_bytes_ != 0) STRATALOG_RETURN_IF_ERROR(close_block());
+  if (block_rows_ != 0) STRATALOG_RETURN_IF_ERROR(close_block());
   STRATALOG_RETURN_IF_ERROR(begin());
   const std::vector<std::byte> footer = make_shard_footer(footer_, header_.file_id);
   STRATALOG_RETURN_IF_ERROR(give(footer));
@@ -121,6 +190,7 @@ Result<ShardSummary> ShardEncoder::finish() {
                       .rows = footer_.rows,
                       .groups = footer_.groups,
                       .blocks = footer_.blocks.size(),
+                      .streams_blocks = streams_blocks_,
                       .hash = hash_shard(header_bytes_, footer)};
 }
 

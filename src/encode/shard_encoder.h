@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "encode/block_format.h"
 #include "encode/compact_codec.h"
+#include "encode/streams_codec.h"
 #include "model/tuple_group.h"
 
 namespace stratalog {
@@ -25,6 +26,7 @@ struct ShardSummary {
   std::uint64_t rows = 0;
   std::uint64_t groups = 0;
   std::uint64_t blocks = 0;
+  std::uint64_t streams_blocks = 0;  // of `blocks`
   Hash128 hash;
 };
 
@@ -39,14 +41,20 @@ class ShardEncoder {
   // For sections (kRaw).
   Status add_raw(std::span<const std::byte> bytes);
   // Whether nothing has been added yet; such a shard need not be written at all.
-  bool is_empty() const { return payload_bytes_ == 0 && footer_.blocks.empty(); }
+  bool is_empty() const { return block_rows_ == 0 && footer_.blocks.empty(); }
   // Writes what is left. A shard without blocks is legal (empty section).
   Result<ShardSummary> finish();
 
  private:
-  Status add_compact(std::span<const Cell> prefix, const SetView& fragment);
-  Status add_rows(std::span<const Cell> prefix, const SetView& fragment);
+  // How the block at hand is written. A trial block of kAuto is written both ways.
+  enum class Way : std::uint8_t { kCompact, kRows, kStreams, kTrial, kRaw };
+
+  Status add_fragment(std::span<const Cell> prefix, const SetView& fragment);
+  void add_rows(std::span<const Cell> prefix, const SetView& fragment);
+  bool is_full() const;
+  void begin_block();
   Status begin();
+  void choose_after_trial();
   Status close_block();
   Status give(std::span<const std::byte> bytes);
 
@@ -56,10 +64,15 @@ class ShardEncoder {
   ByteSink sink_;
   FragmentLimits limits_;
   CompactEncoder compact_;
+  std::unique_ptr<StreamsEncoder> streams_;  // of kStreams and kAuto
   std::unique_ptr<std::byte[]> block_;
-  std::size_t payload_bytes_ = 0;
-  std::uint32_t block_groups_ = 0;
+  std::unique_ptr<std::byte[]> other_block_;  // the same tuples as streams; of kAuto
+  Way way_ = Way::kRaw;
+  Way chosen_ = Way::kCompact;  // by the last trial
+  std::size_t payload_bytes_ = 0;  // of all ways but streams
+  std::uint32_t block_groups_ = 0;  // likewise
   std::uint64_t block_rows_ = 0;
+  std::uint64_t streams_blocks_ = 0;
   std::vector<std::byte> header_bytes_;
   ShardFooter footer_;
   std::uint64_t bytes_ = 0;

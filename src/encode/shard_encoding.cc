@@ -11,13 +11,17 @@ std::string_view encoding_name(ShardEncoding encoding) {
       return "rows_u64";
     case ShardEncoding::kRaw:
       return "raw";
+    case ShardEncoding::kStreams:
+      return "streams";
+    case ShardEncoding::kAuto:
+      return "auto";
   }
   return "unknown";
 }
 
 std::optional<ShardEncoding> parse_encoding(std::string_view name) {
-  for (const ShardEncoding e :
-       {ShardEncoding::kCompact, ShardEncoding::kRowsU64, ShardEncoding::kRaw})
+  for (const ShardEncoding e : {ShardEncoding::kCompact, ShardEncoding::kRowsU64,
+                                ShardEncoding::kRaw, ShardEncoding::kStreams, ShardEncoding::kAuto})
     if (encoding_name(e) == name) return e;
   return std::nullopt;
 }

@@ -1,45 +1,238 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/multiset_hash.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "model/set_walk.h"
 
 namespace stratalog {
+namespace {
 
-void GroupHasher::move_window(Cell base) {
-  const std::uint32_t last = column_order_.back();
-  for (std::uint32_t i = 0; i < kWindow; ++i) window_[i] = column_factors(base + i, last);
-  window_base_ = base;
-  has_window_ = true;
+constexpr std::uint32_t kPageCells = 512;
+constexpr std::size_t kPages = 1024;  // that are kept at once
+constexpr std::size_t kRowBytes = kPageCells / 8;
+// Rows with one base after which prefix sums and byte tables are worth their making; they cost
+// about as much as hashing that many rows without them.
+constexpr std::uint32_t kRowsBeforeSums = 8;
+constexpr std::uint32_t kRowsBeforeBytes = 256;
+
+}  // namespace
+
+// Prefix sums of g over 512 cells.
+struct GroupHasher::Page {
+  std::uint32_t number = 0;  // of pages: the first cell, divided by 512
+  std::array<Sum, kPageCells + 1> sums{};
+};
+
+// What each value of each byte of a row adds.
+struct GroupHasher::ByteTables {
+  std::array<std::array<Sum, 256>, kRowBytes> bytes;
+};
+
+GroupHasher::GroupHasher(std::span<const std::uint32_t> column_order)
+    : column_order_(column_order) {}
+GroupHasher::~GroupHasher() = default;
+GroupHasher::GroupHasher(GroupHasher&&) noexcept = default;
+GroupHasher& GroupHasher::operator=(GroupHasher&&) noexcept = default;
+
+GroupHasher::Sum GroupHasher::factors(Cell cell) const {
+  const ColumnFactors f = column_factors(cell, column_order_.back());
+  return Sum{f.low, f.high};
+}
+
+void GroupHasher::fill(Page& page, Cell first) const {
+  Sum sum = {};
+  for (std::uint32_t i = 0; i < kPageCells; ++i) {
+    sum += factors(first + i);
+    page.sums[i + 1] = sum;
+  }
+}
+
+// The page, or nullptr while so few of its elements have come by that it is not worth making.
+const GroupHasher::Page* GroupHasher::page_at(std::uint32_t number, std::uint64_t about_to_hash) {
+  if (pages_.empty()) {
+    pages_.resize(kPages);
+    heat_.resize(kPages);
+  }
+  const std::size_t slot = number % kPages;
+  Page* page = pages_[slot].get();
+  if (page != nullptr && page->number == number) return page;
+  heat_[slot] += static_cast<std::uint32_t>(about_to_hash);
+  if (heat_[slot] < kPageCells) return nullptr;
+  heat_[slot] = 0;
+  if (page == nullptr) {
+    pages_[slot] = std::make_unique<Page>();
+    page = pages_[slot].get();
+  }
+  page->number = number;
+  fill(*page, number * kPageCells);
+  return page;
+}
+
+// Of the cells first .. end - 1.
+GroupHasher::Sum GroupHasher::sum_range(std::uint64_t first, std::uint64_t end) {
+  Sum sum = {};
+  while (first < end) {
+    const auto number = static_cast<std::uint32_t>(first / kPageCells);
+    const std::uint64_t page_end = (std::uint64_t{number} + 1) * kPageCells;
+    const std::uint64_t stop = std::min(end, page_end);
+    const Page* page = page_at(number, stop - first);
+    if (page != nullptr) {
+      const std::uint64_t start = page_end - kPageCells;
+      sum += page->sums[stop - start] - page->sums[first - start];
+    } else {
+      for (std::uint64_t cell = first; cell < stop; ++cell) sum += factors(static_cast<Cell>(cell));
+    }
+    first = stop;
+  }
+  return sum;
+}
+
+GroupHasher::Sum GroupHasher::sum_array(std::span<const Cell> cells) const {
+  Sum sum = {};
+  for (const Cell cell : cells) sum += factors(cell);
+  return sum;
+}
+
+GroupHasher::Sum GroupHasher::sum_offsets(Cell base, std::span<const std::uint16_t> offsets) {
+  Sum sum = {};
+  const Page* page = nullptr;
+  for (const std::uint16_t offset : offsets) {
+    const Cell cell = base + offset;
+    const std::uint32_t number = cell / kPageCells;
+    if (page == nullptr || page->number != number) page = page_at(number, 1);
+    if (page != nullptr)
+      sum += page->sums[(cell % kPageCells) + 1] - page->sums[cell % kPageCells];
+    else
+      sum += factors(cell);
+  }
+  return sum;
+}
+
+GroupHasher::Sum GroupHasher::sum_runs(Cell base, std::span<const std::uint16_t> runs) {
+  Sum sum = {};
+  for (std::size_t i = 0; i < runs.size(); i += 2) {
+    const std::uint64_t first = std::uint64_t{base} + runs[i];
+    sum += sum_range(first, first + runs[i + 1] + 1);
+  }
+  return sum;
+}
+
+// Run by run.
+GroupHasher::Sum GroupHasher::sum_bits(Cell base, std::span<const std::uint64_t> words) {
+  Sum sum = {};
+  std::uint64_t carry = 0;
+  std::uint64_t start = 0;
+  bool inside = false;
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    const std::uint64_t word = words[w];
+    for (std::uint64_t changes = word ^ ((word << 1) | carry); changes != 0;
+         changes &= changes - 1) {
+      const std::uint64_t at =
+          base + (w * 64) + static_cast<std::uint64_t>(std::countr_zero(changes));
+      if (inside) sum += sum_range(start, at);
+      start = at;
+      inside = !inside;
+    }
+    carry = word >> 63;
+  }
+  if (inside) sum += sum_range(start, base + (words.size() * 64));
+  return sum;
+}
+
+// Whether `set` is one of many rows with its base, for which the prefix sums are then made.
+bool GroupHasher::enter_row(const SetView& set) {
+  bool fits = false;
+  switch (set.kind) {
+    case SetKind::kArray:
+      return false;
+    case SetKind::kOffsets:
+      fits = !set.offsets.empty() && set.offsets.back() < kPageCells;
+      break;
+    case SetKind::kRuns:
+      fits = set.offsets.size() >= 2 && set.offsets.back() + set.offsets[set.offsets.size() - 2] <
+                                            static_cast<int>(kPageCells);
+      break;
+    case SetKind::kBitmap:
+      fits = set.words.size() * 8 <= kRowBytes;
+      break;
+  }
+  if (!fits) return false;
+  if (rows_ == 0 || set.base != row_base_) {
+    row_base_ = set.base;
+    rows_ = 0;
+    bitmap_rows_ = 0;
+  }
+  if (rows_ > kRowsBeforeSums) return true;
+  if (++rows_ <= kRowsBeforeSums) return false;
+  if (row_ == nullptr) row_ = std::make_unique<Page>();
+  fill(*row_, row_base_);
+  return true;
+}
+
+void GroupHasher::make_byte_tables() {
+  if (row_bytes_ == nullptr) row_bytes_ = std::make_unique<ByteTables>();
+  for (std::uint32_t b = 0; b < kRowBytes; ++b) {
+    auto& sums = row_bytes_->bytes[b];
+    sums[0] = Sum{};
+    for (std::uint32_t bit = 0; bit < 8; ++bit) {
+      const Sum added = row_->sums[(b * 8) + bit + 1] - row_->sums[(b * 8) + bit];
+      for (std::uint32_t below = 0; below < 1U << bit; ++below)
+        sums[(1U << bit) + below] = sums[below] + added;
+    }
+  }
+}
+
+GroupHasher::Sum GroupHasher::sum_row(const SetView& row) {
+  const auto& sums = row_->sums;
+  Sum sum = {};
+  if (row.kind == SetKind::kOffsets) {
+    for (const std::uint16_t offset : row.offsets) sum += sums[offset + 1] - sums[offset];
+    return sum;
+  }
+  if (row.kind == SetKind::kRuns) {
+    for (std::size_t i = 0; i < row.offsets.size(); i += 2) {
+      const std::uint32_t first = row.offsets[i];
+      sum += sums[first + row.offsets[i + 1] + 1] - sums[first];
+    }
+    return sum;
+  }
+  if (bitmap_rows_ <= kRowsBeforeBytes && ++bitmap_rows_ > kRowsBeforeBytes) make_byte_tables();
+  if (bitmap_rows_ <= kRowsBeforeBytes) return sum_bits(row.base, row.words);
+  const auto* bytes = row_bytes_->bytes.data();
+  for (std::size_t w = 0; w < row.words.size(); ++w, bytes += 8) {
+    std::uint64_t word = row.words[w];
+    if (word == 0) continue;
+    for (std::size_t b = 0; b < 8; ++b, word >>= 8) sum += bytes[b][word & 0xFF];
+  }
+  return sum;
+}
+
+GroupHasher::Sum GroupHasher::sum_set(const SetView& set) {
+  if (enter_row(set)) return sum_row(set);
+  switch (set.kind) {
+    case SetKind::kArray:
+      return sum_array(set.values);
+    case SetKind::kOffsets:
+      return sum_offsets(set.base, set.offsets);
+    case SetKind::kRuns:
+      return sum_runs(set.base, set.offsets);
+    case SetKind::kBitmap:
+      break;
+  }
+  return sum_bits(set.base, set.words);
 }
 
 MultisetHash GroupHasher::hash(const TupleGroup& group) {
-  const SetView& set = group.set;
-  const bool fits = (set.kind == SetKind::kBitmap && set.words.size() * 64 <= kWindow) ||
-                    (set.kind == SetKind::kOffsets && set.offsets.back() < kWindow);
-  if (!fits) return hash_group(group, column_order_);
-  if (!has_window_ || window_base_ != set.base) move_window(set.base);
-  MultisetHash sum;
-  const auto add = [&](std::uint32_t offset) {
-    sum.low += window_[offset].low;
-    sum.high += window_[offset].high;
-  };
-  if (set.kind == SetKind::kOffsets) {
-    for (const std::uint16_t offset : set.offsets) add(offset);
-  } else {
-    for (std::size_t w = 0; w < set.words.size(); ++w)
-      for (std::uint64_t word = set.words[w]; word != 0; word &= word - 1)
-        add(static_cast<std::uint32_t>((w * 64) +
-                                       static_cast<std::uint64_t>(std::countr_zero(word))));
-  }
   MultisetHash product{.low = 1, .high = 1};
   for (std::size_t i = 0; i < group.prefix.size(); ++i) {
     const ColumnFactors f = column_factors(group.prefix[i], column_order_[i]);
     product.low *= f.low;
     product.high *= f.high;
   }
-  return {.low = product.low * sum.low, .high = product.high * sum.high};
+  const Sum sum = sum_set(group.set);
+  return {.low = product.low * sum[0], .high = product.high * sum[1]};
 }
 
 MultisetHash hash_group(const TupleGroup& group, std::span<const std::uint32_t> column_order) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes MultisetHash (see tuple_group.h) of groups: f(prefix) * sum of g(element). Because the
 // hash is a product over columns it does not depend on the column order in which a relation is
-// walked. Pure; local.
+// walked; and because sums of g come from tables, a dense set costs far less than its elements.
+// Local; not thread-safe.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "model/cell.h"
 #include "model/tuple_group.h"
@@ -31,25 +34,54 @@ constexpr ColumnFactors column_factors(Cell cell, std::uint32_t column) {
   return {.low = splitmix64(seed) | 1U, .high = splitmix64(seed ^ 0xD6E8FEB86659FD93ULL) | 1U};
 }
 
-// Hashes many groups of one relation. Groups of one pivot block come one after another and draw
-// their elements from the same few hundred cells, whose factors are kept; so a bit costs two
-// additions. Local.
+// Hashes many groups of one relation. All but arrays are summed from tables that are made where
+// they pay: prefix sums of g, so that a run costs two look-ups, over the 512 cells from the base
+// that rows share (those of a pivot block do) and over pages of 512 cells for all other sets; and
+// for bitmaps with a shared base a table for each byte, so that a row costs 64 look-ups whatever it
+// holds. Arrays are hashed cell by cell. At most about 8.5 MiB, only where large sets come by.
+// Local.
 class GroupHasher {
  public:
   // `column_order` as in RelationImage; its size is the arity (>= 1). It outlives the hasher.
-  explicit GroupHasher(std::span<const std::uint32_t> column_order) : column_order_(column_order) {}
+  explicit GroupHasher(std::span<const std::uint32_t> column_order);
+  ~GroupHasher();
+  GroupHasher(GroupHasher&&) noexcept;
+  GroupHasher& operator=(GroupHasher&&) noexcept;
+  GroupHasher(const GroupHasher&) = delete;
+  GroupHasher& operator=(const GroupHasher&) = delete;
 
   MultisetHash hash(const TupleGroup& group);
 
  private:
-  static constexpr std::uint32_t kWindow = 512;
+  // Two lanes that are added together; written with the compiler's vector type, because GCC 12 does
+  // not see that two additions side by side are one.
+  typedef std::uint64_t Sum __attribute__((vector_size(16)));  // NOLINT: attribute needs it
+  struct Page;
+  struct ByteTables;
 
-  void move_window(Cell base);
+  Sum factors(Cell cell) const;
+  void fill(Page& page, Cell first) const;
+  const Page* page_at(std::uint32_t number, std::uint64_t about_to_hash);
+  Sum sum_range(std::uint64_t first, std::uint64_t end);
+  Sum sum_array(std::span<const Cell> cells) const;
+  Sum sum_offsets(Cell base, std::span<const std::uint16_t> offsets);
+  Sum sum_runs(Cell base, std::span<const std::uint16_t> runs);
+  Sum sum_bits(Cell base, std::span<const std::uint64_t> words);
+  Sum sum_set(const SetView& set);
+
+  // Rows of one base, all within 512 cells of it.
+  bool enter_row(const SetView& set);
+  Sum sum_row(const SetView& row);
+  void make_byte_tables();
 
   std::span<const std::uint32_t> column_order_;
-  std::array<ColumnFactors, kWindow> window_{};
-  Cell window_base_ = 0;
-  bool has_window_ = false;
+  std::vector<std::unique_ptr<Page>> pages_;  // direct-mapped by page number; empty until needed
+  std::vector<std::uint32_t> heat_;  // elements hashed one by one for want of the page
+  std::unique_ptr<Page> row_;
+  std::unique_ptr<ByteTables> row_bytes_;
+  Cell row_base_ = 0;
+  std::uint32_t rows_ = 0;  // that came with row_base_
+  std::uint32_t bitmap_rows_ = 0;
 };
 
 // Hash of all tuples of one group. `column_order` as in RelationImage; its size is the arity (>=

@@ -19,6 +19,12 @@ void walk_set(const SetView& set, Visit&& visit) {
     case SetKind::kOffsets:
       for (const std::uint16_t offset : set.offsets) visit(set.base + offset);
       break;
+    case SetKind::kRuns:
+      for (std::size_t i = 0; i < set.offsets.size(); i += 2)
+        for (Cell offset = set.offsets[i]; offset <= Cell{set.offsets[i]} + set.offsets[i + 1];
+             ++offset)
+          visit(set.base + offset);
+      break;
     case SetKind::kBitmap:
       for (std::size_t w = 0; w < set.words.size(); ++w)
         for (std::uint64_t word = set.words[w]; word != 0; word &= word - 1)

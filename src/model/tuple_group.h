@@ -20,6 +20,8 @@ enum class SetKind : std::uint8_t {
   kOffsets,  // base + `offsets[i]`, ascending, distinct
   kBitmap,  // base + bit index i for every set bit i of `words` (bit 0 = least significant of
             // words[0])
+  kRuns,  // `offsets` holds pairs (first, length - 1) of offsets from base: runs of neighbours,
+          // ascending, apart, all within 65536 cells from base
 };
 
 struct SetView {

@@ -14,7 +14,7 @@
 namespace stratalog {
 
 struct FragmentLimits {
-  std::size_t elements = 16384;  // of an array or of offsets; >= 1
+  std::size_t elements = 16384;  // of an array, of offsets or of runs; >= 1
   std::size_t words = 1024;  // of a bitmap; >= 1
 };
 
@@ -22,6 +22,40 @@ inline std::uint64_t count_bits(std::span<const std::uint64_t> words) {
   std::uint64_t sum = 0;
   for (const std::uint64_t word : words) sum += static_cast<std::uint64_t>(std::popcount(word));
   return sum;
+}
+
+// Runs are cut into whole ones and, where a single one is too long, into pieces of it.
+template <typename Visit>
+Status for_each_run_fragment(const SetView& set, const FragmentLimits& limits, Visit&& visit) {
+  SetView piece = set;
+  std::size_t begin = 0;
+  piece.count = 0;
+  const auto give = [&](std::size_t end) -> Status {
+    piece.offsets = set.offsets.subspan(begin, end - begin);
+    const Status status = piece.count == 0 ? Status() : visit(piece);
+    begin = end;
+    piece.count = 0;
+    return status;
+  };
+  for (std::size_t i = 0; i < set.offsets.size(); i += 2) {
+    const std::size_t length = std::size_t{set.offsets[i + 1]} + 1;
+    if (piece.count + length > limits.elements) STRATALOG_RETURN_IF_ERROR(give(i));
+    if (length > limits.elements) {
+      for (std::size_t at = 0; at < length; at += limits.elements) {
+        const std::size_t taken = std::min(limits.elements, length - at);
+        const std::uint16_t run[2] = {static_cast<std::uint16_t>(set.offsets[i] + at),
+                                      static_cast<std::uint16_t>(taken - 1)};
+        SetView one = set;
+        one.offsets = run;
+        one.count = taken;
+        STRATALOG_RETURN_IF_ERROR(visit(one));
+      }
+      begin = i + 2;
+      continue;
+    }
+    piece.count += length;
+  }
+  return give(set.offsets.size());
 }
 
 // Calls visit(SetView) -> Status for pieces of `set` in ascending order, none empty; stops at the
@@ -46,6 +80,9 @@ Status for_each_fragment(const SetView& set, const FragmentLimits& limits, Visit
         STRATALOG_RETURN_IF_ERROR(visit(piece));
       }
       break;
+    case SetKind::kRuns:
+      if (set.count <= limits.elements) return set.count == 0 ? Status() : visit(set);
+      return for_each_run_fragment(set, limits, visit);
     case SetKind::kBitmap:
       if (set.words.size() <= limits.words) return set.count == 0 ? Status() : visit(set);
       for (std::size_t at = 0; at < set.words.size(); at += limits.words) {

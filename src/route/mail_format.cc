@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstring>
 
+#include "model/set_walk.h"
+
 namespace stratalog {
 namespace {
 
@@ -32,6 +34,7 @@ RecordKind kind_of(const SetView& set) {
     case SetKind::kArray:
       return RecordKind::kArray;
     case SetKind::kOffsets:
+    case SetKind::kRuns:
       return RecordKind::kOffsets;
     case SetKind::kBitmap:
       return RecordKind::kBitmap;
@@ -47,6 +50,15 @@ void append_items(std::span<const Item> items, MailWords& out) {
   std::uint64_t* const into = out.extend(words);
   into[words - 1] = 0;
   std::memcpy(into, items.data(), items.size_bytes());
+}
+
+// Runs are written out, because the receiver wants elements.
+std::vector<std::uint16_t> offsets_of(const SetView& runs) {
+  std::vector<std::uint16_t> offsets;
+  offsets.reserve(runs.count);
+  walk_set(runs,
+           [&](Cell cell) { offsets.push_back(static_cast<std::uint16_t>(cell - runs.base)); });
+  return offsets;
 }
 
 struct RecordShape {
@@ -151,6 +163,7 @@ std::uint64_t group_words(const TupleGroup& group) {
     case SetKind::kArray:
       return head + ceil_divide(group.set.count, 2);
     case SetKind::kOffsets:
+    case SetKind::kRuns:
       return head + 1 + ceil_divide(group.set.count, 4);
     case SetKind::kBitmap:
       return head + 1 + group.set.words.size();
@@ -169,6 +182,10 @@ void encode_group(int stream, const TupleGroup& group, MailWords& out) {
     case SetKind::kOffsets:
       out.append(std::uint64_t{set.base});
       append_items(set.offsets, out);
+      break;
+    case SetKind::kRuns:
+      out.append(std::uint64_t{set.base});
+      append_items(std::span<const std::uint16_t>(offsets_of(set)), out);
       break;
     case SetKind::kBitmap:
       out.append(std::uint64_t{set.base} | (std::uint64_t{set.words.size()} << 32U));

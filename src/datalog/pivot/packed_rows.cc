@@ -115,6 +115,34 @@ void PackedRows::Cursor::unpack(std::uint64_t* words) {
   ++row_;
 }
 
+SetView PackedRows::Cursor::view(Cell base, std::uint64_t* words) {
+  const std::uint16_t* in = rows_->stream_.data() + at_;
+  const std::uint32_t tag = *in & ~kCountMask;
+  const std::uint32_t count = *in & kCountMask;
+  ++in;
+  SetView set;
+  set.base = base;
+  set.count = count;
+  std::uint32_t size = count;
+  if (tag == kOffsetsTag) {
+    set.kind = SetKind::kOffsets;
+    set.offsets = {in, size};
+  } else if (tag == kRunsTag) {
+    size = 2 * count;
+    set.kind = SetKind::kRuns;
+    set.offsets = {in, size};
+    for (std::uint32_t i = 1; i < size; i += 2) set.count += in[i];
+  } else {
+    size = 4 * width_;
+    std::memcpy(words, in, std::size_t{width_} * 8);
+    set.kind = SetKind::kBitmap;
+    set.words = {words, width_};
+  }
+  at_ += 1 + size;
+  ++row_;
+  return set;
+}
+
 template void PackedRows::Cursor::unpack<false>(std::uint64_t* words);
 template void PackedRows::Cursor::unpack<true>(std::uint64_t* words);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "datalog/pivot/pivot_space.h"
+#include "model/tuple_group.h"
 
 namespace stratalog {
 
@@ -39,6 +40,9 @@ class PackedRows {
     Cursor(const PackedRows& rows, std::uint32_t width) : rows_(&rows), width_(width) {}
     bool at_end() const { return row_ == rows_->slots_.size(); }
     SlotId slot() const { return rows_->slots_[row_]; }
+    // The row at the cursor as it is stored: offsets or runs where they lie, a bitmap copied to
+    // `words[0 .. width)`. `base` is the cell of offset 0. Steps on.
+    SetView view(Cell base, std::uint64_t* words);
     // Writes the row at the cursor to `words[0 .. width)` and steps on.
     void read(std::uint64_t* words) { unpack<false>(words); }
     // The same, united with what `words` holds.

@@ -93,10 +93,15 @@ Status PivotClosure::for_each_group(RelationVersion version, const SlotVisitor& 
   settle();
   const std::uint32_t words = words_per_row(options_.width);
   RowView view(space_, words);
+  std::uint64_t row[kMaxRowWords];
   for (std::size_t owned = 0; owned < blocks_.size(); ++owned) {
     const LaneId first_lane = block_number(owned) * 64 * words;
     for (PackedRows::Cursor cursor(version_of(blocks_[owned], version), words); !cursor.at_end();) {
       const SlotId slot = cursor.slot();
+      if (space_.is_dense()) {
+        STRATALOG_RETURN_IF_ERROR(visit(slot, cursor.view(space_.cell_of(first_lane), row)));
+        continue;
+      }
       cursor.read(view.row());
       STRATALOG_RETURN_IF_ERROR(visit(slot, view.view(first_lane)));
     }

@@ -57,7 +57,7 @@ std::vector<Cell> random_elements(Random& random, Cell base, std::uint64_t span)
 }
 
 void make_random_set(Random& random, RandomSet& set) {
-  const std::uint64_t kind = random.below(3);
+  const std::uint64_t kind = random.below(4);
   if (kind == 0) {
     const std::uint64_t spans[] = {10, 512, 65536, 1U << 24};
     const std::uint64_t span = spans[random.below(4)];
@@ -78,6 +78,20 @@ void make_random_set(Random& random, RandomSet& set) {
     set.view.kind = SetKind::kOffsets;
     set.view.offsets = set.offsets;
     set.view.count = set.offsets.size();
+    return;
+  }
+  if (kind == 3) {
+    for (std::uint32_t at = static_cast<std::uint32_t>(random.below(300)); at < 65000;) {
+      const std::uint64_t length = random.below(3) == 0 ? 0 : random.below(200);
+      set.offsets.push_back(static_cast<std::uint16_t>(at));
+      set.offsets.push_back(static_cast<std::uint16_t>(length));
+      set.view.count += length + 1;
+      at += static_cast<std::uint32_t>(length) + 2;
+      at += static_cast<std::uint32_t>(random.below(random.below(4) == 0 ? 20000 : 30));
+      if (random.below(12) == 0) break;
+    }
+    set.view.kind = SetKind::kRuns;
+    set.view.offsets = set.offsets;
     return;
   }
   const std::uint64_t sizes[] = {1, 8, 8, 8, 40, 1500};
@@ -121,11 +135,13 @@ Status decode_shard(const std::vector<std::byte>& bytes, const ShardHeader& head
 }
 
 TEST(ShardCodec, RandomGroupsComeBack) {
-  for (const ShardEncoding encoding : {ShardEncoding::kCompact, ShardEncoding::kRowsU64})
+  for (const ShardEncoding encoding : {ShardEncoding::kCompact, ShardEncoding::kRowsU64,
+                                       ShardEncoding::kStreams, ShardEncoding::kAuto})
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
       SCOPED_TRACE(::testing::Message() << encoding_name(encoding) << ", seed " << seed);
       Random random(seed);
-      const std::uint32_t arity = 1 + static_cast<std::uint32_t>(random.below(4));
+      const std::uint32_t arity =
+          1 + static_cast<std::uint32_t>(random.below(seed % 10 == 0 ? 9 : 4));
       std::vector<std::uint32_t> order;
       for (std::uint32_t i = 0; i < arity; ++i) order.push_back((i + 1) % arity);
       ShardHeader header;

@@ -17,7 +17,9 @@ std::vector<Cell> walk_fragments(const SetView& set, const FragmentLimits& limit
   EXPECT_TRUE(for_each_fragment(set, limits, [&](const SetView& piece) {
                 EXPECT_GT(piece.count, 0U);
                 EXPECT_LE(piece.values.size(), limits.elements);
-                EXPECT_LE(piece.offsets.size(), limits.elements);
+                if (piece.kind != SetKind::kBitmap) {
+                  EXPECT_LE(piece.count, limits.elements);
+                }
                 EXPECT_LE(piece.words.size(), limits.words);
                 const std::size_t before = cells.size();
                 walk_set(piece, [&](Cell c) { cells.push_back(c); });
@@ -55,6 +57,22 @@ TEST(Fragment, CoversEachKindOfSet) {
     EXPECT_EQ(walk_fragments(bitmap, limits),
               (std::vector<Cell>{100, 100 + 17 * 64, 101 + 17 * 64, 100 + 40 * 64 - 1}));
   }
+}
+
+TEST(Fragment, CutsRuns) {
+  // The last run ends at the last offset that there is.
+  const std::vector<std::uint16_t> runs = {3, 0, 5, 9, 100, 999, 2000, 0, 60000, 5535};
+  SetView set;
+  set.kind = SetKind::kRuns;
+  set.base = 0xFFFF0000U;
+  set.offsets = runs;
+  std::vector<Cell> expected;
+  for (std::size_t i = 0; i < runs.size(); i += 2)
+    for (std::uint32_t o = runs[i]; o <= std::uint32_t{runs[i]} + runs[i + 1]; ++o)
+      expected.push_back(set.base + o);
+  set.count = expected.size();
+  for (const std::size_t limit : {1, 2, 11, 1000, 1001, 6547, 100000})
+    EXPECT_EQ(walk_fragments(set, {.elements = limit, .words = 1}), expected) << limit;
 }
 
 TEST(Fragment, StopsAtTheFirstError) {

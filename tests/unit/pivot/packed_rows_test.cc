@@ -7,7 +7,10 @@
 #include <array>
 #include <bit>
 #include <random>
+#include <set>
 #include <vector>
+
+#include "model/set_walk.h"
 
 namespace stratalog {
 namespace {
@@ -96,6 +99,35 @@ TEST(PackedRows, UniteKeepsWhatTheBufferHolds) {
       cursor.unite(held.data());
       EXPECT_EQ(held, both);
     }
+  }
+}
+
+TEST(PackedRows, AreShownAsTheyRest) {
+  for (const std::uint32_t width : {1U, 8U}) {
+    std::mt19937_64 draw(width + 7);
+    PackedRows rows;
+    std::vector<Words> expected;
+    for (SlotId slot = 0; slot < 300; ++slot) {
+      expected.push_back(random_row(draw, width));
+      rows.append(slot, expected.back().data(), width);
+    }
+    std::set<SetKind> kinds;
+    std::size_t at = 0;
+    for (PackedRows::Cursor cursor(rows, width); !cursor.at_end(); ++at) {
+      Words buffer{};
+      const SetView set = cursor.view(1000, buffer.data());
+      kinds.insert(set.kind);
+      Words found{};
+      std::uint64_t count = 0;
+      walk_set(set, [&](Cell cell) {
+        found[(cell - 1000) / 64] |= std::uint64_t{1} << ((cell - 1000) % 64);
+        ++count;
+      });
+      EXPECT_EQ(found, expected[at]);
+      EXPECT_EQ(count, set.count);
+    }
+    EXPECT_EQ(at, expected.size());
+    EXPECT_EQ(kinds.size(), 3U);
   }
 }
 

@@ -103,6 +103,27 @@ TEST(MailFormat, RecordsHaveThePromisedSizes) {
   EXPECT_EQ(record_words(words.words(), kArities), words.size());
 }
 
+TEST(MailFormat, RunsTravelAsOffsets) {
+  const std::array<std::uint16_t, 4> runs{1, 2, 65530, 5};
+  TupleGroup group;
+  group.set.kind = SetKind::kRuns;
+  group.set.base = 70000;
+  group.set.offsets = runs;
+  group.set.count = 9;
+  MailWords words;
+  encode_group(1, {.prefix = {}, .set = group.set}, words);
+  EXPECT_EQ(words.size(), group_words(group));
+  std::vector<Cell> cells;
+  const MailHandler handler{.on_run = {}, .on_group = [&](const MailGroup& found) {
+                              EXPECT_EQ(found.group.set.kind, SetKind::kOffsets);
+                              walk_set(found.group.set, [&](Cell cell) { cells.push_back(cell); });
+                              return Status::ok();
+                            }};
+  ASSERT_TRUE(decode_records(words.words(), 0, kArities, handler).is_ok());
+  EXPECT_EQ(cells, (std::vector<Cell>{70001, 70002, 70003, 135530, 135531, 135532, 135533, 135534,
+                                      135535}));
+}
+
 TEST(MailFormat, ADamagedWordIsAnErrorAndNeverAWildRead) {
   constexpr std::uint64_t kSeed = 4;
   std::mt19937_64 random(kSeed);
