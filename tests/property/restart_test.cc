@@ -271,9 +271,13 @@ TEST(Restart, KeepsOnlyAsManyGenerationsAsAsked) {
     ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
     ASSERT_GT(outcome.report.checkpoints.size(), keep);
     const auto store = open_memory_store(disk);
-    const auto listed = list_generations(*store);
+    auto listed = list_generations(*store);
     ASSERT_TRUE(listed.is_ok());
-    EXPECT_EQ(listed.value().size(), keep);
+    // Retired ones may stay as the files on which kept ones build.
+    std::erase_if(listed.value(), [](const GenerationSummary& generation) {
+      return generation.condition != GenerationCondition::kValid;
+    });
+    ASSERT_EQ(listed.value().size(), keep);
     // The older one is as good a start as the newest.
     options.checkpoint.resume = ResumePolicy::kResume;
     options.checkpoint.generation = listed.value().back().name;
