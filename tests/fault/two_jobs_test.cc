@@ -125,9 +125,9 @@ TEST(FencingMutants, WithoutTheEpochCheckAZombieIsToldThatAllIsWell) {
 void claim_at_once(const ProtocolSteps& steps, std::string& first, std::string& second) {
   const auto disk = std::make_shared<MemoryDisk>();
   const auto memory = open_memory_store(disk);
-  // Calls of claim_store: lock, list, open(epoch).
+  // Calls: file system facts, then those of claim_store: lock, list, open(epoch).
   FaultPlan plan;
-  plan.fail_at = 2;
+  plan.fail_at = 3;
   plan.meanwhile = [&] {
     const auto report = whole_job(*memory, 1, steps);
     EXPECT_TRUE(report.is_ok()) << report.status().to_string();
