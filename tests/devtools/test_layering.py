@@ -45,6 +45,8 @@ def test_a_needed_room_and_the_own_room_may_be_included(make_tree: MakeTree) -> 
         ("src/base/a.cc", '#include "nowhere/x.h"', "is in no room"),
         ("src/nowhere/a.cc", "", "is in no room"),
         ("src/comm/mpi_comm.cc", "Comm c(MPI_COMM_WORLD);", "COMM_WORLD"),
+        ("src/cli/main.cc", "#include <mpi.h>", "includes mpi.h"),
+        ("src/cli/main.cc", '#include "comm/mpi_comm.h"', "sees MPI or HDF5"),
     ],
 )
 def test_a_forbidden_include_is_found(make_tree: MakeTree, path: str, line: str, said: str) -> None:
@@ -54,10 +56,10 @@ def test_a_forbidden_include_is_found(make_tree: MakeTree, path: str, line: str,
     assert found[0].startswith(path)
 
 
-def test_parallel_files_and_the_command_line_may_see_mpi(make_tree: MakeTree) -> None:
+def test_parallel_files_and_the_module_of_the_command_may_see_mpi(make_tree: MakeTree) -> None:
     files = {
         "src/comm/mpi_comm.cc": '#include <mpi.h>\n#include "comm/mpi_comm.h"\n',
-        "src/cli/main.cc": '#include <mpi.h>\n#include "comm/mpi_comm.h"\nMPI_COMM_WORLD',
+        "src/cli/mpi_module.cc": '#include <mpi.h>\n#include "comm/mpi_comm.h"\nMPI_COMM_WORLD',
     }
     assert messages(make_tree, files) == []
 
