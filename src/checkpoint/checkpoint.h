@@ -41,6 +41,9 @@ struct SaveRequest {
   // the tuples that are new since `base`, and its rows and hash are theirs; none at all means that
   // it is unchanged. The same on every rank.
   std::vector<PartPlan> parts;
+  // Where an entry is set: the local hash of that image, valid once its groups have been walked; it
+  // takes the place of the image's own. Empty, or one for each image.
+  std::vector<std::shared_ptr<const MultisetHash>> walked_hashes;
   // The generation on which the parts build: CheckpointWriter::base(), or empty if all are whole
   // and nothing is to be taken over. Sections that are the same as in the base are then taken over,
   // too.

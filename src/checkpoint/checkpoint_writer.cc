@@ -278,8 +278,11 @@ Status Writer::commit(const SaveContext& context, Manifest& manifest, LocalOutpu
                       SaveReport& report) {
   const SaveRequest& request = context.request;
   std::vector<std::uint64_t> sums;
-  for (const RelationImage& image : request.images)
-    sums.insert(sums.end(), {image.rows, image.hash.low, image.hash.high});
+  for (std::size_t i = 0; i < request.images.size(); ++i) {
+    const bool is_walked = i < request.walked_hashes.size() && request.walked_hashes[i] != nullptr;
+    const MultisetHash& hash = is_walked ? *request.walked_hashes[i] : request.images[i].hash;
+    sums.insert(sums.end(), {request.images[i].rows, hash.low, hash.high});
+  }
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
   STRATALOG_ASSIGN_OR_RETURN(const std::string file_lines, gather_lines(out.file_lines));
   STRATALOG_ASSIGN_OR_RETURN(const std::string shard_lines, gather_lines(out.shard_lines));

@@ -70,7 +70,8 @@ Status write_options_file(Store& store, const std::string& program_name, const R
                         {"layout", layout_text(run.layout)},
                         {"durability", durability_name(run.durability)},
                         {"keep_generations", run.keep_generations},
-                        {"full_every", run.whole_every}};
+                        {"full_every", run.whole_every},
+                        {"mtbf_seconds", run.mtbf_seconds}};
   const std::string text = json_text(options);
   const Status removed = store.remove_file(kTemporary);
   if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) return removed;
@@ -87,6 +88,7 @@ std::string complete_from_options_file(Store& store, RunArguments& run) {
   if (!run.has_every) {
     run.every.iterations = number_member<std::uint64_t>(options, "every_iterations", 0);
     run.every.seconds = number_member<double>(options, "every_seconds", 60);
+    run.mtbf_seconds = number_member<double>(options, "mtbf_seconds", 0);
   }
   if (!run.has_keep) {
     run.keep_generations =

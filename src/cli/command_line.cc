@@ -21,6 +21,7 @@ struct RawArguments {
   std::string memory_limit;
   std::string ladder;
   std::string alignment;
+  std::string mtbf;
   bool wants_resume = false;
   bool wants_fresh = false;
   bool is_quiet = false;
@@ -99,8 +100,12 @@ void add_program(CLI::App* app, ProgramArguments& program) {
 void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
   const std::string checkpoints = "Checkpoints";
   app->add_option("--every", raw.every,
-                  "interval: 400it, 60s, 5m, or both as 400it,60s (default 60s)")
+                  "interval: 400it, 60s, 5m, both as 400it,60s, or auto with --mtbf (default 60s)")
       ->allow_extra_args(false)
+      ->group(checkpoints);
+  app->add_option("--mtbf", raw.mtbf,
+                  "with --every auto: how often the machine fails on average, e.g. 24h")
+      ->option_text("TIME")
       ->group(checkpoints);
   app->add_option("--mode,--layout", run.mode,
                   "fpp (a file per process), shared, shared-opt (MPI-IO), hdf5, hdf5-opt or "
@@ -307,6 +312,13 @@ Status check_run(const RawArguments& raw, RunArguments& run, Command command) {
   STRATALOG_ASSIGN_OR_RETURN(run.every, parse_intervals(raw.every));
   if (!run.has_every) run.every.seconds = 60;
   STRATALOG_RETURN_IF_ERROR(check_layout(raw, run));
+  if (run.every.is_automatic == raw.mtbf.empty())
+    return Status::invalid_argument("--every auto and --mtbf TIME belong together");
+  if (!raw.mtbf.empty()) {
+    auto mtbf = parse_duration(raw.mtbf);
+    if (!mtbf.is_ok()) return mtbf.status().with_context("--mtbf");
+    run.mtbf_seconds = mtbf.value();
+  }
   if (!raw.memory_limit.empty()) {
     auto limit = parse_size(raw.memory_limit);
     if (!limit.is_ok()) return limit.status().with_context("--memory-limit");

@@ -46,6 +46,7 @@ struct RunArguments {
   std::string output;  // -D; as above
   std::string checkpoint;
   Interval every;
+  double mtbf_seconds = 0;  // with --every auto
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   Durability durability = Durability::kFull;
   std::uint32_t keep_generations = 2;

@@ -129,6 +129,7 @@ std::string resume_options_text(const RunArguments& run, const std::string& prog
                                   {"durability", durability_name(run.durability)},
                                   {"keep", run.keep_generations},
                                   {"full_every", run.whole_every},
+                                  {"mtbf_seconds", run.mtbf_seconds},
                                   {"generation", run.generation},
                                   {"program", program_name}};
   return options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -147,6 +148,7 @@ void take_resume_options(std::string_view text, Job& job) {
   run.durability = parse_durability(options.value("durability", "")).value_or(run.durability);
   run.keep_generations = options.value("keep", run.keep_generations);
   run.whole_every = options.value("full_every", run.whole_every);
+  run.mtbf_seconds = options.value("mtbf_seconds", run.mtbf_seconds);
   run.generation = options.value("generation", run.generation);
   job.program_name = options.value("program", job.program_name);
 }

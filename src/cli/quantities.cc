@@ -28,13 +28,26 @@ bool split_number(std::string_view text, NumberAndUnit& split) {
 }
 
 Status bad_interval(std::string_view text) {
-  return Status::invalid_argument(fmt::format(
-      "'{}' is not an interval; write a number of rounds (400it), a time (60s, 5m, 1h), or both "
-      "(400it,60s)",
-      text));
+  return Status::invalid_argument(
+      fmt::format("'{}' is not an interval; write a number of rounds (400it), a time (60s, 5m, 1h, "
+                  "auto), or both "
+                  "(400it,60s)",
+                  text));
+}
+
+// Seconds in one unit of time; 0 if it is none.
+double seconds_in(std::string_view unit) {
+  if (unit == "s") return 1;
+  if (unit == "m" || unit == "min") return 60;
+  if (unit == "h") return 3600;
+  return unit == "d" ? 86400 : 0;
 }
 
 Status add_interval(std::string_view text, Interval& interval) {
+  if (text == "auto") {
+    interval.is_automatic = true;
+    return Status::ok();
+  }
   NumberAndUnit split;
   if (!split_number(text, split) || split.number <= 0) return bad_interval(text);
   if (split.unit == "it") {
@@ -46,10 +59,7 @@ Status add_interval(std::string_view text, Interval& interval) {
     interval.iterations = static_cast<std::uint64_t>(split.number);
     return Status::ok();
   }
-  double scale = 0;
-  if (split.unit == "s") scale = 1;
-  if (split.unit == "m" || split.unit == "min") scale = 60;
-  if (split.unit == "h") scale = 3600;
+  const double scale = seconds_in(split.unit);
   if (scale == 0) return bad_interval(text);
   if (interval.seconds != 0) {
     return Status::invalid_argument(fmt::format("'{}': an interval in time is given twice", text));
@@ -97,7 +107,17 @@ Result<Interval> parse_intervals(const std::vector<std::string>& texts) {
       rest.remove_prefix(comma + 1);
     }
   }
+  if (interval.is_automatic && interval.seconds != 0)
+    return Status::invalid_argument("'auto' is an interval in time, and another one is given");
   return interval;
+}
+
+Result<double> parse_duration(std::string_view text) {
+  NumberAndUnit split;
+  if (split_number(text, split) && split.number > 0 && seconds_in(split.unit) > 0)
+    return split.number * seconds_in(split.unit);
+  return Status::invalid_argument(
+      fmt::format("'{}' is not a length of time; write 90s, 30m, 24h or 3d", text));
 }
 
 std::string format_count(std::uint64_t count) {

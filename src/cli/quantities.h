@@ -12,6 +12,9 @@
 
 namespace stratalog::cli {
 
+// "90s", "5m", "24h", "3d" in seconds.
+Result<double> parse_duration(std::string_view text);
+
 // "4G", "512M", "1.5GiB", "65536". K, M, G, T are powers of 1024. InvalidArgument with what was
 // expected.
 Result<std::uint64_t> parse_size(std::string_view text);
@@ -20,10 +23,11 @@ Result<std::uint64_t> parse_size(std::string_view text);
 struct Interval {
   std::uint64_t iterations = 0;
   double seconds = 0;
+  bool is_automatic = false;  // "auto": by what checkpoints cost and how often the machine fails
 };
 
-// "400it", "60s", "5m", "1h", or both measures: "400it,60s". At most one of each measure over all
-// texts.
+// "auto", "400it", "60s", "5m", "1h", or two measures: "400it,60s", "400it,auto". At most one of
+// each measure over all texts.
 Result<Interval> parse_intervals(const std::vector<std::string>& texts);
 
 std::string format_count(std::uint64_t count);  // 24,413,481

@@ -149,6 +149,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   checkpoint.chain.whole_every = run.whole_every;
   checkpoint.every_iterations = run.every.iterations;
   checkpoint.every_seconds = run.every.seconds;
+  checkpoint.mtbf_seconds = run.mtbf_seconds;
   checkpoint.resume = run.resume;
   checkpoint.generation = run.generation;
   return options;

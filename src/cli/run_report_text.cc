@@ -127,6 +127,11 @@ std::string breakdown_text(const RunReport& report) {
         report.checkpoints.size(), report.checkpoints.size() == 1 ? "" : "s", format_size(bytes),
         100 * checkpoint_seconds(times) / total, 100 * pack_share(times));
   }
+  if (report.interval_seconds > 0) {
+    text += fmt::format("checkpoint interval {}: one costs about {}\n",
+                        format_duration(report.interval_seconds),
+                        format_duration(report.interval_cost_seconds));
+  }
   return text + fmt::format("peak memory of relations {}, {} rank{}\n",
                             format_size(report.peak_memory_bytes), report.ranks,
                             report.ranks == 1 ? "" : "s");
@@ -152,6 +157,8 @@ json report_json(const RunReport& report, std::string_view program) {
           {"print_sizes", sizes_json(report.print_sizes)},
           {"strata", std::move(strata)},
           {"checkpoints", std::move(checkpoints)},
+          {"interval",
+           {{"seconds", report.interval_seconds}, {"cost_seconds", report.interval_cost_seconds}}},
           {"seconds", std::move(times)},
           {"checkpoint_share", checkpoint_seconds(report.times) / total},
           {"pack_share_of_checkpoints", pack_share(report.times)},

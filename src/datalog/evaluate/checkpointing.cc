@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/position_json.h"
-#include "datalog/evaluate/relation_images.h"
 #include "datalog/evaluate/restore.h"
-#include "model/multiset_hash.h"
+#include "datalog/evaluate/saved_parts.h"
 #include "model/record_image.h"
 
 namespace stratalog::datalog {
@@ -113,8 +113,8 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
         options.every_iterations > 0 && point.iteration > 0 &&
         point.iteration % options.every_iterations == 0 &&
         (point.iteration != last_iteration_ || position.stratum != last_stratum_);
-    const bool by_time =
-        options.every_seconds > 0 && since_last_.seconds() >= options.every_seconds;
+    const double seconds = interval_.is_on() ? interval_.interval_seconds() : options.every_seconds;
+    const bool by_time = seconds > 0 && since_last_.seconds() >= seconds;
     if (asked == StopRequest::kCheckpointAndStop)
       decision = kSaveAndStop;
     else if (asked == StopRequest::kCheckpoint || by_iterations || by_time)
@@ -150,54 +150,6 @@ void Checkpointing::add_sections(const EnginePosition& position, SaveRequest& re
   }
 }
 
-// Rows and hash of an image; those of a finished relation are computed once.
-Status Checkpointing::count_and_hash(RelationId id, bool running, RelationImage& image) {
-  if (image.arity == 0) return {};
-  RelationData& relation = state_.relations[id];
-  if (!running && relation.settled) {
-    image.rows = relation.settled->rows;
-    image.hash = relation.settled->hash;
-    return {};
-  }
-  GroupHasher hasher(image.column_order);
-  STRATALOG_RETURN_IF_ERROR(image.for_each_group([&](const TupleGroup& group) -> Status {
-    image.rows += group.set.count;
-    image.hash += hasher.hash(group);
-    return {};
-  }));
-  if (!running) relation.settled = {.rows = image.rows, .hash = image.hash};
-  return {};
-}
-
-// Whether the total of a relation can be saved as growth on the last generation.
-PartOffer Checkpointing::offer_part(RelationId id, bool running) const {
-  const RelationData& relation = state_.relations[id];
-  PartOffer offer{.growth = GrowthKnowledge::kNoBase, .rows = relation.global_rows};
-  const ChainFacts chain =
-      writer_->chain(state_.program.relations[id].name, RelationVersion::kTotal);
-  // Classes can unite while there are as many elements as before.
-  if (relation.equivalence) offer.rows = relation.equivalence->elements();
-  if (relation.arity == 0 || relation.equivalence || chain.generations == 0) return offer;
-  // A finished relation that has as many tuples as then has not changed: relations only grow.
-  const bool same = !running && chain.rows == relation.global_rows;
-  offer.growth = same ? GrowthKnowledge::kKnown : GrowthKnowledge::kNotFollowed;
-  return offer;
-}
-
-// Adds the total of a relation to the request, whole or as far as it is new.
-Status Checkpointing::add_total(RelationId id, bool running, SaveRequest& request) {
-  const PartOffer offer = offer_part(id, running);
-  RelationImage image = stored_image(state_, id, RelationVersion::kTotal);
-  request.parts.push_back(plan_part(state_.options.checkpoint.chain,
-                                    writer_->chain(image.name, RelationVersion::kTotal), offer));
-  if (request.parts.back().part == ImagePart::kWhole)
-    STRATALOG_RETURN_IF_ERROR(count_and_hash(id, running, image));
-  else
-    image.for_each_group = [](const GroupVisitor&) { return Status(); };
-  request.images.push_back(std::move(image));
-  return {};
-}
-
 Status Checkpointing::save(const EnginePosition& position, std::uint64_t iteration) {
   Stopwatch watch;
   SaveRequest request;
@@ -206,6 +158,7 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
   request.base = writer_->base();
   request.program_hash = hash_program(state_.program);
   EnginePosition complete = position;
+  std::vector<SavedRelation> relations;
   for (RelationId r = 0; r < state_.relations.size(); ++r)
     if (const auto& shards = state_.relations[r].shards; !shards.empty() && shards.front().buckets)
       complete.split.insert(r);
@@ -219,17 +172,19 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
                                   .lanes = space.lanes(),
                                   .sparse = !space.is_dense()};
     }
-    for (const RelationId r : state_.program.strata[s].relations) {
-      STRATALOG_RETURN_IF_ERROR(add_total(r, running, request));
-      if (!running) continue;
-      request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
-      request.images.push_back(stored_image(state_, r, RelationVersion::kDelta));
-      STRATALOG_RETURN_IF_ERROR(count_and_hash(r, running, request.images.back()));
-    }
+    for (const RelationId r : state_.program.strata[s].relations)
+      relations.push_back(
+          {.id = r, .state = running ? RelationState::kRunning : RelationState::kFinished});
   }
+  SavedParts parts(state_, *writer_);
+  STRATALOG_RETURN_IF_ERROR(parts.add(relations, request));
+  // Where everything is whole, the generation is to stand by itself, sections included.
+  if (std::all_of(request.parts.begin(), request.parts.end(),
+                  [](const PartPlan& plan) { return plan.part == ImagePart::kWhole; }))
+    request.base.clear();
   request.engine_state = position_to_json(state_.program, complete);
   add_sections(complete, request);
-  const double hash_seconds = watch.seconds();
+  const double prepare_seconds = watch.seconds();
 
   if (state_.hooks.progress && state_.comm.rank() == 0) {
     Progress progress;
@@ -239,14 +194,22 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
   }
   const auto saved = writer_->save(request);
   if (saved.is_ok()) {
+    parts.acknowledge();
     SaveReport report = saved.value();
-    report.total_seconds += hash_seconds;
-    report.encode_seconds += hash_seconds;
+    report.total_seconds += prepare_seconds;
+    report.pack_seconds += prepare_seconds;
+    // Hashing happens inside the walks, which the writer takes for packing.
+    const double hashing = std::min(parts.hash_seconds(), report.pack_seconds);
+    report.pack_seconds -= hashing;
+    report.encode_seconds += hashing;
     state_.times.pack += report.pack_seconds;
     state_.times.encode += report.encode_seconds;
     state_.times.write += report.write_seconds;
     state_.times.sync += report.sync_seconds;
     state_.times.commit += report.commit_seconds;
+    interval_.note_cost(report.total_seconds);
+    state_.report.interval_seconds = interval_.interval_seconds();
+    state_.report.interval_cost_seconds = interval_.cost_seconds();
     for (const std::string& note : report.notes) notice(note);
     state_.report.checkpoints.push_back(std::move(report));
   } else {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "datalog/evaluate/checkpoint_interval.h"
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/stratum_run.h"
 
@@ -50,7 +51,8 @@ std::string hash_program(const Program& program);
 
 class Checkpointing {
  public:
-  explicit Checkpointing(EngineState& state) : state_(state) {}
+  explicit Checkpointing(EngineState& state)
+      : state_(state), interval_(state.options.checkpoint.mtbf_seconds) {}
 
   bool is_on() const { return state_.options.checkpoint.store != nullptr; }
   // Checks the directory against the resume policy, before anything is loaded. The position of the
@@ -68,14 +70,12 @@ class Checkpointing {
 
  private:
   Result<std::optional<EnginePosition>> load();
-  Status count_and_hash(RelationId relation, bool running, RelationImage& image);
-  PartOffer offer_part(RelationId relation, bool running) const;
-  Status add_total(RelationId relation, bool running, SaveRequest& request);
   void add_sections(const EnginePosition& position, SaveRequest& request) const;
   void notice(const std::string& text) const;
 
   EngineState& state_;
   std::unique_ptr<CheckpointWriter> writer_;
+  IntervalRule interval_;
   Stopwatch since_last_;
   // Of the last checkpoint: each stratum counts its own iterations.
   std::uint64_t last_iteration_ = 0;

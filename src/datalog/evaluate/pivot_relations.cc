@@ -183,8 +183,16 @@ Status PivotRelations::add_edges(const EdgeRule& rule, const Batch& batch) {
 
 Status PivotRelations::for_each_group(std::uint32_t position, RelationVersion version,
                                       const GroupVisitor& visit) const {
+  return for_each_group(
+      position,
+      closure_->image(version == RelationVersion::kTotal ? ImageRows::kTotal : ImageRows::kDelta),
+      visit);
+}
+
+Status PivotRelations::for_each_group(std::uint32_t position, const PivotImage& image,
+                                      const GroupVisitor& visit) const {
   const Member& member = members_[position];
-  return closure_->for_each_group(version, [&](SlotId slot, const SetView& pivots) -> Status {
+  return image.for_each_group([&](SlotId slot, const SetView& pivots) -> Status {
     const SlotKey& key = slot_keys_[slot];
     if (key.position != position) return {};
     return visit({.prefix = member.keys.key(key.key), .set = pivots});

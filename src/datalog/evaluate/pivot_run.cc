@@ -279,6 +279,8 @@ class PivotRun {
   // Every block up to `rounds` rounds further. True at the fixpoint.
   Result<bool> sweep(std::uint64_t rounds) {
     Stopwatch watch;
+    const std::uint64_t limit = state_.options.memory_limit_bytes;
+    if (limit > 0 && memory() > limit - limit / 8) relations_->closure().forget_growth();
     stratalog::RunOptions options;
     options.max_rounds = rounds;
     if (hooks_.progress || state_.meter)

@@ -55,6 +55,7 @@ std::uint64_t RelationData::heap_bytes() const {
   std::uint64_t bytes = equivalence ? equivalence->heap_bytes() : 0;
   for (const Shard& shard : shards) bytes += shard.heap_bytes();
   bytes += candidates.capacity() * sizeof(Cell);
+  if (growth) bytes += growth->heap_bytes();
   return bytes;
 }
 

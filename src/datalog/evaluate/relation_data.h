@@ -14,6 +14,7 @@
 #include "datalog/plan/program_plan.h"
 #include "model/tuple_group.h"
 #include "relation/equivalence.h"
+#include "relation/growth_log.h"
 #include "relation/index.h"
 #include "route/bucket_map.h"
 
@@ -49,11 +50,6 @@ struct Shard {
   std::uint64_t heap_bytes() const;
 };
 
-struct CountedHash {
-  std::uint64_t rows = 0;
-  MultisetHash hash;
-};
-
 struct RelationData {
   std::uint32_t arity = 0;
   std::vector<Shard> shards;
@@ -65,8 +61,9 @@ struct RelationData {
   // Relations with a choice-domain: rows derived in this round, declared columns back to back. They
   // come into the shards once they are chosen.
   std::vector<Cell> candidates;
-  // Of this rank's part of a finished relation, once somebody has computed it.
-  std::optional<CountedHash> settled;
+  // What the home's primary index gained since the last acknowledged checkpoint; null where that is
+  // not followed. Whoever deals the home anew must drop it.
+  std::unique_ptr<GrowthLog> growth;
   // Where a pivot stratum keeps its relations; then `shards` may be empty until somebody searches
   // it.
   std::shared_ptr<PivotRelations> pivot;

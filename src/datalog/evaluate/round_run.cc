@@ -101,6 +101,7 @@ class RoundRun {
         continue;
       checked_rows_[i] = rows;
       STRATALOG_ASSIGN_OR_RETURN(const bool dealt, rebalance(state_, members_.relations[i]));
+      if (dealt) state_.relations[members_.relations[i]].growth.reset();
       outcome_.report.rebalances += dealt ? 1 : 0;
       moved |= dealt;
     }
@@ -114,6 +115,22 @@ class RoundRun {
       const std::optional<std::uint64_t>& limit = state_.program.relations[r].size_limit;
       return limit && state_.relations[r].global_rows >= *limit;
     });
+  }
+
+  // Notes what the round added where checkpoints write growth only. A log that has become large, or
+  // for which there is no memory, is given up: the next checkpoint is whole.
+  void follow_growth() {
+    constexpr std::uint64_t kFloor = 1U << 20;
+    for (const RelationId r : members_.relations) {
+      RelationData& relation = state_.relations[r];
+      if (!relation.growth) continue;
+      const Index& home = relation.shards.front().primary_index();
+      relation.growth->append(home.delta());
+      if (relation.growth->heap_bytes() > kFloor + home.heap_bytes() / 2) relation.growth.reset();
+    }
+    const std::uint64_t limit = state_.options.memory_limit_bytes;
+    if (limit > 0 && state_.memory_bytes() > limit)
+      for (RelationData& relation : state_.relations) relation.growth.reset();
   }
 
   // Deduplicates, advances and agrees: one reduction for errors, counts, memory and nullary
@@ -130,6 +147,7 @@ class RoundRun {
         for (Shard& shard : state_.relations[r].shards) advance_shard(shard, state_.scratch);
         if (state_.relations[r].equivalence) state_.relations[r].equivalence->advance();
       }
+      follow_growth();
       return {};
     });
     if (mine.is_ok()) mine = deduplicated;

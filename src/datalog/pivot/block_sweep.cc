@@ -38,13 +38,15 @@ class BlockSweepOf final : public BlockSweep {
   using Row = LaneRow<kWords>;
   static constexpr std::uint32_t kLanes = 64 * kWords;
 
-  void load(const PackedRows& total, const PackedRows& delta, std::uint32_t slots) override {
+  void load(std::span<const RowLayer> total, const PackedRows& delta,
+            std::uint32_t slots) override {
     grow(slots);
-    for (PackedRows::Cursor cursor(total, kWords); !cursor.at_end();) {
-      const SlotId slot = cursor.slot();
-      touch(slot);
-      cursor.unite(slots_[slot].full.words());
-    }
+    for (const RowLayer& layer : total)
+      for (PackedRows::Cursor cursor(*layer, kWords); !cursor.at_end();) {
+        const SlotId slot = cursor.slot();
+        touch(slot);
+        cursor.unite(slots_[slot].full.words());
+      }
     for (PackedRows::Cursor cursor(delta, kWords); !cursor.at_end();) {
       const SlotId slot = cursor.slot();
       Row row;
@@ -91,7 +93,7 @@ class BlockSweepOf final : public BlockSweep {
                   : run_in_step(graph, plan.rounds, expand, tally);
   }
 
-  void store(PackedRows& total, PackedRows& delta) override {
+  void store(std::span<const RowLayer> known, PackedRows& fresh, PackedRows& delta) override {
     // What is still active did not get its round: the delta.
     for (std::size_t i = 0; i < active_slots_.size(); ++i)
       add_final(active_slots_[i], active_rows_[i]);
@@ -100,11 +102,13 @@ class BlockSweepOf final : public BlockSweep {
     take_delta([this](SlotId slot, const Row& row) { add_final(slot, row); });  // never run
     sort_slots(touched_, kTouched);
     scratch_.clear();
+    for (const RowLayer& layer : known) take_away(*layer);
     for (const SlotId slot : touched_) {
-      scratch_.append(slot, slots_[slot].full.words(), kWords);
+      if (known.empty() || !slots_[slot].full.is_empty())
+        scratch_.append(slot, slots_[slot].full.words(), kWords);
       slots_[slot].full = Row();
     }
-    total = PackedRows(scratch_);  // a copy, so that what rests has no spare capacity
+    fresh = PackedRows(scratch_);  // a copy, so that what rests has no spare capacity
     sort_slots(stopped_, kStopped);
     scratch_.clear();
     for (const SlotId slot : stopped_) {
@@ -145,6 +149,16 @@ class BlockSweepOf final : public BlockSweep {
     for (int w = 0; w < kWords; ++w)
       for (std::uint64_t word = row.words()[w]; word != 0; word &= word - 1)
         visit(static_cast<std::uint32_t>(w * 64 + std::countr_zero(word)));
+  }
+
+  // Leaves in `full` what `layer` does not have.
+  void take_away(const PackedRows& layer) {
+    for (PackedRows::Cursor cursor(layer, kWords); !cursor.at_end();) {
+      Row& full = slots_[cursor.slot()].full;
+      Row row;
+      cursor.read(row.words());
+      full = full - row;
+    }
   }
 
   void forget() {

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "datalog/pivot/packed_rows.h"
 #include "datalog/pivot/pivot_space.h"
+#include "datalog/pivot/row_layers.h"
 #include "datalog/pivot/slot_graph.h"
 
 namespace stratalog {
@@ -54,7 +55,9 @@ class BlockSweep {
 
   // The calls in order: load, absorb, (delta_bits), add_masks, run, store. A block that was stored
   // leaves nothing.
-  virtual void load(const PackedRows& total, const PackedRows& delta, std::uint32_t slots) = 0;
+  // `total` are disjoint layers.
+  virtual void load(std::span<const RowLayer> total, const PackedRows& delta,
+                    std::uint32_t slots) = 0;
   // Adds seeds to total and delta; returns how many were new.
   virtual std::uint64_t absorb(std::span<const SlotBit> seeds) = 0;
   virtual void add_masks(std::span<const MaskBit> members, std::uint32_t mask_count) = 0;
@@ -62,7 +65,8 @@ class BlockSweep {
   virtual std::vector<SlotBit> delta_bits(std::uint32_t limit) const = 0;
   virtual Status run(const SlotGraph& graph, const SweepPlan& plan, const ExpandMet& expand,
                      SweepTally& tally) = 0;
-  virtual void store(PackedRows& total, PackedRows& delta) = 0;
+  // `known` are layers that load() was given; `fresh` becomes the rest of the total.
+  virtual void store(std::span<const RowLayer> known, PackedRows& fresh, PackedRows& delta) = 0;
   // In place of store after a failed run: the block stays as it was at rest.
   virtual void discard() = 0;
   virtual std::uint64_t memory_bytes() const = 0;

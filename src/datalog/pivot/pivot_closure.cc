@@ -23,13 +23,13 @@ constexpr std::uint32_t kDeltaSample = 4;
 
 PivotClosure::PivotClosure(PivotSpace space, ExpandSlots expand, MaskMembers masks,
                            PivotClosureOptions options)
-    : space_(std::move(space)),
+    : space_(std::make_shared<const PivotSpace>(std::move(space))),
       mask_members_(std::move(masks)),
       options_(options),
       graph_(std::move(expand)),
       sweep_(BlockSweep::make(options.width)) {
   const std::uint32_t width = lanes_per_block(options.width);
-  const std::uint32_t blocks = space_.lanes() / width + (space_.lanes() % width != 0 ? 1 : 0);
+  const std::uint32_t blocks = space_->lanes() / width + (space_->lanes() % width != 0 ? 1 : 0);
   blocks_.resize(options.ownership.owned_of(blocks));
 }
 
@@ -43,9 +43,9 @@ PivotClosure::Place PivotClosure::place_of(LaneId lane) {
 Status PivotClosure::seed(SlotId slot, std::span<const LaneId> lanes) {
   graph_.reserve_slot(slot);
   for (const LaneId lane : lanes) {
-    if (lane >= space_.lanes())
+    if (lane >= space_->lanes())
       return Status::invalid_argument(
-          fmt::format("lane {} of {} pivots seeded at slot {}", lane, space_.lanes(), slot));
+          fmt::format("lane {} of {} pivots seeded at slot {}", lane, space_->lanes(), slot));
     const Place place = place_of(lane);
     if (place.block != nullptr) place.block->seeds.push_back({slot, place.offset});
   }
@@ -59,8 +59,8 @@ Status PivotClosure::seed(SlotId slot, const SetView& pivots) {
   LaneId bad = 0;
   bool is_bad = false;
   walk_set(pivots, [&](Cell cell) {
-    const LaneId lane = space_.lane_of(cell);
-    if (lane == space_.lanes()) {
+    const LaneId lane = space_->lane_of(cell);
+    if (lane == space_->lanes()) {
       is_bad = true;
       bad = cell;
       return;
@@ -75,9 +75,9 @@ Status PivotClosure::seed(SlotId slot, const SetView& pivots) {
 }
 
 Status PivotClosure::seed_pivot(LaneId lane, std::span<const SlotId> slots) {
-  if (lane >= space_.lanes())
+  if (lane >= space_->lanes())
     return Status::invalid_argument(
-        fmt::format("lane {} of {} pivots seeded", lane, space_.lanes()));
+        fmt::format("lane {} of {} pivots seeded", lane, space_->lanes()));
   const Place place = place_of(lane);
   for (const SlotId slot : slots) {
     graph_.reserve_slot(slot);
@@ -88,7 +88,20 @@ Status PivotClosure::seed_pivot(LaneId lane, std::span<const SlotId> slots) {
 
 void PivotClosure::note_rest(const Block& block, std::int64_t sign) {
   resting_bytes_ += static_cast<std::uint64_t>(
-      sign * static_cast<std::int64_t>(block.total.memory_bytes() + block.delta.memory_bytes()));
+      sign * static_cast<std::int64_t>(block.total.memory_bytes() + block.delta->memory_bytes()));
+}
+
+void PivotClosure::load(const Block& block) {
+  sweep_->load(block.total.all(), *block.delta, graph_.slots());
+}
+
+// New objects take the place of the old: a checkpoint may still be reading those.
+void PivotClosure::store(Block& block) {
+  PackedRows fresh;
+  auto delta = std::make_shared<PackedRows>();
+  sweep_->store(block.total.frozen(), fresh, *delta);
+  block.total.put(std::move(fresh));
+  block.delta = std::move(delta);
 }
 
 Result<std::uint64_t> PivotClosure::absorb() {
@@ -96,12 +109,12 @@ Result<std::uint64_t> PivotClosure::absorb() {
   std::uint64_t added = 0;
   for (Block& block : blocks_) {
     if (block.seeds.empty()) continue;
-    sweep_->load(block.total, block.delta, graph_.slots());
+    load(block);
     added += sweep_->absorb(block.seeds);
     block.seeds = {};
     block.delays = {};
     note_rest(block, -1);
-    sweep_->store(block.total, block.delta);
+    store(block);
     note_rest(block, 1);
   }
   STRATALOG_RETURN_IF_ERROR(check_memory());
@@ -114,9 +127,9 @@ Status PivotClosure::fetch_masks() {
     lanes.clear();
     STRATALOG_RETURN_IF_ERROR(mask_members_(mask, lanes));
     for (const LaneId lane : lanes) {
-      if (lane >= space_.lanes())
+      if (lane >= space_->lanes())
         return Status::invalid_argument(
-            fmt::format("mask {} names lane {} of {} pivots", mask, lane, space_.lanes()));
+            fmt::format("mask {} names lane {} of {} pivots", mask, lane, space_->lanes()));
       const Place place = place_of(lane);
       if (place.block != nullptr) place.block->masks.push_back({mask, place.offset});
     }
@@ -138,7 +151,7 @@ Status PivotClosure::discover(const RunOptions& options, std::uint64_t depth) {
   if (graph_.is_closed()) return Status::ok();
   std::vector<std::uint8_t> is_start(graph_.slots(), 0);
   for (const Block& block : blocks_)
-    for (const SlotId slot : block.delta.slots()) is_start[slot] = 1;
+    for (const SlotId slot : block.delta->slots()) is_start[slot] = 1;
   std::vector<SlotId> starts;
   for (SlotId slot = 0; slot < is_start.size(); ++slot)
     if (is_start[slot] != 0) starts.push_back(slot);
@@ -163,8 +176,11 @@ std::span<const std::uint32_t> PivotClosure::choose_delays(std::size_t owned,
 
 Status PivotClosure::advance(std::size_t owned, std::uint64_t rounds, RunReport& report) {
   Block& block = blocks_[owned];
-  if (block.delta.is_empty()) return Status::ok();
-  sweep_->load(block.total, block.delta, graph_.slots());
+  if (block.delta->is_empty()) return Status::ok();
+  note_rest(block, -1);
+  block.total.fold_saved(words_per_row(options_.width));
+  note_rest(block, 1);
+  load(block);
   const std::span<const std::uint32_t> delays = choose_delays(owned, rounds);
   sweep_->add_masks(block.masks, graph_.mask_count());
   const ExpandMet expand = [&](std::vector<SlotId>& met) -> Status {
@@ -182,7 +198,7 @@ Status PivotClosure::advance(std::size_t owned, std::uint64_t rounds, RunReport&
   }
   skew_.note_work(tally.row_operations);
   note_rest(block, -1);
-  sweep_->store(block.total, block.delta);
+  store(block);
   note_rest(block, 1);
   // The round that finds nothing and so ends a block counts as one of its rounds.
   while (!tally.new_rows.empty() && tally.new_rows.back() == 0) tally.new_rows.pop_back();
@@ -231,7 +247,7 @@ std::uint64_t PivotClosure::row_count() const {
 
 std::uint64_t PivotClosure::delta_count() const {
   std::uint64_t rows = 0;
-  for (const Block& block : blocks_) rows += block.delta.tuples();
+  for (const Block& block : blocks_) rows += block.delta->tuples();
   return rows;
 }
 
@@ -239,7 +255,7 @@ std::uint64_t PivotClosure::resting_bytes() const { return resting_bytes_; }
 
 std::uint64_t PivotClosure::memory_bytes() const {
   std::uint64_t bytes = resting_bytes_ + graph_.memory_bytes() + skew_.memory_bytes() +
-                        sweep_->memory_bytes() + space_.memory_bytes() +
+                        sweep_->memory_bytes() + space_->memory_bytes() +
                         blocks_.capacity() * sizeof(Block);
   for (const Block& block : blocks_)
     bytes += block.seeds.capacity() * sizeof(SlotBit) + block.masks.capacity() * sizeof(MaskBit) +

@@ -17,8 +17,10 @@
 #include "base/result.h"
 #include "datalog/pivot/block_sweep.h"
 #include "datalog/pivot/packed_rows.h"
+#include "datalog/pivot/pivot_image.h"
 #include "datalog/pivot/pivot_space.h"
 #include "datalog/pivot/round_skew.h"
+#include "datalog/pivot/row_layers.h"
 #include "datalog/pivot/slot_graph.h"
 #include "model/tuple_group.h"
 
@@ -58,11 +60,6 @@ struct RunReport {
   std::uint64_t row_operations = 0;  // rows moved along edges
 };
 
-// (slot, pivots of one block that hold it); the views live during the call only.
-using SlotVisitor = std::function<Status(SlotId slot, const SetView& pivots)>;
-// (slot, its pivots over all owned blocks, ascending).
-using SlotRowVisitor = std::function<Status(SlotId slot, std::span<const SetView> pivots)>;
-
 class PivotClosure {
  public:
   PivotClosure(PivotSpace space, ExpandSlots expand, MaskMembers masks,
@@ -96,11 +93,20 @@ class PivotClosure {
   Status for_each_group(RelationVersion version, const SlotVisitor& visit);
   // By slot, over all owned blocks.
   Status for_each_slot(RelationVersion version, const SlotRowVisitor& visit);
+  // The same as an image that stays as it is while rounds go on.
+  PivotImage image(ImageRows rows);
+  // A checkpoint is about to be written from images: what they show is kept apart from what rounds
+  // add later, until acknowledge() says that the checkpoint was committed (or another freeze()
+  // follows one that failed).
+  void freeze();
+  void acknowledge();
+  // Gives up telling growth from the rest, which costs some memory.
+  void forget_growth();
   // Puts back one group of a checkpoint, written by any number of ranks with any row width, in any
   // order.
   Status restore(SlotId slot, const SetView& pivots, RelationVersion version);
 
-  const PivotSpace& space() const { return space_; }
+  const PivotSpace& space() const { return *space_; }
   const SlotGraph& graph() const { return graph_; }
   std::uint32_t owned_blocks() const { return static_cast<std::uint32_t>(blocks_.size()); }
   std::uint64_t memory_bytes() const;
@@ -109,8 +115,8 @@ class PivotClosure {
 
  private:
   struct Block {
-    PackedRows total;
-    PackedRows delta;
+    RowLayers total;
+    std::shared_ptr<PackedRows> delta = std::make_shared<PackedRows>();
     std::vector<SlotBit> seeds;
     std::vector<MaskBit> masks;
     std::vector<std::uint32_t> delays;  // of the last run, kept because they fit the next as well
@@ -131,6 +137,8 @@ class PivotClosure {
     return options_.ownership.rank + static_cast<std::uint32_t>(owned) * options_.ownership.ranks;
   }
   Place place_of(LaneId lane);
+  void load(const Block& block);
+  void store(Block& block);
   Status fetch_masks();
   Status discover(const RunOptions& options, std::uint64_t depth);
   Status advance(std::size_t owned, std::uint64_t rounds, RunReport& report);
@@ -138,11 +146,8 @@ class PivotClosure {
   void settle();
   Status check_memory() const;
   void note_rest(const Block& block, std::int64_t sign);
-  const PackedRows& version_of(const Block& block, RelationVersion version) const {
-    return version == RelationVersion::kTotal ? block.total : block.delta;
-  }
 
-  PivotSpace space_;
+  std::shared_ptr<const PivotSpace> space_;
   MaskMembers mask_members_;
   PivotClosureOptions options_;
   SlotGraph graph_;

@@ -4,78 +4,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "datalog/pivot/pivot_closure.h"
 #include "model/set_walk.h"
 
 namespace stratalog {
-namespace {
-
-// Rows with fewer elements are shown as offsets, which also pack better; the others as bitmaps.
-constexpr std::uint32_t offsets_limit(std::uint32_t words) { return 4 * words; }
-
-// Turns a row into a SetView over its own buffers.
-class RowView {
- public:
-  RowView(const PivotSpace& space, std::uint32_t words) : space_(&space), words_(words) {}
-  std::uint64_t* row() { return row_; }
-
-  SetView view(LaneId first_lane) {
-    std::uint64_t count = 0;
-    for (std::uint32_t w = 0; w < words_; ++w) count += std::popcount(row_[w]);
-    SetView set;
-    set.count = count;
-    if (!space_->is_dense()) {
-      std::size_t n = 0;
-      for_each_offset(
-          [&](std::uint32_t offset) { cells_[n++] = space_->cell_of(first_lane + offset); });
-      set.kind = SetKind::kArray;
-      set.values = {cells_, n};
-      return set;
-    }
-    set.base = space_->cell_of(first_lane);
-    if (count <= offsets_limit(words_)) {
-      std::size_t n = 0;
-      for_each_offset([&](std::uint32_t o) { offsets_[n++] = static_cast<std::uint16_t>(o); });
-      set.kind = SetKind::kOffsets;
-      set.offsets = {offsets_, n};
-    } else {
-      set.kind = SetKind::kBitmap;
-      set.words = {row_, words_};
-    }
-    return set;
-  }
-
- private:
-  template <typename Visit>
-  void for_each_offset(Visit&& visit) const {
-    for (std::uint32_t w = 0; w < words_; ++w)
-      for (std::uint64_t word = row_[w]; word != 0; word &= word - 1)
-        visit(w * 64 + static_cast<std::uint32_t>(std::countr_zero(word)));
-  }
-
-  const PivotSpace* space_;
-  std::uint32_t words_;
-  std::uint64_t row_[kMaxRowWords];
-  std::uint16_t offsets_[offsets_limit(kMaxRowWords)];
-  Cell cells_[64 * kMaxRowWords];
-};
-
-}  // namespace
 
 void PivotClosure::settle() {
   if (is_settled_) return;
   is_settled_ = true;
   resting_bytes_ = 0;
   for (Block& block : blocks_) {
-    if (block.total.is_sorted() && block.delta.is_sorted()) {
-      block.total.shrink_to_fit();
-      block.delta.shrink_to_fit();
+    const auto sorted = [](const RowLayer& layer) { return layer->is_sorted(); };
+    if (std::all_of(block.total.all().begin(), block.total.all().end(), sorted) &&
+        block.delta->is_sorted()) {
+      block.total.settle();
+      block.delta->shrink_to_fit();
     } else {
-      sweep_->load(block.total, block.delta, graph_.slots());
-      sweep_->store(block.total, block.delta);
+      load(block);
+      store(block);
     }
     note_rest(block, 1);
   }
@@ -83,49 +30,57 @@ void PivotClosure::settle() {
 
 bool PivotClosure::contains(SlotId slot, LaneId lane) {
   settle();
-  if (lane >= space_.lanes()) return false;
+  if (lane >= space_->lanes()) return false;
   const Place place = place_of(lane);
   return place.block != nullptr &&
          place.block->total.contains(slot, place.offset, words_per_row(options_.width));
 }
 
-Status PivotClosure::for_each_group(RelationVersion version, const SlotVisitor& visit) {
+PivotImage PivotClosure::image(ImageRows rows) {
   settle();
-  const std::uint32_t words = words_per_row(options_.width);
-  RowView view(space_, words);
-  std::uint64_t row[kMaxRowWords];
+  std::vector<PivotImage::Block> blocks;
+  blocks.reserve(blocks_.size());
   for (std::size_t owned = 0; owned < blocks_.size(); ++owned) {
-    const LaneId first_lane = block_number(owned) * 64 * words;
-    for (PackedRows::Cursor cursor(version_of(blocks_[owned], version), words); !cursor.at_end();) {
-      const SlotId slot = cursor.slot();
-      if (space_.is_dense()) {
-        STRATALOG_RETURN_IF_ERROR(visit(slot, cursor.view(space_.cell_of(first_lane), row)));
-        continue;
-      }
-      cursor.read(view.row());
-      STRATALOG_RETURN_IF_ERROR(visit(slot, view.view(first_lane)));
+    const Block& block = blocks_[owned];
+    PivotImage::Block shown{.first_lane = block_number(owned) * lanes_per_block(options_.width),
+                            .layers = {}};
+    if (rows == ImageRows::kDelta) {
+      shown.layers.push_back(block.delta);
+    } else {
+      const auto layers = rows == ImageRows::kTotal ? block.total.all() : block.total.growth();
+      shown.layers.assign(layers.begin(), layers.end());
     }
+    blocks.push_back(std::move(shown));
   }
-  return Status::ok();
+  return {space_, options_.width, std::move(blocks)};
+}
+
+void PivotClosure::freeze() {
+  settle();
+  for (Block& block : blocks_) block.total.freeze();
+}
+
+void PivotClosure::acknowledge() {
+  for (Block& block : blocks_) block.total.acknowledge();
+}
+
+void PivotClosure::forget_growth() {
+  settle();
+  for (Block& block : blocks_) {
+    note_rest(block, -1);
+    block.total.fold_all(words_per_row(options_.width));
+    note_rest(block, 1);
+  }
+}
+
+Status PivotClosure::for_each_group(RelationVersion version, const SlotVisitor& visit) {
+  return image(version == RelationVersion::kTotal ? ImageRows::kTotal : ImageRows::kDelta)
+      .for_each_group(visit);
 }
 
 Status PivotClosure::for_each_slot(RelationVersion version, const SlotRowVisitor& visit) {
-  settle();
-  const std::uint32_t words = words_per_row(options_.width);
-  std::vector<PackedRows::Cursor> cursors;
-  for (const Block& block : blocks_) cursors.emplace_back(version_of(block, version), words);
-  std::vector<RowView> rows(blocks_.size(), RowView(space_, words));
-  std::vector<SetView> views;
-  for (SlotId slot = 0; slot < graph_.slots(); ++slot) {
-    views.clear();
-    for (std::size_t owned = 0; owned < cursors.size(); ++owned) {
-      if (cursors[owned].at_end() || cursors[owned].slot() != slot) continue;
-      cursors[owned].read(rows[owned].row());
-      views.push_back(rows[owned].view(block_number(owned) * 64 * words));
-    }
-    if (!views.empty()) STRATALOG_RETURN_IF_ERROR(visit(slot, views));
-  }
-  return Status::ok();
+  return image(version == RelationVersion::kTotal ? ImageRows::kTotal : ImageRows::kDelta)
+      .for_each_slot(graph_.slots(), visit);
 }
 
 // Collects the lanes of one group into rows, one for each owned block that they fall in.
@@ -149,7 +104,7 @@ class PivotClosure::RowCollector {
   }
   void flush() {
     if (block_ == nullptr) return;
-    PackedRows& rows = version_ == RelationVersion::kTotal ? block_->total : block_->delta;
+    PackedRows& rows = version_ == RelationVersion::kTotal ? block_->total.loose() : *block_->delta;
     rows.append(slot_, row_, words_);
     std::fill(row_, row_ + words_, 0);
     block_ = nullptr;
@@ -180,9 +135,9 @@ Status PivotClosure::restore(SlotId slot, const SetView& pivots, RelationVersion
   graph_.reserve_slot(slot);
   is_settled_ = false;
   RowCollector collector(*this, slot, version);
-  const LaneId first = space_.is_dense() ? space_.lane_of(pivots.base) : space_.lanes();
+  const LaneId first = space_->is_dense() ? space_->lane_of(pivots.base) : space_->lanes();
   const bool is_word_by_word = pivots.kind == SetKind::kBitmap && first % 64 == 0 &&
-                               std::uint64_t{first} + pivots.words.size() * 64 <= space_.lanes();
+                               std::uint64_t{first} + pivots.words.size() * 64 <= space_->lanes();
   if (is_word_by_word) {
     for (std::size_t w = 0; w < pivots.words.size(); ++w)
       collector.add_word(first + static_cast<LaneId>(w * 64), pivots.words[w]);
@@ -192,8 +147,8 @@ Status PivotClosure::restore(SlotId slot, const SetView& pivots, RelationVersion
   bool is_bad = false;
   Cell bad = 0;
   walk_set(pivots, [&](Cell cell) {
-    const LaneId lane = space_.lane_of(cell);
-    if (lane == space_.lanes()) {
+    const LaneId lane = space_->lane_of(cell);
+    if (lane == space_->lanes()) {
       is_bad = true;
       bad = cell;
     } else {

@@ -41,6 +41,17 @@ TEST(ParseIntervals, RoundsTimeOrBoth) {
   EXPECT_EQ(parse_intervals({}).value().iterations, 0U);
 }
 
+TEST(ParseIntervals, AutomaticTime) {
+  EXPECT_TRUE(parse_intervals({"auto"}).value().is_automatic);
+  EXPECT_EQ(parse_intervals({"400it,auto"}).value().iterations, 400U);
+  EXPECT_FALSE(parse_intervals({"60s"}).value().is_automatic);
+  EXPECT_FALSE(parse_intervals({"auto,60s"}).is_ok());
+  EXPECT_EQ(parse_duration("24h").value(), 86400);
+  EXPECT_EQ(parse_duration("1.5d").value(), 129600);
+  for (const char* text : {"", "24", "0h", "24it", "auto"})
+    EXPECT_FALSE(parse_duration(text).is_ok()) << text;
+}
+
 TEST(ParseIntervals, RefusesNonsenseAndRepetition) {
   for (const char* text :
        {"", "60", "it", "0s", "-1s", "1.5it", "60s,", "60s,5m", "4it,5it", "60 s"}) {

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/saved_parts.h"
+
+#include "checkpoint/phase_times.h"
+#include "datalog/evaluate/pivot_relations.h"
+#include "datalog/evaluate/relation_images.h"
+#include "model/multiset_hash.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// Rows of each member of a pivot stratum.
+std::vector<std::uint64_t> count_members(const PivotRelations& pivot, const PivotImage& image) {
+  std::vector<std::uint64_t> rows(pivot.members(), 0);
+  if (rows.size() == 1) {
+    rows[0] = image.tuples();
+    return rows;
+  }
+  // The visitor never fails.
+  (void)image.for_each_group([&](SlotId slot, const SetView& pivots) -> Status {
+    rows[pivot.position_of_slot(slot)] += pivots.count;
+    return {};
+  });
+  return rows;
+}
+
+// Rows of an image that nobody has counted.
+std::uint64_t count_rows(const RelationImage& image) {
+  std::uint64_t rows = 0;
+  // The visitor never fails.
+  (void)image.for_each_group([&](const TupleGroup& group) -> Status {
+    rows += group.set.count;
+    return {};
+  });
+  return rows;
+}
+
+}  // namespace
+
+// Freezes what the relation holds and counts it.
+SavedParts::Sizes SavedParts::measure(RelationId id) {
+  RelationData& relation = state_.relations[id];
+  if (relation.arity == 0) return {};
+  if (relation.equivalence)
+    return {.rows = count_rows(stored_image(state_, id, RelationVersion::kTotal)), .growth = 0};
+  if (!relation.pivot) {
+    const Index& index = relation.shards.front().primary_index();
+    return {.rows = index.tuples(), .growth = relation.growth ? relation.growth->tuples() : 0};
+  }
+  auto [known, is_new] = pivot_sizes_.try_emplace(relation.pivot.get());
+  if (is_new) {
+    PivotRelations& pivot = *relation.pivot;
+    pivot.closure().freeze();
+    const auto total = count_members(pivot, pivot.closure().image(ImageRows::kTotal));
+    const auto growth = count_members(pivot, pivot.closure().image(ImageRows::kGrowth));
+    for (std::size_t i = 0; i < total.size(); ++i)
+      known->second.push_back({.rows = total[i], .growth = growth[i]});
+  }
+  return known->second[relation.pivot_position];
+}
+
+PartOffer SavedParts::offer(RelationId id, const Sizes& all) const {
+  PartOffer offer{.growth = GrowthKnowledge::kNoBase, .rows = all.rows, .growth_rows = all.growth};
+  const ChainFacts chain =
+      writer_.chain(state_.program.relations[id].name, RelationVersion::kTotal);
+  const RelationData& relation = state_.relations[id];
+  // Classes can unite while there are as many elements as before: never growth.
+  if (relation.arity == 0 || relation.equivalence || chain.generations == 0) return offer;
+  // What was saved and what was added since must be what is there. (A relation that is not followed
+  // has no growth to show; if it has not changed, that is right.)
+  offer.growth =
+      chain.rows + all.growth == all.rows ? GrowthKnowledge::kKnown : GrowthKnowledge::kNotFollowed;
+  return offer;
+}
+
+RelationImage SavedParts::growth_image(RelationId id) const {
+  RelationImage image = relation_image(state_, id, RelationVersion::kTotal);
+  RelationData& relation = state_.relations[id];
+  if (relation.pivot) {
+    image.for_each_group =
+        [pivot = relation.pivot, position = relation.pivot_position,
+         rows = relation.pivot->closure().image(ImageRows::kGrowth)](const GroupVisitor& visit) {
+          return pivot->for_each_group(position, rows, visit);
+        };
+    return image;
+  }
+  const GrowthSegments segments = relation.growth ? relation.growth->freeze() : GrowthSegments();
+  image.for_each_group = [index = &relation.shards.front().primary_index(),
+                          segments](const GroupVisitor& visit) {
+    return for_each_row(segments, [&](RowId row, std::span<const Cell> elements) {
+      return visit({.prefix = index->prefix(row),
+                    .set = {.kind = SetKind::kArray,
+                            .base = 0,
+                            .values = elements,
+                            .offsets = {},
+                            .words = {},
+                            .count = elements.size()}});
+    });
+  };
+  return image;
+}
+
+RelationImage SavedParts::total_image(RelationId id, ImagePart part, const Sizes& mine) {
+  RelationData& relation = state_.relations[id];
+  if (part == ImagePart::kGrowth) {
+    RelationImage image = growth_image(id);
+    image.rows = mine.growth;
+    return image;
+  }
+  if (relation.growth) (void)relation.growth->freeze();
+  RelationImage image = stored_image(state_, id, RelationVersion::kTotal);
+  if (relation.arity != 0) image.rows = mine.rows;
+  return image;
+}
+
+// Every walk hashes anew, so that the last one counts, however often a writer walks.
+void SavedParts::add_image(RelationImage image, SaveRequest& request) const {
+  request.walked_hashes.emplace_back();
+  if (image.arity != 0) {
+    auto hash = std::make_shared<MultisetHash>();
+    image.for_each_group = [walk = std::move(image.for_each_group), order = image.column_order,
+                            hash, spent = hash_ns_](const GroupVisitor& visit) {
+      *hash = {};
+      GroupHasher hasher(order);
+      SampledTime sample;
+      const std::uint64_t nothing = 0;
+      const Status walked = walk([&](const TupleGroup& group) {
+        *hash += sample.run(group.set.count, nothing, [&] { return hasher.hash(group); });
+        return visit(group);
+      });
+      *spent += sample.total_ns();
+      return walked;
+    };
+    request.walked_hashes.back() = std::move(hash);
+  }
+  request.images.push_back(std::move(image));
+}
+
+Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& request) {
+  relations_.assign(relations.begin(), relations.end());
+  std::vector<Sizes> mine;
+  std::vector<std::uint64_t> sums;
+  for (const SavedRelation& saved : relations_) {
+    mine.push_back(measure(saved.id));
+    sums.insert(sums.end(), {mine.back().rows, mine.back().growth});
+  }
+  STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
+  for (std::size_t i = 0; i < relations_.size(); ++i) {
+    const RelationId id = relations_[i].id;
+    const std::string& name = state_.program.relations[id].name;
+    const PartPlan plan =
+        plan_part(state_.options.checkpoint.chain, writer_.chain(name, RelationVersion::kTotal),
+                  offer(id, {.rows = sums[i * 2], .growth = sums[(i * 2) + 1]}));
+    request.parts.push_back(plan);
+    add_image(total_image(id, plan.part, mine[i]), request);
+    if (relations_[i].state != RelationState::kRunning) continue;
+    RelationImage delta = stored_image(state_, id, RelationVersion::kDelta);
+    RelationData& relation = state_.relations[id];
+    if (relation.equivalence)
+      delta.rows = count_rows(delta);
+    else if (relation.pivot)
+      delta.rows = count_members(*relation.pivot, relation.pivot->closure().image(
+                                                      ImageRows::kDelta))[relation.pivot_position];
+    else if (relation.arity != 0)
+      delta.rows = relation.shards.front().primary_index().delta_tuples();
+    request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
+    add_image(std::move(delta), request);
+  }
+  return {};
+}
+
+void SavedParts::acknowledge() const {
+  for (const auto& [pivot, sizes] : pivot_sizes_) pivot->closure().acknowledge();
+  const bool follow = state_.options.checkpoint.chain.whole_every != 1;
+  for (const SavedRelation& saved : relations_) {
+    RelationData& relation = state_.relations[saved.id];
+    if (relation.arity == 0 || relation.pivot || relation.equivalence) continue;
+    if (saved.state == RelationState::kFinished)
+      relation.growth.reset();
+    else if (relation.growth)
+      relation.growth->acknowledge();
+    else if (follow)
+      relation.growth = std::make_unique<GrowthLog>();
+  }
+}
+
+}  // namespace stratalog::datalog

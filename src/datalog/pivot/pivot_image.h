@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// PivotImage: what a PivotClosure held at one moment, or the part of it that a checkpoint asks for,
+// as tuple groups. It shares the packed rows with the closure, which never changes them in place,
+// so an image stays what it was while the closure runs on. Local; walking is thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "datalog/pivot/pivot_space.h"
+#include "datalog/pivot/row_layers.h"
+#include "model/tuple_group.h"
+
+namespace stratalog {
+
+// (slot, pivots of one block that hold it); the views live during the call only.
+using SlotVisitor = std::function<Status(SlotId slot, const SetView& pivots)>;
+// (slot, its pivots over all owned blocks, ascending).
+using SlotRowVisitor = std::function<Status(SlotId slot, std::span<const SetView> pivots)>;
+
+// Which tuples an image shows.
+enum class ImageRows : std::uint8_t {
+  kTotal,
+  kDelta,  // of the last round
+  kGrowth,  // of the total, what the last acknowledged checkpoint does not have
+};
+
+class PivotImage {
+ public:
+  struct Block {
+    LaneId first_lane = 0;
+    std::vector<RowLayer> layers;  // disjoint
+  };
+
+  PivotImage(std::shared_ptr<const PivotSpace> space, RowWidth width, std::vector<Block> blocks)
+      : space_(std::move(space)), width_(width), blocks_(std::move(blocks)) {}
+
+  // By block, and by slot within a block; the same slot comes once for each block. Stops at the
+  // visitor's first error.
+  Status for_each_group(const SlotVisitor& visit) const;
+  // By slot below `slots`, over all blocks.
+  Status for_each_slot(SlotId slots, const SlotRowVisitor& visit) const;
+  std::uint64_t tuples() const;
+
+ private:
+  std::shared_ptr<const PivotSpace> space_;
+  RowWidth width_;
+  std::vector<Block> blocks_;
+};
+
+}  // namespace stratalog

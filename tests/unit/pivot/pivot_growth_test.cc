@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Growth between checkpoints: after any sequence of rounds, acknowledged and failed checkpoints,
+// the growth of a closure is what its last acknowledged image does not have, and images stay what
+// they were while rounds go on.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "datalog/pivot/pivot_closure.h"
+#include "model/set_walk.h"
+#include "unit/pivot/naive_closure.h"
+
+namespace stratalog {
+namespace {
+
+std::set<NaiveTuple> tuples_of(const PivotImage& image, const PivotSpace& space) {
+  std::set<NaiveTuple> all;
+  const Status status = image.for_each_group([&](SlotId slot, const SetView& pivots) {
+    walk_set(pivots,
+             [&](Cell cell) { EXPECT_TRUE(all.insert({slot, space.lane_of(cell)}).second); });
+    return Status::ok();
+  });
+  EXPECT_TRUE(status.is_ok());
+  EXPECT_EQ(image.tuples(), all.size());
+  return all;
+}
+
+std::set<NaiveTuple> minus(const std::set<NaiveTuple>& all, const std::set<NaiveTuple>& known) {
+  std::set<NaiveTuple> rest;
+  for (const NaiveTuple& tuple : all)
+    if (!known.contains(tuple)) rest.insert(tuple);
+  return rest;
+}
+
+TEST(PivotGrowth, IsWhatTheLastAcknowledgedImageDoesNotHave) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const NaiveProblem problem = random_problem(seed, seed % 2 == 1);
+    const std::vector<NaiveRound> rounds = naive_rounds(problem);
+    const RowWidth width = seed % 3 == 0 ? RowWidth::kWords1 : RowWidth::kWords8;
+    PivotClosure closure(PivotSpace::dense(1000, problem.lanes).value(), problem.expander(),
+                         problem.members(), {.width = width, .ownership = {}});
+    for (const NaiveTuple& tuple : problem.seeds)
+      ASSERT_TRUE(closure.seed(tuple.slot, tuple.lane).is_ok());
+    ASSERT_TRUE(closure.absorb().is_ok());
+    std::set<NaiveTuple> saved;
+    for (std::size_t round = 0; round < rounds.size(); ++round) {
+      if (round != 0) {
+        ASSERT_TRUE(closure.run({.max_rounds = 1, .stop = {}, .progress = {}}).is_ok());
+      }
+      const std::set<NaiveTuple>& total = rounds[round].total;
+      const PivotSpace& space = closure.space();
+      closure.freeze();
+      const PivotImage whole = closure.image(ImageRows::kTotal);
+      const PivotImage growth = closure.image(ImageRows::kGrowth);
+      ASSERT_EQ(tuples_of(whole, space), total) << round;
+      ASSERT_EQ(tuples_of(growth, space), minus(total, saved)) << round;
+      ASSERT_EQ(tuples_of(closure.image(ImageRows::kDelta), space), rounds[round].delta) << round;
+      ASSERT_EQ(closure.row_count(), total.size());
+      // The checkpoint is written while a round runs on a copy of everything but the rows.
+      if ((seed + round) % 3 != 0) {
+        closure.acknowledge();
+        saved = total;
+      }
+      if ((seed + round) % 7 == 0 && seed % 4 == 0) {
+        closure.forget_growth();
+        saved.clear();
+        ASSERT_EQ(tuples_of(whole, space), total) << "an image changed";
+      }
+    }
+    EXPECT_EQ(closure.delta_count(), 0U);
+  }
+}
+
+TEST(PivotGrowth, ImagesStayWhileRoundsGoOn) {
+  const NaiveProblem problem = random_problem(5, false);
+  const std::vector<NaiveRound> rounds = naive_rounds(problem);
+  ASSERT_GT(rounds.size(), 3U);
+  PivotClosure closure(PivotSpace::dense(0, problem.lanes).value(), problem.expander(),
+                       problem.members(), {});
+  for (const NaiveTuple& tuple : problem.seeds)
+    ASSERT_TRUE(closure.seed(tuple.slot, tuple.lane).is_ok());
+  ASSERT_TRUE(closure.run({.max_rounds = 1, .stop = {}, .progress = {}}).is_ok());
+  closure.freeze();
+  const PivotImage total = closure.image(ImageRows::kTotal);
+  const PivotImage delta = closure.image(ImageRows::kDelta);
+  ASSERT_TRUE(closure.run({.max_rounds = 2, .stop = {}, .progress = {}}).is_ok());
+  EXPECT_EQ(tuples_of(total, closure.space()), rounds[1].total);
+  EXPECT_EQ(tuples_of(delta, closure.space()), rounds[1].delta);
+  closure.acknowledge();
+  EXPECT_EQ(tuples_of(closure.image(ImageRows::kGrowth), closure.space()),
+            minus(rounds[3].total, rounds[1].total));
+  // A block at its fixpoint has nothing more to write.
+  ASSERT_TRUE(closure.run({}).is_ok());
+  closure.freeze();
+  closure.acknowledge();
+  EXPECT_EQ(closure.image(ImageRows::kGrowth).tuples(), 0U);
+  EXPECT_EQ(tuples_of(closure.image(ImageRows::kTotal), closure.space()), rounds.back().total);
+}
+
+}  // namespace
+}  // namespace stratalog

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A growth log against plain sets: what an index gained since the mark, over many rounds, merges
+// and failed or acknowledged checkpoints.
+#include "relation/growth_log.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+namespace stratalog {
+namespace {
+
+using Rows = std::map<RowId, std::set<Cell>>;
+
+Rows read_back(const GrowthSegments& segments) {
+  Rows rows;
+  RowId last = 0;
+  const Status status = for_each_row(segments, [&](RowId row, std::span<const Cell> elements) {
+    EXPECT_TRUE(rows.empty() || row > last);
+    EXPECT_TRUE(std::is_sorted(elements.begin(), elements.end()));
+    last = row;
+    for (const Cell cell : elements) EXPECT_TRUE(rows[row].insert(cell).second);
+    return Status::ok();
+  });
+  EXPECT_TRUE(status.is_ok());
+  return rows;
+}
+
+std::uint64_t count(const Rows& rows) {
+  std::uint64_t tuples = 0;
+  for (const auto& [row, cells] : rows) tuples += cells.size();
+  return tuples;
+}
+
+TEST(GrowthLog, HoldsWhatTheIndexGained) {
+  std::mt19937_64 random(11);
+  SetAccumulator scratch;
+  Index index({0, 1}, {});
+  GrowthLog log;
+  Rows since;  // the mark
+  Rows frozen;
+  GrowthSegments handed_out;
+  for (int round = 0; round < 700; ++round) {
+    for (std::uint64_t i = 0; i < random() % 40; ++i) {
+      const Cell prefix = static_cast<Cell>(random() % 50);
+      // Small, dense and huge elements.
+      const Cell last =
+          random() % 3 == 0 ? static_cast<Cell>(random()) : static_cast<Cell>(random() % 3000);
+      index.queue(index.find_or_add_row(&prefix), last);
+    }
+    index.unite_queued(scratch, Freshness::kUnknown);
+    index.advance();
+    log.append(index.delta());
+    for (const DeltaRow& row : index.delta())
+      row.cells.walk([&](Cell cell) { since[row.row].insert(cell); });
+    if (round % 53 == 20) {
+      handed_out = log.freeze();
+      frozen = since;
+      EXPECT_EQ(read_back(handed_out), since);
+    }
+    if (round % 53 == 40) {
+      // Rounds since then have not touched what was handed out.
+      EXPECT_EQ(read_back(handed_out), frozen);
+      if (round % 2 == 0) {
+        log.acknowledge();
+        for (const auto& [row, cells] : frozen)
+          for (const Cell cell : cells) since[row].erase(cell);
+        std::erase_if(since, [](const auto& entry) { return entry.second.empty(); });
+      }
+    }
+    ASSERT_EQ(log.tuples(), count(since)) << round;
+  }
+  EXPECT_EQ(read_back(log.freeze()), since);
+  // Compressed: far below the eight bytes of a pair, for all the overhead of small rounds.
+  EXPECT_LT(log.heap_bytes(), 7 * log.tuples() + 4096);
+}
+
+TEST(GrowthLog, EdgesOfTheRange) {
+  std::vector<DeltaRow> rows(2);
+  rows[0].row = 0;
+  const std::vector<Cell> cells = {0, 1, 0xFFFFFFFEU, 0xFFFFFFFFU};
+  rows[0].cells.assign_sorted(cells);
+  rows[1].row = 0xFFFFFFFEU;
+  rows[1].cells.assign_sorted(std::span(cells).last(1));
+  const GrowthSegments one = {pack_segment(rows)};
+  EXPECT_EQ(one[0]->tuples, 5U);
+  const Rows expected = {{0, {cells.begin(), cells.end()}}, {0xFFFFFFFEU, {0xFFFFFFFFU}}};
+  EXPECT_EQ(read_back(one), expected);
+  EXPECT_TRUE(read_back({pack_segment({})}).empty());
+  EXPECT_TRUE(read_back({}).empty());
+}
+
+TEST(GrowthLog, TheVisitorsErrorEndsTheWalk) {
+  std::vector<DeltaRow> rows(3);
+  for (RowId r = 0; r < 3; ++r) {
+    rows[r].row = r;
+    const Cell cell = 7;
+    rows[r].cells.assign_sorted(std::span(&cell, 1));
+  }
+  int visits = 0;
+  const GrowthSegments one = {pack_segment(rows)};
+  const Status status = for_each_row(one, [&](RowId, std::span<const Cell>) {
+    return ++visits == 2 ? Status::io_error("enough") : Status::ok();
+  });
+  EXPECT_EQ(status.code(), StatusCode::kIoError);
+  EXPECT_EQ(visits, 2);
+}
+
+}  // namespace
+}  // namespace stratalog
