@@ -49,7 +49,6 @@ class PivotRelations {
   // The same of an image of the closure.
   Status for_each_group(std::uint32_t position, const PivotImage& image,
                         const GroupVisitor& visit) const;
-  std::size_t members() const { return members_.size(); }
   std::uint32_t position_of_slot(SlotId slot) const { return slot_keys_[slot].position; }
   std::uint64_t memory_bytes() const;
 
