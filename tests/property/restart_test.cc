@@ -84,7 +84,7 @@ std::vector<Sample> samples() {
 RunOptions options_for(const RunOptions& base, ResumePolicy resume) {
   RunOptions options = base;
   options.keep_round_counts = true;
-  options.checkpoint.every_iterations = 1;
+  if (base.checkpoint.every_seconds == 0) options.checkpoint.every_iterations = 1;
   options.checkpoint.resume = resume;
   return options;
 }
@@ -240,6 +240,50 @@ TEST(Restart, ChainOfStopsAtEverySafePoint) {
       if (HasFailure()) return;
     }
   }
+}
+
+// By time, a checkpoint finds some blocks of pivots at their fixpoint and others where they began;
+// whoever goes on by iterations, on other ranks and with other blocks, still counts every round.
+TEST(Restart, BlocksOfPivotsAtDifferentRounds) {
+  std::string edges = chain(40);
+  for (int i = 0; i < 900; ++i) edges += fmt::format("{}\t{}\n", 100 + i * 7 % 900, 100 + i * 31 % 900);
+  const FileTexts facts{{"edge.facts", edges}};
+  const std::string text =
+      ".decl edge(x: number, y: number)\n.input edge\n.decl path(x: number, y: number)\n"
+      ".output path\npath(x, y) :- edge(x, y).\npath(x, z) :- path(x, y), edge(y, z).\n";
+  std::string problems;
+  const auto program = compile_text(text, problems);
+  ASSERT_TRUE(program) << problems;
+  const std::string expected = uninterrupted(*program, facts);
+  RunOptions by_time;
+  by_time.checkpoint.every_seconds = 1e-9;
+  RunOptions by_iterations;
+  const std::vector<int> ranks{2, 1, 3, 4, 2, 2, 7};
+  std::uint64_t ahead = 0;
+  for (const std::uint64_t pattern : {0b0U, 0b10U, 0b100100U, 0b1000U}) {
+    const auto disk = std::make_shared<MemoryDisk>();
+    bool ended = false;
+    for (std::uint64_t leg = 0; leg < 100 && !ended; ++leg) {
+      const RunOptions& way = (pattern >> leg & 1) != 0 ? by_iterations : by_time;
+      const StoppedRun run =
+          run_until(*program, facts, ranks[leg % ranks.size()], way,
+                    leg == 0 ? ResumePolicy::kFresh : ResumePolicy::kResume, 2, disk);
+      ASSERT_TRUE(run.outcome.status.is_ok()) << leg << ": " << run.outcome.status.to_string();
+      ended = !run.outcome.report.stopped_early;
+      if (ended) {
+        EXPECT_EQ(essence(run.outcome), expected) << "a chain of " << leg + 1 << " legs";
+        continue;
+      }
+      const auto store = open_memory_store(disk);
+      const auto listed = list_generations(*store);
+      ASSERT_TRUE(listed.is_ok());
+      const auto state = inspect_generation(*store, listed.value()[0].name);
+      ASSERT_TRUE(state.is_ok());
+      ahead += state.value().engine_state.find("tuples_ahead") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_TRUE(ended) << "the chain does not come to an end";
+  }
+  EXPECT_GT(ahead, 8U);
 }
 
 TEST(Restart, RandomProgramsInChains) {

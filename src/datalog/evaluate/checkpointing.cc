@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/position_json.h"
@@ -100,6 +101,14 @@ Status Checkpointing::open_writer() {
 std::uint64_t Checkpointing::rounds_until_due(std::uint64_t iteration) const {
   const std::uint64_t every = state_.options.checkpoint.every_iterations;
   return !is_on() || every == 0 ? 0 : every - (iteration % every);
+}
+
+double Checkpointing::seconds_between_safe_points() const {
+  // Soon enough for somebody who waits for the answer to a signal.
+  constexpr double kSoon = 0.5;
+  if (!is_on() && !state_.hooks.stop_requested) return std::numeric_limits<double>::infinity();
+  const double every = state_.options.checkpoint.every_seconds;
+  return every > 0 ? std::min(every, kSoon) : kSoon;
 }
 
 Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const SafePoint& point) {

@@ -61,6 +61,8 @@ class Checkpointing {
   // Claims the right to write. Called after resume().
   Status open_writer();
 
+  // How long a stratum may go on until it must ask whether one is due; infinite: for ever.
+  double seconds_between_safe_points() const;
   // Rounds until a checkpoint by iterations is due; 0 = not by iterations.
   std::uint64_t rounds_until_due(std::uint64_t iteration) const;
   // Saves if one is due by iterations, by time, or because somebody asked; says whether to go on.

@@ -200,7 +200,7 @@ class Engine {
 
     // What a checkpoint in this stratum says about it.
     StratumHooks hooks;
-    hooks.may_checkpoint = checkpointing_.is_on() || static_cast<bool>(state_.hooks.stop_requested);
+    hooks.seconds_between_safe_points = checkpointing_.seconds_between_safe_points();
     hooks.rounds_until_due = [this](std::uint64_t iteration) {
       return checkpointing_.rounds_until_due(iteration);
     };
@@ -210,7 +210,10 @@ class Engine {
       if (point.iteration > counts.size()) counts.resize(point.iteration, 0);
       if (!point.new_tuples_per_round.empty())
         counts.assign(point.new_tuples_per_round.begin(), point.new_tuples_per_round.end());
-      position_.start = {.iteration = point.iteration, .new_tuples_per_round = counts};
+      position_.start = {
+          .iteration = point.iteration,
+          .new_tuples_per_round = counts,
+          .tuples_ahead = {point.tuples_ahead.begin(), point.tuples_ahead.end()}};
       return checkpointing_.safe_point(position_, point);
     };
     if (state_.comm.rank() == 0 && state_.hooks.progress)

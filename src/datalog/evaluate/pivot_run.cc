@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // run_by_pivot: a decomposable linear stratum as sweeps of pivot blocks. Seeds from facts and
 // non-recursive rules are dealt once to the ranks that own their pivot's block; from then on no
-// tuple crosses ranks. A sweep runs as many rounds as may pass until the next safe point, every
-// block in cache; counts stay exact per round. See stratum_run.h.
+// tuple crosses ranks. Each block is in cache while it runs: to its fixpoint, where checkpoints go by
+// time, or to the round at which the next one is due. Counts stay exact per round. See
+// stratum_run.h.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/rule_pass.h"
@@ -15,13 +17,18 @@
 namespace stratalog::datalog {
 namespace {
 
-// Where checkpoints may be asked for at any time, sweeps are sized to take about this long.
-constexpr double kSweepSeconds = 4.0;
-constexpr std::uint64_t kFirstSweepRounds = 16;
-constexpr std::uint64_t kMaxSweepRounds = std::uint64_t{1} << 32U;
+// Where checkpoints go by iterations, a window of rounds is to take no more CPU time than this, so that
+// signals are heard. Short windows are slow: lanes cannot be delayed by more than a window.
+constexpr double kWindowSeconds = 8.0;
+constexpr std::uint64_t kFirstWindowRounds = 128;
+constexpr std::uint64_t kMostWindowRounds = std::uint64_t{1} << 32U;
 // A dense lane range may be so many times larger than the number of seeds, or this large anyway.
 constexpr std::uint64_t kDenseFactor = 4;
 constexpr std::uint64_t kDenseFloor = 1U << 16;
+
+double process_cpu_seconds() {
+  return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
+}
 
 class PivotRun {
  public:
@@ -35,6 +42,7 @@ class PivotRun {
       iteration_ = start->iteration;
       outcome_.report.new_tuples_per_round = start->new_tuples_per_round;
       for (const std::uint64_t n : start->new_tuples_per_round) total_ += n;
+      ahead_ = restored_ahead_ = start->tuples_ahead;
       STRATALOG_RETURN_IF_ERROR(
           ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].recursive, true));
       STRATALOG_RETURN_IF_ERROR(agree(state_.comm, relations_->bind_rules()));
@@ -240,88 +248,141 @@ class PivotRun {
   }
 
   Status iterate() {
-    std::uint64_t rounds = hooks_.may_checkpoint ? kFirstSweepRounds : ~std::uint64_t{0};
     for (bool fixpoint = total_ == 0; !fixpoint;) {
-      STRATALOG_ASSIGN_OR_RETURN(
-          const Verdict verdict,
-          hooks_.safe_point({.iteration = iteration_,
-                             .new_tuples = new_tuples_,
-                             .total_tuples = total_,
-                             .new_tuples_per_round = outcome_.report.new_tuples_per_round}));
+      STRATALOG_ASSIGN_OR_RETURN(const Verdict verdict, hooks_.safe_point(here()));
       if (verdict == Verdict::kStop) {
         outcome_.stopped = true;
         return {};
       }
       const std::uint64_t due = hooks_.rounds_until_due(iteration_);
-      Stopwatch watch;
-      STRATALOG_ASSIGN_OR_RETURN(fixpoint, sweep(due > 0 ? std::min(rounds, due) : rounds));
-      if (hooks_.may_checkpoint) {
-        STRATALOG_ASSIGN_OR_RETURN(rounds, next_sweep(rounds, watch.seconds()));
-      }
+      STRATALOG_ASSIGN_OR_RETURN(fixpoint, due > 0 ? window(due) : slice());
     }
     return {};
   }
 
-  // Doubles or halves the rounds of a sweep so that the slowest rank takes about kSweepSeconds;
-  // equal on all ranks.
-  Result<std::uint64_t> next_sweep(std::uint64_t rounds, double seconds) {
-    std::vector<std::uint64_t> slowest{static_cast<std::uint64_t>(seconds * 1e6)};
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(slowest, ReduceOp::kMax));
-    const double s = static_cast<double>(slowest[0]) / 1e6;
-    // Bounded: where checkpoints are due often, sweeps stay short and this is asked again and
-    // again.
-    if (s < kSweepSeconds / 2)
-      return std::min(kMaxSweepRounds, rounds * (s < kSweepSeconds / 16 ? 4 : 2));
-    if (s > kSweepSeconds * 2) return std::max<std::uint64_t>(1, rounds / 2);
-    return rounds;
+  SafePoint here() const {
+    SafePoint point{.iteration = iteration_,
+                    .new_tuples = new_tuples_,
+                    .total_tuples = total_,
+                    .new_tuples_per_round = outcome_.report.new_tuples_per_round,
+                    .tuples_ahead = ahead_};
+    for (const std::uint64_t n : ahead_) point.total_tuples += n;
+    return point;
   }
 
-  // Every block up to `rounds` rounds further. True at the fixpoint.
-  Result<bool> sweep(std::uint64_t rounds) {
+  // Every block as many rounds further, so that a checkpoint by iterations finds all of them at the
+  // same round. True at the fixpoint.
+  Result<bool> window(std::uint64_t due) {
+    const double before = process_cpu_seconds();
+    STRATALOG_ASSIGN_OR_RETURN(
+        const bool fixpoint, advance(std::min(window_rounds_, due), [] { return false; }));
+    std::vector<std::uint64_t> slowest{
+        static_cast<std::uint64_t>((process_cpu_seconds() - before) * 1e6)};
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(slowest, ReduceOp::kMax));
+    const double seconds = static_cast<double>(slowest[0]) / 1e6;
+    if (seconds < kWindowSeconds / 4)
+      window_rounds_ = std::min(kMostWindowRounds, window_rounds_ * 4);
+    else if (seconds > kWindowSeconds * 2)
+      window_rounds_ = std::max<std::uint64_t>(1, window_rounds_ / 2);
+    return fixpoint;
+  }
+
+  // Block after block to its fixpoint, for as long as safe points may be apart. Between two blocks
+  // total and delta are fit for a checkpoint as well: finished blocks have no delta left, the
+  // others stand where they stood. Lanes then keep the delays that let many of them move at once,
+  // and each block is written by one checkpoint only. True at the fixpoint.
+  Result<bool> slice() {
     Stopwatch watch;
+    blocks_in_slice_ = 0;
+    return advance(~std::uint64_t{0}, [&] {
+      return blocks_in_slice_ > 0 && watch.seconds() >= hooks_.seconds_between_safe_points;
+    });
+  }
+
+  // Runs the blocks until all have done `rounds` rounds or `stop` says so. True at the fixpoint.
+  Result<bool> advance(std::uint64_t rounds, std::function<bool()> stop) {
+    Stopwatch watch;
+    PivotClosure& closure = relations_->closure();
     const std::uint64_t limit = state_.options.memory_limit_bytes;
-    if (limit > 0 && memory() > limit - limit / 8) relations_->closure().forget_growth();
+    if (limit > 0 && memory() > limit - limit / 8) closure.forget_growth();
     stratalog::RunOptions options;
     options.max_rounds = rounds;
-    if (hooks_.progress || state_.meter)
-      options.progress = [&](const BlockProgress& p) { report_progress(p); };
+    options.stop = std::move(stop);
+    options.progress = [&](const BlockProgress& p) {
+      ++blocks_in_slice_;
+      if (hooks_.progress || state_.meter) report_progress(p);
+    };
     RuleMeter* const meter = state_.meter ? state_.meter->sweep(stratum_) : nullptr;
-    auto report = [&] {
+    const auto report = [&] {
       const MeteredTime time(meter);
-      return relations_->closure().run(options);
+      return closure.run(options);
     }();
     state_.times.join += watch.lap();
     state_.pivot_bytes = memory();
-    std::vector<std::uint64_t> sums{report.is_ok() ? 0U : 1U, 0, state_.memory_bytes(), 0, 0};
-    if (report.is_ok()) {
-      sums[1] = report.value().is_fixpoint ? 0 : 1;
-      sums[3] = report.value().derivations;
-    }
+    const bool is_cut = report.status().code() == StatusCode::kCancelled;
+    const Status mine = is_cut ? Status() : report.status();
+    if (report.is_ok()) take_in(report.value(), meter);
+    std::vector<std::uint64_t> found = found_;  // by this rank's blocks, the open run's included
+    if (is_cut) add_counts(closure.unfinished_rows(), found);
+    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U,
+                                    is_cut ? 1U : 0U,
+                                    report.is_ok() && !report.value().is_fixpoint ? 1U : 0U,
+                                    state_.memory_bytes(), std::exchange(untold_derivations_, 0)};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
-    state_.report.peak_memory_bytes = std::max(state_.report.peak_memory_bytes, sums[2]);
-    if (sums[0] > 0) return agree(state_.comm, report.status());
-    outcome_.report.derivations += sums[3];
-    std::vector<std::uint64_t> length{report.value().new_rows.size(),
-                                      relations_->closure().row_count()};
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(length, ReduceOp::kMax));
-    std::vector<std::uint64_t> counts = report.value().new_rows;
-    counts.resize(length[0], 0);
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(counts, ReduceOp::kSum));
-    for (const std::uint64_t n : counts) note_round(n);
-    if (total_ > 0) largest_share_ = static_cast<double>(length[1]) / static_cast<double>(total_);
-    if (meter != nullptr) meter_sweep(*meter, report.value(), sums[2]);
-    return sums[1] == 0;
+    state_.report.peak_memory_bytes = std::max(state_.report.peak_memory_bytes, sums[3]);
+    if (sums[0] > 0) return agree(state_.comm, mine);
+    outcome_.report.derivations += sums[4];
+    std::vector<std::uint64_t> most{found.size(), closure.row_count()};
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(most, ReduceOp::kMax));
+    found.resize(most[0], 0);
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(found, ReduceOp::kSum));
+    const bool fixpoint = sums[1] == 0 && sums[2] == 0;
+    note_found(std::move(found), sums[1] > 0, fixpoint);
+    const std::uint64_t total = here().total_tuples;
+    if (total > 0) largest_share_ = static_cast<double>(most[1]) / static_cast<double>(total);
+    if (meter != nullptr) sample_memory(sums[3]);
+    return fixpoint;
   }
 
-  void meter_sweep(RuleMeter& meter, const stratalog::RunReport& report, std::uint64_t memory) {
-    ++meter.evaluations;
-    meter.derivations += report.derivations;
-    for (const std::uint64_t n : report.new_rows) meter.new_tuples += n;
+  static void add_counts(std::span<const std::uint64_t> counts, std::vector<std::uint64_t>& sum) {
+    if (sum.size() < counts.size()) sum.resize(counts.size(), 0);
+    for (std::size_t i = 0; i < counts.size(); ++i) sum[i] += counts[i];
+  }
+
+  // A run of this rank's blocks is complete; other ranks may still be at theirs.
+  void take_in(const stratalog::RunReport& report, RuleMeter* meter) {
+    add_counts(report.new_rows, found_);
+    untold_derivations_ += report.derivations;
+    if (meter == nullptr) return;
+    ++meter->evaluations;
+    meter->derivations += report.derivations;
+    for (const std::uint64_t n : report.new_rows) meter->new_tuples += n;
+  }
+
+  // What all ranks found in the rounds after iteration_. While blocks stand at different rounds it
+  // is ahead of the count.
+  void note_found(std::vector<std::uint64_t> found, bool is_cut, bool fixpoint) {
+    if (is_cut) {
+      ahead_ = restored_ahead_;
+      add_counts(found, ahead_);
+      return;
+    }
+    if (fixpoint) found.resize(std::max(found.size(), restored_ahead_.size()), 0);
+    const std::size_t known = std::min(found.size(), restored_ahead_.size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+      note_round(found[i] + (i < known ? restored_ahead_[i] : 0));
+    restored_ahead_.erase(restored_ahead_.begin(),
+                          restored_ahead_.begin() + static_cast<std::ptrdiff_t>(known));
+    ahead_ = restored_ahead_;
+    found_.clear();
+  }
+
+  void sample_memory(std::uint64_t memory) {
     state_.meter->note_local_memory(state_.memory_bytes());
     state_.meter->note_sample({.at_seconds = state_.clock.seconds(),
                                .stratum = stratum_,
                                .memory_bytes = memory,
-                               .tuples = total_,
+                               .tuples = here().total_tuples,
                                .sent_bytes = state_.traffic.all});
   }
 
@@ -379,6 +440,14 @@ class PivotRun {
   std::uint64_t new_tuples_ = 0;
   std::uint64_t total_ = 0;
   double largest_share_ = -1;
+  std::uint64_t window_rounds_ = kFirstWindowRounds;
+  std::uint64_t blocks_in_slice_ = 0;
+  // Tuples by round after iteration_: of this rank's completed runs; of all ranks, as far as blocks
+  // are ahead of iteration_; the part of the latter that was there at the restart.
+  std::vector<std::uint64_t> found_;
+  std::vector<std::uint64_t> ahead_;
+  std::vector<std::uint64_t> restored_ahead_;
+  std::uint64_t untold_derivations_ = 0;
 };
 
 }  // namespace

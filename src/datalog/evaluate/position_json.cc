@@ -52,6 +52,7 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
     json["stratum"] = *position.stratum;
     json["iteration"] = position.start.iteration;
     json["new_tuples_per_round"] = position.start.new_tuples_per_round;
+    if (!position.start.tuples_ahead.empty()) json["tuples_ahead"] = position.start.tuples_ahead;
   }
   Json spaces = Json::object();
   for (const auto& [stratum, space] : position.pivot_spaces)
@@ -90,6 +91,8 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
       position.start.iteration = json.at("iteration");
       position.start.new_tuples_per_round =
           json.at("new_tuples_per_round").get<std::vector<std::uint64_t>>();
+      if (json.contains("tuples_ahead"))
+        position.start.tuples_ahead = json.at("tuples_ahead").get<std::vector<std::uint64_t>>();
       if (*position.stratum >= program.strata.size())
         return Status::corruption("engine state: the running stratum does not exist");
     }

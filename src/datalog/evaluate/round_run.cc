@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "datalog/evaluate/choice_filter.h"
 #include "datalog/evaluate/equivalence_run.h"
@@ -202,7 +203,8 @@ class RoundRun {
     }
     if (new_tuples_ > 0) {
       ++iteration_;
-      if (state_.options.keep_round_counts || hooks_.may_checkpoint)
+      if (state_.options.keep_round_counts ||
+          std::isfinite(hooks_.seconds_between_safe_points))
         outcome_.report.new_tuples_per_round.push_back(new_tuples_);
     }
     state_.report.peak_memory_bytes = std::max(state_.report.peak_memory_bytes, sums[2]);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // StratumRun: evaluates one stratum, from the seeds that facts and non-recursive rules give, to its
 // fixpoint. Two strategies stand behind it: rounds of semi-naive evaluation with one exchange each
-// (round_run.cc), and pivot blocks without any exchange (pivot_run.cc). After each round, or sweep
-// of rounds, it offers a safe point at which a checkpoint holds exactly the total and the delta of
-// one round on all ranks. Collective.
+// (round_run.cc), and pivot blocks without any exchange (pivot_run.cc). After each round, or run of
+// blocks, it offers a safe point at which a checkpoint of total and delta is sound: the total holds
+// all that can be derived from what is not in the delta. Collective.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -26,6 +27,8 @@ struct SafePoint {
   std::uint64_t new_tuples = 0;  // of the last round, all ranks
   std::uint64_t total_tuples = 0;
   std::span<const std::uint64_t> new_tuples_per_round;  // of all rounds so far, where kept
+  // Where parts of the stratum are ahead of `iteration`: what they found in the rounds after it.
+  std::span<const std::uint64_t> tuples_ahead = {};
 };
 
 // Collective. Saves a checkpoint if one is due.
@@ -38,7 +41,8 @@ using RoundsUntilDue = std::function<std::uint64_t(std::uint64_t iteration)>;
 struct StratumHooks {
   SafePointHandler safe_point;
   RoundsUntilDue rounds_until_due;
-  bool may_checkpoint = false;  // sweeps stay short enough for checkpoints by time and on signals
+  // Safe points come about this often, so that checkpoints by time and signals are heard.
+  double seconds_between_safe_points = std::numeric_limits<double>::infinity();
   std::function<void(const Progress&)> progress;  // may be empty
 };
 
@@ -55,6 +59,7 @@ using StratumFacts = std::vector<TupleColumns>;
 struct StratumStart {
   std::uint64_t iteration = 0;
   std::vector<std::uint64_t> new_tuples_per_round;
+  std::vector<std::uint64_t> tuples_ahead = {};  // SafePoint::tuples_ahead
 };
 
 Result<StratumOutcome> run_by_rounds(EngineState& state, std::uint32_t stratum,
