@@ -2,8 +2,10 @@
 // Every step of the protocol is needed, and the tests see it: each step is left out in turn, and
 // the search for bad states, which finds none with all steps, must find one. A mutant that survives
 // fails this test.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <map>
@@ -93,46 +95,37 @@ INSTANTIATE_TEST_SUITE_P(
                       Mutant{ProtocolStep::kKeepLinked, "KeepLinked"}),
     [](const auto& about) { return std::string(about.param.name); });
 
-// A checkpoint whose outcome is unknown (its last fsync failed), then one more that builds on what
-// the writer offers, then power fails. The first problem, for every place where the fsync can fail.
+// A checkpoint whose outcome is unknown (its last fsync failed), then one more. A kernel that
+// reported a failed fsync may have dropped what was to be written and report success the next time,
+// so no replay of calls can show what a file system does then: the rule itself is checked, that
+// nothing builds on such a generation. The first offence, for every place where an fsync can fail.
 std::string problem_after_an_unknown_outcome(const ProtocolSteps& steps, std::size_t& unknown) {
-  const MemoryDisk empty;
   const RunPlan plan{.steps = steps, .chaining = Chaining::kGrowth};
   for (std::uint64_t at = 0;; ++at) {
     const auto disk = std::make_shared<MemoryDisk>();
-    OperationLog log(*disk);
-    const auto self = make_self_comm();
-    const auto comm = make_recording_comm(*self, log);
+    const auto comm = make_self_comm();
     const auto memory = open_memory_store(disk);
-    const auto recording = open_recording_store(*memory, log, 0);
     const auto counter =
         std::make_shared<FaultCounter>(FaultPlan{.fail_at = at, .error_number = EIO});
-    const auto store = open_faulty_store(*recording, counter);
+    const auto store = open_faulty_store(*memory, counter);
     const auto writer = open_checkpoint_writer(*comm, *store, sample::crash_options(plan));
     if (!writer.is_ok()) continue;
-    log.mark(0, "opened");
-    std::map<std::string, std::uint64_t> iteration_of;
-    bool is_unknown = false;
+    std::map<std::string, std::uint64_t> iteration_of;  // of committed generations
+    std::vector<std::string> committed{""};
     for (const std::uint64_t iteration : {1, 2, 3}) {
-      log.mark(0, "begin " + std::to_string(iteration));
       const std::string base = writer.value()->base();
+      if (std::find(committed.begin(), committed.end(), base) == committed.end())
+        return fmt::format("checkpoint {} is to build on {}, whose outcome is unknown", iteration,
+                           base);
       const auto saved = writer.value()->save(sample::grown_request(
           iteration, base.empty() ? 0 : iteration_of[base], base, sample::kCrashTestSize, 0, 1));
-      iteration_of[writer.value()->base()] = iteration_of.contains(writer.value()->base())
-                                                 ? iteration_of[writer.value()->base()]
-                                                 : iteration;
-      is_unknown |= writer.value()->last_outcome() == SaveOutcome::kUnknown;
-      if (saved.is_ok()) log.mark(0, "done " + std::to_string(iteration));
+      if (saved.is_ok()) {
+        committed.push_back(saved.value().generation);
+        iteration_of[saved.value().generation] = iteration;
+      }
+      unknown += writer.value()->last_outcome() == SaveOutcome::kUnknown ? 1 : 0;
     }
     if (!counter->has_fired()) return {};
-    if (!is_unknown) continue;
-    ++unknown;
-    ExplorerSettings settings;
-    settings.most_states = 2000;
-    settings.chaining = Chaining::kGrowth;
-    CrashExplorer explorer(settings);
-    explorer.explore(empty, log.operations(), 0);
-    if (!explorer.problems().empty()) return explorer.problems().front();
   }
 }
 

@@ -246,7 +246,8 @@ TEST(Restart, ChainOfStopsAtEverySafePoint) {
 // whoever goes on by iterations, on other ranks and with other blocks, still counts every round.
 TEST(Restart, BlocksOfPivotsAtDifferentRounds) {
   std::string edges = chain(40);
-  for (int i = 0; i < 900; ++i) edges += fmt::format("{}\t{}\n", 100 + i * 7 % 900, 100 + i * 31 % 900);
+  for (int i = 0; i < 900; ++i)
+    edges += fmt::format("{}\t{}\n", 100 + i * 7 % 900, 100 + i * 31 % 900);
   const FileTexts facts{{"edge.facts", edges}};
   const std::string text =
       ".decl edge(x: number, y: number)\n.input edge\n.decl path(x: number, y: number)\n"

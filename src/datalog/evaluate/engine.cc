@@ -210,10 +210,9 @@ class Engine {
       if (point.iteration > counts.size()) counts.resize(point.iteration, 0);
       if (!point.new_tuples_per_round.empty())
         counts.assign(point.new_tuples_per_round.begin(), point.new_tuples_per_round.end());
-      position_.start = {
-          .iteration = point.iteration,
-          .new_tuples_per_round = counts,
-          .tuples_ahead = {point.tuples_ahead.begin(), point.tuples_ahead.end()}};
+      position_.start = {.iteration = point.iteration,
+                         .new_tuples_per_round = counts,
+                         .tuples_ahead = {point.tuples_ahead.begin(), point.tuples_ahead.end()}};
       return checkpointing_.safe_point(position_, point);
     };
     if (state_.comm.rank() == 0 && state_.hooks.progress)

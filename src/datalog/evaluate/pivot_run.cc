@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // run_by_pivot: a decomposable linear stratum as sweeps of pivot blocks. Seeds from facts and
 // non-recursive rules are dealt once to the ranks that own their pivot's block; from then on no
-// tuple crosses ranks. Each block is in cache while it runs: to its fixpoint, where checkpoints go by
-// time, or to the round at which the next one is due. Counts stay exact per round. See
+// tuple crosses ranks. Each block is in cache while it runs: to its fixpoint, where checkpoints go
+// by time, or to the round at which the next one is due. Counts stay exact per round. See
 // stratum_run.h.
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@
 namespace stratalog::datalog {
 namespace {
 
-// Where checkpoints go by iterations, a window of rounds is to take no more CPU time than this, so that
-// signals are heard. Short windows are slow: lanes cannot be delayed by more than a window.
+// Where checkpoints go by iterations, a window of rounds is to take no more CPU time than this, so
+// that signals are heard. Short windows are slow: lanes cannot be delayed by more than a window.
 constexpr double kWindowSeconds = 8.0;
 constexpr std::uint64_t kFirstWindowRounds = 128;
 constexpr std::uint64_t kMostWindowRounds = std::uint64_t{1} << 32U;
@@ -274,8 +274,8 @@ class PivotRun {
   // same round. True at the fixpoint.
   Result<bool> window(std::uint64_t due) {
     const double before = process_cpu_seconds();
-    STRATALOG_ASSIGN_OR_RETURN(
-        const bool fixpoint, advance(std::min(window_rounds_, due), [] { return false; }));
+    STRATALOG_ASSIGN_OR_RETURN(const bool fixpoint,
+                               advance(std::min(window_rounds_, due), [] { return false; }));
     std::vector<std::uint64_t> slowest{
         static_cast<std::uint64_t>((process_cpu_seconds() - before) * 1e6)};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(slowest, ReduceOp::kMax));
@@ -324,8 +324,7 @@ class PivotRun {
     if (report.is_ok()) take_in(report.value(), meter);
     std::vector<std::uint64_t> found = found_;  // by this rank's blocks, the open run's included
     if (is_cut) add_counts(closure.unfinished_rows(), found);
-    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U,
-                                    is_cut ? 1U : 0U,
+    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, is_cut ? 1U : 0U,
                                     report.is_ok() && !report.value().is_fixpoint ? 1U : 0U,
                                     state_.memory_bytes(), std::exchange(untold_derivations_, 0)};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));

@@ -203,8 +203,7 @@ class RoundRun {
     }
     if (new_tuples_ > 0) {
       ++iteration_;
-      if (state_.options.keep_round_counts ||
-          std::isfinite(hooks_.seconds_between_safe_points))
+      if (state_.options.keep_round_counts || std::isfinite(hooks_.seconds_between_safe_points))
         outcome_.report.new_tuples_per_round.push_back(new_tuples_);
     }
     state_.report.peak_memory_bytes = std::max(state_.report.peak_memory_bytes, sums[2]);

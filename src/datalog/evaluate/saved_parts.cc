@@ -4,6 +4,7 @@
 #include "checkpoint/phase_times.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/relation_images.h"
+#include "datalog/facts/tuple_source.h"
 #include "model/multiset_hash.h"
 
 namespace stratalog::datalog {
@@ -24,28 +25,20 @@ std::vector<std::uint64_t> count_members(const PivotRelations& pivot, const Pivo
   return rows;
 }
 
-// Rows of an image that nobody has counted.
-std::uint64_t count_rows(const RelationImage& image) {
-  std::uint64_t rows = 0;
-  // The visitor never fails.
-  (void)image.for_each_group([&](const TupleGroup& group) -> Status {
-    rows += group.set.count;
-    return {};
-  });
-  return rows;
-}
-
 }  // namespace
 
 // Freezes what the relation holds and counts it.
-SavedParts::Sizes SavedParts::measure(RelationId id) {
+Result<SavedParts::Sizes> SavedParts::measure(RelationId id) {
   RelationData& relation = state_.relations[id];
-  if (relation.arity == 0) return {};
-  if (relation.equivalence)
-    return {.rows = count_rows(stored_image(state_, id, RelationVersion::kTotal)), .growth = 0};
+  if (relation.arity == 0) return Sizes();
+  if (relation.equivalence) {
+    STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t rows,
+                               count_rows(stored_image(state_, id, RelationVersion::kTotal)));
+    return Sizes{.rows = rows, .growth = 0};
+  }
   if (!relation.pivot) {
     const Index& index = relation.shards.front().primary_index();
-    return {.rows = index.tuples(), .growth = relation.growth ? relation.growth->tuples() : 0};
+    return Sizes{.rows = index.tuples(), .growth = relation.growth ? relation.growth->tuples() : 0};
   }
   auto [known, is_new] = pivot_sizes_.try_emplace(relation.pivot.get());
   if (is_new) {
@@ -141,7 +134,8 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
   std::vector<Sizes> mine;
   std::vector<std::uint64_t> sums;
   for (const SavedRelation& saved : relations_) {
-    mine.push_back(measure(saved.id));
+    STRATALOG_ASSIGN_OR_RETURN(const Sizes sizes, measure(saved.id));
+    mine.push_back(sizes);
     sums.insert(sums.end(), {mine.back().rows, mine.back().growth});
   }
   STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
@@ -156,13 +150,14 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
     if (relations_[i].state != RelationState::kRunning) continue;
     RelationImage delta = stored_image(state_, id, RelationVersion::kDelta);
     RelationData& relation = state_.relations[id];
-    if (relation.equivalence)
-      delta.rows = count_rows(delta);
-    else if (relation.pivot)
+    if (relation.equivalence) {
+      STRATALOG_ASSIGN_OR_RETURN(delta.rows, count_rows(delta));
+    } else if (relation.pivot) {
       delta.rows = count_members(*relation.pivot, relation.pivot->closure().image(
                                                       ImageRows::kDelta))[relation.pivot_position];
-    else if (relation.arity != 0)
+    } else if (relation.arity != 0) {
       delta.rows = relation.shards.front().primary_index().delta_tuples();
+    }
     request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
     add_image(std::move(delta), request);
   }

@@ -44,7 +44,7 @@ class SavedParts {
     std::uint64_t growth = 0;
   };
 
-  Sizes measure(RelationId id);
+  Result<Sizes> measure(RelationId id);
   PartOffer offer(RelationId id, const Sizes& all) const;
   RelationImage total_image(RelationId id, ImagePart part, const Sizes& mine);
   RelationImage growth_image(RelationId id) const;

@@ -220,6 +220,7 @@ Result<RunReport> PivotClosure::run(const RunOptions& options) {
   if (open.max_rounds != 0) {
     STRATALOG_RETURN_IF_ERROR(discover(options, open.max_rounds));
     for (; open.next_block < blocks_.size(); ++open.next_block) {
+      if (blocks_[open.next_block].delta->is_empty()) continue;
       if (options.stop && options.stop())
         return Status::cancelled(
             fmt::format("stopped after {} of {} blocks", open.next_block, blocks_.size()));

@@ -79,9 +79,9 @@ class PivotClosure {
   // --- Rounds. Advances every owned block by max_rounds rounds or to its fixpoint; absorbs waiting
   // seeds first. Cancelled (stop said so) and NoSpace (memory limit) leave blocks at different
   // rounds: calling again goes on with the same max_rounds until all have met, then reports the
-  // whole run; total and delta are those of one round only after an OK. (Where max_rounds is no limit,
-  // a checkpoint of them in between is sound: whoever restores it goes on with what is left of the
-  // delta.) Errors of the callbacks are passed on, with the same effect.
+  // whole run; total and delta are those of one round only after an OK. (Where max_rounds is no
+  // limit, a checkpoint of them in between is sound: whoever restores it goes on with what is left
+  // of the delta.) Errors of the callbacks are passed on, with the same effect.
   Result<RunReport> run(const RunOptions& options);
   bool is_between_rounds() const { return !unfinished_.is_open; }
   // Of a run that was cancelled: RunReport::new_rows so far.

@@ -120,8 +120,7 @@ Status PivotImage::for_each_group(const SlotVisitor& visit) const {
     for (LayerCursor cursor(block.layers, words); !cursor.at_end();) {
       const SlotId slot = cursor.slot();
       if (space_->is_dense() && cursor.is_single()) {
-        STRATALOG_RETURN_IF_ERROR(
-            visit(slot, cursor.view(space_->cell_of(block.first_lane), row)));
+        STRATALOG_RETURN_IF_ERROR(visit(slot, cursor.view(space_->cell_of(block.first_lane), row)));
         continue;
       }
       cursor.read(view.row());
