@@ -33,6 +33,7 @@ struct RawArguments {
   bool is_json = false;
   bool is_deep = false;
   std::vector<std::string> export_places;  // DIR [GENERATION] OUT
+  std::vector<std::string> goal_places;  // DIR [GENERATION] TUPLE
 };
 
 const std::map<std::string, Durability> kDurabilities = {
@@ -243,6 +244,30 @@ void add_program_commands(CLI::App& app, Invocation& invocation, RawArguments& r
   explain->add_flag("--json", raw.is_json, "print JSON");
 }
 
+CLI::App* add_goal(CLI::App& app, const char* name, const char* text, RawArguments& raw) {
+  CLI::App* command = app.add_subcommand(name, text);
+  command
+      ->add_option("PLACES", raw.goal_places,
+                   "DIR [GENERATION] TUPLE: the checkpoint folder, which generation (default: the "
+                   "newest valid one), and a tuple such as 'path(3, 17)'")
+      ->expected(2, 3)
+      ->required()
+      ->option_text("DIR [GENERATION] TUPLE");
+  command->add_flag("--json", raw.is_json, "print JSON");
+  return command;
+}
+
+void add_questions(CLI::App& app, WhyArguments& why, RawArguments& raw) {
+  CLI::App* proof = add_goal(app, "why", "how a tuple of a checkpoint is derived", raw);
+  proof->add_option("--depth", why.depth, "levels of the tree to print (default 40; 0 prints all)")
+      ->option_text("N");
+  proof
+      ->add_option("--limit", why.max_instances,
+                   "give up after so many ways to apply rules (default 20000000)")
+      ->option_text("N");
+  add_goal(app, "why-not", "where each rule that could derive a tuple fails", raw);
+}
+
 void add_profile(CLI::App& app, ProfileArguments& profile) {
   CLI::App* command = app.add_subcommand("profile", "turn a profile into a page with charts");
   command->add_option("FILE", profile.file, "what run --profile wrote")->required();
@@ -255,7 +280,8 @@ const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands = {
       {"run", Command::kRun},         {"resume", Command::kResume}, {"check", Command::kCheck},
       {"explain", Command::kExplain}, {"ls", Command::kList},       {"inspect", Command::kInspect},
-      {"verify", Command::kVerify},   {"export", Command::kExport}, {"profile", Command::kProfile}};
+      {"verify", Command::kVerify},   {"export", Command::kExport}, {"profile", Command::kProfile},
+      {"why", Command::kWhy},         {"why-not", Command::kWhyNot}};
   return kCommands;
 }
 
@@ -375,6 +401,12 @@ Status finish(const CLI::App& app, const RawArguments& raw, Invocation& invocati
   if (invocation.command == Command::kRun || invocation.command == Command::kResume) {
     return check_run(raw, run, invocation.command);
   }
+  if (!raw.goal_places.empty()) {
+    invocation.why.directory = raw.goal_places.front();
+    invocation.why.goal = raw.goal_places.back();
+    if (raw.goal_places.size() == 3) invocation.why.generation = raw.goal_places[1];
+    invocation.why.style = invocation.style;
+  }
   if (invocation.command == Command::kExport) {
     if (raw.export_places.size() < 2) {
       return Status::invalid_argument("export needs two places: DIR [GENERATION] OUT");
@@ -414,6 +446,7 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments) 
   add_program_commands(app, invocation, raw);
   add_store_commands(app, invocation.stored, raw);
   add_profile(app, invocation.profile);
+  add_questions(app, invocation.why, raw);
   // CLI11 reports by exceptions; they end here.
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

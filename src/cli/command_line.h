@@ -26,6 +26,8 @@ enum class Command : std::uint8_t {
   kVerify,
   kExport,
   kProfile,
+  kWhy,
+  kWhyNot,
 };
 
 enum class Verbosity : std::uint8_t { kQuiet, kNormal, kVerbose };
@@ -91,12 +93,23 @@ struct ProfileArguments {
   std::string page;  // - is standard output
 };
 
+// why, why-not.
+struct WhyArguments {
+  std::string directory;
+  std::string generation;  // empty: the newest valid one
+  std::string goal;
+  OutputStyle style = OutputStyle::kText;
+  std::uint32_t depth = 40;  // levels of the tree that are printed; 0: all
+  std::uint64_t max_instances = 20'000'000;
+};
+
 struct Invocation {
   Command command = Command::kRun;
   ProgramArguments program;
   RunArguments run;
   StoredArguments stored;
   ProfileArguments profile;
+  WhyArguments why;
   OutputStyle style = OutputStyle::kText;  // check, explain
   std::string facts;  // explain
 };

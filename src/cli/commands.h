@@ -20,6 +20,9 @@ ExitCode inspect_command(const StoredArguments& arguments);
 ExitCode verify_command(const StoredArguments& arguments);
 ExitCode export_command(const StoredArguments& arguments);
 
+ExitCode why_command(const WhyArguments& arguments);
+ExitCode why_not_command(const WhyArguments& arguments);
+
 ExitCode profile_command(const ProfileArguments& arguments);
 
 }  // namespace stratalog::cli

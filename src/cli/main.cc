@@ -36,6 +36,10 @@ ExitCode dispatch(const Invocation& invocation) {
       return inspect_command(invocation.stored);
     case Command::kVerify:
       return verify_command(invocation.stored);
+    case Command::kWhy:
+      return why_command(invocation.why);
+    case Command::kWhyNot:
+      return why_not_command(invocation.why);
     case Command::kProfile:
       return profile_command(invocation.profile);
     default:

@@ -74,6 +74,9 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.0f} s", seconds);
 }
 
+// Steps of an axis are round in powers of ten.
+std::string axis_bytes(double bytes) { return count_text(bytes) + (bytes < 999.5 ? " B" : "B"); }
+
 std::string axis_seconds(double seconds) { return fmt::format("{:.6g} s", seconds); }
 
 double number(std::uint64_t value) { return static_cast<double>(value); }
@@ -349,10 +352,10 @@ std::string profile_page(const RunProfile& profile) {
   page += rounds(profile);
   if (!profile.samples.empty()) {
     page += over_time(profile, "Memory of relations", "All ranks together, as accounted.",
-                      &ProfileSample::memory_bytes, size_text, 2);
+                      &ProfileSample::memory_bytes, axis_bytes, 2);
     if (profile.ranks > 1)
       page += over_time(profile, "Bytes sent between ranks", "All ranks together, from the start.",
-                        &ProfileSample::sent_bytes, size_text, 1);
+                        &ProfileSample::sent_bytes, axis_bytes, 1);
   }
   page += relations(profile) + strata(profile) + checkpoints(profile);
   return page + std::string(kScript) + "</body></html>\n";

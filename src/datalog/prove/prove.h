@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// why and why_not: how a tuple of a checkpoint is derived, and where each rule that could derive it
+// fails. Nothing was recorded during the run: the rules are searched backwards over the stored
+// relations, and only tuples that the goal can ask for are loaded (a column that every rule passes
+// on unchanged is loaded for the goal's value alone). Local; one rank; reads the store, prints
+// nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "checkpoint/checkpoint.h"
+#include "write/store.h"
+
+namespace stratalog::datalog {
+
+struct RuleMention {
+  std::string text;
+  std::string file;
+  std::uint32_t line = 0;
+};
+
+enum class ProofKind : std::uint8_t {
+  kInput,  // read from a file
+  kFact,  // stands in the program
+  kDerived,  // by `rule`
+};
+
+struct ProofNode {
+  std::string tuple;  // "path(3, 17)"
+  ProofKind kind = ProofKind::kInput;
+  std::uint32_t height = 0;  // 0 for inputs and facts, else one more than the highest premise
+  RuleMention rule;  // kFact, kDerived
+  std::vector<std::uint32_t>
+      premises;  // indices into Proof::nodes, in the order of the rule's body
+  // What else the rule asks: negations, comparisons and aggregates with the values put in. They
+  // hold for the finished relations that they look at and are not derived further.
+  std::vector<std::string> conditions;
+};
+
+// A proof of least height; no tuple occurs twice. nodes[0] is the tuple asked for.
+struct Proof {
+  std::vector<ProofNode> nodes;
+};
+
+// Where one rule fails for the tuple.
+struct FailedRule {
+  RuleMention rule;
+  bool head_fits = true;  // false: its head can never be this tuple
+  std::vector<std::string> satisfied;  // by one choice of values that gets furthest
+  std::string fails;  // the first literal that no choice satisfies together with those before it
+};
+
+struct WhyNot {
+  std::string tuple;
+  std::vector<FailedRule> rules;
+  bool is_input = false;  // the relation is read from files; the tuple is not in them
+};
+
+struct ProveOptions {
+  std::string program_name = "program";  // of which rules are lines, where the text does not say
+  // A search that finds more instances of rules than this gives up (NoSpace).
+  std::uint64_t max_instances = 20'000'000;
+};
+
+// `stored` is what inspect_generation says of the generation; `goal` is "path(3, 17)".
+// InvalidArgument: the goal is no tuple of the program, with the compiler's message. NotFound: the
+// relation is not in the checkpoint, or the tuple is not in the relation. NotSupported: the proof
+// cannot be found from what is stored.
+Result<Proof> why(Store& store, const StoredState& stored, const std::string& goal,
+                  const ProveOptions& options);
+// AlreadyExists if the tuple is in the relation.
+Result<WhyNot> why_not(Store& store, const StoredState& stored, const std::string& goal,
+                       const ProveOptions& options);
+
+}  // namespace stratalog::datalog

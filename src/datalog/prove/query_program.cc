@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/prove/query_program.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "datalog/plan/literal_order.h"
+
+namespace stratalog::datalog {
+namespace {
+
+VariableId fresh(Rule& rule, ValueKind kind) {
+  rule.variables.push_back({.name = fmt::format("_{}", rule.variables.size()), .kind = kind});
+  return static_cast<VariableId>(rule.variables.size() - 1);
+}
+
+Expression variable_of(VariableId variable, ValueKind kind) {
+  Expression e;
+  e.kind = ExpressionKind::kVariable;
+  e.value_kind = kind;
+  e.variable = variable;
+  return e;
+}
+
+// Variables that an aggregate or a range gives a value: a goal must not bind them beforehand.
+std::set<VariableId> computed_variables(const Rule& rule) {
+  std::set<VariableId> computed;
+  for (const Literal& literal : rule.body) {
+    if (literal.kind == LiteralKind::kAggregate) computed.insert(literal.aggregate->result);
+    if (literal.kind == LiteralKind::kRange) computed.insert(literal.range->variable);
+  }
+  return computed;
+}
+
+// The variables that a query hands out: those of the goal and of its literals.
+std::set<VariableId> variables_of(const OpenRule& open, std::span<const std::uint32_t> literals) {
+  std::set<VariableId> variables;
+  for (const Argument& a : open.goal)
+    if (a.kind == ArgumentKind::kVariable) variables.insert(a.variable);
+  for (const std::uint32_t l : literals) collect_variables(open.rule.body[l], variables);
+  return variables;
+}
+
+// Whether anything became wider.
+bool widen(std::optional<ColumnDemand>& known, const ColumnDemand& asked) {
+  if (!known) {
+    known = asked;
+    return true;
+  }
+  bool changed = false;
+  for (std::size_t c = 0; c < asked.size(); ++c) {
+    if (!(*known)[c] || (*known)[c] == asked[c]) continue;
+    (*known)[c].reset();
+    changed = true;
+  }
+  return changed;
+}
+
+bool widen_aggregate(const Aggregate& aggregate, Demand& demand) {
+  bool changed = false;
+  for (const Literal& inner : aggregate.body) {
+    if (inner.kind == LiteralKind::kAtom || inner.kind == LiteralKind::kNegatedAtom)
+      changed |= widen(demand[inner.atom.relation], ColumnDemand(inner.atom.arguments.size()));
+    if (inner.kind == LiteralKind::kAggregate) changed |= widen_aggregate(*inner.aggregate, demand);
+  }
+  return changed;
+}
+
+// Takes what the body of one rule asks for into `demand`, given what is asked of its head.
+bool widen_by_rule(const OpenRule& open, const ColumnDemand& head, Demand& demand,
+                   const std::function<Cell(const Expression&)>& cell_of) {
+  std::vector<std::optional<Cell>> value(open.rule.variables.size());
+  for (std::size_t c = 0; c < head.size(); ++c)
+    if (open.goal[c].kind == ArgumentKind::kVariable && head[c])
+      value[open.goal[c].variable] = head[c];
+  bool changed = false;
+  for (const Literal& literal : open.rule.body) {
+    if (literal.kind == LiteralKind::kAggregate)
+      changed |= widen_aggregate(*literal.aggregate, demand);
+    if (literal.kind != LiteralKind::kAtom && literal.kind != LiteralKind::kNegatedAtom) continue;
+    ColumnDemand asked;
+    for (const Argument& a : literal.atom.arguments) {
+      asked.emplace_back();
+      if (a.kind == ArgumentKind::kVariable) asked.back() = value[a.variable];
+      if (a.kind == ArgumentKind::kConstant) asked.back() = cell_of(a.constant);
+    }
+    changed |= widen(demand[literal.atom.relation], asked);
+  }
+  return changed;
+}
+
+}  // namespace
+
+OpenRule open_rule(const Program& program, std::uint32_t number, Wildcards wildcards) {
+  OpenRule open;
+  open.number = number;
+  open.rule = program.rules[number];
+  open.written = static_cast<std::uint32_t>(open.rule.body.size());
+  if (wildcards == Wildcards::kName) {
+    for (Literal& literal : open.rule.body) {
+      if (literal.kind != LiteralKind::kAtom) continue;
+      const auto& attributes = program.relations[literal.atom.relation].attributes;
+      for (std::size_t c = 0; c < literal.atom.arguments.size(); ++c) {
+        Argument& a = literal.atom.arguments[c];
+        if (a.kind != ArgumentKind::kWildcard) continue;
+        a.kind = ArgumentKind::kVariable;
+        a.variable = fresh(open.rule, attributes[c].kind);
+      }
+    }
+  }
+  const std::set<VariableId> computed = computed_variables(open.rule);
+  for (const Expression& e : program.rules[number].head_arguments) {
+    Argument argument;
+    if (e.kind == ExpressionKind::kConstant) {
+      argument.kind = ArgumentKind::kConstant;
+      argument.constant = e;
+    } else {
+      argument.kind = ArgumentKind::kVariable;
+      argument.variable = e.variable;
+    }
+    if (e.kind == ExpressionKind::kFunctor ||
+        (e.kind == ExpressionKind::kVariable && computed.contains(e.variable))) {
+      argument.variable = fresh(open.rule, e.value_kind);
+      Literal check;
+      check.kind = LiteralKind::kComparison;
+      check.comparison = Comparison::kEqual;
+      check.left = variable_of(argument.variable, e.value_kind);
+      check.right = e;
+      check.place = open.rule.place;
+      open.rule.body.push_back(std::move(check));
+    }
+    open.goal.push_back(std::move(argument));
+  }
+  return open;
+}
+
+QueryProgram QueryProgram::over(const Program& original) {
+  QueryProgram query;
+  const auto count = static_cast<RelationId>(original.relations.size());
+  query.program.relations = original.relations;
+  for (Relation& relation : query.program.relations) {
+    relation.io.clear();
+    relation.choice_keys.clear();
+    relation.size_limit.reset();
+  }
+  for (RelationId r = 0; r < count; ++r) {
+    Relation goals = query.program.relations[r];
+    goals.name = "goal of " + goals.name;
+    query.goals.push_back(static_cast<RelationId>(query.program.relations.size()));
+    query.program.relations.push_back(std::move(goals));
+  }
+  for (RelationId r = 0; r < 2 * count; ++r)
+    query.program.strata.push_back({.relations = {r}, .rules = {}, .is_recursive = false});
+  return query;
+}
+
+void QueryProgram::add_query(std::uint32_t which, std::vector<std::uint32_t> literals) {
+  const OpenRule& open = rules[which];
+  Rule rule = open.rule;
+  rule.body.clear();
+  Literal goal;
+  goal.kind = LiteralKind::kAtom;
+  goal.atom = {.relation = goals[open.rule.head], .arguments = open.goal, .place = rule.place};
+  goal.place = rule.place;
+  rule.body.push_back(std::move(goal));
+  for (const std::uint32_t l : literals) rule.body.push_back(open.rule.body[l]);
+  rule.head_arguments.clear();
+  Relation answers;
+  answers.name = fmt::format("answers {}", queries.size());
+  for (const VariableId v : variables_of(open, literals)) {
+    rule.head_arguments.push_back(variable_of(v, rule.variables[v].kind));
+    answers.attributes.push_back(
+        {.name = rule.variables[v].name, .type_name = "", .kind = rule.variables[v].kind});
+  }
+  const auto relation = static_cast<RelationId>(program.relations.size());
+  rule.head = relation;
+  program.relations.push_back(std::move(answers));
+  program.strata.push_back({.relations = {relation},
+                            .rules = {static_cast<std::uint32_t>(program.rules.size())},
+                            .is_recursive = false});
+  program.rules.push_back(std::move(rule));
+  queries.push_back({.open_rule = which,
+                     .stratum = static_cast<std::uint32_t>(program.strata.size() - 1),
+                     .literals = std::move(literals)});
+}
+
+Demand demand_of(const QueryProgram& query, RelationId relation, std::span<const Cell> tuple,
+                 Reach reach, const std::function<Cell(const Expression&)>& cell_of) {
+  Demand demand(query.program.relations.size());
+  const ColumnDemand goal(tuple.begin(), tuple.end());
+  demand[relation] = goal;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const OpenRule& open : query.rules) {
+      const RelationId head = open.rule.head;
+      if (!demand[head] || (reach == Reach::kBodies && head != relation)) continue;
+      const ColumnDemand asked = reach == Reach::kBodies ? goal : *demand[head];
+      changed |= widen_by_rule(open, asked, demand, cell_of);
+    }
+  }
+  return demand;
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// QueryProgram: a program turned around. For each rule, its head becomes one more atom of the body,
+// over a relation of goals, so that the engine's own planner and joins find, for many goals at
+// once, every way in which the rule derives them from the stored relations. Pure; local.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "datalog/program.h"
+#include "model/cell.h"
+
+namespace stratalog::datalog {
+
+// What becomes of `_` in positive atoms.
+enum class Wildcards : std::uint8_t {
+  kKeep,
+  kName,  // a variable of its own, so that the tuple behind it is known
+};
+
+// A rule whose head can stand in a body.
+struct OpenRule {
+  std::uint32_t number = 0;  // index into Program::rules
+  // The body is that of the rule, then one equation for each head column that the rule computes.
+  Rule rule;
+  std::vector<Argument> goal;  // by head column: variables and constants
+  std::uint32_t written = 0;  // literals of the body as the user wrote it
+};
+
+OpenRule open_rule(const Program& program, std::uint32_t number, Wildcards wildcards);
+
+// One query: some literals of an open rule, joined with goals.
+struct Query {
+  std::uint32_t open_rule = 0;  // index into QueryProgram::rules
+  std::uint32_t stratum = 0;  // of the query program
+  std::vector<std::uint32_t> literals;  // of the open rule, ascending or in the order asked for
+};
+
+struct QueryProgram {
+  Program program;  // the relations of the original program keep their numbers
+  std::vector<RelationId> goals;  // by relation of the original program
+  std::vector<OpenRule> rules;
+  std::vector<Query> queries;
+
+  // Relations without inputs, outputs and rules; no queries yet.
+  static QueryProgram over(const Program& original);
+  void add_query(std::uint32_t open_rule, std::vector<std::uint32_t> literals);
+};
+
+// Which tuples of each relation a search can ask for: nothing where a relation is not needed, else
+// for each column the one value that it always has, where that is so.
+using ColumnDemand = std::vector<std::optional<Cell>>;
+using Demand = std::vector<std::optional<ColumnDemand>>;  // by relation
+
+enum class Reach : std::uint8_t {
+  kBodies,  // what the rules of the goal's relation read
+  kProofs,  // what their rules read in turn, and so on
+};
+
+// `cell_of` gives the cell of a constant.
+Demand demand_of(const QueryProgram& query, RelationId relation, std::span<const Cell> tuple,
+                 Reach reach, const std::function<Cell(const Expression&)>& cell_of);
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/prove/stored_query.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "datalog/evaluate/checkpointing.h"
+#include "datalog/evaluate/placement.h"
+#include "datalog/evaluate/redistribute.h"
+#include "datalog/evaluate/rule_pass.h"
+#include "datalog/evaluate/stratum_run.h"
+#include "datalog/language/compile.h"
+#include "model/set_walk.h"
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr const char* kGoalFile = "goal";
+constexpr std::uint64_t kQueueLimit = 8U << 20U;
+
+const NamedSection* find_section(const StoredState& stored, std::string_view name) {
+  for (const NamedSection& section : stored.sections)
+    if (section.name == name) return &section;
+  return nullptr;
+}
+
+bool set_contains(const SetView& set, Cell wanted) {
+  bool found = false;
+  switch (set.kind) {
+    case SetKind::kArray:
+      return std::binary_search(set.values.begin(), set.values.end(), wanted);
+    case SetKind::kBitmap: {
+      if (wanted < set.base) return false;
+      const std::size_t bit = wanted - set.base;
+      return bit / 64 < set.words.size() && ((set.words[bit / 64] >> (bit % 64)) & 1U) != 0;
+    }
+    default:
+      walk_set(set, [&](Cell cell) { found |= cell == wanted; });
+      return found;
+  }
+}
+
+// The errors of the goal's own text; others would be damage of the stored program.
+std::string goal_errors(const std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  for (const Diagnostic& d : diagnostics)
+    if (d.severity == Severity::kError) text += "\n" + render(d);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal,
+                              const std::string& program_name) {
+  const NamedSection* section = find_section(stored, kProgramSection);
+  if (section == nullptr)
+    return Status::not_found(fmt::format(
+        "{} holds no program; it was not written by a run of Stratalog", stored.generation));
+  const std::string source(reinterpret_cast<const char*>(section->data.data()),
+                           section->data.size());
+  std::string text = goal;
+  while (!text.empty() && (text.back() == '.' || std::isspace(text.back()) != 0)) text.pop_back();
+  CompileOptions options;
+  options.preprocessor = PreprocessorUse::kNever;
+  CompileOutcome plain = compile({.name = program_name, .text = source}, options);
+  if (!plain.is_ok())
+    return Status::corruption(fmt::format("the program stored in {} does not compile:{}",
+                                          stored.generation, goal_errors(plain.diagnostics)));
+  // The goal as one more fact: then the compiler checks names, columns and types.
+  CompileOutcome asked = compile(
+      {.name = program_name, .text = source + "\n# 1 \"" + kGoalFile + "\"\n" + text + ".\n"},
+      options);
+  if (!asked.is_ok())
+    return Status::invalid_argument(
+        fmt::format("`{}` is no tuple of the program:{}", text, goal_errors(asked.diagnostics)));
+  std::vector<const Rule*> facts;
+  for (const Rule& rule : asked.program->rules)
+    if (rule.place.file == kGoalFile) facts.push_back(&rule);
+  const bool is_one = facts.size() == 1 && facts[0]->body.empty() &&
+                      asked.program->rules.size() == plain.program->rules.size() + 1 &&
+                      asked.program->relations.size() == plain.program->relations.size();
+  if (!is_one)
+    return Status::invalid_argument(
+        fmt::format("`{}` is not one tuple; expected a form like path(3, 17)", text));
+  StoredGoal result;
+  result.arguments = facts[0]->head_arguments;
+  const std::string& name = asked.program->relations[facts[0]->head].name;
+  for (RelationId r = 0; r < plain.program->relations.size(); ++r)
+    if (plain.program->relations[r].name == name) result.relation = r;
+  result.program = std::move(*plain.program);
+  const bool is_stored = std::any_of(
+      stored.relations.begin(), stored.relations.end(), [&](const StoredRelation& relation) {
+        return relation.name == name && relation.version == RelationVersion::kTotal;
+      });
+  if (!is_stored)
+    return Status::not_found(fmt::format("{} does not hold `{}` yet: the run had not come to it",
+                                         stored.generation, name));
+  return result;
+}
+
+Result<std::unique_ptr<StoredQuery>> StoredQuery::open(Store& store, const StoredState& stored,
+                                                       const Program& original,
+                                                       QueryProgram query) {
+  std::unique_ptr<StoredQuery> opened(new StoredQuery(store, stored, std::move(query)));
+  const NamedSection* dictionary = find_section(stored, kDictionarySection);
+  if (dictionary == nullptr)
+    return Status::corruption(stored.generation + ": the dictionary section is missing");
+  StoredQuery& self = *opened;
+  self.state_ =
+      std::make_unique<EngineState>(*self.self_, self.query_.program, self.options_, self.hooks_);
+  EngineState& state = *self.state_;
+  STRATALOG_RETURN_IF_ERROR(decode_dictionary(dictionary->data, state.dictionary));
+
+  PlanOptions options;
+  options.allow_pivot = false;
+  options.allow_sets = false;  // bindings are wanted tuple by tuple
+  options.statistics.resize(self.query_.program.relations.size());
+  for (const StoredRelation& relation : stored.relations)
+    for (RelationId r = 0; r < original.relations.size(); ++r)
+      if (original.relations[r].name == relation.name &&
+          relation.version == RelationVersion::kTotal)
+        options.statistics[r] = {.known = true, .rows = relation.rows, .distinct = {}};
+  for (const RelationId goals : self.query_.goals)
+    options.statistics[goals] = {.known = true, .rows = 1, .distinct = {}};
+  STRATALOG_ASSIGN_OR_RETURN(state.plan, plan_program(self.query_.program, options));
+  state.placements = plan_placements(self.query_.program, state.plan);
+  for (RelationId r = 0; r < state.relations.size(); ++r)
+    state.relations[r].arity =
+        static_cast<std::uint32_t>(self.query_.program.relations[r].attributes.size());
+  self.loaded_.resize(state.relations.size(), 0);
+  return opened;
+}
+
+Result<Cell> StoredQuery::cell_of(const Expression& constant) {
+  static const Batch kNoBatch;
+  const Cell cell = state_->evaluator.evaluate(constant, kNoBatch, 0);
+  STRATALOG_RETURN_IF_ERROR(state_->evaluator.status());
+  return cell;
+}
+
+Status StoredQuery::load(const Demand& demand) {
+  for (RelationId r = 0; r < demand.size(); ++r) {
+    if (!demand[r] || loaded_[r] != 0) continue;
+    loaded_[r] = 1;
+    const Status loaded = guard_memory([&] { return load_relation(r, *demand[r]); });
+    STRATALOG_RETURN_IF_ERROR(loaded);
+  }
+  return {};
+}
+
+Status StoredQuery::load_relation(RelationId id, const ColumnDemand& demand) {
+  EngineState& state = *state_;
+  RelationData& data = state.relations[id];
+  const std::string& name = query_.program.relations[id].name;
+  if (data.arity > 0) open_shard(state, id, state.plan.relations[id].primary);
+  for (std::size_t i = 0; i < stored_.relations.size(); ++i) {
+    const StoredRelation& stored = stored_.relations[i];
+    if (stored.name != name || stored.version != RelationVersion::kTotal) continue;
+    if (stored.arity != data.arity)
+      return Status::corruption(fmt::format("{}: relation `{}` has {} columns, the program says {}",
+                                            stored_.generation, name, stored.arity, data.arity));
+    data.holds = stored.arity == 0 && stored.rows > 0;
+    data.global_rows = stored.rows;
+    if (stored.arity == 0) return {};
+    Shard& home = data.shards.front();
+    Index& index = home.primary_index();
+    std::vector<Cell> declared(stored.arity);
+    std::vector<Cell> ordered(stored.arity);
+    const std::uint32_t last = stored.column_order.back();
+    STRATALOG_RETURN_IF_ERROR(for_each_stored_group(
+        store_, stored_.generation, i, [&](const TupleGroup& group) -> Status {
+          for (std::size_t c = 0; c < group.prefix.size(); ++c) {
+            const std::uint32_t column = stored.column_order[c];
+            if (demand[column] && *demand[column] != group.prefix[c]) return {};
+            declared[column] = group.prefix[c];
+          }
+          const auto take = [&](Cell cell) {
+            declared[last] = cell;
+            for (std::size_t c = 0; c < ordered.size(); ++c)
+              ordered[c] = declared[index.order()[c]];
+            index.queue(index.find_or_add_row(ordered.data()), ordered.back());
+          };
+          if (!demand[last])
+            walk_set(group.set, take);
+          else if (set_contains(group.set, *demand[last]))
+            take(*demand[last]);
+          if (index.queued() > kQueueLimit) index.unite_queued(state.scratch, Freshness::kUnknown);
+          return {};
+        }));
+    unite_shard(home, state.scratch);
+    advance_shard(home, state.scratch);
+    index.forget_delta();
+    data.global_rows = index.tuples();
+  }
+  return {};
+}
+
+bool StoredQuery::contains(RelationId relation, std::span<const Cell> tuple) const {
+  const RelationData& data = state_->relations[relation];
+  if (data.arity == 0) return data.holds;
+  if (data.shards.empty()) return false;
+  const Index& index = data.shards.front().primary_index();
+  std::array<Cell, kMaxArity> ordered{};
+  for (std::size_t c = 0; c < tuple.size(); ++c) ordered[c] = tuple[index.order()[c]];
+  return index.contains(ordered.data());
+}
+
+void StoredQuery::set_goals(RelationId relation, std::span<const Cell> goals, std::size_t count) {
+  RelationData& data = state_->relations[relation];
+  const std::uint32_t arity = data.arity;
+  data = RelationData();
+  data.arity = arity;
+  data.global_rows = count;
+  data.holds = arity == 0 && count > 0;
+  if (arity == 0) return;
+  Shard& shard = open_shard(*state_, relation, state_->plan.relations[relation].primary);
+  for (std::size_t i = 0; i < count; ++i) queue_tuple(shard, goals.subspan(i * arity, arity));
+  unite_shard(shard, state_->scratch);
+  advance_shard(shard, state_->scratch);
+}
+
+Status StoredQuery::answer(std::size_t which, std::span<const Cell> goals, std::size_t count,
+                           const std::function<Status(const Batch&)>& take) {
+  const Query& query = query_.queries[which];
+  set_goals(query_.goals[query_.rules[query.open_rule].rule.head], goals, count);
+  const std::vector<RulePlan>& plans = state_->plan.strata[query.stratum].once;
+  return guard_memory([&]() -> Status {
+    STRATALOG_RETURN_IF_ERROR(ensure_static_relations(*state_, query.stratum, plans, false));
+    STRATALOG_ASSIGN_OR_RETURN(const auto pass,
+                               RulePass::bind(*state_, query.stratum, plans,
+                                              [&](const RulePlan&) -> BatchSink { return take; }));
+    return pass->run();
+  });
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// StoredQuery: a query program over the relations of a checkpoint, with the engine's indices and
+// joins behind it. Loads what the demand asks for, then answers: which bindings of a query's
+// variables fit a batch of goals. Local; one rank.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "checkpoint/checkpoint.h"
+#include "comm/comm.h"
+#include "datalog/evaluate/batch.h"
+#include "datalog/evaluate/engine_state.h"
+#include "datalog/prove/query_program.h"
+#include "write/store.h"
+
+namespace stratalog::datalog {
+
+// The program of a checkpoint and the tuple that a user asks for.
+struct StoredGoal {
+  Program program;
+  RelationId relation = 0;
+  std::vector<Expression> arguments;  // without variables
+};
+
+// InvalidArgument with the compiler's message if `goal` is no tuple of the program.
+Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal,
+                              const std::string& program_name);
+
+class StoredQuery {
+ public:
+  // `original` and `store` outlive the object.
+  static Result<std::unique_ptr<StoredQuery>> open(Store& store, const StoredState& stored,
+                                                   const Program& original, QueryProgram query);
+
+  const QueryProgram& query() const { return query_; }
+  const NewValues& values() const { return state_->new_values; }
+  // The cell of a constant expression; provisional if no stored tuple can have the value.
+  Result<Cell> cell_of(const Expression& constant);
+
+  // Nothing is loaded twice; later demands for what is loaded are ignored.
+  Status load(const Demand& demand);
+  bool contains(RelationId relation, std::span<const Cell> tuple) const;
+
+  // Hands all bindings of query `which` to `take`, for the goals (tuples of its rule's head, back
+  // to back). An error of `take` ends it and is returned.
+  Status answer(std::size_t which, std::span<const Cell> goals, std::size_t count,
+                const std::function<Status(const Batch&)>& take);
+
+ private:
+  StoredQuery(Store& store, const StoredState& stored, QueryProgram query)
+      : store_(store), stored_(stored), query_(std::move(query)), self_(make_self_comm()) {}
+  Status load_relation(RelationId relation, const ColumnDemand& demand);
+  void set_goals(RelationId relation, std::span<const Cell> goals, std::size_t count);
+
+  Store& store_;
+  const StoredState& stored_;
+  QueryProgram query_;
+  std::unique_ptr<Comm> self_;
+  RunOptions options_;
+  RunHooks hooks_;
+  std::unique_ptr<EngineState> state_;
+  std::vector<char> loaded_;
+};
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// why: breadth-first search backwards from the goal, one layer of tuples at a time, until a proof
+// is known that nothing deeper can undercut.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "datalog/prove/proof_graph.h"
+#include "datalog/prove/prove.h"
+#include "datalog/prove/stored_query.h"
+#include "datalog/prove/tuple_text.h"
+
+namespace stratalog::datalog {
+namespace {
+
+bool is_input(const Relation& relation) {
+  return std::any_of(relation.io.begin(), relation.io.end(),
+                     [](const IoDirective& io) { return io.action == IoAction::kInput; });
+}
+
+class WhySearch {
+ public:
+  WhySearch(const StoredGoal& goal, StoredQuery& query, const ProveOptions& options)
+      : goal_(goal),
+        program_(goal.program),
+        query_(query),
+        options_(options),
+        derived_(program_.relations.size(), false),
+        facts_(program_.relations.size()) {}
+
+  Result<Proof> run(std::span<const Cell> tuple) {
+    STRATALOG_RETURN_IF_ERROR(prepare());
+    root_ = node(goal_.relation, tuple);
+    std::vector<NodeId> layer = std::exchange(fresh_, {});
+    // After k layers every proof of height <= k is known.
+    for (std::uint32_t k = 0; graph_.height(root_) > k; ++k) {
+      if (layer.empty() && !give_inputs()) break;
+      STRATALOG_RETURN_IF_ERROR(expand(layer));
+      layer = std::exchange(fresh_, {});
+    }
+    if (graph_.height(root_) == ProofGraph::kUnproved) return no_proof();
+    return write_proof();
+  }
+
+ private:
+  Status prepare() {
+    for (std::uint32_t r = 0; r < program_.rules.size(); ++r) {
+      const Rule& rule = program_.rules[r];
+      if (!rule.body.empty()) derived_[rule.head] = true;
+      if (!rule.body.empty()) continue;
+      std::vector<Cell> tuple;
+      for (const Expression& e : rule.head_arguments) {
+        STRATALOG_ASSIGN_OR_RETURN(const Cell cell, query_.cell_of(e));
+        tuple.push_back(cell);
+      }
+      facts_[rule.head].emplace(std::move(tuple), r);
+    }
+    const QueryProgram& query = query_.query();
+    for (std::size_t q = 0; q < query.queries.size(); ++q)
+      queries_of_[query.rules[query.queries[q].open_rule].rule.head].push_back(q);
+    return {};
+  }
+
+  // New tuples are facts, or wait for the next layer.
+  NodeId node(RelationId relation, std::span<const Cell> tuple) {
+    const std::size_t known = graph_.nodes();
+    const NodeId n = graph_.node(relation, tuple);
+    if (n < known) return n;
+    const std::vector<Cell> key(tuple.begin(), tuple.end());
+    if (!derived_[relation] || facts_[relation].contains(key))
+      graph_.mark_fact(n);
+    else
+      fresh_.push_back(n);
+    return n;
+  }
+
+  Status expand(const std::vector<NodeId>& layer) {
+    std::map<RelationId, std::vector<Cell>> goals;
+    std::map<RelationId, std::size_t> counts;
+    for (const NodeId n : layer) {
+      const RelationId r = graph_.relation(n);
+      const auto tuple = graph_.tuple(n).first(program_.relations[r].attributes.size());
+      goals[r].insert(goals[r].end(), tuple.begin(), tuple.end());
+      ++counts[r];
+    }
+    for (const auto& [relation, count] : counts)
+      for (const std::size_t q : queries_of_[relation])
+        STRATALOG_RETURN_IF_ERROR(query_.answer(
+            q, goals[relation], count, [&](const Batch& batch) { return take(q, batch); }));
+    return {};
+  }
+
+  Status take(std::size_t q, const Batch& batch) {
+    const Query& query = query_.query().queries[q];
+    const OpenRule& open = query_.query().rules[query.open_rule];
+    std::vector<NodeId> premises;
+    std::vector<Cell> tuple;
+    for (std::uint32_t row = 0; row < batch.rows; ++row) {
+      if (graph_.instances() >= options_.max_instances)
+        return Status::no_space(
+            fmt::format("the search for a proof found {} ways to apply rules and gave up; --limit "
+                        "N allows more",
+                        graph_.instances()));
+      STRATALOG_RETURN_IF_ERROR(cells_of(open.goal, batch, row, tuple));
+      const NodeId head = graph_.node(open.rule.head, tuple);
+      premises.clear();
+      for (const std::uint32_t l : query.literals) {
+        const Literal& literal = open.rule.body[l];
+        if (literal.kind != LiteralKind::kAtom) continue;
+        STRATALOG_RETURN_IF_ERROR(cells_of(literal.atom.arguments, batch, row, tuple));
+        premises.push_back(node(literal.atom.relation, tuple));
+      }
+      graph_.add_instance(head, static_cast<std::uint32_t>(q), premises);
+    }
+    return {};
+  }
+
+  Status cells_of(const std::vector<Argument>& arguments, const Batch& batch, std::uint32_t row,
+                  std::vector<Cell>& tuple) {
+    tuple.clear();
+    for (const Argument& a : arguments) {
+      if (a.kind == ArgumentKind::kVariable) {
+        tuple.push_back(batch.columns[a.variable][row]);
+        continue;
+      }
+      STRATALOG_ASSIGN_OR_RETURN(const Cell cell, query_.cell_of(a.constant));
+      tuple.push_back(cell);
+    }
+    return {};
+  }
+
+  // Relations that have both rules and inputs: what no rule derives must have been read. False if
+  // there is nothing of the kind.
+  bool give_inputs() {
+    bool gave = false;
+    for (NodeId n = 0; n < graph_.nodes(); ++n) {
+      if (graph_.height(n) != ProofGraph::kUnproved || graph_.has_instances(n)) continue;
+      if (!is_input(program_.relations[graph_.relation(n)])) continue;
+      graph_.mark_fact(n);
+      gave = true;
+    }
+    return gave;
+  }
+
+  Status no_proof() const {
+    const std::string tuple =
+        tuple_text(query_.values(), program_.relations[goal_.relation], graph_.tuple(root_));
+    std::string mixed;
+    for (NodeId n = 0; n < graph_.nodes() && mixed.empty(); ++n)
+      if (is_input(program_.relations[graph_.relation(n)]) && derived_[graph_.relation(n)])
+        mixed = program_.relations[graph_.relation(n)].name;
+    if (!mixed.empty())
+      return Status::not_supported(fmt::format(
+          "{} is there, but `{}` has both rules and .input, and the checkpoint does not say which "
+          "of its tuples were read; read them into a relation of their own and add a rule",
+          tuple, mixed));
+    return Status::not_supported(fmt::format(
+        "{} is there, but no proof is found among the tuples that are still stored (rules that "
+        "choose, limit or replace tuples may have used others)",
+        tuple));
+  }
+
+  Proof write_proof() {
+    Proof proof;
+    std::map<NodeId, std::uint32_t> number;
+    std::vector<NodeId> order;
+    const auto number_of = [&](NodeId n) {
+      const auto [at, is_new] = number.try_emplace(n, static_cast<std::uint32_t>(order.size()));
+      if (is_new) order.push_back(n);
+      return at->second;
+    };
+    number_of(root_);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const NodeId n = order[i];
+      ProofNode entry = describe(n);
+      if (graph_.best(n) != ProofGraph::kNone)
+        for (const NodeId premise : graph_.premises(graph_.best(n)))
+          entry.premises.push_back(number_of(premise));
+      proof.nodes.push_back(std::move(entry));
+    }
+    return proof;
+  }
+
+  ProofNode describe(NodeId n) {
+    ProofNode entry;
+    const RelationId relation = graph_.relation(n);
+    entry.tuple = tuple_text(query_.values(), program_.relations[relation], graph_.tuple(n));
+    entry.height = graph_.height(n);
+    if (graph_.best(n) == ProofGraph::kNone) {
+      const auto tuple = graph_.tuple(n).first(program_.relations[relation].attributes.size());
+      const auto fact = facts_[relation].find({tuple.begin(), tuple.end()});
+      if (fact == facts_[relation].end()) return entry;
+      entry.kind = ProofKind::kFact;
+      mention(program_.rules[fact->second], entry.rule);
+      return entry;
+    }
+    const InstanceId best = graph_.best(n);
+    const Query& query = query_.query().queries[graph_.rule(best)];
+    const OpenRule& open = query_.query().rules[query.open_rule];
+    entry.kind = ProofKind::kDerived;
+    mention(open.rule, entry.rule);
+    const Bindings bindings = bindings_of(open, query, n, graph_.premises(best));
+    for (std::uint32_t l = 0; l < open.written; ++l)
+      if (open.rule.body[l].kind != LiteralKind::kAtom)
+        entry.conditions.push_back(
+            literal_text(query_.values(), program_, open.rule, open.rule.body[l], bindings));
+    return entry;
+  }
+
+  static void mention(const Rule& rule, RuleMention& mention) {
+    mention = {.text = rule.text, .file = rule.place.file, .line = rule.place.line};
+  }
+
+  // What the tuples of an instance say about the rule's variables.
+  Bindings bindings_of(const OpenRule& open, const Query& query, NodeId head,
+                       std::span<const NodeId> premises) const {
+    Bindings bindings(open.rule.variables.size());
+    const auto bind = [&](const std::vector<Argument>& arguments, NodeId n) {
+      for (std::size_t c = 0; c < arguments.size(); ++c)
+        if (arguments[c].kind == ArgumentKind::kVariable)
+          bindings[arguments[c].variable] = graph_.tuple(n)[c];
+    };
+    bind(open.goal, head);
+    std::size_t next = 0;
+    for (const std::uint32_t l : query.literals)
+      if (open.rule.body[l].kind == LiteralKind::kAtom)
+        bind(open.rule.body[l].atom.arguments, premises[next++]);
+    // `t = n` of a head column that an aggregate or a range fills: the other way round.
+    for (std::size_t l = open.written; l < open.rule.body.size(); ++l) {
+      const Literal& check = open.rule.body[l];
+      if (check.right.kind == ExpressionKind::kVariable)
+        bindings[check.right.variable] = bindings[check.left.variable];
+    }
+    return bindings;
+  }
+
+  const StoredGoal& goal_;
+  const Program& program_;
+  StoredQuery& query_;
+  const ProveOptions& options_;
+  std::vector<bool> derived_;  // by relation: whether rules with bodies fill it
+  std::vector<std::map<std::vector<Cell>, std::uint32_t>> facts_;  // of the program, to their rules
+  std::map<RelationId, std::vector<std::size_t>> queries_of_;
+  ProofGraph graph_;
+  NodeId root_ = 0;
+  std::vector<NodeId> fresh_;
+};
+
+}  // namespace
+
+Result<Proof> why(Store& store, const StoredState& stored, const std::string& goal,
+                  const ProveOptions& options) {
+  STRATALOG_ASSIGN_OR_RETURN(const StoredGoal parsed,
+                             parse_goal(stored, goal, options.program_name));
+  QueryProgram query = QueryProgram::over(parsed.program);
+  for (std::uint32_t r = 0; r < parsed.program.rules.size(); ++r) {
+    if (parsed.program.rules[r].body.empty()) continue;
+    query.rules.push_back(open_rule(parsed.program, r, Wildcards::kName));
+    std::vector<std::uint32_t> all(query.rules.back().rule.body.size());
+    for (std::uint32_t l = 0; l < all.size(); ++l) all[l] = l;
+    query.add_query(static_cast<std::uint32_t>(query.rules.size() - 1), std::move(all));
+  }
+  STRATALOG_ASSIGN_OR_RETURN(const auto search,
+                             StoredQuery::open(store, stored, parsed.program, std::move(query)));
+  std::vector<Cell> tuple;
+  for (const Expression& e : parsed.arguments) {
+    STRATALOG_ASSIGN_OR_RETURN(const Cell cell, search->cell_of(e));
+    tuple.push_back(cell);
+  }
+  const auto cell_of = [&](const Expression& e) {
+    const auto cell = search->cell_of(e);
+    return cell.is_ok() ? cell.value() : 0;
+  };
+  STRATALOG_RETURN_IF_ERROR(
+      search->load(demand_of(search->query(), parsed.relation, tuple, Reach::kProofs, cell_of)));
+  if (!search->contains(parsed.relation, tuple))
+    return Status::not_found(
+        fmt::format("{} is not in {}; `why-not` says where its rules fail",
+                    tuple_text(search->values(), parsed.program.relations[parsed.relation], tuple),
+                    stored.generation));
+  return WhySearch(parsed, *search, options).run(tuple);
+}
+
+}  // namespace stratalog::datalog
