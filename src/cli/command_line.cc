@@ -263,7 +263,7 @@ void add_questions(CLI::App& app, WhyArguments& why, RawArguments& raw) {
       ->option_text("N");
   proof
       ->add_option("--limit", why.max_instances,
-                   "give up after so many ways to apply rules (default 20000000)")
+                   "give up after so many ways to apply rules (default 5000000)")
       ->option_text("N");
   add_goal(app, "why-not", "where each rule that could derive a tuple fails", raw);
 }

@@ -100,7 +100,7 @@ struct WhyArguments {
   std::string goal;
   OutputStyle style = OutputStyle::kText;
   std::uint32_t depth = 40;  // levels of the tree that are printed; 0: all
-  std::uint64_t max_instances = 20'000'000;
+  std::uint64_t max_instances = 5'000'000;
 };
 
 struct Invocation {

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // why and why-not: a proof of a tuple of a checkpoint, or where its rules fail, as text or JSON.
 // Local.
-#include <fmt/format.h>
-
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <vector>
+#include <string>
 
 #include "cli/checkpoint_options_file.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/json_text.h"
+#include "cli/proof_text.h"
 #include "cli/stored_program.h"
 #include "datalog/prove/prove.h"
 
 namespace stratalog::cli {
 
 namespace {
-
-using datalog::Proof;
-using datalog::ProofKind;
-using datalog::ProofNode;
-using nlohmann::json;
 
 ExitCode fail(const Status& status) {
   complain(status);
@@ -65,110 +60,6 @@ ExitCode print_or_fail(const std::string& text) {
   return ExitCode::kInputOutput;
 }
 
-std::string place_text(const datalog::RuleMention& rule) {
-  return fmt::format("{}  [{}:{}]", rule.text, rule.file, rule.line);
-}
-
-// The tree, a level deeper for each premise; without recursion, since proofs may be very deep.
-std::string tree_text(const Proof& proof, std::uint32_t depth) {
-  struct Visit {
-    std::uint32_t node;
-    std::uint32_t level;
-  };
-  std::string text;
-  std::vector<bool> shown(proof.nodes.size(), false);
-  std::vector<Visit> waiting{{.node = 0, .level = 0}};
-  while (!waiting.empty()) {
-    const Visit visit = waiting.back();
-    waiting.pop_back();
-    const ProofNode& node = proof.nodes[visit.node];
-    const std::string indent(2 * std::size_t{visit.level}, ' ');
-    text += indent + node.tuple;
-    if (node.kind == ProofKind::kInput) text += "  (input)";
-    if (node.kind == ProofKind::kFact)
-      text += fmt::format("  (fact)  [{}:{}]", node.rule.file, node.rule.line);
-    if (node.kind != ProofKind::kDerived) {
-      text += '\n';
-      continue;
-    }
-    if (shown[visit.node]) {
-      text += "  (derived above)\n";
-      continue;
-    }
-    if (depth > 0 && visit.level >= depth) {
-      text += fmt::format("  ... {} more levels; --depth 0 prints all\n", node.height);
-      continue;
-    }
-    shown[visit.node] = true;
-    text += fmt::format("\n{}  {}\n", indent, place_text(node.rule));
-    for (const std::string& condition : node.conditions)
-      text += fmt::format("{}  holds: {}\n", indent, condition);
-    for (std::size_t i = node.premises.size(); i-- > 0;)
-      waiting.push_back({.node = node.premises[i], .level = visit.level + 1});
-  }
-  return text;
-}
-
-json rule_json(const datalog::RuleMention& rule) {
-  return {{"text", rule.text}, {"file", rule.file}, {"line", rule.line}};
-}
-
-std::string_view kind_name(ProofKind kind) {
-  switch (kind) {
-    case ProofKind::kInput:
-      return "input";
-    case ProofKind::kFact:
-      return "fact";
-    case ProofKind::kDerived:
-      return "derived";
-  }
-  return "";
-}
-
-json proof_json(const Proof& proof, const std::string& generation) {
-  json nodes = json::array();
-  for (const ProofNode& node : proof.nodes)
-    nodes.push_back({{"tuple", node.tuple},
-                     {"kind", kind_name(node.kind)},
-                     {"height", node.height},
-                     {"rule", node.kind == ProofKind::kInput ? json() : rule_json(node.rule)},
-                     {"premises", node.premises},
-                     {"conditions", node.conditions}});
-  return {{"generation", generation}, {"nodes", std::move(nodes)}};
-}
-
-std::string why_not_text(const datalog::WhyNot& answer) {
-  std::string text = fmt::format("{} is not there\n", answer.tuple);
-  if (answer.is_input) text += "  it is not among the tuples that were read\n";
-  if (!answer.is_input && answer.rules.empty())
-    text += "  no rule derives tuples of its relation\n";
-  for (const datalog::FailedRule& failed : answer.rules) {
-    text += fmt::format("  {}\n", place_text(failed.rule));
-    for (const std::string& literal : failed.satisfied)
-      text += fmt::format("    holds: {}\n", literal);
-    if (!failed.head_fits)
-      text += "    its head is never this tuple\n";
-    else if (failed.satisfied.empty())
-      text += fmt::format("    fails: {}\n", failed.fails);
-    else
-      text += fmt::format("    fails: {}, for these values and all others\n", failed.fails);
-  }
-  return text;
-}
-
-json why_not_json(const datalog::WhyNot& answer, const std::string& generation) {
-  json rules = json::array();
-  for (const datalog::FailedRule& failed : answer.rules)
-    rules.push_back({{"rule", rule_json(failed.rule)},
-                     {"head_fits", failed.head_fits},
-                     {"satisfied", failed.satisfied},
-                     {"fails", failed.fails}});
-  return {{"generation", generation},
-          {"tuple", answer.tuple},
-          {"is_input", answer.is_input},
-          {"rules", std::move(rules)}};
-}
-
 }  // namespace
 
 ExitCode why_command(const WhyArguments& arguments) {
@@ -179,7 +70,7 @@ ExitCode why_command(const WhyArguments& arguments) {
       datalog::why(*place.value().store, state, arguments.goal, place.value().options);
   if (!proof.is_ok()) return fail(proof.status());
   const bool is_text = arguments.style == OutputStyle::kText;
-  return print_or_fail(is_text ? tree_text(proof.value(), arguments.depth)
+  return print_or_fail(is_text ? proof_text(proof.value(), arguments.depth)
                                : json_text(proof_json(proof.value(), state.generation)));
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 namespace stratalog::datalog {
 namespace {
@@ -150,6 +151,9 @@ class Printer {
     }
   }
 
+  explicit Printer(std::vector<std::string> texts)
+      : names_(std::move(texts)), mentions_outer_(false) {}
+
   const std::string& variable(VariableId id) const { return names_[id]; }
 
   std::string constant(const Expression& e) const {
@@ -259,7 +263,7 @@ class Printer {
     for (std::size_t i = 0; i < a.body.size(); ++i)
       text += (i == 0 ? " " : ", ") + literal(program, a.body[i]);
     text += " }";
-    if (a.outer.empty()) return text;
+    if (a.outer.empty() || !mentions_outer_) return text;
     text += " with ";  // what the rule hands in; not part of the language
     for (std::size_t i = 0; i < a.outer.size(); ++i)
       text += (i == 0 ? "" : ", ") + variable(a.outer[i]);
@@ -275,6 +279,7 @@ class Printer {
 
  private:
   std::vector<std::string> names_;  // by variable, made distinct
+  bool mentions_outer_ = true;
 };
 
 std::string print_io(const Relation& relation, const IoDirective& io) {
@@ -320,6 +325,11 @@ std::string print_expression(const Rule& rule, const Expression& expression) {
 
 std::string print_literal(const Program& program, const Rule& rule, const Literal& literal) {
   return Printer(rule).literal(program, literal);
+}
+
+std::string print_literal(const Program& program, const Literal& literal,
+                          std::vector<std::string> texts) {
+  return Printer(std::move(texts)).literal(program, literal);
 }
 
 std::string print_rule(const Program& program, const Rule& rule) {

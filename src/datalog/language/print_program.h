@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "datalog/program.h"
 
@@ -18,6 +19,10 @@ std::string print_rule(const Program& program, const Rule& rule);
 std::string print_expression(const Rule& rule, const Expression& expression);
 
 std::string print_literal(const Program& program, const Rule& rule, const Literal& literal);
+// The same with other texts for the variables (by VariableId): values, where they are known. What a
+// rule hands into an aggregate is not mentioned.
+std::string print_literal(const Program& program, const Literal& literal,
+                          std::vector<std::string> texts);
 
 // Declarations, IO directives, pragmas, then the strata with their rules. Ends with a newline.
 std::string print_program(const Program& program);

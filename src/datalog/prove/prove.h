@@ -26,13 +26,15 @@ enum class ProofKind : std::uint8_t {
   kInput,  // read from a file
   kFact,  // stands in the program
   kDerived,  // by `rule`
+  kEquivalent,  // by reflexivity, symmetry and transitivity, from `premises`: a chain of pairs,
+                // each read in either direction
 };
 
 struct ProofNode {
   std::string tuple;  // "path(3, 17)"
   ProofKind kind = ProofKind::kInput;
   std::uint32_t height = 0;  // 0 for inputs and facts, else one more than the highest premise
-  RuleMention rule;  // kFact, kDerived
+  RuleMention rule;  // kFact, kDerived; kEquivalent: the declaration of the relation
   std::vector<std::uint32_t>
       premises;  // indices into Proof::nodes, in the order of the rule's body
   // What else the rule asks: negations, comparisons and aggregates with the values put in. They
@@ -40,9 +42,10 @@ struct ProofNode {
   std::vector<std::string> conditions;
 };
 
-// A proof of least height; no tuple occurs twice. nodes[0] is the tuple asked for.
+// A proof; no tuple occurs twice. nodes[0] is the tuple asked for.
 struct Proof {
   std::vector<ProofNode> nodes;
+  bool is_lowest = true;  // false: the search gave up before it could tell
 };
 
 // Where one rule fails for the tuple.
@@ -50,19 +53,23 @@ struct FailedRule {
   RuleMention rule;
   bool head_fits = true;  // false: its head can never be this tuple
   std::vector<std::string> satisfied;  // by one choice of values that gets furthest
-  std::string fails;  // the first literal that no choice satisfies together with those before it
+  // The first literal that no choice satisfies together with those before it; empty if all of the
+  // body holds, and yet the tuple is not there.
+  std::string fails;
 };
 
 struct WhyNot {
   std::string tuple;
   std::vector<FailedRule> rules;
   bool is_input = false;  // the relation is read from files; the tuple is not in them
+  std::string note;  // a sentence about the relation; may be empty
 };
 
 struct ProveOptions {
   std::string program_name = "program";  // of which rules are lines, where the text does not say
-  // A search that finds more instances of rules than this gives up (NoSpace).
-  std::uint64_t max_instances = 20'000'000;
+  // A search that finds more instances of rules than this gives up (NoSpace, unless it knows a
+  // proof).
+  std::uint64_t max_instances = 5'000'000;
 };
 
 // `stored` is what inspect_generation says of the generation; `goal` is "path(3, 17)".

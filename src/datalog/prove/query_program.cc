@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "datalog/plan/literal_order.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -23,6 +25,24 @@ Expression variable_of(VariableId variable, ValueKind kind) {
   return e;
 }
 
+bool counts_passes(const Expression& e) {
+  if (e.kind == ExpressionKind::kFunctor && e.functor == Functor::kIteration) return true;
+  return std::any_of(e.arguments.begin(), e.arguments.end(),
+                     [](const Expression& argument) { return counts_passes(argument); });
+}
+
+bool counts_passes(const Literal& literal) {
+  if (literal.kind == LiteralKind::kComparison)
+    return counts_passes(literal.left) || counts_passes(literal.right);
+  if (literal.kind == LiteralKind::kRange)
+    return counts_passes(literal.range->from) || counts_passes(literal.range->to) ||
+           counts_passes(literal.range->step);
+  if (literal.kind != LiteralKind::kAggregate) return false;
+  return counts_passes(literal.aggregate->target) ||
+         std::any_of(literal.aggregate->body.begin(), literal.aggregate->body.end(),
+                     [](const Literal& inner) { return counts_passes(inner); });
+}
+
 // Variables that an aggregate or a range gives a value: a goal must not bind them beforehand.
 std::set<VariableId> computed_variables(const Rule& rule) {
   std::set<VariableId> computed;
@@ -31,6 +51,27 @@ std::set<VariableId> computed_variables(const Rule& rule) {
     if (literal.kind == LiteralKind::kRange) computed.insert(literal.range->variable);
   }
   return computed;
+}
+
+Literal equation(Expression left, Expression right, const SourcePlace& place) {
+  Literal result;
+  result.kind = LiteralKind::kComparison;
+  result.comparison = Comparison::kEqual;
+  result.left = std::move(left);
+  result.right = std::move(right);
+  result.place = place;
+  return result;
+}
+
+// A variable that equals `e`. Records inside get variables for their fields, because the planner
+// takes only those apart.
+Expression name_expression(Rule& rule, Expression e) {
+  if (e.kind == ExpressionKind::kFunctor && e.functor == Functor::kPack)
+    for (Expression& field : e.arguments)
+      if (field.kind == ExpressionKind::kFunctor) field = name_expression(rule, std::move(field));
+  Expression named = variable_of(fresh(rule, e.value_kind), e.value_kind);
+  rule.body.push_back(equation(named, std::move(e), rule.place));
+  return named;
 }
 
 // The variables that a query hands out: those of the goal and of its literals.
@@ -43,7 +84,9 @@ std::set<VariableId> variables_of(const OpenRule& open, std::span<const std::uin
 }
 
 // Whether anything became wider.
-bool widen(std::optional<ColumnDemand>& known, const ColumnDemand& asked) {
+bool widen(const Program& program, Demand& demand, RelationId relation, ColumnDemand asked) {
+  if (is_equivalence(program.relations[relation])) asked.assign(asked.size(), std::nullopt);
+  std::optional<ColumnDemand>& known = demand[relation];
   if (!known) {
     known = asked;
     return true;
@@ -57,19 +100,21 @@ bool widen(std::optional<ColumnDemand>& known, const ColumnDemand& asked) {
   return changed;
 }
 
-bool widen_aggregate(const Aggregate& aggregate, Demand& demand) {
+bool widen_aggregate(const Program& program, const Aggregate& aggregate, Demand& demand) {
   bool changed = false;
   for (const Literal& inner : aggregate.body) {
     if (inner.kind == LiteralKind::kAtom || inner.kind == LiteralKind::kNegatedAtom)
-      changed |= widen(demand[inner.atom.relation], ColumnDemand(inner.atom.arguments.size()));
-    if (inner.kind == LiteralKind::kAggregate) changed |= widen_aggregate(*inner.aggregate, demand);
+      changed |=
+          widen(program, demand, inner.atom.relation, ColumnDemand(inner.atom.arguments.size()));
+    if (inner.kind == LiteralKind::kAggregate)
+      changed |= widen_aggregate(program, *inner.aggregate, demand);
   }
   return changed;
 }
 
 // Takes what the body of one rule asks for into `demand`, given what is asked of its head.
-bool widen_by_rule(const OpenRule& open, const ColumnDemand& head, Demand& demand,
-                   const std::function<Cell(const Expression&)>& cell_of) {
+bool widen_by_rule(const Program& program, const OpenRule& open, const ColumnDemand& head,
+                   Demand& demand, const std::function<Cell(const Expression&)>& cell_of) {
   std::vector<std::optional<Cell>> value(open.rule.variables.size());
   for (std::size_t c = 0; c < head.size(); ++c)
     if (open.goal[c].kind == ArgumentKind::kVariable && head[c])
@@ -77,7 +122,7 @@ bool widen_by_rule(const OpenRule& open, const ColumnDemand& head, Demand& deman
   bool changed = false;
   for (const Literal& literal : open.rule.body) {
     if (literal.kind == LiteralKind::kAggregate)
-      changed |= widen_aggregate(*literal.aggregate, demand);
+      changed |= widen_aggregate(program, *literal.aggregate, demand);
     if (literal.kind != LiteralKind::kAtom && literal.kind != LiteralKind::kNegatedAtom) continue;
     ColumnDemand asked;
     for (const Argument& a : literal.atom.arguments) {
@@ -85,7 +130,7 @@ bool widen_by_rule(const OpenRule& open, const ColumnDemand& head, Demand& deman
       if (a.kind == ArgumentKind::kVariable) asked.back() = value[a.variable];
       if (a.kind == ArgumentKind::kConstant) asked.back() = cell_of(a.constant);
     }
-    changed |= widen(demand[literal.atom.relation], asked);
+    changed |= widen(program, demand, literal.atom.relation, std::move(asked));
   }
   return changed;
 }
@@ -121,24 +166,21 @@ OpenRule open_rule(const Program& program, std::uint32_t number, Wildcards wildc
     }
     if (e.kind == ExpressionKind::kFunctor ||
         (e.kind == ExpressionKind::kVariable && computed.contains(e.variable))) {
-      argument.variable = fresh(open.rule, e.value_kind);
-      Literal check;
-      check.kind = LiteralKind::kComparison;
-      check.comparison = Comparison::kEqual;
-      check.left = variable_of(argument.variable, e.value_kind);
-      check.right = e;
-      check.place = open.rule.place;
-      open.rule.body.push_back(std::move(check));
+      const Expression named = name_expression(open.rule, e);
+      argument.variable = named.variable;
+      open.rule.head_arguments[open.goal.size()] = named;
     }
     open.goal.push_back(std::move(argument));
   }
   return open;
 }
 
-QueryProgram QueryProgram::over(const Program& original) {
+QueryProgram QueryProgram::over(const Program& original, EquivalenceGoal equivalence_goal) {
   QueryProgram query;
   const auto count = static_cast<RelationId>(original.relations.size());
   query.program.relations = original.relations;
+  query.program.structures = original.structures;
+  query.program.shapes = original.shapes;
   for (Relation& relation : query.program.relations) {
     relation.io.clear();
     relation.choice_keys.clear();
@@ -147,6 +189,9 @@ QueryProgram QueryProgram::over(const Program& original) {
   for (RelationId r = 0; r < count; ++r) {
     Relation goals = query.program.relations[r];
     goals.name = "goal of " + goals.name;
+    if (is_equivalence(goals) && equivalence_goal == EquivalenceGoal::kElement)
+      goals.attributes.resize(1);
+    goals.qualifiers.clear();
     query.goals.push_back(static_cast<RelationId>(query.program.relations.size()));
     query.program.relations.push_back(std::move(goals));
   }
@@ -162,6 +207,7 @@ void QueryProgram::add_query(std::uint32_t which, std::vector<std::uint32_t> lit
   Literal goal;
   goal.kind = LiteralKind::kAtom;
   goal.atom = {.relation = goals[open.rule.head], .arguments = open.goal, .place = rule.place};
+  goal.atom.arguments.resize(program.relations[goal.atom.relation].attributes.size());
   goal.place = rule.place;
   rule.body.push_back(std::move(goal));
   for (const std::uint32_t l : literals) rule.body.push_back(open.rule.body[l]);
@@ -189,17 +235,27 @@ Demand demand_of(const QueryProgram& query, RelationId relation, std::span<const
                  Reach reach, const std::function<Cell(const Expression&)>& cell_of) {
   Demand demand(query.program.relations.size());
   const ColumnDemand goal(tuple.begin(), tuple.end());
-  demand[relation] = goal;
+  widen(query.program, demand, relation, goal);
   for (bool changed = true; changed;) {
     changed = false;
     for (const OpenRule& open : query.rules) {
       const RelationId head = open.rule.head;
       if (!demand[head] || (reach == Reach::kBodies && head != relation)) continue;
       const ColumnDemand asked = reach == Reach::kBodies ? goal : *demand[head];
-      changed |= widen_by_rule(open, asked, demand, cell_of);
+      changed |= widen_by_rule(query.program, open, asked, demand, cell_of);
     }
   }
   return demand;
+}
+
+const Rule* find_rule_of_passes(const QueryProgram& query, const Demand& demand) {
+  for (const OpenRule& open : query.rules) {
+    if (!demand[open.rule.head]) continue;
+    const bool counts = std::any_of(open.rule.body.begin(), open.rule.body.end(),
+                                    [](const Literal& l) { return counts_passes(l); });
+    if (counts) return &open.rule;
+  }
+  return nullptr;
 }
 
 }  // namespace stratalog::datalog

@@ -24,7 +24,8 @@ enum class Wildcards : std::uint8_t {
 // A rule whose head can stand in a body.
 struct OpenRule {
   std::uint32_t number = 0;  // index into Program::rules
-  // The body is that of the rule, then one equation for each head column that the rule computes.
+  // The body is that of the rule, then equations for the head columns that the rule computes; the
+  // head has variables for these.
   Rule rule;
   std::vector<Argument> goal;  // by head column: variables and constants
   std::uint32_t written = 0;  // literals of the body as the user wrote it
@@ -39,6 +40,12 @@ struct Query {
   std::vector<std::uint32_t> literals;  // of the open rule, ascending or in the order asked for
 };
 
+// What a goal of an equivalence relation is. (Of others it is a tuple.)
+enum class EquivalenceGoal : std::uint8_t {
+  kPair,
+  kElement,  // the first column: asks for all pairs of the element that rules derive directly
+};
+
 struct QueryProgram {
   Program program;  // the relations of the original program keep their numbers
   std::vector<RelationId> goals;  // by relation of the original program
@@ -46,7 +53,7 @@ struct QueryProgram {
   std::vector<Query> queries;
 
   // Relations without inputs, outputs and rules; no queries yet.
-  static QueryProgram over(const Program& original);
+  static QueryProgram over(const Program& original, EquivalenceGoal equivalence_goal);
   void add_query(std::uint32_t open_rule, std::vector<std::uint32_t> literals);
 };
 
@@ -60,8 +67,13 @@ enum class Reach : std::uint8_t {
   kProofs,  // what their rules read in turn, and so on
 };
 
-// `cell_of` gives the cell of a constant.
+// `cell_of` gives the cell of a constant. Equivalence relations are asked for as a whole: their
+// pairs follow from each other.
 Demand demand_of(const QueryProgram& query, RelationId relation, std::span<const Cell> tuple,
                  Reach reach, const std::function<Cell(const Expression&)>& cell_of);
+
+// A rule that such a search would evaluate and that depends on the pass in which it is evaluated;
+// null if there is none.
+const Rule* find_rule_of_passes(const QueryProgram& query, const Demand& demand);
 
 }  // namespace stratalog::datalog

@@ -8,12 +8,16 @@
 #include <cctype>
 
 #include "datalog/evaluate/checkpointing.h"
+#include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/rule_pass.h"
 #include "datalog/evaluate/stratum_run.h"
+#include "datalog/facts/cell_class.h"
 #include "datalog/language/compile.h"
+#include "model/record_image.h"
 #include "model/set_walk.h"
+#include "model/value_agreement.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -28,26 +32,33 @@ const NamedSection* find_section(const StoredState& stored, std::string_view nam
 }
 
 bool set_contains(const SetView& set, Cell wanted) {
-  bool found = false;
+  const Cell offset = wanted - set.base;
   switch (set.kind) {
     case SetKind::kArray:
       return std::binary_search(set.values.begin(), set.values.end(), wanted);
-    case SetKind::kBitmap: {
-      if (wanted < set.base) return false;
-      const std::size_t bit = wanted - set.base;
-      return bit / 64 < set.words.size() && ((set.words[bit / 64] >> (bit % 64)) & 1U) != 0;
-    }
-    default:
-      walk_set(set, [&](Cell cell) { found |= cell == wanted; });
-      return found;
+    case SetKind::kOffsets:
+      return wanted >= set.base && offset <= 0xFFFFU &&
+             std::binary_search(set.offsets.begin(), set.offsets.end(),
+                                static_cast<std::uint16_t>(offset));
+    case SetKind::kBitmap:
+      return wanted >= set.base && offset / 64 < set.words.size() &&
+             ((set.words[offset / 64] >> (offset % 64)) & 1U) != 0;
+    case SetKind::kRuns:
+      for (std::size_t i = 0; i + 1 < set.offsets.size() && wanted >= set.base; i += 2)
+        if (offset >= set.offsets[i] && offset - set.offsets[i] <= set.offsets[i + 1]) return true;
+      return false;
   }
+  return false;
 }
 
 // The errors of the goal's own text; others would be damage of the stored program.
 std::string goal_errors(const std::vector<Diagnostic>& diagnostics) {
   std::string text;
-  for (const Diagnostic& d : diagnostics)
-    if (d.severity == Severity::kError) text += "\n" + render(d);
+  for (const Diagnostic& d : diagnostics) {
+    if (d.severity != Severity::kError) continue;
+    text += '\n';
+    text += render(d);
+  }
   while (text.ends_with('\n')) text.pop_back();
   return text;
 }
@@ -84,8 +95,10 @@ Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal
                       asked.program->rules.size() == plain.program->rules.size() + 1 &&
                       asked.program->relations.size() == plain.program->relations.size();
   if (!is_one)
-    return Status::invalid_argument(
-        fmt::format("`{}` is not one tuple; expected a form like path(3, 17)", text));
+    return Status::invalid_argument(fmt::format(
+        "`{}` is not one tuple of a stored relation; expected a form like path(3, 17) (`inline` "
+        "relations are written out where they are used, and not stored)",
+        text));
   StoredGoal result;
   result.arguments = facts[0]->head_arguments;
   const std::string& name = asked.program->relations[facts[0]->head].name;
@@ -106,14 +119,12 @@ Result<std::unique_ptr<StoredQuery>> StoredQuery::open(Store& store, const Store
                                                        const Program& original,
                                                        QueryProgram query) {
   std::unique_ptr<StoredQuery> opened(new StoredQuery(store, stored, std::move(query)));
-  const NamedSection* dictionary = find_section(stored, kDictionarySection);
-  if (dictionary == nullptr)
-    return Status::corruption(stored.generation + ": the dictionary section is missing");
   StoredQuery& self = *opened;
   self.state_ =
       std::make_unique<EngineState>(*self.self_, self.query_.program, self.options_, self.hooks_);
   EngineState& state = *self.state_;
-  STRATALOG_RETURN_IF_ERROR(decode_dictionary(dictionary->data, state.dictionary));
+  STRATALOG_RETURN_IF_ERROR(self.read_values());
+  open_equivalences(state);
 
   PlanOptions options;
   options.allow_pivot = false;
@@ -135,28 +146,66 @@ Result<std::unique_ptr<StoredQuery>> StoredQuery::open(Store& store, const Store
   return opened;
 }
 
+Status StoredQuery::read_values() {
+  ValueDictionary& dictionary = state_->dictionary;
+  const NamedSection* values = find_section(stored_, kDictionarySection);
+  if (values == nullptr)
+    return Status::corruption(stored_.generation + ": the dictionary section is missing");
+  STRATALOG_RETURN_IF_ERROR(decode_dictionary(values->data, dictionary));
+  if (query_.program.shapes.empty()) return {};
+  const NamedSection* records = find_section(stored_, kRecordsSection);
+  if (records == nullptr)
+    return Status::corruption(stored_.generation + ": the records section is missing");
+  STRATALOG_RETURN_IF_ERROR(decode_records(records->data, dictionary));
+  announce_shapes(query_.program, dictionary);
+  return {};
+}
+
 Result<Cell> StoredQuery::cell_of(const Expression& constant) {
   static const Batch kNoBatch;
   const Cell cell = state_->evaluator.evaluate(constant, kNoBatch, 0);
   STRATALOG_RETURN_IF_ERROR(state_->evaluator.status());
-  return cell;
+  // Queries forget provisional cells.
+  STRATALOG_ASSIGN_OR_RETURN(const CellRemapping final_cells,
+                             agree_on_new_values(*self_, state_->dictionary, state_->new_values));
+  return final_cells.of(cell_class(constant.value_kind), cell);
 }
 
-Status StoredQuery::load(const Demand& demand) {
+Result<std::vector<Cell>> StoredQuery::load_for(const StoredGoal& goal, Reach reach) {
+  std::vector<Cell> tuple;
+  for (const Expression& e : goal.arguments) {
+    STRATALOG_ASSIGN_OR_RETURN(const Cell cell, cell_of(e));
+    tuple.push_back(cell);
+  }
+  Status status;
+  const auto cell_of_constant = [&](const Expression& e) -> Cell {
+    const auto cell = cell_of(e);
+    if (cell.is_ok()) return cell.value();
+    status = cell.status();
+    return 0;
+  };
+  const Demand demand = demand_of(query_, goal.relation, tuple, reach, cell_of_constant);
+  STRATALOG_RETURN_IF_ERROR(status);
+  if (const Rule* rule = find_rule_of_passes(query_, demand))
+    return Status::not_supported(fmt::format(
+        "`{}` ({}:{}) depends on the pass over the recursive rules in which it was evaluated, "
+        "which a checkpoint does not tell",
+        rule->text, rule->place.file, rule->place.line));
   for (RelationId r = 0; r < demand.size(); ++r) {
-    if (!demand[r] || loaded_[r] != 0) continue;
+    if (!demand[r]) continue;
     loaded_[r] = 1;
     const Status loaded = guard_memory([&] { return load_relation(r, *demand[r]); });
     STRATALOG_RETURN_IF_ERROR(loaded);
   }
-  return {};
+  return tuple;
 }
 
 Status StoredQuery::load_relation(RelationId id, const ColumnDemand& demand) {
   EngineState& state = *state_;
   RelationData& data = state.relations[id];
   const std::string& name = query_.program.relations[id].name;
-  if (data.arity > 0) open_shard(state, id, state.plan.relations[id].primary);
+  const bool lies_in_shards = data.arity > 0 && !data.equivalence;
+  if (lies_in_shards) open_shard(state, id, state.plan.relations[id].primary);
   for (std::size_t i = 0; i < stored_.relations.size(); ++i) {
     const StoredRelation& stored = stored_.relations[i];
     if (stored.name != name || stored.version != RelationVersion::kTotal) continue;
@@ -165,43 +214,73 @@ Status StoredQuery::load_relation(RelationId id, const ColumnDemand& demand) {
                                             stored_.generation, name, stored.arity, data.arity));
     data.holds = stored.arity == 0 && stored.rows > 0;
     data.global_rows = stored.rows;
-    if (stored.arity == 0) return {};
-    Shard& home = data.shards.front();
-    Index& index = home.primary_index();
-    std::vector<Cell> declared(stored.arity);
-    std::vector<Cell> ordered(stored.arity);
-    const std::uint32_t last = stored.column_order.back();
-    STRATALOG_RETURN_IF_ERROR(for_each_stored_group(
-        store_, stored_.generation, i, [&](const TupleGroup& group) -> Status {
-          for (std::size_t c = 0; c < group.prefix.size(); ++c) {
-            const std::uint32_t column = stored.column_order[c];
-            if (demand[column] && *demand[column] != group.prefix[c]) return {};
-            declared[column] = group.prefix[c];
-          }
-          const auto take = [&](Cell cell) {
-            declared[last] = cell;
-            for (std::size_t c = 0; c < ordered.size(); ++c)
-              ordered[c] = declared[index.order()[c]];
-            index.queue(index.find_or_add_row(ordered.data()), ordered.back());
-          };
-          if (!demand[last])
-            walk_set(group.set, take);
-          else if (set_contains(group.set, *demand[last]))
-            take(*demand[last]);
-          if (index.queued() > kQueueLimit) index.unite_queued(state.scratch, Freshness::kUnknown);
-          return {};
-        }));
+    if (lies_in_shards) STRATALOG_RETURN_IF_ERROR(load_tuples(id, i, demand));
+    if (data.equivalence) STRATALOG_RETURN_IF_ERROR(load_classes(id, i));
+  }
+  return {};
+}
+
+Status StoredQuery::load_tuples(RelationId id, std::size_t i, const ColumnDemand& demand) {
+  EngineState& state = *state_;
+  RelationData& data = state.relations[id];
+  const StoredRelation& stored = stored_.relations[i];
+  Shard& home = data.shards.front();
+  Index& index = home.primary_index();
+  std::vector<Cell> declared(stored.arity);
+  std::vector<Cell> ordered(stored.arity);
+  const std::uint32_t last = stored.column_order.back();
+  std::uint64_t queued = 0;
+  const auto take_in = [&] {
     unite_shard(home, state.scratch);
     advance_shard(home, state.scratch);
     index.forget_delta();
-    data.global_rows = index.tuples();
-  }
+    queued = 0;
+  };
+  const bool same_order = std::equal(index.order().begin(), index.order().end(),
+                                     stored.column_order.begin(), stored.column_order.end());
+  STRATALOG_RETURN_IF_ERROR(
+      for_each_stored_group(store_, stored_.generation, i, [&](const TupleGroup& group) -> Status {
+        for (std::size_t c = 0; c < group.prefix.size(); ++c) {
+          const std::uint32_t column = stored.column_order[c];
+          if (demand[column] && *demand[column] != group.prefix[c]) return {};
+          declared[column] = group.prefix[c];
+        }
+        const auto take = [&](Cell cell) {
+          declared[last] = cell;
+          for (std::size_t c = 0; c < ordered.size(); ++c) ordered[c] = declared[index.order()[c]];
+          index.queue(index.find_or_add_row(ordered.data()), ordered.back());
+          if (++queued > kQueueLimit) take_in();
+        };
+        if (demand[last]) {
+          if (set_contains(group.set, *demand[last])) take(*demand[last]);
+        } else if (same_order) {
+          index.queue_view(index.find_or_add_row(group.prefix.data()), group.set);
+          queued += group.set.count;
+          if (queued > kQueueLimit) take_in();
+        } else {
+          walk_set(group.set, take);
+        }
+        return {};
+      }));
+  take_in();
+  data.global_rows = index.tuples();
   return {};
+}
+
+Status StoredQuery::load_classes(RelationId id, std::size_t i) {
+  std::vector<Equivalence::Pair> classes;
+  STRATALOG_RETURN_IF_ERROR(
+      for_each_stored_group(store_, stored_.generation, i, [&](const TupleGroup& group) -> Status {
+        walk_set(group.set, [&](Cell cell) { classes.push_back({group.prefix[0], cell}); });
+        return {};
+      }));
+  return restore_equivalence(*state_, id, classes, nullptr);
 }
 
 bool StoredQuery::contains(RelationId relation, std::span<const Cell> tuple) const {
   const RelationData& data = state_->relations[relation];
   if (data.arity == 0) return data.holds;
+  if (data.equivalence) return data.equivalence->contains(tuple[0], tuple[1]);
   if (data.shards.empty()) return false;
   const Index& index = data.shards.front().primary_index();
   std::array<Cell, kMaxArity> ordered{};

@@ -39,22 +39,31 @@ class StoredQuery {
 
   const QueryProgram& query() const { return query_; }
   const NewValues& values() const { return state_->new_values; }
-  // The cell of a constant expression; provisional if no stored tuple can have the value.
+  // The final cell of a constant expression, also if no stored tuple has the value.
   Result<Cell> cell_of(const Expression& constant);
 
-  // Nothing is loaded twice; later demands for what is loaded are ignored.
-  Status load(const Demand& demand);
+  // Loads what a search for the goal can ask for, and returns the goal's cells. Called once.
+  // NotSupported if a rule that would be searched depends on the pass that evaluates it.
+  Result<std::vector<Cell>> load_for(const StoredGoal& goal, Reach reach);
+  bool is_loaded(RelationId relation) const { return loaded_[relation] != 0; }
   bool contains(RelationId relation, std::span<const Cell> tuple) const;
+  // The class of an element of an equivalence relation, null if it is in none. Stays where it is.
+  const IntSet* class_of(RelationId relation, Cell element) const {
+    return state_->relations[relation].equivalence->class_of(element);
+  }
 
-  // Hands all bindings of query `which` to `take`, for the goals (tuples of its rule's head, back
-  // to back). An error of `take` ends it and is returned.
+  // Hands all bindings of query `which` to `take`, for the goals (back to back). An error of `take`
+  // ends it and is returned.
   Status answer(std::size_t which, std::span<const Cell> goals, std::size_t count,
                 const std::function<Status(const Batch&)>& take);
 
  private:
   StoredQuery(Store& store, const StoredState& stored, QueryProgram query)
       : store_(store), stored_(stored), query_(std::move(query)), self_(make_self_comm()) {}
+  Status read_values();
   Status load_relation(RelationId relation, const ColumnDemand& demand);
+  Status load_tuples(RelationId relation, std::size_t stored, const ColumnDemand& demand);
+  Status load_classes(RelationId relation, std::size_t stored);
   void set_goals(RelationId relation, std::span<const Cell> goals, std::size_t count);
 
   Store& store_;

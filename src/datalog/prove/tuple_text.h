@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tuples and literals as a user would write them, with the values of variables put in where they
-// are known. Pure; local.
+// TupleText: tuples and literals as a user would write them, with the values of variables put in
+// where they are known. Pure; local.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,27 @@
 
 namespace stratalog::datalog {
 
-std::string value_text(const NewValues& values, ValueKind kind, Cell cell);
-// "path(3, 17)"
-std::string tuple_text(const NewValues& values, const Relation& relation,
-                       std::span<const Cell> tuple);
-
 // By variable.
 using Bindings = std::vector<std::optional<Cell>>;
 
-// "!path(3, _)", "x + 1 = 4"; variables without a value keep their names.
-std::string literal_text(const NewValues& values, const Program& program, const Rule& rule,
-                         const Literal& literal, const Bindings& bindings);
+class TupleText {
+ public:
+  // Both outlive the object.
+  TupleText(const Program& program, const NewValues& values)
+      : program_(&program), values_(&values) {}
+
+  // "path(3, 17)"
+  std::string tuple(RelationId relation, std::span<const Cell> cells) const;
+  // An element of a relation whose columns have one type, as in tuple().
+  std::string value_of(RelationId relation, Cell cell) const;
+  // "!path(3, _)", "3 + 1 = 4"; variables without a value keep their names.
+  std::string literal(const Rule& rule, const Literal& literal, const Bindings& bindings) const;
+
+ private:
+  std::string value(ValueKind kind, StructureId structure, Cell cell) const;
+
+  const Program* program_;
+  const NewValues* values_;
+};
 
 }  // namespace stratalog::datalog

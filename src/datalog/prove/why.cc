@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "datalog/prove/equivalence_chains.h"
 #include "datalog/prove/proof_graph.h"
 #include "datalog/prove/prove.h"
 #include "datalog/prove/stored_query.h"
 #include "datalog/prove/tuple_text.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -27,17 +30,26 @@ class WhySearch {
         program_(goal.program),
         query_(query),
         options_(options),
+        text_(program_, query.values()),
+        chains_(graph_),
         derived_(program_.relations.size(), false),
         facts_(program_.relations.size()) {}
 
   Result<Proof> run(std::span<const Cell> tuple) {
     STRATALOG_RETURN_IF_ERROR(prepare());
+    STRATALOG_RETURN_IF_ERROR(refuse_mixed_classes());
     root_ = node(goal_.relation, tuple);
     std::vector<NodeId> layer = std::exchange(fresh_, {});
     // After k layers every proof of height <= k is known.
     for (std::uint32_t k = 0; graph_.height(root_) > k; ++k) {
       if (layer.empty() && !give_inputs()) break;
-      STRATALOG_RETURN_IF_ERROR(expand(layer));
+      const Status expanded = expand(layer);
+      chains_.connect();
+      const bool gave_up = expanded.code() == StatusCode::kNoSpace;
+      if (!expanded.is_ok() && (!gave_up || graph_.height(root_) == ProofGraph::kUnproved))
+        return expanded;
+      is_lowest_ = !gave_up;
+      if (gave_up) break;
       layer = std::exchange(fresh_, {});
     }
     if (graph_.height(root_) == ProofGraph::kUnproved) return no_proof();
@@ -63,13 +75,32 @@ class WhySearch {
     return {};
   }
 
+  // The classes that a checkpoint keeps do not say which of their pairs were read.
+  Status refuse_mixed_classes() const {
+    for (RelationId r = 0; r < program_.relations.size(); ++r) {
+      const Relation& relation = program_.relations[r];
+      if (is_equivalence(relation) && is_input(relation) && query_.is_loaded(r) &&
+          (derived_[r] || !facts_[r].empty()))
+        return Status::not_supported(fmt::format(
+            "the equivalence relation `{}` has both rules and .input, and the checkpoint does not "
+            "say which of its pairs were read; read them into a relation of their own and add a "
+            "rule",
+            relation.name));
+    }
+    return {};
+  }
+
+  bool is_leaf(RelationId relation, std::span<const Cell> tuple) const {
+    if (is_equivalence(program_.relations[relation])) return is_input(program_.relations[relation]);
+    return !derived_[relation] || facts_[relation].contains({tuple.begin(), tuple.end()});
+  }
+
   // New tuples are facts, or wait for the next layer.
   NodeId node(RelationId relation, std::span<const Cell> tuple) {
     const std::size_t known = graph_.nodes();
     const NodeId n = graph_.node(relation, tuple);
     if (n < known) return n;
-    const std::vector<Cell> key(tuple.begin(), tuple.end());
-    if (!derived_[relation] || facts_[relation].contains(key))
+    if (is_leaf(relation, tuple))
       graph_.mark_fact(n);
     else
       fresh_.push_back(n);
@@ -81,6 +112,10 @@ class WhySearch {
     std::map<RelationId, std::size_t> counts;
     for (const NodeId n : layer) {
       const RelationId r = graph_.relation(n);
+      if (is_equivalence(program_.relations[r])) {
+        expand_class(n, goals[r], counts[r]);
+        continue;
+      }
       const auto tuple = graph_.tuple(n).first(program_.relations[r].attributes.size());
       goals[r].insert(goals[r].end(), tuple.begin(), tuple.end());
       ++counts[r];
@@ -92,6 +127,24 @@ class WhySearch {
     return {};
   }
 
+  // A pair of a class may follow from all pairs that are given in it: those of rules are asked for
+  // by their first elements, those of facts are known.
+  void expand_class(NodeId pair, std::vector<Cell>& elements, std::size_t& count) {
+    const RelationId r = graph_.relation(pair);
+    const IntSet* members = query_.class_of(r, graph_.tuple(pair)[0]);
+    const bool is_new = chains_.open(members);
+    chains_.ask(members, pair);
+    if (!is_new) return;
+    members->walk([&](Cell cell) { elements.push_back(cell); });
+    count += members->size();
+    for (const auto& [tuple, rule] : facts_[r]) {
+      if (query_.class_of(r, tuple[0]) != members) continue;
+      const NodeId fact = graph_.node(r, tuple);
+      graph_.mark_fact(fact);
+      chains_.give(members, fact);
+    }
+  }
+
   Status take(std::size_t q, const Batch& batch) {
     const Query& query = query_.query().queries[q];
     const OpenRule& open = query_.query().rules[query.open_rule];
@@ -101,10 +154,14 @@ class WhySearch {
       if (graph_.instances() >= options_.max_instances)
         return Status::no_space(
             fmt::format("the search for a proof found {} ways to apply rules and gave up; --limit "
-                        "N allows more",
+                        "N allows more (about 100 bytes each)",
                         graph_.instances()));
       STRATALOG_RETURN_IF_ERROR(cells_of(open.goal, batch, row, tuple));
+      const bool is_pair = is_equivalence(program_.relations[open.rule.head]);
+      // The run may not have come to it yet.
+      if (is_pair && !query_.contains(open.rule.head, tuple)) continue;
       const NodeId head = graph_.node(open.rule.head, tuple);
+      if (is_pair) chains_.give(query_.class_of(open.rule.head, tuple[0]), head);
       premises.clear();
       for (const std::uint32_t l : query.literals) {
         const Literal& literal = open.rule.body[l];
@@ -137,7 +194,8 @@ class WhySearch {
     bool gave = false;
     for (NodeId n = 0; n < graph_.nodes(); ++n) {
       if (graph_.height(n) != ProofGraph::kUnproved || graph_.has_instances(n)) continue;
-      if (!is_input(program_.relations[graph_.relation(n)])) continue;
+      const Relation& relation = program_.relations[graph_.relation(n)];
+      if (!is_input(relation) || is_equivalence(relation)) continue;
       graph_.mark_fact(n);
       gave = true;
     }
@@ -145,8 +203,7 @@ class WhySearch {
   }
 
   Status no_proof() const {
-    const std::string tuple =
-        tuple_text(query_.values(), program_.relations[goal_.relation], graph_.tuple(root_));
+    const std::string tuple = text_.tuple(goal_.relation, graph_.tuple(root_));
     std::string mixed;
     for (NodeId n = 0; n < graph_.nodes() && mixed.empty(); ++n)
       if (is_input(program_.relations[graph_.relation(n)]) && derived_[graph_.relation(n)])
@@ -156,14 +213,13 @@ class WhySearch {
           "{} is there, but `{}` has both rules and .input, and the checkpoint does not say which "
           "of its tuples were read; read them into a relation of their own and add a rule",
           tuple, mixed));
-    return Status::not_supported(fmt::format(
-        "{} is there, but no proof is found among the tuples that are still stored (rules that "
-        "choose, limit or replace tuples may have used others)",
-        tuple));
+    return Status::not_supported(
+        fmt::format("{} is there, but no proof is found among the tuples that are stored", tuple));
   }
 
   Proof write_proof() {
     Proof proof;
+    proof.is_lowest = is_lowest_;
     std::map<NodeId, std::uint32_t> number;
     std::vector<NodeId> order;
     const auto number_of = [&](NodeId n) {
@@ -186,7 +242,7 @@ class WhySearch {
   ProofNode describe(NodeId n) {
     ProofNode entry;
     const RelationId relation = graph_.relation(n);
-    entry.tuple = tuple_text(query_.values(), program_.relations[relation], graph_.tuple(n));
+    entry.tuple = text_.tuple(relation, graph_.tuple(n));
     entry.height = graph_.height(n);
     if (graph_.best(n) == ProofGraph::kNone) {
       const auto tuple = graph_.tuple(n).first(program_.relations[relation].attributes.size());
@@ -197,16 +253,35 @@ class WhySearch {
       return entry;
     }
     const InstanceId best = graph_.best(n);
+    if (graph_.rule(best) == EquivalenceChains::kChain) {
+      const Relation& declared = program_.relations[relation];
+      entry.kind = ProofKind::kEquivalent;
+      entry.rule = {.text = declared.name + " is an equivalence relation",
+                    .file = declared.place.file,
+                    .line = declared.place.line};
+      return entry;
+    }
     const Query& query = query_.query().queries[graph_.rule(best)];
     const OpenRule& open = query_.query().rules[query.open_rule];
     entry.kind = ProofKind::kDerived;
     mention(open.rule, entry.rule);
     const Bindings bindings = bindings_of(open, query, n, graph_.premises(best));
     for (std::uint32_t l = 0; l < open.written; ++l)
-      if (open.rule.body[l].kind != LiteralKind::kAtom)
-        entry.conditions.push_back(
-            literal_text(query_.values(), program_, open.rule, open.rule.body[l], bindings));
+      if (open.rule.body[l].kind != LiteralKind::kAtom &&
+          open.rule.body[l].record_use != RecordUse::kFound)
+        entry.conditions.push_back(text_.literal(open.rule, open.rule.body[l], bindings));
+    add_choice(relation, entry);
     return entry;
+  }
+
+  void add_choice(RelationId relation, ProofNode& entry) const {
+    const Relation& declared = program_.relations[relation];
+    for (const std::vector<std::uint32_t>& key : declared.choice_keys) {
+      std::string columns;
+      for (const std::uint32_t c : key)
+        columns += (columns.empty() ? "" : ", ") + declared.attributes[c].name;
+      entry.conditions.push_back(fmt::format("chosen for its ({})", columns));
+    }
   }
 
   static void mention(const Rule& rule, RuleMention& mention) {
@@ -240,11 +315,14 @@ class WhySearch {
   const Program& program_;
   StoredQuery& query_;
   const ProveOptions& options_;
+  TupleText text_;
+  ProofGraph graph_;
+  EquivalenceChains chains_;
   std::vector<bool> derived_;  // by relation: whether rules with bodies fill it
   std::vector<std::map<std::vector<Cell>, std::uint32_t>> facts_;  // of the program, to their rules
   std::map<RelationId, std::vector<std::size_t>> queries_of_;
-  ProofGraph graph_;
   NodeId root_ = 0;
+  bool is_lowest_ = true;
   std::vector<NodeId> fresh_;
 };
 
@@ -254,7 +332,7 @@ Result<Proof> why(Store& store, const StoredState& stored, const std::string& go
                   const ProveOptions& options) {
   STRATALOG_ASSIGN_OR_RETURN(const StoredGoal parsed,
                              parse_goal(stored, goal, options.program_name));
-  QueryProgram query = QueryProgram::over(parsed.program);
+  QueryProgram query = QueryProgram::over(parsed.program, EquivalenceGoal::kElement);
   for (std::uint32_t r = 0; r < parsed.program.rules.size(); ++r) {
     if (parsed.program.rules[r].body.empty()) continue;
     query.rules.push_back(open_rule(parsed.program, r, Wildcards::kName));
@@ -264,21 +342,12 @@ Result<Proof> why(Store& store, const StoredState& stored, const std::string& go
   }
   STRATALOG_ASSIGN_OR_RETURN(const auto search,
                              StoredQuery::open(store, stored, parsed.program, std::move(query)));
-  std::vector<Cell> tuple;
-  for (const Expression& e : parsed.arguments) {
-    STRATALOG_ASSIGN_OR_RETURN(const Cell cell, search->cell_of(e));
-    tuple.push_back(cell);
-  }
-  const auto cell_of = [&](const Expression& e) {
-    const auto cell = search->cell_of(e);
-    return cell.is_ok() ? cell.value() : 0;
-  };
-  STRATALOG_RETURN_IF_ERROR(
-      search->load(demand_of(search->query(), parsed.relation, tuple, Reach::kProofs, cell_of)));
+  STRATALOG_ASSIGN_OR_RETURN(const std::vector<Cell> tuple,
+                             search->load_for(parsed, Reach::kProofs));
   if (!search->contains(parsed.relation, tuple))
     return Status::not_found(
         fmt::format("{} is not in {}; `why-not` says where its rules fail",
-                    tuple_text(search->values(), parsed.program.relations[parsed.relation], tuple),
+                    TupleText(parsed.program, search->values()).tuple(parsed.relation, tuple),
                     stored.generation));
   return WhySearch(parsed, *search, options).run(tuple);
 }

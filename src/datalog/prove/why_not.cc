@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "datalog/plan/literal_order.h"
 #include "datalog/prove/prove.h"
 #include "datalog/prove/stored_query.h"
 #include "datalog/prove/tuple_text.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -34,6 +36,8 @@ bool is_ready(const Literal& literal, const std::set<VariableId>& bound) {
       collect_variables(literal, read);
       return std::includes(bound.begin(), bound.end(), read.begin(), read.end());
     case LiteralKind::kComparison:
+      if (const auto record = record_equation(literal); record && bound.contains(record->variable))
+        return true;
       if (is_bound(literal.left, bound) && is_bound(literal.right, bound)) return true;
       return literal.comparison == Comparison::kEqual &&
              (gives(literal.left, literal.right, bound) ||
@@ -55,6 +59,13 @@ std::vector<std::uint32_t> reading_order(const OpenRule& open) {
     if (a.kind == ArgumentKind::kVariable) bound.insert(a.variable);
   std::vector<std::uint32_t> order;
   std::vector<bool> used(open.rule.body.size(), false);
+  // Records of the goal are taken apart before anything else.
+  for (std::uint32_t l = open.written; l < used.size(); ++l) {
+    if (!record_equation(open.rule.body[l]) || !is_ready(open.rule.body[l], bound)) continue;
+    used[l] = true;
+    order.push_back(l);
+    collect_variables(open.rule.body[l], bound);
+  }
   for (bool found = true; found;) {
     found = false;
     for (std::uint32_t l = 0; l < used.size() && !found; ++l) {
@@ -67,22 +78,30 @@ std::vector<std::uint32_t> reading_order(const OpenRule& open) {
   return order;
 }
 
-// Whether the query has a binding for the goal; the first one, as text by literal.
-Result<bool> find_first(StoredQuery& search, const Program& program, std::size_t which,
-                        std::span<const Cell> goal, std::vector<std::string>& satisfied) {
+// A choice of values that satisfies the first literals of a body.
+struct Choice {
+  std::vector<std::string> satisfied;
+  std::string next;  // the literal after them, with the values of the choice
+};
+
+// The first choice that query `which` finds for the goal, if there is one. `next` is a literal of
+// the query's rule.
+Result<std::optional<Choice>> find_first(StoredQuery& search, const Program& program,
+                                         std::size_t which, std::span<const Cell> goal,
+                                         std::optional<std::uint32_t> next) {
   const Query& query = search.query().queries[which];
   const OpenRule& open = search.query().rules[query.open_rule];
-  bool found = false;
+  const TupleText text(program, search.values());
+  std::optional<Choice> found;
   const Status status = search.answer(which, goal, 1, [&](const Batch& batch) -> Status {
     if (batch.rows == 0) return {};
     Bindings bindings(open.rule.variables.size());
     for (VariableId v = 0; v < bindings.size() && v < batch.columns.size(); ++v)
       if (!batch.columns[v].empty()) bindings[v] = batch.columns[v][0];
-    satisfied.clear();
+    found.emplace();
     for (const std::uint32_t l : query.literals)
-      satisfied.push_back(
-          literal_text(search.values(), program, open.rule, open.rule.body[l], bindings));
-    found = true;
+      found->satisfied.push_back(text.literal(open.rule, open.rule.body[l], bindings));
+    if (next) found->next = text.literal(open.rule, open.rule.body[*next], bindings);
     return Status::cancelled("one is enough");
   });
   if (!found && !status.is_ok()) return status;
@@ -97,30 +116,43 @@ Result<FailedRule> judge(StoredQuery& search, const Program& program, std::uint3
   failed.rule = {
       .text = open.rule.text, .file = open.rule.place.file, .line = open.rule.place.line};
   // Query first_query + k has the first k literals.
-  std::size_t longest = 0;
   for (std::size_t k = 0; k <= order.size(); ++k) {
-    std::vector<std::string> satisfied;
-    STRATALOG_ASSIGN_OR_RETURN(const bool fits,
-                               find_first(search, program, first_query + k, goal, satisfied));
-    if (!fits && k == 0) {
-      failed.head_fits = false;
-      return failed;
+    const auto next = k < order.size() ? std::optional(order[k]) : std::nullopt;
+    STRATALOG_ASSIGN_OR_RETURN(auto choice,
+                               find_first(search, program, first_query + k, goal, next));
+    if (!choice) {
+      failed.head_fits = k > 0;
+      break;
     }
-    if (!fits) break;
-    longest = k;
-    failed.satisfied = std::move(satisfied);
+    failed.satisfied = std::move(choice->satisfied);
+    failed.fails = std::move(choice->next);
   }
-  if (longest == order.size())
-    return Status::not_supported(fmt::format(
-        "all of `{}` holds, and yet the tuple is not there: the run had not come to it, or a rule "
-        "that chooses, limits or replaces tuples kept it out",
-        open.rule.text));
-  Bindings bindings(open.rule.variables.size());
-  for (std::size_t c = 0; c < open.goal.size(); ++c)
-    if (open.goal[c].kind == ArgumentKind::kVariable) bindings[open.goal[c].variable] = goal[c];
-  failed.fails =
-      literal_text(search.values(), program, open.rule, open.rule.body[order[longest]], bindings);
   return failed;
+}
+
+// What besides rules decides over the tuples of a relation.
+std::string note_on(const StoredQuery& search, const Program& program, RelationId id,
+                    std::span<const Cell> tuple, const WhyNot& answer) {
+  const Relation& relation = program.relations[id];
+  if (is_equivalence(relation)) {
+    for (const Cell cell : tuple.first(2))
+      if (search.class_of(id, cell) == nullptr)
+        return fmt::format("no pair of {} holds {}", relation.name,
+                           TupleText(program, search.values()).value_of(id, cell));
+    return fmt::format(
+        "{} is an equivalence relation, and no chain of its pairs connects the two elements",
+        relation.name);
+  }
+  const bool some_rule_holds =
+      std::any_of(answer.rules.begin(), answer.rules.end(),
+                  [](const FailedRule& rule) { return rule.head_fits && rule.fails.empty(); });
+  if (!some_rule_holds) return "";
+  if (!relation.choice_keys.empty())
+    return fmt::format("another tuple was chosen for a key of {}", relation.name);
+  if (std::any_of(program.relations.begin(), program.relations.end(),
+                  [](const Relation& each) { return each.size_limit.has_value(); }))
+    return "the run had not come to it, or .limitsize ended the recursion before";
+  return "the run had not come to it";
 }
 
 }  // namespace
@@ -130,7 +162,7 @@ Result<WhyNot> why_not(Store& store, const StoredState& stored, const std::strin
   STRATALOG_ASSIGN_OR_RETURN(const StoredGoal parsed,
                              parse_goal(stored, goal, options.program_name));
   const Program& program = parsed.program;
-  QueryProgram query = QueryProgram::over(program);
+  QueryProgram query = QueryProgram::over(program, EquivalenceGoal::kPair);
   std::vector<std::vector<std::uint32_t>> orders;
   std::vector<std::size_t> first_query;
   for (std::uint32_t r = 0; r < program.rules.size(); ++r) {
@@ -145,20 +177,11 @@ Result<WhyNot> why_not(Store& store, const StoredState& stored, const std::strin
   }
   STRATALOG_ASSIGN_OR_RETURN(const auto search,
                              StoredQuery::open(store, stored, program, std::move(query)));
-  std::vector<Cell> tuple;
-  for (const Expression& e : parsed.arguments) {
-    STRATALOG_ASSIGN_OR_RETURN(const Cell cell, search->cell_of(e));
-    tuple.push_back(cell);
-  }
-  const auto cell_of = [&](const Expression& e) {
-    const auto cell = search->cell_of(e);
-    return cell.is_ok() ? cell.value() : 0;
-  };
-  STRATALOG_RETURN_IF_ERROR(
-      search->load(demand_of(search->query(), parsed.relation, tuple, Reach::kBodies, cell_of)));
+  STRATALOG_ASSIGN_OR_RETURN(const std::vector<Cell> tuple,
+                             search->load_for(parsed, Reach::kBodies));
   WhyNot answer;
   const Relation& relation = program.relations[parsed.relation];
-  answer.tuple = tuple_text(search->values(), relation, tuple);
+  answer.tuple = TupleText(program, search->values()).tuple(parsed.relation, tuple);
   if (search->contains(parsed.relation, tuple))
     return Status::already_exists(
         fmt::format("{} is in {}; `why` shows how it is derived", answer.tuple, stored.generation));
@@ -170,6 +193,7 @@ Result<WhyNot> why_not(Store& store, const StoredState& stored, const std::strin
                                judge(*search, program, r, orders[r], first_query[r], tuple));
     answer.rules.push_back(std::move(failed));
   }
+  answer.note = note_on(*search, program, parsed.relation, tuple, answer);
   return answer;
 }
 
