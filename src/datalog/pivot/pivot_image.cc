@@ -66,48 +66,51 @@ class LayerCursor {
     find();
   }
   bool at_end() const { return cursors_.empty(); }
-  SlotId slot() const { return slot_; }
-  // Whether one layer alone has the row at the cursor.
-  bool is_single() const {
-    return std::count_if(cursors_.begin(), cursors_.end(), [&](const PackedRows::Cursor& cursor) {
-             return cursor.slot() == slot_;
-           }) == 1;
-  }
-  // The row at the cursor, which is_single(), as it is stored (PackedRows::Cursor::view). Steps on.
-  SetView view(Cell base, std::uint64_t* row) {
-    const auto holder =
-        std::find_if(cursors_.begin(), cursors_.end(),
-                     [&](const PackedRows::Cursor& cursor) { return cursor.slot() == slot_; });
-    const SetView set = holder->view(base, row);
-    step();
-    return set;
-  }
-  // Writes the row at the cursor to `row` and steps on.
-  void read(std::uint64_t* row) {
-    bool is_first = true;
-    for (PackedRows::Cursor& cursor : cursors_) {
-      if (cursor.slot() != slot_) continue;
-      if (is_first)
-        cursor.read(row);
-      else
-        cursor.unite(row);
-      is_first = false;
-    }
-    step();
-  }
+  SlotId slot() const { return cursors_[first_].slot(); }
 
- private:
-  void step() {
+  // Whether one layer alone has the next row; `slot` is then the row's. view() or read_alone()
+  // steps over it.
+  bool is_alone(SlotId& slot) {
+    while (first_ < cursors_.size()) {
+      if (cursors_[first_].at_end()) {
+        cursors_.erase(cursors_.begin() + static_cast<std::ptrdiff_t>(first_));
+      } else {
+        slot = cursors_[first_].slot();
+        if (slot <= others_from_) return slot < others_from_;
+      }
+      find();
+    }
+    return false;
+  }
+  SetView view(Cell base, std::uint64_t* row) { return cursors_[first_].view(base, row); }
+  void read_alone(std::uint64_t* row) { cursors_[first_].read(row); }
+
+  // Writes the next row to `row`, united over all layers, and steps over it.
+  void read(std::uint64_t* row) {
+    const SlotId next = slot();
+    cursors_[first_].read(row);
+    for (std::size_t i = 0; i < cursors_.size(); ++i)
+      if (i != first_ && cursors_[i].slot() == next) cursors_[i].unite(row);
     std::erase_if(cursors_, [](const PackedRows::Cursor& cursor) { return cursor.at_end(); });
     find();
   }
+
+ private:
+  // The cursor at the lowest slot, and the lowest slot of the others.
   void find() {
-    slot_ = ~SlotId{0};
-    for (const PackedRows::Cursor& cursor : cursors_) slot_ = std::min(slot_, cursor.slot());
+    first_ = 0;
+    others_from_ = ~SlotId{0};
+    for (std::size_t i = 1; i < cursors_.size(); ++i) {
+      const bool is_lower = cursors_[i].slot() < cursors_[first_].slot();
+      others_from_ =
+          std::min(others_from_, is_lower ? cursors_[first_].slot() : cursors_[i].slot());
+      if (is_lower) first_ = i;
+    }
   }
 
-  std::vector<PackedRows::Cursor> cursors_;
-  SlotId slot_ = 0;
+  std::vector<PackedRows::Cursor> cursors_;  // none at its end, but for the first after a step
+  std::size_t first_ = 0;
+  SlotId others_from_ = 0;
 };
 
 }  // namespace
@@ -116,16 +119,24 @@ Status PivotImage::for_each_group(const SlotVisitor& visit) const {
   const std::uint32_t words = words_per_row(width_);
   RowView view(*space_, words);
   std::uint64_t row[kMaxRowWords];
-  for (const Block& block : blocks_)
+  for (const Block& block : blocks_) {
+    const Cell base = space_->is_dense() ? space_->cell_of(block.first_lane) : 0;
     for (LayerCursor cursor(block.layers, words); !cursor.at_end();) {
-      const SlotId slot = cursor.slot();
-      if (space_->is_dense() && cursor.is_single()) {
-        STRATALOG_RETURN_IF_ERROR(visit(slot, cursor.view(space_->cell_of(block.first_lane), row)));
-        continue;
+      // Most rows are in one layer only, and shown as they are stored.
+      for (SlotId slot = 0; cursor.is_alone(slot);) {
+        if (space_->is_dense()) {
+          STRATALOG_RETURN_IF_ERROR(visit(slot, cursor.view(base, row)));
+        } else {
+          cursor.read_alone(view.row());
+          STRATALOG_RETURN_IF_ERROR(visit(slot, view.view(block.first_lane)));
+        }
       }
+      if (cursor.at_end()) break;
+      const SlotId slot = cursor.slot();
       cursor.read(view.row());
       STRATALOG_RETURN_IF_ERROR(visit(slot, view.view(block.first_lane)));
     }
+  }
   return Status::ok();
 }
 
