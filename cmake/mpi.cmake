@@ -34,10 +34,12 @@ file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cc)
 list(REMOVE_ITEM cli_sources ${PROJECT_SOURCE_DIR}/src/cli/main.cc ${PROJECT_SOURCE_DIR}/src/cli/mpi_module.cc)
 if(cli_sources)
   add_library(stratalog_cli STATIC ${cli_sources})
-  target_link_libraries(stratalog_cli PUBLIC stratalog_prove CLI11::CLI11 ${CMAKE_DL_LIBS})
+  target_link_libraries(stratalog_cli PUBLIC stratalog_prove stratalog_bench CLI11::CLI11 ${CMAKE_DL_LIBS})
   target_compile_definitions(stratalog_cli PRIVATE STRATALOG_VERSION="${PROJECT_VERSION}"
                                                    STRATALOG_MPIEXEC="${MPIEXEC_EXECUTABLE}"
-                                                   STRATALOG_MODULE_FILE="stratalog_parallel.so")
+                                                   STRATALOG_MODULE_FILE="stratalog_parallel.so"
+                                                   STRATALOG_PYTHON_FOLDER="${PROJECT_SOURCE_DIR}/python"
+                                                   STRATALOG_PYTHON_PROGRAM="${Python3_EXECUTABLE}")
   file(GLOB cli_unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/cli/*_test.cc)
   if(cli_unit_tests)
     add_executable(unit_cli ${cli_unit_tests})
@@ -58,4 +60,6 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
   add_dependencies(stratalog stratalog_parallel_module)
   install(TARGETS stratalog RUNTIME DESTINATION bin)
   install(TARGETS stratalog_parallel_module LIBRARY DESTINATION lib/stratalog)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/stratalog_bench DESTINATION share/stratalog/python
+          PATTERN __pycache__ EXCLUDE)
 endif()

@@ -156,9 +156,9 @@ struct StoredState {
   std::vector<StoredRelation> relations;  // in the order of SaveRequest::images
   std::vector<std::string> builds_on;  // older generations whose files it uses, oldest first
   std::vector<NamedSection> sections;
-  // False when the rank count is that of the writers: each rank then receives exactly the groups
-  // that it saved, in order. True otherwise: ranks receive disjoint parts, balanced by bytes, and
-  // the caller deals them anew.
+  // False when the rank count is that of the writers (and the request did not ask for kBalanced):
+  // each rank then receives exactly the groups that it saved, in order. True otherwise: ranks
+  // receive disjoint parts, balanced by bytes, and the caller deals them anew.
   bool needs_redistribution = false;
 };
 
@@ -174,9 +174,16 @@ struct LoadSink {
   std::function<Status(std::size_t index, const TupleGroup&)> accept;
 };
 
+// Who reads what of a generation.
+enum class ReadParts : std::uint8_t {
+  kAsWritten,  // each rank what it saved, where the rank count is that of the writers
+  kBalanced,  // always parts balanced by bytes, as on another rank count
+};
+
 struct LoadRequest {
   // Empty: the newest valid one.
   std::string generation;
+  ReadParts parts = ReadParts::kAsWritten;
   // Generations that the caller has refused; they get no further look.
   std::vector<std::string> excluded;
   // Tests only: leaves out checks.

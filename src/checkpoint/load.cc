@@ -125,7 +125,8 @@ ReadOutcome Loader::read_part(const Manifest& manifest) {
 
 Loader::Attempt Loader::attempt(const Manifest& manifest) {
   report_.state = state_of(manifest);
-  report_.state.needs_redistribution = manifest.ranks != static_cast<std::uint32_t>(comm_.size());
+  report_.state.needs_redistribution = request_.parts == ReadParts::kBalanced ||
+                                       manifest.ranks != static_cast<std::uint32_t>(comm_.size());
   Status status = get_sections(manifest);
   if (status.is_ok()) status = check_frames(manifest);
   if (!status.is_ok()) return {.is_final = false, .status = status};

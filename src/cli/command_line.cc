@@ -276,12 +276,19 @@ void add_profile(CLI::App& app, ProfileArguments& profile) {
       ->option_text("PAGE.html");
 }
 
+// The front has options of its own, --help included.
+void add_bench(CLI::App& app) {
+  app.add_subcommand("bench", "measure: bench checkpoint --help")
+      ->prefix_command()
+      ->set_help_flag();
+}
+
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands = {
       {"run", Command::kRun},         {"resume", Command::kResume}, {"check", Command::kCheck},
       {"explain", Command::kExplain}, {"ls", Command::kList},       {"inspect", Command::kInspect},
       {"verify", Command::kVerify},   {"export", Command::kExport}, {"profile", Command::kProfile},
-      {"why", Command::kWhy},         {"why-not", Command::kWhyNot}};
+      {"why", Command::kWhy},         {"why-not", Command::kWhyNot},  {"bench", Command::kBench}};
   return kCommands;
 }
 
@@ -398,6 +405,8 @@ Status finish(const CLI::App& app, const RawArguments& raw, Invocation& invocati
   invocation.style = raw.is_json ? OutputStyle::kJson : OutputStyle::kText;
   invocation.stored.style = invocation.style;
   if (raw.is_deep) invocation.stored.depth = VerifyDepth::kContent;
+  if (invocation.command == Command::kBench)
+    invocation.bench = app.get_subcommands().front()->remaining();
   if (invocation.command == Command::kRun || invocation.command == Command::kResume) {
     return check_run(raw, run, invocation.command);
   }
@@ -447,6 +456,7 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments) 
   add_store_commands(app, invocation.stored, raw);
   add_profile(app, invocation.profile);
   add_questions(app, invocation.why, raw);
+  add_bench(app);
   // CLI11 reports by exceptions; they end here.
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

@@ -28,6 +28,7 @@ enum class Command : std::uint8_t {
   kProfile,
   kWhy,
   kWhyNot,
+  kBench,
 };
 
 enum class Verbosity : std::uint8_t { kQuiet, kNormal, kVerbose };
@@ -110,6 +111,7 @@ struct Invocation {
   StoredArguments stored;
   ProfileArguments profile;
   WhyArguments why;
+  std::vector<std::string> bench;  // the words after it, for the Python front
   OutputStyle style = OutputStyle::kText;  // check, explain
   std::string facts;  // explain
 };

@@ -4,6 +4,9 @@
 // local and run on one rank.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
 
@@ -24,5 +27,8 @@ ExitCode why_command(const WhyArguments& arguments);
 ExitCode why_not_command(const WhyArguments& arguments);
 
 ExitCode profile_command(const ProfileArguments& arguments);
+
+// `words`: what follows "bench". Collective for `bench worker`.
+ExitCode bench_command(const std::vector<std::string>& words);
 
 }  // namespace stratalog::cli

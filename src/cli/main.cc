@@ -20,6 +20,8 @@ ExitCode dispatch(const Invocation& invocation) {
       return run_command(invocation);
     case Command::kResume:
       return resume_command(invocation);
+    case Command::kBench:
+      return bench_command(invocation.bench);
     default:
       break;
   }

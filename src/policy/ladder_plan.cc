@@ -157,7 +157,13 @@ class Ladder {
 
   void allocation() {
     if (!choice_.takes(LadderStep::kEarlyAllocation)) {
-      say(LadderStep::kEarlyAllocation, "off: HDF5's defaults");
+      const bool alone = plan_.creation == FileCreation::kRankZeroOnly;
+      // Rank 0 writes at offsets, and HDF5 gives none before the space is there.
+      for (DatasetPlan& dataset : plan_.datasets)
+        if (alone) dataset.space = SpaceTime::kEarly;
+      say(LadderStep::kEarlyAllocation,
+          alone ? "off, but space early all the same: rank 0 writes at its offsets (O1)"
+                : "off: HDF5's defaults");
       return;
     }
     bool moved = false;

@@ -111,6 +111,7 @@ TEST(Policy, SpaceEarlyButNotForChunks) {
   EXPECT_EQ(space("all,printed:early-deflate", kGB), SpaceTime::kEarly);
   EXPECT_EQ(space("O3", kGB), SpaceTime::kEarly);  // without O4 it is contiguous
   EXPECT_EQ(space("O2,O4", kGB), SpaceTime::kDefault);
+  EXPECT_EQ(space("O1", kMB), SpaceTime::kEarly);  // rank 0 writes at offsets
 }
 
 TEST(Policy, HintsBySizeTier) {

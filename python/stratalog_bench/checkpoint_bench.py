@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stratalog bench checkpoint`: runs the plan within its budget and writes what came out."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from stratalog_bench import closure, machine, serial_peers
+from stratalog_bench.options import Options, parse_options
+from stratalog_bench.plan import SHARES, Task, make_plan, worker_spec
+from stratalog_bench.processes import BenchError, Event, Programs, run_worker
+from stratalog_bench.progress import Progress
+from stratalog_bench.report import write_report
+from stratalog_bench.results import Results
+from stratalog_bench.strategies import BY_NAME, RUN_MODES
+
+STOPPED = 6  # as the command's own code for a run that was stopped by a signal
+HELP = "stratalog bench checkpoint [OPTIONS]: checkpoint strategies side by side (--help)"
+
+
+class Budget:
+    """Deals the time that is left to the sections that are left."""
+
+    def __init__(self, seconds: float, sections: list[str]) -> None:
+        self._end = time.monotonic() + seconds
+        self._sections = sections
+
+    def left(self) -> float:
+        return self._end - time.monotonic()
+
+    def open(self, section: str) -> float:
+        """The time at which the section has to end; the sections before it are over."""
+        rest = self._sections[self._sections.index(section) :]
+        share = SHARES[section] / sum(SHARES[one] for one in rest)
+        return time.monotonic() + max(0.0, self.left()) * share
+
+
+class Bench:
+    def __init__(self, options: Options, programs: Programs, results: Results) -> None:
+        self._options = options
+        self._programs = programs
+        self._results = results
+        self._progress = Progress(options.budget, options.is_quiet)
+        self._start = time.monotonic()
+        self._kept: Path | None = None  # a checkpoint of a real closure
+
+    def run(self) -> None:
+        options = self._options
+        (options.work / "cases").mkdir(parents=True, exist_ok=True)
+        free_disk = int(shutil.disk_usage(options.work).free * 0.9)
+        plan = make_plan(options, free_disk, machine.memory_bytes())
+        self._results.left_out += plan.left_out
+        sections = [one for one in SHARES if one in options.sections]
+        budget = Budget(options.budget, sections)
+        for section in sections:
+            end = budget.open(section)
+            if section == "end-to-end":
+                self._end_to_end(end)
+            elif section == "closure":
+                self._closure(end)
+            else:
+                tasks = [task for task in plan.tasks if task.section == section]
+                self._run_tasks(tasks, end)
+            self._save()
+        self._results.complete = not self._results.left_out
+        self._save()
+
+    def close(self) -> None:
+        self._progress.close()
+        shutil.rmtree(self._options.work / "cases", ignore_errors=True)
+        shutil.rmtree(self._options.work / "closure", ignore_errors=True)
+        if self._options.work == self._options.output / "work":
+            shutil.rmtree(self._options.work, ignore_errors=True)
+        self._save()
+
+    def _save(self) -> None:
+        self._results.seconds = round(time.monotonic() - self._start, 1)
+        self._results.save(self._options.output / "results.json")
+
+    def _take(self, section: str, events: Iterator[Event], **more: Any) -> bool:
+        """Keeps the events; False if time ran out on the way."""
+        in_time = True
+        for event in events:
+            kept = {"section": section, **event, **more}
+            if event["event"] == "out_of_time":
+                in_time = False
+                self._leave_out(section, f"from {event['data']}, repeat {event['repeat'] + 1} on")
+                continue
+            self._results.events.append(kept)
+            self._progress.event(kept)
+        return in_time
+
+    def _leave_out(self, section: str, what: str) -> None:
+        self._results.left_out.append(f"{section}: {what} (budget)")
+
+    def _run_tasks(self, tasks: list[Task], end: float) -> None:
+        for index, task in enumerate(tasks):
+            what = f"{task.ranks} rank{'s' if task.ranks > 1 else ''}"
+            left = (end - time.monotonic()) / (len(tasks) - index)
+            if left < 1:
+                self._leave_out(task.section, what)
+                continue
+            self._progress.section(f"{task.section}, {what}:")
+            self._run_task(task, left)
+
+    def _run_task(self, task: Task, seconds: float) -> None:
+        options = self._options
+        skews = {data["name"]: data["skew"] for data in task.data}
+        before = time.monotonic()
+        for data in task.data:
+            # A worker for each size: what is left of the time decides whether it begins.
+            left = seconds - (time.monotonic() - before)
+            if left < 0.5:
+                self._leave_out(task.section, f"{task.ranks} ranks, {data['name']}")
+                continue
+            one = Task(**{**task.__dict__, "data": (data,)})
+            spec = worker_spec(one, options, left)
+            skew = skews[data["name"]]
+            self._take(task.section, run_worker(self._programs, task.ranks, spec), skew=skew)
+            if task.section == "sizes" and task.ranks == 1:
+                self._take(
+                    task.section,
+                    serial_peers.measure(
+                        data["bytes"], options.columns, task.repeats, options.work / "cases"
+                    ),
+                    skew=skew,
+                    data=data["name"],
+                )
+        for readers in task.readers if task.keep else ():
+            self._restart_elsewhere(task, readers)
+        shutil.rmtree(options.work / "cases", ignore_errors=True)
+        (options.work / "cases").mkdir()
+        self._save()
+
+    def _restart_elsewhere(self, task: Task, readers: int) -> None:
+        """From what `task` kept, on another number of ranks."""
+        options = self._options
+        folder = (options.work / "cases").resolve()
+        cases = [
+            BY_NAME[name].case(options.durability, stored=str(folder / name))
+            for name in task.cases
+            if (folder / name).is_dir()
+        ]
+        if not cases:
+            return
+        nothing = {"name": task.data[-1]["name"], "bytes": 0, "columns": options.columns}
+        spec = worker_spec(task, options, 60)
+        spec |= {
+            "cases": cases,
+            "data": [nothing],
+            "restarts": ["as-written"],
+            "directory": str(folder / "readers"),
+        }
+        events = (
+            event | {"row_bytes": event.get("rows", 0) * 8 * options.columns}
+            for event in run_worker(self._programs, readers, spec)
+            if event["event"] != "data"
+        )
+        self._take(task.section, events, writers=task.ranks)
+
+    def _end_to_end(self, end: float) -> None:
+        options = self._options
+        work = options.work / "closure"
+        work.mkdir(parents=True, exist_ok=True)
+        facts = options.facts or work / "facts"
+        if options.facts is None:
+            closure.write_road(options.grid, options.seed, facts)
+        self._progress.section("end-to-end:")
+        first = closure.run_once(
+            self._programs, max(options.ranks), "none", 0, options.durability, work, facts
+        )
+        if first["event"] == "failed":
+            self._take("end-to-end", iter([first]))
+            return
+        every = max(2, first["iterations"] // 4)
+        for ranks in reversed(options.ranks):
+            keep = "fpp" if ranks == max(options.ranks) else ""
+            runs = closure.compare_modes(
+                self._programs,
+                ranks,
+                RUN_MODES,
+                options.repeats,
+                every,
+                options.durability,
+                work,
+                facts,
+                keep,
+            )
+            self._progress.section(f"end-to-end, {ranks} ranks:")
+            for event in runs:
+                self._take("end-to-end", iter([event]))
+                if time.monotonic() > end:
+                    self._leave_out("end-to-end", f"{ranks} ranks, after {event['case']}")
+                    break
+            if keep and (work / keep).is_dir():
+                self._kept = (work / keep).rename(work / "kept")
+
+    def _closure(self, end: float) -> None:
+        """The relations of a real run, saved by every strategy."""
+        options = self._options
+        if self._kept is None:
+            self._results.left_out.append("closure: the end-to-end runs left no checkpoint")
+            return
+        data = {"name": "closure", "checkpoint": str(self._kept.resolve())}
+        for ranks in reversed(options.ranks):
+            left = end - time.monotonic()
+            if left < 1:
+                self._leave_out("closure", f"{ranks} ranks")
+                continue
+            self._progress.section(f"closure, {ranks} ranks:")
+            task = Task(
+                "closure", ranks, options.strategies, (data,), options.repeats, ("as-written",)
+            )
+            events = run_worker(self._programs, ranks, worker_spec(task, options, left))
+            self._take("closure", events, skew="as dealt")
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _option_values(options: Options) -> dict[str, Any]:
+    return {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in options.__dict__.items()
+        if name not in ("redraw", "is_quiet")
+    }
+
+
+def _measure(options: Options, words: list[str]) -> tuple[Results, int]:
+    programs = Programs.find()
+    options.output.mkdir(parents=True, exist_ok=True)
+    if (options.output / "results.json").exists():
+        raise BenchError(
+            f"there are results in {options.output}; name another folder with --output, "
+            "or draw them again with --redraw"
+        )
+    options.work.mkdir(parents=True, exist_ok=True)
+    results = Results(
+        machine=machine.describe(options.work, programs.stratalog),
+        options=_option_values(options),
+        command=["stratalog", "bench", "checkpoint", *words],
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    )
+    bench = Bench(options, programs, results)
+    old = signal.signal(signal.SIGTERM, _interrupt)
+    code = 0
+    try:
+        bench.run()
+    except KeyboardInterrupt:
+        results.left_out.append("everything after the interruption")
+        code = STOPPED
+    finally:
+        bench.close()
+        signal.signal(signal.SIGTERM, old)
+    return results, code
+
+
+def _checkpoint(words: list[str]) -> int:
+    options = parse_options(words)
+    if options.redraw is not None:
+        results, code = Results.load(options.redraw), 0
+        options.output.mkdir(parents=True, exist_ok=True)
+    else:
+        results, code = _measure(options, words)
+    report = write_report(results, options.output)
+    failures = [event for event in results.events if event["event"] == "failed"]
+    for event in failures:
+        where = f"{event.get('section', '')} {event.get('case', '')}".strip()
+        sys.stderr.write(f"stratalog bench: {where}: {event['message']}\n")
+    if failures and not any(event["event"] in ("save", "run") for event in results.events):
+        raise BenchError("nothing could be measured")
+    print(report)
+    return code
+
+
+def main(words: list[str]) -> int:
+    if not words or words[0] != "checkpoint":
+        sys.stderr.write(f"{HELP}\n")
+        return 0 if words and words[0] in ("-h", "--help") else 1
+    try:
+        return _checkpoint(words[1:])
+    except (BenchError, OSError) as problem:
+        sys.stderr.write(f"stratalog bench: {problem}\n")
+        return 1

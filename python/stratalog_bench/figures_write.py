@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of runs and of writing: end to end, ladder, growing checkpoints, phases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stratalog_bench.drawing import largest, legend_below, panels, ranks_text
+from stratalog_bench.plan import GROWTH
+from stratalog_bench.quantities import size_text
+from stratalog_bench.results import Results
+from stratalog_bench.strategies import PHASE_COLOURS, PHASES, RUN_COLOURS, STRATEGIES
+from stratalog_bench.summary import Measured, pick, ranks_of, saves, unique
+
+
+def draw_end_to_end(results: Results, plot: Any) -> Any:
+    events = list(results.of("run", "end-to-end"))
+    if not events:
+        return None
+    ranks = sorted({event["ranks"] for event in events})
+    figure, axes = panels(plot, len(ranks), 3.6, 2.9, sharey=True)
+    for axis, count in zip(axes, ranks, strict=True):
+        modes = list(dict.fromkeys(e["case"] for e in events if e["ranks"] == count))
+        for at, mode in enumerate(modes):
+            same = [e for e in events if e["ranks"] == count and e["case"] == mode]
+            best = sorted(same, key=lambda e: e["seconds"]["total"])[len(same) // 2]
+            total, saving = best["seconds"]["total"], best["seconds"]["checkpoints"]
+            colour = RUN_COLOURS.get(mode, "#9aa0a6")
+            axis.bar(at, total - saving, color="#d0d0d0", width=0.7, label="evaluation")
+            axis.bar(at, saving, bottom=total - saving, color=colour, width=0.7)
+            axis.text(at, total, f"{total:.2f}", ha="center", va="bottom", fontsize=7.5)
+        axis.set_xticks(range(len(modes)), modes, rotation=40, ha="right")
+        axis.set_title(ranks_text(count))
+        axis.grid(visible=False, axis="x")
+    axes[0].set_ylabel("seconds to the fixpoint\n(grey: evaluation, colour: checkpoints)")
+    return figure
+
+
+def draw_ladder(results: Results, plot: Any) -> Any:
+    rows = saves(results, "ladder")
+    steps = [row for row in rows if row.case.startswith("ladder-")]
+    if not steps:
+        return None
+    data = unique(steps, lambda row: row.data)
+    figure, axes = panels(plot, len(data), 4.4, 2.9)
+    for axis, name in zip(axes, data, strict=True):
+        bars = sorted(pick(steps, data=name), key=lambda row: row.case)
+        base = bars[0]
+        names = ["none" if row.case == "ladder-0" else f"+O{row.case[-1]}" for row in bars]
+        for at, row in enumerate(bars):
+            low, high = row.total - min(row.totals), max(row.totals) - row.total
+            axis.bar(
+                at,
+                row.total * 1e3,
+                width=0.7,
+                color="#8c564b" if row.case == "ladder-0" else "#ff7f0e",
+            )
+            axis.errorbar(at, row.total * 1e3, [[low * 1e3], [high * 1e3]], color="#444", lw=0.8)
+            axis.text(
+                at,
+                max(row.totals) * 1e3,
+                f" {row.total / base.total:.2f}×" if base.case == "ladder-0" else "",
+                ha="center",
+                va="bottom",
+                fontsize=7,
+            )
+        for direct in pick(rows, data=name, case="hdf5-direct"):
+            axis.axhline(direct.total * 1e3, color="#2ca02c", ls="--", label="hdf5-direct")
+        axis.set_xticks(range(len(bars)), names)
+        axis.set_title(f"{size_text(base.row_bytes)}, {ranks_text(base.ranks)}")
+        axis.set_ylim(0, axis.get_ylim()[1] * 1.1)
+        axis.grid(visible=False, axis="x")
+        axis.legend(loc="best")
+    axes[0].set_ylabel("milliseconds per checkpoint")
+    return figure
+
+
+def _growth_lines(rows: list[Measured], plot: Any, labels: list[str]) -> Any:
+    ranks = ranks_of(rows)
+    figure, axes = panels(plot, len(ranks), 3.4, 2.8, sharey=True)
+    for axis, count in zip(axes, ranks, strict=True):
+        for strategy in STRATEGIES:
+            line = sorted(pick(rows, ranks=count, case=strategy.name), key=lambda r: r.row_bytes)
+            if not line:
+                continue
+            axis.plot(
+                [labels[i] for i in range(len(line))],
+                [r.bandwidth / 1e6 for r in line],
+                marker="o",
+                ms=3.5,
+                lw=1.4,
+                color=strategy.colour,
+                label=strategy.name,
+                ls="--" if strategy.is_peer else "-",
+            )
+        axis.set_title(ranks_text(count))
+        axis.set_ylim(bottom=0)
+        axis.set_xlabel("checkpoint")
+    axes[0].set_ylabel("MB/s of rows")
+    legend_below(figure, axes, 4)
+    return figure
+
+
+def draw_growth(results: Results, plot: Any) -> Any:
+    rows = saves(results, "growth")
+    labels = [*(str(i) for i in range(len(GROWTH) - 1)), "final"]
+    return _growth_lines(rows, plot, labels) if rows else None
+
+
+def draw_phases(results: Results, plot: Any) -> Any:
+    rows = saves(results, "sizes")
+    if not rows:
+        return None
+    data = largest(rows)
+    ranks = ranks_of(pick(rows, data=data))
+    figure, axes = panels(plot, len(ranks), 3.7, 3.3, sharey=True)
+    for axis, count in zip(axes, ranks, strict=True):
+        bars = [
+            row
+            for strategy in reversed(STRATEGIES)
+            for row in pick(rows, data=data, ranks=count, case=strategy.name)
+        ]
+        for at, row in enumerate(bars):
+            left = 0.0
+            for phase in PHASES:
+                seconds = row.seconds.get(phase, 0.0)
+                axis.barh(
+                    at,
+                    seconds,
+                    left=left,
+                    height=0.72,
+                    color=PHASE_COLOURS[phase],
+                    label="fsync" if phase == "sync" else phase,
+                )
+                left += seconds
+            axis.plot([row.total], [at], marker="|", color="black", ms=9)
+        axis.set_yticks(range(len(bars)), [row.label for row in bars])
+        axis.grid(visible=False, axis="y")
+        axis.set_title(f"{size_text(bars[0].row_bytes)}, {ranks_text(count)}")
+        axis.set_xlabel("seconds")
+    legend_below(figure, axes, 7)
+    return figure

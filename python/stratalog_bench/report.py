@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.md: machine, headlines, tables and figures of a run, all computed from results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from stratalog_bench.figures import draw_all
+from stratalog_bench.model import CostModel
+from stratalog_bench.quantities import size_text
+from stratalog_bench.results import Results
+from stratalog_bench.strategies import BY_NAME, PHASES
+from stratalog_bench.summary import (
+    Measured,
+    fit_all,
+    pick,
+    ranks_of,
+    ratio_to_raw,
+    restarts,
+    saves,
+)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table; all columns but the first are right-aligned."""
+    return [
+        "| " + " | ".join(head) + " |",
+        "|---|" + "--:|" * (len(head) - 1),
+        *("| " + " | ".join(row) + " |" for row in rows),
+        "",
+    ]
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.4f}" if value < 0.1 else f"{value:.3f}"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def save_table(rows: list[Measured]) -> list[str]:
+    head = [
+        "strategy",
+        "ranks",
+        "rows",
+        "written",
+        "files",
+        "seconds",
+        "MB/s of rows",
+        "÷ raw",
+        *("fsync" if phase == "sync" else phase for phase in PHASES),
+    ]
+    return table(
+        head,
+        (
+            [
+                row.label,
+                str(row.ranks),
+                size_text(row.row_bytes) + ("" if row.skew in ("balanced", "") else f" {row.skew}"),
+                size_text(row.bytes),
+                str(row.files),
+                _seconds(row.total),
+                f"{row.bandwidth / 1e6:.0f}",
+                _ratio(None if BY_NAME[row.case].is_peer else ratio_to_raw(row, rows)),
+                *(_seconds(row.seconds[p]) if p in row.seconds else "" for p in PHASES),
+            ]
+            for row in rows
+        ),
+    )
+
+
+def restart_table(rows: list[Measured]) -> list[str]:
+    return table(
+        [
+            "strategy",
+            "written by",
+            "read by",
+            "parts",
+            "rows",
+            "read",
+            "seconds",
+            "of these shuffle",
+            "MB/s of rows",
+        ],
+        (
+            [
+                row.label,
+                str(row.writers),
+                str(row.ranks),
+                row.parts,
+                size_text(row.row_bytes),
+                size_text(row.bytes),
+                _seconds(row.total),
+                _seconds(row.seconds.get("shuffle", 0.0)),
+                f"{row.bandwidth / 1e6:.0f}",
+            ]
+            for row in rows
+        ),
+    )
+
+
+def model_table(models: dict[str, CostModel]) -> list[str]:
+    return table(
+        [
+            "strategy",
+            "start, ms",
+            "per file, ms",
+            "per rank, ms",
+            "bandwidth, MB/s",
+            "median error",
+            "largest error",
+            "points",
+        ],
+        (
+            [
+                name,
+                f"{model.start_seconds * 1e3:.1f}",
+                f"{model.seconds_per_file * 1e3:.2f}",
+                f"{model.seconds_per_rank * 1e3:.2f}",
+                f"{model.bandwidth / 1e6:.0f}",
+                f"{model.median_error:.0%}",
+                f"{model.largest_error:.0%}",
+                str(model.points),
+            ]
+            for name, model in models.items()
+        ),
+    )
+
+
+def _compared(rows: list[Measured], one: str, other: str) -> list[float]:
+    """Bandwidth of `one` over `other`, for all data and ranks that both have."""
+    return [
+        mine.bandwidth / theirs.bandwidth
+        for mine in pick(rows, case=one)
+        for theirs in pick(rows, case=other, ranks=mine.ranks, data=mine.data)
+        if theirs.bandwidth > 0
+    ]
+
+
+def _span(ratios: list[float]) -> str:
+    low, high = f"{min(ratios):.2f}", f"{max(ratios):.2f}"
+    return f"{low}×" if low == high else f"{low}× to {high}×"
+
+
+def headlines(results: Results) -> list[str]:
+    """What the papers disagree on, and what we want to know, in sentences with numbers."""
+    rows = saves(results, "sizes")
+    large = [row for row in rows if row.row_bytes >= 32e6]
+    scope = "from 32 MB on" if large else "all sizes"
+    chosen = large or rows
+    lines = []
+    for one, other, text in (
+        ("hdf5-direct", "raw-shared", "hdf5-direct against bare pwrite + fsync into one file"),
+        ("hdf5-direct", "hdf5-opt", "hdf5-direct against hdf5-opt"),
+        ("hdf5-opt", "hdf5", "hdf5-opt against hdf5 (HDF5-OPT: faster everywhere)"),
+        ("hdf5-opt", "shared-opt-rows", "hdf5-opt against shared-opt (HDF5-OPT: 1.15 to 1.59)"),
+        ("fpp-rows", "shared-rows", "fpp against shared (RA-checkpoint: 2.2 at 256 ranks)"),
+        ("fpp-rows", "raw-fpp", "fpp against bare pwrite + fsync into as many files"),
+        ("fpp-compact", "fpp-rows", "fpp compact against fpp rows_u64"),
+        ("fpp-streams", "fpp-rows", "fpp streams against fpp rows_u64"),
+    ):
+        if ratios := _compared(chosen, one, other):
+            lines.append(f"- {text}: **{_span(ratios)}** the bandwidth ({scope}).")
+    packs = [row.seconds.get("pack", 0.0) / row.total for row in pick(chosen, case="hdf5-direct")]
+    if packs:
+        lines.append(f"- packing in hdf5-direct: at most **{max(packs):.0%}** of the checkpoint.")
+    return lines
+
+
+def _machine_lines(results: Results) -> list[str]:
+    machine = results.machine
+    system = machine.get("file_system", {})
+    return [
+        f"- {machine.get('cores')} cores, {machine.get('processor')}, "
+        f"{size_text(machine.get('memory_bytes', 0))} of memory, {machine.get('system')}; "
+        f"load {machine.get('load_at_start', 0):.1f} at the start.",
+        f"- checkpoints on {system.get('type', 'an unknown file system')} "
+        f"({system.get('options', '')}), durability **{results.options.get('durability')}**, "
+        "fsync of files and folders as that level says, in every row.",
+        f"- {machine.get('stratalog')}; started {results.started}, {results.seconds:.0f} s.",
+        f"- command: `{' '.join(results.command)}`",
+        "",
+    ]
+
+
+def _left_out(results: Results) -> list[str]:
+    failures = [event for event in results.events if event["event"] == "failed"]
+    if not results.left_out and not failures:
+        return []
+    lines = ["## Not measured", ""]
+    lines += [f"- {text}" for text in dict.fromkeys(results.left_out)]
+    lines += [
+        f"- FAILED {event.get('section', '')} {event.get('case', '')}, "
+        f"{event.get('ranks', '?')} ranks: {event['message']}"
+        for event in failures
+    ]
+    return [*lines, ""]
+
+
+def _tables(results: Results) -> list[str]:
+    lines = ["## Tables", ""]
+    for section, text in (
+        ("sizes", "Sizes"),
+        ("ladder", "Ladder"),
+        ("skew", "Skew"),
+        ("growth", "Growing checkpoints"),
+        ("closure", "Relations of a real closure"),
+    ):
+        if rows := saves(results, section):
+            lines += [f"### {text}", "", *save_table(rows)]
+    if rows := restarts(results, "restart"):
+        lines += ["### Restart on the same and on other rank counts", "", *restart_table(rows)]
+    return lines
+
+
+def write_report(results: Results, folder: Path) -> Path:
+    """folder/report.md with folder/figures; without matplotlib, tables only."""
+    rows = saves(results, "sizes")
+    ranks = ", ".join(str(count) for count in ranks_of(rows))
+    lines = ["# Checkpoint strategies side by side", "", *_machine_lines(results)]
+    lines += [
+        "Everything here is **measured** on this machine; nothing is extrapolated. Times are "
+        f"medians of {results.options.get('repeats', 1)} repeats, of the slowest rank, "
+        "strategies taking turns; "
+        "bandwidths count rows of 64-bit numbers, as the papers do, whatever an encoding makes of "
+        "them. After every save the relations were read back and compared with row counts and "
+        f"hashes of the manifest. Rank counts: {ranks or 'none'}.",
+        "",
+    ]
+    if said := headlines(results):
+        lines += ["## Headlines", "", *said, ""]
+    lines += _left_out(results)
+    lines += ["## Figures", ""]
+    try:
+        for picture in draw_all(results, folder / "figures"):
+            lines += [
+                f"### {picture.title}",
+                "",
+                f"![{picture.title}](figures/{picture.file})",
+                "",
+                picture.caption,
+                "",
+            ]
+    except ImportError as problem:
+        lines += [f"None: {problem}. `--redraw results.json` draws them where matplotlib is.", ""]
+    if models := fit_all(rows):
+        lines += [
+            "## Cost model",
+            "",
+            "seconds = start + per file × files + per rank × (ranks − 1) + bytes of rows / "
+            "bandwidth: least "
+            "squares of logarithms, no coefficient negative, over all sizes and rank counts. A "
+            "large error "
+            "says that the strategy is not of this kind; hdf5-opt changes its layout at 10 MB.",
+            "",
+            *model_table(models),
+        ]
+    lines += _tables(results)
+    file = folder / "report.md"
+    file.write_text("\n".join(lines).rstrip() + "\n")
+    return file

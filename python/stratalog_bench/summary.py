@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From events to rows of tables: medians over repeats, ratios, fitted models. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from statistics import median
+
+from stratalog_bench.model import Cost, CostModel, fit
+from stratalog_bench.processes import Event
+from stratalog_bench.results import Results
+from stratalog_bench.strategies import BY_NAME
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All repeats of one measurement; seconds are medians by part."""
+
+    case: str
+    ranks: int
+    data: str
+    skew: str
+    parts: str  # of restarts
+    writers: int  # of restarts on another rank count; else the ranks
+    row_bytes: int
+    bytes: int
+    files: int
+    seconds: dict[str, float]
+    totals: tuple[float, ...] = field(default=())
+
+    @property
+    def total(self) -> float:
+        return self.seconds["total"]
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes of rows (of 64-bit numbers) per second, whatever the encoding makes of them."""
+        return self.row_bytes / self.total if self.total > 0 else 0.0
+
+    @property
+    def label(self) -> str:
+        return self.case
+
+
+def condense(events: Iterable[Event]) -> list[Measured]:
+    """One row for each (strategy, ranks, data, way of reading), in order of first appearance."""
+    groups: dict[tuple[object, ...], list[Event]] = {}
+    for event in events:
+        key = (
+            event["case"],
+            event["ranks"],
+            event["data"],
+            event.get("parts", ""),
+            event.get("writers", event["ranks"]),
+        )
+        groups.setdefault(key, []).append(event)
+    rows = []
+    for same in groups.values():
+        first = same[0]
+        names = dict.fromkeys(name for event in same for name in event["seconds"])
+        rows.append(
+            Measured(
+                case=first["case"],
+                ranks=first["ranks"],
+                data=first["data"],
+                skew=first.get("skew", ""),
+                parts=first.get("parts", ""),
+                writers=first["writers"] if "writers" in first else first["ranks"],
+                row_bytes=first["row_bytes"],
+                bytes=first["bytes"],
+                files=first.get("files", 0),
+                seconds={n: median(e["seconds"].get(n, 0.0) for e in same) for n in names},
+                totals=tuple(event["seconds"]["total"] for event in same),
+            )
+        )
+    return rows
+
+
+def saves(results: Results, section: str) -> list[Measured]:
+    return condense(results.of("save", section))
+
+
+def restarts(results: Results, section: str) -> list[Measured]:
+    return condense(results.of("restart", section))
+
+
+def pick(rows: Iterable[Measured], **wanted: object) -> list[Measured]:
+    """Rows whose attributes have the wanted values."""
+    return [r for r in rows if all(getattr(r, name) == v for name, v in wanted.items())]
+
+
+def raw_peer(case: str) -> str:
+    """Against what a strategy with rows is measured: as many files, nothing else."""
+    return "raw-fpp" if BY_NAME[case].mode == "fpp" else "raw-shared"
+
+
+def ratio_to_raw(row: Measured, rows: Iterable[Measured]) -> float | None:
+    """Bandwidth over that of the bare peer on the same data and ranks; None without a peer."""
+    for peer in pick(rows, case=raw_peer(row.case), ranks=row.ranks, data=row.data):
+        return row.bandwidth / peer.bandwidth if peer.bandwidth > 0 else None
+    return None
+
+
+def fit_all(rows: Iterable[Measured]) -> dict[str, CostModel]:
+    """A model for each strategy with enough measurements, over sizes and rank counts.
+
+    Bytes are those of the rows, so that the bandwidths of encodings can be compared.
+    """
+    costs: dict[str, list[Cost]] = {}
+    for row in rows:
+        costs.setdefault(row.case, []).append(Cost(row.files, row.ranks, row.row_bytes, row.total))
+    fitted = {case: fit(points) for case, points in costs.items()}
+    return {case: model for case, model in fitted.items() if model is not None}
+
+
+def ranks_of(rows: Iterable[Measured]) -> list[int]:
+    return sorted({row.ranks for row in rows})
+
+
+def unique(rows: Iterable[Measured], key: Callable[[Measured], str]) -> list[str]:
+    """Values in the order in which they come."""
+    return list(dict.fromkeys(key(row) for row in rows))

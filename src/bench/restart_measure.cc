@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/restart_measure.h"
+
+#include <memory>
+#include <utility>
+
+#include "checkpoint/phase_times.h"
+#include "model/set_walk.h"
+#include "route/cell_hash.h"
+#include "route/tuple_mail.h"
+
+namespace stratalog {
+namespace {
+
+double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+// Takes groups in, or sends them to the rank that owns their first column.
+class Receiver {
+ public:
+  explicit Receiver(Comm& comm) : comm_(comm) {}
+
+  LoadSink sink() {
+    return {.begin = [this](const StoredState& state) { return begin(state); },
+            .accept = [this](std::size_t index,
+                             const TupleGroup& group) { return accept(index, group); }};
+  }
+  Status deliver();
+  std::uint64_t bytes_sent() const { return mail_ ? mail_->counters().bytes_sent : 0; }
+  std::vector<HeldRelation>& relations() { return relations_; }
+
+ private:
+  Status begin(const StoredState& state);
+  Status accept(std::size_t index, const TupleGroup& group);
+  int owner(std::span<const Cell> key) const {
+    return static_cast<int>(
+        scale_hash(hash_cells(key.first(1)), static_cast<std::uint32_t>(comm_.size())));
+  }
+
+  Comm& comm_;
+  std::vector<HeldRelation> relations_;
+  std::unique_ptr<TupleMail> mail_;  // only where tuples have to move
+};
+
+Status Receiver::begin(const StoredState& state) {
+  relations_.clear();
+  mail_ = nullptr;
+  MailOptions options{.ranks = comm_.size(), .self = comm_.rank(), .arity_of_stream = {}};
+  for (const StoredRelation& stored : state.relations) {
+    relations_.emplace_back(stored.name, stored.version, stored.column_order);
+    options.arity_of_stream.push_back(stored.arity);
+  }
+  if (state.needs_redistribution) mail_ = std::make_unique<TupleMail>(std::move(options));
+  return Status::ok();
+}
+
+Status Receiver::accept(std::size_t index, const TupleGroup& group) {
+  const int stream = static_cast<int>(index);
+  if (mail_ == nullptr) {
+    relations_[index].add(group);
+  } else if (!group.prefix.empty()) {
+    mail_->append_group(owner(group.prefix), stream, group);
+  } else {
+    walk_set(group.set, [&](Cell cell) {
+      const std::span<const Cell> tuple(&cell, 1);
+      mail_->append(owner(tuple), stream, tuple);
+    });
+  }
+  return Status::ok();
+}
+
+Status Receiver::deliver() {
+  if (mail_ == nullptr) return Status::ok();
+  MailHandler handler;
+  handler.on_group = [this](const MailGroup& mail) {
+    relations_[static_cast<std::size_t>(mail.stream)].add(mail.group);
+    return Status::ok();
+  };
+  handler.on_run = [this](const MailRun& run) {
+    HeldRelation& relation = relations_[static_cast<std::size_t>(run.stream)];
+    for (std::size_t at = 0; at < run.count * run.arity; at += run.arity)
+      relation.add_array(run.cells.subspan(at, run.arity - 1),
+                         run.cells.subspan(at + run.arity - 1, 1));
+    return Status::ok();
+  };
+  return mail_->deliver(comm_, handler);
+}
+
+}  // namespace
+
+Result<RestartMeasure> measure_restart(Comm& comm, Store& store, ReadParts parts) {
+  Receiver receiver(comm);
+  LoadRequest request;
+  request.parts = parts;
+  STRATALOG_RETURN_IF_ERROR(comm.barrier());
+  const std::uint64_t start = now_ns();
+  const auto loaded = load_checkpoint(comm, store, request, receiver.sink());
+  STRATALOG_RETURN_IF_ERROR(loaded.status());
+  const std::uint64_t read_ns = now_ns() - start;
+  STRATALOG_RETURN_IF_ERROR(receiver.deliver());
+  const std::uint64_t total_ns = now_ns() - start;
+  const LoadReport& report = loaded.value();
+  for (std::size_t i = 0; i < report.state.relations.size(); ++i) {
+    const HeldRelation& relation = receiver.relations()[i];
+    if (relation.arity() == 0) continue;
+    STRATALOG_RETURN_IF_ERROR(
+        verify_relation(comm, report.state.relations[i], relation.rows(), relation.hash()));
+  }
+  std::uint64_t most[] = {read_ns, total_ns - read_ns, total_ns};
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(most, ReduceOp::kMax));
+  std::uint64_t sums[] = {report.local_rows, report.local_bytes, receiver.bytes_sent()};
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(sums, ReduceOp::kSum));
+  return RestartMeasure{.read_seconds = seconds(most[0]),
+                        .shuffle_seconds = report.state.needs_redistribution ? seconds(most[1]) : 0,
+                        .total_seconds = seconds(most[2]),
+                        .rows = sums[0],
+                        .bytes = sums[1],
+                        .moved_bytes = sums[2]};
+}
+
+Result<std::vector<HeldRelation>> take_from_checkpoint(Comm& comm, Store& store,
+                                                       const std::string& generation) {
+  std::vector<HeldRelation> all;
+  LoadSink sink;
+  sink.begin = [&](const StoredState& state) {
+    all.clear();
+    for (const StoredRelation& stored : state.relations)
+      all.emplace_back(stored.name, stored.version, stored.column_order);
+    return Status::ok();
+  };
+  sink.accept = [&](std::size_t index, const TupleGroup& group) {
+    all[index].add(group);
+    return Status::ok();
+  };
+  LoadRequest request;
+  request.generation = generation;
+  STRATALOG_RETURN_IF_ERROR(load_checkpoint(comm, store, request, sink).status());
+  std::vector<HeldRelation> taken;
+  for (HeldRelation& relation : all) {
+    if (relation.arity() == 0) continue;
+    relation.sort_groups();
+    taken.push_back(std::move(relation));
+  }
+  return taken;
+}
+
+}  // namespace stratalog

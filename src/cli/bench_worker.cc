@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bench_worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "bench/raw_peer.h"
+#include "bench/restart_measure.h"
+#include "checkpoint/told.h"
+#include "cli/console.h"
+
+namespace stratalog::cli {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+struct SavedRelation {
+  HeldRelation relation;
+  MultisetHash hash;
+};
+
+// A restart must find the files on the disk, as far as this kernel is concerned.
+void forget_cached_pages(const std::string& folder) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; at != end && !error;
+       at.increment(error)) {
+    if (!at->is_regular_file(error)) continue;
+    const int file = ::open(at->path().c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) continue;
+    (void)::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    (void)::close(file);
+  }
+}
+
+class Bench {
+ public:
+  Bench(World& world, const BenchSpec& spec)
+      : world_(world), comm_(world.comm()), spec_(spec), start_(Clock::now()) {}
+  Status run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Status say(const json& line);
+  Result<std::vector<SavedRelation>> make(const BenchData& data);
+  Status prepare(const BenchData& data);
+  Status measure(const BenchCase& one, std::uint32_t repeat);
+  Status measure_saved(const BenchCase& one, Store& store);
+  Status measure_raw(const BenchCase& one, RawFiles files, Store& store);
+  Status restart(Store& store);
+  Result<std::unique_ptr<Store>> fresh_folder(const std::string& path);
+  Result<std::unique_ptr<Store>> open_folder(const std::string& path, RootMode mode);
+  Status forget(const std::string& folder);
+  Status remove(const std::string& folder);
+  Result<std::string> is_late();
+  json line(const char* event) const;
+
+  World& world_;
+  Comm& comm_;
+  const BenchSpec& spec_;
+  Clock::time_point start_;
+  std::vector<SavedRelation> relations_;
+  std::uint64_t local_row_bytes_ = 0;
+  std::uint64_t row_bytes_ = 0;
+  std::string data_name_;
+  std::string case_name_;
+  std::uint32_t repeat_ = 0;
+};
+
+json Bench::line(const char* event) const {
+  return {{"event", event},    {"data", data_name_},    {"case", case_name_},
+          {"repeat", repeat_}, {"ranks", comm_.size()}, {"row_bytes", row_bytes_}};
+}
+
+Status Bench::say(const json& one) {
+  Status printed;
+  if (comm_.rank() == 0) {
+    printed = print_result(one.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  }
+  return tell_status(comm_, printed);
+}
+
+Result<std::unique_ptr<Store>> Bench::open_folder(const std::string& path, RootMode mode) {
+  Result<std::unique_ptr<Store>> store = Status::internal("not opened yet");
+  if (comm_.rank() == 0) store = open_posix_store(path, mode);
+  STRATALOG_RETURN_IF_ERROR(tell_status(comm_, store.status()));
+  if (comm_.rank() != 0) store = open_posix_store(path, RootMode::kMustExist);
+  STRATALOG_RETURN_IF_ERROR(agree(comm_, store.status()));
+  return store;
+}
+
+Status Bench::remove(const std::string& folder) {
+  Status status;
+  if (comm_.rank() == 0) {
+    std::error_code error;
+    fs::remove_all(folder, error);
+    if (error)
+      status = Status::io_error(fmt::format("cannot remove {}: {}", folder, error.message()));
+  }
+  return tell_status(comm_, status);
+}
+
+Result<std::unique_ptr<Store>> Bench::fresh_folder(const std::string& path) {
+  STRATALOG_RETURN_IF_ERROR(remove(path));
+  return open_folder(path, RootMode::kCreate);
+}
+
+Status Bench::forget(const std::string& folder) {
+  STRATALOG_RETURN_IF_ERROR(comm_.barrier());
+  if (comm_.rank() == 0) forget_cached_pages(folder);
+  return comm_.barrier();
+}
+
+// Rank 0's clock counts: "" or why no further case begins.
+Result<std::string> Bench::is_late() {
+  const double passed = std::chrono::duration<double>(Clock::now() - start_).count();
+  const bool late = spec_.seconds > 0 && passed > spec_.seconds;
+  return tell(comm_, late ? fmt::format("{:.1f} s have passed", passed) : std::string());
+}
+
+Result<std::vector<SavedRelation>> Bench::make(const BenchData& data) {
+  std::vector<HeldRelation> made;
+  if (!data.checkpoint.empty()) {
+    STRATALOG_ASSIGN_OR_RETURN(const auto store,
+                               open_folder(data.checkpoint, RootMode::kMustExist));
+    STRATALOG_ASSIGN_OR_RETURN(made, take_from_checkpoint(comm_, *store, data.generation));
+  } else {
+    // As the papers save a recursive relation: all of it, and what the last rounds added.
+    const std::uint64_t rows = data.bytes / 8 / std::max(1U, data.columns);
+    for (const RelationVersion version : {RelationVersion::kTotal, RelationVersion::kDelta}) {
+      const bool is_delta = version == RelationVersion::kDelta;
+      auto relation = make_synthetic({.version = version,
+                                      .rows = is_delta ? rows / 16 : rows - (rows / 16),
+                                      .arity = data.columns,
+                                      .share = data.share,
+                                      .texture = data.texture,
+                                      .seed = data.seed + (is_delta ? 1 : 0)},
+                                     comm_.rank(), comm_.size());
+      STRATALOG_RETURN_IF_ERROR(agree(comm_, relation.status()));
+      made.push_back(std::move(relation).value());
+    }
+  }
+  std::vector<SavedRelation> relations;
+  for (HeldRelation& relation : made) {
+    const MultisetHash hash = relation.hash();
+    relations.push_back({.relation = std::move(relation), .hash = hash});
+  }
+  return relations;
+}
+
+Status Bench::prepare(const BenchData& data) {
+  data_name_ = data.name;
+  case_name_.clear();
+  relations_.clear();
+  STRATALOG_ASSIGN_OR_RETURN(relations_, make(data));
+  local_row_bytes_ = 0;
+  std::uint64_t rows = 0;
+  for (const SavedRelation& saved : relations_) {
+    local_row_bytes_ += saved.relation.row_bytes();
+    rows += saved.relation.rows();
+  }
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(comm_.size()) + 1);
+  bytes[static_cast<std::size_t>(comm_.rank())] = local_row_bytes_;
+  bytes.back() = rows;
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(bytes, ReduceOp::kSum));
+  rows = bytes.back();
+  bytes.pop_back();
+  row_bytes_ = 0;
+  for (const std::uint64_t count : bytes) row_bytes_ += count;
+  json out = line("data");
+  out["rows"] = rows;
+  out["row_bytes_of_rank"] = bytes;
+  return say(out);
+}
+
+Status Bench::restart(Store& store) {
+  for (const ReadParts parts : spec_.restarts) {
+    STRATALOG_RETURN_IF_ERROR(forget(store.root()));
+    STRATALOG_ASSIGN_OR_RETURN(const RestartMeasure measured, measure_restart(comm_, store, parts));
+    json out = line("restart");
+    out["parts"] = parts == ReadParts::kAsWritten ? "as-written" : "balanced";
+    out["seconds"] = {{"read", measured.read_seconds},
+                      {"shuffle", measured.shuffle_seconds},
+                      {"total", measured.total_seconds}};
+    out["rows"] = measured.rows;
+    out["bytes"] = measured.bytes;
+    out["moved_bytes"] = measured.moved_bytes;
+    out["verified"] = true;
+    STRATALOG_RETURN_IF_ERROR(say(out));
+  }
+  return Status::ok();
+}
+
+Status Bench::measure_raw(const BenchCase& one, RawFiles files, Store& store) {
+  STRATALOG_ASSIGN_OR_RETURN(const RawWrite write,
+                             write_raw(comm_, store, files, local_row_bytes_, one.durability));
+  json out = line("save");
+  out["seconds"] = {{"metadata", write.create_seconds},
+                    {"write", write.write_seconds},
+                    {"sync", write.sync_seconds},
+                    {"total", write.total_seconds}};
+  out["bytes"] = write.bytes;
+  out["files"] = write.files;
+  STRATALOG_RETURN_IF_ERROR(say(out));
+  if (spec_.restarts.empty()) return Status::ok();
+  STRATALOG_RETURN_IF_ERROR(forget(store.root()));
+  STRATALOG_ASSIGN_OR_RETURN(const RawRead read, read_raw(comm_, store, files, local_row_bytes_));
+  out = line("restart");
+  out["parts"] = "as-written";
+  out["seconds"] = {{"read", read.total_seconds}, {"shuffle", 0.0}, {"total", read.total_seconds}};
+  out["bytes"] = read.bytes;
+  return say(out);
+}
+
+Status Bench::measure_saved(const BenchCase& one, Store& store) {
+  WriterOptions options;
+  options.durability = one.durability;
+  options.backends = world_.backends();
+  options.layout.ladder = one.ladder;
+  STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm_, store, options));
+  SaveRequest request;
+  request.mode = one.mode;
+  request.encoding = one.encoding;
+  for (const SavedRelation& saved : relations_)
+    request.images.push_back(saved.relation.image(saved.hash));
+  STRATALOG_RETURN_IF_ERROR(comm_.barrier());
+  STRATALOG_ASSIGN_OR_RETURN(const SaveReport report, writer->save(request));
+  json out = line("save");
+  out["seconds"] = {{"metadata", report.metadata_seconds}, {"pack", report.pack_seconds},
+                    {"route", report.route_seconds},       {"encode", report.encode_seconds},
+                    {"write", report.write_seconds},       {"sync", report.sync_seconds},
+                    {"commit", report.commit_seconds},     {"total", report.total_seconds}};
+  out["rows"] = report.rows;
+  out["bytes"] = report.bytes;
+  out["files"] = report.files;
+  out["staging_bytes"] = report.staging_bytes;
+  return say(out);
+}
+
+Status Bench::measure(const BenchCase& one, std::uint32_t repeat) {
+  case_name_ = one.name;
+  repeat_ = repeat;
+  const bool has_folder = !one.stored.empty();
+  const std::string folder =
+      has_folder ? one.stored : fmt::format("{}/{}", spec_.directory, one.name);
+  STRATALOG_ASSIGN_OR_RETURN(const auto store, has_folder
+                                                   ? open_folder(folder, RootMode::kMustExist)
+                                                   : fresh_folder(folder));
+  Status status;
+  if (one.raw) {
+    status = measure_raw(one, *one.raw, *store);
+  } else {
+    if (!has_folder) status = measure_saved(one, *store);
+    if (status.is_ok()) status = restart(*store);
+  }
+  const bool stays =
+      has_folder || (one.keep == KeepFiles::kYes && repeat + 1 == spec_.repeats && status.is_ok());
+  const Status removed = stays ? Status::ok() : remove(folder);
+  return status.is_ok() ? removed : status;
+}
+
+Status Bench::run() {
+  STRATALOG_RETURN_IF_ERROR(open_folder(spec_.directory, RootMode::kCreate).status());
+  for (const BenchData& data : spec_.data) {
+    STRATALOG_RETURN_IF_ERROR(prepare(data));
+    for (std::uint32_t repeat = 0; repeat < spec_.repeats; ++repeat) {
+      for (std::size_t i = 0; i < spec_.cases.size(); ++i) {
+        STRATALOG_ASSIGN_OR_RETURN(const std::string late, is_late());
+        if (!late.empty()) {
+          json out = line("out_of_time");
+          out["message"] = late;
+          return say(out);
+        }
+        // Another one is first in every repeat, so that none always follows the same.
+        const BenchCase& one = spec_.cases[(i + repeat) % spec_.cases.size()];
+        const Status status = measure(one, repeat);
+        if (status.is_ok()) continue;
+        if (status.code() == StatusCode::kRanksDisagree) return status;
+        json out = line("failed");
+        out["message"] = status.to_string();
+        STRATALOG_RETURN_IF_ERROR(say(out));
+      }
+    }
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Status run_bench(World& world, const BenchSpec& spec) { return Bench(world, spec).run(); }
+
+}  // namespace stratalog::cli

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""stratalog bench checkpoint: every strategy on small relations, results, figures, refusals; and
+the pure parts of its Python front."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stratalog_runner import Stratalog, wait_until
+
+PROJECT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "python"))
+
+from stratalog_bench import closure, summary  # noqa: E402
+from stratalog_bench.model import Cost, fit  # noqa: E402
+from stratalog_bench.options import SECTIONS, parse_options  # noqa: E402
+from stratalog_bench.plan import GROWTH, SHARES, make_plan, worker_spec  # noqa: E402
+from stratalog_bench.quantities import parse_seconds, parse_size, size_text  # noqa: E402
+from stratalog_bench.results import Results  # noqa: E402
+from stratalog_bench.strategies import BY_NAME, LADDER, STRATEGIES  # noqa: E402
+
+RAN_TO_THE_END, STOPPED = 0, 6
+
+
+def events(folder: Path, event: str, section: str) -> list[dict[str, Any]]:
+    return list(Results.load(folder / "results.json").of(event, section))
+
+
+def test_every_strategy_at_one_and_two_ranks(stratalog: Stratalog, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ran = stratalog(
+        "bench",
+        "checkpoint",
+        "--sizes",
+        "64K,160K",
+        "--ranks",
+        "1,2",
+        "--repeats",
+        "1",
+        "--budget",
+        "5m",
+        "--only",
+        "sizes,ladder,restart",
+        "-o",
+        out,
+    )
+    assert ran.out.strip() == str(out / "report.md")
+    assert ran.err == ""
+    results = json.loads((out / "results.json").read_text())
+    assert results["complete"]
+    assert [e for e in results["events"] if e["event"] == "failed"] == []
+    for ranks in (1, 2):
+        of_ranks = [e for e in events(out, "save", "sizes") if e["ranks"] == ranks]
+        saved = {e["case"]: e for e in of_ranks if e["data"] == "160 kB balanced"}
+        expected = {one.name for one in STRATEGIES} | ({"numpy", "h5py"} if ranks == 1 else set())
+        assert set(saved) == expected
+        restarted = {e["case"] for e in events(out, "restart", "sizes") if e["ranks"] == ranks}
+        assert restarted == {one.name for one in STRATEGIES}
+        for name, event in saved.items():
+            assert event["row_bytes"] == 160_000, name
+            assert event["seconds"]["total"] > 0
+            small = BY_NAME[name].encoding in ("compact", "streams")
+            assert (event["bytes"] < event["row_bytes"] / 4) == small, name
+    assert {e["case"] for e in events(out, "save", "ladder")} == {
+        "hdf5-direct",
+        *(one.name for one in LADDER),
+    }
+    elsewhere = events(out, "restart", "restart")
+    assert {(e.get("writers", e["ranks"]), e["ranks"]) for e in elsewhere} == {
+        (2, 2),
+        (2, 1),
+        (2, 3),
+    }
+    for event in elsewhere:
+        assert event["verified"]
+        assert event["rows"] == 10_000
+        assert (event["moved_bytes"] > 0) == (
+            event["ranks"] > 1 and (event["parts"] == "balanced" or event["ranks"] == 3)
+        )
+    report = (out / "report.md").read_text()
+    for name in ("phases", "sizes", "ladder", "offsets", "ratio"):
+        assert f"figures/{name}.png" in report
+        assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert "hdf5-direct against bare pwrite + fsync" in report
+    assert not (out / "work").exists()
+    # Results stay; they can be drawn again.
+    again = stratalog("bench", "checkpoint", "-o", out, expect=1)
+    assert "there are results" in again.err
+    stratalog("bench", "checkpoint", "--redraw", out / "results.json", "-o", tmp_path / "again")
+    assert (tmp_path / "again" / "report.md").read_text() == report
+
+
+def test_real_closures_skew_and_growth(stratalog: Stratalog, tmp_path: Path) -> None:
+    facts = tmp_path / "facts"
+    closure.write_road(8, 1, facts)
+    out = tmp_path / "out"
+    stratalog(
+        "bench",
+        "checkpoint",
+        "--sizes",
+        "64K",
+        "--ranks",
+        "2",
+        "--repeats",
+        "1",
+        "--budget",
+        "5m",
+        "--only",
+        "skew,growth,end-to-end,closure",
+        "--facts",
+        facts,
+        "-o",
+        out,
+        "--strategies",
+        "raw-shared,fpp-compact,hdf5-direct",
+        "--durability",
+        "none",
+    )
+    results = Results.load(out / "results.json")
+    assert results.complete
+    assert [e for e in results.events if e["event"] == "failed"] == []
+    runs = {e["case"]: e for e in events(out, "run", "end-to-end")}
+    assert len({e["rows"] for e in runs.values()}) == 1
+    assert runs["none"]["checkpoints"] == []
+    assert len(runs["hdf5-opt"]["checkpoints"]) >= 2
+    assert {e["case"] for e in events(out, "save", "closure")} == {
+        "raw-shared",
+        "fpp-compact",
+        "hdf5-direct",
+    }
+    shares = {e["skew"]: e["row_bytes_of_rank"] for e in events(out, "data", "skew")}
+    assert shares["half-empty"][1] == 0
+    assert shares["one-giant"][1] > 10 * shares["one-giant"][0]
+    assert len({e["data"] for e in events(out, "save", "growth")}) == len(GROWTH)
+
+
+def test_an_interrupted_run_keeps_what_it_has(stratalog: Stratalog, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = stratalog.start(
+        "bench",
+        "checkpoint",
+        "--sizes",
+        "64K,128K,256K",
+        "--ranks",
+        "1,2",
+        "-o",
+        out,
+        "--repeats",
+        "50",
+    )
+    # The first size is over when its results are saved, or its work folder has come and gone.
+    assert wait_until(lambda: (out / "work" / "cases").exists())
+    assert wait_until(lambda: any((out / "work" / "cases").glob("*")))
+    os.kill(process.pid, signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == STOPPED, err
+    results = Results.load(out / "results.json")
+    assert not results.complete
+    assert any("interruption" in text for text in results.left_out)
+    assert (out / "report.md").exists()
+    assert not (out / "work").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--strategies", "fpp,hdf5"), "no strategy"),
+        (("--skew", "wild"), "no skew"),
+        (("--only", "everything"), "no section"),
+        (("--ranks", "0"), "1 to 4096"),
+        (("--ranks", "two"), "rank counts"),
+        (("--sizes", "many"), "no size"),
+        (("--budget", "soon"), "no duration"),
+        (("--columns", "9"), "2 to 8"),
+        (("--facts", "nowhere"), "edge.facts"),
+        (("--redraw", "nowhere.json"), "no file"),
+    ],
+)
+def test_wrong_words_are_refused_by_name(
+    stratalog: Stratalog, words: tuple[str, ...], complaint: str
+) -> None:
+    ran = stratalog("bench", "checkpoint", *words, expect=2)
+    assert complaint in ran.err
+
+
+def test_bench_says_what_there_is(stratalog: Stratalog, tmp_path: Path) -> None:
+    assert "bench checkpoint" in stratalog("bench", expect=1).err
+    assert "--budget" in stratalog("bench", "checkpoint", "--help").out
+    assert "itself" in stratalog("bench", "checkpoint", ranks=2, expect=None).err
+    spec = tmp_path / "spec.json"
+    spec.write_text('{"directory": "x", "cases": [{"name": "a", "strategy": "tape"}]}')
+    assert "tape" in stratalog("bench", "worker", spec, ranks=2, expect=1).err
+
+
+def test_the_model_finds_the_costs_that_made_the_times() -> None:
+    costs = [
+        Cost(files, ranks, size, 0.002 + 0.0005 * files + 0.001 * (ranks - 1) + size / 8e8)
+        for files in (1, 3, 9)
+        for ranks in (1, 2, 4)
+        for size in (10**6, 10**7, 10**8)
+    ]
+    model = fit(costs)
+    assert model is not None
+    assert model.start_seconds == pytest.approx(0.002, rel=1e-3)
+    assert model.seconds_per_file == pytest.approx(0.0005, rel=1e-3)
+    assert model.seconds_per_rank == pytest.approx(0.001, rel=1e-3)
+    assert model.bandwidth == pytest.approx(8e8, rel=1e-3)
+    assert model.largest_error < 1e-3
+    assert fit(costs[:2]) is None
+
+
+def test_a_model_has_no_negative_costs_and_says_how_wrong_it_is() -> None:
+    # More files are faster here, which no cost of a file explains.
+    model = fit([Cost(f, 1, 10**6, 1.0 / f) for f in (1, 2, 4, 8)])
+    assert model is not None
+    assert model.seconds_per_file == 0
+    assert model.start_seconds > 0
+    assert model.largest_error > 0.5
+    # Half and twice are equally wrong: the geometric mean lies in the middle.
+    even = fit([Cost(1, 1, 10**6, t) for t in (0.25, 1.0, 4.0)])
+    assert even is not None
+    assert even.seconds(1, 1, 10**6) == pytest.approx(1.0, rel=1e-6)
+
+
+def test_quantities() -> None:
+    assert parse_size("64M") == 64_000_000
+    assert parse_size("1.5g") == 1_500_000_000
+    assert parse_size("4Mi") == 4 << 20
+    assert parse_seconds("5m") == 300
+    assert [size_text(n) for n in (999, 1000, 64_000_000, 1.5e9)] == [
+        "999 B",
+        "1 kB",
+        "64 MB",
+        "1.5 GB",
+    ]
+    with pytest.raises(ValueError, match="no size"):
+        parse_size("64X")
+
+
+def test_plans_leave_out_what_does_not_fit_and_cover_every_section() -> None:
+    options = parse_options(["--sizes", "1M,8M,4G", "--ranks", "1,2,4"])
+    plan = make_plan(options, free_disk=10**9, free_memory=10**10)
+    assert [text for text in plan.left_out if "4 GB" in text and "disk" in text]
+    assert {task.section for task in plan.tasks} == set(SECTIONS) - {"end-to-end", "closure"}
+    assert set(SHARES) == set(SECTIONS)
+    sizes = {data["bytes"] for task in plan.tasks for data in task.data}
+    assert max(sizes) == 8_000_000
+    spec = worker_spec(plan.tasks[0], options, 3.5)
+    assert spec["seconds"] == 3.5
+    assert [case["name"] for case in spec["cases"]] == list(options.strategies)
+    assert make_plan(options, free_disk=1000, free_memory=0).tasks == []
+
+
+def test_medians_and_ratios() -> None:
+    def save(case: str, seconds: float, repeat: int) -> dict[str, Any]:
+        return {
+            "event": "save",
+            "section": "sizes",
+            "case": case,
+            "ranks": 2,
+            "data": "d",
+            "repeat": repeat,
+            "row_bytes": 8_000_000,
+            "bytes": 8_000_000,
+            "files": 2,
+            "seconds": {"total": seconds},
+        }
+
+    taken = [("raw-shared", 0.01), ("hdf5-direct", 0.02), ("hdf5-direct", 0.04), ("hdf5-direct", 9)]
+    results = Results(events=[save(case, s, i) for i, (case, s) in enumerate(taken)])
+    rows = summary.saves(results, "sizes")
+    direct = summary.pick(rows, case="hdf5-direct")[0]
+    assert direct.total == 0.04
+    assert direct.bandwidth == 2e8
+    assert summary.ratio_to_raw(direct, rows) == pytest.approx(0.25)
+    assert summary.ratio_to_raw(direct, [direct]) is None
