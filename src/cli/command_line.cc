@@ -285,10 +285,10 @@ void add_bench(CLI::App& app) {
 
 const std::map<std::string, Command>& commands() {
   static const std::map<std::string, Command> kCommands = {
-      {"run", Command::kRun},         {"resume", Command::kResume}, {"check", Command::kCheck},
-      {"explain", Command::kExplain}, {"ls", Command::kList},       {"inspect", Command::kInspect},
-      {"verify", Command::kVerify},   {"export", Command::kExport}, {"profile", Command::kProfile},
-      {"why", Command::kWhy},         {"why-not", Command::kWhyNot},  {"bench", Command::kBench}};
+      {"run", Command::kRun},         {"resume", Command::kResume},  {"check", Command::kCheck},
+      {"explain", Command::kExplain}, {"ls", Command::kList},        {"inspect", Command::kInspect},
+      {"verify", Command::kVerify},   {"export", Command::kExport},  {"profile", Command::kProfile},
+      {"why", Command::kWhy},         {"why-not", Command::kWhyNot}, {"bench", Command::kBench}};
   return kCommands;
 }
 
