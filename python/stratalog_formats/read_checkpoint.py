@@ -6,35 +6,38 @@ header and footer, every block's checksum, row counts and the relations' multise
 
     python -m stratalog_formats.read_checkpoint DIR              what the newest generation holds
     python -m stratalog_formats.read_checkpoint DIR path.total   its tuples as TSV (cells)
+
+Blocks are read one at a time, and only those that a caller wants; the package `stratalog` builds
+tables of values on this.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import struct
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from stratalog_formats.compact import decode_compact
+from stratalog_formats.damage import DamagedError, demand
+from stratalog_formats.streams import decode_streams
 from stratalog_formats.xxh3 import xxh3_64, xxh3_128
 
 Rows = npt.NDArray[np.uint64]
+U32 = npt.NDArray[np.uint32]
+Zone = npt.NDArray[np.uint32]  # shape (arity, 2): lowest and highest cell of each declared column
 _MASK = 0xFFFFFFFFFFFFFFFF
-
-
-class DamagedError(Exception):
-    """The checkpoint is not what the format demands."""
-
-
-def _demand(condition: bool, what: str) -> None:
-    if not condition:
-        raise DamagedError(what)
+# From byte 8 of a block: magic, encoding, file id, number, payload, groups, prefix cells, rows.
+_BLOCK_HEADER = struct.Struct("<4sIQIIIIQ")
 
 
 def splitmix64(x: int) -> int:
@@ -62,96 +65,100 @@ def multiset_hash(rows: Rows) -> str:
     return f"{int(high.sum(dtype=np.uint64)):016x}{int(low.sum(dtype=np.uint64)):016x}"
 
 
-class _Reader:
-    """Takes numbers from the front of a payload."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.at = 0
-
-    def take(self, count: int) -> bytes:
-        _demand(self.at + count <= len(self.data), "a payload ends early")
-        self.at += count
-        return self.data[self.at - count : self.at]
-
-    def varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.take(1)[0]
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-
-    def signed(self) -> int:
-        value = self.varint()
-        return (value >> 1) ^ -(value & 1)
-
-
-def _words_to_elements(words: list[int], base: int) -> list[int]:
-    return [base + 64 * i + b for i, w in enumerate(words) for b in range(64) if w >> b & 1]
-
-
-def _read_set(reader: _Reader, kind: int, base: int, size: int) -> list[int]:
-    if kind == 0:
-        return [base]
-    elements = [base]
-    if kind in (1, 2):
-        for _ in range(size - 1):
-            gap = reader.take(1)[0] if kind == 1 else reader.varint()
-            elements.append(elements[-1] + gap + 1)
-        return elements
-    if kind == 3:
-        at = base
-        elements = []
-        for i in range(size):
-            at += reader.varint() + 1 if i else 0
-            length = reader.varint() + 1
-            elements.extend(range(at, at + length))
-            at += length
-        return elements
-    if kind == 4:
-        return _words_to_elements(
-            [int.from_bytes(reader.take(8), "little") for _ in range(size)], base
-        )
-    _demand(kind == 5, f"no such kind of fragment: {kind}")
-    words = []
-    for mask in reader.take(size):
-        word = sum(reader.take(1)[0] << 8 * i for i in range(8) if mask >> i & 1)
-        words.append(word)
-    return _words_to_elements(words, base)
-
-
-def decode_compact(
-    payload: bytes, groups: int, prefix_cells: int
-) -> Iterator[tuple[list[int], list[int]]]:
-    """(prefix, elements) of every fragment of a block."""
-    reader = _Reader(payload)
-    prefix = [0] * prefix_cells
-    base = size = 0
-    for _ in range(groups):
-        tag = reader.take(1)[0]
-        kind, mode = tag & 7, tag >> 4 & 3
-        if mode == 1:
-            prefix[-1] += 1
-        elif mode == 2:
-            prefix[-1] += reader.varint()
-        elif mode == 3:
-            changed = reader.varint()
-            prefix[changed] += reader.signed()
-            for i in range(changed + 1, prefix_cells):
-                prefix[i] = reader.varint()
-        if not tag & 0x08:
-            base += reader.signed()
-        if kind and not tag & 0x40:
-            size = reader.varint()
-        yield list(prefix), _read_set(reader, kind, base, size)
-    _demand(reader.at == len(payload), "bytes after the last fragment")
-
-
 def _file_id(shard: dict[str, Any]) -> int:
     """The number that seeds a shard's checksums: of the relation where the shard was written."""
     return int(shard.get("image", shard["shard"]) + 1) << 32 | int(shard["rank"])
+
+
+def _seed(nonce_text: str, file_id: int, block: int) -> int:
+    nonce = int(nonce_text, 16)
+    seed = splitmix64(splitmix64(nonce & _MASK) ^ (nonce >> 64))
+    return splitmix64(splitmix64(seed ^ file_id) ^ block)
+
+
+@dataclass
+class BlockHeader:
+    encoding: int
+    groups: int
+    prefix_cells: int
+    rows: int
+
+
+def _to_cells(stored: Rows) -> list[U32]:
+    rows = stored.astype(np.uint64)
+    demand(not bool((rows >> np.uint64(32)).any()), "a row with more than 32 bits in a cell")
+    return list(np.ascontiguousarray(rows.T).astype(np.uint32))
+
+
+def decode_block(header: BlockHeader, payload: bytes, order: list[int]) -> list[U32]:
+    """The columns of a block, as declared; `order` is the relation's group column order."""
+    arity = len(order)
+    demand(header.prefix_cells == arity - 1, "a block of another arity")
+    if header.encoding == 1:
+        demand(len(payload) == header.rows * arity * 8, "another number of rows")
+        return _to_cells(np.frombuffer(payload, "<u8").reshape(-1, arity))
+    if header.encoding == 3:
+        grouped = decode_streams(payload, arity, header.rows)
+    else:
+        demand(header.encoding == 0, f"no tuples in encoding {header.encoding}")
+        grouped = decode_compact(payload, header.groups, arity, header.rows)
+    columns = list(grouped)
+    for column, cells in zip(order, grouped, strict=True):
+        columns[column] = cells
+    return columns
+
+
+class _Stream:
+    """The bytes of a shard or section, one extent after another."""
+
+    def __init__(self, file: BinaryIO, extents: list[list[int]]) -> None:
+        self._file = file
+        self._extents = extents
+        self.size = sum(length for _, length in extents)
+
+    def read(self, offset: int, length: int) -> bytes:
+        parts = []
+        for begin, extent in self._extents:
+            if offset < extent and length > 0:
+                self._file.seek(begin + offset)
+                parts.append(self._file.read(min(length, extent - offset)))
+                demand(len(parts[-1]) == min(length, extent - offset), "the file ends early")
+                length -= len(parts[-1])
+            offset = max(0, offset - extent)
+        demand(length == 0, "its end is missing")
+        return b"".join(parts)
+
+
+def _read_blocks(
+    stream: _Stream,
+    file_id: int,
+    nonce: str,
+    line: dict[str, Any],
+    wanted: Callable[[int], bool],
+) -> Iterator[tuple[int, BlockHeader, bytes]]:
+    """Number, header and payload of the wanted blocks, verified, of a manifest's line."""
+    count = line["blocks"]
+    footer_bytes = 24 * count + 64
+    demand(stream.size >= 256 + footer_bytes, "too short for its blocks")
+    head = stream.read(0, 256)
+    footer = stream.read(stream.size - footer_bytes, footer_bytes)
+    demand(head[:8] == b"SLBSHARD", "no shard")
+    demand(xxh3_128(head + footer) == line["hash"], "header or footer: hash")
+    entries = np.frombuffer(footer, np.dtype("<u4,<u4,<u8,<u8"), count)
+    at = 256
+    for number, (length, groups, rows, checksum) in enumerate(entries.tolist()):
+        if wanted(number):
+            block = stream.read(at, length)
+            demand(len(block) >= 256, f"block {number}: too short")
+            demand(block[:8] == checksum.to_bytes(8, "little"), f"block {number}: checksum")
+            found = xxh3_64(memoryview(block)[8:], _seed(nonce, file_id, number))
+            demand(found == checksum, f"block {number}: checksum")
+            magic, encoding, owner, place, size, *rest = _BLOCK_HEADER.unpack_from(block, 8)
+            demand(magic == b"SBLK" and owner == file_id and place == number, f"block {number}")
+            demand(64 + size <= length and rest[0] == groups and rest[2] == rows, "a block's sizes")
+            yield number, BlockHeader(encoding, groups, rest[1], rows), block[64 : 64 + size]
+        at += length
+    demand(at + footer_bytes == stream.size, "blocks do not fill it")
 
 
 @dataclass
@@ -180,128 +187,122 @@ class Generation:
         name: str = self.origin(line).get("link", self.directory.name)
         return self.directory.parent / name / file
 
-    @staticmethod
-    def _seed(nonce_text: str, file_id: int, block: int) -> int:
-        nonce = int(nonce_text, 16)
-        seed = splitmix64(splitmix64(nonce & _MASK) ^ (nonce >> 64))
-        return splitmix64(splitmix64(seed ^ file_id) ^ block)
-
-    def _stream(self, shard: dict[str, Any]) -> bytes:
-        with self.path(shard, shard["file"]).open("rb") as stream:
-            parts = []
-            for offset, length in shard["extents"]:
-                stream.seek(offset)
-                parts.append(stream.read(length))
-                _demand(len(parts[-1]) == length, f"{shard['file']} ends early")
-        return b"".join(parts)
-
-    def _blocks(
-        self, data: bytes, file_id: int, line: dict[str, Any]
-    ) -> Iterator[tuple[dict[str, int], bytes]]:
-        """Verified blocks of the shard or section of a manifest's line: header and payload."""
-        count, hash128, what = line["blocks"], line["hash"], line["file"]
-        nonce = self.origin(line)["nonce"]
-        footer_bytes = 24 * count + 64
-        footer = data[-footer_bytes:]
-        _demand(data[:8] == b"SLBSHARD", f"{what}: no shard")
-        _demand(xxh3_128(data[:256] + footer) == hash128, f"{what}: header or footer")
-        at = 256
-        for number in range(count):
-            length, groups = (int(v) for v in np.frombuffer(footer, "<u4", 2, 24 * number))
-            rows, checksum = (int(v) for v in np.frombuffer(footer, "<u8", 2, 24 * number + 8))
-            block = data[at : at + length]
-            _demand(block[:8] == checksum.to_bytes(8, "little"), f"{what}: block {number}")
-            found = xxh3_64(memoryview(block)[8:], self._seed(nonce, file_id, number))
-            _demand(found == checksum, f"{what}: checksum of block {number}")
-            _demand(block[8:12] == b"SBLK", f"{what}: magic of block {number}")
-            words = [int(v) for v in np.frombuffer(block, "<u4", 7, 12)]
-            header = {
-                "encoding": words[0],
-                "groups": groups,
-                "prefix_cells": words[6],
-                "rows": rows,
-            }
-            yield header, block[64 : 64 + words[4]]
-            at += length
-        _demand(at + footer_bytes == len(data), f"{what}: blocks do not fill the shard")
-
-    def _inflated(self, shard: dict[str, Any], row_bytes: int) -> bytes:
-        """The rows of a shard that lies in deflated chunks."""
-        chunks = []
-        for extent in shard["extents"]:
-            chunks.append(zlib.decompress(self._stream({**shard, "extents": [extent]})))
-            _demand(len(chunks[-1]) == shard["chunk_rows"] * row_bytes, "size of a chunk")
-        begin = shard["first_row"] % shard["chunk_rows"] * row_bytes
-        return b"".join(chunks)[begin : begin + shard["rows"] * row_bytes]
-
-    def _hdf5_rows(self, shard: dict[str, Any], arity: int) -> Rows:
-        before = 0
-        if "chunk_rows" in shard:
-            data = self._inflated(shard, arity * 8)
-            before = shard["first_row"] % shard["chunk_rows"] * arity * 8
-        else:
-            data = self._stream(shard)
-        file_id = _file_id(shard)
-        nonce = self.origin(shard)["nonce"]
-        step = shard["piece_rows"] * arity * 8
+    def _pieces(
+        self, stream: _Stream, shard: dict[str, Any], arity: int
+    ) -> Iterator[tuple[int, list[U32]]]:
+        """Plain rows, as HDF5 files have them: a checksum for every piece."""
+        row_bytes = arity * 8
+        deflated = "chunk_rows" in shard
+        before = shard["first_row"] % shard["chunk_rows"] if deflated else 0
+        nonce, file_id = self.origin(shard)["nonce"], _file_id(shard)
+        step = shard["piece_rows"]
+        at = 0
         for number, expected in enumerate(shard["pieces"]):
-            piece = data[max(0, number * step - before) : (number + 1) * step - before]
-            padded = piece + bytes(-len(piece) % 256)
-            found = xxh3_64(padded, self._seed(nonce, file_id, number))
-            _demand(f"{found:016x}" == expected, f"{shard['file']}: piece {number}")
-        return np.frombuffer(data, "<u8").astype(np.uint64).reshape(-1, arity)
+            first = max(0, number * step - before)
+            rows = min(shard["rows"], (number + 1) * step - before) - first
+            demand(rows > 0, "pieces without rows")
+            if deflated:
+                length = shard["extents"][number][1]
+                chunk = zlib.decompress(stream.read(at, length))
+                demand(len(chunk) == step * row_bytes, "a chunk's size")
+                begin = (first + before) % step * row_bytes
+                piece = chunk[begin : begin + rows * row_bytes]
+                at += length
+            else:
+                piece = stream.read(first * row_bytes, rows * row_bytes)
+            found = xxh3_64(piece + bytes(-len(piece) % 256), _seed(nonce, file_id, number))
+            demand(f"{found:016x}" == expected, f"piece {number}: checksum")
+            yield number, _to_cells(np.frombuffer(piece, "<u8").reshape(-1, arity))
 
-    def _shard_rows(self, shard: dict[str, Any], relation: dict[str, Any]) -> Rows:
+    def _shard_blocks(
+        self, shard: dict[str, Any], relation: dict[str, Any], wanted: Callable[[Zone], bool] | None
+    ) -> Iterator[list[U32]]:
         arity, order = relation["arity"], relation["columns"]
-        if self.origin(shard)["mode"] == "hdf5":
-            return self._hdf5_rows(shard, arity)
-        data = self._stream(shard)
-        parts = [np.empty((0, arity), dtype=np.uint64)]
-        for header, payload in self._blocks(data, _file_id(shard), shard):
-            if header["encoding"] == 1:
-                parts.append(np.frombuffer(payload, "<u8").astype(np.uint64).reshape(-1, arity))
-                continue
-            for prefix, elements in decode_compact(
-                payload, header["groups"], header["prefix_cells"]
-            ):
-                part = np.empty((len(elements), arity), dtype=np.uint64)
-                part[:, order[:-1]] = prefix
-                part[:, order[-1]] = elements
-                parts.append(part)
-        rows = np.concatenate(parts)
-        _demand(len(rows) == shard["rows"], f"{shard['file']}: number of rows")
-        return rows
+        path = self.path(shard, shard["file"])
+        zones = None
+        if "zones" in shard:
+            zones = np.array(shard["zones"], dtype=np.uint32).reshape(-1, arity, 2)
+            demand(len(zones) == shard["blocks"], f"{path}: number of zones")
+        rows = 0
+        is_wanted = (
+            (lambda _: True) if wanted is None or zones is None else (lambda n: wanted(zones[n]))
+        )
+        with path.open("rb") as file, _at(path):
+            stream = _Stream(file, shard["extents"])
+            if self.origin(shard)["mode"] == "hdf5":
+                for _, columns in self._pieces(stream, shard, arity):
+                    rows += len(columns[0])
+                    yield columns
+            else:
+                nonce = self.origin(shard)["nonce"]
+                blocks = _read_blocks(stream, _file_id(shard), nonce, shard, is_wanted)
+                for number, header, payload in blocks:
+                    columns = decode_block(header, payload, order)
+                    if zones is not None:
+                        ends = np.array([[c.min(), c.max()] for c in columns])
+                        demand(bool((ends == zones[number]).all()), f"zone of block {number}")
+                    rows += len(columns[0])
+                    yield columns
+            demand(wanted is not None or rows == shard["rows"], "number of rows")
+
+    def blocks(
+        self, index: int, wanted: Callable[[Zone], bool] | None = None
+    ) -> Iterator[list[U32]]:
+        """The tuples of a relation (arity > 0) block by block: columns of cells, as declared.
+
+        `wanted` looks at a block's zone and says whether to read it; blocks without zones are read.
+        """
+        relation = self.relations[index]
+        for shard in self.shards:
+            if shard["shard"] == index:
+                yield from self._shard_blocks(shard, relation, wanted)
 
     def rows(self, index: int) -> Rows:
         """All tuples of a relation as cells, shape (rows, arity), declared column order."""
         relation = self.relations[index]
         if relation["arity"] == 0:
             return np.empty((relation["rows"], 0), dtype=np.uint64)
-        shards = [s for s in self.shards if s["shard"] == index]
-        empty = np.empty((0, relation["arity"]), dtype=np.uint64)
-        rows = np.concatenate([empty, *(self._shard_rows(s, relation) for s in shards)])
-        _demand(len(rows) == relation["rows"], f"{relation['relation']}: number of rows")
-        _demand(multiset_hash(rows) == relation["hash"], f"{relation['relation']}: multiset hash")
+        parts = [np.stack(columns, axis=1).astype(np.uint64) for columns in self.blocks(index)]
+        rows = np.concatenate([np.empty((0, relation["arity"]), dtype=np.uint64), *parts])
+        demand(len(rows) == relation["rows"], f"{relation['relation']}: number of rows")
+        demand(multiset_hash(rows) == relation["hash"], f"{relation['relation']}: multiset hash")
         return rows
 
     def section(self, name: str) -> bytes:
-        index = [s["section"] for s in self.sections].index(name)
+        """The bytes of a section; KeyError if there is none of that name."""
+        index = next((i for i, s in enumerate(self.sections) if s["section"] == name), None)
+        if index is None:
+            raise KeyError(name)
         entry = self.sections[index]
-        data = self.path(entry, entry["file"]).read_bytes()
+        path = self.path(entry, entry["file"])
         file_id = 0xFFFFFFFF << 32 | entry.get("image", index)
-        blocks = self._blocks(data, file_id, entry)
-        content = b"".join(payload for _, payload in blocks)
-        _demand(len(content) == entry["bytes"], f"section {name}: length")
+        nonce = self.origin(entry)["nonce"]
+        with path.open("rb") as file, _at(path):
+            stream = _Stream(file, [[0, path.stat().st_size]])
+            blocks = _read_blocks(stream, file_id, nonce, entry, lambda _: True)
+            content = b"".join(payload for _, _, payload in blocks)
+            demand(len(content) == entry["bytes"], f"section {name}: length")
         return content
+
+
+@contextmanager
+def _at(path: Path) -> Iterator[None]:
+    """Errors about bytes name the file, whatever noticed them."""
+    try:
+        yield
+    except DamagedError as error:
+        raise DamagedError(f"{path}: {error}") from error
+    except (ValueError, IndexError, KeyError, TypeError, OverflowError, zlib.error) as error:
+        raise DamagedError(f"{path}: {type(error).__name__}: {error}") from error
 
 
 def read_store_id(directory: Path) -> str:
     text = (directory / "STORE").read_text()
     body, _, tail = text.rpartition("xxh3_128 ")
-    _demand(text.startswith("stratalog checkpoint store\n"), "STORE: magic")
-    _demand(tail == xxh3_128(body.encode()) + "\n", "STORE: hash")
+    demand(text.startswith("stratalog checkpoint store\n"), "STORE: magic")
+    demand(tail == xxh3_128(body.encode()) + "\n", "STORE: hash")
     found = re.search(r"^version (\d+)\nid ([0-9a-f]{32})$", body, re.MULTILINE)
-    _demand(found is not None and int(found[1]) == 1, "STORE: version or id")
+    demand(found is not None and int(found[1]) == 1, "STORE: version or id")
     assert found is not None
     return found[2]
 
@@ -309,30 +310,30 @@ def read_store_id(directory: Path) -> str:
 def read_generation(directory: Path, store_id: str) -> Generation:
     """Reads and verifies a manifest and the sizes of its files."""
     text = (directory / "MANIFEST").read_bytes()
-    _demand(text.endswith(b"\n"), "MANIFEST: its end")
+    demand(text.endswith(b"\n"), "MANIFEST: its end")
     body, _, tail = text[:-1].rpartition(b"\n")
     body += b"\n"
-    _demand(json.loads(tail) == {"xxh3_128": xxh3_128(body)}, "MANIFEST: hash")
+    demand(json.loads(tail) == {"xxh3_128": xxh3_128(body)}, "MANIFEST: hash")
     lines = [json.loads(line) for line in body.splitlines()]
     head = lines[0]
-    _demand(head["stratalog"] == "manifest" and head["version"] == 1, "MANIFEST: version")
-    unknown = set(head["critical"]) - {"links", "deflated-chunks"}
-    _demand(not unknown, "MANIFEST: a feature this reader does not know")
-    _demand(head["store"] == store_id, "MANIFEST: of another store")
+    demand(head["stratalog"] == "manifest" and head["version"] == 1, "MANIFEST: version")
+    unknown = set(head["critical"]) - {"links", "deflated-chunks", "streams"}
+    demand(not unknown, "MANIFEST: a feature this reader does not know")
+    demand(head["store"] == store_id, "MANIFEST: of another store")
     name = f"gen-{head['epoch']:08x}-{head['sequence']:010d}"
-    _demand(directory.name == name, "MANIFEST: of another generation")
+    demand(directory.name == name, "MANIFEST: of another generation")
     generation = Generation(directory, head)
     at = 1
     for part in ("relations", "sections", "links", "files", "shards"):
         count = head.get(part, 0)
         getattr(generation, part).extend(lines[at : at + count])
         at += count
-    _demand(at == len(lines), "MANIFEST: number of lines")
+    demand(at == len(lines), "MANIFEST: number of lines")
     for link in generation.links:
-        _demand(link["link"][:13] == name[:13] and link["link"] < name, "MANIFEST: a strange link")
+        demand(link["link"][:13] == name[:13] and link["link"] < name, "MANIFEST: a strange link")
     for file in generation.files:
         size = generation.path(file, file["data"]).stat().st_size
-        _demand(size == file["bytes"], f"{file['data']}: size")
+        demand(size == file["bytes"], f"{file['data']}: size")
     return generation
 
 

@@ -11,6 +11,7 @@
 #include "commit/generations.h"
 #include "commit/store_file.h"
 #include "model/multiset_hash.h"
+#include "model/set_walk.h"
 #include "read/file_frame.h"
 #include "read/shard_reader.h"
 
@@ -85,15 +86,22 @@ class DeepCheck {
   }
 
   bool check_shard(const ManifestShard& shard) {
-    GroupHasher hasher(manifest_.relations[shard.relation].column_order);
+    const auto& order = manifest_.relations[shard.relation].column_order;
+    GroupHasher hasher(order);
     ReadCounts counts;
+    std::uint64_t outside = 0;
     const ReadOutcome outcome = read_shard(
         store_, manifest_, shard, 0, shard.bytes(), ProtocolSteps{},
         [&](const TupleGroup& group) {
           hashes_[shard.relation] += hasher.hash(group);
+          if (!shard.zones.empty() && !is_inside(group, shard, order, counts.blocks - 1)) ++outside;
           return Status::ok();
         },
         counts);
+    if (outside != 0)
+      note(Status::corruption(fmt::format(
+          "{}: {} groups have cells outside of the zones that the manifest gives for their blocks",
+          shard.file, outside)));
     report_.blocks += counts.blocks;
     report_.rows += counts.rows;
     note(outcome.read);
@@ -101,6 +109,18 @@ class DeepCheck {
       note(Status::corruption(
           fmt::format("{}: {} rows expected, {} found", shard.file, shard.rows, counts.rows)));
     return outcome.is_ok();
+  }
+
+  static bool is_inside(const TupleGroup& group, const ManifestShard& shard,
+                        const std::vector<std::uint32_t>& order, std::uint64_t block) {
+    const Cell* const zone = shard.zones.data() + (block * order.size() * 2);
+    const auto contains = [zone](std::uint32_t column, Cell cell) {
+      return cell >= zone[column * 2] && cell <= zone[(column * 2) + 1];
+    };
+    for (std::size_t i = 0; i < group.prefix.size(); ++i)
+      if (!contains(order[i], group.prefix[i])) return false;
+    return contains(order.back(), first_of(group.set)) &&
+           contains(order.back(), last_of(group.set));
   }
 
   void compare_hashes() {

@@ -80,6 +80,8 @@ Status write_image(const SaveContext& context, std::size_t index, const std::str
   shard.groups = summary.groups;
   shard.blocks = summary.blocks;
   shard.hash = summary.hash;
+  shard.streams_blocks = summary.streams_blocks;
+  shard.zones = summary.zones;
   shard.extents = {{.offset = begin, .bytes = summary.bytes}};
   out.shard_lines += shard_line(shard);
   out.groups += summary.groups;

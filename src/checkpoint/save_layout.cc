@@ -99,7 +99,7 @@ Result<SaveLayout> plan_save(Comm& comm, const JobFacts& job, const SaveRequest&
   layout.facts.ranks = comm.size();
   layout.facts.node_of_rank = job.node_of_rank;
   layout.facts.file_system = job.file_system;
-  layout.facts.encoded_milli = request.encoding == ShardEncoding::kCompact ? kCompactMilli : 1000;
+  layout.facts.encoded_milli = request.encoding == ShardEncoding::kRowsU64 ? 1000 : kCompactMilli;
   // Own files need no exchange.
   if (wishes.mode == CheckpointMode::kFilePerProcess) {
     STRATALOG_ASSIGN_OR_RETURN(layout.plan, plan_layout(layout.facts, wishes));

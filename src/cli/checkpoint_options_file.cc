@@ -68,6 +68,7 @@ Status write_options_file(Store& store, const std::string& program_name, const R
                         {"every_seconds", run.every.seconds},
                         {"mode", mode_name(run.mode)},
                         {"layout", layout_text(run.layout)},
+                        {"encoding", encoding_name(run.encoding)},
                         {"durability", durability_name(run.durability)},
                         {"keep_generations", run.keep_generations},
                         {"full_every", run.whole_every},
@@ -103,6 +104,7 @@ std::string complete_from_options_file(Store& store, RunArguments& run) {
   };
   if (!run.has_layout) take_layout_text(word("layout"), run.layout);
   if (!run.has_mode) run.mode = parse_mode(word("mode")).value_or(run.mode);
+  if (!run.has_encoding) run.encoding = parse_encoding(word("encoding")).value_or(run.encoding);
   if (!run.has_durability)
     run.durability = parse_durability(word("durability")).value_or(run.durability);
   if (run.facts.empty()) run.facts = word("facts");

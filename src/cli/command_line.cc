@@ -36,6 +36,10 @@ struct RawArguments {
   std::vector<std::string> goal_places;  // DIR [GENERATION] TUPLE
 };
 
+const std::map<std::string, ShardEncoding> kEncodings = {{"compact", ShardEncoding::kCompact},
+                                                         {"streams", ShardEncoding::kStreams},
+                                                         {"rows_u64", ShardEncoding::kRowsU64},
+                                                         {"auto", ShardEncoding::kAuto}};
 const std::map<std::string, Durability> kDurabilities = {
     {"full", Durability::kFull}, {"data", Durability::kData}, {"none", Durability::kNone}};
 const std::map<std::string, ExportFormat> kFormats = {{"tsv", ExportFormat::kTsv},
@@ -113,6 +117,12 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
                   "hdf5-direct (default fpp)")
       ->transform(CLI::CheckedTransformer(modes_by_name(), CLI::ignore_case).description(""))
       ->option_text("MODE")
+      ->group(checkpoints);
+  app->add_option("--encoding", run.encoding,
+                  "of modes fpp, shared and shared-opt: compact, streams, auto (the better of the "
+                  "two, block by block) or rows_u64 (default compact)")
+      ->transform(CLI::CheckedTransformer(kEncodings, CLI::ignore_case).description(""))
+      ->option_text("ENCODING")
       ->group(checkpoints);
   app->add_option("--durability", run.durability,
                   "full, data or none: what is fsynced (default full)")
@@ -313,6 +323,7 @@ void note_given(const CLI::App& app, RunArguments& run) {
     if (command->get_option_no_throw("--every") == nullptr) return;
     run.has_every = command->count("--every") > 0;
     run.has_mode = command->count("--mode") > 0;
+    run.has_encoding = command->count("--encoding") > 0;
     run.has_durability = command->count("--durability") > 0;
     run.has_keep = command->count("--keep") > 0;
     run.has_whole_every = command->count("--full-every") > 0;
@@ -370,8 +381,9 @@ Status check_run(const RawArguments& raw, RunArguments& run, Command command) {
   }
   if (command == Command::kResume) {
     run.resume = datalog::ResumePolicy::kResume;
-    return Status::ok();
+    return run.has_mode ? check_encoding(run) : Status::ok();
   }
+  STRATALOG_RETURN_IF_ERROR(check_encoding(run));
   if (raw.wants_resume) run.resume = datalog::ResumePolicy::kResumeOrFresh;
   if (raw.wants_fresh) run.resume = datalog::ResumePolicy::kFreshForced;
   if (run.checkpoint.empty()) {
@@ -380,6 +392,7 @@ Status check_run(const RawArguments& raw, RunArguments& run, Command command) {
     if (raw.wants_resume) needs = "--resume";
     if (run.has_every) needs = "--every";
     if (run.has_mode) needs = "--mode";
+    if (run.has_encoding) needs = "--encoding";
     if (run.has_durability) needs = "--durability";
     if (run.has_keep) needs = "--keep";
     if (run.has_whole_every) needs = "--full-every";
@@ -439,6 +452,15 @@ ParsedCommandLine refuse(const std::string& message) {
 }
 
 }  // namespace
+
+Status check_encoding(const RunArguments& run) {
+  if (!run.has_encoding || !stores_rows(run.mode) || run.encoding == ShardEncoding::kRowsU64)
+    return Status::ok();
+  return Status::invalid_argument(fmt::format(
+      "--encoding {} is for modes fpp, shared and shared-opt; {} stores rows of 64-bit numbers, "
+      "so that HDF5's tools can read them",
+      encoding_name(run.encoding), mode_name(run.mode)));
+}
 
 ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments) {
   const std::string complaint = complain_about_first_word(arguments);

@@ -51,6 +51,7 @@ struct RunArguments {
   Interval every;
   double mtbf_seconds = 0;  // with --every auto
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
+  ShardEncoding encoding = ShardEncoding::kCompact;
   Durability durability = Durability::kFull;
   std::uint32_t keep_generations = 2;
   std::uint32_t whole_every = 0;  // --full-every; 0: by size
@@ -70,6 +71,7 @@ struct RunArguments {
   // What was given on the command line; `resume` takes the rest from the checkpoint.
   bool has_every = false;
   bool has_mode = false;
+  bool has_encoding = false;
   bool has_durability = false;
   bool has_keep = false;
   bool has_whole_every = false;
@@ -125,5 +127,9 @@ struct ParsedCommandLine {
 
 // `arguments` without the program's own name.
 ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments);
+
+// Whether the encoding that was asked for (if any) has a meaning in the mode; InvalidArgument says
+// why not.
+Status check_encoding(const RunArguments& run);
 
 }  // namespace stratalog::cli

@@ -126,6 +126,7 @@ std::string resume_options_text(const RunArguments& run, const std::string& prog
                                   {"every_seconds", run.every.seconds},
                                   {"mode", mode_name(run.mode)},
                                   {"layout", layout_text(run.layout)},
+                                  {"encoding", encoding_name(run.encoding)},
                                   {"durability", durability_name(run.durability)},
                                   {"keep", run.keep_generations},
                                   {"full_every", run.whole_every},
@@ -145,6 +146,7 @@ void take_resume_options(std::string_view text, Job& job) {
   run.every.seconds = options.value("every_seconds", run.every.seconds);
   run.mode = parse_mode(options.value("mode", "")).value_or(run.mode);
   take_layout_text(options.value("layout", ""), run.layout);
+  run.encoding = parse_encoding(options.value("encoding", "")).value_or(run.encoding);
   run.durability = parse_durability(options.value("durability", "")).value_or(run.durability);
   run.keep_generations = options.value("keep", run.keep_generations);
   run.whole_every = options.value("full_every", run.whole_every);
@@ -163,6 +165,7 @@ Result<datalog::CompileOutcome> read_stored(Job& job) {
   if (!run.has_mode) run.mode = state.mode;
   if (!run.has_durability) run.durability = state.durability;
   job.program_name = complete_from_options_file(*store, run);
+  STRATALOG_RETURN_IF_ERROR(check_encoding(run));
   if (job.program_name.empty()) job.program_name = "program";
   if (run.facts.empty()) run.facts = ".";
   if (run.output.empty()) run.output = ".";

@@ -142,6 +142,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   datalog::CheckpointOptions& checkpoint = options.checkpoint;
   checkpoint.store = job.checkpoints.get();
   checkpoint.mode = run.mode;
+  checkpoint.encoding = run.encoding;
   checkpoint.writer.durability = run.durability;
   checkpoint.writer.keep_generations = run.keep_generations;
   checkpoint.writer.layout = run.layout;

@@ -24,6 +24,15 @@ Json extents_json(const std::vector<Extent>& extents) {
   return array;
 }
 
+Json zones_json(const ManifestShard& shard) {
+  Json array = Json::array();
+  const std::size_t each = shard.zones.size() / shard.blocks;
+  for (auto at = shard.zones.begin(); at != shard.zones.end();
+       at += static_cast<std::ptrdiff_t>(each))
+    array.push_back(std::vector<Cell>(at, at + static_cast<std::ptrdiff_t>(each)));
+  return array;
+}
+
 }  // namespace
 
 std::uint64_t ManifestShard::bytes() const {
@@ -65,6 +74,8 @@ std::string shard_line(const ManifestShard& shard) {
     object["pieces"] = std::move(pieces);
   }
   object["extents"] = extents_json(shard.extents);
+  if (shard.streams_blocks != 0) object["streams_blocks"] = shard.streams_blocks;
+  if (!shard.zones.empty()) object["zones"] = zones_json(shard);
   return line(object);
 }
 
@@ -116,7 +127,9 @@ std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
   if (!manifest.links.empty()) critical.push_back(kLinksFeature);
   if (shard_lines.find("\"chunk_rows\":") != std::string_view::npos)
     critical.push_back(kDeflatedChunks);
-  if (manifest.encoding == ShardEncoding::kStreams || manifest.encoding == ShardEncoding::kAuto)
+  // Also where a relation was taken over from an older generation.
+  if (manifest.encoding == ShardEncoding::kStreams || manifest.encoding == ShardEncoding::kAuto ||
+      shard_lines.find("\"streams_blocks\":") != std::string_view::npos)
     critical.push_back(kStreamsFeature);
   const Json head = {{"stratalog", "manifest"},
                      {"version", kFormatVersion},

@@ -78,6 +78,10 @@ struct ManifestShard {
   std::vector<Extent> extents;
   std::uint64_t piece_rows = 0;  // row files only: rows per checksum
   std::vector<std::uint64_t> pieces;  // row files only: the checksums
+  std::uint64_t streams_blocks = 0;  // of `blocks`: encoded as streams
+  // For each block and each declared column the lowest and the highest cell; empty where whoever
+  // wrote the shard did not say.
+  std::vector<Cell> zones;
   // Deflated chunks only: extents are the chunks of so many rows that hold the shard's rows, which
   // begin at first_row of the dataset; neighbours share the chunks at their ends.
   std::uint64_t chunk_rows = 0;

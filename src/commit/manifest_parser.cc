@@ -147,6 +147,7 @@ class Parser {
   Status parse_link();
   Status parse_file();
   Status parse_shard();
+  void parse_zones(Fields& in, ManifestShard& shard) const;
   std::uint32_t link_of(Fields& in);
 
   std::string_view text_;
@@ -330,9 +331,27 @@ Status Parser::parse_shard() {
     s.row_bytes = 8ULL * manifest_.relations[s.relation].arity;
   if (s.rows > kMaxFileBytes / (8ULL * kMaxArity)) in.fail("rows");
   if (s.rank >= manifest_.ranks) in.fail("rank");
+  if (in.has("streams_blocks")) s.streams_blocks = in.number("streams_blocks", s.blocks);
+  if (in.is_ok() && in.has("zones")) parse_zones(in, s);
   if (!in.is_ok()) return bad(in.problem());
   manifest_.shards.push_back(std::move(s));
   return Status::ok();
+}
+
+// Lowest and highest cell of every column, block by block.
+void Parser::parse_zones(Fields& in, ManifestShard& shard) const {
+  const std::size_t each = std::size_t{manifest_.relations[shard.relation].arity} * 2;
+  in.each("zones", [&](const Json& item) {
+    if (!item.is_array() || item.size() != each) return false;
+    for (std::size_t i = 0; i < each; ++i) {
+      std::uint64_t cell = 0;
+      if (!as_number(item[i], 0xFFFFFFFFU, cell)) return false;
+      if (i % 2 == 1 && cell < shard.zones.back()) return false;
+      shard.zones.push_back(static_cast<Cell>(cell));
+    }
+    return true;
+  });
+  if (shard.zones.size() != shard.blocks * each) in.fail("zones");
 }
 
 }  // namespace

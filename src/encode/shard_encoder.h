@@ -28,6 +28,8 @@ struct ShardSummary {
   std::uint64_t blocks = 0;
   std::uint64_t streams_blocks = 0;  // of `blocks`
   Hash128 hash;
+  // Of tuples: for each block and each declared column the lowest and the highest cell.
+  std::vector<Cell> zones;
 };
 
 class ShardEncoder {
@@ -49,6 +51,7 @@ class ShardEncoder {
   // How the block at hand is written. A trial block of kAuto is written both ways.
   enum class Way : std::uint8_t { kCompact, kRows, kStreams, kTrial, kRaw };
 
+  void widen_zone(std::span<const Cell> prefix, const SetView& fragment);
   Status add_fragment(std::span<const Cell> prefix, const SetView& fragment);
   void add_rows(std::span<const Cell> prefix, const SetView& fragment);
   bool is_full() const;
@@ -73,6 +76,7 @@ class ShardEncoder {
   std::uint32_t block_groups_ = 0;  // likewise
   std::uint64_t block_rows_ = 0;
   std::uint64_t streams_blocks_ = 0;
+  std::vector<Cell> zones_;
   std::vector<std::byte> header_bytes_;
   ShardFooter footer_;
   std::uint64_t bytes_ = 0;

@@ -7,6 +7,7 @@
 
 #include "encode/byte_order.h"
 #include "encode/streams_codec.h"
+#include "model/set_walk.h"
 
 namespace stratalog {
 
@@ -75,33 +76,12 @@ void StreamsEncoder::put_bitmap(const SetView& set) {
   if (carry != 0) put_run(start, set.base + (set.words.size() * 64) - start);
 }
 
-namespace {
-
-Cell first_element(const SetView& set) {
-  switch (set.kind) {
-    case SetKind::kArray:
-      return set.values[0];
-    case SetKind::kOffsets:
-    case SetKind::kRuns:
-      return set.base + set.offsets[0];
-    case SetKind::kBitmap:
-      break;
-  }
-  std::size_t w = 0;
-  while (set.words[w] == 0) ++w;
-  return static_cast<Cell>(set.base + (w * 64) +
-                           static_cast<std::uint64_t>(std::countr_zero(set.words[w])));
-}
-
-}  // namespace
-
 bool StreamsEncoder::needs_new_block(const SetView& set) const {
-  return tuples_ >= kMaxStreamsTuples ||
-         (arity_ == 1 && tuples_ != 0 && first_element(set) < next_);
+  return tuples_ >= kMaxStreamsTuples || (arity_ == 1 && tuples_ != 0 && first_of(set) < next_);
 }
 
 void StreamsEncoder::add(std::span<const Cell> prefix, const SetView& set) {
-  const bool goes_on = tuples_ != 0 && first_element(set) >= next_ &&
+  const bool goes_on = tuples_ != 0 && first_of(set) >= next_ &&
                        std::equal(prefix.begin(), prefix.end(), prefix_.begin());
   if (!goes_on) open_group(prefix);
   Level& level = levels_.back();
@@ -109,7 +89,7 @@ void StreamsEncoder::add(std::span<const Cell> prefix, const SetView& set) {
     case SetKind::kArray:
     case SetKind::kOffsets: {
       const bool is_array = set.kind == SetKind::kArray;
-      put_run(first_element(set), 1);
+      put_run(first_of(set), 1);
       if (is_array) {
         level.gaps.put_gaps(set.values.subspan(1), set.values[0]);
         next_ = std::uint64_t{set.values.back()} + 1;

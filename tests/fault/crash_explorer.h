@@ -44,6 +44,7 @@ inline constexpr std::uint64_t kCrashTestSize = 5;
 struct RunPlan {
   int ranks = 1;
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
+  ShardEncoding encoding = ShardEncoding::kCompact;
   int saves = 3;
   std::uint64_t first_iteration = 1;
   ProtocolSteps steps;
@@ -69,11 +70,13 @@ inline Status save_iteration(CheckpointWriter& writer, Comm& comm, const RunPlan
     SaveRequest request = grown_request(iteration, whole ? 0 : iteration - 1, writer.base(),
                                         kCrashTestSize, comm.rank(), comm.size());
     request.mode = plan.mode;
+    request.encoding = plan.encoding;
     return writer.save(request).status();
   }
   const auto relations = sample_relations(iteration, kCrashTestSize);
   SaveRequest request = request_of(relations, comm.rank(), comm.size());
   request.mode = plan.mode;
+  request.encoding = plan.encoding;
   request.iteration = iteration;
   if (comm.rank() == 0)
     request.sections.push_back(

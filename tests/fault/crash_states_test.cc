@@ -60,6 +60,21 @@ TEST(CrashStates, EveryPrefixOfEveryMode) {
   EXPECT_GE(total, 50000U);
 }
 
+// The protocol does not look at encodings; a sample of the states is enough.
+TEST(CrashStates, OtherEncodings) {
+  for (const ShardEncoding encoding : {ShardEncoding::kStreams, ShardEncoding::kAuto})
+    for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kShared}) {
+      ExplorerSettings settings;
+      settings.most_states = states_wanted() / 40;
+      settings.most_variants_per_prefix = 100;
+      CrashExplorer explorer(settings);
+      explore_orders(explorer, {.ranks = 2, .mode = mode, .encoding = encoding, .steps = {}}, 10);
+      report((std::string(encoding_name(encoding)) + ", " + std::string(mode_name(mode))).c_str(),
+             explorer);
+      EXPECT_GE(explorer.states(), 1000U);
+    }
+}
+
 // Generations that build on each other, with retention that must keep parts of retired ones.
 TEST(CrashStates, ChainsOfGenerations) {
   std::size_t total = 0;

@@ -163,6 +163,7 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
   Stopwatch watch;
   SaveRequest request;
   request.mode = state_.options.checkpoint.mode;
+  request.encoding = state_.options.checkpoint.encoding;
   request.iteration = iteration;
   request.base = writer_->base();
   request.program_hash = hash_program(state_.program);

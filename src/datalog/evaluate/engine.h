@@ -34,6 +34,7 @@ enum class ResumePolicy : std::uint8_t {
 struct CheckpointOptions {
   Store* store = nullptr;  // null: no checkpoints
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
+  ShardEncoding encoding = ShardEncoding::kCompact;
   WriterOptions writer;
   ChainRules chain;  // when a relation is written whole, when as growth
   std::uint64_t every_iterations = 0;  // 0: not by iterations

@@ -41,7 +41,9 @@ TEST(GoldenWriter, WritesStoresOnDemand) {
   for (const Kind& kind :
        {Kind{"fpp", CheckpointMode::kFilePerProcess, ShardEncoding::kCompact},
         Kind{"shared", CheckpointMode::kShared, ShardEncoding::kCompact},
-        Kind{"rows", CheckpointMode::kFilePerProcess, ShardEncoding::kRowsU64}}) {
+        Kind{"rows", CheckpointMode::kFilePerProcess, ShardEncoding::kRowsU64},
+        Kind{"streams", CheckpointMode::kFilePerProcess, ShardEncoding::kStreams},
+        Kind{"auto", CheckpointMode::kShared, ShardEncoding::kAuto}}) {
     const std::string root = std::string(target) + "/" + kind.name;
     ASSERT_FALSE(std::filesystem::exists(root)) << root << " exists; it is not overwritten";
     std::filesystem::create_directories(root);

@@ -79,7 +79,10 @@ TEST(RoundTrip, AllRankCountsModesAndEncodings) {
   for (const Case how : {Case{CheckpointMode::kFilePerProcess, ShardEncoding::kCompact},
                          Case{CheckpointMode::kFilePerProcess, ShardEncoding::kRowsU64},
                          Case{CheckpointMode::kShared, ShardEncoding::kCompact},
-                         Case{CheckpointMode::kShared, ShardEncoding::kRowsU64}}) {
+                         Case{CheckpointMode::kShared, ShardEncoding::kRowsU64},
+                         Case{CheckpointMode::kFilePerProcess, ShardEncoding::kStreams},
+                         Case{CheckpointMode::kShared, ShardEncoding::kStreams},
+                         Case{CheckpointMode::kFilePerProcess, ShardEncoding::kAuto}}) {
     for (const int writers : {1, 2, 3, 7}) {
       SCOPED_TRACE(::testing::Message() << mode_name(how.mode) << ' ' << encoding_name(how.encoding)
                                         << ' ' << writers << " writers");

@@ -62,6 +62,30 @@ TEST(CommandLine, Checkpoints) {
   EXPECT_FALSE(resume.run.has_keep);
 }
 
+TEST(CommandLine, Encodings) {
+  const std::vector<std::string> run = {"run", "a.dl", "--checkpoint", "c"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    return more;
+  };
+  EXPECT_EQ(accepted(run).run.encoding, ShardEncoding::kCompact);
+  EXPECT_FALSE(accepted(run).run.has_encoding);
+  EXPECT_EQ(accepted(with({"--encoding", "streams"})).run.encoding, ShardEncoding::kStreams);
+  EXPECT_EQ(accepted(with({"--encoding", "auto", "--mode", "shared"})).run.encoding,
+            ShardEncoding::kAuto);
+  EXPECT_EQ(accepted(with({"--encoding", "rows_u64", "--mode", "hdf5"})).run.encoding,
+            ShardEncoding::kRowsU64);
+  EXPECT_TRUE(accepted({"resume", "c", "--encoding", "streams"}).run.has_encoding);
+  for (const char* mode : {"hdf5", "hdf5-opt", "hdf5-direct"}) {
+    const std::string why = refused(with({"--encoding", "streams", "--mode", mode}));
+    EXPECT_NE(why.find("--encoding streams is for modes fpp"), std::string::npos) << why;
+    EXPECT_NE(why.find(mode), std::string::npos) << why;
+  }
+  EXPECT_NE(refused(with({"--encoding", "raw"})).find("raw"), std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "--encoding", "streams"}).find("needs --checkpoint"),
+            std::string::npos);
+}
+
 TEST(CommandLine, OtherCommands) {
   EXPECT_EQ(accepted({"check", "a.dl", "--json"}).style, OutputStyle::kJson);
   EXPECT_EQ(accepted({"explain", "a.dl", "-F", "f"}).facts, "f");

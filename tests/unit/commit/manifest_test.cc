@@ -68,6 +68,59 @@ TEST(Manifest, ComesBack) {
   EXPECT_EQ(parsed.value().shards[0].extents, m.shards[0].extents);
 }
 
+Manifest manifest_with_zones() {
+  Manifest m = sample_manifest();
+  m.encoding = ShardEncoding::kAuto;
+  m.shards[0].blocks = 2;
+  m.shards[0].streams_blocks = 1;
+  m.shards[0].zones = {0, 4294967295, 7, 7, 5, 6, 0, 9};
+  return m;
+}
+
+TEST(Manifest, ZonesComeBack) {
+  const Manifest m = manifest_with_zones();
+  const auto parsed = parse_manifest(text_of(m), CheckManifest::kYes);
+  ASSERT_TRUE(parsed.is_ok()) << parsed.status().to_string();
+  EXPECT_EQ(parsed.value().shards[0].zones, m.shards[0].zones);
+  EXPECT_EQ(parsed.value().shards[0].streams_blocks, 1U);
+  EXPECT_TRUE(parsed.value().shards[1].zones.empty());
+  EXPECT_EQ(parsed.value().encoding, ShardEncoding::kAuto);
+  EXPECT_EQ(text_of(parsed.value()), text_of(m));
+}
+
+// Also those that a shard of an older generation brings along.
+TEST(Manifest, StreamsAreCritical) {
+  Manifest m = manifest_with_zones();
+  EXPECT_NE(text_of(m).find(R"("critical":["streams"])"), std::string::npos);
+  m.encoding = ShardEncoding::kCompact;
+  EXPECT_NE(text_of(m).find(R"("critical":["streams"])"), std::string::npos);
+  m.shards[0].streams_blocks = 0;
+  EXPECT_NE(text_of(m).find(R"("critical":[])"), std::string::npos);
+}
+
+TEST(Manifest, ZonesThatCannotBeAreRefused) {
+  const auto refused = [](auto change, const char* why) {
+    Manifest m = manifest_with_zones();
+    change(m.shards[0]);
+    EXPECT_EQ(parse(m).code(), StatusCode::kCorruption) << why;
+  };
+  refused([](ManifestShard& s) { s.zones[1] = 0, s.zones[0] = 1; }, "lowest above highest");
+  refused(
+      [](ManifestShard& s) {
+        s.zones.resize(4), s.zones.resize(8);
+        s.blocks = 4;
+      },
+      "a block's columns are missing");
+  refused(
+      [](ManifestShard& s) {
+        s.zones.resize(12);
+        s.blocks = 3;
+        s.zones[8] = 1;
+      },
+      "and a third");
+  refused([](ManifestShard& s) { s.streams_blocks = 3; }, "more streams than blocks");
+}
+
 TEST(Manifest, EveryChangedByteIsRefused) {
   const std::string text = text_of(sample_manifest());
   for (std::size_t i = 0; i < text.size(); ++i)

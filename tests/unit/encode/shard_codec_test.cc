@@ -296,6 +296,154 @@ TEST(CompactDecoder, SurvivesRandomAndMutatedPayloads) {
   EXPECT_GT(refused, 15000U);
 }
 
+// The same for streams, at several arities; and the good payload gives the good tuples.
+TEST(StreamsDecoder, SurvivesRandomAndMutatedPayloads) {
+  for (const std::uint32_t arity : {1U, 2U, 3U, 9U}) {
+    Random random(arity);
+    StreamsEncoder encoder(arity);
+    std::vector<Cell> prefix(arity - 1, 1);
+    Tuples expected;
+    while (encoder.tuples() < 4000 && (arity > 1 || encoder.tuples() == 0)) {
+      RandomSet set;
+      make_random_set(random, set);
+      if (set.view.count > 2000) continue;
+      if (arity > 1) prefix[random.below(arity - 1)] += 1 + static_cast<Cell>(random.below(100));
+      encoder.add(prefix, set.view);
+      add_tuples(expected, prefix, set.view);
+    }
+    const std::uint64_t rows = encoder.tuples();
+    const std::uint64_t groups = encoder.groups();
+    std::vector<std::byte> good(encoder.bytes() + streams_slack_bytes(arity));
+    good.resize(static_cast<std::size_t>(encoder.finish(good.data()) - good.data()));
+    StreamsDecoder decoder(arity);
+    Tuples found;
+    ASSERT_TRUE(decoder
+                    .decode(good, groups, rows,
+                            [&](const TupleGroup& group) {
+                              add_tuples(found, group.prefix, group.set);
+                              return Status::ok();
+                            })
+                    .is_ok());
+    EXPECT_EQ(found, expected);
+    const GroupVisitor check = [](const TupleGroup& group) {
+      EXPECT_LE(group.set.count, kStreamsLimits.elements);
+      for (std::size_t i = 1; i < group.set.values.size(); ++i)
+        EXPECT_LT(group.set.values[i - 1], group.set.values[i]);
+      return Status::ok();
+    };
+    std::size_t refused = 0;
+    for (int i = 0; i < 3000; ++i) {
+      std::vector<std::byte> bad = good;
+      if (i % 4 == 0) {
+        for (std::byte& b : bad) b = static_cast<std::byte>(random.below(256));
+      } else {
+        // The directory and the heads more often than the rest.
+        const std::size_t front =
+            random.below(2) == 0 ? std::min<std::size_t>(200, bad.size()) : bad.size();
+        for (std::uint64_t k = 0; k < 1 + random.below(4); ++k)
+          bad[random.below(front)] = static_cast<std::byte>(random.below(256));
+      }
+      bad.resize(random.below(3) == 0 ? random.below(bad.size()) : bad.size());
+      bad.shrink_to_fit();
+      refused += decoder.decode(bad, groups, rows, check).is_ok() ? 0U : 1U;
+    }
+    EXPECT_GT(refused, 1000U);
+    EXPECT_FALSE(decoder.decode(good, groups, rows + 1, check).is_ok());
+    EXPECT_FALSE(decoder.decode(good, groups + 1, rows, check).is_ok());
+  }
+}
+
+// Tuples without any order do not grow by more than a fraction over 4 bytes a cell.
+TEST(ShardCodec, RandomTuplesDoNotGrow) {
+  for (const std::uint32_t arity : {1U, 2U, 8U, 12U}) {
+    std::vector<std::uint32_t> order(arity);
+    for (std::uint32_t i = 0; i < arity; ++i) order[i] = i;
+    for (const ShardEncoding encoding : {ShardEncoding::kStreams, ShardEncoding::kAuto}) {
+      ShardHeader header;
+      header.encoding = encoding;
+      std::uint64_t bytes = 0;
+      ShardEncoder encoder(header, order, 1 << 20, [&](std::span<const std::byte> piece) {
+        bytes += piece.size();
+        return Status::ok();
+      });
+      Random random(arity);
+      constexpr std::uint64_t kTuples = 60000;
+      std::vector<Cell> tuple(arity);
+      std::vector<Cell> column;
+      for (std::uint64_t t = 0; t < kTuples; ++t) {
+        for (Cell& cell : tuple) cell = static_cast<Cell>(random.below(std::uint64_t{1} << 32));
+        if (arity == 1) {
+          column.push_back(tuple[0]);
+          continue;
+        }
+        SetView set;
+        set.values = std::span(tuple).last(1);
+        set.count = 1;
+        ASSERT_TRUE(encoder.add({.prefix = std::span(tuple).first(arity - 1), .set = set}).is_ok());
+      }
+      if (arity == 1) {
+        std::sort(column.begin(), column.end());
+        column.erase(std::unique(column.begin(), column.end()), column.end());
+        SetView set;
+        set.values = column;
+        set.count = column.size();
+        ASSERT_TRUE(encoder.add({.prefix = {}, .set = set}).is_ok());
+      }
+      ASSERT_TRUE(encoder.finish().is_ok());
+      EXPECT_LT(static_cast<double>(bytes), kTuples * arity * 4 * 1.02) << arity;
+    }
+  }
+}
+
+// Each block takes the smaller encoding; what was chosen shows.
+TEST(ShardCodec, AutoTakesTheSmallerEncoding) {
+  const std::vector<std::uint32_t> order = {0, 1};
+  const auto encode = [&](ShardEncoding encoding, auto&& add) {
+    ShardHeader header;
+    header.encoding = encoding;
+    ShardEncoder encoder(header, order, 1 << 14,
+                         [](std::span<const std::byte>) { return Status::ok(); });
+    add(encoder);
+    return encoder.finish().value();
+  };
+  const auto sparse = [](ShardEncoder& encoder) {
+    Random random(9);
+    for (Cell key = 0; key < 20000; ++key) {
+      const Cell value = static_cast<Cell>(random.below(1 << 18));
+      SetView set;
+      set.values = std::span(&value, 1);
+      set.count = 1;
+      EXPECT_TRUE(encoder.add({.prefix = std::span(&key, 1), .set = set}).is_ok());
+    }
+  };
+  const auto noise = [](ShardEncoder& encoder) {
+    Random random(10);
+    for (Cell key = 0; key < 3000; ++key) {
+      std::vector<std::uint64_t> words(8);
+      for (std::uint64_t& word : words) word = splitmix64(random.below(~std::uint64_t{0}));
+      SetView set;
+      set.kind = SetKind::kBitmap;
+      set.words = words;
+      set.count = count_bits(words);
+      EXPECT_TRUE(encoder.add({.prefix = std::span(&key, 1), .set = set}).is_ok());
+    }
+  };
+  const ShardSummary thin = encode(ShardEncoding::kAuto, sparse);
+  EXPECT_EQ(thin.streams_blocks, thin.blocks);
+  EXPECT_LE(thin.bytes, encode(ShardEncoding::kStreams, sparse).bytes + 4096);
+  EXPECT_LT(thin.bytes, encode(ShardEncoding::kCompact, sparse).bytes);
+  const ShardSummary thick = encode(ShardEncoding::kAuto, noise);
+  EXPECT_EQ(thick.streams_blocks, 0U);
+  EXPECT_LE(thick.bytes, encode(ShardEncoding::kCompact, noise).bytes + 4096);
+  EXPECT_LT(thick.bytes, encode(ShardEncoding::kStreams, noise).bytes);
+  // The zones: every block's lowest and highest key and value.
+  EXPECT_EQ(thin.zones.size(), thin.blocks * 4);
+  EXPECT_EQ(thin.zones[0], 0U);
+  EXPECT_EQ(thin.zones[thin.zones.size() - 3], 19999U);
+  for (std::size_t b = 1; b < thin.blocks; ++b)
+    EXPECT_EQ(thin.zones[b * 4], thin.zones[((b - 1) * 4) + 1] + 1);
+}
+
 TEST(CompactDecoder, VisitorsErrorsComeBackUnchanged) {
   CompactEncoder encoder(0);
   std::byte payload[kMaxCompactFragmentBytes];

@@ -11,8 +11,11 @@
 namespace stratalog {
 namespace {
 
-TEST(WorkedExample, IsWhatTheFormatPageShows) {
+class WorkedExample : public ::testing::TestWithParam<ShardEncoding> {};
+
+TEST_P(WorkedExample, IsWhatTheFormatPageShows) {
   ShardHeader header;
+  header.encoding = GetParam();
   header.file_id = std::uint64_t{1} << 32;
   header.nonce = {.low = 1, .high = 2};
   header.store = {.low = 3, .high = 4};
@@ -53,8 +56,12 @@ TEST(WorkedExample, IsWhatTheFormatPageShows) {
       EXPECT_NE(page.str().find(line), std::string::npos) << line;
     }
   }
-  EXPECT_NE(page.str().find(to_hex(summary.value().hash)), std::string::npos);
+  EXPECT_NE(page.str().find(to_hex(summary.value().hash)), std::string::npos)
+      << to_hex(summary.value().hash);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, WorkedExample,
+                         ::testing::Values(ShardEncoding::kCompact, ShardEncoding::kStreams));
 
 }  // namespace
 }  // namespace stratalog

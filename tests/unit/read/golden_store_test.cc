@@ -18,7 +18,7 @@
 namespace stratalog {
 namespace {
 
-const char* const kStores[] = {"fpp", "shared", "rows"};
+const char* const kStores[] = {"fpp", "shared", "rows", "streams", "auto"};
 
 std::string golden() { return std::string(STRATALOG_SOURCE_DIR) + "/tests/golden/checkpoint_v1/"; }
 
