@@ -202,7 +202,7 @@ def run_case(case: Case, args: argparse.Namespace) -> dict[str, object]:
     row["stratalog 1"] = asdict(measure(base, case.sizes, args.repeats))
     row["stratalog 2"] = asdict(measure([args.mpiexec, "-n", "2", *base], case.sizes, args.repeats))
     for kind in ("btree", "brie") if args.souffle else ():
-        for threads in (1, 2):
+        for threads in args.threads:
             binary = compile_souffle(args.souffle, program, kind, threads, args.scratch)
             command = [binary, "-F", str(facts), f"-j{threads}"]
             row[f"{kind} {threads}"] = asdict(measure(command, case.sizes, 1))
@@ -246,45 +246,50 @@ def ratio(row: dict[str, object], ours: str, peers: list[str], field_name: str) 
     return f"{min(theirs) / max(mine[field_name], 1e-9):.1f}x"
 
 
-COLUMNS = [
-    ("ours, 1 rank", "stratalog 1", "cpu_seconds"),
-    ("B-tree, 1", "btree 1", "cpu_seconds"),
-    ("brie, 1", "brie 1", "cpu_seconds"),
-    ("ours, 2 ranks", "stratalog 2", "wall_seconds"),
-    ("B-tree, 2", "btree 2", "wall_seconds"),
-    ("brie, 2", "brie 2", "wall_seconds"),
-    ("ours MiB", "stratalog 1", "peak_kib"),
-    ("B-tree MiB", "btree 1", "peak_kib"),
-    ("brie MiB", "brie 1", "peak_kib"),
-]
+def columns(threads: int) -> list[tuple[str, str, str]]:
+    """(heading, key, field) of one number of threads or ranks."""
+    names = (("ours", "stratalog"), ("B-tree", "btree"), ("brie", "brie"))
+    fields = (("wall", "wall_seconds"), ("CPU", "cpu_seconds"), ("MiB", "peak_kib"))
+    return [
+        (f"{name} {unit}", f"{key} {threads}", field_name)
+        for unit, field_name in fields
+        for name, key in names
+    ]
 
 
-def to_markdown(rows: list[dict[str, object]], about: dict[str, object]) -> str:
-    heads = ["case", *(name for name, _, _ in COLUMNS), "CPU ratios", "wall ratios"]
+def table(rows: list[dict[str, object]], threads: int) -> list[str]:
+    heads = ["case", *(name for name, _, _ in columns(threads)), "wall ratios", "CPU ratios"]
+    lines = [
+        f"## {threads} thread{'s' if threads > 1 else ''} or rank{'s' if threads > 1 else ''}",
+        "",
+        f"| {' | '.join(heads)} |",
+        f"|---|{'--:|' * (len(heads) - 1)}",
+    ]
+    ours, btree, brie = (f"{name} {threads}" for name in ("stratalog", "btree", "brie"))
+    for row in rows:
+        cells = [str(row["case"]), *(cell(row, key, name) for _, key, name in columns(threads))]
+        for name in ("wall_seconds", "cpu_seconds"):
+            default = ratio(row, ours, [btree], name)
+            cells.append(f"{default}, {ratio(row, ours, [btree, brie], name)}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def to_markdown(rows: list[dict[str, object]], about: dict[str, object], threads: list[int]) -> str:
     lines = [
         "# Stratalog against compiled Soufflé",
         "",
         f"Machine: {about['cpu']}, {about['cores']} cores, {about['system']}; {about['date']}; "
         f"load at start {about['load_at_start']:.1f}. Whole processes, from fact files to printed "
-        "sizes. CPU seconds (user + system) at one thread or rank, wall seconds at two, memory at "
-        "one. Ratios are peer / Stratalog (B-tree, then the better of B-tree and brie), so more "
+        "sizes: wall seconds, CPU seconds (user + system), largest resident set of one process. "
+        "Ratios are peer / Stratalog (B-tree, then the better of B-tree and brie), so more "
         "than 1 means that Stratalog is faster. All sizes were checked; a wrong one would be "
         "marked.",
         "",
-        f"| {' | '.join(heads)} |",
-        f"|---|{'--:|' * (len(heads) - 1)}",
     ]
-    for row in rows:
-        cells = [str(row["case"]), *(cell(row, key, name) for _, key, name in COLUMNS)]
-        for ours, threads, name in (
-            ("stratalog 1", 1, "cpu_seconds"),
-            ("stratalog 2", 2, "wall_seconds"),
-        ):
-            btree, brie = f"btree {threads}", f"brie {threads}"
-            default = ratio(row, ours, [btree], name)
-            cells.append(f"{default}, {ratio(row, ours, [btree, brie], name)}")
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    for count in threads:
+        lines += table(rows, count)
+    return "\n".join(lines)
 
 
 def main() -> int:
@@ -298,6 +303,9 @@ def main() -> int:
     parser.add_argument("--scratch", type=Path, default=build / "bench")
     parser.add_argument("--out", type=Path, default=build / "bench" / "peers")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--threads", type=int, nargs="+", default=[1, 2], help="of the peer; one compilation each"
+    )
     parser.add_argument("--only", default="", help="cases whose name matches this pattern")
     args = parser.parse_args()
     if not SHARED.exists():
@@ -314,8 +322,8 @@ def main() -> int:
         args.out.with_suffix(".json").write_text(
             json.dumps({"machine": about, "rows": rows}, indent=1)
         )
-        args.out.with_suffix(".md").write_text(to_markdown(rows, about))
-    print(to_markdown(rows, about))
+        args.out.with_suffix(".md").write_text(to_markdown(rows, about, args.threads))
+    print(to_markdown(rows, about, args.threads))
     wrong = [
         r["case"] for r in rows for v in r.values() if isinstance(v, dict) and not v["correct"]
     ]
