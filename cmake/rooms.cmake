@@ -3,7 +3,7 @@
 # NAME), without the files that see MPI or HDF5 (mpi_*.cc, hdf5_*.cc: those go into stratalog_parallel, cmake/mpi.cmake),
 # and one test program unit_NAME from tests/unit/NAME/*_test.cc. Empty rooms are skipped, so that rooms can be furnished
 # one after another.
-include(GoogleTest)
+include(cmake/test_program.cmake)
 
 set(STRATALOG_ROOM_LIBRARIES "" CACHE INTERNAL "")
 
@@ -32,10 +32,7 @@ function(stratalog_room name)
 
   file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${name}/*_test.cc)
   if(tests)
-    add_executable(unit_${name} ${tests})
-    target_link_libraries(unit_${name} PRIVATE ${library} GTest::gtest GTest::gtest_main)
-    target_include_directories(unit_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    target_compile_definitions(unit_${name} PRIVATE STRATALOG_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    stratalog_test_program(unit_${name} SOURCES ${tests} LIBRARIES ${library} GTest::gtest_main)
     set_property(GLOBAL APPEND PROPERTY STRATALOG_UNIT_TESTS unit_${name})
   endif()
 endfunction()
