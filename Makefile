@@ -15,7 +15,7 @@ SHELL := /bin/bash
 ENV = source "$$(devtools/setup --print-env)" &&
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-dev configure build test demo bench install check fix fuzz clean
+.PHONY: help setup setup-dev configure build program test demo bench install check fix fuzz clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -36,17 +36,20 @@ configure: setup
 build: configure  ## compile everything into $(BUILD)/ (the default)
 	@$(ENV) cmake --build $(BUILD) --parallel $(JOBS)
 
+program: configure  ## the command alone, without the tests
+	@$(ENV) cmake --build $(BUILD) --parallel $(JOBS) --target stratalog
+
 test: build  ## all tests: CTest (unit, property, fault, mpi, system) and pytest
 	@$(ENV) ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(JOBS) $(CTEST_ARGS)
 	@$(ENV) STRATALOG_BUILD="$(abspath $(BUILD))" python -m pytest -q $(wildcard tests/devtools tests/python)
 
-demo: build  ## a real program on two ranks, killed half-way and resumed on another number of ranks
+demo: program  ## a real program on two ranks, killed half-way and resumed on another number of ranks
 	@$(ENV) STRATALOG_BUILD="$(abspath $(BUILD))" examples/demo/run
 
-bench: build  ## measurements, each with its answer checked
+bench: program  ## measurements, each with its answer checked
 	@$(ENV) STRATALOG_BUILD="$(abspath $(BUILD))" bench/run
 
-install: build  ## into PREFIX (DESTDIR is obeyed)
+install: program  ## into PREFIX (DESTDIR is obeyed)
 	@$(ENV) cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 check: setup-dev  ## formatting, lint, architecture: everything that needs no running program

@@ -18,17 +18,6 @@
 namespace stratalog {
 namespace {
 
-Result<ManifestOnDisk> open_generation(Store& store, const std::string& generation) {
-  const auto id = parse_generation_name(generation);
-  if (!id)
-    return Status::invalid_argument(fmt::format(
-        "\"{}\" is no generation's name; `stratalog ls` shows what there is", generation));
-  STRATALOG_ASSIGN_OR_RETURN(const Hash128 store_id, read_store_id(store));
-  Result<ManifestOnDisk> found = read_manifest(store, *id, store_id, ProtocolSteps{});
-  if (!found.is_ok()) return found.status().with_context(generation);
-  return found;
-}
-
 GenerationSummary summarise(Store& store, const GenerationId& id, const Hash128& store_id) {
   GenerationSummary summary;
   summary.name = generation_name(id);

@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/stored_state.h"
 
+#include <fmt/format.h>
+
+#include "commit/store_file.h"
 #include "read/shard_reader.h"
 
 namespace stratalog {
+
+Result<ManifestOnDisk> open_generation(Store& store, const std::string& generation) {
+  const auto id = parse_generation_name(generation);
+  if (!id)
+    return Status::invalid_argument(fmt::format(
+        "\"{}\" is no generation's name; `stratalog ls` shows what there is", generation));
+  STRATALOG_ASSIGN_OR_RETURN(const Hash128 store_id, read_store_id(store));
+  Result<ManifestOnDisk> found = read_manifest(store, *id, store_id, ProtocolSteps{});
+  if (!found.is_ok()) return found.status().with_context(generation);
+  return found;
+}
 
 StoredState state_of(const Manifest& manifest) {
   StoredState state;

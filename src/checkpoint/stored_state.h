@@ -3,9 +3,13 @@
 #pragma once
 
 #include "checkpoint/checkpoint.h"
+#include "commit/generations.h"
 #include "commit/manifest.h"
 
 namespace stratalog {
+
+// InvalidArgument if that is no generation's name; else as read_manifest.
+Result<ManifestOnDisk> open_generation(Store& store, const std::string& generation);
 
 // Without sections' content and needs_redistribution.
 StoredState state_of(const Manifest& manifest);

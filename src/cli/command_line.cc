@@ -196,6 +196,27 @@ void add_resume(CLI::App& app, Invocation& invocation, RawArguments& raw) {
   add_run_options(resume, invocation.run, raw);
 }
 
+void add_compact(CLI::App& app, RunArguments& run) {
+  CLI::App* compact = app.add_subcommand(
+      "compact", "write the newest checkpoint anew, as one that needs no older ones");
+  compact->add_option("DIR", run.checkpoint, "the checkpoint folder")->required();
+  compact->add_option("--mode,--layout", run.mode, "another layout than it has; modes as in run")
+      ->transform(CLI::CheckedTransformer(modes_by_name(), CLI::ignore_case).description(""))
+      ->option_text("MODE");
+  compact
+      ->add_option("--encoding", run.encoding,
+                   "of modes fpp, shared and shared-opt: compact, streams, auto (the better of the "
+                   "two, block by block) or rows_u64 (default compact)")
+      ->transform(CLI::CheckedTransformer(kEncodings, CLI::ignore_case).description(""))
+      ->option_text("ENCODING");
+  compact->add_option("--durability", run.durability, "full, data or none (default full)")
+      ->transform(CLI::CheckedTransformer(kDurabilities, CLI::ignore_case).description(""))
+      ->option_text("LEVEL");
+  compact->add_option("--keep", run.keep_generations, "checkpoints to keep, at least 2 (default 2)")
+      ->check(CLI::Range(2U, 1000000U).description(""))
+      ->option_text("N");
+}
+
 CLI::App* add_stored(CLI::App& app, const char* name, const char* text, StoredArguments& stored,
                      RawArguments& raw) {
   CLI::App* command = app.add_subcommand(name, text);
@@ -298,7 +319,8 @@ const std::map<std::string, Command>& commands() {
       {"run", Command::kRun},         {"resume", Command::kResume},  {"check", Command::kCheck},
       {"explain", Command::kExplain}, {"ls", Command::kList},        {"inspect", Command::kInspect},
       {"verify", Command::kVerify},   {"export", Command::kExport},  {"profile", Command::kProfile},
-      {"why", Command::kWhy},         {"why-not", Command::kWhyNot}, {"bench", Command::kBench}};
+      {"why", Command::kWhy},         {"why-not", Command::kWhyNot}, {"bench", Command::kBench},
+      {"compact", Command::kCompact}};
   return kCommands;
 }
 
@@ -320,10 +342,12 @@ std::string complain_about_first_word(const std::vector<std::string>& arguments)
 
 void note_given(const CLI::App& app, RunArguments& run) {
   for (const CLI::App* command : app.get_subcommands()) {
+    if (command->get_option_no_throw("--mode") != nullptr)
+      run.has_mode = command->count("--mode") > 0;
+    if (command->get_option_no_throw("--encoding") != nullptr)
+      run.has_encoding = command->count("--encoding") > 0;
     if (command->get_option_no_throw("--every") == nullptr) return;
     run.has_every = command->count("--every") > 0;
-    run.has_mode = command->count("--mode") > 0;
-    run.has_encoding = command->count("--encoding") > 0;
     run.has_durability = command->count("--durability") > 0;
     run.has_keep = command->count("--keep") > 0;
     run.has_whole_every = command->count("--full-every") > 0;
@@ -476,6 +500,7 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments) 
   add_resume(app, invocation, raw);
   add_program_commands(app, invocation, raw);
   add_store_commands(app, invocation.stored, raw);
+  add_compact(app, invocation.run);
   add_profile(app, invocation.profile);
   add_questions(app, invocation.why, raw);
   add_bench(app);

@@ -24,6 +24,7 @@ enum class Command : std::uint8_t {
   kList,
   kInspect,
   kVerify,
+  kCompact,
   kExport,
   kProfile,
   kWhy,
@@ -43,7 +44,7 @@ struct ProgramArguments {
   std::vector<std::string> macros;  // -M NAME or NAME=VALUE
 };
 
-// run and resume.
+// run and resume; compact uses the folder and how it is written.
 struct RunArguments {
   std::string facts;  // -F; empty: the current folder (run), or as the checkpoint says (resume)
   std::string output;  // -D; as above

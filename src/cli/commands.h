@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The subcommands. Each does its work, prints results to standard output and complaints to standard
-// error, and returns the exit code. run and resume are collective over the world; the others are
-// local and run on one rank.
+// error, and returns the exit code. run, resume and compact are collective over the world; the
+// others are local and run on one rank.
 #pragma once
 
 #include <string>
@@ -14,6 +14,7 @@ namespace stratalog::cli {
 
 ExitCode run_command(const Invocation& invocation);
 ExitCode resume_command(const Invocation& invocation);
+ExitCode compact_command(const Invocation& invocation);
 
 ExitCode check_command(const Invocation& invocation);
 ExitCode explain_command(const Invocation& invocation);

@@ -22,6 +22,8 @@ ExitCode dispatch(const Invocation& invocation) {
       return resume_command(invocation);
     case Command::kBench:
       return bench_command(invocation.bench);
+    case Command::kCompact:
+      return compact_command(invocation);
     default:
       break;
   }

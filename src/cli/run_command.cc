@@ -225,31 +225,19 @@ MpiNeed mpi_need(const RunArguments& run) {
   return is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways;
 }
 
-ExitCode enter_and_execute(const Invocation& invocation, MpiNeed need) {
-  auto world = World::enter(need);
-  if (!world.is_ok()) {
-    if (rank_by_environment() == 0) complain(world.status());
-    return ExitCode::kInternal;
-  }
-  Comm& comm = world.value().comm();
-  const ExitCode mine = execute(world.value(), invocation);
-  Bytes code = {static_cast<std::byte>(mine)};
-  const Status shared = comm.broadcast(code, 0);
-  if (!shared.is_ok() || code.size() != 1) return ExitCode::kInternal;
-  return static_cast<ExitCode>(code[0]);
-}
-
 }  // namespace
 
 ExitCode run_command(const Invocation& invocation) {
-  return enter_and_execute(invocation, mpi_need(invocation.run));
+  return in_world(mpi_need(invocation.run),
+                  [&](World& world) { return execute(world, invocation); });
 }
 
 ExitCode resume_command(const Invocation& invocation) {
   // Which mode the checkpoint has is known only later, so MPI is started where it may be needed.
   const bool is_serial =
       invocation.run.has_mode && invocation.run.mode == CheckpointMode::kFilePerProcess;
-  return enter_and_execute(invocation, is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways);
+  return in_world(is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways,
+                  [&](World& world) { return execute(world, invocation); });
 }
 
 }  // namespace stratalog::cli

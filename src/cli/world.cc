@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "cli/console.h"
 #include "cli/parallel_module.h"
 
 namespace stratalog::cli {
@@ -54,6 +55,20 @@ ParallelBackends World::backends() const {
   if (session_ == nullptr) return {};
   const auto module = parallel_module();  // loaded: the session came out of it
   return module.is_ok() ? module.value()->backends(*comm_) : ParallelBackends{};
+}
+
+ExitCode in_world(MpiNeed need, const std::function<ExitCode(World&)>& body) {
+  auto world = World::enter(need);
+  if (!world.is_ok()) {
+    if (rank_by_environment() == 0) complain(world.status());
+    return ExitCode::kInternal;
+  }
+  Comm& comm = world.value().comm();
+  const ExitCode mine = body(world.value());
+  Bytes code = {static_cast<std::byte>(mine)};
+  const Status shared = comm.broadcast(code, 0);
+  if (!shared.is_ok() || code.size() != 1) return ExitCode::kInternal;
+  return static_cast<ExitCode>(code[0]);
 }
 
 }  // namespace stratalog::cli

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "base/result.h"
 #include "checkpoint/backends.h"
+#include "cli/exit_code.h"
 #include "comm/comm.h"
 
 namespace stratalog::cli {
@@ -39,5 +41,9 @@ class World {
   std::shared_ptr<void> session_;  // outlives comm_
   std::unique_ptr<Comm> comm_;
 };
+
+// Collective. Enters the world, lets all ranks do `body`, and gives rank 0's exit code to all, so
+// that the launcher sees one code. Kinds of failure to enter are kInternal; rank 0 tells them.
+ExitCode in_world(MpiNeed need, const std::function<ExitCode(World&)>& body);
 
 }  // namespace stratalog::cli

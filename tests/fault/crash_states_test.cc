@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "checkpoint/compact.h"
 #include "fault/crash_explorer.h"
 
 namespace stratalog {
@@ -124,6 +125,65 @@ TEST(CrashStates, PowerFailsAfterASecondJobTookOver) {
     }
   }
   report("second job", explorer);
+}
+
+std::vector<Operation> record_compaction(const std::shared_ptr<MemoryDisk>& disk,
+                                         const RunPlan& plan) {
+  const auto listed = list_generations(*open_memory_store(disk));
+  EXPECT_TRUE(listed.is_ok() && !listed.value().empty());
+  if (!listed.is_ok() || listed.value().empty()) return {};
+  OperationLog log(*disk);
+  const Status status = sim_run(plan.ranks, [&](Comm& inner) -> Status {
+    const auto comm = make_recording_comm(inner, log);
+    const auto memory = open_memory_store(disk);
+    const auto store = open_recording_store(*memory, log, inner.rank());
+    return compact_generation(
+               *comm, *store,
+               {.generation = listed.value()[0].name, .mode = plan.mode, .column_names = {}},
+               sample::crash_options(plan))
+        .status();
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+  return log.take();
+}
+
+// Power fails while the newest link of a chain is written anew, whole and in another layout, by as
+// many ranks as before or by others: what was acknowledged stays.
+TEST(CrashStates, CompactionOfAChain) {
+  const MemoryDisk empty;
+  for (const CheckpointMode mode :
+       {CheckpointMode::kFilePerProcess, CheckpointMode::kShared, CheckpointMode::kHdf5Direct})
+    for (const int ranks : {1, 2}) {
+      ExplorerSettings settings;
+      settings.most_states = states_wanted() / 40;
+      settings.most_variants_per_prefix = 60;
+      settings.chaining = Chaining::kGrowth;
+      CrashExplorer explorer(settings);
+      const auto disk = std::make_shared<MemoryDisk>();
+      std::vector<Operation> both = sample::record_run(
+          disk, {.ranks = 2, .saves = 5, .steps = {}, .chaining = Chaining::kGrowth});
+      const std::size_t cut = both.size();
+      const auto seen = crash_image(empty, both, {}, {});
+      const auto compaction = record_compaction(seen, {.ranks = ranks, .mode = mode, .steps = {}});
+      both.insert(both.end(), compaction.begin(), compaction.end());
+      explorer.explore(empty, both, cut);
+      report((std::string("compaction, ") + std::string(mode_name(mode)) + ", " +
+              std::to_string(ranks) + " ranks")
+                 .c_str(),
+             explorer);
+      EXPECT_GE(explorer.states(), 100U);
+      // Without a failure the generation stands by itself and holds the same tuples.
+      const auto store = open_memory_store(seen);
+      const auto listed = list_generations(*store);
+      ASSERT_TRUE(listed.is_ok());
+      EXPECT_TRUE(listed.value()[0].builds_on.empty());
+      EXPECT_EQ(listed.value()[0].mode, mode);
+      EXPECT_EQ(listed.value()[0].iteration, 5U);
+      const auto verified =
+          verify_generation(*store, listed.value()[0].name, VerifyDepth::kContent);
+      ASSERT_TRUE(verified.is_ok());
+      EXPECT_TRUE(verified.value().problems.empty()) << verified.value().problems.front();
+    }
 }
 
 }  // namespace

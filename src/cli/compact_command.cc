@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// compact: the newest valid generation of a folder, written anew as one that stands by itself. Only
+// rank 0 speaks. Collective over the world.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "checkpoint/compact.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/program_source.h"
+#include "cli/quantities.h"
+#include "cli/stored_program.h"
+#include "cli/world.h"
+
+namespace stratalog::cli {
+
+namespace {
+
+// Column names for readers of HDF5 files, where the program tells them.
+std::vector<std::vector<std::string>> column_names(const StoredState& state) {
+  const auto program = stored_program(state);
+  if (!program.is_ok()) return {};
+  std::vector<std::vector<std::string>> names;
+  for (const StoredRelation& stored : state.relations) {
+    names.emplace_back();
+    for (const datalog::Relation& relation : program.value().relations)
+      if (relation.name == stored.name && relation.attributes.size() == stored.arity)
+        for (const datalog::Attribute& attribute : relation.attributes)
+          names.back().push_back(attribute.name);
+    if (names.back().size() != stored.arity) return {};
+  }
+  return names;
+}
+
+struct Choice {
+  CompactRequest request;
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;
+};
+
+Result<Choice> choose(Store& store, const RunArguments& run) {
+  Choice choice;
+  STRATALOG_ASSIGN_OR_RETURN(choice.request.generation, choose_generation(store, {}));
+  STRATALOG_ASSIGN_OR_RETURN(const StoredState state,
+                             inspect_generation(store, choice.request.generation));
+  choice.request.mode = run.has_mode ? run.mode : state.mode;
+  if (run.has_encoding)
+    choice.request.encoding = run.encoding;
+  else if (!stores_rows(state.mode))
+    choice.request.encoding = state.encoding;
+  RunArguments asked = run;
+  asked.mode = choice.request.mode;
+  STRATALOG_RETURN_IF_ERROR(check_encoding(asked));
+  choice.request.column_names = column_names(state);
+  return choice;
+}
+
+Result<SaveReport> compact(World& world, Store& store, const RunArguments& run,
+                           std::string& source) {
+  Comm& comm = world.comm();
+  // Every rank reads the manifest; all must have chosen alike, or the writer says so.
+  Result<Choice> choice = choose(store, run);
+  STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, choice.status()));
+  source = choice.value().request.generation;
+  WriterOptions options;
+  options.durability = run.durability;
+  options.keep_generations = run.keep_generations;
+  options.layout = run.layout;
+  options.backends = world.backends();
+  return compact_generation(comm, store, choice.value().request, options);
+}
+
+ExitCode execute(World& world, const RunArguments& run) {
+  const bool speaks = world.is_first();
+  const auto fail = [&](const Status& status) {
+    if (speaks) complain(status);
+    return exit_code_of(status, Part::kCheckpoint);
+  };
+  const auto store = open_checkpoint_folder(run.checkpoint);
+  const Status opened = agree_in_own_words(world.comm(), store.status());
+  if (!opened.is_ok()) return fail(opened);
+  std::string source;
+  const auto saved = compact(world, *store.value(), run, source);
+  if (!saved.is_ok()) return fail(saved.status());
+  if (!speaks) return ExitCode::kDone;
+  for (const std::string& note : saved.value().notes) tell(fmt::format("note: {}\n", note));
+  const Status printed = print_result(
+      fmt::format("{} is {} anew: {} rows, {} in {} files, {:.2f} s\n", saved.value().generation,
+                  source, format_count(saved.value().rows), format_size(saved.value().bytes),
+                  saved.value().files, saved.value().total_seconds));
+  if (printed.is_ok()) return ExitCode::kDone;
+  complain(printed);
+  return ExitCode::kInputOutput;
+}
+
+}  // namespace
+
+ExitCode compact_command(const Invocation& invocation) {
+  const RunArguments& run = invocation.run;
+  // Which layout the checkpoint has is known only later.
+  const bool is_serial = run.has_mode && run.mode == CheckpointMode::kFilePerProcess;
+  return in_world(is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways,
+                  [&](World& world) { return execute(world, run); });
+}
+
+}  // namespace stratalog::cli
