@@ -62,6 +62,9 @@ json plan_json(const datalog::Program& program, const datalog::ProgramPlan& plan
                       {"pivot_columns", std::move(pivots)},
                       {"once", rules_json(program, stratum.once)},
                       {"recursive", rules_json(program, stratum.recursive)}});
+    if (stratum.reject.empty()) continue;
+    strata.back()["reject"] = rules_json(program, stratum.reject);
+    strata.back()["retire"] = rules_json(program, stratum.retire);
   }
   return {{"format", "stratalog-plan"}, {"version", 1}, {"strata", std::move(strata)}};
 }

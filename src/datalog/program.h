@@ -224,9 +224,16 @@ struct Variable {
   ValueKind kind = ValueKind::kNumber;
 };
 
+enum class RuleRole : std::uint8_t {
+  kDerives,
+  kSubsumes,  // dominated <= dominating :- rest. The first two atoms of the body are these two.
+};
+
 // head :- body. A fact has an empty body and a constant head.
 struct Rule {
+  RuleRole role = RuleRole::kDerives;
   RelationId head = 0;
+  // kSubsumes: those of the dominated atom, then those of the dominating one.
   std::vector<Expression> head_arguments;
   std::vector<Literal> body;
   std::vector<Variable> variables;
@@ -240,6 +247,7 @@ struct Stratum {
   std::vector<RelationId> relations;  // ascending
   std::vector<std::uint32_t>
       rules;  // ascending indices into Program::rules whose head is in `relations`
+  std::vector<std::uint32_t> subsumptions;  // the same of rules that subsume
   bool is_recursive = false;
 };
 

@@ -14,4 +14,12 @@ inline bool is_equivalence(const Relation& relation) {
          relation.qualifiers.end();
 }
 
+// A relation with rules that subsume: it does not only grow. (The language stage adds the
+// qualifier, as Soufflé does.)
+inline constexpr const char* kShrinkingQualifier = "btree_delete";
+inline bool shrinks(const Relation& relation) {
+  return std::find(relation.qualifiers.begin(), relation.qualifiers.end(), kShrinkingQualifier) !=
+         relation.qualifiers.end();
+}
+
 }  // namespace stratalog::datalog

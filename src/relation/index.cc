@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <unordered_map>
 
 namespace stratalog {
 namespace {
@@ -184,6 +185,42 @@ void Index::advance() {
     delta_tuples_ += row.cells.size();
   }
   tuples_ += delta_tuples_;
+}
+
+void Index::erase(std::span<const Cell> tuples) {
+  std::vector<std::uint64_t> doomed;
+  for (std::size_t at = 0; at < tuples.size(); at += order_.size())
+    if (const RowId row = rows_.find(tuples.data() + at); row != kNoRow)
+      doomed.push_back((std::uint64_t{row} << 32) | tuples[at + order_.size() - 1]);
+  std::sort(doomed.begin(), doomed.end());
+  // Returns how many elements of the set went; `doomed` from `from` on names the row's elements.
+  const auto shrink = [&](IntSet& set, std::size_t from, std::size_t to) {
+    const std::uint64_t before = set.size();
+    fresh_.clear();
+    set.walk([&](Cell cell) {
+      while (from < to && static_cast<Cell>(doomed[from]) < cell) ++from;
+      if (from == to || static_cast<Cell>(doomed[from]) != cell) fresh_.push_back(cell);
+    });
+    if (fresh_.size() < before) set.assign_sorted(fresh_);
+    return before - set.size();
+  };
+  std::unordered_map<RowId, std::size_t> delta_at;
+  for (std::size_t i = 0; i < delta_.size(); ++i) delta_at[delta_[i].row] = i;
+  for (std::size_t from = 0, to = 0; from < doomed.size(); from = to) {
+    const auto row = static_cast<RowId>(doomed[from] >> 32);
+    while (to < doomed.size() && static_cast<RowId>(doomed[to] >> 32) == row) ++to;
+    IntSet& total = mutable_total(row);
+    set_bytes_ -= total.heap_bytes();
+    tuples_ -= shrink(total, from, to);
+    set_bytes_ += total.heap_bytes();
+    const auto found = delta_at.find(row);
+    if (found == delta_at.end()) continue;
+    IntSet& delta = delta_[found->second].cells;
+    delta_bytes_ -= delta.heap_bytes();
+    delta_tuples_ -= shrink(delta, from, to);
+    delta_bytes_ += delta.heap_bytes();
+  }
+  std::erase_if(delta_, [](const DeltaRow& row) { return row.cells.empty(); });
 }
 
 void Index::forget_delta() {

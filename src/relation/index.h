@@ -79,6 +79,11 @@ class Index {
   // Puts back a checkpoint's delta (its tuples are in the total already).
   void restore_delta(RowId row, const SetView& set);
 
+  // Takes tuples (in index order, back to back; repetitions and unknown ones are passed over) out
+  // of the total and the delta. Rows stay, perhaps empty. Between rounds: nothing is queued, and
+  // nobody borrows a set.
+  void erase(std::span<const Cell> tuples);
+
   bool contains(const Cell* tuple) const;  // in index order
   std::uint64_t heap_bytes() const;
 

@@ -148,15 +148,20 @@ class Engine {
     return {};
   }
 
+  bool is_only_read(std::uint32_t s) const {
+    const Stratum& stratum = state_.program.strata[s];
+    return stratum.rules.empty() && stratum.subsumptions.empty();
+  }
+
   // The stratum of a checkpoint first, then relations that are only read from files, so that from
   // then on every checkpoint holds all that was read; then the rest in order.
   std::vector<std::uint32_t> stratum_order() const {
     std::vector<std::uint32_t> order;
     const auto count = static_cast<std::uint32_t>(state_.program.strata.size());
     for (std::uint32_t s = 0; s < count; ++s)
-      if (state_.program.strata[s].rules.empty()) order.push_back(s);
+      if (is_only_read(s)) order.push_back(s);
     for (std::uint32_t s = 0; s < count; ++s)
-      if (!state_.program.strata[s].rules.empty()) order.push_back(s);
+      if (!is_only_read(s)) order.push_back(s);
     return order;
   }
 
@@ -167,7 +172,7 @@ class Engine {
       STRATALOG_RETURN_IF_ERROR(run_stratum(s));
       if (state_.report.stopped_early) return {};
       // Between strata a checkpoint may be due as well.
-      if (state_.program.strata[s].rules.empty()) continue;
+      if (is_only_read(s)) continue;
       STRATALOG_ASSIGN_OR_RETURN(const Verdict verdict, checkpointing_.safe_point(position_, {}));
       state_.report.stopped_early = verdict == Verdict::kStop;
       if (state_.report.stopped_early) return {};

@@ -318,6 +318,34 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
   return {};
 }
 
+Status erase_tuples(EngineState& state, RelationId id, std::span<const Cell> tuples) {
+  RelationData& relation = state.relations[id];
+  const std::uint32_t arity = relation.arity;
+  for (Shard& shard : relation.shards) {
+    // In the column order of the primary index, on this rank.
+    std::vector<Cell> here;
+    const auto order = shard.primary_index().order();
+    if (state.is_single()) {
+      for (std::size_t at = 0; at < tuples.size(); at += arity)
+        for (const std::uint32_t column : order) here.push_back(tuples[at + column]);
+    } else {
+      TupleMail mail = make_mail(state, {arity});
+      ShardSender sender(state, shard, mail);
+      for (std::size_t at = 0; at < tuples.size(); at += arity)
+        sender.send_tuple(kTotalStream, tuples.subspan(at, arity));
+      STRATALOG_RETURN_IF_ERROR(
+          mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
+                                      here.insert(here.end(), run.cells.begin(), run.cells.end());
+                                      return {};
+                                    },
+                                    .on_group = {}}));
+      state.traffic.mine += mail.counters().bytes_sent;
+    }
+    erase_from_shard(shard, here);
+  }
+  return {};
+}
+
 Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
                         Availability availability) {
   RelationData& relation = state.relations[id];

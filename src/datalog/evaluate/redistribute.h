@@ -21,6 +21,10 @@ Shard& open_shard(EngineState& state, RelationId relation, std::uint32_t which);
 // shard.
 Status deal_tuples(EngineState& state, RelationId relation, const TupleColumns& tuples);
 
+// Takes this rank's tuples (declared columns, back to back) out of every shard of a relation of the
+// running stratum, wherever they lie.
+Status erase_tuples(EngineState& state, RelationId relation, std::span<const Cell> tuples);
+
 // Where a finished relation is needed by a stratum.
 enum class Availability : std::uint8_t {
   kAsDealt,  // for searches: dealt by the index's columns, heavy buckets split over ranks

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/evaluate/relation_data.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 
@@ -88,6 +89,22 @@ void advance_shard(Shard& shard, SetAccumulator& scratch) {
     index->advance();
   }
   primary.advance();
+}
+
+void erase_from_shard(Shard& shard, std::span<const Cell> tuples) {
+  const auto primary = shard.primary_index().order();
+  std::vector<Cell> reordered(tuples.size());
+  for (const auto& index : shard.indices) {
+    if (!index) continue;
+    const std::size_t arity = index->arity();
+    for (std::size_t i = 0; i < arity; ++i) {
+      const auto from = static_cast<std::size_t>(
+          std::find(primary.begin(), primary.end(), index->order()[i]) - primary.begin());
+      for (std::size_t at = 0; at < tuples.size(); at += arity)
+        reordered[at + i] = tuples[at + from];
+    }
+    index->erase(reordered);
+  }
 }
 
 Index& ensure_index(Shard& shard, const RelationPlan& plan, std::uint32_t which,

@@ -85,6 +85,9 @@ void queue_tuple(Shard& shard, std::span<const Cell> tuple);
 void unite_shard(Shard& shard, SetAccumulator& scratch);
 void advance_shard(Shard& shard, SetAccumulator& scratch);
 
+// Takes tuples (in the column order of the primary index, back to back) out of all indices.
+void erase_from_shard(Shard& shard, std::span<const Cell> tuples);
+
 // Sets the delta of all indices of the shard to what `delta` (in the primary's column order) has
 // found new; those tuples must be in the total already. After a restart.
 void restore_shard_delta(Shard& shard, const Index& delta, SetAccumulator& scratch);

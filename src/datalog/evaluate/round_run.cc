@@ -13,6 +13,8 @@
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/rule_pass.h"
 #include "datalog/evaluate/stratum_run.h"
+#include "datalog/evaluate/subsumption.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -20,7 +22,11 @@ namespace {
 class RoundRun {
  public:
   RoundRun(EngineState& state, std::uint32_t stratum, const StratumHooks& hooks)
-      : state_(state), stratum_(stratum), members_(state.program.strata[stratum]), hooks_(hooks) {}
+      : state_(state),
+        stratum_(stratum),
+        members_(state.program.strata[stratum]),
+        hooks_(hooks),
+        subsumption_(state, stratum) {}
 
   Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
     Stopwatch watch;
@@ -29,6 +35,7 @@ class RoundRun {
         choices_.push_back(std::make_unique<ChoiceFilter>(state_, r));
     STRATALOG_RETURN_IF_ERROR(ensure_static_relations(
         state_, stratum_, state_.plan.strata[stratum_].rules_of_rounds(), false));
+    STRATALOG_RETURN_IF_ERROR(subsumption_.ensure_relations());
     if (start != nullptr) {
       iteration_ = start->iteration;
       outcome_.report.new_tuples_per_round = start->new_tuples_per_round;
@@ -62,13 +69,14 @@ class RoundRun {
     state_.evaluator.set_iteration(0);
     STRATALOG_ASSIGN_OR_RETURN(
         auto pass, RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].once, nullptr));
-    return end_round(pass->run(), *pass);
+    return end_round(pass->run(), *pass, RoundKind::kSeed);
   }
 
   Status iterate() {
     std::unique_ptr<RulePass> pass;
     while (new_tuples_ > 0 && !has_reached_limit()) {
       STRATALOG_ASSIGN_OR_RETURN(const bool moved, rebalance_grown());
+      if (moved) subsumption_.forget_bindings();
       if (moved || pass == nullptr) {
         const auto& rules = state_.plan.strata[stratum_].rules_of_rounds();
         STRATALOG_ASSIGN_OR_RETURN(pass, RulePass::bind(state_, stratum_, rules, nullptr));
@@ -84,7 +92,7 @@ class RoundRun {
         break;
       }
       state_.evaluator.set_iteration(iteration_);
-      STRATALOG_RETURN_IF_ERROR(end_round(pass->run(), *pass));
+      STRATALOG_RETURN_IF_ERROR(end_round(pass->run(), *pass, RoundKind::kRecursive));
     }
     return {};
   }
@@ -134,24 +142,43 @@ class RoundRun {
       for (RelationData& relation : state_.relations) relation.growth.reset();
   }
 
+  enum class Members : std::uint8_t { kShrinking, kGrowing };
+
+  void advance(Members which) {
+    for (const RelationId r : members_.relations) {
+      if (shrinks(state_.program.relations[r]) != (which == Members::kShrinking)) continue;
+      for (Shard& shard : state_.relations[r].shards) advance_shard(shard, state_.scratch);
+      if (state_.relations[r].equivalence) state_.relations[r].equivalence->advance();
+    }
+  }
+
+  enum class RoundKind : std::uint8_t { kSeed, kRecursive };
+
   // Deduplicates, advances and agrees: one reduction for errors, counts, memory and nullary
   // relations.
-  Status end_round(Status mine, RulePass& pass) {
+  Status end_round(Status mine, RulePass& pass, RoundKind kind) {
     Stopwatch watch;
     for (const auto& choice : choices_) STRATALOG_RETURN_IF_ERROR(choice->choose());
     for (const RelationId r : members_.relations)
       if (state_.relations[r].equivalence) STRATALOG_RETURN_IF_ERROR(share_equivalence(state_, r));
-    const Status deduplicated = guard_memory([&]() -> Status {
+    const auto keep_first = [&mine](Status other) {
+      if (mine.is_ok()) mine = std::move(other);
+    };
+    keep_first(guard_memory([&]() -> Status {
       for (const RelationId r : members_.relations)
         for (Shard& shard : state_.relations[r].shards) unite_shard(shard, state_.scratch);
-      for (const RelationId r : members_.relations) {
-        for (Shard& shard : state_.relations[r].shards) advance_shard(shard, state_.scratch);
-        if (state_.relations[r].equivalence) state_.relations[r].equivalence->advance();
-      }
+      advance(Members::kShrinking);
+      return {};
+    }));
+    // While tuples are compared, the other relations are as the round's rules have seen them.
+    if (subsumption_.is_needed())
+      keep_first(kind == RoundKind::kSeed ? subsumption_.settle_seed()
+                                          : subsumption_.settle_round());
+    keep_first(guard_memory([&]() -> Status {
+      advance(Members::kGrowing);
       follow_growth();
       return {};
-    });
-    if (mine.is_ok()) mine = deduplicated;
+    }));
     state_.times.deduplicate += watch.seconds();
 
     std::uint64_t memory = state_.memory_bytes();
@@ -264,6 +291,7 @@ class RoundRun {
   std::uint32_t stratum_;
   const Stratum& members_;
   const StratumHooks& hooks_;
+  Subsumption subsumption_;
   StratumOutcome outcome_;
   std::vector<std::unique_ptr<ChoiceFilter>> choices_;
   std::uint64_t iteration_ = 0;

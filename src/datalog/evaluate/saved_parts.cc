@@ -5,6 +5,7 @@
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/relation_images.h"
 #include "datalog/facts/tuple_source.h"
+#include "datalog/relation_storage.h"
 #include "model/multiset_hash.h"
 
 namespace stratalog::datalog {
@@ -57,8 +58,11 @@ PartOffer SavedParts::offer(RelationId id, const Sizes& all) const {
   const ChainFacts chain =
       writer_.chain(state_.program.relations[id].name, RelationVersion::kTotal);
   const RelationData& relation = state_.relations[id];
-  // Classes can unite while there are as many elements as before: never growth.
-  if (relation.arity == 0 || relation.equivalence || chain.generations == 0) return offer;
+  // Classes can unite while there are as many elements as before, and tuples can replace others:
+  // never growth.
+  if (relation.arity == 0 || relation.equivalence || chain.generations == 0 ||
+      shrinks(state_.program.relations[id]))
+    return offer;
   // What was saved and what was added since must be what is there. (A relation that is not followed
   // has no growth to show; if it has not changed, that is right.)
   offer.growth =
@@ -169,7 +173,9 @@ void SavedParts::acknowledge() const {
   const bool follow = state_.options.checkpoint.chain.whole_every != 1;
   for (const SavedRelation& saved : relations_) {
     RelationData& relation = state_.relations[saved.id];
-    if (relation.arity == 0 || relation.pivot || relation.equivalence) continue;
+    if (relation.arity == 0 || relation.pivot || relation.equivalence ||
+        shrinks(state_.program.relations[saved.id]))
+      continue;
     if (saved.state == RelationState::kFinished)
       relation.growth.reset();
     else if (relation.growth)

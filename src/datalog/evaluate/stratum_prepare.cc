@@ -60,7 +60,7 @@ void open_stratum_shards(EngineState& state, std::uint32_t stratum) {
   for (const RelationId r : members.relations)
     if (lies_in_shards(state, r)) open_shard(state, r, state.plan.relations[r].primary);
   const StratumPlan& plan = state.plan.strata[stratum];
-  for (const auto* plans : {&plan.once, &plan.rules_of_rounds()})
+  for (const auto* plans : {&plan.once, &plan.rules_of_rounds(), &plan.reject, &plan.retire})
     for (const RulePlan& rule : *plans)
       for (const Step& step : rule.steps)
         if (reads_relation(step) && is_member(members, step.relation) &&

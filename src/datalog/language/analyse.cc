@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "datalog/language/aggregate_projections.h"
@@ -20,6 +21,7 @@
 #include "datalog/language/stratify.h"
 #include "datalog/language/subtype_check.h"
 #include "datalog/language/warnings.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog::language {
 namespace {
@@ -96,13 +98,27 @@ class Analyser {
     std::optional<BoundRule> rule =
         bind_rule(head, body, syntax.span, !syntax.body.has_value(), declarations, sink_);
     if (!rule) return;
+    rule->role = syntax.role;
+    if (syntax.role == RuleRole::kSubsumes) check_subsumption(*rule, declarations);
     if (!is_evaluated) {
       check_types(*rule, declarations);
       return;
     }
     for (BoundRule& projection : projections_.apply(*rule)) finish_rule(projection);
-    for (BoundRule& part : split_off_independent_parts(*rule, declarations_)) finish_rule(part);
+    // The two atoms that are compared stay where they are.
+    if (rule->role == RuleRole::kDerives)
+      for (BoundRule& part : split_off_independent_parts(*rule, declarations_)) finish_rule(part);
     finish_rule(*rule);
+  }
+
+  void check_subsumption(const BoundRule& rule, const Declarations& declarations) {
+    const Relation& relation = declarations.relations[rule.head];
+    const auto refuse = [&](std::string_view what) {
+      sink_.error(rule.head_span, fmt::format("`{}` cannot be subsumed: {}", relation.name, what));
+    };
+    if (relation.attributes.empty()) refuse("it has no columns");
+    if (is_equivalence(relation)) refuse("it is an equivalence relation");
+    if (!relation.choice_keys.empty()) refuse("it has a choice-domain");
   }
 
   InferredKinds check_types(BoundRule& rule, const Declarations& declarations) {
@@ -114,11 +130,23 @@ class Analyser {
   }
 
   void finish_rule(BoundRule& rule) {
-    collect_dependencies(rule.head, rule.body, DependencyKind::kPositive);
+    // A relation does not depend on itself by being compared with itself.
+    const std::span<const BoundLiteral> body(rule.body);
+    const bool compares = rule.role == RuleRole::kSubsumes;
+    collect_dependencies(rule.head, body.subspan(compares ? after_compared(body) : 0),
+                         DependencyKind::kPositive);
     const InferredKinds kinds = check_types(rule, declarations_);
     const bool is_grounded = check_grounding(rule, sink_);
     if (!kinds.is_ok || !is_grounded || rule.never_fires || sink_.has_errors()) return;
     program_.rules.push_back(emit_rule(rule, kinds, types_.structures(), map_));
+  }
+
+  // Constraints that were lifted out of the two compared atoms have no dependencies.
+  static std::size_t after_compared(std::span<const BoundLiteral> body) {
+    std::size_t atoms = 0;
+    for (std::size_t l = 0; l < body.size(); ++l)
+      if (body[l].kind == LiteralKind::kAtom && ++atoms == 2) return l + 1;
+    return body.size();
   }
 
   // A relation of deltas sees every pass over the relation that it watches, so both belong to one
@@ -135,7 +163,7 @@ class Analyser {
   }
 
   // `around`: kAggregated inside aggregates, where every atom must be complete first.
-  void collect_dependencies(RelationId head, const std::vector<BoundLiteral>& literals,
+  void collect_dependencies(RelationId head, std::span<const BoundLiteral> literals,
                             DependencyKind around) {
     for (const BoundLiteral& literal : literals) {
       if (literal.kind == LiteralKind::kAtom) {
@@ -168,7 +196,14 @@ class Analyser {
     }
     for (std::uint32_t i = 0; i < program_.rules.size(); ++i) {
       Rule& rule = program_.rules[i];
-      program_.strata[stratum_of[rule.head]].rules.push_back(i);
+      Stratum& stratum = program_.strata[stratum_of[rule.head]];
+      if (rule.role == RuleRole::kDerives) {
+        stratum.rules.push_back(i);
+      } else {
+        stratum.subsumptions.push_back(i);
+        Relation& relation = program_.relations[rule.head];
+        if (!shrinks(relation)) relation.qualifiers.emplace_back(kShrinkingQualifier);
+      }
       rule.text = print_rule(program_, rule);
     }
   }

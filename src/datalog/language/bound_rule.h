@@ -73,6 +73,7 @@ struct BoundVariable {
 };
 
 struct BoundRule {
+  RuleRole role = RuleRole::kDerives;
   RelationId head = 0;
   Span head_span;
   Span span;

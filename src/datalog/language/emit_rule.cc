@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -28,13 +29,28 @@ class Emitter {
     for (VariableId id = 0; id < rule_.variables.size(); ++id) {
       result.variables.push_back({rule_.variables[id].name, kinds_.kinds[id]});
     }
-    for (const BoundTerm& term : rule_.head_arguments)
-      result.head_arguments.push_back(expression(term));
+    result.role = rule_.role;
+    if (rule_.role == RuleRole::kDerives)
+      for (const BoundTerm& term : rule_.head_arguments)
+        result.head_arguments.push_back(expression(term));
     for (const BoundLiteral& each : rule_.body) result.body.push_back(literal(each));
+    if (rule_.role == RuleRole::kSubsumes) bring_compared_forward(result);
     return result;
   }
 
  private:
+  // The compared atoms before constraints that were lifted out of them, and their arguments as the
+  // head.
+  void bring_compared_forward(Rule& rule) const {
+    std::stable_partition(rule.body.begin(), rule.body.end(),
+                          [](const Literal& l) { return l.kind == LiteralKind::kAtom; });
+    for (std::size_t l = 0; l < 2; ++l)
+      for (const Argument& argument : rule.body[l].atom.arguments)
+        rule.head_arguments.push_back(argument.kind == ArgumentKind::kVariable
+                                          ? variable(argument.variable)
+                                          : argument.constant);
+  }
+
   ValueKind kind_of(const BoundTerm& term) const { return kinds_.kinds[term.node]; }
 
   Expression variable(VariableId id) const {

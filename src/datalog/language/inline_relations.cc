@@ -102,8 +102,15 @@ class Inliner {
           has_qualifier(relation, "no_magic")) {
         continue;
       }
+      if (is_subsumed(relation.name.name)) continue;  // it is more than its rules
       inlined_[relation.name.name].declaration = &relation;
     }
+  }
+
+  bool is_subsumed(const std::string& name) const {
+    return std::any_of(program_.rules.begin(), program_.rules.end(), [&](const RuleSyntax& rule) {
+      return rule.role == RuleRole::kSubsumes && rule.heads[0].relation.name == name;
+    });
   }
 
   void check_io() {

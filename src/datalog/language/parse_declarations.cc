@@ -21,8 +21,9 @@ bool Parser::parse_relations() {
 
   RelationSyntax relation;
   if (is_at(TokenKind::kEqual) && names.size() == 1) return parse_debug_delta(names[0]);
-  if (!parse_attributes(relation.attributes) || !parse_qualifiers(relation.qualifiers) ||
-      !parse_choice_keys(relation.choice_keys)) {
+  const bool has_attributes = parse_attributes(relation.attributes);
+  if (has_attributes) parse_qualifiers(relation.qualifiers);
+  if (!has_attributes || !parse_choice_keys(relation.choice_keys)) {
     for (const NameSyntax& name : names) program_.broken_relations.insert(name.name);
     return false;
   }
@@ -69,8 +70,7 @@ bool Parser::parse_attributes(std::vector<AttributeSyntax>& attributes) {
   return expect(TokenKind::kRightParen, "`,` or `)`");
 }
 
-bool Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
-  bool is_ok = true;
+void Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
   while (is_at(TokenKind::kQualifier)) {
     NameSyntax qualifier{std::string(text_of(token_)), token_.span};
     const bool is_repeated =
@@ -78,13 +78,9 @@ bool Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
                     [&](const NameSyntax& other) { return other.name == qualifier.name; });
     if (is_repeated)
       sink_.error(token_.span, fmt::format("the qualifier `{}` is given twice", qualifier.name));
-    if (qualifier.name == "btree_delete") {
-      is_ok = not_supported(token_.span, "subsumption (`btree_delete`)");
-    }
     qualifiers.push_back(std::move(qualifier));
     advance();
   }
-  return is_ok;
 }
 
 // choice-domain x, (y, z)
@@ -110,10 +106,10 @@ bool Parser::parse_debug_delta(NameSyntax name) {
   NameSyntax source;
   if (!expect(TokenKind::kDebugDelta, "`debug_delta(relation)`") ||
       !expect(TokenKind::kLeftParen, "`(` and a relation") ||
-      !parse_qualified_name(source, "a relation") || !expect(TokenKind::kRightParen, "`)`") ||
-      !parse_qualifiers(relation.qualifiers)) {
+      !parse_qualified_name(source, "a relation") || !expect(TokenKind::kRightParen, "`)`")) {
     return false;
   }
+  parse_qualifiers(relation.qualifiers);
   program_.broken_relations.erase(name.name);
   relation.name = std::move(name);
   relation.delta_of = std::move(source);

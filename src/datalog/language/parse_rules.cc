@@ -78,9 +78,9 @@ bool Parser::parse_clause() {
     rule.heads.push_back(std::move(head));
   } while (accept(TokenKind::kComma));
 
-  if (is_at(TokenKind::kLessEqual))
-    return not_supported(token_.span, "subsumption (`<=` between heads)");
-  if (accept(TokenKind::kIf)) {
+  if (is_at(TokenKind::kLessEqual)) {
+    if (!parse_subsumption(rule)) return false;
+  } else if (accept(TokenKind::kIf)) {
     if (!skip_inner_annotations()) return false;
     rule.body.emplace();
     if (!parse_disjunction(*rule.body)) return false;
@@ -90,6 +90,43 @@ bool Parser::parse_clause() {
   rule.span = {start.span.begin, token_.span.end};
   if (!accept(TokenKind::kDot) && !report_missing_dot()) return false;
   program_.rules.push_back(std::move(rule));
+  return true;
+}
+
+// At `<=`, after the dominated atom. The body becomes: dominated, dominating, and what is written.
+bool Parser::parse_subsumption(RuleSyntax& rule) {
+  if (rule.heads.size() > 1) return fail("`:-`", "a rule that subsumes has one atom before `<=`");
+  rule.role = RuleRole::kSubsumes;
+  advance();
+  Formula dominated;
+  dominated.kind = FormulaKind::kAtom;
+  Formula dominating = dominated;
+  Formula rest;
+  if (!parse_atom(dominating.atom)) return false;
+  if (!expect(TokenKind::kIf, "`:-` and what must hold")) return false;
+  if (!skip_inner_annotations() || !parse_disjunction(rest)) return false;
+  AtomSyntax& head = rule.heads[0];
+  if (head.relation.name != dominating.atom.relation.name)
+    sink_.error(dominating.atom.span, "subsumption compares tuples of one relation")
+        .notes.push_back({head.span, fmt::format("the other one is of `{}`", head.relation.name)});
+  // `_` is any value: a variable with a name that no program can write.
+  std::uint32_t unnamed = 0;
+  for (AtomSyntax* atom : {&head, &dominating.atom}) {
+    for (Term& argument : atom->arguments) {
+      if (argument.kind != TermKind::kWildcard) continue;
+      argument.kind = TermKind::kVariable;
+      argument.text = fmt::format("_#{}", ++unnamed);
+    }
+  }
+  dominated.atom = head;
+  dominated.span = head.span;
+  dominating.span = dominating.atom.span;
+  Formula& body = rule.body.emplace();
+  body.kind = FormulaKind::kAnd;
+  body.span = {head.span.begin, previous_.end};
+  body.children.push_back(std::move(dominated));
+  body.children.push_back(std::move(dominating));
+  body.children.push_back(std::move(rest));
   return true;
 }
 

@@ -48,7 +48,7 @@ class Parser {
   // parse_declarations.cc
   bool parse_relations();
   bool parse_attributes(std::vector<AttributeSyntax>& attributes);
-  bool parse_qualifiers(std::vector<NameSyntax>& qualifiers);
+  void parse_qualifiers(std::vector<NameSyntax>& qualifiers);
   bool parse_choice_keys(std::vector<ChoiceKeySyntax>& keys);
   bool parse_debug_delta(NameSyntax name);
   bool parse_size_limit();
@@ -72,6 +72,7 @@ class Parser {
 
   // parse_rules.cc
   bool parse_clause();
+  bool parse_subsumption(RuleSyntax& rule);
   bool parse_atom(AtomSyntax& atom);
   bool parse_disjunction(Formula& formula);
   bool parse_conjunction(Formula& formula);

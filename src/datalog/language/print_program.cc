@@ -334,6 +334,13 @@ std::string print_literal(const Program& program, const Literal& literal,
 
 std::string print_rule(const Program& program, const Rule& rule) {
   const Printer printer(rule);
+  if (rule.role == RuleRole::kSubsumes) {
+    std::string text = printer.literal(program, rule.body[0]);
+    text += " <= " + printer.literal(program, rule.body[1]) + " :- ";
+    for (std::size_t i = 2; i < rule.body.size(); ++i)
+      text += (i == 2 ? "" : ", ") + printer.literal(program, rule.body[i]);
+    return text + (rule.body.size() == 2 ? "true." : ".");
+  }
   std::string text = program.relations[rule.head].name + '(';
   for (std::size_t i = 0; i < rule.head_arguments.size(); ++i) {
     text += (i == 0 ? "" : ", ") + printer.expression(rule.head_arguments[i]);
@@ -360,6 +367,8 @@ std::string print_program(const Program& program) {
     for (const std::uint32_t rule : stratum.rules) {
       text += "  " + print_rule(program, program.rules[rule]) + '\n';
     }
+    for (const std::uint32_t rule : stratum.subsumptions)
+      text += "  " + print_rule(program, program.rules[rule]) + '\n';
   }
   return text;
 }

@@ -118,8 +118,9 @@ struct AggregateSyntax {
 enum class RuleUse : std::uint8_t { kBoth, kCheckOnly, kEvaluateOnly };
 
 struct RuleSyntax {
+  RuleRole role = RuleRole::kDerives;
   std::vector<AtomSyntax> heads;
-  std::optional<Formula> body;  // absent for facts
+  std::optional<Formula> body;  // absent for facts; kSubsumes: begins with the two compared atoms
   Span span;
   InstanceNumber instance = kNoInstance;
   RuleUse use = RuleUse::kBoth;

@@ -68,6 +68,7 @@ void warn_about_relations(const ProgramSyntax& syntax, const Declarations& decla
     return;  // the rule may be in what was skipped
   std::set<std::string> filled;
   for (const RuleSyntax& rule : syntax.rules) {
+    if (rule.role == RuleRole::kSubsumes) continue;
     for (const AtomSyntax& head : rule.heads) filled.insert(head.relation.name);
   }
   for (RelationId id = 0; id < declarations.relations.size(); ++id) {

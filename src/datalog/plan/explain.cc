@@ -109,6 +109,8 @@ std::string explain(const Program& program, const ProgramPlan& plan) {
     }
     explain_rules(program, plan, stratum_plan.once, out);
     explain_rules(program, plan, stratum_plan.recursive, out);
+    explain_rules(program, plan, stratum_plan.reject, out);
+    explain_rules(program, plan, stratum_plan.retire, out);
   }
   return out;
 }

@@ -36,10 +36,14 @@ struct CarryCandidate {
 // What a delta scan reads: an index, or the rows of a pivot relation (keys, then pivot).
 enum class DeltaLayout : std::uint8_t { kIndex, kPivotRows };
 
+// Which list of the stratum's plan a rule goes to.
+enum class Purpose : std::uint8_t { kDerive, kReject, kRetire };
+
 struct DraftRule {
   std::uint32_t rule = 0;
   std::uint32_t stratum = 0;
   bool recursive = false;
+  Purpose purpose = Purpose::kDerive;
   std::optional<std::uint32_t> delta_literal;
   std::vector<OrderedLiteral> order;
   std::vector<CarryCandidate> candidates;
@@ -102,12 +106,18 @@ class Planner {
     for (std::uint32_t s = 0; s < program_.strata.size(); ++s) {
       analyse_stratum(s);
       STRATALOG_RETURN_IF_ERROR(draft_stratum(s));
+      STRATALOG_RETURN_IF_ERROR(draft_subsumptions(s));
     }
     vote_for_last_columns();
     collect_accesses();
     choose_all_indices();
     for (const DraftRule& draft : drafts_) {
       StratumPlan& stratum = plan_.strata[draft.stratum];
+      if (draft.purpose != Purpose::kDerive) {
+        (draft.purpose == Purpose::kReject ? stratum.reject : stratum.retire)
+            .push_back(write_rule(draft, DeltaLayout::kIndex));
+        continue;
+      }
       const bool pivot = draft.recursive && stratum.strategy == Strategy::kPivot;
       if (pivot) stratum.by_rounds.push_back(write_rule(draft, DeltaLayout::kIndex));
       (draft.recursive ? stratum.recursive : stratum.once)
@@ -129,6 +139,10 @@ class Planner {
       return;
     }
     plan.strategy = Strategy::kSemiNaive;
+    if (!stratum.subsumptions.empty()) {
+      plan.reason = "tuples are subsumed round by round";
+      return;
+    }
     for (const RelationId r : stratum.relations) {
       if (!is_equivalence(program_.relations[r])) continue;
       plan.reason = fmt::format("`{}` is an equivalence relation", program_.relations[r].name);
@@ -157,6 +171,7 @@ class Planner {
       DraftRule draft{.rule = r,
                       .stratum = s,
                       .recursive = !deltas.empty(),
+                      .purpose = Purpose::kDerive,
                       .delta_literal = {},
                       .order = {},
                       .candidates = {}};
@@ -172,6 +187,31 @@ class Planner {
         draft.delta_literal = delta;
         STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, delta, statistics_));
         drafts_.push_back(draft);
+      }
+    }
+    return {};
+  }
+
+  // Each rule that subsumes once for new dominated tuples, once for new dominating ones, and once
+  // for each atom of the stratum that follows.
+  Status draft_subsumptions(std::uint32_t s) {
+    const Stratum& stratum = program_.strata[s];
+    for (const std::uint32_t r : stratum.subsumptions) {
+      const Rule& rule = program_.rules[r];
+      for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
+        if (rule.body[l].kind != LiteralKind::kAtom ||
+            !std::binary_search(stratum.relations.begin(), stratum.relations.end(),
+                                rule.body[l].atom.relation))
+          continue;
+        DraftRule draft{.rule = r,
+                        .stratum = s,
+                        .recursive = stratum.is_recursive,
+                        .purpose = l == 0 ? Purpose::kReject : Purpose::kRetire,
+                        .delta_literal = l,
+                        .order = {},
+                        .candidates = {}};
+        STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, l, statistics_));
+        drafts_.push_back(std::move(draft));
       }
     }
     return {};

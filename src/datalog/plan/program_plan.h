@@ -104,6 +104,10 @@ struct StratumPlan {
   std::vector<RulePlan> once;  // evaluated before the first round
   std::vector<RulePlan>
       recursive;  // evaluated in each round (kSemiNaive), or compiled to a slot graph (kPivot)
+  // Rules that subsume, evaluated after each round in this order: which new tuples are dominated by
+  // any tuple, then which older ones are by a tuple that is new (or because of another relation).
+  std::vector<RulePlan> reject;
+  std::vector<RulePlan> retire;
   // kPivot: the recursive rules as rounds evaluate them, for the case that a relation is too large
   // for every rank.
   std::vector<RulePlan> by_rounds;

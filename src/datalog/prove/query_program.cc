@@ -196,7 +196,8 @@ QueryProgram QueryProgram::over(const Program& original, EquivalenceGoal equival
     query.program.relations.push_back(std::move(goals));
   }
   for (RelationId r = 0; r < 2 * count; ++r)
-    query.program.strata.push_back({.relations = {r}, .rules = {}, .is_recursive = false});
+    query.program.strata.push_back(
+        {.relations = {r}, .rules = {}, .subsumptions = {}, .is_recursive = false});
   return query;
 }
 
@@ -224,6 +225,7 @@ void QueryProgram::add_query(std::uint32_t which, std::vector<std::uint32_t> lit
   program.relations.push_back(std::move(answers));
   program.strata.push_back({.relations = {relation},
                             .rules = {static_cast<std::uint32_t>(program.rules.size())},
+                            .subsumptions = {},
                             .is_recursive = false});
   program.rules.push_back(std::move(rule));
   queries.push_back({.open_rule = which,

@@ -31,6 +31,11 @@ struct OpenRule {
   std::uint32_t written = 0;  // literals of the body as the user wrote it
 };
 
+// Whether the rule says how tuples come about. (Facts do not need to be searched.)
+inline bool is_proof_rule(const Rule& rule) {
+  return rule.role == RuleRole::kDerives && !rule.body.empty();
+}
+
 OpenRule open_rule(const Program& program, std::uint32_t number, Wildcards wildcards);
 
 // One query: some literals of an open rule, joined with goals.

@@ -60,6 +60,7 @@ class WhySearch {
   Status prepare() {
     for (std::uint32_t r = 0; r < program_.rules.size(); ++r) {
       const Rule& rule = program_.rules[r];
+      if (rule.role == RuleRole::kSubsumes) continue;
       if (!rule.body.empty()) derived_[rule.head] = true;
       if (!rule.body.empty()) continue;
       std::vector<Cell> tuple;
@@ -213,8 +214,10 @@ class WhySearch {
           "{} is there, but `{}` has both rules and .input, and the checkpoint does not say which "
           "of its tuples were read; read them into a relation of their own and add a rule",
           tuple, mixed));
-    return Status::not_supported(
-        fmt::format("{} is there, but no proof is found among the tuples that are stored", tuple));
+    return Status::not_supported(fmt::format(
+        "{} is there, but no proof is found among the tuples that are stored (it may stem from "
+        "tuples that others have subsumed since)",
+        tuple));
   }
 
   Proof write_proof() {
@@ -334,7 +337,7 @@ Result<Proof> why(Store& store, const StoredState& stored, const std::string& go
                              parse_goal(stored, goal, options.program_name));
   QueryProgram query = QueryProgram::over(parsed.program, EquivalenceGoal::kElement);
   for (std::uint32_t r = 0; r < parsed.program.rules.size(); ++r) {
-    if (parsed.program.rules[r].body.empty()) continue;
+    if (!is_proof_rule(parsed.program.rules[r])) continue;
     query.rules.push_back(open_rule(parsed.program, r, Wildcards::kName));
     std::vector<std::uint32_t> all(query.rules.back().rule.body.size());
     for (std::uint32_t l = 0; l < all.size(); ++l) all[l] = l;

@@ -149,6 +149,9 @@ std::string note_on(const StoredQuery& search, const Program& program, RelationI
   if (!some_rule_holds) return "";
   if (!relation.choice_keys.empty())
     return fmt::format("another tuple was chosen for a key of {}", relation.name);
+  if (shrinks(relation))
+    return fmt::format("another tuple of {} subsumes it, or the run had not come to it",
+                       relation.name);
   if (std::any_of(program.relations.begin(), program.relations.end(),
                   [](const Relation& each) { return each.size_limit.has_value(); }))
     return "the run had not come to it, or .limitsize ended the recursion before";
@@ -166,7 +169,7 @@ Result<WhyNot> why_not(Store& store, const StoredState& stored, const std::strin
   std::vector<std::vector<std::uint32_t>> orders;
   std::vector<std::size_t> first_query;
   for (std::uint32_t r = 0; r < program.rules.size(); ++r) {
-    if (program.rules[r].body.empty() || program.rules[r].head != parsed.relation) continue;
+    if (!is_proof_rule(program.rules[r]) || program.rules[r].head != parsed.relation) continue;
     query.rules.push_back(open_rule(program, r, Wildcards::kKeep));
     orders.push_back(reading_order(query.rules.back()));
     first_query.push_back(query.queries.size());

@@ -132,41 +132,81 @@ a(x) :- a(x), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;
 
 TEST(Unsupported, Everything) {
   EXPECT_EQ(outcome_of(R"(.functor f(x:number):number
-.decl sub(x:number) btree_delete
 .decl a(x:number)
 a($).
 a(autoinc()).
 a(@f(1)).
-a(x) <= a(y) :- x < y.
 a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
 .lattice Foo<> { Bottom -> 1 }
 )"),
             R"(test.dl:1:1: error: not supported yet: user-defined functors (`.functor`)
     1 | .functor f(x:number):number
       | ^~~~~~~~
-test.dl:2:21: error: not supported yet: subsumption (`btree_delete`)
-    2 | .decl sub(x:number) btree_delete
-      |                     ^~~~~~~~~~~~
+test.dl:3:3: error: not supported yet: counters (`$`, `autoinc()`)
+    3 | a($).
+      |   ^
 test.dl:4:3: error: not supported yet: counters (`$`, `autoinc()`)
-    4 | a($).
-      |   ^
-test.dl:5:3: error: not supported yet: counters (`$`, `autoinc()`)
-    5 | a(autoinc()).
+    4 | a(autoinc()).
       |   ^~~~~~~
-test.dl:6:3: error: not supported yet: user-defined functors (`@name(...)`)
-    6 | a(@f(1)).
+test.dl:5:3: error: not supported yet: user-defined functors (`@name(...)`)
+    5 | a(@f(1)).
       |   ^
-test.dl:7:6: error: not supported yet: subsumption (`<=` between heads)
-    7 | a(x) <= a(y) :- x < y.
-      |      ^~
-test.dl:8:23: error: not supported yet: disjunction inside an aggregate
-    8 | a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
+test.dl:6:23: error: not supported yet: disjunction inside an aggregate
+    6 | a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
       |                       ^~~~~~~~~~~~~~~~~~
       = hint: give the body a relation of its own
-test.dl:9:1: error: not supported yet: lattices (`.lattice`)
-    9 | .lattice Foo<> { Bottom -> 1 }
+test.dl:7:1: error: not supported yet: lattices (`.lattice`)
+    7 | .lattice Foo<> { Bottom -> 1 }
       | ^~~~~~~~
-8 errors, 0 warnings
+6 errors, 0 warnings
+)");
+}
+
+TEST(Subsumption, WhatCannotBeSubsumed) {
+  EXPECT_EQ(outcome_of(R"(.decl a(x:number)
+.decl b(x:number)
+.decl none()
+.decl same(x:number, y:number) eqrel
+.decl first(x:number) choice-domain x
+a(1). b(1). none(). same(1, 2). first(1).
+a(x) <= b(y) :- x < y.
+none() <= none() :- true.
+same(x, y) <= same(x, z) :- z < y.
+first(x) <= first(y) :- y < x.
+a(x) <= a(y).
+a(x) <= a(y) :- z < y.
+)"),
+            R"(test.dl:7:9: error: subsumption compares tuples of one relation
+    7 | a(x) <= b(y) :- x < y.
+      |         ^~~~
+test.dl:7:1: note: the other one is of `a`
+    7 | a(x) <= b(y) :- x < y.
+      | ^~~~
+test.dl:8:1: error: `none` cannot be subsumed: it has no columns
+    8 | none() <= none() :- true.
+      | ^~~~~~
+test.dl:9:1: error: `same` cannot be subsumed: it is an equivalence relation
+    9 | same(x, y) <= same(x, z) :- z < y.
+      | ^~~~~~~~~~
+test.dl:10:1: error: `first` cannot be subsumed: it has a choice-domain
+   10 | first(x) <= first(y) :- y < x.
+      | ^~~~~~~~
+test.dl:11:13: error: unexpected `.`
+   11 | a(x) <= a(y).
+      |             ^
+      = expected: `:-` and what must hold
+test.dl:12:17: error: ungrounded variable `z`
+   12 | a(x) <= a(y) :- z < y.
+      |                 ^
+      = expected: a positive atom in the body, or an equation, that gives it a value
+test.dl:12:17: note: a comparison gives no values
+   12 | a(x) <= a(y) :- z < y.
+      |                 ^~~~~
+test.dl:12:17: warning: variable `z` occurs only once
+   12 | a(x) <= a(y) :- z < y.
+      |                 ^
+      = hint: write `_` or `_z` if that is meant
+6 errors, 1 warning
 )");
 }
 

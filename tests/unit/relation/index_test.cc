@@ -174,6 +174,25 @@ TEST_P(RoundsOfAnIndex, AreThoseOfASet) {
       ASSERT_EQ(index.tuples(), model.size());
       ASSERT_EQ(all_tuples_of(index), model);
       check_searches(index, model);
+      // Some of the new, some of the old, some unknown, some twice.
+      std::vector<Cell> doomed;
+      for (const Tuple& tuple : model)
+        for (std::uint64_t n = random_() % 9 == 0 ? 1 + random_() % 2 : 0; n > 0; --n)
+          doomed.insert(doomed.end(), tuple.begin(), tuple.end());
+      const Tuple unknown = random_tuple(arity);
+      doomed.insert(doomed.end(), unknown.begin(), unknown.end());
+      for (std::size_t at = 0; at < doomed.size(); at += arity) {
+        const Tuple tuple(doomed.begin() + static_cast<std::ptrdiff_t>(at),
+                          doomed.begin() + static_cast<std::ptrdiff_t>(at + arity));
+        model.erase(tuple);
+        fresh.erase(tuple);
+      }
+      index.erase(doomed);
+      ASSERT_EQ(tuples_of(index, index.delta()), fresh);
+      ASSERT_EQ(index.delta_tuples(), fresh.size());
+      ASSERT_EQ(index.tuples(), model.size());
+      ASSERT_EQ(all_tuples_of(index), model);
+      check_searches(index, model);
       if (HasFatalFailure()) return;
     }
     index.forget_delta();

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/subsumption.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "datalog/evaluate/redistribute.h"
+#include "datalog/evaluate/stratum_run.h"
+
+namespace stratalog::datalog {
+
+Subsumption::Subsumption(EngineState& state, std::uint32_t stratum)
+    : state_(state), stratum_(stratum) {
+  // The same relations on every rank, whether it finds dominated tuples or not.
+  for (const RulePlan& rule : plan().reject) doomed_[state.program.rules[rule.rule].head];
+}
+
+Status Subsumption::ensure_relations() {
+  STRATALOG_RETURN_IF_ERROR(ensure_static_relations(state_, stratum_, plan().reject, false));
+  return ensure_static_relations(state_, stratum_, plan().retire, false);
+}
+
+void Subsumption::forget_bindings() {
+  reject_.reset();
+  retire_.reset();
+}
+
+Status Subsumption::settle_seed() { return run(plan().reject, reject_); }
+
+Status Subsumption::settle_round() {
+  const Status rejected = run(plan().reject, reject_);
+  const Status retired = run(plan().retire, retire_);
+  return rejected.is_ok() ? retired : rejected;
+}
+
+Status Subsumption::run(const std::vector<RulePlan>& rules, std::unique_ptr<RulePass>& pass) {
+  if (pass == nullptr) {
+    STRATALOG_ASSIGN_OR_RETURN(
+        pass, RulePass::bind(state_, stratum_, rules,
+                             [this](const RulePlan& rule) -> BatchSink { return doom(rule); }));
+  }
+  const Status mine = pass->run();
+  const Status erased = erase_doomed();
+  return mine.is_ok() ? erased : mine;
+}
+
+// Notes the dominated tuples of bindings whose two tuples differ.
+BatchSink Subsumption::doom(const RulePlan& plan) {
+  const Rule& rule = state_.program.rules[plan.rule];
+  const std::size_t arity = rule.head_arguments.size() / 2;
+  return [this, &rule, arity, &doomed = doomed_.at(rule.head),
+          tuple = std::vector<Cell>(2 * arity)](const Batch& batch) mutable -> Status {
+    for (std::uint32_t r = 0; r < batch.rows; ++r) {
+      for (std::size_t i = 0; i < tuple.size(); ++i)
+        tuple[i] = state_.evaluator.evaluate(rule.head_arguments[i], batch, r);
+      const auto middle = tuple.begin() + static_cast<std::ptrdiff_t>(arity);
+      if (std::equal(tuple.begin(), middle, middle)) continue;
+      // A tuple that many dominate comes in a row.
+      const bool is_known =
+          doomed.size() >= arity &&
+          std::equal(tuple.begin(), middle, doomed.end() - static_cast<std::ptrdiff_t>(arity));
+      if (!is_known) doomed.insert(doomed.end(), tuple.begin(), middle);
+    }
+    return state_.evaluator.status();
+  };
+}
+
+Status Subsumption::erase_doomed() {
+  for (auto& [relation, tuples] : doomed_)
+    STRATALOG_RETURN_IF_ERROR(erase_tuples(state_, relation, std::exchange(tuples, {})));
+  return {};
+}
+
+}  // namespace stratalog::datalog

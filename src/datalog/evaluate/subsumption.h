@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Subsumption: after each round, tuples that another tuple of their relation dominates, as the
+// program's `dominated <= dominating :- body` rules say, leave the relation. As in Soufflé, first
+// the round's new tuples are compared with all, old and new, and what is dominated was never there;
+// then older tuples are compared with the new ones that stay. A tuple never dominates itself.
+// Collective.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/rule_pass.h"
+
+namespace stratalog::datalog {
+
+class Subsumption {
+ public:
+  // The state outlives the object.
+  Subsumption(EngineState& state, std::uint32_t stratum);
+
+  bool is_needed() const { return !plan().reject.empty(); }
+  // Makes the finished relations that the rules read available.
+  Status ensure_relations();
+  // After the relations that shrink have advanced: their delta is what the round found new, and it
+  // is what the round really added afterwards. This rank's status, as RulePass::run().
+  Status settle_round();
+  // For the first round, before which the relations were empty.
+  Status settle_seed();
+  // The shards of some relation of the stratum have changed places.
+  void forget_bindings();
+
+ private:
+  const StratumPlan& plan() const { return state_.plan.strata[stratum_]; }
+  Status run(const std::vector<RulePlan>& rules, std::unique_ptr<RulePass>& pass);
+  BatchSink doom(const RulePlan& plan);
+  Status erase_doomed();
+
+  EngineState& state_;
+  std::uint32_t stratum_;
+  std::unique_ptr<RulePass> reject_;
+  std::unique_ptr<RulePass> retire_;
+  std::map<RelationId, std::vector<Cell>> doomed_;  // found by this rank, back to back
+};
+
+}  // namespace stratalog::datalog
