@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The error that all readers of files raise for bytes that are not what the format demands."""
+"""The errors of checkpoints, and the one that readers of files raise for bytes that cannot be."""
 
 from __future__ import annotations
 
 
-class DamagedError(Exception):
+class CheckpointError(Exception):
+    """What was asked for cannot be had from this checkpoint; the text says why."""
+
+
+class DamagedError(CheckpointError):
     """The checkpoint is not what the format demands; the text says where and how."""
 
 

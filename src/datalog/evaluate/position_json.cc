@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "datalog/evaluate/schema_json.h"
+
 namespace stratalog::datalog {
 namespace {
 
@@ -63,6 +65,7 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
   Json reports = Json::array();
   for (const StratumReport& report : position.reports) reports.push_back(report_to_json(report));
   json["reports"] = std::move(reports);
+  json["schema"] = schema_to_json(program);
   return json.dump();
 }
 

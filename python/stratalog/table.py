@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table: a relation of a checkpoint, read when something asks for its tuples, and only as far.
+
+Blocks are read one at a time. Keys choose blocks by their zones first, then tuples. An equivalence
+relation is stored as classes and becomes pairs while it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from stratalog_formats.damage import DamagedError, demand
+from stratalog_formats.read_checkpoint import Zone, multiset_hash
+
+from stratalog.errors import CheckpointError, NotInstalledError
+from stratalog.keys import CellSet, cells_of
+from stratalog.schema import Attribute
+from stratalog.values import Column, to_text
+
+if TYPE_CHECKING:
+    from stratalog.checkpoint import Checkpoint
+
+U32 = npt.NDArray[np.uint32]
+_PAIRS_AT_ONCE = 1 << 20
+
+
+class Table:
+    """A relation, or the part of it that keys choose. Nothing is read before it is needed."""
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        index: int,
+        conditions: tuple[tuple[int, CellSet], ...] = (),
+    ) -> None:
+        self._checkpoint = checkpoint
+        self._index = index
+        self._conditions = conditions
+        self._line = checkpoint._generation.relations[index]
+        self._relation = checkpoint._relation_of(self._line)
+
+    @property
+    def name(self) -> str:
+        return self._relation.name
+
+    @property
+    def version(self) -> str:
+        """total, or delta: what the round before the checkpoint added."""
+        return str(self._line["version"])
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        return self._relation.attributes
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The declared type of each column."""
+        return {attribute.name: attribute.type for attribute in self.attributes}
+
+    @property
+    def dtypes(self) -> dict[str, np.dtype[Any]]:
+        """Of the arrays that to_columns() makes."""
+        return {
+            a.name: np.dtype(self._checkpoint._values_of_cells.dtype(a)) for a in self.attributes
+        }
+
+    @property
+    def is_equivalence(self) -> bool:
+        return self._relation.is_equivalence
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{a.name}: {a.type}" for a in self.attributes)
+        rows = "some rows" if self._conditions else f"{self._line['rows']:,} rows"
+        if self.is_equivalence:
+            rows = f"equivalence classes of {self._line['rows']:,} elements"
+        delta = " delta" if self.version == "delta" else ""
+        return f"<stratalog.Table {self.name}({columns}){delta}, {rows}>"
+
+    # -- keys ---------------------------------------------------------------------------------
+
+    def _column(self, name: str) -> int:
+        if name not in self.columns:
+            raise KeyError(f"{self.name} has no column {name!r}; it has {', '.join(self.columns)}")
+        return self.columns.index(name)
+
+    def where(self, keys: dict[str, Any] | None = None, /, **more: Any) -> Table:
+        """The tuples with these values: {column: value}, or column=value.
+
+        A value may be a slice (first included, last excluded) or a list of values. Only blocks
+        whose zones can hold such tuples are read.
+        """
+        conditions = list(self._conditions)
+        for name, wanted in {**(keys or {}), **more}.items():
+            column = self._column(name)
+            attribute = self.attributes[column]
+            if attribute.kind == "unknown":
+                self._checkpoint._values_of_cells.column(attribute, np.empty(0, dtype=np.uint32))
+            conditions.append(
+                (column, cells_of(self._checkpoint._values_of_cells, attribute, wanted))
+            )
+        return Table(self._checkpoint, self._index, tuple(conditions))
+
+    def __getitem__(self, key: Any) -> Table:
+        """table[3], table[3:10], table[3, "x"]: keys of the first columns, in order."""
+        keys = key if isinstance(key, tuple) else (key,)
+        if len(keys) > len(self.columns):
+            raise KeyError(f"{self.name} has {len(self.columns)} columns, not {len(keys)}")
+        return self.where(dict(zip(self.columns, keys, strict=False)))
+
+    def __contains__(self, values: object) -> bool:
+        keys = values if isinstance(values, tuple) else (values,)
+        if len(keys) != len(self.columns) or any(isinstance(k, slice) for k in keys):
+            raise ValueError(f"{self.name} has tuples of {len(self.columns)} values")
+        return any(len(block[0]) > 0 for block in self[tuple(keys)]._blocks())
+
+    # -- blocks of cells ----------------------------------------------------------------------
+
+    def _is_wanted(self, zone: Zone) -> bool:
+        return all(
+            cells.may_meet(int(zone[column, 0]), int(zone[column, 1]))
+            for column, cells in self._conditions
+        )
+
+    def _stored_blocks(self) -> Iterator[list[U32]]:
+        generation = self._checkpoint._generation
+        with self._checkpoint._told_about_lost_files():
+            if not self._conditions:
+                yield from generation.blocks(self._index)
+                return
+            for columns in generation.blocks(self._index, self._is_wanted):
+                chosen = np.ones(len(columns[0]), dtype=bool)
+                for column, cells in self._conditions:
+                    chosen &= cells.mask(columns[column])
+                if chosen.any():
+                    yield [cells[chosen] for cells in columns]
+
+    def _member_arrays(self) -> list[U32]:
+        """The classes of an equivalence relation, as cells, ascending."""
+        leasts = [np.empty(0, dtype=np.uint32)]
+        members = [np.empty(0, dtype=np.uint32)]
+        with self._checkpoint._told_about_lost_files():
+            for least, member in self._checkpoint._generation.blocks(self._index):
+                leasts.append(least)
+                members.append(member)
+        least, member = np.concatenate(leasts), np.concatenate(members)
+        order = np.lexsort((member, least))
+        least, member = least[order], member[order]
+        return [m for m in np.split(member, np.flatnonzero(np.diff(least)) + 1) if len(m)]
+
+    def _pair_blocks(self) -> Iterator[list[U32]]:
+        for members in self._member_arrays():
+            sides = [members, members]
+            for column, cells in self._conditions:
+                sides[column] = sides[column][cells.mask(sides[column])]
+            left, right = sides
+            step = max(1, _PAIRS_AT_ONCE // max(1, len(right)))
+            for at in range(0, len(left), step):
+                part = left[at : at + step]
+                if len(right):
+                    yield [np.repeat(part, len(right)), np.tile(right, len(part))]
+
+    def _blocks(self) -> Iterator[list[U32]]:
+        if not self.attributes:
+            return iter(())
+        return self._pair_blocks() if self.is_equivalence else self._stored_blocks()
+
+    def _count(self) -> int:
+        if not self.attributes:
+            return int(self._line["rows"])
+        if not self.is_equivalence:
+            if not self._conditions:
+                return int(self._line["rows"])
+            return sum(len(columns[0]) for columns in self._blocks())
+        count = 0
+        for members in self._member_arrays():
+            sides = [members, members]
+            for column, cells in self._conditions:
+                sides[column] = sides[column][cells.mask(sides[column])]
+            count += len(sides[0]) * len(sides[1])
+        return count
+
+    def __len__(self) -> int:
+        return self._count()
+
+    def __bool__(self) -> bool:
+        return (
+            any(len(columns[0]) for columns in self._blocks()) if self.attributes else len(self) > 0
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._count(), len(self.attributes)
+
+    # -- values -------------------------------------------------------------------------------
+
+    def blocks(self) -> Iterator[dict[str, Column]]:
+        """The tuples in pieces of at most some million, each as arrays by column name."""
+        values = self._checkpoint._values_of_cells
+        for cells in self._blocks():
+            yield {a.name: values.column(a, c) for a, c in zip(self.attributes, cells, strict=True)}
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Tuples of Python's values, in the order in which they are stored."""
+        if not self.attributes:
+            return iter([()] * len(self))
+        return (
+            row
+            for block in self.blocks()
+            for row in zip(*map(_to_list, block.values()), strict=True)
+        )
+
+    def classes(self) -> Iterator[list[Any]]:
+        """The classes of an equivalence relation (eqrel), each as the list of its elements."""
+        if not self.is_equivalence:
+            raise CheckpointError(f"{self.name} is no equivalence relation (eqrel)")
+        if self._conditions:
+            raise CheckpointError("classes() is for the whole relation")
+        for members in self._member_arrays():
+            yield _to_list(self._checkpoint._values_of_cells.column(self.attributes[0], members))
+
+    def cells(self) -> npt.NDArray[np.uint32]:
+        """The bare cells, shape (rows, columns), of every block one after another."""
+        rows = len(self) if not self._conditions else None
+        parts = [np.stack(columns, axis=1) for columns in self._blocks()]
+        empty = np.empty((0, len(self.attributes)), dtype=np.uint32)
+        cells: npt.NDArray[np.uint32] = np.concatenate([empty, *parts])
+        if self.attributes:
+            self._check_rows(len(cells), rows)
+        return cells
+
+    def _check_rows(self, found: int, expected: int | None) -> None:
+        demand(
+            expected is None or found == expected,
+            f"{self.name}: {expected} tuples expected, {found} found",
+        )
+
+    def to_columns(self) -> dict[str, Column]:
+        """One array for each column: int64, uint64, float64, or objects."""
+        expected = None if self._conditions else len(self)
+        filled = {
+            a.name: _Growing(self._checkpoint._values_of_cells.dtype(a), expected)
+            for a in self.attributes
+        }
+        rows = 0
+        for block in self.blocks():
+            for name, column in block.items():
+                filled[name].add(column)
+            rows += len(column)
+        self._check_rows(rows, expected if self.attributes else None)
+        return {name: growing.finished() for name, growing in filled.items()}
+
+    def column(self, name: str) -> Column:
+        """One column's values; the others are not translated."""
+        at = self._column(name)
+        attribute = self.attributes[at]
+        expected = None if self._conditions else len(self)
+        filled = _Growing(self._checkpoint._values_of_cells.dtype(attribute), expected)
+        for cells in self._blocks():
+            filled.add(self._checkpoint._values_of_cells.column(attribute, cells[at]))
+        column = filled.finished()
+        self._check_rows(len(column), expected)
+        return column
+
+    def to_numpy(self) -> npt.NDArray[Any]:
+        """All tuples, shape (rows, columns): of one type of numbers if all columns have it."""
+        dtypes = set(self.dtypes.values())
+        dtype = dtypes.pop() if len(dtypes) == 1 else np.dtype(object)
+        rows = len(self)
+        array = np.empty((rows, len(self.attributes)), dtype=dtype)
+        at = 0
+        for block in self.blocks():
+            columns = list(block.values())
+            self._check_rows(min(rows, at + len(columns[0])), at + len(columns[0]))
+            for i, column in enumerate(columns):
+                array[at : at + len(column), i] = column
+            at += len(columns[0])
+        self._check_rows(at if self.attributes else rows, rows)
+        return array
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame. Structured values are Soufflé's text."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise NotInstalledError("to_pandas() needs pandas: pip install pandas") from error
+        columns = self.to_columns()
+        return pandas.DataFrame(
+            {a.name: _flat(a, columns[a.name]) for a in self.attributes},
+            index=range(len(self)) if not self.attributes else None,
+        )
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table; symbols are dictionaries of strings, structured values Soufflé's text.
+
+        Symbols that are not UTF-8 make their column binary.
+        """
+        try:
+            import pyarrow
+        except ImportError as error:
+            raise NotInstalledError("to_arrow() needs pyarrow: pip install pyarrow") from error
+        from stratalog.arrow import to_arrow
+
+        return to_arrow(pyarrow, self)
+
+    def verify(self) -> None:
+        """Reads everything and recomputes the relation's hash; DamagedError if it differs."""
+        self._checkpoint._verify(self._index)
+
+
+class _Growing:
+    """A column that blocks are added to; in place where its length is known."""
+
+    def __init__(self, dtype: Any, rows: int | None) -> None:
+        self._dtype = dtype
+        self._whole = None if rows is None else np.empty(rows, dtype=dtype)
+        self._parts: list[Column] = []
+        self._at = 0
+
+    def add(self, column: Column) -> None:
+        if self._whole is None:
+            self._parts.append(column)
+        else:
+            demand(self._at + len(column) <= len(self._whole), "more tuples than expected")
+            self._whole[self._at : self._at + len(column)] = column
+        self._at += len(column)
+
+    def finished(self) -> Column:
+        if self._whole is not None:
+            return self._whole[: self._at]
+        return np.concatenate([np.empty(0, dtype=self._dtype), *self._parts])
+
+
+def _to_list(column: Column) -> list[Any]:
+    items: list[Any] = column.tolist()
+    return items
+
+
+def _flat(attribute: Attribute, column: Column) -> Column:
+    """A column as plain texts where it has structured values."""
+    if attribute.structure is None:
+        return column
+    texts = np.empty(len(column), dtype=object)
+    texts[:] = [to_text(value) for value in column]
+    return texts
+
+
+__all__ = ["DamagedError", "Table", "multiset_hash"]
