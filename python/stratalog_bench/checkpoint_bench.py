@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from stratalog_bench.options import Options, parse_options
 from stratalog_bench.plan import SHARES, Task, make_plan, worker_spec
 from stratalog_bench.processes import BenchError, Event, Programs, run_worker
 from stratalog_bench.progress import Progress
+from stratalog_bench.quantities import ranks_text
 from stratalog_bench.report import write_report
 from stratalog_bench.results import Results
 from stratalog_bench.strategies import BY_NAME, RUN_MODES
 
+SAVE_EVERY = 5.0  # seconds
 STOPPED = 6  # as the command's own code for a run that was stopped by a signal
 HELP = "stratalog bench checkpoint [OPTIONS]: checkpoint strategies side by side (--help)"
 
@@ -49,6 +52,7 @@ class Bench:
         self._results = results
         self._progress = Progress(options.budget, options.is_quiet)
         self._start = time.monotonic()
+        self._saved = self._start
         self._kept: Path | None = None  # a checkpoint of a real closure
 
     def run(self) -> None:
@@ -81,7 +85,8 @@ class Bench:
         self._save()
 
     def _save(self) -> None:
-        self._results.seconds = round(time.monotonic() - self._start, 1)
+        self._saved = time.monotonic()
+        self._results.seconds = round(self._saved - self._start, 1)
         self._results.save(self._options.output / "results.json")
 
     def _take(self, section: str, events: Iterator[Event], **more: Any) -> bool:
@@ -91,48 +96,56 @@ class Bench:
             kept = {"section": section, **event, **more}
             if event["event"] == "out_of_time":
                 in_time = False
-                self._leave_out(section, f"from {event['data']}, repeat {event['repeat'] + 1} on")
+                what = f"from {event['data']}, repeat {event['repeat'] + 1} on"
+                self._leave_out(section, f"{ranks_text(event['ranks'])}, {what}")
                 continue
             self._results.events.append(kept)
             self._progress.event(kept)
+            if time.monotonic() > self._saved + SAVE_EVERY:
+                self._save()
         return in_time
 
     def _leave_out(self, section: str, what: str) -> None:
         self._results.left_out.append(f"{section}: {what} (budget)")
 
     def _run_tasks(self, tasks: list[Task], end: float) -> None:
-        for index, task in enumerate(tasks):
-            what = f"{task.ranks} rank{'s' if task.ranks > 1 else ''}"
-            left = (end - time.monotonic()) / (len(tasks) - index)
-            if left < 1:
-                self._leave_out(task.section, what)
-                continue
-            self._progress.section(f"{task.section}, {what}:")
-            self._run_task(task, left)
+        """Everything once, and only then the repeats: rather all points than good medians."""
+        rounds = [(task, 0, 1) for task in tasks]
+        rounds += [
+            (replace(task, keep=False), 1, task.repeats - 1) for task in tasks if task.repeats > 1
+        ]
+        weights = [1.0 if first == 0 else 0.25 * repeats for _, first, repeats in rounds]
+        for index, (task, first, repeats) in enumerate(rounds):
+            left = (end - time.monotonic()) * weights[index] / sum(weights[index:])
+            self._progress.section(f"{task.section}, {ranks_text(task.ranks)}:")
+            self._run_task(replace(task, repeats=repeats), first, left)
 
-    def _run_task(self, task: Task, seconds: float) -> None:
+    def _run_task(self, task: Task, first: int, seconds: float) -> None:
+        """Size after size, each in a worker of its own, as long as they are likely to fit."""
         options = self._options
-        skews = {data["name"]: data["skew"] for data in task.data}
-        before = time.monotonic()
+        start = time.monotonic()
+        took: list[tuple[int, float]] = []
         for data in task.data:
-            # A worker for each size: what is left of the time decides whether it begins.
-            left = seconds - (time.monotonic() - before)
-            if left < 0.5:
-                self._leave_out(task.section, f"{task.ranks} ranks, {data['name']}")
+            left = seconds - (time.monotonic() - start)
+            expected = _expected(took, data["bytes"])
+            if left < 0.5 or expected > left:
+                what = f"{data['name']}, from repeat {first + 1} on"
+                self._leave_out(task.section, f"{ranks_text(task.ranks)}, {what}")
                 continue
-            one = Task(**{**task.__dict__, "data": (data,)})
-            spec = worker_spec(one, options, left)
-            skew = skews[data["name"]]
-            self._take(task.section, run_worker(self._programs, task.ranks, spec), skew=skew)
+            began = time.monotonic()
+            cases = (*task.cases[first:], *task.cases[:first])  # another one is first
+            one = replace(task, data=(data,), cases=cases)
+            spec = worker_spec(one, options, max(left, 2 * expected, 5))
+            events = run_worker(self._programs, task.ranks, spec)
+            self._take(task.section, _later(events, first), skew=data["skew"])
             if task.section == "sizes" and task.ranks == 1:
-                self._take(
-                    task.section,
-                    serial_peers.measure(
-                        data["bytes"], options.columns, task.repeats, options.work / "cases"
-                    ),
-                    skew=skew,
-                    data=data["name"],
+                serial = serial_peers.measure(
+                    data["bytes"], options.columns, task.repeats, options.work / "cases"
                 )
+                self._take(
+                    task.section, _later(serial, first), skew=data["skew"], data=data["name"]
+                )
+            took.append((data["bytes"], time.monotonic() - began))
         for readers in task.readers if task.keep else ():
             self._restart_elsewhere(task, readers)
         shutil.rmtree(options.work / "cases", ignore_errors=True)
@@ -180,24 +193,33 @@ class Bench:
             self._take("end-to-end", iter([first]))
             return
         every = max(2, first["iterations"] // 4)
-        for ranks in reversed(options.ranks):
-            keep = "fpp" if ranks == max(options.ranks) else ""
+        rounds = [(ranks, 0, 1) for ranks in reversed(options.ranks)]
+        rounds += [
+            (ranks, 1, options.repeats - 1)
+            for ranks in reversed(options.ranks)
+            if options.repeats > 1
+        ]
+        for ranks, earlier, repeats in rounds:
+            if time.monotonic() > end:
+                self._leave_out("end-to-end", f"{ranks_text(ranks)}, from repeat {earlier + 1} on")
+                continue
+            keep = "fpp" if self._kept is None else ""
             runs = closure.compare_modes(
                 self._programs,
                 ranks,
                 RUN_MODES,
-                options.repeats,
+                repeats,
                 every,
                 options.durability,
                 work,
                 facts,
                 keep,
             )
-            self._progress.section(f"end-to-end, {ranks} ranks:")
-            for event in runs:
+            self._progress.section(f"end-to-end, {ranks_text(ranks)}:")
+            for event in _later(runs, earlier):
                 self._take("end-to-end", iter([event]))
                 if time.monotonic() > end:
-                    self._leave_out("end-to-end", f"{ranks} ranks, after {event['case']}")
+                    self._leave_out("end-to-end", f"{ranks_text(ranks)}, after {event['case']}")
                     break
             if keep and (work / keep).is_dir():
                 self._kept = (work / keep).rename(work / "kept")
@@ -212,14 +234,29 @@ class Bench:
         for ranks in reversed(options.ranks):
             left = end - time.monotonic()
             if left < 1:
-                self._leave_out("closure", f"{ranks} ranks")
+                self._leave_out("closure", ranks_text(ranks))
                 continue
-            self._progress.section(f"closure, {ranks} ranks:")
+            self._progress.section(f"closure, {ranks_text(ranks)}:")
             task = Task(
                 "closure", ranks, options.strategies, (data,), options.repeats, ("as-written",)
             )
             events = run_worker(self._programs, ranks, worker_spec(task, options, left))
             self._take("closure", events, skew="as dealt")
+
+
+def _expected(took: list[tuple[int, float]], size: int) -> float:
+    """Seconds that a size should take, on the line through the two before; 0: no idea."""
+    if len(took) < 2:
+        return took[0][1] if took and took[0][0] >= size else 0.0
+    (one, first), (other, second) = took[-2:]
+    slope = max(0.0, (second - first) / (other - one)) if other != one else 0.0
+    return max(0.0, second + slope * (size - other))
+
+
+def _later(events: Iterator[Event], first: int) -> Iterator[Event]:
+    """Events of a later round of repeats."""
+    for event in events:
+        yield event | {"repeat": event.get("repeat", 0) + first}
 
 
 def _interrupt(*_: object) -> None:

@@ -24,10 +24,6 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def ranks_text(count: int) -> str:
-    return f"{count} rank" if count == 1 else f"{count} ranks"
-
-
 def panels(
     plot: Any, count: int, width: float, height: float, columns: int = 3, **more: Any
 ) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stratalog_bench.drawing import largest, legend_below, panels, ranks_text, size_axis
-from stratalog_bench.quantities import size_text
+from stratalog_bench.drawing import largest, legend_below, panels, size_axis
+from stratalog_bench.quantities import ranks_text, size_text
 from stratalog_bench.results import Results
 from stratalog_bench.strategies import BY_NAME, STRATEGIES
 from stratalog_bench.summary import fit_all, pick, ranks_of, ratio_to_raw, restarts, saves, unique
@@ -171,8 +171,9 @@ def draw_ratio(results: Results, plot: Any) -> Any:
             )
         axis.axhline(1, color="#333333", lw=0.8, ls=":")
         size_axis(axis, rows)
-        axis.set_ylim(bottom=0)
         axis.set_title(ranks_text(count))
+    ratios = [ratio for row in rows if (ratio := ratio_to_raw(row, rows)) is not None]
+    axes[0].set_ylim(0, max(1.1, min(2.0, 1.05 * max(ratios))))
     axes[0].set_ylabel("bandwidth ÷ bare pwrite + fsync")
     legend_below(figure, axes, 3)
     return figure

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from stratalog_bench.drawing import largest, legend_below, panels, ranks_text
+from stratalog_bench.drawing import largest, legend_below, panels
 from stratalog_bench.plan import GROWTH
-from stratalog_bench.quantities import size_text
+from stratalog_bench.quantities import ranks_text, size_text
 from stratalog_bench.results import Results
 from stratalog_bench.strategies import PHASE_COLOURS, PHASES, RUN_COLOURS, STRATEGIES
-from stratalog_bench.summary import Measured, pick, ranks_of, saves, unique
+from stratalog_bench.summary import pick, ranks_of, saves, unique
 
 
 def draw_end_to_end(results: Results, plot: Any) -> Any:
@@ -75,8 +75,18 @@ def draw_ladder(results: Results, plot: Any) -> Any:
     return figure
 
 
-def _growth_lines(rows: list[Measured], plot: Any, labels: list[str]) -> Any:
+def draw_growth(results: Results, plot: Any) -> Any:
+    rows = saves(results, "growth")
+    if not rows:
+        return None
     ranks = ranks_of(rows)
+    labels = [*(str(i) for i in range(len(GROWTH) - 1)), "final"]
+    # Which of the six: sizes are in the table's proportions, whatever the first one is.
+    unit = min(row.row_bytes for row in rows) / GROWTH[0]
+    places = {
+        row.row_bytes: min(range(len(GROWTH)), key=lambda i: abs(GROWTH[i] - row.row_bytes / unit))
+        for row in rows
+    }
     figure, axes = panels(plot, len(ranks), 3.4, 2.8, sharey=True)
     for axis, count in zip(axes, ranks, strict=True):
         for strategy in STRATEGIES:
@@ -84,7 +94,7 @@ def _growth_lines(rows: list[Measured], plot: Any, labels: list[str]) -> Any:
             if not line:
                 continue
             axis.plot(
-                [labels[i] for i in range(len(line))],
+                [places[r.row_bytes] for r in line],
                 [r.bandwidth / 1e6 for r in line],
                 marker="o",
                 ms=3.5,
@@ -94,33 +104,29 @@ def _growth_lines(rows: list[Measured], plot: Any, labels: list[str]) -> Any:
                 ls="--" if strategy.is_peer else "-",
             )
         axis.set_title(ranks_text(count))
-        axis.set_ylim(bottom=0)
+        axis.set_xticks(range(len(GROWTH)), labels)
         axis.set_xlabel("checkpoint")
+    axes[0].set_ylim(0, 1.05 * max(row.bandwidth for row in rows) / 1e6)
     axes[0].set_ylabel("MB/s of rows")
     legend_below(figure, axes, 4)
     return figure
-
-
-def draw_growth(results: Results, plot: Any) -> Any:
-    rows = saves(results, "growth")
-    labels = [*(str(i) for i in range(len(GROWTH) - 1)), "final"]
-    return _growth_lines(rows, plot, labels) if rows else None
 
 
 def draw_phases(results: Results, plot: Any) -> Any:
     rows = saves(results, "sizes")
     if not rows:
         return None
+    # All panels show the same strategies, also those that are missing at a rank count.
+    rows = [row for row in rows if row.case in {one.name for one in STRATEGIES}]
     data = largest(rows)
     ranks = ranks_of(pick(rows, data=data))
+    present = {row.case for row in pick(rows, data=data)}
+    names = [one.name for one in reversed(STRATEGIES) if one.name in present]
     figure, axes = panels(plot, len(ranks), 3.7, 3.3, sharey=True)
     for axis, count in zip(axes, ranks, strict=True):
-        bars = [
-            row
-            for strategy in reversed(STRATEGIES)
-            for row in pick(rows, data=data, ranks=count, case=strategy.name)
-        ]
-        for at, row in enumerate(bars):
+        bars = pick(rows, data=data, ranks=count)
+        for row in bars:
+            at = names.index(row.case)
             left = 0.0
             for phase in PHASES:
                 seconds = row.seconds.get(phase, 0.0)
@@ -134,7 +140,7 @@ def draw_phases(results: Results, plot: Any) -> Any:
                 )
                 left += seconds
             axis.plot([row.total], [at], marker="|", color="black", ms=9)
-        axis.set_yticks(range(len(bars)), [row.label for row in bars])
+        axis.set_yticks(range(len(names)), names)
         axis.grid(visible=False, axis="y")
         axis.set_title(f"{size_text(bars[0].row_bytes)}, {ranks_text(count)}")
         axis.set_xlabel("seconds")

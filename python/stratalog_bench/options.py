@@ -196,7 +196,7 @@ def parse_options(words: list[str]) -> Options:
         texture=given.texture,
         durability=given.durability,
         seed=given.seed,
-        grid=60 if quick else 120,
+        grid=48 if quick else 80,
         facts=given.facts,
         redraw=given.redraw,
         is_quiet=given.quiet,

@@ -14,13 +14,13 @@ from stratalog_bench.strategies import BY_NAME, LADDER
 GROWTH = (13, 26, 39, 52, 64, 75)
 # Share of the budget of each section; what one leaves over goes to those after it.
 SHARES = {
-    "sizes": 40,
-    "ladder": 12,
-    "skew": 14,
-    "growth": 12,
-    "restart": 8,
-    "end-to-end": 8,
-    "closure": 6,
+    "sizes": 36,
+    "ladder": 10,
+    "skew": 12,
+    "growth": 14,
+    "restart": 6,
+    "end-to-end": 12,
+    "closure": 10,
 }
 GROWTH_STRATEGIES = (
     "raw-fpp",

@@ -48,3 +48,8 @@ def duration_text(seconds: float) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, rest = divmod(rest, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def ranks_text(count: int) -> str:
+    """1 rank, 2 ranks."""
+    return f"{count} rank" if count == 1 else f"{count} ranks"

@@ -32,6 +32,8 @@ struct NamedSection {
 };
 
 struct SaveRequest {
+  // kAuto: the writer chooses for each save, by policy and by what its saves have cost
+  // (policy/learning.h).
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   ShardEncoding encoding = ShardEncoding::kCompact;  // ignored by modes that store plain rows
   // The same list (name, version, arity, column order) in the same order on every rank; rows and
@@ -153,6 +155,8 @@ struct StoredState {
   std::uint64_t iteration = 0;
   std::string program_hash;
   std::string engine_state;
+  std::vector<Reason> layout_reasons;  // what the policy decided, and what it had measured; may be
+                                       // empty
   std::vector<StoredRelation> relations;  // in the order of SaveRequest::images
   std::vector<std::string> builds_on;  // older generations whose files it uses, oldest first
   std::vector<NamedSection> sections;

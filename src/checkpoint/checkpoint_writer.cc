@@ -15,6 +15,7 @@
 #include "commit/retention.h"
 #include "commit/store_file.h"
 #include "encode/byte_order.h"
+#include "policy/learning.h"
 
 namespace stratalog {
 namespace {
@@ -66,7 +67,8 @@ Status check_backends(CheckpointMode mode, const RowFiles& rows) {
 }
 
 // Local.
-Status check_request(const SaveRequest& request, const WriterOptions& options) {
+Status check_request(const SaveRequest& request, CheckpointMode mode,
+                     const WriterOptions& options) {
   for (const RelationImage& image : request.images) {
     if (image.arity > kMaxArity)
       return Status::not_supported(
@@ -80,7 +82,7 @@ Status check_request(const SaveRequest& request, const WriterOptions& options) {
       return Status::invalid_argument(
           fmt::format("relation {} of arity 0 with {} rows", image.name, image.rows));
   }
-  STRATALOG_RETURN_IF_ERROR(check_backends(request.mode, options.backends.rows));
+  STRATALOG_RETURN_IF_ERROR(check_backends(mode, options.backends.rows));
   if (!request.parts.empty() && request.parts.size() != request.images.size())
     return Status::invalid_argument("the parts of a checkpoint are not those of its images");
   if (request.encoding == ShardEncoding::kRaw)
@@ -93,8 +95,8 @@ Status check_request(const SaveRequest& request, const WriterOptions& options) {
   return Status::ok();
 }
 
-std::uint64_t image_list_digest(const SaveRequest& request) {
-  std::string text = fmt::format("{} {} {}", static_cast<int>(request.mode),
+std::uint64_t image_list_digest(const SaveRequest& request, CheckpointMode mode) {
+  std::string text = fmt::format("{} {} {}", static_cast<int>(mode),
                                  static_cast<int>(request.encoding), request.base);
   for (const PartPlan& plan : request.parts) text += plan.part == ImagePart::kWhole ? "w" : "g";
   for (const RelationImage& image : request.images) {
@@ -120,6 +122,9 @@ class Writer final : public CheckpointWriter {
 
  private:
   Status claim();
+  Result<SaveReport> save_as(const SaveRequest& request, CheckpointMode mode, std::uint32_t files,
+                             std::vector<Reason> reasons);
+  Result<AutoFacts> auto_facts(const SaveRequest& request);
   Status check_alike(const SaveRequest& request);
   Status check_base(const SaveRequest& request) const;
   Result<CarriedOver> carry(const SaveRequest& request);
@@ -145,6 +150,8 @@ class Writer final : public CheckpointWriter {
   std::uint64_t next_sequence_ = 1;  // rank 0
   std::vector<KnownGeneration> known_;  // rank 0, newest first
   ChainBase base_;
+  CheckpointMode mode_ = CheckpointMode::kFilePerProcess;  // of the save that runs
+  LayoutLearner learner_;  // of mode auto
   SaveOutcome outcome_ = SaveOutcome::kNone;
   Status over_;  // why no further save is possible
 };
@@ -175,9 +182,9 @@ Status Writer::open() {
 
 // The lists must be the same everywhere, or ranks would write different files under one number.
 Status Writer::check_alike(const SaveRequest& request) {
-  const Status mine = check_request(request, options_);
+  const Status mine = check_request(request, mode_, options_);
   STRATALOG_RETURN_IF_ERROR(agree(comm_, mine.is_ok() ? check_base(request) : mine));
-  const std::uint64_t digest = image_list_digest(request);
+  const std::uint64_t digest = image_list_digest(request, mode_);
   std::uint64_t extremes[2] = {digest, ~digest};
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(extremes, ReduceOp::kMax));
   if (extremes[0] == ~extremes[1]) return Status::ok();
@@ -232,7 +239,7 @@ Result<Beginning> Writer::begin() {
 
 Status Writer::write_data(const SaveContext& context, Manifest& manifest, LocalOutput& out) {
   Status status;
-  switch (context.request.mode) {
+  switch (mode_) {
     case CheckpointMode::kFilePerProcess:
       status = write_own_files(context, out);
       break;
@@ -404,8 +411,48 @@ Status Writer::sum_up(const LocalOutput& out, std::uint64_t total_ns, SaveReport
   return Status::ok();
 }
 
+// Sums and maxima only, so that ranks that were given different lists still agree.
+Result<AutoFacts> Writer::auto_facts(const SaveRequest& request) {
+  AutoFacts facts{.ranks = comm_.size(),
+                  .file_system = job_.file_system,
+                  .wished_files = options_.layout.files};
+  for (const int node : job_.node_of_rank) facts.nodes = std::max(facts.nodes, node + 1);
+  if (options_.backends.shared.create) facts.collective = CollectiveIo::kPresent;
+  std::uint64_t bytes = 0;
+  std::uint64_t images = 0;
+  for (const RelationImage& image : request.images) {
+    bytes += image.rows * 8 * image.arity;
+    images += image.rows != 0 ? 1 : 0;
+  }
+  bytes = bytes / 1000 * encoded_milli(request.encoding);
+  std::uint64_t most[] = {bytes, images};
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(most, ReduceOp::kMax));
+  std::uint64_t sums[] = {bytes};
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
+  facts.bytes = sums[0];
+  facts.largest_rank_bytes = most[0];
+  facts.images = static_cast<std::uint32_t>(most[1]);
+  return facts;
+}
+
 Result<SaveReport> Writer::save(const SaveRequest& request) {
+  if (request.mode != CheckpointMode::kAuto)
+    return save_as(request, request.mode, options_.layout.files, {});
   STRATALOG_RETURN_IF_ERROR(over_);
+  outcome_ = SaveOutcome::kFailed;
+  STRATALOG_ASSIGN_OR_RETURN(const AutoFacts facts, auto_facts(request));
+  AutoChoice choice = learner_.choose(facts);
+  const LayoutOption option = choice.option;
+  auto report = save_as(request, option.mode, option.files, std::move(choice.reasons));
+  // Its seconds are the slowest rank's, the same on all.
+  if (report.is_ok()) learner_.learn(option, facts, report.value().total_seconds);
+  return report;
+}
+
+Result<SaveReport> Writer::save_as(const SaveRequest& request, CheckpointMode mode,
+                                   std::uint32_t files, std::vector<Reason> reasons) {
+  STRATALOG_RETURN_IF_ERROR(over_);
+  mode_ = mode;
   const std::uint64_t start = now_ns();
   outcome_ = SaveOutcome::kFailed;
   STRATALOG_RETURN_IF_ERROR(check_alike(request));
@@ -415,7 +462,8 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
 
   LocalOutput out;
   LayoutWishes wishes = options_.layout;
-  wishes.mode = request.mode;
+  wishes.mode = mode;
+  wishes.files = files;
   const std::uint64_t plan_start = now_ns();
   STRATALOG_ASSIGN_OR_RETURN(const SaveLayout layout, plan_save(comm_, job_, request, wishes));
   out.times.metadata_ns += now_ns() - plan_start;
@@ -438,12 +486,17 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
   manifest.id = beginning.id;
   manifest.nonce = beginning.nonce;
   manifest.ranks = static_cast<std::uint32_t>(comm_.size());
-  manifest.mode = request.mode;
-  manifest.encoding = stores_rows(request.mode) ? ShardEncoding::kRowsU64 : request.encoding;
+  manifest.mode = mode;
+  manifest.encoding = stores_rows(mode) ? ShardEncoding::kRowsU64 : request.encoding;
   manifest.durability = options_.durability;
   manifest.iteration = request.iteration;
   manifest.program_hash = request.program_hash;
   manifest.engine_state = request.engine_state;
+  manifest.reasons = std::move(reasons);
+  const bool is_tuned = format_of(mode) != mode;  // the plain modes have nothing to explain
+  if (is_tuned || !manifest.reasons.empty())
+    manifest.reasons.insert(manifest.reasons.end(), layout.plan.reasons.begin(),
+                            layout.plan.reasons.end());
 
   const Status written = write_data(context, manifest, out);
   if (!written.is_ok()) return clean_up(context, written);

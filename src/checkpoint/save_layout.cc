@@ -78,6 +78,10 @@ std::vector<std::uint64_t> SaveLayout::first_rows(std::size_t dataset, std::uint
   return first;
 }
 
+std::uint32_t encoded_milli(ShardEncoding encoding) {
+  return encoding == ShardEncoding::kRowsU64 ? 1000 : kCompactMilli;
+}
+
 Result<JobFacts> gather_job_facts(Comm& comm, Store& store) {
   Result<std::string> told = std::string();
   if (comm.rank() == 0) {
@@ -99,7 +103,7 @@ Result<SaveLayout> plan_save(Comm& comm, const JobFacts& job, const SaveRequest&
   layout.facts.ranks = comm.size();
   layout.facts.node_of_rank = job.node_of_rank;
   layout.facts.file_system = job.file_system;
-  layout.facts.encoded_milli = request.encoding == ShardEncoding::kRowsU64 ? 1000 : kCompactMilli;
+  layout.facts.encoded_milli = encoded_milli(request.encoding);
   // Own files need no exchange.
   if (wishes.mode == CheckpointMode::kFilePerProcess) {
     STRATALOG_ASSIGN_OR_RETURN(layout.plan, plan_layout(layout.facts, wishes));

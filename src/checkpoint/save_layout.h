@@ -41,6 +41,9 @@ struct JobFacts {
 };
 
 // Collective.
+// About how many bytes an encoding makes of a byte of rows, in thousandths.
+std::uint32_t encoded_milli(ShardEncoding encoding);
+
 Result<JobFacts> gather_job_facts(Comm& comm, Store& store);
 
 // Collective. InvalidArgument for wishes that cannot be.

@@ -29,6 +29,7 @@ StoredState state_of(const Manifest& manifest) {
   state.iteration = manifest.iteration;
   state.program_hash = manifest.program_hash;
   state.engine_state = manifest.engine_state;
+  state.layout_reasons = manifest.reasons;
   for (const ManifestRelation& relation : manifest.relations)
     state.relations.push_back({.name = relation.name,
                                .version = relation.version,

@@ -54,8 +54,7 @@ constexpr const char* kFooter =
 
 std::map<std::string, CheckpointMode> modes_by_name() {
   std::map<std::string, CheckpointMode> modes;
-  for (const CheckpointMode mode : all_modes())
-    if (mode != CheckpointMode::kAuto) modes.emplace(mode_name(mode), mode);
+  for (const CheckpointMode mode : all_modes()) modes.emplace(mode_name(mode), mode);
   return modes;
 }
 
@@ -113,8 +112,8 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
       ->option_text("TIME")
       ->group(checkpoints);
   app->add_option("--mode,--layout", run.mode,
-                  "fpp (a file per process), shared, shared-opt (MPI-IO), hdf5, hdf5-opt or "
-                  "hdf5-direct (default fpp)")
+                  "fpp (a file per process), shared, shared-opt (MPI-IO), hdf5, hdf5-opt, "
+                  "hdf5-direct, or auto: chosen by what checkpoints cost (default fpp)")
       ->transform(CLI::CheckedTransformer(modes_by_name(), CLI::ignore_case).description(""))
       ->option_text("MODE")
       ->group(checkpoints);
@@ -232,7 +231,9 @@ void add_generation(CLI::App* command, StoredArguments& stored) {
 void add_store_commands(CLI::App& app, StoredArguments& stored, RawArguments& raw) {
   add_stored(app, "ls", "list the generations of a checkpoint folder", stored, raw)
       ->add_flag("--why", stored.why, "say why a generation is not valid");
-  add_generation(add_stored(app, "inspect", "what a generation holds", stored, raw), stored);
+  CLI::App* inspect = add_stored(app, "inspect", "what a generation holds", stored, raw);
+  add_generation(inspect, stored);
+  inspect->add_flag("--why", stored.why, "say why it is laid out as it is");
   CLI::App* verify = add_stored(app, "verify", "check a generation", stored, raw);
   add_generation(verify, stored);
   verify->add_flag("--deep", raw.is_deep, "decode every block and recompute every hash");
@@ -370,7 +371,8 @@ Status check_layout(const RawArguments& raw, RunArguments& run) {
     run.layout.alignment = alignment.value();
   }
   LayoutWishes wishes = run.layout;
-  wishes.mode = run.mode;
+  // What auto may choose takes all wishes.
+  wishes.mode = run.mode == CheckpointMode::kAuto ? CheckpointMode::kSharedOpt : run.mode;
   const auto plan = plan_layout({}, wishes);
   // Modes and wishes of a resumed run are complete only when its checkpoint has been read.
   return run.checkpoint.empty() || run.has_mode ? plan.status() : Status::ok();

@@ -137,6 +137,9 @@ json state_json(const StoredState& state) {
   for (const NamedSection& section : state.sections) {
     sections.push_back({{"name", section.name}, {"bytes", section.data.size()}});
   }
+  json layout = json::array();
+  for (const Reason& reason : state.layout_reasons)
+    layout.push_back({{"about", reason.about}, {"text", reason.text}});
   json engine = json::parse(state.engine_state, nullptr, false);
   return {{"generation", state.generation},
           {"ranks", state.ranks},
@@ -148,6 +151,7 @@ json state_json(const StoredState& state) {
           {"engine_state", engine.is_discarded() ? json(state.engine_state) : std::move(engine)},
           {"relations", std::move(relations)},
           {"builds_on", state.builds_on},
+          {"layout", std::move(layout)},
           {"sections", std::move(sections)}};
 }
 
@@ -164,6 +168,21 @@ std::string position_text(const StoredState& state) {
                         engine.value("iteration", json(0)).dump());
   }
   return text + "\n";
+}
+
+// Why the files are laid out as they are, and why each relation was written as it was.
+std::string why_text(const StoredState& state) {
+  std::string text;
+  for (const Reason& reason : state.layout_reasons)
+    text += fmt::format("  {}: {}\n", reason.about, reason.text);
+  if (state.layout_reasons.empty())
+    text += fmt::format("  mode {} was asked for, and leaves nothing to decide\n",
+                        mode_name(state.mode));
+  for (const StoredRelation& relation : state.relations)
+    if (!relation.choice.reason.empty())
+      text += fmt::format("  {} {}: {}\n", relation.name, version_name(relation.version),
+                          relation.choice.reason);
+  return text;
 }
 
 std::string state_text(const StoredState& state) {
@@ -250,8 +269,9 @@ ExitCode inspect_command(const StoredArguments& arguments) {
   const auto state = inspect_generation(*store.value(), generation.value());
   if (!state.is_ok()) return fail(state.status());
   const bool is_text = arguments.style == OutputStyle::kText;
-  return print_or_fail(is_text ? state_text(state.value()) : json_text(state_json(state.value())),
-                       ExitCode::kDone);
+  if (!is_text) return print_or_fail(json_text(state_json(state.value())), ExitCode::kDone);
+  const std::string why = arguments.why ? why_text(state.value()) : "";
+  return print_or_fail(state_text(state.value()) + why, ExitCode::kDone);
 }
 
 ExitCode verify_command(const StoredArguments& arguments) {

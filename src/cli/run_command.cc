@@ -221,7 +221,9 @@ ExitCode execute(World& world, const Invocation& invocation) {
 }
 
 MpiNeed mpi_need(const RunArguments& run) {
-  const bool is_serial = run.checkpoint.empty() || run.mode == CheckpointMode::kFilePerProcess;
+  // One rank that chooses for itself chooses files of its own.
+  const bool is_serial = run.checkpoint.empty() || run.mode == CheckpointMode::kFilePerProcess ||
+                         run.mode == CheckpointMode::kAuto;
   return is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways;
 }
 

@@ -131,26 +131,28 @@ std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
   if (manifest.encoding == ShardEncoding::kStreams || manifest.encoding == ShardEncoding::kAuto ||
       shard_lines.find("\"streams_blocks\":") != std::string_view::npos)
     critical.push_back(kStreamsFeature);
-  const Json head = {{"stratalog", "manifest"},
-                     {"version", kFormatVersion},
-                     {"critical", std::move(critical)},
-                     {"store", to_hex(manifest.store)},
-                     {"epoch", manifest.id.epoch},
-                     {"sequence", manifest.id.sequence},
-                     {"nonce", to_hex(manifest.nonce)},
-                     {"ranks", manifest.ranks},
-                     {"mode", mode_name(format_of(manifest.mode))},
-                     {"layout", mode_name(manifest.mode)},
-                     {"encoding", encoding_name(manifest.encoding)},
-                     {"durability", durability_name(manifest.durability)},
-                     {"iteration", manifest.iteration},
-                     {"program", manifest.program_hash},
-                     {"state", manifest.engine_state},
-                     {"relations", manifest.relations.size()},
-                     {"sections", manifest.sections.size()},
-                     {"links", manifest.links.size()},
-                     {"files", std::count(file_lines.begin(), file_lines.end(), '\n')},
-                     {"shards", std::count(shard_lines.begin(), shard_lines.end(), '\n')}};
+  Json head = {{"stratalog", "manifest"},
+               {"version", kFormatVersion},
+               {"critical", std::move(critical)},
+               {"store", to_hex(manifest.store)},
+               {"epoch", manifest.id.epoch},
+               {"sequence", manifest.id.sequence},
+               {"nonce", to_hex(manifest.nonce)},
+               {"ranks", manifest.ranks},
+               {"mode", mode_name(format_of(manifest.mode))},
+               {"layout", mode_name(manifest.mode)},
+               {"encoding", encoding_name(manifest.encoding)},
+               {"durability", durability_name(manifest.durability)},
+               {"iteration", manifest.iteration},
+               {"program", manifest.program_hash},
+               {"state", manifest.engine_state},
+               {"relations", manifest.relations.size()},
+               {"sections", manifest.sections.size()},
+               {"links", manifest.links.size()},
+               {"files", std::count(file_lines.begin(), file_lines.end(), '\n')},
+               {"shards", std::count(shard_lines.begin(), shard_lines.end(), '\n')}};
+  for (const Reason& reason : manifest.reasons)
+    head["reasons"].push_back(Json::array({reason.about, reason.text}));
   std::string text = line(head);
   for (const ManifestRelation& relation : manifest.relations) text += relation_line(relation);
   for (const ManifestSection& section : manifest.sections) text += section_line(section);

@@ -16,6 +16,7 @@
 #include "encode/checksum.h"
 #include "model/tuple_group.h"
 #include "place/checkpoint_names.h"
+#include "policy/layout_plan.h"
 
 namespace stratalog {
 
@@ -118,6 +119,7 @@ struct Manifest {
   std::uint64_t iteration = 0;
   std::string program_hash;
   std::string engine_state;
+  std::vector<Reason> reasons;  // why it is laid out as it is; not needed to read it
   std::vector<ManifestRelation> relations;
   std::vector<ManifestSection> sections;
   std::vector<ManifestLink> links;  // ascending

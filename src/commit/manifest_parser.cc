@@ -202,6 +202,13 @@ Status Parser::parse_head() {
   m.iteration = in.number("iteration");
   m.program_hash = in.text("program");
   m.engine_state = in.text("state");
+  if (in.has("reasons"))
+    in.each("reasons", [&](const Json& item) {
+      const bool is_pair =
+          item.is_array() && item.size() == 2 && item[0].is_string() && item[1].is_string();
+      if (is_pair) m.reasons.push_back({item[0].get<std::string>(), item[1].get<std::string>()});
+      return is_pair;
+    });
   relations_ = in.number("relations");
   sections_ = in.number("sections");
   if (in.has("links")) links_ = in.number("links", 0xFFFFFFFFU);

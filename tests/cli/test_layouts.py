@@ -90,3 +90,45 @@ def test_names_and_values_that_do_not_fit(
     ):
         refused = stratalog(*program, *options, expect=1)
         assert word in refused.err
+
+
+def why(stratalog: Stratalog, checkpoints: Path) -> str:
+    return stratalog("inspect", checkpoints, "--why").out
+
+
+def test_auto_chooses_says_why_and_is_resumed(
+    stratalog: Stratalog, chain: Path, tmp_path: Path
+) -> None:
+    checkpoints = run(stratalog, chain, tmp_path, "auto")
+    stratalog("verify", checkpoints, "--deep")
+    state = stratalog("inspect", checkpoints, "--json").json()
+    assert state["mode"] == "fpp"  # this machine has one kernel
+    assert state["layout"][0]["about"] == "auto"
+    assert state["layout"][0]["text"].startswith("fpp: ")
+    assert "  auto: fpp: " in why(stratalog, checkpoints)
+    # What was chosen goes on choosing.
+    stratalog("resume", checkpoints, "-D", tmp_path / "again", ranks=2)
+    assert "  auto: fpp: " in why(stratalog, checkpoints)
+    assert (tmp_path / "again" / "path.csv").read_bytes() == (
+        tmp_path / "out" / "path.csv"
+    ).read_bytes()
+
+
+def test_auto_takes_the_number_of_files_that_was_asked_for(
+    stratalog: Stratalog, chain: Path, tmp_path: Path
+) -> None:
+    checkpoints = run(stratalog, chain, tmp_path, "auto", "--files", "2")
+    stratalog("verify", checkpoints, "--deep")
+    assert stratalog("inspect", checkpoints, "--json").json()["mode"] == "shared-opt"
+    assert "number of files was asked for" in why(stratalog, checkpoints)
+
+
+def test_every_layout_says_why(stratalog: Stratalog, chain: Path, tmp_path: Path) -> None:
+    for name in ("opt", "fpp"):
+        (tmp_path / name).mkdir()
+    tuned = why(stratalog, run(stratalog, chain, tmp_path / "opt", "hdf5-opt"))
+    for step in ("O1", "O3", "O4"):
+        assert f"  {step}: " in tuned
+    assert "less than 10 MB" in tuned
+    plain = why(stratalog, run(stratalog, chain, tmp_path / "fpp", "fpp"))
+    assert "mode fpp was asked for" in plain

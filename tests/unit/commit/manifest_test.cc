@@ -121,6 +121,19 @@ TEST(Manifest, ZonesThatCannotBeAreRefused) {
   refused([](ManifestShard& s) { s.streams_blocks = 3; }, "more streams than blocks");
 }
 
+TEST(Manifest, ReasonsComeBackAndAreNotNeeded) {
+  Manifest m = sample_manifest();
+  const auto without = parse_manifest(text_of(m), CheckManifest::kYes);
+  ASSERT_TRUE(without.is_ok());
+  EXPECT_TRUE(without.value().reasons.empty());
+  m.reasons = {{"auto", "fpp: \"one\" rank"}, {"striping", ""}};
+  const auto with = parse_manifest(text_of(m), CheckManifest::kYes);
+  ASSERT_TRUE(with.is_ok()) << with.status().to_string();
+  ASSERT_EQ(with.value().reasons.size(), 2U);
+  EXPECT_EQ(with.value().reasons[0].text, "fpp: \"one\" rank");
+  EXPECT_EQ(with.value().reasons[1].about, "striping");
+}
+
 TEST(Manifest, EveryChangedByteIsRefused) {
   const std::string text = text_of(sample_manifest());
   for (std::size_t i = 0; i < text.size(); ++i)
