@@ -39,6 +39,7 @@ def run(stratalog: Stratalog, chain: Path, out: Path, *mode: str) -> Path:
     stratalog(
         *("run", PROGRAMS / "closure.dl", "-F", chain, "-D", out / "out"),
         *("--checkpoint", checkpoints, "--every", "40it", "--durability", "none"),
+        *("--full-every", "1"),  # each generation holds all rows, for readers of its files alone
         *("--mode", *mode),
         ranks=3,
     )
