@@ -8,6 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/stored_state.h"
+#include "checkpoint/stored_tuples.h"
 #include "commit/generations.h"
 #include "commit/store_file.h"
 #include "model/multiset_hash.h"
@@ -231,16 +232,28 @@ Result<VerifyReport> verify_generation(Store& store, const std::string& generati
 
 Status for_each_stored_group(Store& store, const std::string& generation, std::size_t index,
                              const GroupVisitor& visit) {
+  ReadExtent extent;
+  return for_each_wanted_group(store, generation, index, TupleFilter({}), visit, extent);
+}
+
+Status for_each_wanted_group(Store& store, const std::string& generation, std::size_t index,
+                             const TupleFilter& filter, const GroupVisitor& visit,
+                             ReadExtent& extent) {
+  extent = {};
   STRATALOG_ASSIGN_OR_RETURN(const ManifestOnDisk found, open_generation(store, generation));
   STRATALOG_RETURN_IF_ERROR(check_files(store, found.manifest, ProtocolSteps{}));
   STRATALOG_RETURN_IF_ERROR(check_row_file_frames(store, found.manifest));
+  const GroupVisitor pass = [&](const TupleGroup& group) { return filter.pass(group, visit); };
   for (const ManifestShard& shard : found.manifest.shards) {
     if (shard.relation != index) continue;
     ReadCounts counts;
     const ReadOutcome outcome =
-        read_shard(store, found.manifest, shard, 0, shard.bytes(), ProtocolSteps{}, visit, counts);
+        read_shard(store, found.manifest, shard, 0, shard.bytes(), ProtocolSteps{},
+                   filter.wants_all() ? visit : pass, counts, &filter);
     STRATALOG_RETURN_IF_ERROR(outcome.read);
     STRATALOG_RETURN_IF_ERROR(outcome.visitor);
+    extent.blocks += shard.blocks;
+    extent.blocks_read += counts.blocks;
   }
   return Status::ok();
 }

@@ -251,6 +251,12 @@ void add_store_commands(CLI::App& app, StoredArguments& stored, RawArguments& ra
       ->required()
       ->option_text("NAME");
   write
+      ->add_option("--where", stored.where,
+                   "COLUMN=VALUE, of numbers also COLUMN=LOW:HIGH (HIGH not included): only such "
+                   "tuples; may be repeated")
+      ->allow_extra_args(false)
+      ->option_text("COLUMN=KEY");
+  write
       ->add_option("--version", stored.version,
                    "total, or delta: what the last round added (default total)")
       ->transform(CLI::CheckedTransformer(kVersions).description(""))

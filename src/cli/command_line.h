@@ -89,6 +89,7 @@ struct StoredArguments {
   std::string relation;
   RelationVersion version = RelationVersion::kTotal;
   ExportFormat format = ExportFormat::kTsv;
+  std::vector<std::string> where;  // COLUMN=KEY; all must hold
   std::string target;
 };
 

@@ -3,6 +3,7 @@
 // that .output uses. Streams the stored groups (several passes over large relations), so memory
 // does not grow with the relation. Local.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "checkpoint/stored_tuples.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/json_text.h"
@@ -17,6 +19,7 @@
 #include "cli/stored_program.h"
 #include "comm/comm.h"
 #include "datalog/facts/fact_writer.h"
+#include "datalog/facts/key_cells.h"
 #include "datalog/language/spelling.h"
 #include "datalog/relation_storage.h"
 #include "model/set_walk.h"
@@ -95,9 +98,36 @@ Status visit_pairs(const std::function<Status(const GroupVisitor&)>& stored_grou
   return {};
 }
 
+// What --where asks for.
+Result<TupleFilter> filter_of(const StoredArguments& arguments, const datalog::Relation& relation,
+                              std::span<const std::uint32_t> column_order,
+                              const ValueDictionary& dictionary) {
+  TupleFilter filter(column_order);
+  for (const std::string& where : arguments.where) {
+    const std::size_t equals = where.find('=');
+    const std::string column = where.substr(0, equals);
+    const auto attribute =
+        std::find_if(relation.attributes.begin(), relation.attributes.end(),
+                     [&](const datalog::Attribute& a) { return a.name == column; });
+    if (equals == std::string::npos || attribute == relation.attributes.end()) {
+      std::vector<std::string> names;
+      for (const datalog::Attribute& a : relation.attributes) names.push_back(a.name);
+      return Status::invalid_argument(
+          fmt::format("--where {}: expected COLUMN=VALUE with one of the columns of {}: {}", where,
+                      relation.name, fmt::join(names, ", ")));
+    }
+    auto cells = datalog::cells_of_key(*attribute, *relation.structures, dictionary,
+                                       std::string_view(where).substr(equals + 1));
+    if (!cells.is_ok()) return cells.status().with_context("--where " + where);
+    filter.want(static_cast<std::uint32_t>(attribute - relation.attributes.begin()),
+                std::move(cells).value());
+  }
+  return filter;
+}
+
 Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& state,
                                              const datalog::Program& program,
-                                             const StoredArguments& arguments) {
+                                             const StoredArguments& arguments, ReadExtent& extent) {
   STRATALOG_ASSIGN_OR_RETURN(const StoredChoice choice, choose_relation(state, program, arguments));
   STRATALOG_ASSIGN_OR_RETURN(const ValueDictionary dictionary, stored_dictionary(state));
   const StoredRelation& stored = state.relations[choice.index];
@@ -108,12 +138,19 @@ Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& st
   image.column_order = stored.column_order;
   image.rows = stored.rows;
   image.hash = stored.hash;
+  STRATALOG_ASSIGN_OR_RETURN(const TupleFilter filter, filter_of(arguments, *choice.relation,
+                                                                 stored.column_order, dictionary));
+  // Classes are no tuples: all of them are read, and the pairs are chosen.
+  const bool is_equivalence = datalog::is_equivalence(*choice.relation);
+  const TupleFilter all(stored.column_order);
   image.for_each_group = [&](const GroupVisitor& visit) {
-    return for_each_stored_group(store, state.generation, choice.index, visit);
+    return for_each_wanted_group(store, state.generation, choice.index,
+                                 is_equivalence ? all : filter, visit, extent);
   };
-  if (datalog::is_equivalence(*choice.relation))
-    image.for_each_group = [stored_groups = image.for_each_group](const GroupVisitor& visit) {
-      return visit_pairs(stored_groups, visit);
+  if (is_equivalence)
+    image.for_each_group = [&, stored_groups = image.for_each_group](const GroupVisitor& visit) {
+      return visit_pairs(stored_groups,
+                         [&](const TupleGroup& group) { return filter.pass(group, visit); });
     };
   datalog::ValueOrder order(dictionary);
   const std::unique_ptr<Comm> self = make_self_comm();
@@ -136,7 +173,9 @@ ExitCode export_command(const StoredArguments& arguments) {
   if (!state.is_ok()) return fail(state.status(), Part::kCheckpoint);
   const auto program = stored_program(state.value());
   if (!program.is_ok()) return fail(program.status(), Part::kCheckpoint);
-  const auto written = write_relation(*store.value(), state.value(), program.value(), arguments);
+  ReadExtent extent;
+  const auto written =
+      write_relation(*store.value(), state.value(), program.value(), arguments, extent);
   if (!written.is_ok()) {
     const StatusCode code = written.status().code();
     const bool is_damage = code == StatusCode::kCorruption || code == StatusCode::kInvalidArgument;
@@ -145,10 +184,10 @@ ExitCode export_command(const StoredArguments& arguments) {
   const Status printed = print_result(written.value().console);
   if (!printed.is_ok()) return fail(printed, Part::kOutput);
   if (arguments.style == OutputStyle::kJson) {
-    const nlohmann::json entry = {{"generation", generation.value()},
-                                  {"relation", arguments.relation},
-                                  {"rows", written.value().rows},
-                                  {"file", written.value().path}};
+    const nlohmann::json entry = {
+        {"generation", generation.value()},  {"relation", arguments.relation},
+        {"rows", written.value().rows},      {"blocks", extent.blocks},
+        {"blocks_read", extent.blocks_read}, {"file", written.value().path}};
     const Status told = print_result(json_text(entry));
     if (!told.is_ok()) return fail(told, Part::kOutput);
   }

@@ -92,16 +92,17 @@ CheckBlocks check_blocks(const ProtocolSteps& steps) {
   return steps.includes(ProtocolStep::kCheckBlocks) ? CheckBlocks::kYes : CheckBlocks::kNo;
 }
 
-// Calls take(header, payload, place) -> Status for each block that begins in [begin, end).
-template <typename Take>
+// Calls take(header, payload, place) -> Status for each block that begins in [begin, end) and that
+// is_wanted(number).
+template <typename IsWanted, typename Take>
 Status for_each_block(ExtentStream& stream, const StreamFacts& facts, const ShardFooter& footer,
                       const Nonce& nonce, std::uint64_t begin, std::uint64_t end, CheckBlocks check,
-                      Take&& take) {
+                      IsWanted&& is_wanted, Take&& take) {
   std::vector<std::byte> block;
   std::uint64_t offset = kShardHeaderBytes;
   for (std::uint32_t number = 0; number < footer.blocks.size(); ++number) {
     const BlockEntry& entry = footer.blocks[number];
-    if (offset >= begin && offset < end) {
+    if (offset >= begin && offset < end && is_wanted(number)) {
       block.resize(entry.bytes);
       STRATALOG_RETURN_IF_ERROR(stream.read(offset, block));
       const Result<BlockHeader> header =
@@ -142,7 +143,7 @@ class GuardedVisitor {
 
 Status read_blocks(Store& store, const Manifest& manifest, const ManifestShard& shard,
                    std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
-                   GuardedVisitor& visitor, ReadCounts& counts) {
+                   GuardedVisitor& visitor, ReadCounts& counts, const TupleFilter* wanted) {
   STRATALOG_ASSIGN_OR_RETURN(
       ExtentStream stream,
       ExtentStream::open(store, manifest.path(shard.link, shard.file), shard.extents));
@@ -157,8 +158,14 @@ Status read_blocks(Store& store, const Manifest& manifest, const ManifestShard& 
                                           stream.place(0), shard.rows, footer.rows));
   BlockDecoder decoder(relation.column_order);
   const GroupVisitor guarded = visitor.guard();
+  const std::size_t each = std::size_t{relation.arity} * 2;
+  const auto is_wanted = [&](std::uint32_t number) {
+    return wanted == nullptr || wanted->wants_all() || shard.zones.empty() ||
+           wanted->may_hold(std::span(shard.zones).subspan(number * each, each));
+  };
   return for_each_block(
       stream, facts, footer, manifest.nonce_of(shard.link), begin, end, check_blocks(steps),
+      is_wanted,
       [&](const BlockHeader& header, std::span<const std::byte> payload, std::uint64_t offset) {
         ++counts.blocks;
         counts.rows += header.rows;
@@ -267,12 +274,12 @@ Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& 
 
 ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestShard& shard,
                        std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
-                       const GroupVisitor& visit, ReadCounts& counts) {
+                       const GroupVisitor& visit, ReadCounts& counts, const TupleFilter* wanted) {
   GuardedVisitor visitor(visit);
   const bool rows = stores_rows(manifest.mode_of(shard.link));
   return visitor.outcome(
       rows ? read_pieces(store, manifest, shard, begin, end, steps, visitor, counts)
-           : read_blocks(store, manifest, shard, begin, end, steps, visitor, counts));
+           : read_blocks(store, manifest, shard, begin, end, steps, visitor, counts, wanted));
 }
 
 Result<std::vector<std::byte>> read_section(Store& store, const Manifest& manifest,
@@ -295,6 +302,7 @@ Result<std::vector<std::byte>> read_section(Store& store, const Manifest& manife
   std::vector<std::byte> content;
   STRATALOG_RETURN_IF_ERROR(for_each_block(
       stream, facts, footer, manifest.nonce_of(section.link), 0, facts.bytes, check_blocks(steps),
+      [](std::uint32_t) { return true; },
       [&](const BlockHeader& header, std::span<const std::byte> payload, std::uint64_t offset) {
         if (header.encoding != ShardEncoding::kRaw)
           return Status::corruption("not a block of raw bytes").with_context(stream.place(offset));

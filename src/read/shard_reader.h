@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "commit/manifest.h"
 #include "commit/protocol_steps.h"
+#include "model/tuple_filter.h"
 #include "model/tuple_group.h"
 #include "write/store.h"
 
@@ -32,10 +33,12 @@ struct ReadOutcome {
 
 // Reads the blocks of `shard` that begin at shard offsets in [begin, end); [0, shard.bytes()) is
 // all of it, and then the number of rows is checked as well. In row files, pieces take the place of
-// blocks.
+// blocks. Blocks whose zones cannot hold what `wanted` (null: everything) wants are not read; the
+// groups of the others are handed out as they are.
 ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestShard& shard,
                        std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
-                       const GroupVisitor& visit, ReadCounts& counts);
+                       const GroupVisitor& visit, ReadCounts& counts,
+                       const TupleFilter* wanted = nullptr);
 
 // The content of a section.
 Result<std::vector<std::byte>> read_section(Store& store, const Manifest& manifest,
