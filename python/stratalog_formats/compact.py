@@ -7,6 +7,8 @@ Python: about a million fragments a second. Large sets are numpy's work, whateve
 
 from __future__ import annotations
 
+from array import array
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,10 +25,6 @@ class _Payload:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0
-
-    def byte(self) -> int:
-        self.at += 1
-        return self.data[self.at - 1]
 
     def varint(self) -> int:
         value = self.data[self.at]
@@ -53,13 +51,9 @@ class _Payload:
         return np.frombuffer(self.data, np.uint8, count, self.at - count)
 
 
-def _put(cells: U32, at: int, elements: list[int] | npt.NDArray[np.int64]) -> int:
-    """Stores elements from `at` on; returns the place behind them."""
-    end = at + len(elements)
-    demand(end <= len(cells), "more tuples than the block's header says")
+def _put(cells: array[int], elements: npt.NDArray[np.int64]) -> None:
     demand(len(elements) > 0 and elements[0] >= 0 and elements[-1] < _CELLS, "no 32-bit cells")
-    cells[at:end] = elements
-    return end
+    cells.frombytes(elements.astype(np.uint32).tobytes())
 
 
 def _bits(octets: npt.NDArray[np.uint8], base: int) -> npt.NDArray[np.int64]:
@@ -74,87 +68,127 @@ def _sparse_bytes(payload: _Payload, size: int) -> npt.NDArray[np.uint8]:
     return octets
 
 
-def _put_gaps(payload: _Payload, kind: int, base: int, size: int, cells: U32, at: int) -> int:
+def _put_gaps(payload: _Payload, kind: int, base: int, size: int, cells: array[int]) -> None:
     demand(0 < size <= 16384, "a set of a size that cannot be")
     if kind == 1 and size >= _FEW:
         steps = payload.octets(size - 1).astype(np.int64) + 1
-        return _put(cells, at, np.concatenate([[base], base + np.cumsum(steps)]))
-    elements = [base]
+        return _put(cells, np.concatenate([[base], base + np.cumsum(steps)]))
+    cells.append(base)
+    data, at = payload.data, payload.at
     for _ in range(size - 1):
-        base += (payload.byte() if kind == 1 else payload.varint()) + 1
-        elements.append(base)
-    return _put(cells, at, elements)
+        gap = data[at]
+        at += 1
+        if gap >= 0x80 and kind == 2:
+            payload.at = at - 1
+            gap = payload.varint()
+            at = payload.at
+        base += gap + 1
+        cells.append(base)
+    payload.at = at
+    return None
 
 
-def _put_runs(payload: _Payload, base: int, size: int, cells: U32, at: int) -> int:
-    first = at
+def _put_runs(payload: _Payload, base: int, size: int, cells: array[int]) -> None:
+    left = 65536
+    demand(size > 0, "no runs")
     for i in range(size):
         base += payload.varint() + 1 if i else 0
         length = payload.varint() + 1
-        demand(at + length - first <= 65536, "runs that are too long")
-        at = _put(cells, at, np.arange(base, base + length))
+        left -= length
+        demand(left >= 0, "runs that are too long")
+        if length == 1:
+            cells.append(base)
+        else:
+            _put(cells, np.arange(base, base + length))
         base += length
-    demand(at > first, "no runs")
-    return at
 
 
-def _put_set(payload: _Payload, kind: int, base: int, size: int, cells: U32, at: int) -> int:
+def _put_set(payload: _Payload, kind: int, base: int, size: int, cells: array[int]) -> None:
     if kind in (1, 2):
-        return _put_gaps(payload, kind, base, size, cells, at)
-    if kind == 3:
-        return _put_runs(payload, base, size, cells, at)
-    demand(kind in (4, 5), f"no such kind of fragment: {kind}")
-    demand(size <= 1024, "a set of a size that cannot be")
-    octets = payload.octets(8 * size) if kind == 4 else _sparse_bytes(payload, size)
-    return _put(cells, at, _bits(octets, base))
-
-
-def _change_prefix(payload: _Payload, mode: int, prefix: list[int]) -> None:
-    if mode == 1:
-        prefix[-1] += 1
-    elif mode == 2:
-        prefix[-1] += payload.varint()
+        _put_gaps(payload, kind, base, size, cells)
+    elif kind == 3:
+        _put_runs(payload, base, size, cells)
     else:
-        changed = payload.varint()
-        prefix[changed] += payload.signed()
-        for i in range(changed + 1, len(prefix)):
-            prefix[i] = payload.varint()
+        demand(kind in (4, 5), f"no such kind of fragment: {kind}")
+        demand(size <= 1024, "a set of a size that cannot be")
+        octets = payload.octets(8 * size) if kind == 4 else _sparse_bytes(payload, size)
+        _put(cells, _bits(octets, base))
 
 
-def _decode(data: bytes, groups: int, arity: int, cells: U32) -> list[U32]:
+def _change_prefix(payload: _Payload, prefix: list[int]) -> None:
+    changed = payload.varint()
+    prefix[changed] += payload.signed()
+    for i in range(changed + 1, len(prefix)):
+        prefix[i] = payload.varint()
+
+
+# The common steps stand here in full, because calls are what costs time.
+def _decode(data: bytes, groups: int, arity: int, rows: int) -> list[U32]:
     payload = _Payload(data)
     prefix = [0] * (arity - 1)
-    prefixes: list[list[int]] = [[] for _ in prefix]
-    ends = []
-    base = size = at = 0
-    for _ in range(groups):
-        tag = payload.byte()
-        if mode := tag >> 4 & 3:
-            _change_prefix(payload, mode, prefix)
+    changes = [(0, list(prefix))]  # fragments at which other cells than the prefix's last changed
+    lasts = array("I")
+    ends = array("Q")
+    cells = array("I")
+    pos = last = base = size = 0
+    for fragment in range(groups):
+        tag = data[pos]
+        pos += 1
+        mode = tag & 0x30
+        if mode == 0x10:
+            last += 1
+        elif mode == 0x20 and data[pos] < 0x80:
+            last += data[pos]
+            pos += 1
+        elif mode:
+            payload.at = pos
+            if mode == 0x20:
+                last += payload.varint()
+            else:
+                prefix[-1] = last
+                _change_prefix(payload, prefix)
+                last = prefix[-1]
+                changes.append((fragment, list(prefix)))
+            pos = payload.at
         if not tag & 0x08:
-            base += payload.signed()
-        kind = tag & 7
-        if kind == 0:
-            cells[at] = base
-            at += 1
+            value = data[pos]
+            pos += 1
+            if value >= 0x80:
+                payload.at = pos - 1
+                value = payload.varint()
+                pos = payload.at
+            base += value >> 1 ^ -(value & 1)
+        if not tag & 7:
+            cells.append(base)
         else:
+            payload.at = pos
             if not tag & 0x40:
                 size = payload.varint()
-            at = _put_set(payload, kind, base, size, cells, at)
-        ends.append(at)
-        for column, cell in zip(prefixes, prefix, strict=True):
-            column.append(cell)
-    demand(payload.at == len(data), "bytes after the last fragment")
-    demand(at == len(cells), "fewer tuples than the block's header says")
-    counts = np.array(ends, dtype=np.int64) - np.array([0, *ends[:-1]], dtype=np.int64)
-    columns = [np.repeat(np.array(column, dtype=np.uint32), counts) for column in prefixes]
-    return [*columns, cells]
+            _put_set(payload, tag & 7, base, size, cells)
+            pos = payload.at
+            demand(len(cells) <= rows, "more tuples than the block's header says")
+        ends.append(len(cells))
+        lasts.append(last)
+    demand(pos == len(data), "bytes after the last fragment")
+    demand(len(cells) == rows, "another number of tuples than the block's header says")
+    demand(arity > 1 or last == 0, "a prefix where there is none")
+    stops = np.frombuffer(ends, dtype=np.uint64).astype(np.int64)
+    counts = stops - np.concatenate([[0], stops[:-1]])
+    begins = np.array([fragment for fragment, _ in changes], dtype=np.int64)
+    fragments = np.array([*begins[1:], groups], dtype=np.int64) - begins
+    columns: list[U32] = []
+    for column in range(arity - 2):
+        values = np.array([prefix[column] for _, prefix in changes], dtype=np.uint32)
+        columns.append(np.repeat(np.repeat(values, fragments), counts))
+    if arity > 1:
+        columns.append(np.repeat(np.frombuffer(lasts, dtype=np.uint32), counts))
+    return [*columns, np.frombuffer(cells, dtype=np.uint32)]
 
 
 def decode_compact(data: bytes, groups: int, arity: int, rows: int) -> list[U32]:
     """The columns of a block, in group column order; DamagedError if the bytes cannot be one."""
-    demand(rows <= groups * 65536, "more tuples than fragments can hold")
+    demand(0 < groups <= rows <= groups * 65536, "a number of tuples that fragments cannot hold")
     try:
-        return _decode(data, groups, arity, np.empty(rows, dtype=np.uint32))
+        return _decode(data, groups, arity, rows)
     except (IndexError, OverflowError) as error:
         raise DamagedError("a payload that ends early or has cells beyond 32 bits") from error
