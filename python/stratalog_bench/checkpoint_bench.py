@@ -114,9 +114,10 @@ class Bench:
         rounds += [
             (replace(task, keep=False), 1, task.repeats - 1) for task in tasks if task.repeats > 1
         ]
-        weights = [1.0 if first == 0 else 0.25 * repeats for _, first, repeats in rounds]
         for index, (task, first, repeats) in enumerate(rounds):
-            left = (end - time.monotonic()) * weights[index] / sum(weights[index:])
+            # The first round may take all of it.
+            alike = len(tasks) - index if first == 0 else len(rounds) - index
+            left = (end - time.monotonic()) / alike
             self._progress.section(f"{task.section}, {ranks_text(task.ranks)}:")
             self._run_task(replace(task, repeats=repeats), first, left)
 

@@ -83,9 +83,9 @@ DRAWINGS = (
     Drawing(
         "sizes",
         "Time against size, and the model",
-        "Lines: seconds = start + per file * files + per rank * (ranks - 1) + bytes / "
-        "bandwidth, fitted to all points of a strategy, one line for each rank count. In "
-        "brackets the median error.",
+        "Lines: seconds = start + per file * files + per rank * (ranks - 1) + bytes / device + "
+        "share / core, fitted to all points of a strategy; solid, dashed, dotted as the rank "
+        "counts. In brackets the median error.",
         draw_sizes,
     ),
     Drawing(

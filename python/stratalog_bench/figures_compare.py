@@ -9,7 +9,16 @@ from stratalog_bench.drawing import largest, legend_below, panels, size_axis
 from stratalog_bench.quantities import ranks_text, size_text
 from stratalog_bench.results import Results
 from stratalog_bench.strategies import BY_NAME, STRATEGIES
-from stratalog_bench.summary import fit_all, pick, ranks_of, ratio_to_raw, restarts, saves, unique
+from stratalog_bench.summary import (
+    fit_all,
+    pick,
+    ranks_of,
+    ratio_to_raw,
+    restarts,
+    saves,
+    share_of_core,
+    unique,
+)
 
 
 def draw_restart(results: Results, plot: Any) -> Any:
@@ -80,7 +89,8 @@ def draw_offsets(results: Results, plot: Any) -> Any:
 
 def draw_sizes(results: Results, plot: Any) -> Any:
     rows = saves(results, "sizes")
-    models = fit_all(rows)
+    cores = int(results.machine.get("cores") or 1)
+    models = fit_all(rows, cores)
     names = [case for case in unique(rows, lambda row: row.case) if case in models]
     if not names:
         return None
@@ -104,8 +114,12 @@ def draw_sizes(results: Results, plot: Any) -> Any:
             )
             axis.plot(
                 sizes,
-                [models[name].seconds(r.files, r.ranks, r.row_bytes) for r in points],
+                [
+                    models[name].seconds(r.files, r.ranks, r.row_bytes, share_of_core(r, cores))
+                    for r in points
+                ],
                 lw=1,
+                ls=("-", "--", ":", "-.")[counts.index(count) % 4],
                 color="#333333",
                 alpha=0.7,
             )

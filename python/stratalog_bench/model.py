@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cost model of a strategy, fitted to measurements:
 
-seconds = start + per_file * files + per_rank * (ranks - 1) + bytes / bandwidth
+seconds = start + per_file * files + per_rank * (ranks - 1) + bytes / device + share / core
+
+where `share` are the bytes that the busiest core has to pack, hash and encode.
 
 A pure function of measured costs. No coefficient is negative (a file does not earn time), and
 errors are those of logarithms, so that half as long is as wrong as twice as long, and a small
@@ -27,6 +29,7 @@ class Cost:
     files: int
     ranks: int
     bytes: int
+    share: float  # bytes on the busiest core
     seconds: float
 
 
@@ -37,23 +40,30 @@ class CostModel:
     start_seconds: float
     seconds_per_file: float
     seconds_per_rank: float  # beyond the first
-    seconds_per_byte: float
+    seconds_per_byte: float  # of all ranks together: the device
+    seconds_per_share: float  # of the busiest core's
     median_error: float  # of |model / measured - 1|
     largest_error: float
     points: int
 
     @property
-    def bandwidth(self) -> float:
-        """Bytes per second of the part that grows with the size; infinite if none does."""
+    def device_bandwidth(self) -> float:
+        """Bytes per second of what all ranks share; infinite if nothing grows with the sum."""
         return 1 / self.seconds_per_byte if self.seconds_per_byte > 0 else float("inf")
 
-    def seconds(self, files: float, ranks: float, size: float) -> float:
+    @property
+    def core_bandwidth(self) -> float:
+        """Bytes per second of a core; infinite if nothing grows with its share."""
+        return 1 / self.seconds_per_share if self.seconds_per_share > 0 else float("inf")
+
+    def seconds(self, files: float, ranks: float, size: float, share: float) -> float:
         """What a checkpoint of `size` bytes by `ranks` ranks in `files` files should take."""
         return (
             self.start_seconds
             + self.seconds_per_file * files
             + self.seconds_per_rank * (ranks - 1)
             + self.seconds_per_byte * size
+            + self.seconds_per_share * share
         )
 
 
@@ -82,14 +92,16 @@ def fit(costs: Sequence[Cost]) -> CostModel | None:
     """The best model, or None below three measurements.
 
     What does not vary over the measurements (files, ranks) gets no cost of its own. Where files
-    and ranks grow together, the cost goes to the files.
+    and ranks grow together, the cost goes to the files; where shares are all of it, to the device.
     """
     usable = [cost for cost in costs if cost.seconds > 0]
     if len(usable) < 3:
         return None
-    features = np.array([[1.0, c.files, c.ranks - 1, c.bytes] for c in usable])
+    features = np.array([[1.0, c.files, c.ranks - 1, c.bytes, c.share] for c in usable])
     times = np.array([cost.seconds for cost in usable])
     columns = [0, *(i for i in (1, 2, 3) if len(set(features[:, i].tolist())) > 1)]
+    if len({round(c.share / c.bytes, 6) for c in usable if c.bytes}) > 1:
+        columns.append(4)
     best: tuple[float, np.ndarray] | None = None
     # Of so few columns, try every choice; fewer ones win ties.
     for count in range(1, len(columns) + 1):
@@ -97,18 +109,19 @@ def fit(costs: Sequence[Cost]) -> CostModel | None:
             solved = _solve(features[:, chosen], times)
             if solved is None or (best is not None and solved[0] >= best[0] * (1 - 1e-9)):
                 continue
-            coefficients = np.zeros(4)
+            coefficients = np.zeros(5)
             coefficients[list(chosen)] = solved[1]
             best = (solved[0], coefficients)
     if best is None:
         return None
     errors = np.abs(features @ best[1] / times - 1)
-    start, per_file, per_rank, per_byte = (float(value) for value in best[1])
+    start, per_file, per_rank, per_byte, per_share = (float(value) for value in best[1])
     return CostModel(
         start_seconds=start,
         seconds_per_file=per_file,
         seconds_per_rank=per_rank,
         seconds_per_byte=per_byte,
+        seconds_per_share=per_share,
         median_error=float(median(errors.tolist())),
         largest_error=float(errors.max()),
         points=len(usable),

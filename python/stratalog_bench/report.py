@@ -101,6 +101,10 @@ def restart_table(rows: list[Measured]) -> list[str]:
     )
 
 
+def _speed(bandwidth: float) -> str:
+    return "" if bandwidth == float("inf") else f"{bandwidth / 1e6:.0f}"
+
+
 def model_table(models: dict[str, CostModel]) -> list[str]:
     return table(
         [
@@ -108,7 +112,8 @@ def model_table(models: dict[str, CostModel]) -> list[str]:
             "start, ms",
             "per file, ms",
             "per rank, ms",
-            "bandwidth, MB/s",
+            "device, MB/s",
+            "core, MB/s",
             "median error",
             "largest error",
             "points",
@@ -119,7 +124,8 @@ def model_table(models: dict[str, CostModel]) -> list[str]:
                 f"{model.start_seconds * 1e3:.1f}",
                 f"{model.seconds_per_file * 1e3:.2f}",
                 f"{model.seconds_per_rank * 1e3:.2f}",
-                f"{model.bandwidth / 1e6:.0f}",
+                _speed(model.device_bandwidth),
+                _speed(model.core_bandwidth),
                 f"{model.median_error:.0%}",
                 f"{model.largest_error:.0%}",
                 str(model.points),
@@ -163,9 +169,21 @@ def headlines(results: Results) -> list[str]:
     ):
         if ratios := _compared(chosen, one, other):
             lines.append(f"- {text}: **{_span(ratios)}** the bandwidth ({scope}).")
-    packs = [row.seconds.get("pack", 0.0) / row.total for row in pick(chosen, case="hdf5-direct")]
-    if packs:
-        lines.append(f"- packing in hdf5-direct: at most **{max(packs):.0%}** of the checkpoint.")
+    for case in ("hdf5-direct", "fpp-rows"):
+        own = pick(chosen, case=case)
+        if not own:
+            continue
+        pack = max(row.seconds.get("pack", 0.0) / row.total for row in own)
+        protocol = max((row.seconds["metadata"] + row.seconds["commit"]) / row.total for row in own)
+        lines.append(
+            f"- {case}: packing is at most **{pack:.0%}** of the checkpoint, metadata and commit "
+            f"protocol at most **{protocol:.0%}** ({scope})."
+        )
+    read = restarts(results, "sizes")
+    read = [row for row in read if row.row_bytes >= 32e6] or read
+    for case, peer in (("fpp-rows", "raw-fpp"), ("hdf5-direct", "raw-shared")):
+        if ratios := _compared(read, case, peer):
+            lines.append(f"- restart of {case} against bare pread: **{_span(ratios)}** ({scope}).")
     return lines
 
 
@@ -245,15 +263,14 @@ def write_report(results: Results, folder: Path) -> Path:
             ]
     except ImportError as problem:
         lines += [f"None: {problem}. `--redraw results.json` draws them where matplotlib is.", ""]
-    if models := fit_all(rows):
+    if models := fit_all(rows, int(results.machine.get("cores") or 1)):
         lines += [
             "## Cost model",
             "",
-            "seconds = start + per file × files + per rank × (ranks − 1) + bytes of rows / "
-            "bandwidth: least "
-            "squares of logarithms, no coefficient negative, over all sizes and rank counts. A "
-            "large error "
-            "says that the strategy is not of this kind; hdf5-opt changes its layout at 10 MB.",
+            "seconds = start + per file × files + per rank × (ranks − 1) + bytes of rows / device "
+            "+ bytes on the busiest core / core: least squares of logarithms, no coefficient "
+            "negative, over all sizes and rank counts. Empty: not needed. A large error says "
+            "that a strategy is not of this kind; hdf5-opt changes its layout at 10 MB.",
             "",
             *model_table(models),
         ]

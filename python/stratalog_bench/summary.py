@@ -102,14 +102,21 @@ def ratio_to_raw(row: Measured, rows: Iterable[Measured]) -> float | None:
     return None
 
 
-def fit_all(rows: Iterable[Measured]) -> dict[str, CostModel]:
+def share_of_core(row: Measured, cores: int) -> float:
+    """Bytes of rows that the busiest core has to do with, in a balanced checkpoint."""
+    return row.row_bytes / min(row.ranks, max(cores, 1))
+
+
+def fit_all(rows: Iterable[Measured], cores: int) -> dict[str, CostModel]:
     """A model for each strategy with enough measurements, over sizes and rank counts.
 
     Bytes are those of the rows, so that the bandwidths of encodings can be compared.
     """
     costs: dict[str, list[Cost]] = {}
     for row in rows:
-        costs.setdefault(row.case, []).append(Cost(row.files, row.ranks, row.row_bytes, row.total))
+        share = share_of_core(row, cores)
+        cost = Cost(row.files, row.ranks, row.row_bytes, share, row.total)
+        costs.setdefault(row.case, []).append(cost)
     fitted = {case: fit(points) for case, points in costs.items()}
     return {case: model for case, model in fitted.items() if model is not None}
 

@@ -199,8 +199,12 @@ def test_bench_says_what_there_is(stratalog: Stratalog, tmp_path: Path) -> None:
 
 
 def test_the_model_finds_the_costs_that_made_the_times() -> None:
+    def seconds(files: int, ranks: int, size: int) -> float:
+        share = size / min(ranks, 2)
+        return 0.002 + 0.0005 * files + 0.001 * (ranks - 1) + size / 8e8 + share / 2e9
+
     costs = [
-        Cost(files, ranks, size, 0.002 + 0.0005 * files + 0.001 * (ranks - 1) + size / 8e8)
+        Cost(files, ranks, size, size / min(ranks, 2), seconds(files, ranks, size))
         for files in (1, 3, 9)
         for ranks in (1, 2, 4)
         for size in (10**6, 10**7, 10**8)
@@ -210,22 +214,23 @@ def test_the_model_finds_the_costs_that_made_the_times() -> None:
     assert model.start_seconds == pytest.approx(0.002, rel=1e-3)
     assert model.seconds_per_file == pytest.approx(0.0005, rel=1e-3)
     assert model.seconds_per_rank == pytest.approx(0.001, rel=1e-3)
-    assert model.bandwidth == pytest.approx(8e8, rel=1e-3)
+    assert model.device_bandwidth == pytest.approx(8e8, rel=1e-3)
+    assert model.core_bandwidth == pytest.approx(2e9, rel=1e-3)
     assert model.largest_error < 1e-3
     assert fit(costs[:2]) is None
 
 
 def test_a_model_has_no_negative_costs_and_says_how_wrong_it_is() -> None:
     # More files are faster here, which no cost of a file explains.
-    model = fit([Cost(f, 1, 10**6, 1.0 / f) for f in (1, 2, 4, 8)])
+    model = fit([Cost(f, 1, 10**6, 1e6, 1.0 / f) for f in (1, 2, 4, 8)])
     assert model is not None
     assert model.seconds_per_file == 0
     assert model.start_seconds > 0
     assert model.largest_error > 0.5
     # Half and twice are equally wrong: the geometric mean lies in the middle.
-    even = fit([Cost(1, 1, 10**6, t) for t in (0.25, 1.0, 4.0)])
+    even = fit([Cost(1, 1, 10**6, 1e6, t) for t in (0.25, 1.0, 4.0)])
     assert even is not None
-    assert even.seconds(1, 1, 10**6) == pytest.approx(1.0, rel=1e-6)
+    assert even.seconds(1, 1, 10**6, 10**6) == pytest.approx(1.0, rel=1e-6)
 
 
 def test_quantities() -> None:
