@@ -31,7 +31,9 @@ class Results:
 
     def save(self, file: Path) -> None:
         """Old content or new, never half of it."""
-        text = json.dumps({"format": FORMAT, "version": VERSION, **self.__dict__}, indent=1)
+        content = {"format": FORMAT, "version": VERSION, **self.__dict__}
+        events = ",\n  ".join(json.dumps(event) for event in content.pop("events"))
+        text = json.dumps(content, indent=1)[:-2] + f',\n "events": [\n  {events}\n ]\n}}'
         beside = file.with_suffix(".new")
         beside.write_text(text + "\n")
         os.replace(beside, file)  # noqa: PTH105

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "policy/ladder_plan.h"
-
 namespace stratalog {
 namespace {
 
@@ -19,6 +17,13 @@ constexpr std::uint64_t kStale = 4;  // measurements at sizes so many times apar
 constexpr std::uint32_t kSavesBeforeTrying = 2;
 constexpr double kWorthTrying = 0.05;  // seconds of a save, below which nothing is won
 constexpr double kWorthChanging = 0.9;  // of the costs so far
+
+// For people: estimates need no last digit.
+std::string about(std::uint64_t bytes) {
+  const auto value = static_cast<double>(bytes);
+  return bytes < 1000000 ? fmt::format("{:.0f} kB", value / 1e3)
+                         : fmt::format("{:.0f} MB", value / 1e6);
+}
 
 std::string option_text(const LayoutOption& option) {
   if (option.mode == CheckpointMode::kFilePerProcess) return std::string(mode_name(option.mode));
@@ -65,16 +70,16 @@ AutoChoice choose_by_table(const AutoFacts& facts) {
   if (files > kFewFiles && facts.bytes / files < kWorthAFile)
     return say(options.back(),
                fmt::format("{} files of {} on {} would cost more than they hold", files,
-                           bytes_text(facts.bytes / files), facts.file_system.name));
+                           about(facts.bytes / files), facts.file_system.name));
   const std::uint64_t mean = facts.bytes / static_cast<std::uint64_t>(facts.ranks);
   if (facts.largest_rank_bytes >= kOneWriterBytes && facts.largest_rank_bytes > kGiant * mean)
     return say(options.back(),
                fmt::format("one rank has {} of {}, which aggregators write together",
-                           bytes_text(facts.largest_rank_bytes), bytes_text(facts.bytes)));
+                           about(facts.largest_rank_bytes), about(facts.bytes)));
   return say(options.front(),
              fmt::format("{} files of {} on {}; a file per process was faster than a shared one "
                          "up to 4,096 ranks (RA-checkpoint IV.B)",
-                         files, bytes_text(facts.bytes / std::max<std::uint64_t>(files, 1)),
+                         files, about(facts.bytes / std::max<std::uint64_t>(files, 1)),
                          facts.file_system.name));
 }
 
@@ -97,9 +102,9 @@ AutoChoice LayoutLearner::choose(const AutoFacts& facts) const {
   for (const LayoutOption& option : options_of(facts)) {
     const Cost* cost = find(option, facts);
     if (cost == nullptr) continue;
-    measured += fmt::format("{}{}: {:.3f} s for {} expected after {} save{}",
+    measured += fmt::format("{}{}: {:.3f} s for about {} expected after {} save{}",
                             measured.empty() ? "" : "; ", option_text(option), expected(*cost),
-                            bytes_text(facts.bytes), cost->saves, cost->saves == 1 ? "" : "s");
+                            about(facts.bytes), cost->saves, cost->saves == 1 ? "" : "s");
     if (expected(*cost) < expected(*best) * (best == table ? kWorthChanging : 1.0)) best = cost;
   }
   choice.reasons.push_back({"auto: measured", measured});
