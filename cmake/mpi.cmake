@@ -55,7 +55,8 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.cc)
   add_library(stratalog_parallel_module MODULE ${PROJECT_SOURCE_DIR}/src/cli/mpi_module.cc)
   target_link_libraries(stratalog_parallel_module PRIVATE stratalog_parallel)
   set_target_properties(stratalog_parallel_module PROPERTIES PREFIX "" OUTPUT_NAME stratalog_parallel SUFFIX ".so"
-                                                  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+                                                  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+                                                  INSTALL_RPATH_USE_LINK_PATH ON)
   add_dependencies(stratalog stratalog_parallel_module)
   install(TARGETS stratalog RUNTIME DESTINATION bin)
   install(TARGETS stratalog_parallel_module LIBRARY DESTINATION lib/stratalog)

@@ -73,7 +73,8 @@ class Bench:
                 tasks = [task for task in plan.tasks if task.section == section]
                 self._run_tasks(tasks, end)
             self._save()
-        self._results.complete = not self._results.left_out
+        failed = any(event["event"] == "failed" for event in self._results.events)
+        self._results.complete = not self._results.left_out and not failed
         self._save()
 
     def close(self) -> None:
@@ -310,9 +311,12 @@ def _checkpoint(words: list[str]) -> int:
         results, code = _measure(options, words)
     report = write_report(results, options.output)
     failures = [event for event in results.events if event["event"] == "failed"]
-    for event in failures:
-        where = f"{event.get('section', '')} {event.get('case', '')}".strip()
-        sys.stderr.write(f"stratalog bench: {where}: {event['message']}\n")
+    complaints = (
+        f"{event.get('section', '')} {event.get('case', '')}".strip() + f": {event['message']}"
+        for event in failures
+    )
+    for complaint in dict.fromkeys(complaints):
+        sys.stderr.write(f"stratalog bench: {complaint}\n")
     if failures and not any(event["event"] in ("save", "run") for event in results.events):
         raise BenchError("nothing could be measured")
     print(report)
