@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import shutil
 import signal
@@ -79,10 +80,10 @@ class Bench:
 
     def close(self) -> None:
         self._progress.close()
-        shutil.rmtree(self._options.work / "cases", ignore_errors=True)
-        shutil.rmtree(self._options.work / "closure", ignore_errors=True)
-        if self._options.work == self._options.output / "work":
-            shutil.rmtree(self._options.work, ignore_errors=True)
+        for folder in ("cases", "closure"):
+            shutil.rmtree(self._options.work / folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self._options.work.rmdir()  # unless it holds something that is not ours
         self._save()
 
     def _save(self) -> None:
