@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stratalog_runner import Stratalog
+from stratalog_runner import PROGRAMS, Stratalog
 
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "python"))
@@ -149,6 +149,31 @@ def test_tables_are_what_export_writes(
             assert lines == exported(stratalog, store, tmp_path, name, *more), (name, version)
             seen |= {(name, version)} if lines else set()
     assert seen >= set(itertools.product(("path", "lists"), VERSIONS))
+
+
+def test_deflated_chunks(stratalog: Stratalog, tmp_path: Path) -> None:
+    """Large enough for hdf5-opt to deflate; ranks meet inside of a chunk."""
+    nodes = 1500
+    (tmp_path / "edge.facts").write_text("".join(f"{i}\t{i + 1}\n" for i in range(nodes)))
+    stratalog(
+        *("run", PROGRAMS / "closure.dl", "-F", tmp_path, "-D", tmp_path, "--every", "9999it"),
+        *("--checkpoint", tmp_path / "ck", "--durability", "none", "--mode", "hdf5-opt"),
+        ranks=2,
+    )
+    checkpoint = package.open(tmp_path / "ck")
+    assert "deflated-chunks" in checkpoint._generation.head["critical"]
+    path = checkpoint["path"]
+    array = path.to_numpy()
+    assert len(array) == nodes * (nodes + 1) // 2 == len(np.unique(array, axis=0))
+    assert bool((array[:, 0] < array[:, 1]).all())
+    assert len(path[7]) == nodes - 7
+    path.verify()
+    file = next((tmp_path / "ck").rglob("*.h5"))
+    whole = bytearray(file.read_bytes())
+    whole[len(whole) // 2] ^= 1
+    file.write_bytes(whole)
+    with pytest.raises(package.DamagedError, match=file.name):
+        package.open(tmp_path / "ck")["path"].to_numpy()
 
 
 def test_arrays_have_types_and_values(checkpoints: Path) -> None:
