@@ -72,6 +72,7 @@ struct SaveReport {
   double sync_seconds = 0;
   double commit_seconds = 0;  // agreements, manifest, rename, directory syncs, retention
   double total_seconds = 0;
+  double held_seconds = 0;  // of these, the caller was held up: all, or begin() and finish()
   std::uint64_t rows = 0;  // written
   std::uint64_t groups = 0;
   std::uint64_t bytes = 0;  // of all files of the generation, without those of older ones
@@ -102,6 +103,10 @@ struct WriterOptions {
   ProtocolSteps steps;  // tests only: leaves out steps of the commit protocol
 };
 
+// Whether a checkpoint of that mode can be written while the caller goes on: no rank needs another
+// one for it.
+constexpr bool may_overlap(CheckpointMode mode) { return mode == CheckpointMode::kFilePerProcess; }
+
 // One job's right to add generations to a checkpoint directory. Memory per rank during save: one
 // block (<= 1.2 MiB), plus stage_bytes in shared and hdf5 mode, plus 24 bytes per block written;
 // rank 0 holds the manifest.
@@ -116,6 +121,17 @@ class CheckpointWriter {
   // save that an outcome kUnknown may have become durable. The writer stays usable unless the error
   // says that a newer job took over.
   virtual Result<SaveReport> save(const SaveRequest& request) = 0;
+
+  // The same in two halves. begin() starts a generation and leaves the writing to a thread of its
+  // own; what the images show must stay as it is, and nobody else may use the store, until
+  // finish(). finish() waits for the thread and commits; an error of the writing comes out there.
+  // Between the two no other save may begin. Only where writing is local (may_overlap(mode));
+  // NotSupported elsewhere. After an error of begin() there is nothing to finish.
+  virtual Status begin(SaveRequest request) = 0;
+  virtual Result<SaveReport> finish() = 0;
+  // Local. Whether finish() would not have to wait for this rank.
+  virtual bool is_written() const = 0;
+
   // Local, the same on every rank. The generation on which the next one may build: the last one
   // that this writer committed. Empty before the first: what other jobs wrote may be collected by
   // them.

@@ -5,7 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <new>
+#include <optional>
 #include <set>
+#include <system_error>
+#include <thread>
 
 #include "checkpoint/chain_base.h"
 #include "checkpoint/checkpoint.h"
@@ -106,6 +111,31 @@ std::uint64_t image_list_digest(const SaveRequest& request, CheckpointMode mode)
   return hash128(text).low;
 }
 
+// One save from its beginning to its commit. Its parts refer to each other: it stays where it is.
+struct OpenSave {
+  OpenSave() = default;
+  OpenSave(const OpenSave&) = delete;
+  OpenSave& operator=(const OpenSave&) = delete;
+  ~OpenSave() {
+    if (thread.joinable()) thread.join();
+  }
+
+  SaveRequest owned;  // of begin()
+  std::vector<std::uint64_t> rows;
+  SaveLayout layout;
+  CarriedOver carried;
+  LayoutOption option;
+  std::optional<AutoFacts> facts;  // of mode auto
+  std::optional<SaveContext> context;
+  Manifest manifest;
+  LocalOutput out;
+  Status written;
+  std::uint64_t written_ns = 0;  // what the writing took
+  std::uint64_t held_ns = 0;  // for how long the caller was held up
+  std::thread thread;
+  std::atomic<bool> is_written = false;
+};
+
 class Writer final : public CheckpointWriter {
  public:
   Writer(Comm& comm, Store& store, const WriterOptions& options)
@@ -113,6 +143,9 @@ class Writer final : public CheckpointWriter {
 
   Status open();
   Result<SaveReport> save(const SaveRequest& request) override;
+  Status begin(SaveRequest request) override;
+  Result<SaveReport> finish() override;
+  bool is_written() const override { return !pending_ || pending_->is_written.load(); }
   const std::string& base() const override { return base_.generation(); }
   ChainFacts chain(const std::string& relation, RelationVersion version) const override {
     return base_.facts(relation, version);
@@ -122,14 +155,16 @@ class Writer final : public CheckpointWriter {
 
  private:
   Status claim();
-  Result<SaveReport> save_as(const SaveRequest& request, CheckpointMode mode, std::uint32_t files,
-                             std::vector<Reason> reasons);
   Result<AutoFacts> auto_facts(const SaveRequest& request);
+  Status choose_layout(const SaveRequest& request, OpenSave& open);
   Status check_alike(const SaveRequest& request);
   Status check_base(const SaveRequest& request) const;
   Result<CarriedOver> carry(const SaveRequest& request);
-  Result<Beginning> begin();
+  Result<Beginning> begin_directory();
+  Status open_save(const SaveRequest& request, OpenSave& open);
   Status write_data(const SaveContext& context, Manifest& manifest, LocalOutput& out);
+  void write_in_thread(OpenSave& open);
+  Result<SaveReport> close_save(OpenSave& open);
   Status clean_up(const SaveContext& context, const Status& why);
   Status commit(const SaveContext& context, Manifest& manifest, LocalOutput& out,
                 SaveReport& report);
@@ -137,7 +172,7 @@ class Writer final : public CheckpointWriter {
   Status publish(const SaveContext& context, const Manifest& manifest, const std::string& text,
                  SaveReport& report);
   void retain(const Manifest& manifest, SaveReport& report);
-  Status sum_up(const LocalOutput& out, std::uint64_t total_ns, SaveReport& report);
+  Status sum_up(const OpenSave& open, SaveReport& report);
   CommitRules rules() const {
     return {.epoch = claim_.epoch, .durability = options_.durability, .steps = options_.steps};
   }
@@ -154,6 +189,7 @@ class Writer final : public CheckpointWriter {
   LayoutLearner learner_;  // of mode auto
   SaveOutcome outcome_ = SaveOutcome::kNone;
   Status over_;  // why no further save is possible
+  std::unique_ptr<OpenSave> pending_;  // between begin() and finish()
 };
 
 Status Writer::claim() {
@@ -213,7 +249,7 @@ Result<CarriedOver> Writer::carry(const SaveRequest& request) {
   return carried;
 }
 
-Result<Beginning> Writer::begin() {
+Result<Beginning> Writer::begin_directory() {
   Result<std::string> beginning = std::string();
   if (comm_.rank() == 0) {
     Beginning b{.id = {.epoch = claim_.epoch, .sequence = next_sequence_},
@@ -237,6 +273,7 @@ Result<Beginning> Writer::begin() {
   return unpack_beginning(told);
 }
 
+// Collective only in modes that are; the Status is this rank's own.
 Status Writer::write_data(const SaveContext& context, Manifest& manifest, LocalOutput& out) {
   Status status;
   switch (mode_) {
@@ -259,11 +296,7 @@ Status Writer::write_data(const SaveContext& context, Manifest& manifest, LocalO
       break;
   }
   if (status.is_ok() && comm_.rank() == 0) status = write_sections(context, manifest.sections, out);
-  if (!options_.steps.includes(ProtocolStep::kAgreeBeforeManifest)) {
-    STRATALOG_RETURN_IF_ERROR(comm_.barrier());
-    return Status::ok();
-  }
-  return agree(comm_, status);
+  return status;
 }
 
 // Everybody has stopped writing: rank 0 removes what is there.
@@ -387,11 +420,14 @@ void Writer::retain(const Manifest& manifest, SaveReport& report) {
   }
 }
 
-Status Writer::sum_up(const LocalOutput& out, std::uint64_t total_ns, SaveReport& report) {
+Status Writer::sum_up(const OpenSave& open, SaveReport& report) {
+  const LocalOutput& out = open.out;
   const PhaseTimes& t = out.times;
+  const bool is_overlapped = open.context && &open.context->request == &open.owned;
+  const std::uint64_t total_ns = open.held_ns + (is_overlapped ? open.written_ns : 0);
   std::uint64_t most[] = {
-      t.walk_ns - t.encode_ns, t.encode_ns,   t.write_ns, t.sync_ns, t.commit_ns, total_ns,
-      out.staging_bytes,       t.metadata_ns, t.route_ns};
+      t.walk_ns - t.encode_ns, t.encode_ns,   t.write_ns, t.sync_ns,   t.commit_ns, total_ns,
+      out.staging_bytes,       t.metadata_ns, t.route_ns, open.held_ns};
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(most, ReduceOp::kMax));
   std::uint64_t sums[] = {out.groups, out.bytes + report.bytes, out.files + report.files};
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
@@ -405,6 +441,7 @@ Status Writer::sum_up(const LocalOutput& out, std::uint64_t total_ns, SaveReport
   report.staging_bytes = most[6];
   report.metadata_seconds = static_cast<double>(most[7]) / kSecond;
   report.route_seconds = static_cast<double>(most[8]) / kSecond;
+  report.held_seconds = static_cast<double>(most[9]) / kSecond;
   report.groups = sums[0];
   report.bytes = sums[1];
   report.files = sums[2];
@@ -435,82 +472,144 @@ Result<AutoFacts> Writer::auto_facts(const SaveRequest& request) {
   return facts;
 }
 
-Result<SaveReport> Writer::save(const SaveRequest& request) {
-  if (request.mode != CheckpointMode::kAuto)
-    return save_as(request, request.mode, options_.layout.files, {});
-  STRATALOG_RETURN_IF_ERROR(over_);
-  outcome_ = SaveOutcome::kFailed;
-  STRATALOG_ASSIGN_OR_RETURN(const AutoFacts facts, auto_facts(request));
-  AutoChoice choice = learner_.choose(facts);
-  const LayoutOption option = choice.option;
-  auto report = save_as(request, option.mode, option.files, std::move(choice.reasons));
-  // Its seconds are the slowest rank's, the same on all.
-  if (report.is_ok()) learner_.learn(option, facts, report.value().total_seconds);
-  return report;
+// Collective. The layout of this save, which mode auto chooses.
+Status Writer::choose_layout(const SaveRequest& request, OpenSave& open) {
+  open.option = {.mode = request.mode, .files = options_.layout.files};
+  if (request.mode != CheckpointMode::kAuto) return Status::ok();
+  STRATALOG_ASSIGN_OR_RETURN(open.facts, auto_facts(request));
+  AutoChoice choice = learner_.choose(*open.facts);
+  open.option = choice.option;
+  open.manifest.reasons = std::move(choice.reasons);
+  return Status::ok();
 }
 
-Result<SaveReport> Writer::save_as(const SaveRequest& request, CheckpointMode mode,
-                                   std::uint32_t files, std::vector<Reason> reasons) {
-  STRATALOG_RETURN_IF_ERROR(over_);
-  mode_ = mode;
-  const std::uint64_t start = now_ns();
+Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
+  const Stopwatch held(open.held_ns);
   outcome_ = SaveOutcome::kFailed;
+  STRATALOG_RETURN_IF_ERROR(choose_layout(request, open));
+  mode_ = open.option.mode;
   STRATALOG_RETURN_IF_ERROR(check_alike(request));
-  std::vector<std::uint64_t> rows;
-  for (const RelationImage& image : request.images) rows.push_back(image.rows);
-  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(rows, ReduceOp::kSum));
+  for (const RelationImage& image : request.images) open.rows.push_back(image.rows);
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(open.rows, ReduceOp::kSum));
 
-  LocalOutput out;
   LayoutWishes wishes = options_.layout;
-  wishes.mode = mode;
-  wishes.files = files;
-  const std::uint64_t plan_start = now_ns();
-  STRATALOG_ASSIGN_OR_RETURN(const SaveLayout layout, plan_save(comm_, job_, request, wishes));
-  out.times.metadata_ns += now_ns() - plan_start;
-  const std::uint64_t begin_start = now_ns();
-  STRATALOG_ASSIGN_OR_RETURN(const CarriedOver carried, carry(request));
-  STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, begin());
-  out.times.commit_ns += now_ns() - begin_start;
-  const SaveContext context{.comm = comm_,
-                            .store = store_,
-                            .request = request,
-                            .options = options_,
-                            .id = beginning.id,
-                            .nonce = beginning.nonce,
-                            .store_id = beginning.store_id,
-                            .total_rows = rows,
-                            .carried = carried,
-                            .layout = layout};
-  Manifest manifest;
+  wishes.mode = open.option.mode;
+  wishes.files = open.option.files;
+  {
+    const Stopwatch watch(open.out.times.metadata_ns);
+    STRATALOG_ASSIGN_OR_RETURN(open.layout, plan_save(comm_, job_, request, wishes));
+  }
+  const Stopwatch watch(open.out.times.commit_ns);
+  STRATALOG_ASSIGN_OR_RETURN(open.carried, carry(request));
+  STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, begin_directory());
+  open.context.emplace(SaveContext{.comm = comm_,
+                                   .store = store_,
+                                   .request = request,
+                                   .options = options_,
+                                   .id = beginning.id,
+                                   .nonce = beginning.nonce,
+                                   .store_id = beginning.store_id,
+                                   .total_rows = open.rows,
+                                   .carried = open.carried,
+                                   .layout = open.layout});
+  Manifest& manifest = open.manifest;
   manifest.store = beginning.store_id;
   manifest.id = beginning.id;
   manifest.nonce = beginning.nonce;
   manifest.ranks = static_cast<std::uint32_t>(comm_.size());
-  manifest.mode = mode;
-  manifest.encoding = stores_rows(mode) ? ShardEncoding::kRowsU64 : request.encoding;
+  manifest.mode = mode_;
+  manifest.encoding = stores_rows(mode_) ? ShardEncoding::kRowsU64 : request.encoding;
   manifest.durability = options_.durability;
   manifest.iteration = request.iteration;
   manifest.program_hash = request.program_hash;
   manifest.engine_state = request.engine_state;
-  manifest.reasons = std::move(reasons);
-  const bool is_tuned = format_of(mode) != mode;  // the plain modes have nothing to explain
-  if (is_tuned || !manifest.reasons.empty())
-    manifest.reasons.insert(manifest.reasons.end(), layout.plan.reasons.begin(),
-                            layout.plan.reasons.end());
+  // The plain modes have nothing to explain.
+  if (format_of(mode_) != mode_ || !manifest.reasons.empty())
+    manifest.reasons.insert(manifest.reasons.end(), open.layout.plan.reasons.begin(),
+                            open.layout.plan.reasons.end());
+  return Status::ok();
+}
 
-  const Status written = write_data(context, manifest, out);
+// All have written, well or not: the agreement, and the commit.
+Result<SaveReport> Writer::close_save(OpenSave& open) {
+  const SaveContext& context = *open.context;
+  const std::uint64_t start = now_ns();
+  const Status written = options_.steps.includes(ProtocolStep::kAgreeBeforeManifest)
+                             ? agree(comm_, open.written)
+                             : comm_.barrier();
   if (!written.is_ok()) return clean_up(context, written);
   SaveReport report;
   report.generation = generation_name(context.id);
-  for (const std::uint64_t count : rows) report.rows += count;
-  for (std::size_t i = 0; i < request.images.size(); ++i)
-    report.growth_images += part_of(request, i) == ImagePart::kGrowth ? 1 : 0;
+  for (const std::uint64_t count : open.rows) report.rows += count;
+  for (std::size_t i = 0; i < context.request.images.size(); ++i)
+    report.growth_images += part_of(context.request, i) == ImagePart::kGrowth ? 1 : 0;
   {
-    const Stopwatch watch(out.times.commit_ns);
-    STRATALOG_RETURN_IF_ERROR(commit(context, manifest, out, report));
+    const Stopwatch watch(open.out.times.commit_ns);
+    STRATALOG_RETURN_IF_ERROR(commit(context, open.manifest, open.out, report));
   }
-  STRATALOG_RETURN_IF_ERROR(sum_up(out, now_ns() - start, report));
+  open.held_ns += now_ns() - start;
+  STRATALOG_RETURN_IF_ERROR(sum_up(open, report));
+  // Its seconds are the slowest rank's, the same on all.
+  if (open.facts) learner_.learn(open.option, *open.facts, report.total_seconds);
   return report;
+}
+
+Result<SaveReport> Writer::save(const SaveRequest& request) {
+  STRATALOG_RETURN_IF_ERROR(over_);
+  if (pending_)
+    return Status::invalid_argument("a checkpoint is being written; finish() it before the next");
+  OpenSave open;
+  STRATALOG_RETURN_IF_ERROR(open_save(request, open));
+  {
+    const Stopwatch held(open.held_ns);
+    open.written = write_data(*open.context, open.manifest, open.out);
+  }
+  return close_save(open);
+}
+
+void Writer::write_in_thread(OpenSave& open) {
+  const auto write = [this, &open] {
+    {
+      const Stopwatch watch(open.written_ns);
+      // The containers report want of memory by an exception; it must not leave the thread.
+      try {
+        open.written = write_data(*open.context, open.manifest, open.out);
+      } catch (const std::bad_alloc&) {
+        open.written = Status::no_space("not enough memory to write a checkpoint");
+      }
+    }
+    open.is_written.store(true);
+  };
+  try {
+    open.thread = std::thread(write);
+  } catch (const std::system_error&) {
+    write();  // the system has no thread to give: then at once
+  }
+}
+
+Status Writer::begin(SaveRequest request) {
+  STRATALOG_RETURN_IF_ERROR(over_);
+  if (pending_)
+    return Status::invalid_argument("a checkpoint is being written; finish() it before the next");
+  if (!may_overlap(request.mode))
+    return Status::not_supported(
+        fmt::format("mode {} cannot be written beside other work", mode_name(request.mode)));
+  auto open = std::make_unique<OpenSave>();
+  open->owned = std::move(request);
+  STRATALOG_RETURN_IF_ERROR(open_save(open->owned, *open));
+  pending_ = std::move(open);
+  write_in_thread(*pending_);
+  return Status::ok();
+}
+
+Result<SaveReport> Writer::finish() {
+  if (!pending_) return Status::invalid_argument("no checkpoint is being written");
+  const std::unique_ptr<OpenSave> open = std::move(pending_);
+  {
+    const Stopwatch held(open->held_ns);
+    if (open->thread.joinable()) open->thread.join();
+  }
+  return close_save(*open);
 }
 
 }  // namespace

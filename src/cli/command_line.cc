@@ -24,6 +24,7 @@ struct RawArguments {
   std::string mtbf;
   bool wants_resume = false;
   bool wants_fresh = false;
+  bool no_overlap = false;
   bool is_quiet = false;
   bool is_verbose = false;
   std::string progress;  // as given after --progress=
@@ -137,6 +138,9 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
                   "(default: by size)")
       ->check(CLI::Range(1U, 1000000U))
       ->option_text("N")
+      ->group(checkpoints);
+  app->add_flag("--no-overlap", raw.no_overlap,
+                "hold the evaluation up while a checkpoint is written")
       ->group(checkpoints);
   add_layout_options(app, run, raw);
   app->add_option("-F,--fact-dir", run.facts, "folder with the fact files")->option_text("DIR");
@@ -442,6 +446,7 @@ Status finish(const CLI::App& app, const RawArguments& raw, Invocation& invocati
   note_given(app, run);
   run.allow_pivot = !raw.no_pivot;
   run.allow_sets = !raw.no_sets;
+  run.may_overlap = !raw.no_overlap;
   if (raw.is_quiet) run.verbosity = Verbosity::kQuiet;
   if (raw.is_verbose) run.verbosity = Verbosity::kVerbose;
   if (!raw.progress.empty()) run.live_view = LiveViewMode::kAlways;

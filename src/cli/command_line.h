@@ -64,6 +64,7 @@ struct RunArguments {
   bool has_replicate_limit = false;
   bool allow_pivot = true;
   bool allow_sets = true;
+  bool may_overlap = true;
   int ranks = 0;  // 0: as launched
   std::string report_file;
   std::string profile_file;

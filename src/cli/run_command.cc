@@ -151,6 +151,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   checkpoint.every_iterations = run.every.iterations;
   checkpoint.every_seconds = run.every.seconds;
   checkpoint.mtbf_seconds = run.mtbf_seconds;
+  checkpoint.may_overlap = run.may_overlap;
   checkpoint.resume = run.resume;
   checkpoint.generation = run.generation;
   return options;

@@ -27,6 +27,6 @@ std::string_view strategy_name(datalog::Strategy strategy);
 
 // Sum of the checkpoint stations, and how much of it is packing; 0 where there were none.
 double checkpoint_seconds(const datalog::TimeBreakdown& times);
-double pack_share(const datalog::TimeBreakdown& times);
+double pack_share(const std::vector<SaveReport>& checkpoints);
 
 }  // namespace stratalog::cli

@@ -50,6 +50,7 @@ struct RunPlan {
   ProtocolSteps steps;
   Durability durability = Durability::kFull;
   Chaining chaining = Chaining::kNone;
+  bool is_overlapped = false;  // written by a thread, committed afterwards
 };
 
 inline WriterOptions crash_options(const RunPlan& plan) {
@@ -63,6 +64,12 @@ inline WriterOptions crash_options(const RunPlan& plan) {
   return options;
 }
 
+inline Status save(CheckpointWriter& writer, const RunPlan& plan, const SaveRequest& request) {
+  if (!plan.is_overlapped) return writer.save(request).status();
+  STRATALOG_RETURN_IF_ERROR(writer.begin(request));
+  return writer.finish().status();
+}
+
 inline Status save_iteration(CheckpointWriter& writer, Comm& comm, const RunPlan& plan,
                              std::uint64_t iteration) {
   if (plan.chaining == Chaining::kGrowth) {
@@ -71,7 +78,7 @@ inline Status save_iteration(CheckpointWriter& writer, Comm& comm, const RunPlan
                                         kCrashTestSize, comm.rank(), comm.size());
     request.mode = plan.mode;
     request.encoding = plan.encoding;
-    return writer.save(request).status();
+    return save(writer, plan, request);
   }
   const auto relations = sample_relations(iteration, kCrashTestSize);
   SaveRequest request = request_of(relations, comm.rank(), comm.size());
@@ -81,7 +88,7 @@ inline Status save_iteration(CheckpointWriter& writer, Comm& comm, const RunPlan
   if (comm.rank() == 0)
     request.sections.push_back(
         {.name = "symbols", .data = Bytes(40, static_cast<std::byte>(iteration))});
-  return writer.save(request).status();
+  return save(writer, plan, request);
 }
 
 // Carries out `plan` on `disk` and returns what happened. Marks: "opened E" with the epoch, "begin

@@ -86,10 +86,14 @@ TEST(CrashStates, ChainsOfGenerations) {
       settings.most_variants_per_prefix = 120;
       settings.chaining = Chaining::kGrowth;
       CrashExplorer explorer(settings);
-      explore_orders(
-          explorer,
-          {.ranks = ranks, .mode = mode, .saves = 6, .steps = {}, .chaining = Chaining::kGrowth},
-          40);
+      explore_orders(explorer,
+                     {.ranks = ranks,
+                      .mode = mode,
+                      .saves = 6,
+                      .steps = {},
+                      .chaining = Chaining::kGrowth,
+                      .is_overlapped = mode == CheckpointMode::kFilePerProcess && ranks > 1},
+                     40);
       report((std::string("chains, ") + std::string(mode_name(mode)) + ", " +
               std::to_string(ranks) + " ranks")
                  .c_str(),

@@ -129,9 +129,14 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
     else if (asked == StopRequest::kCheckpoint || by_iterations || by_time)
       decision = kSave;
   }
-  std::vector<std::uint64_t> shared{decision};
+  std::vector<std::uint64_t> shared{decision, pending_ && !writer_->is_written() ? 1U : 0U,
+                                    can_overlap(position) ? 0U : 1U};
   STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(shared, ReduceOp::kSum));
-  if (shared[0] != kNothing && is_on()) STRATALOG_RETURN_IF_ERROR(save(position, point.iteration));
+  if (pending_ && (shared[1] == 0 || shared[0] != kNothing)) STRATALOG_RETURN_IF_ERROR(settle());
+  if (shared[0] == kSave && is_on() && shared[2] == 0)
+    STRATALOG_RETURN_IF_ERROR(begin_save(position, point.iteration));
+  else if (shared[0] != kNothing && is_on())
+    STRATALOG_RETURN_IF_ERROR(save(position, point.iteration));
   return shared[0] == kSaveAndStop ? Verdict::kStop : Verdict::kGoOn;
 }
 
@@ -159,8 +164,8 @@ void Checkpointing::add_sections(const EnginePosition& position, SaveRequest& re
   }
 }
 
-Status Checkpointing::save(const EnginePosition& position, std::uint64_t iteration) {
-  Stopwatch watch;
+Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position,
+                                                std::uint64_t iteration, SavedParts& parts) {
   SaveRequest request;
   request.mode = state_.options.checkpoint.mode;
   request.encoding = state_.options.checkpoint.encoding;
@@ -186,7 +191,6 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
       relations.push_back(
           {.id = r, .state = running ? RelationState::kRunning : RelationState::kFinished});
   }
-  SavedParts parts(state_, *writer_);
   STRATALOG_RETURN_IF_ERROR(parts.add(relations, request));
   // Where everything is whole, the generation is to stand by itself, sections included.
   if (std::all_of(request.parts.begin(), request.parts.end(),
@@ -194,42 +198,105 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
     request.base.clear();
   request.engine_state = position_to_json(state_.program, complete);
   add_sections(complete, request);
-  const double prepare_seconds = watch.seconds();
+  return request;
+}
 
-  if (state_.hooks.progress && state_.comm.rank() == 0) {
-    Progress progress;
-    progress.phase = Phase::kCheckpointing;
-    progress.iteration = iteration;
-    state_.hooks.progress(progress);
-  }
-  const auto saved = writer_->save(request);
-  if (saved.is_ok()) {
-    parts.acknowledge();
-    SaveReport report = saved.value();
-    report.total_seconds += prepare_seconds;
-    report.pack_seconds += prepare_seconds;
-    // Hashing happens inside the walks, which the writer takes for packing.
-    const double hashing = std::min(parts.hash_seconds(), report.pack_seconds);
-    report.pack_seconds -= hashing;
-    report.encode_seconds += hashing;
-    state_.times.pack += report.pack_seconds;
-    state_.times.encode += report.encode_seconds;
-    state_.times.write += report.write_seconds;
-    state_.times.sync += report.sync_seconds;
-    state_.times.commit += report.commit_seconds;
-    interval_.note_cost(report.total_seconds);
-    state_.report.interval_seconds = interval_.interval_seconds();
-    state_.report.interval_cost_seconds = interval_.cost_seconds();
-    for (const std::string& note : report.notes) notice(note);
-    state_.report.checkpoints.push_back(std::move(report));
+// This rank's word. Finished relations do not change while a pivot stratum runs, and once all of
+// its edges are known, all that changes is that blocks get layers of rows on top.
+bool Checkpointing::can_overlap(const EnginePosition& position) const {
+  const CheckpointOptions& options = state_.options.checkpoint;
+  if (!options.may_overlap || !may_overlap(options.mode) || !position.stratum || !position.by_pivot)
+    return false;
+  const RelationId first = state_.program.strata[*position.stratum].relations.front();
+  const auto& pivot = state_.relations[first].pivot;
+  return pivot && pivot->closure().graph().is_closed();
+}
+
+Status Checkpointing::save(const EnginePosition& position, std::uint64_t iteration) {
+  STRATALOG_RETURN_IF_ERROR(settle());
+  return save_whole(position, iteration);
+}
+
+Status Checkpointing::save_whole(const EnginePosition& position, std::uint64_t iteration) {
+  Stopwatch watch;
+  Saving saving{.parts = SavedParts(state_, *writer_), .iteration = iteration};
+  STRATALOG_ASSIGN_OR_RETURN(const SaveRequest request,
+                             make_request(position, iteration, saving.parts));
+  saving.prepare_seconds = watch.seconds();
+  tell_saving(iteration);
+  STRATALOG_RETURN_IF_ERROR(conclude(saving, writer_->save(request)));
+  since_last_.lap();
+  last_iteration_ = iteration;
+  last_stratum_ = position.stratum;
+  return {};
+}
+
+Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t iteration) {
+  Stopwatch watch;
+  auto saving = std::make_unique<Saving>(
+      Saving{.parts = SavedParts(state_, *writer_), .iteration = iteration});
+  STRATALOG_ASSIGN_OR_RETURN(SaveRequest request, make_request(position, iteration, saving->parts));
+  tell_saving(iteration);
+  const Status begun = writer_->begin(std::move(request));
+  saving->prepare_seconds = watch.seconds();
+  if (begun.is_ok()) {
+    pending_ = std::move(saving);
+    state_.times.pack += pending_->prepare_seconds;
   } else {
-    if (saved.status().code() == StatusCode::kRanksDisagree) return saved.status();
-    notice(fmt::format("checkpoint at iteration {} failed, the run goes on with the older ones: {}",
-                       iteration, saved.status().to_string()));
+    STRATALOG_RETURN_IF_ERROR(conclude(*saving, begun));
   }
   since_last_.lap();
   last_iteration_ = iteration;
   last_stratum_ = position.stratum;
+  return {};
+}
+
+Status Checkpointing::settle() {
+  if (!pending_) return {};
+  const std::unique_ptr<Saving> saving = std::move(pending_);
+  return conclude(*saving, writer_->finish());
+}
+
+void Checkpointing::tell_saving(std::uint64_t iteration) const {
+  if (!state_.hooks.progress || state_.comm.rank() != 0) return;
+  Progress progress;
+  progress.phase = Phase::kCheckpointing;
+  progress.iteration = iteration;
+  state_.hooks.progress(progress);
+}
+
+// Notes what came of a save.
+Status Checkpointing::conclude(const Saving& saving, const Result<SaveReport>& saved) {
+  if (!saved.is_ok()) {
+    if (saved.status().code() == StatusCode::kRanksDisagree) return saved.status();
+    notice(fmt::format("checkpoint at iteration {} failed, the run goes on with the older ones: {}",
+                       saving.iteration, saved.status().to_string()));
+    return {};
+  }
+  saving.parts.acknowledge();
+  SaveReport report = saved.value();
+  const bool is_overlapped = report.held_seconds < report.total_seconds;
+  report.total_seconds += saving.prepare_seconds;
+  report.held_seconds += saving.prepare_seconds;
+  report.pack_seconds += saving.prepare_seconds;
+  // Hashing happens inside the walks, which the writer takes for packing.
+  const double hashing = std::min(saving.parts.hash_seconds(), report.pack_seconds);
+  report.pack_seconds -= hashing;
+  report.encode_seconds += hashing;
+  if (is_overlapped) {
+    state_.times.wait += report.held_seconds - saving.prepare_seconds - report.commit_seconds;
+  } else {
+    state_.times.pack += report.pack_seconds;
+    state_.times.encode += report.encode_seconds;
+    state_.times.write += report.write_seconds;
+    state_.times.sync += report.sync_seconds;
+  }
+  state_.times.commit += report.commit_seconds;
+  interval_.note_cost(report.held_seconds);
+  state_.report.interval_seconds = interval_.interval_seconds();
+  state_.report.interval_cost_seconds = interval_.cost_seconds();
+  for (const std::string& note : report.notes) notice(note);
+  state_.report.checkpoints.push_back(std::move(report));
   return {};
 }
 

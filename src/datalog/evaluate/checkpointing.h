@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "datalog/evaluate/checkpoint_interval.h"
 #include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/saved_parts.h"
 #include "datalog/evaluate/stratum_run.h"
 
 namespace stratalog::datalog {
@@ -69,10 +70,27 @@ class Checkpointing {
   Result<Verdict> safe_point(const EnginePosition& position, const SafePoint& point);
   // Saves unconditionally. A failed save is a notice; only errors that end the run are returned.
   Status save(const EnginePosition& position, std::uint64_t iteration);
+  // Waits for a checkpoint that is being written beside the evaluation and commits it. Before
+  // relations change in other ways than pivot blocks growing.
+  Status settle();
 
  private:
+  // A checkpoint between its request and its end.
+  struct Saving {
+    SavedParts parts;
+    std::uint64_t iteration = 0;
+    double prepare_seconds = 0;
+  };
+
   Result<std::optional<EnginePosition>> load();
+  Status save_whole(const EnginePosition& position, std::uint64_t iteration);
+  Status begin_save(const EnginePosition& position, std::uint64_t iteration);
+  Result<SaveRequest> make_request(const EnginePosition& position, std::uint64_t iteration,
+                                   SavedParts& parts);
+  bool can_overlap(const EnginePosition& position) const;
+  Status conclude(const Saving& saving, const Result<SaveReport>& saved);
   void add_sections(const EnginePosition& position, SaveRequest& request) const;
+  void tell_saving(std::uint64_t iteration) const;
   void notice(const std::string& text) const;
 
   EngineState& state_;
@@ -82,7 +100,7 @@ class Checkpointing {
   // Of the last checkpoint: each stratum counts its own iterations.
   std::uint64_t last_iteration_ = 0;
   std::optional<std::uint32_t> last_stratum_;
-  std::uint64_t generations_seen_ = 0;
+  std::unique_ptr<Saving> pending_;
 };
 
 }  // namespace stratalog::datalog

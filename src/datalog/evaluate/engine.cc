@@ -206,6 +206,7 @@ class Engine {
     // What a checkpoint in this stratum says about it.
     StratumHooks hooks;
     hooks.seconds_between_safe_points = checkpointing_.seconds_between_safe_points();
+    hooks.settle = [this] { return checkpointing_.settle(); };
     hooks.rounds_until_due = [this](std::uint64_t iteration) {
       return checkpointing_.rounds_until_due(iteration);
     };
@@ -285,9 +286,10 @@ class Engine {
   // This rank's times, with what is in none of the phases.
   TimeBreakdown own_times() const {
     TimeBreakdown mine = state_.times;
-    mine.other = std::max(0.0, mine.total - (mine.load + mine.restore + mine.join + mine.exchange +
-                                             mine.deduplicate + mine.pack + mine.encode +
-                                             mine.write + mine.sync + mine.commit + mine.output));
+    mine.other =
+        std::max(0.0, mine.total - (mine.load + mine.restore + mine.join + mine.exchange +
+                                    mine.deduplicate + mine.pack + mine.encode + mine.write +
+                                    mine.sync + mine.commit + mine.wait + mine.output));
     return mine;
   }
 
@@ -322,8 +324,9 @@ class Engine {
     if (state_.meter && state_.meter->keeps_profile()) {
       STRATALOG_ASSIGN_OR_RETURN(report.profile, state_.meter->collect(state_, own_times()));
     }
-    double* const parts[] = {&t.load,   &t.restore, &t.join, &t.exchange, &t.deduplicate, &t.pack,
-                             &t.encode, &t.write,   &t.sync, &t.commit,   &t.output,      &t.total};
+    double* const parts[] = {&t.load, &t.restore, &t.join,  &t.exchange, &t.deduplicate,
+                             &t.pack, &t.encode,  &t.write, &t.sync,     &t.commit,
+                             &t.wait, &t.output,  &t.total};
     std::vector<std::uint64_t> micros;
     for (const double* part : parts) micros.push_back(static_cast<std::uint64_t>(*part * 1e6));
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(micros, ReduceOp::kMax));

@@ -44,6 +44,9 @@ struct CheckpointOptions {
   double mtbf_seconds = 0;
   ResumePolicy resume = ResumePolicy::kFresh;
   std::string generation;  // with kResume: this one instead of the newest
+  // Checkpoints are written by a thread of their own while a pivot stratum goes on, in modes where
+  // ranks write alone; a failure is told at the next safe point.
+  bool may_overlap = true;
 };
 
 // Asked at every safe point; rank 0's answer counts for all.
@@ -114,6 +117,7 @@ struct TimeBreakdown {
   double write = 0;
   double sync = 0;
   double commit = 0;
+  double wait = 0;  // for checkpoints that were written beside the evaluation
   double output = 0;
   double other = 0;
   double total = 0;

@@ -50,6 +50,7 @@ class PivotRun {
       STRATALOG_RETURN_IF_ERROR(seed(facts));
     }
     STRATALOG_RETURN_IF_ERROR(iterate());
+    STRATALOG_RETURN_IF_ERROR(hooks_.settle());
     STRATALOG_RETURN_IF_ERROR(count_relations());
     if (!outcome_.stopped) relations_->finish();
     state_.pivot_bytes = memory();

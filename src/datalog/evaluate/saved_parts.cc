@@ -70,17 +70,23 @@ PartOffer SavedParts::offer(RelationId id, const Sizes& all) const {
   return offer;
 }
 
+// What a pivot relation holds at this moment: the writer may walk the image while blocks go on.
+RelationImage SavedParts::pivot_image(RelationId id, RelationVersion version,
+                                      ImageRows rows) const {
+  RelationImage image = relation_image(state_, id, version);
+  const RelationData& relation = state_.relations[id];
+  image.for_each_group = [pivot = relation.pivot, position = relation.pivot_position,
+                          shown =
+                              relation.pivot->closure().image(rows)](const GroupVisitor& visit) {
+    return pivot->for_each_group(position, shown, visit);
+  };
+  return image;
+}
+
 RelationImage SavedParts::growth_image(RelationId id) const {
-  RelationImage image = relation_image(state_, id, RelationVersion::kTotal);
   RelationData& relation = state_.relations[id];
-  if (relation.pivot) {
-    image.for_each_group =
-        [pivot = relation.pivot, position = relation.pivot_position,
-         rows = relation.pivot->closure().image(ImageRows::kGrowth)](const GroupVisitor& visit) {
-          return pivot->for_each_group(position, rows, visit);
-        };
-    return image;
-  }
+  if (relation.pivot) return pivot_image(id, RelationVersion::kTotal, ImageRows::kGrowth);
+  RelationImage image = relation_image(state_, id, RelationVersion::kTotal);
   const GrowthSegments segments = relation.growth ? relation.growth->freeze() : GrowthSegments();
   image.for_each_group = [index = &relation.shards.front().primary_index(),
                           segments](const GroupVisitor& visit) {
@@ -105,7 +111,8 @@ RelationImage SavedParts::total_image(RelationId id, ImagePart part, const Sizes
     return image;
   }
   if (relation.growth) (void)relation.growth->freeze();
-  RelationImage image = stored_image(state_, id, RelationVersion::kTotal);
+  RelationImage image = relation.pivot ? pivot_image(id, RelationVersion::kTotal, ImageRows::kTotal)
+                                       : stored_image(state_, id, RelationVersion::kTotal);
   if (relation.arity != 0) image.rows = mine.rows;
   return image;
 }
@@ -152,8 +159,10 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
     request.parts.push_back(plan);
     add_image(total_image(id, plan.part, mine[i]), request);
     if (relations_[i].state != RelationState::kRunning) continue;
-    RelationImage delta = stored_image(state_, id, RelationVersion::kDelta);
     RelationData& relation = state_.relations[id];
+    RelationImage delta = relation.pivot
+                              ? pivot_image(id, RelationVersion::kDelta, ImageRows::kDelta)
+                              : stored_image(state_, id, RelationVersion::kDelta);
     if (relation.equivalence) {
       STRATALOG_ASSIGN_OR_RETURN(delta.rows, count_rows(delta));
     } else if (relation.pivot) {

@@ -15,6 +15,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "datalog/evaluate/engine_state.h"
+#include "datalog/pivot/pivot_image.h"
 
 namespace stratalog::datalog {
 
@@ -47,6 +48,7 @@ class SavedParts {
   Result<Sizes> measure(RelationId id);
   PartOffer offer(RelationId id, const Sizes& all) const;
   RelationImage total_image(RelationId id, ImagePart part, const Sizes& mine);
+  RelationImage pivot_image(RelationId id, RelationVersion version, ImageRows rows) const;
   RelationImage growth_image(RelationId id) const;
   void add_image(RelationImage image, SaveRequest& request) const;
 

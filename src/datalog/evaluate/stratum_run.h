@@ -40,6 +40,8 @@ using RoundsUntilDue = std::function<std::uint64_t(std::uint64_t iteration)>;
 
 struct StratumHooks {
   SafePointHandler safe_point;
+  // Collective. No checkpoint is being written beside the stratum any more. Called at its end.
+  std::function<Status()> settle;
   RoundsUntilDue rounds_until_due;
   // Safe points come about this often, so that checkpoints by time and signals are heard.
   double seconds_between_safe_points = std::numeric_limits<double>::infinity();

@@ -28,6 +28,9 @@ datalog::RunReport example() {
   SaveReport saved;
   saved.generation = "gen-00000001-0000000001";
   saved.bytes = 3U << 20U;
+  saved.pack_seconds = 0.05;
+  saved.total_seconds = 0.5;
+  saved.held_seconds = 0.5;
   report.checkpoints = {saved, saved};
   return report;
 }
@@ -46,6 +49,10 @@ TEST(RunReportText, BreakdownWithSharesAndCheckpoints) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
   EXPECT_EQ(text.find("restore"), std::string::npos);
+  datalog::RunReport overlapped = example();
+  overlapped.checkpoints[0].held_seconds = 0.1;
+  EXPECT_NE(breakdown_text(overlapped).find("% of the time and 0.40 s beside the evaluation"),
+            std::string::npos);
 }
 
 TEST(RunReportText, RowsAppearWhereTheyMeanSomething) {

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// begin() and finish(): what save() does in two halves, with the writing in a thread in between.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "checkpoint/checkpoint.h"
+#include "fault/sample_relations.h"
+#include "write/faulty_store.h"
+#include "write/memory_store.h"
+
+namespace stratalog {
+namespace {
+
+using sample::Collected;
+
+constexpr std::uint64_t kSize = 80;
+
+// The request borrows from the relations.
+struct Sample {
+  explicit Sample(std::uint64_t iteration)
+      : relations(sample::sample_relations(iteration, kSize)) {}
+  SaveRequest request(const Comm& comm) const {
+    return sample::request_of(relations, comm.rank(), comm.size());
+  }
+  std::vector<sample::SampleRelation> relations;
+};
+
+TEST(Overlap, WhatIsFinishedIsWhatWasBegun) {
+  for (const int ranks : {1, 3}) {
+    const auto disk = std::make_shared<MemoryDisk>();
+    const Status run = sim_run(ranks, [&](Comm& comm) -> Status {
+      const auto store = open_memory_store(disk);
+      STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, {}));
+      const Sample first(1);
+      const Sample second(2);
+      STRATALOG_RETURN_IF_ERROR(writer->begin(first.request(comm)));
+      EXPECT_TRUE(writer->base().empty()) << "nothing is committed yet";
+      EXPECT_EQ(writer->begin(second.request(comm)).code(), StatusCode::kInvalidArgument);
+      EXPECT_EQ(writer->save(second.request(comm)).status().code(), StatusCode::kInvalidArgument);
+      STRATALOG_ASSIGN_OR_RETURN(const SaveReport report, writer->finish());
+      EXPECT_EQ(report.generation, writer->base());
+      EXPECT_LE(report.held_seconds, report.total_seconds);
+      EXPECT_TRUE(writer->is_written());
+      EXPECT_EQ(writer->finish().status().code(), StatusCode::kInvalidArgument);
+      return writer->save(second.request(comm)).status();
+    });
+    ASSERT_TRUE(run.is_ok()) << run.to_string();
+    const auto store = open_memory_store(disk);
+    const auto listed = list_generations(*store);
+    ASSERT_TRUE(listed.is_ok());
+    ASSERT_EQ(listed.value().size(), 2U);
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      Collected collected;
+      const Status loaded = sim_run(2, [&](Comm& comm) -> Status {
+        const auto own = open_memory_store(disk);
+        std::vector<StoredRelation> stored;
+        return load_checkpoint(comm, *own,
+                               {.generation = listed.value()[1 - i].name, .excluded = {}},
+                               sample::sink_into(collected, comm, stored))
+            .status();
+      });
+      ASSERT_TRUE(loaded.is_ok()) << loaded.to_string();
+      const Sample expected(i + 1);
+      for (std::size_t r = 0; r < expected.relations.size(); ++r)
+        if (expected.relations[r].arity != 0) {
+          EXPECT_EQ(collected.tuples(r), expected.relations[r].tuples);
+        }
+    }
+  }
+}
+
+TEST(Overlap, OnlyWhereRanksWriteAlone) {
+  const auto store = open_memory_store(std::make_shared<MemoryDisk>());
+  const auto comm = make_self_comm();
+  const auto writer = open_checkpoint_writer(*comm, *store, {});
+  ASSERT_TRUE(writer.is_ok());
+  const Sample one(1);
+  SaveRequest request = one.request(*comm);
+  request.mode = CheckpointMode::kShared;
+  EXPECT_EQ(writer.value()->begin(request).code(), StatusCode::kNotSupported);
+  request.mode = CheckpointMode::kFilePerProcess;
+  EXPECT_TRUE(writer.value()->begin(request).is_ok());
+  EXPECT_TRUE(writer.value()->finish().is_ok());
+}
+
+// Each call that can fail does, once: the error comes out of one of the two halves, the generation
+// before stays the newest, and the next save works.
+TEST(Overlap, AFailureComesOutAndLeavesWhatWasThere) {
+  std::uint64_t in_begin = 0;
+  std::uint64_t in_finish = 0;
+  for (std::uint64_t at = 0;; ++at) {
+    const auto disk = std::make_shared<MemoryDisk>();
+    const auto memory = open_memory_store(disk);
+    const auto comm = make_self_comm();
+    std::uint64_t calls = 0;
+    {
+      const auto counter = std::make_shared<FaultCounter>(FaultPlan{});
+      const auto store = open_faulty_store(*memory, counter);
+      const auto writer = open_checkpoint_writer(*comm, *store, {});
+      ASSERT_TRUE(writer.is_ok());
+      ASSERT_TRUE(writer.value()->save(Sample(1).request(*comm)).is_ok());
+      calls = counter->calls();
+    }
+    const auto counter =
+        std::make_shared<FaultCounter>(FaultPlan{.fail_at = at, .error_number = EIO});
+    const auto store = open_faulty_store(*memory, counter);
+    const auto writer = open_checkpoint_writer(*comm, *store, {});
+    if (!writer.is_ok()) continue;
+    const Sample second(2);
+    const Status begun = writer.value()->begin(second.request(*comm));
+    in_begin += begun.is_ok() ? 0 : 1;
+    if (begun.is_ok()) in_finish += writer.value()->finish().is_ok() ? 0 : 1;
+    if (!counter->has_fired()) break;
+    const auto listed = list_generations(*memory);
+    ASSERT_TRUE(listed.is_ok());
+    EXPECT_GE(listed.value().size(), 1U);
+    const auto next = writer.value()->save(Sample(3).request(*comm));
+    EXPECT_TRUE(next.is_ok()) << "after a failure at call " << at << ": "
+                              << next.status().to_string();
+    ASSERT_LT(at, 10 * calls + 1000);
+  }
+  EXPECT_GT(in_begin, 0U);
+  EXPECT_GT(in_finish, 3U);
+}
+
+TEST(Overlap, AWriterCanGoWhileItWrites) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  const auto store = open_memory_store(disk);
+  const auto comm = make_self_comm();
+  const Sample one(1);
+  {
+    const auto writer = open_checkpoint_writer(*comm, *store, {});
+    ASSERT_TRUE(writer.is_ok());
+    ASSERT_TRUE(writer.value()->begin(one.request(*comm)).is_ok());
+  }
+  const auto listed = list_generations(*store);
+  ASSERT_TRUE(listed.is_ok());
+  ASSERT_EQ(listed.value().size(), 1U);
+  EXPECT_EQ(listed.value()[0].condition, GenerationCondition::kUnfinished);
+  const auto writer = open_checkpoint_writer(*comm, *store, {});
+  ASSERT_TRUE(writer.is_ok());
+  EXPECT_TRUE(writer.value()->save(one.request(*comm)).is_ok());
+}
+
+}  // namespace
+}  // namespace stratalog
