@@ -58,6 +58,7 @@ def test_kills_at_random_calls(stratalog: Stratalog, tmp_path: Path) -> None:
         durability = choose.choice(("full", "full", "none"))
         newest: list[str] = []
         arguments = ["run", str(PROGRAMS / "closure.dl"), "-F", str(facts), "-q", "--resume"]
+        arguments += ["-D", str(tmp_path / "out")]
         arguments += ["--checkpoint", str(checkpoints), "--every", "1it", "--mode", mode]
         arguments += ["--durability", durability]
         for _ in range(choose.randint(2, 6)):
