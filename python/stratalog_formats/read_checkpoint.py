@@ -188,7 +188,11 @@ class Generation:
         return self.directory.parent / name / file
 
     def _pieces(
-        self, stream: _Stream, shard: dict[str, Any], arity: int
+        self,
+        stream: _Stream,
+        shard: dict[str, Any],
+        arity: int,
+        wanted: Callable[[int], bool],
     ) -> Iterator[tuple[int, list[U32]]]:
         """Plain rows, as HDF5 files have them: a checksum for every piece."""
         row_bytes = arity * 8
@@ -201,13 +205,15 @@ class Generation:
             first = max(0, number * step - before)
             rows = min(shard["rows"], (number + 1) * step - before) - first
             demand(rows > 0, "pieces without rows")
+            length = shard["extents"][number][1] if deflated else 0
+            at += length
+            if not wanted(number):
+                continue
             if deflated:
-                length = shard["extents"][number][1]
-                chunk = zlib.decompress(stream.read(at, length))
+                chunk = zlib.decompress(stream.read(at - length, length))
                 demand(len(chunk) == step * row_bytes, "a chunk's size")
                 begin = (first + before) % step * row_bytes
                 piece = chunk[begin : begin + rows * row_bytes]
-                at += length
             else:
                 piece = stream.read(first * row_bytes, rows * row_bytes)
             found = xxh3_64(piece + bytes(-len(piece) % 256), _seed(nonce, file_id, number))
@@ -229,20 +235,19 @@ class Generation:
         )
         with path.open("rb") as file, _at(path):
             stream = _Stream(file, shard["extents"])
+            found: Iterator[tuple[int, list[U32]]]
             if self.origin(shard)["mode"] == "hdf5":
-                for _, columns in self._pieces(stream, shard, arity):
-                    rows += len(columns[0])
-                    yield columns
+                found = self._pieces(stream, shard, arity, is_wanted)
             else:
                 nonce = self.origin(shard)["nonce"]
                 blocks = _read_blocks(stream, _file_id(shard), nonce, shard, is_wanted)
-                for number, header, payload in blocks:
-                    columns = decode_block(header, payload, order)
-                    if zones is not None:
-                        ends = np.array([[c.min(), c.max()] for c in columns])
-                        demand(bool((ends == zones[number]).all()), f"zone of block {number}")
-                    rows += len(columns[0])
-                    yield columns
+                found = ((n, decode_block(header, payload, order)) for n, header, payload in blocks)
+            for number, columns in found:
+                if zones is not None:
+                    ends = np.array([[c.min(), c.max()] for c in columns])
+                    demand(bool((ends == zones[number]).all()), f"zone of block {number}")
+                rows += len(columns[0])
+                yield columns
             demand(wanted is not None or rows == shard["rows"], "number of rows")
 
     def blocks(

@@ -96,6 +96,7 @@ Status describe_row_file(const SaveContext& context, const RowFilePart& part,
     shard.rows = shards[i].rows;
     shard.groups = shards[i].groups;
     shard.pieces = shards[i].checksums;
+    shard.zones = shards[i].zones;
     shard.blocks = shard.pieces.size();
     shard.piece_rows = shards[i].shape.unit_rows;
     if (part.plans[i].layout == DataLayout::kChunked) {
@@ -126,6 +127,7 @@ Status pack_rows(const SaveContext& context, std::size_t image, const RowUnitSha
   shard.groups = units.groups();
   shard.shape = shape;
   shard.checksums = units.take_checksums();
+  shard.zones = units.take_zones();
   out.groups += shard.groups;
   out.staging_bytes = std::max(out.staging_bytes, units.staging_bytes());
   return status;

@@ -38,6 +38,7 @@ struct WrittenShard {
   std::uint64_t groups = 0;
   RowUnitShape shape;
   std::vector<std::uint64_t> checksums;
+  std::vector<Cell> zones;
 };
 
 // Adds the shard lines of this rank, and the leader's line about the file, which it reads back for

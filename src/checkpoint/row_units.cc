@@ -45,6 +45,7 @@ RowUnits::RowUnits(const RelationImage& image, const RowUnitShape& shape, const 
       nonce_(nonce),
       file_id_(file_id),
       sink_(std::move(sink)),
+      zones_(image.column_order),
       unit_end_(shape.first_unit_rows) {
   const std::uint64_t rows =
       std::min(shape.units_per_stage * shape.unit_rows, std::max<std::uint64_t>(1, image.rows));
@@ -75,12 +76,19 @@ Status RowUnits::add(const TupleGroup& group) {
     walked_ += set.count;
     if (walked_ > image_.rows) return check_rows(image_, walked_);
     if (staged_ + set.count <= unit_end_) {
-      put_rows(group.prefix, set, image_.column_order, stage_.data() + (staged_ * image_.arity));
-      staged_ += set.count;
+      put(group.prefix, set);
       return staged_ == unit_end_ ? end_unit() : Status::ok();
     }
     return add_split(group.prefix, set);
   });
+}
+
+// Rows of the unit at hand, which has room for them.
+void RowUnits::put(std::span<const Cell> prefix, const SetView& set) {
+  if (staged_ == unit_begin_) zones_.begin_block();
+  zones_.add(prefix, set);
+  put_rows(prefix, set, image_.column_order, stage_.data() + (staged_ * image_.arity));
+  staged_ += set.count;
 }
 
 // A fragment across the end of a unit: in runs of single cells.
@@ -92,8 +100,8 @@ Status RowUnits::add_split(std::span<const Cell> prefix, const SetView& set) {
     const Cell value = cell;
     one.values = std::span(&value, 1);
     one.count = 1;
-    put_rows(prefix, one, image_.column_order, stage_.data() + (staged_ * image_.arity));
-    if (++staged_ == unit_end_) status = end_unit();
+    put(prefix, one);
+    if (staged_ == unit_end_) status = end_unit();
   });
   return status;
 }

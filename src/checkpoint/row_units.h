@@ -13,6 +13,7 @@
 #include "checkpoint/phase_times.h"
 #include "encode/checksum.h"
 #include "model/tuple_group.h"
+#include "model/zone_builder.h"
 
 namespace stratalog {
 
@@ -49,9 +50,12 @@ class RowUnits {
   std::uint64_t groups() const { return groups_; }
   std::uint64_t staging_bytes() const { return stage_.size() * 8; }
   std::vector<std::uint64_t> take_checksums() { return std::move(checksums_); }
+  // Of units, as blocks have them.
+  std::vector<Cell> take_zones() { return zones_.take(); }
 
  private:
   Status add(const TupleGroup& group);
+  void put(std::span<const Cell> prefix, const SetView& set);
   Status add_split(std::span<const Cell> prefix, const SetView& set);
   Status end_unit();
   Status flush();
@@ -63,6 +67,7 @@ class RowUnits {
   Sink sink_;
   std::vector<std::uint64_t> stage_;
   std::vector<std::uint64_t> checksums_;
+  ZoneBuilder zones_;
   std::uint64_t unit_begin_ = 0;  // in the stage
   std::uint64_t staged_ = 0;  // rows in the stage
   std::uint64_t unit_end_ = 0;  // in the stage

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "model/set_walk.h"
 #include "pack/row_packer.h"
 
 namespace stratalog {
@@ -44,6 +43,7 @@ ShardEncoder::ShardEncoder(const ShardHeader& header, std::span<const std::uint3
       sink_(std::move(sink)),
       limits_(limits_for(header.encoding, std::max<std::size_t>(1, column_order.size()))),
       compact_(column_order.empty() ? 0 : column_order.size() - 1),
+      zones_(column_order),
       block_(new_block()) {
   if (header.encoding == ShardEncoding::kStreams || header.encoding == ShardEncoding::kAuto)
     streams_ = std::make_unique<StreamsEncoder>(column_order_.size());
@@ -88,22 +88,8 @@ void ShardEncoder::begin_block() {
       way_ = footer_.blocks.size() % kTrialEvery == 0 ? Way::kTrial : chosen_;
       break;
   }
+  zones_.begin_block();
   if (way_ == Way::kCompact || way_ == Way::kTrial) compact_.begin_block();
-}
-
-// The zone of the block at hand is the last of zones_.
-void ShardEncoder::widen_zone(std::span<const Cell> prefix, const SetView& fragment) {
-  const std::size_t arity = column_order_.size();
-  if (block_rows_ == 0)
-    for (std::size_t c = 0; c < arity; ++c) zones_.insert(zones_.end(), {~Cell{0}, 0});
-  Cell* const zone = zones_.data() + zones_.size() - (arity * 2);
-  const auto widen = [zone](std::uint32_t column, Cell lowest, Cell highest) {
-    Cell* const ends = zone + (std::size_t{column} * 2);
-    ends[0] = std::min(ends[0], lowest);
-    ends[1] = std::max(ends[1], highest);
-  };
-  for (std::size_t i = 0; i + 1 < arity; ++i) widen(column_order_[i], prefix[i], prefix[i]);
-  widen(column_order_[arity - 1], first_of(fragment), last_of(fragment));
 }
 
 bool ShardEncoder::is_full() const {
@@ -116,7 +102,7 @@ Status ShardEncoder::add_fragment(std::span<const Cell> prefix, const SetView& f
   if (block_rows_ != 0 && has_streams && streams_->needs_new_block(fragment))
     STRATALOG_RETURN_IF_ERROR(close_block());
   if (block_rows_ == 0) begin_block();
-  widen_zone(prefix, fragment);
+  zones_.add(prefix, fragment);
   block_rows_ += fragment.count;
   if (way_ == Way::kStreams || way_ == Way::kTrial) streams_->add(prefix, fragment);
   if (way_ == Way::kRows) add_rows(prefix, fragment);
@@ -209,7 +195,7 @@ Result<ShardSummary> ShardEncoder::finish() {
                       .blocks = footer_.blocks.size(),
                       .streams_blocks = streams_blocks_,
                       .hash = hash_shard(header_bytes_, footer),
-                      .zones = zones_};
+                      .zones = zones_.zones()};
 }
 
 }  // namespace stratalog

@@ -15,6 +15,7 @@
 #include "encode/compact_codec.h"
 #include "encode/streams_codec.h"
 #include "model/tuple_group.h"
+#include "model/zone_builder.h"
 
 namespace stratalog {
 
@@ -51,7 +52,6 @@ class ShardEncoder {
   // How the block at hand is written. A trial block of kAuto is written both ways.
   enum class Way : std::uint8_t { kCompact, kRows, kStreams, kTrial, kRaw };
 
-  void widen_zone(std::span<const Cell> prefix, const SetView& fragment);
   Status add_fragment(std::span<const Cell> prefix, const SetView& fragment);
   void add_rows(std::span<const Cell> prefix, const SetView& fragment);
   bool is_full() const;
@@ -67,6 +67,7 @@ class ShardEncoder {
   ByteSink sink_;
   FragmentLimits limits_;
   CompactEncoder compact_;
+  ZoneBuilder zones_;
   std::unique_ptr<StreamsEncoder> streams_;  // of kStreams and kAuto
   std::unique_ptr<std::byte[]> block_;
   std::unique_ptr<std::byte[]> other_block_;  // the same tuples as streams; of kAuto
@@ -76,7 +77,6 @@ class ShardEncoder {
   std::uint32_t block_groups_ = 0;  // likewise
   std::uint64_t block_rows_ = 0;
   std::uint64_t streams_blocks_ = 0;
-  std::vector<Cell> zones_;
   std::vector<std::byte> header_bytes_;
   ShardFooter footer_;
   std::uint64_t bytes_ = 0;

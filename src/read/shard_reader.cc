@@ -141,6 +141,13 @@ class GuardedVisitor {
   Status failure_;
 };
 
+// Whether the zone of a block or piece meets what is wanted.
+bool may_hold(const ManifestShard& shard, std::uint64_t number, const TupleFilter* wanted) {
+  if (wanted == nullptr || wanted->wants_all() || shard.zones.empty()) return true;
+  const std::size_t each = shard.zones.size() / shard.blocks;
+  return wanted->may_hold(std::span(shard.zones).subspan(number * each, each));
+}
+
 Status read_blocks(Store& store, const Manifest& manifest, const ManifestShard& shard,
                    std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
                    GuardedVisitor& visitor, ReadCounts& counts, const TupleFilter* wanted) {
@@ -158,11 +165,7 @@ Status read_blocks(Store& store, const Manifest& manifest, const ManifestShard& 
                                           stream.place(0), shard.rows, footer.rows));
   BlockDecoder decoder(relation.column_order);
   const GroupVisitor guarded = visitor.guard();
-  const std::size_t each = std::size_t{relation.arity} * 2;
-  const auto is_wanted = [&](std::uint32_t number) {
-    return wanted == nullptr || wanted->wants_all() || shard.zones.empty() ||
-           wanted->may_hold(std::span(shard.zones).subspan(number * each, each));
-  };
+  const auto is_wanted = [&](std::uint64_t number) { return may_hold(shard, number, wanted); };
   return for_each_block(
       stream, facts, footer, manifest.nonce_of(shard.link), begin, end, check_blocks(steps),
       is_wanted,
@@ -240,7 +243,7 @@ class PieceStream {
 
 Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& shard,
                    std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
-                   GuardedVisitor& visitor, ReadCounts& counts) {
+                   GuardedVisitor& visitor, ReadCounts& counts, const TupleFilter* wanted) {
   const ManifestRelation& relation = manifest.relations[shard.relation];
   const std::uint64_t row_bytes = 8ULL * relation.arity;
   PieceStream stream(store, manifest.path(shard.link, shard.file), shard, row_bytes);
@@ -250,7 +253,7 @@ Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& 
   std::vector<std::byte> buffer;
   for (std::uint64_t number = 0; number < shard.blocks; ++number) {
     const PieceStream::Piece piece = stream.piece(number);
-    if (piece.offset < begin || piece.offset >= end) continue;
+    if (piece.offset < begin || piece.offset >= end || !may_hold(shard, number, wanted)) continue;
     buffer.resize(padded_piece_bytes(piece.bytes));
     STRATALOG_RETURN_IF_ERROR(stream.read(number, piece, buffer));
     const std::uint64_t found =
@@ -278,7 +281,7 @@ ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestSha
   GuardedVisitor visitor(visit);
   const bool rows = stores_rows(manifest.mode_of(shard.link));
   return visitor.outcome(
-      rows ? read_pieces(store, manifest, shard, begin, end, steps, visitor, counts)
+      rows ? read_pieces(store, manifest, shard, begin, end, steps, visitor, counts, wanted)
            : read_blocks(store, manifest, shard, begin, end, steps, visitor, counts, wanted));
 }
 

@@ -83,11 +83,10 @@ def test_only_blocks_that_can_hold_it_are_read(
     assert part["rows"] == 600
     assert part["blocks"] == whole["blocks"]
     if store.name.startswith("rows"):
-        assert part["blocks_read"] == whole["blocks"], "row files have no zones"
+        assert part["blocks_read"] < whole["blocks"]
     nothing = stratalog(*export, "--where", "y=-1").json()
     assert nothing["rows"] == 0
-    if not store.name.startswith("rows"):
-        assert nothing["blocks_read"] == 0
+    assert nothing["blocks_read"] == 0
 
 
 def test_values_of_all_kinds(export: Callable[..., list[list[str]]]) -> None:
