@@ -68,6 +68,13 @@ struct IoDirective {
   SourcePlace place;
 };
 
+// A relation that the engine fills: the tuples of `source` in order of their values, each followed
+// by a number. Numbers start behind those of numbered relations of earlier strata.
+struct Numbering {
+  RelationId source = 0;
+  std::uint32_t step = 1;  // from one tuple to the next
+};
+
 struct Relation {
   std::string name;
   std::vector<Attribute> attributes;  // arity 0 is legal
@@ -80,6 +87,7 @@ struct Relation {
   std::vector<std::vector<std::uint32_t>> choice_keys;
   // .limitsize: the recursion ends after the round in which the relation gets that large.
   std::optional<std::uint64_t> size_limit;
+  std::optional<Numbering> numbering;  // then there are no rules, facts and inputs
   SourcePlace place;
 };
 
@@ -123,6 +131,8 @@ enum class Functor : std::uint8_t {
   kIteration,
   // a record of Expression::shape
   kPack,
+  // `autoinc()`: only inside the language stage, which takes it apart (Relation::numbering)
+  kCounter,
 };
 
 enum class ExpressionKind : std::uint8_t { kVariable, kConstant, kFunctor };

@@ -14,6 +14,12 @@ inline bool is_equivalence(const Relation& relation) {
          relation.qualifiers.end();
 }
 
+// A stratum whose relation only holds what is read from files.
+inline bool is_only_read(const Program& program, const Stratum& stratum) {
+  return stratum.rules.empty() && stratum.subsumptions.empty() &&
+         !program.relations[stratum.relations.front()].numbering;
+}
+
 // A relation with rules that subsume: it does not only grow. (The language stage adds the
 // qualifier, as Soufflé does.)
 inline constexpr const char* kShrinkingQualifier = "btree_delete";

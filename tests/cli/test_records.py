@@ -101,3 +101,35 @@ def test_malformed_records(stratalog: Stratalog, inputs: Path, tmp_path: Path) -
         "start.facts:2: field 1 (attribute `t`, type Term): expected a number at its character 6, "
         'found "$Lit(x)"'
     ) in finished.err
+
+
+SORT = """.type list = [head: number, tail: list]
+.decl ToSort(start: list)
+ToSort([2, [3, [1, nil]]]).
+.decl Split(start: list, notdone: list, below: list, above: list)
+Split([p, l], l, nil, nil) :- ToSort([p, l]).
+Split([p, l], t, [h, b], a) :- Split([p, l], [h, t], b, a), h < p.
+Split([p, l], t, b, [h, a]) :- Split([p, l], [h, t], b, a), h >= p.
+ToSort(l) :- Split(_, nil, l, _).
+ToSort(l) :- Split(_, nil, _, l).
+.decl ToCat(a: list, b: list)
+ToCat(t, b) :- ToCat([_, t], b).
+.decl Cat(a: list, b: list, c: list)
+Cat(nil, b, b) :- ToCat(nil, b).
+Cat([h, a], b, [h, c]) :- ToCat([h, a], b), Cat(a, b, c).
+.decl Sorted(start: list, end: list)
+Sorted(nil, nil).
+Sorted([h, t], end) :-
+    ToSort([h, t]), Split([h, t], nil, b, a), Sorted(a, s), Sorted(b, r), Cat(r, [h, s], end).
+ToCat(r, [h, s]) :- Split([h, _], nil, b, a), Sorted(a, s), Sorted(b, r).
+.output Sorted
+"""
+
+
+def test_a_list_is_sorted(stratalog: Stratalog, tmp_path: Path) -> None:
+    """The search by one column of Split once used an index without a directory for it."""
+    (tmp_path / "sort.dl").write_text(SORT)
+    for ranks in (None, 3):
+        stratalog("run", tmp_path / "sort.dl", "-D", tmp_path, "-q", ranks=ranks)
+        lines = (tmp_path / "Sorted.csv").read_text().splitlines()
+        assert "[2, [3, [1, nil]]]\t[1, [2, [3, nil]]]" in lines

@@ -17,6 +17,7 @@
 #include "datalog/evaluate/stratum_run.h"
 #include "datalog/facts/cell_class.h"
 #include "datalog/facts/fact_reader.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -148,9 +149,8 @@ class Engine {
     return {};
   }
 
-  bool is_only_read(std::uint32_t s) const {
-    const Stratum& stratum = state_.program.strata[s];
-    return stratum.rules.empty() && stratum.subsumptions.empty();
+  bool is_read(std::uint32_t s) const {
+    return is_only_read(state_.program, state_.program.strata[s]);
   }
 
   // The stratum of a checkpoint first, then relations that are only read from files, so that from
@@ -159,9 +159,9 @@ class Engine {
     std::vector<std::uint32_t> order;
     const auto count = static_cast<std::uint32_t>(state_.program.strata.size());
     for (std::uint32_t s = 0; s < count; ++s)
-      if (is_only_read(s)) order.push_back(s);
+      if (is_read(s)) order.push_back(s);
     for (std::uint32_t s = 0; s < count; ++s)
-      if (!is_only_read(s)) order.push_back(s);
+      if (!is_read(s)) order.push_back(s);
     return order;
   }
 
@@ -172,7 +172,7 @@ class Engine {
       STRATALOG_RETURN_IF_ERROR(run_stratum(s));
       if (state_.report.stopped_early) return {};
       // Between strata a checkpoint may be due as well.
-      if (is_only_read(s)) continue;
+      if (is_read(s)) continue;
       STRATALOG_ASSIGN_OR_RETURN(const Verdict verdict, checkpointing_.safe_point(position_, {}));
       state_.report.stopped_early = verdict == Verdict::kStop;
       if (state_.report.stopped_early) return {};

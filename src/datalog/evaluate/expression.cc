@@ -123,6 +123,8 @@ std::uint64_t ExpressionEvaluator::functor_bits(const Expression& e, const Batch
       return evaluate(e.arguments[0], batch, row);
     case Functor::kIteration:
       return iteration_;
+    case Functor::kCounter:
+      return 0;  // the language stage leaves none
     case Functor::kToNumber:
     case Functor::kToUnsigned:
     case Functor::kToFloat:

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "datalog/relation_storage.h"
 #include "model/multiset_hash.h"
 
 namespace stratalog::datalog {
@@ -27,7 +28,7 @@ Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Prog
                                                           const std::vector<TupleColumns>& facts) {
   std::vector<RelationStatistics> statistics(program.relations.size());
   for (const Stratum& stratum : program.strata)
-    if (stratum.rules.empty())
+    if (is_only_read(program, stratum))
       for (const RelationId r : stratum.relations) statistics[r].known = true;
   for (RelationId r = 0; r < statistics.size(); ++r) {
     RelationStatistics& known = statistics[r];

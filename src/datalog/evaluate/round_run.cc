@@ -10,6 +10,7 @@
 
 #include "datalog/evaluate/choice_filter.h"
 #include "datalog/evaluate/equivalence_run.h"
+#include "datalog/evaluate/numbered_tuples.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/rule_pass.h"
 #include "datalog/evaluate/stratum_run.h"
@@ -66,6 +67,9 @@ class RoundRun {
       for (const auto& choice : choices_)
         if (choice->relation() == members_.relations[i])
           STRATALOG_RETURN_IF_ERROR(choice->admit(facts[i]));
+    for (const RelationId r : members_.relations)
+      if (state_.program.relations[r].numbering)
+        STRATALOG_RETURN_IF_ERROR(number_tuples(state_, r));
     state_.evaluator.set_iteration(0);
     STRATALOG_ASSIGN_OR_RETURN(
         auto pass, RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].once, nullptr));

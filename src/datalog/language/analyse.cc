@@ -11,6 +11,7 @@
 #include "datalog/language/aggregate_projections.h"
 #include "datalog/language/bind_rule.h"
 #include "datalog/language/component_instantiation.h"
+#include "datalog/language/counters.h"
 #include "datalog/language/declarations.h"
 #include "datalog/language/emit_rule.h"
 #include "datalog/language/independent_parts.h"
@@ -105,8 +106,8 @@ class Analyser {
       return;
     }
     for (BoundRule& projection : projections_.apply(*rule)) finish_rule(projection);
-    // The two atoms that are compared stay where they are.
-    if (rule->role == RuleRole::kDerives)
+    // The two atoms that are compared stay where they are, and counters count combinations.
+    if (rule->role == RuleRole::kDerives && !has_counter(*rule, sink_))
       for (BoundRule& part : split_off_independent_parts(*rule, declarations_)) finish_rule(part);
     finish_rule(*rule);
   }
@@ -133,12 +134,23 @@ class Analyser {
     // A relation does not depend on itself by being compared with itself.
     const std::span<const BoundLiteral> body(rule.body);
     const bool compares = rule.role == RuleRole::kSubsumes;
-    collect_dependencies(rule.head, body.subspan(compares ? after_compared(body) : 0),
+    std::optional<CounterRelations> counters;
+    if (has_counter(rule, sink_)) {
+      counters = declare_counter_relations(rule, declarations_);
+      dependencies_.push_back(
+          {counters->numbered, counters->gathered, DependencyKind::kNumbered, rule.span});
+      dependencies_.push_back(
+          {rule.head, counters->numbered, DependencyKind::kPositive, rule.head_span});
+    }
+    collect_dependencies(counters ? counters->gathered : rule.head,
+                         body.subspan(compares ? after_compared(body) : 0),
                          DependencyKind::kPositive);
     const InferredKinds kinds = check_types(rule, declarations_);
     const bool is_grounded = check_grounding(rule, sink_);
     if (!kinds.is_ok || !is_grounded || rule.never_fires || sink_.has_errors()) return;
-    program_.rules.push_back(emit_rule(rule, kinds, types_.structures(), map_));
+    Rule emitted = emit_rule(rule, kinds, types_.structures(), map_);
+    if (counters) program_.rules.push_back(split_counters(emitted, *counters, declarations_));
+    program_.rules.push_back(std::move(emitted));
   }
 
   // Constraints that were lifted out of the two compared atoms have no dependencies.

@@ -67,6 +67,8 @@ Signature signature_of(Functor functor) {
       return {"as", kAny, kAny};
     case Functor::kIteration:
       return {"recursive_iteration_cnt", kAny, kU};
+    case Functor::kCounter:
+      return {"autoinc", kAny, kN};
     case Functor::kPack:
       return {"[...]", kAny, kR};
   }

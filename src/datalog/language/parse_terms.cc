@@ -239,10 +239,11 @@ bool Parser::parse_primary(Term& term) {
       return parse_record_term(term);
     case TokenKind::kDollar:
       if (peek_after().kind == TokenKind::kIdentifier) return parse_record_term(term);
-      return parse_unsupported_term();
-    case TokenKind::kAt:
+      return parse_counter(term);
     case TokenKind::kAutoinc:
-      return parse_unsupported_term();
+      return parse_counter(term);
+    case TokenKind::kAt:
+      return not_supported(token_.span, "user-defined functors (`@name(...)`)");
     case TokenKind::kIteration:
       return parse_iteration_count(term);
     default:
@@ -260,13 +261,16 @@ bool Parser::parse_primary(Term& term) {
   return true;
 }
 
-bool Parser::parse_unsupported_term() {
-  switch (token_.kind) {
-    case TokenKind::kAt:
-      return not_supported(token_.span, "user-defined functors (`@name(...)`)");
-    default:
-      return not_supported(token_.span, "counters (`$`, `autoinc()`)");
-  }
+// autoinc(), or `$` as it was written formerly.
+bool Parser::parse_counter(Term& term) {
+  const Span start = token_.span;
+  const bool is_old = is_at(TokenKind::kDollar);
+  advance();
+  if (is_old)
+    sink_.warning(start, "the counter `$` is deprecated").hint = "write `autoinc()`";
+  else if (!expect(TokenKind::kLeftParen, "`()`") || !expect(TokenKind::kRightParen, "`)`"))
+    return false;
+  return finish_functor(term, Functor::kCounter, {}, {start.begin, previous_.end});
 }
 
 bool Parser::parse_string(std::string& characters) {

@@ -99,13 +99,13 @@ class Parser {
   bool parse_functor_call(Term& term);
   bool parse_cast(Term& term);
   bool parse_iteration_count(Term& term);
+  bool parse_counter(Term& term);
   bool parse_aggregate_or_extremum(Term& term);
   bool parse_aggregate_rest(AggregateFunction function, Span start, Term& term,
                             std::optional<Term> target);
   bool check_depth(const Term& term);
   bool finish_functor(Term& term, Functor functor, std::vector<Term> arguments, Span span);
   bool continue_term(Term& left, int minimum_level);
-  bool parse_unsupported_term();
   // After an aggregate's or a functor's name these tokens show that it was meant as a variable.
   bool ends_a_term() const;
   bool report_reserved_word(const Token& word, std::string_view usage);

@@ -113,6 +113,8 @@ FunctorForm form_of(Functor functor) {
       return {"as", 0};
     case Functor::kIteration:
       return {"recursive_iteration_cnt", 0};
+    case Functor::kCounter:
+      return {"autoinc", 0};
     case Functor::kPack:
       return {"[]", 0};
   }

@@ -143,6 +143,8 @@ std::string written(const Dependency& dependency, const Declarations& declaratio
       return '!' + name;
     case DependencyKind::kAggregated:
       return fmt::format("aggregate({})", name);
+    case DependencyKind::kNumbered:
+      return fmt::format("autoinc() over {}", name);
   }
   return name;
 }
@@ -150,11 +152,18 @@ std::string written(const Dependency& dependency, const Declarations& declaratio
 void report_cycle(const Dependency& culprit, const std::set<RelationId>& members,
                   const std::vector<Dependency>& dependencies, const Declarations& declarations,
                   DiagnosticSink& sink) {
-  const bool is_negation = culprit.kind == DependencyKind::kNegated;
+  std::string_view what = "aggregate";
+  std::string_view before = "aggregated";
+  if (culprit.kind == DependencyKind::kNegated) {
+    what = "negation";
+    before = "negated";
+  } else if (culprit.kind == DependencyKind::kNumbered) {
+    what = "numbers (`autoinc()` in a recursive rule)";
+    before = "numbered";
+  }
   const std::string head = shown_name(culprit.head, declarations);
-  DiagnosticDraft& draft = sink.error(
-      culprit.span,
-      fmt::format("`{}` depends on its own {}", head, is_negation ? "negation" : "aggregate"));
+  DiagnosticDraft& draft =
+      sink.error(culprit.span, fmt::format("`{}` depends on its own {}", head, what));
   std::string cycle = head + " -> " + written(culprit, declarations);
   draft.notes.push_back(
       {culprit.span, fmt::format("`{}` needs `{}` here", head, written(culprit, declarations))});
@@ -168,9 +177,8 @@ void report_cycle(const Dependency& culprit, const std::set<RelationId>& members
                                   written(step, declarations))});
     }
   }
-  draft.hint =
-      fmt::format("the cycle is {}; {} must be complete before it is {}", cycle,
-                  shown_name(culprit.on, declarations), is_negation ? "negated" : "aggregated");
+  draft.hint = fmt::format("the cycle is {}; {} must be complete before it is {}", cycle,
+                           shown_name(culprit.on, declarations), before);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace stratalog::datalog::language {
 
-enum class DependencyKind : std::uint8_t { kPositive, kNegated, kAggregated };
+enum class DependencyKind : std::uint8_t { kPositive, kNegated, kAggregated, kNumbered };
 
 // One use of relation `on` in a rule for relation `head`.
 struct Dependency {

@@ -296,6 +296,13 @@ class Planner {
     }
   }
 
+  // Whether the index has a directory for prefixes of this length, where it needs one. The choice
+  // of indices gives it to one of the indices that could serve a search.
+  static bool finds_rows(const IndexPlan& index, std::size_t length) {
+    if (length == 0 || length + 1 >= index.order.size()) return true;
+    return std::binary_search(index.searched_lengths.begin(), index.searched_lengths.end(), length);
+  }
+
   // The index that serves a search on `bound`, preferring one that ends in `last`.
   std::uint32_t index_for(RelationId relation, const std::vector<std::uint32_t>& bound,
                           std::optional<std::uint32_t> last) const {
@@ -306,7 +313,7 @@ class Planner {
       std::vector<std::uint32_t> prefix(order.begin(),
                                         order.begin() + static_cast<std::ptrdiff_t>(bound.size()));
       std::sort(prefix.begin(), prefix.end());
-      if (prefix != bound) continue;
+      if (prefix != bound || !finds_rows(plan.indices[i], bound.size())) continue;
       if (last && order.back() == *last) return i;
       // Scans and membership tests are served by any index; the primary is the one that surely is
       // complete.

@@ -63,6 +63,34 @@ std::string goal_errors(const std::vector<Diagnostic>& diagnostics) {
   return text;
 }
 
+// Numbered tuples follow from those that are numbered. Only read backwards: the number is given.
+void add_numbering_rules(Program& program) {
+  for (RelationId r = 0; r < program.relations.size(); ++r) {
+    const Relation& relation = program.relations[r];
+    if (!relation.numbering) continue;
+    Rule& rule = program.rules.emplace_back();
+    rule.head = r;
+    rule.place = relation.place;
+    rule.text = relation.name + " numbers tuples by autoinc()";
+    Literal& source = rule.body.emplace_back();
+    source.atom.relation = relation.numbering->source;
+    source.place = source.atom.place = relation.place;
+    for (const Attribute& attribute : relation.attributes) {
+      Expression column;
+      column.kind = ExpressionKind::kVariable;
+      column.value_kind = attribute.kind;
+      column.variable = static_cast<VariableId>(rule.variables.size());
+      Argument argument;
+      argument.kind = ArgumentKind::kVariable;
+      argument.variable = column.variable;
+      rule.variables.push_back({.name = attribute.name, .kind = attribute.kind});
+      rule.head_arguments.push_back(std::move(column));
+      source.atom.arguments.push_back(std::move(argument));
+    }
+    source.atom.arguments.pop_back();
+  }
+}
+
 }  // namespace
 
 Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal,
@@ -105,6 +133,7 @@ Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal
   for (RelationId r = 0; r < plain.program->relations.size(); ++r)
     if (plain.program->relations[r].name == name) result.relation = r;
   result.program = std::move(*plain.program);
+  add_numbering_rules(result.program);
   const bool is_stored = std::any_of(
       stored.relations.begin(), stored.relations.end(), [&](const StoredRelation& relation) {
         return relation.name == name && relation.version == RelationVersion::kTotal;

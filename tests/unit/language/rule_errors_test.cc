@@ -133,8 +133,6 @@ a(x) :- a(x), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;
 TEST(Unsupported, Everything) {
   EXPECT_EQ(outcome_of(R"(.functor f(x:number):number
 .decl a(x:number)
-a($).
-a(autoinc()).
 a(@f(1)).
 a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
 .lattice Foo<> { Bottom -> 1 }
@@ -142,23 +140,48 @@ a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
             R"(test.dl:1:1: error: not supported yet: user-defined functors (`.functor`)
     1 | .functor f(x:number):number
       | ^~~~~~~~
-test.dl:3:3: error: not supported yet: counters (`$`, `autoinc()`)
-    3 | a($).
+test.dl:3:3: error: not supported yet: user-defined functors (`@name(...)`)
+    3 | a(@f(1)).
       |   ^
-test.dl:4:3: error: not supported yet: counters (`$`, `autoinc()`)
-    4 | a(autoinc()).
-      |   ^~~~~~~
-test.dl:5:3: error: not supported yet: user-defined functors (`@name(...)`)
-    5 | a(@f(1)).
-      |   ^
-test.dl:6:23: error: not supported yet: disjunction inside an aggregate
-    6 | a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
+test.dl:4:23: error: not supported yet: disjunction inside an aggregate
+    4 | a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
       |                       ^~~~~~~~~~~~~~~~~~
       = hint: give the body a relation of its own
-test.dl:7:1: error: not supported yet: lattices (`.lattice`)
-    7 | .lattice Foo<> { Bottom -> 1 }
+test.dl:5:1: error: not supported yet: lattices (`.lattice`)
+    5 | .lattice Foo<> { Bottom -> 1 }
       | ^~~~~~~~
-6 errors, 0 warnings
+4 errors, 0 warnings
+)");
+}
+
+TEST(Counters, WhereTheyCannotBe) {
+  EXPECT_EQ(outcome_of(R"(.decl a(x:number)
+.decl b(x:number)
+a(autoinc()) :- a(x), x < 5.
+b($) :- a(autoinc()).
+)"),
+            R"(test.dl:3:1: error: `a` depends on its own numbers (`autoinc()` in a recursive rule)
+    3 | a(autoinc()) :- a(x), x < 5.
+      | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~
+      = hint: the cycle is a -> autoinc() over a -> a -> a; a must be complete before it is numbered
+test.dl:3:1: note: `a` needs `autoinc() over a` here
+    3 | a(autoinc()) :- a(x), x < 5.
+      | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~
+test.dl:3:17: note: `a` needs `a` here
+    3 | a(autoinc()) :- a(x), x < 5.
+      |                 ^~~~
+test.dl:3:1: note: `a` needs `a` here
+    3 | a(autoinc()) :- a(x), x < 5.
+      | ^~~~~~~~~~~~
+test.dl:4:3: warning: the counter `$` is deprecated
+    4 | b($) :- a(autoinc()).
+      |   ^
+      = hint: write `autoinc()`
+test.dl:4:11: error: not supported: `autoinc()` in a body
+    4 | b($) :- a(autoinc()).
+      |           ^~~~~~~~~
+      = hint: number the tuples in a rule of their own, `numbered(autoinc(), x) :- ...`
+2 errors, 1 warning
 )");
 }
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "datalog/plan/literal_order.h"
 #include "unit/plan/planned_text.h"
 
@@ -170,6 +172,49 @@ q(x, n) :- e(x, y), f(y, 3), !big(x, y), x < y, w = x + y, f(w, _), n = count : 
        {"2 facts in the program", "search f by (y)", "search e by (y)", "absent big by (x, y)",
         "filter", "compute w", "aggregate n", "range _2", "exists e by (y, x)", "exists f by (x)"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in\n" << text;
+}
+
+// No search of `steps` by a short prefix uses an index without a directory of its length.
+void expect_directories(const ProgramPlan& plan, const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    expect_directories(plan, step.aggregate_steps);
+    const bool searches = step.kind == StepKind::kSearch || step.kind == StepKind::kExists ||
+                          step.kind == StepKind::kAbsent;
+    if (!searches || step.columns.empty() || step.prefix_length == 0) continue;
+    const IndexPlan& index = plan.relations[step.relation].indices[step.index];
+    if (step.prefix_length + 1 >= index.order.size()) continue;
+    EXPECT_TRUE(std::binary_search(index.searched_lengths.begin(), index.searched_lengths.end(),
+                                   step.prefix_length))
+        << "relation " << step.relation << ", index " << step.index << ", prefix "
+        << step.prefix_length;
+  }
+}
+
+TEST(ProgramPlan, SearchesUseAnIndexThatHasADirectoryForThem) {
+  // Two indices of `split` begin with `rest`, and the one in which tuples are told apart is not the
+  // one that was chosen for searches by `rest` alone.
+  const Program program = compiled(R"(.type list = [head: number, tail: list]
+.decl wanted(x: list)
+wanted([1, nil]).
+.decl split(x: list, rest: list, below: list, above: list)
+split([p, l], l, nil, nil) :- wanted([p, l]).
+split([p, l], t, [h, b], a) :- split([p, l], [h, t], b, a), h < p.
+split([p, l], t, b, [h, a]) :- split([p, l], [h, t], b, a), h >= p.
+wanted(l) :- split(_, nil, l, _).
+wanted(l) :- split(_, nil, _, l).
+.decl joined(x: list, y: list, z: list)
+joined(nil, b, b) :- both(nil, b).
+.decl both(x: list, y: list)
+.decl sorted(x: list, y: list)
+sorted(nil, nil).
+sorted([h, t], y) :-
+  split([h, t], nil, b, a), sorted(a, c), sorted(b, d), joined(d, [h, c], y).
+both(d, [h, c]) :- split([h, _], nil, b, a), sorted(a, c), sorted(b, d).
+)");
+  const ProgramPlan plan = planned(program);
+  for (const StratumPlan& stratum : plan.strata)
+    for (const auto* rules : {&stratum.once, &stratum.recursive, &stratum.by_rounds})
+      for (const RulePlan& rule : *rules) expect_directories(plan, rule.steps);
 }
 
 }  // namespace
