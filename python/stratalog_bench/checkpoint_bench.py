@@ -21,7 +21,7 @@ from stratalog_bench.processes import BenchError, Event, Programs, run_worker
 from stratalog_bench.progress import Progress
 from stratalog_bench.quantities import ranks_text
 from stratalog_bench.report import write_report
-from stratalog_bench.results import Results
+from stratalog_bench.results import Results, rounded
 from stratalog_bench.strategies import BY_NAME, RUN_MODES
 
 SAVE_EVERY = 5.0  # seconds
@@ -95,7 +95,7 @@ class Bench:
         """Keeps the events; False if time ran out on the way."""
         in_time = True
         for event in events:
-            kept = {"section": section, **event, **more}
+            kept = rounded({"section": section, **event, **more})
             if event["event"] == "out_of_time":
                 in_time = False
                 what = f"from {event['data']}, repeat {event['repeat'] + 1} on"

@@ -43,7 +43,8 @@ DRAWINGS = (
         "end_to_end",
         "End-to-end time",
         "HDF5-OPT, figure 3. A transitive closure from facts to the fixpoint, without "
-        "checkpoints and with whole ones every quarter of its rounds.",
+        "checkpoints and with whole ones every quarter of its rounds; with +overlap they are "
+        "written beside the evaluation, and the coloured part is what held it up.",
         draw_end_to_end,
     ),
     Drawing(

@@ -16,12 +16,12 @@ from stratalog_bench.processes import BenchError, Event
 FORMAT, VERSION = "stratalog-bench-checkpoint", 1
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
     """Seconds to the microsecond: what a clock over several ranks can tell."""
     if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
+        return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_rounded(item) for item in value]
+        return [rounded(item) for item in value]
     return round(value, 6) if isinstance(value, float) else value
 
 
@@ -41,7 +41,7 @@ class Results:
     def save(self, file: Path) -> None:
         """Old content or new, never half of it."""
         content = {"format": FORMAT, "version": VERSION, **self.__dict__}
-        events = ",\n  ".join(json.dumps(_rounded(event)) for event in content.pop("events"))
+        events = ",\n  ".join(json.dumps(event) for event in content.pop("events"))
         text = json.dumps(content, indent=1)[:-2] + f',\n "events": [\n  {events}\n ]\n}}'
         beside = file.with_suffix(".new")
         beside.write_text(text + "\n")

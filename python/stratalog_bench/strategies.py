@@ -72,8 +72,10 @@ LADDER: tuple[Strategy, ...] = tuple(
 )
 BY_NAME = {one.name: one for one in (*STRATEGIES, *SERIAL, *LADDER)}
 # End-to-end runs use the command's own modes.
-RUN_MODES = ("fpp", "shared", "shared-opt", "hdf5", "hdf5-opt", "hdf5-direct")
+OVERLAPPED = "+overlap"  # checkpoints are written beside the evaluation
+RUN_MODES = ("fpp", "fpp" + OVERLAPPED, "shared", "shared-opt", "hdf5", "hdf5-opt", "hdf5-direct")
 RUN_COLOURS = {one.mode: one.colour for one in STRATEGIES if one.encoding == ROWS}
+RUN_COLOURS["fpp" + OVERLAPPED] = "#aec7e8"
 # In the order in which a save passes through them.
 PHASES = ("metadata", "pack", "route", "encode", "write", "sync", "commit")
 PHASE_COLOURS = dict(

@@ -129,6 +129,8 @@ def test_real_closures_skew_and_growth(stratalog: Stratalog, tmp_path: Path) -> 
     assert len({e["rows"] for e in runs.values()}) == 1
     assert runs["none"]["checkpoints"] == []
     assert len(runs["hdf5-opt"]["checkpoints"]) >= 2
+    for run in runs.values():
+        assert 0 <= run["seconds"]["checkpoints"] <= run["seconds"]["total"]
     assert {e["case"] for e in events(out, "save", "closure")} == {
         "raw-shared",
         "fpp-compact",
