@@ -200,14 +200,17 @@ class Instantiator {
       collect(*parent, inner, overridden_in_bases, depth - 1, content);
     }
     const ProgramSyntax& own = *component.content;
+    // A type of the component's own goes before a parameter of the same name.
+    ComponentBinding inside = binding;
+    for (const TypeSyntax& type : own.types) inside.erase(type.name.name);
     for (const TypeSyntax& type : own.types) {
       if (!count(type.name.span)) return;
-      rename_types(content.types.emplace_back(type), binding);
+      rename_types(content.types.emplace_back(type), inside);
       content.types.back().instance = instance_;
     }
     for (const RelationSyntax& relation : own.relations) {
       if (!count(relation.name.span)) return;
-      rename_types(content.relations.emplace_back(relation), binding);
+      rename_types(content.relations.emplace_back(relation), inside);
       content.relations.back().instance = instance_;
     }
     for (const DirectiveSyntax& directive : own.directives) {
@@ -218,7 +221,7 @@ class Instantiator {
       content.size_limits.emplace_back(limit).instance = instance_;
     content.broken_relations.insert(own.broken_relations.begin(), own.broken_relations.end());
     content.broken_types.insert(own.broken_types.begin(), own.broken_types.end());
-    collect_rules(own.rules, binding, overridden, content);
+    collect_rules(own.rules, inside, overridden, content);
   }
 
   // A rule whose relation is declared here belongs here; others wait for the surroundings.

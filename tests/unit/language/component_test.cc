@@ -354,6 +354,20 @@ TEST(Components, OpenAnnotation) {
 )");
 }
 
+TEST(Components, AnOwnTypeGoesBeforeAParameter) {
+  EXPECT_EQ(outcome_of(R"(.comp C<P> {
+  .type P <: number
+  .decl r(x: P)
+  r(as(1, P)).
+}
+.init c = C<unknown>
+)"),
+            R"(.decl c.r(x: c.P <: number)
+stratum 0: c.r
+  c.r(1).
+)");
+}
+
 TEST(Components, ManyLargeInstancesAreRefused) {
   std::string text = ".comp Large { .decl r(x: number)\n";
   for (int i = 0; i < 2000; ++i) text += "r(1). ";
