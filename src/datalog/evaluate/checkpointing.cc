@@ -236,9 +236,9 @@ Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t i
   auto saving = std::make_unique<Saving>(
       Saving{.parts = SavedParts(state_, *writer_), .iteration = iteration});
   STRATALOG_ASSIGN_OR_RETURN(SaveRequest request, make_request(position, iteration, saving->parts));
+  saving->prepare_seconds = watch.seconds();
   tell_saving(iteration);
   const Status begun = writer_->begin(std::move(request));
-  saving->prepare_seconds = watch.seconds();
   if (begun.is_ok()) {
     pending_ = std::move(saving);
     state_.times.pack += pending_->prepare_seconds;
