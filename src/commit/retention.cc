@@ -95,7 +95,7 @@ Result<std::vector<KnownGeneration>> adopt_generations(Store& store, const Hash1
 Status remove_generation(Store& store, const Removal& removal, const CommitRules& rules) {
   const std::string directory = generation_name(removal.id);
   if (rules.steps.includes(ProtocolStep::kHideBeforeDelete)) {
-    const Status hidden =
+    Status hidden =
         store.rename(directory + "/" + kManifestName, directory + "/" + kManifestHiddenName);
     if (!hidden.is_ok() && hidden.code() != StatusCode::kNotFound) return hidden;
     if (hidden.is_ok() && rules.durability == Durability::kFull &&

@@ -198,7 +198,10 @@ GroupHasher::Sum GroupHasher::sum_row(const SetView& row) {
     }
     return sum;
   }
-  if (bitmap_rows_ <= kRowsBeforeBytes && ++bitmap_rows_ > kRowsBeforeBytes) make_byte_tables();
+  if (bitmap_rows_ <= kRowsBeforeBytes) {
+    ++bitmap_rows_;
+    if (bitmap_rows_ > kRowsBeforeBytes) make_byte_tables();
+  }
   if (bitmap_rows_ <= kRowsBeforeBytes) return sum_bits(row.base, row.words);
   const auto* bytes = row_bytes_->bytes.data();
   for (std::size_t w = 0; w < row.words.size(); ++w, bytes += 8) {

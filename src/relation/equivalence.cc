@@ -88,6 +88,7 @@ void Equivalence::forget_delta() {
 // Makes the new class and says which pairs are new.
 void Equivalence::conclude(const Gathering& gathering) {
   std::vector<Cell> cells;
+  cells.reserve(gathering.fresh.size());
   for (const ElementId id : gathering.fresh) cells.push_back(ids_.key(id)[0]);
   std::sort(cells.begin(), cells.end());
   IntSet fresh;

@@ -104,6 +104,7 @@ Result<BucketMap> plan_buckets(std::span<const std::uint64_t> rows_per_bucket, i
     return a.rows_each != b.rows_each ? a.rows_each > b.rows_each : a.bucket < b.bucket;
   });
   std::vector<RankLoad> loads;
+  loads.reserve(static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r)
     loads.push_back({.rows = load[static_cast<std::size_t>(r)], .rank = r});
   LeastLoaded least(std::greater<>(), std::move(loads));

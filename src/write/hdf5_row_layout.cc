@@ -143,10 +143,10 @@ H5FD_class_t page_driver() {
 
 // Registered once; the library closes it at its end.
 Result<hid_t> page_driver_id() {
-  static const H5FD_class_t driver = page_driver();
-  static const hid_t id = H5FDregister(&driver);
-  if (id < 0) return hdf5_error("H5FDregister", "the layout in memory");
-  return id;
+  static const H5FD_class_t kDriver = page_driver();
+  static const hid_t kId = H5FDregister(&kDriver);
+  if (kId < 0) return hdf5_error("H5FDregister", "the layout in memory");
+  return kId;
 }
 
 // Neighbouring pages in one piece; nothing beyond the file's end.

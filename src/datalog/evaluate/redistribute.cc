@@ -399,6 +399,7 @@ Result<bool> rebalance(EngineState& state, RelationId id) {
   const auto ranks = static_cast<std::uint64_t>(state.comm.size());
   const std::uint64_t mean = (relation.global_rows + ranks - 1) / ranks;
   std::vector<std::uint64_t> largest;
+  largest.reserve(relation.shards.size());
   for (const Shard& shard : relation.shards) largest.push_back(shard.primary_index().tuples());
   STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(largest, ReduceOp::kMax));
   bool moved = false;

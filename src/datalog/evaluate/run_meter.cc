@@ -211,6 +211,7 @@ Result<std::vector<ProfileRelation>> RunMeter::collect_relations(EngineState& st
     if (mine[r] == extremes[2 * r]) holder[r] = static_cast<std::uint64_t>(state.comm.rank());
   STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(holder, ReduceOp::kMin));
   std::vector<ProfileRelation> relations;
+  relations.reserve(count);
   for (RelationId r = 0; r < count; ++r)
     relations.push_back({.name = state.program.relations[r].name,
                          .rows = state.relations[r].global_rows,

@@ -140,6 +140,7 @@ Status write_symbols(hid_t group, const SortedRelation& sorted, const ColumnOrde
                         sorted.relation.name));
     }
     std::vector<const char*> characters;
+    characters.reserve(texts.size());
     for (const std::string& text : texts) characters.push_back(text.c_str());
     const hsize_t offset = from;
     const hsize_t count = to - from;

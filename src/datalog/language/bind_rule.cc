@@ -158,9 +158,9 @@ class Binder {
       literal.atom.arguments.push_back(bind_argument(argument, is_positive, scope, lifted));
     }
     // A negated atom needs its arguments before it, a positive one may bind what they compare with.
-    if (is_positive) scope.literals->push_back(std::move(literal));
+    const auto place = is_positive ? lifted.begin() : lifted.end();
+    lifted.insert(place, std::move(literal));
     std::move(lifted.begin(), lifted.end(), std::back_inserter(*scope.literals));
-    if (!is_positive) scope.literals->push_back(std::move(literal));
   }
 
   BoundTerm bind_argument(const Term& argument, bool is_positive, Scope& scope,
@@ -546,6 +546,7 @@ class Binder {
   // What a nested aggregate takes from further out passes through this one.
   static void add_outer_of_nested(BoundAggregate& aggregate, const Scope& inner) {
     std::vector<VariableId> inherited;
+    inherited.reserve(inner.inherited.size());
     for (const auto& [name, variable] : inner.inherited) inherited.push_back(variable);
     std::sort(inherited.begin(), inherited.end());
     for (const BoundLiteral& literal : aggregate.body) {

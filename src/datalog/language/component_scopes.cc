@@ -92,6 +92,7 @@ class Checker {
     const ComponentSyntax* component = scopes_.find(scope, name, {});
     if (component == nullptr) {
       std::vector<std::string> names;
+      names.reserve(program_.components.size());
       for (const ComponentSyntax& other : program_.components) names.push_back(other.name.name);
       sink_.error(use.name.span, fmt::format("undeclared component `{}`", name)).hint =
           suggest(name, names);

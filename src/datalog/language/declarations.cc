@@ -96,6 +96,7 @@ class Resolver {
                        [&](const Attribute& attribute) { return attribute.name == name.name; });
       if (at == relation.attributes.end()) {
         std::vector<std::string> names;
+        names.reserve(relation.attributes.size());
         for (const Attribute& attribute : relation.attributes) names.push_back(attribute.name);
         sink_
             .error(name.span,

@@ -269,11 +269,11 @@ class Inliner {
       return;
     }
     context.found_some = true;
-    formula = write_out(relation, std::move(formula.atom), sign);
+    formula = write_out(relation, formula.atom, sign);
   }
 
   // What the atom stands for: one alternative for each rule.
-  Formula write_out(const Inlined& relation, AtomSyntax atom, Sign sign) {
+  Formula write_out(const Inlined& relation, const AtomSyntax& atom, Sign sign) {
     Formula either;
     either.kind = FormulaKind::kOr;
     either.span = atom.span;

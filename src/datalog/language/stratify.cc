@@ -135,7 +135,7 @@ std::string shown_name(RelationId id, const Declarations& declarations) {
 }
 
 std::string written(const Dependency& dependency, const Declarations& declarations) {
-  const std::string name = shown_name(dependency.on, declarations);
+  std::string name = shown_name(dependency.on, declarations);
   switch (dependency.kind) {
     case DependencyKind::kPositive:
       return name;

@@ -187,6 +187,7 @@ const TypeSyntax* TypeTable::declaration(const std::string& name) const {
 
 std::string TypeTable::suggestion(const std::string& name) const {
   std::vector<std::string> names;
+  names.reserve(types_.size());
   for (const auto& [known, type] : types_) names.push_back(known);
   return suggest(name, names);
 }

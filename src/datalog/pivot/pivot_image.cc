@@ -143,6 +143,7 @@ Status PivotImage::for_each_group(const SlotVisitor& visit) const {
 Status PivotImage::for_each_slot(SlotId slots, const SlotRowVisitor& visit) const {
   const std::uint32_t words = words_per_row(width_);
   std::vector<LayerCursor> cursors;
+  cursors.reserve(blocks_.size());
   for (const Block& block : blocks_) cursors.emplace_back(block.layers, words);
   std::vector<RowView> rows(blocks_.size(), RowView(*space_, words));
   std::vector<SetView> views;
