@@ -85,7 +85,8 @@ void add_layout_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
       ->check(CLI::Range(1U, 1000000U))
       ->option_text("N")
       ->group(group);
-  app->add_option("--deflate", run.layout.deflate_level, "level of hdf5-opt's chunks (default 1)")
+  app->add_option("--deflate", run.layout.deflate_level,
+                  "level of hdf5-opt's chunks (default 1, and none on a local disk)")
       ->check(CLI::Range(1U, 9U))
       ->option_text("LEVEL")
       ->group(group);

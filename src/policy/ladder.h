@@ -34,9 +34,10 @@ enum class PrintedDetail : std::uint8_t {
   kAlignEverything,  // O6: alignment whatever the sizes of the data sets
   kCacheCall,  // O6: H5Pset_cache
   kSieveBuffer,  // O6: H5Pset_sieve_buf_size
+  kDeflateLocal,  // O4: chunks are deflated on local file systems, too
   kEmptyRanks,  // O7 and O4: ranks without rows count as the smallest
 };
-inline constexpr int kPrintedDetails = 8;
+inline constexpr int kPrintedDetails = 9;
 
 struct StepRow {
   LadderStep step;

@@ -119,6 +119,11 @@ class Ladder {
     for (std::size_t i = 0; i < facts_.datasets.size(); ++i) choose_layout(i);
   }
 
+  bool is_local() const {
+    return facts_.file_system.kind == FileSystemKind::kLocal ||
+           facts_.file_system.kind == FileSystemKind::kMemory;
+  }
+
   void choose_layout(std::size_t index) {
     const DatasetFacts& about = facts_.datasets[index];
     DatasetPlan& dataset = plan_.datasets[index];
@@ -134,6 +139,9 @@ class Ladder {
       why = fmt::format(
           "largest rank {} rows, smallest {}", skew.largest,
           choice_.as_printed(PrintedDetail::kEmptyRanks) && skew.empty != 0 ? 0 : skew.smallest);
+    else if (is_local() && wishes_.deflate_level == 0 &&
+             !choice_.as_printed(PrintedDetail::kDeflateLocal))
+      why = fmt::format("{} takes rows faster than deflate gives them", facts_.file_system.name);
     if (!why.empty()) {
       say(LadderStep::kLayout,
           fmt::format("data set {}: contiguous: {} in all, {} ({})", index, bytes_text(bytes), why,

@@ -158,6 +158,7 @@ def test_deflated_chunks(stratalog: Stratalog, tmp_path: Path) -> None:
     stratalog(
         *("run", PROGRAMS / "closure.dl", "-F", tmp_path, "-D", tmp_path, "--every", "9999it"),
         *("--checkpoint", tmp_path / "ck", "--durability", "none", "--mode", "hdf5-opt"),
+        *("--deflate", "1"),
         ranks=2,
     )
     checkpoint = package.open(tmp_path / "ck")

@@ -71,7 +71,8 @@ TEST(Policy, TinyOutputsAreGathered) {
 }
 
 TEST(Policy, LayoutBySizeAndSkew) {
-  const auto layout = [](const LayoutFacts& facts, const char* ladder = "all") {
+  const auto layout = [](LayoutFacts facts, const char* ladder = "all") {
+    facts.file_system = lustre();
     return plan(facts, CheckpointMode::kHdf5Opt, ladder).datasets[0];
   };
   EXPECT_EQ(layout(even(8, 10 * kMB)).layout, DataLayout::kChunked);
@@ -102,9 +103,25 @@ TEST(Policy, LayoutBySizeAndSkew) {
   EXPECT_EQ(layout(hole, "all,printed:empty-ranks").phases, 8U);
 }
 
+// A local disk takes rows faster than deflate gives them.
+TEST(Policy, NothingIsDeflatedOnItsWayToALocalDisk) {
+  const auto made = plan(even(8, kGB), CheckpointMode::kHdf5Opt);
+  EXPECT_EQ(made.datasets[0].layout, DataLayout::kContiguous);
+  EXPECT_TRUE(has_reason(made, "O4", "ext4"));
+  EXPECT_EQ(plan(even(8, kGB), CheckpointMode::kHdf5Opt, "all,printed:deflate-local")
+                .datasets[0]
+                .deflate_level,
+            1U);
+  LayoutWishes wishes;
+  wishes.mode = CheckpointMode::kHdf5Opt;
+  wishes.ladder = LadderChoice::all();
+  wishes.deflate_level = 3;
+  EXPECT_EQ(plan_layout(even(8, kGB), wishes).value().datasets[0].deflate_level, 3U);
+}
+
 TEST(Policy, SpaceEarlyButNotForChunks) {
   const auto space = [](const char* ladder, std::uint64_t bytes) {
-    return plan(even(8, bytes), CheckpointMode::kHdf5Opt, ladder).datasets[0].space;
+    return plan(even(8, bytes, lustre()), CheckpointMode::kHdf5Opt, ladder).datasets[0].space;
   };
   EXPECT_EQ(space("all", 20 * kGB), SpaceTime::kEarly);
   EXPECT_EQ(space("all", kGB), SpaceTime::kIncremental);
