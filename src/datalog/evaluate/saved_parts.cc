@@ -144,11 +144,14 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
   relations_.assign(relations.begin(), relations.end());
   std::vector<Sizes> mine;
   std::vector<std::uint64_t> sums;
+  Status counted;
   for (const SavedRelation& saved : relations_) {
-    STRATALOG_ASSIGN_OR_RETURN(const Sizes sizes, measure(saved.id));
-    mine.push_back(sizes);
+    const Result<Sizes> sizes = measure(saved.id);
+    if (counted.is_ok()) counted = sizes.status();
+    mine.push_back(sizes.is_ok() ? sizes.value() : Sizes());
     sums.insert(sums.end(), {mine.back().rows, mine.back().growth});
   }
+  STRATALOG_RETURN_IF_ERROR(agree(state_.comm, counted));
   STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
   for (std::size_t i = 0; i < relations_.size(); ++i) {
     const RelationId id = relations_[i].id;
@@ -164,7 +167,9 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
                               ? pivot_image(id, RelationVersion::kDelta, ImageRows::kDelta)
                               : stored_image(state_, id, RelationVersion::kDelta);
     if (relation.equivalence) {
-      STRATALOG_ASSIGN_OR_RETURN(delta.rows, count_rows(delta));
+      const Result<std::uint64_t> rows = count_rows(delta);
+      if (counted.is_ok()) counted = rows.status();
+      delta.rows = rows.is_ok() ? rows.value() : 0;
     } else if (relation.pivot) {
       delta.rows = count_members(*relation.pivot, relation.pivot->closure().image(
                                                       ImageRows::kDelta))[relation.pivot_position];
@@ -174,7 +179,7 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
     request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
     add_image(std::move(delta), request);
   }
-  return {};
+  return agree(state_.comm, counted);
 }
 
 void SavedParts::acknowledge() const {
