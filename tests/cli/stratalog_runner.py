@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import lzma
 import os
+import shutil
 import subprocess
 import tarfile
 import time
@@ -112,6 +113,41 @@ def committed(checkpoints: Path) -> list[str]:
     """Names of generations whose manifest is in place, oldest first."""
     names = (path.parent.name for path in checkpoints.glob("gen-*/MANIFEST"))
     return sorted(set(names))
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    """The output files of a run."""
+    return {path.name: path.read_bytes() for path in folder.glob("*.csv")}
+
+
+def check_resumed_generations(
+    stratalog: Stratalog,
+    run: tuple[object, ...],
+    folder: Path,
+    *,
+    before: int | None,
+    after: int | None,
+    more_than: int,
+    stride: int,
+    exported: str,
+) -> None:
+    """A run that keeps all generations on `before` ranks, resumed on `after` ranks from every
+    `stride`-th of them: always the outputs of a whole run. `exported` names a relation."""
+    stratalog("run", *run, "-D", folder / "whole")
+    store = folder / "checkpoints"
+    keep = ("--checkpoint", store, "--every", "1it", "--keep", "100")
+    stratalog("run", *run, "-D", folder / "first", *keep, ranks=before)
+    generations = committed(store)
+    assert len(generations) > more_than
+    for generation in generations[1::stride]:
+        copy = folder / f"copy-{generation}"
+        shutil.copytree(store, copy)
+        resumed = folder / generation
+        stratalog("resume", copy, generation, *run[1:], "-D", resumed, ranks=after)
+        assert outputs(resumed) == outputs(folder / "whole"), generation
+    table = folder / "exported.csv"
+    stratalog("export", store, table, "--relation", exported)
+    assert table.read_bytes() == (folder / "whole" / f"{exported}.csv").read_bytes()
 
 
 def wait_until(condition: Any, seconds: float = 120) -> bool:

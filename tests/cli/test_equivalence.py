@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import random
-import shutil
 from pathlib import Path
 
 import pytest
-from stratalog_runner import PROGRAMS, Stratalog, committed
+from stratalog_runner import PROGRAMS, Stratalog, check_resumed_generations, outputs
 
 PROGRAM = PROGRAMS / "aliases.dl"
 
@@ -61,10 +60,6 @@ def expected() -> dict[str, set[tuple[int, ...]]]:
     }
 
 
-def outputs(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("*.csv")}
-
-
 def test_against_the_closure(stratalog: Stratalog, inputs: Path, tmp_path: Path) -> None:
     finished = stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path)
     for name, rows in expected().items():
@@ -88,18 +83,11 @@ def test_the_same_bytes_at_any_number_of_ranks(
 def test_a_resumed_run_knows_the_classes(
     before: int | None, after: int, stratalog: Stratalog, inputs: Path, tmp_path: Path
 ) -> None:
-    stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path / "whole")
-    store = tmp_path / "checkpoints"
-    keep = ("--checkpoint", store, "--every", "1it", "--keep", "100")
-    stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path / "first", *keep, ranks=before)
-    generations = committed(store)
-    assert len(generations) > 5
-    for generation in generations[1::3]:
-        copy = tmp_path / f"copy-{generation}"
-        shutil.copytree(store, copy)
-        resumed = tmp_path / generation
-        stratalog("resume", copy, generation, "-F", inputs, "-D", resumed, ranks=after)
-        assert outputs(resumed) == outputs(tmp_path / "whole"), generation
-    exported = tmp_path / "exported.csv"
-    stratalog("export", store, exported, "--relation", "alias")
-    assert exported.read_bytes() == (tmp_path / "whole/alias.csv").read_bytes()
+    check_resumed_generations(
+        *(stratalog, (PROGRAM, "-F", inputs), tmp_path),
+        before=before,
+        after=after,
+        more_than=5,
+        stride=3,
+        exported="alias",
+    )

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
-from stratalog_runner import PROGRAMS, Stratalog, committed
+from stratalog_runner import PROGRAMS, Stratalog, check_resumed_generations, outputs
 
 PROGRAM = PROGRAMS / "terms.dl"
 EDGES = [(1, 2), (2, 3), (3, 1), (3, 4), (4, 2), (5, 5)]
@@ -56,10 +55,6 @@ def test_values(stratalog: Stratalog, inputs: Path, tmp_path: Path) -> None:
     assert '"$Mul($Lit(3), $Lit(-7))",-21' in (tmp_path / "value.csv").read_text().splitlines()
 
 
-def outputs(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("*.csv")}
-
-
 def test_the_same_bytes_at_any_number_of_ranks(
     stratalog: Stratalog, inputs: Path, tmp_path: Path
 ) -> None:
@@ -76,21 +71,14 @@ def test_the_same_bytes_at_any_number_of_ranks(
 def test_a_resumed_run_knows_all_records(
     before: int, after: int | None, stratalog: Stratalog, inputs: Path, tmp_path: Path
 ) -> None:
-    stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path / "whole")
-    store = tmp_path / "checkpoints"
-    keep = ("--checkpoint", store, "--every", "1it", "--keep", "100")
-    stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path / "first", *keep, ranks=before)
-    generations = committed(store)
-    assert len(generations) > 5
-    for generation in generations[1::3]:
-        copy = tmp_path / f"copy-{generation}"
-        shutil.copytree(store, copy)
-        resumed = tmp_path / generation
-        stratalog("resume", copy, generation, "-F", inputs, "-D", resumed, ranks=after)
-        assert outputs(resumed) == outputs(tmp_path / "whole")
-    exported = tmp_path / "exported.csv"
-    stratalog("export", store, exported, "--relation", "longest")
-    assert exported.read_bytes() == (tmp_path / "whole/longest.csv").read_bytes()
+    check_resumed_generations(
+        *(stratalog, (PROGRAM, "-F", inputs), tmp_path),
+        before=before,
+        after=after,
+        more_than=5,
+        stride=3,
+        exported="longest",
+    )
 
 
 def test_malformed_records(stratalog: Stratalog, inputs: Path, tmp_path: Path) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import heapq
 import random
-import shutil
 from pathlib import Path
 
 import pytest
-from stratalog_runner import PROGRAMS, Stratalog, committed
+from stratalog_runner import PROGRAMS, Stratalog, check_resumed_generations, outputs
 
 PROGRAM = PROGRAMS / "shortest_paths.dl"
 NODES = 30
@@ -92,10 +91,6 @@ def expected() -> dict[str, set[tuple[int, ...]]]:
     }
 
 
-def outputs(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.glob("*.csv")}
-
-
 def test_against_searches(stratalog: Stratalog, inputs: Path, tmp_path: Path) -> None:
     finished = stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path)
     for name, rows in expected().items():
@@ -119,21 +114,14 @@ def test_the_same_bytes_at_any_number_of_ranks(
 def test_a_resumed_run_knows_what_has_gone(
     before: int | None, after: int | None, stratalog: Stratalog, inputs: Path, tmp_path: Path
 ) -> None:
-    stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path / "whole")
-    store = tmp_path / "checkpoints"
-    keep = ("--checkpoint", store, "--every", "1it", "--keep", "100")
-    stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path / "first", *keep, ranks=before)
-    generations = committed(store)
-    assert len(generations) > 10
-    for generation in generations[1::6]:
-        copy = tmp_path / f"copy-{generation}"
-        shutil.copytree(store, copy)
-        resumed = tmp_path / generation
-        stratalog("resume", copy, generation, "-F", inputs, "-D", resumed, ranks=after)
-        assert outputs(resumed) == outputs(tmp_path / "whole"), generation
-    exported = tmp_path / "exported.csv"
-    stratalog("export", store, exported, "--relation", "way")
-    assert exported.read_bytes() == (tmp_path / "whole/way.csv").read_bytes()
+    check_resumed_generations(
+        *(stratalog, (PROGRAM, "-F", inputs), tmp_path),
+        before=before,
+        after=after,
+        more_than=10,
+        stride=6,
+        exported="way",
+    )
 
 
 SMALL = """.decl e(x: number, d: number)

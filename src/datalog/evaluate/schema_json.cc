@@ -4,27 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "datalog/relation_storage.h"
+#include "datalog/value_kind_name.h"
 
 namespace stratalog::datalog {
 namespace {
 
 using Json = nlohmann::json;
-
-const char* kind_name(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::kNumber:
-      return "number";
-    case ValueKind::kUnsigned:
-      return "unsigned";
-    case ValueKind::kFloat:
-      return "float";
-    case ValueKind::kSymbol:
-      return "symbol";
-    case ValueKind::kRecord:
-      return "record";
-  }
-  return "";
-}
 
 const char* form_name(StructureForm form) {
   switch (form) {
@@ -43,7 +28,7 @@ Json attributes_json(const std::vector<Attribute>& attributes) {
   for (const Attribute& attribute : attributes) {
     array.push_back({{"name", attribute.name},
                      {"type", attribute.type_name},
-                     {"kind", kind_name(attribute.kind)}});
+                     {"kind", value_kind_name(attribute.kind)}});
     if (attribute.structure != kNoStructure) array.back()["structure"] = attribute.structure;
   }
   return array;

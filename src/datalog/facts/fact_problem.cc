@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/facts/fact_problem.h"
+#include "datalog/value_kind_name.h"
 
 #include <fmt/format.h>
 
@@ -12,24 +13,8 @@ namespace {
 constexpr std::size_t kLongestQuote = 60;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-std::string_view kind_name(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::kNumber:
-      return "number";
-    case ValueKind::kUnsigned:
-      return "unsigned";
-    case ValueKind::kFloat:
-      return "float";
-    case ValueKind::kSymbol:
-      return "symbol";
-    case ValueKind::kRecord:
-      return "record";
-  }
-  return "unknown";
-}
-
 std::string type_of(const Attribute& attribute) {
-  const std::string_view kind = kind_name(attribute.kind);
+  const std::string_view kind = value_kind_name(attribute.kind);
   if (attribute.type_name.empty() || attribute.type_name == kind) return std::string(kind);
   return fmt::format("{}, a {}", attribute.type_name, kind);
 }

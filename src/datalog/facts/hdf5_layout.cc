@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/facts/hdf5_layout.h"
+#include "datalog/value_kind_name.h"
 
 #include <fmt/format.h>
 
@@ -23,22 +24,6 @@ hid_t column_file_type(ValueKind kind) {
       return H5T_STD_U32LE;
   }
   return H5I_INVALID_HID;
-}
-
-const char* kind_name(ValueKind kind) {
-  switch (kind) {
-    case ValueKind::kNumber:
-      return "number";
-    case ValueKind::kUnsigned:
-      return "unsigned";
-    case ValueKind::kFloat:
-      return "float";
-    case ValueKind::kSymbol:
-      return "symbol";
-    case ValueKind::kRecord:
-      return "record";
-  }
-  return "unknown";
 }
 
 Hdf5Handle string_type() {
@@ -87,7 +72,7 @@ Status describe_relation(hid_t group, const SortedRelation& sorted) {
   for (const Attribute& attribute : sorted.relation.attributes) {
     names.push_back(attribute.name);
     types.push_back(attribute.type_name);
-    kinds.emplace_back(kind_name(attribute.kind));
+    kinds.emplace_back(value_kind_name(attribute.kind));
   }
   STRATALOG_RETURN_IF_ERROR(write_text(group, "relation", sorted.relation.name));
   STRATALOG_RETURN_IF_ERROR(write_number(group, "rows", sorted.total_rows));
@@ -111,7 +96,7 @@ Status create_columns(hid_t group, const SortedRelation& sorted) {
         H5Dclose);
     if (!column.is_open()) return hdf5_error(fmt::format("create column {}", attribute.name));
     STRATALOG_RETURN_IF_ERROR(write_text(column.id(), "type", attribute.type_name));
-    STRATALOG_RETURN_IF_ERROR(write_text(column.id(), "kind", kind_name(attribute.kind)));
+    STRATALOG_RETURN_IF_ERROR(write_text(column.id(), "kind", value_kind_name(attribute.kind)));
     if (attribute.kind == ValueKind::kSymbol)
       STRATALOG_RETURN_IF_ERROR(write_text(column.id(), "symbols", kSymbolsDataset));
   }

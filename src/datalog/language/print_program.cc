@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/language/print_program.h"
+#include "datalog/value_kind_name.h"
 
 #include <fmt/format.h>
 
@@ -10,11 +11,6 @@
 
 namespace stratalog::datalog {
 namespace {
-
-std::string_view kind_text(ValueKind kind) {
-  constexpr std::string_view kNames[] = {"number", "unsigned", "float", "symbol", "record"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
@@ -213,7 +209,8 @@ class Printer {
     for (std::size_t i = 0; i < e.arguments.size(); ++i) {
       text += (i == 0 ? "" : ", ") + expression(e.arguments[i]);
     }
-    if (e.functor == Functor::kReinterpret) text += fmt::format(", {}", kind_text(e.value_kind));
+    if (e.functor == Functor::kReinterpret)
+      text += fmt::format(", {}", value_kind_name(e.value_kind));
     return text + ')';
   }
 
@@ -301,7 +298,7 @@ std::string print_relation(const Relation& relation) {
   for (std::size_t i = 0; i < relation.attributes.size(); ++i) {
     const Attribute& attribute = relation.attributes[i];
     text += fmt::format("{}{}: {}", i == 0 ? "" : ", ", attribute.name, attribute.type_name);
-    const std::string_view kind = kind_text(attribute.kind);
+    const std::string_view kind = value_kind_name(attribute.kind);
     if (kind != attribute.type_name) text += fmt::format(" <: {}", kind);
   }
   text += ')';
