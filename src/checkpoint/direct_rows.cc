@@ -21,9 +21,9 @@ class DirectFile {
   // rank whose group has nothing in this part opens nothing.
   Status create(const SaveContext& context, const RowFilePart& part) {
     if (part.datasets.empty() || context.comm.rank() != part.leader) return Status::ok();
-    Result<RowImageFile> made = RowImageFile::create(context, part);
-    if (made.is_ok()) image_ = std::make_unique<RowImageFile>(std::move(made).value());
-    return made.status();
+    STRATALOG_ASSIGN_OR_RETURN(RowImageFile image, RowImageFile::create(context, part));
+    image_ = std::make_unique<RowImageFile>(std::move(image));
+    return Status::ok();
   }
   Status open(const SaveContext& context, const RowFilePart& part) {
     if (part.datasets.empty() || image_) return Status::ok();

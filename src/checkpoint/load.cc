@@ -98,6 +98,7 @@ Status Loader::check_frames(const Manifest& manifest) {
 std::vector<ShardRange> Loader::my_ranges(const Manifest& manifest) const {
   if (report_.state.needs_redistribution) {
     std::vector<std::uint64_t> bytes;
+    bytes.reserve(manifest.shards.size());
     for (const ManifestShard& shard : manifest.shards) bytes.push_back(shard.bytes());
     return plan_read_ranges(bytes, comm_.size(), comm_.rank());
   }

@@ -15,6 +15,7 @@ std::vector<std::string> column_names(const SaveRequest& request, std::size_t im
       request.column_names[image].size() == request.images[image].arity)
     return request.column_names[image];
   std::vector<std::string> names;
+  names.reserve(request.images[image].arity);
   for (std::uint32_t c = 0; c < request.images[image].arity; ++c)
     names.push_back(fmt::format("column{}", c));
   return names;

@@ -44,6 +44,7 @@ Result<FileSystemFacts> unpack_facts(const std::string& text) {
 // Everyone learns everyone's rows: [rank][image].
 Result<std::vector<std::uint64_t>> gather_rows(Comm& comm, const SaveRequest& request) {
   std::vector<std::uint64_t> mine;
+  mine.reserve(request.images.size());
   for (const RelationImage& image : request.images) mine.push_back(image.rows);
   STRATALOG_ASSIGN_OR_RETURN(const Received all, comm.allgather(std::as_bytes(std::span(mine))));
   std::vector<std::uint64_t> table(mine.size() * static_cast<std::size_t>(comm.size()));

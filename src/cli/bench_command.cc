@@ -89,6 +89,7 @@ Status become_python(const std::vector<std::string>& words) {
   std::vector<std::string> command = {python, "-m", "stratalog_bench"};
   command.insert(command.end(), words.begin(), words.end());
   std::vector<char*> pointers;
+  pointers.reserve(command.size() + 1);
   for (std::string& word : command) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   execvp(python.c_str(), pointers.data());

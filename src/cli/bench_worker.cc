@@ -281,7 +281,7 @@ Status Bench::run() {
         }
         // Another one is first in every repeat, so that none always follows the same.
         const BenchCase& one = spec_.cases[(i + repeat) % spec_.cases.size()];
-        const Status status = measure(one, repeat);
+        Status status = measure(one, repeat);
         if (status.is_ok()) continue;
         if (status.code() == StatusCode::kRanksDisagree) return status;
         json out = line("failed");

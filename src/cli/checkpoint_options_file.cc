@@ -74,7 +74,7 @@ Status write_options_file(Store& store, const std::string& program_name, const R
                         {"full_every", run.whole_every},
                         {"mtbf_seconds", run.mtbf_seconds}};
   const std::string text = json_text(options);
-  const Status removed = store.remove_file(kTemporary);
+  Status removed = store.remove_file(kTemporary);
   if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) return removed;
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> file,
                              store.open(kTemporary, OpenMode::kCreateExclusive));

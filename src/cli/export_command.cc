@@ -111,6 +111,7 @@ Result<TupleFilter> filter_of(const StoredArguments& arguments, const datalog::R
                      [&](const datalog::Attribute& a) { return a.name == column; });
     if (equals == std::string::npos || attribute == relation.attributes.end()) {
       std::vector<std::string> names;
+      names.reserve(relation.attributes.size());
       for (const datalog::Attribute& a : relation.attributes) names.push_back(a.name);
       return Status::invalid_argument(
           fmt::format("--where {}: expected COLUMN=VALUE with one of the columns of {}: {}", where,

@@ -35,6 +35,8 @@ ParallelBackends backends(const Comm& comm) {
 
 }  // namespace stratalog::cli
 
+// The name is the symbol that the command looks up.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 extern const stratalog::cli::ParallelModule stratalog_parallel_module;
 const stratalog::cli::ParallelModule stratalog_parallel_module = {
@@ -42,3 +44,4 @@ const stratalog::cli::ParallelModule stratalog_parallel_module = {
     .backends = stratalog::cli::backends,
     .write_hdf5 = stratalog::datalog::write_hdf5};
 }
+// NOLINTEND(readability-identifier-naming)

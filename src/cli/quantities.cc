@@ -21,8 +21,8 @@ bool split_number(std::string_view text, NumberAndUnit& split) {
   const std::size_t end = text.find_first_not_of("0123456789.");
   const std::string_view digits = text.substr(0, end);
   if (digits.empty()) return false;
-  const char* last = digits.data() + digits.size();
-  const auto parsed = std::from_chars(digits.data(), last, split.number, std::chars_format::fixed);
+  const char* const last = digits.end();
+  const auto parsed = std::from_chars(digits.begin(), last, split.number, std::chars_format::fixed);
   split.unit = end == std::string_view::npos ? std::string_view() : text.substr(end);
   return parsed.ec == std::errc() && parsed.ptr == last;
 }
@@ -155,7 +155,7 @@ std::string format_duration(double seconds) {
   if (!(seconds > 0)) seconds = 0;
   if (seconds < 9.995) return fmt::format("{:.2f} s", seconds);
   if (seconds < 99.95) return fmt::format("{:.1f} s", seconds);
-  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+  const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
   if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }

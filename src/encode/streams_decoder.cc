@@ -57,7 +57,7 @@ StreamsDecoder& StreamsDecoder::operator=(StreamsDecoder&&) noexcept = default;
 
 Status StreamsDecoder::open(std::span<const std::byte> payload, std::uint64_t groups,
                             std::uint64_t rows) {
-  const Status bad = Status::corruption("the streams do not fit the block or each other");
+  Status bad = Status::corruption("the streams do not fit the block or each other");
   const std::size_t streams = stream_count(arity_);
   if (payload.size() < streams * 8) return bad;
   if (in_ == nullptr) in_ = std::make_unique<Streams>();

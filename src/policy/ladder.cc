@@ -101,6 +101,7 @@ Result<LadderChoice> parse_ladder(std::string_view text) {
     const std::string_view word = text.substr(begin, end - begin);
     if (!take_word(choice, word)) {
       std::vector<std::string_view> details;
+      details.reserve(std::size(kDetails));
       for (const DetailRow& row : kDetails) details.push_back(row.name);
       return Status::invalid_argument(fmt::format(
           "\"{}\" is no step of the ladder; there are O1 to O7, printed:O1 to printed:O7, "

@@ -24,7 +24,7 @@ class FaultyFile final : public File {
       : inner_(std::move(inner)), path_(std::move(path)), counter_(std::move(counter)) {}
 
   Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
-    const Status fault = counter_->next("write", path_);
+    Status fault = counter_->next("write", path_);
     if (fault.is_ok()) return inner_->write_at(offset, bytes);
     if (counter_->plan().short_write)
       STRATALOG_RETURN_IF_ERROR(inner_->write_at(offset, bytes.first(bytes.size() / 2)));

@@ -262,6 +262,8 @@ class Oracle {
         return sign(real(a), real(b));
       case ValueKind::kSymbol:
         return sign(a.text, b.text);
+      case ValueKind::kRecord:
+        break;  // the oracle knows no records
     }
     return 0;
   }
@@ -545,6 +547,8 @@ inline std::string line_of(const Relation& relation, const Row& row) {
         break;
       case ValueKind::kSymbol:
         line += row[c].text;
+        break;
+      case ValueKind::kRecord:
         break;
     }
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "datalog/program.h"
+#include "datalog/value_kind_name.h"
 
 namespace stratalog::datalog {
 
@@ -107,24 +108,11 @@ class ProgramGenerator {
     relations_.push_back(std::move(relation));
   }
 
-  static std::string kind_name(ValueKind kind) {
-    switch (kind) {
-      case ValueKind::kNumber:
-        return "number";
-      case ValueKind::kUnsigned:
-        return "unsigned";
-      case ValueKind::kFloat:
-        return "float";
-      case ValueKind::kSymbol:
-        return "symbol";
-    }
-    return "";
-  }
-
   void declare(const RelationShape& relation) {
     std::string attributes;
     for (std::size_t c = 0; c < relation.kinds.size(); ++c)
-      attributes += fmt::format("{}c{}: {}", c == 0 ? "" : ", ", c, kind_name(relation.kinds[c]));
+      attributes +=
+          fmt::format("{}c{}: {}", c == 0 ? "" : ", ", c, value_kind_name(relation.kinds[c]));
     program_.text +=
         fmt::format(".decl {}({})\n.output {}\n", relation.name, attributes, relation.name);
     if (chance(20)) program_.text += fmt::format(".printsize {}\n", relation.name);
@@ -172,6 +160,8 @@ class ProgramGenerator {
         return fmt::format("{}.{}", below(3), chance(50) ? "5" : "0");
       case ValueKind::kSymbol:
         return pick(kSymbols);
+      case ValueKind::kRecord:
+        break;  // the generator makes no records
     }
     return "";
   }
@@ -226,6 +216,8 @@ class ProgramGenerator {
             return fmt::format("substr(cat({}, {}), {}, {})", inner(kind), inner(kind), below(2),
                                1 + below(2));
         }
+      case ValueKind::kRecord:
+        break;
     }
     return "0";
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "datalog/evaluate/choice_filter.h"
 #include "datalog/evaluate/equivalence_run.h"
@@ -199,39 +200,14 @@ class RoundRun {
     std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, 0, memory, state_.traffic.untold(),
                                     wants_shares ? 1U : 0U};
     const std::size_t fixed = sums.size();
-    for (const RelationId r : members_.relations) {
-      const RelationData& relation = state_.relations[r];
-      if (relation.arity == 0) {
-        sums.push_back(relation.queued_holds ? 1 : 0);
-      } else if (relation.equivalence) {
-        // The same on all ranks: one counts.
-        const bool counts = state_.comm.rank() == 0;
-        sums[1] += counts ? relation.equivalence->delta_pairs() : 0;
-        sums.push_back(counts ? relation.equivalence->pairs() : 0);
-      } else {
-        sums[1] += relation.shards.front().primary_index().delta_tuples();
-        sums.push_back(relation.shards.front().primary_index().tuples());
-      }
-    }
+    const std::uint64_t grown = append_local_rows(sums);
+    sums[1] = grown;
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
     if (sums[0] > 0) return agree(state_.comm, mine);
     state_.traffic.note_told(sums[3]);
     outcome_.report.exchanged_bytes += sums[3];
     new_tuples_ = sums[1];
-    total_tuples_ = 0;
-    for (std::size_t i = 0; i < members_.relations.size(); ++i) {
-      RelationData& relation = state_.relations[members_.relations[i]];
-      if (relation.arity == 0) {
-        relation.delta_holds = sums[fixed + i] > 0 && !relation.holds;
-        relation.holds |= sums[fixed + i] > 0;
-        relation.queued_holds = false;
-        relation.global_rows = relation.holds ? 1 : 0;
-        new_tuples_ += relation.delta_holds ? 1 : 0;
-      } else {
-        relation.global_rows = sums[fixed + i];
-      }
-      total_tuples_ += relation.global_rows;
-    }
+    take_global_rows(std::span(sums).subspan(fixed));
     if (new_tuples_ > 0) {
       ++iteration_;
       if (state_.options.keep_round_counts || std::isfinite(hooks_.seconds_between_safe_points))
@@ -242,6 +218,45 @@ class RoundRun {
     if (state_.meter) meter_round(pass, memory, sums[2]);
     if (hooks_.progress) report_progress(sums[2]);
     return {};
+  }
+
+  // One number for each relation: the tuples that this rank counts, of a nullary relation whether
+  // it holds. Returns how many tuples are new.
+  std::uint64_t append_local_rows(std::vector<std::uint64_t>& rows) const {
+    std::uint64_t grown = 0;
+    for (const RelationId r : members_.relations) {
+      const RelationData& relation = state_.relations[r];
+      if (relation.arity == 0) {
+        rows.push_back(relation.queued_holds ? 1 : 0);
+      } else if (relation.equivalence) {
+        // The same on all ranks: one counts.
+        const bool counts = state_.comm.rank() == 0;
+        grown += counts ? relation.equivalence->delta_pairs() : 0;
+        rows.push_back(counts ? relation.equivalence->pairs() : 0);
+      } else {
+        grown += relation.shards.front().primary_index().delta_tuples();
+        rows.push_back(relation.shards.front().primary_index().tuples());
+      }
+    }
+    return grown;
+  }
+
+  // The same numbers, summed over all ranks.
+  void take_global_rows(std::span<const std::uint64_t> rows) {
+    total_tuples_ = 0;
+    for (std::size_t i = 0; i < members_.relations.size(); ++i) {
+      RelationData& relation = state_.relations[members_.relations[i]];
+      if (relation.arity == 0) {
+        relation.delta_holds = rows[i] > 0 && !relation.holds;
+        relation.holds |= rows[i] > 0;
+        relation.queued_holds = false;
+        relation.global_rows = relation.holds ? 1 : 0;
+        new_tuples_ += relation.delta_holds ? 1 : 0;
+      } else {
+        relation.global_rows = rows[i];
+      }
+      total_tuples_ += relation.global_rows;
+    }
   }
 
   // How unevenly the stratum's tuples lie: the part of them on the fullest rank.

@@ -19,14 +19,14 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-template <std::size_t Count>
-using Sizes = std::array<std::uint64_t, Count>;
+template <std::size_t kCount>
+using Sizes = std::array<std::uint64_t, kCount>;
 
 // Collective. Everyone's numbers, by rank.
-template <std::size_t Count>
-Result<std::vector<Sizes<Count>>> share_sizes(Comm& comm, const Sizes<Count>& mine) {
+template <std::size_t kCount>
+Result<std::vector<Sizes<kCount>>> share_sizes(Comm& comm, const Sizes<kCount>& mine) {
   STRATALOG_ASSIGN_OR_RETURN(const Received all, comm.allgather(std::as_bytes(std::span(mine))));
-  std::vector<Sizes<Count>> sizes(static_cast<std::size_t>(comm.size()));
+  std::vector<Sizes<kCount>> sizes(static_cast<std::size_t>(comm.size()));
   if (all.data.size() != sizes.size() * sizeof(mine))
     return Status::internal("sizes of output: cut message");
   std::memcpy(sizes.data(), all.data.data(), all.data.size());

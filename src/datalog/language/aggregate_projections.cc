@@ -61,6 +61,7 @@ void AggregateProjections::project(BoundLiteral& literal, std::vector<BoundRule>
   }
   atom.relation = entry->second;
   std::vector<BoundTerm> arguments;
+  arguments.reserve(kept.size());
   for (const std::size_t c : kept) arguments.push_back(std::move(atom.arguments[c]));
   atom.arguments = std::move(arguments);
 }

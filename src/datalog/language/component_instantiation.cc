@@ -294,7 +294,7 @@ class Instantiator {
   static NameSet qualify(const NameSet& broken, Names& names, const std::string& instance) {
     NameSet result;
     for (const std::string& name : broken)
-      result.insert(names.emplace(name, instance + '.' + name).first->second);
+      result.insert(names.emplace(name, fmt::format("{}.{}", instance, name)).first->second);
     return result;
   }
 

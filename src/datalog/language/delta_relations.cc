@@ -64,6 +64,7 @@ class Expansion {
                            : fmt::format("`{}` has no deltas: it is {}", source.name,
                                          watched->delta_of ? "made of deltas itself" : "inline"));
       std::vector<std::string> names;
+      names.reserve(relations_.size());
       for (const auto& [name, index] : relations_) names.push_back(name);
       if (watched == nullptr) draft.hint = suggest(source.name, names);
       return;

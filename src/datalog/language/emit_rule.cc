@@ -86,6 +86,7 @@ class Emitter {
     const StructureId id = kinds_.structures[term.node];
     if (id == kNoStructure) {  // without a declared type: only this rule sees it
       std::vector<ValueKind> kinds;
+      kinds.reserve(term.arguments.size());
       for (const BoundTerm& field : term.arguments) kinds.push_back(kind_of(field));
       record.shape = structures_.shape_of(kinds);
       return;

@@ -86,6 +86,7 @@ void check_io_parameters(const DirectiveSyntax& directive, DiagnosticSink& sink)
                                     [&](const KnownParameter& k) { return k.name == name; });
     if (known == kParameters.end()) {
       std::vector<std::string> names;
+      names.reserve(std::size(kParameters));
       for (const KnownParameter& k : kParameters) names.emplace_back(k.name);
       DiagnosticDraft& draft =
           sink.error(parameter.key.span, fmt::format("unknown IO parameter `{}`", name));

@@ -100,7 +100,8 @@ std::string line_marker(std::uint32_t line, std::string_view file) {
   return fmt::format("# {} \"{}\"", line, quoted);
 }
 
-SourceMap::SourceMap(std::string_view expanded, std::string name, const OriginalTexts& originals)
+SourceMap::SourceMap(std::string_view expanded, const std::string& name,
+                     const OriginalTexts& originals)
     : expanded_(expanded) {
   std::map<std::string, std::uint32_t> indices;
   const auto index_of = [&](const std::string& file) {

@@ -23,7 +23,7 @@ using OriginalTexts = std::map<std::string, std::string, std::less<>>;
 class SourceMap {
  public:
   // Both texts must outlive the map. `name` names the text up to the first line marker.
-  SourceMap(std::string_view expanded, std::string name, const OriginalTexts& originals);
+  SourceMap(std::string_view expanded, const std::string& name, const OriginalTexts& originals);
 
   MarkedPlace locate(Span span) const;
   // The same place without the line's text; takes constant time but for the lines that the

@@ -134,6 +134,7 @@ std::optional<BranchPlace> StructureTable::find_branch(const std::string& name) 
 
 std::string StructureTable::suggest_branch(const std::string& name) const {
   std::vector<std::string> names;
+  names.reserve(branches_.size());
   for (const auto& [known, place] : branches_) names.push_back(known);
   return suggest(name, names);
 }

@@ -66,7 +66,8 @@ class RawList {
     bytes = (bytes + alignment - 1) / alignment * alignment;
     T* fresh = static_cast<T*>(std::aligned_alloc(alignment, bytes));
     if (alignment == kHugePage) (void)madvise(fresh, bytes, MADV_HUGEPAGE);
-    if (size_ != 0) std::memcpy(static_cast<void*>(fresh), data(), size_ * sizeof(T));
+    if (size_ != 0)
+      std::memcpy(static_cast<void*>(fresh), static_cast<const void*>(data()), size_ * sizeof(T));
     data_.reset(fresh);
     capacity_ = bytes / sizeof(T);
   }

@@ -78,7 +78,8 @@ void RowLayers::fold_all(std::uint32_t words) {
   saved_ = frozen_ = 0;
   if (layers_.size() < 2) return;
   auto folded = std::make_shared<const PackedRows>(unite_layers(layers_, words));
-  layers_.assign(1, std::move(folded));
+  layers_.clear();
+  layers_.push_back(std::move(folded));
 }
 
 }  // namespace stratalog
