@@ -2,13 +2,20 @@
 #include "datalog/plan/literal_order.h"
 
 #include <algorithm>
+#include <map>
+
+#include "datalog/plan/size_estimate.h"
 
 namespace stratalog::datalog {
 namespace {
 
-// Rows and distinct values in a column assumed of a relation that rules fill.
-constexpr double kUnknownRows = 1e6;
-constexpr double kUnknownDistinct = 1e4;
+// So many beginnings of an order are looked at for a rule: all of them up to five atoms, and the
+// more promising ones beyond.
+constexpr std::size_t kMostOrders = 600;
+// A test of known values lets at most one in two pass, and at least one in twenty: values of real
+// data go together more often than independent ones would.
+constexpr double kMostPassing = 0.5;
+constexpr double kLeastPassing = 0.05;
 
 bool is_subset(const std::set<VariableId>& a, const std::set<VariableId>& b) {
   return std::includes(b.begin(), b.end(), a.begin(), a.end());
@@ -24,11 +31,11 @@ bool is_free_variable(const Expression& e, const std::set<VariableId>& bound) {
   return e.kind == ExpressionKind::kVariable && !bound.contains(e.variable);
 }
 
-// One attempt at an order, starting with `first` (or with the cheapest atom).
-class Search {
+// The beginning of an order, and what it costs.
+class Beginning {
  public:
-  Search(const std::vector<Literal>& body, std::set<VariableId> bound,
-         const std::vector<RelationStatistics>& statistics)
+  Beginning(const std::vector<Literal>& body, std::set<VariableId> bound,
+            const std::vector<RelationStatistics>& statistics)
       : body_(body), bound_(std::move(bound)), statistics_(statistics), used_(body.size(), 0) {
     for (const Literal& literal : body) {
       if (literal.kind == LiteralKind::kAggregate) computed_.insert(literal.aggregate->result);
@@ -36,15 +43,52 @@ class Search {
     }
   }
 
-  // False if some literal can never be evaluated (the language stage rules that out).
-  bool run(std::optional<std::uint32_t> first, StepKind first_kind) {
-    if (first) place_atom(*first, first_kind);
-    for (;;) {
-      place_ready_constraints();
-      const std::optional<std::uint32_t> atom = cheapest_atom();
-      if (!atom) break;
-      place_atom(*atom, StepKind::kScan);
+  void place_atom(std::uint32_t l, StepKind kind) {
+    const Atom& atom = body_[l].atom;
+    OrderedLiteral placed{
+        .literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false};
+    if (kind == StepKind::kScanDelta) {
+      tuples_ = std::max(1.0, rows(atom.relation) / 16);
+    } else {
+      placed.bound = bound_columns(atom);
+      tuples_ *= fanout(atom);
     }
+    cost_ += tuples_ + 1;
+    order_.push_back(std::move(placed));
+    used_[l] = 1;
+    for (std::uint32_t c = 0; c < atom.arguments.size(); ++c) {
+      const Argument& a = atom.arguments[c];
+      if (a.kind != ArgumentKind::kVariable) continue;
+      bound_.insert(a.variable);
+      const auto [at, is_first] = domains_.try_emplace(a.variable, distinct(atom.relation, c));
+      if (!is_first) at->second = std::min(at->second, distinct(atom.relation, c));
+    }
+  }
+
+  // Tests without functors go before whatever computes, so that `y != 0` guards `x / y` wherever it
+  // is written.
+  void place_ready_constraints() {
+    while (place_one_constraint(Computing::kNone) || place_one_constraint(Computing::kAllowed)) {
+    }
+  }
+
+  // Atoms that are not placed yet, the one with the fewest expected tuples first; ties as in the
+  // source.
+  std::vector<std::uint32_t> atoms_left() const {
+    std::vector<std::uint32_t> atoms;
+    std::vector<double> tuples(body_.size(), 0);
+    for (std::uint32_t l = 0; l < body_.size(); ++l) {
+      if (used_[l] != 0 || body_[l].kind != LiteralKind::kAtom) continue;
+      atoms.push_back(l);
+      tuples[l] = fanout(body_[l].atom);
+    }
+    std::stable_sort(atoms.begin(), atoms.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return tuples[a] < tuples[b]; });
+    return atoms;
+  }
+
+  // False at the end if some literal can never be evaluated (the language stage rules that out).
+  bool is_complete() const {
     return std::all_of(used_.begin(), used_.end(), [](char u) { return u != 0; });
   }
 
@@ -64,65 +108,40 @@ class Search {
   }
 
   double rows(RelationId relation) const {
-    const RelationStatistics& known = statistics_[relation];
-    return known.known ? static_cast<double>(known.rows) : kUnknownRows;
+    const RelationStatistics& size = statistics_[relation];
+    return size.known || size.rows > 0 ? static_cast<double>(size.rows)
+                                       : static_cast<double>(kUnknownRows);
   }
 
-  // Expected tuples under a prefix, columns taken as independent.
+  double distinct(RelationId relation, std::uint32_t column) const {
+    const auto& distinct = statistics_[relation].distinct;
+    return column < distinct.size() ? std::max(1.0, static_cast<double>(distinct[column]))
+                                    : static_cast<double>(kUnknownDistinct);
+  }
+
+  // Expected tuples under a prefix, columns taken as independent, the values of a column as a part
+  // of those that the variable has had so far.
   double fanout(const Atom& atom) const {
     const double all = rows(atom.relation);
     const std::vector<std::uint32_t> bound = bound_columns(atom);
-    if (bound.size() == atom.arguments.size()) return std::min(all, 0.5);
     double prefixes = 1;
+    double met = 1;
     for (const std::uint32_t c : bound) {
-      const auto& distinct = statistics_[atom.relation].distinct;
-      prefixes *= statistics_[atom.relation].known && c < distinct.size()
-                      ? std::max(1.0, static_cast<double>(distinct[c]))
-                      : kUnknownDistinct;
+      const double values = distinct(atom.relation, c);
+      prefixes *= values;
+      const Argument& a = atom.arguments[c];
+      if (a.kind != ArgumentKind::kVariable) continue;
+      const auto domain = domains_.find(a.variable);
+      if (domain != domains_.end()) met *= std::min(1.0, values / domain->second);
     }
-    return all / std::min(prefixes, std::max(all, 1.0));
-  }
-
-  std::optional<std::uint32_t> cheapest_atom() const {
-    std::optional<std::uint32_t> best;
-    double best_fanout = 0;
-    for (std::uint32_t l = 0; l < body_.size(); ++l) {
-      if (used_[l] != 0 || body_[l].kind != LiteralKind::kAtom) continue;
-      const double f = fanout(body_[l].atom);
-      if (!best || f < best_fanout) {
-        best = l;
-        best_fanout = f;
-      }
-    }
-    return best;
+    if (bound.size() == atom.arguments.size())
+      return std::min(all,
+                      std::clamp(all / std::max(prefixes, 1.0) * met, kLeastPassing, kMostPassing));
+    return all / std::min(prefixes, std::max(all, 1.0)) * met;
   }
 
   bool may_assign(const Expression& e) const {
     return is_free_variable(e, bound_) && !computed_.contains(e.variable);
-  }
-
-  void place_atom(std::uint32_t l, StepKind kind) {
-    const Atom& atom = body_[l].atom;
-    OrderedLiteral placed{
-        .literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false};
-    if (kind == StepKind::kScanDelta) {
-      tuples_ = std::max(1.0, rows(atom.relation) / 16);
-    } else {
-      placed.bound = bound_columns(atom);
-      tuples_ *= fanout(atom);
-    }
-    cost_ += tuples_ + 1;
-    order_.push_back(std::move(placed));
-    used_[l] = 1;
-    for (const Argument& a : atom.arguments)
-      if (a.kind == ArgumentKind::kVariable) bound_.insert(a.variable);
-  }
-
-  // Tests without functors go before whatever computes, so that `y != 0` guards `x / y` wherever it
-  // is written.
-  void place_ready_constraints() {
-    while (place_one_constraint(Computing::kNone) || place_one_constraint(Computing::kAllowed)) {
-    }
   }
 
   enum class Computing : std::uint8_t { kNone, kAllowed };
@@ -218,10 +237,41 @@ class Search {
   std::set<VariableId> bound_;
   std::set<VariableId> computed_;  // by aggregates and ranges: equations only compare them
   const std::vector<RelationStatistics>& statistics_;
+  std::map<VariableId, double> domains_;  // values that a bound variable can have
   std::vector<char> used_;
   std::vector<OrderedLiteral> order_;
   double tuples_ = 1;
   double cost_ = 0;
+};
+
+// Branch and bound over the orders of the atoms: the greedy order first, then whatever may be
+// cheaper.
+class OrderSearch {
+ public:
+  void explore(Beginning beginning) {
+    beginning.place_ready_constraints();
+    const std::vector<std::uint32_t> atoms = beginning.atoms_left();
+    if (atoms.empty() && beginning.is_complete() && (!best_ || beginning.cost() < best_cost_)) {
+      best_cost_ = beginning.cost();
+      best_ = beginning.take_order();
+    }
+    for (const std::uint32_t atom : atoms) {
+      if (best_ && ++orders_ > kMostOrders) return;
+      Beginning next = beginning;
+      next.place_atom(atom, StepKind::kScan);
+      if (!best_ || next.cost() < best_cost_) explore(std::move(next));
+    }
+  }
+
+  Result<std::vector<OrderedLiteral>> take_best() {
+    if (!best_) return Status::internal("a literal of the rule can never be evaluated");
+    return *std::move(best_);
+  }
+
+ private:
+  std::optional<std::vector<OrderedLiteral>> best_;
+  double best_cost_ = 0;
+  std::size_t orders_ = 0;
 };
 
 }  // namespace
@@ -271,26 +321,11 @@ void collect_variables(const Literal& literal, std::set<VariableId>& into) {
 Result<std::vector<OrderedLiteral>> order_literals(
     const std::vector<Literal>& body, std::set<VariableId> bound,
     std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics) {
-  if (delta_literal) {
-    Search search(body, std::move(bound), statistics);
-    if (search.run(delta_literal, StepKind::kScanDelta)) return search.take_order();
-    return Status::internal("a literal of the rule can never be evaluated");
-  }
-  // Without a delta every atom may come first; the cheapest chain wins.
-  std::optional<std::vector<OrderedLiteral>> best;
-  double best_cost = 0;
-  const auto attempt = [&](std::optional<std::uint32_t> first) {
-    Search search(body, bound, statistics);
-    if (!search.run(first, StepKind::kScan)) return;
-    if (best && search.cost() >= best_cost) return;
-    best_cost = search.cost();
-    best = search.take_order();
-  };
-  attempt(std::nullopt);
-  for (std::uint32_t l = 0; l < body.size(); ++l)
-    if (body[l].kind == LiteralKind::kAtom) attempt(l);
-  if (!best) return Status::internal("a literal of the rule can never be evaluated");
-  return *std::move(best);
+  Beginning beginning(body, std::move(bound), statistics);
+  if (delta_literal) beginning.place_atom(*delta_literal, StepKind::kScanDelta);
+  OrderSearch search;
+  search.explore(std::move(beginning));
+  return search.take_best();
 }
 
 }  // namespace stratalog::datalog

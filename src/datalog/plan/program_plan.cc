@@ -12,6 +12,7 @@
 #include "datalog/plan/index_selection.h"
 #include "datalog/plan/literal_order.h"
 #include "datalog/plan/pivot_analysis.h"
+#include "datalog/plan/size_estimate.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -91,8 +92,7 @@ class Planner {
         accesses_(program.relations.size()),
         head_last_(program.relations.size()),
         pivot_column_(program.relations.size()) {
-    statistics_ = options.statistics;
-    statistics_.resize(program.relations.size());
+    statistics_ = estimate_sizes(program, options.statistics);
   }
 
   Result<ProgramPlan> run() {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/plan/size_estimate.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace stratalog::datalog {
+namespace {
+
+// Values pass through so many rules, one after the other, before the estimate gives up on growing;
+// more only in programs where columns of ever larger relations feed each other.
+constexpr int kPasses = 16;
+
+class SizeEstimate {
+ public:
+  SizeEstimate(const Program& program, std::vector<RelationStatistics> known)
+      : program_(program), sizes_(std::move(known)) {
+    sizes_.resize(program.relations.size());
+    for (RelationId r = 0; r < sizes_.size(); ++r) {
+      if (sizes_[r].known) continue;
+      const auto& io = program.relations[r].io;
+      const bool is_read = std::any_of(io.begin(), io.end(), [](const IoDirective& directive) {
+        return directive.action == IoAction::kInput;
+      });
+      sizes_[r].distinct.assign(program.relations[r].attributes.size(),
+                                is_read || program.relations[r].numbering ? kUnknownDistinct : 0);
+    }
+  }
+
+  std::vector<RelationStatistics> run() {
+    for (int pass = 0; pass < kPasses && grow(); ++pass) {
+    }
+    for (RelationId r = 0; r < sizes_.size(); ++r) {
+      if (sizes_[r].known) continue;
+      // No more than all combinations.
+      std::uint64_t rows = 1;
+      for (std::uint64_t& distinct : sizes_[r].distinct) {
+        distinct = std::max<std::uint64_t>(distinct, 1);
+        rows = std::min(kUnknownRows, rows * std::min(distinct, kUnknownRows));
+      }
+      sizes_[r].rows = rows;
+    }
+    return std::move(sizes_);
+  }
+
+ private:
+  // One pass over all rules; true if a column has become larger.
+  bool grow() {
+    bool grew = false;
+    std::vector<std::uint64_t> facts(program_.relations.size(), 0);
+    for (const Rule& rule : program_.rules) {
+      if (rule.role != RuleRole::kDerives || sizes_[rule.head].known) continue;
+      if (rule.body.empty()) ++facts[rule.head];
+      const std::map<VariableId, std::uint64_t> domains = domains_of(rule);
+      for (std::size_t c = 0; c < rule.head_arguments.size(); ++c) {
+        const std::uint64_t values =
+            rule.body.empty() ? facts[rule.head] : values_of(rule.head_arguments[c], domains);
+        std::uint64_t& distinct = sizes_[rule.head].distinct[c];
+        grew |= values > distinct;
+        distinct = std::max(distinct, values);
+      }
+    }
+    return grew;
+  }
+
+  static std::uint64_t values_of(const Expression& e,
+                                 const std::map<VariableId, std::uint64_t>& domains) {
+    if (e.kind == ExpressionKind::kConstant) return 1;
+    if (e.kind == ExpressionKind::kFunctor) return kUnknownDistinct;
+    const auto found = domains.find(e.variable);
+    return found == domains.end() ? kUnknownDistinct : found->second;
+  }
+
+  // Values that each variable can have: those of the smallest column in which it stands.
+  std::map<VariableId, std::uint64_t> domains_of(const Rule& rule) const {
+    std::map<VariableId, std::uint64_t> domains;
+    for (const Literal& literal : rule.body) {
+      if (literal.kind != LiteralKind::kAtom) continue;
+      const auto& distinct = sizes_[literal.atom.relation].distinct;
+      for (std::size_t c = 0; c < literal.atom.arguments.size(); ++c) {
+        const Argument& a = literal.atom.arguments[c];
+        if (a.kind != ArgumentKind::kVariable || c >= distinct.size()) continue;
+        const auto [at, is_first] = domains.try_emplace(a.variable, distinct[c]);
+        if (!is_first) at->second = std::min(at->second, distinct[c]);
+      }
+    }
+    return domains;
+  }
+
+  const Program& program_;
+  std::vector<RelationStatistics> sizes_;
+};
+
+}  // namespace
+
+std::vector<RelationStatistics> estimate_sizes(const Program& program,
+                                               std::vector<RelationStatistics> known) {
+  return SizeEstimate(program, std::move(known)).run();
+}
+
+}  // namespace stratalog::datalog
