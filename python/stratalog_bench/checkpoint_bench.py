@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stratalog_bench import closure, machine, serial_peers
+from stratalog_bench.modelled_report import model_papers
 from stratalog_bench.options import Options, parse_options
 from stratalog_bench.plan import SHARES, Task, make_plan, worker_spec
 from stratalog_bench.processes import BenchError, Event, Programs, run_worker
@@ -270,7 +271,7 @@ def _option_values(options: Options) -> dict[str, Any]:
     return {
         name: str(value) if isinstance(value, Path) else value
         for name, value in options.__dict__.items()
-        if name not in ("redraw", "is_quiet")
+        if name not in ("redraw", "is_modelled", "is_quiet")
     }
 
 
@@ -305,6 +306,9 @@ def _measure(options: Options, words: list[str]) -> tuple[Results, int]:
 
 def _checkpoint(words: list[str]) -> int:
     options = parse_options(words)
+    if options.is_modelled:
+        print(model_papers(Programs.find().stratalog, options.output))
+        return 0
     if options.redraw is not None:
         results, code = Results.load(options.redraw), 0
         options.output.mkdir(parents=True, exist_ok=True)

@@ -37,6 +37,7 @@ class Options:
     grid: int
     facts: Path | None
     redraw: Path | None
+    is_modelled: bool
     is_quiet: bool
 
 
@@ -164,6 +165,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="RESULTS.json",
         help="measure nothing; figures and report of an earlier run",
     )
+    add(
+        "--modelled",
+        action="store_true",
+        help="measure nothing; price the papers' checkpoints at 32 to 4096 ranks with the "
+        "file-system model: model.json, report.md, figures/*.png",
+    )
     add("-q", "--quiet", action="store_true", help="no progress on a terminal")
     return parser
 
@@ -177,6 +184,8 @@ def parse_options(words: list[str]) -> Options:
         parser.error(f"--facts: there is no edge.facts in {given.facts}")
     if given.redraw is not None and not given.redraw.is_file():
         parser.error(f"--redraw: {given.redraw} is no file")
+    if given.modelled and given.redraw is not None:
+        parser.error("--redraw draws measurements again, --modelled makes none; give one of them")
     sizes = given.sizes or (
         (1_000_000, 4_000_000, 16_000_000)
         if quick
@@ -199,5 +208,6 @@ def parse_options(words: list[str]) -> Options:
         grid=48 if quick else 80,
         facts=given.facts,
         redraw=given.redraw,
+        is_modelled=given.modelled,
         is_quiet=given.quiet,
     )

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench: hands over to the Python front (python/stratalog_bench), or is one of the ranks that it
-// starts (bench worker FILE).
+// starts (bench worker FILE), or prices plans for it (bench model FILE).
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,6 +17,8 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/launch.h"
+#include "cli/model_lines.h"
+#include "cli/model_spec.h"
 #include "cli/world.h"
 
 namespace stratalog::cli {
@@ -52,6 +54,27 @@ ExitCode worker(const std::vector<std::string>& words) {
   const Status status = work(world.value(), words[1]);
   if (status.is_ok()) return ExitCode::kDone;
   if (world.value().is_first()) complain(status);
+  return exit_code_of(status, Part::kRun);
+}
+
+Status forecast(const std::string& file) {
+  STRATALOG_ASSIGN_OR_RETURN(const std::string text, read_all(file));
+  STRATALOG_ASSIGN_OR_RETURN(const ModelSpec spec, parse_model_spec(text));
+  for (const ModelCase& one : spec.cases) {
+    STRATALOG_ASSIGN_OR_RETURN(const std::string line, model_line(one, spec.machine));
+    STRATALOG_RETURN_IF_ERROR(print_result(line + "\n"));
+  }
+  return Status::ok();
+}
+
+ExitCode model(const std::vector<std::string>& words) {
+  if (words.size() != 2) {
+    complain("bench model needs the file of its specification; bench checkpoint writes one");
+    return ExitCode::kProgram;
+  }
+  const Status status = forecast(words[1]);
+  if (status.is_ok()) return ExitCode::kDone;
+  complain(status);
   return exit_code_of(status, Part::kRun);
 }
 
@@ -101,6 +124,7 @@ Status become_python(const std::vector<std::string>& words) {
 
 ExitCode bench_command(const std::vector<std::string>& words) {
   if (!words.empty() && words.front() == "worker") return worker(words);
+  if (!words.empty() && words.front() == "model") return model(words);
   if (is_under_launcher()) {
     if (rank_by_environment() == 0)
       complain("bench starts its ranks itself; run it without mpiexec, and give it --ranks");

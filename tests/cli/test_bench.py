@@ -4,6 +4,7 @@ the pure parts of its Python front."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -19,6 +20,8 @@ sys.path.insert(0, str(PROJECT / "python"))
 
 from stratalog_bench import closure, summary  # noqa: E402
 from stratalog_bench.model import Cost, fit  # noqa: E402
+from stratalog_bench.modelled import machines, price_all, price_with  # noqa: E402
+from stratalog_bench.modelled_claims import numbers  # noqa: E402
 from stratalog_bench.options import SECTIONS, parse_options  # noqa: E402
 from stratalog_bench.plan import GROWTH, SHARES, make_plan, worker_spec  # noqa: E402
 from stratalog_bench.quantities import parse_seconds, parse_size, size_text  # noqa: E402
@@ -287,3 +290,72 @@ def test_medians_and_ratios() -> None:
     assert direct.bandwidth == 2e8
     assert summary.ratio_to_raw(direct, rows) == pytest.approx(0.25)
     assert summary.ratio_to_raw(direct, [direct]) is None
+
+
+def test_modelled_figures_say_that_they_are(stratalog: Stratalog, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ran = stratalog("bench", "checkpoint", "--modelled", "-o", out)
+    assert ran.out.strip() == str(out / "report.md")
+    report = (out / "report.md").read_text()
+    assert "**Everything here is modelled; nothing was measured at these rank counts.**" in report
+    lines = json.loads((out / "model.json").read_text())["modelled"]
+    assert {line["ranks"] for line in lines} == {32 << power for power in range(8)}
+    for line in lines:
+        phases = {name: seconds for name, seconds in line["seconds"].items() if name != "total"}
+        assert sum(phases.values()) == pytest.approx(line["seconds"]["total"])
+        assert line["seconds"]["total"] > 0
+    if importlib.util.find_spec("matplotlib"):
+        assert len(list((out / "figures").glob("*.png"))) == 6
+        assert report.count("(modelled)\n\n![") == 6
+    again = stratalog("bench", "checkpoint", "--modelled", "-o", out, expect=1)
+    assert "name another folder" in again.err
+
+
+def test_the_model_meets_the_numbers_that_it_was_calibrated_on(
+    stratalog: Stratalog, tmp_path: Path
+) -> None:
+    modelled = price_all(str(stratalog.program))
+    found = numbers(modelled)
+    assert [one for one in found if one.was_used and not 0.95 < one.ratio < 1.05] == []
+    theta = [one for one in found if "over" not in one.what]
+    assert [one for one in theta if not 0.85 < one.ratio < 1.15] == []
+    # Half the rate at which ranks write: nothing gets faster, what only they hold up takes double.
+    slow = price_with(str(stratalog.program), "theta", {"rank_write_rate": 0.5})
+    for name, line in slow.lines["theta"].items():
+        assert line["seconds"]["total"] >= modelled.lines["theta"][name]["seconds"]["total"]
+    write = modelled.seconds("theta", "save", "fpp", 256, 5, phase="write")
+    assert slow.seconds("theta", "save", "fpp", 256, 5, phase="write") == pytest.approx(2 * write)
+
+
+def test_every_parameter_of_the_model_says_where_it_comes_from() -> None:
+    kinds = ("printed", "calibrated", "measured", "assumed")
+    for about in machines().values():
+        for name, pair in about.items():
+            if name != "about":
+                value, source = pair
+                assert isinstance(value, (int, float)), name
+                assert source.startswith(kinds), name
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"machine": {}}, "ranks_per_node is missing"),
+        ({"machine": {"pack_rate": -1}}, "pack_rate is -1"),
+        ({"case": {"strategy": "fpp2"}}, 'strategy "fpp2" is no layout'),
+        ({"case": {"ranks": 0}}, "ranks is at least 1"),
+        ({"case": {"datasets": []}}, "datasets is missing or empty"),
+        ({"case": {"restart": "soon"}}, "restart is as-written or balanced"),
+        ({"case": {"files": 3}}, "--files spreads ranks over shared files"),
+    ],
+)
+def test_models_that_cannot_be_are_refused(
+    stratalog: Stratalog, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    machine = {name: pair[0] for name, pair in machines()["theta"].items() if name != "about"}
+    if "machine" in change:
+        machine = machine | change["machine"] if change["machine"] else {}
+    case = {"name": "a", "strategy": "fpp", "ranks": 4, "datasets": [{"rows": 100}]}
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps({"machine": machine, "cases": [case | change.get("case", {})]}))
+    assert message in stratalog("bench", "model", spec, expect=1).err
