@@ -49,7 +49,8 @@ demo: program  ## a real program on two ranks, killed half-way and resumed on an
 bench: program  ## measurements, each with its answer checked
 	@$(ENV) STRATALOG_BUILD="$(abspath $(BUILD))" bench/run
 
-install: program  ## into PREFIX (DESTDIR is obeyed)
+install: program  ## the command and the library, into PREFIX (DESTDIR is obeyed)
+	@$(ENV) cmake --build $(BUILD) --parallel $(JOBS) --target stratalog_library
 	@$(ENV) cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 check: setup-dev  ## formatting, lint, architecture: everything that needs no running program

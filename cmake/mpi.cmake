@@ -41,7 +41,7 @@ if(cli_sources)
                                                    STRATALOG_PYTHON_FOLDER="${PROJECT_SOURCE_DIR}/python"
                                                    STRATALOG_PYTHON_PROGRAM="${Python3_EXECUTABLE}")
   file(GLOB cli_unit_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/cli/*_test.cc)
-  if(cli_unit_tests)
+  if(cli_unit_tests AND STRATALOG_TESTS)
     stratalog_test_program(unit_cli SOURCES ${cli_unit_tests} LIBRARIES stratalog_cli GTest::gtest_main)
     set_property(GLOBAL APPEND PROPERTY STRATALOG_UNIT_TESTS unit_cli)
   endif()

@@ -3,7 +3,9 @@
 # NAME), without the files that see MPI or HDF5 (mpi_*.cc, hdf5_*.cc: those go into stratalog_parallel, cmake/mpi.cmake),
 # and one test program unit_NAME from tests/unit/NAME/*_test.cc. Empty rooms are skipped, so that rooms can be furnished
 # one after another.
-include(cmake/test_program.cmake)
+if(STRATALOG_TESTS)
+  include(cmake/test_program.cmake)
+endif()
 
 set(STRATALOG_ROOM_LIBRARIES "" CACHE INTERNAL "")
 
@@ -31,7 +33,7 @@ function(stratalog_room name)
                                                  nlohmann_json::nlohmann_json)
 
   file(GLOB tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${name}/*_test.cc)
-  if(tests)
+  if(tests AND STRATALOG_TESTS)
     stratalog_test_program(unit_${name} SOURCES ${tests} LIBRARIES ${library} GTest::gtest_main)
     set_property(GLOBAL APPEND PROPERTY STRATALOG_UNIT_TESTS unit_${name})
   endif()

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads Stratalog's checkpoints: no MPI, no Stratalog, numpy only.
+"""Stratalog in Python: programs that run in this process, and checkpoints of other runs.
 
 import stratalog
+
+program = stratalog.Program(text)          # compiles it (libstratalog, docs/library.md)
+program.insert("edge", array)              # shape (rows, columns)
+program.run()
+program["path"].to_numpy()
+
+Checkpoints need no library, no MPI, numpy only:
+
 
 checkpoint = stratalog.open("ck")          # the newest valid generation
 path = checkpoint["path"]                  # nothing is read yet
@@ -14,7 +22,15 @@ from __future__ import annotations
 
 from stratalog.checkpoint import Checkpoint, StoredGeneration, generations
 from stratalog.checkpoint import open_checkpoint as open
-from stratalog.errors import CheckpointError, DamagedError, NoCheckpointError, NotInstalledError
+from stratalog.errors import (
+    CheckpointError,
+    DamagedError,
+    NoCheckpointError,
+    NotInstalledError,
+    ProgramError,
+    RunError,
+)
+from stratalog.program import Program, RunSummary
 from stratalog.schema import Attribute
 from stratalog.table import Table
 from stratalog.values import Record, Term
@@ -26,7 +42,11 @@ __all__ = [
     "DamagedError",
     "NoCheckpointError",
     "NotInstalledError",
+    "Program",
+    "ProgramError",
     "Record",
+    "RunError",
+    "RunSummary",
     "StoredGeneration",
     "Table",
     "Term",

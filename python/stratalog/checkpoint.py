@@ -213,6 +213,9 @@ class Checkpoint(Mapping[str, Table]):
         with self._told_about_lost_files():
             self._generation.rows(index)
 
+    def _fill(self, index: int, columns: list[Any]) -> bool:
+        return False  # it comes block by block
+
     def _section(self, name: str) -> bytes:
         try:
             with self._told_about_lost_files():

@@ -7,8 +7,9 @@ relation is stored as classes and becomes pairs while it is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +18,38 @@ from stratalog_formats.read_checkpoint import Zone, multiset_hash
 
 from stratalog.errors import CheckpointError, NotInstalledError
 from stratalog.keys import CellSet, cells_of
-from stratalog.schema import Attribute
-from stratalog.values import Column, to_text
-
-if TYPE_CHECKING:
-    from stratalog.checkpoint import Checkpoint
+from stratalog.schema import Attribute, Relation
+from stratalog.values import Column, Values, to_text
 
 U32 = npt.NDArray[np.uint32]
 _PAIRS_AT_ONCE = 1 << 20
+
+
+class Blocks(Protocol):
+    """Relations as blocks of cells."""
+
+    @property
+    def relations(self) -> list[dict[str, Any]]: ...
+
+    def blocks(
+        self, index: int, wanted: Callable[[Zone], bool] | None = None
+    ) -> Iterator[list[U32]]: ...
+
+
+class Source(Protocol):
+    """Where tuples come from: a checkpoint, or a run in this process."""
+
+    @property
+    def _generation(self) -> Blocks: ...
+    @property
+    def _values_of_cells(self) -> Values: ...
+    def _relation_of(self, line: dict[str, Any]) -> Relation: ...
+    def _told_about_lost_files(self) -> AbstractContextManager[None]: ...
+    def _verify(self, index: int) -> None: ...
+
+    def _fill(self, index: int, columns: list[Column]) -> bool:
+        """Writes all of a relation's numbers, 64 bits each, where the columns lie; False if that
+        is not possible in one go."""
 
 
 class Table:
@@ -32,7 +57,7 @@ class Table:
 
     def __init__(
         self,
-        checkpoint: Checkpoint,
+        checkpoint: Source,
         index: int,
         conditions: tuple[tuple[int, CellSet], ...] = (),
     ) -> None:
@@ -244,6 +269,10 @@ class Table:
     def to_columns(self) -> dict[str, Column]:
         """One array for each column: int64, uint64, float64, or objects."""
         expected = None if self._conditions else len(self)
+        if expected and all(dtype.kind != "O" for dtype in self.dtypes.values()):
+            whole = {name: np.empty(expected, dtype) for name, dtype in self.dtypes.items()}
+            if self._checkpoint._fill(self._index, list(whole.values())):
+                return whole
         filled = {
             a.name: _Growing(self._checkpoint._values_of_cells.dtype(a), expected)
             for a in self.attributes
@@ -274,6 +303,10 @@ class Table:
         dtype = dtypes.pop() if len(dtypes) == 1 else np.dtype(object)
         rows = len(self)
         array = np.empty((rows, len(self.attributes)), dtype=dtype)
+        if dtype.kind != "O" and rows > 0 and not self._conditions:
+            columns = [array[:, i] for i in range(len(self.attributes))]
+            if self._checkpoint._fill(self._index, columns):
+                return array
         at = 0
         for block in self.blocks():
             columns = list(block.values())

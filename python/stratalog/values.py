@@ -71,8 +71,9 @@ def _leaf_text(value: Any) -> str:
     return str(value)
 
 
-def to_text(value: Any) -> str:
-    """A value as `stratalog export` writes it. Nesting of any depth."""
+def to_text(value: Any, symbol: Callable[[str], str] = str) -> str:
+    """A value as `stratalog export` writes it. Nesting of any depth. `symbol` makes the text of
+    a symbol inside."""
     parts = []
     todo = [value]
     while todo:
@@ -90,7 +91,7 @@ def to_text(value: Any) -> str:
                 todo.append(item[i])
                 todo.extend([_Mark(", ")] if i else [])
         else:
-            parts.append(_leaf_text(item))
+            parts.append(symbol(item) if isinstance(item, str) else _leaf_text(item))
     return "".join(parts)
 
 

@@ -12,9 +12,11 @@
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/fact_statistics.h"
+#include "datalog/evaluate/kept_run.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/relation_images.h"
 #include "datalog/evaluate/stratum_run.h"
+#include "datalog/evaluate/supplied_facts.h"
 #include "datalog/facts/cell_class.h"
 #include "datalog/facts/fact_reader.h"
 #include "datalog/relation_storage.h"
@@ -32,7 +34,7 @@ class Engine {
       state_.meter = std::make_unique<RunMeter>(options.metering);
   }
 
-  Result<RunReport> run() {
+  Status run() {
     for (RelationId r = 0; r < state_.relations.size(); ++r)
       state_.relations[r].arity =
           static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
@@ -60,6 +62,9 @@ class Engine {
     }
     return finish_report();
   }
+
+  const EngineState& state() const { return state_; }
+  RunReport& report() { return state_.report; }
 
  private:
   void tell(Phase phase) const {
@@ -114,10 +119,27 @@ class Engine {
           if (directive.action == IoAction::kInput)
             STRATALOG_RETURN_IF_ERROR(load_relation(r, directive));
     }
+    if (!state_.options.supply) return {};
+    STRATALOG_ASSIGN_OR_RETURN(
+        std::vector<TupleColumns> supplied,
+        take_supply(state_.comm, state_.program, state_.options.supply, state_.dictionary));
+    for (RelationId r = 0; r < supplied.size(); ++r)
+      if (!is_settled(r)) add_facts(r, std::move(supplied[r]));
     return {};
   }
 
+  // Whether a checkpoint holds the relation with all facts that it began with.
+  bool is_settled(RelationId r) const {
+    for (std::uint32_t s = 0; s < state_.program.strata.size(); ++s) {
+      const auto& members = state_.program.strata[s].relations;
+      if (std::find(members.begin(), members.end(), r) != members.end())
+        return position_.finished.contains(s) || position_.stratum == s;
+    }
+    return false;
+  }
+
   Status load_relation(RelationId r, const IoDirective& directive) {
+    if (state_.options.facts == nullptr && state_.options.supply) return {};
     if (state_.options.facts == nullptr)
       return agree(state_.comm,
                    Status::invalid_argument(fmt::format(
@@ -126,16 +148,20 @@ class Engine {
     STRATALOG_ASSIGN_OR_RETURN(
         TupleColumns loaded, load_facts(state_.comm, *state_.options.facts,
                                         state_.program.relations[r], directive, state_.dictionary));
-    TupleColumns& facts = facts_[r];
-    if (facts.columns.empty()) {
-      facts = std::move(loaded);
-      return {};
-    }
-    facts.rows += loaded.rows;
-    for (std::size_t c = 0; c < facts.columns.size(); ++c)
-      facts.columns[c].insert(facts.columns[c].end(), loaded.columns[c].begin(),
-                              loaded.columns[c].end());
+    add_facts(r, std::move(loaded));
     return {};
+  }
+
+  void add_facts(RelationId r, TupleColumns more) {
+    TupleColumns& facts = facts_[r];
+    if (facts.rows == 0) {
+      facts = std::move(more);
+      return;
+    }
+    facts.rows += more.rows;
+    for (std::size_t c = 0; c < more.columns.size(); ++c)
+      facts.columns[c].insert(facts.columns[c].end(), more.columns[c].begin(),
+                              more.columns[c].end());
   }
 
   Status make_plan() {
@@ -311,7 +337,7 @@ class Engine {
     return {};
   }
 
-  Result<RunReport> finish_report() {
+  Status finish_report() {
     STRATALOG_RETURN_IF_ERROR(tell_warnings());
     RunReport& report = state_.report;
     report.ranks = state_.comm.size();
@@ -337,7 +363,7 @@ class Engine {
     }
     t.other = std::max(0.0, t.total - known);
     report.times = t;
-    return report;
+    return {};
   }
 
   EngineState state_;
@@ -352,7 +378,42 @@ class Engine {
 
 Result<RunReport> run_program(Comm& comm, const Program& program, const RunOptions& options,
                               const RunHooks& hooks) {
-  return Engine(comm, program, options, hooks).run();
+  Engine engine(comm, program, options, hooks);
+  STRATALOG_RETURN_IF_ERROR(engine.run());
+  return std::move(engine.report());
 }
+
+struct KeptRun::Parts {
+  Parts(Comm& comm, std::shared_ptr<const Program> shared_program, RunOptions run_options,
+        RunHooks run_hooks)
+      : program(std::move(shared_program)),
+        options(std::move(run_options)),
+        hooks(std::move(run_hooks)),
+        engine(comm, *program, options, hooks) {}
+
+  std::shared_ptr<const Program> program;
+  RunOptions options;
+  RunHooks hooks;
+  Engine engine;
+};
+
+KeptRun::KeptRun(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+KeptRun::~KeptRun() = default;
+
+Result<std::unique_ptr<KeptRun>> KeptRun::run(Comm& comm, std::shared_ptr<const Program> program,
+                                              RunOptions options, RunHooks hooks) {
+  auto parts =
+      std::make_unique<Parts>(comm, std::move(program), std::move(options), std::move(hooks));
+  STRATALOG_RETURN_IF_ERROR(parts->engine.run());
+  return std::unique_ptr<KeptRun>(new KeptRun(std::move(parts)));
+}
+
+const RunReport& KeptRun::report() const { return parts_->engine.report(); }
+
+RelationImage KeptRun::image(RelationId relation) const {
+  return relation_image(parts_->engine.state(), relation, RelationVersion::kTotal);
+}
+
+const ValueDictionary& KeptRun::dictionary() const { return parts_->engine.state().dictionary; }
 
 }  // namespace stratalog::datalog

@@ -16,8 +16,10 @@
 #include "checkpoint/checkpoint.h"
 #include "comm/comm.h"
 #include "datalog/facts/fact_writer.h"
+#include "datalog/facts/tuple_columns.h"
 #include "datalog/plan/program_plan.h"
 #include "datalog/program.h"
+#include "model/value_dictionary.h"
 #include "profile/run_profile.h"
 #include "write/store.h"
 
@@ -89,8 +91,14 @@ struct RunHooks {
       notice;  // rank 0: lines for the log (skipped generations, warnings)
 };
 
+// Local. Tuples that the caller holds in memory, by relation (no columns: none); may repeat. Cells
+// are given out by `values`. Called once, on every rank, each of which may hand over its own.
+using FactSupply = std::function<Result<std::vector<TupleColumns>>(NewValues& values)>;
+
 struct RunOptions {
   Store* facts = nullptr;  // -F: where .input files are
+  // Facts beside those from files. With it and without a directory of facts, .input reads nothing.
+  FactSupply supply;
   Store* output = nullptr;  // -D: where .output files go; null: no output files
   WriteOptions write;  // how output files are written; its hdf5 function makes IO=hdf5 possible
   CheckpointOptions checkpoint;

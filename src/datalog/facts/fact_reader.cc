@@ -9,12 +9,12 @@
 #include <cstring>
 #include <utility>
 
-#include "datalog/facts/cell_class.h"
 #include "datalog/facts/fact_format.h"
 #include "datalog/facts/fact_location.h"
 #include "datalog/facts/fact_parser.h"
 #include "datalog/facts/fact_text_source.h"
 #include "datalog/facts/rank_zero.h"
+#include "datalog/facts/remap_columns.h"
 #include "model/value_agreement.h"
 
 namespace stratalog::datalog {
@@ -173,14 +173,6 @@ Status agree_on_problems(Comm& comm, const std::string& shown,
   return Status::invalid_argument(std::move(message));
 }
 
-void remap(const Relation& relation, const CellRemapping& remapping, TupleColumns& tuples) {
-  if (remapping.empty()) return;
-  for (std::size_t c = 0; c < tuples.columns.size(); ++c) {
-    const CellClass column = cell_class(relation.attributes[c].kind);
-    for (Cell& cell : tuples.columns[c]) cell = remapping.of(column, cell);
-  }
-}
-
 }  // namespace
 
 Result<TupleColumns> load_facts(Comm& comm, Store& store, const Relation& relation,
@@ -196,7 +188,7 @@ Result<TupleColumns> load_facts(Comm& comm, Store& store, const Relation& relati
       agree_on_problems(comm, shown_path(store, format.path), share.problems));
   STRATALOG_ASSIGN_OR_RETURN(const CellRemapping remapping,
                              agree_on_new_values(comm, dictionary, values));
-  remap(relation, remapping, share.tuples);
+  remap_columns(relation, remapping, share.tuples);
   return std::move(share.tuples);
 }
 

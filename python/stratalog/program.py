@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Program: the engine in this process. Tuples in, a run, relations out as tables.
+
+One rank unless a communicator is given; no MPI is needed. The work is libstratalog's (library.py).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from stratalog_formats.dictionary import Dictionary, Records
+
+from stratalog.communicator import Bridge, collectives_of
+from stratalog.errors import ProgramError, RunError
+from stratalog.incoming import Columns
+from stratalog.library import U64, ColumnOut, Handle
+from stratalog.schema import Relation, parse_schema
+from stratalog.table import Table
+from stratalog.values import Column, Values
+
+U32 = npt.NDArray[np.uint32]
+_ROWS_AT_ONCE = 1 << 22  # of a relation that is read in pieces
+_PIECES = 16  # at most, because the library walks from the start for each
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a run says about itself."""
+
+    seconds: float
+    peak_memory_bytes: int  # of relations, all ranks together
+    checkpoints: int
+    is_resumed: bool
+    console: str  # of .printsize and, with an output folder, of .output with IO=stdout
+
+
+class Results:
+    """The relations of one run, as tables see them. Ends with the next run."""
+
+    def __init__(self, handle: Handle, relations: Mapping[str, Relation], structures: Any) -> None:
+        self._handle: Handle | None = handle
+        self._relations = relations
+        names = list(relations)
+        self._numbers = {name: _find(handle, name) for name in names}
+        self.relations: list[dict[str, Any]] = [
+            {
+                "relation": name,
+                "version": "total",
+                "arity": len(relations[name].attributes),
+                "rows": handle.number("count_here", U64, self._numbers[name]),
+            }
+            for name in names
+        ]
+        self._places = {name: at for at, name in enumerate(names)}
+        dictionary = Dictionary(handle.section("dictionary"))
+        self._values_of_cells = Values(
+            dictionary, lambda: Records(self._live().section("records")), structures
+        )
+
+    # What Table asks of the place that its tuples come from.
+
+    @property
+    def _generation(self) -> Results:
+        return self
+
+    def _relation_of(self, line: dict[str, Any]) -> Relation:
+        return self._relations[line["relation"]]
+
+    def _told_about_lost_files(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def _verify(self, index: int) -> None:
+        raise RunError(f"{self.relations[index]['relation']}: only checkpoints can be verified")
+
+    def blocks(self, index: int, _: Any = None) -> Iterator[list[U32]]:
+        """All tuples of this rank as cells. Knows no zones, so keys look at everything."""
+        line = self.relations[index]
+        rows = line["rows"]
+        step = max(_ROWS_AT_ONCE, -(-rows // _PIECES))
+        for at in range(0, rows, step):
+            columns = [
+                np.empty(min(step, rows - at), dtype=np.uint32) for _ in range(line["arity"])
+            ]
+            self._read("read_cells", index, at, columns)
+            yield columns
+
+    def _fill(self, index: int, columns: list[Column]) -> bool:
+        self._read("read", index, 0, columns)
+        return True
+
+    # -----------------------------------------------------------------------------------------
+
+    def _live(self) -> Handle:
+        if self._handle is None:
+            raise RunError("the program has been run again or closed: ask it for the table again")
+        return self._handle
+
+    def end(self) -> None:
+        self._handle = None
+
+    def table(self, name: str) -> Table:
+        return Table(self, self._places[name])
+
+    def _read(self, call: str, index: int, start: int, columns: list[Any]) -> None:
+        targets = (ColumnOut * max(1, len(columns)))(
+            *(ColumnOut(c.ctypes.data, c.strides[0]) for c in columns)
+        )
+        number = self._numbers[self.relations[index]["relation"]]
+        self._live().call(call, number, start, len(columns[0]) if columns else 0, targets)
+
+
+def _find(handle: Handle, name: str) -> int:
+    number: int = handle.number("find_relation", ctypes.c_size_t, name.encode())
+    return number
+
+
+def _run(handle: Handle, is_alone: bool) -> None:
+    """Runs, and lets Ctrl-C stop the run where no other ranks wait."""
+    if not is_alone or threading.current_thread() is not threading.main_thread():
+        handle.call("run")
+        return
+    codes: list[int] = []
+    worker = threading.Thread(
+        target=lambda: codes.append(handle.library.stratalog_run(handle.pointer)), daemon=True
+    )
+    worker.start()
+    interrupt: KeyboardInterrupt | None = None
+    while worker.is_alive():
+        try:
+            worker.join()
+        except KeyboardInterrupt as pressed:
+            interrupt = pressed
+            handle.library.stratalog_stop(handle.pointer)
+    if interrupt is not None:
+        raise interrupt
+    handle.check(codes[0])
+
+
+class Program(Mapping[str, Table]):
+    """A program: relation names to tables, once it has been run."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        name: str = "program",
+        include: Iterable[str | PathLike[str]] = (),
+        define: Iterable[str] = (),
+        comm: Any = None,
+    ) -> None:
+        """Compiles `text`; ProgramError with all that is wrong in it.
+
+        `name` is what messages call it, and its folder is where .include looks first; `include`
+        are more folders, `define` macros (NAME or NAME=VALUE). `comm` is a communicator of mpi4py
+        (or a stratalog.communicator.Collectives): all of its ranks make the same calls.
+        """
+        self._handle = Handle()
+        self._results: Results | None = None
+        self._bridge = None if comm is None else Bridge(collectives_of(comm))
+        if self._bridge is not None:
+            self._handle.call("set_collectives", ctypes.byref(self._bridge.calls))
+        self._set("name", name)
+        for folder in include:
+            self._set("include", fspath(folder))
+        for macro in define:
+            self._set("define", macro)
+        source = text.encode("utf-8", "surrogateescape")
+        try:
+            self._handle.call("compile", source, len(source))
+        except RunError as error:
+            raise ProgramError(str(error), error.code) from None
+        self.warnings = self._handle.text("notes")
+        schema = parse_schema({"schema": json.loads(self._handle.section("schema"))})
+        assert schema is not None
+        self._structures = schema.structures
+        # Pairs are made by the library; nothing here sees classes.
+        self._relations = {
+            r.name: Relation(r.name, r.attributes) for r in schema.relations.values()
+        }
+
+    @classmethod
+    def from_file(cls, file: str | PathLike[str], **settings: Any) -> Program:
+        """As Program, of a file."""
+        path = Path(file)
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+        return cls(text, name=str(path), **settings)
+
+    def _set(self, name: str, value: str) -> None:
+        self._handle.call("set", name.encode(), value.encode("utf-8", "surrogateescape"))
+
+    def _relation(self, name: str) -> Relation:
+        if name not in self._relations:
+            raise KeyError(f"no relation {name!r}; there are {', '.join(self._relations)}")
+        return self._relations[name]
+
+    def insert(self, relation: str, data: Any) -> int:
+        """Adds tuples, which the next run starts from; how many were given.
+
+        `data`: an array of shape (rows, columns), a structured array, tuples, {column: values}, a
+        pandas.DataFrame, a pyarrow.Table or a stratalog.Table. Repeated tuples count once. On
+        several ranks each inserts its own.
+        """
+        into = self._relation(relation)
+        columns = Columns(into, data)
+        self._handle.call("insert", _find(self._handle, relation), columns.rows, columns.columns)
+        return columns.rows
+
+    def clear(self, relation: str) -> None:
+        """Forgets what was inserted into a relation."""
+        self._relation(relation)
+        self._handle.call("clear", _find(self._handle, relation))
+
+    def run(
+        self,
+        *,
+        facts: str | PathLike[str] | None = None,
+        output: str | PathLike[str] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: float = 0,
+        on_checkpoints: str = "refuse",
+        memory_limit: int = 0,
+    ) -> RunSummary:
+        """Computes everything anew from what was inserted and what .input names. RunError.
+
+        `facts` and `output` are the folders of .input and .output; without them such directives do
+        nothing. `checkpoint` is a folder for checkpoints: one at the end, and one every
+        `checkpoint_every` seconds; if it holds some, they are refused ("refuse"), gone on from
+        ("resume") or replaced ("overwrite"). `memory_limit` in bytes, for each rank. Ctrl-C stops
+        a run on one rank. Tables of earlier runs end here.
+        """
+        self._end_results()
+        for name, folder in (("facts", facts), ("output", output), ("checkpoint", checkpoint)):
+            self._set(name, "" if folder is None else fspath(folder))
+        self._set("checkpoint-every", repr(float(checkpoint_every)))
+        self._set("on-checkpoints", on_checkpoints)
+        self._set("memory-limit", str(int(memory_limit)))
+        try:
+            _run(self._handle, self._bridge is None)
+        except RunError as error:
+            if self._bridge is not None and self._bridge.error is not None:
+                raise error from self._bridge.error
+            raise
+        self._results = Results(self._handle, self._relations, self._structures)
+        return RunSummary(
+            seconds=self._measure("seconds"),
+            peak_memory_bytes=int(self._measure("peak-memory-bytes")),
+            checkpoints=int(self._measure("checkpoints")),
+            is_resumed=self._measure("resumed") != 0,
+            console=self._handle.text("console"),
+        )
+
+    def _measure(self, name: str) -> float:
+        return float(self._handle.number("measure", ctypes.c_double, name.encode()))
+
+    @property
+    def notes(self) -> str:
+        """Warnings of the compiler and notes of the last run."""
+        return self._handle.text("notes")
+
+    def count(self, relation: str) -> int:
+        """Tuples on all ranks; a table has those of its own rank."""
+        self._relation(relation)
+        return int(self._handle.number("count", U64, _find(self._handle, relation)))
+
+    def __getitem__(self, relation: str) -> Table:
+        self._relation(relation)
+        if self._results is None:
+            raise RunError(f"{relation}: the program has not been run, or its run did not end well")
+        return self._results.table(relation)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._relations)
+
+    def __len__(self) -> int:
+        return len(self._relations)
+
+    def __repr__(self) -> str:
+        state = "not run" if self._results is None else "run"
+        return f"<stratalog.Program, {state}: {', '.join(self._relations)}>"
+
+    def _end_results(self) -> None:
+        if self._results is not None:
+            self._results.end()
+        self._results = None
+
+    def close(self) -> None:
+        """Gives the memory back; tables end here."""
+        self._end_results()
+        self._handle.close()
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

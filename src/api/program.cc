@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "api/collectives_comm.h"
+#include "api/inserted_facts.h"
+#include "api/result_reader.h"
+#include "datalog/evaluate/schema_json.h"
+#include "datalog/language/compile.h"
+#include "model/record_image.h"
+
+namespace stratalog {
+namespace {
+
+using datalog::Attribute;
+using datalog::KeptRun;
+using datalog::Relation;
+using datalog::ValueKind;
+
+ColumnKind kind_of(const Attribute& attribute) {
+  if (attribute.structure != datalog::kNoStructure) return ColumnKind::kStructured;
+  switch (attribute.kind) {
+    case ValueKind::kNumber:
+      return ColumnKind::kNumber;
+    case ValueKind::kUnsigned:
+      return ColumnKind::kUnsigned;
+    case ValueKind::kFloat:
+      return ColumnKind::kFloat;
+    case ValueKind::kSymbol:
+      return ColumnKind::kSymbol;
+    case ValueKind::kRecord:
+      break;
+  }
+  return ColumnKind::kStructured;
+}
+
+datalog::ResumePolicy policy_of(OnCheckpoints wish) {
+  switch (wish) {
+    case OnCheckpoints::kRefuse:
+      return datalog::ResumePolicy::kFresh;
+    case OnCheckpoints::kResume:
+      return datalog::ResumePolicy::kResumeOrFresh;
+    case OnCheckpoints::kOverwrite:
+      break;
+  }
+  return datalog::ResumePolicy::kFreshForced;
+}
+
+// Folders of a run; those that were not asked for are null.
+struct Folders {
+  std::unique_ptr<Store> facts;
+  std::unique_ptr<Store> output;
+  std::unique_ptr<Store> checkpoints;
+};
+
+// Collective. Rank 0 makes a folder that is not there; the others find it.
+Status open_folder(Comm& comm, const std::string& path, RootMode mode,
+                   std::unique_ptr<Store>& folder) {
+  if (path.empty()) return Status::ok();
+  for (const bool is_first : {true, false}) {
+    Status mine;
+    if ((comm.rank() == 0) == is_first) {
+      auto opened = open_posix_store(path, is_first ? mode : RootMode::kMustExist);
+      mine = opened.status();
+      if (mine.is_ok()) folder = std::move(opened).value();
+    }
+    STRATALOG_RETURN_IF_ERROR(agree(comm, mine));
+    if (comm.size() == 1) break;
+  }
+  return Status::ok();
+}
+
+Status open_folders(Comm& comm, const RunSettings& settings, Folders& folders) {
+  STRATALOG_RETURN_IF_ERROR(open_folder(comm, settings.facts, RootMode::kMustExist, folders.facts));
+  STRATALOG_RETURN_IF_ERROR(open_folder(comm, settings.output, RootMode::kCreate, folders.output));
+  return open_folder(comm, settings.checkpoint, RootMode::kCreate, folders.checkpoints);
+}
+
+std::string console_text(const datalog::RunReport& report) {
+  std::string text;
+  for (const std::string& part : report.console) text += part;
+  for (const datalog::RelationSize& size : report.print_sizes)
+    text += fmt::format("{}\t{}\n", size.name, size.rows);
+  return text;
+}
+
+// Rows of values as the columns that InsertedFacts takes.
+class RowColumns {
+ public:
+  Status add(const Relation& relation, std::span<const Row> rows) {
+    const std::size_t arity = relation.attributes.size();
+    columns_.resize(arity);
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      if (rows[r].size() != arity)
+        return Status::invalid_argument(
+            fmt::format("relation `{}`, row {}: expected {} values, "
+                        "found {}",
+                        relation.name, r, arity, rows[r].size()));
+    for (std::size_t c = 0; c < arity; ++c)
+      for (std::size_t r = 0; r < rows.size(); ++r)
+        STRATALOG_RETURN_IF_ERROR(add(relation, c, r, rows[r][c]));
+    views_.reserve(arity);
+    for (const OneColumn& column : columns_)
+      views_.push_back({.values = column.is_text ? nullptr : column.bits.data(),
+                        .stride = sizeof(std::uint64_t),
+                        .text = column.text.data(),
+                        .offsets = column.offsets.data(),
+                        .texts = static_cast<std::int64_t>(column.offsets.size()) - 1});
+    return Status::ok();
+  }
+  std::span<const stratalog_column_in> views() const { return views_; }
+
+ private:
+  struct OneColumn {
+    bool is_text = false;
+    std::vector<std::uint64_t> bits = {0};  // never empty, so that there is an address
+    std::string text;
+    std::vector<std::int64_t> offsets = {0};
+  };
+
+  Status add(const Relation& relation, std::size_t c, std::size_t row, const Value& value) {
+    OneColumn& column = columns_[c];
+    const Attribute& attribute = relation.attributes[c];
+    const ColumnKind kind = kind_of(attribute);
+    column.is_text = kind == ColumnKind::kSymbol || kind == ColumnKind::kStructured;
+    std::optional<std::uint64_t> bits;
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      const bool fits =
+          kind == ColumnKind::kNumber || (kind == ColumnKind::kUnsigned && *number >= 0);
+      if (fits) bits = static_cast<std::uint64_t>(*number);
+    } else if (const auto* natural = std::get_if<std::uint64_t>(&value)) {
+      const bool fits = kind == ColumnKind::kUnsigned ||
+                        (kind == ColumnKind::kNumber &&
+                         *natural <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+      if (fits) bits = *natural;
+    } else if (const auto* real = std::get_if<double>(&value)) {
+      if (kind == ColumnKind::kFloat) bits = std::bit_cast<std::uint64_t>(*real);
+    } else if (column.is_text) {
+      column.text += std::get<std::string>(value);
+      column.offsets.push_back(static_cast<std::int64_t>(column.text.size()));
+      return Status::ok();
+    }
+    if (!bits)
+      return Status::invalid_argument(
+          fmt::format("relation `{}`, row {}, column `{}`: the value does not fit type {}",
+                      relation.name, row, attribute.name, attribute.type_name));
+    if (row == 0) column.bits.clear();
+    column.bits.push_back(*bits);
+    return Status::ok();
+  }
+
+  std::vector<OneColumn> columns_;
+  std::vector<stratalog_column_in> views_;
+};
+
+std::string to_text(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+struct Program::Parts {
+  explicit Parts(datalog::Program checked)
+      : program(std::make_shared<const datalog::Program>(std::move(checked))),
+        inserted(*program),
+        comm(make_self_comm()) {
+    for (const Relation& relation : program->relations) {
+      names.push_back(relation.name);
+      std::vector<Column>& of_relation = columns.emplace_back();
+      for (const Attribute& attribute : relation.attributes)
+        of_relation.push_back(
+            {.name = attribute.name, .type = attribute.type_name, .kind = kind_of(attribute)});
+    }
+  }
+
+  Result<const KeptRun*> finished(std::size_t relation) const {
+    if (relation >= names.size())
+      return Status::invalid_argument(fmt::format(
+          "there is no relation number {}; the program has {}", relation, names.size()));
+    if (run == nullptr)
+      return Status::invalid_argument(
+          fmt::format("relation `{}` cannot be read: the program has not been run, or its last run "
+                      "did not end well",
+                      names[relation]));
+    return run.get();
+  }
+
+  std::shared_ptr<const datalog::Program> program;
+  std::vector<std::string> names;
+  std::vector<std::vector<Column>> columns;
+  std::string warnings;
+  InsertedFacts inserted;
+  std::unique_ptr<Comm> comm;
+  Folders folders;  // of the last run, which may point to them
+  std::unique_ptr<KeptRun> run;
+  std::atomic<bool> must_stop = false;
+};
+
+Program::Program(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Program::Program(Program&& other) noexcept = default;
+Program& Program::operator=(Program&& other) noexcept = default;
+Program::~Program() = default;
+
+Result<Program> Program::compile(std::string_view text, const CompileSettings& settings) {
+  datalog::CompileOptions options;
+  options.include_directories = settings.include_directories;
+  options.macros = settings.macros;
+  datalog::CompileOutcome outcome =
+      datalog::compile({.name = settings.name, .text = std::string(text)}, options);
+  std::string diagnostics = datalog::render_all(outcome.diagnostics);
+  if (!outcome.is_ok()) return Status::invalid_argument(std::move(diagnostics));
+  auto parts = std::make_unique<Parts>(*std::move(outcome.program));
+  parts->warnings = std::move(diagnostics);
+  return Program(std::move(parts));
+}
+
+const std::string& Program::warnings() const { return parts_->warnings; }
+const std::vector<std::string>& Program::relations() const { return parts_->names; }
+bool Program::has_run() const { return parts_->run != nullptr; }
+
+Result<std::size_t> Program::find(std::string_view relation) const {
+  const auto& names = parts_->names;
+  const auto found = std::find(names.begin(), names.end(), relation);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  return Status::not_found(
+      fmt::format("the program has no relation `{}`; it has {}", relation,
+                  names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+const std::vector<Column>& Program::columns(std::size_t relation) const {
+  return parts_->columns[relation];
+}
+
+Status Program::insert(std::size_t relation, std::uint64_t rows,
+                       std::span<const stratalog_column_in> columns) {
+  if (relation >= parts_->names.size())
+    return Status::invalid_argument(fmt::format("there is no relation number {}", relation));
+  return parts_->inserted.insert(relation, rows, columns);
+}
+
+Status Program::insert(std::string_view relation, std::span<const Row> rows) {
+  STRATALOG_ASSIGN_OR_RETURN(const std::size_t id, find(relation));
+  RowColumns columns;
+  STRATALOG_RETURN_IF_ERROR(columns.add(parts_->program->relations[id], rows));
+  return insert(id, rows.size(), columns.views());
+}
+
+void Program::clear(std::size_t relation) { parts_->inserted.clear(relation); }
+
+Status Program::set_collectives(const stratalog_collectives& collectives) {
+  STRATALOG_ASSIGN_OR_RETURN(auto comm, make_collectives_comm(collectives));
+  parts_->run.reset();
+  parts_->comm = std::move(comm);
+  return Status::ok();
+}
+
+Result<RunSummary> Program::run(const RunSettings& settings) {
+  Parts& parts = *parts_;
+  parts.must_stop = false;
+  parts.run.reset();
+  parts.folders = {};
+  STRATALOG_RETURN_IF_ERROR(open_folders(*parts.comm, settings, parts.folders));
+  datalog::RunOptions options;
+  options.facts = parts.folders.facts.get();
+  options.output = parts.folders.output.get();
+  options.supply = [&parts](NewValues& values) -> Result<std::vector<datalog::TupleColumns>> {
+    return parts.inserted.supply(values);
+  };
+  options.memory_limit_bytes = settings.memory_limit_bytes;
+  options.checkpoint.store = parts.folders.checkpoints.get();
+  options.checkpoint.every_seconds = settings.checkpoint_every_seconds;
+  options.checkpoint.resume = policy_of(settings.on_checkpoints);
+  datalog::RunHooks hooks;
+  hooks.notice = settings.notice;
+  hooks.stop_requested = [&parts] {
+    return parts.must_stop ? datalog::StopRequest::kCheckpointAndStop : datalog::StopRequest::kNone;
+  };
+  STRATALOG_ASSIGN_OR_RETURN(
+      auto run, KeptRun::run(*parts.comm, parts.program, std::move(options), std::move(hooks)));
+  const datalog::RunReport& report = run->report();
+  if (report.stopped_early) return Status::cancelled("the run was stopped before its end");
+  RunSummary summary{.seconds = report.times.total,
+                     .peak_memory_bytes = report.peak_memory_bytes,
+                     .checkpoints = report.checkpoints.size(),
+                     .resumed_from = report.resumed_from,
+                     .console = console_text(report)};
+  parts.run = std::move(run);
+  return summary;
+}
+
+void Program::stop() { parts_->must_stop = true; }
+
+Result<std::uint64_t> Program::count(std::size_t relation) const {
+  STRATALOG_ASSIGN_OR_RETURN(const KeptRun* run, parts_->finished(relation));
+  return run->report().relations[relation].rows;
+}
+
+Result<std::uint64_t> Program::count_here(std::size_t relation) const {
+  STRATALOG_ASSIGN_OR_RETURN(const KeptRun* run, parts_->finished(relation));
+  return count_tuples(*run, static_cast<datalog::RelationId>(relation));
+}
+
+namespace {
+
+Status read_checked(const KeptRun& run, const datalog::Program& program, std::size_t relation,
+                    std::uint64_t from, std::uint64_t rows, ColumnForm form,
+                    std::span<const stratalog_column_out> columns) {
+  const Relation& read = program.relations[relation];
+  if (columns.size() != read.attributes.size())
+    return Status::invalid_argument(fmt::format("relation `{}` has {} columns; {} were given",
+                                                read.name, read.attributes.size(), columns.size()));
+  return read_tuples(run, read, static_cast<datalog::RelationId>(relation), from, rows, form,
+                     columns);
+}
+
+}  // namespace
+
+Status Program::read(std::size_t relation, std::uint64_t from, std::uint64_t rows,
+                     std::span<const stratalog_column_out> columns) const {
+  STRATALOG_ASSIGN_OR_RETURN(const KeptRun* run, parts_->finished(relation));
+  return read_checked(*run, *parts_->program, relation, from, rows, ColumnForm::kValues, columns);
+}
+
+Status Program::read_cells(std::size_t relation, std::uint64_t from, std::uint64_t rows,
+                           std::span<const stratalog_column_out> columns) const {
+  STRATALOG_ASSIGN_OR_RETURN(const KeptRun* run, parts_->finished(relation));
+  return read_checked(*run, *parts_->program, relation, from, rows, ColumnForm::kCells, columns);
+}
+
+Result<std::string> Program::text(std::size_t relation, std::size_t column,
+                                  std::uint32_t cell) const {
+  STRATALOG_ASSIGN_OR_RETURN(const KeptRun* run, parts_->finished(relation));
+  if (column >= columns(relation).size())
+    return Status::invalid_argument(
+        fmt::format("relation `{}` has no column number {}", parts_->names[relation], column));
+  return text_of_cell(*run, parts_->program->relations[relation], column, cell);
+}
+
+Result<std::vector<Row>> Program::rows(std::string_view relation) const {
+  STRATALOG_ASSIGN_OR_RETURN(const std::size_t id, find(relation));
+  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t count, count_here(id));
+  const std::vector<Column>& described = columns(id);
+  std::vector<std::vector<std::uint64_t>> bits(described.size(),
+                                               std::vector<std::uint64_t>(count, 0));
+  std::vector<stratalog_column_out> targets;
+  targets.reserve(bits.size());
+  for (auto& column : bits)
+    targets.push_back({.values = column.data(), .stride = sizeof(std::uint64_t)});
+  STRATALOG_RETURN_IF_ERROR(read(id, 0, count, targets));
+  std::vector<Row> found(count, Row(described.size()));
+  for (std::size_t c = 0; c < described.size(); ++c)
+    for (std::uint64_t r = 0; r < count; ++r) {
+      const std::uint64_t value = bits[c][r];
+      switch (described[c].kind) {
+        case ColumnKind::kNumber:
+          found[r][c] = static_cast<std::int64_t>(value);
+          break;
+        case ColumnKind::kUnsigned:
+          found[r][c] = value;
+          break;
+        case ColumnKind::kFloat:
+          found[r][c] = std::bit_cast<double>(value);
+          break;
+        case ColumnKind::kSymbol:
+        case ColumnKind::kStructured: {
+          STRATALOG_ASSIGN_OR_RETURN(std::string text, text(id, c, static_cast<Cell>(value)));
+          found[r][c] = std::move(text);
+          break;
+        }
+      }
+    }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Result<std::string> Program::section(std::string_view name) const {
+  if (name == "schema") return datalog::schema_to_json(*parts_->program).dump();
+  if (parts_->run == nullptr)
+    return Status::invalid_argument("sections can be had after a run that ended well");
+  const ValueDictionary& dictionary = parts_->run->dictionary();
+  if (name == "dictionary") return to_text(encode_dictionary(dictionary, {}, dictionary.size()));
+  if (name == "records") return to_text(encode_records(dictionary));
+  return Status::not_found(
+      fmt::format("there is no section `{}`; there are dictionary, records and schema", name));
+}
+
+}  // namespace stratalog

@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library from Python, as it is installed, and the examples of docs/library.md."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from stratalog_runner import Stratalog
+
+PROJECT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ["STRATALOG"]).resolve().parent
+sys.path.insert(0, str(PROJECT / "python"))
+os.environ.setdefault("STRATALOG_LIBRARY", str(BUILD / "libstratalog.so"))
+
+import stratalog as package  # noqa: E402
+from stratalog import Record, Term  # noqa: E402
+
+CLOSURE = """
+.decl edge(a: number, b: number)
+.input edge
+.decl path(a: number, b: number)
+path(x, y) :- edge(x, y).
+path(x, z) :- path(x, y), edge(y, z).
+.output path
+.printsize path
+"""
+KINDS = """
+.type List = [head: symbol, tail: List]
+.type Shape = Circle {r: float} | Box {note: symbol, l: List}
+.type Colour = Red {} | Green {}
+.decl given(n: number, u: unsigned, f: float, s: symbol, l: List, p: Shape, c: Colour)
+.decl taken(n: number, u: unsigned, f: float, s: symbol, l: List, p: Shape, c: Colour)
+taken(n, u, f, s, l, p, c) :- given(n, u, f, s, l, p, c).
+"""
+
+
+def examples(language: str) -> list[str]:
+    text = (PROJECT / "docs" / "library.md").read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    prefix = tmp_path_factory.mktemp("prefix")
+    command = ["cmake", "--install", BUILD, "--prefix", prefix, "--component", "library"]
+    subprocess.run(command, check=True, capture_output=True)
+    return prefix
+
+
+def test_python_examples_of_the_page() -> None:
+    assert len(examples("python")) == 2
+    space: dict[str, Any] = {}
+    for text in examples("python"):
+        exec(compile(text, "library.md", "exec"), space)
+
+
+@pytest.mark.parametrize(
+    ("language", "compiler"),
+    [("c", ["cc", "-std=c11", "-pedantic"]), ("cpp", ["c++", "-std=c++20"])],
+)
+def test_compiled_examples_of_the_page(
+    installed: Path, tmp_path: Path, language: str, compiler: list[str]
+) -> None:
+    (text,) = examples(language)
+    source = tmp_path / f"example.{language}"
+    source.write_text(text)
+    flags = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", "stratalog"],
+        env={**os.environ, "PKG_CONFIG_PATH": str(installed / "lib" / "pkgconfig")},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    program = tmp_path / "example"
+    warnings = ["-Wall", "-Wextra", "-Werror"]
+    subprocess.run([*compiler, *warnings, source, "-o", program, *flags], check=True)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(installed / "lib")}
+    ran = subprocess.run([program], env=environment, check=True, capture_output=True, text=True)
+    assert sorted(ran.stdout.split("\n")) == ["", "1 2", "1 3", "2 3"]
+
+
+def test_the_cmake_package_is_found(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES C)\n"
+        "find_package(stratalog 0.1 REQUIRED)\n"
+        "get_target_property(place stratalog::stratalog INTERFACE_INCLUDE_DIRECTORIES)\n"
+        'message(STATUS "headers: ${place}")\n'
+    )
+    command = [
+        "cmake",
+        "-S",
+        tmp_path,
+        "-B",
+        tmp_path / "build",
+        f"-DCMAKE_PREFIX_PATH={installed}",
+    ]
+    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert f"headers: {installed}/include" in found
+    assert (installed / "include" / "stratalog" / "program.h").exists()
+
+
+def test_only_the_interface_is_exported() -> None:
+    listing = subprocess.run(
+        ["nm", "-D", "-C", "--defined-only", BUILD / "libstratalog.so"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    names = [line.split(" ", 2)[2] for line in listing.splitlines()]
+    assert names
+    allowed = re.compile(
+        r"stratalog_\w+|stratalog::(Program|Status)::.*|stratalog::status_code_name.*"
+    )
+    assert [name for name in names if not allowed.fullmatch(name)] == []
+
+
+ROWS = [
+    (-5, 2**64 - 1, -0.5, "a,b", None, Term("Circle", (2.5,)), Term("Red")),
+    (2**63 - 1, 0, 1e300, 'é"\\', Record(("x", Record(("[", None)))), Term("Box", ("]", None)),
+     Term("Green")),
+]  # fmt: skip
+
+
+def test_every_kind_of_value_comes_back() -> None:
+    program = package.Program(KINDS)
+    assert program.insert("given", ROWS) == 2
+    program.run()
+    assert sorted(program["taken"]) == ROWS
+    again = package.Program(KINDS)
+    again.insert("given", program["taken"])  # a table goes in as it is
+    again.run()
+    assert sorted(again["taken"]) == ROWS
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint16, np.int64, np.uint64])
+def test_integers_of_any_width_and_stride(dtype: Any) -> None:
+    wide = np.arange(40, dtype=dtype).reshape(10, 4)
+    program = package.Program(CLOSURE)
+    program.insert("edge", wide[::2, 1:3])
+    program.run()
+    found = program["edge"].to_numpy()
+    assert np.array_equal(np.sort(found, axis=0), wide[::2, 1:3].astype(np.int64))
+
+
+def test_forms_of_tuples() -> None:
+    pairs = [(1, 2), (3, 4)]
+    named = np.array(pairs, dtype=[("a", "i8"), ("b", "i4")])
+    forms: list[Any] = [pairs, np.array(pairs), named, {"b": [2, 4], "a": np.array([1, 3])}]
+    for form in forms:
+        program = package.Program(CLOSURE)
+        program.insert("edge", form)
+        program.run()
+        assert sorted(program["edge"]) == pairs
+    flag = package.Program(".decl yes()\n.decl also()\nalso() :- yes().")
+    flag.insert("yes", [()])
+    flag.run()
+    assert list(flag["also"]) == [()]
+
+
+@pytest.mark.parametrize(
+    ("relation", "data", "error"),
+    [
+        ("edge", [(1, "x")], TypeError),
+        ("edge", [(1, True)], TypeError),
+        ("edge", np.array([[1.0, 2.0]]), TypeError),
+        ("edge", [(1, 2**63)], OverflowError),
+        ("edge", np.array([[1, 2**63]], dtype=np.uint64), OverflowError),
+        ("edge", np.zeros((2, 3), dtype=int), ValueError),
+        ("edge", {"a": [1], "c": [2]}, ValueError),
+        ("edge", {"a": [1], "b": [2, 3]}, ValueError),
+        ("edge", [(1, 2), 3], ValueError),
+        ("edges", [(1, 2)], KeyError),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_nothing_is_added(
+    relation: str, data: Any, error: type[Exception]
+) -> None:
+    program = package.Program(CLOSURE)
+    with pytest.raises(error, match="edge"):
+        program.insert(relation, data)
+    program.run()
+    assert len(program["path"]) == 0
+
+
+def test_structured_text_that_is_none_is_refused() -> None:
+    program = package.Program(KINDS)
+    broken = (*ROWS[0][:4], "[x", *ROWS[0][5:])
+    with pytest.raises(package.RunError, match=r"column `l` .*byte 2") as refused:
+        program.insert("given", [broken])
+    assert refused.value.code == "InvalidArgument"
+
+
+def test_errors_of_a_program_show_the_line() -> None:
+    with pytest.raises(package.ProgramError) as refused:
+        package.Program("\n.decl p(x: number)\np(x) :- q(x).", name="case.dl")
+    assert "case.dl:3:9: error: undeclared relation `q`" in str(refused.value)
+    assert "\n      |         ^" in str(refused.value)
+
+
+def test_tables_end_with_the_next_run() -> None:
+    program = package.Program(CLOSURE)
+    program.insert("edge", [(1, 2)])
+    with pytest.raises(package.RunError, match="has not been run"):
+        program["path"]
+    program.run()
+    table = program["path"]
+    program.insert("edge", [(2, 3)])
+    program.run()
+    assert len(program["path"]) == 3
+    with pytest.raises(package.RunError, match="run again"):
+        table.to_numpy()
+    program.close()
+    with pytest.raises(ValueError, match="closed"):
+        program.run()
+
+
+def test_files_and_checkpoints(tmp_path: Path, stratalog: Stratalog) -> None:
+    (tmp_path / "edge.facts").write_text("1\t2\n2\t3\n")
+    program = package.Program(CLOSURE)
+    program.insert("edge", [(3, 4)])
+    folders = {"facts": tmp_path, "output": tmp_path / "out", "checkpoint": tmp_path / "ck"}
+    summary = program.run(**folders)
+    assert summary.console == "path\t6\n"
+    assert summary.checkpoints == 1
+    expected = [(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)]
+    assert (tmp_path / "out" / "path.csv").read_text().split() == [
+        str(value) for pair in expected for value in pair
+    ]
+    assert sorted(package.open(tmp_path / "ck")["path"]) == expected
+    stratalog("export", tmp_path / "ck", tmp_path / "path.csv", "--relation", "path")
+    assert (tmp_path / "path.csv").read_bytes() == (tmp_path / "out" / "path.csv").read_bytes()
+    with pytest.raises(package.RunError) as refused:
+        program.run(**folders)
+    assert refused.value.code == "AlreadyExists"
+    assert program.run(**folders, on_checkpoints="resume").is_resumed
+    with pytest.raises(package.RunError, match="nowhere"):
+        program.run(facts=tmp_path / "nowhere")
+
+
+def test_a_run_can_be_stopped() -> None:
+    endless = package.Program(".decl n(x: number)\nn(0).\nn(x + 1) :- n(x).")
+    stop = threading.Timer(
+        0.3, lambda: endless._handle.library.stratalog_stop(endless._handle.pointer)
+    )
+    stop.start()
+    with pytest.raises(package.RunError) as stopped:
+        endless.run()
+    assert stopped.value.code == "Cancelled"
+
+
+def test_arrow_in_and_out() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    text = ".decl p(s: symbol, n: number)\n.decl q(s: symbol, n: number)\nq(s, n) :- p(s, n)."
+    symbols = ["é", "", "b", "é"]
+    for kind in (pyarrow.string(), pyarrow.large_string(), "dictionary"):
+        column = pyarrow.array(symbols, pyarrow.string() if kind == "dictionary" else kind)
+        if kind == "dictionary":
+            column = column.dictionary_encode()
+        table = pyarrow.table({"n": pyarrow.array([1, 2, 3, 4], pyarrow.int32()), "s": column})
+        program = package.Program(text)
+        program.insert("p", table.slice(1))
+        program.run()
+        assert sorted(program["q"]) == [("", 2), ("b", 3), ("é", 4)]
+        assert program["q"].to_arrow().num_rows == 3
+
+
+class Meeting:
+    """Ranks as threads: what one lays down, all see."""
+
+    def __init__(self, size: int) -> None:
+        self.barrier = threading.Barrier(size, timeout=60)
+        self.given: list[Any] = [None] * size
+
+    def meet(self, rank: int, mine: Any) -> list[Any]:
+        self.given[rank] = mine
+        self.barrier.wait()
+        everything = list(self.given)
+        self.barrier.wait()
+        return everything
+
+
+class ThreadRank:
+    """stratalog.communicator.Collectives among threads."""
+
+    def __init__(self, meeting: Meeting, rank: int) -> None:
+        self.meeting, self.rank, self.size = meeting, rank, len(meeting.given)
+
+    def allreduce(self, values: Any, operation: str) -> None:
+        apply = {"sum": np.sum, "min": np.min, "max": np.max, "bit_or": np.bitwise_or.reduce}
+        all_values = self.meeting.meet(self.rank, values.copy())
+        values[:] = apply[operation](np.stack(all_values), axis=0)
+
+    def broadcast(self, data: Any, root: int) -> None:
+        data[:] = self.meeting.meet(self.rank, data.copy())[root]
+
+    def allgather(self, mine: Any, everything: Any, counts: Any) -> None:
+        parts = self.meeting.meet(self.rank, mine.copy())
+        assert [len(part) for part in parts] == counts.tolist()
+        everything[:] = np.concatenate(parts)
+
+    def alltoall(self, data: Any, counts: Any, received: Any, received_counts: Any) -> None:
+        mine = np.split(data.copy(), np.cumsum(counts)[:-1].astype(int))
+        parts = [given[self.rank] for given in self.meeting.meet(self.rank, mine)]
+        assert [len(part) for part in parts] == received_counts.tolist()
+        received[:] = np.concatenate(parts)
+
+
+def on_ranks(size: int, work: Callable[[ThreadRank], Any]) -> list[Any]:
+    meeting = Meeting(size)
+    results: list[Any] = [None] * size
+
+    def one(rank: int) -> None:
+        try:
+            results[rank] = work(ThreadRank(meeting, rank))
+        except Exception as error:
+            results[rank] = error
+            meeting.barrier.abort()
+
+    threads = [threading.Thread(target=one, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_ranks_share_the_work() -> None:
+    edges = np.stack([np.arange(50), np.arange(1, 51)], axis=1)
+
+    def work(rank: ThreadRank) -> Any:
+        program = package.Program(CLOSURE, comm=rank)
+        program.insert("edge", edges[rank.rank :: rank.size])
+        program.run()
+        return program.count("path"), sorted(program["path"])
+
+    results = on_ranks(3, work)
+    assert [total for total, _ in results] == [1275] * 3
+    together = sorted(pair for _, part in results for pair in part)
+    assert together == [(a, b) for a in range(50) for b in range(a + 1, 51)]
+
+
+def test_what_a_communicator_raises_is_told() -> None:
+    class Broken(ThreadRank):
+        def allreduce(self, values: Any, operation: str) -> None:
+            raise RuntimeError("the cable is out")
+
+    program = package.Program(CLOSURE, comm=Broken(Meeting(1), 0))
+    with pytest.raises(package.RunError, match="allreduce") as failed:
+        program.run()
+    assert str(failed.value.__cause__) == "the cable is out"
+
+
+def test_without_the_library_checkpoints_can_still_be_read() -> None:
+    text = (
+        "import stratalog\ntry: stratalog.Program('')\n"
+        "except stratalog.NotInstalledError as error: print(error)"
+    )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(PROJECT / "python"),
+        "STRATALOG_LIBRARY": "no.so",
+    }
+    command = [sys.executable, "-c", text]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "pip install ." in ran.stdout

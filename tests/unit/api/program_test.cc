@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// Program and the C interface: tuples in and out in every kind of column, runs after more inserts,
+// several programs at a time, several ranks through collectives of the caller's, refusals.
+#include "api/program.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+
+#include "comm/comm.h"
+
+namespace stratalog {
+namespace {
+
+constexpr const char* kClosure = R"(
+.decl edge(a: number, b: number)
+.decl path(a: number, b: number)
+path(x, y) :- edge(x, y).
+path(x, z) :- path(x, y), edge(y, z).
+)";
+
+Program compiled(const char* text) {
+  auto program = Program::compile(text);
+  EXPECT_TRUE(program.is_ok()) << program.status().message();
+  return std::move(program).value();
+}
+
+std::vector<Row> chain(std::int64_t from, std::int64_t to) {
+  std::vector<Row> rows;
+  for (std::int64_t i = from; i < to; ++i) rows.push_back({i, i + 1});
+  return rows;
+}
+
+std::vector<Row> rows_of(const Program& program, const char* relation) {
+  auto rows = program.rows(relation);
+  EXPECT_TRUE(rows.is_ok()) << rows.status().message();
+  return rows.is_ok() ? std::move(rows).value() : std::vector<Row>{};
+}
+
+TEST(Program, RunsAgainAfterMoreInserts) {
+  Program program = compiled(kClosure);
+  ASSERT_TRUE(program.insert("edge", chain(0, 3)).is_ok());
+  ASSERT_TRUE(program.run().is_ok());
+  EXPECT_EQ(rows_of(program, "path").size(), 6U);
+  ASSERT_TRUE(program.insert("edge", chain(2, 5)).is_ok());  // 2 -> 3 is there already
+  ASSERT_TRUE(program.run().is_ok());
+  EXPECT_EQ(rows_of(program, "path").size(), 15U);
+  EXPECT_EQ(program.count(program.find("edge").value()).value(), 5U);
+  program.clear(program.find("edge").value());
+  ASSERT_TRUE(program.run().is_ok());
+  EXPECT_TRUE(rows_of(program, "path").empty());
+}
+
+TEST(Program, ProgramsDoNotKnowOfEachOther) {
+  Program first = compiled(kClosure);
+  Program second = compiled(kClosure);
+  ASSERT_TRUE(first.insert("edge", chain(0, 2)).is_ok());
+  ASSERT_TRUE(second.insert("edge", chain(10, 20)).is_ok());
+  ASSERT_TRUE(first.run().is_ok());
+  ASSERT_TRUE(second.run().is_ok());
+  EXPECT_EQ(rows_of(first, "path").size(), 3U);
+  EXPECT_EQ(rows_of(second, "path").size(), 55U);
+}
+
+TEST(Program, CarriesEveryKindOfValue) {
+  Program program = compiled(R"(
+.type List = [head: symbol, tail: List]
+.type Shape = Circle {r: float} | Point {}
+.type Colour = Red {} | Green {}
+.decl given(n: number, u: unsigned, f: float, s: symbol, l: List, p: Shape, c: Colour)
+.decl taken(n: number, u: unsigned, f: float, s: symbol, l: List, p: Shape, c: Colour)
+taken(n, u, f, cat(s, "!"), ["z", l], p, c) :- given(n, u, f, s, l, p, c).
+.decl none()
+.decl some()
+some() :- none().
+)");
+  const std::vector<Row> rows = {
+      {std::int64_t{-5}, ~std::uint64_t{0}, -0.5, std::string("a"), std::string("nil"),
+       std::string("$Circle(2.5)"), std::string("$Green")},
+      {INT64_MIN, std::uint64_t{1}, 1e300, std::string("b\0c", 3), std::string("[x, [y, nil]]"),
+       std::string("$Point"), std::string("$Red")}};
+  ASSERT_TRUE(program.insert("given", rows).is_ok());
+  ASSERT_TRUE(program.insert("none", std::vector<Row>(1)).is_ok());
+  const auto ran = program.run();
+  ASSERT_TRUE(ran.is_ok()) << ran.status().message();
+  const std::vector<Row> expected = {
+      {INT64_MIN, std::uint64_t{1}, 1e300, std::string("b\0c!", 4),
+       std::string("[z, [x, [y, nil]]]"), std::string("$Point"), std::string("$Red")},
+      {std::int64_t{-5}, ~std::uint64_t{0}, -0.5, std::string("a!"), std::string("[z, nil]"),
+       std::string("$Circle(2.5)"), std::string("$Green")}};
+  EXPECT_EQ(rows_of(program, "taken"), expected);
+  EXPECT_EQ(rows_of(program, "some").size(), 1U);
+  EXPECT_EQ(program.count(program.find("some").value()).value(), 1U);
+}
+
+TEST(Program, RefusesWhatDoesNotFitAndAddsNothing) {
+  Program program = compiled(kClosure);
+  const std::vector<Row> rows = {{std::int64_t{1}, std::int64_t{2}}, {std::int64_t{1}, 2.5}};
+  const Status refused = program.insert("edge", rows);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("relation `edge`, row 1, column `b`"), std::string::npos)
+      << refused.message();
+  EXPECT_EQ(program.insert("nothing", rows).code(), StatusCode::kNotFound);
+  EXPECT_EQ(program.rows("path").status().code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(program.run().is_ok());
+  EXPECT_TRUE(rows_of(program, "edge").empty());
+  std::int64_t cell = 0;
+  const std::vector<stratalog_column_out> columns(2, {.values = &cell, .stride = 8});
+  EXPECT_EQ(program.read(1, 0, 1, columns).code(), StatusCode::kInvalidArgument);
+}
+
+TEST(Program, TellsWhatIsWrongInAProgramWithTheLineAndACaret) {
+  const auto program = Program::compile("\n.decl p(x: number)\np(x) :- q(x).\n", {.name = "x.dl"});
+  ASSERT_FALSE(program.is_ok());
+  EXPECT_NE(program.status().message().find("x.dl:3:9: error"), std::string::npos);
+  EXPECT_NE(program.status().message().find("        ^"), std::string::npos);
+}
+
+TEST(Program, ReadsAnyStretchOfTuples) {
+  Program program = compiled(kClosure);
+  ASSERT_TRUE(program.insert("edge", chain(0, 30)).is_ok());
+  ASSERT_TRUE(program.run().is_ok());
+  const std::size_t path = program.find("path").value();
+  const auto read = [&](std::uint64_t from, std::uint64_t rows) {
+    std::vector<std::array<std::int64_t, 2>> found(rows);
+    const std::vector<stratalog_column_out> columns = {{&found[0][0], 16}, {&found[0][1], 16}};
+    EXPECT_TRUE(program.read(path, from, rows, columns).is_ok());
+    return found;
+  };
+  const auto whole = read(0, 465);
+  for (const std::uint64_t step : {1, 7, 64})
+    for (std::uint64_t at = 0; at < 465; at += step) {
+      const std::uint64_t rows = std::min<std::uint64_t>(step, 465 - at);
+      const auto part = read(at, rows);
+      EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + static_cast<long>(at)));
+    }
+}
+
+TEST(Program, LeavesCheckpointsAndGoesOnFromThem) {
+  const auto folder = std::filesystem::temp_directory_path() / "stratalog_program_test";
+  std::filesystem::remove_all(folder);
+  RunSettings settings{.checkpoint = folder.string()};
+  Program program = compiled(kClosure);
+  ASSERT_TRUE(program.insert("edge", chain(0, 9)).is_ok());
+  EXPECT_EQ(program.run(settings).value().checkpoints, 1U);
+  EXPECT_EQ(program.run(settings).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_FALSE(program.has_run());
+  settings.on_checkpoints = OnCheckpoints::kResume;
+  EXPECT_FALSE(program.run(settings).value().resumed_from.empty());
+  EXPECT_EQ(rows_of(program, "path").size(), 45U);
+  settings.on_checkpoints = OnCheckpoints::kOverwrite;
+  EXPECT_TRUE(program.run(settings).value().resumed_from.empty());
+  std::filesystem::remove_all(folder);
+}
+
+// Collectives of a caller, played by virtual ranks.
+struct Played {
+  Comm& comm;
+  static Comm& of(void* context) { return static_cast<Played*>(context)->comm; }
+};
+
+int play(const Result<Received>& got, void* into) {
+  if (!got.is_ok()) return 1;
+  if (!got.value().data.empty())
+    std::memcpy(into, got.value().data.data(), got.value().data.size());
+  return 0;
+}
+
+std::uint64_t sum(const std::uint64_t* counts, int ranks) {
+  std::uint64_t total = 0;
+  for (int r = 0; r < ranks; ++r) total += counts[r];
+  return total;
+}
+
+stratalog_collectives collectives_of(Played& played) {
+  return {
+      .context = &played,
+      .rank = played.comm.rank(),
+      .size = played.comm.size(),
+      .allreduce =
+          [](void* context, std::uint64_t* values, std::uint64_t count, stratalog_reduction op) {
+            constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kMin, ReduceOp::kMax,
+                                         ReduceOp::kBitOr};
+            return Played::of(context).allreduce({values, count}, kOps[op]).is_ok() ? 0 : 1;
+          },
+      .broadcast =
+          [](void* context, void* data, std::uint64_t bytes, int root) {
+            Bytes copy(bytes);
+            std::memcpy(copy.data(), data, bytes);
+            if (!Played::of(context).broadcast(copy, root).is_ok()) return 1;
+            std::memcpy(data, copy.data(), bytes);
+            return 0;
+          },
+      .allgather =
+          [](void* context, const void* mine, std::uint64_t bytes, void* all,
+             const std::uint64_t*) {
+            return play(Played::of(context).allgather({static_cast<const std::byte*>(mine), bytes}),
+                        all);
+          },
+      .alltoall =
+          [](void* context, const void* data, const std::uint64_t* counts, void* received,
+             const std::uint64_t*) {
+            Comm& comm = Played::of(context);
+            const auto ranks = static_cast<std::size_t>(comm.size());
+            return play(
+                comm.exchange({static_cast<const std::byte*>(data), sum(counts, comm.size())},
+                              {counts, ranks}),
+                received);
+          },
+  };
+}
+
+TEST(Program, RanksShareTheWorkThroughTheCallersCollectives) {
+  std::mutex mutex;
+  std::vector<Row> together;
+  const Status played = sim_run(3, [&](Comm& comm) -> Status {
+    Played me{comm};
+    Program program = compiled(R"(
+.decl edge(a: symbol, b: symbol)
+.decl path(a: symbol, b: symbol)
+path(x, y) :- edge(x, y).
+path(x, z) :- path(x, y), edge(y, z).
+.decl total(n: number)
+total(n) :- n = count : { path(_, _) }.
+)");
+    STRATALOG_RETURN_IF_ERROR(program.set_collectives(collectives_of(me)));
+    // Each rank brings its own edges: 0 -> 1, 3 -> 4, ... on rank 0.
+    std::vector<Row> mine;
+    for (int i = comm.rank(); i < 20; i += comm.size())
+      mine.push_back({std::string("n") + std::to_string(i), "n" + std::to_string(i + 1)});
+    STRATALOG_RETURN_IF_ERROR(program.insert("edge", mine));
+    STRATALOG_ASSIGN_OR_RETURN(const RunSummary summary, program.run());
+    EXPECT_GT(summary.peak_memory_bytes, 0U);
+    EXPECT_EQ(program.count(program.find("path").value()).value(), 210U);
+    STRATALOG_ASSIGN_OR_RETURN(const std::vector<Row> rows, program.rows("path"));
+    STRATALOG_ASSIGN_OR_RETURN(const std::vector<Row> counts, program.rows("total"));
+    const std::lock_guard lock(mutex);
+    together.insert(together.end(), rows.begin(), rows.end());
+    for (const Row& row : counts) EXPECT_EQ(row, Row{std::int64_t{210}});
+    return {};
+  });
+  ASSERT_TRUE(played.is_ok()) << played.message();
+  std::sort(together.begin(), together.end());
+  EXPECT_EQ(together.size(), 210U);
+  EXPECT_EQ(std::unique(together.begin(), together.end()), together.end());
+}
+
+TEST(Program, AFailedCollectiveEndsTheRun) {
+  const auto self = make_self_comm();
+  Played me{*self};
+  stratalog_collectives calls = collectives_of(me);
+  calls.allreduce = [](void*, std::uint64_t*, std::uint64_t, stratalog_reduction) { return 7; };
+  Program program = compiled(kClosure);
+  ASSERT_TRUE(program.set_collectives(calls).is_ok());
+  const auto ran = program.run();
+  EXPECT_EQ(ran.status().code(), StatusCode::kIoError);
+  EXPECT_NE(ran.status().message().find("allreduce"), std::string::npos);
+  calls.size = 0;
+  EXPECT_EQ(program.set_collectives(calls).code(), StatusCode::kInvalidArgument);
+}
+
+TEST(CInterface, RefusesWhatCannotBe) {
+  EXPECT_EQ(stratalog_run(nullptr), STRATALOG_INVALID_ARGUMENT);
+  stratalog_program* program = stratalog_new();
+  EXPECT_EQ(stratalog_run(program), STRATALOG_INVALID_ARGUMENT);
+  EXPECT_STRNE(stratalog_message(program), "");
+  EXPECT_EQ(stratalog_set(program, "colour", "red"), STRATALOG_NOT_FOUND);
+  EXPECT_EQ(stratalog_set(program, "memory-limit", "-1"), STRATALOG_INVALID_ARGUMENT);
+  EXPECT_EQ(stratalog_set(program, "checkpoint-every", "nan"), STRATALOG_INVALID_ARGUMENT);
+  EXPECT_EQ(stratalog_set(program, "on-checkpoints", "maybe"), STRATALOG_INVALID_ARGUMENT);
+  ASSERT_EQ(stratalog_compile(program, kClosure, std::strlen(kClosure)), STRATALOG_OK);
+  EXPECT_STREQ(stratalog_message(program), "");
+  EXPECT_EQ(stratalog_compile(program, kClosure, 1), STRATALOG_INVALID_ARGUMENT);
+  EXPECT_EQ(stratalog_insert(program, 9, 0, nullptr), STRATALOG_INVALID_ARGUMENT);
+  EXPECT_EQ(stratalog_insert(program, 0, 0, nullptr), STRATALOG_INVALID_ARGUMENT);
+  EXPECT_EQ(stratalog_relation_name(program, 2), nullptr);
+  EXPECT_STREQ(stratalog_column_name(program, 1, 1), "b");
+  EXPECT_EQ(stratalog_column_type(program, 1, 2), nullptr);
+  std::uint64_t rows = 0;
+  EXPECT_EQ(stratalog_count(program, 1, &rows), STRATALOG_INVALID_ARGUMENT);
+  ASSERT_EQ(stratalog_run(program), STRATALOG_OK);
+  EXPECT_EQ(stratalog_count(program, 1, nullptr), STRATALOG_INVALID_ARGUMENT);
+  EXPECT_EQ(stratalog_count(program, 2, &rows), STRATALOG_INVALID_ARGUMENT);
+  const char* text = nullptr;
+  std::size_t bytes = 0;
+  EXPECT_EQ(stratalog_text(program, 1, 0, 0, &text, &bytes), STRATALOG_INVALID_ARGUMENT);
+  EXPECT_EQ(stratalog_section(program, "colour", &text, &bytes), STRATALOG_NOT_FOUND);
+  stratalog_free(program);
+}
+
+TEST(CInterface, ChecksTextsAndTheirNumbers) {
+  stratalog_program* program = stratalog_new();
+  const std::string source = ".type L = [s: symbol, l: L]\n.decl p(s: symbol, l: L)\n";
+  ASSERT_EQ(stratalog_compile(program, source.data(), source.size()), STRATALOG_OK);
+  const std::int64_t offsets[] = {0, 1, 4};
+  const std::int32_t numbers[] = {1, 0, 2};
+  stratalog_column_in texts{nullptr, 0, "anil", offsets, 2};
+  stratalog_column_in columns[] = {texts, texts};
+  columns[1].values = numbers;
+  columns[1].stride = sizeof numbers[0];
+  EXPECT_EQ(stratalog_insert(program, 0, 2, columns), STRATALOG_INVALID_ARGUMENT);  // "a" is no L
+  EXPECT_NE(std::string(stratalog_message(program)).find("column `l`"), std::string::npos);
+  columns[1] = columns[0];
+  columns[0].values = numbers;
+  columns[0].stride = sizeof numbers[0];
+  columns[1].text = "nilnil";
+  const std::int64_t thirds[] = {0, 3, 6, 6};
+  columns[1].offsets = thirds;
+  EXPECT_EQ(stratalog_insert(program, 0, 3, columns), STRATALOG_INVALID_ARGUMENT);  // text 2 of 2
+  EXPECT_EQ(stratalog_insert(program, 0, 2, columns), STRATALOG_OK) << stratalog_message(program);
+  const std::int64_t backwards[] = {3, 0, 6};
+  columns[1].offsets = backwards;
+  EXPECT_EQ(stratalog_insert(program, 0, 2, columns), STRATALOG_INVALID_ARGUMENT);
+  stratalog_free(program);
+}
+
+}  // namespace
+}  // namespace stratalog
