@@ -16,9 +16,9 @@
 
 #include "checkpoint/checkpoint.h"
 #include "fault/sample_relations.h"
+#include "fault/store_row_files.h"
 #include "place/checkpoint_names.h"
 #include "write/crash_image.h"
-#include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
 #include "write/operation_log.h"
 
@@ -51,6 +51,7 @@ struct RunPlan {
   Durability durability = Durability::kFull;
   Chaining chaining = Chaining::kNone;
   bool is_overlapped = false;  // written by a thread, committed afterwards
+  LayoutWishes layout = {};  // its mode is ignored
 };
 
 inline WriterOptions crash_options(const RunPlan& plan) {
@@ -59,7 +60,8 @@ inline WriterOptions crash_options(const RunPlan& plan) {
   options.stage_bytes = 4096;
   options.durability = plan.durability;
   options.steps = plan.steps;
-  options.backends.rows = hdf5_serial_files();
+  options.backends.rows = store_row_files();
+  options.layout = plan.layout;
   if (!plan.steps.includes(ProtocolStep::kKeepTwo)) options.keep_generations = 1;
   return options;
 }

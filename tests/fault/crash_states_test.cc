@@ -25,8 +25,10 @@ std::size_t states_wanted() {
 
 // Orders of one run. The order in which threads happened to run is not used: it would not come
 // again.
-void explore_orders(CrashExplorer& explorer, const RunPlan& plan, std::uint64_t orders) {
+void explore_orders(CrashExplorer& explorer, const RunPlan& plan, std::uint64_t orders,
+                    FileSystemKind kind = FileSystemKind::kMemory) {
   const auto disk = std::make_shared<MemoryDisk>();
+  disk->file_system.kind = kind;
   const MemoryDisk empty;
   const auto log = sample::record_run(disk, plan);
   ASSERT_GT(log.size(), 50U);
@@ -59,6 +61,70 @@ TEST(CrashStates, EveryPrefixOfEveryMode) {
     }
   std::printf("[ STATES   ] total %zu\n", total);
   EXPECT_GE(total, 50000U);
+}
+
+// The other layouts as they really are: padded extents of tuned shared files; HDF5 files that all
+// ranks create, that rank 0 creates and all fill, or that rank 0 writes alone; several groups of
+// ranks and several relations in a file; blocks that ranks must not share.
+struct OtherLayout {
+  const char* what;
+  CheckpointMode mode;
+  const char* ladder = "all";
+  std::uint32_t files = 0;
+  std::uint32_t relations_per_file = 0;
+  FileSystemKind kind = FileSystemKind::kMemory;
+};
+
+constexpr OtherLayout kOtherLayouts[] = {
+    {.what = "shared-opt", .mode = CheckpointMode::kSharedOpt},
+    {.what = "hdf5", .mode = CheckpointMode::kHdf5},
+    {.what = "hdf5-opt", .mode = CheckpointMode::kHdf5Opt},
+    {.what = "hdf5-opt without O1", .mode = CheckpointMode::kHdf5Opt, .ladder = "O2,O3,O6,O7"},
+    {.what = "fpp, 3 relations a file",
+     .mode = CheckpointMode::kFilePerProcess,
+     .relations_per_file = 3},
+    {.what = "shared-opt, 2 groups, 2 relations a file",
+     .mode = CheckpointMode::kSharedOpt,
+     .files = 2,
+     .relations_per_file = 2},
+    {.what = "hdf5-opt, 2 groups", .mode = CheckpointMode::kHdf5Opt, .files = 2},
+    {.what = "hdf5-direct on a network",
+     .mode = CheckpointMode::kHdf5Direct,
+     .kind = FileSystemKind::kNetwork},
+};
+
+RunPlan plan_of(const OtherLayout& layout, int ranks, const ProtocolSteps& steps) {
+  RunPlan plan{.ranks = ranks, .mode = layout.mode, .steps = steps};
+  plan.layout.ladder = parse_ladder(layout.ladder).value();
+  plan.layout.files = layout.files;
+  plan.layout.relations_per_file = layout.relations_per_file;
+  return plan;
+}
+
+TEST(CrashStates, OtherLayouts) {
+  std::size_t total = 0;
+  for (const OtherLayout& layout : kOtherLayouts)
+    for (const int ranks : {2, 3}) {
+      ExplorerSettings settings;
+      settings.most_states = states_wanted() / 80;
+      CrashExplorer explorer(settings);
+      explore_orders(explorer, plan_of(layout, ranks, {}), 40, layout.kind);
+      report((std::string(layout.what) + ", " + std::to_string(ranks) + " ranks").c_str(),
+             explorer);
+      EXPECT_GE(explorer.states(), 500U);
+      total += explorer.states();
+    }
+  std::printf("[ STATES   ] other layouts, total %zu\n", total);
+}
+
+// The search sees these layouts: without the fsync of data files it finds something in each.
+TEST(CrashStates, OtherLayoutsNeedTheirSyncs) {
+  const ProtocolSteps steps{.left_out = static_cast<std::uint32_t>(ProtocolStep::kSyncShards)};
+  for (const OtherLayout& layout : kOtherLayouts) {
+    CrashExplorer explorer(ExplorerSettings{});
+    explore_orders(explorer, plan_of(layout, 2, steps), 4, layout.kind);
+    EXPECT_FALSE(explorer.problems().empty()) << layout.what;
+  }
 }
 
 // The protocol does not look at encodings; a sample of the states is enough.
