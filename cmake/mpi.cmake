@@ -35,6 +35,7 @@ list(REMOVE_ITEM cli_sources ${PROJECT_SOURCE_DIR}/src/cli/main.cc ${PROJECT_SOU
 if(cli_sources)
   add_library(stratalog_cli STATIC ${cli_sources})
   target_link_libraries(stratalog_cli PUBLIC stratalog_prove stratalog_bench stratalog_forecast CLI11::CLI11 ${CMAKE_DL_LIBS})
+  stratalog_use_prefix(stratalog_cli seldom)
   target_compile_definitions(stratalog_cli PRIVATE STRATALOG_VERSION="${PROJECT_VERSION}"
                                                    STRATALOG_MPIEXEC="${MPIEXEC_EXECUTABLE}"
                                                    STRATALOG_MODULE_FILE="stratalog_parallel.so"

@@ -24,12 +24,26 @@ def compile_commands(tree: SourceTree) -> dict[str, list[str]]:
         if source.is_relative_to(tree.root.resolve()):
             path = source.relative_to(tree.root.resolve()).as_posix()
             arguments = entry.get("arguments") or shlex.split(entry["command"])
-            commands[path] = without_launcher(arguments)
+            commands[path] = without_precompiled(without_launcher(arguments))
     return commands
 
 
 def without_launcher(arguments: list[str]) -> list[str]:
     return arguments[1:] if Path(arguments[0]).name in LAUNCHERS else arguments
+
+
+def without_precompiled(arguments: list[str]) -> list[str]:
+    """As if every file were compiled alone: an include that it forgot is seen to be missing."""
+    kept: list[str] = []
+    for argument in arguments:
+        if argument.endswith(("cmake_pch.hxx", "cmake_pch.hxx.pch")):
+            while kept and kept[-1] in ("-include", "-include-pch", "-Xclang"):
+                kept.pop()
+        elif argument not in ("-Winvalid-pch", "-fpch-instantiate-templates"):
+            kept.append(argument)
+    while kept and kept[-1] == "-Xclang":
+        kept.pop()
+    return kept
 
 
 def flags_only(arguments: list[str]) -> list[str]:

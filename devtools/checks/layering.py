@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Include layering: a room includes only the rooms it lists under NEEDS in CMakeLists.txt.
 
-The table of rooms is CMake's own (stratalog_room(NAME [DIR d] NEEDS ...)), read from there, so that
-it exists once. mpi_* and hdf5_* files are compiled into stratalog_parallel, which stands on all
-rooms; they may include their room's needs. The command (src/cli) may include any room; it reaches
-MPI and HDF5 only through the module that it loads. All other files include neither.
+The table of rooms is CMake's own (stratalog_room(NAME [DIR d] [SELDOM] NEEDS ...)), read from
+there, so that it exists once. mpi_* and hdf5_* files are compiled into stratalog_parallel, which
+stands on all rooms; they may include their room's needs. The command (src/cli) may include any
+room; it reaches MPI and HDF5 only through the module that it loads. All other files include
+neither.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ def read_rooms(cmake: str) -> dict[str, Room]:
         for word in rest:
             if word in ("DIR", "NEEDS"):
                 into = word
+            elif word == "SELDOM":
+                into = ""
             elif into == "DIR":
                 folder = word
-            else:
+            elif into == "NEEDS":
                 needs.add(word)
         rooms[name] = Room(name, folder, frozenset(needs))
     return rooms

@@ -15,9 +15,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from checks.banned_symbols import build_folder
 from checks.clean_cache import CleanCache
-from checks.compile_commands import compile_commands
+from checks.compile_commands import compile_commands, flags_only
 from checks.source_tree import Exceptions, Finding, SourceTree
 
 STRICT_PYTHON = r"(devtools|python)/.*\.py"
@@ -137,13 +136,10 @@ def clang_tidy(tree: SourceTree, budget_seconds: float) -> TidyReport:
     def look(path: str) -> subprocess.CompletedProcess[str] | None:
         if time.monotonic() > deadline:
             return None
-        arguments = (
-            "--quiet",
-            "--extra-arg=-Wno-unknown-warning-option",
-            "-p",
-            str(build_folder(tree)),
+        flags = flags_only(commands[path])[1:]
+        return _run(
+            tree, "clang-tidy", "--quiet", path, "--", *flags, "-Wno-unknown-warning-option"
         )
-        return _run(tree, "clang-tidy", *arguments, path)
 
     todo.sort(key=order)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
