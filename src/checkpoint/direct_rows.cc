@@ -17,12 +17,13 @@ namespace {
 // One rank's part of an open file.
 class DirectFile {
  public:
+  explicit DirectFile(SyncFiles sync) : behind_(sync) {}
   // On the leader the layout that it has just written, on others the file opened for writing. A
   // rank whose group has nothing in this part opens nothing.
   Status create(const SaveContext& context, const RowFilePart& part) {
     if (part.datasets.empty() || context.comm.rank() != part.leader) return Status::ok();
-    STRATALOG_ASSIGN_OR_RETURN(RowImageFile image, RowImageFile::create(context, part));
-    image_ = std::make_unique<RowImageFile>(std::move(image));
+    STRATALOG_ASSIGN_OR_RETURN(RowImageFile made, RowImageFile::create(context, part));
+    image_ = std::make_unique<RowImageFile>(std::move(made));
     return Status::ok();
   }
   Status open(const SaveContext& context, const RowFilePart& part) {
@@ -40,7 +41,10 @@ class DirectFile {
   Status write(std::size_t dataset, std::uint64_t offset, std::span<const std::byte> bytes) {
     if (bytes.empty()) return Status::ok();
     if (image_) return image_->write(dataset, offset, bytes);
-    return file_->write_at(placements_[dataset].file_offset + offset, bytes);
+    const std::uint64_t at = placements_[dataset].file_offset + offset;
+    STRATALOG_RETURN_IF_ERROR(file_->write_at(at, bytes));
+    behind_.wrote(*file_, at, bytes.size());
+    return Status::ok();
   }
   Status finish(SyncFiles sync) {
     if (image_) return image_->finish(sync);
@@ -54,6 +58,7 @@ class DirectFile {
  private:
   std::unique_ptr<RowImageFile> image_;
   std::unique_ptr<File> file_;
+  WriteBehind behind_;
   std::vector<RowPlacement> placements_;
 };
 
@@ -169,7 +174,7 @@ Status open_part(const SaveContext& context, const RowFilePart& part, DirectFile
 }
 
 Status write_part(const SaveContext& context, const RowFilePart& part, LocalOutput& out) {
-  DirectFile file;
+  DirectFile file(context.sync_files());
   STRATALOG_RETURN_IF_ERROR(open_part(context, part, file, out));
   std::vector<WrittenShard> shards(part.datasets.size());
   Status status;
@@ -177,8 +182,7 @@ Status write_part(const SaveContext& context, const RowFilePart& part, LocalOutp
     status = write_dataset(context, part, d, status, file, shards, out);
   const Stopwatch watch(out.times.sync_ns);
   status = agree(context.comm, status);
-  const Status finished =
-      file.finish(status.is_ok() && context.syncs_shards() ? SyncFiles::kYes : SyncFiles::kNo);
+  const Status finished = file.finish(status.is_ok() ? context.sync_files() : SyncFiles::kNo);
   if (status.is_ok()) status = finished;
   STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
   if (part.datasets.empty()) return Status::ok();

@@ -9,6 +9,7 @@
 #include "checkpoint/save_plan.h"
 #include "place/shared_layout.h"
 #include "write/patient_open.h"
+#include "write/write_behind.h"
 
 namespace stratalog {
 namespace {
@@ -16,8 +17,8 @@ namespace {
 // A new file that is filled from the front.
 class OwnFile {
  public:
-  OwnFile(Store& store, std::string path, PhaseTimes& times)
-      : store_(store), path_(std::move(path)), times_(times) {}
+  OwnFile(Store& store, std::string path, SyncFiles sync, PhaseTimes& times)
+      : store_(store), path_(std::move(path)), sync_(sync), times_(times), behind_(sync) {}
 
   // Creates the file with the first bytes, so that a shard without groups makes none.
   Status append(std::span<const std::byte> bytes) {
@@ -26,13 +27,14 @@ class OwnFile {
       STRATALOG_ASSIGN_OR_RETURN(file_, open_patiently(store_, path_, OpenMode::kCreateExclusive));
     }
     STRATALOG_RETURN_IF_ERROR(file_->write_at(next_, bytes));
+    behind_.wrote(*file_, next_, bytes.size());
     next_ += bytes.size();
     return Status::ok();
   }
 
-  Status finish(SyncFiles sync) {
+  Status finish() {
     const Stopwatch watch(times_.sync_ns);
-    const Status synced = sync == SyncFiles::kYes ? file_->sync() : Status::ok();
+    const Status synced = sync_ == SyncFiles::kYes ? file_->sync() : Status::ok();
     const Status closed = file_->close();
     return synced.is_ok() ? closed : synced;
   }
@@ -50,7 +52,9 @@ class OwnFile {
  private:
   Store& store_;
   std::string path_;
+  SyncFiles sync_;
   PhaseTimes& times_;
+  WriteBehind behind_;
   std::unique_ptr<File> file_;
   std::uint64_t next_ = 0;
   std::uint64_t end_ = 0;  // of the shard before
@@ -99,12 +103,11 @@ Status write_own_files(const SaveContext& context, LocalOutput& out) {
     const std::string name =
         step == 1 ? shard_file_name(begin, images[begin].name, images[begin].version, rank)
                   : own_batch_name(begin / step, rank);
-    OwnFile file(context.store, context.path(name), out.times);
+    OwnFile file(context.store, context.path(name), context.sync_files(), out.times);
     for (std::size_t i = begin; i < std::min(begin + step, images.size()); ++i)
       if (images[i].arity != 0) STRATALOG_RETURN_IF_ERROR(write_image(context, i, name, file, out));
     if (file.size() == 0) continue;
-    STRATALOG_RETURN_IF_ERROR(
-        file.finish(context.syncs_shards() ? SyncFiles::kYes : SyncFiles::kNo));
+    STRATALOG_RETURN_IF_ERROR(file.finish());
     out.file_lines += file_line({.name = name, .bytes = file.size(), .frame = {}});
     out.bytes += file.size();
     ++out.files;
@@ -125,7 +128,8 @@ Status write_sections(const SaveContext& context, std::vector<ManifestSection>& 
     ManifestSection entry;
     entry.name = section.name;
     entry.file = section_file_name(i, section.name);
-    OwnFile file(context.store, context.path(entry.file), out.times);
+    OwnFile file(context.store, context.path(entry.file), sync ? SyncFiles::kYes : SyncFiles::kNo,
+                 out.times);
     const ShardHeader header{.encoding = ShardEncoding::kRaw,
                              .file_id = section_file_id(i),
                              .nonce = context.nonce,
@@ -136,7 +140,7 @@ Status write_sections(const SaveContext& context, std::vector<ManifestSection>& 
                          [&](std::span<const std::byte> bytes) { return file.append(bytes); });
     STRATALOG_RETURN_IF_ERROR(encoder.add_raw(section.data));
     STRATALOG_ASSIGN_OR_RETURN(const ShardSummary summary, encoder.finish());
-    STRATALOG_RETURN_IF_ERROR(file.finish(sync ? SyncFiles::kYes : SyncFiles::kNo));
+    STRATALOG_RETURN_IF_ERROR(file.finish());
     entry.bytes = section.data.size();
     entry.blocks = summary.blocks;
     entry.hash = summary.hash;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modes hdf5 and hdf5-opt: HDF5 files with a dataset (rows, columns) of uint64 per relation and
-// version, written with collective hyperslabs in rounds through a bounded stage, in phases, or by
-// rank 0 alone, as the plan says. Each rank's rows are contiguous in the dataset; every piece of
-// them has its checksum in the manifest, and so has the frame around the datasets, so that a reader
-// needs no HDF5 to verify or load. Collective; the Status is this rank's own.
+// version, written through a bounded stage with collective hyperslabs in rounds, in phases, by each
+// rank for itself or by rank 0 alone, as the plan says. Each rank's rows are contiguous in the
+// dataset; every piece of them has its checksum in the manifest, and so has the frame around the
+// datasets, so that a reader needs no HDF5 to verify or load. Collective; the Status is this rank's
+// own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,12 +36,13 @@ class RoundWriter {
         plan_(part.plans[dataset]),
         out_(out),
         first_(part.first_rows[dataset][static_cast<std::size_t>(context.comm.rank())]),
-        shape_(plan_row_units(columns_, context.options.stage_bytes, plan_.chunk_rows, first_)) {
+        shape_(shape_from(first_)) {
     plan_rounds(part.first_rows[dataset]);
   }
 
   Status run(std::size_t image, WrittenShard& shard) {
     Status status;
+    // Where ranks write each for itself there are no rounds.
     while (status.is_ok() && round_ < rounds_.begin) status = write({}, {});
     if (status.is_ok())
       status = pack_rows(
@@ -61,8 +63,16 @@ class RoundWriter {
 
  private:
   bool is_chunked() const { return plan_.layout == DataLayout::kChunked; }
+  // Of a rank whose rows begin there. Chunks are dealt to ranks in every round: few rounds.
+  RowUnitShape shape_from(std::uint64_t first_row) const {
+    return plan_row_units(columns_,
+                          is_chunked() ? context_.options.stage_bytes : context_.round_bytes(),
+                          plan_.chunk_rows, first_row);
+  }
 
   void plan_rounds(const std::vector<std::uint64_t>& first_rows) {
+    total_rows_ = first_rows.back();
+    if (plan_.transfer == RowTransfer::kIndependent) return;
     std::vector<std::uint64_t> of_phase(plan_.phases, 0);
     const std::size_t ranks = first_rows.size() - 1;
     const auto phase_of = [&](std::size_t r) {
@@ -70,8 +80,7 @@ class RoundWriter {
     };
     for (std::size_t r = 0; r < ranks; ++r) {
       const std::uint64_t rows = first_rows[r + 1] - first_rows[r];
-      const RowUnitShape shape =
-          plan_row_units(columns_, context_.options.stage_bytes, plan_.chunk_rows, first_rows[r]);
+      const RowUnitShape shape = shape_from(first_rows[r]);
       of_phase[phase_of(r)] = std::max(of_phase[phase_of(r)], shape.stages(rows));
       if (is_chunked() && rows != 0)
         rounds_.has_edges =
@@ -83,7 +92,6 @@ class RoundWriter {
       if (p < mine) rounds_.begin += of_phase[p];
       rounds_.all += of_phase[p];
     }
-    total_rows_ = first_rows.back();
   }
 
   Status write(std::span<const RowRun> runs, std::span<const std::uint64_t> rows) {
@@ -180,8 +188,8 @@ Status write_part(const SaveContext& context, const RowFilePart& part, LocalOutp
   }
   status = agree(context.comm, status);
   const Stopwatch watch(out.times.sync_ns);
-  Result<std::vector<RowPlacement>> placements = file.value().finish(
-      status.is_ok() && context.syncs_shards() ? SyncFiles::kYes : SyncFiles::kNo);
+  Result<std::vector<RowPlacement>> placements =
+      file.value().finish(status.is_ok() ? context.sync_files() : SyncFiles::kNo);
   if (status.is_ok()) status = placements.status();
   STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
   if (part.datasets.empty()) return Status::ok();
@@ -228,8 +236,7 @@ Status gather_part(const SaveContext& context, const RowFilePart& part, LocalOut
   std::vector<RowPlacement> placements;
   if (file) {
     const Stopwatch watch(out.times.sync_ns);
-    const Status finished =
-        file->finish(status.is_ok() && context.syncs_shards() ? SyncFiles::kYes : SyncFiles::kNo);
+    const Status finished = file->finish(status.is_ok() ? context.sync_files() : SyncFiles::kNo);
     if (status.is_ok()) status = finished;
     placements = file->placements();
   }

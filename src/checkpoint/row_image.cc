@@ -8,7 +8,7 @@
 namespace stratalog {
 
 Result<RowImageFile> RowImageFile::create(const SaveContext& context, const RowFilePart& part) {
-  RowImageFile made;
+  RowImageFile made(context.sync_files());
   STRATALOG_ASSIGN_OR_RETURN(made.image_, context.options.backends.rows.lay_out(
                                               part.datasets, part.settings(context.layout.plan)));
   STRATALOG_ASSIGN_OR_RETURN(made.file_, open_patiently(context.store, context.path(part.name),
@@ -29,7 +29,10 @@ Status RowImageFile::extend() {
 Status RowImageFile::write(std::size_t dataset, std::uint64_t offset,
                            std::span<const std::byte> bytes) {
   if (bytes.empty()) return Status::ok();
-  return file_->write_at(image_.placements[dataset].file_offset + offset, bytes);
+  const std::uint64_t at = image_.placements[dataset].file_offset + offset;
+  STRATALOG_RETURN_IF_ERROR(file_->write_at(at, bytes));
+  behind_.wrote(*file_, at, bytes.size());
+  return Status::ok();
 }
 
 Status RowImageFile::finish(SyncFiles sync) {

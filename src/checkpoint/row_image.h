@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checkpoint/row_datasets.h"
+#include "write/write_behind.h"
 
 namespace stratalog {
 
@@ -27,8 +28,11 @@ class RowImageFile {
   const std::vector<RowPlacement>& placements() const { return image_.placements; }
 
  private:
+  explicit RowImageFile(SyncFiles sync) : behind_(sync) {}
+
   RowFileImage image_;
   std::unique_ptr<File> file_;
+  WriteBehind behind_;
 };
 
 // Every rank learns the placements of its own group's part; leaders bring them. Contiguous datasets

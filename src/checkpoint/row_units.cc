@@ -5,6 +5,8 @@
 
 #include "checkpoint/save_plan.h"
 #include "encode/piece_checksum.h"
+#include "model/set_walk.h"
+#include "pack/fragment.h"
 #include "pack/row_packer.h"
 
 namespace stratalog {

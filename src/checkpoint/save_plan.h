@@ -4,6 +4,7 @@
 // one image's groups. encode_image is local.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,10 +31,16 @@ struct SaveContext {
   const SaveLayout& layout;
 
   std::string path(const std::string& file) const { return generation_name(id) + "/" + file; }
+  // What a rank stages for one write, at most.
+  std::uint64_t round_bytes() const {
+    const std::uint64_t planned = layout.plan.round_bytes;
+    return planned == 0 ? options.stage_bytes : std::min(planned, options.stage_bytes);
+  }
   bool syncs_shards() const {
     return options.durability != Durability::kNone &&
            options.steps.includes(ProtocolStep::kSyncShards);
   }
+  SyncFiles sync_files() const { return syncs_shards() ? SyncFiles::kYes : SyncFiles::kNo; }
 };
 
 struct LocalOutput {

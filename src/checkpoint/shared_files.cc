@@ -53,7 +53,7 @@ class SharedShard {
       : comm_(context.comm),
         layout_(context.layout),
         file_(file),
-        stage_bytes_(context.options.stage_bytes),
+        stage_bytes_(context.round_bytes()),
         out_(out),
         end_(begin) {}
 
@@ -239,8 +239,8 @@ Status write_batch(const SaveContext& context, const SaveLayout::Batch& batch, s
   {
     // write_image has agreed: whether to sync is a collective decision.
     const Stopwatch watch(out.times.sync_ns);
-    const Status finished = open.file.finish(
-        context.syncs_shards() && status.is_ok() ? SyncFiles::kYes : SyncFiles::kNo);
+    const Status finished =
+        open.file.finish(status.is_ok() ? context.sync_files() : SyncFiles::kNo);
     if (status.is_ok()) status = finished;
   }
   STRATALOG_RETURN_IF_ERROR(status);

@@ -21,11 +21,7 @@ Status decode_rows(std::span<const std::byte> rows, std::span<const std::uint32_
     return Status::corruption(
         fmt::format("{} bytes are no whole number of rows of {} bytes", rows.size(), row_bytes));
   GroupCollector collector(column_order, visit);
-  std::vector<std::uint64_t> row(column_order.size());
-  for (std::size_t at = 0; at < rows.size(); at += row_bytes) {
-    std::memcpy(row.data(), rows.data() + at, row_bytes);
-    STRATALOG_RETURN_IF_ERROR(collector.add_row(row.data()));
-  }
+  STRATALOG_RETURN_IF_ERROR(collector.add_rows(rows));
   return collector.flush();
 }
 

@@ -2,6 +2,8 @@
 #include "encode/checksum.h"
 
 #include <fmt/format.h>
+// Compiled here, for the instructions that we compile for; the library has those of any machine.
+#define XXH_INLINE_ALL  // NOLINT(readability-identifier-naming): the header's name for it
 #include <xxhash.h>
 
 namespace stratalog {

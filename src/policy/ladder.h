@@ -31,13 +31,14 @@ enum class PrintedDetail : std::uint8_t {
   kZeroAggregators,  // O5: N/4, N/8, N/16 aggregators without a lower bound; buffers beyond the
                      // output
   kNoIndependentWrites,  // O5: romio_no_indep_rw
+  kHintsLocal,  // O5: collective buffering on local file systems, too
   kAlignEverything,  // O6: alignment whatever the sizes of the data sets
   kCacheCall,  // O6: H5Pset_cache
   kSieveBuffer,  // O6: H5Pset_sieve_buf_size
   kDeflateLocal,  // O4: chunks are deflated on local file systems, too
   kEmptyRanks,  // O7 and O4: ranks without rows count as the smallest
 };
-inline constexpr int kPrintedDetails = 9;
+inline constexpr int kPrintedDetails = 10;
 
 struct StepRow {
   LadderStep step;

@@ -39,6 +39,15 @@ TierLimits limits_of(SizeTier tier) {
           Limit::kLargeAlignment};
 }
 
+// One kernel merges what the ranks write: collective buffering would only copy rows around.
+bool writes_alone(const LayoutFacts& facts, const LayoutWishes& wishes) {
+  if (blocks_are_contended(facts.file_system.kind) || wishes.aggregators != 0) return false;
+  return std::none_of(
+      printed_details().begin(), printed_details().end(), [&](const DetailRow& row) {
+        return row.step == LadderStep::kHints && wishes.ladder.as_printed(row.detail);
+      });
+}
+
 // Takes the steps one after another; each says what it decided and why.
 class Ladder {
  public:
@@ -56,6 +65,10 @@ class Ladder {
       say(LadderStep::kHints, "not needed: rank 0 writes alone");
     } else if (choice_.takes(LadderStep::kHints)) {
       plan_hints(facts_, wishes_, output_, plan_);
+      if (writes_alone(facts_, wishes_))
+        for (DatasetPlan& dataset : plan_.datasets)
+          if (dataset.layout == DataLayout::kContiguous)
+            dataset.transfer = RowTransfer::kIndependent;
     } else {
       say(LadderStep::kHints, "off: ROMIO's defaults");
     }
@@ -119,11 +132,6 @@ class Ladder {
     for (std::size_t i = 0; i < facts_.datasets.size(); ++i) choose_layout(i);
   }
 
-  bool is_local() const {
-    return facts_.file_system.kind == FileSystemKind::kLocal ||
-           facts_.file_system.kind == FileSystemKind::kMemory;
-  }
-
   void choose_layout(std::size_t index) {
     const DatasetFacts& about = facts_.datasets[index];
     DatasetPlan& dataset = plan_.datasets[index];
@@ -139,7 +147,7 @@ class Ladder {
       why = fmt::format(
           "largest rank {} rows, smallest {}", skew.largest,
           choice_.as_printed(PrintedDetail::kEmptyRanks) && skew.empty != 0 ? 0 : skew.smallest);
-    else if (is_local() && wishes_.deflate_level == 0 &&
+    else if (!blocks_are_contended(facts_.file_system.kind) && wishes_.deflate_level == 0 &&
              !choice_.as_printed(PrintedDetail::kDeflateLocal))
       why = fmt::format("{} takes rows faster than deflate gives them", facts_.file_system.name);
     if (!why.empty()) {
@@ -251,6 +259,11 @@ class Ladder {
       const std::vector<std::uint64_t>& rows = facts_.datasets[i].rows_of_rank;
       const Skew skew = measure_skew(rows);
       DatasetPlan& dataset = plan_.datasets[i];
+      if (dataset.transfer == RowTransfer::kIndependent) {
+        say(LadderStep::kPhases,
+            fmt::format("data set {}: not needed: no rank waits for another", i));
+        continue;
+      }
       dataset.phases = phases_for(skew, empty_ranks());
       if (dataset.phases > 1) dataset.phase_of_rank = deal_phases(rows, dataset.phases);
       say(LadderStep::kPhases,
@@ -286,6 +299,17 @@ std::string bytes_text(std::uint64_t bytes) {
 
 void plan_hints(const LayoutFacts& facts, const LayoutWishes& wishes, std::uint64_t output,
                 LayoutPlan& plan) {
+  if (writes_alone(facts, wishes)) {
+    plan.hints.push_back({"romio_cb_write", "disable"});
+    plan.hints.push_back({"romio_ds_write", "disable"});
+    plan.round_bytes = value_of(Limit::kCachedRound);
+    plan.reasons.push_back(
+        {"O5", fmt::format("no aggregators: one kernel merges what the ranks write to {}, each "
+                           "{} at a time ({})",
+                           facts.file_system.name, bytes_text(plan.round_bytes),
+                           source_of(Limit::kCachedRound))});
+    return;
+  }
   const auto ranks = static_cast<std::uint64_t>(facts.ranks) / plan.files;
   const TierLimits limits = limits_of(tier_of(output));
   const bool printed = wishes.ladder.as_printed(PrintedDetail::kZeroAggregators);

@@ -54,12 +54,18 @@ enum class FileCreation : std::uint8_t {
   kRankZeroLaysOut,  // rank 0 creates and closes, all write raw bytes at the offsets (hdf5-direct)
 };
 
+enum class RowTransfer : std::uint8_t {
+  kCollective,  // all ranks write together, in rounds
+  kIndependent,  // each rank for itself, into space that is there; contiguous only
+};
+
 struct DatasetPlan {
   DataLayout layout = DataLayout::kContiguous;
   std::uint64_t chunk_rows = 0;  // kChunked only
   std::uint32_t deflate_level = 0;  // kChunked only
   SpaceTime space = SpaceTime::kDefault;
   FillValues fill = FillValues::kDefault;
+  RowTransfer transfer = RowTransfer::kCollective;
   std::vector<std::uint32_t> phase_of_rank;  // empty: one phase
   std::uint32_t phases = 1;
 };
@@ -103,6 +109,9 @@ struct LayoutPlan {
   FileCreation creation = FileCreation::kCollective;
   RowFileTuning tuning;
   std::vector<FileHint> hints;
+  // What a rank hands over in one write, in modes whose ranks stage bytes; 0: all that it may
+  // stage.
+  std::uint64_t round_bytes = 0;
   std::vector<DatasetPlan> datasets;  // as in the facts, where the mode stores rows
   std::vector<Reason> reasons;
 };

@@ -51,6 +51,8 @@ constexpr std::array kTable = {
     Threshold{Limit::kLargeBufferBudget, "buffer budget above 10 GB", 8 * kGiB, "bytes", kHints},
     Threshold{Limit::kLeastBuffer, "smallest collective buffer", 32 * kMiB, "bytes", kHints},
     Threshold{Limit::kMostBuffer, "largest collective buffer", 512 * kMiB, "bytes", kHints},
+    Threshold{Limit::kCachedRound, "round without aggregators", 2 * kMiB, "bytes",
+              "ours: written while it is in cache"},
     Threshold{Limit::kTinyAlignmentFrom, "align objects from, < 10 MB", 4 * kKiB, "bytes", kTuning},
     Threshold{Limit::kTinyAlignment, "alignment, < 10 MB", 16 * kKiB, "bytes", kTuning},
     Threshold{Limit::kSmallAlignmentFrom, "align objects from, < 1 GB", 4 * kMiB, "bytes", kTuning},

@@ -40,6 +40,7 @@ enum class Limit : std::uint8_t {
   kLargeBufferBudget,
   kLeastBuffer,
   kMostBuffer,
+  kCachedRound,
   kTinyAlignmentFrom,
   kTinyAlignment,
   kSmallAlignmentFrom,

@@ -9,52 +9,11 @@
 
 #include "encode/block_decoder.h"
 #include "encode/piece_checksum.h"
+#include "read/extent_stream.h"
+#include "read/read_ahead.h"
 
 namespace stratalog {
 namespace {
-
-// A stream of bytes that lies in several extents of one file.
-class ExtentStream {
- public:
-  static Result<ExtentStream> open(Store& store, std::string path, std::vector<Extent> extents) {
-    ExtentStream stream;
-    STRATALOG_ASSIGN_OR_RETURN(stream.file_, store.open(path, OpenMode::kRead));
-    stream.path_ = std::move(path);
-    stream.extents_ = std::move(extents);
-    return stream;
-  }
-
-  Status read(std::uint64_t offset, std::span<std::byte> bytes) {
-    for (const Extent& extent : extents_) {
-      if (bytes.empty()) return Status::ok();
-      if (offset >= extent.bytes) {
-        offset -= extent.bytes;
-        continue;
-      }
-      const std::size_t piece = std::min<std::uint64_t>(bytes.size(), extent.bytes - offset);
-      STRATALOG_RETURN_IF_ERROR(file_->read_at(extent.offset + offset, bytes.first(piece)));
-      bytes = bytes.subspan(piece);
-      offset = 0;
-    }
-    if (bytes.empty()) return Status::ok();
-    return Status::corruption(
-        fmt::format("{}: the shard ends, {} more bytes expected", path_, bytes.size()));
-  }
-
-  // Where stream offset `offset` lies, for messages.
-  std::string place(std::uint64_t offset) const {
-    for (const Extent& extent : extents_) {
-      if (offset < extent.bytes) return fmt::format("{}, offset {}", path_, extent.offset + offset);
-      offset -= extent.bytes;
-    }
-    return fmt::format("{}, its end", path_);
-  }
-
- private:
-  std::unique_ptr<File> file_;
-  std::string path_;
-  std::vector<Extent> extents_;
-};
 
 // What identifies a stream of blocks: a shard of tuples or a section.
 struct StreamFacts {
@@ -98,22 +57,29 @@ template <typename IsWanted, typename Take>
 Status for_each_block(ExtentStream& stream, const StreamFacts& facts, const ShardFooter& footer,
                       const Nonce& nonce, std::uint64_t begin, std::uint64_t end, CheckBlocks check,
                       IsWanted&& is_wanted, Take&& take) {
-  std::vector<std::byte> block;
+  std::vector<std::uint32_t> numbers;
+  std::vector<ReadAhead::Part> parts;
   std::uint64_t offset = kShardHeaderBytes;
   for (std::uint32_t number = 0; number < footer.blocks.size(); ++number) {
     const BlockEntry& entry = footer.blocks[number];
     if (offset >= begin && offset < end && is_wanted(number)) {
-      block.resize(entry.bytes);
-      STRATALOG_RETURN_IF_ERROR(stream.read(offset, block));
-      const Result<BlockHeader> header =
-          open_block(block, entry, facts.file_id, number, nonce, check);
-      if (!header.is_ok()) return header.status().with_context(stream.place(offset));
-      STRATALOG_RETURN_IF_ERROR(take(header.value(),
-                                     std::span<const std::byte>(block).subspan(
-                                         kBlockHeaderBytes, header.value().payload_bytes),
-                                     offset));
+      numbers.push_back(number);
+      parts.push_back({.offset = offset, .bytes = entry.bytes});
     }
     offset += entry.bytes;
+  }
+  if (parts.size() > 1) stream.will_read();
+  ReadAhead ahead(
+      [&stream](std::uint64_t at, std::span<std::byte> to) { return stream.read(at, to); }, parts);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    STRATALOG_ASSIGN_OR_RETURN(const std::span<std::byte> room, ahead.next());
+    const std::span<const std::byte> block = room.first(parts[i].bytes);
+    const Result<BlockHeader> header =
+        open_block(block, footer.blocks[numbers[i]], facts.file_id, numbers[i], nonce, check);
+    if (!header.is_ok()) return header.status().with_context(stream.place(parts[i].offset));
+    STRATALOG_RETURN_IF_ERROR(take(header.value(),
+                                   block.subspan(kBlockHeaderBytes, header.value().payload_bytes),
+                                   parts[i].offset));
   }
   return Status::ok();
 }
@@ -179,18 +145,20 @@ Status read_blocks(Store& store, const Manifest& manifest, const ManifestShard& 
       });
 }
 
-// The rows of a shard in a row file, piece by piece; inflates chunks.
+// Where the rows of a shard lie in a row file, piece by piece; inflates chunks.
 class PieceStream {
  public:
-  PieceStream(Store& store, std::string path, const ManifestShard& shard, std::uint64_t row_bytes)
-      : store_(store), path_(std::move(path)), shard_(shard), row_bytes_(row_bytes) {}
+  PieceStream(const ManifestShard& shard, std::uint64_t row_bytes)
+      : shard_(shard), row_bytes_(row_bytes) {}
 
-  Status open() {
-    STRATALOG_ASSIGN_OR_RETURN(stream_, ExtentStream::open(store_, path_, shard_.extents));
+  Status open(Store& store, std::string path) {
+    STRATALOG_ASSIGN_OR_RETURN(stream_, ExtentStream::open(store, std::move(path), shard_.extents));
     return Status::ok();
   }
+  ExtentStream& stream() { return stream_; }
 
   struct Piece {
+    std::uint64_t number = 0;
     std::uint64_t offset = 0;  // in the shard's rows
     std::uint64_t bytes = 0;
   };
@@ -198,43 +166,35 @@ class PieceStream {
     const std::uint64_t before = shard_.is_deflated() ? shard_.first_row % shard_.chunk_rows : 0;
     const std::uint64_t first = number == 0 ? 0 : (number * shard_.piece_rows) - before;
     const std::uint64_t end = std::min(shard_.rows, ((number + 1) * shard_.piece_rows) - before);
-    return {.offset = first * row_bytes_, .bytes = (end - first) * row_bytes_};
+    return {.number = number, .offset = first * row_bytes_, .bytes = (end - first) * row_bytes_};
+  }
+  // What is read for it.
+  ReadAhead::Part part(const Piece& piece) const {
+    if (!shard_.is_deflated()) return {.offset = piece.offset, .bytes = piece.bytes};
+    return {.offset = stream_.begin_of(piece.number), .bytes = shard_.extents[piece.number].bytes};
   }
 
-  // Fills the first `piece.bytes` bytes of `to`.
-  Status read(std::uint64_t number, const Piece& piece, std::span<std::byte> to) {
-    if (!shard_.is_deflated()) return stream_.read(piece.offset, to.first(piece.bytes));
-    const Extent& chunk = shard_.extents[number];
-    std::vector<std::byte> deflated(chunk.bytes);
-    STRATALOG_RETURN_IF_ERROR(stream_.read(offset_of_extent(number), deflated));
-    rows_.resize(shard_.chunk_rows * row_bytes_);
-    uLongf size = rows_.size();
+  // The piece's rows in what was read for it, with room for the padding of checksums behind.
+  Result<std::span<std::byte>> rows(const Piece& piece, std::span<std::byte> read) {
+    if (!shard_.is_deflated()) return read;
+    const std::uint64_t deflated = shard_.extents[piece.number].bytes;
+    const std::uint64_t chunk_bytes = shard_.chunk_rows * row_bytes_;
+    rows_.resize(chunk_bytes + kPiecePadding);
+    uLongf size = chunk_bytes;
     const int code = ::uncompress(reinterpret_cast<Bytef*>(rows_.data()), &size,
-                                  reinterpret_cast<const Bytef*>(deflated.data()), deflated.size());
-    if (code != Z_OK || size != rows_.size())
+                                  reinterpret_cast<const Bytef*>(read.data()), deflated);
+    if (code != Z_OK || size != chunk_bytes)
       return Status::corruption(
           fmt::format("{}: a chunk of {} bytes does not inflate to {} bytes (zlib says {})",
-                      place(number), chunk.bytes, rows_.size(), code));
+                      place(piece), deflated, chunk_bytes, code));
     const std::uint64_t row = shard_.first_row + (piece.offset / row_bytes_);
-    std::copy_n(rows_.begin() + static_cast<std::ptrdiff_t>((row % shard_.chunk_rows) * row_bytes_),
-                piece.bytes, to.begin());
-    return Status::ok();
+    return std::span(rows_).subspan((row % shard_.chunk_rows) * row_bytes_);
   }
 
   // For messages.
-  std::string place(std::uint64_t number) const {
-    return stream_.place(shard_.is_deflated() ? offset_of_extent(number) : piece(number).offset);
-  }
+  std::string place(const Piece& piece) const { return stream_.place(part(piece).offset); }
 
  private:
-  std::uint64_t offset_of_extent(std::uint64_t number) const {
-    std::uint64_t offset = 0;
-    for (std::uint64_t i = 0; i < number; ++i) offset += shard_.extents[i].bytes;
-    return offset;
-  }
-
-  Store& store_;
-  std::string path_;
   const ManifestShard& shard_;
   std::uint64_t row_bytes_;
   ExtentStream stream_;
@@ -244,31 +204,39 @@ class PieceStream {
 Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& shard,
                    std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
                    GuardedVisitor& visitor, ReadCounts& counts, const TupleFilter* wanted) {
+  static_assert(ReadAhead::kRoom >= kPiecePadding);
   const ManifestRelation& relation = manifest.relations[shard.relation];
   const std::uint64_t row_bytes = 8ULL * relation.arity;
-  PieceStream stream(store, manifest.path(shard.link, shard.file), shard, row_bytes);
-  STRATALOG_RETURN_IF_ERROR(stream.open());
-  const std::uint64_t file_id = shard.file_id();
-  const GroupVisitor guarded = visitor.guard();
-  std::vector<std::byte> buffer;
+  PieceStream stream(shard, row_bytes);
+  STRATALOG_RETURN_IF_ERROR(stream.open(store, manifest.path(shard.link, shard.file)));
+  std::vector<PieceStream::Piece> pieces;
+  std::vector<ReadAhead::Part> parts;
   for (std::uint64_t number = 0; number < shard.blocks; ++number) {
     const PieceStream::Piece piece = stream.piece(number);
     if (piece.offset < begin || piece.offset >= end || !may_hold(shard, number, wanted)) continue;
-    buffer.resize(padded_piece_bytes(piece.bytes));
-    STRATALOG_RETURN_IF_ERROR(stream.read(number, piece, buffer));
-    const std::uint64_t found =
-        piece_checksum(buffer, piece.bytes, manifest.nonce_of(shard.link), file_id, number);
-    if (found != shard.pieces[number] && steps.includes(ProtocolStep::kCheckBlocks))
+    pieces.push_back(piece);
+    parts.push_back(stream.part(piece));
+  }
+  if (parts.size() > 1) stream.stream().will_read();
+  ReadAhead ahead(
+      [&stream](std::uint64_t at, std::span<std::byte> to) { return stream.stream().read(at, to); },
+      std::move(parts));
+  const GroupVisitor guarded = visitor.guard();
+  for (const PieceStream::Piece& piece : pieces) {
+    STRATALOG_ASSIGN_OR_RETURN(const std::span<std::byte> read, ahead.next());
+    STRATALOG_ASSIGN_OR_RETURN(const std::span<std::byte> rows, stream.rows(piece, read));
+    const std::uint64_t found = piece_checksum(rows, piece.bytes, manifest.nonce_of(shard.link),
+                                               shard.file_id(), piece.number);
+    if (found != shard.pieces[piece.number] && steps.includes(ProtocolStep::kCheckBlocks))
       return Status::corruption(
-          fmt::format("{}: rows with checksum {:016x} expected, {:016x} found",
-                      stream.place(number), shard.pieces[number], found));
+          fmt::format("{}: rows with checksum {:016x} expected, {:016x} found", stream.place(piece),
+                      shard.pieces[piece.number], found));
     ++counts.blocks;
     counts.rows += piece.bytes / row_bytes;
     counts.bytes += piece.bytes;
-    const Status decoded = decode_rows(std::span<const std::byte>(buffer).first(piece.bytes),
-                                       relation.column_order, guarded);
+    const Status decoded = decode_rows(rows.first(piece.bytes), relation.column_order, guarded);
     if (!decoded.is_ok())
-      return visitor.has_failed() ? decoded : decoded.with_context(stream.place(number));
+      return visitor.has_failed() ? decoded : decoded.with_context(stream.place(piece));
   }
   return Status::ok();
 }

@@ -23,6 +23,7 @@ struct OpenRowFile {
   MpiGroup group;
   Hdf5Handle file;
   Hdf5Handle transfer;  // collective
+  Hdf5Handle own_transfer;  // independent
   std::vector<RowDataset> about;
   std::vector<DatasetPlan> plans;
   std::vector<Hdf5Handle> datasets;
@@ -57,9 +58,11 @@ Status write_all(OpenRowFile& open, std::size_t index, std::span<const RowRun> r
   if (!selected.is_ok()) H5Sselect_none(file_space.id());
   if (!selected.is_ok() || runs.empty()) H5Sselect_none(memory_space.id());
   static const std::uint64_t kNothing = 0;
+  const bool alone = open.plans[index].transfer == RowTransfer::kIndependent;
   const Status written =
       hdf5_check(H5Dwrite(dataset, H5T_NATIVE_UINT64, memory_space.id(), file_space.id(),
-                          open.transfer.id(), rows.empty() ? &kNothing : rows.data()),
+                          alone ? open.own_transfer.id() : open.transfer.id(),
+                          rows.empty() ? &kNothing : rows.data()),
                  "H5Dwrite", open.path);
   return selected.is_ok() ? written : selected;
 }
@@ -134,8 +137,10 @@ Result<std::shared_ptr<OpenRowFile>> prepare(Comm& comm, Store& store, const std
   open->plans = settings.plans;
   open->transfer = Hdf5Handle(H5Pcreate(H5P_DATASET_XFER), H5Pclose);
   H5Pset_dxpl_mpio(open->transfer.id(), H5FD_MPIO_COLLECTIVE);
+  open->own_transfer = Hdf5Handle(H5Pcreate(H5P_DATASET_XFER), H5Pclose);
   if (settings.tuning.transfer_bytes != 0)
-    H5Pset_buffer(open->transfer.id(), settings.tuning.transfer_bytes, nullptr, nullptr);
+    for (const Hdf5Handle* transfer : {&open->transfer, &open->own_transfer})
+      H5Pset_buffer(transfer->id(), settings.tuning.transfer_bytes, nullptr, nullptr);
   return open;
 }
 

@@ -81,7 +81,7 @@ struct RowRun {
 
 struct RowFile {
   // `rows` holds the rows of `runs` of dataset `index`, back to back; runs ascend and do not touch.
-  // None on ranks that have nothing this time.
+  // None on ranks that have nothing this time. Local where the plan's transfer is kIndependent.
   std::function<Status(std::size_t index, std::span<const RowRun> runs,
                        std::span<const std::uint64_t> rows)>
       write_all;

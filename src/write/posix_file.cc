@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "write/posix_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -78,6 +79,20 @@ Result<std::uint64_t> PosixFile::size_bytes() {
   struct stat about = {};
   if (::fstat(fd_.get(), &about) != 0) return errno_status(errno, "examine", path_);
   return static_cast<std::uint64_t>(about.st_size);
+}
+
+void PosixFile::will_read(std::uint64_t offset, std::uint64_t bytes) {
+  if (bytes == 0 || !check_usable().is_ok() || !fits_in_file(offset, bytes)) return;
+  // Doubles the kernel's window. POSIX_FADV_WILLNEED took twice as long: it fills single pages.
+  (void)::posix_fadvise(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                        POSIX_FADV_SEQUENTIAL);
+}
+
+void PosixFile::begin_writeback(std::uint64_t offset, std::uint64_t bytes) {
+  // Waits for nothing and promises nothing: an error of the disk comes out of fsync all the same.
+  if (bytes == 0 || !check_usable().is_ok() || !fits_in_file(offset, bytes)) return;
+  (void)::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                          SYNC_FILE_RANGE_WRITE);
 }
 
 Status PosixFile::sync() {

@@ -21,6 +21,8 @@ class PosixFile final : public File {
   Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override;
   Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override;
   Result<std::uint64_t> size_bytes() override;
+  void will_read(std::uint64_t offset, std::uint64_t bytes) override;
+  void begin_writeback(std::uint64_t offset, std::uint64_t bytes) override;
   Status sync() override;
   Status close() override;
 

@@ -133,7 +133,7 @@ TEST(Policy, SpaceEarlyButNotForChunks) {
 
 TEST(Policy, HintsBySizeTier) {
   const auto hints = [](int ranks, std::uint64_t bytes, const char* ladder = "all") {
-    return plan(even(ranks, bytes), CheckpointMode::kHdf5Opt, ladder);
+    return plan(even(ranks, bytes, lustre()), CheckpointMode::kHdf5Opt, ladder);
   };
   EXPECT_EQ(hint(hints(100, kGB - 16), "cb_nodes"), "25");
   EXPECT_EQ(hint(hints(2048, kGB - 16), "cb_nodes"), "64");
@@ -154,10 +154,53 @@ TEST(Policy, HintsBySizeTier) {
   EXPECT_EQ(hint(hints(32, 11 * kGB), "cb_buffer_size"), std::to_string(256 * kMiB));
 }
 
+// One kernel serves all ranks of a local disk: rows that travel to aggregators first only cost
+// time.
+TEST(Policy, NoCollectiveBufferingOnALocalDisk) {
+  for (const CheckpointMode mode : {CheckpointMode::kHdf5Opt, CheckpointMode::kSharedOpt}) {
+    const auto made = plan(even(8, 100 * kMB), mode);
+    EXPECT_EQ(hint(made, "romio_cb_write"), "disable");
+    EXPECT_EQ(hint(made, "cb_nodes"), "absent");
+    EXPECT_EQ(made.round_bytes, 2 * kMiB);
+    EXPECT_TRUE(has_reason(made, "O5", "ext4"));
+    const auto printed = plan(even(8, 100 * kMB), mode, "all,printed:hints-local");
+    EXPECT_EQ(hint(printed, "romio_cb_write"), "enable");
+    EXPECT_EQ(hint(printed, "cb_nodes"), "2");
+    EXPECT_EQ(printed.round_bytes, 0U);
+    const auto remote = plan(even(8, 100 * kMB, lustre()), mode);
+    EXPECT_EQ(hint(remote, "romio_cb_write"), "enable");
+    EXPECT_EQ(remote.round_bytes, 0U);
+    LayoutWishes wishes;
+    wishes.mode = mode;
+    wishes.ladder = LadderChoice::all();
+    wishes.aggregators = 3;
+    EXPECT_EQ(hint(plan_layout(even(8, 100 * kMB), wishes).value(), "cb_nodes"), "3");
+  }
+}
+
+TEST(Policy, RanksWriteEachForItselfOnlyContiguousDataOfALocalDisk) {
+  const auto transfer = [](const char* ladder, FileSystemFacts fs, std::uint32_t deflate = 0) {
+    LayoutWishes wishes;
+    wishes.mode = CheckpointMode::kHdf5Opt;
+    wishes.ladder = parse_ladder(ladder).value();
+    wishes.deflate_level = deflate;
+    return plan_layout(even(8, 100 * kMB, std::move(fs)), wishes).value().datasets[0].transfer;
+  };
+  EXPECT_EQ(transfer("all", ext4()), RowTransfer::kIndependent);
+  EXPECT_EQ(transfer("all", ext4(), 1), RowTransfer::kCollective);  // chunks that ranks share
+  EXPECT_EQ(transfer("O1,O2,O3,O4,O6,O7", ext4()), RowTransfer::kCollective);
+  EXPECT_EQ(transfer("all,printed:hints-local", ext4()), RowTransfer::kCollective);
+  EXPECT_EQ(transfer("all", lustre()), RowTransfer::kCollective);
+  LayoutFacts skewed = even(4, kGB);
+  skewed.datasets[0].rows_of_rank[1] = skewed.datasets[0].rows_of_rank[0] / 11;
+  EXPECT_EQ(plan(skewed, CheckpointMode::kHdf5Opt).datasets[0].phases, 1U);
+  EXPECT_EQ(plan(skewed, CheckpointMode::kHdf5Opt, "O2,O3,O4,O7").datasets[0].phases, 4U);
+}
+
 TEST(Policy, BuffersNeverHoldMuchMoreThanTheOutput) {
   for (const int ranks : {1, 2, 4, 32, 512, 4096, 16384})
     for (const std::uint64_t bytes : {20 * kMB, 500 * kMB, 5 * kGB, 500 * kGB}) {
-      const auto made = plan(even(ranks, bytes), CheckpointMode::kSharedOpt);
+      const auto made = plan(even(ranks, bytes, lustre()), CheckpointMode::kSharedOpt);
       const std::uint64_t nodes = std::stoull(hint(made, "cb_nodes"));
       const std::uint64_t buffer = std::stoull(hint(made, "cb_buffer_size"));
       EXPECT_GE(nodes, 1U);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "read/extent_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace stratalog {
+
+Result<ExtentStream> ExtentStream::open(Store& store, std::string path,
+                                        std::vector<Extent> extents) {
+  ExtentStream stream;
+  STRATALOG_ASSIGN_OR_RETURN(stream.file_, store.open(path, OpenMode::kRead));
+  stream.path_ = std::move(path);
+  stream.extents_ = std::move(extents);
+  stream.begins_.reserve(stream.extents_.size() + 1);
+  std::uint64_t at = 0;
+  for (const Extent& extent : stream.extents_) {
+    stream.begins_.push_back(at);
+    at += extent.bytes;
+  }
+  stream.begins_.push_back(at);
+  return stream;
+}
+
+std::size_t ExtentStream::extent_at(std::uint64_t offset) const {
+  if (offset >= begins_.back()) return extents_.size();
+  const auto after = std::upper_bound(begins_.begin(), begins_.end(), offset);
+  return static_cast<std::size_t>(after - begins_.begin()) - 1;
+}
+
+Status ExtentStream::read(std::uint64_t offset, std::span<std::byte> bytes) {
+  for (std::size_t e = extent_at(offset); e < extents_.size() && !bytes.empty(); ++e) {
+    const std::uint64_t within = offset - begins_[e];
+    const std::size_t piece = std::min<std::uint64_t>(bytes.size(), extents_[e].bytes - within);
+    STRATALOG_RETURN_IF_ERROR(file_->read_at(extents_[e].offset + within, bytes.first(piece)));
+    bytes = bytes.subspan(piece);
+    offset += piece;
+  }
+  if (bytes.empty()) return Status::ok();
+  return Status::corruption(
+      fmt::format("{}: the shard ends, {} more bytes expected", path_, bytes.size()));
+}
+
+void ExtentStream::will_read() {
+  if (!extents_.empty()) file_->will_read(extents_.front().offset, begins_.back());
+}
+
+std::string ExtentStream::place(std::uint64_t offset) const {
+  const std::size_t e = extent_at(offset);
+  if (e == extents_.size()) return fmt::format("{}, its end", path_);
+  return fmt::format("{}, offset {}", path_, extents_[e].offset + (offset - begins_[e]));
+}
+
+}  // namespace stratalog
