@@ -34,7 +34,8 @@ file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cc)
 list(REMOVE_ITEM cli_sources ${PROJECT_SOURCE_DIR}/src/cli/main.cc ${PROJECT_SOURCE_DIR}/src/cli/mpi_module.cc)
 if(cli_sources)
   add_library(stratalog_cli STATIC ${cli_sources})
-  target_link_libraries(stratalog_cli PUBLIC stratalog_prove stratalog_bench stratalog_forecast CLI11::CLI11 ${CMAKE_DL_LIBS})
+  target_link_libraries(stratalog_cli PUBLIC stratalog_prove stratalog_functors stratalog_bench stratalog_forecast CLI11::CLI11
+                                             ${CMAKE_DL_LIBS})
   stratalog_use_prefix(stratalog_cli seldom)
   target_compile_definitions(stratalog_cli PRIVATE STRATALOG_VERSION="${PROJECT_VERSION}"
                                                    STRATALOG_MPIEXEC="${MPIEXEC_EXECUTABLE}"

@@ -157,12 +157,14 @@ class Program(Mapping[str, Table]):
         name: str = "program",
         include: Iterable[str | PathLike[str]] = (),
         define: Iterable[str] = (),
+        libraries: Iterable[str | PathLike[str]] = (),
         comm: Any = None,
     ) -> None:
         """Compiles `text`; ProgramError with all that is wrong in it.
 
         `name` is what messages call it, and its folder is where .include looks first; `include`
-        are more folders, `define` macros (NAME or NAME=VALUE). `comm` is a communicator of mpi4py
+        are more folders, `define` macros (NAME or NAME=VALUE). `libraries` are the files of shared
+        libraries with the functions of .functor. `comm` is a communicator of mpi4py
         (or a stratalog.communicator.Collectives): all of its ranks make the same calls.
         """
         self._handle = Handle()
@@ -175,6 +177,8 @@ class Program(Mapping[str, Table]):
             self._set("include", fspath(folder))
         for macro in define:
             self._set("define", macro)
+        for library in libraries:
+            self._set("library", str(Path(library).absolute()))
         source = text.encode("utf-8", "surrogateescape")
         try:
             self._handle.call("compile", source, len(source))

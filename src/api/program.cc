@@ -16,6 +16,7 @@
 #include "api/inserted_facts.h"
 #include "api/result_reader.h"
 #include "datalog/evaluate/schema_json.h"
+#include "datalog/functors/shared_libraries.h"
 #include "datalog/language/compile.h"
 #include "model/record_image.h"
 
@@ -202,6 +203,7 @@ struct Program::Parts {
   InsertedFacts inserted;
   std::unique_ptr<Comm> comm;
   Folders folders;  // of the last run, which may point to them
+  std::vector<datalog::ExternalFunction> functors;  // of the last run
   std::unique_ptr<KeptRun> run;
   std::atomic<bool> must_stop = false;
 };
@@ -270,7 +272,13 @@ Result<RunSummary> Program::run(const RunSettings& settings) {
   parts.run.reset();
   parts.folders = {};
   STRATALOG_RETURN_IF_ERROR(open_folders(*parts.comm, settings, parts.folders));
+  auto functors = datalog::load_external_functions(
+      *parts.program,
+      {.libraries = settings.libraries, .directories = settings.library_directories});
+  STRATALOG_RETURN_IF_ERROR(agree(*parts.comm, functors.status()));
+  parts.functors = std::move(functors).value();
   datalog::RunOptions options;
+  options.externals = parts.functors;
   options.facts = parts.folders.facts.get();
   options.output = parts.folders.output.get();
   options.supply = [&parts](NewValues& values) -> Result<std::vector<datalog::TupleColumns>> {

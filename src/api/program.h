@@ -48,6 +48,9 @@ enum class OnCheckpoints : std::uint8_t {
 struct RunSettings {
   std::string facts = {};  // folder of .input files; empty: such directives read nothing
   std::string output = {};  // folder of .output files; empty: such directives write nothing
+  // Shared libraries with functions of `.functor`, and where they are; as -l and -L of the command.
+  std::vector<std::string> libraries = {};
+  std::vector<std::string> library_directories = {};
   std::string checkpoint = {};  // folder of checkpoints; empty: none
   double checkpoint_every_seconds = 0;  // 0: only at the end
   OnCheckpoints on_checkpoints = OnCheckpoints::kRefuse;

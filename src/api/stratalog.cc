@@ -113,6 +113,10 @@ Status apply_setting(stratalog_program& handle, std::string_view name, const std
     compile.include_directories.push_back(value);
   } else if (name == "define") {
     compile.macros.push_back(value);
+  } else if (name == "library") {
+    run.libraries.push_back(value);
+  } else if (name == "library-folder") {
+    run.library_directories.push_back(value);
   } else if (name == "facts") {
     run.facts = value;
   } else if (name == "output") {
@@ -126,10 +130,11 @@ Status apply_setting(stratalog_program& handle, std::string_view name, const std
   } else if (name == "memory-limit") {
     return read_number(name, value, run.memory_limit_bytes);
   } else {
-    return Status::not_found(fmt::format(
-        "there is no setting `{}`; there are name, include, define, facts, output, checkpoint, "
-        "checkpoint-every, on-checkpoints and memory-limit",
-        name));
+    return Status::not_found(
+        fmt::format("there is no setting `{}`; there are name, include, define, library, "
+                    "library-folder, facts, output, checkpoint, "
+                    "checkpoint-every, on-checkpoints and memory-limit",
+                    name));
   }
   return Status::ok();
 }

@@ -51,6 +51,7 @@ const char* stratalog_version(void);
 
 // Settings, by name; unknown names are refused. For compile: "name" (how messages call the program;
 // its folder is where .include looks first), "include" and "define" (may be repeated). For run:
+// "library" and "library-folder" (of .functor, as -l and -L of the command; may be repeated),
 // "facts" and "output" (folders of .input and .output files; without them such directives do
 // nothing), "checkpoint" (a folder), "checkpoint-every" (seconds), "on-checkpoints" ("refuse",
 // "resume" or "overwrite" what the folder holds), "memory-limit" (bytes per rank).

@@ -32,6 +32,15 @@ T number_member(const json& options, const char* name, T otherwise) {
                                                                         : otherwise;
 }
 
+std::vector<std::string> words_member(const json& options, const char* name) {
+  std::vector<std::string> words;
+  const auto member = options.find(name);
+  if (member == options.end() || !member->is_array()) return words;
+  for (const json& word : *member)
+    if (word.is_string()) words.push_back(word.get<std::string>());
+  return words;
+}
+
 }  // namespace
 
 std::string layout_text(const LayoutWishes& wishes) {
@@ -64,6 +73,8 @@ Status write_options_file(Store& store, const std::string& program_name, const R
   const json options = {{"program", program_name},
                         {"facts", run.facts},
                         {"output", run.output},
+                        {"libraries", run.libraries},
+                        {"library_directories", run.library_directories},
                         {"every_iterations", run.every.iterations},
                         {"every_seconds", run.every.seconds},
                         {"mode", mode_name(run.mode)},
@@ -107,6 +118,10 @@ std::string complete_from_options_file(Store& store, RunArguments& run) {
   if (!run.has_encoding) run.encoding = parse_encoding(word("encoding")).value_or(run.encoding);
   if (!run.has_durability)
     run.durability = parse_durability(word("durability")).value_or(run.durability);
+  if (run.libraries.empty() && run.library_directories.empty()) {
+    run.libraries = words_member(options, "libraries");
+    run.library_directories = words_member(options, "library_directories");
+  }
   if (run.facts.empty()) run.facts = word("facts");
   if (run.output.empty()) run.output = word("output");
   return word("program");

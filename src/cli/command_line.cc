@@ -167,6 +167,18 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
                 "live view even if standard error is no terminal; =json: lines of JSON instead");
   app->add_flag("--no-progress", raw.wants_no_progress, "no live view");
   const std::string engine = "Engine";
+  app->add_option(
+         "-l,--library", run.libraries,
+         "shared library with functions of .functor: NAME for libNAME.so, or a file with a "
+         "slash (default functors)")
+      ->allow_extra_args(false)
+      ->option_text("NAME")
+      ->group(engine);
+  app->add_option("-L,--library-dir", run.library_directories,
+                  "folder of such libraries (default .)")
+      ->allow_extra_args(false)
+      ->option_text("DIR")
+      ->group(engine);
   app->add_option("--replicate-limit", run.replicate_limit_rows,
                   "static relations up to so many rows are copied to all ranks")
       ->option_text("ROWS")

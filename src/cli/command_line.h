@@ -48,6 +48,9 @@ struct ProgramArguments {
 struct RunArguments {
   std::string facts;  // -F; empty: the current folder (run), or as the checkpoint says (resume)
   std::string output;  // -D; as above
+  // -l and -L: functions of `.functor`; both empty: as the checkpoint says (resume)
+  std::vector<std::string> libraries;
+  std::vector<std::string> library_directories;
   std::string checkpoint;
   Interval every;
   double mtbf_seconds = 0;  // with --every auto

@@ -12,6 +12,7 @@
 #include "cli/program_source.h"
 #include "cli/stored_program.h"
 #include "commit/vocabulary.h"
+#include "datalog/functors/shared_libraries.h"
 #include "write/public_files.h"
 
 namespace stratalog::cli {
@@ -87,8 +88,18 @@ Status judge_folder(Store& store, const RunArguments& run) {
   return Status::ok();
 }
 
+Failure load_functors(Comm& comm, Job& job) {
+  auto loaded = datalog::load_external_functions(
+      job.program, {.libraries = job.run.libraries, .directories = job.run.library_directories});
+  const Status agreed = agree_in_own_words(comm, loaded.status());
+  if (!agreed.is_ok()) return {agreed, Part::kProgram};
+  job.externals = std::move(loaded).value();
+  return {};
+}
+
 Failure open_folders(Comm& comm, Job& job) {
   RunArguments& run = job.run;
+  if (Failure failure = load_functors(comm, job); !failure.status.is_ok()) return failure;
   const bool is_resume = run.resume == datalog::ResumePolicy::kResume;
   if (run.output == kConsoleName) send_outputs_to_console(job.program);
   if (!run.checkpoint.empty() && job.checkpoints == nullptr) {
@@ -122,6 +133,8 @@ Failure open_folders(Comm& comm, Job& job) {
 std::string resume_options_text(const RunArguments& run, const std::string& program_name) {
   const nlohmann::json options = {{"facts", run.facts},
                                   {"output", run.output},
+                                  {"libraries", run.libraries},
+                                  {"library_directories", run.library_directories},
                                   {"every_iterations", run.every.iterations},
                                   {"every_seconds", run.every.seconds},
                                   {"mode", mode_name(run.mode)},
@@ -142,6 +155,8 @@ void take_resume_options(std::string_view text, Job& job) {
   RunArguments& run = job.run;
   run.facts = options.value("facts", run.facts);
   run.output = options.value("output", run.output);
+  run.libraries = options.value("libraries", run.libraries);
+  run.library_directories = options.value("library_directories", run.library_directories);
   run.every.iterations = options.value("every_iterations", run.every.iterations);
   run.every.seconds = options.value("every_seconds", run.every.seconds);
   run.mode = parse_mode(options.value("mode", "")).value_or(run.mode);

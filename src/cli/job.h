@@ -6,11 +6,13 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "comm/comm.h"
+#include "datalog/external_function.h"
 #include "datalog/program.h"
 #include "write/store.h"
 
@@ -20,6 +22,7 @@ struct Job {
   RunArguments run;  // complete: what the command line left open is filled in
   std::string program_name;
   datalog::Program program;
+  std::vector<datalog::ExternalFunction> externals;  // behind the program's .functor
   std::unique_ptr<Store>
       facts;  // null if the program reads no files (or, resuming, the folder is gone)
   std::unique_ptr<Store> output;  // null if the program writes no files

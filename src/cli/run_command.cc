@@ -130,6 +130,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   datalog::RunOptions options;
   options.facts = job.facts.get();
   options.output = job.output.get();
+  options.externals = job.externals;
   options.write.hdf5 = write_hdf5_by_module;
   options.memory_limit_bytes = run.memory_limit_bytes;
   if (run.has_replicate_limit) options.replicate_limit_rows = run.replicate_limit_rows;

@@ -133,6 +133,8 @@ enum class Functor : std::uint8_t {
   kPack,
   // `autoinc()`: only inside the language stage, which takes it apart (Relation::numbering)
   kCounter,
+  // `@f(...)`: Expression::shape says which of Program::external_functors
+  kExternal,
 };
 
 enum class ExpressionKind : std::uint8_t { kVariable, kConstant, kFunctor };
@@ -147,7 +149,9 @@ struct Expression {
   std::string text;
   Functor functor = Functor::kAdd;
   std::vector<Expression> arguments;
-  std::uint32_t shape = 0;  // kPack: into Program::shapes; `text` is the branch, as in "$Some"
+  // kPack: into Program::shapes; `text` is the branch, as in "$Some". kExternal: into
+  // Program::external_functors; `text` is the name, as in "@f".
+  std::uint32_t shape = 0;
 };
 
 enum class ArgumentKind : std::uint8_t { kVariable, kConstant, kWildcard };
@@ -261,6 +265,14 @@ struct Stratum {
   bool is_recursive = false;
 };
 
+// `.functor f(x: number): symbol`: a function of a shared library. Kinds other than kRecord.
+struct ExternalFunctor {
+  std::string name;  // without the @
+  std::vector<ValueKind> arguments;
+  ValueKind result = ValueKind::kNumber;
+  SourcePlace place;
+};
+
 struct Program {
   std::vector<Relation> relations;
   std::vector<Rule> rules;
@@ -269,6 +281,7 @@ struct Program {
   // The fields of records, each kind distinct only as far as cells are: kNumber (any number),
   // kSymbol or kRecord. Types with equal lists share a shape.
   std::vector<std::vector<ValueKind>> shapes;
+  std::vector<ExternalFunctor> external_functors;  // in the order of their declarations
   std::map<std::string, std::string> pragmas;
   std::string source_text;  // after the preprocessor; hashed for checkpoints
 };

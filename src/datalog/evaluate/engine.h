@@ -9,12 +9,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "checkpoint/checkpoint.h"
 #include "comm/comm.h"
+#include "datalog/external_function.h"
 #include "datalog/facts/fact_writer.h"
 #include "datalog/facts/tuple_columns.h"
 #include "datalog/plan/program_plan.h"
@@ -99,6 +101,8 @@ struct RunOptions {
   Store* facts = nullptr;  // -F: where .input files are
   // Facts beside those from files. With it and without a directory of facts, .input reads nothing.
   FactSupply supply;
+  // By number in Program::external_functors (datalog/functors); empty where there are none.
+  std::span<const ExternalFunction> externals;
   Store* output = nullptr;  // -D: where .output files go; null: no output files
   WriteOptions write;  // how output files are written; its hdf5 function makes IO=hdf5 possible
   CheckpointOptions checkpoint;

@@ -125,6 +125,8 @@ std::uint64_t ExpressionEvaluator::functor_bits(const Expression& e, const Batch
       return iteration_;
     case Functor::kCounter:
       return 0;  // the language stage leaves none
+    case Functor::kExternal:
+      return call(e, batch, row).bits;
     case Functor::kToNumber:
     case Functor::kToUnsigned:
     case Functor::kToFloat:
@@ -146,6 +148,27 @@ std::uint64_t ExpressionEvaluator::functor_bits(const Expression& e, const Batch
                  ? float_functor(e, as_float(result), as_float(argument(i)))
                  : integer_functor(e, result, argument(i));
   return result;
+}
+
+ExternalValue ExpressionEvaluator::call(const Expression& e, const Batch& batch,
+                                        std::uint32_t row) {
+  if (e.shape >= externals_.size() || !externals_[e.shape]) {
+    fail(fmt::format("no shared library was named for the functor `{}`", e.text));
+    return {};
+  }
+  std::vector<ExternalValue> arguments;
+  arguments.reserve(e.arguments.size());
+  for (const Expression& argument : e.arguments) {
+    ExternalValue& value = arguments.emplace_back();
+    if (argument.value_kind == ValueKind::kSymbol)
+      value.text = text(argument, batch, row);
+    else
+      value.bits = bits(argument, batch, row);
+  }
+  auto result = externals_[e.shape](arguments);
+  if (result.is_ok()) return std::move(result).value();
+  fail(result.status().message());
+  return {};
 }
 
 std::uint64_t ExpressionEvaluator::integer_functor(const Expression& e, std::uint64_t a,
@@ -328,6 +351,8 @@ std::string ExpressionEvaluator::text(const Expression& e, const Batch& batch, s
       fail(fmt::format("as(..., symbol): there is no symbol number {}", id));
       return {};
     }
+    case Functor::kExternal:
+      return call(e, batch, row).text;
     default:
       fail("this functor does not yield a symbol");
       return {};

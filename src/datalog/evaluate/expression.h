@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "datalog/evaluate/batch.h"
+#include "datalog/external_function.h"
 #include "datalog/program.h"
 #include "model/value_dictionary.h"
 
@@ -27,6 +28,9 @@ class ExpressionEvaluator {
 
   // Where in the user's program we are, for error messages.
   void set_place(const SourcePlace* place) { place_ = place; }
+
+  // The functions behind Program::external_functors; borrowed.
+  void set_externals(std::span<const ExternalFunction> externals) { externals_ = externals; }
 
   // What `recursive_iteration_cnt()` gives from now on.
   void set_iteration(std::uint64_t iteration) { iteration_ = iteration; }
@@ -56,6 +60,7 @@ class ExpressionEvaluator {
   std::uint64_t float_functor(const Expression& e, double a, double b);
   std::uint64_t convert(const Expression& e, const Batch& batch, std::uint32_t row);
   std::uint64_t parse_number(const Expression& e, const std::string& text);
+  ExternalValue call(const Expression& e, const Batch& batch, std::uint32_t row);
   Cell record(const Expression& e, const Batch& batch, std::uint32_t row);
   std::vector<Cell> record_cells(const Expression& e, const Batch& batch, std::uint32_t row);
   bool compare_text(Comparison comparison, const std::string& left, const std::string& right);
@@ -64,6 +69,7 @@ class ExpressionEvaluator {
   NewValues* values_;
   const SourcePlace* place_ = nullptr;
   std::uint64_t iteration_ = 0;
+  std::span<const ExternalFunction> externals_;
   Status status_;
   std::unordered_map<std::string, std::optional<std::regex>> patterns_;  // nothing: malformed
   std::set<std::string> warnings_;

@@ -148,7 +148,7 @@ class Analyser {
     const InferredKinds kinds = check_types(rule, declarations_);
     const bool is_grounded = check_grounding(rule, sink_);
     if (!kinds.is_ok || !is_grounded || rule.never_fires || sink_.has_errors()) return;
-    Rule emitted = emit_rule(rule, kinds, types_.structures(), map_);
+    Rule emitted = emit_rule(rule, kinds, declarations_, types_.structures(), map_);
     if (counters) program_.rules.push_back(split_counters(emitted, *counters, declarations_));
     program_.rules.push_back(std::move(emitted));
   }
@@ -194,6 +194,10 @@ class Analyser {
     program_.structures =
         std::make_shared<const std::vector<Structure>>(types_.structures().structures());
     program_.shapes = types_.structures().shapes();
+    for (DeclaredFunctor& declared : declarations_.functors) {
+      declared.functor.place = map_.place(declared.span);
+      program_.external_functors.push_back(std::move(declared.functor));
+    }
     for (RelationId id = 0; id < program_.relations.size(); ++id) {
       Relation& relation = program_.relations[id];
       relation.place = map_.place(declarations_.spans[id]);

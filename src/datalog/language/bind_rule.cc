@@ -411,9 +411,37 @@ class Binder {
     bound.span = term.span;
     bound.functor = term.functor;
     if (term.kind == TermKind::kCast) bound.cast = &term;
+    if (term.functor == Functor::kExternal) bound.external = find_external(term);
     for (const Term& argument : term.arguments)
       bound.arguments.push_back(bind_term(argument, scope));
     return bound;
+  }
+
+  // Which declared functor `@f(...)` calls.
+  std::uint32_t find_external(const Term& term) {
+    const auto& functors = declarations_.functors;
+    for (std::uint32_t id = 0; id < functors.size(); ++id) {
+      const ExternalFunctor& functor = functors[id].functor;
+      if (functor.name != term.text) continue;
+      if (functor.arguments.size() == term.arguments.size()) return id;
+      is_ok_ = false;
+      sink_
+          .error(term.span, fmt::format("`@{}` takes {} arguments, not {}", term.text,
+                                        functor.arguments.size(), term.arguments.size()))
+          .notes.push_back({functors[id].span, "it is declared here"});
+      return 0;
+    }
+    is_ok_ = false;
+    if (declarations_.broken_functors.contains(term.text)) return 0;
+    std::vector<std::string> names;
+    names.reserve(functors.size());
+    for (const DeclaredFunctor& known : functors) names.push_back(known.functor.name);
+    DiagnosticDraft& draft =
+        sink_.error(term.span, fmt::format("undeclared functor `@{}`", term.text));
+    draft.hint = suggest(term.text, names);
+    if (draft.hint.empty())
+      draft.hint = fmt::format("declare it with `.functor {}(...): ...`", term.text);
+    return 0;
   }
 
   void bind_generator_into(const Term& generator, VariableId result, Scope& scope) {

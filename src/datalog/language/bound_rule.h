@@ -30,6 +30,7 @@ struct BoundTerm {
   Functor functor = Functor::kAdd;
   std::vector<BoundTerm> arguments;
   const Term* cast = nullptr;  // kReinterpret by `as(x, T)`: names T
+  std::uint32_t external = 0;  // kExternal: into Declarations::functors
   KindNode node = 0;  // set by type inference
 };
 

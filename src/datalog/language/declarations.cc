@@ -21,6 +21,7 @@ class Resolver {
     result_.broken = syntax_.broken_relations;
     result_.has_unknown_names = syntax_.has_unknown_names;
     result_.structures = &types_.structures();
+    for (const FunctorSyntax& functor : syntax_.functors) declare(functor);
     for (const RelationSyntax& relation : syntax_.relations) {
       sink_.set_origin(instance_notes(syntax_, relation.instance));
       declare(relation);
@@ -38,6 +39,47 @@ class Resolver {
   }
 
  private:
+  void declare(const FunctorSyntax& syntax) {
+    const std::string& name = syntax.name.name;
+    for (const DeclaredFunctor& other : result_.functors) {
+      if (other.functor.name != name) continue;
+      sink_.error(syntax.name.span, fmt::format("functor `@{}` is declared twice", name))
+          .notes.push_back({other.span, "the first declaration is here"});
+      return;
+    }
+    DeclaredFunctor declared;
+    declared.functor.name = name;
+    declared.span = syntax.name.span;
+    bool is_good = true;
+    for (const NameSyntax& type : syntax.arguments) {
+      const std::optional<ValueKind> kind = kind_of_functor(type);
+      declared.functor.arguments.push_back(kind.value_or(ValueKind::kNumber));
+      is_good = is_good && kind.has_value();
+    }
+    const std::optional<ValueKind> result = kind_of_functor(syntax.result);
+    declared.functor.result = result.value_or(ValueKind::kNumber);
+    if (is_good && result.has_value())
+      result_.functors.push_back(std::move(declared));
+    else
+      result_.broken_functors.insert(name);
+  }
+
+  // Nothing, reported, for types that a function of a library cannot have.
+  std::optional<ValueKind> kind_of_functor(const NameSyntax& type) {
+    const std::optional<ValueKind> kind = types_.kind_of(type.name);
+    if (!kind.has_value()) {
+      types_.report_unknown(type, sink_);
+      return std::nullopt;
+    }
+    if (types_.structures().of(type.name) == kNoStructure) return kind;
+    sink_
+        .error(type.span, fmt::format("not supported yet: values of type `{}` as arguments and "
+                                      "results of functors",
+                                      type.name))
+        .hint = "number, unsigned, float, symbol and their subtypes work";
+    return std::nullopt;
+  }
+
   void declare(const RelationSyntax& syntax) {
     const std::string& name = syntax.name.name;
     const auto [entry, is_new] =
@@ -195,6 +237,8 @@ Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& 
 Declarations without(const Declarations& declarations, const std::set<std::string>& names) {
   if (names.empty()) return declarations;
   Declarations result;
+  result.functors = declarations.functors;
+  result.broken_functors = declarations.broken_functors;
   result.structures = declarations.structures;
   result.broken = declarations.broken;
   result.has_unknown_names = declarations.has_unknown_names;

@@ -60,12 +60,19 @@ class TypeTable {
   StructureTable structures_;
 };
 
+struct DeclaredFunctor {
+  ExternalFunctor functor;  // place is filled in by compile()
+  Span span;  // of its name
+};
+
 struct Declarations {
   std::vector<Relation> relations;  // place is filled in by compile()
   std::vector<Span> spans;  // of the declared names
   std::vector<std::vector<Span>> attribute_spans;
   std::vector<std::vector<Span>> io_spans;  // of the directives, parallel to Relation::io
   std::map<std::string, RelationId> ids;
+  std::vector<DeclaredFunctor> functors;
+  std::set<std::string> broken_functors;  // as `broken`
   const StructureTable* structures = nullptr;  // of the types; never null
   // Rules that mention these are given up silently; the reason was reported already.
   std::set<std::string> broken;

@@ -18,9 +18,13 @@ bool is_conversion(Functor functor) {
 
 class Emitter {
  public:
-  Emitter(const BoundRule& rule, const InferredKinds& kinds, StructureTable& structures,
-          const SourceMap& map)
-      : rule_(rule), kinds_(kinds), structures_(structures), map_(map) {}
+  Emitter(const BoundRule& rule, const InferredKinds& kinds, const Declarations& declarations,
+          StructureTable& structures, const SourceMap& map)
+      : rule_(rule),
+        kinds_(kinds),
+        declarations_(declarations),
+        structures_(structures),
+        map_(map) {}
 
   Rule run() const {
     Rule result;
@@ -76,6 +80,10 @@ class Emitter {
     if (term.functor == Functor::kAdd && result.value_kind == ValueKind::kSymbol)
       result.functor = Functor::kCat;
     if (term.functor == Functor::kPack) begin_record(term, result);
+    if (term.functor == Functor::kExternal) {
+      result.shape = term.external;
+      result.text = '@' + declarations_.functors[term.external].functor.name;
+    }
     for (const BoundTerm& argument : term.arguments)
       result.arguments.push_back(expression(argument));
     return result;
@@ -187,15 +195,16 @@ class Emitter {
 
   const BoundRule& rule_;
   const InferredKinds& kinds_;
+  const Declarations& declarations_;
   StructureTable& structures_;
   const SourceMap& map_;
 };
 
 }  // namespace
 
-Rule emit_rule(const BoundRule& rule, const InferredKinds& kinds, StructureTable& structures,
-               const SourceMap& map) {
-  return Emitter(rule, kinds, structures, map).run();
+Rule emit_rule(const BoundRule& rule, const InferredKinds& kinds, const Declarations& declarations,
+               StructureTable& structures, const SourceMap& map) {
+  return Emitter(rule, kinds, declarations, structures, map).run();
 }
 
 }  // namespace stratalog::datalog::language

@@ -10,7 +10,7 @@ namespace stratalog::datalog::language {
 
 // Adds the shapes of records without a declared type to `structures`. Rule::text stays empty;
 // compile() fills it in once all relations are known.
-Rule emit_rule(const BoundRule& rule, const InferredKinds& kinds, StructureTable& structures,
-               const SourceMap& map);
+Rule emit_rule(const BoundRule& rule, const InferredKinds& kinds, const Declarations& declarations,
+               StructureTable& structures, const SourceMap& map);
 
 }  // namespace stratalog::datalog::language

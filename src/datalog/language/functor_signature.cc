@@ -71,6 +71,8 @@ Signature signature_of(Functor functor) {
       return {"autoinc", kAny, kN};
     case Functor::kPack:
       return {"[...]", kAny, kR};
+    case Functor::kExternal:
+      return {"@...", kAny, kAny};  // declared by the program
   }
   return {"?", kAny, {}};
 }

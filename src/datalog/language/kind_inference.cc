@@ -317,6 +317,10 @@ class Inference {
       visit_record(term);
       return;
     }
+    if (term.functor == Functor::kExternal) {
+      visit_external(term);
+      return;
+    }
     if (term.functor == Functor::kSubstr) {
       const std::string role = "as an argument of `substr`";
       constexpr KindMask kMasks[] = {kS, kN, kN};
@@ -341,6 +345,21 @@ class Inference {
           {*signature.result, term.span, fmt::format("as the result of `{}`", signature.name)},
           term.span);
     }
+  }
+
+  void visit_external(BoundTerm& term) {
+    const ExternalFunctor& functor = declarations_.functors[term.external].functor;
+    for (std::size_t i = 0; i < term.arguments.size(); ++i) {
+      const BoundTerm& argument = term.arguments[i];
+      restrict_node(argument.node,
+                    {mask_of(functor.arguments[i]), argument.span,
+                     fmt::format("as argument {} of `@{}`", i + 1, functor.name)},
+                    argument.span);
+    }
+    restrict_node(
+        term.node,
+        {mask_of(functor.result), term.span, fmt::format("as the result of `@{}`", functor.name)},
+        term.span);
   }
 
   void visit_cast(BoundTerm& term) {

@@ -256,6 +256,37 @@ bool Parser::parse_parameters(std::vector<ParameterSyntax>& parameters) {
   return expect(TokenKind::kRightParen, "`,` or `)`");
 }
 
+// .functor name(type, name: type): type
+bool Parser::parse_functor_declaration() {
+  if (component_depth_ > 0) {
+    sink_.error(token_.span, "`.functor` stands inside a component").hint =
+        "it is meant for the whole program; move it out";
+  }
+  advance();
+  FunctorSyntax functor;
+  if (!parse_name(functor.name, "the name of a functor")) return false;
+  if (!expect(TokenKind::kLeftParen, "`(` and types, as in `(number, text: symbol)`")) return false;
+  if (!accept(TokenKind::kRightParen)) {
+    do {
+      NameSyntax& type = functor.arguments.emplace_back();
+      if (!parse_qualified_name(type, "the type of an argument")) return false;
+      // What stands before a colon is a name for readers.
+      if (accept(TokenKind::kColon) && !parse_qualified_name(type, "the type of an argument"))
+        return false;
+    } while (accept(TokenKind::kComma));
+    if (!expect(TokenKind::kRightParen, "`,` or `)`")) return false;
+  }
+  if (!expect(TokenKind::kColon, "`:` and the type of the result") ||
+      !parse_qualified_name(functor.result, "the type of the result"))
+    return false;
+  if (is_at(TokenKind::kStateful))
+    return not_supported(token_.span, "stateful functors",
+                         "they are handed Soufflé's own tables of symbols and records; functors "
+                         "without `stateful` work");
+  program_.functors.push_back(std::move(functor));
+  return true;
+}
+
 bool Parser::parse_pragma() {
   if (component_depth_ > 0) {
     sink_.error(token_.span, "`.pragma` stands inside a component").hint =

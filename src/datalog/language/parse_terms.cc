@@ -243,7 +243,7 @@ bool Parser::parse_primary(Term& term) {
     case TokenKind::kAutoinc:
       return parse_counter(term);
     case TokenKind::kAt:
-      return not_supported(token_.span, "user-defined functors (`@name(...)`)");
+      return parse_external_call(term);
     case TokenKind::kIteration:
       return parse_iteration_count(term);
     default:
@@ -376,6 +376,22 @@ bool Parser::parse_iteration_count(Term& term) {
   advance();
   return expect(TokenKind::kLeftParen, "`()`") && expect(TokenKind::kRightParen, "`)`") &&
          finish_functor(term, Functor::kIteration, {}, {start.begin, previous_.end});
+}
+
+// @name(x, ...)
+bool Parser::parse_external_call(Term& term) {
+  const Span start = token_.span;
+  advance();
+  NameSyntax name;
+  if (!parse_name(name, "the name of a functor that `.functor` declares")) return false;
+  if (!is_at(TokenKind::kLeftParen))
+    return fail(fmt::format("`(` and the arguments of `@{}`", name.name));
+  std::vector<Term> arguments;
+  if (!parse_arguments(arguments)) return false;
+  if (!finish_functor(term, Functor::kExternal, std::move(arguments), {start.begin, previous_.end}))
+    return false;
+  term.text = std::move(name.name);
+  return true;
 }
 
 // as(x, T)

@@ -74,6 +74,7 @@ bool Parser::parse_item() {
     case TokenKind::kAtNot:
       return skip_annotation();
     case TokenKind::kFunctorDecl:
+      return parse_functor_declaration();
     case TokenKind::kLattice:
     case TokenKind::kInclude:
       return parse_unsupported_item();
@@ -207,8 +208,6 @@ bool Parser::parse_unsupported_item() {
   const Token start = token_;
   advance();
   switch (start.kind) {
-    case TokenKind::kFunctorDecl:
-      return not_supported(start.span, "user-defined functors (`.functor`)");
     case TokenKind::kLattice:
       return not_supported(start.span, "lattices (`.lattice`)");
     case TokenKind::kInclude:

@@ -57,6 +57,7 @@ class Parser {
   bool parse_io(IoAction action);
   bool parse_parameters(std::vector<ParameterSyntax>& parameters);
   bool parse_pragma();
+  bool parse_functor_declaration();
   bool parse_plan();
   bool parse_unsupported_item();
   bool report_unknown_directive();
@@ -98,6 +99,7 @@ class Parser {
                               std::string_view expected);
   bool parse_functor_call(Term& term);
   bool parse_cast(Term& term);
+  bool parse_external_call(Term& term);
   bool parse_iteration_count(Term& term);
   bool parse_counter(Term& term);
   bool parse_aggregate_or_extremum(Term& term);

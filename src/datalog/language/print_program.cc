@@ -113,6 +113,8 @@ FunctorForm form_of(Functor functor) {
       return {"autoinc", 0};
     case Functor::kPack:
       return {"[]", 0};
+    case Functor::kExternal:
+      return {"@", 0};
   }
   return {"?", 0};
 }
@@ -179,6 +181,7 @@ class Printer {
       return text.starts_with('-') && level > kPrefixLevel ? '(' + text + ')' : text;
     }
     if (e.functor == Functor::kPack) return record(e);
+    if (e.functor == Functor::kExternal) return call(e, e.text);
     const FunctorForm form = form_of(e.functor);
     if (form.level == 0) return call(e, form.text);
     std::string text;

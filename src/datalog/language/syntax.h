@@ -74,7 +74,7 @@ struct Term {
   TermKind kind = TermKind::kWildcard;
   Span span;
   std::string text;  // a variable's name, a number's digits as written (a folded '-' in front), a
-                     // string's characters
+                     // string's characters, the name of an external functor
   Functor functor = Functor::kAdd;
   std::vector<Term> arguments;
   NameSyntax type;
@@ -181,6 +181,13 @@ struct SizeLimitSyntax {
   InstanceNumber instance = kNoInstance;
 };
 
+// .functor name(type, name: type, ...): type
+struct FunctorSyntax {
+  NameSyntax name;
+  std::vector<NameSyntax> arguments;  // their types
+  NameSyntax result;
+};
+
 struct PragmaSyntax {
   NameSyntax key;
   std::string value;
@@ -222,6 +229,7 @@ struct ProgramSyntax {
   std::vector<RelationSyntax> relations;
   std::vector<DirectiveSyntax> directives;
   std::vector<SizeLimitSyntax> size_limits;
+  std::vector<FunctorSyntax> functors;
   std::vector<PragmaSyntax> pragmas;
   std::vector<RuleSyntax> rules;
   std::vector<ComponentSyntax> components;

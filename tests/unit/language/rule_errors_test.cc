@@ -130,19 +130,56 @@ a(x) :- a(x), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;x=3;x=4), (x=1;x=2;
 )");
 }
 
-TEST(Unsupported, Everything) {
-  EXPECT_EQ(outcome_of(R"(.functor f(x:number):number
-.decl a(x:number)
+TEST(Functors, AreCheckedAgainstTheirDeclarations) {
+  EXPECT_EQ(outcome_of(R"(.type L = [h: number, t: L]
+.functor f(number, text: symbol): unsigned
+.functor f(): float
+.functor g(L): number
+.decl a(x: unsigned)
 a(@f(1)).
+a(@f("x", "y")).
+a(@h(1)).
+a(@g(nil)).
+)"),
+            R"(test.dl:3:10: error: functor `@f` is declared twice
+    3 | .functor f(): float
+      |          ^
+test.dl:2:10: note: the first declaration is here
+    2 | .functor f(number, text: symbol): unsigned
+      |          ^
+test.dl:4:12: error: not supported yet: values of type `L` as arguments and results of functors
+    4 | .functor g(L): number
+      |            ^
+      = hint: number, unsigned, float, symbol and their subtypes work
+test.dl:6:3: error: `@f` takes 2 arguments, not 1
+    6 | a(@f(1)).
+      |   ^~~~~
+test.dl:2:10: note: it is declared here
+    2 | .functor f(number, text: symbol): unsigned
+      |          ^
+test.dl:7:6: error: type clash: `"x"` is a number as argument 1 of `@f`, but a symbol as a string
+    7 | a(@f("x", "y")).
+      |      ^~~
+      = hint: convert with to_string, or to_number and its like
+test.dl:8:3: error: undeclared functor `@h`
+    8 | a(@h(1)).
+      |   ^~~~~
+      = hint: declare it with `.functor h(...): ...`
+5 errors, 0 warnings
+)");
+}
+
+TEST(Unsupported, Everything) {
+  EXPECT_EQ(outcome_of(R"(.functor f(x:number):number stateful
+.decl a(x:number)
+a(1).
 a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
 .lattice Foo<> { Bottom -> 1 }
 )"),
-            R"(test.dl:1:1: error: not supported yet: user-defined functors (`.functor`)
-    1 | .functor f(x:number):number
-      | ^~~~~~~~
-test.dl:3:3: error: not supported yet: user-defined functors (`@name(...)`)
-    3 | a(@f(1)).
-      |   ^
+            R"(test.dl:1:29: error: not supported yet: stateful functors
+    1 | .functor f(x:number):number stateful
+      |                             ^~~~~~~~
+      = hint: they are handed Soufflé's own tables of symbols and records; functors without `stateful` work
 test.dl:4:23: error: not supported yet: disjunction inside an aggregate
     4 | a(x) :- x = sum y : { a(y) ; a(y), y > 1 }.
       |                       ^~~~~~~~~~~~~~~~~~
