@@ -187,7 +187,7 @@ test.dl:4:23: error: not supported yet: disjunction inside an aggregate
 test.dl:5:1: error: not supported yet: lattices (`.lattice`)
     5 | .lattice Foo<> { Bottom -> 1 }
       | ^~~~~~~~
-4 errors, 0 warnings
+3 errors, 0 warnings
 )");
 }
 
