@@ -43,8 +43,11 @@ const std::map<std::string, ShardEncoding> kEncodings = {{"compact", ShardEncodi
                                                          {"auto", ShardEncoding::kAuto}};
 const std::map<std::string, Durability> kDurabilities = {
     {"full", Durability::kFull}, {"data", Durability::kData}, {"none", Durability::kNone}};
-const std::map<std::string, ExportFormat> kFormats = {{"tsv", ExportFormat::kTsv},
-                                                      {"hdf5", ExportFormat::kHdf5}};
+const std::map<std::string, ExportFormat> kFormats = {
+    {"tsv", ExportFormat::kTsv},
+    {"hdf5", ExportFormat::kHdf5},
+    {"hdf5-streams", ExportFormat::kHdf5Streams},
+    {"hdf5-streams-blosc", ExportFormat::kHdf5StreamsBlosc}};
 const std::map<std::string, RelationVersion> kVersions = {{"total", RelationVersion::kTotal},
                                                           {"delta", RelationVersion::kDelta}};
 
@@ -278,7 +281,10 @@ void add_store_commands(CLI::App& app, StoredArguments& stored, RawArguments& ra
                    "total, or delta: what the last round added (default total)")
       ->transform(CLI::CheckedTransformer(kVersions).description(""))
       ->option_text("WHICH");
-  write->add_option("--to", stored.format, "tsv or hdf5 (default tsv)")
+  write
+      ->add_option("--to", stored.format,
+                   "tsv, hdf5 (columns), hdf5-streams (sorted, small: shuffle + deflate) or "
+                   "hdf5-streams-blosc (shuffle + LZ4, needs blosc's HDF5 plugin); default tsv")
       ->transform(CLI::CheckedTransformer(kFormats).description(""))
       ->option_text("FORMAT");
 }
@@ -487,7 +493,7 @@ Status finish(const CLI::App& app, const RawArguments& raw, Invocation& invocati
     invocation.stored.target = raw.export_places.back();
     if (raw.export_places.size() == 3) invocation.stored.generation = raw.export_places[1];
   }
-  if (invocation.command == Command::kExport && invocation.stored.format == ExportFormat::kHdf5 &&
+  if (invocation.command == Command::kExport && invocation.stored.format != ExportFormat::kTsv &&
       invocation.stored.target == "-") {
     return Status::invalid_argument("HDF5 cannot be written to standard output; name a file");
   }

@@ -35,7 +35,7 @@ enum class Command : std::uint8_t {
 enum class Verbosity : std::uint8_t { kQuiet, kNormal, kVerbose };
 enum class LiveViewMode : std::uint8_t { kAuto, kAlways, kNever, kJson };
 enum class OutputStyle : std::uint8_t { kText, kJson };
-enum class ExportFormat : std::uint8_t { kTsv, kHdf5 };
+enum class ExportFormat : std::uint8_t { kTsv, kHdf5, kHdf5Streams, kHdf5StreamsBlosc };
 
 // Where a program is and how it is preprocessed.
 struct ProgramArguments {

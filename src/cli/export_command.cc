@@ -68,7 +68,7 @@ datalog::IoDirective directive_of(const StoredArguments& arguments) {
   if (arguments.target == "-") {
     directive.parameters["IO"] = "stdout";
   } else {
-    directive.parameters["IO"] = arguments.format == ExportFormat::kHdf5 ? "hdf5" : "file";
+    directive.parameters["IO"] = arguments.format == ExportFormat::kTsv ? "file" : "hdf5";
     directive.parameters["filename"] = arguments.target;
   }
   return directive;
@@ -126,6 +126,16 @@ Result<TupleFilter> filter_of(const StoredArguments& arguments, const datalog::R
   return filter;
 }
 
+datalog::Hdf5Writer hdf5_writer(ExportFormat format) {
+  if (format == ExportFormat::kTsv || format == ExportFormat::kHdf5) return write_hdf5_by_module;
+  const datalog::StreamFilter filter = format == ExportFormat::kHdf5Streams
+                                           ? datalog::StreamFilter::kDeflate
+                                           : datalog::StreamFilter::kBlosc;
+  return [filter](Comm& comm, const std::string& path, const datalog::SortedRelation& sorted) {
+    return write_streams_by_module(comm, path, sorted, filter);
+  };
+}
+
 Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& state,
                                              const datalog::Program& program,
                                              const StoredArguments& arguments, ReadExtent& extent) {
@@ -158,7 +168,7 @@ Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& st
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<Store> target,
                              open_posix_store(".", RootMode::kMustExist));
   datalog::WriteOptions options;
-  options.hdf5 = write_hdf5_by_module;
+  options.hdf5 = hdf5_writer(arguments.format);
   return write_facts(*self, *target, *choice.relation, directive_of(arguments), order, image,
                      options);
 }

@@ -9,6 +9,7 @@
 #include "comm/mpi_comm.h"
 #include "comm/mpi_session.h"
 #include "datalog/facts/hdf5_output.h"
+#include "datalog/facts/hdf5_streams_output.h"
 #include "write/hdf5_relation_writer.h"
 #include "write/mpi_shared_writer.h"
 
@@ -42,6 +43,7 @@ extern const stratalog::cli::ParallelModule stratalog_parallel_module;
 const stratalog::cli::ParallelModule stratalog_parallel_module = {
     .enter_world = stratalog::cli::enter_world,
     .backends = stratalog::cli::backends,
-    .write_hdf5 = stratalog::datalog::write_hdf5};
+    .write_hdf5 = stratalog::datalog::write_hdf5,
+    .write_hdf5_streams = stratalog::datalog::write_hdf5_streams};
 }
 // NOLINTEND(readability-identifier-naming)

@@ -47,4 +47,11 @@ Status write_hdf5_by_module(Comm& comm, const std::string& path,
   return module->write_hdf5(comm, path, sorted);
 }
 
+Status write_streams_by_module(Comm& comm, const std::string& path,
+                               const datalog::SortedRelation& sorted,
+                               datalog::StreamFilter filter) {
+  STRATALOG_ASSIGN_OR_RETURN(const ParallelModule* module, parallel_module());
+  return module->write_hdf5_streams(comm, path, sorted, filter);
+}
+
 }  // namespace stratalog::cli

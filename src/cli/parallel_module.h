@@ -12,6 +12,7 @@
 #include "checkpoint/backends.h"
 #include "comm/comm.h"
 #include "datalog/facts/fact_writer.h"
+#include "datalog/facts/key_streams.h"
 
 namespace stratalog::cli {
 
@@ -28,6 +29,9 @@ struct ParallelModule {
   ParallelBackends (*backends)(const Comm& comm);
   // write_hdf5 of datalog/facts/hdf5_output.h. Collective.
   Status (*write_hdf5)(Comm& comm, const std::string& path, const datalog::SortedRelation& sorted);
+  // write_hdf5_streams of datalog/facts/hdf5_streams_output.h.
+  Status (*write_hdf5_streams)(Comm& comm, const std::string& path,
+                               const datalog::SortedRelation& sorted, datalog::StreamFilter filter);
 };
 
 // The table, loaded once. NotSupported with the loader's own reason if the module is not beside the
@@ -37,5 +41,7 @@ Result<const ParallelModule*> parallel_module();
 // Loads the module when a file is really written; fits datalog::WriteOptions::hdf5.
 Status write_hdf5_by_module(Comm& comm, const std::string& path,
                             const datalog::SortedRelation& sorted);
+Status write_streams_by_module(Comm& comm, const std::string& path,
+                               const datalog::SortedRelation& sorted, datalog::StreamFilter filter);
 
 }  // namespace stratalog::cli

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kStringsPerWrite = std::size_t{1} << 16;
 
+}  // namespace
+
 hid_t column_file_type(ValueKind kind) {
   switch (kind) {
     case ValueKind::kNumber:
@@ -25,6 +27,8 @@ hid_t column_file_type(ValueKind kind) {
   }
   return H5I_INVALID_HID;
 }
+
+namespace {
 
 Hdf5Handle string_type() {
   Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
@@ -44,6 +48,8 @@ Status write_attribute(hid_t object, const char* name, hid_t type, const Hdf5Han
   return Status::ok();
 }
 
+}  // namespace
+
 Status write_text(hid_t object, const char* name, const std::string& text) {
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   const char* characters = text.c_str();
@@ -56,6 +62,13 @@ Status write_number(hid_t object, const char* name, std::uint64_t number) {
   return write_attribute(object, name, H5T_NATIVE_UINT64, space, &number);
 }
 
+Status write_signed(hid_t object, const char* name, const std::vector<std::uint64_t>& numbers) {
+  return write_attribute(object, name, H5T_NATIVE_INT64, line_space(numbers.size()),
+                         numbers.data());
+}
+
+namespace {
+
 Status write_texts(hid_t object, const char* name, const std::vector<std::string>& texts) {
   if (texts.empty()) return Status::ok();
   std::vector<const char*> characters;
@@ -64,6 +77,8 @@ Status write_texts(hid_t object, const char* name, const std::vector<std::string
   return write_attribute(object, name, string_type().id(), line_space(texts.size()),
                          static_cast<const void*>(characters.data()));
 }
+
+}  // namespace
 
 Status describe_relation(hid_t group, const SortedRelation& sorted) {
   std::vector<std::string> names;
@@ -81,6 +96,8 @@ Status describe_relation(hid_t group, const SortedRelation& sorted) {
   STRATALOG_RETURN_IF_ERROR(write_texts(group, "column_types", types));
   return write_texts(group, "column_kinds", kinds);
 }
+
+namespace {
 
 // Columns are contiguous, allocated now and never filled: every element will be written.
 Status create_columns(hid_t group, const SortedRelation& sorted) {
@@ -102,6 +119,8 @@ Status create_columns(hid_t group, const SortedRelation& sorted) {
   }
   return Status::ok();
 }
+
+}  // namespace
 
 Status write_symbols(hid_t group, const SortedRelation& sorted, const ColumnOrder& order,
                      const SymbolPositions& positions) {
@@ -137,8 +156,6 @@ Status write_symbols(hid_t group, const SortedRelation& sorted, const ColumnOrde
   }
   return Status::ok();
 }
-
-}  // namespace
 
 hid_t column_memory_type(ValueKind kind) {
   switch (kind) {

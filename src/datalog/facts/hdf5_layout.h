@@ -22,6 +22,17 @@ struct SymbolPositions {
 
 // What a column is in memory and in the file.
 hid_t column_memory_type(ValueKind kind);
+hid_t column_file_type(ValueKind kind);
+
+// Attributes. write_signed: one of int64 for each number, which is its 64 bits.
+Status write_text(hid_t object, const char* name, const std::string& text);
+Status write_number(hid_t object, const char* name, std::uint64_t number);
+Status write_signed(hid_t object, const char* name, const std::vector<std::uint64_t>& numbers);
+// The attributes that say what a relation is.
+Status describe_relation(hid_t group, const SortedRelation& sorted);
+// The dataset of strings.
+Status write_symbols(hid_t group, const SortedRelation& sorted, const ColumnOrder& order,
+                     const SymbolPositions& positions);
 
 // The name of a column's dataset inside the relation's group, and of the dataset of strings, which
 // no attribute can have.
