@@ -55,7 +55,12 @@ def best(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
 def run(*words: object) -> float:
     """CPU seconds of a child."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [str(word) for word in words],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -210,7 +210,8 @@ class StreamsFile {
     if (filter_ == StreamFilter::kBlosc) {
       // Of the plugin: four numbers that it fills in, then level, byte shuffle, LZ4.
       const unsigned values[] = {0, 0, 0, 0, 5, 1, 1};
-      H5Pset_filter(properties.id(), kBloscFilter, H5Z_FLAG_MANDATORY, 7, values);
+      // Optional: a chunk that does not get smaller is stored as it is, not an error.
+      H5Pset_filter(properties.id(), kBloscFilter, H5Z_FLAG_OPTIONAL, 7, values);
     } else {
       H5Pset_shuffle(properties.id());
       H5Pset_deflate(properties.id(), 1);
