@@ -18,7 +18,8 @@ foreach(kind property fault)
     endif()
     stratalog_test_program(${kind}_${name} SOURCES ${source} LIBRARIES ${libraries})
     add_test(NAME ${kind}_${name} COMMAND ${kind}_${name})
-    set_tests_properties(${kind}_${name} PROPERTIES LABELS ${kind} TIMEOUT 600)
+    # The longest are begun first, so that no processor waits for the other one at the end.
+    set_tests_properties(${kind}_${name} PROPERTIES LABELS ${kind} TIMEOUT 600 COST 50)
   endforeach()
 endforeach()
 
@@ -37,17 +38,20 @@ if(STRATALOG_MPI)
                COMMAND ${MPIEXEC_EXECUTABLE} -n ${ranks} $<TARGET_FILE:mpi_${name}>)
       set_tests_properties(
         mpi_${name}_${ranks}
-        PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL TRUE ENVIRONMENT
+        PROPERTIES LABELS mpi TIMEOUT 300 PROCESSORS ${ranks} ENVIRONMENT
                    "MPIR_CVAR_CH4_PROGRESS_THROTTLE=1;MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=10;MPIR_CVAR_ENABLE_HEAVY_YIELD=1")
     endforeach()
   endforeach()
 
-  file(GLOB cli_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/test_*.py)
-  if(cli_tests)
-    add_test(NAME cli COMMAND ${Python3_EXECUTABLE} -m pytest -q ${PROJECT_SOURCE_DIR}/tests/cli)
+  # The command from outside, one test for each file. They start ranks, which wait for each other more than they work.
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/test_*.py)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    string(REPLACE test_ cli_ name ${name})
+    add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -m pytest -q ${source})
     set_tests_properties(
-      cli
-      PROPERTIES LABELS cli TIMEOUT 1200 RUN_SERIAL TRUE ENVIRONMENT
+      ${name}
+      PROPERTIES LABELS cli TIMEOUT 1200 COST 20 ENVIRONMENT
                  "STRATALOG=$<TARGET_FILE:stratalog>;STRATALOG_LIBRARY=$<TARGET_FILE:stratalog_library>;MPIEXEC=${MPIEXEC_EXECUTABLE};MPIR_CVAR_CH4_PROGRESS_THROTTLE=1;MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=10;MPIR_CVAR_ENABLE_HEAVY_YIELD=1")
-  endif()
+  endforeach()
 endif()

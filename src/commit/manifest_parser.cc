@@ -16,7 +16,7 @@
 namespace stratalog {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;  // its objects are lists: a line has few fields
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 

@@ -74,7 +74,7 @@ class CompactDecoder {
                 const GroupVisitor& visit);
 
  private:
-  struct Scratch {
+  struct Scratch {  // never read before it is written: left as it is found
     std::array<std::uint64_t, kMaxDecodedElements / 64> words;
     std::array<Cell, kMaxDecodedElements> elements;
   };

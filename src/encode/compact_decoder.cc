@@ -201,7 +201,7 @@ bool bitmap_fits(Cell base, std::span<const std::uint64_t> words) {
 }  // namespace
 
 CompactDecoder::CompactDecoder(std::size_t prefix_cells)
-    : prefix_(prefix_cells, 0), scratch_(std::make_unique<Scratch>()) {}
+    : prefix_(prefix_cells, 0), scratch_(std::make_unique_for_overwrite<Scratch>()) {}
 
 Status CompactDecoder::decode(std::span<const std::byte> payload, std::uint64_t groups,
                               std::uint64_t rows, const GroupVisitor& visit) {
