@@ -18,6 +18,8 @@ class HeldRelation {
   // `column_order` as in RelationImage; its size is the arity.
   HeldRelation(std::string name, RelationVersion version, std::vector<std::uint32_t> column_order);
 
+  // So many rows will come, about: makes room for them as arrays, which costs address space only.
+  void expect_rows(std::uint64_t rows) { values_.reserve(rows); }
   // Copies the group. Requires arity >= 1.
   void add(const TupleGroup& group);
   void add_array(std::span<const Cell> prefix, std::span<const Cell> values);

@@ -47,6 +47,7 @@ Status Receiver::begin(const StoredState& state) {
   MailOptions options{.ranks = comm_.size(), .self = comm_.rank(), .arity_of_stream = {}};
   for (const StoredRelation& stored : state.relations) {
     relations_.emplace_back(stored.name, stored.version, stored.column_order);
+    relations_.back().expect_rows(stored.rows / static_cast<std::uint64_t>(comm_.size()) * 9 / 8);
     options.arity_of_stream.push_back(stored.arity);
   }
   if (state.needs_redistribution) mail_ = std::make_unique<TupleMail>(std::move(options));

@@ -75,6 +75,7 @@ Status write_options_file(Store& store, const std::string& program_name, const R
                         {"output", run.output},
                         {"libraries", run.libraries},
                         {"library_directories", run.library_directories},
+                        {"stage", run.stage},
                         {"every_iterations", run.every.iterations},
                         {"every_seconds", run.every.seconds},
                         {"mode", mode_name(run.mode)},
@@ -122,9 +123,16 @@ std::string complete_from_options_file(Store& store, RunArguments& run) {
     run.libraries = words_member(options, "libraries");
     run.library_directories = words_member(options, "library_directories");
   }
+  if (run.stage.empty()) run.stage = word("stage");
   if (run.facts.empty()) run.facts = word("facts");
   if (run.output.empty()) run.output = word("output");
   return word("program");
+}
+
+std::string stage_in_options_file(Store& store) {
+  RunArguments run;
+  (void)complete_from_options_file(store, run);
+  return run.stage;
 }
 
 }  // namespace stratalog::cli

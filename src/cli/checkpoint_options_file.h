@@ -23,4 +23,7 @@ Status write_options_file(Store& store, const std::string& program_name, const R
 // file that is missing or unreadable changes nothing.
 std::string complete_from_options_file(Store& store, RunArguments& run);
 
+// The staging directory that the file names; empty: none.
+std::string stage_in_options_file(Store& store);
+
 }  // namespace stratalog::cli

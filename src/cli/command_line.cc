@@ -116,6 +116,11 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
                   "with --every auto: how often the machine fails on average, e.g. 24h")
       ->option_text("TIME")
       ->group(checkpoints);
+  app->add_option("--stage", run.stage,
+                  "write checkpoints to this folder first and drain them to the checkpoint folder "
+                  "beside the run; modes fpp and hdf5-direct, ranks on one node")
+      ->option_text("DIR")
+      ->group(checkpoints);
   app->add_option("--mode,--layout", run.mode,
                   "fpp (a file per process), shared, shared-opt (MPI-IO), hdf5, hdf5-opt, "
                   "hdf5-direct, or auto: chosen by what checkpoints cost (default fpp)")

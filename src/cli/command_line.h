@@ -52,6 +52,7 @@ struct RunArguments {
   std::vector<std::string> libraries;
   std::vector<std::string> library_directories;
   std::string checkpoint;
+  std::string stage;  // staging directory; empty: none (run), or as the checkpoint says (resume)
   Interval every;
   double mtbf_seconds = 0;  // with --every auto
   CheckpointMode mode = CheckpointMode::kFilePerProcess;

@@ -71,13 +71,28 @@ Result<SaveReport> compact(World& world, Store& store, const RunArguments& run,
   return compact_generation(comm, store, choice.value().request, options);
 }
 
+// The folder itself, if nothing waits in its staging directory.
+Result<std::unique_ptr<Store>> open_drained(const std::string& directory) {
+  STRATALOG_ASSIGN_OR_RETURN(const auto store, open_checkpoint_folder(directory));
+  if (auto* const staged = dynamic_cast<StagedStore*>(store.get())) {
+    STRATALOG_ASSIGN_OR_RETURN(const auto generations, list_generations(*staged));
+    for (const GenerationSummary& generation : generations)
+      if (staged->place_of(generation.name) == StagePlace::kStage)
+        return Status::not_supported(fmt::format(
+            "{} waits in the staging directory {}; go on with `stratalog resume` first, which "
+            "drains it",
+            generation.name, staged->stage_root()));
+  }
+  return open_posix_store(directory, RootMode::kMustExist);
+}
+
 ExitCode execute(World& world, const RunArguments& run) {
   const bool speaks = world.is_first();
   const auto fail = [&](const Status& status) {
     if (speaks) complain(status);
     return exit_code_of(status, Part::kCheckpoint);
   };
-  const auto store = open_checkpoint_folder(run.checkpoint);
+  const auto store = open_drained(run.checkpoint);
   const Status opened = agree_in_own_words(world.comm(), store.status());
   if (!opened.is_ok()) return fail(opened);
   std::string source;

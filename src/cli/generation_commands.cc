@@ -58,6 +58,28 @@ bool is_described(const GenerationSummary& generation) {
          generation.ranks > 0;
 }
 
+// Where a generation lies, if there is a staging directory; empty otherwise.
+std::string_view place_name(Store& store, const std::string& generation) {
+  auto* const staged = dynamic_cast<StagedStore*>(&store);
+  if (staged == nullptr) return {};
+  switch (staged->place_of(generation)) {
+    case StagePlace::kHome:
+      return "drained";
+    case StagePlace::kStage:
+      return "staged";
+    case StagePlace::kBoth:
+      return "drained and staged";
+  }
+  return {};
+}
+
+// A sentence for people, about the generations that would be lost with the stage.
+std::string stage_text(Store& store, const std::string& generation) {
+  if (place_name(store, generation) != "staged") return {};
+  return fmt::format("  staged in {}, not yet drained\n",
+                     dynamic_cast<StagedStore&>(store).stage_root());
+}
+
 json summary_json(const GenerationSummary& generation) {
   json entry = {{"name", generation.name},
                 {"condition", condition_name(generation.condition)},
@@ -74,7 +96,7 @@ json summary_json(const GenerationSummary& generation) {
   return entry;
 }
 
-std::string list_text(const std::vector<GenerationSummary>& generations,
+std::string list_text(Store& store, const std::vector<GenerationSummary>& generations,
                       const StoredArguments& arguments) {
   std::string text =
       fmt::format("{:<26} {:<10} {:>9} {:>6} {:<6} {:<10} {:>16} {:>11}\n", "generation",
@@ -88,6 +110,7 @@ std::string list_text(const std::vector<GenerationSummary>& generations,
                           mode_name(generation.mode), durability_name(generation.durability),
                           format_count(generation.rows), format_size(generation.bytes));
     }
+    if (place_name(store, generation.name) == "staged") text += "  staged, not drained";
     if (generation.condition == GenerationCondition::kValid) {
       if (is_first_valid) text += "  <- resume takes this";
       is_first_valid = false;
@@ -253,11 +276,14 @@ ExitCode list_command(const StoredArguments& arguments) {
       has_only_damage(generations.value()) ? ExitCode::kCheckpointDamaged : ExitCode::kDone;
   if (arguments.style == OutputStyle::kText) {
     if (generations.value().empty()) return print_or_fail("no checkpoints\n", code);
-    return print_or_fail(list_text(generations.value(), arguments), code);
+    return print_or_fail(list_text(*store.value(), generations.value(), arguments), code);
   }
   json entries = json::array();
-  for (const GenerationSummary& generation : generations.value())
+  for (const GenerationSummary& generation : generations.value()) {
     entries.push_back(summary_json(generation));
+    const std::string_view place = place_name(*store.value(), generation.name);
+    if (!place.empty()) entries.back()["place"] = place;
+  }
   return print_or_fail(json_text({{"generations", std::move(entries)}}), code);
 }
 
@@ -269,9 +295,14 @@ ExitCode inspect_command(const StoredArguments& arguments) {
   const auto state = inspect_generation(*store.value(), generation.value());
   if (!state.is_ok()) return fail(state.status());
   const bool is_text = arguments.style == OutputStyle::kText;
-  if (!is_text) return print_or_fail(json_text(state_json(state.value())), ExitCode::kDone);
+  const std::string_view place = place_name(*store.value(), generation.value());
+  json about = state_json(state.value());
+  if (!place.empty()) about["place"] = place;
+  if (!is_text) return print_or_fail(json_text(about), ExitCode::kDone);
   const std::string why = arguments.why ? why_text(state.value()) : "";
-  return print_or_fail(state_text(state.value()) + why, ExitCode::kDone);
+  return print_or_fail(
+      state_text(state.value()) + stage_text(*store.value(), generation.value()) + why,
+      ExitCode::kDone);
 }
 
 ExitCode verify_command(const StoredArguments& arguments) {
@@ -287,7 +318,10 @@ ExitCode verify_command(const StoredArguments& arguments) {
     if (!report.is_ok()) return fail(report.status());
     if (!report.value().problems.empty()) code = ExitCode::kCheckpointDamaged;
     text += verify_text(report.value(), arguments.depth);
+    text += stage_text(*store.value(), name);
     entries.push_back(verify_json(report.value()));
+    const std::string_view place = place_name(*store.value(), name);
+    if (!place.empty()) entries.back()["place"] = place;
   }
   if (arguments.style == OutputStyle::kText) return print_or_fail(text, code);
   return print_or_fail(json_text({{"generations", std::move(entries)}}), code);

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
+#include "checkpoint/save_layout.h"
 #include "cli/checkpoint_options_file.h"
 #include "cli/console.h"
 #include "cli/program_source.h"
@@ -97,9 +100,31 @@ Failure load_functors(Comm& comm, Job& job) {
   return {};
 }
 
+// Puts the staging directory before the checkpoint folder.
+Status open_stage(Comm& comm, Job& job) {
+  const RunArguments& run = job.run;
+  if (run.mode != CheckpointMode::kFilePerProcess && run.mode != CheckpointMode::kHdf5Direct)
+    return Status::not_supported(fmt::format(
+        "--stage with mode {}: MPI-IO and HDF5 write to one folder by its name; use fpp or "
+        "hdf5-direct",
+        mode_name(run.mode)));
+  STRATALOG_ASSIGN_OR_RETURN(const JobFacts facts, gather_job_facts(comm, *job.checkpoints));
+  if (std::any_of(facts.node_of_rank.begin(), facts.node_of_rank.end(),
+                  [](int node) { return node != 0; }))
+    return Status::not_supported(
+        "--stage with ranks on several nodes: all ranks have to see the same staging directory");
+  STRATALOG_RETURN_IF_ERROR(open_on_all(comm, run.stage, RootMode::kCreate).status());
+  auto staged = with_stage(std::move(job.checkpoints), run.stage);
+  job.stage = staged.get();
+  job.checkpoints = std::move(staged);
+  return Status::ok();
+}
+
 Failure open_folders(Comm& comm, Job& job) {
   RunArguments& run = job.run;
   if (Failure failure = load_functors(comm, job); !failure.status.is_ok()) return failure;
+  std::error_code error;
+  if (!run.stage.empty()) run.stage = std::filesystem::absolute(run.stage, error).string();
   const bool is_resume = run.resume == datalog::ResumePolicy::kResume;
   if (run.output == kConsoleName) send_outputs_to_console(job.program);
   if (!run.checkpoint.empty() && job.checkpoints == nullptr) {
@@ -107,6 +132,10 @@ Failure open_folders(Comm& comm, Job& job) {
         open_on_all(comm, run.checkpoint, is_resume ? RootMode::kMustExist : RootMode::kCreate);
     if (!store.is_ok()) return {store.status().with_context("--checkpoint"), Part::kCheckpoint};
     job.checkpoints = std::move(store).value();
+    if (!run.stage.empty()) {
+      const Status staged = open_stage(comm, job);
+      if (!staged.is_ok()) return {staged.with_context("--stage"), Part::kCheckpoint};
+    }
     const Status judged = comm.rank() == 0 ? judge_folder(*job.checkpoints, run) : Status::ok();
     const Status agreed = agree_in_own_words(comm, judged);
     if (!agreed.is_ok()) return {agreed, Part::kCheckpoint};
@@ -135,6 +164,7 @@ std::string resume_options_text(const RunArguments& run, const std::string& prog
                                   {"output", run.output},
                                   {"libraries", run.libraries},
                                   {"library_directories", run.library_directories},
+                                  {"stage", run.stage},
                                   {"every_iterations", run.every.iterations},
                                   {"every_seconds", run.every.seconds},
                                   {"mode", mode_name(run.mode)},
@@ -157,6 +187,7 @@ void take_resume_options(std::string_view text, Job& job) {
   run.output = options.value("output", run.output);
   run.libraries = options.value("libraries", run.libraries);
   run.library_directories = options.value("library_directories", run.library_directories);
+  run.stage = options.value("stage", run.stage);
   run.every.iterations = options.value("every_iterations", run.every.iterations);
   run.every.seconds = options.value("every_seconds", run.every.seconds);
   run.mode = parse_mode(options.value("mode", "")).value_or(run.mode);
@@ -173,7 +204,7 @@ void take_resume_options(std::string_view text, Job& job) {
 // Rank 0: the program of the generation to resume; completes job.run.
 Result<datalog::CompileOutcome> read_stored(Job& job) {
   RunArguments& run = job.run;
-  STRATALOG_ASSIGN_OR_RETURN(const auto store, open_checkpoint_folder(run.checkpoint));
+  STRATALOG_ASSIGN_OR_RETURN(const auto store, open_checkpoint_folder(run.checkpoint, run.stage));
   STRATALOG_ASSIGN_OR_RETURN(const std::string generation,
                              choose_generation(*store, run.generation));
   STRATALOG_ASSIGN_OR_RETURN(const StoredState state, inspect_generation(*store, generation));

@@ -12,6 +12,7 @@
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "comm/comm.h"
+#include "commit/staged_store.h"
 #include "datalog/external_function.h"
 #include "datalog/program.h"
 #include "write/store.h"
@@ -27,6 +28,7 @@ struct Job {
       facts;  // null if the program reads no files (or, resuming, the folder is gone)
   std::unique_ptr<Store> output;  // null if the program writes no files
   std::unique_ptr<Store> checkpoints;  // null without --checkpoint
+  StagedStore* stage = nullptr;  // which `checkpoints` is with --stage
 };
 
 // What went wrong, and in which part of the work; OK status: nothing.

@@ -68,10 +68,19 @@ class Watch {
     hooks.notice = [this](const std::string& line) {
       if (job_.run.verbosity != Verbosity::kQuiet) notice(line);
     };
-    if (job_.checkpoints != nullptr) hooks.stop_requested = take_stop_request;
+    if (job_.checkpoints != nullptr)
+      hooks.stop_requested = [this] {
+        tell_stage_notes();
+        return take_stop_request();
+      };
     return hooks;
   }
 
+  // Local. What draining the stage had to say; the run goes on.
+  void tell_stage_notes() {
+    if (job_.stage == nullptr) return;
+    for (const std::string& line : job_.stage->take_notes()) notice(line);
+  }
   void finish() { view_.finish(); }
   bool tells_end(const datalog::RunReport& report) {
     if (lines_) lines_->end(report);
@@ -197,6 +206,21 @@ ExitCode hand_out(const Job& job, const datalog::RunReport& report, Watch& watch
   return ExitCode::kStopped;
 }
 
+// Rank 0, at the end of a run: what was staged is where it belongs, or somebody is told.
+void settle_stage(const Job& job, Watch& watch) {
+  if (job.stage == nullptr) return;
+  const Status settled = job.stage->settle();
+  watch.tell_stage_notes();
+  if (!settled.is_ok())
+    complain(fmt::format(
+        "the newest checkpoints are in {} only, not in {}: {}\nthey will be drained when the next "
+        "job writes checkpoints there",
+        job.stage->stage_root(), job.run.checkpoint, settled.to_string()));
+  else if (job.run.verbosity != Verbosity::kQuiet)
+    tell(fmt::format("checkpoints were staged in {} and drained to {}\n", job.stage->stage_root(),
+                     job.run.checkpoint));
+}
+
 ExitCode execute(World& world, const Invocation& invocation) {
   Comm& comm = world.comm();
   Job job;
@@ -217,6 +241,7 @@ ExitCode execute(World& world, const Invocation& invocation) {
       datalog::run_program(comm, job.program, engine_options(world, job, watch), watch.hooks());
   watch.finish();
   if (comm.rank() != 0) return ExitCode::kDone;
+  settle_stage(job, watch);
   if (ran.is_ok()) return hand_out(job, ran.value(), watch);
   complain(ran.status());
   return exit_code_of(ran.status(), watch.part_of(ran.status()));

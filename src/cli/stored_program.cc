@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/checkpoint_options_file.h"
 #include "cli/program_source.h"
 #include "model/record_image.h"
 
@@ -92,10 +93,22 @@ Result<std::string> choose_generation(Store& store, const std::string& wanted) {
                   unfinished.empty() ? "" : "; only unfinished ones:", unfinished));
 }
 
-Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directory) {
+Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directory,
+                                                      const std::string& stage) {
   auto store = open_posix_store(directory, RootMode::kMustExist);
   if (!store.is_ok()) return store.status().with_context("checkpoint folder");
-  return store;
+  const std::string staged = stage.empty() ? stage_in_options_file(*store.value()) : stage;
+  if (staged.empty()) return store;
+  return std::unique_ptr<Store>(with_stage(std::move(store).value(), staged));
+}
+
+std::unique_ptr<StagedStore> with_stage(std::unique_ptr<Store> home, const std::string& stage) {
+  return open_staged_store(
+      std::move(home),
+      [stage](const std::string& name, RootMode mode) {
+        return open_posix_store(stage + "/" + name, mode);
+      },
+      stage, Draining::kBeside);
 }
 
 }  // namespace stratalog::cli

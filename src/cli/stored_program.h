@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "checkpoint/checkpoint.h"
+#include "commit/staged_store.h"
 #include "datalog/program.h"
 #include "model/value_dictionary.h"
 #include "write/store.h"
@@ -27,7 +28,11 @@ Result<ValueDictionary> stored_dictionary(const StoredState& state);
 // is valid; the message says why.
 Result<std::string> choose_generation(Store& store, const std::string& wanted);
 
-// A folder that must exist already. NotFound says so.
-Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directory);
+// A folder that must exist already; NotFound says so. Together with its staging directory: `stage`,
+// or the one that its options file names.
+Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directory,
+                                                      const std::string& stage = {});
+// `home` with the staging directory `stage`.
+std::unique_ptr<StagedStore> with_stage(std::unique_ptr<Store> home, const std::string& stage);
 
 }  // namespace stratalog::cli

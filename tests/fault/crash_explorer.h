@@ -35,6 +35,8 @@ struct ExplorerSettings {
   std::size_t most_states = ~std::size_t{0};
   std::size_t stop_after_problems = 1;
   Chaining chaining = Chaining::kNone;  // of the runs explored
+  // How a reader opens the disk; empty: its root.
+  std::function<std::unique_ptr<Store>(std::shared_ptr<MemoryDisk>)> view = {};
 };
 
 // The size of the relations of crash tests: a few tuples a rank.
@@ -272,7 +274,8 @@ class CrashExplorer {
   }
 
   std::string find_problem(MemoryDisk& disk, const Promise& promise) {
-    const auto store = open_memory_store(std::shared_ptr<MemoryDisk>(&disk, [](MemoryDisk*) {}));
+    const std::shared_ptr<MemoryDisk> shared(&disk, [](MemoryDisk*) {});
+    const auto store = settings_.view ? settings_.view(shared) : open_memory_store(shared);
     for (const std::string& epoch : promise.epochs)
       if (!store->info(epoch).is_ok()) return "a claimed epoch is lost: " + epoch;
     const auto self = make_self_comm();

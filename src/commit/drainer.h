@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drainer: does to a checkpoint directory ("home") what has to be done in order: staged generations
+// arrive, and what they replace goes. One step at a time, by a thread of its own or by whoever
+// waits. A step that fails holds up those behind it until it is tried again. Local; thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/status.h"
+#include "commit/publish.h"
+#include "commit/staged_store.h"
+#include "write/store.h"
+
+namespace stratalog {
+
+class Drainer {
+ public:
+  Drainer(Store& home, Draining draining) : home_(home), draining_(draining) {}
+  Drainer(const Drainer&) = delete;
+  Drainer& operator=(const Drainer&) = delete;
+  ~Drainer();
+
+  void set_epoch(std::uint32_t epoch) { rules_.epoch = epoch; }
+  void add_generation(Store& stage, const GenerationId& id);
+  // Carried out at once if nothing waits, else in its turn.
+  Status in_order(std::function<Status()> change);
+  // Until at most `most` generations wait. What failed before is tried again.
+  Status wait_for(std::size_t most);
+  std::vector<std::string> take_notes();
+
+ private:
+  struct Step {
+    std::optional<GenerationId> id;  // that is to be drained; else:
+    std::function<Status()> change;
+    Store* stage = nullptr;
+  };
+  std::size_t waiting() const;
+  void start();
+  void run();
+  void carry_out_front(std::unique_lock<std::mutex>& lock);
+  Status carry_out(const Step& step) const;
+  void free_stage(Store& stage, const GenerationId& newest) const;
+
+  Store& home_;
+  Draining draining_;
+  CommitRules rules_;
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Step> steps_;  // the front one stays until it is done
+  Status failure_;  // of the front one: nothing goes on
+  std::vector<std::string> notes_;
+  bool stops_ = false;
+};
+
+}  // namespace stratalog

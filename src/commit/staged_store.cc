@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commit/staged_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "commit/drain.h"
+#include "commit/drainer.h"
+#include "commit/generations.h"
+#include "commit/store_file.h"
+#include "place/checkpoint_names.h"
+
+namespace stratalog {
+namespace {
+
+// Generations that may wait in the stage when the next one begins.
+constexpr std::size_t kMostWaiting = 1;
+
+bool is_absent(const Status& status) { return status.code() == StatusCode::kNotFound; }
+
+// Of what was tried in two places: an error, or that it was in neither.
+Status both(const Status& stage, const Status& home) {
+  if (!stage.is_ok() && !is_absent(stage)) return stage;
+  if (!home.is_ok() && !is_absent(home)) return home;
+  return stage.is_ok() ? stage : home;
+}
+
+// The generation in whose directory a path lies, or which it is.
+std::optional<GenerationId> generation_of(const std::string& path) {
+  return parse_generation_name(path.substr(0, path.find('/')));
+}
+
+class Staged final : public StagedStore {
+ public:
+  Staged(std::unique_ptr<Store> home, StageOpener open_stage, std::string stage_root,
+         Draining draining)
+      : home_(std::move(home)),
+        open_stage_(std::move(open_stage)),
+        stage_root_(std::move(stage_root)),
+        drainer_(*home_, draining) {}
+
+  StagePlace place_of(const std::string& generation) override;
+  std::string stage_root() const override { return stage_root_; }
+  Status settle() override { return drainer_.wait_for(0); }
+  std::vector<std::string> take_notes() override { return drainer_.take_notes(); }
+
+  Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override;
+  Status make_directory(const std::string& path) override;
+  Status remove_file(const std::string& path) override;
+  Status remove_directory(const std::string& path) override;
+  Status rename(const std::string& from, const std::string& to) override;
+  Status sync_directory(const std::string& path) override;
+  Result<std::vector<std::string>> list(const std::string& path) override;
+  Result<FileInfo> info(const std::string& path) override;
+  Result<std::uint64_t> free_bytes() override;
+  Result<FileSystemFacts> file_system() override;
+  Result<std::unique_ptr<StoreLock>> lock(const std::string& path) override {
+    return home_->lock(path);
+  }
+  Status random_bytes(std::span<std::byte> bytes) override { return home_->random_bytes(bytes); }
+  std::string root() const override { return home_->root(); }
+
+ private:
+  // The part of the stage that belongs to this directory; null if there is none.
+  Store* stage(RootMode mode);
+  // Where a path within a generation is looked up first; null: at home only.
+  Store* stage_with(const std::string& path);
+  Status change_home(const std::string& path, std::function<Status()> change);
+  Status remove_at_home(const std::string& path);
+  void drain_leftovers();
+
+  std::unique_ptr<Store> home_;
+  StageOpener open_stage_;
+  std::string stage_root_;
+  std::unique_ptr<Store> stage_;
+  Drainer drainer_;  // goes first: its thread uses the stores
+};
+
+Store* Staged::stage(RootMode mode) {
+  if (stage_) return stage_.get();
+  const Result<Hash128> id = read_store_id(*home_);
+  if (!id.is_ok()) return nullptr;
+  auto opened = open_stage_(fmt::format("stratalog-{}", to_hex(id.value())), mode);
+  if (opened.is_ok()) stage_ = std::move(opened).value();
+  return stage_.get();
+}
+
+Store* Staged::stage_with(const std::string& path) {
+  if (!generation_of(path)) return nullptr;
+  Store* const staged = stage(RootMode::kMustExist);
+  return staged != nullptr && staged->info(path).is_ok() ? staged : nullptr;
+}
+
+StagePlace Staged::place_of(const std::string& generation) {
+  const std::string manifest = generation + "/" + kManifestName;
+  if (stage_with(manifest) == nullptr) return StagePlace::kHome;
+  return home_->info(manifest).is_ok() ? StagePlace::kBoth : StagePlace::kStage;
+}
+
+// Oldest first: what an earlier job had staged and not drained.
+void Staged::drain_leftovers() {
+  Store* const staged = stage(RootMode::kMustExist);
+  if (staged == nullptr) return;
+  const auto ids = list_generation_ids(*staged);
+  if (!ids.is_ok()) return;
+  for (auto id = ids.value().rbegin(); id != ids.value().rend(); ++id)
+    if (is_drained(*staged, *id) && !is_drained(*home_, *id)) drainer_.add_generation(*staged, *id);
+}
+
+Result<std::unique_ptr<File>> Staged::open(const std::string& path, OpenMode mode) {
+  if (!generation_of(path)) {
+    auto file = home_->open(path, mode);
+    const auto epoch = parse_epoch_name(path);
+    if (file.is_ok() && epoch && mode == OpenMode::kCreateExclusive) {
+      drainer_.set_epoch(*epoch);
+      drain_leftovers();
+    }
+    return file;
+  }
+  const bool is_new = mode == OpenMode::kCreateExclusive;
+  Store* const staged = stage_with(is_new ? path.substr(0, path.find('/')) : path);
+  return (staged != nullptr ? *staged : *home_).open(path, mode);
+}
+
+Status Staged::make_directory(const std::string& path) {
+  if (!generation_of(path)) return home_->make_directory(path);
+  Store* const staged = stage(RootMode::kCreate);
+  if (staged == nullptr)
+    return Status::io_error(fmt::format("cannot open the staging directory {}", stage_root_));
+  const Status room = drainer_.wait_for(kMostWaiting);
+  if (!room.is_ok())
+    return Status::no_space(
+        fmt::format("the staging directory {} holds {} checkpoints that cannot be drained: {}",
+                    stage_root_, kMostWaiting + 1, room.message()));
+  return staged->make_directory(path);
+}
+
+// A change at home, in its turn, if `path` is there.
+Status Staged::change_home(const std::string& path, std::function<Status()> change) {
+  const Result<FileInfo> info = home_->info(path);
+  return info.is_ok() ? drainer_.in_order(std::move(change)) : info.status();
+}
+
+// A manifest may have been hidden since its removal was asked for.
+Status Staged::remove_at_home(const std::string& path) {
+  Status removed = home_->remove_file(path);
+  const std::size_t slash = path.find('/') + 1;
+  if (!is_absent(removed) || path.substr(slash) != kManifestName) return removed;
+  return home_->remove_file(path.substr(0, slash) + kManifestHiddenName);
+}
+
+Status Staged::remove_file(const std::string& path) {
+  if (!generation_of(path)) return home_->remove_file(path);
+  Store* const staged = stage_with(path);
+  const Status there = staged != nullptr ? staged->remove_file(path) : Status::not_found(path);
+  return both(there, change_home(path, [this, path] { return remove_at_home(path); }));
+}
+
+Status Staged::remove_directory(const std::string& path) {
+  if (!generation_of(path)) return home_->remove_directory(path);
+  Store* const staged = stage_with(path);
+  const Status there = staged != nullptr ? staged->remove_directory(path) : Status::not_found(path);
+  return both(there, change_home(path, [this, path] { return home_->remove_directory(path); }));
+}
+
+Status Staged::rename(const std::string& from, const std::string& to) {
+  const std::optional<GenerationId> id = generation_of(from);
+  if (!id) return home_->rename(from, to);
+  Store* const staged = stage_with(from);
+  const Status there = staged != nullptr ? staged->rename(from, to) : Status::not_found(from);
+  const Status home = change_home(from, [this, from, to] { return home_->rename(from, to); });
+  // The commit point: the generation exists, and its way home begins.
+  if (there.is_ok() && to.ends_with(std::string("/") + kManifestName))
+    drainer_.add_generation(*staged, *id);
+  return both(there, home);
+}
+
+Status Staged::sync_directory(const std::string& path) {
+  if (!generation_of(path)) {
+    Store* const staged = path == "." ? stage(RootMode::kMustExist) : nullptr;
+    if (staged != nullptr) STRATALOG_RETURN_IF_ERROR(staged->sync_directory(path));
+    return home_->sync_directory(path);
+  }
+  Store* const staged = stage_with(path);
+  const Status there = staged != nullptr ? staged->sync_directory(path) : Status::not_found(path);
+  return both(there, change_home(path, [this, path] { return home_->sync_directory(path); }));
+}
+
+Result<std::vector<std::string>> Staged::list(const std::string& path) {
+  Store* const staged = path == "." ? stage(RootMode::kMustExist) : stage_with(path);
+  if (staged == nullptr) return home_->list(path);
+  STRATALOG_ASSIGN_OR_RETURN(const std::vector<std::string> staged_names, staged->list(path));
+  std::set<std::string> names(staged_names.begin(), staged_names.end());
+  const auto home = home_->list(path);
+  if (home.is_ok()) names.insert(home.value().begin(), home.value().end());
+  if (!home.is_ok() && !is_absent(home.status())) return home.status();
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
+Result<FileInfo> Staged::info(const std::string& path) {
+  Store* const staged = stage_with(path);
+  if (staged != nullptr) {
+    Result<FileInfo> there = staged->info(path);
+    if (there.is_ok()) return there;
+  }
+  return home_->info(path);
+}
+
+Result<std::uint64_t> Staged::free_bytes() {
+  Store* const staged = stage(RootMode::kMustExist);
+  return (staged != nullptr ? *staged : *home_).free_bytes();
+}
+
+Result<FileSystemFacts> Staged::file_system() {
+  Store* const staged = stage(RootMode::kMustExist);
+  return (staged != nullptr ? *staged : *home_).file_system();
+}
+
+}  // namespace
+
+std::unique_ptr<StagedStore> open_staged_store(std::unique_ptr<Store> home, StageOpener open_stage,
+                                               std::string stage_root, Draining draining) {
+  return std::make_unique<Staged>(std::move(home), std::move(open_stage), std::move(stage_root),
+                                  draining);
+}
+
+}  // namespace stratalog

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// StagedStore: a checkpoint directory whose new generations are written to a staging directory
+// first (fast, near, perhaps not for ever) and then drained to where they belong, oldest first. It
+// looks like one Store that holds both: a file is taken from the stage if it is there, else from
+// home. STORE, epochs, lock and rejects lie at home only. At most two generations wait in the
+// stage, and nothing goes from home before what replaces it has arrived there. One for each rank;
+// rank 0's drains. All ranks see the same two directories. Local; thread-compatible, its thread
+// apart.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "commit/vocabulary.h"
+#include "write/store.h"
+
+namespace stratalog {
+
+// Where a generation lies.
+enum class StagePlace : std::uint8_t { kHome, kStage, kBoth };
+
+class StagedStore : public Store {
+ public:
+  virtual StagePlace place_of(const std::string& generation) = 0;
+  // Where staged generations lie, for messages.
+  virtual std::string stage_root() const = 0;
+  // Waits until everything that was staged has been drained. The error because of which it is not,
+  // and will not be before another checkpoint has been staged.
+  virtual Status settle() = 0;
+  // What draining had to say since the last call: errors, and what was left behind.
+  virtual std::vector<std::string> take_notes() = 0;
+};
+
+enum class Draining : std::uint8_t {
+  kBeside,  // by a thread of its own
+  kInSettle,  // by settle() only, and where room is needed; for tests
+};
+
+// The staging directory may serve several checkpoint directories: each has a folder of its own in
+// it, whose name (with the store's id in it) is given to `open_stage`, which opens or makes it.
+using StageOpener =
+    std::function<Result<std::unique_ptr<Store>>(const std::string& name, RootMode mode)>;
+
+// `stage_root` is for messages. Nothing is opened, made or drained before it is needed: a reader
+// changes nothing. A writer (who claims an epoch) drains what an earlier job left in the stage.
+std::unique_ptr<StagedStore> open_staged_store(std::unique_ptr<Store> home, StageOpener open_stage,
+                                               std::string stage_root, Draining draining);
+
+}  // namespace stratalog

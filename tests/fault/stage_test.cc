@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints through a staging directory: power failure at every point of staging and draining,
+// with the stage and without it; faults of the directory that is drained to; what the next job
+// makes of it. The stage and its home are two folders of one disk in memory.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "commit/staged_store.h"
+#include "fault/crash_explorer.h"
+#include "fault/subdirectory_store.h"
+#include "write/faulty_store.h"
+
+namespace stratalog {
+namespace {
+
+using sample::Chaining;
+using sample::CrashExplorer;
+using sample::ExplorerSettings;
+using sample::RunPlan;
+using sample::SubdirectoryStore;
+
+std::shared_ptr<MemoryDisk> disk_with_two_folders() {
+  auto disk = std::make_shared<MemoryDisk>();
+  const auto store = open_memory_store(disk);
+  EXPECT_TRUE(store->make_directory("home").is_ok());
+  EXPECT_TRUE(store->make_directory("stage").is_ok());
+  return disk;
+}
+
+StageOpener opener_in(const std::shared_ptr<Store>& disk) {
+  return [disk](const std::string& name, RootMode mode) -> Result<std::unique_ptr<Store>> {
+    const std::string folder = "stage/" + name;
+    if (mode == RootMode::kCreate && !disk->info(folder).is_ok()) {
+      STRATALOG_RETURN_IF_ERROR(disk->make_directory(folder));
+      STRATALOG_RETURN_IF_ERROR(disk->sync_directory("stage"));
+    }
+    STRATALOG_RETURN_IF_ERROR(disk->info(folder).status());
+    return std::unique_ptr<Store>(std::make_unique<SubdirectoryStore>(disk, folder));
+  };
+}
+
+std::unique_ptr<Store> home_on(const std::shared_ptr<Store>& disk) {
+  return std::make_unique<SubdirectoryStore>(disk, "home");
+}
+
+std::unique_ptr<StagedStore> staged_on(const std::shared_ptr<Store>& disk,
+                                       Draining draining = Draining::kInSettle) {
+  return open_staged_store(home_on(disk), opener_in(disk), "stage", draining);
+}
+
+std::unique_ptr<Store> view_of_both(std::shared_ptr<MemoryDisk> disk) {
+  return staged_on(open_memory_store(std::move(disk)));
+}
+
+std::unique_ptr<Store> view_of_home(std::shared_ptr<MemoryDisk> disk) {
+  return home_on(open_memory_store(std::move(disk)));
+}
+
+// As record_run, through a stage. After every `settle_every`-th save all is drained: "drained I".
+std::vector<Operation> record_staged_run(const std::shared_ptr<MemoryDisk>& disk,
+                                         const RunPlan& plan, int settle_every) {
+  OperationLog log(*disk);
+  const Status status = sim_run(plan.ranks, [&](Comm& inner) -> Status {
+    const auto comm = make_recording_comm(inner, log);
+    const auto memory = open_memory_store(disk);
+    const std::shared_ptr<Store> recording = open_recording_store(*memory, log, inner.rank());
+    const auto store = staged_on(recording);
+    STRATALOG_ASSIGN_OR_RETURN(const auto writer,
+                               open_checkpoint_writer(*comm, *store, sample::crash_options(plan)));
+    if (inner.rank() == 0) log.mark(0, "opened");
+    for (int i = 1; i <= plan.saves; ++i) {
+      const auto iteration = static_cast<std::uint64_t>(i);
+      log.mark(inner.rank(), "begin " + std::to_string(iteration));
+      STRATALOG_RETURN_IF_ERROR(sample::save_iteration(*writer, *comm, plan, iteration));
+      log.mark(inner.rank(), "done " + std::to_string(iteration));
+      if (i % settle_every != 0 || inner.rank() != 0) continue;
+      STRATALOG_RETURN_IF_ERROR(store->settle());
+      for (int d = i - settle_every + 1; d <= i; ++d) log.mark(0, "drained " + std::to_string(d));
+    }
+    return Status::ok();
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+  return log.take();
+}
+
+// What a reader who has lost the stage was promised: drained is done.
+std::vector<Operation> without_the_stage(const std::vector<Operation>& log) {
+  std::vector<Operation> promised;
+  for (Operation operation : log) {
+    if (operation.kind == OperationKind::kMark && operation.name.starts_with("done ")) continue;
+    if (operation.kind == OperationKind::kMark && operation.name.starts_with("drained "))
+      operation.name.replace(0, 7, "done");
+    promised.push_back(std::move(operation));
+  }
+  return promised;
+}
+
+std::size_t explore(const MemoryDisk& start, const std::vector<Operation>& log,
+                    const ExplorerSettings& settings, const char* what) {
+  CrashExplorer explorer(settings);
+  explorer.explore(start, log, 0);
+  std::printf("[ STATES   ] %s: %zu distinct states, %zu problems\n", what, explorer.states(),
+              explorer.problems().size());
+  for (const std::string& problem : explorer.problems()) ADD_FAILURE() << what << ": " << problem;
+  return explorer.states();
+}
+
+TEST(StagedCheckpoints, SurvivePowerFailureWithTheStageAndWithout) {
+  std::size_t states = 0;
+  for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kHdf5Direct})
+    for (const Chaining chaining : {Chaining::kNone, Chaining::kGrowth})
+      for (const int settle_every : {1, 2}) {
+        if (mode == CheckpointMode::kHdf5Direct && chaining == Chaining::kGrowth) continue;
+        const auto disk = disk_with_two_folders();
+        const auto start = disk->clone();
+        const RunPlan plan{.ranks = 2, .mode = mode, .saves = 4, .steps = {}, .chaining = chaining};
+        const auto log = reorder_ranks(record_staged_run(disk, plan, settle_every), plan.ranks, 7);
+        ExplorerSettings settings{.most_variants_per_prefix = 6,
+                                  .most_states = 12000,
+                                  .chaining = chaining,
+                                  .view = view_of_both};
+        states += explore(*start, log, settings, "with the stage");
+        settings.view = view_of_home;
+        states += explore(*start, without_the_stage(log), settings, "the stage is lost");
+      }
+  EXPECT_GE(states, 20000U);
+}
+
+// One rank, saving through a stage on a disk; the home folder may have faults.
+class StagedJob {
+ public:
+  explicit StagedJob(std::shared_ptr<MemoryDisk> disk, const FaultPlan& faults = {},
+                     Draining draining = Draining::kInSettle)
+      : disk_store_(open_memory_store(std::move(disk))),
+        sound_home_(disk_store_, "home"),
+        faults_(std::make_shared<FaultCounter>(faults)),
+        store_(open_staged_store(open_faulty_store(sound_home_, faults_), opener_in(disk_store_),
+                                 "stage", draining)) {}
+
+  Status open() {
+    STRATALOG_ASSIGN_OR_RETURN(
+        writer_, open_checkpoint_writer(*comm_, *store_, sample::crash_options(plan_)));
+    return Status::ok();
+  }
+  Status save(std::uint64_t iteration) {
+    return sample::save_iteration(*writer_, *comm_, plan_, iteration);
+  }
+  StagedStore& store() { return *store_; }
+  const CheckpointWriter& writer() const { return *writer_; }
+  std::uint64_t home_calls() const { return faults_->calls(); }
+
+ private:
+  RunPlan plan_{.saves = 0, .steps = {}};
+  std::shared_ptr<Store> disk_store_;
+  SubdirectoryStore sound_home_;
+  std::shared_ptr<FaultCounter> faults_;
+  std::unique_ptr<StagedStore> store_;
+  std::unique_ptr<Comm> comm_ = make_self_comm();
+  std::unique_ptr<CheckpointWriter> writer_;
+};
+
+// The iteration of the generation that a load takes, its tuples compared; 0 if there is none.
+std::uint64_t loaded(Store& store) {
+  const auto self = make_self_comm();
+  sample::Collected collected;
+  std::vector<StoredRelation> stored;
+  const auto report =
+      load_checkpoint(*self, store, {}, sample::sink_into(collected, *self, stored));
+  if (!report.is_ok()) return 0;
+  EXPECT_TRUE(report.value().skipped.empty());
+  const std::uint64_t iteration = report.value().state.iteration;
+  const auto relations = sample::sample_relations(iteration, sample::kCrashTestSize);
+  for (std::size_t i = 0; i < relations.size(); ++i)
+    EXPECT_TRUE(relations[i].arity == 0 || collected.tuples(i) == relations[i].tuples);
+  return iteration;
+}
+
+TEST(StagedCheckpoints, AreTakenFromTheStageUntilTheyAreDrained) {
+  const auto disk = disk_with_two_folders();
+  StagedJob job(disk);
+  ASSERT_TRUE(job.open().is_ok());
+  ASSERT_TRUE(job.save(1).is_ok());
+  EXPECT_EQ(loaded(*view_of_both(disk)), 1U);
+  EXPECT_EQ(loaded(*view_of_home(disk)), 0U);
+  const std::string first = job.writer().base();
+  EXPECT_EQ(job.store().place_of(first), StagePlace::kStage);
+  ASSERT_TRUE(job.store().settle().is_ok());
+  EXPECT_EQ(job.store().place_of(first), StagePlace::kBoth);
+  EXPECT_EQ(loaded(*view_of_home(disk)), 1U);
+  for (std::uint64_t iteration = 2; iteration <= 5; ++iteration)
+    ASSERT_TRUE(job.save(iteration).is_ok());
+  // At most one waited when the last one began, and what has arrived has left the stage.
+  EXPECT_GE(loaded(*view_of_home(disk)), 3U);
+  EXPECT_EQ(loaded(*view_of_both(disk)), 5U);
+  ASSERT_TRUE(job.store().settle().is_ok());
+  EXPECT_TRUE(job.store().take_notes().empty());
+  EXPECT_EQ(loaded(*view_of_home(disk)), 5U);
+  const std::shared_ptr<Store> store = open_memory_store(disk);
+  const auto folders = store->list("stage");
+  ASSERT_EQ(folders.value().size(), 1U);
+  EXPECT_EQ(store->list("stage/" + folders.value()[0]).value().size(), 1U);
+  const auto home = list_generations(*view_of_home(disk));
+  EXPECT_EQ(home.value().size(), 2U);
+}
+
+TEST(StagedCheckpoints, TheNextJobDrainsWhatWasLeft) {
+  const auto disk = disk_with_two_folders();
+  {
+    StagedJob job(disk);
+    ASSERT_TRUE(job.open().is_ok());
+    ASSERT_TRUE(job.save(1).is_ok());
+    ASSERT_TRUE(job.save(2).is_ok());
+  }
+  EXPECT_EQ(loaded(*view_of_home(disk)), 0U);
+  StagedJob next(disk, {}, Draining::kBeside);
+  EXPECT_EQ(loaded(next.store()), 2U);
+  ASSERT_TRUE(next.open().is_ok());
+  ASSERT_TRUE(next.store().settle().is_ok());
+  EXPECT_EQ(loaded(*view_of_home(disk)), 2U);
+  ASSERT_TRUE(next.save(3).is_ok());
+  ASSERT_TRUE(next.store().settle().is_ok());
+  EXPECT_EQ(loaded(*view_of_home(disk)), 3U);
+}
+
+TEST(StagedCheckpoints, ALostStageFallsBackToWhatWasDrained) {
+  const auto disk = disk_with_two_folders();
+  {
+    StagedJob job(disk);
+    ASSERT_TRUE(job.open().is_ok());
+    ASSERT_TRUE(job.save(1).is_ok());
+    ASSERT_TRUE(job.save(2).is_ok());
+    ASSERT_TRUE(job.store().settle().is_ok());
+    ASSERT_TRUE(job.save(3).is_ok());
+  }
+  {
+    const std::lock_guard guard(disk->mutex());
+    disk->node(disk->find("stage").value()).entries.clear();
+  }
+  StagedJob next(disk);
+  EXPECT_EQ(loaded(next.store()), 2U);
+  ASSERT_TRUE(next.open().is_ok());
+  ASSERT_TRUE(next.save(3).is_ok());
+  ASSERT_TRUE(next.store().settle().is_ok());
+  EXPECT_EQ(loaded(*view_of_home(disk)), 3U);
+}
+
+// A home that takes no new files of checkpoints while it is full.
+class FullHome final : public SubdirectoryStore {
+ public:
+  using SubdirectoryStore::SubdirectoryStore;
+  Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
+    if (is_full && mode == OpenMode::kCreateExclusive && path.find('/') != std::string::npos)
+      return Status::no_space("the disk is full");
+    return SubdirectoryStore::open(path, mode);
+  }
+  bool is_full = true;
+};
+
+// While home is full the run goes on; checkpoints fail once two wait, and arrive when there is
+// room.
+TEST(StagedCheckpoints, ErrorsOfDrainingComeAtTheNextCheckpoint) {
+  const auto disk = disk_with_two_folders();
+  const std::shared_ptr<Store> inner = open_memory_store(disk);
+  auto made = std::make_unique<FullHome>(inner, "home");
+  FullHome& home = *made;
+  const auto store =
+      open_staged_store(std::move(made), opener_in(inner), "stage", Draining::kBeside);
+  const RunPlan plan{.saves = 0, .steps = {}};
+  const auto self = make_self_comm();
+  const auto writer = open_checkpoint_writer(*self, *store, sample::crash_options(plan));
+  ASSERT_TRUE(writer.is_ok());
+  const auto save = [&](std::uint64_t iteration) {
+    return sample::save_iteration(*writer.value(), *self, plan, iteration);
+  };
+  EXPECT_TRUE(save(1).is_ok());
+  EXPECT_TRUE(save(2).is_ok());
+  const Status refused = save(3);
+  EXPECT_EQ(refused.code(), StatusCode::kNoSpace);
+  EXPECT_NE(refused.message().find("the disk is full"), std::string::npos) << refused.to_string();
+  EXPECT_FALSE(store->take_notes().empty());
+  EXPECT_EQ(loaded(*view_of_both(disk)), 2U);
+  EXPECT_EQ(store->settle().code(), StatusCode::kNoSpace);
+  home.is_full = false;
+  EXPECT_TRUE(save(4).is_ok());
+  EXPECT_TRUE(store->settle().is_ok());
+  EXPECT_EQ(loaded(*view_of_home(disk)), 4U);
+}
+
+// Every single call to home fails once. What was acknowledged is there all the same, and after the
+// fault has passed it arrives.
+TEST(StagedCheckpoints, OneFaultOfHomeDelaysAndLosesNothing) {
+  std::uint64_t calls = 1;
+  for (std::uint64_t at = 0; at < calls; ++at) {
+    SCOPED_TRACE(at);
+    const auto disk = disk_with_two_folders();
+    std::uint64_t acknowledged = 0;
+    StagedJob job(disk, {.fail_at = at, .error_number = EIO});
+    if (!job.open().is_ok()) {
+      calls = std::max(calls, job.home_calls() + 1);
+      continue;
+    }
+    for (std::uint64_t iteration = 1; iteration <= 4; ++iteration)
+      if (job.save(iteration).is_ok()) acknowledged = iteration;
+    Status settled = job.store().settle();
+    if (!settled.is_ok()) settled = job.store().settle();
+    calls = std::max(calls, job.home_calls());
+    ASSERT_TRUE(settled.is_ok()) << settled.to_string();
+    EXPECT_GE(acknowledged, 3U);
+    // One whose outcome is unknown may be there as well.
+    EXPECT_GE(loaded(*view_of_both(disk)), acknowledged);
+    EXPECT_EQ(loaded(*view_of_home(disk)), loaded(*view_of_both(disk)));
+  }
+  EXPECT_GT(calls, 60U);
+}
+
+}  // namespace
+}  // namespace stratalog
