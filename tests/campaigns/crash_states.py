@@ -6,7 +6,9 @@ lowest priority, with a log.
 PROGRAM is what the target fault_crash_states_test builds. Each of its tests is a chunk with a
 process of its own; STATES scales how many states each may see (the default of `make test` is
 80,000). The log has the program's lines of states for each layout and feature, each chunk's CPU
-time, and a total. The exit code is 1 if a chunk finds a problem, or if the total is below LEAST.
+time, and a total. With --resume a campaign that was interrupted goes on: chunks that the log says
+have passed are not run again. The exit code is 1 if a chunk finds a problem, or if the total is
+below LEAST.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+CHUNK = re.compile(r"^(\S+): ([\d,]+) states, \d+ s of CPU, passed$")
 STATES = re.compile(r"^\[ STATES   \] (.*): (\d+) distinct states, (\d+) problems$")
 
 
@@ -30,11 +33,23 @@ def tests_of(program: Path) -> list[str]:
     names: list[str] = []
     suite = ""
     for line in listed.splitlines():
-        if line.endswith("."):
-            suite = line
+        if not line.startswith(" ") and line.split("#")[0].strip().endswith("."):
+            suite = line.split("#")[0].strip()
         elif line.startswith("  "):
-            names.append(suite + line.strip())
+            names.append(suite + line.split("#")[0].strip())
     return names
+
+
+def passed_before(log: Path) -> tuple[set[str], int]:
+    """Tests that the log of an interrupted campaign says have passed, and their states."""
+    tests: set[str] = set()
+    states = 0
+    for line in log.read_text().splitlines():
+        found = CHUNK.match(line)
+        if found and found[1] not in tests:
+            tests.add(found[1])
+            states += int(found[2].replace(",", ""))
+    return tests, states
 
 
 def run_chunk(program: Path, test: str, states: int) -> tuple[int, str, float]:
@@ -60,11 +75,15 @@ def main() -> int:
     parser.add_argument("--least", type=int, default=1_000_000)
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--version", default="", help="what is tested, for the log")
+    parser.add_argument("--resume", action="store_true")
     options = parser.parse_args()
 
     total = problems = failed = 0
+    done: set[str] = set()
+    if options.resume and options.log.exists():
+        done, total = passed_before(options.log)
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    with options.log.open("w") as log:
+    with options.log.open("a" if options.resume else "w") as log:
 
         def say(line: str) -> None:
             print(line, flush=True)
@@ -76,6 +95,8 @@ def main() -> int:
             f"{options.states}"
         )
         for test in tests_of(options.program):
+            if test in done:
+                continue
             code, output, seconds = run_chunk(options.program, test, options.states)
             states = 0
             for line in output.splitlines():

@@ -45,28 +45,35 @@ void report(const char* what, const CrashExplorer& explorer) {
   for (const std::string& problem : explorer.problems()) ADD_FAILURE() << problem;
 }
 
-TEST(CrashStates, EveryPrefixOfEveryMode) {
-  std::size_t total = 0;
-  for (const CheckpointMode mode :
-       {CheckpointMode::kFilePerProcess, CheckpointMode::kShared, CheckpointMode::kHdf5Direct})
-    for (const int ranks : {1, 2, 3, 4}) {
-      ExplorerSettings settings;
-      // Images of HDF5 files are larger, and so are their states.
-      settings.most_states = states_wanted() / (mode == CheckpointMode::kHdf5Direct ? 16 : 5);
-      CrashExplorer explorer(settings);
-      explore_orders(explorer, {.ranks = ranks, .mode = mode, .steps = {}}, 40);
-      report((std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks").c_str(),
-             explorer);
-      total += explorer.states();
-    }
-  std::printf("[ STATES   ] total %zu\n", total);
-  EXPECT_GE(total, 50000U);
+// One test for each mode and number of ranks, so that long campaigns run in small chunks.
+class EveryPrefix : public ::testing::TestWithParam<std::tuple<CheckpointMode, int>> {};
+
+TEST_P(EveryPrefix, SurvivesPowerFailure) {
+  const auto [mode, ranks] = GetParam();
+  // Images of HDF5 files are larger, and so are their states.
+  const bool is_large = mode == CheckpointMode::kHdf5Direct;
+  ExplorerSettings settings;
+  settings.most_states = states_wanted() / (is_large ? 16 : 5);
+  CrashExplorer explorer(settings);
+  explore_orders(explorer, {.ranks = ranks, .mode = mode, .steps = {}}, 40);
+  report((std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks").c_str(),
+         explorer);
+  EXPECT_GE(explorer.states(), is_large ? 500U : 2500U);
 }
+
+INSTANTIATE_TEST_SUITE_P(CrashStates, EveryPrefix,
+                         ::testing::Combine(::testing::Values(CheckpointMode::kFilePerProcess,
+                                                              CheckpointMode::kShared,
+                                                              CheckpointMode::kHdf5Direct),
+                                            ::testing::Values(1, 2, 3, 4)));
 
 // The other layouts as they really are: padded extents of tuned shared files; HDF5 files that all
 // ranks create, that rank 0 creates and all fill, or that rank 0 writes alone; several groups of
 // ranks and several relations in a file; blocks that ranks must not share.
 struct OtherLayout {
+  // For test names in failures.
+  friend void PrintTo(const OtherLayout& layout, std::ostream* out) { *out << layout.what; }
+
   const char* what;
   CheckpointMode mode;
   const char* ladder = "all";
@@ -101,21 +108,21 @@ RunPlan plan_of(const OtherLayout& layout, int ranks, const ProtocolSteps& steps
   return plan;
 }
 
-TEST(CrashStates, OtherLayouts) {
-  std::size_t total = 0;
-  for (const OtherLayout& layout : kOtherLayouts)
-    for (const int ranks : {2, 3}) {
-      ExplorerSettings settings;
-      settings.most_states = states_wanted() / 80;
-      CrashExplorer explorer(settings);
-      explore_orders(explorer, plan_of(layout, ranks, {}), 40, layout.kind);
-      report((std::string(layout.what) + ", " + std::to_string(ranks) + " ranks").c_str(),
-             explorer);
-      EXPECT_GE(explorer.states(), 500U);
-      total += explorer.states();
-    }
-  std::printf("[ STATES   ] other layouts, total %zu\n", total);
+class OtherLayouts : public ::testing::TestWithParam<std::tuple<OtherLayout, int>> {};
+
+TEST_P(OtherLayouts, SurvivePowerFailure) {
+  const auto& [layout, ranks] = GetParam();
+  ExplorerSettings settings;
+  settings.most_states = states_wanted() / 80;
+  CrashExplorer explorer(settings);
+  explore_orders(explorer, plan_of(layout, ranks, {}), 40, layout.kind);
+  report((std::string(layout.what) + ", " + std::to_string(ranks) + " ranks").c_str(), explorer);
+  EXPECT_GE(explorer.states(), 500U);
 }
+
+INSTANTIATE_TEST_SUITE_P(CrashStates, OtherLayouts,
+                         ::testing::Combine(::testing::ValuesIn(kOtherLayouts),
+                                            ::testing::Values(2, 3)));
 
 // The search sees these layouts: without the fsync of data files it finds something in each.
 TEST(CrashStates, OtherLayoutsNeedTheirSyncs) {
@@ -143,32 +150,34 @@ TEST(CrashStates, OtherEncodings) {
 }
 
 // Generations that build on each other, with retention that must keep parts of retired ones.
-TEST(CrashStates, ChainsOfGenerations) {
-  std::size_t total = 0;
-  for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kShared})
-    for (const int ranks : {1, 2, 3}) {
-      ExplorerSettings settings;
-      settings.most_states = states_wanted() / 20;
-      settings.most_variants_per_prefix = 120;
-      settings.chaining = Chaining::kGrowth;
-      CrashExplorer explorer(settings);
-      explore_orders(explorer,
-                     {.ranks = ranks,
-                      .mode = mode,
-                      .saves = 6,
-                      .steps = {},
-                      .chaining = Chaining::kGrowth,
-                      .is_overlapped = mode == CheckpointMode::kFilePerProcess && ranks > 1},
-                     40);
-      report((std::string("chains, ") + std::string(mode_name(mode)) + ", " +
-              std::to_string(ranks) + " ranks")
-                 .c_str(),
-             explorer);
-      total += explorer.states();
-    }
-  std::printf("[ STATES   ] chains, total %zu\n", total);
-  EXPECT_GE(total, 15000U);
+class Chains : public ::testing::TestWithParam<std::tuple<CheckpointMode, int>> {};
+
+TEST_P(Chains, SurvivePowerFailure) {
+  const auto [mode, ranks] = GetParam();
+  ExplorerSettings settings;
+  settings.most_states = states_wanted() / 20;
+  settings.most_variants_per_prefix = 120;
+  settings.chaining = Chaining::kGrowth;
+  CrashExplorer explorer(settings);
+  explore_orders(explorer,
+                 {.ranks = ranks,
+                  .mode = mode,
+                  .saves = 6,
+                  .steps = {},
+                  .chaining = Chaining::kGrowth,
+                  .is_overlapped = mode == CheckpointMode::kFilePerProcess && ranks > 1},
+                 40);
+  report((std::string("chains, ") + std::string(mode_name(mode)) + ", " + std::to_string(ranks) +
+          " ranks")
+             .c_str(),
+         explorer);
+  EXPECT_GE(explorer.states(), 2500U);
 }
+
+INSTANTIATE_TEST_SUITE_P(CrashStates, Chains,
+                         ::testing::Combine(::testing::Values(CheckpointMode::kFilePerProcess,
+                                                              CheckpointMode::kShared),
+                                            ::testing::Values(1, 2, 3)));
 
 // The process dies somewhere in its second save, a second job goes on from what it sees, then power
 // fails.
