@@ -73,7 +73,9 @@ INSTANTIATE_TEST_SUITE_P(CrashStates, EveryPrefix,
 // ranks and several relations in a file; blocks that ranks must not share.
 struct OtherLayout {
   // For test names in failures.
-  friend void PrintTo(const OtherLayout& layout, std::ostream* out) { *out << layout.what; }
+  friend std::ostream& operator<<(std::ostream& out, const OtherLayout& layout) {
+    return out << layout.what;
+  }
 
   const char* what;
   CheckpointMode mode;
