@@ -35,7 +35,8 @@ Use use_of(const datalog::Program& program, IoAction action) {
     for (const IoDirective& directive : relation.io) {
       if (directive.action != action) continue;
       const auto kind = directive.parameters.find("IO");
-      const bool is_console = kind != directive.parameters.end() && kind->second == "stdout";
+      const bool is_console = kind != directive.parameters.end() &&
+                              (kind->second == "stdout" || kind->second == "json");
       use = std::max(use, is_console ? Use::kConsole : Use::kFiles);
     }
   }

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace stratalog::datalog {
@@ -80,6 +81,53 @@ Status read_delimiter(const Relation& relation, const IoDirective& directive, Fa
   return Status::ok();
 }
 
+// Whether values of an algebraic type can be in a column, however deep.
+bool holds_branches(const Relation& relation, const Attribute& attribute) {
+  std::vector<StructureId> todo;
+  std::set<StructureId> seen;
+  const auto add = [&](const Attribute& a) {
+    if (a.structure != kNoStructure && seen.insert(a.structure).second) todo.push_back(a.structure);
+  };
+  add(attribute);
+  while (!todo.empty()) {
+    const Structure& structure = (*relation.structures)[todo.back()];
+    todo.pop_back();
+    if (structure.form != StructureForm::kRecord) return true;
+    for (const Attribute& field : structure.branches[0].fields) add(field);
+  }
+  return false;
+}
+
+// Of JSON: lists or objects.
+Status read_json_form(const Relation& relation, const IoDirective& directive, FactFormat& format) {
+  const auto value = parameter(directive, "format");
+  if (!value) return Status::ok();
+  const bool is_json =
+      format.medium == FactMedium::kJson || format.medium == FactMedium::kJsonConsole;
+  if (!is_json)
+    return Status::invalid_argument(
+        fmt::format("{}: parameter `format` has a meaning with IO=jsonfile and IO=json only",
+                    where(relation, directive)));
+  if (*value != "list" && *value != "object")
+    return Status::invalid_argument(
+        fmt::format("{}: parameter `format`: expected list or object, found \"{}\"",
+                    where(relation, directive), *value));
+  format.is_json_object = *value == "object";
+  return Status::ok();
+}
+
+// What only text can be.
+Status check_text_only(const Relation& relation, const IoDirective& directive,
+                       const FactFormat& format) {
+  if (format.medium != FactMedium::kJson && format.medium != FactMedium::kJsonConsole)
+    return Status::ok();
+  for (const char* const name : {"headers", "compress", "rfc4180", "columns", "delimiter"})
+    if (const auto value = parameter(directive, name); value && *value != "false")
+      return Status::not_supported(fmt::format("{}: parameter `{}` has no meaning for JSON",
+                                               where(relation, directive), name));
+  return Status::ok();
+}
+
 Status read_medium(const Relation& relation, const IoDirective& directive, FactFormat& format) {
   const std::string_view io = parameter(directive, "IO").value_or("file");
   if (io == "file") return Status::ok();
@@ -96,8 +144,20 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
     format.medium = FactMedium::kHdf5;
     return Status::ok();
   }
-  const std::string_view known =
-      directive.action == IoAction::kOutput ? "file, stdout and hdf5" : "file";
+  const bool is_json_console = io == "json" && directive.action == IoAction::kOutput;
+  if (io == "jsonfile" || is_json_console) {
+    for (const Attribute& attribute : relation.attributes)
+      if (holds_branches(relation, attribute))
+        return Status::not_supported(fmt::format(
+            "{}: IO={} cannot hold attribute `{}` of type {}, with values of an algebraic type; "
+            "choose IO=file",
+            where(relation, directive), io, attribute.name, attribute.type_name));
+    format.medium = is_json_console ? FactMedium::kJsonConsole : FactMedium::kJson;
+    return Status::ok();
+  }
+  const std::string_view known = directive.action == IoAction::kOutput
+                                     ? "file, stdout, jsonfile, json and hdf5"
+                                     : "file and jsonfile";
   return Status::not_supported(fmt::format("{}: IO={} is not supported; supported are {}",
                                            where(relation, directive), io, known));
 }
@@ -105,6 +165,8 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
 Result<FactFormat> plan_shared(const Relation& relation, const IoDirective& directive) {
   FactFormat format;
   STRATALOG_RETURN_IF_ERROR(read_medium(relation, directive, format));
+  STRATALOG_RETURN_IF_ERROR(read_json_form(relation, directive, format));
+  STRATALOG_RETURN_IF_ERROR(check_text_only(relation, directive, format));
   STRATALOG_ASSIGN_OR_RETURN(format.has_headers, read_switch(relation, directive, "headers"));
   STRATALOG_ASSIGN_OR_RETURN(format.is_rfc4180, read_switch(relation, directive, "rfc4180"));
   STRATALOG_ASSIGN_OR_RETURN(format.is_compressed, read_switch(relation, directive, "compress"));
@@ -156,7 +218,9 @@ Status read_columns(const Relation& relation, const IoDirective& directive, Fact
 
 Result<FactFormat> plan_input(const Relation& relation, const IoDirective& directive) {
   STRATALOG_ASSIGN_OR_RETURN(FactFormat format, plan_shared(relation, directive));
-  if (format.path.empty()) format.path = fmt::format("{}.facts", relation.name);
+  if (format.path.empty())
+    format.path =
+        fmt::format("{}.{}", relation.name, format.medium == FactMedium::kJson ? "json" : "facts");
   STRATALOG_RETURN_IF_ERROR(read_columns(relation, directive, format));
   return format;
 }
@@ -167,6 +231,7 @@ Result<FactFormat> plan_output(const Relation& relation, const IoDirective& dire
   std::string_view ending = ".csv";
   if (format.is_compressed) ending = ".csv.gz";
   if (format.medium == FactMedium::kHdf5) ending = ".h5";
+  if (format.medium == FactMedium::kJson) ending = ".json";
   format.path = fmt::format("{}{}", relation.name, ending);
   return format;
 }

@@ -13,7 +13,13 @@
 
 namespace stratalog::datalog {
 
-enum class FactMedium : std::uint8_t { kText, kConsole, kHdf5 };
+enum class FactMedium : std::uint8_t {
+  kText,
+  kConsole,
+  kHdf5,
+  kJson,  // a file
+  kJsonConsole,
+};
 
 struct FactFormat {
   FactMedium medium = FactMedium::kText;
@@ -21,6 +27,7 @@ struct FactFormat {
   std::string delimiter = "\t";
   bool has_headers = false;
   bool is_rfc4180 = false;
+  bool is_json_object = false;  // tuples and records as objects; output only, input takes both
   bool is_compressed = false;  // output only: input recognises gzip by its first bytes
   // Input: the attribute that a field of the file goes to, or kIgnoredField. Fields behind the last
   // entry are an error unless has_chosen_columns.

@@ -13,6 +13,7 @@
 #include "datalog/facts/fact_location.h"
 #include "datalog/facts/fact_parser.h"
 #include "datalog/facts/fact_text_source.h"
+#include "datalog/facts/json_facts.h"
 #include "datalog/facts/rank_zero.h"
 #include "datalog/facts/remap_columns.h"
 #include "model/value_agreement.h"
@@ -112,19 +113,33 @@ struct ParsedShare {
   std::vector<FactProblem> problems;  // lines counted from the start of the file
 };
 
+// A JSON document, which only one rank reads. Local.
+Result<ParsedShare> parse_json(File& file, std::uint64_t size, const Relation& relation,
+                               NewValues& values) {
+  std::string text(size, '\0');
+  STRATALOG_RETURN_IF_ERROR(file.read_at(0, std::as_writable_bytes(std::span(text))));
+  JsonFacts facts = parse_json_facts(relation, text, values);
+  ParsedShare share;
+  share.tuples = std::move(facts.tuples);
+  if (facts.problem) share.problems.push_back(std::move(*facts.problem));
+  return share;
+}
+
 // This rank's share of the file. Local.
 Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& relation,
                                 const FactFormat& format, const FactFile& fact_file,
                                 NewValues& values) {
   ParsedShare share;
   share.tuples.columns.resize(relation.attributes.size());
-  const bool is_cut = !fact_file.is_gzip && !format.is_rfc4180;
+  const bool is_json = format.medium == FactMedium::kJson;
+  const bool is_cut = !fact_file.is_gzip && !format.is_rfc4180 && !is_json;
   const std::uint64_t size = fact_file.size_bytes;
   if (size == 0 || (!is_cut && comm.rank() != lone_reader(comm, relation))) return share;
 
   STRATALOG_ASSIGN_OR_RETURN(LocatedStore located, LocatedStore::open(store, fact_file.location));
   STRATALOG_ASSIGN_OR_RETURN(const auto file,
                              located.get().open(fact_file.location.path, OpenMode::kRead));
+  if (is_json) return parse_json(*file, size, relation, values);
   FileRange range{.from = 0, .to = size};
   FactTextSource source;
   if (fact_file.is_gzip) {

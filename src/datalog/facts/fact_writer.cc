@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "datalog/facts/fact_format.h"
 #include "datalog/facts/fact_printer.h"
+#include "datalog/facts/json_printer.h"
 #include "datalog/facts/output_file.h"
 #include "datalog/facts/text_sink.h"
 
@@ -29,10 +32,57 @@ class ConsoleSink {
   std::string text_;
 };
 
+// Collective. How many of these rows lie on ranks before this one, and on all.
+struct RowsBefore {
+  std::uint64_t here = 0;
+  std::uint64_t all = 0;
+};
+Result<RowsBefore> rows_before(Comm& comm, std::uint64_t mine) {
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(comm.size()));
+  counts[static_cast<std::size_t>(comm.rank())] = mine;
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(counts, ReduceOp::kSum));
+  const auto begin = counts.begin();
+  return RowsBefore{.here = std::accumulate(begin, begin + comm.rank(), std::uint64_t{0}),
+                    .all = std::accumulate(begin, counts.end(), std::uint64_t{0})};
+}
+
+// Collective. The whole relation as one JSON document.
+template <typename Sink>
+Status print_json(Comm& comm, const FactFormat& format, const SortedRelation& sorted, Sink& sink) {
+  const JsonPrinter printer(sorted.relation, format, sorted.dictionary, sorted.orders);
+  std::string text = comm.rank() == 0 ? "[" : "";
+  const auto close = [&]() -> Status {
+    STRATALOG_RETURN_IF_ERROR(sink.append(comm, comm.rank() == 0 ? text + "]\n" : text));
+    return sink.finish(comm);
+  };
+  const std::size_t width = sorted.relation.attributes.size();
+  if (width == 0) {
+    if (sorted.total_rows != 0 && comm.rank() == 0) text += "null\n";  // as Soufflé has it
+    return close();
+  }
+  std::uint64_t done = 0;  // rows of all ranks
+  STRATALOG_RETURN_IF_ERROR(for_each_sorted_range(
+      comm, sorted.source, sorted.limits, [&](std::span<const OrderCode> rows) -> Status {
+        STRATALOG_ASSIGN_OR_RETURN(const RowsBefore before, rows_before(comm, rows.size() / width));
+        std::uint64_t row = done + before.here;
+        for (std::size_t at = 0; at < rows.size(); at += width) {
+          printer.print(rows.subspan(at, width), text);
+          if (++row != sorted.total_rows) text += ",\n";
+        }
+        done += before.all;
+        const Status appended = sink.append(comm, text);
+        text.clear();
+        return appended;
+      }));
+  return close();
+}
+
 // Collective. The whole relation as text into a sink, with the header where one is wanted.
 template <typename Sink>
 Status print_relation(Comm& comm, const FactFormat& format, const SortedRelation& sorted,
                       Sink& sink) {
+  if (format.medium == FactMedium::kJson || format.medium == FactMedium::kJsonConsole)
+    return print_json(comm, format, sorted, sink);
   FactPrinter printer(sorted.relation, format, sorted.dictionary, sorted.orders);
   std::string text;
   if (format.has_headers && comm.rank() == 0) text = printer.header();
@@ -59,6 +109,10 @@ Status print_to_console(Comm& comm, const FactFormat& format, const SortedRelati
   ConsoleSink sink;
   STRATALOG_RETURN_IF_ERROR(print_relation(comm, inner, sorted, sink));
   if (comm.rank() != 0) return Status::ok();
+  if (format.medium == FactMedium::kJsonConsole) {
+    console = sink.take();
+    return Status::ok();
+  }
   const FactPrinter printer(sorted.relation, format, sorted.dictionary, sorted.orders);
   console =
       fmt::format("---------------\n{}\n{}===============\n{}===============\n",
@@ -102,7 +156,7 @@ Result<WrittenFacts> write_source(Comm& comm, Store& store, const Relation& rela
                               .source = source,
                               .total_rows = written.rows,
                               .limits = options.limits};
-  if (format.medium == FactMedium::kConsole) {
+  if (format.medium == FactMedium::kConsole || format.medium == FactMedium::kJsonConsole) {
     STRATALOG_RETURN_IF_ERROR(print_to_console(comm, format, sorted, written.console));
     return written;
   }

@@ -28,6 +28,7 @@ constexpr std::array kParameters = {
     KnownParameter{"compress", ValueForm::kFlag},
     KnownParameter{"rfc4180", ValueForm::kFlag},
     KnownParameter{"columns", ValueForm::kText},
+    KnownParameter{"format", ValueForm::kText},
     KnownParameter{"name", ValueForm::kText},
     KnownParameter{"attributeNames", ValueForm::kText},
 };
@@ -41,10 +42,11 @@ struct KnownKind {
 constexpr std::array kKinds = {
     KnownKind{"file", true, true},    KnownKind{"stdin", true, false},
     KnownKind{"stdout", false, true}, KnownKind{"stdoutprintsize", false, true},
-    KnownKind{"hdf5", true, true},
+    KnownKind{"hdf5", true, true},    KnownKind{"jsonfile", true, true},
+    KnownKind{"json", false, true},
 };
 
-constexpr std::array<std::string_view, 2> kUnsupportedKinds = {"sqlite", "json"};
+constexpr std::array<std::string_view, 1> kUnsupportedKinds = {"sqlite"};
 
 void check_kind(const ParameterSyntax& parameter, IoAction action, DiagnosticSink& sink) {
   const bool is_input = action == IoAction::kInput;
@@ -53,13 +55,13 @@ void check_kind(const ParameterSyntax& parameter, IoAction action, DiagnosticSin
     if (is_input ? kind.reads : kind.writes) return;
     sink.error(parameter.value_span, fmt::format("IO `{}` cannot be used for {}", kind.name,
                                                  is_input ? "reading" : "writing"))
-        .expected = is_input ? "file, stdin or hdf5" : "file, stdout or hdf5";
+        .expected = is_input ? "file, jsonfile or hdf5" : "file, jsonfile, stdout, json or hdf5";
     return;
   }
   for (const std::string_view unsupported : kUnsupportedKinds) {
     if (parameter.value != unsupported) continue;
     sink.error(parameter.value_span, fmt::format("not supported yet: IO `{}`", unsupported))
-        .expected = is_input ? "file, stdin or hdf5" : "file, stdout or hdf5";
+        .expected = is_input ? "file, jsonfile or hdf5" : "file, jsonfile, stdout, json or hdf5";
     return;
   }
   std::vector<std::string> names;
@@ -68,7 +70,7 @@ void check_kind(const ParameterSyntax& parameter, IoAction action, DiagnosticSin
   }
   DiagnosticDraft& draft =
       sink.error(parameter.value_span, fmt::format("unknown IO `{}`", parameter.value));
-  draft.expected = is_input ? "file, stdin or hdf5" : "file, stdout or hdf5";
+  draft.expected = is_input ? "file, jsonfile or hdf5" : "file, jsonfile, stdout, json or hdf5";
   draft.hint = suggest(parameter.value, names);
 }
 

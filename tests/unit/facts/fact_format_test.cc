@@ -70,8 +70,9 @@ TEST(FactFormat, Mistakes) {
   EXPECT_EQ(input_error({{"delimiter", "\""}, {"rfc4180", "true"}}),
             "InvalidArgument: " + place +
                 "parameter `delimiter` cannot hold a double quote together with rfc4180=true");
-  EXPECT_EQ(input_error({{"IO", "sqlite"}}),
-            "NotSupported: " + place + "IO=sqlite is not supported; supported are file");
+  EXPECT_EQ(
+      input_error({{"IO", "sqlite"}}),
+      "NotSupported: " + place + "IO=sqlite is not supported; supported are file and jsonfile");
   EXPECT_EQ(input_error({{"filename", ""}}),
             "InvalidArgument: " + place + "parameter `filename` is empty");
   for (const std::string columns :

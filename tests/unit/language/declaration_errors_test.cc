@@ -183,11 +183,11 @@ TEST(IoParameterErrors, UnknownParameter) {
 test.dl:3:13: error: unknown IO parameter `file`
     3 | .input edge(file="x", foo=1)
       |             ^~~~
-      = hint: the parameters are IO, filename, delimiter, headers, compress, rfc4180, columns, name, attributeNames
+      = hint: the parameters are IO, filename, delimiter, headers, compress, rfc4180, columns, format, name, attributeNames
 test.dl:3:23: error: unknown IO parameter `foo`
     3 | .input edge(file="x", foo=1)
       |                       ^~~
-      = hint: the parameters are IO, filename, delimiter, headers, compress, rfc4180, columns, name, attributeNames
+      = hint: the parameters are IO, filename, delimiter, headers, compress, rfc4180, columns, format, name, attributeNames
 3 errors, 0 warnings
 )");
 }
@@ -200,12 +200,12 @@ TEST(IoParameterErrors, UnknownKind) {
             R"(test.dl:2:16: error: unknown IO `fil`
     2 | .input edge(IO=fil)
       |                ^~~
-      = expected: file, stdin or hdf5
+      = expected: file, jsonfile or hdf5
       = hint: did you mean `file`?
 test.dl:3:17: error: unknown IO `parquet`
     3 | .output edge(IO="parquet")
       |                 ^~~~~~~~~
-      = expected: file, stdout or hdf5
+      = expected: file, jsonfile, stdout, json or hdf5
 2 errors, 0 warnings
 )");
 }
@@ -213,21 +213,17 @@ test.dl:3:17: error: unknown IO `parquet`
 TEST(IoParameterErrors, UnsupportedKind) {
   EXPECT_EQ(outcome_of(R"(.decl edge(x:number)
 .input edge(IO=sqlite, dbname="x")
-.output edge(IO=json)
+.output edge(IO=jsonfile, format=object)
 )"),
             R"(test.dl:2:16: error: not supported yet: IO `sqlite`
     2 | .input edge(IO=sqlite, dbname="x")
       |                ^~~~~~
-      = expected: file, stdin or hdf5
+      = expected: file, jsonfile or hdf5
 test.dl:2:24: error: unknown IO parameter `dbname`
     2 | .input edge(IO=sqlite, dbname="x")
       |                        ^~~~~~
       = hint: did you mean `name`?
-test.dl:3:17: error: not supported yet: IO `json`
-    3 | .output edge(IO=json)
-      |                 ^~~~
-      = expected: file, stdout or hdf5
-3 errors, 0 warnings
+2 errors, 0 warnings
 )");
 }
 
@@ -239,11 +235,11 @@ TEST(IoParameterErrors, WrongDirection) {
             R"(test.dl:2:16: error: IO `stdout` cannot be used for reading
     2 | .input edge(IO=stdout)
       |                ^~~~~~
-      = expected: file, stdin or hdf5
+      = expected: file, jsonfile or hdf5
 test.dl:3:17: error: IO `stdin` cannot be used for writing
     3 | .output edge(IO=stdin)
       |                 ^~~~~
-      = expected: file, stdout or hdf5
+      = expected: file, jsonfile, stdout, json or hdf5
 2 errors, 0 warnings
 )");
 }
