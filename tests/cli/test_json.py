@@ -35,7 +35,7 @@ def test_facts_and_outputs(tmp_path: Path, stratalog: Stratalog, ranks: int | No
     (tmp_path / "p.json").write_text(json.dumps(facts))
     (tmp_path / "case.dl").write_text(PROGRAM)
     ran = stratalog("run", tmp_path / "case.dl", "-F", tmp_path, "-D", tmp_path / "o", ranks=ranks)
-    expected = [[n + 1, s + "!", [s, l], f] for n, s, l, f in facts]
+    expected = [[n + 1, s + "!", [s, rest], f] for n, s, rest, f in facts]
     text = (tmp_path / "o" / "q.json").read_text()
     assert json.loads(text) == expected
     assert text.startswith('[[1, "é\\"0!", ["é\\"0", ["a\\n", null]], 0],\n[2, ')

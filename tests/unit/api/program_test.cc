@@ -4,6 +4,7 @@
 #include "api/program.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -141,7 +142,8 @@ TEST(Program, ReadsAnyStretchOfTuples) {
 }
 
 TEST(Program, LeavesCheckpointsAndGoesOnFromThem) {
-  const auto folder = std::filesystem::temp_directory_path() / "stratalog_program_test";
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("stratalog_program_test_" + std::to_string(::getpid()));
   std::filesystem::remove_all(folder);
   RunSettings settings{.checkpoint = folder.string()};
   Program program = compiled(kClosure);
