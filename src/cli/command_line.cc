@@ -191,6 +191,11 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
                   "static relations up to so many rows are copied to all ranks")
       ->option_text("ROWS")
       ->group(engine);
+  app->add_option("--mirror-limit", run.mirror_limit_rows,
+                  "growing relations of a recursion are kept on every rank while all copies "
+                  "together hold fewer rows (default 32 Mi; 0: never)")
+      ->option_text("ROWS")
+      ->group(engine);
   app->add_flag("--no-pivot", raw.no_pivot, "do not run decomposable recursion by pivot values")
       ->group(engine);
   app->add_flag("--no-sets", raw.no_sets, "do not move whole sets; tuple by tuple")->group(engine);
@@ -390,6 +395,7 @@ void note_given(const CLI::App& app, RunArguments& run) {
          {"--hdf5-opt", "--files", "--relations-per-file", "--align", "--aggregators", "--deflate"})
       run.has_layout = run.has_layout || command->count(option) > 0;
     run.has_replicate_limit = command->count("--replicate-limit") > 0;
+    run.has_mirror_limit = command->count("--mirror-limit") > 0;
   }
 }
 

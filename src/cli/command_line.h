@@ -66,6 +66,8 @@ struct RunArguments {
   std::uint64_t memory_limit_bytes = 0;
   std::uint64_t replicate_limit_rows = 0;
   bool has_replicate_limit = false;
+  std::uint64_t mirror_limit_rows = 0;
+  bool has_mirror_limit = false;
   bool allow_pivot = true;
   bool allow_sets = true;
   bool may_overlap = true;

@@ -143,6 +143,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   options.write.hdf5 = write_hdf5_by_module;
   options.memory_limit_bytes = run.memory_limit_bytes;
   if (run.has_replicate_limit) options.replicate_limit_rows = run.replicate_limit_rows;
+  if (run.has_mirror_limit) options.mirror_limit_rows = run.mirror_limit_rows;
   options.allow_pivot = run.allow_pivot;
   options.allow_sets = run.allow_sets;
   options.keep_round_counts = !run.report_file.empty();

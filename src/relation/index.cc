@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <iterator>
 #include <unordered_map>
+#include <utility>
 
 namespace stratalog {
 namespace {
@@ -149,18 +151,25 @@ void Index::for_each_queued_row(SetAccumulator& scratch, Freshness freshness, Si
 
 void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
   if (queued_cells_.empty() && queued_sets_.empty()) return;
-  // What was found earlier in this round is queued again: disjoint with the total, but not with
-  // what came since.
-  for (DeltaRow& earlier : next_delta_) {
-    held_sets_.push_back(std::move(earlier.cells));
-    queue_set(earlier.row, &held_sets_.back());
-  }
-  std::vector<DeltaRow> next;
+  // What was found earlier in this round, by ascending rows, is merged with what came since: both
+  // are disjoint with the total, but not with each other.
+  std::vector<DeltaRow> earlier = std::exchange(next_delta_, {});
+  std::size_t e = 0;
   for_each_queued_row(scratch, freshness, [&](RowId row) {
-    next.push_back({.row = row, .cells = {}});
-    next.back().cells.assign_sorted(fresh_);
+    for (; e < earlier.size() && earlier[e].row < row; ++e)
+      next_delta_.push_back(std::move(earlier[e]));
+    if (e == earlier.size() || earlier[e].row != row) {
+      next_delta_.push_back({.row = row, .cells = {}});
+      next_delta_.back().cells.assign_sorted(fresh_);
+      return;
+    }
+    IntSet& found = earlier[e].cells;
+    std::erase_if(fresh_, [&](Cell cell) { return found.contains(cell); });
+    found.add_new_sorted(fresh_);
+    next_delta_.push_back(std::move(earlier[e++]));
   });
-  next_delta_ = std::move(next);
+  std::move(earlier.begin() + static_cast<std::ptrdiff_t>(e), earlier.end(),
+            std::back_inserter(next_delta_));
 }
 
 void Index::advance() {

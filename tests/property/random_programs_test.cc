@@ -141,9 +141,10 @@ struct Variant {
   RunOptions options;
   std::string name() const {
     return fmt::format(
-        "{} ranks, allow_pivot {}, allow_sets {}, replicate_limit_rows {}, rebalance_min_rows {}",
+        "{} ranks, allow_pivot {}, allow_sets {}, replicate_limit_rows {}, mirror_limit_rows {}, "
+        "rebalance_min_rows {}",
         ranks, options.allow_pivot, options.allow_sets, options.replicate_limit_rows,
-        options.rebalance_min_rows);
+        options.mirror_limit_rows, options.rebalance_min_rows);
   }
 };
 
@@ -155,6 +156,9 @@ std::vector<Variant> variants_for(std::uint64_t seed) {
     variant.options.allow_pivot = random() % 3 != 0;
     variant.options.allow_sets = random() % 3 != 0;
     if (random() % 2 == 0) variant.options.replicate_limit_rows = random() % 3 == 0 ? 4 : 0;
+    // Never, until some round, or to the end.
+    if (random() % 3 != 0)
+      variant.options.mirror_limit_rows = random() % 2 == 0 ? 1 + (random() % 100) : 0;
     if (random() % 2 == 0) variant.options.rebalance_min_rows = 1 + (random() % 8);
     variant.options.keep_round_counts = true;
     variants.push_back(variant);

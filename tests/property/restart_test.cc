@@ -186,10 +186,12 @@ std::vector<RunOptions> ways_to_run() {
   rounds.allow_pivot = false;
   RunOptions hops;
   hops.replicate_limit_rows = 0;
+  hops.mirror_limit_rows = 0;
   RunOptions tuples;
   tuples.allow_pivot = false;
   tuples.allow_sets = false;
   tuples.replicate_limit_rows = 0;
+  tuples.mirror_limit_rows = 60;  // dealt in the middle of the run
   tuples.rebalance_min_rows = 3;
   return {usual, rounds, hops, tuples};
 }
@@ -216,8 +218,9 @@ TEST(Restart, FromEachSafePointOnAnotherNumberOfRanks) {
     ASSERT_TRUE(program) << problems;
     const std::string expected = uninterrupted(*program, sample.facts);
     for (const RunOptions& way : ways_to_run()) {
-      SCOPED_TRACE(fmt::format("allow_pivot {}, allow_sets {}, replicate_limit_rows {}",
-                               way.allow_pivot, way.allow_sets, way.replicate_limit_rows));
+      SCOPED_TRACE(fmt::format(
+          "allow_pivot {}, allow_sets {}, replicate_limit_rows {}, mirror_limit_rows {}",
+          way.allow_pivot, way.allow_sets, way.replicate_limit_rows, way.mirror_limit_rows));
       const Move move = moves[next++ % moves.size()];
       EXPECT_GT(check_each_stop(*program, sample.facts, move.from, move.to, way, expected), 2U);
       if (HasFailure()) return;
@@ -234,8 +237,9 @@ TEST(Restart, ChainOfStopsAtEverySafePoint) {
     ASSERT_TRUE(program) << problems;
     const std::string expected = uninterrupted(*program, sample.facts);
     for (const RunOptions& way : ways_to_run()) {
-      SCOPED_TRACE(fmt::format("allow_pivot {}, allow_sets {}, replicate_limit_rows {}",
-                               way.allow_pivot, way.allow_sets, way.replicate_limit_rows));
+      SCOPED_TRACE(fmt::format(
+          "allow_pivot {}, allow_sets {}, replicate_limit_rows {}, mirror_limit_rows {}",
+          way.allow_pivot, way.allow_sets, way.replicate_limit_rows, way.mirror_limit_rows));
       EXPECT_GT(check_chain(*program, sample.facts, ranks, way, expected), 3U);
       if (HasFailure()) return;
     }

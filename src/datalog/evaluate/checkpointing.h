@@ -101,6 +101,7 @@ class Checkpointing {
   std::uint64_t last_iteration_ = 0;
   std::optional<std::uint32_t> last_stratum_;
   std::unique_ptr<Saving> pending_;
+  std::optional<bool> may_be_asked_;  // by safe points, on any rank; known from the first one on
 };
 
 }  // namespace stratalog::datalog

@@ -226,7 +226,10 @@ class Engine {
       facts_[r] = {};
       if (facts.back().columns.empty()) facts.back().columns.resize(state_.relations[r].arity);
     }
-    if (!restored && !by_pivot) open_stratum_shards(state_, s);
+    if (!restored && !by_pivot) {
+      STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t rows, count_facts(s, facts));
+      open_stratum_shards(state_, s, rows);
+    }
     position_.stratum = s;
     position_.by_pivot = by_pivot;
 
@@ -268,6 +271,15 @@ class Engine {
       outcome.report.new_tuples_per_round.clear();
     position_.reports.push_back(std::move(outcome.report));
     return {};
+  }
+
+  // Collective where the count decides anything.
+  Result<std::uint64_t> count_facts(std::uint32_t s, const StratumFacts& facts) {
+    std::uint64_t rows = 0;
+    if (state_.is_single() || !state_.plan.strata[s].may_be_mirrored) return rows;
+    for (const TupleColumns& relation : facts) rows += relation.rows;
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(std::span(&rows, 1), ReduceOp::kSum));
+    return rows;
   }
 
   void pass_on(Progress progress, const std::string& names) const {

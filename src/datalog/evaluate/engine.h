@@ -109,6 +109,9 @@ struct RunOptions {
   std::uint64_t memory_limit_bytes = 0;  // per rank; 0: none
   std::uint64_t replicate_limit_rows =
       16U << 20;  // static relations up to this size are copied to all ranks
+  // Growing relations of a recursion by rounds are copied to all ranks as long as the copies hold
+  // fewer rows than this together, on all ranks and for all relations of the stratum; 0: never.
+  std::uint64_t mirror_limit_rows = 32U << 20;
   // Growing relations from this size on are dealt anew where one rank holds too large a share.
   std::uint64_t rebalance_min_rows = 1U << 16;
   bool allow_pivot = true;

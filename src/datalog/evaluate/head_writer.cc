@@ -36,7 +36,8 @@ void HeadWriter::bind(const RuleExecutor& executor) {
           rule_.head_arguments[c].variable == plan_.carried)
         carried_column_ = c;
   for (Shard& shard : head_.shards) {
-    if (shard.placement.dealing == Dealing::kReplicated) continue;
+    // Where there is a mirror, it alone takes what is derived here.
+    if (head_.mirrored != (shard.placement.dealing == Dealing::kReplicated)) continue;
     Target target;
     target.shard = &shard;
     const auto order = shard.primary_index().order();
@@ -49,8 +50,9 @@ void HeadWriter::bind(const RuleExecutor& executor) {
         std::none_of(location.begin(), location.end(), [](LocationToken t) { return t < 0; });
     if (shard.buckets) target.buckets = &*shard.buckets;
     // The parts of a split bucket lie apart, and so may the elements of a set.
-    target.always_mine = state_.is_single() || (known && target.buckets == nullptr &&
-                                                location == executor.final_location());
+    target.always_mine =
+        state_.is_single() || head_.mirrored ||
+        (known && target.buckets == nullptr && location == executor.final_location());
     target.takes_sets =
         plan_.carries && target.buckets == nullptr && order.back() == carried_column_ &&
         (target.always_mine ||
@@ -216,9 +218,11 @@ void HeadWriter::release(const CellRemapping& remapping) {
     if (head_.equivalence) head_.equivalence->unite(tuple_[0], tuple_[1]);
     for (std::size_t t = 0; t < targets_.size(); ++t) {
       Target& target = targets_[t];
-      const int to =
-          target.always_mine && !creates_values_ ? state_.comm.rank() : owner(target, tuple_);
-      if (state_.is_single() || to == state_.comm.rank()) {
+      // Where bindings ended was found before their new values had their cells.
+      const bool is_mine = state_.is_single() || head_.mirrored;
+      const int to = is_mine || (target.always_mine && !creates_values_) ? state_.comm.rank()
+                                                                         : owner(target, tuple_);
+      if (to == state_.comm.rank()) {
         queue_tuple(*target.shard, tuple_);
         continue;
       }

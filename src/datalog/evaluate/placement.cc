@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace stratalog::datalog {
 namespace {
@@ -30,7 +32,62 @@ std::optional<std::uint32_t> pivot_of(const Program& program, const ProgramPlan&
   return std::nullopt;
 }
 
+// What stands in some columns of an atom; equal lists of known tokens are on the same rank.
+struct Token {
+  ArgumentKind kind = ArgumentKind::kWildcard;
+  VariableId variable = 0;
+  std::uint64_t bits = 0;
+  std::string text;
+  friend bool operator==(const Token&, const Token&) = default;
+};
+
+std::vector<Token> tokens_of(const Atom& atom, const Columns& columns) {
+  std::vector<Token> tokens;
+  for (const std::uint32_t column : columns) {
+    const Argument& a = atom.arguments[column];
+    Token& token = tokens.emplace_back();
+    token.kind = a.kind;
+    if (a.kind == ArgumentKind::kVariable) token.variable = a.variable;
+    if (a.kind != ArgumentKind::kConstant) continue;
+    token.bits = a.constant.bits;
+    token.text = a.constant.text;
+  }
+  return tokens;
+}
+
+bool hops(const Program& program, const RulePlan& plan, const Stratum& members,
+          const std::vector<std::vector<Columns>>& placements, const std::vector<bool>& empty) {
+  for (const Literal& literal : program.rules[plan.rule].body)
+    if (literal.kind == LiteralKind::kAtom && empty[literal.atom.relation]) return false;
+  std::optional<std::vector<Token>> location;
+  for (const Step& step : plan.steps) {
+    const bool reads = step.kind == StepKind::kScanDelta || step.kind == StepKind::kScan ||
+                       step.kind == StepKind::kSearch || step.kind == StepKind::kExists ||
+                       step.kind == StepKind::kAbsent;
+    if (!reads || placements[step.relation].empty() ||
+        !std::binary_search(members.relations.begin(), members.relations.end(), step.relation))
+      continue;
+    const bool tests_any = step.prefix_length == 0 && step.kind != StepKind::kScan &&
+                           step.kind != StepKind::kScanDelta;
+    if (tests_any) continue;
+    std::vector<Token> there = tokens_of(program.rules[plan.rule].body[step.literal].atom,
+                                         placements[step.relation][step.index]);
+    if (location && (step.prefix_length == 0 || *location != there)) return true;
+    location = std::move(there);
+  }
+  return false;
+}
+
 }  // namespace
+
+bool has_hops(const Program& program, const ProgramPlan& plan, std::uint32_t stratum,
+              const std::vector<std::vector<std::vector<std::uint32_t>>>& placements,
+              const std::vector<bool>& empty) {
+  const std::vector<RulePlan>& rules = plan.strata[stratum].rules_of_rounds();
+  return std::any_of(rules.begin(), rules.end(), [&](const RulePlan& rule) {
+    return hops(program, rule, program.strata[stratum], placements, empty);
+  });
+}
 
 std::vector<std::vector<Columns>> plan_placements(const Program& program, const ProgramPlan& plan) {
   std::vector<std::vector<Columns>> result(program.relations.size());

@@ -19,6 +19,13 @@ namespace stratalog::datalog {
 std::vector<std::vector<std::vector<std::uint32_t>>> plan_placements(const Program& program,
                                                                      const ProgramPlan& plan);
 
+// Whether bindings of the stratum's recursive rules would travel between searches if its relations
+// were dealt by `placements` and all others were on every rank. Rules that read one of the `empty`
+// relations (by RelationId) have no bindings.
+bool has_hops(const Program& program, const ProgramPlan& plan, std::uint32_t stratum,
+              const std::vector<std::vector<std::vector<std::uint32_t>>>& placements,
+              const std::vector<bool>& empty);
+
 // The rank that owns a tuple, by the cells of its placement columns (in ascending column order).
 inline int owner_of(std::span<const Cell> cells, int ranks) {
   return static_cast<int>(scale_hash(hash_cells(cells), static_cast<std::uint32_t>(ranks)));

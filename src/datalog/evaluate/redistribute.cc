@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/placement.h"
 #include "route/tuple_mail.h"
@@ -261,6 +262,21 @@ Status copy_shard(EngineState& state, RelationId id, const Shard& from, Shard& t
 
 }  // namespace
 
+void open_mirror(EngineState& state, RelationId id, std::uint32_t which) {
+  RelationData& relation = state.relations[id];
+  const RelationPlan& plan = state.plan.relations[id];
+  if (!relation.mirrored) {
+    Shard shard;
+    shard.placement.dealing = Dealing::kReplicated;
+    shard.primary = plan.primary;
+    shard.indices.resize(plan.indices.size());
+    shard.indices[plan.primary] = make_index(plan.indices[plan.primary]);
+    relation.shards.push_back(std::move(shard));
+    relation.mirrored = true;
+  }
+  ensure_index(mirror_of(relation), plan, which, state.scratch);
+}
+
 Shard& open_shard(EngineState& state, RelationId id, std::uint32_t which) {
   RelationData& relation = state.relations[id];
   const RelationPlan& plan = state.plan.relations[id];
@@ -292,6 +308,14 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
     return {};
   }
   std::vector<Cell> tuple(relation.arity);
+  if (relation.mirrored) {  // all ranks hear of it at the end of the round
+    Shard& mirror = mirror_of(relation);
+    for (std::uint64_t r = 0; r < tuples.rows; ++r) {
+      for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
+      queue_tuple(mirror, tuple);
+    }
+    return {};
+  }
   if (state.is_single()) {
     for (Shard& shard : relation.shards)
       for (std::uint64_t r = 0; r < tuples.rows; ++r) {

@@ -17,6 +17,10 @@ namespace stratalog::datalog {
 // all ranks.
 Shard& open_shard(EngineState& state, RelationId relation, std::uint32_t which);
 
+// Makes the copy on every rank of a growing relation, with index `which`; empty. Local, the same on
+// all ranks.
+void open_mirror(EngineState& state, RelationId relation, std::uint32_t which);
+
 // Queues this rank's tuples (any distribution, repetitions allowed) at their owners in every open
 // shard.
 Status deal_tuples(EngineState& state, RelationId relation, const TupleColumns& tuples);

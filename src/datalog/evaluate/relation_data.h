@@ -68,6 +68,9 @@ struct RelationData {
   // it.
   std::shared_ptr<PivotRelations> pivot;
   std::uint32_t pivot_position = 0;  // of this relation in *pivot
+  // While its stratum runs: one of the shards is a copy on every rank that grows with the others
+  // (mirror.h), and the home keeps the primary index only.
+  bool mirrored = false;
   // Of an equivalence relation, which has no shards: all classes, equal on all ranks.
   std::unique_ptr<Equivalence> equivalence;
 

@@ -275,7 +275,12 @@ Status Restorer::settle(const StoredState& stored) {
   }
   STRATALOG_RETURN_IF_ERROR(settle_equivalences());
   const bool running_by_rounds = position_.stratum && !position_.by_pivot;
-  if (running_by_rounds) open_stratum_shards(state_, *position_.stratum);
+  if (running_by_rounds) {
+    std::uint64_t rows = 0;
+    for (const RelationId r : state_.program.strata[*position_.stratum].relations)
+      rows += state_.relations[r].global_rows;
+    open_stratum_shards(state_, *position_.stratum, rows);
+  }
   for (Target& target : targets_) {
     if (!target.delta) continue;
     target.delta->unite_queued(state_.scratch, Freshness::kUnknown);

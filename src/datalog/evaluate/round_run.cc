@@ -11,6 +11,7 @@
 
 #include "datalog/evaluate/choice_filter.h"
 #include "datalog/evaluate/equivalence_run.h"
+#include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/numbered_tuples.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/rule_pass.h"
@@ -21,6 +22,12 @@
 namespace stratalog::datalog {
 namespace {
 
+// A delta of mirrored relations up to this size is joined by every rank as a whole: that takes less
+// time than to tell each other what the parts have given.
+constexpr std::uint64_t kAloneTuples = 1024;
+// After so many rounds alone the ranks meet, so that signals and errors are heard.
+constexpr std::uint64_t kAloneRounds = 64;
+
 class RoundRun {
  public:
   RoundRun(EngineState& state, std::uint32_t stratum, const StratumHooks& hooks)
@@ -28,7 +35,8 @@ class RoundRun {
         stratum_(stratum),
         members_(state.program.strata[stratum]),
         hooks_(hooks),
-        subsumption_(state, stratum) {}
+        subsumption_(state, stratum),
+        mirror_(state, stratum) {}
 
   Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
     Stopwatch watch;
@@ -79,11 +87,16 @@ class RoundRun {
 
   Status iterate() {
     std::unique_ptr<RulePass> pass;
+    std::unique_ptr<RulePass> alone;  // takes the whole delta on every rank
+    const auto& rules = state_.plan.strata[stratum_].rules_of_rounds();
     while (new_tuples_ > 0 && !has_reached_limit()) {
-      STRATALOG_ASSIGN_OR_RETURN(const bool moved, rebalance_grown());
-      if (moved) subsumption_.forget_bindings();
-      if (moved || pass == nullptr) {
-        const auto& rules = state_.plan.strata[stratum_].rules_of_rounds();
+      STRATALOG_ASSIGN_OR_RETURN(const bool moved, move_grown());
+      if (moved) {
+        subsumption_.forget_bindings();
+        pass.reset();
+        alone.reset();
+      }
+      if (pass == nullptr) {
         STRATALOG_ASSIGN_OR_RETURN(pass, RulePass::bind(state_, stratum_, rules, nullptr));
       }
       STRATALOG_ASSIGN_OR_RETURN(
@@ -96,10 +109,76 @@ class RoundRun {
         outcome_.stopped = true;
         break;
       }
+      if (is_mirrored() && !pass->needs_exchange() && new_tuples_ <= kAloneTuples) {
+        if (alone == nullptr) {
+          STRATALOG_ASSIGN_OR_RETURN(
+              alone, RulePass::bind(state_, stratum_, rules, nullptr, DeltaShare::kAll));
+        }
+        STRATALOG_RETURN_IF_ERROR(run_alone(*alone));
+        continue;
+      }
       state_.evaluator.set_iteration(iteration_);
       STRATALOG_RETURN_IF_ERROR(end_round(pass->run(), *pass, RoundKind::kRecursive));
     }
     return {};
+  }
+
+  // All relations of the stratum are, or none.
+  bool is_mirrored() const {
+    return std::any_of(members_.relations.begin(), members_.relations.end(),
+                       [&](RelationId r) { return state_.relations[r].mirrored; });
+  }
+
+  // Rounds in which all ranks do the same and need nothing from each other, and then one reduction.
+  Status run_alone(RulePass& pass) {
+    const std::uint64_t until_due =
+        hooks_.rounds_until_due ? hooks_.rounds_until_due(iteration_) : 0;
+    std::uint64_t left = until_due == 0 ? kAloneRounds : std::min(kAloneRounds, until_due);
+    Status mine;
+    while (mine.is_ok() && left > 0 && new_tuples_ > 0 && new_tuples_ <= kAloneTuples &&
+           !has_reached_limit()) {
+      --left;
+      mine = run_round_alone(pass);
+    }
+    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, held_bytes()};
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
+    if (sums[0] > 0) return agree(state_.comm, mine);
+    note_memory(sums[1]);
+    if (hooks_.progress) report_progress(sums[1]);
+    return {};
+  }
+
+  Status run_round_alone(RulePass& pass) {
+    state_.evaluator.set_iteration(iteration_);
+    STRATALOG_RETURN_IF_ERROR(pass.run());
+    const Stopwatch watch;
+    STRATALOG_RETURN_IF_ERROR(guard_memory([&]() -> Status {
+      mirror_.unite();
+      mirror_.advance();
+      follow_growth();
+      return {};
+    }));
+    state_.times.deduplicate += watch.seconds();
+    STRATALOG_RETURN_IF_ERROR(check_memory());
+    new_tuples_ = mirror_.new_tuples();
+    take_global_rows(mirror_.rows_of_members());
+    note_round();
+    if (state_.meter)
+      meter_round(pass, held_bytes(),
+                  held_bytes() * static_cast<std::uint64_t>(state_.comm.size()));
+    return {};
+  }
+
+  // Collective. True if relations of the stratum were dealt anew.
+  Result<bool> move_grown() {
+    if (!is_mirrored()) return rebalance_grown();
+    std::uint64_t rows = 0;
+    for (const RelationId r : members_.relations) rows += state_.relations[r].global_rows;
+    if (!is_crowded_ && are_mirrored(state_, stratum_, rows)) return false;
+    const Stopwatch watch;
+    STRATALOG_RETURN_IF_ERROR(deal_mirrored(state_, stratum_));
+    state_.times.exchange += watch.seconds();
+    return true;
   }
 
   // Looks at the ranks' shares of each relation whenever it has doubled. True if one was dealt
@@ -169,7 +248,21 @@ class RoundRun {
     const auto keep_first = [&mine](Status other) {
       if (mine.is_ok()) mine = std::move(other);
     };
+    const bool mirrored = is_mirrored();
+    if (mirrored) {
+      keep_first(guard_memory([&]() -> Status {
+        mirror_.unite();
+        return {};
+      }));
+      state_.times.deduplicate += watch.lap();
+      keep_first(mirror_.share());
+      state_.times.exchange += watch.lap();
+    }
     keep_first(guard_memory([&]() -> Status {
+      if (mirrored) {
+        mirror_.advance();
+        return {};
+      }
       for (const RelationId r : members_.relations)
         for (Shard& shard : state_.relations[r].shards) unite_shard(shard, state_.scratch);
       advance(Members::kShrinking);
@@ -180,21 +273,14 @@ class RoundRun {
       keep_first(kind == RoundKind::kSeed ? subsumption_.settle_seed()
                                           : subsumption_.settle_round());
     keep_first(guard_memory([&]() -> Status {
-      advance(Members::kGrowing);
+      if (!mirrored) advance(Members::kGrowing);
       follow_growth();
       return {};
     }));
     state_.times.deduplicate += watch.seconds();
 
-    std::uint64_t memory = state_.memory_bytes();
-    for (const auto& choice : choices_) memory += choice->heap_bytes();
-    const std::uint64_t limit = state_.options.memory_limit_bytes;
-    if (mine.is_ok() && limit > 0 && memory > limit)
-      mine = Status::no_space(fmt::format(
-          "memory limit: {} MiB of tuples and indices in iteration {}, {} MiB allowed per rank; "
-          "raise --memory-limit, "
-          "use more ranks, or continue from the last checkpoint where there is more memory",
-          memory >> 20, iteration_ + 1, limit >> 20));
+    if (mine.is_ok()) mine = check_memory();
+    const std::uint64_t memory = held_bytes();
     const bool wants_shares = state_.comm.rank() == 0 && state_.meter &&
                               state_.meter->is_sample_due(state_.clock.seconds());
     std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, 0, memory, state_.traffic.untold(),
@@ -208,12 +294,8 @@ class RoundRun {
     outcome_.report.exchanged_bytes += sums[3];
     new_tuples_ = sums[1];
     take_global_rows(std::span(sums).subspan(fixed));
-    if (new_tuples_ > 0) {
-      ++iteration_;
-      if (state_.options.keep_round_counts || std::isfinite(hooks_.seconds_between_safe_points))
-        outcome_.report.new_tuples_per_round.push_back(new_tuples_);
-    }
-    state_.report.peak_memory_bytes = std::max(state_.report.peak_memory_bytes, sums[2]);
+    note_round();
+    note_memory(sums[2]);
     if (sums[4] > 0) STRATALOG_RETURN_IF_ERROR(measure_share());
     if (state_.meter) meter_round(pass, memory, sums[2]);
     if (hooks_.progress) report_progress(sums[2]);
@@ -259,6 +341,39 @@ class RoundRun {
     }
   }
 
+  void note_round() {
+    if (new_tuples_ == 0) return;
+    ++iteration_;
+    if (state_.options.keep_round_counts || std::isfinite(hooks_.seconds_between_safe_points))
+      outcome_.report.new_tuples_per_round.push_back(new_tuples_);
+  }
+
+  std::uint64_t held_bytes() const {
+    std::uint64_t memory = state_.memory_bytes();
+    for (const auto& choice : choices_) memory += choice->heap_bytes();
+    return memory;
+  }
+
+  Status check_memory() const {
+    const std::uint64_t limit = state_.options.memory_limit_bytes;
+    if (limit == 0) return {};
+    const std::uint64_t memory = held_bytes();
+    if (memory <= limit) return {};
+    return Status::no_space(fmt::format(
+        "memory limit: {} MiB of tuples and indices in iteration {}, {} MiB allowed per rank; "
+        "raise --memory-limit, "
+        "use more ranks, or continue from the last checkpoint where there is more memory",
+        memory >> 20, iteration_ + 1, limit >> 20));
+  }
+
+  // What all ranks hold together. Copies on every rank are given up well before the limit.
+  void note_memory(std::uint64_t bytes) {
+    state_.report.peak_memory_bytes = std::max(state_.report.peak_memory_bytes, bytes);
+    const std::uint64_t limit = state_.options.memory_limit_bytes;
+    const auto ranks = static_cast<std::uint64_t>(state_.comm.size());
+    is_crowded_ = limit > 0 && bytes / ranks > limit / 2;
+  }
+
   // How unevenly the stratum's tuples lie: the part of them on the fullest rank.
   Status measure_share() {
     std::vector<std::uint64_t> rows{0};
@@ -299,6 +414,7 @@ class RoundRun {
   void finish() {
     for (const RelationId r : members_.relations) {
       state_.relations[r].delta_holds = false;
+      state_.relations[r].mirrored = false;  // what was a mirror is a copy like any other
       if (state_.relations[r].equivalence) state_.relations[r].equivalence->forget_delta();
       for (Shard& shard : state_.relations[r].shards)
         for (const auto& index : shard.indices)
@@ -311,12 +427,14 @@ class RoundRun {
   const Stratum& members_;
   const StratumHooks& hooks_;
   Subsumption subsumption_;
+  MirrorRound mirror_;
   StratumOutcome outcome_;
   std::vector<std::unique_ptr<ChoiceFilter>> choices_;
   std::uint64_t iteration_ = 0;
   std::uint64_t new_tuples_ = 0;
   std::uint64_t total_tuples_ = 0;
   std::vector<std::uint64_t> checked_rows_;  // of the members when their balance was last looked at
+  bool is_crowded_ = false;  // half of the memory that ranks may use is taken
   double largest_share_ = -1;
   Stopwatch round_watch_;  // laps where the run is metered
 };

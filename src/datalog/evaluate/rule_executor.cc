@@ -93,9 +93,10 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
     return source;
   }
   const bool whole = step.kind == StepKind::kScan || step.kind == StepKind::kScanDelta;
+  const bool shares = !state_.is_single() && options_.share == DeltaShare::kMine;
   if (relation.equivalence) {  // on every rank
     source.equivalence = relation.equivalence.get();
-    if (whole && is_first && !state_.is_single()) {
+    if (whole && is_first && shares) {
       source.parts = static_cast<std::uint32_t>(state_.comm.size());
       source.part = static_cast<std::uint32_t>(state_.comm.rank());
       location = {kUnknown};
@@ -106,10 +107,10 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   for (const Shard& shard : relation.shards) {
     if (step.index >= shard.indices.size() || !shard.indices[step.index]) continue;
     // A copy on every rank is best, save for the delta of a relation, which only its own shards
-    // have. A scan wants each tuple once; a search prefers the shard that was dealt anew because of
-    // skew.
+    // have, of which a mirror is one. A scan wants each tuple once; a search prefers the shard that
+    // was dealt anew because of skew.
     const bool better = shard.placement.dealing == Dealing::kReplicated
-                            ? step.kind != StepKind::kScanDelta
+                            ? step.kind != StepKind::kScanDelta || relation.mirrored
                             : chosen != nullptr && chosen->placement.dealing == Dealing::kHashed &&
                                   shard.buckets.has_value() == (step.kind == StepKind::kSearch);
     if (chosen == nullptr || better) chosen = &shard;
@@ -120,7 +121,7 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   source.index = chosen->indices[step.index].get();
   if (state_.is_single()) return source;
   if (chosen->placement.dealing == Dealing::kReplicated) {
-    if (whole && is_first) {
+    if (whole && is_first && shares) {
       source.parts = static_cast<std::uint32_t>(state_.comm.size());
       source.part = static_cast<std::uint32_t>(state_.comm.rank());
       location = {kUnknown};
@@ -214,7 +215,7 @@ Status RuleExecutor::bind_steps() {
     }
     segments_.back().sources.push_back(std::move(source));
   }
-  only_on_rank_0_ = !scans_share && !state_.is_single();
+  only_on_rank_0_ = !scans_share && !state_.is_single() && options_.share == DeltaShare::kMine;
   make_pipeline(segments_.size() - 1, begin, count);
   final_location_ = location;
   return {};

@@ -26,9 +26,16 @@ namespace stratalog::datalog {
 using LocationToken = std::int64_t;
 using Location = std::vector<LocationToken>;
 
+// How much of a relation that lies on every rank the first step of a rule takes.
+enum class DeltaShare : std::uint8_t {
+  kMine,  // each rank a part
+  kAll,  // every rank everything: all ranks do the same
+};
+
 class RuleExecutor {
  public:
   struct Options {
+    DeltaShare share = DeltaShare::kMine;
     std::size_t first_step = 0;  // slot graphs skip the delta scan and feed its bindings themselves
     std::vector<VariableId> fed;  // the variables of fed batches, with first_step > 0
     bool tagged = false;

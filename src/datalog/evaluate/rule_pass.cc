@@ -8,12 +8,15 @@ namespace stratalog::datalog {
 
 Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32_t stratum,
                                                  const std::vector<RulePlan>& plans,
-                                                 const SinkFor& sink_for) {
+                                                 const SinkFor& sink_for, DeltaShare share) {
   std::unique_ptr<RulePass> pass(new RulePass(state));
   for (const RulePlan& plan : plans) {
     ActiveRule rule;
     RuleExecutor::Options options;
-    if (state.meter && !state.program.rules[plan.rule].body.empty())
+    options.share = share;
+    // What all ranks do alike counts once.
+    const bool counts = share == DeltaShare::kMine || state.comm.rank() == 0;
+    if (state.meter && counts && !state.program.rules[plan.rule].body.empty())
       rule.meter = state.meter->rule(stratum, plan);
     if (sink_for) {
       options.sink = sink_for(plan);
@@ -60,7 +63,8 @@ void RulePass::find_lone_rules() {
     if (rule.meter == nullptr || rule.fills_alone) continue;
     rule.meter->guesses_new_tuples |=
         needs_exchange_ || !rule.head || rule.executor->creates_values() ||
-        !state_.program.relations[head].choice_keys.empty() || state_.relations[head].arity == 0;
+        state_.relations[head].mirrored || !state_.program.relations[head].choice_keys.empty() ||
+        state_.relations[head].arity == 0;
   }
 }
 
@@ -107,6 +111,7 @@ void RulePass::open_mail(std::uint32_t stratum) {
   std::map<RelationId, int> first_stream;
   for (const RelationId r : state_.program.strata[stratum].relations) {
     first_stream[r] = static_cast<int>(options.arity_of_stream.size());
+    if (state_.relations[r].mirrored) continue;
     for (Shard& shard : state_.relations[r].shards) {
       if (shard.placement.dealing == Dealing::kReplicated) continue;
       options.arity_of_stream.push_back(state_.relations[r].arity);

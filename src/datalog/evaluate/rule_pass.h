@@ -26,7 +26,8 @@ class RulePass {
   // Binds `plans` of a stratum; their relations must be available. Local verdict.
   static Result<std::unique_ptr<RulePass>> bind(EngineState& state, std::uint32_t stratum,
                                                 const std::vector<RulePlan>& plans,
-                                                const SinkFor& sink_for);
+                                                const SinkFor& sink_for,
+                                                DeltaShare share = DeltaShare::kMine);
 
   // For sinks that keep cells: told each time the ranks have agreed on new values.
   void when_values_are_shared(std::function<void(const CellRemapping&)> listener) {

@@ -3,6 +3,7 @@
 // strata where its rules will look for them. See stratum_run.h.
 #include <algorithm>
 
+#include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/stratum_run.h"
 
@@ -55,17 +56,25 @@ bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum) {
   return true;
 }
 
-void open_stratum_shards(EngineState& state, std::uint32_t stratum) {
+void open_stratum_shards(EngineState& state, std::uint32_t stratum, std::uint64_t rows) {
   const Stratum& members = state.program.strata[stratum];
+  const bool mirrored = are_mirrored(state, stratum, rows);
   for (const RelationId r : members.relations)
-    if (lies_in_shards(state, r)) open_shard(state, r, state.plan.relations[r].primary);
+    if (lies_in_shards(state, r)) {
+      open_shard(state, r, state.plan.relations[r].primary);
+      if (mirrored) open_mirror(state, r, state.plan.relations[r].primary);
+    }
   const StratumPlan& plan = state.plan.strata[stratum];
   for (const auto* plans : {&plan.once, &plan.rules_of_rounds(), &plan.reject, &plan.retire})
     for (const RulePlan& rule : *plans)
       for (const Step& step : rule.steps)
         if (reads_relation(step) && is_member(members, step.relation) &&
-            lies_in_shards(state, step.relation))
-          open_shard(state, step.relation, step.index);
+            lies_in_shards(state, step.relation)) {
+          if (mirrored)
+            open_mirror(state, step.relation, step.index);
+          else
+            open_shard(state, step.relation, step.index);
+        }
 }
 
 Status ensure_static_relations(EngineState& state, std::uint32_t stratum,

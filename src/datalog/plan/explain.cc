@@ -97,6 +97,8 @@ std::string explain(const Program& program, const ProgramPlan& plan) {
       names += (names.empty() ? "" : ", ") + program.relations[r].name;
     out += fmt::format("stratum {}: {}\n    {}; {}\n", s, names,
                        strategy_name(stratum_plan.strategy), stratum_plan.reason);
+    if (stratum_plan.may_be_mirrored)
+      out += "    on every rank while small (--mirror-limit): then no binding travels\n";
     const auto facts =
         std::count_if(stratum_plan.once.begin(), stratum_plan.once.end(),
                       [&](const RulePlan& r) { return program.rules[r.rule].body.empty(); });

@@ -11,6 +11,7 @@
 
 #include "datalog/plan/index_selection.h"
 #include "datalog/plan/literal_order.h"
+#include "datalog/plan/mirror_analysis.h"
 #include "datalog/plan/pivot_analysis.h"
 #include "datalog/plan/size_estimate.h"
 #include "datalog/relation_storage.h"
@@ -105,6 +106,8 @@ class Planner {
     plan_.strata.resize(program_.strata.size());
     for (std::uint32_t s = 0; s < program_.strata.size(); ++s) {
       analyse_stratum(s);
+      plan_.strata[s].may_be_mirrored =
+          may_be_mirrored(program_, program_.strata[s], plan_.strata[s].strategy);
       STRATALOG_RETURN_IF_ERROR(draft_stratum(s));
       STRATALOG_RETURN_IF_ERROR(draft_subsumptions(s));
     }

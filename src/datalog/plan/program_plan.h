@@ -112,6 +112,7 @@ struct StratumPlan {
   // for every rank.
   std::vector<RulePlan> by_rounds;
   std::optional<PivotPlan> pivot;  // also set for kSemiNaive if the stratum is decomposable
+  bool may_be_mirrored = false;  // kSemiNaive: its relations may lie on every rank while small
   std::string reason;
 
   const std::vector<RulePlan>& rules_of_rounds() const {

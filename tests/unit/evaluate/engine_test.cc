@@ -58,6 +58,7 @@ TEST(Engine, MemoryLimitIsNoSpaceOnAllRanksAndLeavesTheCheckpoint) {
     SCOPED_TRACE(pivot ? "pivot" : "rounds");
     RunOptions options;
     options.allow_pivot = pivot;
+    options.mirror_limit_rows = 0;  // dealt from the start, so that the end needs most
     const EngineOutcome whole = run_engine(program, facts, 2, options);
     ASSERT_TRUE(whole.status.is_ok()) << whole.status.to_string();
 
@@ -250,6 +251,7 @@ TEST(Engine, GrowingRelationsAreRebalanced) {
     options.allow_pivot = false;
     options.replicate_limit_rows = 0;
     options.rebalance_min_rows = 1000;
+    options.mirror_limit_rows = 0;
     const EngineOutcome outcome = run_engine(program, {{"edge.facts", facts}}, ranks, options);
     ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
     if (ranks == 1) expected = outcome.files;

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/mirror.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "datalog/evaluate/placement.h"
+#include "datalog/evaluate/redistribute.h"
+#include "datalog/evaluate/stratum_run.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// A header and a padded prefix cost more than repeating the prefix in so few tuples.
+constexpr std::uint64_t kSmallSet = 3;
+// Up to so many rows on all ranks together, copies cost nothing worth counting.
+constexpr std::uint64_t kThinRows = 1U << 16;
+
+void queue_run(Index& index, const MailRun& run) {
+  constexpr std::uint64_t kAhead = 16;
+  for (std::uint64_t t = 0; t < run.count; ++t) {
+    const Cell* tuple = run.cells.data() + (t * run.arity);
+    if (t + kAhead < run.count) index.prefetch_row(tuple + (kAhead * run.arity));
+    index.queue(index.find_or_add_row(tuple), tuple[run.arity - 1]);
+  }
+}
+
+}  // namespace
+
+bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t rows) {
+  if (state.is_single() || !state.plan.strata[stratum].may_be_mirrored) return false;
+  const auto& members = state.program.strata[stratum].relations;
+  std::vector<bool> empty(state.relations.size());
+  for (RelationId r = 0; r < empty.size(); ++r)
+    empty[r] = state.relations[r].global_rows == 0 &&
+               !std::binary_search(members.begin(), members.end(), r);
+  std::uint64_t limit = state.options.mirror_limit_rows;
+  if (!has_hops(state.program, state.plan, stratum, state.placements, empty))
+    limit = std::min(limit, kThinRows);
+  return rows < limit / static_cast<std::uint64_t>(state.comm.size());
+}
+
+Shard& mirror_of(RelationData& relation) {
+  return *std::find_if(relation.shards.begin(), relation.shards.end(), [](const Shard& shard) {
+    return shard.placement.dealing == Dealing::kReplicated;
+  });
+}
+
+MirrorRound::MirrorRound(EngineState& state, std::uint32_t stratum)
+    : state_(state), members_(state.program.strata[stratum]) {
+  for (const RelationId r : members_.relations) {
+    if (state.relations[r].arity == 0) continue;
+    relations_.push_back(r);
+    arities_.push_back(state.relations[r].arity);
+  }
+}
+
+void MirrorRound::unite() {
+  for (const RelationId r : relations_)
+    mirror_of(state_.relations[r])
+        .primary_index()
+        .unite_queued(state_.scratch, Freshness::kUnknown);
+}
+
+void MirrorRound::pack(int stream, Index& index) {
+  run_.clear();
+  const std::uint32_t arity = index.arity();
+  for (const DeltaRow& row : index.next_delta()) {
+    const std::span<const Cell> prefix = index.prefix(row.row);
+    if (row.cells.size() > kSmallSet) {
+      encode_group(stream, {.prefix = prefix, .set = row.cells.view()}, out_);
+      continue;
+    }
+    row.cells.walk([&](Cell cell) {
+      Cell* const tuple = run_.extend(arity);
+      std::ranges::copy(prefix, tuple);
+      tuple[arity - 1] = cell;
+    });
+  }
+  if (!run_.empty()) encode_run(stream, run_.size() / arity, run_.words(), out_);
+}
+
+Status MirrorRound::share() {
+  out_.clear();
+  Status mine = guard_memory([&]() -> Status {
+    for (std::size_t i = 0; i < relations_.size(); ++i)
+      pack(static_cast<int>(i), mirror_of(state_.relations[relations_[i]]).primary_index());
+    return {};
+  });
+  if (!mine.is_ok()) out_.clear();
+  const auto bytes = std::as_bytes(out_.words());
+  state_.traffic.mine += bytes.size() * static_cast<std::uint64_t>(state_.comm.size() - 1);
+  STRATALOG_ASSIGN_OR_RETURN(const Received received, state_.comm.allgather(bytes));
+  if (!mine.is_ok()) return mine;
+  return guard_memory([&]() -> Status {
+    std::uint64_t offset = 0;
+    for (int sender = 0; sender < state_.comm.size(); ++sender) {
+      const std::uint64_t size = received.counts[static_cast<std::size_t>(sender)];
+      const std::span<const std::uint64_t> words(
+          reinterpret_cast<const std::uint64_t*>(received.data.data() + offset),
+          size / sizeof(std::uint64_t));
+      offset += size;
+      if (sender == state_.comm.rank()) continue;
+      const auto index_of = [&](int stream) -> Index& {
+        return mirror_of(state_.relations[relations_[static_cast<std::size_t>(stream)]])
+            .primary_index();
+      };
+      STRATALOG_RETURN_IF_ERROR(decode_records(
+          words, sender, arities_,
+          {.on_run = [&](const MailRun& run) -> Status {
+             queue_run(index_of(run.stream), run);
+             return {};
+           },
+           .on_group = [&](const MailGroup& mail) -> Status {
+             Index& index = index_of(mail.stream);
+             index.queue_view(index.find_or_add_row(mail.group.prefix.data()), mail.group.set);
+             return {};
+           }}));
+    }
+    // Nobody has sent what was known before; but two ranks may have found the same.
+    for (const RelationId r : relations_)
+      mirror_of(state_.relations[r]).primary_index().unite_queued(state_.scratch, Freshness::kNew);
+    return {};
+  });
+}
+
+// The home shard gets those of the new tuples that this rank owns.
+void MirrorRound::keep_home_part(RelationData& relation) {
+  Index& home = relation.shards.front().primary_index();
+  const Index& mirror = mirror_of(relation).primary_index();
+  const std::vector<std::uint32_t>& placed = relation.shards.front().placement.columns;
+  const std::uint32_t last = relation.arity - 1;
+  std::vector<std::uint32_t> places;  // of the placement columns in the order of the index
+  for (const std::uint32_t column : placed) {
+    const auto at = std::find(home.order().begin(), home.order().end(), column);
+    places.push_back(static_cast<std::uint32_t>(at - home.order().begin()));
+  }
+  const bool in_prefix = std::find(places.begin(), places.end(), last) == places.end();
+  key_.resize(places.size());
+  tuple_.resize(relation.arity);
+  const auto is_mine = [&] {
+    for (std::size_t k = 0; k < places.size(); ++k) key_[k] = tuple_[places[k]];
+    return owner_of(key_, state_.comm.size()) == state_.comm.rank();
+  };
+  for (const DeltaRow& row : mirror.next_delta()) {
+    std::ranges::copy(mirror.prefix(row.row), tuple_.begin());
+    if (in_prefix) {
+      if (is_mine()) home.queue_set(home.find_or_add_row(tuple_.data()), &row.cells);
+      continue;
+    }
+    row.cells.walk([&](Cell cell) {
+      tuple_[last] = cell;
+      if (is_mine()) home.queue(home.find_or_add_row(tuple_.data()), cell);
+    });
+  }
+  home.unite_queued(state_.scratch, Freshness::kNew);
+}
+
+void MirrorRound::advance() {
+  for (const RelationId r : relations_) {
+    RelationData& relation = state_.relations[r];
+    keep_home_part(relation);
+    for (Shard& shard : relation.shards) advance_shard(shard, state_.scratch);
+  }
+}
+
+std::uint64_t MirrorRound::new_tuples() const {
+  std::uint64_t tuples = 0;
+  for (const RelationId r : relations_)
+    tuples += mirror_of(state_.relations[r]).primary_index().delta_tuples();
+  return tuples;
+}
+
+std::vector<std::uint64_t> MirrorRound::rows_of_members() const {
+  std::vector<std::uint64_t> rows;
+  rows.reserve(members_.relations.size());
+  for (const RelationId r : members_.relations) {
+    RelationData& relation = state_.relations[r];
+    if (relation.arity == 0)
+      rows.push_back(relation.queued_holds ? 1 : 0);
+    else
+      rows.push_back(mirror_of(relation).primary_index().tuples());
+  }
+  return rows;
+}
+
+Status deal_mirrored(EngineState& state, std::uint32_t stratum) {
+  const auto& members = state.program.strata[stratum].relations;
+  for (const RelationId r : members) {
+    RelationData& relation = state.relations[r];
+    if (!std::exchange(relation.mirrored, false)) continue;
+    std::erase_if(relation.shards, [](const Shard& shard) {
+      return shard.placement.dealing == Dealing::kReplicated;
+    });
+  }
+  open_stratum_shards(state, stratum, std::numeric_limits<std::uint64_t>::max());
+  for (const RelationId r : members) {
+    RelationData& relation = state.relations[r];
+    if (relation.arity == 0) continue;
+    // The home has got further indices, which know nothing of the delta yet.
+    Shard& home = relation.shards.front();
+    Index delta({home.primary_index().order().begin(), home.primary_index().order().end()}, {});
+    for (const DeltaRow& row : home.primary_index().delta())
+      delta.queue_view(delta.find_or_add_row(home.primary_index().prefix(row.row).data()),
+                       row.cells.view());
+    delta.unite_queued(state.scratch, Freshness::kNew);
+    restore_shard_delta(home, delta, state.scratch);
+    STRATALOG_RETURN_IF_ERROR(fill_from_home(state, r));
+  }
+  return {};
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mirrored relations: while the growing relations of a stratum are small, every rank keeps all of
+// their tuples in a shard of its own beside its part of the home shard. Rules then find everything
+// where they are: each rank joins its share of the delta, drops what is known already, and only
+// new tuples travel, to everybody. A delta of a few tuples is joined by every rank as a whole, and
+// nothing travels at all. Relations that have become large are dealt by their searched columns.
+// Collective where marked.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "datalog/evaluate/engine_state.h"
+#include "route/mail_format.h"
+
+namespace stratalog::datalog {
+
+// Whether relations of a stratum that hold `rows` tuples together are to be mirrored. The limit is
+// one of all copies together, so that neither memory nor what travels grows with the number of
+// ranks. Where no binding would travel either way, copies pay only while rounds are a matter of
+// latency. Local, the same on all ranks.
+bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t rows);
+
+// The shard with all tuples of a mirrored relation.
+Shard& mirror_of(RelationData& relation);
+
+// Ends a round of mirrored relations, one after the other: first what this rank has derived is told
+// from what is known, then what all ranks have found is united, then it joins the totals.
+class MirrorRound {
+ public:
+  MirrorRound(EngineState& state, std::uint32_t stratum);
+
+  // Local.
+  void unite();
+  // Collective; every rank calls it, also after an error of its own. The status is this rank's own
+  // unless the collective failed.
+  Status share();
+  // Local. All indices take over the new tuples.
+  void advance();
+
+  // Local, the same on all ranks after advance().
+  std::uint64_t new_tuples() const;
+  // By position in Stratum::relations; of a nullary relation whether somebody has derived it.
+  std::vector<std::uint64_t> rows_of_members() const;
+
+ private:
+  void pack(int stream, Index& index);
+  void keep_home_part(RelationData& relation);
+
+  EngineState& state_;
+  const Stratum& members_;
+  std::vector<RelationId> relations_;  // with columns
+  std::vector<std::uint32_t> arities_;
+  MailWords out_;
+  WordBuffer<Cell> run_;  // tuples of small sets
+  std::vector<Cell> key_;  // scratch
+  std::vector<Cell> tuple_;  // scratch
+};
+
+// Collective. Deals the mirrored relations of a stratum by their searched columns, total and delta.
+Status deal_mirrored(EngineState& state, std::uint32_t stratum);
+
+}  // namespace stratalog::datalog
