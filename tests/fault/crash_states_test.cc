@@ -59,7 +59,10 @@ TEST_P(EveryPrefix, SurvivesPowerFailure) {
   explore_orders(explorer, {.ranks = ranks, .mode = mode, .steps = {}}, 40);
   report((std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks").c_str(),
          explorer);
-  EXPECT_GE(explorer.states(), ranks == 1 ? 500U : is_large ? 2500U : 10000U);
+  // All together over 50,000. Files that one rank writes for all have few orders of their calls.
+  const bool has_one_writer = mode == CheckpointMode::kShared;
+  const std::size_t least = ranks == 1 ? 500 : is_large ? 2500 : has_one_writer ? 1800 : 15000;
+  EXPECT_GE(explorer.states(), least);
 }
 
 INSTANTIATE_TEST_SUITE_P(CrashStates, EveryPrefix,

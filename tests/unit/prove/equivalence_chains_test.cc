@@ -82,8 +82,9 @@ TEST(EquivalenceChains, AreAsLowAsCanBe) {
           continue;
         }
         ASSERT_EQ(graph.height(n), std::min(given, lowest[a][b] + 1)) << "seed " << seed;
-        if (graph.rule(graph.best(n)) == EquivalenceChains::kChain)
+        if (graph.rule(graph.best(n)) == EquivalenceChains::kChain) {
           EXPECT_TRUE(leads(graph, graph.best(n), a, b)) << "seed " << seed;
+        }
       }
     }
   }
