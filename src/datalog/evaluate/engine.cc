@@ -240,15 +240,14 @@ class Engine {
     hooks.rounds_until_due = [this](std::uint64_t iteration) {
       return checkpointing_.rounds_until_due(iteration);
     };
-    std::vector<std::uint64_t> counts =
-        restored ? start.new_tuples_per_round : std::vector<std::uint64_t>{};
+    position_.start = {.iteration = 0,
+                       .new_tuples_per_round =
+                           restored ? start.new_tuples_per_round : std::vector<std::uint64_t>{},
+                       .tuples_ahead = {}};
     hooks.safe_point = [&](const SafePoint& point) {
-      if (point.iteration > counts.size()) counts.resize(point.iteration, 0);
-      if (!point.new_tuples_per_round.empty())
-        counts.assign(point.new_tuples_per_round.begin(), point.new_tuples_per_round.end());
-      position_.start = {.iteration = point.iteration,
-                         .new_tuples_per_round = counts,
-                         .tuples_ahead = {point.tuples_ahead.begin(), point.tuples_ahead.end()}};
+      position_.start.iteration = point.iteration;
+      position_.start.tuples_ahead.assign(point.tuples_ahead.begin(), point.tuples_ahead.end());
+      keep_counts(point, position_.start.new_tuples_per_round);
       return checkpointing_.safe_point(position_, point);
     };
     if (state_.comm.rank() == 0 && state_.hooks.progress)
@@ -271,6 +270,20 @@ class Engine {
       outcome.report.new_tuples_per_round.clear();
     position_.reports.push_back(std::move(outcome.report));
     return {};
+  }
+
+  // There may be as many safe points as rounds, and a million rounds: only what is new is copied.
+  // Blocks of pivots add to rounds that others have run before.
+  void keep_counts(const SafePoint& point, std::vector<std::uint64_t>& counts) const {
+    const auto given = point.new_tuples_per_round;
+    if (given.empty()) {
+      if (point.iteration > counts.size()) counts.resize(point.iteration, 0);
+    } else if (position_.by_pivot || given.size() < counts.size()) {
+      counts.assign(given.begin(), given.end());
+    } else {
+      counts.insert(counts.end(), given.begin() + static_cast<std::ptrdiff_t>(counts.size()),
+                    given.end());
+    }
   }
 
   // Collective where the count decides anything.
