@@ -41,8 +41,6 @@ def without_precompiled(arguments: list[str]) -> list[str]:
                 kept.pop()
         elif argument not in ("-Winvalid-pch", "-fpch-instantiate-templates"):
             kept.append(argument)
-    while kept and kept[-1] == "-Xclang":
-        kept.pop()
     return kept
 
 

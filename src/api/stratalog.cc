@@ -12,6 +12,7 @@
 #include <map>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "api/program.h"
@@ -79,6 +80,39 @@ Status check_relation(const Program& program, size_t relation) {
   if (relation < program.relations().size()) return Status::ok();
   return Status::invalid_argument(fmt::format("there is no relation number {}; the program has {}",
                                               relation, program.relations().size()));
+}
+
+// The caller's columns of a relation: as many as it has.
+template <typename Column>
+Result<std::span<const Column>> column_list(const Program& program, size_t relation,
+                                            const Column* columns) {
+  STRATALOG_RETURN_IF_ERROR(check_relation(program, relation));
+  const size_t arity = program.columns(relation).size();
+  if (arity > 0) STRATALOG_RETURN_IF_ERROR(check_pointer(columns, "the list of columns"));
+  return std::span(columns, arity);
+}
+
+// Bytes that stay with the handle until the next call hands out others.
+template <typename Ask>
+stratalog_status hand_out(stratalog_program* handle, const char** data, size_t* bytes, Ask&& ask) {
+  return guard_compiled(handle, [&](const Program& compiled) -> Status {
+    STRATALOG_RETURN_IF_ERROR(check_pointer(static_cast<const void*>(data), "where the bytes go"));
+    STRATALOG_RETURN_IF_ERROR(check_pointer(bytes, "where the length goes"));
+    STRATALOG_ASSIGN_OR_RETURN(handle->result, ask(compiled));
+    *data = handle->result.data();
+    *bytes = handle->result.size();
+    return Status::ok();
+  });
+}
+
+using CountRows = Result<std::uint64_t> (Program::*)(size_t relation) const;
+stratalog_status count_rows(stratalog_program* handle, size_t relation, uint64_t* rows,
+                            CountRows count) {
+  return guard_compiled(handle, [&](const Program& compiled) -> Status {
+    STRATALOG_RETURN_IF_ERROR(check_pointer(rows, "where the count goes"));
+    STRATALOG_ASSIGN_OR_RETURN(*rows, (compiled.*count)(relation));
+    return Status::ok();
+  });
 }
 
 template <typename T>
@@ -235,10 +269,8 @@ stratalog_status stratalog_find_relation(stratalog_program* program, const char*
 stratalog_status stratalog_insert(stratalog_program* program, size_t relation, uint64_t rows,
                                   const stratalog_column_in* columns) {
   return guard_compiled(program, [&](Program& compiled) -> Status {
-    STRATALOG_RETURN_IF_ERROR(check_relation(compiled, relation));
-    const size_t arity = compiled.columns(relation).size();
-    if (arity > 0) STRATALOG_RETURN_IF_ERROR(check_pointer(columns, "the list of columns"));
-    return compiled.insert(relation, rows, {columns, arity});
+    STRATALOG_ASSIGN_OR_RETURN(const auto list, column_list(compiled, relation, columns));
+    return compiled.insert(relation, rows, list);
   });
 }
 
@@ -285,63 +317,40 @@ stratalog_status stratalog_measure(stratalog_program* program, const char* name,
 }
 
 stratalog_status stratalog_count(stratalog_program* program, size_t relation, uint64_t* rows) {
-  return guard_compiled(program, [&](const Program& compiled) -> Status {
-    STRATALOG_RETURN_IF_ERROR(check_pointer(rows, "where the count goes"));
-    STRATALOG_ASSIGN_OR_RETURN(*rows, compiled.count(relation));
-    return Status::ok();
-  });
+  return count_rows(program, relation, rows, &Program::count);
 }
 
 stratalog_status stratalog_count_here(stratalog_program* program, size_t relation, uint64_t* rows) {
-  return guard_compiled(program, [&](const Program& compiled) -> Status {
-    STRATALOG_RETURN_IF_ERROR(check_pointer(rows, "where the count goes"));
-    STRATALOG_ASSIGN_OR_RETURN(*rows, compiled.count_here(relation));
-    return Status::ok();
-  });
+  return count_rows(program, relation, rows, &Program::count_here);
 }
 
 stratalog_status stratalog_read(stratalog_program* program, size_t relation, uint64_t from,
                                 uint64_t rows, const stratalog_column_out* columns) {
   return guard_compiled(program, [&](const Program& compiled) -> Status {
-    STRATALOG_RETURN_IF_ERROR(check_relation(compiled, relation));
-    const size_t arity = compiled.columns(relation).size();
-    if (arity > 0) STRATALOG_RETURN_IF_ERROR(check_pointer(columns, "the list of columns"));
-    return compiled.read(relation, from, rows, {columns, arity});
+    STRATALOG_ASSIGN_OR_RETURN(const auto list, column_list(compiled, relation, columns));
+    return compiled.read(relation, from, rows, list);
   });
 }
 
 stratalog_status stratalog_read_cells(stratalog_program* program, size_t relation, uint64_t from,
                                       uint64_t rows, const stratalog_column_out* columns) {
   return guard_compiled(program, [&](const Program& compiled) -> Status {
-    STRATALOG_RETURN_IF_ERROR(check_relation(compiled, relation));
-    const size_t arity = compiled.columns(relation).size();
-    if (arity > 0) STRATALOG_RETURN_IF_ERROR(check_pointer(columns, "the list of columns"));
-    return compiled.read_cells(relation, from, rows, {columns, arity});
+    STRATALOG_ASSIGN_OR_RETURN(const auto list, column_list(compiled, relation, columns));
+    return compiled.read_cells(relation, from, rows, list);
   });
 }
 
 stratalog_status stratalog_text(stratalog_program* program, size_t relation, size_t column,
                                 uint32_t cell, const char** text, size_t* bytes) {
-  return guard_compiled(program, [&](const Program& compiled) -> Status {
-    STRATALOG_RETURN_IF_ERROR(check_pointer(static_cast<const void*>(text), "where the text goes"));
-    STRATALOG_RETURN_IF_ERROR(check_pointer(bytes, "where the length goes"));
-    STRATALOG_ASSIGN_OR_RETURN(program->result, compiled.text(relation, column, cell));
-    *text = program->result.data();
-    *bytes = program->result.size();
-    return Status::ok();
-  });
+  return hand_out(program, text, bytes,
+                  [&](const Program& compiled) { return compiled.text(relation, column, cell); });
 }
 
 stratalog_status stratalog_section(stratalog_program* program, const char* name, const char** data,
                                    size_t* bytes) {
-  return guard_compiled(program, [&](const Program& compiled) -> Status {
+  return hand_out(program, data, bytes, [&](const Program& compiled) -> Result<std::string> {
     STRATALOG_RETURN_IF_ERROR(check_pointer(name, "the name of the section"));
-    STRATALOG_RETURN_IF_ERROR(check_pointer(static_cast<const void*>(data), "where the bytes go"));
-    STRATALOG_RETURN_IF_ERROR(check_pointer(bytes, "where the length goes"));
-    STRATALOG_ASSIGN_OR_RETURN(program->result, compiled.section(name));
-    *data = program->result.data();
-    *bytes = program->result.size();
-    return Status::ok();
+    return compiled.section(name);
   });
 }
 

@@ -65,8 +65,9 @@ class Staged final : public StagedStore {
   std::string root() const override { return home_->root(); }
 
  private:
-  // The part of the stage that belongs to this directory; null if there is none.
-  Store* stage(RootMode mode);
+  // The part of the stage that belongs to this directory.
+  Result<Store*> stage(RootMode mode);
+  Store* stage_if_there();  // null if there is none
   // Where a path within a generation is looked up first; null: at home only.
   Store* stage_with(const std::string& path);
   Status change_home(const std::string& path, std::function<Status()> change);
@@ -80,18 +81,21 @@ class Staged final : public StagedStore {
   Drainer drainer_;  // goes first: its thread uses the stores
 };
 
-Store* Staged::stage(RootMode mode) {
+Result<Store*> Staged::stage(RootMode mode) {
   if (stage_) return stage_.get();
-  const Result<Hash128> id = read_store_id(*home_);
-  if (!id.is_ok()) return nullptr;
-  auto opened = open_stage_(fmt::format("stratalog-{}", to_hex(id.value())), mode);
-  if (opened.is_ok()) stage_ = std::move(opened).value();
+  STRATALOG_ASSIGN_OR_RETURN(const Hash128 id, read_store_id(*home_));
+  STRATALOG_ASSIGN_OR_RETURN(stage_, open_stage_(fmt::format("stratalog-{}", to_hex(id)), mode));
   return stage_.get();
+}
+
+Store* Staged::stage_if_there() {
+  const Result<Store*> staged = stage(RootMode::kMustExist);
+  return staged.is_ok() ? staged.value() : nullptr;
 }
 
 Store* Staged::stage_with(const std::string& path) {
   if (!generation_of(path)) return nullptr;
-  Store* const staged = stage(RootMode::kMustExist);
+  Store* const staged = stage_if_there();
   return staged != nullptr && staged->info(path).is_ok() ? staged : nullptr;
 }
 
@@ -103,7 +107,7 @@ StagePlace Staged::place_of(const std::string& generation) {
 
 // Oldest first: what an earlier job had staged and not drained.
 void Staged::drain_leftovers() {
-  Store* const staged = stage(RootMode::kMustExist);
+  Store* const staged = stage_if_there();
   if (staged == nullptr) return;
   const auto ids = list_generation_ids(*staged);
   if (!ids.is_ok()) return;
@@ -128,15 +132,16 @@ Result<std::unique_ptr<File>> Staged::open(const std::string& path, OpenMode mod
 
 Status Staged::make_directory(const std::string& path) {
   if (!generation_of(path)) return home_->make_directory(path);
-  Store* const staged = stage(RootMode::kCreate);
-  if (staged == nullptr)
-    return Status::io_error(fmt::format("cannot open the staging directory {}", stage_root_));
+  const Result<Store*> staged = stage(RootMode::kCreate);
+  if (!staged.is_ok())
+    return Status::io_error(fmt::format("cannot open the staging directory {}: {}", stage_root_,
+                                        staged.status().message()));
   const Status room = drainer_.wait_for(kMostWaiting);
   if (!room.is_ok())
     return Status::no_space(
         fmt::format("the staging directory {} holds {} checkpoints that cannot be drained: {}",
                     stage_root_, kMostWaiting + 1, room.message()));
-  return staged->make_directory(path);
+  return staged.value()->make_directory(path);
 }
 
 // A change at home, in its turn, if `path` is there.
@@ -181,7 +186,7 @@ Status Staged::rename(const std::string& from, const std::string& to) {
 
 Status Staged::sync_directory(const std::string& path) {
   if (!generation_of(path)) {
-    Store* const staged = path == "." ? stage(RootMode::kMustExist) : nullptr;
+    Store* const staged = path == "." ? stage_if_there() : nullptr;
     if (staged != nullptr) STRATALOG_RETURN_IF_ERROR(staged->sync_directory(path));
     return home_->sync_directory(path);
   }
@@ -191,7 +196,7 @@ Status Staged::sync_directory(const std::string& path) {
 }
 
 Result<std::vector<std::string>> Staged::list(const std::string& path) {
-  Store* const staged = path == "." ? stage(RootMode::kMustExist) : stage_with(path);
+  Store* const staged = path == "." ? stage_if_there() : stage_with(path);
   if (staged == nullptr) return home_->list(path);
   STRATALOG_ASSIGN_OR_RETURN(const std::vector<std::string> staged_names, staged->list(path));
   std::set<std::string> names(staged_names.begin(), staged_names.end());
@@ -211,12 +216,12 @@ Result<FileInfo> Staged::info(const std::string& path) {
 }
 
 Result<std::uint64_t> Staged::free_bytes() {
-  Store* const staged = stage(RootMode::kMustExist);
+  Store* const staged = stage_if_there();
   return (staged != nullptr ? *staged : *home_).free_bytes();
 }
 
 Result<FileSystemFacts> Staged::file_system() {
-  Store* const staged = stage(RootMode::kMustExist);
+  Store* const staged = stage_if_there();
   return (staged != nullptr ? *staged : *home_).file_system();
 }
 

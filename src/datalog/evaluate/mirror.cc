@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "datalog/evaluate/incoming.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/stratum_run.h"
@@ -15,15 +16,6 @@ namespace {
 constexpr std::uint64_t kSmallSet = 3;
 // Up to so many rows on all ranks together, copies cost nothing worth counting.
 constexpr std::uint64_t kThinRows = 1U << 16;
-
-void queue_run(Index& index, const MailRun& run) {
-  constexpr std::uint64_t kAhead = 16;
-  for (std::uint64_t t = 0; t < run.count; ++t) {
-    const Cell* tuple = run.cells.data() + (t * run.arity);
-    if (t + kAhead < run.count) index.prefetch_row(tuple + (kAhead * run.arity));
-    index.queue(index.find_or_add_row(tuple), tuple[run.arity - 1]);
-  }
-}
 
 }  // namespace
 
@@ -105,17 +97,15 @@ Status MirrorRound::share() {
         return mirror_of(state_.relations[relations_[static_cast<std::size_t>(stream)]])
             .primary_index();
       };
-      STRATALOG_RETURN_IF_ERROR(decode_records(
-          words, sender, arities_,
-          {.on_run = [&](const MailRun& run) -> Status {
-             queue_run(index_of(run.stream), run);
-             return {};
-           },
-           .on_group = [&](const MailGroup& mail) -> Status {
-             Index& index = index_of(mail.stream);
-             index.queue_view(index.find_or_add_row(mail.group.prefix.data()), mail.group.set);
-             return {};
-           }}));
+      STRATALOG_RETURN_IF_ERROR(decode_records(words, sender, arities_,
+                                               {.on_run = [&](const MailRun& run) -> Status {
+                                                  queue_run(index_of(run.stream), run);
+                                                  return {};
+                                                },
+                                                .on_group = [&](const MailGroup& mail) -> Status {
+                                                  queue_group(index_of(mail.stream), mail);
+                                                  return {};
+                                                }}));
     }
     // Nobody has sent what was known before; but two ranks may have found the same.
     for (const RelationId r : relations_)

@@ -133,14 +133,15 @@ class RoundRun {
   Status run_alone(RulePass& pass) {
     const std::uint64_t until_due =
         hooks_.rounds_until_due ? hooks_.rounds_until_due(iteration_) : 0;
+    std::uint64_t memory = held_bytes();
     std::uint64_t left = until_due == 0 ? kAloneRounds : std::min(kAloneRounds, until_due);
     Status mine;
     while (mine.is_ok() && left > 0 && new_tuples_ > 0 && new_tuples_ <= kAloneTuples &&
            !has_reached_limit()) {
       --left;
-      mine = run_round_alone(pass);
+      mine = run_round_alone(pass, memory);
     }
-    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, held_bytes()};
+    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, memory};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
     if (sums[0] > 0) return agree(state_.comm, mine);
     note_memory(sums[1]);
@@ -148,7 +149,8 @@ class RoundRun {
     return {};
   }
 
-  Status run_round_alone(RulePass& pass) {
+  // `memory`: becomes what this rank holds after the round.
+  Status run_round_alone(RulePass& pass, std::uint64_t& memory) {
     state_.evaluator.set_iteration(iteration_);
     STRATALOG_RETURN_IF_ERROR(pass.run());
     const Stopwatch watch;
@@ -159,13 +161,13 @@ class RoundRun {
       return {};
     }));
     state_.times.deduplicate += watch.seconds();
-    STRATALOG_RETURN_IF_ERROR(check_memory());
+    memory = held_bytes();
+    STRATALOG_RETURN_IF_ERROR(check_memory(memory));
     new_tuples_ = mirror_.new_tuples();
     take_global_rows(mirror_.rows_of_members());
     note_round();
     if (state_.meter)
-      meter_round(pass, held_bytes(),
-                  held_bytes() * static_cast<std::uint64_t>(state_.comm.size()));
+      meter_round(pass, memory, memory * static_cast<std::uint64_t>(state_.comm.size()));
     return {};
   }
 
@@ -279,8 +281,8 @@ class RoundRun {
     }));
     state_.times.deduplicate += watch.seconds();
 
-    if (mine.is_ok()) mine = check_memory();
     const std::uint64_t memory = held_bytes();
+    if (mine.is_ok()) mine = check_memory(memory);
     const bool wants_shares = state_.comm.rank() == 0 && state_.meter &&
                               state_.meter->is_sample_due(state_.clock.seconds());
     std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, 0, memory, state_.traffic.untold(),
@@ -354,11 +356,9 @@ class RoundRun {
     return memory;
   }
 
-  Status check_memory() const {
+  Status check_memory(std::uint64_t memory) const {
     const std::uint64_t limit = state_.options.memory_limit_bytes;
-    if (limit == 0) return {};
-    const std::uint64_t memory = held_bytes();
-    if (memory <= limit) return {};
+    if (limit == 0 || memory <= limit) return {};
     return Status::no_space(fmt::format(
         "memory limit: {} MiB of tuples and indices in iteration {}, {} MiB allowed per rank; "
         "raise --memory-limit, "

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "datalog/evaluate/incoming.h"
+
 namespace stratalog::datalog {
 
 Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32_t stratum,
@@ -187,13 +189,7 @@ Status RulePass::deliver() {
 Status RulePass::receive_run(const MailRun& run) {
   const auto stream = static_cast<std::size_t>(run.stream);
   if (stream < head_streams_.size()) {
-    Index& index = head_streams_[stream].shard->primary_index();
-    constexpr std::uint64_t kAhead = 16;
-    for (std::uint64_t t = 0; t < run.count; ++t) {
-      const Cell* tuple = run.cells.data() + (t * run.arity);
-      if (t + kAhead < run.count) index.prefetch_row(tuple + (kAhead * run.arity));
-      index.queue(index.find_or_add_row(tuple), tuple[run.arity - 1]);
-    }
+    queue_run(head_streams_[stream].shard->primary_index(), run);
     return {};
   }
   const HopStream& hop = hop_streams_[stream - head_streams_.size()];
@@ -204,8 +200,7 @@ Status RulePass::receive_run(const MailRun& run) {
 Status RulePass::receive_group(const MailGroup& mail) {
   const auto stream = static_cast<std::size_t>(mail.stream);
   if (stream < head_streams_.size()) {
-    Index& index = head_streams_[stream].shard->primary_index();
-    index.queue_view(index.find_or_add_row(mail.group.prefix.data()), mail.group.set);
+    queue_group(head_streams_[stream].shard->primary_index(), mail);
     return {};
   }
   const HopStream& hop = hop_streams_[stream - head_streams_.size()];

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tuples that came by mail enter an index: they are queued there, in the column order of the
+// index, and united at the end of the round. Local to a rank.
+#pragma once
+
+#include "relation/index.h"
+#include "route/mail_format.h"
+
+namespace stratalog::datalog {
+
+// Rows that the tuples will need are prefetched a few tuples ahead.
+void queue_run(Index& index, const MailRun& run);
+
+// The set stays with the mail until the index is united.
+void queue_group(Index& index, const MailGroup& mail);
+
+}  // namespace stratalog::datalog
