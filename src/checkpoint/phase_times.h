@@ -38,14 +38,15 @@ class Stopwatch {
   std::uint64_t start_;
 };
 
-// Estimates the time spent in many short calls: every 64th small one counts 64 times, every large
-// one once.
+// Estimates the time spent in many short calls: every 16th small one counts 16 times; those that
+// are much longer than looking at the clock are all timed, so that the rest is not blamed for what
+// happened in them.
 class SampledTime {
  public:
   // Runs `work`, whose size is `elements`. Time that `work` adds to `other_ns` is not counted.
   template <typename Work>
   auto run(std::uint64_t elements, const std::uint64_t& other_ns, Work&& work) {
-    const bool large = elements >= 4096;
+    const bool large = elements >= kLarge;
     if (!large && (++calls_ % kStride) != 0) return work();
     const std::uint64_t other_before = other_ns;
     const std::uint64_t start = now_ns();
@@ -57,7 +58,8 @@ class SampledTime {
   std::uint64_t total_ns() const { return total_ns_; }
 
  private:
-  static constexpr std::uint64_t kStride = 64;
+  static constexpr std::uint64_t kLarge = 256;
+  static constexpr std::uint64_t kStride = 16;
   std::uint64_t calls_ = 0;
   std::uint64_t total_ns_ = 0;
 };

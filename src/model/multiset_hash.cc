@@ -70,6 +70,13 @@ const GroupHasher::Page* GroupHasher::page_at(std::uint32_t number, std::uint64_
   return page;
 }
 
+// The page if it was made, else nullptr.
+const GroupHasher::Page* GroupHasher::known_page(std::uint32_t number) const {
+  if (pages_.empty()) return nullptr;
+  const Page* page = pages_[number % kPages].get();
+  return page != nullptr && page->number == number ? page : nullptr;
+}
+
 // Of the cells first .. end - 1.
 GroupHasher::Sum GroupHasher::sum_range(std::uint64_t first, std::uint64_t end) {
   Sum sum = {};
@@ -119,25 +126,40 @@ GroupHasher::Sum GroupHasher::sum_runs(Cell base, std::span<const std::uint16_t>
   return sum;
 }
 
-// Run by run.
+// Run by run; the page of the run before is at hand, because most runs are short.
 GroupHasher::Sum GroupHasher::sum_bits(Cell base, std::span<const std::uint64_t> words) {
   Sum sum = {};
   std::uint64_t carry = 0;
   std::uint64_t start = 0;
   bool inside = false;
+  const Sum* sums = nullptr;
+  std::uint64_t page_begin = 0;
+  std::uint64_t page_end = 0;
+  const auto add_run = [&](std::uint64_t end) {
+    if (start >= page_begin && end <= page_end) {
+      sum += sums[end - page_begin] - sums[start - page_begin];
+      return;
+    }
+    sum += sum_range(start, end);
+    // Sums are made, and give way to others, in sum_range() only.
+    const Page* page = known_page(static_cast<std::uint32_t>(end / kPageCells));
+    sums = page == nullptr ? nullptr : page->sums.data();
+    page_begin = end / kPageCells * kPageCells;
+    page_end = page == nullptr ? page_begin : page_begin + kPageCells;
+  };
   for (std::size_t w = 0; w < words.size(); ++w) {
     const std::uint64_t word = words[w];
     for (std::uint64_t changes = word ^ ((word << 1) | carry); changes != 0;
          changes &= changes - 1) {
       const std::uint64_t at =
           base + (w * 64) + static_cast<std::uint64_t>(std::countr_zero(changes));
-      if (inside) sum += sum_range(start, at);
+      if (inside) add_run(at);
       start = at;
       inside = !inside;
     }
     carry = word >> 63;
   }
-  if (inside) sum += sum_range(start, base + (words.size() * 64));
+  if (inside) add_run(base + (words.size() * 64));
   return sum;
 }
 

@@ -62,6 +62,7 @@ class GroupHasher {
   Sum factors(Cell cell) const;
   void fill(Page& page, Cell first) const;
   const Page* page_at(std::uint32_t number, std::uint64_t about_to_hash);
+  const Page* known_page(std::uint32_t number) const;
   Sum sum_range(std::uint64_t first, std::uint64_t end);
   Sum sum_array(std::span<const Cell> cells) const;
   Sum sum_offsets(Cell base, std::span<const std::uint16_t> offsets);

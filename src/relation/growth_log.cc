@@ -2,58 +2,171 @@
 #include "relation/growth_log.h"
 
 #include <algorithm>
+#include <cstring>
 #include <queue>
+
+#include "model/set_walk.h"
 
 namespace stratalog {
 namespace {
 
-void put(std::vector<std::uint8_t>& bytes, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<std::uint8_t>(value | 0x80));
-  bytes.push_back(static_cast<std::uint8_t>(value));
+// A set is stored as a bitmap where that takes at most this many bytes an element: hardly more than
+// the list, and neither packing nor reading it looks at elements.
+constexpr std::uint64_t kBitmapBytes = 2;
+// Parts of a row are united in a bitmap of at most this many words an element, and sorted lists are
+// merged where it would be larger.
+constexpr std::uint64_t kUniteWords = 4;
+
+std::uint8_t* put(std::uint8_t* to, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *to++ = static_cast<std::uint8_t>(value | 0x80);
+  *to++ = static_cast<std::uint8_t>(value);
+  return to;
+}
+
+bool suits_bitmap(std::uint64_t words, std::uint64_t count) {
+  return words * 8 <= count * kBitmapBytes;
+}
+
+void set_bits(std::span<const Cell> cells, std::uint64_t first_word, std::uint64_t* words) {
+  for (const Cell cell : cells) words[(cell / 64) - first_word] |= std::uint64_t{1} << (cell % 64);
+}
+
+SetView array_view(std::span<const Cell> cells) {
+  SetView view;
+  view.values = cells;
+  view.count = cells.size();
+  return view;
+}
+
+SetView bitmap_view(std::uint64_t first_word, std::span<const std::uint64_t> words,
+                    std::uint64_t count) {
+  SetView view;
+  view.kind = SetKind::kBitmap;
+  view.base = static_cast<Cell>(first_word * 64);
+  view.words = words;
+  view.count = count;
+  return view;
 }
 
 class SegmentWriter {
  public:
-  // `count` elements of `row` follow, ascending.
-  void begin_row(RowId row, std::uint64_t count) {
-    put(segment_.bytes, row - row_);
-    put(segment_.bytes, count);
+  void reserve_words(std::size_t words) { segment_.words.reserve(words); }
+  // An array, or a bitmap from a multiple of 64 on; rows ascend.
+  void add(RowId row, const SetView& set) {
+    if (set.count == 0) return;
+    segment_.tuples += set.count;
+    row_distance_ = row - row_;
     row_ = row;
-    next_ = 0;
-    segment_.tuples += count;
-  }
-  void add(Cell cell) {
-    put(segment_.bytes, cell - next_);
-    next_ = std::uint64_t{cell} + 1;
+    if (set.kind == SetKind::kBitmap) {
+      add_bitmap(set);
+      return;
+    }
+    const std::uint64_t first = set.values.front() / 64;
+    const std::uint64_t words = (set.values.back() / 64) - first + 1;
+    if (!suits_bitmap(words, set.count)) {
+      add_list(set);
+      return;
+    }
+    put_bitmap_head(set.count, first, words);
+    const std::size_t at = segment_.words.size();
+    segment_.words.resize(at + words);
+    set_bits(set.values, first, segment_.words.data() + at);
   }
   std::shared_ptr<const GrowthSegment> finish(std::uint32_t tier) {
     segment_.tier = tier;
     segment_.bytes.shrink_to_fit();
+    if (segment_.words.capacity() / 8 * 7 > segment_.words.size()) segment_.words.shrink_to_fit();
     return std::make_shared<const GrowthSegment>(std::move(segment_));
   }
 
  private:
+  // Of one LEB128 number.
+  static constexpr std::size_t kMostBytes = 10;
+
+  void add_bitmap(const SetView& set) {
+    std::span<const std::uint64_t> words = set.words;
+    std::uint64_t first = set.base / 64;
+    while (words.back() == 0) words = words.first(words.size() - 1);
+    while (words.front() == 0) {
+      words = words.subspan(1);
+      ++first;
+    }
+    if (!suits_bitmap(words.size(), set.count)) {
+      add_list(set);
+      return;
+    }
+    put_bitmap_head(set.count, first, words.size());
+    segment_.words.insert(segment_.words.end(), words.begin(), words.end());
+  }
+  void put_bitmap_head(std::uint64_t count, std::uint64_t first, std::uint64_t words) {
+    std::uint8_t head[4 * kMostBytes];
+    std::uint8_t* to = put(head, row_distance_);
+    to = put(to, (count * 2) + 1);
+    to = put(to, first);
+    to = put(to, words);
+    segment_.bytes.insert(segment_.bytes.end(), head, to);
+  }
+  void add_list(const SetView& set) {
+    constexpr std::size_t kPieceBytes = 512;
+    std::uint8_t piece[kPieceBytes + (2 * kMostBytes)];
+    std::uint8_t* to = put(piece, row_distance_);
+    to = put(to, set.count * 2);
+    std::uint64_t next = 0;
+    walk_set(set, [&](Cell cell) {
+      to = put(to, cell - next);
+      next = std::uint64_t{cell} + 1;
+      if (to < piece + kPieceBytes) return;
+      segment_.bytes.insert(segment_.bytes.end(), piece, to);
+      to = piece;
+    });
+    segment_.bytes.insert(segment_.bytes.end(), piece, to);
+  }
+
   GrowthSegment segment_;
   RowId row_ = 0;
-  std::uint64_t next_ = 0;
+  RowId row_distance_ = 0;
 };
 
 // Our own bytes: what was packed is unpacked, nothing is checked.
 class SegmentReader {
  public:
   explicit SegmentReader(const GrowthSegment& segment)
-      : at_(segment.bytes.data()), end_(at_ + segment.bytes.size()) {
+      : at_(segment.bytes.data()), end_(at_ + segment.bytes.size()), words_(segment.words.data()) {
     next_row();
   }
   bool at_end() const { return is_over_; }
   RowId row() const { return row_; }
-  // Appends the row's elements and goes to the next one.
-  void take(std::vector<Cell>& elements) {
+  std::uint64_t count() const { return count_; }
+  bool is_bitmap() const { return is_bitmap_; }
+  // The row's elements, and goes to the next row. Only one of the two, by is_bitmap().
+  SetView take_bitmap() {
+    const std::uint64_t first = number();
+    const std::uint64_t words = number();
+    const SetView view = bitmap_view(first, {words_, words}, count_);
+    words_ += words;
+    next_row();
+    return view;
+  }
+  // Appends them.
+  void take_list(std::vector<Cell>& elements) {
+    const std::size_t begin = elements.size();
+    elements.resize(begin + count_);
+    Cell* to = elements.data() + begin;
+    Cell* const end = to + count_;
     std::uint64_t next = 0;
-    for (std::uint64_t i = 0; i < count_; ++i) {
-      const std::uint64_t cell = next + number();
-      elements.push_back(static_cast<Cell>(cell));
-      next = cell + 1;
+    while (to != end) {
+      // Mostly the distances are small.
+      std::uint64_t eight = 0x80;
+      if (end - to >= 8 && end_ - at_ >= 8) std::memcpy(&eight, at_, 8);
+      if ((eight & 0x8080808080808080U) == 0) {
+        for (int i = 0; i < 8; ++i, next += 1) to[i] = static_cast<Cell>(next += at_[i]);
+        at_ += 8;
+        to += 8;
+      } else {
+        const std::uint64_t cell = next + number();
+        *to++ = static_cast<Cell>(cell);
+        next = cell + 1;
+      }
     }
     next_row();
   }
@@ -70,21 +183,110 @@ class SegmentReader {
     if (is_over_) return;
     row_ += static_cast<RowId>(number());
     count_ = number();
+    is_bitmap_ = (count_ & 1) != 0;
+    count_ /= 2;
   }
 
   const std::uint8_t* at_;
   const std::uint8_t* end_;
+  const std::uint64_t* words_;
   RowId row_ = 0;
   std::uint64_t count_ = 0;
+  bool is_bitmap_ = false;
   bool is_over_ = false;
+};
+
+// One row's parts from several segments, which are disjoint, as one view.
+class RowUnion {
+ public:
+  void add(SegmentReader& reader) {
+    count_ += reader.count();
+    ++parts_;
+    if (reader.is_bitmap()) {
+      bitmaps_.push_back(reader.take_bitmap());
+      widen(bitmaps_.back().base / 64, bitmaps_.back().words.size());
+      return;
+    }
+    const std::size_t begin = cells_.size();
+    reader.take_list(cells_);
+    ends_.push_back(cells_.size());
+    const std::uint64_t first = cells_[begin] / 64;
+    widen(first, (cells_.back() / 64) - first + 1);
+  }
+  // Valid until clear().
+  SetView view() {
+    if (parts_ == 1) return bitmaps_.empty() ? array_view(cells_) : bitmaps_.front();
+    const std::uint64_t words = end_word_ - first_word_;
+    if (words > count_ * kUniteWords) {
+      for (const SetView& bitmap : bitmaps_) {
+        walk_set(bitmap, [&](Cell cell) { cells_.push_back(cell); });
+        ends_.push_back(cells_.size());
+      }
+      merge_lists();
+      return array_view(cells_);
+    }
+    words_.assign(words, 0);
+    set_bits(cells_, first_word_, words_.data());
+    for (const SetView& bitmap : bitmaps_) {
+      std::uint64_t* const to = words_.data() + ((bitmap.base / 64) - first_word_);
+      for (std::size_t w = 0; w < bitmap.words.size(); ++w) to[w] |= bitmap.words[w];
+    }
+    const SetView all = bitmap_view(first_word_, words_, count_);
+    if (suits_bitmap(words, count_)) return all;
+    cells_.clear();
+    walk_set(all, [&](Cell cell) { cells_.push_back(cell); });
+    return array_view(cells_);
+  }
+  void clear() {
+    cells_.clear();
+    ends_.clear();
+    bitmaps_.clear();
+    count_ = 0;
+    parts_ = 0;
+    first_word_ = ~std::uint64_t{0};
+    end_word_ = 0;
+  }
+
+ private:
+  void widen(std::uint64_t first, std::uint64_t words) {
+    first_word_ = std::min(first_word_, first);
+    end_word_ = std::max(end_word_, first + words);
+  }
+  // Sorted lists, one behind the other, become one: neighbours by neighbours.
+  void merge_lists() {
+    while (ends_.size() > 1) {
+      merged_.resize(cells_.size());
+      std::size_t begin = 0;
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < ends_.size(); i += 2) {
+        const std::size_t middle = ends_[i];
+        const std::size_t end = i + 1 < ends_.size() ? ends_[i + 1] : middle;
+        std::merge(cells_.data() + begin, cells_.data() + middle, cells_.data() + middle,
+                   cells_.data() + end, merged_.data() + begin);
+        ends_[kept++] = end;
+        begin = end;
+      }
+      ends_.resize(kept);
+      cells_.swap(merged_);
+    }
+  }
+
+  std::vector<Cell> cells_;  // lists, one behind the other
+  std::vector<std::size_t> ends_;  // of the lists
+  std::vector<SetView> bitmaps_;
+  std::vector<Cell> merged_;
+  std::vector<std::uint64_t> words_;
+  std::uint64_t count_ = 0;
+  std::size_t parts_ = 0;
+  std::uint64_t first_word_ = ~std::uint64_t{0};  // of all parts
+  std::uint64_t end_word_ = 0;
 };
 
 std::shared_ptr<const GrowthSegment> merge(
     std::span<const std::shared_ptr<const GrowthSegment>> segments, std::uint32_t tier) {
   SegmentWriter writer;
-  (void)for_each_row(segments, [&](RowId row, std::span<const Cell> elements) -> Status {
-    writer.begin_row(row, elements.size());
-    for (const Cell cell : elements) writer.add(cell);
+  (void)for_each_row(segments, [&](RowId row, const SetView& elements) -> Status {
+    writer.add(row, elements);
     return {};
   });
   return writer.finish(tier);
@@ -94,10 +296,12 @@ std::shared_ptr<const GrowthSegment> merge(
 
 std::shared_ptr<const GrowthSegment> pack_segment(std::span<const DeltaRow> rows) {
   SegmentWriter writer;
-  for (const DeltaRow& row : rows) {
-    writer.begin_row(row.row, row.cells.size());
-    row.cells.walk([&](Cell cell) { writer.add(cell); });
-  }
+  std::size_t words = 0;
+  for (const DeltaRow& row : rows)
+    if (const SetView view = row.cells.view(); suits_bitmap(view.words.size(), view.count))
+      words += view.words.size();
+  writer.reserve_words(words);
+  for (const DeltaRow& row : rows) writer.add(row.row, row.cells.view());
   return writer.finish(0);
 }
 
@@ -112,20 +316,17 @@ Status for_each_row(std::span<const std::shared_ptr<const GrowthSegment>> segmen
   std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> waiting(later);
   for (std::size_t i = 0; i < readers.size(); ++i)
     if (!readers[i].at_end()) waiting.push(i);
-  std::vector<Cell> elements;
+  RowUnion together;
   while (!waiting.empty()) {
     const RowId row = readers[waiting.top()].row();
-    elements.clear();
-    std::size_t parts = 0;
+    together.clear();
     while (!waiting.empty() && readers[waiting.top()].row() == row) {
       const std::size_t i = waiting.top();
       waiting.pop();
-      readers[i].take(elements);
-      ++parts;
+      together.add(readers[i]);
       if (!readers[i].at_end()) waiting.push(i);
     }
-    if (parts > 1) std::sort(elements.begin(), elements.end());
-    STRATALOG_RETURN_IF_ERROR(visit(row, elements));
+    STRATALOG_RETURN_IF_ERROR(visit(row, together.view()));
   }
   return {};
 }
@@ -166,7 +367,9 @@ std::uint64_t GrowthLog::tuples() const {
 
 std::uint64_t GrowthLog::heap_bytes() const {
   std::uint64_t bytes = segments_.capacity() * sizeof(segments_[0]);
-  for (const auto& segment : segments_) bytes += segment->bytes.capacity() + sizeof(GrowthSegment);
+  for (const auto& segment : segments_)
+    bytes += segment->bytes.capacity() + (segment->words.capacity() * sizeof(std::uint64_t)) +
+             sizeof(GrowthSegment);
   return bytes;
 }
 

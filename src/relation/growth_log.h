@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GrowthLog: what an index has gained since a mark, as one compressed segment of row numbers and
-// set elements for each round (two to four bytes a tuple, where a second index would take more). It
-// never looks into the index: rows are numbers, whose prefixes the reader supplies. Segments are
+// sets for each round (two to four bytes a tuple, where a second index would take more). It never
+// looks into the index: rows are numbers, whose prefixes the reader supplies. Segments are
 // immutable and shared, so that a checkpoint can be written from them while the next rounds append.
 // Local; appending is not thread-safe, reading segments is.
 #pragma once
@@ -17,10 +17,14 @@
 
 namespace stratalog {
 
-// Rows ascending, each once; the elements of a row ascending. As LEB128: distance to the row
-// before, number of elements, first element, distances to the element before minus 1.
+// Rows ascending, each once. For each row, as LEB128: distance to the row before, number of
+// elements doubled, plus 1 where they are a bitmap. A list goes on with its first element and the
+// distances to the element before minus 1; a bitmap with the number of its first word (of 64
+// elements) and how many words there are. The words themselves stand apart, so that views of them
+// can be handed out as they are.
 struct GrowthSegment {
   std::vector<std::uint8_t> bytes;
+  std::vector<std::uint64_t> words;
   std::uint64_t tuples = 0;
   std::uint32_t tier = 0;  // how often it was merged from smaller ones
 };
@@ -29,9 +33,10 @@ using GrowthSegments = std::vector<std::shared_ptr<const GrowthSegment>>;
 
 std::shared_ptr<const GrowthSegment> pack_segment(std::span<const DeltaRow> rows);
 
-// Calls visit(row, elements) for each row of the union of disjoint segments, ascending; elements
-// ascend. Stops at the visitor's first error.
-using RowVisitor = std::function<Status(RowId row, std::span<const Cell> elements)>;
+// Calls visit(row, elements) for each row of the union of disjoint segments, ascending. The view is
+// an array or a bitmap, never empty, and valid during the call only. Stops at the visitor's first
+// error.
+using RowVisitor = std::function<Status(RowId row, const SetView& elements)>;
 Status for_each_row(std::span<const std::shared_ptr<const GrowthSegment>> segments,
                     const RowVisitor& visit);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/position_json.h"
@@ -171,14 +172,15 @@ void Checkpointing::add_sections(const EnginePosition& position, SaveRequest& re
   }
 }
 
-Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position,
-                                                std::uint64_t iteration, SavedParts& parts) {
+Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, Saving& saving) {
+  Stopwatch watch;
+  PrepareTimes& times = saving.prepared;
+  times.growth = std::exchange(state_.growth_seconds, 0);
   SaveRequest request;
   request.mode = state_.options.checkpoint.mode;
   request.encoding = state_.options.checkpoint.encoding;
-  request.iteration = iteration;
+  request.iteration = saving.iteration;
   request.base = writer_->base();
-  request.program_hash = hash_program(state_.program);
   EnginePosition complete = position;
   std::vector<SavedRelation> relations;
   for (RelationId r = 0; r < state_.relations.size(); ++r)
@@ -198,13 +200,17 @@ Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position,
       relations.push_back(
           {.id = r, .state = running ? RelationState::kRunning : RelationState::kFinished});
   }
-  STRATALOG_RETURN_IF_ERROR(parts.add(relations, request));
+  STRATALOG_RETURN_IF_ERROR(saving.parts.add(relations, request));
+  times.agree = saving.parts.agree_seconds();
+  times.pack = watch.lap() - times.agree;
   // Where everything is whole, the generation is to stand by itself, sections included.
   if (std::all_of(request.parts.begin(), request.parts.end(),
                   [](const PartPlan& plan) { return plan.part == ImagePart::kWhole; }))
     request.base.clear();
+  request.program_hash = hash_program(state_.program);
   request.engine_state = position_to_json(state_.program, complete);
   add_sections(complete, request);
+  times.encode = watch.lap();
   return request;
 }
 
@@ -225,11 +231,9 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
 }
 
 Status Checkpointing::save_whole(const EnginePosition& position, std::uint64_t iteration) {
-  Stopwatch watch;
-  Saving saving{.parts = SavedParts(state_, *writer_), .iteration = iteration};
-  STRATALOG_ASSIGN_OR_RETURN(const SaveRequest request,
-                             make_request(position, iteration, saving.parts));
-  saving.prepare_seconds = watch.seconds();
+  Saving saving{
+      .parts = SavedParts(state_, *writer_), .iteration = iteration, .prepared = PrepareTimes()};
+  STRATALOG_ASSIGN_OR_RETURN(const SaveRequest request, make_request(position, saving));
   tell_saving(iteration);
   STRATALOG_RETURN_IF_ERROR(conclude(saving, writer_->save(request)));
   since_last_.lap();
@@ -239,16 +243,16 @@ Status Checkpointing::save_whole(const EnginePosition& position, std::uint64_t i
 }
 
 Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t iteration) {
-  Stopwatch watch;
-  auto saving = std::make_unique<Saving>(
-      Saving{.parts = SavedParts(state_, *writer_), .iteration = iteration});
-  STRATALOG_ASSIGN_OR_RETURN(SaveRequest request, make_request(position, iteration, saving->parts));
-  saving->prepare_seconds = watch.seconds();
+  auto saving = std::make_unique<Saving>(Saving{
+      .parts = SavedParts(state_, *writer_), .iteration = iteration, .prepared = PrepareTimes()});
+  STRATALOG_ASSIGN_OR_RETURN(SaveRequest request, make_request(position, *saving));
   tell_saving(iteration);
   const Status begun = writer_->begin(std::move(request));
   if (begun.is_ok()) {
     pending_ = std::move(saving);
-    state_.times.pack += pending_->prepare_seconds;
+    state_.times.pack += pending_->prepared.pack;
+    state_.times.encode += pending_->prepared.encode;
+    state_.times.commit += pending_->prepared.agree;
   } else {
     STRATALOG_RETURN_IF_ERROR(conclude(*saving, begun));
   }
@@ -283,22 +287,26 @@ Status Checkpointing::conclude(const Saving& saving, const Result<SaveReport>& s
   saving.parts.acknowledge();
   SaveReport report = saved.value();
   const bool is_overlapped = report.held_seconds < report.total_seconds;
-  report.total_seconds += saving.prepare_seconds;
-  report.held_seconds += saving.prepare_seconds;
-  report.pack_seconds += saving.prepare_seconds;
   // Hashing happens inside the walks, which the writer takes for packing.
   const double hashing = std::min(saving.parts.hash_seconds(), report.pack_seconds);
   report.pack_seconds -= hashing;
   report.encode_seconds += hashing;
+  const PrepareTimes& prepared = saving.prepared;
   if (is_overlapped) {
-    state_.times.wait += report.held_seconds - saving.prepare_seconds - report.commit_seconds;
+    state_.times.wait += report.held_seconds - report.commit_seconds;
   } else {
-    state_.times.pack += report.pack_seconds;
-    state_.times.encode += report.encode_seconds;
+    state_.times.pack += report.pack_seconds + prepared.pack;
+    state_.times.encode += report.encode_seconds + prepared.encode;
     state_.times.write += report.write_seconds;
     state_.times.sync += report.sync_seconds;
+    state_.times.commit += prepared.agree;
   }
   state_.times.commit += report.commit_seconds;
+  report.pack_seconds += prepared.pack + prepared.growth;
+  report.encode_seconds += prepared.encode;
+  report.commit_seconds += prepared.agree;
+  report.held_seconds += prepared.held() + prepared.growth;
+  report.total_seconds += prepared.held() + prepared.growth;
   interval_.note_cost(report.held_seconds);
   state_.report.interval_seconds = interval_.interval_seconds();
   state_.report.interval_cost_seconds = interval_.cost_seconds();

@@ -75,18 +75,25 @@ class Checkpointing {
   Status settle();
 
  private:
+  // What it took to make the request, by the phases of a SaveReport.
+  struct PrepareTimes {
+    double growth = 0;  // following it in the rounds before: packing, told in the breakdown already
+    double pack = 0;
+    double encode = 0;  // sections and the position
+    double agree = 0;
+    double held() const { return pack + encode + agree; }
+  };
   // A checkpoint between its request and its end.
   struct Saving {
     SavedParts parts;
     std::uint64_t iteration = 0;
-    double prepare_seconds = 0;
+    PrepareTimes prepared;
   };
 
   Result<std::optional<EnginePosition>> load();
   Status save_whole(const EnginePosition& position, std::uint64_t iteration);
   Status begin_save(const EnginePosition& position, std::uint64_t iteration);
-  Result<SaveRequest> make_request(const EnginePosition& position, std::uint64_t iteration,
-                                   SavedParts& parts);
+  Result<SaveRequest> make_request(const EnginePosition& position, Saving& saving);
   bool can_overlap(const EnginePosition& position) const;
   Status conclude(const Saving& saving, const Result<SaveReport>& saved);
   void add_sections(const EnginePosition& position, SaveRequest& request) const;

@@ -97,6 +97,7 @@ struct EngineState {
   Traffic traffic;
   Stopwatch clock;
   TimeBreakdown times;
+  double growth_seconds = 0;  // of times.pack: growth noted since the last checkpoint began
   RunReport report;
   std::uint32_t stratum = 0;
 

@@ -90,14 +90,8 @@ RelationImage SavedParts::growth_image(RelationId id) const {
   const GrowthSegments segments = relation.growth ? relation.growth->freeze() : GrowthSegments();
   image.for_each_group = [index = &relation.shards.front().primary_index(),
                           segments](const GroupVisitor& visit) {
-    return for_each_row(segments, [&](RowId row, std::span<const Cell> elements) {
-      return visit({.prefix = index->prefix(row),
-                    .set = {.kind = SetKind::kArray,
-                            .base = 0,
-                            .values = elements,
-                            .offsets = {},
-                            .words = {},
-                            .count = elements.size()}});
+    return for_each_row(segments, [&](RowId row, const SetView& elements) {
+      return visit({.prefix = index->prefix(row), .set = elements});
     });
   };
   return image;
@@ -140,6 +134,15 @@ void SavedParts::add_image(RelationImage image, SaveRequest& request) const {
   request.images.push_back(std::move(image));
 }
 
+// Collective.
+Status SavedParts::add_up(const Status& counted, std::vector<std::uint64_t>& sums) {
+  const datalog::Stopwatch watch;
+  Status status = agree(state_.comm, counted);
+  if (status.is_ok()) status = state_.comm.allreduce(sums, ReduceOp::kSum);
+  agree_seconds_ += watch.seconds();
+  return status;
+}
+
 Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& request) {
   relations_.assign(relations.begin(), relations.end());
   std::vector<Sizes> mine;
@@ -151,8 +154,7 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
     mine.push_back(sizes.is_ok() ? sizes.value() : Sizes());
     sums.insert(sums.end(), {mine.back().rows, mine.back().growth});
   }
-  STRATALOG_RETURN_IF_ERROR(agree(state_.comm, counted));
-  STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
+  STRATALOG_RETURN_IF_ERROR(add_up(counted, sums));
   for (std::size_t i = 0; i < relations_.size(); ++i) {
     const RelationId id = relations_[i].id;
     const std::string& name = state_.program.relations[id].name;
@@ -179,7 +181,10 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
     request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
     add_image(std::move(delta), request);
   }
-  return agree(state_.comm, counted);
+  const datalog::Stopwatch watch;
+  Status status = agree(state_.comm, counted);
+  agree_seconds_ += watch.seconds();
+  return status;
 }
 
 void SavedParts::acknowledge() const {

@@ -37,6 +37,8 @@ class SavedParts {
   void acknowledge() const;
   // Local. Estimated seconds that hashing took inside the walks.
   double hash_seconds() const { return static_cast<double>(*hash_ns_) / 1e9; }
+  // Local. What it took add() to hear of the other ranks.
+  double agree_seconds() const { return agree_seconds_; }
 
  private:
   // This rank's numbers, then those of all ranks together.
@@ -46,6 +48,7 @@ class SavedParts {
   };
 
   Result<Sizes> measure(RelationId id);
+  Status add_up(const Status& counted, std::vector<std::uint64_t>& sums);
   PartOffer offer(RelationId id, const Sizes& all) const;
   RelationImage total_image(RelationId id, ImagePart part, const Sizes& mine);
   RelationImage pivot_image(RelationId id, RelationVersion version, ImageRows rows) const;
@@ -56,6 +59,7 @@ class SavedParts {
   const CheckpointWriter& writer_;
   std::vector<SavedRelation> relations_;
   std::map<PivotRelations*, std::vector<Sizes>> pivot_sizes_;  // by position
+  double agree_seconds_ = 0;
   std::shared_ptr<std::uint64_t> hash_ns_ = std::make_shared<std::uint64_t>(0);
 };
 

@@ -17,11 +17,15 @@ using Rows = std::map<RowId, std::set<Cell>>;
 Rows read_back(const GrowthSegments& segments) {
   Rows rows;
   RowId last = 0;
-  const Status status = for_each_row(segments, [&](RowId row, std::span<const Cell> elements) {
+  const Status status = for_each_row(segments, [&](RowId row, const SetView& elements) {
     EXPECT_TRUE(rows.empty() || row > last);
-    EXPECT_TRUE(std::is_sorted(elements.begin(), elements.end()));
     last = row;
-    for (const Cell cell : elements) EXPECT_TRUE(rows[row].insert(cell).second);
+    std::set<Cell>& cells = rows[row];
+    walk_set(elements, [&](Cell cell) {
+      EXPECT_TRUE(cells.empty() || cell > *cells.rbegin());
+      cells.insert(cells.end(), cell);
+    });
+    EXPECT_EQ(cells.size(), elements.count);
     return Status::ok();
   });
   EXPECT_TRUE(status.is_ok());
@@ -77,6 +81,47 @@ TEST(GrowthLog, HoldsWhatTheIndexGained) {
   EXPECT_LT(log.heap_bytes(), 7 * log.tuples() + 4096);
 }
 
+// Dense rows, thin ones and both at once, each in several segments: every way to unite them.
+TEST(GrowthLog, UnitesBitmapsAndLists) {
+  std::mt19937_64 random(23);
+  for (const std::uint64_t range : {200U, 3000U, 60000U, 4000000U}) {
+    Rows expected;
+    GrowthSegments segments;
+    for (int s = 0; s < 5; ++s) {
+      std::vector<DeltaRow> rows;
+      for (RowId r = 0; r < 40; ++r) {
+        std::set<Cell> cells;
+        const std::uint64_t density = random() % 3 == 0 ? 1 : 4 + (random() % 60);
+        const std::uint64_t first = random() % range;
+        for (std::uint64_t i = 0; i < random() % 150; ++i) {
+          const auto cell = static_cast<Cell>(first + (random() % (150 * density)));
+          if (expected[r].insert(cell).second) cells.insert(cell);
+        }
+        if (cells.empty()) continue;
+        const std::vector<Cell> sorted(cells.begin(), cells.end());
+        rows.push_back({.row = r, .cells = {}});
+        rows.back().cells.assign_sorted(sorted);
+      }
+      segments.push_back(pack_segment(rows));
+    }
+    std::erase_if(expected, [](const auto& row) { return row.second.empty(); });
+    EXPECT_EQ(read_back(segments), expected);
+  }
+}
+
+// A bit an element and not a byte where a row is dense.
+TEST(GrowthLog, DenseRowsAreKeptAsBitmaps) {
+  std::vector<Cell> cells;
+  for (Cell cell = 1000; cell < 9000; cell += 2) cells.push_back(cell);
+  std::vector<DeltaRow> rows(1);
+  rows[0].row = 3;
+  rows[0].cells.assign_sorted(cells);
+  const auto segment = pack_segment(rows);
+  EXPECT_EQ(segment->tuples, cells.size());
+  EXPECT_LT(segment->bytes.size() + (segment->words.size() * 8), cells.size() / 3);
+  EXPECT_EQ(read_back({segment}), (Rows{{3, {cells.begin(), cells.end()}}}));
+}
+
 TEST(GrowthLog, EdgesOfTheRange) {
   std::vector<DeltaRow> rows(2);
   rows[0].row = 0;
@@ -101,7 +146,7 @@ TEST(GrowthLog, TheVisitorsErrorEndsTheWalk) {
   }
   int visits = 0;
   const GrowthSegments one = {pack_segment(rows)};
-  const Status status = for_each_row(one, [&](RowId, std::span<const Cell>) {
+  const Status status = for_each_row(one, [&](RowId, const SetView&) {
     return ++visits == 2 ? Status::io_error("enough") : Status::ok();
   });
   EXPECT_EQ(status.code(), StatusCode::kIoError);
