@@ -17,6 +17,31 @@ constexpr std::size_t kSortDirectly = 24;
 
 RowId queued_row(std::uint64_t queued) { return static_cast<RowId>(queued >> 32); }
 
+// By row only, whose numbers have `bits` bits: radix sort, least significant digit first.
+template <typename Item, typename RowOf>
+void sort_by_row(std::vector<Item>& items, std::vector<Item>& space, unsigned bits, RowOf row_of) {
+  if (items.size() < 64) {
+    std::sort(items.begin(), items.end(),
+              [&](const Item& a, const Item& b) { return row_of(a) < row_of(b); });
+    return;
+  }
+  constexpr unsigned kDigitBits = 11;
+  constexpr RowId kDigitMask = (1U << kDigitBits) - 1;
+  space.resize(items.size());
+  for (unsigned shift = 0; shift < bits; shift += kDigitBits) {
+    std::uint64_t starts[1U << kDigitBits] = {};
+    for (const Item& item : items) ++starts[(row_of(item) >> shift) & kDigitMask];
+    std::uint64_t sum = 0;
+    for (std::uint64_t& start : starts) {
+      const std::uint64_t n = start;
+      start = sum;
+      sum += n;
+    }
+    for (const Item& item : items) space[starts[(row_of(item) >> shift) & kDigitMask]++] = item;
+    items.swap(space);
+  }
+}
+
 }  // namespace
 
 Index::Index(std::vector<std::uint32_t> order, std::span<const std::uint32_t> searched)
@@ -69,29 +94,13 @@ void Index::queue_view(RowId row, const SetView& set) {
   queue_set(row, &held_sets_.back());
 }
 
-void Index::sort_queued_cells() {
-  if (queued_cells_.size() < 64) {
-    std::sort(queued_cells_.begin(), queued_cells_.end());
-    return;
-  }
-  // Least significant digit radix sort by row only; cells of a row are ordered later, where they
-  // are few or go through the scratch bitmap anyway.
-  constexpr unsigned kDigitBits = 11;
-  sort_space_.resize(queued_cells_.size());
-  const unsigned bits = static_cast<unsigned>(std::bit_width(rows_.size()));
-  for (unsigned shift = 32; shift < 32 + bits; shift += kDigitBits) {
-    std::uint64_t starts[1U << kDigitBits] = {};
-    for (const std::uint64_t q : queued_cells_) ++starts[(q >> shift) & ((1U << kDigitBits) - 1)];
-    std::uint64_t sum = 0;
-    for (std::uint64_t& start : starts) {
-      const std::uint64_t n = start;
-      start = sum;
-      sum += n;
-    }
-    for (const std::uint64_t q : queued_cells_)
-      sort_space_[starts[(q >> shift) & ((1U << kDigitBits) - 1)]++] = q;
-    queued_cells_.swap(sort_space_);
-  }
+void Index::sort_queued() {
+  const auto rows = static_cast<unsigned>(std::bit_width(rows_.size()));
+  const auto row_of_cell = [](std::uint64_t queued) { return queued_row(queued); };
+  const auto row_of_set = [](const QueuedSet& queued) { return queued.row; };
+  // Few cells of a row are ordered later, many go through the scratch bitmap anyway.
+  sort_by_row(queued_cells_, sort_space_, rows, row_of_cell);
+  sort_by_row(queued_sets_, set_sort_space_, rows, row_of_set);
 }
 
 void Index::unite_row(RowId row, std::span<const std::uint64_t> cells,
@@ -124,9 +133,7 @@ void Index::unite_row(RowId row, std::span<const std::uint64_t> cells,
 
 template <typename Sink>
 void Index::for_each_queued_row(SetAccumulator& scratch, Freshness freshness, Sink&& sink) {
-  sort_queued_cells();
-  std::stable_sort(queued_sets_.begin(), queued_sets_.end(),
-                   [](const QueuedSet& a, const QueuedSet& b) { return a.row < b.row; });
+  sort_queued();
   std::size_t c = 0;
   std::size_t s = 0;
   while (c < queued_cells_.size() || s < queued_sets_.size()) {
@@ -254,7 +261,7 @@ std::uint64_t Index::heap_bytes() const {
   bytes += totals_.size() * kChunkRows * sizeof(IntSet);
   bytes += (delta_.capacity() + next_delta_.capacity()) * sizeof(DeltaRow);
   bytes += (queued_cells_.capacity() + sort_space_.capacity()) * sizeof(std::uint64_t);
-  bytes += queued_sets_.capacity() * sizeof(QueuedSet);
+  bytes += (queued_sets_.capacity() + set_sort_space_.capacity()) * sizeof(QueuedSet);
   bytes += directory_rows_ * sizeof(RowId);
   for (const Directory& directory : directories_)
     bytes += directory.keys.heap_bytes() + directory.rows.capacity() * sizeof(std::vector<RowId>);

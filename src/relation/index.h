@@ -89,8 +89,8 @@ class Index {
 
  private:
   struct QueuedSet {
-    RowId row;
-    const IntSet* set;
+    RowId row = 0;
+    const IntSet* set = nullptr;
   };
   struct Directory {
     std::uint32_t length;
@@ -103,7 +103,7 @@ class Index {
   static constexpr RowId kChunkRows = 1024;
 
   IntSet& mutable_total(RowId row) { return totals_[row / kChunkRows][row % kChunkRows]; }
-  void sort_queued_cells();
+  void sort_queued();
   // Collects into fresh_ what is queued for `row` and not in its total.
   void unite_row(RowId row, std::span<const std::uint64_t> cells, std::span<const QueuedSet> sets,
                  SetAccumulator& scratch, Freshness freshness);
@@ -119,6 +119,7 @@ class Index {
   std::vector<std::uint64_t> queued_cells_;
   std::vector<std::uint64_t> sort_space_;
   std::vector<QueuedSet> queued_sets_;
+  std::vector<QueuedSet> set_sort_space_;
   std::deque<IntSet> held_sets_;
   std::vector<Cell> fresh_;
   RowId known_rows_ = 0;

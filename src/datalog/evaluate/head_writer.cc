@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/facts/cell_class.h"
 
@@ -27,7 +28,7 @@ HeadWriter::HeadWriter(EngineState& state, const RulePlan& plan)
 
 void HeadWriter::bind(const RuleExecutor& executor) {
   creates_values_ = executor.creates_values();
-  targets_.clear();
+  target_.reset();
   chooses_ = !state_.program.relations[rule_.head].choice_keys.empty();
   if (chooses_) return;  // no target: candidates stay here until the round ends
   if (plan_.carries)
@@ -35,9 +36,10 @@ void HeadWriter::bind(const RuleExecutor& executor) {
       if (rule_.head_arguments[c].kind == ExpressionKind::kVariable &&
           rule_.head_arguments[c].variable == plan_.carried)
         carried_column_ = c;
-  for (Shard& shard : head_.shards) {
-    // Where there is a mirror, it alone takes what is derived here.
-    if (head_.mirrored != (shard.placement.dealing == Dealing::kReplicated)) continue;
+  if (!head_.shards.empty()) {
+    // Where there is a mirror, it alone takes what is derived here; otherwise the home does, and
+    // other shards hear what is new at the end of the round.
+    Shard& shard = head_.mirrored ? mirror_of(head_) : head_.shards.front();
     Target target;
     target.shard = &shard;
     const auto order = shard.primary_index().order();
@@ -58,16 +60,16 @@ void HeadWriter::bind(const RuleExecutor& executor) {
         (target.always_mine ||
          !std::binary_search(target.placement.begin(), target.placement.end(), carried_column_));
     local_ &= target.always_mine;
-    targets_.push_back(std::move(target));
+    target_ = std::move(target);
   }
   if (head_.arity == 0) local_ = true;  // settled in the fixpoint test
 }
 
-int HeadWriter::owner(const Target& target, std::span<const Cell> tuple) {
-  if (target.always_mine) return state_.comm.rank();
+int HeadWriter::owner(std::span<const Cell> tuple) {
+  if (target_->always_mine) return state_.comm.rank();
   placed_.clear();
-  for (const std::uint32_t c : target.placement) placed_.push_back(tuple[c]);
-  return owner_of(placed_, tuple, target.buckets, state_.comm.size());
+  for (const std::uint32_t c : target_->placement) placed_.push_back(tuple[c]);
+  return owner_of(placed_, tuple, target_->buckets, state_.comm.size());
 }
 
 void HeadWriter::form_columns(const Batch& batch) {
@@ -112,17 +114,15 @@ Status HeadWriter::write(const Batch& batch) {
       for (std::uint32_t c = 0; c < head_.arity; ++c) head_.candidates.push_back(columns_[c][r]);
   }
   if (head_.equivalence) write_pairs(batch);
-  for (std::size_t t = 0; t < targets_.size(); ++t) {
-    Target& target = targets_[t];
-    if (!plan_.carries)
-      write_tuples(t, batch.rows);
-    else if (target.takes_sets)
-      write_sets(t, batch);
-    else
-      expand_sets(t, batch);
-    Index& index = target.shard->primary_index();
-    if (index.queued() > kQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
-  }
+  if (!target_) return {};
+  if (!plan_.carries)
+    write_tuples(batch.rows);
+  else if (target_->takes_sets)
+    write_sets(batch);
+  else
+    expand_sets(batch);
+  Index& index = target_->shard->primary_index();
+  if (index.queued() > kQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
   return {};
 }
 
@@ -140,8 +140,8 @@ void HeadWriter::write_pairs(const Batch& batch) {
 }
 
 // Tuples of `columns_`: all prefixes first, so that their cache misses overlap, then the rows.
-void HeadWriter::write_tuples(std::size_t t, std::uint32_t rows) {
-  Target& target = targets_[t];
+void HeadWriter::write_tuples(std::uint32_t rows) {
+  Target& target = *target_;
   Index& index = target.shard->primary_index();
   const std::uint32_t arity = head_.arity;
   keys_.clear();
@@ -155,7 +155,7 @@ void HeadWriter::write_tuples(std::size_t t, std::uint32_t rows) {
       if (to != state_.comm.rank()) {
         leaving_.resize(arity);
         for (std::uint32_t i = 0; i < arity; ++i) leaving_[i] = columns_[target.order[i]][r];
-        outbound_[t]->add(leaving_, state_.scratch);
+        outbound_->add(leaving_, state_.scratch);
         continue;
       }
     }
@@ -168,8 +168,8 @@ void HeadWriter::write_tuples(std::size_t t, std::uint32_t rows) {
   }
 }
 
-void HeadWriter::write_sets(std::size_t t, const Batch& batch) {
-  Target& target = targets_[t];
+void HeadWriter::write_sets(const Batch& batch) {
+  Target& target = *target_;
   Index& index = target.shard->primary_index();
   const std::uint32_t width = head_.arity - 1;
   std::vector<Cell>& prefix = keys_;
@@ -178,9 +178,9 @@ void HeadWriter::write_sets(std::size_t t, const Batch& batch) {
     for (std::uint32_t i = 0; i < width; ++i) prefix[i] = columns_[target.order[i]][r];
     if (!target.always_mine) {
       for (std::uint32_t i = 0; i < width; ++i) tuple_[target.order[i]] = prefix[i];
-      const int to = owner(target, tuple_);
+      const int to = owner(tuple_);
       if (to != state_.comm.rank()) {
-        outbound_[t]->add_set(prefix, batch.sets[r], state_.scratch);
+        outbound_->add_set(prefix, batch.sets[r], state_.scratch);
         continue;
       }
     }
@@ -188,8 +188,8 @@ void HeadWriter::write_sets(std::size_t t, const Batch& batch) {
   }
 }
 
-void HeadWriter::expand_sets(std::size_t t, const Batch& batch) {
-  Target& target = targets_[t];
+void HeadWriter::expand_sets(const Batch& batch) {
+  Target& target = *target_;
   Index& index = target.shard->primary_index();
   const std::uint32_t arity = head_.arity;
   keys_.resize(arity);
@@ -199,11 +199,11 @@ void HeadWriter::expand_sets(std::size_t t, const Batch& batch) {
     batch.sets[r]->walk([&](Cell cell) {
       tuple_[carried_column_] = cell;
       for (std::uint32_t i = 0; i < arity; ++i) keys_[i] = tuple_[target.order[i]];
-      const int to = owner(target, tuple_);
+      const int to = owner(tuple_);
       if (to == state_.comm.rank())
         index.queue(index.find_or_add_row(keys_.data()), keys_[arity - 1]);
       else
-        outbound_[t]->add(keys_, state_.scratch);
+        outbound_->add(keys_, state_.scratch);
     });
     if (index.queued() > kQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
   }
@@ -216,20 +216,18 @@ void HeadWriter::release(const CellRemapping& remapping) {
       tuple_[c] = remapping.of(cell_class(attributes[c].kind), created_[at + c]);
     if (chooses_) head_.candidates.insert(head_.candidates.end(), tuple_.begin(), tuple_.end());
     if (head_.equivalence) head_.equivalence->unite(tuple_[0], tuple_[1]);
-    for (std::size_t t = 0; t < targets_.size(); ++t) {
-      Target& target = targets_[t];
-      // Where bindings ended was found before their new values had their cells.
-      const bool is_mine = state_.is_single() || head_.mirrored;
-      const int to = is_mine || (target.always_mine && !creates_values_) ? state_.comm.rank()
-                                                                         : owner(target, tuple_);
-      if (to == state_.comm.rank()) {
-        queue_tuple(*target.shard, tuple_);
-        continue;
-      }
-      leaving_.resize(head_.arity);
-      for (std::uint32_t i = 0; i < head_.arity; ++i) leaving_[i] = tuple_[target.order[i]];
-      outbound_[t]->add(leaving_, state_.scratch);
+    if (!target_) continue;
+    // Where bindings ended was found before their new values had their cells.
+    const bool is_mine = state_.is_single() || head_.mirrored;
+    const int to =
+        is_mine || (target_->always_mine && !creates_values_) ? state_.comm.rank() : owner(tuple_);
+    if (to == state_.comm.rank()) {
+      queue_tuple(*target_->shard, tuple_);
+      continue;
     }
+    leaving_.resize(head_.arity);
+    for (std::uint32_t i = 0; i < head_.arity; ++i) leaving_[i] = tuple_[target_->order[i]];
+    outbound_->add(leaving_, state_.scratch);
   }
   created_.clear();
 }

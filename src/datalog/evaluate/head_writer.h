@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // HeadWriter: turns the bindings that a rule ends with into head tuples (or whole sets) and brings
-// them to every shard of the head relation: into its queue where this rank owns them, into the mail
-// otherwise. Tuples with values that other ranks do not know yet wait for the ranks' agreement.
-// Local.
+// them to the home shard of the head relation, or to its mirror: into the queue where this rank
+// owns them, to what leaves it otherwise. Tuples with values that other ranks do not know yet wait
+// for the ranks' agreement. Local.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,8 +24,8 @@ class HeadWriter {
   // After the rule is bound: where its bindings end, to see whether head tuples can leave this
   // rank.
   void bind(const RuleExecutor& executor);
-  // What leaves this rank goes here; one for each shard that is not a copy, in the shards' order.
-  void use_outbound(std::span<const std::unique_ptr<Outbound>> outbound) { outbound_ = outbound; }
+  // What leaves this rank goes here; null where nothing does.
+  void use_outbound(Outbound* outbound) { outbound_ = outbound; }
   bool is_local() const { return local_; }
 
   Status write(const Batch& batch);
@@ -44,20 +44,20 @@ class HeadWriter {
 
   void form_columns(const Batch& batch);
   void write_pairs(const Batch& batch);
-  void write_tuples(std::size_t t, std::uint32_t rows);
-  void write_sets(std::size_t t, const Batch& batch);
-  void expand_sets(std::size_t t, const Batch& batch);
-  int owner(const Target& target, std::span<const Cell> tuple);
+  void write_tuples(std::uint32_t rows);
+  void write_sets(const Batch& batch);
+  void expand_sets(const Batch& batch);
+  int owner(std::span<const Cell> tuple);
 
   EngineState& state_;
   const RulePlan& plan_;
   const Rule& rule_;
   RelationData& head_;
-  std::vector<Target> targets_;
+  std::optional<Target> target_;
   bool local_ = true;
   bool chooses_ = false;  // the head has a choice-domain: tuples wait as candidates
   bool creates_values_ = false;
-  std::span<const std::unique_ptr<Outbound>> outbound_;
+  Outbound* outbound_ = nullptr;
   std::vector<std::vector<Cell>> columns_;  // declared head columns of the batch at hand
   std::vector<Cell> created_;  // rows in declared order
   std::vector<Cell> keys_;  // scratch

@@ -297,7 +297,13 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
     for (std::uint32_t r = 0; r < in.rows; ++r)
       index.prefetch_row(stage.keys.data() + (std::size_t{r} * length));
     for (std::uint32_t r = 0; r < in.rows; ++r) {
-      stage.found[r] = index.find_row(stage.keys.data() + (std::size_t{r} * length));
+      const Cell* key = stage.keys.data() + (std::size_t{r} * length);
+      // Bindings with the same key often come in a row.
+      if (r > 0 && std::equal(key, key + length, key - length)) {
+        stage.found[r] = stage.found[r - 1];
+        continue;
+      }
+      stage.found[r] = index.find_row(key);
       if (stage.found[r] != Index::kNoRow) index.prefetch_total(stage.found[r]);
     }
     for (std::uint32_t r = 0; r < in.rows; ++r)

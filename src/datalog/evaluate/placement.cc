@@ -6,20 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "datalog/plan/delta_index.h"
+
 namespace stratalog::datalog {
 namespace {
 
 using Columns = std::vector<std::uint32_t>;
-
-// The columns that every search in the index binds; for an index that is only scanned, all but the
-// last.
-Columns bound_by_all_searches(const IndexPlan& index) {
-  std::size_t length = index.order.size() > 1 ? index.order.size() - 1 : 1;
-  if (!index.searched_lengths.empty()) length = index.searched_lengths.front();
-  Columns columns(index.order.begin(), index.order.begin() + static_cast<std::ptrdiff_t>(length));
-  std::sort(columns.begin(), columns.end());
-  return columns;
-}
 
 std::optional<std::uint32_t> pivot_of(const Program& program, const ProgramPlan& plan,
                                       RelationId r) {
@@ -95,7 +87,7 @@ std::vector<std::vector<Columns>> plan_placements(const Program& program, const 
     bool all_bind_pivot = true;
     const std::optional<std::uint32_t> pivot = pivot_of(program, plan, r);
     for (const IndexPlan& index : plan.relations[r].indices) {
-      result[r].push_back(bound_by_all_searches(index));
+      result[r].push_back(columns_of_all_searches(index));
       const Columns& columns = result[r].back();
       // An index that is only scanned may be dealt by any column.
       if (pivot && !index.searched_lengths.empty() &&

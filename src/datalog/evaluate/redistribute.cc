@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "datalog/evaluate/incoming.h"
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/placement.h"
+#include "datalog/evaluate/shard_sender.h"
 #include "route/tuple_mail.h"
 
 namespace stratalog::datalog {
@@ -20,85 +22,6 @@ TupleMail make_mail(const EngineState& state, std::vector<std::uint32_t> arities
   options.self = state.comm.rank();
   options.arity_of_stream = std::move(arities);
   return TupleMail(std::move(options));
-}
-
-// Sends tuples (given in some column order) to a shard: to the owners, or to everyone.
-class ShardSender {
- public:
-  ShardSender(EngineState& state, const Shard& shard, TupleMail& mail)
-      : state_(state),
-        mail_(mail),
-        placement_(shard.placement),
-        buckets_(shard.buckets),
-        order_(shard.primary_index().order().begin(), shard.primary_index().order().end()),
-        declared_(order_.size()),
-        ordered_(order_.size()) {}
-
-  // `from_order[i]` is the declared column of cell i.
-  void send(int stream, std::span<const std::uint32_t> from_order, const TupleGroup& group) {
-    for (std::size_t i = 0; i < group.prefix.size(); ++i)
-      declared_[from_order[i]] = group.prefix[i];
-    const std::uint32_t last = from_order.back();
-    if (order_.back() == last && !by_column(last) && !buckets_) {
-      for (std::size_t i = 0; i + 1 < order_.size(); ++i) ordered_[i] = declared_[order_[i]];
-      const TupleGroup moved{.prefix = std::span(ordered_).first(order_.size() - 1),
-                             .set = group.set};
-      if (placement_.dealing == Dealing::kReplicated) {
-        for (int r = 0; r < state_.comm.size(); ++r) mail_.append_group(r, stream, moved);
-      } else {
-        mail_.append_group(owner(), stream, moved);
-      }
-      return;
-    }
-    walk_set(group.set, [&](Cell cell) {
-      declared_[last] = cell;
-      send_tuple(stream);
-    });
-  }
-
-  void send_tuple(int stream, std::span<const Cell> declared) {
-    std::copy(declared.begin(), declared.end(), declared_.begin());
-    send_tuple(stream);
-  }
-
- private:
-  bool by_column(std::uint32_t column) const {
-    return placement_.dealing == Dealing::kHashed &&
-           std::binary_search(placement_.columns.begin(), placement_.columns.end(), column);
-  }
-  int owner() {
-    key_.clear();
-    for (const std::uint32_t c : placement_.columns) key_.push_back(declared_[c]);
-    return owner_of(key_, declared_, buckets_ ? &*buckets_ : nullptr, state_.comm.size());
-  }
-  void send_tuple(int stream) {
-    for (std::size_t i = 0; i < order_.size(); ++i) ordered_[i] = declared_[order_[i]];
-    if (placement_.dealing == Dealing::kReplicated) {
-      for (int r = 0; r < state_.comm.size(); ++r) mail_.append(r, stream, ordered_);
-    } else {
-      mail_.append(owner(), stream, ordered_);
-    }
-  }
-
-  EngineState& state_;
-  TupleMail& mail_;
-  const Placement& placement_;
-  const std::optional<BucketMap>& buckets_;
-  std::vector<std::uint32_t> order_;
-  std::vector<Cell> declared_;
-  std::vector<Cell> ordered_;
-  std::vector<Cell> key_;
-};
-
-void queue_run(Index& index, const MailRun& run) {
-  for (std::uint64_t t = 0; t < run.count; ++t) {
-    const Cell* tuple = run.cells.data() + (t * run.arity);
-    index.queue(index.find_or_add_row(tuple), tuple[run.arity - 1]);
-  }
-}
-
-void queue_group(Index& index, const TupleGroup& group) {
-  index.queue_view(index.find_or_add_row(group.prefix.data()), group.set);
 }
 
 void settle(EngineState& state, Shard& shard) {
@@ -160,7 +83,7 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
                                   return {};
                                 },
                                 .on_group = [&](const MailGroup& group) -> Status {
-                                  queue_group(index, group.group);
+                                  queue_group(index, group);
                                   return {};
                                 }});
   settle(state, shard);
@@ -251,7 +174,7 @@ Status copy_shard(EngineState& state, RelationId id, const Shard& from, Shard& t
                                   return {};
                                 },
                                 .on_group = [&](const MailGroup& group) -> Status {
-                                  queue_group(target(group.stream), group.group);
+                                  queue_group(target(group.stream), group);
                                   return {};
                                 }}));
   settle(state, to);
@@ -316,29 +239,26 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
     }
     return {};
   }
+  Shard& home = relation.shards.front();
   if (state.is_single()) {
-    for (Shard& shard : relation.shards)
-      for (std::uint64_t r = 0; r < tuples.rows; ++r) {
-        for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
-        queue_tuple(shard, tuple);
-      }
-    return {};
-  }
-  for (Shard& shard : relation.shards) {
-    TupleMail mail = make_mail(state, {relation.arity});
-    ShardSender sender(state, shard, mail);
     for (std::uint64_t r = 0; r < tuples.rows; ++r) {
       for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
-      sender.send_tuple(kTotalStream, tuple);
+      queue_tuple(home, tuple);
     }
-    STRATALOG_RETURN_IF_ERROR(
-        mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
-                                    queue_run(shard.primary_index(), run);
-                                    return {};
-                                  },
-                                  .on_group = {}}));
-    state.traffic.mine += mail.counters().bytes_sent;
+    return {};
   }
+  TupleMail mail = make_mail(state, {relation.arity});
+  ShardSender sender(state, home, mail);
+  for (std::uint64_t r = 0; r < tuples.rows; ++r) {
+    for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
+    sender.send_tuple(kTotalStream, tuple);
+  }
+  STRATALOG_RETURN_IF_ERROR(mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
+                                                        queue_run(home.primary_index(), run);
+                                                        return {};
+                                                      },
+                                                      .on_group = {}}));
+  state.traffic.mine += mail.counters().bytes_sent;
   return {};
 }
 

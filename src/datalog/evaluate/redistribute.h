@@ -21,8 +21,8 @@ Shard& open_shard(EngineState& state, RelationId relation, std::uint32_t which);
 // all ranks.
 void open_mirror(EngineState& state, RelationId relation, std::uint32_t which);
 
-// Queues this rank's tuples (any distribution, repetitions allowed) at their owners in every open
-// shard.
+// Queues this rank's tuples (any distribution, repetitions allowed) at their owners in the home
+// shard; the end of the round brings what is new to the other shards.
 Status deal_tuples(EngineState& state, RelationId relation, const TupleColumns& tuples);
 
 // Takes this rank's tuples (declared columns, back to back) out of every shard of a relation of the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // run_by_rounds: semi-naive evaluation of a stratum (or a single pass, if it is not recursive). One
 // round is: all rules on the delta, one exchange (more only where a rule hops), local deduplication
-// in every shard at once, one reduction that carries errors, counts and the fixpoint test. See
-// stratum_run.h.
+// in the home shards, one exchange of what is new where there are other shards, one reduction that
+// carries errors, counts and the fixpoint test. See stratum_run.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "datalog/evaluate/numbered_tuples.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/rule_pass.h"
+#include "datalog/evaluate/shard_update.h"
 #include "datalog/evaluate/stratum_run.h"
 #include "datalog/evaluate/subsumption.h"
 #include "datalog/relation_storage.h"
@@ -36,7 +37,8 @@ class RoundRun {
         members_(state.program.strata[stratum]),
         hooks_(hooks),
         subsumption_(state, stratum),
-        mirror_(state, stratum) {}
+        mirror_(state, stratum),
+        shard_update_(state, stratum) {}
 
   Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
     Stopwatch watch;
@@ -93,6 +95,7 @@ class RoundRun {
       STRATALOG_ASSIGN_OR_RETURN(const bool moved, move_grown());
       if (moved) {
         subsumption_.forget_bindings();
+        shard_update_.forget_shards();
         pass.reset();
         alone.reset();
       }
@@ -241,6 +244,12 @@ class RoundRun {
       for (RelationData& relation : state_.relations) relation.growth.reset();
   }
 
+  void unite_homes() {
+    for (const RelationId r : members_.relations)
+      if (auto& shards = state_.relations[r].shards; !shards.empty())
+        unite_shard(shards.front(), state_.scratch);
+  }
+
   enum class Members : std::uint8_t { kShrinking, kGrowing };
 
   void advance(Members which) {
@@ -264,23 +273,21 @@ class RoundRun {
       if (mine.is_ok()) mine = std::move(other);
     };
     const bool mirrored = is_mirrored();
-    if (mirrored) {
-      keep_first(guard_memory([&]() -> Status {
-        mirror_.unite();
-        return {};
-      }));
-      state_.times.deduplicate += watch.lap();
-      keep_first(mirror_.share());
-      state_.times.exchange += watch.lap();
-    }
     keep_first(guard_memory([&]() -> Status {
-      if (mirrored) {
+      if (mirrored)
+        mirror_.unite();
+      else
+        unite_homes();
+      return {};
+    }));
+    state_.times.deduplicate += watch.lap();
+    keep_first(mirrored ? mirror_.share() : shard_update_.send());
+    state_.times.exchange += watch.lap();
+    keep_first(guard_memory([&]() -> Status {
+      if (mirrored)
         mirror_.advance();
-        return {};
-      }
-      for (const RelationId r : members_.relations)
-        for (Shard& shard : state_.relations[r].shards) unite_shard(shard, state_.scratch);
-      advance(Members::kShrinking);
+      else
+        advance(Members::kShrinking);
       return {};
     }));
     // While tuples are compared, the other relations are as the round's rules have seen them.
@@ -441,6 +448,7 @@ class RoundRun {
   const StratumHooks& hooks_;
   Subsumption subsumption_;
   MirrorRound mirror_;
+  ShardUpdate shard_update_;
   StratumOutcome outcome_;
   std::vector<std::unique_ptr<ChoiceFilter>> choices_;
   std::uint64_t iteration_ = 0;

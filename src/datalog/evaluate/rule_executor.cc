@@ -362,7 +362,7 @@ Status RuleExecutor::receive(std::size_t s, std::span<const Cell> cells, std::ui
       segment.in.columns[segment.live[i]][segment.in.rows] = cells[(r * width) + i];
     if (++segment.in.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush_in(s));
   }
-  return flush_in(s);
+  return {};
 }
 
 Status RuleExecutor::receive_set(std::size_t s, std::span<const Cell> live, const SetView& set) {
@@ -374,8 +374,12 @@ Status RuleExecutor::receive_set(std::size_t s, std::span<const Cell> live, cons
   for (std::size_t i = 0; i < live.size(); ++i)
     segment.in.columns[segment.live[i]][segment.in.rows] = live[i];
   segment.in.sets[segment.in.rows] = &held_sets_.back();
-  ++segment.in.rows;
-  return flush_in(s);
+  return ++segment.in.rows == kBatchRows ? flush_in(s) : Status();
+}
+
+Status RuleExecutor::finish_segment(std::size_t s) {
+  STRATALOG_RETURN_IF_ERROR(flush_in(s));
+  return segments_[s].pipeline->finish();
 }
 
 }  // namespace stratalog::datalog

@@ -68,10 +68,11 @@ class RuleExecutor {
 
   // Runs the first segment on this rank's share.
   Status run_first();
-  // Bindings that arrived for segment `s`: rows of hop_width(s) cells, or one row and a set.
+  // Bindings that arrived for segment `s`: rows of hop_width(s) cells, or one row and a set. Some
+  // wait until finish_segment(s).
   Status receive(std::size_t s, std::span<const Cell> cells, std::uint64_t rows);
   Status receive_set(std::size_t s, std::span<const Cell> live, const SetView& set);
-  Status finish_segment(std::size_t s) { return segments_[s].pipeline->finish(); }
+  Status finish_segment(std::size_t s);
   Status feed(const Batch& batch) { return segments_[0].pipeline->feed(batch); }
 
   // Bindings with new values on their way into a hop wait for the ranks' agreement.

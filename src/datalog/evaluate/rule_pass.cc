@@ -110,16 +110,14 @@ void RulePass::open_mail(std::uint32_t stratum) {
   options.ranks = state_.comm.size();
   options.self = state_.comm.rank();
   options.agreement = MailAgreement::kInDelivery;
-  std::map<RelationId, int> first_stream;
+  std::map<RelationId, Outbound*> outbound_of;
   for (const RelationId r : state_.program.strata[stratum].relations) {
-    first_stream[r] = static_cast<int>(options.arity_of_stream.size());
-    if (state_.relations[r].mirrored) continue;
-    for (Shard& shard : state_.relations[r].shards) {
-      if (shard.placement.dealing == Dealing::kReplicated) continue;
-      options.arity_of_stream.push_back(state_.relations[r].arity);
-      head_streams_.push_back({.shard = &shard});
-      outbound_.push_back(std::make_unique<Outbound>(shard, state_.comm.size()));
-    }
+    RelationData& relation = state_.relations[r];
+    if (relation.mirrored || relation.shards.empty()) continue;
+    options.arity_of_stream.push_back(relation.arity);
+    head_streams_.push_back({.shard = &relation.shards.front()});
+    outbound_.push_back(std::make_unique<Outbound>(relation.shards.front(), state_.comm.size()));
+    outbound_of[r] = outbound_.back().get();
   }
   for (std::size_t r = 0; r < rules_.size(); ++r) {
     rules_[r].hop_stream = static_cast<int>(options.arity_of_stream.size());
@@ -133,9 +131,9 @@ void RulePass::open_mail(std::uint32_t stratum) {
   other_ = std::make_unique<TupleMail>(options);
   for (ActiveRule& rule : rules_) {
     rule.executor->use_mail(mail_.get(), rule.hop_stream);
-    if (rule.head)
-      rule.head->use_outbound(std::span(outbound_).subspan(
-          static_cast<std::size_t>(first_stream.at(rule.executor->rule().head))));
+    if (!rule.head) continue;
+    const auto leaving = outbound_of.find(rule.executor->rule().head);
+    if (leaving != outbound_of.end()) rule.head->use_outbound(leaving->second);
   }
 }
 

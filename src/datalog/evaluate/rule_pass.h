@@ -2,7 +2,7 @@
 // RulePass: evaluates a set of bound rules once, in lockstep on all ranks: the rules' first
 // segments, then for each hop an exchange and the next segments. With one rank, or where analysis
 // shows that nothing can leave a rank, there is no exchange at all. Head tuples end in the queues
-// of the head relations' shards. Collective.
+// of the head relations' home shards or mirrors. Collective.
 #pragma once
 
 #include <cstdint>

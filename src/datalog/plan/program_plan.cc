@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "datalog/plan/delta_index.h"
 #include "datalog/plan/index_selection.h"
 #include "datalog/plan/literal_order.h"
 #include "datalog/plan/mirror_analysis.h"
@@ -126,6 +127,7 @@ class Planner {
       (draft.recursive ? stratum.recursive : stratum.once)
           .push_back(write_rule(draft, pivot ? DeltaLayout::kPivotRows : DeltaLayout::kIndex));
     }
+    choose_delta_indices(program_, plan_);
     return std::move(plan_);
   }
 
