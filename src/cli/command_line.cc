@@ -222,6 +222,11 @@ void add_resume(CLI::App& app, Invocation& invocation, RawArguments& raw) {
       app.add_subcommand("resume", "go on from a checkpoint; program and folders are read from it");
   resume->add_option("DIR", invocation.run.checkpoint, "the checkpoint folder")->required();
   resume->add_option("GENERATION", invocation.run.generation, "this one instead of the newest");
+  resume
+      ->add_option("--add-facts", invocation.run.added_facts,
+                   "folder with new facts only, in files named as the program's .input says: the "
+                   "finished run takes them in")
+      ->option_text("DIR");
   add_run_options(resume, invocation.run, raw);
 }
 

@@ -63,6 +63,7 @@ struct RunArguments {
   LayoutWishes layout;  // its mode does not count
   datalog::ResumePolicy resume = datalog::ResumePolicy::kFresh;
   std::string generation;  // resume only
+  std::string added_facts;  // resume only: a folder with facts to add to a finished run
   std::uint64_t memory_limit_bytes = 0;
   std::uint64_t replicate_limit_rows = 0;
   bool has_replicate_limit = false;

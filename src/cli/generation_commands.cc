@@ -178,6 +178,24 @@ json state_json(const StoredState& state) {
           {"sections", std::move(sections)}};
 }
 
+// Which facts were added to which finished runs.
+std::string additions_text(const json& engine) {
+  std::string text;
+  const json none = json::array();
+  const json& additions = engine.contains("additions") ? engine["additions"] : none;
+  for (std::size_t i = 0; i < additions.size(); ++i) {
+    const json& addition = additions[i];
+    std::string facts;
+    for (const json& added : addition.value("facts", json::array()))
+      facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", added.value("relation", ""),
+                           format_count(added.value("rows", std::uint64_t{0})));
+    const bool is_open = i + 1 == additions.size() && engine.value("adding", false);
+    text += fmt::format("  facts {} to {}: {}\n", is_open ? "are being added" : "were added",
+                        addition.value("base", ""), facts);
+  }
+  return text;
+}
+
 // Where in the program the checkpoint was taken, in words; the JSON form has the whole state.
 std::string position_text(const StoredState& state) {
   const json engine = json::parse(state.engine_state, nullptr, false);
@@ -190,7 +208,7 @@ std::string position_text(const StoredState& state) {
     text += fmt::format(", stratum {} at round {}", engine["stratum"].dump(),
                         engine.value("iteration", json(0)).dump());
   }
-  return text + "\n";
+  return text + "\n" + additions_text(engine);
 }
 
 // Why the files are laid out as they are, and why each relation was written as it was.

@@ -148,6 +148,11 @@ Failure open_folders(Comm& comm, Job& job) {
       return {store.status().with_context("fact folder"), Part::kFacts};
     if (store.is_ok()) job.facts = std::move(store).value();
   }
+  if (!run.added_facts.empty()) {
+    auto store = open_on_all(comm, run.added_facts, RootMode::kMustExist);
+    if (!store.is_ok()) return {store.status().with_context("--add-facts"), Part::kFacts};
+    job.added_facts = std::move(store).value();
+  }
   if (const Use use = use_of(job.program, IoAction::kOutput); use != Use::kNone) {
     // The engine asks for a folder even where all output goes to the console.
     auto store = use == Use::kFiles

@@ -26,6 +26,7 @@ struct Job {
   std::vector<datalog::ExternalFunction> externals;  // behind the program's .functor
   std::unique_ptr<Store>
       facts;  // null if the program reads no files (or, resuming, the folder is gone)
+  std::unique_ptr<Store> added_facts;  // null without --add-facts
   std::unique_ptr<Store> output;  // null if the program writes no files
   std::unique_ptr<Store> checkpoints;  // null without --checkpoint
   StagedStore* stage = nullptr;  // which `checkpoints` is with --stage

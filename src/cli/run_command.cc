@@ -138,6 +138,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   const RunArguments& run = job.run;
   datalog::RunOptions options;
   options.facts = job.facts.get();
+  options.added_facts = job.added_facts.get();
   options.output = job.output.get();
   options.externals = job.externals;
   options.write.hdf5 = write_hdf5_by_module;

@@ -49,16 +49,20 @@ struct EngineOutcome {
 // disk for it.
 inline EngineOutcome run_engine(const Program& program, const FileTexts& facts, int ranks,
                                 const RunOptions& options, const RunHooks& hooks = {},
-                                const std::shared_ptr<MemoryDisk>& checkpoints = nullptr) {
+                                const std::shared_ptr<MemoryDisk>& checkpoints = nullptr,
+                                const FileTexts* added_facts = nullptr) {
   EngineOutcome outcome;
   const auto facts_disk = disk_with(facts);
+  const auto added_disk = added_facts == nullptr ? nullptr : disk_with(*added_facts);
   const auto output_disk = std::make_shared<MemoryDisk>();
   std::vector<Status> statuses(static_cast<std::size_t>(ranks));
   const Status all = sim_run(ranks, [&](Comm& comm) -> Status {
     const auto facts_store = open_memory_store(facts_disk);
     const auto output_store = open_memory_store(output_disk);
     const auto checkpoint_store = checkpoints ? open_memory_store(checkpoints) : nullptr;
+    const auto added_store = added_disk ? open_memory_store(added_disk) : nullptr;
     RunOptions mine = options;
+    mine.added_facts = added_store.get();
     mine.facts = facts_store.get();
     mine.output = output_store.get();
     mine.checkpoint.store = checkpoint_store.get();

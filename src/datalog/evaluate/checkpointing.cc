@@ -189,6 +189,7 @@ Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, 
   for (std::uint32_t s = 0; s < state_.program.strata.size(); ++s) {
     const bool running = position.stratum == s;
     if (!running && !position.finished.contains(s)) continue;
+    if (state_.program.strata[s].relations.empty()) continue;  // merged into another one
     const RelationData& first = state_.relations[state_.program.strata[s].relations.front()];
     if (first.pivot) {
       const PivotSpace& space = first.pivot->closure().space();

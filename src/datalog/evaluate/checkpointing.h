@@ -33,6 +33,18 @@ struct StoredPivotSpace {
   bool sparse = false;
 };
 
+// Facts that were added to a finished run.
+struct FactAddition {
+  struct Rows {
+    std::string relation;
+    std::uint64_t rows = 0;  // as given, known or not
+  };
+  std::string base;  // the generation of the finished run
+  std::vector<Rows> facts;
+  std::set<std::uint32_t> continued;  // strata that went on from what they held, merged into one
+  std::set<std::uint32_t> restarted;  // strata that started over
+};
+
 // Where the engine stands, as far as it is not tuples. `stratum` is set while one is running.
 struct EnginePosition {
   std::set<std::uint32_t> finished;
@@ -46,6 +58,8 @@ struct EnginePosition {
   // Relations whose home was dealt anew because of skew: a restart sends their tuples to the owners
   // by hash, even on the same number of ranks.
   std::set<RelationId> split;
+  std::vector<FactAddition> additions;  // in the order in which they came
+  bool is_adding = false;  // the last of them is not through yet; its strata are merged
 };
 
 std::string hash_program(const Program& program);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <new>
 
+#include "datalog/evaluate/added_facts.h"
 #include "datalog/evaluate/checkpointing.h"
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/equivalence_run.h"
@@ -41,15 +42,19 @@ class Engine {
           static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
     open_equivalences(state_);
     Stopwatch watch;
+    STRATALOG_RETURN_IF_ERROR(plan_added_facts());
     tell(Phase::kRestoring);
     STRATALOG_ASSIGN_OR_RETURN(const auto resumed, checkpointing_.resume());
     if (resumed) position_ = *resumed;
+    if (state_.addition && state_.comm.rank() == 0 && state_.hooks.notice)
+      for (const std::string& line : describe_addition(state_, added_)) state_.hooks.notice(line);
     announce_shapes(state_.program, state_.dictionary);
     intern_constants();
     state_.times.restore = watch.lap();
 
     tell(Phase::kLoading);
     STRATALOG_RETURN_IF_ERROR(load_all_facts());
+    if (state_.addition) STRATALOG_RETURN_IF_ERROR(load_added_facts());
     state_.times.load = watch.lap();
     if (!resumed) STRATALOG_RETURN_IF_ERROR(make_plan());
     if (checkpointing_.is_on()) tell(Phase::kRestoring);  // an error now is the checkpoint folder's
@@ -112,6 +117,33 @@ class Engine {
     }
   }
 
+  // Which strata go on from what they hold and which start over if the folder's facts are added.
+  Status plan_added_facts() {
+    if (state_.options.added_facts == nullptr) return {};
+    tell(Phase::kLoading);
+    STRATALOG_ASSIGN_OR_RETURN(
+        added_, find_added_files(state_.comm, *state_.options.added_facts, state_.program));
+    tell(Phase::kRestoring);  // an error now is the program's or the checkpoint folder's
+    if (!checkpointing_.is_on() || state_.options.checkpoint.resume != ResumePolicy::kResume)
+      return Status::invalid_argument("facts are added to a checkpoint of a finished run only");
+    STRATALOG_ASSIGN_OR_RETURN(state_.addition,
+                               plan_addition(state_.program, relations_of(added_)));
+    return {};
+  }
+
+  Status load_added_facts() {
+    STRATALOG_ASSIGN_OR_RETURN(facts_,
+                               load_added_files(state_, *state_.options.added_facts, added_));
+    std::vector<std::uint64_t> rows;
+    rows.reserve(facts_.size());
+    for (const TupleColumns& facts : facts_) rows.push_back(facts.rows);
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(rows, ReduceOp::kSum));
+    for (const RelationId r : relations_of(added_))
+      position_.additions.back().facts.push_back(
+          {.relation = state_.program.relations[r].name, .rows = rows[r]});
+    return {};
+  }
+
   Status load_all_facts() {
     for (std::uint32_t s = 0; s < state_.program.strata.size(); ++s) {
       if (position_.finished.contains(s) || position_.stratum == s) continue;
@@ -153,17 +185,7 @@ class Engine {
     return {};
   }
 
-  void add_facts(RelationId r, TupleColumns more) {
-    TupleColumns& facts = facts_[r];
-    if (facts.rows == 0) {
-      facts = std::move(more);
-      return;
-    }
-    facts.rows += more.rows;
-    for (std::size_t c = 0; c < more.columns.size(); ++c)
-      facts.columns[c].insert(facts.columns[c].end(), more.columns[c].begin(),
-                              more.columns[c].end());
-  }
+  void add_facts(RelationId r, TupleColumns more) { append_tuples(std::move(more), facts_[r]); }
 
   Status make_plan() {
     STRATALOG_ASSIGN_OR_RETURN(position_.statistics,
@@ -176,6 +198,9 @@ class Engine {
     return {};
   }
 
+  // Into another stratum, because facts are added.
+  bool is_merged(std::uint32_t s) const { return state_.program.strata[s].relations.empty(); }
+
   bool is_read(std::uint32_t s) const {
     return is_only_read(state_.program, state_.program.strata[s]);
   }
@@ -186,9 +211,9 @@ class Engine {
     std::vector<std::uint32_t> order;
     const auto count = static_cast<std::uint32_t>(state_.program.strata.size());
     for (std::uint32_t s = 0; s < count; ++s)
-      if (is_read(s)) order.push_back(s);
+      if (!is_merged(s) && is_read(s)) order.push_back(s);
     for (std::uint32_t s = 0; s < count; ++s)
-      if (!is_read(s)) order.push_back(s);
+      if (!is_merged(s) && !is_read(s)) order.push_back(s);
     return order;
   }
 
@@ -264,12 +289,20 @@ class Engine {
     }
     position_.stratum.reset();
     position_.start = {};
-    position_.finished.insert(s);
+    note_finished(s);
     last_iteration_ = outcome.report.iterations;
     if (!state_.options.keep_round_counts && !checkpointing_.is_on())
       outcome.report.new_tuples_per_round.clear();
     position_.reports.push_back(std::move(outcome.report));
     return {};
+  }
+
+  void note_finished(std::uint32_t s) {
+    position_.finished.insert(s);
+    if (continued_stratum(position_) == s)
+      position_.finished.insert(position_.additions.back().continued.begin(),
+                                position_.additions.back().continued.end());
+    if (position_.finished.size() == state_.program.strata.size()) position_.is_adding = false;
   }
 
   // There may be as many safe points as rounds, and a million rounds: only what is new is copied.
@@ -395,6 +428,7 @@ class Engine {
   EngineState state_;
   Checkpointing checkpointing_;
   EnginePosition position_;
+  AddedFiles added_;
   std::vector<TupleColumns> facts_;
   std::uint64_t last_iteration_ = 0;
   bool something_ran_ = false;

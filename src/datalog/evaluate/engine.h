@@ -101,6 +101,9 @@ struct RunOptions {
   Store* facts = nullptr;  // -F: where .input files are
   // Facts beside those from files. With it and without a directory of facts, .input reads nothing.
   FactSupply supply;
+  // With ResumePolicy::kResume: a folder with files of facts that a finished run is to take in.
+  // They are named as the program's .input says; relations without a file get nothing.
+  Store* added_facts = nullptr;
   // By number in Program::external_functors (datalog/functors); empty where there are none.
   std::span<const ExternalFunction> externals;
   Store* output = nullptr;  // -D: where .output files go; null: no output files

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "datalog/evaluate/expression.h"
 #include "datalog/evaluate/relation_data.h"
 #include "datalog/evaluate/run_meter.h"
+#include "datalog/plan/addition_plan.h"
 #include "model/value_dictionary.h"
 #include "relation/set_accumulator.h"
 
@@ -73,6 +75,7 @@ struct EngineState {
               const RunHooks& run_hooks)
       : comm(group),
         program(checked_program),
+        declared_strata(checked_program.strata),
         options(run_options),
         hooks(run_hooks),
         new_values(dictionary),
@@ -80,10 +83,15 @@ struct EngineState {
         relations(checked_program.relations.size()) {}
 
   Comm& comm;
-  const Program& program;
+  // A copy: facts that are added to a finished run merge strata (plan/addition_plan.h); all else
+  // stays as it was given.
+  Program program;
+  std::vector<Stratum> declared_strata;
   const RunOptions& options;
   const RunHooks& hooks;
   ProgramPlan plan;
+  // While facts are added: the strata that go on from what they hold, and start over.
+  std::optional<AdditionPlan> addition;
   // For each relation and index plan, the columns by which that index is dealt to the ranks.
   std::vector<std::vector<std::vector<std::uint32_t>>> placements;
 

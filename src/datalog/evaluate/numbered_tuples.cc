@@ -19,6 +19,7 @@ namespace {
 std::uint64_t taken_before(const EngineState& state, RelationId relation) {
   std::uint64_t taken = 0;
   for (const Stratum& stratum : state.program.strata) {
+    if (stratum.relations.empty()) continue;
     if (stratum.relations.front() == relation) break;
     const std::optional<Numbering>& numbering =
         state.program.relations[stratum.relations.front()].numbering;

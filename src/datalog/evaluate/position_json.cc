@@ -38,6 +38,26 @@ StratumReport report_from_json(const Json& json) {
   return report;
 }
 
+Json addition_to_json(const FactAddition& addition) {
+  Json facts = Json::array();
+  for (const FactAddition::Rows& rows : addition.facts)
+    facts.push_back({{"relation", rows.relation}, {"rows", rows.rows}});
+  return {{"base", addition.base},
+          {"facts", std::move(facts)},
+          {"continued", addition.continued},
+          {"restarted", addition.restarted}};
+}
+
+FactAddition addition_from_json(const Json& json) {
+  FactAddition addition;
+  addition.base = json.at("base");
+  for (const Json& rows : json.at("facts"))
+    addition.facts.push_back({.relation = rows.at("relation"), .rows = rows.at("rows")});
+  addition.continued = json.at("continued").get<std::set<std::uint32_t>>();
+  addition.restarted = json.at("restarted").get<std::set<std::uint32_t>>();
+  return addition;
+}
+
 }  // namespace
 
 std::string position_to_json(const Program& program, const EnginePosition& position) {
@@ -62,6 +82,13 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
         {"first", space.first}, {"lanes", space.lanes}, {"sparse", space.sparse}};
   json["pivot_spaces"] = std::move(spaces);
   if (!position.split.empty()) json["split"] = position.split;
+  if (!position.additions.empty()) {
+    Json additions = Json::array();
+    for (const FactAddition& addition : position.additions)
+      additions.push_back(addition_to_json(addition));
+    json["additions"] = std::move(additions);
+    json["adding"] = position.is_adding;
+  }
   Json reports = Json::array();
   for (const StratumReport& report : position.reports) reports.push_back(report_to_json(report));
   json["reports"] = std::move(reports);
@@ -103,6 +130,15 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
       position.pivot_spaces[static_cast<std::uint32_t>(std::stoul(key))] = {
           .first = space.at("first"), .lanes = space.at("lanes"), .sparse = space.at("sparse")};
     if (json.contains("split")) position.split = json.at("split").get<std::set<RelationId>>();
+    if (json.contains("additions")) {
+      for (const Json& addition : json.at("additions"))
+        position.additions.push_back(addition_from_json(addition));
+      position.is_adding = json.at("adding");
+      if (const auto last = position.additions.rbegin(); last != position.additions.rend())
+        for (const auto& strata : {last->continued, last->restarted})
+          if (!strata.empty() && *strata.rbegin() >= program.strata.size())
+            return Status::corruption("engine state: facts were added to an unknown stratum");
+    }
     for (const Json& report : json.at("reports"))
       position.reports.push_back(report_from_json(report));
     for (const std::uint32_t s : position.finished)

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "datalog/evaluate/added_facts.h"
 #include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/placement.h"
@@ -34,6 +35,7 @@ LoadSink Restorer::sink() {
 }
 
 Status Restorer::begin(const StoredState& stored) {
+  state_.program.strata = state_.declared_strata;
   if (stored.program_hash != hash_program(state_.program))
     return Status::invalid_argument(
         fmt::format("{} was written by another program (hash {}, this one has {}); run the program "
@@ -52,12 +54,14 @@ Status Restorer::begin(const StoredState& stored) {
       return Status::corruption(stored.generation + ": the records section is missing");
     STRATALOG_RETURN_IF_ERROR(decode_records(records->data, state_.dictionary));
   }
+  STRATALOG_RETURN_IF_ERROR(continue_strata(stored));
 
   // The plan of the run that wrote it, so that relations are dealt as they were.
   STRATALOG_ASSIGN_OR_RETURN(
       state_.plan, plan_program(state_.program, {.statistics = position_.statistics,
                                                  .allow_pivot = state_.options.allow_pivot,
-                                                 .allow_sets = state_.options.allow_sets}));
+                                                 .allow_sets = state_.options.allow_sets,
+                                                 .continued = continued_stratum(position_)}));
   state_.placements = plan_placements(state_.program, state_.plan);
   for (RelationId r = 0; r < state_.relations.size(); ++r) {
     state_.relations[r] = RelationData();
@@ -85,10 +89,15 @@ Status Restorer::begin(const StoredState& stored) {
     Target target{.relation = known->second,
                   .version = relation.version,
                   .same_order = true,
+                  .is_dropped = is_dropped(known->second),
                   .delta = nullptr,
                   .pairs = {}};
     RelationData& data = state_.relations[target.relation];
     options.arity_of_stream.push_back(relation.arity);
+    if (target.is_dropped) {
+      targets_.push_back(std::move(target));
+      continue;
+    }
     if (relation.arity == 0) {
       (relation.version == RelationVersion::kTotal ? data.holds : data.delta_holds) =
           relation.rows > 0;
@@ -106,6 +115,36 @@ Status Restorer::begin(const StoredState& stored) {
   }
   mail_ = std::make_unique<TupleMail>(options);
   return {};
+}
+
+// Facts are to be added, or were being added when the checkpoint was written: the strata that go on
+// are one.
+Status Restorer::continue_strata(const StoredState& stored) {
+  if (state_.addition) {
+    if (position_.is_adding)
+      return Status::already_exists(
+          fmt::format("{} is of a run to which facts were being added: resume it to its end first, "
+                      "then add more",
+                      stored.generation));
+    if (position_.stratum || position_.finished.size() != state_.program.strata.size())
+      return Status::already_exists(fmt::format(
+          "{} is of a run that is not finished: resume it first, then add facts to what it has "
+          "found",
+          stored.generation));
+    begin_addition(state_, stored.generation, position_);
+  }
+  if (position_.is_adding)
+    state_.program.strata = merge_strata(state_.program, position_.additions.back().continued);
+  return {};
+}
+
+bool Restorer::is_dropped(RelationId relation) const {
+  if (!state_.addition) return false;
+  const auto& restarted = position_.additions.back().restarted;
+  return std::any_of(restarted.begin(), restarted.end(), [&](std::uint32_t s) {
+    const auto& members = state_.program.strata[s].relations;
+    return std::binary_search(members.begin(), members.end(), relation);
+  });
 }
 
 Status Restorer::open_pivots(const StoredState& stored) {
@@ -174,12 +213,14 @@ Status Restorer::keep_run(Target& target, const MailRun& run) {
 Status Restorer::accept(std::size_t i, const TupleGroup& group) {
   if (i >= targets_.size()) return Status::internal("a group of an unknown relation");
   Target& target = targets_[i];
+  if (target.is_dropped) return {};
   const RelationData& relation = state_.relations[target.relation];
   if (relation.equivalence) {
     walk_set(group.set, [&](Cell cell) { target.pairs.push_back({group.prefix[0], cell}); });
     return {};
   }
-  const bool is_home = !moves_ && !position_.split.contains(target.relation);
+  const bool is_home =
+      !moves_ && (state_.is_single() || !position_.split.contains(target.relation));
   if (is_home && target.same_order) return keep(target, group);
   if (relation.pivot)
     send_pivots(static_cast<int>(i), target, group);
@@ -248,7 +289,8 @@ Result<EnginePosition> Restorer::finish(const StoredState& stored) {
 
 Status Restorer::settle_equivalences() {
   for (const Target& target : targets_) {
-    if (!state_.relations[target.relation].equivalence || target.version != RelationVersion::kTotal)
+    if (!state_.relations[target.relation].equivalence || target.is_dropped ||
+        target.version != RelationVersion::kTotal)
       continue;
     const std::vector<Equivalence::Pair>* former = nullptr;
     for (const Target& other : targets_)
@@ -261,6 +303,7 @@ Status Restorer::settle_equivalences() {
 
 Status Restorer::settle(const StoredState& stored) {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
+    if (targets_[i].is_dropped) continue;
     RelationData& relation = state_.relations[targets_[i].relation];
     if (targets_[i].version == RelationVersion::kTotal)
       relation.global_rows = stored.relations[i].rows;
@@ -297,7 +340,7 @@ Status Restorer::verify(const StoredState& stored) {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     const Target& target = targets_[i];
     const RelationData& relation = state_.relations[target.relation];
-    if (relation.arity == 0) continue;
+    if (relation.arity == 0 || target.is_dropped) continue;
     std::uint64_t rows = 0;
     MultisetHash hash;
     std::vector<std::uint32_t> order;

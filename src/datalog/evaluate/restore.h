@@ -31,11 +31,14 @@ class Restorer {
     RelationId relation = 0;
     RelationVersion version = RelationVersion::kTotal;
     bool same_order = true;
+    bool is_dropped = false;  // its stratum starts over
     std::unique_ptr<Index> delta;  // kDelta of relations in indices
     std::vector<Equivalence::Pair> pairs;  // of equivalence relations
   };
 
   Status begin(const StoredState& stored);
+  Status continue_strata(const StoredState& stored);
+  bool is_dropped(RelationId relation) const;
   Status open_pivots(const StoredState& stored);
   Status accept(std::size_t index, const TupleGroup& group);
   Status keep(Target& target, const TupleGroup& group);

@@ -48,7 +48,7 @@ class RoundRun {
     STRATALOG_RETURN_IF_ERROR(ensure_static_relations(
         state_, stratum_, state_.plan.strata[stratum_].rules_of_rounds(), false));
     STRATALOG_RETURN_IF_ERROR(subsumption_.ensure_relations());
-    if (start != nullptr) {
+    if (start != nullptr && start->from == StartFrom::kRounds) {
       iteration_ = start->iteration;
       outcome_.report.new_tuples_per_round = start->new_tuples_per_round;
       new_tuples_ = 1;  // unknown until the first round; the delta is there
@@ -56,7 +56,9 @@ class RoundRun {
         total_tuples_ += state_.relations[r].global_rows;
       for (const auto& choice : choices_) STRATALOG_RETURN_IF_ERROR(choice->admit_home());
     } else {
-      STRATALOG_RETURN_IF_ERROR(seed(facts));
+      static const std::vector<RulePlan> kNone;
+      STRATALOG_RETURN_IF_ERROR(
+          seed(facts, start == nullptr ? state_.plan.strata[stratum_].once : kNone));
     }
     if (members_.is_recursive) STRATALOG_RETURN_IF_ERROR(iterate());
     if (!outcome_.stopped) finish();
@@ -69,9 +71,8 @@ class RoundRun {
 
  private:
   // Facts and rules without recursive atoms make the first delta.
-  Status seed(const StratumFacts& facts) {
-    STRATALOG_RETURN_IF_ERROR(
-        ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].once, false));
+  Status seed(const StratumFacts& facts, const std::vector<RulePlan>& once) {
+    STRATALOG_RETURN_IF_ERROR(ensure_static_relations(state_, stratum_, once, false));
     for (std::size_t i = 0; i < facts.size(); ++i)
       STRATALOG_RETURN_IF_ERROR(deal_tuples(state_, members_.relations[i], facts[i]));
     for (std::size_t i = 0; i < facts.size(); ++i)
@@ -82,8 +83,7 @@ class RoundRun {
       if (state_.program.relations[r].numbering)
         STRATALOG_RETURN_IF_ERROR(number_tuples(state_, r));
     state_.evaluator.set_iteration(0);
-    STRATALOG_ASSIGN_OR_RETURN(
-        auto pass, RulePass::bind(state_, stratum_, state_.plan.strata[stratum_].once, nullptr));
+    STRATALOG_ASSIGN_OR_RETURN(auto pass, RulePass::bind(state_, stratum_, once, nullptr));
     return end_round(pass->run(), *pass, RoundKind::kSeed);
   }
 

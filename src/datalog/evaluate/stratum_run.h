@@ -56,9 +56,15 @@ struct StratumOutcome {
 // Facts of the stratum's relations, by position in Stratum::relations.
 using StratumFacts = std::vector<TupleColumns>;
 
+enum class StartFrom : std::uint8_t {
+  kRounds,  // total and delta of a round
+  kFixpoint,  // the total of a finished run; added facts that are new become the first delta
+};
+
 // `start` is null for a fresh stratum; after a restart it says where the restored total and delta
 // stand.
 struct StratumStart {
+  StartFrom from = StartFrom::kRounds;
   std::uint64_t iteration = 0;
   std::vector<std::uint64_t> new_tuples_per_round;
   std::vector<std::uint64_t> tuples_ahead = {};  // SafePoint::tuples_ahead

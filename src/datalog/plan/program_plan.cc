@@ -144,6 +144,10 @@ class Planner {
       return;
     }
     plan.strategy = Strategy::kSemiNaive;
+    if (options_.continued == s) {
+      plan.reason = "goes on from a finished run to which facts were added";
+      return;
+    }
     if (!stratum.subsumptions.empty()) {
       plan.reason = "tuples are subsumed round by round";
       return;

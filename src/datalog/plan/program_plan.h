@@ -136,6 +136,8 @@ struct PlanOptions {
   std::vector<RelationStatistics> statistics;  // by RelationId; may be shorter or empty
   bool allow_pivot = true;
   bool allow_sets = true;
+  // A stratum that goes on from an old fixpoint (plan/addition_plan.h): by rounds.
+  std::optional<std::uint32_t> continued;
 };
 
 // Pure. Fails only on programs that break the guarantees of program.h (Internal).

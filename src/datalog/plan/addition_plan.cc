@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/plan/addition_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "datalog/relation_storage.h"
+
+namespace stratalog::datalog {
+namespace {
+
+std::string line_of(const SourcePlace& place) { return fmt::format("{}:{}", place.file, place.line); }
+
+// Relations made by the language stage have "#" in their names.
+std::string shown_name(const Relation& relation) {
+  return relation.name.substr(0, relation.name.find('#'));
+}
+
+bool counts_rounds(const Expression& e) {
+  return (e.kind == ExpressionKind::kFunctor && e.functor == Functor::kIteration) ||
+         std::any_of(e.arguments.begin(), e.arguments.end(), counts_rounds);
+}
+
+bool counts_rounds(const Literal& literal) {
+  if (literal.kind == LiteralKind::kComparison)
+    return counts_rounds(literal.left) || counts_rounds(literal.right);
+  if (literal.range)
+    return counts_rounds(literal.range->from) || counts_rounds(literal.range->to) ||
+           counts_rounds(literal.range->step);
+  if (literal.aggregate)
+    return counts_rounds(literal.aggregate->target) ||
+           std::any_of(literal.aggregate->body.begin(), literal.aggregate->body.end(),
+                       [](const Literal& inner) { return counts_rounds(inner); });
+  return false;
+}
+
+bool counts_rounds(const Rule& rule) {
+  return std::any_of(rule.head_arguments.begin(), rule.head_arguments.end(),
+                     [](const Expression& e) { return counts_rounds(e); }) ||
+         std::any_of(rule.body.begin(), rule.body.end(),
+                     [](const Literal& literal) { return counts_rounds(literal); });
+}
+
+bool has_input_files(const Relation& relation) {
+  return std::any_of(relation.io.begin(), relation.io.end(), [](const IoDirective& directive) {
+    return directive.action == IoAction::kInput;
+  });
+}
+
+class AdditionPlanner {
+ public:
+  AdditionPlanner(const Program& program, const std::set<RelationId>& changed)
+      : program_(program), changed_(changed), effects_(program.relations.size()) {}
+
+  Result<AdditionPlan> run() {
+    AdditionPlan plan;
+    for (const Stratum& stratum : program_.strata) {
+      StratumAddition addition = look_at(stratum);
+      if (addition.effect == AdditionEffect::kStartsOver)
+        STRATALOG_RETURN_IF_ERROR(refuse_inputs(stratum, addition.reason));
+      for (const RelationId r : stratum.relations) {
+        effects_[r] = addition.effect;
+        if (program_.relations[r].numbering)
+          has_renumbered_ |= addition.effect == AdditionEffect::kStartsOver;
+      }
+      plan.strata.push_back(std::move(addition));
+    }
+    return plan;
+  }
+
+ private:
+  StratumAddition look_at(const Stratum& stratum) const {
+    bool is_reached = std::any_of(stratum.relations.begin(), stratum.relations.end(),
+                                  [&](RelationId r) { return changed_.contains(r); });
+    std::string reason = numbering_reason(stratum);
+    for (const std::uint32_t r : stratum.rules)
+      for (const Literal& literal : program_.rules[r].body) look_at(literal, is_reached, reason);
+    if (is_reached && reason.empty()) reason = own_reason(stratum);
+    if (!reason.empty())
+      return {.effect = AdditionEffect::kStartsOver, .reason = std::move(reason)};
+    return {.effect = is_reached ? AdditionEffect::kGoesOn : AdditionEffect::kNone, .reason = {}};
+  }
+
+  void look_at(const Literal& literal, bool& is_reached, std::string& reason) const {
+    if (literal.kind == LiteralKind::kAggregate) {
+      look_inside(*literal.aggregate, literal.place, reason);
+      return;
+    }
+    if (literal.kind != LiteralKind::kAtom && literal.kind != LiteralKind::kNegatedAtom) return;
+    const AdditionEffect effect = effects_[literal.atom.relation];
+    if (effect == AdditionEffect::kNone) return;
+    is_reached = true;
+    if (!reason.empty()) return;
+    const std::string name = shown_name(program_.relations[literal.atom.relation]);
+    if (literal.kind == LiteralKind::kNegatedAtom)
+      reason = fmt::format("`{}` is negated at {}", name, line_of(literal.place));
+    else if (effect == AdditionEffect::kStartsOver)
+      reason = fmt::format("`{}`, which starts over, is read at {}", name, line_of(literal.place));
+  }
+
+  void look_inside(const Aggregate& aggregate, const SourcePlace& place,
+                   std::string& reason) const {
+    for (const Literal& literal : aggregate.body) {
+      if (literal.kind == LiteralKind::kAggregate)
+        look_inside(*literal.aggregate, literal.place, reason);
+      const bool is_atom =
+          literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom;
+      if (!is_atom || effects_[literal.atom.relation] == AdditionEffect::kNone || !reason.empty())
+        continue;
+      reason = fmt::format("`{}` is aggregated at {}",
+                           shown_name(program_.relations[literal.atom.relation]), line_of(place));
+    }
+  }
+
+  // Numbers are given in order of the values, and behind those of earlier numbered relations.
+  std::string numbering_reason(const Stratum& stratum) const {
+    for (const RelationId r : stratum.relations) {
+      const Relation& relation = program_.relations[r];
+      if (!relation.numbering) continue;
+      const RelationId source = relation.numbering->source;
+      if (effects_[source] != AdditionEffect::kNone || has_renumbered_)
+        return fmt::format("`autoinc()` counts tuples of `{}`",
+                           shown_name(program_.relations[source]));
+    }
+    return {};
+  }
+
+  // What in the stratum itself depends on more than which tuples there are.
+  std::string own_reason(const Stratum& stratum) const {
+    for (const std::uint32_t r : stratum.subsumptions)
+      return fmt::format("tuples of `{}` are subsumed at {}",
+                         shown_name(program_.relations[program_.rules[r].head]),
+                         line_of(program_.rules[r].place));
+    for (const RelationId r : stratum.relations) {
+      const Relation& relation = program_.relations[r];
+      if (!relation.choice_keys.empty())
+        return fmt::format("`{}` has a choice-domain at {}", shown_name(relation),
+                           line_of(relation.place));
+      if (relation.size_limit) return fmt::format("`{}` has a .limitsize", shown_name(relation));
+    }
+    for (const std::uint32_t r : stratum.rules)
+      if (counts_rounds(program_.rules[r]))
+        return fmt::format("`{}` depends on the pass over the rules at {}",
+                           shown_name(program_.relations[program_.rules[r].head]),
+                           line_of(program_.rules[r].place));
+    return {};
+  }
+
+  Status refuse_inputs(const Stratum& stratum, const std::string& reason) const {
+    for (const RelationId r : stratum.relations) {
+      const Relation& relation = program_.relations[r];
+      if (!has_input_files(relation)) continue;
+      return Status::not_supported(fmt::format(
+          "{}: facts cannot be added: `{}` would have to start over ({}), and what its .input read "
+          "is kept in no checkpoint; run the program from nothing with all facts",
+          line_of(relation.place), shown_name(relation), reason));
+    }
+    return {};
+  }
+
+  const Program& program_;
+  const std::set<RelationId>& changed_;
+  std::vector<AdditionEffect> effects_;  // by relation, as far as known
+  bool has_renumbered_ = false;
+};
+
+void append_numbers(std::vector<std::uint32_t>& all, const std::vector<std::uint32_t>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+Result<AdditionPlan> plan_addition(const Program& program, const std::set<RelationId>& changed) {
+  return AdditionPlanner(program, changed).run();
+}
+
+std::set<std::uint32_t> strata_with(const AdditionPlan& plan, AdditionEffect effect) {
+  std::set<std::uint32_t> found;
+  for (std::uint32_t s = 0; s < plan.strata.size(); ++s)
+    if (plan.strata[s].effect == effect) found.insert(s);
+  return found;
+}
+
+std::vector<Stratum> merge_strata(const Program& program, const std::set<std::uint32_t>& merged) {
+  std::vector<Stratum> strata = program.strata;
+  if (merged.empty()) return strata;
+  Stratum all;
+  all.is_recursive = true;
+  for (const std::uint32_t s : merged) {
+    append_numbers(all.relations, strata[s].relations);
+    append_numbers(all.rules, strata[s].rules);
+    strata[s] = {};
+  }
+  std::sort(all.relations.begin(), all.relations.end());
+  std::sort(all.rules.begin(), all.rules.end());
+  strata[*merged.begin()] = std::move(all);
+  return strata;
+}
+
+}  // namespace stratalog::datalog

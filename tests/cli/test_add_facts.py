@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts added to a finished run: the answer of a run from nothing, killed on the way or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from stratalog_runner import Finished, Stratalog, committed, wait_until
+
+PROGRAM = """
+.decl edge(x: number, y: number)
+.input edge
+.decl name(x: number, s: symbol)
+.input name(filename="names.csv", delimiter=",")
+.decl path(x: number, y: number)
+.output path
+path(x, y) :- edge(x, y).
+path(x, z) :- path(x, y), edge(y, z).
+.decl ends(x: symbol, y: symbol)
+.output ends
+ends(a, b) :- path(x, y), name(x, a), name(y, b).
+.decl apart(x: symbol, y: symbol)
+.output apart
+apart(a, b) :- name(x, a), name(y, b), !path(x, y).
+"""
+
+
+def folder(path: Path, edges: str, names: str | None = None) -> Path:
+    path.mkdir()
+    (path / "edge.facts").write_text(edges)
+    if names is not None:
+        (path / "names.csv").write_text(names)
+    return path
+
+
+def chain(first: int, last: int) -> str:
+    return "".join(f"{i}\t{i + 1}\n" for i in range(first, last))
+
+
+class Case:
+    """A finished run on the first facts, and what all facts together give."""
+
+    def __init__(self, stratalog: Stratalog, root: Path, ranks: int | None, links: int) -> None:
+        self.stratalog, self.root = stratalog, root
+        self.program = root / "p.dl"
+        self.program.write_text(PROGRAM)
+        self.checkpoints = root / "ck"
+        self.first = folder(root / "first", chain(1, links), "1,one\n4,four\n")
+        self.run("-F", self.first, "--checkpoint", self.checkpoints, ranks=ranks)
+
+    def run(self, *arguments: object, ranks: int | None = None, expect: int = 0) -> Finished:
+        places = ("-D", self.root / "out", "-q")
+        return self.stratalog("run", self.program, *places, *arguments, ranks=ranks, expect=expect)
+
+    def resume(self, *arguments: object, ranks: int | None = None, expect: int = 0) -> Finished:
+        return self.stratalog("resume", self.checkpoints, *arguments, ranks=ranks, expect=expect)
+
+    def outputs(self, of: str = "out") -> dict[str, str]:
+        return {path.name: path.read_text() for path in (self.root / of).iterdir()}
+
+    def expect_all_of(self, *folders: Path) -> None:
+        """The outputs are those of a run from nothing on the facts of all folders."""
+        together = self.root / "together"
+        together.mkdir(exist_ok=True)
+        for name in ("edge.facts", "names.csv"):
+            parts = [f / name for f in folders if (f / name).exists()]
+            (together / name).write_text("".join(part.read_text() for part in parts))
+        self.stratalog("run", self.program, "-F", together, "-D", self.root / "expected", "-q")
+        assert self.outputs() == self.outputs("expected")
+
+
+@pytest.mark.parametrize(("before", "after"), ((None, None), (2, 2), (2, 3), (3, None)))
+def test_adding_twice(
+    before: int | None, after: int | None, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    case = Case(stratalog, tmp_path, before, 30)
+    second = folder(tmp_path / "second", "30\t31\n31\t7\n1\t2\n", "31,thirty one\n")
+    third = folder(tmp_path / "third", "99\t1\n", "99,late\n")
+    added = case.resume("--add-facts", second, ranks=after)
+    assert "going on: edge, name, path, ends" in added.err
+    assert "starting over: apart (`path` is negated at" in added.err
+    case.expect_all_of(case.first, second)
+    case.resume("--add-facts", third, "-q", ranks=before)
+    case.expect_all_of(case.first, second, third)
+    # A restart has nothing left to do, and knows what was added.
+    (tmp_path / "out" / "path.csv").unlink()
+    case.resume("-q", ranks=after)
+    case.expect_all_of(case.first, second, third)
+    told = stratalog("inspect", case.checkpoints).out
+    assert told.count("facts were added to gen-") == 2
+    assert "edge 3, name 1" in told
+    stratalog("verify", case.checkpoints, "--deep")
+    stratalog("why", case.checkpoints, "path(99, 31)")
+
+
+@pytest.mark.parametrize("ranks", (None, 2))
+def test_killed_on_the_way(ranks: int | None, stratalog: Stratalog, tmp_path: Path) -> None:
+    case = Case(stratalog, tmp_path, ranks, 40)
+    old = committed(case.checkpoints)
+    for links in (400, 1600, 6400):
+        more = folder(tmp_path / f"more-{links}", chain(40, links), "44,x\n")
+        arguments = ("--add-facts", more, "--every", "9it", "--durability", "none", "--keep", "999")
+        process = stratalog.start("resume", case.checkpoints, *arguments, ranks=ranks)
+        assert wait_until(
+            lambda p=process: len(committed(case.checkpoints)) > len(old) or p.poll() is not None
+        )
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+            break
+        pytest.skip("the run was faster than the test")
+    told = stratalog("inspect", case.checkpoints).out
+    assert "facts are being added to" in told
+    again = case.resume("--add-facts", more, expect=7)
+    assert "were being added" in again.err
+    case.resume("-q", "--every", "60s", "--keep", "999", ranks=3)
+    case.expect_all_of(case.first, more)
+    # The old finished run is still there, and can take the facts once more.
+    case.resume(old[0], "--add-facts", more, "-q")
+    case.expect_all_of(case.first, more)
+
+
+def test_what_is_refused(stratalog: Stratalog, tmp_path: Path) -> None:
+    case = Case(stratalog, tmp_path, None, 5)
+    more = folder(tmp_path / "more", "5\t6\n")
+    case.run("-F", case.first, "--add-facts", more, expect=1)
+    assert "nowhere" in case.resume("--add-facts", tmp_path / "nowhere", expect=2).err
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    nothing = case.resume("--add-facts", empty, expect=2)
+    assert "expected some of: edge.facts, names.csv" in nothing.err
+    wrong = case.resume("--add-facts", folder(tmp_path / "wrong", "5\tsix\n"), expect=2)
+    assert "edge.facts:1: field 2" in wrong.err
+    assert len(committed(case.checkpoints)) == 1
+
+
+def test_inputs_that_would_start_over_are_refused(stratalog: Stratalog, tmp_path: Path) -> None:
+    program = tmp_path / "choice.dl"
+    program.write_text(
+        ".decl edge(x: number, y: number) choice-domain x\n.input edge\n.output edge\n"
+    )
+    facts = folder(tmp_path / "facts", "1\t2\n")
+    stratalog("run", program, "-F", facts, "-D", tmp_path, "--checkpoint", tmp_path / "ck")
+    more = folder(tmp_path / "more", "1\t3\n")
+    refused = stratalog("resume", tmp_path / "ck", "--add-facts", more, expect=1)
+    assert "`edge` has a choice-domain" in refused.err

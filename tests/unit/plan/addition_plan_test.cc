@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What added facts mean for strata: which go on, which start over and why, what is refused; and how
+// strata that go on become one.
+#include "datalog/plan/addition_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/plan/planned_text.h"
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr const char* kPaths =
+    ".decl e(x: number, y: number)\n.input e\n.decl p(x: number, y: number)\np(x, y) :- e(x, y).\n"
+    "p(x, z) :- p(x, y), e(y, z).\n";  // lines 1 to 5
+constexpr const char* kOther = ".decl o(x: number)\n.input o\n";
+
+// "e goes on; p starts over: reason", strata that are not reached left out.
+std::string effects(const std::string& text, const std::set<std::string>& changed = {"e"}) {
+  const Program program = compiled(text);
+  std::set<RelationId> relations;
+  for (const std::string& name : changed) relations.insert(relation_named(program, name));
+  const auto plan = plan_addition(program, relations);
+  if (!plan.is_ok()) return plan.status().to_string();
+  std::string result;
+  for (std::size_t s = 0; s < program.strata.size(); ++s) {
+    const StratumAddition& stratum = plan.value().strata[s];
+    if (stratum.effect == AdditionEffect::kNone) continue;
+    for (const RelationId r : program.strata[s].relations)
+      result += (result.empty() ? "" : "; ") + program.relations[r].name;
+    result +=
+        stratum.effect == AdditionEffect::kGoesOn ? " goes on" : " starts over: " + stratum.reason;
+  }
+  return result;
+}
+
+TEST(AdditionPlan, WhatOnlyGrowsGoesOn) { EXPECT_EQ(effects(kPaths), "e goes on; p goes on"); }
+
+TEST(AdditionPlan, WhatReadsNothingThatChangedIsLeftAlone) {
+  const std::string text =
+      std::string(kPaths) + kOther + ".decl q(x: number)\nq(x) :- o(x), !p(x, x).\n";
+  EXPECT_EQ(effects(text, {"o"}), "o goes on; q goes on");
+  EXPECT_EQ(effects(text), "e goes on; p goes on; q starts over: `p` is negated at test.dl:9");
+}
+
+TEST(AdditionPlan, AggregatesStartOverWithAllAboveThem) {
+  EXPECT_EQ(effects(std::string(kPaths) + ".decl n(c: number)\nn(c) :- c = count : { p(_, _) }.\n"
+                                          ".decl m(c: number)\nm(c) :- n(c), e(c, _).\n"),
+            "e goes on; p goes on; n starts over: `p` is aggregated at test.dl:7; m starts over: "
+            "`n`, which starts over, is read at test.dl:9");
+}
+
+TEST(AdditionPlan, WhatDependsOnMoreThanTuplesStartsOver) {
+  EXPECT_EQ(effects(std::string(kPaths) +
+                    ".decl c(x: number, y: number) choice-domain x\nc(x, y) :- p(x, y).\n"),
+            "e goes on; p goes on; c starts over: `c` has a choice-domain at test.dl:6");
+  EXPECT_EQ(effects(std::string(kPaths) + ".limitsize p(n=3)\n"),
+            "e goes on; p starts over: `p` has a .limitsize");
+  EXPECT_EQ(effects(std::string(kPaths) +
+                    ".decl s(x: number, y: number) btree_delete\ns(x, y) :- p(x, y).\n"
+                    "s(x, y) <= s(x, z) :- y < z.\n"),
+            "e goes on; p goes on; s starts over: tuples of `s` are subsumed at test.dl:8");
+  EXPECT_EQ(
+      effects(std::string(kPaths) +
+              ".decl r(x: number, n: unsigned)\nr(x, recursive_iteration_cnt()) :- p(x, _).\n"),
+      "e goes on; p goes on; r starts over: `r` depends on the pass over the rules at "
+      "test.dl:7");
+}
+
+// Numbers of a relation that is not reached move if those before it do.
+TEST(AdditionPlan, CountersStartOverFromTheFirstThatChanges) {
+  const std::string text = std::string(kPaths) + kOther +
+                           ".decl a(x: number, n: number)\na(x, autoinc()) :- p(x, _).\n"
+                           ".decl b(x: number, n: number)\nb(x, autoinc()) :- o(x).\n";
+  const std::string found = effects(text);
+  EXPECT_NE(found.find("a starts over"), std::string::npos) << found;
+  EXPECT_NE(found.find("b starts over"), std::string::npos) << found;
+}
+
+TEST(AdditionPlan, RelationsThatAreReadAndWouldStartOverAreRefused) {
+  EXPECT_EQ(effects(".decl e(x: number, y: number) choice-domain x\n.input e\n"),
+            "NotSupported: test.dl:1: facts cannot be added: `e` would have to start over (`e` has "
+            "a choice-domain at test.dl:1), and what its .input read is kept in no checkpoint; run "
+            "the program from nothing with all facts");
+  const std::string refused =
+      effects(std::string(kPaths) + kOther + "o(x) :- e(x, _), !p(x, x).\n");
+  EXPECT_NE(refused.find("`o` would have to start over (`p` is negated at test.dl:8)"),
+            std::string::npos)
+      << refused;
+}
+
+TEST(AdditionPlan, MergedStrataKeepTheNumbersOfAll) {
+  const Program program =
+      compiled(std::string(kPaths) + kOther + ".decl q(x: number)\n" + "q(x) :- p(x, _), o(x).\n");
+  const auto plan = plan_addition(program, {relation_named(program, "e")});
+  ASSERT_TRUE(plan.is_ok());
+  const auto merged = strata_with(plan.value(), AdditionEffect::kGoesOn);
+  ASSERT_EQ(merged.size(), 3U);
+  const std::vector<Stratum> strata = merge_strata(program, merged);
+  ASSERT_EQ(strata.size(), program.strata.size());
+  const Stratum& all = strata[*merged.begin()];
+  EXPECT_TRUE(all.is_recursive);
+  EXPECT_EQ(all.relations,
+            (std::vector<RelationId>{relation_named(program, "e"), relation_named(program, "p"),
+                                     relation_named(program, "q")}));
+  EXPECT_EQ(all.rules.size(), 3U);
+  EXPECT_TRUE(strata[*std::next(merged.begin())].relations.empty());
+  EXPECT_EQ(strata[stratum_of(program, "o")].relations.size(), 1U);
+  // Every atom of a relation that grows is a delta once.
+  Program one = program;
+  one.strata = strata;
+  const ProgramPlan planned_merged = planned(one, {.continued = *merged.begin()});
+  EXPECT_EQ(planned_merged.strata[*merged.begin()].recursive.size(), 4U);
+  EXPECT_EQ(planned_merged.strata[*merged.begin()].strategy, Strategy::kSemiNaive);
+}
+
+}  // namespace
+}  // namespace stratalog::datalog
