@@ -10,7 +10,9 @@
 namespace stratalog::datalog {
 namespace {
 
-std::string line_of(const SourcePlace& place) { return fmt::format("{}:{}", place.file, place.line); }
+std::string line_of(const SourcePlace& place) {
+  return fmt::format("{}:{}", place.file, place.line);
+}
 
 // Relations made by the language stage have "#" in their names.
 std::string shown_name(const Relation& relation) {
