@@ -192,6 +192,9 @@ struct LoadSink {
   // of one prefix. Views stay valid during the call only. Arity 0: no call; see
   // StoredRelation::rows.
   std::function<Status(std::size_t index, const TupleGroup&)> accept;
+  // After begin; the same on all ranks. Files of relations that are not wanted are not read. Empty:
+  // all are wanted.
+  std::function<bool(std::size_t index)> wants = {};
 };
 
 // Who reads what of a generation.

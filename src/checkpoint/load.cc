@@ -38,6 +38,7 @@ class Loader {
   Attempt attempt(const Manifest& manifest);
   Status get_sections(const Manifest& manifest);
   Status check_frames(const Manifest& manifest);
+  bool is_wanted(const ManifestShard& shard) const;
   ReadOutcome read_part(const Manifest& manifest);
   std::vector<ShardRange> my_ranges(const Manifest& manifest) const;
 
@@ -109,11 +110,16 @@ std::vector<ShardRange> Loader::my_ranges(const Manifest& manifest) const {
   return ranges;
 }
 
+bool Loader::is_wanted(const ManifestShard& shard) const {
+  return !sink_.wants || sink_.wants(shard.relation);
+}
+
 ReadOutcome Loader::read_part(const Manifest& manifest) {
   ReadCounts counts;
   ReadOutcome outcome;
   for (const ShardRange& range : my_ranges(manifest)) {
     const ManifestShard& shard = manifest.shards[range.shard];
+    if (!is_wanted(shard)) continue;
     outcome = read_shard(
         store_, manifest, shard, range.begin, range.end, request_.steps,
         [&](const TupleGroup& group) { return sink_.accept(shard.relation, group); }, counts);
@@ -141,7 +147,7 @@ Loader::Attempt Loader::attempt(const Manifest& manifest) {
   if (!status.is_ok()) return {.is_final = false, .status = status};
 
   std::uint64_t expected = 0;
-  for (const ManifestShard& shard : manifest.shards) expected += shard.rows;
+  for (const ManifestShard& shard : manifest.shards) expected += is_wanted(shard) ? shard.rows : 0;
   std::uint64_t rows[] = {report_.local_rows};
   status = comm_.allreduce(rows, ReduceOp::kSum);
   if (!status.is_ok()) return {.is_final = true, .status = status};

@@ -28,6 +28,7 @@ RunOptions options_for(const RunOptions& way, ResumePolicy resume) {
 
 std::vector<RunOptions> ways_to_run() {
   RunOptions usual;
+  usual.sweep_anew_min_rows = 4;
   RunOptions hops;
   hops.replicate_limit_rows = 0;
   hops.mirror_limit_rows = 0;

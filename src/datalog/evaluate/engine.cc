@@ -42,7 +42,7 @@ class Engine {
           static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
     open_equivalences(state_);
     Stopwatch watch;
-    STRATALOG_RETURN_IF_ERROR(plan_added_facts());
+    STRATALOG_RETURN_IF_ERROR(look_for_added_facts());
     tell(Phase::kRestoring);
     STRATALOG_ASSIGN_OR_RETURN(const auto resumed, checkpointing_.resume());
     if (resumed) position_ = *resumed;
@@ -117,8 +117,8 @@ class Engine {
     }
   }
 
-  // Which strata go on from what they hold and which start over if the folder's facts are added.
-  Status plan_added_facts() {
+  // Which relations get facts from the folder, if there is one.
+  Status look_for_added_facts() {
     if (state_.options.added_facts == nullptr) return {};
     tell(Phase::kLoading);
     STRATALOG_ASSIGN_OR_RETURN(
@@ -126,8 +126,7 @@ class Engine {
     tell(Phase::kRestoring);  // an error now is the program's or the checkpoint folder's
     if (!checkpointing_.is_on() || state_.options.checkpoint.resume != ResumePolicy::kResume)
       return Status::invalid_argument("facts are added to a checkpoint of a finished run only");
-    STRATALOG_ASSIGN_OR_RETURN(state_.addition,
-                               plan_addition(state_.program, relations_of(added_)));
+    state_.changed = relations_of(added_);
     return {};
   }
 
@@ -138,7 +137,7 @@ class Engine {
     rows.reserve(facts_.size());
     for (const TupleColumns& facts : facts_) rows.push_back(facts.rows);
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(rows, ReduceOp::kSum));
-    for (const RelationId r : relations_of(added_))
+    for (const RelationId r : state_.changed)
       position_.additions.back().facts.push_back(
           {.relation = state_.program.relations[r].name, .rows = rows[r]});
     return {};

@@ -117,6 +117,8 @@ struct RunOptions {
   std::uint64_t mirror_limit_rows = 32U << 20;
   // Growing relations from this size on are dealt anew where one rank holds too large a share.
   std::uint64_t rebalance_min_rows = 1U << 16;
+  // Where facts are added: strata that were run by pivot and hold as many rows are swept anew.
+  std::uint64_t sweep_anew_min_rows = 1U << 20;
   bool allow_pivot = true;
   bool allow_sets = true;
   bool keep_round_counts = false;  // RunReport::new_tuples_per_round

@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -90,7 +91,9 @@ struct EngineState {
   const RunOptions& options;
   const RunHooks& hooks;
   ProgramPlan plan;
-  // While facts are added: the strata that go on from what they hold, and start over.
+  // Where facts are added to a finished run: to which relations, and which strata go on from what
+  // they hold or start over (known once the checkpoint has been looked at).
+  std::set<RelationId> changed;
   std::optional<AdditionPlan> addition;
   // For each relation and index plan, the columns by which that index is dealt to the ranks.
   std::vector<std::vector<std::vector<std::uint32_t>>> placements;

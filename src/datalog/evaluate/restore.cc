@@ -29,9 +29,10 @@ const NamedSection* find_section(const StoredState& stored, const std::string& n
 }  // namespace
 
 LoadSink Restorer::sink() {
-  return {.begin = [this](const StoredState& stored) { return begin(stored); },
-          .accept = [this](std::size_t index,
-                           const TupleGroup& group) { return accept(index, group); }};
+  return {
+      .begin = [this](const StoredState& stored) { return begin(stored); },
+      .accept = [this](std::size_t index, const TupleGroup& group) { return accept(index, group); },
+      .wants = [this](std::size_t index) { return !targets_[index].is_dropped; }};
 }
 
 Status Restorer::begin(const StoredState& stored) {
@@ -120,7 +121,7 @@ Status Restorer::begin(const StoredState& stored) {
 // Facts are to be added, or were being added when the checkpoint was written: the strata that go on
 // are one.
 Status Restorer::continue_strata(const StoredState& stored) {
-  if (state_.addition) {
+  if (!state_.changed.empty()) {
     if (position_.is_adding)
       return Status::already_exists(
           fmt::format("{} is of a run to which facts were being added: resume it to its end first, "
@@ -131,11 +132,30 @@ Status Restorer::continue_strata(const StoredState& stored) {
           "{} is of a run that is not finished: resume it first, then add facts to what it has "
           "found",
           stored.generation));
+    STRATALOG_ASSIGN_OR_RETURN(
+        state_.addition, plan_addition(state_.program, state_.changed, sweepable_strata(stored)));
     begin_addition(state_, stored.generation, position_);
   }
   if (position_.is_adding)
     state_.program.strata = merge_strata(state_.program, position_.additions.back().continued);
   return {};
+}
+
+// Strata that were run by pivot, can be again, and are large.
+std::set<std::uint32_t> Restorer::sweepable_strata(const StoredState& stored) const {
+  std::set<std::uint32_t> strata;
+  if (!state_.options.allow_pivot) return strata;
+  std::map<std::string, std::uint64_t> rows;
+  for (const StoredRelation& relation : stored.relations)
+    if (relation.version == RelationVersion::kTotal) rows[relation.name] = relation.rows;
+  for (const auto& [stratum, space] : position_.pivot_spaces) {
+    std::uint64_t held = 0;
+    if (stratum < state_.program.strata.size())
+      for (const RelationId r : state_.program.strata[stratum].relations)
+        held += rows[state_.program.relations[r].name];
+    if (held >= state_.options.sweep_anew_min_rows) strata.insert(stratum);
+  }
+  return strata;
 }
 
 bool Restorer::is_dropped(RelationId relation) const {
@@ -213,7 +233,6 @@ Status Restorer::keep_run(Target& target, const MailRun& run) {
 Status Restorer::accept(std::size_t i, const TupleGroup& group) {
   if (i >= targets_.size()) return Status::internal("a group of an unknown relation");
   Target& target = targets_[i];
-  if (target.is_dropped) return {};
   const RelationData& relation = state_.relations[target.relation];
   if (relation.equivalence) {
     walk_set(group.set, [&](Cell cell) { target.pairs.push_back({group.prefix[0], cell}); });

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "base/result.h"
@@ -38,6 +39,7 @@ class Restorer {
 
   Status begin(const StoredState& stored);
   Status continue_strata(const StoredState& stored);
+  std::set<std::uint32_t> sweepable_strata(const StoredState& stored) const;
   bool is_dropped(RelationId relation) const;
   Status open_pivots(const StoredState& stored);
   Status accept(std::size_t index, const TupleGroup& group);

@@ -44,6 +44,24 @@ bool counts_rounds(const Rule& rule) {
                      [](const Literal& literal) { return counts_rounds(literal); });
 }
 
+// Relations that the rules of a stratum read in any way.
+void collect_read(const Literal& literal, std::set<RelationId>& read) {
+  if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom)
+    read.insert(literal.atom.relation);
+  if (literal.aggregate)
+    for (const Literal& inner : literal.aggregate->body) collect_read(inner, read);
+}
+
+std::set<RelationId> read_by(const Program& program, const Stratum& stratum) {
+  std::set<RelationId> read;
+  for (const auto* rules : {&stratum.rules, &stratum.subsumptions})
+    for (const std::uint32_t r : *rules)
+      for (const Literal& literal : program.rules[r].body) collect_read(literal, read);
+  for (const RelationId r : stratum.relations)
+    if (program.relations[r].numbering) read.insert(program.relations[r].numbering->source);
+  return read;
+}
+
 bool has_input_files(const Relation& relation) {
   return std::any_of(relation.io.begin(), relation.io.end(), [](const IoDirective& directive) {
     return directive.action == IoAction::kInput;
@@ -52,13 +70,18 @@ bool has_input_files(const Relation& relation) {
 
 class AdditionPlanner {
  public:
-  AdditionPlanner(const Program& program, const std::set<RelationId>& changed)
-      : program_(program), changed_(changed), effects_(program.relations.size()) {}
+  AdditionPlanner(const Program& program, const std::set<RelationId>& changed,
+                  const std::set<std::uint32_t>& sweepable)
+      : program_(program), changed_(changed), effects_(program.relations.size()) {
+    for (const std::uint32_t s : sweepable)
+      if (may_start_over(s, sweepable)) swept_.insert(s);
+  }
 
   Result<AdditionPlan> run() {
     AdditionPlan plan;
-    for (const Stratum& stratum : program_.strata) {
-      StratumAddition addition = look_at(stratum);
+    for (std::uint32_t s = 0; s < program_.strata.size(); ++s) {
+      const Stratum& stratum = program_.strata[s];
+      StratumAddition addition = look_at(s);
       if (addition.effect == AdditionEffect::kStartsOver)
         STRATALOG_RETURN_IF_ERROR(refuse_inputs(stratum, addition.reason));
       for (const RelationId r : stratum.relations) {
@@ -72,13 +95,34 @@ class AdditionPlanner {
   }
 
  private:
-  StratumAddition look_at(const Stratum& stratum) const {
+  // Whether nothing is lost if the stratum and all that reads it start over.
+  bool may_start_over(std::uint32_t first, const std::set<std::uint32_t>& sweepable) const {
+    std::set<RelationId> gone;
+    for (std::uint32_t s = first; s < program_.strata.size(); ++s) {
+      const Stratum& stratum = program_.strata[s];
+      const std::set<RelationId> read = read_by(program_, stratum);
+      const bool is_above =
+          std::any_of(read.begin(), read.end(), [&](RelationId r) { return gone.contains(r); });
+      if (s != first && !is_above) continue;
+      if (stratum.is_recursive && !sweepable.contains(s)) return false;
+      for (const RelationId r : stratum.relations) {
+        if (has_input_files(program_.relations[r])) return false;
+        gone.insert(r);
+      }
+    }
+    return true;
+  }
+
+  StratumAddition look_at(std::uint32_t s) const {
+    const Stratum& stratum = program_.strata[s];
     bool is_reached = std::any_of(stratum.relations.begin(), stratum.relations.end(),
                                   [&](RelationId r) { return changed_.contains(r); });
     std::string reason = numbering_reason(stratum);
     for (const std::uint32_t r : stratum.rules)
       for (const Literal& literal : program_.rules[r].body) look_at(literal, is_reached, reason);
     if (is_reached && reason.empty()) reason = own_reason(stratum);
+    if (is_reached && reason.empty() && swept_.contains(s))
+      reason = "to sweep its pivots takes less time than to load them";
     if (!reason.empty())
       return {.effect = AdditionEffect::kStartsOver, .reason = std::move(reason)};
     return {.effect = is_reached ? AdditionEffect::kGoesOn : AdditionEffect::kNone, .reason = {}};
@@ -163,6 +207,7 @@ class AdditionPlanner {
 
   const Program& program_;
   const std::set<RelationId>& changed_;
+  std::set<std::uint32_t> swept_;
   std::vector<AdditionEffect> effects_;  // by relation, as far as known
   bool has_renumbered_ = false;
 };
@@ -173,8 +218,9 @@ void append_numbers(std::vector<std::uint32_t>& all, const std::vector<std::uint
 
 }  // namespace
 
-Result<AdditionPlan> plan_addition(const Program& program, const std::set<RelationId>& changed) {
-  return AdditionPlanner(program, changed).run();
+Result<AdditionPlan> plan_addition(const Program& program, const std::set<RelationId>& changed,
+                                   const std::set<std::uint32_t>& sweepable) {
+  return AdditionPlanner(program, changed, sweepable).run();
 }
 
 std::set<std::uint32_t> strata_with(const AdditionPlan& plan, AdditionEffect effect) {

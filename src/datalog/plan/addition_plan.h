@@ -27,10 +27,14 @@ struct AdditionPlan {
   std::vector<StratumAddition> strata;  // as Program::strata
 };
 
-// `changed`: relations that facts are added to, any order. NotSupported, with the line, if a
+// `changed`: relations that facts are added to, any order. `sweepable`: strata that run by pivot
+// and hold so much that to sweep them anew takes less time than to load them into the indices of
+// rounds; they start over unless that would drag along a recursion by rounds that reads them, or
+// facts that were read. NotSupported, with the line, if a
 // stratum that would have to start over holds a relation with .input: its facts are in no
 // checkpoint.
-Result<AdditionPlan> plan_addition(const Program& program, const std::set<RelationId>& changed);
+Result<AdditionPlan> plan_addition(const Program& program, const std::set<RelationId>& changed,
+                                   const std::set<std::uint32_t>& sweepable = {});
 
 std::set<std::uint32_t> strata_with(const AdditionPlan& plan, AdditionEffect effect);
 

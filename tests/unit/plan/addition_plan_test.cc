@@ -89,6 +89,25 @@ TEST(AdditionPlan, RelationsThatAreReadAndWouldStartOverAreRefused) {
       << refused;
 }
 
+// p is swept anew, but not if that took a recursion by rounds or what was read with it.
+TEST(AdditionPlan, LargePivotStrataAreSweptAnew) {
+  const auto with_sweep = [](const std::string& text, const std::set<std::string>& changed) {
+    const Program program = compiled(text);
+    std::set<RelationId> relations;
+    for (const std::string& name : changed) relations.insert(relation_named(program, name));
+    const auto swept = static_cast<std::uint32_t>(stratum_of(program, "p"));
+    const auto plan = plan_addition(program, relations, {swept});
+    return plan.is_ok() ? plan.value().strata[swept].effect : AdditionEffect::kNone;
+  };
+  const std::string once = ".decl u(x: number)\nu(x) :- p(x, x).\n";
+  EXPECT_EQ(with_sweep(kPaths, {"e"}), AdditionEffect::kStartsOver);
+  EXPECT_EQ(with_sweep(kPaths + once, {"e"}), AdditionEffect::kStartsOver);
+  EXPECT_EQ(with_sweep(kPaths + once + kOther, {"o"}), AdditionEffect::kNone);
+  EXPECT_EQ(with_sweep(kPaths + once + "u(y) :- u(x), p(x, y).\n", {"e"}), AdditionEffect::kGoesOn);
+  EXPECT_EQ(with_sweep(kPaths + once + ".input u\n", {"e"}), AdditionEffect::kGoesOn);
+  EXPECT_EQ(with_sweep(kPaths + std::string(".input p\n"), {"p"}), AdditionEffect::kGoesOn);
+}
+
 TEST(AdditionPlan, MergedStrataKeepTheNumbersOfAll) {
   const Program program =
       compiled(std::string(kPaths) + kOther + ".decl q(x: number)\n" + "q(x) :- p(x, _), o(x).\n");
