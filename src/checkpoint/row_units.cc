@@ -2,6 +2,7 @@
 #include "checkpoint/row_units.h"
 
 #include <algorithm>
+#include <array>
 
 #include "checkpoint/save_plan.h"
 #include "encode/piece_checksum.h"
@@ -13,6 +14,7 @@ namespace stratalog {
 namespace {
 
 constexpr std::uint64_t kUnitBytes = std::uint64_t{1} << 20;
+constexpr std::size_t kFragment = 4096;  // elements
 
 }  // namespace
 
@@ -74,15 +76,16 @@ Status RowUnits::run(PhaseTimes& times) {
 }
 
 Status RowUnits::add(const TupleGroup& group) {
-  return for_each_fragment(group.set, {.elements = 4096, .words = 64}, [&](const SetView& set) {
-    walked_ += set.count;
-    if (walked_ > image_.rows) return check_rows(image_, walked_);
-    if (staged_ + set.count <= unit_end_) {
-      put(group.prefix, set);
-      return staged_ == unit_end_ ? end_unit() : Status::ok();
-    }
-    return add_split(group.prefix, set);
-  });
+  return for_each_fragment(group.set, {.elements = kFragment, .words = kFragment / 64},
+                           [&](const SetView& set) {
+                             walked_ += set.count;
+                             if (walked_ > image_.rows) return check_rows(image_, walked_);
+                             if (staged_ + set.count <= unit_end_) {
+                               put(group.prefix, set);
+                               return staged_ == unit_end_ ? end_unit() : Status::ok();
+                             }
+                             return add_split(group.prefix, set);
+                           });
 }
 
 // Rows of the unit at hand, which has room for them.
@@ -93,19 +96,24 @@ void RowUnits::put(std::span<const Cell> prefix, const SetView& set) {
   staged_ += set.count;
 }
 
-// A fragment across the end of a unit: in runs of single cells.
+// A fragment across the end of a unit, or of several: as arrays, which can be cut anywhere.
 Status RowUnits::add_split(std::span<const Cell> prefix, const SetView& set) {
-  Status status;
-  walk_set(set, [&](Cell cell) {
-    if (!status.is_ok()) return;
-    SetView one;
-    const Cell value = cell;
-    one.values = std::span(&value, 1);
-    one.count = 1;
-    put(prefix, one);
-    if (staged_ == unit_end_) status = end_unit();
-  });
-  return status;
+  std::array<Cell, kFragment> cells;
+  std::size_t count = 0;
+  std::span<const Cell> left = set.values;
+  if (set.kind != SetKind::kArray) {
+    walk_set(set, [&](Cell cell) { cells[count++] = cell; });
+    left = std::span(cells).first(count);
+  }
+  while (!left.empty()) {
+    SetView piece;
+    piece.values = left.first(std::min<std::uint64_t>(left.size(), unit_end_ - staged_));
+    piece.count = piece.values.size();
+    put(prefix, piece);
+    left = left.subspan(piece.values.size());
+    if (staged_ == unit_end_) STRATALOG_RETURN_IF_ERROR(end_unit());
+  }
+  return Status::ok();
 }
 
 Status RowUnits::end_unit() {

@@ -305,6 +305,12 @@ std::shared_ptr<const GrowthSegment> pack_segment(std::span<const DeltaRow> rows
   return writer.finish(0);
 }
 
+std::shared_ptr<const GrowthSegment> pack_total(const Index& index) {
+  SegmentWriter writer;
+  for (RowId row = 0; row < index.row_count(); ++row) writer.add(row, index.total(row).view());
+  return writer.finish(0);
+}
+
 Status for_each_row(std::span<const std::shared_ptr<const GrowthSegment>> segments,
                     const RowVisitor& visit) {
   std::vector<SegmentReader> readers;
@@ -367,9 +373,7 @@ std::uint64_t GrowthLog::tuples() const {
 
 std::uint64_t GrowthLog::heap_bytes() const {
   std::uint64_t bytes = segments_.capacity() * sizeof(segments_[0]);
-  for (const auto& segment : segments_)
-    bytes += segment->bytes.capacity() + (segment->words.capacity() * sizeof(std::uint64_t)) +
-             sizeof(GrowthSegment);
+  for (const auto& segment : segments_) bytes += segment->heap_bytes() + sizeof(GrowthSegment);
   return bytes;
 }
 

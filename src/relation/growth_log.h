@@ -27,11 +27,15 @@ struct GrowthSegment {
   std::vector<std::uint64_t> words;
   std::uint64_t tuples = 0;
   std::uint32_t tier = 0;  // how often it was merged from smaller ones
+
+  std::uint64_t heap_bytes() const { return bytes.capacity() + (words.capacity() * 8); }
 };
 
 using GrowthSegments = std::vector<std::shared_ptr<const GrowthSegment>>;
 
 std::shared_ptr<const GrowthSegment> pack_segment(std::span<const DeltaRow> rows);
+// All tuples of an index.
+std::shared_ptr<const GrowthSegment> pack_total(const Index& index);
 
 // Calls visit(row, elements) for each row of the union of disjoint segments, ascending. The view is
 // an array or a bitmap, never empty, and valid during the call only. Stops at the visitor's first

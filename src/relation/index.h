@@ -45,6 +45,8 @@ class Index {
 
   RowId row_count() const { return rows_.size(); }
   std::span<const Cell> prefix(RowId row) const { return rows_.key(row); }
+  // The prefixes of the rows there are now; may be read beside everything else.
+  FrozenKeys freeze_prefixes() const { return rows_.freeze_keys(); }
   const IntSet& total(RowId row) const { return totals_[row / kChunkRows][row % kChunkRows]; }
   RowId find_row(const Cell* prefix) const { return rows_.find(prefix); }
   void prefetch_row(const Cell* prefix) const { rows_.prefetch(prefix); }
@@ -85,6 +87,8 @@ class Index {
   void erase(std::span<const Cell> tuples);
 
   bool contains(const Cell* tuple) const;  // in index order
+  // About what pack_total() makes of it, or less.
+  std::uint64_t packed_bytes() const { return set_bytes_ + (std::uint64_t{8} * rows_.size()); }
   std::uint64_t heap_bytes() const;
 
  private:

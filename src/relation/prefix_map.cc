@@ -27,7 +27,7 @@ std::uint64_t PrefixMap::hash(const Cell* key) const {
 
 bool PrefixMap::equal(std::uint32_t id, const Cell* key) const {
   // Keys are short: a loop beats the call of memcmp.
-  const Cell* mine = keys_.data() + (std::size_t{id} * width_);
+  const Cell* mine = keys_.get() + (std::size_t{id} * width_);
   for (std::uint32_t i = 0; i < width_; ++i)
     if (mine[i] != key[i]) return false;
   return true;
@@ -57,7 +57,15 @@ void PrefixMap::prefetch(const Cell* key) const {
 }
 
 std::uint32_t PrefixMap::append(const Cell* key) {
-  keys_.insert(keys_.end(), key, key + width_);
+  const std::size_t used = std::size_t{size_} * width_;
+  if (used + width_ > capacity_) {
+    const std::size_t grown = std::max<std::size_t>(16, used * 2) + width_;
+    const std::shared_ptr<Cell[]> cells = std::make_shared_for_overwrite<Cell[]>(grown);
+    std::copy(keys_.get(), keys_.get() + used, cells.get());
+    keys_ = cells;
+    capacity_ = grown;
+  }
+  std::copy(key, key + width_, keys_.get() + used);
   return size_++;
 }
 
@@ -83,7 +91,7 @@ std::uint32_t PrefixMap::find_or_add(const Cell* key) {
 
 void PrefixMap::insert_slot(std::uint32_t id) {
   const std::uint64_t mask = slots_.size() - 1;
-  std::uint64_t s = hash(keys_.data() + (std::size_t{id} * width_)) & mask;
+  std::uint64_t s = hash(keys_.get() + (std::size_t{id} * width_)) & mask;
   while (slots_[s] != kAbsent) s = (s + 1) & mask;
   slots_[s] = id;
 }

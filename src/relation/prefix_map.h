@@ -2,10 +2,11 @@
 // PrefixMap: numbers distinct tuples of `width` cells densely in order of arrival. Width 1 uses a
 // directly addressed table for small cells (dense ids) and open addressing for the rest; wider keys
 // use open addressing with linear probing. Never forgets. find() and prefetch() are safe for
-// concurrent readers only while nobody adds. Local.
+// concurrent readers only while nobody adds; frozen keys always are. Local.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,24 +14,44 @@
 
 namespace stratalog {
 
+// The keys that a map had at some time, whatever is added to it later. Shares their memory.
+class FrozenKeys {
+ public:
+  FrozenKeys() = default;
+  FrozenKeys(std::shared_ptr<const Cell[]> cells, std::uint32_t width)
+      : cells_(std::move(cells)), width_(width) {}
+  std::span<const Cell> key(std::uint32_t id) const {
+    return {cells_.get() + (std::size_t{id} * width_), width_};
+  }
+
+ private:
+  std::shared_ptr<const Cell[]> cells_;
+  std::uint32_t width_ = 0;
+};
+
 class PrefixMap {
  public:
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFFU;
 
   explicit PrefixMap(std::uint32_t width) : width_(width) {}
+  PrefixMap(PrefixMap&&) = default;
+  PrefixMap& operator=(PrefixMap&&) = default;
+  PrefixMap(const PrefixMap&) = delete;
+  PrefixMap& operator=(const PrefixMap&) = delete;
 
   std::uint32_t width() const { return width_; }
   std::uint32_t size() const { return size_; }
   // The cells of entry `id`.
   std::span<const Cell> key(std::uint32_t id) const {
-    return {keys_.data() + (std::size_t{id} * width_), width_};
+    return {keys_.get() + (std::size_t{id} * width_), width_};
   }
+  FrozenKeys freeze_keys() const { return {keys_, width_}; }
   std::uint32_t find(const Cell* key) const;
   std::uint32_t find_or_add(const Cell* key);
   // Brings the memory that find(key) will look at closer.
   void prefetch(const Cell* key) const;
   std::uint64_t heap_bytes() const {
-    return (keys_.capacity() + direct_.capacity() + slots_.capacity()) * sizeof(std::uint32_t);
+    return (capacity_ + direct_.capacity() + slots_.capacity()) * sizeof(std::uint32_t);
   }
 
  private:
@@ -45,7 +66,9 @@ class PrefixMap {
   std::uint32_t width_;
   std::uint32_t size_ = 0;
   std::uint32_t hashed_ = 0;  // entries that live in slots_
-  std::vector<Cell> keys_;  // size_ * width_
+  // size_ * width_ cells, which never change: others may hold on to them.
+  std::shared_ptr<Cell[]> keys_;
+  std::size_t capacity_ = 0;  // in cells
   std::vector<std::uint32_t> direct_;  // width 1: cell -> id
   std::vector<std::uint32_t> slots_;  // id or kAbsent; a power of two, at most 5/8 full
 };

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,12 +46,16 @@ struct EngineOutcome {
   RunReport report;  // of rank 0
 };
 
+// Another store in front of the one for checkpoints, on each rank.
+using StoreFront = std::function<std::unique_ptr<Store>(Store&)>;
+
 // `options` without stores: facts and outputs are set here, and the checkpoint store if there is a
 // disk for it.
 inline EngineOutcome run_engine(const Program& program, const FileTexts& facts, int ranks,
                                 const RunOptions& options, const RunHooks& hooks = {},
                                 const std::shared_ptr<MemoryDisk>& checkpoints = nullptr,
-                                const FileTexts* added_facts = nullptr) {
+                                const FileTexts* added_facts = nullptr,
+                                const StoreFront& front = {}) {
   EngineOutcome outcome;
   const auto facts_disk = disk_with(facts);
   const auto added_disk = added_facts == nullptr ? nullptr : disk_with(*added_facts);
@@ -61,11 +66,12 @@ inline EngineOutcome run_engine(const Program& program, const FileTexts& facts, 
     const auto output_store = open_memory_store(output_disk);
     const auto checkpoint_store = checkpoints ? open_memory_store(checkpoints) : nullptr;
     const auto added_store = added_disk ? open_memory_store(added_disk) : nullptr;
+    const auto front_store = front && checkpoint_store ? front(*checkpoint_store) : nullptr;
     RunOptions mine = options;
     mine.added_facts = added_store.get();
     mine.facts = facts_store.get();
     mine.output = output_store.get();
-    mine.checkpoint.store = checkpoint_store.get();
+    mine.checkpoint.store = front_store ? front_store.get() : checkpoint_store.get();
     auto result = run_program(comm, program, mine, hooks);
     statuses[static_cast<std::size_t>(comm.rank())] = result.status();
     if (!result.is_ok()) return result.status();

@@ -172,7 +172,8 @@ void Checkpointing::add_sections(const EnginePosition& position, SaveRequest& re
   }
 }
 
-Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, Saving& saving) {
+Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, Saving& saving,
+                                                ImageLife life) {
   Stopwatch watch;
   PrepareTimes& times = saving.prepared;
   times.growth = std::exchange(state_.growth_seconds, 0);
@@ -201,7 +202,7 @@ Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, 
       relations.push_back(
           {.id = r, .state = running ? RelationState::kRunning : RelationState::kFinished});
   }
-  STRATALOG_RETURN_IF_ERROR(saving.parts.add(relations, request));
+  STRATALOG_RETURN_IF_ERROR(saving.parts.add(relations, request, life));
   times.agree = saving.parts.agree_seconds();
   times.pack = watch.lap() - times.agree;
   // Where everything is whole, the generation is to stand by itself, sections included.
@@ -215,14 +216,17 @@ Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, 
   return request;
 }
 
-// This rank's word. Finished relations do not change while a pivot stratum runs, and once all of
-// its edges are known, all that changes is that blocks get layers of rows on top.
+// This rank's word. Finished relations do not change while a stratum runs. Once all edges of a
+// pivot stratum are known, all that changes is that blocks get layers of rows on top; relations
+// that grow in rounds have logs of what they gain, and what else is needed of them is copied.
 bool Checkpointing::can_overlap(const EnginePosition& position) const {
   const CheckpointOptions& options = state_.options.checkpoint;
-  if (!options.may_overlap || !may_overlap(options.mode) || !position.stratum || !position.by_pivot)
-    return false;
-  const RelationId first = state_.program.strata[*position.stratum].relations.front();
-  const auto& pivot = state_.relations[first].pivot;
+  if (!options.may_overlap || !may_overlap(options.mode) || !position.stratum) return false;
+  const Stratum& running = state_.program.strata[*position.stratum];
+  if (!position.by_pivot)
+    return std::none_of(running.relations.begin(), running.relations.end(),
+                        [&](RelationId r) { return state_.relations[r].pivot != nullptr; });
+  const auto& pivot = state_.relations[running.relations.front()].pivot;
   return pivot && pivot->closure().graph().is_closed();
 }
 
@@ -234,11 +238,17 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
 Status Checkpointing::save_whole(const EnginePosition& position, std::uint64_t iteration) {
   Saving saving{
       .parts = SavedParts(state_, *writer_), .iteration = iteration, .prepared = PrepareTimes()};
-  STRATALOG_ASSIGN_OR_RETURN(const SaveRequest request, make_request(position, saving));
+  STRATALOG_ASSIGN_OR_RETURN(const SaveRequest request,
+                             make_request(position, saving, ImageLife::kBorrowed));
   tell_saving(iteration);
+  return save_now(position, saving, request);
+}
+
+Status Checkpointing::save_now(const EnginePosition& position, const Saving& saving,
+                               const SaveRequest& request) {
   STRATALOG_RETURN_IF_ERROR(conclude(saving, writer_->save(request)));
   since_last_.lap();
-  last_iteration_ = iteration;
+  last_iteration_ = saving.iteration;
   last_stratum_ = position.stratum;
   return {};
 }
@@ -246,11 +256,15 @@ Status Checkpointing::save_whole(const EnginePosition& position, std::uint64_t i
 Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t iteration) {
   auto saving = std::make_unique<Saving>(Saving{
       .parts = SavedParts(state_, *writer_), .iteration = iteration, .prepared = PrepareTimes()});
-  STRATALOG_ASSIGN_OR_RETURN(SaveRequest request, make_request(position, *saving));
+  STRATALOG_ASSIGN_OR_RETURN(SaveRequest request,
+                             make_request(position, *saving, ImageLife::kFrozen));
   tell_saving(iteration);
+  if (saving->parts.life() == ImageLife::kBorrowed && !position.by_pivot)
+    return save_now(position, *saving, request);
   const Status begun = writer_->begin(std::move(request));
   if (begun.is_ok()) {
     pending_ = std::move(saving);
+    state_.frozen_bytes = pending_->parts.copied_bytes();
     state_.times.pack += pending_->prepared.pack;
     state_.times.encode += pending_->prepared.encode;
     state_.times.commit += pending_->prepared.agree;
@@ -266,6 +280,7 @@ Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t i
 Status Checkpointing::settle() {
   if (!pending_) return {};
   const std::unique_ptr<Saving> saving = std::move(pending_);
+  state_.frozen_bytes = 0;
   return conclude(*saving, writer_->finish());
 }
 

@@ -85,7 +85,7 @@ class Checkpointing {
   // Saves unconditionally. A failed save is a notice; only errors that end the run are returned.
   Status save(const EnginePosition& position, std::uint64_t iteration);
   // Waits for a checkpoint that is being written beside the evaluation and commits it. Before
-  // relations change in other ways than pivot blocks growing.
+  // finished relations move, or running ones change in other ways than growing.
   Status settle();
 
  private:
@@ -105,9 +105,10 @@ class Checkpointing {
   };
 
   Result<std::optional<EnginePosition>> load();
+  Status save_now(const EnginePosition& position, const Saving& saving, const SaveRequest& request);
   Status save_whole(const EnginePosition& position, std::uint64_t iteration);
   Status begin_save(const EnginePosition& position, std::uint64_t iteration);
-  Result<SaveRequest> make_request(const EnginePosition& position, Saving& saving);
+  Result<SaveRequest> make_request(const EnginePosition& position, Saving& saving, ImageLife life);
   bool can_overlap(const EnginePosition& position) const;
   Status conclude(const Saving& saving, const Result<SaveReport>& saved);
   void add_sections(const EnginePosition& position, SaveRequest& request) const;

@@ -116,9 +116,10 @@ struct EngineState {
   std::uint64_t memory_bytes() const {
     std::uint64_t bytes = dictionary.memory_bytes();
     for (const RelationData& relation : relations) bytes += relation.heap_bytes();
-    return bytes + pivot_bytes;
+    return bytes + pivot_bytes + frozen_bytes;
   }
   std::uint64_t pivot_bytes = 0;  // of pivot relations, running or finished
+  std::uint64_t frozen_bytes = 0;  // copied for a checkpoint that is being written
 };
 
 }  // namespace stratalog::datalog

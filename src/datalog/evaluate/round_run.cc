@@ -61,6 +61,7 @@ class RoundRun {
           seed(facts, start == nullptr ? state_.plan.strata[stratum_].once : kNone));
     }
     if (members_.is_recursive) STRATALOG_RETURN_IF_ERROR(iterate());
+    STRATALOG_RETURN_IF_ERROR(hooks_.settle());
     if (!outcome_.stopped) finish();
     outcome_.report.strategy = members_.is_recursive ? Strategy::kSemiNaive : Strategy::kOnce;
     outcome_.report.iterations = iteration_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/evaluate/saved_parts.h"
 
+#include <algorithm>
+
 #include "checkpoint/phase_times.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/relation_images.h"
@@ -83,18 +85,27 @@ RelationImage SavedParts::pivot_image(RelationId id, RelationVersion version,
   return image;
 }
 
-RelationImage SavedParts::growth_image(RelationId id) const {
-  RelationData& relation = state_.relations[id];
-  if (relation.pivot) return pivot_image(id, RelationVersion::kTotal, ImageRows::kGrowth);
-  RelationImage image = relation_image(state_, id, RelationVersion::kTotal);
-  const GrowthSegments segments = relation.growth ? relation.growth->freeze() : GrowthSegments();
-  image.for_each_group = [index = &relation.shards.front().primary_index(),
-                          segments](const GroupVisitor& visit) {
+// Of segments that were made from the home's primary index. Neither they nor the prefixes change
+// while rounds go on.
+RelationImage SavedParts::segment_image(RelationId id, RelationVersion version,
+                                        GrowthSegments segments) const {
+  RelationImage image = relation_image(state_, id, version);
+  const Index& home = state_.relations[id].shards.front().primary_index();
+  image.for_each_group = [keys = home.freeze_prefixes(),
+                          segments = std::move(segments)](const GroupVisitor& visit) {
     return for_each_row(segments, [&](RowId row, const SetView& elements) {
-      return visit({.prefix = index->prefix(row), .set = elements});
+      return visit({.prefix = keys.key(row), .set = elements});
     });
   };
   return image;
+}
+
+RelationImage SavedParts::growth_image(RelationId id) const {
+  const RelationData& relation = state_.relations[id];
+  if (relation.pivot) return pivot_image(id, RelationVersion::kTotal, ImageRows::kGrowth);
+  if (relation.arity == 0) return relation_image(state_, id, RelationVersion::kTotal);
+  return segment_image(id, RelationVersion::kTotal,
+                       relation.growth ? relation.growth->freeze() : GrowthSegments());
 }
 
 RelationImage SavedParts::total_image(RelationId id, ImagePart part, const Sizes& mine) {
@@ -105,9 +116,37 @@ RelationImage SavedParts::total_image(RelationId id, ImagePart part, const Sizes
     return image;
   }
   if (relation.growth) (void)relation.growth->freeze();
-  RelationImage image = relation.pivot ? pivot_image(id, RelationVersion::kTotal, ImageRows::kTotal)
-                                       : stored_image(state_, id, RelationVersion::kTotal);
+  const auto copied = copies_.find(id);
+  RelationImage image;
+  if (relation.pivot)
+    image = pivot_image(id, RelationVersion::kTotal, ImageRows::kTotal);
+  else if (copied != copies_.end())
+    image = segment_image(id, RelationVersion::kTotal, copied->second.total);
+  else
+    image = stored_image(state_, id, RelationVersion::kTotal);
   if (relation.arity != 0) image.rows = mine.rows;
+  return image;
+}
+
+// Of a running relation.
+Result<RelationImage> SavedParts::delta_image(RelationId id) const {
+  const RelationData& relation = state_.relations[id];
+  if (relation.pivot) {
+    RelationImage image = pivot_image(id, RelationVersion::kDelta, ImageRows::kDelta);
+    image.rows =
+        count_members(*relation.pivot,
+                      relation.pivot->closure().image(ImageRows::kDelta))[relation.pivot_position];
+    return image;
+  }
+  const auto copied = copies_.find(id);
+  RelationImage image = copied != copies_.end()
+                            ? segment_image(id, RelationVersion::kDelta, copied->second.delta)
+                            : stored_image(state_, id, RelationVersion::kDelta);
+  if (relation.equivalence) {
+    STRATALOG_ASSIGN_OR_RETURN(image.rows, count_rows(image));
+  } else if (relation.arity != 0) {
+    image.rows = relation.shards.front().primary_index().delta_tuples();
+  }
   return image;
 }
 
@@ -143,7 +182,83 @@ Status SavedParts::add_up(const Status& counted, std::vector<std::uint64_t>& sum
   return status;
 }
 
-Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& request) {
+std::uint64_t SavedParts::copied_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [id, copies] : copies_)
+    for (const GrowthSegments* segments : {&copies.total, &copies.delta})
+      for (const auto& segment : *segments) bytes += segment->heap_bytes();
+  return bytes;
+}
+
+// Whether rounds change the relation in no other way than by adding to its home.
+bool SavedParts::only_grows(const SavedRelation& saved) const {
+  const RelationData& relation = state_.relations[saved.id];
+  return saved.state == RelationState::kRunning && relation.arity != 0 && !relation.pivot &&
+         !relation.equivalence && !shrinks(state_.program.relations[saved.id]);
+}
+
+// About what copy() will take.
+std::uint64_t SavedParts::needed_bytes(std::span<const PartPlan> plans) const {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < relations_.size(); ++i) {
+    if (!only_grows(relations_[i])) continue;
+    const Index& home = state_.relations[relations_[i].id].shards.front().primary_index();
+    bytes += home.delta_tuples() * sizeof(Cell);
+    if (plans[i].part == ImagePart::kWhole) bytes += home.packed_bytes();
+  }
+  return bytes;
+}
+
+Status SavedParts::copy(std::span<const PartPlan> plans) {
+  return guard_memory([&]() -> Status {
+    for (std::size_t i = 0; i < relations_.size(); ++i) {
+      if (!only_grows(relations_[i])) continue;
+      const Index& home = state_.relations[relations_[i].id].shards.front().primary_index();
+      Copies& copies = copies_[relations_[i].id];
+      copies.delta = {pack_segment(home.delta())};
+      if (plans[i].part == ImagePart::kWhole) copies.total = {pack_total(home)};
+    }
+    return {};
+  });
+}
+
+// Collective. All ranks copy, or none.
+Status SavedParts::agree_on_copies(std::span<const PartPlan> plans) {
+  // A whole part is rare: each is several times the one before.
+  constexpr std::uint64_t kAlwaysFits = std::uint64_t{64} << 20;
+  const std::uint64_t used = state_.memory_bytes();
+  const std::uint64_t limit = state_.options.memory_limit_bytes;
+  std::uint64_t most = std::max(kAlwaysFits, used / 4);
+  if (limit != 0) most = std::min(most, limit > used ? (limit - used) / 2 : 0);
+  const bool fits = std::all_of(relations_.begin(), relations_.end(),
+                                [&](const SavedRelation& saved) {
+                                  return saved.state == RelationState::kFinished ||
+                                         state_.relations[saved.id].arity == 0 ||
+                                         state_.relations[saved.id].pivot || only_grows(saved);
+                                }) &&
+                    needed_bytes(plans) <= most && copy(plans).is_ok();
+  std::uint64_t refused = fits ? 0 : 1;
+  const datalog::Stopwatch watch;
+  STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(std::span(&refused, 1), ReduceOp::kSum));
+  agree_seconds_ += watch.seconds();
+  if (refused == 0)
+    life_ = ImageLife::kFrozen;
+  else
+    copies_.clear();
+  return {};
+}
+
+// What rounds add while the checkpoint is being written belongs to the next one.
+void SavedParts::follow_from_now() {
+  if (state_.options.checkpoint.chain.whole_every == 1) return;
+  for (const SavedRelation& saved : relations_) {
+    RelationData& relation = state_.relations[saved.id];
+    if (only_grows(saved) && !relation.growth) relation.growth = std::make_unique<GrowthLog>();
+  }
+}
+
+Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& request,
+                       ImageLife life) {
   relations_.assign(relations.begin(), relations.end());
   std::vector<Sizes> mine;
   std::vector<std::uint64_t> sums;
@@ -155,32 +270,26 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
     sums.insert(sums.end(), {mine.back().rows, mine.back().growth});
   }
   STRATALOG_RETURN_IF_ERROR(add_up(counted, sums));
+  std::vector<PartPlan> plans;
+  plans.reserve(relations_.size());
   for (std::size_t i = 0; i < relations_.size(); ++i) {
     const RelationId id = relations_[i].id;
     const std::string& name = state_.program.relations[id].name;
-    const PartPlan plan =
-        plan_part(state_.options.checkpoint.chain, writer_.chain(name, RelationVersion::kTotal),
-                  offer(id, {.rows = sums[i * 2], .growth = sums[(i * 2) + 1]}));
-    request.parts.push_back(plan);
-    add_image(total_image(id, plan.part, mine[i]), request);
-    if (relations_[i].state != RelationState::kRunning) continue;
-    RelationData& relation = state_.relations[id];
-    RelationImage delta = relation.pivot
-                              ? pivot_image(id, RelationVersion::kDelta, ImageRows::kDelta)
-                              : stored_image(state_, id, RelationVersion::kDelta);
-    if (relation.equivalence) {
-      const Result<std::uint64_t> rows = count_rows(delta);
-      if (counted.is_ok()) counted = rows.status();
-      delta.rows = rows.is_ok() ? rows.value() : 0;
-    } else if (relation.pivot) {
-      delta.rows = count_members(*relation.pivot, relation.pivot->closure().image(
-                                                      ImageRows::kDelta))[relation.pivot_position];
-    } else if (relation.arity != 0) {
-      delta.rows = relation.shards.front().primary_index().delta_tuples();
-    }
-    request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
-    add_image(std::move(delta), request);
+    plans.push_back(plan_part(state_.options.checkpoint.chain,
+                              writer_.chain(name, RelationVersion::kTotal),
+                              offer(id, {.rows = sums[i * 2], .growth = sums[(i * 2) + 1]})));
   }
+  if (life == ImageLife::kFrozen) STRATALOG_RETURN_IF_ERROR(agree_on_copies(plans));
+  for (std::size_t i = 0; i < relations_.size(); ++i) {
+    request.parts.push_back(plans[i]);
+    add_image(total_image(relations_[i].id, plans[i].part, mine[i]), request);
+    if (relations_[i].state != RelationState::kRunning) continue;
+    Result<RelationImage> delta = delta_image(relations_[i].id);
+    if (counted.is_ok()) counted = delta.status();
+    request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
+    add_image(delta.is_ok() ? std::move(delta).value() : RelationImage(), request);
+  }
+  if (life_ == ImageLife::kFrozen) follow_from_now();
   const datalog::Stopwatch watch;
   Status status = agree(state_.comm, counted);
   agree_seconds_ += watch.seconds();

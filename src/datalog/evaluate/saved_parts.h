@@ -16,11 +16,17 @@
 #include "checkpoint/checkpoint.h"
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/pivot/pivot_image.h"
+#include "relation/growth_log.h"
 
 namespace stratalog::datalog {
 
 // Whether rounds still add to a relation.
 enum class RelationState : std::uint8_t { kFinished, kRunning };
+
+// For how long a request may be used: while nothing changes, or beside the next rounds. The latter
+// takes copies of what rounds change: the last delta, and of relations that are written whole
+// everything.
+enum class ImageLife : std::uint8_t { kBorrowed, kFrozen };
 
 struct SavedRelation {
   RelationId id = 0;
@@ -32,7 +38,11 @@ class SavedParts {
   SavedParts(EngineState& state, const CheckpointWriter& writer) : state_(state), writer_(writer) {}
 
   // Collective. Adds the totals of `relations` and the deltas of the running ones to the request.
-  Status add(std::span<const SavedRelation> relations, SaveRequest& request);
+  // kFrozen is a wish, granted where every rank has the memory for the copies.
+  Status add(std::span<const SavedRelation> relations, SaveRequest& request, ImageLife life);
+  ImageLife life() const { return life_; }
+  // Local. Memory that only this checkpoint holds.
+  std::uint64_t copied_bytes() const;
   // Local. The checkpoint was acknowledged: growth counts from its state on.
   void acknowledge() const;
   // Local. Estimated seconds that hashing took inside the walks.
@@ -50,7 +60,21 @@ class SavedParts {
   Result<Sizes> measure(RelationId id);
   Status add_up(const Status& counted, std::vector<std::uint64_t>& sums);
   PartOffer offer(RelationId id, const Sizes& all) const;
+  // What this rank has copied of a running relation; nothing of what is not written whole.
+  struct Copies {
+    GrowthSegments total;
+    GrowthSegments delta;
+  };
+
+  bool only_grows(const SavedRelation& saved) const;
+  Status agree_on_copies(std::span<const PartPlan> plans);
+  Status copy(std::span<const PartPlan> plans);
+  std::uint64_t needed_bytes(std::span<const PartPlan> plans) const;
+  void follow_from_now();
+  RelationImage segment_image(RelationId id, RelationVersion version,
+                              GrowthSegments segments) const;
   RelationImage total_image(RelationId id, ImagePart part, const Sizes& mine);
+  Result<RelationImage> delta_image(RelationId id) const;
   RelationImage pivot_image(RelationId id, RelationVersion version, ImageRows rows) const;
   RelationImage growth_image(RelationId id) const;
   void add_image(RelationImage image, SaveRequest& request) const;
@@ -58,6 +82,8 @@ class SavedParts {
   EngineState& state_;
   const CheckpointWriter& writer_;
   std::vector<SavedRelation> relations_;
+  ImageLife life_ = ImageLife::kBorrowed;
+  std::map<RelationId, Copies> copies_;  // where life_ is kFrozen
   std::map<PivotRelations*, std::vector<Sizes>> pivot_sizes_;  // by position
   double agree_seconds_ = 0;
   std::shared_ptr<std::uint64_t> hash_ns_ = std::make_shared<std::uint64_t>(0);

@@ -122,6 +122,34 @@ TEST(GrowthLog, DenseRowsAreKeptAsBitmaps) {
   EXPECT_EQ(read_back({segment}), (Rows{{3, {cells.begin(), cells.end()}}}));
 }
 
+// What was frozen stays, whatever rows and elements the index gets afterwards.
+TEST(GrowthLog, AFrozenIndexIsNotDisturbed) {
+  SetAccumulator scratch;
+  Index index({0, 1, 2}, {});
+  std::set<std::vector<Cell>> expected;
+  const auto add = [&](Cell from, Cell to) {
+    for (Cell i = from; i < to; ++i) {
+      const Cell prefix[2] = {i / 3, i % 5};
+      index.queue(index.find_or_add_row(prefix), i * 7);
+    }
+    index.unite_queued(scratch, Freshness::kUnknown);
+    index.advance();
+  };
+  add(0, 400);
+  for (Cell i = 0; i < 400; ++i) expected.insert({i / 3, i % 5, i * 7});
+  const FrozenKeys keys = index.freeze_prefixes();
+  const GrowthSegments total = {pack_total(index)};
+  EXPECT_EQ(total[0]->tuples, index.tuples());
+  add(100, 9000);
+  std::set<std::vector<Cell>> seen;
+  ASSERT_TRUE(for_each_row(total, [&](RowId row, const SetView& elements) {
+                const auto prefix = keys.key(row);
+                walk_set(elements, [&](Cell cell) { seen.insert({prefix[0], prefix[1], cell}); });
+                return Status::ok();
+              }).is_ok());
+  EXPECT_EQ(seen, expected);
+}
+
 TEST(GrowthLog, EdgesOfTheRange) {
   std::vector<DeltaRow> rows(2);
   rows[0].row = 0;
