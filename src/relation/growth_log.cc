@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <queue>
 
 #include "model/set_walk.h"
 
@@ -130,12 +129,14 @@ class SegmentWriter {
 // Our own bytes: what was packed is unpacked, nothing is checked.
 class SegmentReader {
  public:
+  static constexpr std::uint64_t kNoMoreRows = ~std::uint64_t{0};
+
   explicit SegmentReader(const GrowthSegment& segment)
       : at_(segment.bytes.data()), end_(at_ + segment.bytes.size()), words_(segment.words.data()) {
     next_row();
   }
-  bool at_end() const { return is_over_; }
-  RowId row() const { return row_; }
+  // A row's number, or kNoMoreRows.
+  std::uint64_t row() const { return row_; }
   std::uint64_t count() const { return count_; }
   bool is_bitmap() const { return is_bitmap_; }
   // The row's elements, and goes to the next row. Only one of the two, by is_bitmap().
@@ -179,9 +180,11 @@ class SegmentReader {
     return value;
   }
   void next_row() {
-    is_over_ = at_ == end_;
-    if (is_over_) return;
-    row_ += static_cast<RowId>(number());
+    if (at_ == end_) {
+      row_ = kNoMoreRows;
+      return;
+    }
+    row_ += number();
     count_ = number();
     is_bitmap_ = (count_ & 1) != 0;
     count_ /= 2;
@@ -190,10 +193,9 @@ class SegmentReader {
   const std::uint8_t* at_;
   const std::uint8_t* end_;
   const std::uint64_t* words_;
-  RowId row_ = 0;
+  std::uint64_t row_ = 0;
   std::uint64_t count_ = 0;
   bool is_bitmap_ = false;
-  bool is_over_ = false;
 };
 
 // One row's parts from several segments, which are disjoint, as one view.
@@ -315,24 +317,23 @@ Status for_each_row(std::span<const std::shared_ptr<const GrowthSegment>> segmen
                     const RowVisitor& visit) {
   std::vector<SegmentReader> readers;
   readers.reserve(segments.size());
-  for (const auto& segment : segments) readers.emplace_back(*segment);
-  const auto later = [&](std::size_t a, std::size_t b) {
-    return readers[a].row() != readers[b].row() ? readers[a].row() > readers[b].row() : a > b;
-  };
-  std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> waiting(later);
-  for (std::size_t i = 0; i < readers.size(); ++i)
-    if (!readers[i].at_end()) waiting.push(i);
+  std::uint64_t row = SegmentReader::kNoMoreRows;
+  for (const auto& segment : segments) {
+    readers.emplace_back(*segment);
+    row = std::min(row, readers.back().row());
+  }
+  // There are few segments, and rows that grow do so in many of them: looking at all costs less
+  // than keeping them in order.
   RowUnion together;
-  while (!waiting.empty()) {
-    const RowId row = readers[waiting.top()].row();
+  while (row != SegmentReader::kNoMoreRows) {
     together.clear();
-    while (!waiting.empty() && readers[waiting.top()].row() == row) {
-      const std::size_t i = waiting.top();
-      waiting.pop();
-      together.add(readers[i]);
-      if (!readers[i].at_end()) waiting.push(i);
+    std::uint64_t next = SegmentReader::kNoMoreRows;
+    for (SegmentReader& reader : readers) {
+      if (reader.row() == row) together.add(reader);
+      next = std::min(next, reader.row());
     }
-    STRATALOG_RETURN_IF_ERROR(visit(row, together.view()));
+    STRATALOG_RETURN_IF_ERROR(visit(static_cast<RowId>(row), together.view()));
+    row = next;
   }
   return {};
 }

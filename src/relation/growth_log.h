@@ -61,7 +61,7 @@ class GrowthLog {
 
  private:
   // So many segments of one tier become one of the next.
-  static constexpr std::size_t kFanIn = 16;
+  static constexpr std::size_t kFanIn = 32;
 
   void merge_full_tiers();
 

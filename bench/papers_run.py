@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What checkpointing adds to the papers' own runs, and how much it writes.
+
+RA-checkpoint saves the closure of usroads every 400 iterations and that of cz40948 every 1,000,
+and its engine needs two iterations for one semi-naive round: every 200 and 500 rounds here. Runs
+without checkpoints, with checkpoints beside the evaluation, and with checkpoints that hold it up
+take turns, as many times as asked; what a way adds is the median of its ratios to the run without
+in the same turn. The bytes are compared with the papers' format: total and delta of the closure and
+the edges at each of these checkpoints, as rows of 64-bit numbers. Writes OUT.json and OUT.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from peers import ROOT, SHARED, THROTTLE, machine, unpack
+
+NUMBER_BYTES = 8
+
+
+@dataclass
+class PaperCase:
+    """A closure, and how often the papers save it."""
+
+    name: str
+    facts: str  # graph:NAME, or gen:ARGUMENTS of the generator beside the data sets
+    tuples: int
+    every: int  # rounds
+    rounds: int = 0  # as the first run finds
+
+
+CASES = [
+    PaperCase("usroads", "graph:usroads", 871_365_688, 200),
+    PaperCase(
+        "cz40948 stand-in",
+        "gen:ring n=40948 w=7 deg=10 sink=1 narrow=588 extra=2676 seed=1",
+        1_676_697_757,
+        500,
+    ),
+    # To see that everything works; said by name only.
+    PaperCase(
+        "small", "gen:ring n=5108 w=7 deg=10 sink=1 narrow=73 extra=334 seed=1", 26_086_557, 60
+    ),
+]
+
+WAYS = {
+    "none": "no checkpoints",
+    "beside": "by rounds, beside the evaluation",
+    "held": "by rounds, the evaluation waits",
+    "time": "by time, as often, beside the evaluation",
+    "time-held": "by time, as often, the evaluation waits",
+}
+
+
+def prepare(case: PaperCase, scratch: Path) -> Path:
+    """The folder with the edges."""
+    kind, rest = case.facts.split(":", 1)
+    if kind == "graph":
+        return unpack(case.facts, scratch)
+    folder = scratch / ("gen_" + rest.replace(" ", "_").replace("=", ""))
+    if not (folder / "edge.facts").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        generator = SHARED / "data" / "tools" / "gen.py"
+        with (folder / "edge.tmp").open("wb") as out:
+            subprocess.run([sys.executable, str(generator), *rest.split()], stdout=out, check=True)
+        (folder / "edge.tmp").rename(folder / "edge.facts")
+    return folder
+
+
+def command_of(
+    case: PaperCase, way: str, args: argparse.Namespace, strategy: str, baseline: float
+) -> list[str]:
+    command = [args.stratalog, "run", str(ROOT / "bench" / "programs" / "tc.dl")]
+    command += ["-F", str(prepare(case, args.scratch)), "-q"]
+    command += ["--report", str(args.scratch / "report.json")]
+    if args.ranks > 1:
+        command = [args.mpiexec, "-n", str(args.ranks), *command]
+    if strategy == "rounds":
+        command.append("--no-pivot")
+    if way == "none":
+        return command
+    every = f"{case.every}it"
+    if way.startswith("time"):
+        # As many checkpoints as by rounds.
+        every = f"{max(0.05, baseline / (case.rounds // case.every + 1)):.2f}s"
+    command += ["--checkpoint", str(args.scratch / "checkpoints"), "--every", every]
+    if way in ("held", "time-held"):
+        command.append("--no-overlap")
+    return command
+
+
+def run_once(command: list[str], case: PaperCase, scratch: Path) -> dict[str, Any]:
+    """One run; its times, and what its report says of checkpoints."""
+    shutil.rmtree(scratch / "checkpoints", ignore_errors=True)
+    os.sync()
+    start = time.monotonic()
+    environment = os.environ | THROTTLE
+    with (scratch / "output.txt").open("w+") as out:
+        process = subprocess.Popen(command, stdout=out, env=environment)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        wall = time.monotonic() - start
+        out.seek(0)
+        printed = out.read()
+    if process.returncode != 0 or f"path\t{case.tuples}" not in printed:
+        raise SystemExit(f"{' '.join(command)}\nended with {process.returncode}: {printed!r}")
+    report = json.loads((scratch / "report.json").read_text())
+    closure = max(report["strata"], key=lambda s: s["tuples"])
+    saved = report["checkpoints"]
+    return {
+        "wall_seconds": wall,
+        "cpu_seconds": used.ru_utime + used.ru_stime,
+        "evaluation_seconds": report["seconds"]["total"],
+        "rounds": closure["iterations"],
+        "new_tuples_per_round": closure["new_tuples_per_round"],
+        "edges": min(s["tuples"] for s in report["strata"]),
+        "peak_memory_bytes": report["peak_memory_bytes"],
+        "checkpoints": len(saved),
+        "bytes": sum(s["bytes"] for s in saved),
+        "final_bytes": saved[-1]["bytes"] if saved else 0,
+        "held_seconds": sum(s["held_seconds"] for s in saved),
+        "final_seconds": saved[-1]["held_seconds"] if saved else 0.0,
+        "pack_share": report["pack_share_of_checkpoints"],
+    }
+
+
+def plain_bytes(case: PaperCase, new_tuples: list[int], edges: int) -> int:
+    """Closure, its delta and the edges at each checkpoint, as pairs of 64-bit numbers."""
+    row = 2 * NUMBER_BYTES
+    total = 0
+    for at in range(case.every, len(new_tuples) + 1, case.every):
+        total += (sum(new_tuples[:at]) + new_tuples[at - 1] + edges) * row
+    return total
+
+
+def measure_case(case: PaperCase, strategy: str, args: argparse.Namespace) -> dict[str, Any]:
+    runs: dict[str, list[dict[str, Any]]] = {way: [] for way in args.ways}
+    commands: dict[str, list[str]] = {}
+    baseline = 0.0
+    for repeat in range(args.repeats + 1):
+        # The first turn finds out how long the run takes and warms the machine; it does not count.
+        ways = ["none"] if repeat == 0 else args.ways[repeat % 2 :] + args.ways[: repeat % 2]
+        for way in ways:
+            commands[way] = command_of(case, way, args, strategy, baseline)
+            print(f"bench: {case.name}, {strategy}, {WAYS[way]}, {repeat}", file=sys.stderr)
+            run = run_once(commands[way], case, args.scratch)
+            if repeat == 0:
+                baseline = run["evaluation_seconds"]
+                case.rounds = run["rounds"]
+            else:
+                runs[way].append(run)
+    first = runs["none"][0]
+    plain = plain_bytes(case, first.pop("new_tuples_per_round"), first["edges"])
+    for all_runs in runs.values():
+        for run in all_runs:
+            run.pop("new_tuples_per_round", None)
+    return {
+        "case": case.name,
+        "strategy": strategy,
+        "ranks": args.ranks,
+        "tuples": case.tuples,
+        "rounds": case.rounds,
+        "every_rounds": case.every,
+        "plain_bytes": plain,
+        "commands": commands,
+        "runs": runs,
+    }
+
+
+def median(runs: list[dict[str, Any]], key: str) -> float:
+    return statistics.median(run[key] for run in runs)
+
+
+def added(row: dict[str, Any], way: str, key: str) -> list[float]:
+    """What the way adds to the run without checkpoints, turn by turn, as a share of that run."""
+    pairs = zip(row["runs"][way], row["runs"]["none"], strict=True)
+    return [run[key] / without[key] - 1 for run, without in pairs]
+
+
+def table(row: dict[str, Any]) -> list[str]:
+    lines = [
+        f"## {row['case']}, by {row['strategy']}, {row['ranks']} ranks",
+        "",
+        f"{row['tuples']:,} tuples in {row['rounds']:,} rounds, checkpoints every "
+        f"{row['every_rounds']} rounds ({2 * row['every_rounds']:,} of the papers' iterations). As "
+        f"the papers write them: {row['plain_bytes'] / 1e9:.2f} GB.",
+        "",
+        "| checkpoints | wall s | CPU s | added to the wall (each turn) | without the last "
+        "one | added to the CPU | number | held up s | last one s | MB written | MB without the "
+        "last one | plain / written | plain / all but the last | peak MiB |",
+        "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for way, runs in row["runs"].items():
+        wall = median(runs, "wall_seconds")
+        cells = [WAYS[way], f"{wall:.2f}", f"{median(runs, 'cpu_seconds'):.2f}"]
+        if way == "none":
+            cells += ["-"] * 10
+        else:
+            ratios = added(row, way, "wall_seconds")
+            last = median(runs, "final_seconds")
+            without = statistics.median(ratios) - last / median(row["runs"]["none"], "wall_seconds")
+            written = median(runs, "bytes")
+            before = median([{"b": run["bytes"] - run["final_bytes"]} for run in runs], "b")
+            cells += [
+                f"**{statistics.median(ratios):+.1%}** "
+                f"({', '.join(f'{ratio:+.1%}' for ratio in ratios)})",
+                f"**{without:+.1%}**",
+                f"{statistics.median(added(row, way, 'cpu_seconds')):+.1%}",
+                f"{median(runs, 'checkpoints'):.0f}",
+                f"{median(runs, 'held_seconds'):.2f}",
+                f"{last:.2f}",
+                f"{written / 1e6:.1f}",
+                f"{before / 1e6:.1f}",
+                f"{row['plain_bytes'] / max(1, written):.1f}",
+                f"{row['plain_bytes'] / max(1, before):.1f}",
+            ]
+        cells.append(f"{median(runs, 'peak_memory_bytes') / 2**20:.0f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "```"]
+    lines += [" ".join(command) for command in row["commands"].values()]
+    return [*lines, "```", ""]
+
+
+def to_markdown(rows: list[dict[str, Any]], about: dict[str, Any]) -> str:
+    lines = [
+        "# Checkpoints in the papers' own runs",
+        "",
+        f"Machine: {about['cpu']}, {about['cores']} cores, {about['system']}; {about['date']}; "
+        f"load at start {about['load_at_start']:.1f}. Mode fpp, durability full. Whole processes, from "
+        "the fact file to the printed size, ways taking turns; medians. At its end a run saves its "
+        "answer as well, which nothing is left to hide behind; the papers' runs do not, so columns "
+        "without that last checkpoint stand beside the others. Goals: at most 2 % added with "
+        "checkpoints beside the evaluation, 6 % without, and a twentieth of the bytes.",
+        "",
+    ]
+    for row in rows:
+        lines += table(row)
+    return "\n".join(lines)
+
+
+def neutral(value: str, args: argparse.Namespace) -> str:
+    """Without the folders of this machine."""
+    for here, there in (
+        (f"{args.scratch}/", ""),
+        (args.mpiexec, "mpiexec"),
+        (args.stratalog, "stratalog"),
+        (f"{ROOT}/", ""),
+        (f"{SHARED}/", "../shared/"),
+    ):
+        value = value.replace(here, there)
+    return value
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    build = Path(os.environ.get("STRATALOG_BUILD", ROOT / "build"))
+    parser.add_argument("--stratalog", default=str(build / "stratalog"))
+    parser.add_argument("--mpiexec", default=os.environ.get("MPIEXEC", "mpiexec"))
+    parser.add_argument("--scratch", type=Path, default=build / "bench")
+    parser.add_argument("--out", type=Path, default=build / "bench" / "papers-run")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
+    parser.add_argument(
+        "--strategies",
+        nargs="+",
+        default=["pivot"],
+        choices=["pivot", "rounds"],
+        help="how the recursion is run; by rounds it takes several times as long",
+    )
+    parser.add_argument(
+        "--cases",
+        nargs="+",
+        default=[case.name for case in CASES[:2]],
+        choices=[case.name for case in CASES],
+    )
+    args = parser.parse_args()
+    if not SHARED.exists():
+        print(f"bench: skipped, there are no data sets at {SHARED} (set STRATALOG_SHARED)")
+        return 0
+    if "none" not in args.ways:
+        args.ways = ["none", *args.ways]
+    args.scratch.mkdir(parents=True, exist_ok=True)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    about = machine()
+    rows: list[dict[str, Any]] = []
+    for case in CASES:
+        for strategy in args.strategies if case.name in args.cases else ():
+            rows.append(measure_case(case, strategy, args))
+            text = neutral(json.dumps({"machine": about, "rows": rows}, indent=1), args)
+            args.out.with_suffix(".json").write_text(text + "\n")
+            args.out.with_suffix(".md").write_text(neutral(to_markdown(rows, about), args))
+    shutil.rmtree(args.scratch / "checkpoints", ignore_errors=True)
+    print(neutral(to_markdown(rows, about), args))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
