@@ -237,10 +237,10 @@ def to_markdown(rows: list[dict[str, Any]], about: dict[str, Any]) -> str:
         "# Checkpoints in the papers' own runs",
         "",
         f"Machine: {about['cpu']}, {about['cores']} cores, {about['system']}; {about['date']}; "
-        f"load at start {about['load_at_start']:.1f}. Mode fpp, durability full. Whole processes, from "
-        "the fact file to the printed size, ways taking turns; medians. At its end a run saves its "
-        "answer as well, which nothing is left to hide behind; the papers' runs do not, so columns "
-        "without that last checkpoint stand beside the others. Goals: at most 2 % added with "
+        f"load at start {about['load_at_start']:.1f}. Mode fpp, durability full. Whole "
+        "processes, from the fact file to the printed size, in turns; medians. A run ends by "
+        "saving its answer, which nothing is left to hide behind; the papers' runs do not, so "
+        "columns without that last checkpoint stand beside the others. Goals: at most 2 % added with "
         "checkpoints beside the evaluation, 6 % without, and a twentieth of the bytes.",
         "",
     ]
