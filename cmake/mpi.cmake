@@ -27,6 +27,8 @@ list(REMOVE_ITEM parallel_sources ${PROJECT_SOURCE_DIR}/src/cli/mpi_module.cc)
 if(parallel_sources)
   add_library(stratalog_parallel STATIC ${parallel_sources})
   target_link_libraries(stratalog_parallel PUBLIC stratalog_evaluate MPI::MPI_CXX ${stratalog_hdf5})
+  # What an object may call depends on the name of its file.
+  set_target_properties(stratalog_parallel PROPERTIES UNITY_BUILD OFF)
 endif()
 
 # The command: everything but main() is a library, so that its parts can be tested without starting it.

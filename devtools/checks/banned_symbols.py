@@ -7,13 +7,13 @@ Needs a build folder (STRATALOG_BUILD, or build/).
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from checks.compile_commands import build_folder, sources_of
 from checks.layering import read_rooms
 from checks.source_tree import Exceptions, Finding, SourceTree
 
@@ -52,10 +52,6 @@ BANS = (
 )
 
 
-def build_folder(tree: SourceTree) -> Path:
-    return Path(os.environ.get("STRATALOG_BUILD") or tree.root / "build")
-
-
 def libraries(tree: SourceTree) -> dict[str, Path]:
     """Built static libraries of the rooms, and the parallel one, by room name."""
     names = [*read_rooms(tree.text("CMakeLists.txt")), "parallel"]
@@ -92,6 +88,14 @@ def judge(
         yield Finding(f"src/{room}/{member}", 0, f"{what} ({listed})")
 
 
+def name_sources(build: Path, room: str, found: Iterator[Finding]) -> Iterator[Finding]:
+    """Findings in files that were compiled together name all of them."""
+    for finding in found:
+        unity = build / "CMakeFiles" / f"stratalog_{room}.dir" / "Unity" / Path(finding.path).name
+        names = " or ".join(source.name for source in sources_of(unity))
+        yield Finding(f"src/{room}/{names}", finding.line, finding.message)
+
+
 def check(tree: SourceTree, exceptions: Exceptions) -> list[Finding]:
     found: list[Finding] = []
     for room, library in libraries(tree).items():
@@ -101,5 +105,6 @@ def check(tree: SourceTree, exceptions: Exceptions) -> list[Finding]:
             text=True,
             check=True,
         )
-        found += judge(room, undefined_symbols(listing.stdout), exceptions)
+        judged = judge(room, undefined_symbols(listing.stdout), exceptions)
+        found += name_sources(build_folder(tree), room, judged)
     return found

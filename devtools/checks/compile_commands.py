@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shlex
 from pathlib import Path
 
-from checks.banned_symbols import build_folder
 from checks.source_tree import SourceTree
 
 LAUNCHERS = ("ccache", "sccache")
+
+
+def build_folder(tree: SourceTree) -> Path:
+    return Path(os.environ.get("STRATALOG_BUILD") or tree.root / "build")
 
 
 def compile_commands(tree: SourceTree) -> dict[str, list[str]]:
@@ -20,12 +25,21 @@ def compile_commands(tree: SourceTree) -> dict[str, list[str]]:
         return {}
     commands = {}
     for entry in json.loads(file.read_text(encoding="utf-8")):
-        source = Path(entry["directory"], entry["file"]).resolve()
-        if source.is_relative_to(tree.root.resolve()):
-            path = source.relative_to(tree.root.resolve()).as_posix()
-            arguments = entry.get("arguments") or shlex.split(entry["command"])
-            commands[path] = without_precompiled(without_launcher(arguments))
+        compiled = Path(entry["directory"], entry["file"]).resolve()
+        arguments = entry.get("arguments") or shlex.split(entry["command"])
+        for source in sources_of(compiled):
+            if source.is_relative_to(tree.root.resolve()):
+                path = source.relative_to(tree.root.resolve()).as_posix()
+                alone = [str(source) if a == str(compiled) else a for a in arguments]
+                commands[path] = without_precompiled(without_launcher(alone))
     return commands
+
+
+def sources_of(compiled: Path) -> list[Path]:
+    """The files that CMake put together in one (a unity build), or the file itself."""
+    if compiled.parent.name != "Unity" or not compiled.exists():
+        return [compiled]
+    return [Path(p) for p in re.findall(r'#include "(.+)"', compiled.read_text(encoding="utf-8"))]
 
 
 def without_launcher(arguments: list[str]) -> list[str]:

@@ -16,7 +16,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from checks import banned_symbols, headers_alone, layering, outside_tools, text_rules
+from checks import (
+    banned_symbols,
+    compile_commands,
+    headers_alone,
+    layering,
+    outside_tools,
+    text_rules,
+)
 from checks.source_tree import Check, Exceptions, Finding, SourceTree
 
 # Fast ones first, so that a broken rule shows early.
@@ -99,7 +106,7 @@ def main(argv: list[str]) -> int:
         if lines > text_rules.WARN:
             print(f"warning: {path} has {lines} lines; aim at 300")
     for name in skipped:
-        print(f"{name:16} SKIPPED: nothing is built in {banned_symbols.build_folder(tree)}")
+        print(f"{name:16} SKIPPED: nothing is built in {compile_commands.build_folder(tree)}")
     if skipped and arguments.require_build:
         total += len(skipped)
     print(f"devtools/check: {f'{total} findings' if total else 'all good'}")

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/seconds.h"
 #include "checkpoint/phase_times.h"
 #include "model/multiset_hash.h"
 
@@ -16,8 +17,6 @@ namespace {
 
 constexpr std::uint64_t kCallBytes = 1 << 20;
 constexpr std::uint64_t kBufferBytes = 8 * kCallBytes;  // more than a core's cache
-
-double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 struct Place {
   std::string path;
@@ -88,8 +87,8 @@ Status write_part(Store& store, File* file, const Place& place, std::uint64_t lo
     STRATALOG_RETURN_IF_ERROR(file->close());
     if (durability == Durability::kFull) STRATALOG_RETURN_IF_ERROR(store.sync_directory("."));
   }
-  write.write_seconds = seconds(write_ns);
-  write.sync_seconds = seconds(sync_ns);
+  write.write_seconds = seconds_of(write_ns);
+  write.sync_seconds = seconds_of(sync_ns);
   return Status::ok();
 }
 
@@ -112,10 +111,10 @@ Result<RawWrite> write_raw(Comm& comm, Store& store, RawFiles files, std::uint64
   most[2] = static_cast<std::uint64_t>(write.write_seconds * 1e9);
   most[3] = static_cast<std::uint64_t>(write.sync_seconds * 1e9);
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(most, ReduceOp::kMax));
-  write.create_seconds = seconds(most[0]);
-  write.total_seconds = seconds(most[1]);
-  write.write_seconds = seconds(most[2]);
-  write.sync_seconds = seconds(most[3]);
+  write.create_seconds = seconds_of(most[0]);
+  write.total_seconds = seconds_of(most[1]);
+  write.write_seconds = seconds_of(most[2]);
+  write.sync_seconds = seconds_of(most[3]);
   write.bytes = place.sum;
   write.files = files == RawFiles::kOwn ? place.writers : 1;
   return write;
@@ -139,7 +138,7 @@ Result<RawRead> read_raw(Comm& comm, Store& store, RawFiles files, std::uint64_t
   STRATALOG_RETURN_IF_ERROR(agree(comm, status));
   std::uint64_t most[] = {now_ns() - start};
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(most, ReduceOp::kMax));
-  return RawRead{.total_seconds = seconds(most[0]), .bytes = place.sum};
+  return RawRead{.total_seconds = seconds_of(most[0]), .bytes = place.sum};
 }
 
 }  // namespace stratalog

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "bench/seconds.h"
 #include "checkpoint/phase_times.h"
 #include "model/set_walk.h"
 #include "route/cell_hash.h"
@@ -11,8 +12,6 @@
 
 namespace stratalog {
 namespace {
-
-double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 // Takes groups in, or sends them to the rank that owns their first column.
 class Receiver {
@@ -110,12 +109,13 @@ Result<RestartMeasure> measure_restart(Comm& comm, Store& store, ReadParts parts
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(most, ReduceOp::kMax));
   std::uint64_t sums[] = {report.local_rows, report.local_bytes, receiver.bytes_sent()};
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(sums, ReduceOp::kSum));
-  return RestartMeasure{.read_seconds = seconds(most[0]),
-                        .shuffle_seconds = report.state.needs_redistribution ? seconds(most[1]) : 0,
-                        .total_seconds = seconds(most[2]),
-                        .rows = sums[0],
-                        .bytes = sums[1],
-                        .moved_bytes = sums[2]};
+  return RestartMeasure{
+      .read_seconds = seconds_of(most[0]),
+      .shuffle_seconds = report.state.needs_redistribution ? seconds_of(most[1]) : 0,
+      .total_seconds = seconds_of(most[2]),
+      .rows = sums[0],
+      .bytes = sums[1],
+      .moved_bytes = sums[2]};
 }
 
 Result<std::vector<HeldRelation>> take_from_checkpoint(Comm& comm, Store& store,

@@ -10,8 +10,6 @@
 namespace stratalog {
 namespace {
 
-constexpr std::uint64_t kShardLineBytes = 160;
-
 // The bytes [begin, end) of a shard, wherever its extents lie.
 void add_reads(const ShardExtents& shard, std::uint64_t begin, std::uint64_t end, int reader,
                std::vector<Transfer>& reads) {

@@ -15,8 +15,6 @@
 namespace stratalog {
 namespace {
 
-// Of the manifest, for each shard: names, counts, hashes, zones.
-constexpr std::uint64_t kShardLineBytes = 160;
 constexpr std::uint64_t kHdf5HeaderBytes = 2048;
 // A chunk's entry in the list that all writers of a deflated data set exchange.
 constexpr std::uint64_t kChunkEntryBytes = 48;

@@ -18,6 +18,9 @@
 
 namespace stratalog {
 
+// Of the manifest, for each shard: names, counts, hashes, zones.
+constexpr std::uint64_t kShardLineBytes = 160;
+
 struct SaveQuestion {
   LayoutFacts facts;
   LayoutWishes wishes;  // never mode auto

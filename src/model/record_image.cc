@@ -12,18 +12,18 @@ namespace stratalog {
 namespace {
 
 // The image's header, see docs/formats/facts.md. All numbers little-endian.
-struct ImageHeader {
+struct RecordImageHeader {
   std::array<char, 8> magic;
   std::uint64_t shape_words;  // 32-bit words that describe the shapes
   std::uint64_t record_count;
   std::uint64_t record_words;  // 32-bit words of all records
   std::uint64_t payload_hash;  // XXH3_64bits of everything after the header
 };
-static_assert(sizeof(ImageHeader) == 40);
+static_assert(sizeof(RecordImageHeader) == 40);
 
-constexpr std::array<char, 8> kMagic = {'S', 'L', 'R', 'E', 'C', 'S', '0', '1'};
+constexpr std::array<char, 8> kRecordMagic = {'S', 'L', 'R', 'E', 'C', 'S', '0', '1'};
 
-Status damaged(std::uint64_t offset, std::string_view what) {
+Status damaged_records(std::uint64_t offset, std::string_view what) {
   return Status::corruption(fmt::format("records, offset {}: {}", offset, what));
 }
 
@@ -34,25 +34,26 @@ struct Words {
   std::size_t end = 0;
 
   std::size_t left() const { return end - at; }
-  std::uint64_t offset() const { return sizeof(ImageHeader) + (at * sizeof(std::uint32_t)); }
+  std::uint64_t offset() const { return sizeof(RecordImageHeader) + (at * sizeof(std::uint32_t)); }
 };
 
 Status decode_shapes(Words& words, RecordTable& records) {
   while (words.left() > 0) {
     const std::uint64_t offset = words.offset();
     const std::uint32_t fields = words.words[words.at++];
-    if (fields > words.left()) return damaged(offset, fmt::format("a shape of {} fields", fields));
+    if (fields > words.left())
+      return damaged_records(offset, fmt::format("a shape of {} fields", fields));
     Shape shape;
     for (std::uint32_t f = 0; f < fields; ++f) {
       const std::uint32_t field = words.words[words.at++];
       if (field > static_cast<std::uint32_t>(CellClass::kRecord))
-        return damaged(words.offset() - sizeof(field),
-                       fmt::format("{} is no class of cells", field));
+        return damaged_records(words.offset() - sizeof(field),
+                               fmt::format("{} is no class of cells", field));
       shape.push_back(static_cast<CellClass>(field));
     }
     const std::uint64_t known = records.shapes().size();
     if (known >= RecordTable::kMaxShapes || records.shape(shape) != known)
-      return damaged(offset, "a shape occurs twice, or there are too many");
+      return damaged_records(offset, "a shape occurs twice, or there are too many");
   }
   return Status::ok();
 }
@@ -72,20 +73,20 @@ bool is_known(const ValueDictionary& dictionary, CellClass field, Cell cell) {
 Status decode_one(Words& words, ValueDictionary& dictionary) {
   RecordTable& records = dictionary.records();
   const std::uint64_t offset = words.offset();
-  if (words.left() == 0) return damaged(offset, "a record is missing");
+  if (words.left() == 0) return damaged_records(offset, "a record is missing");
   const ShapeId id = words.words[words.at++];
   if (id >= records.shapes().size())
-    return damaged(offset, fmt::format("there is no shape {}", id));
+    return damaged_records(offset, fmt::format("there is no shape {}", id));
   const Shape& shape = records.fields_of(id);
-  if (shape.size() > words.left()) return damaged(offset, "a record is cut");
+  if (shape.size() > words.left()) return damaged_records(offset, "a record is cut");
   const std::span<const Cell> cells = std::span(words.words).subspan(words.at, shape.size());
   for (std::size_t f = 0; f < shape.size(); ++f)
     if (!is_known(dictionary, shape[f], cells[f]))
-      return damaged(offset + (4 * (f + 1)),
-                     fmt::format("{:#x} is not in the dictionary", cells[f]));
+      return damaged_records(offset + (4 * (f + 1)),
+                             fmt::format("{:#x} is not in the dictionary", cells[f]));
   const std::uint64_t known = records.size();
   if (!records.has_room() || records.intern(id, cells) != known)
-    return damaged(offset, "a record occurs twice, or there are too many");
+    return damaged_records(offset, "a record occurs twice, or there are too many");
   words.at += shape.size();
   return Status::ok();
 }
@@ -99,11 +100,11 @@ std::vector<std::byte> encode_records(const ValueDictionary& dictionary) {
     words.push_back(static_cast<std::uint32_t>(shape.size()));
     for (const CellClass field : shape) words.push_back(static_cast<std::uint32_t>(field));
   }
-  ImageHeader header{.magic = kMagic,
-                     .shape_words = words.size(),
-                     .record_count = records.size(),
-                     .record_words = records.cell_count(),
-                     .payload_hash = 0};
+  RecordImageHeader header{.magic = kRecordMagic,
+                           .shape_words = words.size(),
+                           .record_count = records.size(),
+                           .record_words = records.cell_count(),
+                           .payload_hash = 0};
   words.reserve(words.size() + records.cell_count());
   for (std::uint32_t id = 0; id < records.size(); ++id) {
     words.push_back(records.shape_of(id));
@@ -119,20 +120,22 @@ std::vector<std::byte> encode_records(const ValueDictionary& dictionary) {
 }
 
 Status decode_records(std::span<const std::byte> image, ValueDictionary& dictionary) {
-  ImageHeader header{};
+  RecordImageHeader header{};
   if (image.size() < sizeof(header))
-    return damaged(image.size(), fmt::format("expected a header of {} bytes", sizeof(header)));
+    return damaged_records(image.size(),
+                           fmt::format("expected a header of {} bytes", sizeof(header)));
   std::memcpy(&header, image.data(), sizeof(header));
-  if (header.magic != kMagic) return damaged(0, "expected the magic bytes SLRECS01");
+  if (header.magic != kRecordMagic) return damaged_records(0, "expected the magic bytes SLRECS01");
   const std::span<const std::byte> payload = image.subspan(sizeof(header));
   const std::uint64_t all = payload.size() / sizeof(std::uint32_t);
   if (payload.size() % sizeof(std::uint32_t) != 0 || header.shape_words > all ||
       header.record_words != all - header.shape_words)
-    return damaged(8, fmt::format("expected {} and {} words, found {} bytes after the header",
-                                  header.shape_words, header.record_words, payload.size()));
+    return damaged_records(8,
+                           fmt::format("expected {} and {} words, found {} bytes after the header",
+                                       header.shape_words, header.record_words, payload.size()));
   const std::uint64_t found = XXH3_64bits(payload.data(), payload.size());
   if (found != header.payload_hash)
-    return damaged(
+    return damaged_records(
         32, fmt::format("expected checksum {:016x}, found {:016x}", header.payload_hash, found));
   Words words;
   words.words.resize(all);
@@ -143,7 +146,7 @@ Status decode_records(std::span<const std::byte> image, ValueDictionary& diction
   for (std::uint64_t i = 0; i < header.record_count; ++i)
     STRATALOG_RETURN_IF_ERROR(decode_one(words, dictionary));
   if (words.left() != 0)
-    return damaged(16, fmt::format("{} words belong to no record", words.left()));
+    return damaged_records(16, fmt::format("{} words belong to no record", words.left()));
   return Status::ok();
 }
 

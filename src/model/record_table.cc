@@ -9,7 +9,7 @@
 namespace stratalog {
 namespace {
 
-constexpr std::size_t kFirstSlots = 64;
+constexpr std::size_t kFirstRecordSlots = 64;
 
 std::uint64_t hash_record(ShapeId shape, std::span<const Cell> cells) {
   std::uint64_t hash = splitmix64(shape);
@@ -63,7 +63,7 @@ std::uint32_t RecordTable::intern(ShapeId shape, std::span<const Cell> cells) {
 }
 
 void RecordTable::grow_slots() {
-  slots_.assign(std::max(kFirstSlots, slots_.size() * 2), 0);
+  slots_.assign(std::max(kFirstRecordSlots, slots_.size() * 2), 0);
   const std::size_t mask = slots_.size() - 1;
   for (std::uint32_t id = 0; id < starts_.size(); ++id) {
     std::size_t i = hash_record(shape_of(id), cells(id)) & mask;

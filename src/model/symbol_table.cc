@@ -10,7 +10,7 @@
 namespace stratalog {
 namespace {
 
-constexpr std::size_t kFirstSlots = 64;
+constexpr std::size_t kFirstSymbolSlots = 64;
 constexpr std::size_t kFirstChunkBytes = std::size_t{1} << 12;
 constexpr std::size_t kLargestChunkBytes = std::size_t{1} << 20;
 constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);
@@ -58,7 +58,7 @@ Cell SymbolTable::intern(std::string_view text, std::uint64_t text_hash) {
 }
 
 void SymbolTable::grow_slots() {
-  std::vector<Slot> old(std::max(kFirstSlots, slots_.size() * 2));
+  std::vector<Slot> old(std::max(kFirstSymbolSlots, slots_.size() * 2));
   old.swap(slots_);
   const std::size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {

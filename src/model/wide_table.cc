@@ -9,7 +9,7 @@
 namespace stratalog {
 namespace {
 
-constexpr std::size_t kFirstSlots = 64;
+constexpr std::size_t kFirstWideSlots = 64;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::uint32_t WideTable::intern(std::uint64_t bits) {
 }
 
 void WideTable::grow_slots() {
-  slots_.assign(std::max(kFirstSlots, slots_.size() * 2), 0);
+  slots_.assign(std::max(kFirstWideSlots, slots_.size() * 2), 0);
   for (std::size_t id = 0; id < values_.size(); ++id)
     slots_[locate(values_[id])] = static_cast<std::uint32_t>(id + 1);
 }

@@ -13,7 +13,7 @@ struct ModeRow {
   CheckpointMode format;
 };
 
-constexpr std::array kTable = {
+constexpr std::array kModeTable = {
     ModeRow{CheckpointMode::kFilePerProcess, "fpp", CheckpointMode::kFilePerProcess},
     ModeRow{CheckpointMode::kShared, "shared", CheckpointMode::kShared},
     ModeRow{CheckpointMode::kHdf5, "hdf5", CheckpointMode::kHdf5},
@@ -24,7 +24,7 @@ constexpr std::array kTable = {
 };
 
 const ModeRow& row_of(CheckpointMode mode) {
-  return *std::find_if(kTable.begin(), kTable.end(),
+  return *std::find_if(kModeTable.begin(), kModeTable.end(),
                        [&](const ModeRow& row) { return row.mode == mode; });
 }
 
@@ -33,18 +33,18 @@ const ModeRow& row_of(CheckpointMode mode) {
 std::string_view mode_name(CheckpointMode mode) { return row_of(mode).name; }
 
 std::optional<CheckpointMode> parse_mode(std::string_view name) {
-  for (const ModeRow& row : kTable)
+  for (const ModeRow& row : kModeTable)
     if (row.name == name) return row.mode;
   return std::nullopt;
 }
 
 std::span<const CheckpointMode> all_modes() {
-  static constexpr auto kModes = [] {
-    std::array<CheckpointMode, kTable.size()> modes{};
-    for (std::size_t i = 0; i < kTable.size(); ++i) modes[i] = kTable[i].mode;
+  static constexpr auto kModeTable = [] {
+    std::array<CheckpointMode, kModeTable.size()> modes{};
+    for (std::size_t i = 0; i < kModeTable.size(); ++i) modes[i] = kModeTable[i].mode;
     return modes;
   }();
-  return kModes;
+  return kModeTable;
 }
 
 CheckpointMode format_of(CheckpointMode mode) { return row_of(mode).format; }

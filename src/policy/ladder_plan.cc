@@ -5,13 +5,12 @@
 
 #include <algorithm>
 
+#include "policy/byte_units.h"
 #include "policy/skew.h"
 #include "policy/thresholds.h"
 
 namespace stratalog {
 namespace {
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 // A value of each size tier that has a row in the table.
 struct TierLimits {
@@ -289,8 +288,7 @@ std::string bytes_text(std::uint64_t bytes) {
     std::uint64_t bytes;
     const char* name;
   };
-  constexpr Unit kUnits[] = {
-      {kMiB << 10, "GiB"}, {1000000000, "GB"}, {kMiB, "MiB"}, {1000000, "MB"}, {1024, "KiB"}};
+  constexpr Unit kUnits[] = {{kGiB, "GiB"}, {kGB, "GB"}, {kMiB, "MiB"}, {kMB, "MB"}, {kKiB, "KiB"}};
   for (const Unit& unit : kUnits)
     if (bytes >= unit.bytes && bytes % unit.bytes == 0)
       return fmt::format("{} {}", bytes / unit.bytes, unit.name);

@@ -3,14 +3,10 @@
 
 #include <array>
 
+#include "policy/byte_units.h"
+
 namespace stratalog {
 namespace {
-
-constexpr std::uint64_t kMB = 1000000;
-constexpr std::uint64_t kGB = 1000 * kMB;
-constexpr std::uint64_t kKiB = 1024;
-constexpr std::uint64_t kMiB = 1024 * kKiB;
-constexpr std::uint64_t kGiB = 1024 * kMiB;
 
 constexpr std::string_view kGather =
     "HDF5-OPT 3.3 \"Aggregation of small data writes\", table 1 O1";
@@ -22,7 +18,7 @@ constexpr std::string_view kPhases = "HDF5-OPT table 1 O7";
 constexpr std::string_view kTiers = "HDF5-OPT 3.3 \"Parameter selection policy\"";
 constexpr std::string_view kStriping = "RA-checkpoint III (adaptive striping on Theta)";
 
-constexpr std::array kTable = {
+constexpr std::array kThresholds = {
     Threshold{Limit::kTinyOutput, "tiny output", 10 * kMB, "bytes", kGather},
     Threshold{Limit::kMediumOutput, "medium output", kGB, "bytes", kTiers},
     Threshold{Limit::kLargeOutput, "large output", 10 * kGB, "bytes", kTiers},
@@ -80,19 +76,21 @@ constexpr std::array kTable = {
 };
 
 constexpr bool is_in_order() {
-  for (std::size_t i = 0; i < kTable.size(); ++i)
-    if (static_cast<std::size_t>(kTable[i].limit) != i) return false;
+  for (std::size_t i = 0; i < kThresholds.size(); ++i)
+    if (static_cast<std::size_t>(kThresholds[i].limit) != i) return false;
   return true;
 }
 static_assert(is_in_order());
 
 }  // namespace
 
-std::span<const Threshold> thresholds() { return kTable; }
+std::span<const Threshold> thresholds() { return kThresholds; }
 
-std::uint64_t value_of(Limit limit) { return kTable[static_cast<std::size_t>(limit)].value; }
+std::uint64_t value_of(Limit limit) { return kThresholds[static_cast<std::size_t>(limit)].value; }
 
-std::string_view source_of(Limit limit) { return kTable[static_cast<std::size_t>(limit)].source; }
+std::string_view source_of(Limit limit) {
+  return kThresholds[static_cast<std::size_t>(limit)].source;
+}
 
 SizeTier tier_of(std::uint64_t output_bytes) {
   if (output_bytes < value_of(Limit::kTinyOutput)) return SizeTier::kTiny;

@@ -11,6 +11,8 @@
 #include <numeric>
 #include <queue>
 
+#include "base/integer_division.h"
+
 namespace stratalog {
 namespace {
 
@@ -27,10 +29,6 @@ struct RankLoad {
 };
 
 using LeastLoaded = std::priority_queue<RankLoad, std::vector<RankLoad>, std::greater<>>;
-
-constexpr std::uint64_t ceil_divide(std::uint64_t a, std::uint64_t b) {
-  return (a / b) + static_cast<std::uint64_t>(a % b != 0);
-}
 
 Result<std::uint64_t> checked_total(std::span<const std::uint64_t> rows_per_bucket) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();

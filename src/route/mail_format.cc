@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/integer_division.h"
 #include "model/set_walk.h"
 
 namespace stratalog {
@@ -21,8 +22,6 @@ enum class RecordKind : std::uint8_t { kRun = 0, kArray = 1, kOffsets = 2, kBitm
 constexpr unsigned kKindBits = 2;
 constexpr unsigned kStreamBits = 14;
 constexpr std::uint64_t kMaxElements = (std::uint64_t{1} << 48U) - 1;
-
-constexpr std::uint64_t ceil_divide(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 constexpr std::uint64_t header_of(RecordKind kind, int stream, std::uint64_t elements) {
   return static_cast<std::uint64_t>(kind) | (static_cast<std::uint64_t>(stream) << kKindBits) |

@@ -109,7 +109,7 @@ class MemoryFile final : public File {
 };
 
 // A parent directory and a name in it.
-struct Entry {
+struct NodeEntry {
   NodeId parent;
   std::string name;
 };
@@ -120,7 +120,7 @@ class MemoryStore final : public Store {
 
   Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
     const std::lock_guard guard(disk_->mutex());
-    STRATALOG_ASSIGN_OR_RETURN(const Entry entry, enter(path));
+    STRATALOG_ASSIGN_OR_RETURN(const NodeEntry entry, enter(path));
     auto& entries = disk_->node(entry.parent).entries;
     const auto found = entries.find(entry.name);
     NodeId id = 0;
@@ -139,7 +139,7 @@ class MemoryStore final : public Store {
 
   Status make_directory(const std::string& path) override {
     const std::lock_guard guard(disk_->mutex());
-    STRATALOG_ASSIGN_OR_RETURN(const Entry entry, enter(path));
+    STRATALOG_ASSIGN_OR_RETURN(const NodeEntry entry, enter(path));
     if (disk_->node(entry.parent).entries.count(entry.name) != 0)
       return errno_status(EEXIST, "make directory", path);
     const NodeId id = disk_->add_node(FileKind::kDirectory);
@@ -154,8 +154,8 @@ class MemoryStore final : public Store {
 
   Status rename(const std::string& from, const std::string& to) override {
     const std::lock_guard guard(disk_->mutex());
-    STRATALOG_ASSIGN_OR_RETURN(const Entry source, enter(from));
-    STRATALOG_ASSIGN_OR_RETURN(const Entry target, enter(to));
+    STRATALOG_ASSIGN_OR_RETURN(const NodeEntry source, enter(from));
+    STRATALOG_ASSIGN_OR_RETURN(const NodeEntry target, enter(to));
     auto& entries = disk_->node(source.parent).entries;
     const auto found = entries.find(source.name);
     if (found == entries.end()) return errno_status(ENOENT, "rename", from);
@@ -207,18 +207,18 @@ class MemoryStore final : public Store {
   std::string root() const override { return "memory:"; }
 
  private:
-  Result<Entry> enter(const std::string& path) const {
+  Result<NodeEntry> enter(const std::string& path) const {
     if (!is_store_path(path) || path == ".")
       return Status::invalid_argument("not a path inside the store: " + path);
     const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return Entry{.parent = MemoryDisk::kRoot, .name = path};
+    if (slash == std::string::npos) return NodeEntry{.parent = MemoryDisk::kRoot, .name = path};
     STRATALOG_ASSIGN_OR_RETURN(const NodeId parent, disk_->find(path.substr(0, slash)));
-    return Entry{.parent = parent, .name = path.substr(slash + 1)};
+    return NodeEntry{.parent = parent, .name = path.substr(slash + 1)};
   }
 
   Status remove(const std::string& path, FileKind kind) {
     const std::lock_guard guard(disk_->mutex());
-    STRATALOG_ASSIGN_OR_RETURN(const Entry entry, enter(path));
+    STRATALOG_ASSIGN_OR_RETURN(const NodeEntry entry, enter(path));
     auto& entries = disk_->node(entry.parent).entries;
     const auto found = entries.find(entry.name);
     if (found == entries.end()) return errno_status(ENOENT, "remove", path);

@@ -3,7 +3,17 @@
 
 from __future__ import annotations
 
-from checks.compile_commands import flags_only, without_launcher, without_precompiled
+import json
+from pathlib import Path
+
+import pytest
+from checks.compile_commands import (
+    compile_commands,
+    flags_only,
+    without_launcher,
+    without_precompiled,
+)
+from conftest import MakeTree
 
 PLAIN = ["c++", "-std=c++20", "-I", "src", "-o", "x.o", "-c", "x.cc"]
 
@@ -28,3 +38,20 @@ def test_other_includes_stay() -> None:
 def test_flags_are_what_is_no_file() -> None:
     arguments = without_launcher(["ccache", *PLAIN, "-MD", "-MF", "x.d"])
     assert flags_only(arguments) == PLAIN[:4]
+
+
+def test_files_compiled_together_have_their_own_commands(
+    make_tree: MakeTree, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tree, _ = make_tree({"src/a/x.cc": "int x;\n", "src/a/y.cc": "int y;\n"})
+    unity = tmp_path / "Unity" / "unity_0_cxx.cxx"
+    unity.parent.mkdir()
+    unity.write_text("".join(f'#include "{tree.root}/src/a/{n}.cc"\n' for n in "xy"))
+    command = f"c++ -O2 -o a.o -c {unity}"
+    entry = {"directory": str(tmp_path), "file": str(unity), "command": command}
+    (tmp_path / "compile_commands.json").write_text(json.dumps([entry]))
+    monkeypatch.setenv("STRATALOG_BUILD", str(tmp_path))
+    assert compile_commands(tree) == {
+        f"src/a/{n}.cc": ["c++", "-O2", "-o", "a.o", "-c", f"{tree.root}/src/a/{n}.cc"]
+        for n in "xy"
+    }

@@ -3,11 +3,10 @@
 
 #include <bit>
 
+#include "datalog/evaluate/value_bits.h"
+
 namespace stratalog::datalog {
 namespace {
-
-double as_float(std::uint64_t bits) { return std::bit_cast<double>(bits); }
-std::int64_t as_signed(std::uint64_t bits) { return static_cast<std::int64_t>(bits); }
 
 double to_double(ValueKind kind, std::uint64_t bits) {
   switch (kind) {

@@ -8,12 +8,12 @@
 #include <cmath>
 #include <limits>
 
+#include "datalog/evaluate/value_bits.h"
+
 namespace stratalog::datalog {
 namespace {
 
-double as_float(std::uint64_t bits) { return std::bit_cast<double>(bits); }
 std::uint64_t from_float(double value) { return std::bit_cast<std::uint64_t>(value); }
-std::int64_t as_signed(std::uint64_t bits) { return static_cast<std::int64_t>(bits); }
 
 // base^exponent modulo 2^64.
 std::uint64_t integer_power(std::uint64_t base, std::uint64_t exponent) {

@@ -12,7 +12,7 @@ namespace {
 
 // So many queued derivations (16 bytes each with the sorting space) are united before the round
 // ends.
-constexpr std::uint64_t kQueueLimit = 16U << 20;
+constexpr std::uint64_t kHeadQueueLimit = 16U << 20;
 
 }  // namespace
 
@@ -122,7 +122,7 @@ Status HeadWriter::write(const Batch& batch) {
   else
     expand_sets(batch);
   Index& index = target_->shard->primary_index();
-  if (index.queued() > kQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
+  if (index.queued() > kHeadQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
   return {};
 }
 
@@ -205,7 +205,7 @@ void HeadWriter::expand_sets(const Batch& batch) {
       else
         outbound_->add(keys_, state_.scratch);
     });
-    if (index.queued() > kQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
+    if (index.queued() > kHeadQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
   }
 }
 

@@ -9,7 +9,7 @@ namespace stratalog::datalog {
 namespace {
 
 // So many queued derivations are united before more are queued.
-constexpr std::uint64_t kQueueLimit = 4U << 20;
+constexpr std::uint64_t kOutboundQueueLimit = 4U << 20;
 // The numbering of prefixes is kept from round to round, because thin rounds are many; it is
 // dropped when it has grown to this many times what a round needs.
 constexpr std::uint64_t kKeepFactor = 16;
@@ -41,7 +41,7 @@ int Outbound::owner(std::span<const Cell> tuple) {
 }
 
 void Outbound::bound_queue(SetAccumulator& scratch) {
-  if (index_->queued() >= kQueueLimit) index_->unite_queued(scratch, Freshness::kNew);
+  if (index_->queued() >= kOutboundQueueLimit) index_->unite_queued(scratch, Freshness::kNew);
 }
 
 void Outbound::add(std::span<const Cell> tuple, SetAccumulator& scratch) {

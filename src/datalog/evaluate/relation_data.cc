@@ -41,7 +41,7 @@ class Transposer {
 };
 
 // So many queued tuples (16 bytes each with the sorting space) are united before more are queued.
-constexpr std::uint64_t kQueueLimit = 8U << 20;
+constexpr std::uint64_t kIndexQueueLimit = 8U << 20;
 
 }  // namespace
 
@@ -83,7 +83,7 @@ void advance_shard(Shard& shard, SetAccumulator& scratch) {
     Transposer transposer(primary, *index);
     for (const DeltaRow& row : primary.next_delta()) {
       transposer.add(primary.prefix(row.row), row.cells);
-      if (index->queued() >= kQueueLimit) index->unite_queued(scratch, Freshness::kNew);
+      if (index->queued() >= kIndexQueueLimit) index->unite_queued(scratch, Freshness::kNew);
     }
     index->unite_queued(scratch, Freshness::kNew);
     index->advance();
@@ -118,7 +118,7 @@ Index& ensure_index(Shard& shard, const RelationPlan& plan, std::uint32_t which,
   Transposer transposer(primary, *slot);
   for (RowId row = 0; row < primary.row_count(); ++row) {
     transposer.add(primary.prefix(row), primary.total(row));
-    if (slot->queued() >= kQueueLimit) slot->unite_queued(scratch, Freshness::kNew);
+    if (slot->queued() >= kIndexQueueLimit) slot->unite_queued(scratch, Freshness::kNew);
   }
   slot->unite_queued(scratch, Freshness::kNew);
   slot->advance();

@@ -13,7 +13,7 @@ namespace {
 
 using sample::Collected;
 
-constexpr std::uint64_t kSize = 60;
+constexpr std::uint64_t kChainSize = 60;
 
 WriterOptions small_blocks() {
   WriterOptions options;
@@ -40,8 +40,8 @@ std::vector<std::string> run_job(const std::shared_ptr<MemoryDisk>& disk, int ra
     std::uint64_t before = 0;
     for (const Step& step : steps) {
       const bool grows = step.part == ImagePart::kGrowth;
-      SaveRequest request = sample::grown_request(step.iteration, grows ? before : 0,
-                                                  writer->base(), kSize, comm.rank(), comm.size());
+      SaveRequest request = sample::grown_request(
+          step.iteration, grows ? before : 0, writer->base(), kChainSize, comm.rank(), comm.size());
       request.mode = step.mode;
       STRATALOG_ASSIGN_OR_RETURN(const SaveReport report, writer->save(request));
       EXPECT_EQ(report.generation, writer->base());
@@ -73,7 +73,7 @@ std::uint64_t loaded(const std::shared_ptr<MemoryDisk>& disk, int ranks,
     return Status::ok();
   });
   EXPECT_TRUE(run.is_ok()) << run.to_string();
-  const auto relations = sample::grown_relations(iteration, kSize);
+  const auto relations = sample::grown_relations(iteration, kChainSize);
   EXPECT_EQ(collected.duplicates(), 0U);
   for (std::size_t i = 0; i < relations.size(); ++i)
     if (relations[i].arity != 0) {
@@ -123,7 +123,7 @@ TEST(Chain, InspectionFollowsLinks) {
   ASSERT_TRUE(state.is_ok()) << state.status().to_string();
   EXPECT_EQ(state.value().builds_on, (std::vector<std::string>{names[0], names[1]}));
   EXPECT_EQ(state.value().sections[1].data, Bytes(60, std::byte{'p'}));
-  const auto relations = sample::grown_relations(3, kSize);
+  const auto relations = sample::grown_relations(3, kChainSize);
   for (std::size_t i = 0; i < relations.size(); ++i) {
     EXPECT_EQ(state.value().relations[i].rows, relations[i].tuples.size());
     std::uint64_t rows = 0;
@@ -216,7 +216,8 @@ TEST(Chain, GrowthIsOnlySavedOnTheLastAcknowledgedGeneration) {
                                open_checkpoint_writer(comm, *store, small_blocks()));
     EXPECT_TRUE(writer->base().empty());
     const auto growth = [&](std::uint64_t now, std::uint64_t before, const std::string& base) {
-      return writer->save(sample::grown_request(now, before, base, kSize, comm.rank(), comm.size()))
+      return writer
+          ->save(sample::grown_request(now, before, base, kChainSize, comm.rank(), comm.size()))
           .status()
           .code();
     };
@@ -236,7 +237,7 @@ TEST(Chain, GrowthIsOnlySavedOnTheLastAcknowledgedGeneration) {
     EXPECT_EQ(path.generations, 3U);
     EXPECT_GT(path.whole_bytes, 0U);
     EXPECT_GT(path.growth_bytes, 0U);
-    EXPECT_EQ(path.rows, sample::grown_relations(5, kSize)[1].tuples.size());
+    EXPECT_EQ(path.rows, sample::grown_relations(5, kChainSize)[1].tuples.size());
     const ChainFacts edge = writer->chain("edge", RelationVersion::kTotal);
     EXPECT_EQ(edge.parts, 1U);
     EXPECT_EQ(edge.growth_bytes, 0U);

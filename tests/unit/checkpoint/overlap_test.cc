@@ -14,12 +14,12 @@ namespace {
 
 using sample::Collected;
 
-constexpr std::uint64_t kSize = 80;
+constexpr std::uint64_t kOverlapSize = 80;
 
 // The request borrows from the relations.
 struct Sample {
   explicit Sample(std::uint64_t iteration)
-      : relations(sample::sample_relations(iteration, kSize)) {}
+      : relations(sample::sample_relations(iteration, kOverlapSize)) {}
   SaveRequest request(const Comm& comm) const {
     return sample::request_of(relations, comm.rank(), comm.size());
   }

@@ -17,7 +17,7 @@ struct Case {
   ShardEncoding encoding;
 };
 
-WriterOptions small_blocks() {
+WriterOptions short_stages() {
   WriterOptions options;
   options.block_bytes = 512;
   options.stage_bytes = 4096;
@@ -29,7 +29,7 @@ void save_once(const std::shared_ptr<MemoryDisk>& disk, int ranks, const Case& h
   const Status status = sim_run(ranks, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     STRATALOG_ASSIGN_OR_RETURN(const auto writer,
-                               open_checkpoint_writer(comm, *store, small_blocks()));
+                               open_checkpoint_writer(comm, *store, short_stages()));
     SaveRequest request = sample::request_of(relations, comm.rank(), ranks);
     request.mode = how.mode;
     request.encoding = how.encoding;

@@ -265,8 +265,8 @@ TEST(FactParser, EveryFieldOfALineIsReported) {
 
 // The short way must agree with the long one, which chosen columns force.
 TEST(FactParser, PlainLinesAgreeWithTheLongWay) {
-  constexpr unsigned kSeed = 11;
-  std::mt19937 random(kSeed);
+  constexpr unsigned kParserSeed = 11;
+  std::mt19937 random(kParserSeed);
   const std::string alphabet = "0123456789-+ \t\t\n\n\rxb.";
   const Case plain("x:number y:unsigned");
   const Case chosen("x:number y:unsigned", {{"columns", "0:1"}});
@@ -290,9 +290,9 @@ TEST(FactParser, PlainLinesAgreeWithTheLongWay) {
       at = end + 1;
     }
     if (has_surplus) continue;
-    ASSERT_EQ(a.rows, b.rows) << "seed " << kSeed << " round " << round << " text "
+    ASSERT_EQ(a.rows, b.rows) << "seed " << kParserSeed << " round " << round << " text "
                               << quote_found(text);
-    ASSERT_EQ(a.problems.size(), b.problems.size()) << "seed " << kSeed << " round " << round;
+    ASSERT_EQ(a.problems.size(), b.problems.size()) << "seed " << kParserSeed << " round " << round;
   }
 }
 

@@ -17,7 +17,7 @@
 namespace stratalog::datalog {
 namespace {
 
-constexpr int kRankCounts[] = {1, 2, 3, 4, 7};
+constexpr int kReaderRanks[] = {1, 2, 3, 4, 7};
 
 std::string gzip(const std::string& text) {
   z_stream stream = {};
@@ -93,7 +93,7 @@ void expect_same_at_any_rank_count(std::string_view attributes, const std::strin
   const Loaded one = load_text(1, attributes, text, parameters);
   EXPECT_EQ(one.status, "OK");
   EXPECT_EQ(one.tuples.size(), rows);
-  for (const int ranks : kRankCounts)
+  for (const int ranks : kReaderRanks)
     EXPECT_EQ(load_text(ranks, attributes, text, parameters), one) << ranks << " ranks";
 }
 
@@ -115,7 +115,7 @@ TEST(LoadFacts, SmallAndOddFiles) {
   for (const std::string text : {"", "1\n", "1", "1\n2\n3", "\r", "12345678901234567890123\n"}) {
     const Loaded one = load_text(1, "x:symbol", text);
     EXPECT_EQ(one.status, "OK");
-    for (const int ranks : kRankCounts) EXPECT_EQ(load_text(ranks, "x:symbol", text), one) << text;
+    for (const int ranks : kReaderRanks) EXPECT_EQ(load_text(ranks, "x:symbol", text), one) << text;
   }
   EXPECT_TRUE(load_text(3, "x:symbol", "").tuples.empty());
   EXPECT_EQ(load_text(7, "", "()\n").tuples.size(), 1U);
@@ -124,7 +124,7 @@ TEST(LoadFacts, SmallAndOddFiles) {
 TEST(LoadFacts, GzipAndQuotedFilesAreReadByOneRank) {
   const std::string text = mixed_text(400);
   const Loaded plain = load_text(1, "a:symbol b:number c:float", text);
-  for (const int ranks : kRankCounts) {
+  for (const int ranks : kReaderRanks) {
     EXPECT_EQ(load_text(ranks, "a:symbol b:number c:float", gzip(text)), plain);
     EXPECT_EQ(load_text(ranks, "a:symbol b:number c:float",
                         gzip(text.substr(0, 700)) + gzip(text.substr(700))),
@@ -143,7 +143,7 @@ TEST(LoadFacts, IdsAreInOrderOfContent) {
 }
 
 TEST(LoadFacts, MissingFile) {
-  for (const int ranks : kRankCounts)
+  for (const int ranks : kReaderRanks)
     EXPECT_EQ(
         load(ranks, make_relation("edge", "x:number"), make_directive(IoAction::kInput),
              std::make_shared<MemoryDisk>())
@@ -164,9 +164,9 @@ TEST(LoadFacts, LineNumbersAreExactAndOnlyTenErrorsAreShown) {
         "{}/r.facts:{}: field 1 (attribute `x`, type number): expected a whole number, "
         "found \"bad\"; declare the attribute as symbol to read any text\n",
         root, i * 40);
-  for (const int ranks : kRankCounts)
+  for (const int ranks : kReaderRanks)
     EXPECT_EQ(load_text(ranks, "x:number", text).status, expected + "and more of the kind");
-  for (const int ranks : kRankCounts)
+  for (const int ranks : kReaderRanks)
     EXPECT_EQ(load_text(ranks, "x:symbol y:symbol", "a\tb\nc\n").status,
               "InvalidArgument: " + root +
                   "/r.facts:2: expected 2 fields (x, y) separated by tabs, found 1: \"c\"");
@@ -175,7 +175,7 @@ TEST(LoadFacts, LineNumbersAreExactAndOnlyTenErrorsAreShown) {
 TEST(LoadFacts, DamagedGzip) {
   std::string cut = gzip(mixed_text(400));
   cut.resize(cut.size() / 2);
-  for (const int ranks : kRankCounts) {
+  for (const int ranks : kReaderRanks) {
     const std::string status = load_text(ranks, "a:symbol b:number c:float", cut).status;
     EXPECT_NE(status.find("Corruption"), std::string::npos) << status;
     EXPECT_NE(status.find(fmt::format(

@@ -27,7 +27,7 @@
 namespace stratalog::datalog {
 namespace {
 
-constexpr int kRankCounts[] = {1, 2, 3, 4, 7};
+constexpr int kWriterRanks[] = {1, 2, 3, 4, 7};
 
 enum class Input { kColumns, kGroups };
 
@@ -145,7 +145,7 @@ TEST(WriteFacts, SortsByValueAtAnyRankCount) {
                  .rows = sorted,
                  .parameters = {}};
   std::reverse(test.rows.begin(), test.rows.end());
-  for (const int ranks : kRankCounts)
+  for (const int ranks : kWriterRanks)
     for (const Input input : {Input::kColumns, Input::kGroups})
       for (const std::uint64_t pass : {1U, 1000U}) {
         test.rows_per_pass = pass;
@@ -166,7 +166,7 @@ TEST(WriteFacts, ManyPairsInPasses) {
   }
   std::shuffle(test.rows.begin(), test.rows.end(), random);
   test.rows_per_pass = 700;
-  for (const int ranks : kRankCounts)
+  for (const int ranks : kWriterRanks)
     for (const Input input : {Input::kColumns, Input::kGroups})
       EXPECT_TRUE(write_by(ranks, test, input) == expected) << ranks << " ranks";
 }
@@ -185,7 +185,7 @@ TEST(WriteFacts, NullaryAndEmptyRelations) {
   WriteCase nullary{.relation = make_relation("r", ""), .rows = {{}}, .parameters = {}};
   WriteCase empty{
       .relation = make_relation("r", "x:number y:number"), .rows = {}, .parameters = {}};
-  for (const int ranks : kRankCounts) {
+  for (const int ranks : kWriterRanks) {
     EXPECT_EQ(write_by(ranks, nullary, Input::kColumns), "()\n");
     EXPECT_EQ(write_by(ranks, empty, Input::kColumns), "");
   }
@@ -232,7 +232,7 @@ TEST(WriteFacts, CompressedBytesDoNotDependOnRanks) {
   std::uint64_t members = 0;
   EXPECT_TRUE(gunzip(one, &members) == expected);
   EXPECT_EQ(members, (expected.size() + kGzipMemberTextBytes - 1) / kGzipMemberTextBytes);
-  for (const int ranks : kRankCounts)
+  for (const int ranks : kWriterRanks)
     for (const std::uint64_t pass : {500U, 4000U, 1000000U}) {
       test.rows_per_pass = pass;
       EXPECT_TRUE(write_by(ranks, test, Input::kColumns) == one)
@@ -241,7 +241,7 @@ TEST(WriteFacts, CompressedBytesDoNotDependOnRanks) {
   test.rows.clear();
   const std::string empty = write_by(1, test, Input::kColumns);
   EXPECT_FALSE(empty.empty());
-  for (const int ranks : kRankCounts) EXPECT_TRUE(write_by(ranks, test, Input::kColumns) == empty);
+  for (const int ranks : kWriterRanks) EXPECT_TRUE(write_by(ranks, test, Input::kColumns) == empty);
 }
 
 TEST(WriteFacts, FloatsReadBackExactly) {

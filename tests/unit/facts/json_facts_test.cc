@@ -38,7 +38,7 @@ Relation mixed_relation() {
   return relation;
 }
 
-struct Parsed {
+struct ParsedJson {
   std::uint64_t rows = 0;
   std::string problem;
   std::string printed;  // as lists, or as objects
@@ -46,7 +46,7 @@ struct Parsed {
 
 enum class Form : std::uint8_t { kList, kObject };
 
-Parsed parse(const std::string& text, Form form = Form::kList) {
+ParsedJson parse(const std::string& text, Form form = Form::kList) {
   const Relation relation = mixed_relation();
   ValueDictionary dictionary;
   dictionary.records().shape({CellClass::kSymbol, CellClass::kRecord});
@@ -84,7 +84,7 @@ Parsed parse(const std::string& text, Form form = Form::kList) {
   FactFormat format;
   format.is_json_object = form == Form::kObject;
   const JsonPrinter printer(relation, format, known, orders);
-  Parsed result{.rows = facts.tuples.rows};
+  ParsedJson result{.rows = facts.tuples.rows};
   for (std::size_t at = 0; at < rows.size(); at += 5) {
     result.printed += at == 0 ? "[" : ",\n";
     printer.print(std::span(rows).subspan(at, 5), result.printed);
@@ -98,17 +98,18 @@ constexpr const char* kLists =
 [9223372036854775807, 0, "inf", "é", ["x", ["", null]]]])";
 
 TEST(JsonFacts, ReadsListsAndPrintsThem) {
-  const Parsed parsed = parse(kLists);
+  const ParsedJson parsed = parse(kLists);
   EXPECT_EQ(parsed.problem, "");
   EXPECT_EQ(parsed.rows, 2U);
   EXPECT_EQ(parsed.printed, kLists);
 }
 
 TEST(JsonFacts, ReadsObjectsInAnyOrderAndBesideLists) {
-  const Parsed parsed = parse(R"( [ {"s": "x", "n": 1, "l": {"t": null, "h": "y"}, "f": 2, "u": 3},
+  const ParsedJson parsed =
+      parse(R"( [ {"s": "x", "n": 1, "l": {"t": null, "h": "y"}, "f": 2, "u": 3},
     [1, 3, 2.0, "x", ["y", null]], [1, 3, 2.0, "x", {"h": "y", "t": []}] ] )");
   EXPECT_EQ(parsed.problem, "2: a value for `h` (type symbol) is missing");
-  const Parsed good =
+  const ParsedJson good =
       parse(R"([{"s": "x", "n": 1, "l": {"t": null, "h": "y"}, "f": 2, "u": 3}])", Form::kObject);
   EXPECT_EQ(good.printed, R"([{"n": 1, "u": 3, "f": 2, "s": "x", "l": {"h": "y", "t": null}}])");
   EXPECT_EQ(parse(good.printed, Form::kObject).printed, good.printed);
@@ -154,7 +155,7 @@ TEST(JsonFacts, DepthAndDamageDoNoHarm) {
     open += R"(["x", )";
     close += ']';
   }
-  const Parsed parsed = parse(R"([[1, 1, 1, "s", )" + open + deep + close + "]]");
+  const ParsedJson parsed = parse(R"([[1, 1, 1, "s", )" + open + deep + close + "]]");
   EXPECT_EQ(parsed.problem, "");
   std::mt19937 random(7);
   const std::string good = kLists;
@@ -166,7 +167,7 @@ TEST(JsonFacts, DepthAndDamageDoNoHarm) {
       constexpr std::string_view kBytes = "[]{},:\"0-nue\n \\\xc3";
       bad[random() % bad.size()] = kBytes[random() % kBytes.size()];
     }
-    const Parsed outcome = parse(bad);
+    const ParsedJson outcome = parse(bad);
     if (outcome.problem.empty() && outcome.rows > 0) {
       EXPECT_EQ(parse(outcome.printed).printed, outcome.printed);
     }

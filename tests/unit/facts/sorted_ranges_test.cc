@@ -13,10 +13,10 @@
 namespace stratalog::datalog {
 namespace {
 
-constexpr unsigned kSeed = 5;
+constexpr unsigned kRangesSeed = 5;
 
 std::vector<std::vector<Cell>> random_rows(std::size_t count, std::size_t width, Cell values) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kRangesSeed);
   std::vector<std::vector<Cell>> rows(count, std::vector<Cell>(width));
   for (auto& row : rows)
     for (auto& cell : row) cell = random() % values;
@@ -71,7 +71,7 @@ void expect_sorted(const std::vector<std::vector<Cell>>& rows, std::size_t width
   }
   CodeRows flat;
   for (const auto& row : expected) flat.insert(flat.end(), row.begin(), row.end());
-  EXPECT_EQ(all, flat) << ranks << " ranks, width " << width << ", seed " << kSeed;
+  EXPECT_EQ(all, flat) << ranks << " ranks, width " << width << ", seed " << kRangesSeed;
   if (rows.size() > 2000) {
     EXPECT_LT(largest,
               4 * std::max(rows_per_pass * 4, rows.size() / static_cast<std::uint64_t>(ranks)));

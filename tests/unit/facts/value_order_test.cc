@@ -14,10 +14,10 @@
 namespace stratalog::datalog {
 namespace {
 
-constexpr unsigned kSeed = 99;
+constexpr unsigned kOrderSeed = 99;
 
 std::vector<std::uint64_t> interesting_bits() {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kOrderSeed);
   std::vector<std::uint64_t> bits = {0,
                                      1,
                                      42,
@@ -51,10 +51,10 @@ void expect_ordered(ValueKind kind, const Less& less) {
   bits.erase(std::unique(bits.begin(), bits.end()), bits.end());
   for (std::size_t i = 0; i < bits.size(); ++i) {
     const Cell cell = dictionary.encode(bits[i]);
-    EXPECT_EQ(column.cell(column.code(cell)), cell) << "seed " << kSeed << " bits " << bits[i];
+    EXPECT_EQ(column.cell(column.code(cell)), cell) << "seed " << kOrderSeed << " bits " << bits[i];
     if (i > 0) {
       EXPECT_LT(column.code(dictionary.encode(bits[i - 1])), column.code(cell))
-          << "seed " << kSeed << " bits " << bits[i - 1] << " and " << bits[i];
+          << "seed " << kOrderSeed << " bits " << bits[i - 1] << " and " << bits[i];
     }
   }
 }
@@ -76,7 +76,7 @@ TEST(ValueOrder, Floats) {
 }
 
 TEST(ValueOrder, SymbolsByTheirBytes) {
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kOrderSeed);
   ValueDictionary dictionary;
   std::vector<std::string> texts;
   for (int i = 0; i < 5000; ++i) {
@@ -91,8 +91,8 @@ TEST(ValueOrder, SymbolsByTheirBytes) {
   const ColumnOrder& column = order.for_kind(ValueKind::kSymbol);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const Cell cell = dictionary.symbols().find(texts[i]).value();
-    ASSERT_EQ(column.code(cell), i) << "seed " << kSeed;
-    ASSERT_EQ(column.cell(static_cast<OrderCode>(i)), cell) << "seed " << kSeed;
+    ASSERT_EQ(column.code(cell), i) << "seed " << kOrderSeed;
+    ASSERT_EQ(column.cell(static_cast<OrderCode>(i)), cell) << "seed " << kOrderSeed;
   }
 }
 

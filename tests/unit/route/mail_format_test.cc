@@ -16,7 +16,7 @@
 namespace stratalog {
 namespace {
 
-const std::vector<std::uint32_t> kArities{3, 1, 0};
+const std::vector<std::uint32_t> kRecordArities{3, 1, 0};
 
 std::vector<Cell> cells_from(Cell base, Cell step, std::size_t count) {
   std::vector<Cell> cells;
@@ -46,7 +46,7 @@ Encoded round_trip(const std::vector<Cell>& set) {
                               EXPECT_EQ(encoded.cells.size() - before, group.group.set.count);
                               return Status::ok();
                             }};
-  const Status status = decode_records(words.words(), 3, kArities, handler);
+  const Status status = decode_records(words.words(), 3, kRecordArities, handler);
   EXPECT_TRUE(status.is_ok()) << status.to_string();
   EXPECT_EQ(encoded.cells, set);
   return encoded;
@@ -93,14 +93,14 @@ TEST(MailFormat, RecordsHaveThePromisedSizes) {
   const std::array<Cell, 6> cells{1, 2, 3, 4, 5, 6};
   encode_run(0, 2, cells, words);
   EXPECT_EQ(words.size(), run_words(2, 3));
-  EXPECT_EQ(record_words(words.words(), kArities), words.size());
+  EXPECT_EQ(record_words(words.words(), kRecordArities), words.size());
   words.clear();
   TupleGroup group{.prefix = std::span(cells).first(2), .set = {}};
   group.set.values = cells;
   group.set.count = 6;
   encode_group(0, group, words);
   EXPECT_EQ(words.size(), group_words(group));
-  EXPECT_EQ(record_words(words.words(), kArities), words.size());
+  EXPECT_EQ(record_words(words.words(), kRecordArities), words.size());
 }
 
 TEST(MailFormat, RunsTravelAsOffsets) {
@@ -119,7 +119,7 @@ TEST(MailFormat, RunsTravelAsOffsets) {
                               walk_set(found.group.set, [&](Cell cell) { cells.push_back(cell); });
                               return Status::ok();
                             }};
-  ASSERT_TRUE(decode_records(words.words(), 0, kArities, handler).is_ok());
+  ASSERT_TRUE(decode_records(words.words(), 0, kRecordArities, handler).is_ok());
   EXPECT_EQ(cells, (std::vector<Cell>{70001, 70002, 70003, 135530, 135531, 135532, 135533, 135534,
                                       135535}));
 }
@@ -145,7 +145,7 @@ TEST(MailFormat, ADamagedWordIsAnErrorAndNeverAWildRead) {
                                   walk_set(group.group.set, [&](Cell cell) { touched += cell; });
                                   return Status::ok();
                                 }};
-  ASSERT_TRUE(decode_records(words.words(), 0, kArities, handler).is_ok());
+  ASSERT_TRUE(decode_records(words.words(), 0, kRecordArities, handler).is_ok());
   int refused = 0;
   for (int i = 0; i < 20000; ++i) {
     // A copy of exactly the right size, so that a sanitizer sees any step beyond.
@@ -153,7 +153,7 @@ TEST(MailFormat, ADamagedWordIsAnErrorAndNeverAWildRead) {
     const std::size_t at = i % 2 == 0 ? random() % 3 : random() % damaged.size();
     damaged[at] ^= std::uint64_t{1} << (random() % 64);
     if (random() % 4 == 0) damaged.resize(random() % damaged.size());
-    const Status status = decode_records(damaged, 0, kArities, handler);
+    const Status status = decode_records(damaged, 0, kRecordArities, handler);
     if (status.code() == StatusCode::kCorruption) ++refused;
   }
   EXPECT_GT(refused, 5000) << "seed " << kSeed;
@@ -163,7 +163,7 @@ TEST(MailFormat, MailThatNobodyHandlesIsAnError) {
   MailWords words;
   const std::array<Cell, 3> cells{1, 2, 3};
   encode_run(0, 1, cells, words);
-  EXPECT_EQ(decode_records(words.words(), 0, kArities, {}).code(), StatusCode::kInternal);
+  EXPECT_EQ(decode_records(words.words(), 0, kRecordArities, {}).code(), StatusCode::kInternal);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ struct Arrivals {
   std::vector<Tuple>& into(int stream) { return tuples[static_cast<std::size_t>(stream)]; }
 };
 
-const std::vector<std::uint32_t> kArities{2, 0, 1, 5, 3};
+const std::vector<std::uint32_t> kMailArities{2, 0, 1, 5, 3};
 constexpr int kStreams = 5;
 
 // What random traffic amounts to, per stream: the number of tuples and a sum of their hashes, which
@@ -124,7 +124,7 @@ void post(int from, int ranks, int self, std::uint64_t seed, int items, TupleMai
     if (to % 4 == 2 || (to != self && from != self)) continue;  // some get nothing
     std::mt19937_64 random(draw);
     const int stream = static_cast<int>(random() % kStreams);
-    Tuple tuple(kArities[static_cast<std::size_t>(stream)]);
+    Tuple tuple(kMailArities[static_cast<std::size_t>(stream)]);
     for (Cell& cell : tuple) cell = static_cast<Cell>(random());
     if (tuple.empty() || random() % 4 != 0) {
       if (from == self) mail.append(to, stream, tuple);
@@ -144,7 +144,7 @@ Status run_traffic(Comm& comm, std::uint64_t seed, int items, const MailOptions&
   MailOptions options = wishes;
   options.ranks = comm.size();
   options.self = comm.rank();
-  options.arity_of_stream = kArities;
+  options.arity_of_stream = kMailArities;
   TupleMail mail(options);
   for (std::uint64_t round = 0; round < 3; ++round) {
     Digest expected;

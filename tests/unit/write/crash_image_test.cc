@@ -11,7 +11,7 @@
 namespace stratalog {
 namespace {
 
-Bytes bytes_of(std::string_view text) {
+Bytes text_bytes(std::string_view text) {
   const auto view = std::as_bytes(std::span(text));
   return {view.begin(), view.end()};
 }
@@ -30,7 +30,7 @@ std::vector<Operation> write_and_rename(bool sync_file, bool sync_directory) {
   const auto memory = open_memory_store(disk);
   const auto store = open_recording_store(*memory, log, 0);
   auto file = store->open("t", OpenMode::kCreateExclusive);
-  EXPECT_TRUE(file.value()->write_at(0, bytes_of("hello")).is_ok());
+  EXPECT_TRUE(file.value()->write_at(0, text_bytes("hello")).is_ok());
   if (sync_file) {
     EXPECT_TRUE(file.value()->sync().is_ok());
   }
@@ -87,7 +87,7 @@ TEST(CrashImage, AnotherRanksFsyncDoesNotPinMyWrites) {
   const auto theirs = open_recording_store(*memory, log, 1);
   auto file = mine->open("f", OpenMode::kCreateExclusive);
   auto same = theirs->open("f", OpenMode::kWriteExisting);
-  EXPECT_TRUE(file.value()->write_at(0, bytes_of("a")).is_ok());
+  EXPECT_TRUE(file.value()->write_at(0, text_bytes("a")).is_ok());
   EXPECT_TRUE(same.value()->sync().is_ok());
   EXPECT_EQ(floating_operations(log.operations()).size(), 2U);
   EXPECT_TRUE(file.value()->sync().is_ok());
