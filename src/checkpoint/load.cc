@@ -50,9 +50,10 @@ class Loader {
   LoadReport report_;
 };
 
-// Rank 0 finds the next candidate and tells everybody its manifest.
+// Rank 0 finds the next candidate and tells everybody else its manifest.
 Result<Manifest> Loader::choose() {
   Result<std::string> choice = std::string();
+  Manifest manifest;
   if (comm_.rank() == 0) {
     Status status;
     if (!candidates_) {
@@ -63,11 +64,15 @@ Result<Manifest> Loader::choose() {
     if (status.is_ok()) {
       Result<ManifestOnDisk> next = candidates_->next();
       status = next.status();
-      if (next.is_ok()) choice = std::move(next.value().text);
+      if (next.is_ok()) {
+        choice = std::move(next.value().text);
+        manifest = std::move(next.value().manifest);
+      }
     }
     if (!status.is_ok()) choice = status;
   }
   STRATALOG_ASSIGN_OR_RETURN(const std::string text, tell(comm_, choice));
+  if (comm_.rank() == 0) return manifest;
   return parse_manifest(text, request_.steps.includes(ProtocolStep::kCheckManifest)
                                   ? CheckManifest::kYes
                                   : CheckManifest::kNo);

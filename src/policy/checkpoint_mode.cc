@@ -39,12 +39,12 @@ std::optional<CheckpointMode> parse_mode(std::string_view name) {
 }
 
 std::span<const CheckpointMode> all_modes() {
-  static constexpr auto kModeTable = [] {
+  static constexpr auto kModes = [] {
     std::array<CheckpointMode, kModeTable.size()> modes{};
     for (std::size_t i = 0; i < kModeTable.size(); ++i) modes[i] = kModeTable[i].mode;
     return modes;
   }();
-  return kModeTable;
+  return kModes;
 }
 
 CheckpointMode format_of(CheckpointMode mode) { return row_of(mode).format; }

@@ -94,4 +94,12 @@ inline std::optional<Program> compile_text(const std::string& text, std::string&
   return std::move(outcome.program);
 }
 
+// Of a text that has no errors.
+inline Program compiled(const std::string& text) {
+  std::string problems;
+  auto program = compile_text(text, problems);
+  EXPECT_TRUE(program) << problems;
+  return program ? *std::move(program) : Program();
+}
+
 }  // namespace stratalog::datalog

@@ -26,13 +26,6 @@ std::string ring(int nodes) {
   return text;
 }
 
-Program compiled(const std::string& text) {
-  std::string problems;
-  auto program = compile_text(text, problems);
-  EXPECT_TRUE(program) << problems;
-  return program ? *std::move(program) : Program();
-}
-
 // The output of relation `out` at 1 and 3 ranks, which must be the same.
 std::string output_of(const std::string& text, const FileTexts& facts = {},
                       const std::string& file = "out.csv") {

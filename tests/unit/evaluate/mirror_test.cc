@@ -26,13 +26,6 @@ constexpr const char* kText =
     "late() :- q(_, x, _), p(x, 7).\n"
     "p(y, x) :- q(x, y, _), late(), e(y, _).\n";
 
-Program program_of(const std::string& text) {
-  std::string problems;
-  auto program = compile_text(text, problems);
-  EXPECT_TRUE(program) << problems;
-  return program ? *std::move(program) : Program();
-}
-
 FileTexts some_edges() {
   std::string text;
   for (int i = 0; i < 60; ++i)
@@ -47,7 +40,7 @@ std::uint64_t sent(const EngineOutcome& outcome) {
 }
 
 TEST(Mirror, TheSameAnswersWithCopiesAndWithout) {
-  const Program program = program_of(kText);
+  const Program program = compiled(kText);
   const EngineOutcome expected = run_engine(program, some_edges(), 1, {});
   ASSERT_TRUE(expected.status.is_ok()) << expected.status.to_string();
   ASSERT_GT(expected.report.relations[1].rows, 500U);
@@ -69,7 +62,7 @@ TEST(Mirror, TheSameAnswersWithCopiesAndWithout) {
 }
 
 TEST(Mirror, StoppedAtEveryRoundAndGoneOnWithElsewhere) {
-  const Program program = program_of(kText);
+  const Program program = compiled(kText);
   const EngineOutcome expected = run_engine(program, some_edges(), 1, {});
   for (int stop = 1; stop < 12; stop += 2) {
     for (const std::uint64_t limit : {500U, 1U << 24}) {
@@ -104,7 +97,7 @@ TEST(Mirror, NothingTravelsInThinRounds) {
   options.allow_pivot = false;
   std::vector<std::uint64_t> bytes;
   for (const int end : {3, 2000}) {
-    const Program program = program_of(
+    const Program program = compiled(
         fmt::format(".decl e(x: number, y: number)\n.input e\n.decl at(x: number)\n.output at\n"
                     "at(0).\nat(y) :- at(x), e(x, y), x < {}.\n",
                     end));
@@ -119,7 +112,7 @@ TEST(Mirror, NothingTravelsInThinRounds) {
 }
 
 TEST(Mirror, AnErrorOfOneRankInARoundAloneIsEveryones) {
-  const Program program = program_of(
+  const Program program = compiled(
       ".decl e(x: number)\n.input e\n.decl out(x: number)\n.output out\n"
       "out(x) :- e(x).\nout(y) :- out(x), out(z), e(y), 100 / (50 - x) > z - 1000.\n");
   const EngineOutcome outcome = run_engine(program, {{"e.facts", "1\n50\n"}}, 3, {});
@@ -129,7 +122,7 @@ TEST(Mirror, AnErrorOfOneRankInARoundAloneIsEveryones) {
 TEST(Mirror, WhichRecursionsItIsFor) {
   const std::string start = ".decl e(x: number, y: number)\n.input e\n";
   const auto allows = [&](const std::string& text) {
-    const Program program = program_of(start + text);
+    const Program program = compiled(start + text);
     const auto plan = plan_program(program, {});
     EXPECT_TRUE(plan.is_ok());
     bool any = false;
@@ -150,7 +143,7 @@ TEST(Mirror, WhichRecursionsItIsFor) {
 
 TEST(Mirror, HopsAreFoundInThePlan) {
   const auto hops = [](const std::string& rules, bool without_e = false) {
-    const Program program = program_of(
+    const Program program = compiled(
         ".decl e(x: number, y: number)\n.input e\n.decl p(x: number, y: number)\n"
         "p(x, y) :- e(x, y).\n" +
         rules);
