@@ -11,8 +11,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kSecondsBetweenRounds = 0.5;
 
-std::string line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string line(const Json& event) {
+  return event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string_view phase_word(datalog::Phase phase) {

@@ -14,7 +14,7 @@ constexpr std::string_view kTwoPhase = "HDF5-OPT 3.3 \"Two-phase workflow\", O2"
 constexpr std::string_view kLayout = "HDF5-OPT 3.3 \"Layout selection\", table 1 O4";
 constexpr std::string_view kHints = "HDF5-OPT 3.3 \"Size-Aware Configuration\", table 1 O5";
 constexpr std::string_view kTuning = "HDF5-OPT 3.3 \"Size-Aware Configuration\", table 1 O6";
-constexpr std::string_view kPhases = "HDF5-OPT table 1 O7";
+constexpr std::string_view kPhasePlan = "HDF5-OPT table 1 O7";
 constexpr std::string_view kTiers = "HDF5-OPT 3.3 \"Parameter selection policy\"";
 constexpr std::string_view kStriping = "RA-checkpoint III (adaptive striping on Theta)";
 
@@ -23,12 +23,12 @@ constexpr std::array kThresholds = {
     Threshold{Limit::kMediumOutput, "medium output", kGB, "bytes", kTiers},
     Threshold{Limit::kLargeOutput, "large output", 10 * kGB, "bytes", kTiers},
     Threshold{Limit::kHugeOutput, "huge output", 100 * kGB, "bytes", kTwoPhase},
-    Threshold{Limit::kUnevenRatio, "uneven: largest / smallest rank", 10, "", kPhases},
-    Threshold{Limit::kVeryUnevenRatio, "very uneven: largest / smallest rank", 100, "", kPhases},
-    Threshold{Limit::kUnevenSpread, "uneven: standard deviation / mean", 1, "", kPhases},
-    Threshold{Limit::kVeryUnevenSpread, "very uneven: standard deviation / mean", 2, "", kPhases},
-    Threshold{Limit::kSomePhases, "phases if uneven", 4, "", kPhases},
-    Threshold{Limit::kManyPhases, "phases if very uneven", 8, "", kPhases},
+    Threshold{Limit::kUnevenRatio, "uneven: largest / smallest rank", 10, "", kPhasePlan},
+    Threshold{Limit::kVeryUnevenRatio, "very uneven: largest / smallest rank", 100, "", kPhasePlan},
+    Threshold{Limit::kUnevenSpread, "uneven: standard deviation / mean", 1, "", kPhasePlan},
+    Threshold{Limit::kVeryUnevenSpread, "very uneven: standard deviation / mean", 2, "", kPhasePlan},
+    Threshold{Limit::kSomePhases, "phases if uneven", 4, "", kPhasePlan},
+    Threshold{Limit::kManyPhases, "phases if very uneven", 8, "", kPhasePlan},
     Threshold{Limit::kManyRows, "many rows: above", kMB, "rows", kLayout},
     Threshold{Limit::kSomeRows, "some rows: from", 100000, "rows", kLayout},
     Threshold{Limit::kManyRowsChunk, "chunk of many rows", 64 * kKiB, "rows", kLayout},
