@@ -241,8 +241,7 @@ def to_markdown(rows: list[dict[str, Any]], about: dict[str, Any]) -> str:
         "processes, from the fact file to the printed size, in turns; medians. A run ends by "
         "saving its answer, which nothing is left to hide behind; the papers' runs do not, so "
         "columns without that last checkpoint stand beside the others. Goals: at most 2 % added "
-        "with "
-        "checkpoints beside the evaluation, 6 % without, and a twentieth of the bytes.",
+        "with checkpoints beside the evaluation, 6 % without, and a twentieth of the bytes.",
         "",
     ]
     for row in rows:

@@ -143,7 +143,7 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
                 options.repeats,
                 restarts=("as-written", "balanced"),
                 keep=ranks == many,
-                readers=tuple(sorted({1, *options.ranks, 3} - {many})),
+                readers=tuple(sorted({1, *options.ranks, 3, 7} - {many})),
             )
             for ranks in several
         ],

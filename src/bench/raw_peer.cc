@@ -92,6 +92,35 @@ Status write_part(Store& store, File* file, const Place& place, std::uint64_t lo
   return Status::ok();
 }
 
+// This rank's bytes of the files, one file behind the other.
+Status read_share(Store& store, const std::vector<std::string>& paths,
+                  std::span<const std::uint64_t> begins, std::uint64_t from, std::uint64_t to,
+                  std::span<std::byte> buffer) {
+  for (std::size_t f = 0; f < paths.size(); ++f) {
+    const std::uint64_t begin = std::max(from, begins[f]);
+    const std::uint64_t end = std::min(to, begins[f + 1]);
+    if (begin >= end) continue;
+    STRATALOG_ASSIGN_OR_RETURN(const auto file, store.open(paths[f], OpenMode::kRead));
+    for (std::uint64_t at = begin; at < end; at += kCallBytes) {
+      const auto piece =
+          buffer.subspan((at - begin) % kBufferBytes, std::min(kCallBytes, end - at));
+      STRATALOG_RETURN_IF_ERROR(file->read_at(at - begins[f], piece));
+    }
+  }
+  return Status::ok();
+}
+
+Status list_folder(Store& store, const std::string& folder, std::vector<std::string>& paths,
+                   std::vector<std::uint64_t>& begins) {
+  STRATALOG_ASSIGN_OR_RETURN(const auto names, store.list(folder));
+  for (const std::string& name : names) {
+    paths.push_back(folder == "." ? name : fmt::format("{}/{}", folder, name));
+    STRATALOG_ASSIGN_OR_RETURN(const FileInfo info, store.info(paths.back()));
+    begins.push_back(begins.back() + info.size_bytes);
+  }
+  return Status::ok();
+}
+
 }  // namespace
 
 Result<RawWrite> write_raw(Comm& comm, Store& store, RawFiles files, std::uint64_t local_bytes,
@@ -139,6 +168,24 @@ Result<RawRead> read_raw(Comm& comm, Store& store, RawFiles files, std::uint64_t
   std::uint64_t most[] = {now_ns() - start};
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(most, ReduceOp::kMax));
   return RawRead{.total_seconds = seconds_of(most[0]), .bytes = place.sum};
+}
+
+Result<RawRead> read_folder_raw(Comm& comm, Store& store, const std::string& folder) {
+  std::vector<std::string> paths;
+  std::vector<std::uint64_t> begins = {0};
+  STRATALOG_RETURN_IF_ERROR(agree(comm, list_folder(store, folder, paths, begins)));
+  const auto ranks = static_cast<std::uint64_t>(comm.size());
+  const auto rank = static_cast<std::uint64_t>(comm.rank());
+  Bytes buffer(kBufferBytes);
+  STRATALOG_RETURN_IF_ERROR(comm.barrier());
+  const std::uint64_t start = now_ns();
+  const Status status =
+      read_share(store, paths, begins, begins.back() / ranks * rank,
+                 rank + 1 == ranks ? begins.back() : begins.back() / ranks * (rank + 1), buffer);
+  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
+  std::uint64_t most[] = {now_ns() - start};
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(most, ReduceOp::kMax));
+  return RawRead{.total_seconds = seconds_of(most[0]), .bytes = begins.back()};
 }
 
 }  // namespace stratalog

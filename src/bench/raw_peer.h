@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/result.h"
 #include "comm/comm.h"
@@ -37,5 +38,9 @@ Result<RawWrite> write_raw(Comm& comm, Store& store, RawFiles files, std::uint64
                            Durability durability);
 // What write_raw wrote, by as many ranks.
 Result<RawRead> read_raw(Comm& comm, Store& store, RawFiles files, std::uint64_t local_bytes);
+
+// All files of a folder of the store, whoever wrote them, by any number of ranks: each reads as
+// many bytes.
+Result<RawRead> read_folder_raw(Comm& comm, Store& store, const std::string& folder);
 
 }  // namespace stratalog

@@ -13,6 +13,7 @@
 
 #include "bench/raw_peer.h"
 #include "bench/restart_measure.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/told.h"
 #include "cli/console.h"
 
@@ -40,6 +41,9 @@ void forget_cached_pages(const std::string& folder) {
   }
 }
 
+// Whether the bare reading of the same bytes is measured, too.
+enum class ReadPeer : std::uint8_t { kNone, kBare };
+
 class Bench {
  public:
   Bench(World& world, const BenchSpec& spec)
@@ -55,7 +59,8 @@ class Bench {
   Status measure(const BenchCase& one, std::uint32_t repeat);
   Status measure_saved(const BenchCase& one, Store& store);
   Status measure_raw(const BenchCase& one, RawFiles files, Store& store);
-  Status restart(Store& store);
+  Result<double> read_bare(Store& store);
+  Status restart(Store& store, ReadPeer peer);
   Result<std::unique_ptr<Store>> fresh_folder(const std::string& path);
   Result<std::unique_ptr<Store>> open_folder(const std::string& path, RootMode mode);
   Status forget(const std::string& folder);
@@ -181,7 +186,22 @@ Status Bench::prepare(const BenchData& data) {
   return say(out);
 }
 
-Status Bench::restart(Store& store) {
+// Seconds for reading the bytes of the newest checkpoint and doing nothing with them.
+Result<double> Bench::read_bare(Store& store) {
+  Result<std::string> newest = std::string();
+  if (comm_.rank() == 0) {
+    const auto listed = list_generations(store);
+    newest = !listed.is_ok()          ? Result<std::string>(listed.status())
+             : listed.value().empty() ? Result<std::string>(Status::not_found("no generation"))
+                                      : Result<std::string>(listed.value().front().name);
+  }
+  STRATALOG_ASSIGN_OR_RETURN(const std::string generation, tell(comm_, newest));
+  STRATALOG_RETURN_IF_ERROR(forget(store.root()));
+  STRATALOG_ASSIGN_OR_RETURN(const RawRead read, read_folder_raw(comm_, store, generation));
+  return read.total_seconds;
+}
+
+Status Bench::restart(Store& store, ReadPeer peer) {
   for (const ReadParts parts : spec_.restarts) {
     STRATALOG_RETURN_IF_ERROR(forget(store.root()));
     STRATALOG_ASSIGN_OR_RETURN(const RestartMeasure measured, measure_restart(comm_, store, parts));
@@ -190,6 +210,9 @@ Status Bench::restart(Store& store) {
     out["seconds"] = {{"read", measured.read_seconds},
                       {"shuffle", measured.shuffle_seconds},
                       {"total", measured.total_seconds}};
+    if (peer == ReadPeer::kBare) {
+      STRATALOG_ASSIGN_OR_RETURN(out["seconds"]["bare"], read_bare(store));
+    }
     out["rows"] = measured.rows;
     out["bytes"] = measured.bytes;
     out["moved_bytes"] = measured.moved_bytes;
@@ -259,7 +282,7 @@ Status Bench::measure(const BenchCase& one, std::uint32_t repeat) {
     status = measure_raw(one, *one.raw, *store);
   } else {
     if (!has_folder) status = measure_saved(one, *store);
-    if (status.is_ok()) status = restart(*store);
+    if (status.is_ok()) status = restart(*store, has_folder ? ReadPeer::kBare : ReadPeer::kNone);
   }
   const bool stays =
       has_folder || (one.keep == KeepFiles::kYes && repeat + 1 == spec_.repeats && status.is_ok());

@@ -79,13 +79,15 @@ def test_every_strategy_at_one_and_two_ranks(stratalog: Stratalog, tmp_path: Pat
         (2, 2),
         (2, 1),
         (2, 3),
+        (2, 7),
     }
     for event in elsewhere:
         assert event["verified"]
         assert event["rows"] == 10_000
         assert (event["moved_bytes"] > 0) == (
-            event["ranks"] > 1 and (event["parts"] == "balanced" or event["ranks"] == 3)
+            event["ranks"] > 1 and (event["parts"] == "balanced" or event["ranks"] > 2)
         )
+        assert ("bare" in event["seconds"]) == ("writers" in event)
     report = (out / "report.md").read_text()
     for name in ("phases", "sizes", "ladder", "offsets", "ratio"):
         assert f"figures/{name}.png" in report

@@ -111,6 +111,8 @@ TEST(RawPeer, RanksWriteAndReadTheirBytesAndEmptyOnesTakePart) {
       EXPECT_EQ(write.files, files == RawFiles::kOwn ? 2U : 1U);
       STRATALOG_ASSIGN_OR_RETURN(const RawRead read, read_raw(comm, *store, files, mine));
       EXPECT_EQ(read.bytes, write.bytes);
+      STRATALOG_ASSIGN_OR_RETURN(const RawRead shared, read_folder_raw(comm, *store, "."));
+      EXPECT_EQ(shared.bytes, write.bytes);
       return Status::ok();
     });
     EXPECT_TRUE(ran.is_ok()) << ran.to_string();
