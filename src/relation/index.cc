@@ -91,6 +91,7 @@ void Index::queue_view(RowId row, const SetView& set) {
   cells.reserve(set.count);
   walk_set(set, [&](Cell cell) { cells.push_back(cell); });
   held_sets_.emplace_back().assign_sorted(cells);
+  held_bytes_ += held_sets_.back().heap_bytes();
   queue_set(row, &held_sets_.back());
 }
 
@@ -154,6 +155,7 @@ void Index::for_each_queued_row(SetAccumulator& scratch, Freshness freshness, Si
   queued_cells_.clear();
   queued_sets_.clear();
   held_sets_.clear();
+  held_bytes_ = 0;
 }
 
 void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {

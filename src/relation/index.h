@@ -63,6 +63,8 @@ class Index {
   // Copies the cells.
   void queue_view(RowId row, const SetView& set);
   std::uint64_t queued() const { return queued_cells_.size() + queued_sets_.size(); }
+  // Of the copies that queue_view() has made.
+  std::uint64_t held_bytes() const { return held_bytes_; }
   // Unites what is queued so far into the next delta and releases all borrowed sets. Called at
   // least once at the end of each round, for all indices of a stratum before any of them is
   // advanced; more often to bound the memory of rounds with many derivations.
@@ -125,6 +127,7 @@ class Index {
   std::vector<QueuedSet> queued_sets_;
   std::vector<QueuedSet> set_sort_space_;
   std::deque<IntSet> held_sets_;
+  std::uint64_t held_bytes_ = 0;
   std::vector<Cell> fresh_;
   RowId known_rows_ = 0;
   std::uint64_t tuples_ = 0;

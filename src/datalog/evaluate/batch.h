@@ -19,6 +19,8 @@ struct Batch {
   std::uint32_t rows = 0;
   std::vector<std::vector<Cell>> columns;  // by VariableId; empty where the variable is not live
   std::vector<const IntSet*> sets;  // empty unless the rule carries
+  // They live no longer than the call that takes the batch; else until the relations advance.
+  bool has_brief_sets = false;
   std::vector<std::uint32_t> tags;  // aggregates: which outer row a binding belongs to; else empty
 
   void allocate(VariableId variable) {

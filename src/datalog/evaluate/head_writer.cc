@@ -13,6 +13,8 @@ namespace {
 // So many queued derivations (16 bytes each with the sorting space) are united before the round
 // ends.
 constexpr std::uint64_t kHeadQueueLimit = 16U << 20;
+// And so many bytes of sets that were made on the way.
+constexpr std::uint64_t kDerivedHeldBytes = 256U << 20;
 
 }  // namespace
 
@@ -122,7 +124,8 @@ Status HeadWriter::write(const Batch& batch) {
   else
     expand_sets(batch);
   Index& index = target_->shard->primary_index();
-  if (index.queued() > kHeadQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
+  if (index.queued() > kHeadQueueLimit || index.held_bytes() > kDerivedHeldBytes)
+    index.unite_queued(state_.scratch, Freshness::kUnknown);
   return {};
 }
 
@@ -180,11 +183,18 @@ void HeadWriter::write_sets(const Batch& batch) {
       for (std::uint32_t i = 0; i < width; ++i) tuple_[target.order[i]] = prefix[i];
       const int to = owner(tuple_);
       if (to != state_.comm.rank()) {
-        outbound_->add_set(prefix, batch.sets[r], state_.scratch);
+        if (batch.has_brief_sets)
+          outbound_->add_view(prefix, batch.sets[r]->view(), state_.scratch);
+        else
+          outbound_->add_set(prefix, batch.sets[r], state_.scratch);
         continue;
       }
     }
-    index.queue_set(index.find_or_add_row(prefix.data()), batch.sets[r]);
+    const RowId row = index.find_or_add_row(prefix.data());
+    if (batch.has_brief_sets)
+      index.queue_view(row, batch.sets[r]->view());
+    else
+      index.queue_set(row, batch.sets[r]);
   }
 }
 

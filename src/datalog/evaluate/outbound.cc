@@ -10,6 +10,8 @@ namespace {
 
 // So many queued derivations are united before more are queued.
 constexpr std::uint64_t kOutboundQueueLimit = 4U << 20;
+// And so many bytes of sets that were made on the way.
+constexpr std::uint64_t kLeavingHeldBytes = 64U << 20;
 // The numbering of prefixes is kept from round to round, because thin rounds are many; it is
 // dropped when it has grown to this many times what a round needs.
 constexpr std::uint64_t kKeepFactor = 16;
@@ -41,7 +43,8 @@ int Outbound::owner(std::span<const Cell> tuple) {
 }
 
 void Outbound::bound_queue(SetAccumulator& scratch) {
-  if (index_->queued() >= kOutboundQueueLimit) index_->unite_queued(scratch, Freshness::kNew);
+  if (index_->queued() >= kOutboundQueueLimit || index_->held_bytes() >= kLeavingHeldBytes)
+    index_->unite_queued(scratch, Freshness::kNew);
 }
 
 void Outbound::add(std::span<const Cell> tuple, SetAccumulator& scratch) {
@@ -52,6 +55,11 @@ void Outbound::add(std::span<const Cell> tuple, SetAccumulator& scratch) {
 void Outbound::add_set(std::span<const Cell> prefix, const IntSet* set, SetAccumulator& scratch) {
   bound_queue(scratch);
   index_->queue_set(index_->find_or_add_row(prefix.data()), set);
+}
+
+void Outbound::add_view(std::span<const Cell> prefix, const SetView& set, SetAccumulator& scratch) {
+  bound_queue(scratch);
+  index_->queue_view(index_->find_or_add_row(prefix.data()), set);
 }
 
 void Outbound::post(TupleMail& mail, int stream, SetAccumulator& scratch) {

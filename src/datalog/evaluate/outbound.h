@@ -27,6 +27,8 @@ class Outbound {
   void add(std::span<const Cell> tuple, SetAccumulator& scratch);
   // `set` is borrowed until the next add, add_set or post.
   void add_set(std::span<const Cell> prefix, const IntSet* set, SetAccumulator& scratch);
+  // Copies the cells.
+  void add_view(std::span<const Cell> prefix, const SetView& set, SetAccumulator& scratch);
   // Hands everything to the mail under `stream` and starts again from nothing.
   void post(TupleMail& mail, int stream, SetAccumulator& scratch);
 

@@ -4,12 +4,21 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <deque>
 
 #include "datalog/evaluate/aggregate_fold.h"
 #include "datalog/plan/literal_order.h"
+#include "relation/set_algebra.h"
 #include "route/cell_hash.h"
 
 namespace stratalog::datalog {
+namespace {
+
+// So many sets that a step has made wait for the end of the rule.
+constexpr std::size_t kMadeSets = 4 * kBatchRows;
+
+}  // namespace
+
 struct Pipeline::Stage {
   const Step* step = nullptr;
   StepSource source;
@@ -20,6 +29,8 @@ struct Pipeline::Stage {
   std::vector<RowId> rows;  // scratch: rows under a prefix
   std::vector<Cell> keys;  // scratch: search prefixes of a batch
   std::vector<RowId> found;  // scratch: rows of a batch
+  std::deque<IntSet> made_sets;  // in batches further on, until those are passed on
+  std::vector<Cell> cells;  // scratch: a set in the making
   std::unique_ptr<Pipeline> inner;  // aggregates
   std::unique_ptr<AggregateFold> fold;
   Batch inner_in;
@@ -55,6 +66,9 @@ void Pipeline::prepare_stage(std::size_t s) {
       std::any_of(step.columns.begin(), step.columns.end(),
                   [](const ColumnUse& u) { return u.role == ColumnRole::kCarry; });
   stage->passes_sets = definition_.carries && !carried_here;
+  const bool restricts =
+      carried_here && (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent);
+  stage->out.has_brief_sets = restricts || (s > 0 && stages_[s - 1]->out.has_brief_sets);
 
   if (step.kind == StepKind::kAggregate) {
     const Aggregate& aggregate = *(*definition_.body)[step.literal].aggregate;
@@ -91,6 +105,7 @@ Status Pipeline::start() {
 
 Status Pipeline::finish() {
   for (std::size_t s = 0; s < stages_.size(); ++s) STRATALOG_RETURN_IF_ERROR(flush(s));
+  for (const auto& stage : stages_) stage->made_sets.clear();
   return evaluator_.status();
 }
 
@@ -348,6 +363,8 @@ bool Pipeline::exists_under(const Stage& stage, const Batch& in, std::uint32_t i
 Status Pipeline::membership(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   const Step& step = *stage.step;
+  if (!step.columns.empty() && step.columns.back().role == ColumnRole::kCarry)
+    return restrict_sets(s, in);
   const bool is_indexed = stage.source.index != nullptr;
   const std::uint32_t width =
       step.columns.empty()
@@ -365,6 +382,50 @@ Status Pipeline::membership(std::size_t s, const Batch& in) {
     if (there != (step.kind == StepKind::kExists)) continue;
     append(stage, in, r);
     if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
+  }
+  return {};
+}
+
+Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const Step& step = *stage.step;
+  const Index* const index = stage.source.index;
+  const std::uint32_t width = step.prefix_length;
+  stage.keys.resize(std::size_t{in.rows} * width);
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    Cell* const key = stage.keys.data() + (std::size_t{r} * width);
+    for (std::uint32_t i = 0; i < width; ++i) key[i] = expected(step.columns[i], in, r);
+    if (index != nullptr) index->prefetch_row(key);
+  }
+  const auto set_of = [&](const Cell* key) -> const IntSet* {
+    if (index == nullptr) return stage.source.equivalence->class_of(*key);
+    const RowId row = index->find_row(key);
+    return row == Index::kNoRow ? nullptr : &index->total(row);
+  };
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    const IntSet* set = in.sets[r];
+    const IntSet* other = set_of(stage.keys.data() + (std::size_t{r} * width));
+    const bool meets = other != nullptr && !other->empty();
+    if (!meets && step.kind == StepKind::kExists) continue;
+    if (meets) {
+      stage.cells.clear();
+      if (step.kind == StepKind::kExists)
+        intersect_sets(*set, *other, stage.cells);
+      else
+        subtract_sets(*set, *other, stage.cells);
+      if (stage.cells.empty()) continue;
+      if (stage.cells.size() < set->size()) {
+        stage.made_sets.emplace_back().assign_sorted(stage.cells);
+        set = &stage.made_sets.back();
+      }
+    }
+    const std::uint32_t to = append(stage, in, r);
+    stage.out.sets[to] = set;
+    if (++stage.out.rows < kBatchRows) continue;
+    STRATALOG_RETURN_IF_ERROR(flush(s));
+    if (stage.made_sets.size() < kMadeSets) continue;
+    for (std::size_t t = s + 1; t < stages_.size(); ++t) STRATALOG_RETURN_IF_ERROR(flush(t));
+    stage.made_sets.clear();
   }
   return {};
 }

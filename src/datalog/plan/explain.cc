@@ -31,6 +31,10 @@ std::string strategy_name(Strategy strategy) {
   return "";
 }
 
+bool restricts_set(const Step& step) {
+  return !step.columns.empty() && step.columns.back().role == ColumnRole::kCarry;
+}
+
 std::string step_text(const Program& program, const ProgramPlan& plan, const Rule& rule,
                       const Step& step) {
   const auto atom = [&](std::string_view verb) {
@@ -52,9 +56,9 @@ std::string step_text(const Program& program, const ProgramPlan& plan, const Rul
     case StepKind::kSearch:
       return atom("search");
     case StepKind::kExists:
-      return atom("exists");
+      return atom(restricts_set(step) ? "intersect with" : "exists");
     case StepKind::kAbsent:
-      return atom("absent");
+      return atom(restricts_set(step) ? "subtract" : "absent");
     case StepKind::kFilter:
       return "filter";
     case StepKind::kAssign:

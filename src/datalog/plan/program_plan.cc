@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "datalog/plan/carry_analysis.h"
 #include "datalog/plan/delta_index.h"
 #include "datalog/plan/index_selection.h"
 #include "datalog/plan/literal_order.h"
@@ -27,15 +28,6 @@ constexpr std::uint32_t kRecursiveWeight = 16;
 // sets tend to be small.
 constexpr std::uint32_t kRecursiveSourceWeight = 4;
 
-// A variable that could be moved as a whole set: it stands in one head column and in one column of
-// one body atom, and nowhere else.
-struct CarryCandidate {
-  VariableId variable = 0;
-  std::uint32_t head_column = 0;
-  std::uint32_t literal = 0;
-  std::uint32_t literal_column = 0;
-};
-
 // What a delta scan reads: an index, or the rows of a pivot relation (keys, then pivot).
 enum class DeltaLayout : std::uint8_t { kIndex, kPivotRows };
 
@@ -51,40 +43,6 @@ struct DraftRule {
   std::vector<OrderedLiteral> order;
   std::vector<CarryCandidate> candidates;
 };
-
-std::vector<CarryCandidate> find_carry_candidates(const Rule& rule) {
-  std::map<VariableId, std::uint32_t> uses;
-  const auto count = [&](const Expression& e) {
-    std::set<VariableId> variables;
-    collect_variables(e, variables);
-    for (const VariableId v : variables) uses[v] += e.kind == ExpressionKind::kVariable ? 1 : 2;
-  };
-  for (const Expression& e : rule.head_arguments) count(e);
-  for (const Literal& literal : rule.body) {
-    if (literal.kind == LiteralKind::kAtom) {
-      for (const Argument& a : literal.atom.arguments)
-        if (a.kind == ArgumentKind::kVariable) ++uses[a.variable];
-      continue;
-    }
-    std::set<VariableId> variables;
-    collect_variables(literal, variables);
-    for (const VariableId v : variables) uses[v] += 2;
-  }
-  std::vector<CarryCandidate> candidates;
-  for (std::uint32_t h = 0; h < rule.head_arguments.size(); ++h) {
-    const Expression& e = rule.head_arguments[h];
-    if (e.kind != ExpressionKind::kVariable || uses[e.variable] != 2) continue;
-    for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
-      if (rule.body[l].kind != LiteralKind::kAtom) continue;
-      const auto& arguments = rule.body[l].atom.arguments;
-      for (std::uint32_t c = 0; c < arguments.size(); ++c)
-        if (arguments[c].kind == ArgumentKind::kVariable && arguments[c].variable == e.variable)
-          candidates.push_back(
-              {.variable = e.variable, .head_column = h, .literal = l, .literal_column = c});
-    }
-  }
-  return candidates;
-}
 
 class Planner {
  public:
@@ -184,20 +142,23 @@ class Planner {
                       .delta_literal = {},
                       .order = {},
                       .candidates = {}};
-      // Tuples of a relation with a choice-domain are looked at one by one.
-      if (options_.allow_sets && program_.relations[rule.head].choice_keys.empty())
-        draft.candidates = find_carry_candidates(rule);
-      if (deltas.empty()) {
-        STRATALOG_ASSIGN_OR_RETURN(draft.order,
-                                   order_literals(rule.body, {}, std::nullopt, statistics_));
-        drafts_.push_back(draft);
-      }
+      if (deltas.empty()) STRATALOG_RETURN_IF_ERROR(add_draft(draft));
       for (const std::uint32_t delta : deltas) {
         draft.delta_literal = delta;
-        STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, delta, statistics_));
-        drafts_.push_back(draft);
+        STRATALOG_RETURN_IF_ERROR(add_draft(draft));
       }
     }
+    return {};
+  }
+
+  Status add_draft(DraftRule draft) {
+    const Rule& rule = program_.rules[draft.rule];
+    STRATALOG_ASSIGN_OR_RETURN(draft.order,
+                               order_literals(rule.body, {}, draft.delta_literal, statistics_));
+    // Tuples of a relation with a choice-domain are looked at one by one.
+    if (options_.allow_sets && program_.relations[rule.head].choice_keys.empty())
+      draft.candidates = find_carry_candidates(rule, program_.strata[draft.stratum], draft.order);
+    drafts_.push_back(std::move(draft));
     return {};
   }
 
@@ -233,12 +194,10 @@ class Planner {
     for (RelationId r = 0; r < votes.size(); ++r) votes[r].assign(arity(r) + 1, 0);
     for (const DraftRule& draft : drafts_)
       for (const CarryCandidate& c : draft.candidates) {
-        const Rule& rule = program_.rules[draft.rule];
-        const auto& members = program_.strata[draft.stratum].relations;
+        if (!is_favourite(c, draft.candidates)) continue;
         std::uint64_t weight = draft.recursive ? kRecursiveWeight : 1;
-        if (std::binary_search(members.begin(), members.end(), rule.body[c.literal].atom.relation))
-          weight *= kRecursiveSourceWeight;
-        votes[rule.head][c.head_column] += weight;
+        if (c.from_growing) weight *= kRecursiveSourceWeight;
+        votes[program_.rules[draft.rule].head][c.head_column] += weight;
       }
     for (RelationId r = 0; r < votes.size(); ++r) {
       if (pivot_column_[r]) {
@@ -265,11 +224,25 @@ class Planner {
       if (literal.kind != LiteralKind::kAtom && literal.kind != LiteralKind::kNegatedAtom) continue;
       Access access{
           .bound = placed.bound, .last_wish = {}, .weight = draft.recursive ? kRecursiveWeight : 1};
-      for (const CarryCandidate& c : draft.candidates)
-        if (c.literal == placed.literal && head_last_[rule.head] == c.head_column)
-          access.last_wish = c.literal_column;
+      for (const CarryCandidate& c : draft.candidates) {
+        if (head_last_[rule.head] != c.head_column) continue;
+        if (c.literal == placed.literal) access.last_wish = c.literal_column;
+        for (const CarryFilter& filter : c.filters)
+          if (filter.literal == placed.literal)
+            wish_filter(draft.stratum, literal.atom.relation, filter, access);
+      }
       add_access(literal.atom.relation, access);
     }
+  }
+
+  // A filter is best served by an index that ends in the carried column. For a finished relation
+  // that is worth an index of its own; one of a growing relation would cost in every round.
+  void wish_filter(std::uint32_t stratum, RelationId relation, const CarryFilter& filter,
+                   Access& access) const {
+    access.last_wish = filter.column;
+    const auto& members = program_.strata[stratum].relations;
+    if (!std::binary_search(members.begin(), members.end(), relation))
+      std::erase(access.bound, filter.column);
   }
 
   void collect_aggregate(const Aggregate& aggregate) {
@@ -331,6 +304,14 @@ class Planner {
     return best.value_or(plan.primary);
   }
 
+  // The index whose sets, under all other columns, are those of `column`.
+  std::optional<std::uint32_t> filter_index(RelationId relation, std::uint32_t column) const {
+    const RelationPlan& plan = plan_.relations[relation];
+    for (std::uint32_t i = 0; i < plan.indices.size(); ++i)
+      if (plan.indices[i].order.back() == column) return i;
+    return std::nullopt;
+  }
+
   // Column order in which a head is filled: keys then pivot for pivot relations, the primary index
   // otherwise.
   std::vector<std::uint32_t> head_order(RelationId r) const {
@@ -380,6 +361,11 @@ class Planner {
         const auto& index =
             plan_.relations[relation].indices[index_for(relation, placed.bound, c.literal_column)];
         if (!from_pivot && index.order.back() != c.literal_column) continue;
+        const bool is_filtered =
+            std::all_of(c.filters.begin(), c.filters.end(), [&](const CarryFilter& filter) {
+              return filter_index(rule.body[filter.literal].atom.relation, filter.column);
+            });
+        if (!is_filtered) continue;
         plan.carries = true;
         plan.carried = c.variable;
         plan.reason =
@@ -493,9 +479,20 @@ class Planner {
       for (std::uint32_t c = 0; c < arity(relation); ++c)
         if (is_variable(atom.arguments[c], plan.carried)) carried_column = c;
     step.index = index_for(relation, placed.bound, carried_column);
+    step.prefix_length = static_cast<std::uint32_t>(placed.bound.size());
+    const bool filters = carried_column && std::binary_search(placed.bound.begin(),
+                                                              placed.bound.end(), *carried_column);
+    if (filters) {
+      step.index = filter_index(relation, *carried_column).value_or(step.index);
+      --step.prefix_length;
+      // The index must be dealt by columns that the search binds.
+      auto& lengths = plan_.relations[relation].indices[step.index].searched_lengths;
+      if (!std::binary_search(lengths.begin(), lengths.end(), step.prefix_length))
+        lengths.insert(std::upper_bound(lengths.begin(), lengths.end(), step.prefix_length),
+                       step.prefix_length);
+    }
     const std::vector<std::uint32_t> order =
         pivot_scan ? pivot_order(relation) : plan_.relations[relation].indices[step.index].order;
-    step.prefix_length = static_cast<std::uint32_t>(placed.bound.size());
 
     std::set<VariableId> bound_here;
     for (std::uint32_t i = 0; i < order.size(); ++i) {
@@ -507,7 +504,9 @@ class Planner {
         plan.constants.push_back(a.constant);
       } else if (a.kind == ArgumentKind::kVariable) {
         use.variable = a.variable;
-        if (std::binary_search(placed.bound.begin(), placed.bound.end(), order[i])) {
+        if (filters && order[i] == *carried_column) {
+          use.role = ColumnRole::kCarry;
+        } else if (std::binary_search(placed.bound.begin(), placed.bound.end(), order[i])) {
           use.role = ColumnRole::kMatchVariable;
         } else if (bound_here.contains(a.variable)) {
           use.role = ColumnRole::kMatchEarlier;
@@ -526,7 +525,7 @@ class Planner {
         });
     if (placed.kind == StepKind::kScan) {
       const bool full = step.prefix_length == order.size();
-      if (!binds)
+      if (!binds || filters)
         step.kind = StepKind::kExists;
       else if (step.prefix_length > 0 && !full)
         step.kind = StepKind::kSearch;

@@ -22,7 +22,7 @@ enum class ColumnRole : std::uint8_t {
   kMatchEarlier,  // equals a variable that an earlier column of this same atom binds
   kBind,  // binds a variable that is needed later
   kIgnore,  // wildcard, or a variable nobody needs
-  kCarry,  // last column, moved as a whole set into the head
+  kCarry,  // last column, moved as a whole set into the head; kExists and kAbsent restrict the set
 };
 
 struct ColumnUse {
@@ -35,8 +35,8 @@ enum class StepKind : std::uint8_t {
   kScanDelta,  // all new tuples of the last round
   kScan,  // all tuples
   kSearch,  // tuples under a prefix of `prefix_length` bound columns
-  kExists,  // at least one tuple under the prefix (nothing to bind)
-  kAbsent,  // no tuple under the prefix (negation)
+  kExists,  // at least one tuple under the prefix (nothing to bind); intersects a carried set
+  kAbsent,  // no tuple under the prefix (negation); subtracts from a carried set
   kFilter,  // comparison
   kAssign,  // variable = expression
   kUnpack,  // variable = [fields]: takes the known record apart

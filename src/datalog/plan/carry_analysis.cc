@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/plan/carry_analysis.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace stratalog::datalog {
+namespace {
+
+bool reads_atom(const Literal& literal) {
+  return literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom;
+}
+
+bool mentions(const Expression& expression, VariableId variable) {
+  std::set<VariableId> variables;
+  collect_variables(expression, variables);
+  return variables.contains(variable);
+}
+
+// New values wait until the ranks agree on them, and sets made on the way do not last so long.
+bool computes_values(const Rule& rule) {
+  const auto is_functor = [](const Expression& e) { return e.kind == ExpressionKind::kFunctor; };
+  return std::any_of(rule.head_arguments.begin(), rule.head_arguments.end(), is_functor) ||
+         std::any_of(rule.body.begin(), rule.body.end(), [&](const Literal& literal) {
+           return !reads_atom(literal) && (literal.kind != LiteralKind::kComparison ||
+                                           is_functor(literal.left) || is_functor(literal.right));
+         });
+}
+
+// The only head column with the variable, if it stands there alone and in no other literal than
+// atoms.
+bool is_moved_only(const Rule& rule, std::uint32_t head_column) {
+  const VariableId variable = rule.head_arguments[head_column].variable;
+  for (std::uint32_t h = 0; h < rule.head_arguments.size(); ++h)
+    if (h != head_column && mentions(rule.head_arguments[h], variable)) return false;
+  for (const Literal& literal : rule.body) {
+    if (reads_atom(literal)) continue;
+    std::set<VariableId> read;
+    collect_variables(literal, read);
+    if (read.contains(variable)) return false;
+  }
+  return true;
+}
+
+// Adds what an atom does with the variable; false if it is more than binding or filtering.
+bool take_atom(const Literal& literal, const OrderedLiteral& placed, CarryCandidate& candidate,
+               std::optional<std::uint32_t>& source) {
+  const auto& arguments = literal.atom.arguments;
+  std::optional<std::uint32_t> column;
+  for (std::uint32_t c = 0; c < arguments.size(); ++c) {
+    if (arguments[c].kind != ArgumentKind::kVariable || arguments[c].variable != candidate.variable)
+      continue;
+    if (column) return false;
+    column = c;
+  }
+  if (!column) return true;
+  if (!source) {
+    source = placed.literal;
+    candidate.literal = placed.literal;
+    candidate.literal_column = *column;
+    return literal.kind == LiteralKind::kAtom;
+  }
+  candidate.filters.push_back({.literal = placed.literal, .column = *column});
+  return arguments.size() >= 2 && placed.bound.size() == arguments.size();
+}
+
+}  // namespace
+
+std::vector<CarryCandidate> find_carry_candidates(const Rule& rule, const Stratum& stratum,
+                                                  const std::vector<OrderedLiteral>& order) {
+  std::vector<CarryCandidate> candidates;
+  for (std::uint32_t h = 0; h < rule.head_arguments.size(); ++h) {
+    const Expression& e = rule.head_arguments[h];
+    if (e.kind != ExpressionKind::kVariable || !is_moved_only(rule, h)) continue;
+    CarryCandidate candidate{.variable = e.variable,
+                             .head_column = h,
+                             .literal = 0,
+                             .literal_column = 0,
+                             .bound_at = 0,
+                             .from_growing = false,
+                             .filters = {}};
+    std::optional<std::uint32_t> source;
+    const bool fits = std::all_of(order.begin(), order.end(), [&](const OrderedLiteral& placed) {
+      const Literal& literal = rule.body[placed.literal];
+      return !reads_atom(literal) || take_atom(literal, placed, candidate, source);
+    });
+    while (source && order[candidate.bound_at].literal != *source) ++candidate.bound_at;
+    if (!fits || !source || (!candidate.filters.empty() && computes_values(rule))) continue;
+    candidate.from_growing = std::binary_search(stratum.relations.begin(), stratum.relations.end(),
+                                                rule.body[*source].atom.relation);
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+bool is_favourite(const CarryCandidate& candidate, const std::vector<CarryCandidate>& candidates) {
+  return candidate.filters.empty() ||
+         std::none_of(candidates.begin(), candidates.end(), [&](const CarryCandidate& other) {
+           return !other.filters.empty() &&
+                  std::pair(other.from_growing, other.bound_at) >
+                      std::pair(candidate.from_growing, candidate.bound_at);
+         });
+}
+
+}  // namespace stratalog::datalog

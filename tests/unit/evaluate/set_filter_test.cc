@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sets that other atoms restrict on their way: the same answers as tuple by tuple, however the
+// relations lie.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "property/engine_runner.h"
+
+namespace stratalog::datalog {
+namespace {
+
+FileTexts graph_facts() {
+  std::mt19937_64 random(5);
+  std::string edges;
+  std::string others;
+  for (int i = 0; i < 900; ++i) edges += fmt::format("{}\t{}\n", random() % 60, random() % 60);
+  for (int i = 0; i < 300; ++i) others += fmt::format("{}\t{}\n", random() % 60, random() % 60);
+  return {{"e.facts", edges}, {"f.facts", others}};
+}
+
+constexpr const char* kDeclarations =
+    ".decl e(x: number, y: number)\n.input e\n.decl f(x: number, y: number)\n.input f\n"
+    ".decl p(x: number, y: number)\n.output p\n.decl t(x: number, y: number, z: number)\n"
+    ".output t\n";
+
+void expect_same_answers(const std::string& rules) {
+  std::string problems;
+  const auto compiled_rules = compile_text(kDeclarations + rules, problems);
+  ASSERT_TRUE(compiled_rules) << problems;
+  const Program& program = *compiled_rules;
+  RunOptions by_tuples;
+  by_tuples.allow_sets = false;
+  const EngineOutcome expected = run_engine(program, graph_facts(), 1, by_tuples);
+  ASSERT_TRUE(expected.status.is_ok()) << expected.status.to_string();
+  ASSERT_GT(expected.files.at("t.csv").size() + expected.files.at("p.csv").size(), 500U);
+  for (const int ranks : {1, 2, 3})
+    for (const bool dealt : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} ranks, dealt {}: {}", ranks, dealt, rules));
+      RunOptions options;
+      if (dealt) {
+        options.mirror_limit_rows = 0;
+        options.replicate_limit_rows = 0;
+      }
+      const EngineOutcome outcome = run_engine(program, graph_facts(), ranks, options);
+      ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+      EXPECT_EQ(outcome.files, expected.files);
+    }
+}
+
+TEST(SetFilter, TrianglesAndDifferences) {
+  expect_same_answers(
+      "t(x, y, z) :- e(x, y), e(y, z), e(x, z).\n"
+      "p(x, z) :- e(x, y), e(y, z), !f(x, z), e(z, _), !f(y, z).\n");
+}
+
+TEST(SetFilter, GrowingRelationsRestrictEachOther) {
+  expect_same_answers(
+      "p(x, y) :- e(x, y).\n"
+      "p(x, z) :- p(x, y), e(y, w), p(w, z), p(y, z), !f(x, z).\n"
+      "t(x, y, z) :- p(x, y), p(y, z), p(x, z).\n");
+}
+
+TEST(SetFilter, ClassesOfAnEquivalence) {
+  expect_same_answers(
+      ".decl q(x: number, y: number) eqrel\nq(x, y) :- f(x, y), x < 20.\n"
+      "p(x, z) :- e(x, z), q(x, z).\nt(x, y, z) :- f(x, y), e(x, z), !q(y, z).\n");
+}
+
+}  // namespace
+}  // namespace stratalog::datalog

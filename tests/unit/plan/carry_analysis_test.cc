@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rules move whole sets although other atoms restrict them.
+#include "datalog/plan/carry_analysis.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/plan/planned_text.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// The rules of p as `explain` prints them.
+std::string explained(const std::string& rules) {
+  const Program program = compiled(
+      ".decl e(x: number, y: number)\n.input e\n.decl f(x: number, y: number)\n.input f\n"
+      ".decl u(x: number)\n.input u\n.decl p(x: number, y: number, z: number)\n" +
+      rules);
+  const std::string text = explain(program, planned(program));
+  return text.substr(text.find(": p\n"));
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(CarryAnalysis, TheLastVariableOfATriangleIsAnIntersection) {
+  const std::string text = explained("p(x, y, z) :- e(x, y), e(y, z), e(x, z).\n");
+  EXPECT_TRUE(holds(text, "intersect with e by")) << text;
+  EXPECT_TRUE(holds(text, "set at a time")) << text;
+}
+
+TEST(CarryAnalysis, SeveralAtomsMayRestrictASet) {
+  const std::string text = explained("p(x, y, z) :- f(x, y), e(x, z), !f(y, z), e(y, z).\n");
+  EXPECT_TRUE(holds(text, "intersect with e by (x)")) << text;
+  EXPECT_TRUE(holds(text, "subtract f by (x)")) << text;
+}
+
+TEST(CarryAnalysis, WhatElseReadsTheVariableNeedsItsValues) {
+  for (const char* rule : {
+           "p(x, y, z) :- e(x, y), e(y, z), e(x, z), z != 3.\n",
+           "p(x, z, z) :- e(x, y), e(y, z), e(x, z).\n",
+           "p(x, y, z) :- f(x, y), e(x, z), e(z, z).\n",
+       })
+    EXPECT_FALSE(holds(explained(rule), "`z` moves")) << rule;
+}
+
+TEST(CarryAnalysis, RulesThatComputeRestrictNoSets) {
+  EXPECT_FALSE(holds(explained("p(x, y + 1, z) :- e(x, y), e(y, z), e(x, z).\n"), "intersect"));
+}
+
+TEST(CarryAnalysis, AFilterOfOneColumnStaysATest) {
+  EXPECT_FALSE(holds(explained("p(x, y, z) :- f(x, y), e(y, z), u(z).\n"), "intersect"));
+}
+
+TEST(CarryAnalysis, AJoinThroughTheVariableIsNoFilter) {
+  EXPECT_FALSE(holds(explained("p(x, x, z) :- e(x, z), f(z, _).\n"), "intersect"));
+}
+
+}  // namespace
+}  // namespace stratalog::datalog
