@@ -64,8 +64,10 @@ def check_proof(proof: dict[str, Any], rows: set[str]) -> None:
         if node["kind"] == "input":
             assert node["height"] == 0
             assert node["tuple"] in rows
+        elif node["kind"] == "fact":
+            assert (node["height"], below) == (0, [])
         else:
-            assert node["height"] == 1 + max(below), "a premise is lower"
+            assert node["height"] == 1 + max(below, default=0), "a premise is lower"
             assert node["rule"]["line"] > 0
 
 
@@ -92,6 +94,83 @@ def test_proofs_of_closures_have_least_height(
     assert answer["rules"][0]["fails"] == f"edge{missing}"
     there = "path({}, {})".format(*chosen[0])
     assert "`why`" in stratalog("why-not", checkpoint, there, expect=7).err
+
+
+# So few instances that the search backwards gives up: heights are then found forwards.
+FEW = ("--limit", 60)
+
+
+@pytest.mark.parametrize("kind", CLOSURES)
+def test_heights_found_forwards(stratalog: Stratalog, tmp_path: Path, kind: str) -> None:
+    rows = edges(8, 24, 38)
+    checkpoint = save(stratalog, tmp_path, HEAD + CLOSURES[kind], {"edge": text_of(rows)})
+    expected = heights(rows, kind)
+    names = {f"edge({x}, {y})" for x, y in rows}
+    for x, y in sorted(expected, key=lambda pair: expected[pair])[:: len(expected) // 6]:
+        proof = stratalog("why", checkpoint, f"path({x}, {y})", "--json", *FEW).json()
+        assert proof["is_lowest"]
+        assert proof["nodes"][0]["height"] == expected[x, y], (kind, x, y)
+        check_proof(proof, names)
+
+
+def test_rules_that_join_their_own_recursion(stratalog: Stratalog, tmp_path: Path) -> None:
+    """Backwards, nearly all pairs of a chain's closure would be asked for."""
+    checkpoint = save(
+        stratalog,
+        tmp_path,
+        HEAD + CLOSURES["both"],
+        {"edge": text_of([(i, i + 1) for i in range(400)])},
+    )
+    proof = stratalog("why", checkpoint, "path(0, 400)", "--json").json()
+    assert proof["is_lowest"]
+    assert proof["nodes"][0]["height"] == 10  # one step, then nine doublings
+    check_proof(proof, {f"edge({i}, {i + 1})" for i in range(400)})
+    assert "gave up" in stratalog("why", checkpoint, "path(0, 400)", *FEW, expect=5).err
+
+
+FORWARDS = (
+    HEAD
+    + CLOSURES["both"]
+    + """
+.type Pair = [x: number, y: number]
+.decl go()
+go() :- edge(0, _).
+.decl far(p: Pair)
+far([x, y]) :- path(x, y), !edge(x, y), go().
+.decl name(x: number, s: symbol)
+name(y, cat("n", to_string(y))) :- far([_, y]).
+.decl wide(x: number, n: number)
+wide(x, n) :- path(x, _), n = count : { path(x, _) }, n > 3.
+.decl one(x: number, y: number) choice-domain x
+one(x, y) :- wide(x, _), path(x, y), x < y.
+.decl numbered(x: number, n: number)
+numbered(x, autoinc()) :- one(x, _).
+.decl some(x: number)
+some(100).
+some(x) :- x = range(200, 203).
+some(x + y) :- some(x), one(y, _), x < 100.
+some(x) :- numbered(x, _).
+.output some, name, numbered
+"""
+)
+
+
+def test_forwards_and_backwards_agree(stratalog: Stratalog, tmp_path: Path) -> None:
+    rows = [*((i, i + 1) for i in range(8)), (3, 9), (9, 10)]
+    checkpoint = save(stratalog, tmp_path, FORWARDS, {"edge": text_of(rows)})
+    numbers = (tmp_path / "numbered.csv").read_text().split()
+    goals = [f"numbered({numbers[0]}, {numbers[1]})", f"some({numbers[0]})", "some(100)"]
+    goals += ["some(201)", "far([1, 4])", "far([0, 10])", 'name(7, "n7")', "wide(0, 10)", "go()"]
+    forwards = 0
+    for goal in goals:
+        backwards = stratalog("why", checkpoint, goal, "--json").json()
+        few = stratalog("why", checkpoint, goal, "--json", "--limit", 12).json()
+        assert few["is_lowest"]
+        assert backwards["is_lowest"]
+        assert few["nodes"][0]["height"] == backwards["nodes"][0]["height"], goal
+        check_proof(few, {f"edge({x}, {y})" for x, y in rows})
+        forwards += len(few["nodes"]) > 12
+    assert forwards > 0
 
 
 def test_the_tree_as_text(stratalog: Stratalog, tmp_path: Path) -> None:

@@ -156,7 +156,9 @@ class Planner {
     STRATALOG_ASSIGN_OR_RETURN(draft.order,
                                order_literals(rule.body, {}, draft.delta_literal, statistics_));
     // Tuples of a relation with a choice-domain are looked at one by one.
-    if (options_.allow_sets && program_.relations[rule.head].choice_keys.empty())
+    const bool allow_sets =
+        options_.allow_sets && (!options_.sets_in || options_.sets_in == draft.stratum);
+    if (allow_sets && program_.relations[rule.head].choice_keys.empty())
       draft.candidates = find_carry_candidates(rule, program_.strata[draft.stratum], draft.order);
     drafts_.push_back(std::move(draft));
     return {};

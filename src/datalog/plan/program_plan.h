@@ -136,6 +136,7 @@ struct PlanOptions {
   std::vector<RelationStatistics> statistics;  // by RelationId; may be shorter or empty
   bool allow_pivot = true;
   bool allow_sets = true;
+  std::optional<std::uint32_t> sets_in;  // with allow_sets: in this stratum only
   // A stratum that goes on from an old fixpoint (plan/addition_plan.h): by rounds.
   std::optional<std::uint32_t> continued;
 };

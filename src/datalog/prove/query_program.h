@@ -45,6 +45,19 @@ struct Query {
   std::vector<std::uint32_t> literals;  // of the open rule, ascending or in the order asked for
 };
 
+// The rules the right way round, for the heights of tuples: in round k of this stratum the tuples
+// of height k - 1 are new. Its relations grow beside the stored ones, which negations and
+// aggregates look at.
+struct ForwardProgram {
+  std::uint32_t stratum = 0;  // of the query program
+  // By relation of the original program: the one that grows; empty where the goal needs none.
+  std::vector<std::optional<RelationId>> reached;
+  RelationId start = 0;  // without columns; holds from the beginning
+  // Whether some rule has several atoms of its own recursion: to search such rules backwards asks
+  // for nearly everything.
+  bool joins_itself = false;
+};
+
 // What a goal of an equivalence relation is. (Of others it is a tuple.)
 enum class EquivalenceGoal : std::uint8_t {
   kPair,
@@ -56,10 +69,15 @@ struct QueryProgram {
   std::vector<RelationId> goals;  // by relation of the original program
   std::vector<OpenRule> rules;
   std::vector<Query> queries;
+  std::optional<ForwardProgram> forward;
 
   // Relations without inputs, outputs and rules; no queries yet.
   static QueryProgram over(const Program& original, EquivalenceGoal equivalence_goal);
   void add_query(std::uint32_t open_rule, std::vector<std::uint32_t> literals);
+  // Fills in `forward` for the relations that a proof of a tuple of `goal` can need, after all
+  // queries. Leaves it empty where heights are not to be had so: one of them is an equivalence
+  // relation, or has both rules and .input.
+  void add_forward(const Program& original, RelationId goal);
 };
 
 // Which tuples of each relation a search can ask for: nothing where a relation is not needed, else

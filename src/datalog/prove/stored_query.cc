@@ -157,7 +157,6 @@ Result<std::unique_ptr<StoredQuery>> StoredQuery::open(Store& store, const Store
 
   PlanOptions options;
   options.allow_pivot = false;
-  options.allow_sets = false;  // bindings are wanted tuple by tuple
   options.statistics.resize(self.query_.program.relations.size());
   for (const StoredRelation& relation : stored.relations)
     for (RelationId r = 0; r < original.relations.size(); ++r)
@@ -166,6 +165,9 @@ Result<std::unique_ptr<StoredQuery>> StoredQuery::open(Store& store, const Store
         options.statistics[r] = {.known = true, .rows = relation.rows, .distinct = {}};
   for (const RelationId goals : self.query_.goals)
     options.statistics[goals] = {.known = true, .rows = 1, .distinct = {}};
+  // Bindings are wanted tuple by tuple.
+  options.allow_sets = self.query_.forward.has_value();
+  if (self.query_.forward) options.continued = options.sets_in = self.query_.forward->stratum;
   STRATALOG_ASSIGN_OR_RETURN(state.plan, plan_program(self.query_.program, options));
   state.placements = plan_placements(self.query_.program, state.plan);
   for (RelationId r = 0; r < state.relations.size(); ++r)
@@ -315,6 +317,23 @@ bool StoredQuery::contains(RelationId relation, std::span<const Cell> tuple) con
   std::array<Cell, kMaxArity> ordered{};
   for (std::size_t c = 0; c < tuple.size(); ++c) ordered[c] = tuple[index.order()[c]];
   return index.contains(ordered.data());
+}
+
+void StoredQuery::for_each_tuple(RelationId relation,
+                                 const std::function<void(std::span<const Cell>)>& visit) const {
+  const RelationData& data = state_->relations[relation];
+  if (data.arity == 0 && data.holds) visit({});
+  if (data.arity == 0 || data.shards.empty()) return;
+  const Index& index = data.shards.front().primary_index();
+  std::vector<Cell> declared(data.arity);
+  for (RowId row = 0; row < index.row_count(); ++row) {
+    const auto prefix = index.prefix(row);
+    for (std::size_t c = 0; c < prefix.size(); ++c) declared[index.order()[c]] = prefix[c];
+    walk_set(index.total(row).view(), [&](Cell cell) {
+      declared[index.order().back()] = cell;
+      visit(declared);
+    });
+  }
 }
 
 void StoredQuery::set_goals(RelationId relation, std::span<const Cell> goals, std::size_t count) {

@@ -47,10 +47,16 @@ class StoredQuery {
   Result<std::vector<Cell>> load_for(const StoredGoal& goal, Reach reach);
   bool is_loaded(RelationId relation) const { return loaded_[relation] != 0; }
   bool contains(RelationId relation, std::span<const Cell> tuple) const;
+  // All loaded tuples of a relation that is no equivalence relation, declared columns.
+  void for_each_tuple(RelationId relation,
+                      const std::function<void(std::span<const Cell>)>& visit) const;
   // The class of an element of an equivalence relation, null if it is in none. Stays where it is.
   const IntSet* class_of(RelationId relation, Cell element) const {
     return state_->relations[relation].equivalence->class_of(element);
   }
+
+  // The engine behind it, for the rules the right way round (forward_heights.h).
+  EngineState& state() { return *state_; }
 
   // Hands all bindings of query `which` to `take`, for the goals (back to back). An error of `take`
   // ends it and is returned.

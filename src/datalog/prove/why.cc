@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // why: breadth-first search backwards from the goal, one layer of tuples at a time, until a proof
-// is known that nothing deeper can undercut.
+// is known that nothing deeper can undercut. Where that asks for too much, as rules with several
+// atoms of their own recursion do, heights are found forwards first, and then the best instance of
+// each tuple on the way is all that is looked for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <utility>
 
 #include "datalog/prove/equivalence_chains.h"
+#include "datalog/prove/forward_heights.h"
 #include "datalog/prove/proof_graph.h"
 #include "datalog/prove/prove.h"
 #include "datalog/prove/stored_query.h"
@@ -33,11 +36,37 @@ class WhySearch {
         text_(program_, query.values()),
         chains_(graph_),
         derived_(program_.relations.size(), false),
-        facts_(program_.relations.size()) {}
+        facts_(program_.relations.size()),
+        budget_(options.max_instances) {
+    const auto& forward = query.query().forward;
+    if (forward && forward->joins_itself) budget_ = std::min(budget_, kBackwardsFirst);
+  }
 
   Result<Proof> run(std::span<const Cell> tuple) {
     STRATALOG_RETURN_IF_ERROR(prepare());
     STRATALOG_RETURN_IF_ERROR(refuse_mixed_classes());
+    const Status backwards = search_backwards(tuple);
+    const bool gave_up = !is_lowest_ || backwards.code() == StatusCode::kNoSpace;
+    if (gave_up && query_.query().forward) {
+      const Status forwards = search_forwards(tuple);
+      // What was found before is still a proof.
+      if (!forwards.is_ok() && (forwards.code() != StatusCode::kNoSpace || !backwards.is_ok()))
+        return forwards;
+    } else if (!backwards.is_ok()) {
+      return backwards;
+    }
+    if (graph_.height(root_) == ProofGraph::kUnproved) return no_proof();
+    return write_proof();
+  }
+
+ private:
+  // With several atoms of one recursion in a rule, so many instances are tried before heights are
+  // found forwards.
+  static constexpr std::uint64_t kBackwardsFirst = 200'000;
+  // For each instance that a search may look at, so many tuples may be found forwards.
+  static constexpr std::uint64_t kTuplesForInstance = 16;
+
+  Status search_backwards(std::span<const Cell> tuple) {
     root_ = node(goal_.relation, tuple);
     std::vector<NodeId> layer = std::exchange(fresh_, {});
     // After k layers every proof of height <= k is known.
@@ -52,11 +81,55 @@ class WhySearch {
       if (gave_up) break;
       layer = std::exchange(fresh_, {});
     }
-    if (graph_.height(root_) == ProofGraph::kUnproved) return no_proof();
-    return write_proof();
+    return {};
   }
 
- private:
+  // Heights of all tuples up to the goal's, then down from the goal along the lowest instances.
+  Status search_forwards(std::span<const Cell> tuple) {
+    ForwardHeights heights(query_);
+    STRATALOG_RETURN_IF_ERROR(heights.run(goal_.relation, tuple, tuples_of_height_zero(),
+                                          options_.max_instances * kTuplesForInstance));
+    is_lowest_ = true;
+    graph_ = ProofGraph();
+    fresh_.clear();
+    root_ = node(goal_.relation, tuple);
+    for (std::vector<NodeId> layer = std::exchange(fresh_, {}); !layer.empty();
+         layer = std::exchange(fresh_, {})) {
+      lowest_.clear();
+      heights_ = &heights;
+      const Status expanded = expand(layer);
+      heights_ = nullptr;
+      STRATALOG_RETURN_IF_ERROR(expanded);
+      std::vector<NodeId> premises;
+      for (const auto& [head, best] : lowest_) {
+        if (best.height == ForwardHeights::kNotReached) continue;
+        premises.clear();
+        for (const auto& [relation, cells] : best.premises)
+          premises.push_back(node(relation, cells));
+        graph_.add_instance(head, static_cast<std::uint32_t>(best.query), premises);
+      }
+    }
+    return {};
+  }
+
+  // What is read or stands in the program.
+  std::vector<TupleColumns> tuples_of_height_zero() {
+    std::vector<TupleColumns> tuples(program_.relations.size());
+    const auto& reached = query_.query().forward->reached;
+    for (RelationId r = 0; r < reached.size(); ++r) {
+      if (!reached[r]) continue;
+      tuples[r].columns.resize(program_.relations[r].attributes.size());
+      const auto add = [&](std::span<const Cell> tuple) {
+        for (std::size_t c = 0; c < tuples[r].columns.size(); ++c)
+          tuples[r].columns[c].push_back(tuple[c]);
+        ++tuples[r].rows;
+      };
+      if (!derived_[r]) query_.for_each_tuple(r, add);
+      for (const auto& [tuple, rule] : facts_[r]) add(tuple);
+    }
+    return tuples;
+  }
+
   Status prepare() {
     for (std::uint32_t r = 0; r < program_.rules.size(); ++r) {
       const Rule& rule = program_.rules[r];
@@ -149,10 +222,11 @@ class WhySearch {
   Status take(std::size_t q, const Batch& batch) {
     const Query& query = query_.query().queries[q];
     const OpenRule& open = query_.query().rules[query.open_rule];
+    if (heights_ != nullptr) return take_lowest(q, batch);
     std::vector<NodeId> premises;
     std::vector<Cell> tuple;
     for (std::uint32_t row = 0; row < batch.rows; ++row) {
-      if (graph_.instances() >= options_.max_instances)
+      if (graph_.instances() >= budget_)
         return Status::no_space(
             fmt::format("the search for a proof found {} ways to apply rules and gave up; --limit "
                         "N allows more (about 100 bytes each)",
@@ -171,6 +245,28 @@ class WhySearch {
         premises.push_back(node(literal.atom.relation, tuple));
       }
       graph_.add_instance(head, static_cast<std::uint32_t>(q), premises);
+    }
+    return {};
+  }
+
+  // Of each goal, keeps the instance with the lowest premises.
+  Status take_lowest(std::size_t q, const Batch& batch) {
+    const Query& query = query_.query().queries[q];
+    const OpenRule& open = query_.query().rules[query.open_rule];
+    std::vector<Cell> tuple;
+    for (std::uint32_t row = 0; row < batch.rows; ++row) {
+      STRATALOG_RETURN_IF_ERROR(cells_of(open.goal, batch, row, tuple));
+      LowestInstance& best = lowest_[graph_.node(open.rule.head, tuple)];
+      LowestInstance found{.height = 0, .query = q, .premises = {}};
+      for (const std::uint32_t l : query.literals) {
+        const Literal& literal = open.rule.body[l];
+        if (literal.kind != LiteralKind::kAtom) continue;
+        STRATALOG_RETURN_IF_ERROR(cells_of(literal.atom.arguments, batch, row, tuple));
+        found.height = std::max(found.height, heights_->height(literal.atom.relation, tuple));
+        if (found.height >= best.height) break;
+        found.premises.emplace_back(literal.atom.relation, tuple);
+      }
+      if (found.height < best.height) best = std::move(found);
     }
     return {};
   }
@@ -324,6 +420,14 @@ class WhySearch {
   std::vector<bool> derived_;  // by relation: whether rules with bodies fill it
   std::vector<std::map<std::vector<Cell>, std::uint32_t>> facts_;  // of the program, to their rules
   std::map<RelationId, std::vector<std::size_t>> queries_of_;
+  struct LowestInstance {
+    std::uint32_t height = ForwardHeights::kNotReached;  // of the highest premise
+    std::size_t query = 0;
+    std::vector<std::pair<RelationId, std::vector<Cell>>> premises;
+  };
+  std::uint64_t budget_ = 0;  // of instances, for the search backwards
+  const ForwardHeights* heights_ = nullptr;  // while instances are looked for by height
+  std::map<NodeId, LowestInstance> lowest_;
   NodeId root_ = 0;
   bool is_lowest_ = true;
   std::vector<NodeId> fresh_;
@@ -343,6 +447,7 @@ Result<Proof> why(Store& store, const StoredState& stored, const std::string& go
     for (std::uint32_t l = 0; l < all.size(); ++l) all[l] = l;
     query.add_query(static_cast<std::uint32_t>(query.rules.size() - 1), std::move(all));
   }
+  query.add_forward(parsed.program, parsed.relation);
   STRATALOG_ASSIGN_OR_RETURN(const auto search,
                              StoredQuery::open(store, stored, parsed.program, std::move(query)));
   STRATALOG_ASSIGN_OR_RETURN(const std::vector<Cell> tuple,
