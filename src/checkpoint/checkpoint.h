@@ -104,8 +104,10 @@ struct WriterOptions {
 };
 
 // Whether a checkpoint of that mode can be written while the caller goes on: no rank needs another
-// one for it.
-constexpr bool may_overlap(CheckpointMode mode) { return mode == CheckpointMode::kFilePerProcess; }
+// one for it. Of auto, where it chooses such a mode.
+constexpr bool may_overlap(CheckpointMode mode) {
+  return mode == CheckpointMode::kFilePerProcess || mode == CheckpointMode::kAuto;
+}
 
 // One job's right to add generations to a checkpoint directory. Memory per rank during save: one
 // block (<= 1.2 MiB), plus stage_bytes in shared and hdf5 mode, plus 24 bytes per block written;
@@ -126,7 +128,8 @@ class CheckpointWriter {
   // own; what the images show must stay as it is, and nobody else may use the store, until
   // finish(). finish() waits for the thread and commits; an error of the writing comes out there.
   // Between the two no other save may begin. Only where writing is local (may_overlap(mode));
-  // NotSupported elsewhere. After an error of begin() there is nothing to finish.
+  // NotSupported elsewhere; where mode auto chooses a mode that is not, begin() writes before it
+  // returns. After an error of begin() there is nothing to finish.
   virtual Status begin(SaveRequest request) = 0;
   virtual Result<SaveReport> finish() = 0;
   // Local. Whether finish() would not have to wait for this rank.

@@ -598,7 +598,13 @@ Status Writer::begin(SaveRequest request) {
   open->owned = std::move(request);
   STRATALOG_RETURN_IF_ERROR(open_save(open->owned, *open));
   pending_ = std::move(open);
-  write_in_thread(*pending_);
+  if (may_overlap(mode_)) {
+    write_in_thread(*pending_);
+    return Status::ok();
+  }
+  const Stopwatch held(pending_->held_ns);
+  pending_->written = write_data(*pending_->context, pending_->manifest, pending_->out);
+  pending_->is_written.store(true);
   return Status::ok();
 }
 

@@ -286,5 +286,27 @@ TEST(Ladder, EveryStepWritesWhatIsReadBack) {
   }
 }
 
+// Where auto chooses a mode in which ranks write together, begin() writes before it returns.
+TEST(MpiCheckpoint, AutoIsBegunWhateverItChooses) {
+  Comm& comm = mpi_test_world();
+  const auto relations = sample::sample_relations(2, 300);
+  for (const std::uint32_t files : {0U, 1U}) {
+    const SharedDirectory directory(comm);
+    auto store = open_posix_store(directory.path(), RootMode::kMustExist);
+    WriterOptions options = mpi_options();
+    options.layout.files = files;
+    auto writer = open_checkpoint_writer(comm, *store.value(), options);
+    ASSERT_TRUE(writer.is_ok()) << writer.status().to_string();
+    SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+    request.mode = CheckpointMode::kAuto;
+    ASSERT_TRUE(writer.value()->begin(std::move(request)).is_ok());
+    EXPECT_TRUE(files == 0 || comm.size() == 1 || writer.value()->is_written());
+    const auto report = writer.value()->finish();
+    ASSERT_TRUE(report.is_ok()) << report.status().to_string();
+    if (comm.rank() == 0) load_alone(*store.value(), relations);
+    EXPECT_TRUE(comm.barrier().is_ok());
+  }
+}
+
 }  // namespace
 }  // namespace stratalog

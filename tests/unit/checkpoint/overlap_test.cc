@@ -84,6 +84,36 @@ TEST(Overlap, OnlyWhereRanksWriteAlone) {
   EXPECT_TRUE(writer.value()->finish().is_ok());
 }
 
+// Mode auto chooses for each checkpoint anew; whether it may be written beside is known then.
+TEST(Overlap, AutoIsFinishedToo) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  const Status run = sim_run(2, [&](Comm& comm) -> Status {
+    const auto store = open_memory_store(disk);
+    STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, {}));
+    for (const std::uint64_t iteration : {1U, 2U}) {
+      const Sample sample(iteration);
+      SaveRequest request = sample.request(comm);
+      request.mode = CheckpointMode::kAuto;
+      STRATALOG_RETURN_IF_ERROR(writer->begin(std::move(request)));
+      STRATALOG_RETURN_IF_ERROR(writer->finish().status());
+    }
+    return {};
+  });
+  ASSERT_TRUE(run.is_ok()) << run.to_string();
+  const auto store = open_memory_store(disk);
+  const auto listed = list_generations(*store);
+  ASSERT_TRUE(listed.is_ok());
+  ASSERT_EQ(listed.value().size(), 2U);
+  for (const GenerationSummary& generation : listed.value()) {
+    const auto verified = verify_generation(*store, generation.name, VerifyDepth::kContent);
+    ASSERT_TRUE(verified.is_ok());
+    EXPECT_TRUE(verified.value().problems.empty());
+    const auto state = inspect_generation(*store, generation.name);
+    ASSERT_TRUE(state.is_ok());
+    EXPECT_FALSE(state.value().layout_reasons.empty()) << "it says why";
+  }
+}
+
 // Each call that can fail does, once: the error comes out of one of the two halves, the generation
 // before stays the newest, and the next save works.
 TEST(Overlap, AFailureComesOutAndLeavesWhatWasThere) {
