@@ -309,6 +309,11 @@ std::shared_ptr<const GrowthSegment> pack_segment(std::span<const DeltaRow> rows
 
 std::shared_ptr<const GrowthSegment> pack_total(const Index& index) {
   SegmentWriter writer;
+  std::size_t words = 0;
+  for (RowId row = 0; row < index.row_count(); ++row)
+    if (const SetView view = index.total(row).view(); suits_bitmap(view.words.size(), view.count))
+      words += view.words.size();
+  writer.reserve_words(words);
   for (RowId row = 0; row < index.row_count(); ++row) writer.add(row, index.total(row).view());
   return writer.finish(0);
 }
