@@ -32,7 +32,7 @@ std::vector<VariableId> variables_in(const Atom& atom, const DealtColumns& colum
 
 // The same uses in the column order of another index. False where the index cannot serve: columns
 // that are compared within the atom keep their order, and a carried column is the last.
-bool read_by(const IndexPlan& index, const IndexPlan& former, Step& step) {
+bool reordered_by(const IndexPlan& index, const IndexPlan& former, Step& step) {
   std::vector<ColumnUse> declared(step.columns.size());
   for (std::size_t i = 0; i < declared.size(); ++i) {
     if (step.columns[i].role == ColumnRole::kMatchEarlier) return false;
@@ -98,7 +98,7 @@ void choose_delta_indices(const Program& program, ProgramPlan& plan) {
       if (fits(delta.index)) continue;
       for (std::uint32_t i = 0; i < indices.size(); ++i) {
         if (!kept.contains({delta.relation, i}) || !fits(i) ||
-            !read_by(indices[i], indices[delta.index], delta))
+            !reordered_by(indices[i], indices[delta.index], delta))
           continue;
         delta.index = i;
         break;
