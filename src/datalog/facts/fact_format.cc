@@ -119,12 +119,14 @@ Status read_json_form(const Relation& relation, const IoDirective& directive, Fa
 // What only text can be.
 Status check_text_only(const Relation& relation, const IoDirective& directive,
                        const FactFormat& format) {
-  if (format.medium != FactMedium::kJson && format.medium != FactMedium::kJsonConsole)
+  const bool is_sqlite = format.medium == FactMedium::kSqlite;
+  if (!is_sqlite && format.medium != FactMedium::kJson && format.medium != FactMedium::kJsonConsole)
     return Status::ok();
   for (const char* const name : {"headers", "compress", "rfc4180", "columns", "delimiter"})
     if (const auto value = parameter(directive, name); value && *value != "false")
-      return Status::not_supported(fmt::format("{}: parameter `{}` has no meaning for JSON",
-                                               where(relation, directive), name));
+      return Status::not_supported(fmt::format("{}: parameter `{}` has no meaning for {}",
+                                               where(relation, directive), name,
+                                               is_sqlite ? "SQLite" : "JSON"));
   return Status::ok();
 }
 
@@ -155,9 +157,18 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
     format.medium = is_json_console ? FactMedium::kJsonConsole : FactMedium::kJson;
     return Status::ok();
   }
+  if (io == "sqlite") {
+    if (relation.attributes.empty())
+      return Status::not_supported(
+          fmt::format("{}: IO=sqlite cannot hold a relation without attributes; choose IO=file",
+                      where(relation, directive)));
+    format.medium = FactMedium::kSqlite;
+    format.table = parameter(directive, "name").value_or(relation.name);
+    return Status::ok();
+  }
   const std::string_view known = directive.action == IoAction::kOutput
-                                     ? "file, stdout, jsonfile, json and hdf5"
-                                     : "file and jsonfile";
+                                     ? "file, stdout, jsonfile, json, sqlite and hdf5"
+                                     : "file, jsonfile and sqlite";
   return Status::not_supported(fmt::format("{}: IO={} is not supported; supported are {}",
                                            where(relation, directive), io, known));
 }
@@ -171,7 +182,9 @@ Result<FactFormat> plan_shared(const Relation& relation, const IoDirective& dire
   STRATALOG_ASSIGN_OR_RETURN(format.is_rfc4180, read_switch(relation, directive, "rfc4180"));
   STRATALOG_ASSIGN_OR_RETURN(format.is_compressed, read_switch(relation, directive, "compress"));
   STRATALOG_RETURN_IF_ERROR(read_delimiter(relation, directive, format));
-  if (const auto path = parameter(directive, "filename")) {
+  auto path = parameter(directive, "filename");
+  if (!path && format.medium == FactMedium::kSqlite) path = parameter(directive, "dbname");
+  if (path) {
     if (path->empty())
       return Status::invalid_argument(
           fmt::format("{}: parameter `filename` is empty", where(relation, directive)));
@@ -219,8 +232,10 @@ Status read_columns(const Relation& relation, const IoDirective& directive, Fact
 Result<FactFormat> plan_input(const Relation& relation, const IoDirective& directive) {
   STRATALOG_ASSIGN_OR_RETURN(FactFormat format, plan_shared(relation, directive));
   if (format.path.empty())
-    format.path =
-        fmt::format("{}.{}", relation.name, format.medium == FactMedium::kJson ? "json" : "facts");
+    format.path = fmt::format("{}.{}", relation.name,
+                              format.medium == FactMedium::kJson     ? "json"
+                              : format.medium == FactMedium::kSqlite ? "sqlite"
+                                                                     : "facts");
   STRATALOG_RETURN_IF_ERROR(read_columns(relation, directive, format));
   return format;
 }
@@ -232,6 +247,7 @@ Result<FactFormat> plan_output(const Relation& relation, const IoDirective& dire
   if (format.is_compressed) ending = ".csv.gz";
   if (format.medium == FactMedium::kHdf5) ending = ".h5";
   if (format.medium == FactMedium::kJson) ending = ".json";
+  if (format.medium == FactMedium::kSqlite) ending = ".sqlite";
   format.path = fmt::format("{}{}", relation.name, ending);
   return format;
 }

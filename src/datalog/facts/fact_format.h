@@ -19,10 +19,12 @@ enum class FactMedium : std::uint8_t {
   kHdf5,
   kJson,  // a file
   kJsonConsole,
+  kSqlite,
 };
 
 struct FactFormat {
   FactMedium medium = FactMedium::kText;
+  std::string table;  // of an SQLite database
   std::string path;  // below the facts or output directory, or absolute
   std::string delimiter = "\t";
   bool has_headers = false;

@@ -16,6 +16,7 @@
 #include "datalog/facts/json_facts.h"
 #include "datalog/facts/rank_zero.h"
 #include "datalog/facts/remap_columns.h"
+#include "datalog/facts/sqlite_facts.h"
 #include "model/value_agreement.h"
 
 namespace stratalog::datalog {
@@ -125,6 +126,19 @@ Result<ParsedShare> parse_json(File& file, std::uint64_t size, const Relation& r
   return share;
 }
 
+// A database, which only one rank reads. Local.
+Result<ParsedShare> parse_sqlite(File& file, std::uint64_t size, const Relation& relation,
+                                 const FactFormat& format, NewValues& values) {
+  Bytes image(size);
+  STRATALOG_RETURN_IF_ERROR(file.read_at(0, image));
+  STRATALOG_ASSIGN_OR_RETURN(SqliteFacts facts,
+                             read_sqlite_facts(relation, format.table, image, values));
+  ParsedShare share;
+  share.tuples = std::move(facts.tuples);
+  if (facts.problem) share.problems.push_back(std::move(*facts.problem));
+  return share;
+}
+
 // This rank's share of the file. Local.
 Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& relation,
                                 const FactFormat& format, const FactFile& fact_file,
@@ -132,7 +146,8 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& 
   ParsedShare share;
   share.tuples.columns.resize(relation.attributes.size());
   const bool is_json = format.medium == FactMedium::kJson;
-  const bool is_cut = !fact_file.is_gzip && !format.is_rfc4180 && !is_json;
+  const bool is_sqlite = format.medium == FactMedium::kSqlite;
+  const bool is_cut = !fact_file.is_gzip && !format.is_rfc4180 && !is_json && !is_sqlite;
   const std::uint64_t size = fact_file.size_bytes;
   if (size == 0 || (!is_cut && comm.rank() != lone_reader(comm, relation))) return share;
 
@@ -140,6 +155,11 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& 
   STRATALOG_ASSIGN_OR_RETURN(const auto file,
                              located.get().open(fact_file.location.path, OpenMode::kRead));
   if (is_json) return parse_json(*file, size, relation, values);
+  if (is_sqlite) {
+    auto parsed = parse_sqlite(*file, size, relation, format, values);
+    if (!parsed.is_ok()) return parsed.status().with_context(shown_path(store, format.path));
+    return parsed;
+  }
   FileRange range{.from = 0, .to = size};
   FactTextSource source;
   if (fact_file.is_gzip) {

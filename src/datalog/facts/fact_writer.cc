@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "datalog/facts/fact_printer.h"
 #include "datalog/facts/json_printer.h"
 #include "datalog/facts/output_file.h"
+#include "datalog/facts/sqlite_facts.h"
 #include "datalog/facts/text_sink.h"
 
 namespace stratalog::datalog {
@@ -120,12 +123,52 @@ Status print_to_console(Comm& comm, const FactFormat& format, const SortedRelati
   return Status::ok();
 }
 
+// Collective. Rank 0 gets all rows and puts them into the database that is there, or a new one.
+Status fill_database(Comm& comm, OutputFile& file, const FactFormat& format,
+                     const SortedRelation& sorted, std::uint64_t& bytes) {
+  SqliteDatabase database;
+  std::optional<SqliteTable> table;
+  Status status;  // of rank 0
+  if (comm.rank() == 0) {
+    status = [&]() -> Status {
+      STRATALOG_ASSIGN_OR_RETURN(const Bytes older, file.read_older());
+      STRATALOG_ASSIGN_OR_RETURN(database, SqliteDatabase::begin(older));
+      STRATALOG_ASSIGN_OR_RETURN(table, SqliteTable::create(database, sorted.relation, format.table,
+                                                            sorted.dictionary, sorted.orders));
+      return Status::ok();
+    }();
+    if (!status.is_ok()) status = status.with_context(file.shown());
+  }
+  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
+  STRATALOG_RETURN_IF_ERROR(for_each_sorted_range(
+      comm, sorted.source, sorted.limits, [&](std::span<const OrderCode> rows) -> Status {
+        STRATALOG_ASSIGN_OR_RETURN(const Received all, comm.gather(std::as_bytes(rows), 0));
+        if (comm.rank() != 0 || !status.is_ok()) return Status::ok();
+        std::vector<OrderCode> codes(all.data.size() / sizeof(OrderCode));
+        if (!codes.empty()) std::memcpy(codes.data(), all.data.data(), all.data.size());
+        status = table->append(codes);
+        return Status::ok();
+      }));
+  if (comm.rank() == 0 && status.is_ok()) {
+    status = [&]() -> Status {
+      STRATALOG_RETURN_IF_ERROR(table->finish());
+      STRATALOG_ASSIGN_OR_RETURN(const Bytes image, database.image());
+      bytes = image.size();
+      return file.write_at(0, image);
+    }();
+  }
+  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
+  return comm.allreduce(std::span(&bytes, 1), ReduceOp::kSum);
+}
+
 Status fill_file(Comm& comm, OutputFile& file, const FactFormat& format,
                  const SortedRelation& sorted, const WriteOptions& options, WrittenFacts& written) {
   if (format.medium == FactMedium::kHdf5) {
     STRATALOG_RETURN_IF_ERROR(options.hdf5(comm, file.temporary_path(), sorted));
     return file.open_for_sync();
   }
+  if (format.medium == FactMedium::kSqlite)
+    return fill_database(comm, file, format, sorted, written.bytes);
   if (format.is_compressed) {
     GzipSink sink(file);
     STRATALOG_RETURN_IF_ERROR(print_relation(comm, format, sorted, sink));

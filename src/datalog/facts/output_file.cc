@@ -81,6 +81,16 @@ Status OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> byt
   return file_->write_at(offset, bytes);
 }
 
+Result<Bytes> OutputFile::read_older() const {
+  auto file = store_.get().open(location_.path, OpenMode::kRead);
+  if (!file.is_ok())
+    return file.status().code() == StatusCode::kNotFound ? Result<Bytes>(Bytes()) : file.status();
+  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t size, file.value()->size_bytes());
+  Bytes bytes(size);
+  STRATALOG_RETURN_IF_ERROR(file.value()->read_at(0, bytes));
+  return bytes;
+}
+
 Status OutputFile::close_mine() {
   if (file_ == nullptr) return Status::ok();
   const Status synced = file_->sync();

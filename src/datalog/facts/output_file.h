@@ -28,6 +28,9 @@ class OutputFile {
   // Local. Says that this rank has written by other means (HDF5), so that publish() syncs here.
   Status open_for_sync();
 
+  // Local. What the file that will be replaced holds; empty if there is none.
+  Result<Bytes> read_older() const;
+
   // Collective. Syncs and renames if everyone's `mine` is OK, else removes the temporary file. Call
   // once.
   Status publish(Comm& comm, const Status& mine);

@@ -31,6 +31,7 @@ constexpr std::array kParameters = {
     KnownParameter{"format", ValueForm::kText},
     KnownParameter{"name", ValueForm::kText},
     KnownParameter{"attributeNames", ValueForm::kText},
+    KnownParameter{"dbname", ValueForm::kText},
 };
 
 struct KnownKind {
@@ -43,10 +44,13 @@ constexpr std::array kKinds = {
     KnownKind{"file", true, true},    KnownKind{"stdin", true, false},
     KnownKind{"stdout", false, true}, KnownKind{"stdoutprintsize", false, true},
     KnownKind{"hdf5", true, true},    KnownKind{"jsonfile", true, true},
-    KnownKind{"json", false, true},
+    KnownKind{"json", false, true},   KnownKind{"sqlite", true, true},
 };
 
-constexpr std::array<std::string_view, 1> kUnsupportedKinds = {"sqlite"};
+std::string_view known_kinds(bool is_input) {
+  return is_input ? "file, jsonfile, sqlite or hdf5"
+                  : "file, jsonfile, stdout, json, sqlite or hdf5";
+}
 
 void check_kind(const ParameterSyntax& parameter, IoAction action, DiagnosticSink& sink) {
   const bool is_input = action == IoAction::kInput;
@@ -55,13 +59,7 @@ void check_kind(const ParameterSyntax& parameter, IoAction action, DiagnosticSin
     if (is_input ? kind.reads : kind.writes) return;
     sink.error(parameter.value_span, fmt::format("IO `{}` cannot be used for {}", kind.name,
                                                  is_input ? "reading" : "writing"))
-        .expected = is_input ? "file, jsonfile or hdf5" : "file, jsonfile, stdout, json or hdf5";
-    return;
-  }
-  for (const std::string_view unsupported : kUnsupportedKinds) {
-    if (parameter.value != unsupported) continue;
-    sink.error(parameter.value_span, fmt::format("not supported yet: IO `{}`", unsupported))
-        .expected = is_input ? "file, jsonfile or hdf5" : "file, jsonfile, stdout, json or hdf5";
+        .expected = known_kinds(is_input);
     return;
   }
   std::vector<std::string> names;
@@ -70,7 +68,7 @@ void check_kind(const ParameterSyntax& parameter, IoAction action, DiagnosticSin
   }
   DiagnosticDraft& draft =
       sink.error(parameter.value_span, fmt::format("unknown IO `{}`", parameter.value));
-  draft.expected = is_input ? "file, jsonfile or hdf5" : "file, jsonfile, stdout, json or hdf5";
+  draft.expected = known_kinds(is_input);
   draft.hint = suggest(parameter.value, names);
 }
 

@@ -200,29 +200,12 @@ TEST(IoParameterErrors, UnknownKind) {
             R"(test.dl:2:16: error: unknown IO `fil`
     2 | .input edge(IO=fil)
       |                ^~~
-      = expected: file, jsonfile or hdf5
+      = expected: file, jsonfile, sqlite or hdf5
       = hint: did you mean `file`?
 test.dl:3:17: error: unknown IO `parquet`
     3 | .output edge(IO="parquet")
       |                 ^~~~~~~~~
-      = expected: file, jsonfile, stdout, json or hdf5
-2 errors, 0 warnings
-)");
-}
-
-TEST(IoParameterErrors, UnsupportedKind) {
-  EXPECT_EQ(outcome_of(R"(.decl edge(x:number)
-.input edge(IO=sqlite, dbname="x")
-.output edge(IO=jsonfile, format=object)
-)"),
-            R"(test.dl:2:16: error: not supported yet: IO `sqlite`
-    2 | .input edge(IO=sqlite, dbname="x")
-      |                ^~~~~~
-      = expected: file, jsonfile or hdf5
-test.dl:2:24: error: unknown IO parameter `dbname`
-    2 | .input edge(IO=sqlite, dbname="x")
-      |                        ^~~~~~
-      = hint: did you mean `name`?
+      = expected: file, jsonfile, stdout, json, sqlite or hdf5
 2 errors, 0 warnings
 )");
 }
@@ -235,11 +218,11 @@ TEST(IoParameterErrors, WrongDirection) {
             R"(test.dl:2:16: error: IO `stdout` cannot be used for reading
     2 | .input edge(IO=stdout)
       |                ^~~~~~
-      = expected: file, jsonfile or hdf5
+      = expected: file, jsonfile, sqlite or hdf5
 test.dl:3:17: error: IO `stdin` cannot be used for writing
     3 | .output edge(IO=stdin)
       |                 ^~~~~
-      = expected: file, jsonfile, stdout, json or hdf5
+      = expected: file, jsonfile, stdout, json, sqlite or hdf5
 2 errors, 0 warnings
 )");
 }
