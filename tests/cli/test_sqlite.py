@@ -132,7 +132,7 @@ def test_no_database_and_taken_names(tmp_path: Path, stratalog: Stratalog) -> No
     with database(tmp_path / "e.db") as db:
         db.execute("CREATE TABLE e (precious)")
     before = (tmp_path / "e.db").read_bytes()
-    ran = stratalog("run", tmp_path / "case.dl", "-D", tmp_path, expect=2)
+    ran = stratalog("run", tmp_path / "case.dl", "-D", tmp_path, expect=4)
     assert "use DROP TABLE to delete table e" in ran.err
     assert (tmp_path / "e.db").read_bytes() == before
 
