@@ -183,11 +183,11 @@ TEST(IoParameterErrors, UnknownParameter) {
 test.dl:3:13: error: unknown IO parameter `file`
     3 | .input edge(file="x", foo=1)
       |             ^~~~
-      = hint: the parameters are IO, filename, delimiter, headers, compress, rfc4180, columns, format, name, attributeNames
+      = hint: the parameters are IO, filename, delimiter, headers, compress, rfc4180, columns, format, name, attributeNames, dbname
 test.dl:3:23: error: unknown IO parameter `foo`
     3 | .input edge(file="x", foo=1)
       |                       ^~~
-      = hint: the parameters are IO, filename, delimiter, headers, compress, rfc4180, columns, format, name, attributeNames
+      = hint: the parameters are IO, filename, delimiter, headers, compress, rfc4180, columns, format, name, attributeNames, dbname
 3 errors, 0 warnings
 )");
 }
