@@ -19,12 +19,11 @@ import shutil
 import statistics
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from peers import ROOT, SHARED, THROTTLE, machine, unpack
+from peers import ROOT, SHARED, machine, run_to_end, unpack
 
 NUMBER_BYTES = 8
 
@@ -104,23 +103,15 @@ def run_once(command: list[str], case: PaperCase, scratch: Path) -> dict[str, An
     """One run; its times, and what its report says of checkpoints."""
     shutil.rmtree(scratch / "checkpoints", ignore_errors=True)
     os.sync()
-    start = time.monotonic()
-    environment = os.environ | THROTTLE
-    with (scratch / "output.txt").open("w+") as out:
-        process = subprocess.Popen(command, stdout=out, env=environment)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        wall = time.monotonic() - start
-        out.seek(0)
-        printed = out.read()
-    if process.returncode != 0 or f"path\t{case.tuples}" not in printed:
-        raise SystemExit(f"{' '.join(command)}\nended with {process.returncode}: {printed!r}")
+    run = run_to_end(command)
+    if run.returncode != 0 or f"path\t{case.tuples}" not in run.printed:
+        raise SystemExit(f"{' '.join(command)}\nended with {run.returncode}: {run.printed!r}")
     report = json.loads((scratch / "report.json").read_text())
     closure = max(report["strata"], key=lambda s: s["tuples"])
     saved = report["checkpoints"]
     return {
-        "wall_seconds": wall,
-        "cpu_seconds": used.ru_utime + used.ru_stime,
+        "wall_seconds": run.wall_seconds,
+        "cpu_seconds": run.cpu_seconds,
         "evaluation_seconds": report["seconds"]["total"],
         "rounds": closure["iterations"],
         "new_tuples_per_round": closure["new_tuples_per_round"],

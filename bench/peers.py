@@ -154,28 +154,43 @@ def unpack(facts: str, scratch: Path) -> Path:
     return folder
 
 
+@dataclass
+class EndedRun:
+    """A process that has ended, with the children that it waited for."""
+
+    returncode: int
+    printed: str
+    wall_seconds: float
+    cpu_seconds: float
+    peak_kib: int  # of the largest of these processes
+
+
+def run_to_end(command: list[str], stderr: int | None = None) -> EndedRun:
+    start = time.monotonic()
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=stderr, env=os.environ | THROTTLE)
+        # wait4 tells of this process and the children that it waited for, and of no other.
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        wall = time.monotonic() - start
+        out.seek(0)
+        printed = out.read()
+    cpu = used.ru_utime + used.ru_stime
+    return EndedRun(process.returncode, printed, wall, cpu, used.ru_maxrss)
+
+
 def measure(command: list[str], sizes: dict[str, int], repeats: int) -> Measurement:
     cpu: list[float] = []
     wall: list[float] = []
     peak = 0
     correct = True
     for _ in range(repeats):
-        start = time.monotonic()
-        environment = os.environ | THROTTLE
-        with tempfile.TemporaryFile("w+") as out:
-            process = subprocess.Popen(
-                command, stdout=out, stderr=subprocess.DEVNULL, env=environment
-            )
-            # wait4 tells of this process and the children that it waited for, and of no other.
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            wall.append(time.monotonic() - start)
-            out.seek(0)
-            printed = out.read()
-        cpu.append(used.ru_utime + used.ru_stime)
-        peak = max(peak, used.ru_maxrss)
-        found = dict(line.split("\t") for line in printed.splitlines() if line.count("\t") == 1)
-        correct &= process.returncode == 0 and all(found.get(k) == str(v) for k, v in sizes.items())
+        run = run_to_end(command, stderr=subprocess.DEVNULL)
+        wall.append(run.wall_seconds)
+        cpu.append(run.cpu_seconds)
+        peak = max(peak, run.peak_kib)
+        found = dict(line.split("\t") for line in run.printed.splitlines() if line.count("\t") == 1)
+        correct &= run.returncode == 0 and all(found.get(k) == str(v) for k, v in sizes.items())
     return Measurement(command, statistics.median(cpu), statistics.median(wall), peak, correct, cpu)
 
 

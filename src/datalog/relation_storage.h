@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a relation is kept, where that changes what it holds. Pure.
+// How a relation is filled and kept, where that changes what it holds. Pure.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,12 @@ namespace stratalog::datalog {
 inline bool is_equivalence(const Relation& relation) {
   return std::find(relation.qualifiers.begin(), relation.qualifiers.end(), "eqrel") !=
          relation.qualifiers.end();
+}
+
+// Whether some of its tuples come from files.
+inline bool is_read_from_files(const Relation& relation) {
+  return std::any_of(relation.io.begin(), relation.io.end(),
+                     [](const IoDirective& io) { return io.action == IoAction::kInput; });
 }
 
 // A stratum whose relation only holds what is read from files.

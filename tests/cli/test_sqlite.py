@@ -71,6 +71,15 @@ def test_facts_and_outputs(tmp_path: Path, stratalog: Stratalog, ranks: int | No
     assert list(files) == ["out.db"]
 
 
+def test_an_empty_symbol_is_an_empty_text(tmp_path: Path, stratalog: Stratalog) -> None:
+    (tmp_path / "a.dl").write_text(
+        '.decl t(s: symbol)\nt("").\nt(substr("abc", 3, 1)).\nt("x").\n.output t(IO=sqlite)\n'
+    )
+    stratalog("run", tmp_path / "a.dl", "-D", tmp_path)
+    with database(tmp_path / "t.sqlite") as db:
+        assert sorted(db.execute("SELECT s FROM t")) == [("",), ("x",)]
+
+
 def test_outputs_are_facts_again(tmp_path: Path, stratalog: Stratalog) -> None:
     types = ".type Tree = Leaf {} | Node {l: Tree, v: symbol}\n.decl t(t: Tree, u: unsigned)\n"
     (tmp_path / "a.dl").write_text(

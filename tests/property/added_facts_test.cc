@@ -29,16 +29,13 @@ RunOptions options_for(const RunOptions& way, ResumePolicy resume) {
 std::vector<RunOptions> ways_to_run() {
   RunOptions usual;
   usual.sweep_anew_min_rows = 4;
-  RunOptions hops;
-  hops.replicate_limit_rows = 0;
-  hops.mirror_limit_rows = 0;
   RunOptions tuples;
   tuples.allow_pivot = false;
   tuples.allow_sets = false;
   tuples.replicate_limit_rows = 4;
   tuples.mirror_limit_rows = 30;  // dealt in the middle of the run
   tuples.rebalance_min_rows = 3;
-  return {usual, hops, tuples};
+  return {usual, hop_options(), tuples};
 }
 
 // Each line of each file goes to some portion. Files that have no line in a portion are there or
@@ -196,9 +193,7 @@ std::vector<Sample> samples() {
 }
 
 std::string essence(const EngineOutcome& outcome) {
-  std::string text = outcome.status.to_string() + "\n";
-  for (const auto& [name, content] : outcome.files)
-    text += fmt::format("--- {}\n{}", name, content);
+  std::string text = outcome.status.to_string() + "\n" + text_of(outcome.files);
   for (const RelationSize& size : outcome.report.relations)
     text += fmt::format("{}: {} rows\n", size.name, size.rows);
   return text;

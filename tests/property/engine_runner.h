@@ -3,6 +3,7 @@
 // report out. For property tests. Local; each call has its own disks unless it is given some.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -38,6 +39,20 @@ inline FileTexts files_on(const MemoryDisk& disk) {
     files[name] = std::string(reinterpret_cast<const char*>(data.data()), data.size());
   }
   return files;
+}
+
+inline std::string text_of(const FileTexts& files) {
+  std::string text;
+  for (const auto& [name, content] : files) text += fmt::format("--- {}\n{}", name, content);
+  return text;
+}
+
+// Nothing lies where it is searched: bindings hop from the first row on.
+inline RunOptions hop_options() {
+  RunOptions options;
+  options.replicate_limit_rows = 0;
+  options.mirror_limit_rows = 0;
+  return options;
 }
 
 struct EngineOutcome {

@@ -100,12 +100,9 @@ std::vector<Growing> growing_programs() {
 
 std::vector<RunOptions> round_ways() {
   RunOptions sets;
-  RunOptions hops;
-  hops.replicate_limit_rows = 0;
-  hops.mirror_limit_rows = 0;
-  RunOptions moving;
+  RunOptions hops = hop_options();
+  RunOptions moving = hop_options();
   moving.allow_sets = false;
-  moving.replicate_limit_rows = 0;
   moving.mirror_limit_rows = 60;  // dealt in the middle of the run
   moving.rebalance_min_rows = 3;
   std::vector<RunOptions> ways;
@@ -118,9 +115,7 @@ std::vector<RunOptions> round_ways() {
 }
 
 std::string outcome_text(const EngineOutcome& outcome) {
-  std::string text;
-  for (const auto& [name, content] : outcome.files)
-    text += fmt::format("--- {}\n{}", name, content);
+  std::string text = text_of(outcome.files);
   for (const StratumReport& s : outcome.report.strata)
     text += fmt::format("{}: {} iterations, new per round [{}]\n", s.relations, s.iterations,
                         fmt::join(s.new_tuples_per_round, " "));

@@ -134,10 +134,7 @@ GeneratedProgram shrink(GeneratedProgram failing, const Variant& variant) {
 }
 
 std::string describe(const GeneratedProgram& generated) {
-  std::string text = generated.text;
-  for (const auto& [name, lines] : generated.fact_files)
-    text += fmt::format("--- {}\n{}", name, lines);
-  return text;
+  return generated.text + text_of(generated.fact_files);
 }
 
 enum class Variants : std::uint8_t { kAll, kTwo };

@@ -110,9 +110,7 @@ StoppedRun run_until(const Program& program, const FileTexts& facts, int ranks,
 
 // Everything that must not depend on how often and where a run was interrupted.
 std::string essence(const EngineOutcome& outcome) {
-  std::string text;
-  for (const auto& [name, content] : outcome.files)
-    text += fmt::format("--- {}\n{}", name, content);
+  std::string text = text_of(outcome.files);
   for (const RelationSize& size : outcome.report.relations)
     text += fmt::format("{}: {} rows\n", size.name, size.rows);
   for (const StratumReport& s : outcome.report.strata)
@@ -184,16 +182,12 @@ std::vector<RunOptions> ways_to_run() {
   RunOptions usual;
   RunOptions rounds;
   rounds.allow_pivot = false;
-  RunOptions hops;
-  hops.replicate_limit_rows = 0;
-  hops.mirror_limit_rows = 0;
-  RunOptions tuples;
+  RunOptions tuples = hop_options();
   tuples.allow_pivot = false;
   tuples.allow_sets = false;
-  tuples.replicate_limit_rows = 0;
   tuples.mirror_limit_rows = 60;  // dealt in the middle of the run
   tuples.rebalance_min_rows = 3;
-  return {usual, rounds, hops, tuples};
+  return {usual, rounds, hop_options(), tuples};
 }
 
 std::string uninterrupted(const Program& program, const FileTexts& facts) {

@@ -134,6 +134,10 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
       for (const Json& addition : json.at("additions"))
         position.additions.push_back(addition_from_json(addition));
       position.is_adding = json.at("adding");
+      if (position.is_adding &&
+          (position.additions.empty() || position.additions.back().continued.empty()))
+        return Status::corruption(
+            "engine state: facts are being added, but no stratum is named that takes them in");
       if (const auto last = position.additions.rbegin(); last != position.additions.rend())
         for (const auto& strata : {last->continued, last->restarted})
           if (!strata.empty() && *strata.rbegin() >= program.strata.size())

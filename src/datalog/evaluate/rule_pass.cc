@@ -5,6 +5,7 @@
 #include <map>
 
 #include "datalog/evaluate/incoming.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 
@@ -58,10 +59,7 @@ void RulePass::find_lone_rules() {
   for (const ActiveRule& rule : rules_) ++writers[rule.executor->rule().head];
   for (ActiveRule& rule : rules_) {
     const RelationId head = rule.executor->rule().head;
-    const bool has_facts = std::any_of(
-        state_.program.relations[head].io.begin(), state_.program.relations[head].io.end(),
-        [](const IoDirective& io) { return io.action == IoAction::kInput; });
-    rule.fills_alone = writers[head] == 1 && !has_facts;
+    rule.fills_alone = writers[head] == 1 && !is_read_from_files(state_.program.relations[head]);
     if (rule.meter == nullptr || rule.fills_alone) continue;
     rule.meter->guesses_new_tuples |=
         needs_exchange_ || !rule.head || rule.executor->creates_values() ||

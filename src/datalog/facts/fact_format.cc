@@ -102,9 +102,7 @@ bool holds_branches(const Relation& relation, const Attribute& attribute) {
 Status read_json_form(const Relation& relation, const IoDirective& directive, FactFormat& format) {
   const auto value = parameter(directive, "format");
   if (!value) return Status::ok();
-  const bool is_json =
-      format.medium == FactMedium::kJson || format.medium == FactMedium::kJsonConsole;
-  if (!is_json)
+  if (!is_json(format.medium))
     return Status::invalid_argument(
         fmt::format("{}: parameter `format` has a meaning with IO=jsonfile and IO=json only",
                     where(relation, directive)));
@@ -120,8 +118,7 @@ Status read_json_form(const Relation& relation, const IoDirective& directive, Fa
 Status check_text_only(const Relation& relation, const IoDirective& directive,
                        const FactFormat& format) {
   const bool is_sqlite = format.medium == FactMedium::kSqlite;
-  if (!is_sqlite && format.medium != FactMedium::kJson && format.medium != FactMedium::kJsonConsole)
-    return Status::ok();
+  if (!is_sqlite && !is_json(format.medium)) return Status::ok();
   for (const char* const name : {"headers", "compress", "rfc4180", "columns", "delimiter"})
     if (const auto value = parameter(directive, name); value && *value != "false")
       return Status::not_supported(fmt::format("{}: parameter `{}` has no meaning for {}",

@@ -22,6 +22,10 @@ enum class FactMedium : std::uint8_t {
   kSqlite,
 };
 
+inline bool is_json(FactMedium medium) {
+  return medium == FactMedium::kJson || medium == FactMedium::kJsonConsole;
+}
+
 struct FactFormat {
   FactMedium medium = FactMedium::kText;
   std::string table;  // of an SQLite database

@@ -114,25 +114,15 @@ struct ParsedShare {
   std::vector<FactProblem> problems;  // lines counted from the start of the file
 };
 
-// A JSON document, which only one rank reads. Local.
-Result<ParsedShare> parse_json(File& file, std::uint64_t size, const Relation& relation,
-                               NewValues& values) {
-  std::string text(size, '\0');
-  STRATALOG_RETURN_IF_ERROR(file.read_at(0, std::as_writable_bytes(std::span(text))));
-  JsonFacts facts = parse_json_facts(relation, text, values);
-  ParsedShare share;
-  share.tuples = std::move(facts.tuples);
-  if (facts.problem) share.problems.push_back(std::move(*facts.problem));
-  return share;
-}
-
-// A database, which only one rank reads. Local.
-Result<ParsedShare> parse_sqlite(File& file, std::uint64_t size, const Relation& relation,
-                                 const FactFormat& format, NewValues& values) {
-  Bytes image(size);
-  STRATALOG_RETURN_IF_ERROR(file.read_at(0, image));
-  STRATALOG_ASSIGN_OR_RETURN(SqliteFacts facts,
-                             read_sqlite_facts(relation, format.table, image, values));
+// A document or database, which only one rank reads. Local.
+Result<ParsedShare> parse_whole(File& file, std::uint64_t size, const Relation& relation,
+                                const FactFormat& format, NewValues& values) {
+  Bytes content(size);
+  STRATALOG_RETURN_IF_ERROR(file.read_at(0, content));
+  STRATALOG_ASSIGN_OR_RETURN(ParsedFacts facts,
+                             format.medium == FactMedium::kSqlite
+                                 ? read_sqlite_facts(relation, format.table, content, values)
+                                 : parse_json_facts(relation, to_text(content), values));
   ParsedShare share;
   share.tuples = std::move(facts.tuples);
   if (facts.problem) share.problems.push_back(std::move(*facts.problem));
@@ -145,18 +135,16 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& 
                                 NewValues& values) {
   ParsedShare share;
   share.tuples.columns.resize(relation.attributes.size());
-  const bool is_json = format.medium == FactMedium::kJson;
-  const bool is_sqlite = format.medium == FactMedium::kSqlite;
-  const bool is_cut = !fact_file.is_gzip && !format.is_rfc4180 && !is_json && !is_sqlite;
+  const bool is_whole = is_json(format.medium) || format.medium == FactMedium::kSqlite;
+  const bool is_cut = !fact_file.is_gzip && !format.is_rfc4180 && !is_whole;
   const std::uint64_t size = fact_file.size_bytes;
   if (size == 0 || (!is_cut && comm.rank() != lone_reader(comm, relation))) return share;
 
   STRATALOG_ASSIGN_OR_RETURN(LocatedStore located, LocatedStore::open(store, fact_file.location));
   STRATALOG_ASSIGN_OR_RETURN(const auto file,
                              located.get().open(fact_file.location.path, OpenMode::kRead));
-  if (is_json) return parse_json(*file, size, relation, values);
-  if (is_sqlite) {
-    auto parsed = parse_sqlite(*file, size, relation, format, values);
+  if (is_whole) {
+    auto parsed = parse_whole(*file, size, relation, format, values);
     if (!parsed.is_ok()) return parsed.status().with_context(shown_path(store, format.path));
     return parsed;
   }

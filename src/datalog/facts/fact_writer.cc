@@ -84,8 +84,7 @@ Status print_json(Comm& comm, const FactFormat& format, const SortedRelation& so
 template <typename Sink>
 Status print_relation(Comm& comm, const FactFormat& format, const SortedRelation& sorted,
                       Sink& sink) {
-  if (format.medium == FactMedium::kJson || format.medium == FactMedium::kJsonConsole)
-    return print_json(comm, format, sorted, sink);
+  if (is_json(format.medium)) return print_json(comm, format, sorted, sink);
   FactPrinter printer(sorted.relation, format, sorted.dictionary, sorted.orders);
   std::string text;
   if (format.has_headers && comm.rank() == 0) text = printer.header();

@@ -272,14 +272,14 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-JsonFacts parse_json_facts(const Relation& relation, std::string_view text, NewValues& values) {
+ParsedFacts parse_json_facts(const Relation& relation, std::string_view text, NewValues& values) {
   const char* const first = text.data();  // NOLINT(bugprone-suspicious-stringview-data-usage)
   const char* seen = first;
   Handler handler(relation, values);
   const Cursor begin{.at = first, .seen = &seen};
   const Cursor end{.at = first + text.size(), .seen = &seen};
   const bool is_good = nlohmann::json::sax_parse(begin, end, &handler);
-  JsonFacts facts;
+  ParsedFacts facts;
   if (is_good && handler.is_complete()) {
     facts.tuples = handler.take();
     return facts;

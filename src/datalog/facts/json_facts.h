@@ -5,23 +5,16 @@
 // kind ends as a problem with its line, never as a crash. Local.
 #pragma once
 
-#include <optional>
 #include <string_view>
 
-#include "datalog/facts/fact_problem.h"
-#include "datalog/facts/tuple_columns.h"
+#include "datalog/facts/parsed_facts.h"
 #include "datalog/program.h"
 #include "model/value_dictionary.h"
 
 namespace stratalog::datalog {
 
-struct JsonFacts {
-  TupleColumns tuples;
-  std::optional<FactProblem> problem;  // the first one; where there is one, tuples do not count
-};
-
 // `text` is the whole document. The relation has no values of algebraic types. New values stay
 // provisional in `values`.
-JsonFacts parse_json_facts(const Relation& relation, std::string_view text, NewValues& values);
+ParsedFacts parse_json_facts(const Relation& relation, std::string_view text, NewValues& values);
 
 }  // namespace stratalog::datalog

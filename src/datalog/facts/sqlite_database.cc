@@ -70,8 +70,9 @@ void SqliteStatement::bind(int parameter, double value) {
   sqlite3_bind_double(statement_.get(), parameter + 1, value);
 }
 void SqliteStatement::bind(int parameter, std::string_view text) {
-  sqlite3_bind_text64(statement_.get(), parameter + 1, text.data(), text.size(), SQLITE_TRANSIENT,
-                      SQLITE_UTF8);
+  // A null pointer would bind NULL, not an empty text.
+  sqlite3_bind_text64(statement_.get(), parameter + 1, text.empty() ? "" : text.data(), text.size(),
+                      SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
 Result<bool> SqliteStatement::step() {

@@ -66,7 +66,7 @@ class ValueReader {
 
 }  // namespace
 
-Result<SqliteFacts> read_sqlite_facts(const Relation& relation, const std::string& table,
+Result<ParsedFacts> read_sqlite_facts(const Relation& relation, const std::string& table,
                                       std::span<const std::byte> image, NewValues& values) {
   STRATALOG_ASSIGN_OR_RETURN(SqliteDatabase database, SqliteDatabase::begin(image));
   STRATALOG_ASSIGN_OR_RETURN(
@@ -84,7 +84,7 @@ Result<SqliteFacts> read_sqlite_facts(const Relation& relation, const std::strin
     return Status::invalid_argument(
         fmt::format("{} has {} columns, relation {} has {} attributes; a view can choose columns",
                     sql_name(table), row.columns(), relation.name, arity));
-  SqliteFacts facts;
+  ParsedFacts facts;
   facts.tuples.columns.resize(arity);
   ValueReader reader(relation, values);
   while (true) {

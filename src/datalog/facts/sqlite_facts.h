@@ -5,30 +5,23 @@
 // are stored as their text, floats as REAL (Soufflé: numbers without meaning outside). Local.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/result.h"
-#include "datalog/facts/fact_problem.h"
+#include "datalog/facts/parsed_facts.h"
 #include "datalog/facts/sqlite_database.h"
-#include "datalog/facts/tuple_columns.h"
 #include "datalog/facts/value_order.h"
 #include "datalog/program.h"
 #include "model/value_dictionary.h"
 
 namespace stratalog::datalog {
 
-struct SqliteFacts {
-  TupleColumns tuples;
-  std::optional<FactProblem> problem;  // the first one, its line is the row; tuples do not count
-};
-
 // `image` is the whole file. Errors: what is wrong with the file or its table. New values stay
 // provisional in `values`.
-Result<SqliteFacts> read_sqlite_facts(const Relation& relation, const std::string& table,
+Result<ParsedFacts> read_sqlite_facts(const Relation& relation, const std::string& table,
                                       std::span<const std::byte> image, NewValues& values);
 
 // One relation written into a database, whose other tables stay.

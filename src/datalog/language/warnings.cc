@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/language/warnings.h"
+#include "datalog/relation_storage.h"
 
 #include <fmt/format.h>
 
@@ -73,10 +74,7 @@ void warn_about_relations(const ProgramSyntax& syntax, const Declarations& decla
   }
   for (RelationId id = 0; id < declarations.relations.size(); ++id) {
     const Relation& relation = declarations.relations[id];
-    const bool is_read =
-        std::any_of(relation.io.begin(), relation.io.end(),
-                    [](const IoDirective& io) { return io.action == IoAction::kInput; });
-    if (is_read || filled.contains(relation.name)) continue;
+    if (is_read_from_files(relation) || filled.contains(relation.name)) continue;
     sink.warning(declarations.spans[id],
                  fmt::format("relation `{}` is always empty", relation.name))
         .hint = fmt::format("it has no facts, rules or `.input {}`", relation.name);

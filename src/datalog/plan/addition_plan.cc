@@ -62,12 +62,6 @@ std::set<RelationId> read_by(const Program& program, const Stratum& stratum) {
   return read;
 }
 
-bool has_input_files(const Relation& relation) {
-  return std::any_of(relation.io.begin(), relation.io.end(), [](const IoDirective& directive) {
-    return directive.action == IoAction::kInput;
-  });
-}
-
 class AdditionPlanner {
  public:
   AdditionPlanner(const Program& program, const std::set<RelationId>& changed,
@@ -106,7 +100,7 @@ class AdditionPlanner {
       if (s != first && !is_above) continue;
       if (stratum.is_recursive && !sweepable.contains(s)) return false;
       for (const RelationId r : stratum.relations) {
-        if (has_input_files(program_.relations[r])) return false;
+        if (is_read_from_files(program_.relations[r])) return false;
         gone.insert(r);
       }
     }
@@ -196,7 +190,7 @@ class AdditionPlanner {
   Status refuse_inputs(const Stratum& stratum, const std::string& reason) const {
     for (const RelationId r : stratum.relations) {
       const Relation& relation = program_.relations[r];
-      if (!has_input_files(relation)) continue;
+      if (!is_read_from_files(relation)) continue;
       return Status::not_supported(fmt::format(
           "{}: facts cannot be added: `{}` would have to start over ({}), and what its .input read "
           "is kept in no checkpoint; run the program from nothing with all facts",

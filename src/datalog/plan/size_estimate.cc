@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/plan/size_estimate.h"
+#include "datalog/relation_storage.h"
 
 #include <algorithm>
 #include <map>
@@ -19,12 +20,9 @@ class SizeEstimate {
     sizes_.resize(program.relations.size());
     for (RelationId r = 0; r < sizes_.size(); ++r) {
       if (sizes_[r].known) continue;
-      const auto& io = program.relations[r].io;
-      const bool is_read = std::any_of(io.begin(), io.end(), [](const IoDirective& directive) {
-        return directive.action == IoAction::kInput;
-      });
-      sizes_[r].distinct.assign(program.relations[r].attributes.size(),
-                                is_read || program.relations[r].numbering ? kUnknownDistinct : 0);
+      const Relation& relation = program.relations[r];
+      const bool is_unknown = is_read_from_files(relation) || relation.numbering;
+      sizes_[r].distinct.assign(relation.attributes.size(), is_unknown ? kUnknownDistinct : 0);
     }
   }
 

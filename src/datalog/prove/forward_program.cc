@@ -11,11 +11,6 @@
 namespace stratalog::datalog {
 namespace {
 
-bool is_read_from_files(const Relation& relation) {
-  return std::any_of(relation.io.begin(), relation.io.end(),
-                     [](const IoDirective& io) { return io.action == IoAction::kInput; });
-}
-
 // The goal's relation and all that rules read positively for it.
 std::set<RelationId> needed_for(const Program& program, RelationId goal) {
   std::set<RelationId> needed{goal};

@@ -21,11 +21,6 @@
 namespace stratalog::datalog {
 namespace {
 
-bool is_input(const Relation& relation) {
-  return std::any_of(relation.io.begin(), relation.io.end(),
-                     [](const IoDirective& io) { return io.action == IoAction::kInput; });
-}
-
 class WhySearch {
  public:
   WhySearch(const StoredGoal& goal, StoredQuery& query, const ProveOptions& options)
@@ -153,7 +148,7 @@ class WhySearch {
   Status refuse_mixed_classes() const {
     for (RelationId r = 0; r < program_.relations.size(); ++r) {
       const Relation& relation = program_.relations[r];
-      if (is_equivalence(relation) && is_input(relation) && query_.is_loaded(r) &&
+      if (is_equivalence(relation) && is_read_from_files(relation) && query_.is_loaded(r) &&
           (derived_[r] || !facts_[r].empty()))
         return Status::not_supported(fmt::format(
             "the equivalence relation `{}` has both rules and .input, and the checkpoint does not "
@@ -165,7 +160,8 @@ class WhySearch {
   }
 
   bool is_leaf(RelationId relation, std::span<const Cell> tuple) const {
-    if (is_equivalence(program_.relations[relation])) return is_input(program_.relations[relation]);
+    if (is_equivalence(program_.relations[relation]))
+      return is_read_from_files(program_.relations[relation]);
     return !derived_[relation] || facts_[relation].contains({tuple.begin(), tuple.end()});
   }
 
@@ -292,7 +288,7 @@ class WhySearch {
     for (NodeId n = 0; n < graph_.nodes(); ++n) {
       if (graph_.height(n) != ProofGraph::kUnproved || graph_.has_instances(n)) continue;
       const Relation& relation = program_.relations[graph_.relation(n)];
-      if (!is_input(relation) || is_equivalence(relation)) continue;
+      if (!is_read_from_files(relation) || is_equivalence(relation)) continue;
       graph_.mark_fact(n);
       gave = true;
     }
@@ -303,7 +299,8 @@ class WhySearch {
     const std::string tuple = text_.tuple(goal_.relation, graph_.tuple(root_));
     std::string mixed;
     for (NodeId n = 0; n < graph_.nodes() && mixed.empty(); ++n)
-      if (is_input(program_.relations[graph_.relation(n)]) && derived_[graph_.relation(n)])
+      if (is_read_from_files(program_.relations[graph_.relation(n)]) &&
+          derived_[graph_.relation(n)])
         mixed = program_.relations[graph_.relation(n)].name;
     if (!mixed.empty())
       return Status::not_supported(fmt::format(

@@ -188,9 +188,7 @@ Result<WhyNot> why_not(Store& store, const StoredState& stored, const std::strin
   if (search->contains(parsed.relation, tuple))
     return Status::already_exists(
         fmt::format("{} is in {}; `why` shows how it is derived", answer.tuple, stored.generation));
-  answer.is_input = std::any_of(relation.io.begin(), relation.io.end(), [](const IoDirective& io) {
-    return io.action == IoAction::kInput;
-  });
+  answer.is_input = is_read_from_files(relation);
   for (std::uint32_t r = 0; r < orders.size(); ++r) {
     STRATALOG_ASSIGN_OR_RETURN(FailedRule failed,
                                judge(*search, program, r, orders[r], first_query[r], tuple));

@@ -51,7 +51,7 @@ ParsedJson parse(const std::string& text, Form form = Form::kList) {
   ValueDictionary dictionary;
   dictionary.records().shape({CellClass::kSymbol, CellClass::kRecord});
   NewValues values(dictionary);
-  const JsonFacts facts = parse_json_facts(relation, text, values);
+  const ParsedFacts facts = parse_json_facts(relation, text, values);
   if (facts.problem)
     return {.problem = std::to_string(facts.problem->line + 1) + ": " + facts.problem->text};
   // Into a dictionary that knows all, as the ranks would agree on.

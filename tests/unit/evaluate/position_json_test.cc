@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the engine stands, as text and back; texts that contradict themselves are corruption.
+#include "datalog/evaluate/position_json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "property/engine_runner.h"
+
+namespace stratalog::datalog {
+namespace {
+
+Program closure() {
+  return compiled(
+      ".decl e(x: number, y: number)\n.input e\n.decl p(x: number, y: number)\n"
+      "p(x, y) :- e(x, y).\np(x, z) :- p(x, y), e(y, z).\n.output p\n");
+}
+
+EnginePosition adding() {
+  EnginePosition position;
+  position.statistics.resize(2);
+  position.additions.push_back({.base = "g7",
+                                .facts = {{.relation = "e", .rows = 3}},
+                                .continued = {0, 1},
+                                .restarted = {}});
+  position.is_adding = true;
+  return position;
+}
+
+TEST(PositionJson, AnAdditionIsReadAsItWasWritten) {
+  const Program program = closure();
+  const std::string text = position_to_json(program, adding());
+  const auto read = position_from_json(program, text);
+  ASSERT_TRUE(read.is_ok()) << read.status().to_string();
+  EXPECT_TRUE(read.value().is_adding);
+  ASSERT_EQ(read.value().additions.size(), 1U);
+  EXPECT_EQ(read.value().additions[0].continued, (std::set<std::uint32_t>{0, 1}));
+  EXPECT_EQ(position_to_json(program, read.value()), text);
+}
+
+TEST(PositionJson, AnAdditionWithoutAStratumThatTakesItInIsCorruption) {
+  const Program program = closure();
+  nlohmann::json json = nlohmann::json::parse(position_to_json(program, adding()));
+  json["additions"][0]["continued"] = nlohmann::json::array();
+  EXPECT_EQ(position_from_json(program, json.dump()).status().code(), StatusCode::kCorruption);
+  json["additions"] = nlohmann::json::array();
+  EXPECT_EQ(position_from_json(program, json.dump()).status().code(), StatusCode::kCorruption);
+  json["adding"] = false;
+  EXPECT_TRUE(position_from_json(program, json.dump()).is_ok());
+}
+
+}  // namespace
+}  // namespace stratalog::datalog
