@@ -22,7 +22,7 @@
 namespace stratalog::datalog {
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{1} << 21;
+constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
 constexpr std::size_t kShownProblems = FactParser::kMaxProblems - 1;
 
 // What rank 0 found out about the file, for all.
@@ -93,8 +93,9 @@ int lone_reader(const Comm& comm, const Relation& relation) {
   return static_cast<int>(hash % static_cast<std::uint64_t>(comm.size()));
 }
 
-Status parse_all(const FactTextSource& source, FactParser& parser) {
-  std::vector<char> buffer(kBlockBytes);
+// `expected_bytes` is what the source will give, where that is known.
+Status parse_all(const FactTextSource& source, std::uint64_t expected_bytes, FactParser& parser) {
+  std::vector<char> buffer(std::min<std::uint64_t>(kBlockBytes, expected_bytes + 1));
   std::size_t held = 0;
   while (!parser.is_full()) {
     if (held == buffer.size()) buffer.resize(buffer.size() * 2);  // a long line
@@ -150,6 +151,7 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& 
   }
   FileRange range{.from = 0, .to = size};
   FactTextSource source;
+  std::uint64_t expected_bytes = kBlockBytes;
   if (fact_file.is_gzip) {
     STRATALOG_ASSIGN_OR_RETURN(source,
                                make_gzip_source(*file, size, shown_path(store, format.path)));
@@ -158,11 +160,12 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& 
       STRATALOG_ASSIGN_OR_RETURN(range, lines_of_rank(*file, size, comm.rank(), comm.size()));
     }
     source = make_range_source(*file, range);
+    expected_bytes = range.to - range.from;
   }
   if (range.from == range.to) return share;
   FactParser parser(relation, format, range.from == 0 ? LinePlace::kFirstOfFile : LinePlace::kLater,
                     values);
-  STRATALOG_RETURN_IF_ERROR(parse_all(source, parser));
+  STRATALOG_RETURN_IF_ERROR(parse_all(source, expected_bytes, parser));
   share.problems = parser.problems();
   share.tuples = parser.take_tuples();
   if (!share.problems.empty()) {

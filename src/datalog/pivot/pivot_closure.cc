@@ -166,11 +166,9 @@ std::span<const std::uint32_t> PivotClosure::choose_delays(std::size_t owned,
                                                            std::uint64_t rounds) {
   Block& block = blocks_[owned];
   if (options_.skew == SkewPolicy::kNever || rounds < kFewRounds) return {};
-  if (block.delays.empty()) {
-    skew_.refresh(graph_);
+  if (block.delays.empty())
     block.delays = skew_.plan(graph_, sweep_->delta_bits(kDeltaSample),
                               lanes_per_block(options_.width), block_number(owned));
-  }
   return block.delays;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include "model/multiset_hash.h"
@@ -20,6 +21,10 @@ constexpr std::size_t kLandmarksDrawn = 24;  // for one block, at most
 constexpr std::uint32_t kSlotsOfLane = 4;
 constexpr std::uint32_t kLongestWalk = 512;
 constexpr std::int32_t kLargestDelay = 1 << 20;
+// Where lanes follow fewer edges than this each, moving them one by one costs no more than the
+// search for delays.
+constexpr std::size_t kFewEdges = 32;
+constexpr std::size_t kLanesTried = 16;
 
 // A random walk from a random slot of the lanes; returns a random slot of it.
 SlotId walk(const SlotGraph& graph, std::span<const SlotId> starts, std::uint64_t seed) {
@@ -110,6 +115,32 @@ RoundSkew::Lanes RoundSkew::collect(std::span<const SlotBit> delta, std::uint32_
       result.slots[place[bit.offset]++] = bit.slot;
     }
   return result;
+}
+
+// Whether lanes spread over the block follow kFewEdges edges each on the average, to their end.
+// What is not expanded has no known end.
+bool RoundSkew::is_little_work(const SlotGraph& graph, const Lanes& lanes) {
+  const std::size_t tried = std::min(kLanesTried, lanes.offsets.size());
+  std::size_t edges = 0;
+  std::unordered_set<SlotId> reached;
+  std::vector<SlotId> queue;
+  for (std::size_t t = 0; t < tried; ++t) {
+    const std::size_t lane = t * lanes.offsets.size() / tried;
+    reached.clear();
+    queue.clear();
+    const auto reach = [&](SlotId slot) {
+      if (reached.insert(slot).second) queue.push_back(slot);
+    };
+    for (std::uint32_t s = lanes.first[lane]; s != lanes.first[lane + 1]; ++s)
+      reach(lanes.slots[s]);
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      const SlotGraph::Extent extent = graph.extents()[queue[i]];
+      edges += extent.end - extent.begin;
+      if (!extent.is_expanded() || edges > tried * kFewEdges) return false;
+      for (std::uint32_t e = extent.begin; e != extent.end; ++e) reach(graph.targets()[e]);
+    }
+  }
+  return true;
 }
 
 RoundSkew::LaneDistances RoundSkew::distances_to(const std::vector<std::uint16_t>& to_landmark,
@@ -252,7 +283,8 @@ std::vector<std::int32_t> RoundSkew::vote(std::span<const std::int32_t> delays,
 std::vector<std::uint32_t> RoundSkew::plan(const SlotGraph& graph, std::span<const SlotBit> delta,
                                            std::uint32_t lanes, std::uint64_t seed) {
   const Lanes with_delta = collect(delta, lanes);
-  if (with_delta.offsets.size() < 2) return {};
+  if (with_delta.offsets.size() < 2 || is_little_work(graph, with_delta)) return {};
+  refresh(graph);
   const std::vector<LaneDistances> surveyed = survey(graph, with_delta, seed);
   if (surveyed.empty()) return {};
 

@@ -19,11 +19,9 @@ namespace stratalog {
 
 class RoundSkew {
  public:
-  // Looks at the graph as far as it is expanded; cheap if nothing was expanded since the last call.
-  void refresh(const SlotGraph& graph);
-
   // Delays by lane offset for a block of `lanes` lanes whose delta is (or contains) `delta`; empty
-  // = no delay pays.
+  // = no delay pays, or the block is too little work to search for some. Looks at the graph as far
+  // as it is expanded.
   std::vector<std::uint32_t> plan(const SlotGraph& graph, std::span<const SlotBit> delta,
                                   std::uint32_t lanes, std::uint64_t seed);
 
@@ -46,6 +44,8 @@ class RoundSkew {
   // Distance from each lane (by index) to one landmark.
   using LaneDistances = std::vector<std::uint16_t>;
 
+  static bool is_little_work(const SlotGraph& graph, const Lanes& lanes);
+  void refresh(const SlotGraph& graph);  // cheap if nothing was expanded since the last call
   void find_potential(const SlotGraph& graph);
   static Lanes collect(std::span<const SlotBit> delta, std::uint32_t lanes);
   static LaneDistances distances_to(const std::vector<std::uint16_t>& to_landmark,
