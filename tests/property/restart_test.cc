@@ -285,6 +285,97 @@ TEST(Restart, BlocksOfPivotsAtDifferentRounds) {
   EXPECT_GT(ahead, 8U);
 }
 
+// How many checkpoints are due in a recursion whose blocks take `block_rounds` rounds, block after
+// block on each rank, if every rank waits for the others when its blocks have done `every` rounds
+// on average.
+std::uint64_t count_due(const std::vector<std::uint64_t>& block_rounds, std::uint64_t ranks,
+                        std::uint64_t every) {
+  struct Rank {
+    std::uint64_t next_block;
+    std::uint64_t blocks;
+    std::uint64_t done = 0;
+    std::uint64_t multiple = 1;
+  };
+  const std::uint64_t blocks = block_rounds.size();
+  std::vector<Rank> all;
+  all.reserve(ranks);
+  for (std::uint64_t r = 0; r < ranks; ++r)
+    all.push_back({.next_block = r, .blocks = (blocks - r + ranks - 1) / ranks});
+  for (std::uint64_t due = 0;; ++due) {
+    bool ended = true;
+    for (Rank& rank : all) {
+      for (; rank.next_block < blocks && rank.done < rank.multiple * every * rank.blocks;
+           rank.next_block += ranks)
+        rank.done += block_rounds[rank.next_block];
+      ended = ended && rank.next_block >= blocks;
+      while (rank.done >= rank.multiple * every * rank.blocks) ++rank.multiple;
+    }
+    if (ended) return due;
+  }
+}
+
+// Where ranks own many blocks of pivots, checkpoints by iterations are due by the rounds that
+// blocks have done on average. Each is sound on any number of ranks, with as many blocks or few.
+TEST(Restart, ManyBlocksOfPivotsByIterations) {
+  constexpr std::uint32_t kLanes = 512;  // of a block, if a rank has four such
+  constexpr std::uint32_t kNodes = 16 * kLanes;
+  std::string text;
+  std::vector<std::uint64_t> block_rounds(kNodes / kLanes, 0);
+  for (std::uint32_t first = 0; first < kNodes;) {
+    const std::uint32_t last = std::min(kNodes - 1, first + 2 + (first / 300 * 7 % 23));
+    for (std::uint32_t x = first; x < last; ++x) {
+      text += fmt::format("{}\t{}\n", x, x + 1);
+      // Paths of one edge are seeds; the last round finds nothing.
+      std::uint64_t& rounds = block_rounds[x / kLanes];
+      rounds = std::max<std::uint64_t>(rounds, last - x);
+    }
+    first = last + 1;
+  }
+  const FileTexts facts{{"edge.facts", text}};
+  std::string problems;
+  const auto program = compile_text(
+      ".decl edge(x: number, y: number)\n.input edge\n.decl path(x: number, y: number)\n"
+      ".output path\npath(x, y) :- edge(x, y).\npath(x, z) :- path(x, y), edge(y, z).\n",
+      problems);
+  ASSERT_TRUE(program) << problems;
+  const std::string expected = uninterrupted(*program, facts);
+  for (const int ranks : {1, 2}) {
+    SCOPED_TRACE(fmt::format("{} ranks", ranks));
+    RunOptions options = options_for({}, ResumePolicy::kFresh);
+    options.checkpoint.every_iterations = 3;
+    options.checkpoint.writer.keep_generations = 100;
+    const auto disk = std::make_shared<MemoryDisk>();
+    const EngineOutcome outcome = run_engine(*program, facts, ranks, options, {}, disk);
+    ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+    EXPECT_EQ(essence(outcome), expected);
+    const std::uint64_t due = count_due(block_rounds, static_cast<std::uint64_t>(ranks), 3);
+    EXPECT_GE(due, 2U);
+    EXPECT_EQ(outcome.report.checkpoints.size(), due + 1) << "and the one at the end";
+
+    const auto store = open_memory_store(disk);
+    const auto listed = list_generations(*store);
+    ASSERT_TRUE(listed.is_ok());
+    std::uint64_t ahead = 0;
+    for (const GenerationSummary& generation : listed.value()) {
+      const auto state = inspect_generation(*store, generation.name);
+      ASSERT_TRUE(state.is_ok());
+      ahead += state.value().engine_state.find("tuples_ahead") != std::string::npos ? 1 : 0;
+      for (const int others : {1, 2, 3, 7}) {
+        RunOptions again = options_for({}, ResumePolicy::kResume);
+        again.checkpoint.every_iterations = 3;
+        again.checkpoint.writer.keep_generations = 100;
+        again.checkpoint.generation = generation.name;
+        const auto copy = disk->clone();  // who goes on from an older one retires the newer
+        const EngineOutcome resumed = run_engine(*program, facts, others, again, {}, copy);
+        ASSERT_TRUE(resumed.status.is_ok()) << resumed.status.to_string();
+        EXPECT_EQ(resumed.report.resumed_from, generation.name);
+        EXPECT_EQ(essence(resumed), expected) << generation.name << " on " << others << " ranks";
+      }
+    }
+    EXPECT_EQ(ahead, due);
+  }
+}
+
 TEST(Restart, RandomProgramsInChains) {
   const char* cases = std::getenv("STRATALOG_PROPERTY_CASES");
   const std::uint64_t last = cases == nullptr ? 40 : std::strtoull(cases, nullptr, 10);

@@ -99,9 +99,21 @@ Status Checkpointing::open_writer() {
   return {};
 }
 
+std::uint64_t Checkpointing::rounds_between_checkpoints() const {
+  return is_on() ? state_.options.checkpoint.every_iterations : 0;
+}
+
 std::uint64_t Checkpointing::rounds_until_due(std::uint64_t iteration) const {
-  const std::uint64_t every = state_.options.checkpoint.every_iterations;
-  return !is_on() || every == 0 ? 0 : every - (iteration % every);
+  const std::uint64_t every = rounds_between_checkpoints();
+  return every == 0 ? 0 : every - (iteration % every);
+}
+
+bool Checkpointing::is_due_by_rounds(const EnginePosition& position, const SafePoint& point) const {
+  const std::uint64_t every = rounds_between_checkpoints();
+  if (every == 0 || point.by_rounds == DueByRounds::kNotYet) return false;
+  if (point.by_rounds == DueByRounds::kNow) return true;
+  return point.iteration > 0 && point.iteration % every == 0 &&
+         (point.iteration != last_iteration_ || position.stratum != last_stratum_);
 }
 
 double Checkpointing::seconds_between_safe_points() const {
@@ -126,15 +138,11 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
     const StopRequest asked =
         state_.hooks.stop_requested ? state_.hooks.stop_requested() : StopRequest::kNone;
     const CheckpointOptions& options = state_.options.checkpoint;
-    const bool by_iterations =
-        options.every_iterations > 0 && point.iteration > 0 &&
-        point.iteration % options.every_iterations == 0 &&
-        (point.iteration != last_iteration_ || position.stratum != last_stratum_);
     const double seconds = interval_.is_on() ? interval_.interval_seconds() : options.every_seconds;
     const bool by_time = seconds > 0 && since_last_.seconds() >= seconds;
     if (asked == StopRequest::kCheckpointAndStop)
       decision = kSaveAndStop;
-    else if (asked == StopRequest::kCheckpoint || by_iterations || by_time)
+    else if (asked == StopRequest::kCheckpoint || is_due_by_rounds(position, point) || by_time)
       decision = kSave;
   }
   std::vector<std::uint64_t> shared{decision, pending_ && !writer_->is_written() ? 1U : 0U,

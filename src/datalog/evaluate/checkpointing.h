@@ -78,6 +78,8 @@ class Checkpointing {
 
   // How long a stratum may go on until it must ask whether one is due; infinite: for ever.
   double seconds_between_safe_points() const;
+  // Of checkpoints by iterations; 0 = not by iterations.
+  std::uint64_t rounds_between_checkpoints() const;
   // Rounds until a checkpoint by iterations is due; 0 = not by iterations.
   std::uint64_t rounds_until_due(std::uint64_t iteration) const;
   // Saves if one is due by iterations, by time, or because somebody asked; says whether to go on.
@@ -112,6 +114,7 @@ class Checkpointing {
   bool can_overlap(const EnginePosition& position) const;
   Status conclude(const Saving& saving, const Result<SaveReport>& saved);
   void add_sections(const EnginePosition& position, SaveRequest& request) const;
+  bool is_due_by_rounds(const EnginePosition& position, const SafePoint& point) const;
   void tell_saving(std::uint64_t iteration) const;
   void notice(const std::string& text) const;
 

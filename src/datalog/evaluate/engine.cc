@@ -264,6 +264,7 @@ class Engine {
     hooks.rounds_until_due = [this](std::uint64_t iteration) {
       return checkpointing_.rounds_until_due(iteration);
     };
+    hooks.rounds_between_checkpoints = checkpointing_.rounds_between_checkpoints();
     position_.start = {.iteration = 0,
                        .new_tuples_per_round =
                            restored ? start.new_tuples_per_round : std::vector<std::uint64_t>{},

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // run_by_pivot: a decomposable linear stratum as sweeps of pivot blocks. Seeds from facts and
 // non-recursive rules are dealt once to the ranks that own their pivot's block; from then on no
-// tuple crosses ranks. Each block is in cache while it runs: to its fixpoint, where checkpoints go
-// by time, or to the round at which the next one is due. Counts stay exact per round. See
-// stratum_run.h.
+// tuple crosses ranks. Each block is in cache while it runs: to its fixpoint, or, where a rank has
+// too few blocks for checkpoints by rounds between them (pivot_pace.h), to the round at which the
+// next one is due. Counts stay exact per round. See stratum_run.h.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <ctime>
 
+#include "datalog/evaluate/pivot_pace.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/rule_pass.h"
 #include "datalog/evaluate/stratum_run.h"
@@ -249,14 +250,21 @@ class PivotRun {
   }
 
   Status iterate() {
+    const PivotClosure& closure = relations_->closure();
+    pace_ = PivotPace({.lanes = closure.space().lanes(),
+                       .lanes_in_block = relations_->lanes_in_block(),
+                       .ranks = static_cast<std::uint32_t>(state_.comm.size()),
+                       .owned_blocks = closure.owned_blocks(),
+                       .rounds = hooks_.rounds_between_checkpoints});
     for (bool fixpoint = total_ == 0; !fixpoint;) {
       STRATALOG_ASSIGN_OR_RETURN(const Verdict verdict, hooks_.safe_point(here()));
       if (verdict == Verdict::kStop) {
         outcome_.stopped = true;
         return {};
       }
-      const std::uint64_t due = hooks_.rounds_until_due(iteration_);
-      STRATALOG_ASSIGN_OR_RETURN(fixpoint, due > 0 ? window(due) : slice());
+      const bool in_step = pace_.kind() == PivotPace::Kind::kInStep;
+      STRATALOG_ASSIGN_OR_RETURN(fixpoint,
+                                 in_step ? window(hooks_.rounds_until_due(iteration_)) : slice());
     }
     return {};
   }
@@ -267,6 +275,8 @@ class PivotRun {
                     .total_tuples = total_,
                     .new_tuples_per_round = outcome_.report.new_tuples_per_round,
                     .tuples_ahead = ahead_};
+    if (pace_.kind() == PivotPace::Kind::kByProgress)
+      point.by_rounds = is_due_ ? DueByRounds::kNow : DueByRounds::kNotYet;
     for (const std::uint64_t n : ahead_) point.total_tuples += n;
     return point;
   }
@@ -288,15 +298,18 @@ class PivotRun {
     return fixpoint;
   }
 
-  // Block after block to its fixpoint, for as long as safe points may be apart. Between two blocks
-  // total and delta are fit for a checkpoint as well: finished blocks have no delta left, the
-  // others stand where they stood. Lanes then keep the delays that let many of them move at once,
-  // and each block is written by one checkpoint only. True at the fixpoint.
+  // Block after block to its fixpoint, for as long as safe points may be apart, or until this rank
+  // has done the rounds after which a checkpoint is due; it then waits for the others. Between two
+  // blocks total and delta are fit for a checkpoint as well: finished blocks have no delta left,
+  // the others stand where they stood. Lanes then keep the delays that let many of them move at
+  // once, and each block is written by one checkpoint only. True at the fixpoint.
   Result<bool> slice() {
     Stopwatch watch;
     blocks_in_slice_ = 0;
+    if (is_due_) pace_.go_on();
     return advance(~std::uint64_t{0}, [&] {
-      return blocks_in_slice_ > 0 && watch.seconds() >= hooks_.seconds_between_safe_points;
+      return pace_.is_reached() ||
+             (blocks_in_slice_ > 0 && watch.seconds() >= hooks_.seconds_between_safe_points);
     });
   }
 
@@ -311,6 +324,7 @@ class PivotRun {
     options.stop = std::move(stop);
     options.progress = [&](const BlockProgress& p) {
       ++blocks_in_slice_;
+      pace_.note(p.block_rounds);
       if (hooks_.progress || state_.meter) report_progress(p);
     };
     RuleMeter* const meter = state_.meter ? state_.meter->sweep(stratum_) : nullptr;
@@ -325,9 +339,12 @@ class PivotRun {
     if (report.is_ok()) take_in(report.value(), meter);
     std::vector<std::uint64_t> found = found_;  // by this rank's blocks, the open run's included
     if (is_cut) add_counts(closure.unfinished_rows(), found);
-    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, is_cut ? 1U : 0U,
+    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U,
+                                    is_cut ? 1U : 0U,
                                     report.is_ok() && !report.value().is_fixpoint ? 1U : 0U,
-                                    state_.memory_bytes(), std::exchange(untold_derivations_, 0)};
+                                    state_.memory_bytes(),
+                                    std::exchange(untold_derivations_, 0),
+                                    is_cut && !pace_.is_reached() ? 1U : 0U};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
     state_.report.peak_memory_bytes = std::max(state_.report.peak_memory_bytes, sums[3]);
     if (sums[0] > 0) return agree(state_.comm, mine);
@@ -337,6 +354,7 @@ class PivotRun {
     found.resize(most[0], 0);
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(found, ReduceOp::kSum));
     const bool fixpoint = sums[1] == 0 && sums[2] == 0;
+    is_due_ = sums[1] > 0 && sums[5] == 0;  // whoever has no blocks left is ahead
     note_found(std::move(found), sums[1] > 0, fixpoint);
     const std::uint64_t total = here().total_tuples;
     if (total > 0) largest_share_ = static_cast<double>(most[1]) / static_cast<double>(total);
@@ -442,6 +460,8 @@ class PivotRun {
   double largest_share_ = -1;
   std::uint64_t window_rounds_ = kFirstWindowRounds;
   std::uint64_t blocks_in_slice_ = 0;
+  PivotPace pace_;
+  bool is_due_ = false;  // a checkpoint by rounds, at the next safe point, as pace_ has it
   // Tuples by round after iteration_: of this rank's completed runs; of all ranks, as far as blocks
   // are ahead of iteration_; the part of the latter that was there at the restart.
   std::vector<std::uint64_t> found_;

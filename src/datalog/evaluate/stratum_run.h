@@ -22,6 +22,10 @@ namespace stratalog::datalog {
 // What the safe point decides, the same on all ranks.
 enum class Verdict : std::uint8_t { kGoOn, kStop };
 
+// Where a checkpoint by rounds is due: at every multiple of the interval, or where the stratum says
+// so, because its parts are not at the same round.
+enum class DueByRounds : std::uint8_t { kAtMultiples, kNow, kNotYet };
+
 struct SafePoint {
   std::uint64_t iteration = 0;  // rounds with a non-empty delta so far
   std::uint64_t new_tuples = 0;  // of the last round, all ranks
@@ -29,6 +33,7 @@ struct SafePoint {
   std::span<const std::uint64_t> new_tuples_per_round;  // of all rounds so far, where kept
   // Where parts of the stratum are ahead of `iteration`: what they found in the rounds after it.
   std::span<const std::uint64_t> tuples_ahead = {};
+  DueByRounds by_rounds = DueByRounds::kAtMultiples;
 };
 
 // Collective. Saves a checkpoint if one is due.
@@ -43,6 +48,7 @@ struct StratumHooks {
   // Collective. No checkpoint is being written beside the stratum any more. Called at its end.
   std::function<Status()> settle;
   RoundsUntilDue rounds_until_due;
+  std::uint64_t rounds_between_checkpoints = 0;  // 0 = not by rounds
   // Safe points come about this often, so that checkpoints by time and signals are heard.
   double seconds_between_safe_points = std::numeric_limits<double>::infinity();
   std::function<void(const Progress&)> progress;  // may be empty

@@ -205,6 +205,7 @@ Status PivotClosure::advance(std::size_t owned, std::uint64_t rounds, RunReport&
   for (std::size_t i = 0; i < tally.new_rows.size(); ++i) report.new_rows[i] += tally.new_rows[i];
   report.derivations += tally.derivations;
   report.row_operations += tally.row_operations;
+  report.block_rounds += tally.new_rows.size();
   return Status::ok();
 }
 
@@ -230,6 +231,7 @@ Result<RunReport> PivotClosure::run(const RunOptions& options) {
       options.progress({.blocks_done = static_cast<std::uint32_t>(open.next_block + 1),
                         .blocks = owned_blocks(),
                         .new_rows = added,
+                        .block_rounds = open.report.block_rounds,
                         .memory_bytes = memory_bytes()});
     }
   }

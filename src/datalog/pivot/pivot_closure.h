@@ -43,6 +43,7 @@ struct BlockProgress {
   std::uint32_t blocks_done = 0;
   std::uint32_t blocks = 0;  // owned
   std::uint64_t new_rows = 0;  // tuples derived in this run so far
+  std::uint64_t block_rounds = 0;  // RunReport::block_rounds so far
   std::uint64_t memory_bytes = 0;  // memory_bytes() at this moment
 };
 
@@ -58,6 +59,7 @@ struct RunReport {
   bool is_fixpoint = false;  // no owned block has a delta left
   std::uint64_t derivations = 0;  // tuples moved along edges, duplicates included
   std::uint64_t row_operations = 0;  // rows moved along edges
+  std::uint64_t block_rounds = 0;  // rounds that each block did, summed over blocks
 };
 
 class PivotClosure {
