@@ -9,10 +9,16 @@
 namespace stratalog {
 namespace {
 
-// The direct table may have this many entries for each key, plus a floor: at most 16 bytes a key
-// wasted.
+// The direct table may have this many entries for each key: at most 16 bytes a key wasted. A small
+// table may have more, as long as it is in proportion: programs have many tiny relations.
 constexpr std::uint64_t kDirectPerKey = 4;
-constexpr std::uint64_t kDirectFloor = 1U << 16;
+constexpr std::uint64_t kSmallDirectPerKey = 64;
+constexpr std::uint64_t kSmallDirect = 1U << 16;
+constexpr std::uint64_t kLeastDirect = 64;
+
+std::uint64_t most_direct(std::uint64_t keys) {
+  return std::max(kDirectPerKey * keys, std::min(kSmallDirect, kSmallDirectPerKey * keys));
+}
 
 }  // namespace
 
@@ -75,9 +81,7 @@ std::uint32_t PrefixMap::find_or_add(const Cell* key) {
   const std::uint32_t id = append(key);
   if (width_ == 0) return id;
   if (width_ == 1) {
-    if (*key >= direct_.size() &&
-        *key < std::max(kDirectFloor, kDirectPerKey * static_cast<std::uint64_t>(size_)))
-      grow_direct(*key);
+    if (*key >= direct_.size() && *key < most_direct(size_)) grow_direct(*key);
     if (*key < direct_.size()) {
       direct_[*key] = id;
       return id;
@@ -106,8 +110,7 @@ void PrefixMap::grow_slots() {
 void PrefixMap::grow_direct(Cell cell) {
   // Grow to the next power of two, so that a growing domain costs a constant per key; then take
   // over the keys that were hashed because they were too large for the table so far.
-  direct_.resize(std::max<std::uint64_t>(kDirectFloor, std::bit_ceil(cell + std::uint64_t{1})),
-                 kAbsent);
+  direct_.resize(std::max(kLeastDirect, std::bit_ceil(cell + std::uint64_t{1})), kAbsent);
   if (hashed_ == 0) return;
   std::vector<std::uint32_t> old;
   old.swap(slots_);
