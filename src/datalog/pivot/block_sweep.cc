@@ -102,17 +102,19 @@ class BlockSweepOf final : public BlockSweep {
     take_delta([this](SlotId slot, const Row& row) { add_final(slot, row); });  // never run
     sort_slots(touched_, kTouched);
     scratch_.clear();
+    recent_.clear();
     for (const RowLayer& layer : known) take_away(*layer);
     for (const SlotId slot : touched_) {
       if (known.empty() || !slots_[slot].full.is_empty())
-        scratch_.append(slot, slots_[slot].full.words(), kWords);
+        scratch_.append(slot, slots_[slot].full.words(), kWords, recent_);
       slots_[slot].full = Row();
     }
     fresh = PackedRows(scratch_);  // a copy, so that what rests has no spare capacity
     sort_slots(stopped_, kStopped);
     scratch_.clear();
+    recent_.clear();
     for (const SlotId slot : stopped_) {
-      scratch_.append(slot, final_[slot].words(), kWords);
+      scratch_.append(slot, final_[slot].words(), kWords, recent_);
       final_[slot] = Row();
     }
     delta = PackedRows(scratch_);
@@ -135,7 +137,7 @@ class BlockSweepOf final : public BlockSweep {
            active_rows_.memory_bytes() + active_slots_.memory_bytes() + candidates_.memory_bytes() +
            touched_.memory_bytes() + stopped_.memory_bytes() + masks_.capacity() * sizeof(Row) +
            masks_set_.capacity() * sizeof(MaskId) + starts_.capacity() * sizeof(SlotBit) +
-           scratch_.memory_bytes();
+           scratch_.memory_bytes() + recent_.memory_bytes();
   }
 
  private:
@@ -439,6 +441,7 @@ class BlockSweepOf final : public BlockSweep {
   std::vector<SlotBit> starts_;
   LaneCounter<kWords> counter_;
   PackedRows scratch_;
+  RecentRows recent_;  // of scratch_
 };
 
 }  // namespace

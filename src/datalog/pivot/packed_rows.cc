@@ -4,6 +4,8 @@
 //   offsets  count offsets, ascending
 //   runs     count pairs (first offset, length - 1)
 //   bitmap   4 * width words of 16 bits, least significant first
+//   same     count and the next word are the high and the low part of a number: the row that begins
+//            so many words before this one is this one, too; it is not of this kind itself
 // Local.
 #include "datalog/pivot/packed_rows.h"
 
@@ -17,7 +19,9 @@ namespace {
 constexpr std::uint16_t kOffsetsTag = 0U << 14;
 constexpr std::uint16_t kRunsTag = 1U << 14;
 constexpr std::uint16_t kBitmapTag = 2U << 14;
+constexpr std::uint16_t kSameTag = 3U << 14;
 constexpr std::uint16_t kCountMask = (1U << 14) - 1;
+constexpr std::uint64_t kFarthest = (std::uint64_t{1} << 30) - 1;
 
 void set_run(std::uint64_t* words, std::uint32_t first, std::uint32_t last) {
   const std::uint64_t head = ~std::uint64_t{0} << (first % 64);
@@ -52,6 +56,32 @@ std::uint32_t write_positions(const std::uint64_t* words, std::uint32_t width, s
 
 }  // namespace
 
+void PackedRows::begin_row(SlotId slot) {
+  sorted_ = sorted_ && (slots_.empty() || slots_.back() < slot);
+  if (slots_.size() % kSkipRows == 0) skips_.push_back(stream_.size());
+  slots_.push_back(slot);
+}
+
+void PackedRows::append(SlotId slot, const std::uint64_t* words, std::uint32_t width,
+                        RecentRows& recent) {
+  const std::uint64_t at = stream_.size();
+  RecentRows::Row& known = recent.place_of(words, width);
+  if (known.equals(words, width) && at - known.position <= kFarthest) {
+    const std::uint64_t back = at - known.position;
+    begin_row(slot);
+    tuples_ += known.tuples;
+    const std::uint16_t same[2] = {static_cast<std::uint16_t>(kSameTag | (back >> 16)),
+                                   static_cast<std::uint16_t>(back)};
+    stream_.insert(stream_.end(), same, same + 2);
+    return;
+  }
+  const std::uint64_t before = tuples_;
+  append(slot, words, width);
+  // A reference to a single lane would be as large as the row.
+  if (tuples_ - before > 1)
+    known.set(words, width, at, static_cast<std::uint32_t>(tuples_ - before));
+}
+
 void PackedRows::append(SlotId slot, const std::uint64_t* words, std::uint32_t width) {
   std::uint64_t starts[kMaxRowWords];  // bits whose lower neighbour is not set: one for each run
   std::uint32_t count = 0;
@@ -63,9 +93,7 @@ void PackedRows::append(SlotId slot, const std::uint64_t* words, std::uint32_t w
     runs += static_cast<std::uint32_t>(std::popcount(starts[w]));
     carry = words[w] >> 63;
   }
-  sorted_ = sorted_ && (slots_.empty() || slots_.back() < slot);
-  if (slots_.size() % kSkipRows == 0) skips_.push_back(stream_.size());
-  slots_.push_back(slot);
+  begin_row(slot);
   tuples_ += count;
   const std::uint32_t bitmap_size = 4 * width;
   std::uint16_t row[1 + 4 * kMaxRowWords + 3];  // header, payload, overrun of write_positions
@@ -92,54 +120,59 @@ void PackedRows::append(SlotId slot, const std::uint64_t* words, std::uint32_t w
   stream_.insert(stream_.end(), row, row + 1 + size);
 }
 
+std::uint64_t PackedRows::Cursor::place() const {
+  const std::uint16_t* in = rows_->stream_.data() + at_;
+  if (*in < kSameTag) return at_;
+  return at_ - ((static_cast<std::uint64_t>(*in & kCountMask) << 16) | in[1]);
+}
+
+// The row at the cursor as it is spelled out, here or before. Steps on.
+PackedRows::Cursor::Spelled PackedRows::Cursor::step() {
+  const std::uint16_t* in = rows_->stream_.data() + place();
+  const bool is_here = in == rows_->stream_.data() + at_;
+  const Spelled row{.payload = in + 1,
+                    .tag = static_cast<std::uint32_t>(*in & ~kCountMask),
+                    .count = static_cast<std::uint32_t>(*in & kCountMask)};
+  std::uint32_t size = row.count;
+  if (row.tag == kRunsTag) size *= 2;
+  if (row.tag == kBitmapTag) size = 4 * width_;
+  at_ += is_here ? 1 + size : 2;
+  ++row_;
+  return row;
+}
+
 template <bool kUnite>
 void PackedRows::Cursor::unpack(std::uint64_t* words) {
-  const std::uint16_t* in = rows_->stream_.data() + at_;
-  const std::uint32_t tag = *in & ~kCountMask;
-  const std::uint32_t count = *in & kCountMask;
-  ++in;
+  const auto [in, tag, count] = step();
   if (!kUnite && tag != kBitmapTag) std::fill(words, words + width_, 0);
-  std::uint32_t size = count;
   if (tag == kOffsetsTag) {
     for (std::uint32_t i = 0; i < count; ++i) words[in[i] / 64] |= std::uint64_t{1} << (in[i] % 64);
   } else if (tag == kRunsTag) {
-    size = 2 * count;
-    for (std::uint32_t i = 0; i < size; i += 2) set_run(words, in[i], in[i] + in[i + 1]);
+    for (std::uint32_t i = 0; i < 2 * count; i += 2) set_run(words, in[i], in[i] + in[i + 1]);
   } else {
-    size = 4 * width_;
     std::uint64_t row[kMaxRowWords];
     std::memcpy(row, in, std::size_t{width_} * 8);
     for (std::uint32_t w = 0; w < width_; ++w) words[w] = (kUnite ? words[w] : 0) | row[w];
   }
-  at_ += 1 + size;
-  ++row_;
 }
 
 SetView PackedRows::Cursor::view(Cell base, std::uint64_t* words) {
-  const std::uint16_t* in = rows_->stream_.data() + at_;
-  const std::uint32_t tag = *in & ~kCountMask;
-  const std::uint32_t count = *in & kCountMask;
-  ++in;
+  const auto [in, tag, count] = step();
   SetView set;
   set.base = base;
   set.count = count;
-  std::uint32_t size = count;
   if (tag == kOffsetsTag) {
     set.kind = SetKind::kOffsets;
-    set.offsets = {in, size};
+    set.offsets = {in, count};
   } else if (tag == kRunsTag) {
-    size = 2 * count;
     set.kind = SetKind::kRuns;
-    set.offsets = {in, size};
-    for (std::uint32_t i = 1; i < size; i += 2) set.count += in[i];
+    set.offsets = {in, std::size_t{2} * count};
+    for (std::uint32_t i = 1; i < 2 * count; i += 2) set.count += in[i];
   } else {
-    size = 4 * width_;
     std::memcpy(words, in, std::size_t{width_} * 8);
     set.kind = SetKind::kBitmap;
     set.words = {words, width_};
   }
-  at_ += 1 + size;
-  ++row_;
   return set;
 }
 

@@ -18,7 +18,7 @@ void PivotClosure::settle() {
     const auto sorted = [](const RowLayer& layer) { return layer->is_sorted(); };
     if (std::all_of(block.total.all().begin(), block.total.all().end(), sorted) &&
         block.delta->is_sorted()) {
-      block.total.settle();
+      block.total.settle(words_per_row(options_.width));
       block.delta->shrink_to_fit();
     } else {
       load(block);

@@ -7,10 +7,10 @@
 namespace stratalog {
 
 PackedRows unite_layers(std::span<const RowLayer> layers, std::uint32_t words) {
-  if (layers.size() == 1) return *layers.front();
   std::vector<PackedRows::Cursor> cursors;
   for (const RowLayer& layer : layers) cursors.emplace_back(*layer, words);
   PackedRows united;
+  RecentRows recent;
   for (;;) {
     bool found = false;
     SlotId slot = 0;
@@ -23,7 +23,7 @@ PackedRows unite_layers(std::span<const RowLayer> layers, std::uint32_t words) {
     std::uint64_t row[kMaxRowWords] = {};
     for (PackedRows::Cursor& cursor : cursors)
       if (!cursor.at_end() && cursor.slot() == slot) cursor.unite(row);
-    united.append(slot, row, words);
+    united.append(slot, row, words, recent);
   }
   united.shrink_to_fit();
   return united;
@@ -60,8 +60,10 @@ PackedRows& RowLayers::loose() {
   return *loose_;
 }
 
-void RowLayers::settle() {
-  if (loose_) loose_->shrink_to_fit();
+void RowLayers::settle(std::uint32_t words) {
+  if (loose_)
+    layers_.back() =
+        std::make_shared<const PackedRows>(unite_layers(std::span(&layers_.back(), 1), words));
   loose_.reset();
 }
 

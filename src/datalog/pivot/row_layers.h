@@ -36,8 +36,9 @@ class RowLayers {
   void put(PackedRows fresh);
   // A layer to append to while a checkpoint is restored; put() or settle() ends that.
   PackedRows& loose();
-  // Gives back what appending reserved. Requires that all layers are sorted.
-  void settle();
+  // Gives back what appending reserved, and stores equal rows once. Requires that all layers are
+  // sorted.
+  void settle(std::uint32_t words);
 
   void freeze() { frozen_ = layers_.size(); }
   // The checkpoint that was told to write what freeze() froze has been acknowledged.

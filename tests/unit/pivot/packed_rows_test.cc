@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <map>
 #include <random>
 #include <set>
 #include <vector>
@@ -99,6 +100,69 @@ TEST(PackedRows, UniteKeepsWhatTheBufferHolds) {
       cursor.unite(held.data());
       EXPECT_EQ(held, both);
     }
+  }
+}
+
+// Rows that come again are stored as references, and read as if they were not.
+TEST(PackedRows, EqualRowsAreStoredOnce) {
+  for (const std::uint32_t width : {1U, 2U, 4U, 8U}) {
+    SCOPED_TRACE(testing::Message() << "width " << width);
+    std::mt19937_64 draw(width + 99);
+    std::vector<Words> kinds;
+    kinds.reserve(40);
+    for (int i = 0; i < 40; ++i) kinds.push_back(random_row(draw, width));
+    PackedRows plain;
+    PackedRows rows;
+    RecentRows recent;
+    std::vector<std::size_t> chosen;
+    for (SlotId slot = 0; slot < 3000; ++slot) {
+      chosen.push_back(draw() % kinds.size());
+      plain.append(slot * 3, kinds[chosen.back()].data(), width);
+      rows.append(slot * 3, kinds[chosen.back()].data(), width, recent);
+    }
+    EXPECT_EQ(rows.slots(), plain.slots());
+    EXPECT_EQ(rows.tuples(), plain.tuples());
+    EXPECT_TRUE(rows.is_sorted());
+    if (width == 8) {
+      EXPECT_LT(rows.places(), plain.places() / 3);
+    }
+    std::map<std::uint64_t, std::size_t> kind_at;
+    std::size_t at = 0;
+    PackedRows::Cursor reading(rows, width);
+    PackedRows::Cursor plainly(plain, width);
+    for (PackedRows::Cursor cursor(rows, width); !cursor.at_end(); ++at) {
+      const Words& expected = kinds[chosen[at]];
+      ASSERT_LT(cursor.place(), rows.places());
+      // One place, one row.
+      EXPECT_EQ(kinds[kind_at.try_emplace(cursor.place(), chosen[at]).first->second], expected);
+      Words buffer{};
+      Words plain_buffer{};
+      const SetView set = cursor.view(7, buffer.data());
+      const SetView other = plainly.view(7, plain_buffer.data());
+      EXPECT_EQ(set.kind, other.kind);
+      EXPECT_EQ(set.count, other.count);
+      std::vector<Cell> cells;
+      std::vector<Cell> others;
+      walk_set(set, [&](Cell cell) { cells.push_back(cell); });
+      walk_set(other, [&](Cell cell) { others.push_back(cell); });
+      EXPECT_EQ(cells, others);
+      Words read{};
+      reading.read(read.data());
+      EXPECT_EQ(read, expected);
+    }
+    EXPECT_EQ(at, chosen.size());
+    for (int i = 0; i < 500; ++i) {
+      const auto slot = static_cast<SlotId>(draw() % (chosen.size() * 3));
+      const auto offset = static_cast<std::uint32_t>(draw() % (width * 64));
+      EXPECT_EQ(rows.contains(slot, offset, width), plain.contains(slot, offset, width));
+    }
+    // What was known of other rows is forgotten.
+    rows.clear();
+    recent.clear();
+    rows.append(5, kinds[0].data(), width, recent);
+    Words read{};
+    PackedRows::Cursor(rows, width).read(read.data());
+    EXPECT_EQ(read, kinds[0]);
   }
 }
 
