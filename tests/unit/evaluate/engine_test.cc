@@ -58,7 +58,7 @@ TEST(Engine, MemoryLimitIsNoSpaceOnAllRanksAndLeavesTheCheckpoint) {
     const auto disk = std::make_shared<MemoryDisk>();
     RunOptions limited = options;
     limited.memory_limit_bytes =
-        whole.report.peak_memory_bytes * (pivot ? 12 : 15) / 32;  // a rank needs half of the peak
+        whole.report.peak_memory_bytes * (pivot ? 14 : 15) / 32;  // a rank needs half of the peak
     limited.checkpoint.every_iterations = pivot ? 100 : 2;
     // run_engine checks that all ranks end with the same Status.
     const EngineOutcome stopped = run_engine(program, facts, 2, limited, {}, disk);
