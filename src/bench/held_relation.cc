@@ -25,8 +25,8 @@ Cell first_element(const SetView& set) {
   }
 }
 
-template <typename Entry>
-std::uint64_t append(std::vector<Entry>& pool, std::span<const Entry> entries) {
+template <typename Pool>
+std::uint64_t append(Pool& pool, std::span<const typename Pool::value_type> entries) {
   const std::uint64_t begin = pool.size();
   pool.insert(pool.end(), entries.begin(), entries.end());
   return begin;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "bench/large_pages.h"
 #include "model/tuple_group.h"
 
 namespace stratalog {
@@ -55,11 +56,14 @@ class HeldRelation {
   std::string name_;
   RelationVersion version_;
   std::vector<std::uint32_t> column_order_;
-  std::vector<Record> records_;
-  std::vector<Cell> cells_;  // prefixes
-  std::vector<Cell> values_;
-  std::vector<std::uint16_t> offsets_;
-  std::vector<std::uint64_t> words_;
+  template <typename Entry>
+  using Pool = std::vector<Entry, LargePages<Entry>>;
+
+  Pool<Record> records_;
+  Pool<Cell> cells_;  // prefixes
+  Pool<Cell> values_;
+  Pool<std::uint16_t> offsets_;
+  Pool<std::uint64_t> words_;
   std::uint64_t rows_ = 0;
 };
 

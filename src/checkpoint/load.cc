@@ -15,6 +15,7 @@
 #include "checkpoint/stored_state.h"
 #include "checkpoint/told.h"
 #include "commit/store_file.h"
+#include "place/prefetch_order.h"
 #include "place/read_ranges.h"
 #include "read/file_frame.h"
 #include "read/shard_reader.h"
@@ -122,9 +123,20 @@ bool Loader::is_wanted(const ManifestShard& shard) const {
 ReadOutcome Loader::read_part(const Manifest& manifest) {
   ReadCounts counts;
   ReadOutcome outcome;
-  for (const ShardRange& range : my_ranges(manifest)) {
+  std::vector<ShardRange> ranges = my_ranges(manifest);
+  std::erase_if(ranges,
+                [&](const ShardRange& range) { return !is_wanted(manifest.shards[range.shard]); });
+  std::vector<std::uint64_t> bytes;
+  bytes.reserve(ranges.size());
+  for (const ShardRange& range : ranges) bytes.push_back(range.end - range.begin);
+  PrefetchOrder order(std::move(bytes));
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const PrefetchOrder::Part part = order.before(i);
+    for (std::size_t k = part.begin; k < part.end; ++k)
+      prefetch_shard(store_, manifest, manifest.shards[ranges[k].shard], ranges[k].begin,
+                     ranges[k].end, order.asked(k));
+    const ShardRange& range = ranges[i];
     const ManifestShard& shard = manifest.shards[range.shard];
-    if (!is_wanted(shard)) continue;
     outcome = read_shard(
         store_, manifest, shard, range.begin, range.end, request_.steps,
         [&](const TupleGroup& group) { return sink_.accept(shard.relation, group); }, counts);

@@ -47,6 +47,16 @@ void ExtentStream::will_read() {
   if (!extents_.empty()) file_->will_read(extents_.front().offset, begins_.back());
 }
 
+void ExtentStream::begin_reading(std::uint64_t offset, std::uint64_t bytes) {
+  for (std::size_t e = extent_at(offset); e < extents_.size() && bytes > 0; ++e) {
+    const std::uint64_t within = offset - begins_[e];
+    const std::uint64_t piece = std::min(bytes, extents_[e].bytes - within);
+    file_->begin_reading(extents_[e].offset + within, piece);
+    bytes -= piece;
+    offset += piece;
+  }
+}
+
 std::string ExtentStream::place(std::uint64_t offset) const {
   const std::size_t e = extent_at(offset);
   if (e == extents_.size()) return fmt::format("{}, its end", path_);

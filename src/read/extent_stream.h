@@ -24,6 +24,8 @@ class ExtentStream {
   Status read(std::uint64_t offset, std::span<std::byte> bytes);
   // A hint: most of it will be read, front to back.
   void will_read();
+  // A hint: these bytes will be read soon, and a file may be opened or another be read before.
+  void begin_reading(std::uint64_t offset, std::uint64_t bytes);
   // Where stream offset `offset` lies, for messages.
   std::string place(std::uint64_t offset) const;
   // Stream offset at which extent `number` begins.

@@ -253,6 +253,19 @@ ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestSha
            : read_blocks(store, manifest, shard, begin, end, steps, visitor, counts, wanted));
 }
 
+void prefetch_shard(Store& store, const Manifest& manifest, const ManifestShard& shard,
+                    std::uint64_t begin, std::uint64_t end, std::uint64_t head) {
+  auto stream = ExtentStream::open(store, manifest.path(shard.link, shard.file), shard.extents);
+  if (!stream.is_ok()) return;  // read_shard will say why
+  const std::uint64_t bytes = shard.bytes();
+  if (!stores_rows(manifest.mode_of(shard.link))) {
+    const std::uint64_t footer = std::min(bytes, footer_bytes_for(shard.blocks));
+    stream.value().begin_reading(bytes - footer, footer);
+  }
+  stream.value().begin_reading(begin,
+                               std::min(head, std::min(end, bytes) - std::min(begin, bytes)));
+}
+
 Result<std::vector<std::byte>> read_section(Store& store, const Manifest& manifest,
                                             std::size_t index, const ProtocolSteps& steps) {
   const ManifestSection& section = manifest.sections[index];

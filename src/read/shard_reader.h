@@ -40,6 +40,11 @@ ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestSha
                        const GroupVisitor& visit, ReadCounts& counts,
                        const TupleFilter* wanted = nullptr);
 
+// A hint: read_shard will soon be called with these. Asks the device for the first `head` bytes of
+// them, and for the footer, which is read before.
+void prefetch_shard(Store& store, const Manifest& manifest, const ManifestShard& shard,
+                    std::uint64_t begin, std::uint64_t end, std::uint64_t head);
+
 // The content of a section.
 Result<std::vector<std::byte>> read_section(Store& store, const Manifest& manifest,
                                             std::size_t index, const ProtocolSteps& steps);

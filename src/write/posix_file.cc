@@ -88,6 +88,12 @@ void PosixFile::will_read(std::uint64_t offset, std::uint64_t bytes) {
                         POSIX_FADV_SEQUENTIAL);
 }
 
+void PosixFile::begin_reading(std::uint64_t offset, std::uint64_t bytes) {
+  if (bytes == 0 || !check_usable().is_ok() || !fits_in_file(offset, bytes)) return;
+  (void)::posix_fadvise(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                        POSIX_FADV_WILLNEED);
+}
+
 void PosixFile::begin_writeback(std::uint64_t offset, std::uint64_t bytes) {
   // Waits for nothing and promises nothing: an error of the disk comes out of fsync all the same.
   if (bytes == 0 || !check_usable().is_ok() || !fits_in_file(offset, bytes)) return;

@@ -22,6 +22,7 @@ class PosixFile final : public File {
   Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override;
   Result<std::uint64_t> size_bytes() override;
   void will_read(std::uint64_t offset, std::uint64_t bytes) override;
+  void begin_reading(std::uint64_t offset, std::uint64_t bytes) override;
   void begin_writeback(std::uint64_t offset, std::uint64_t bytes) override;
   Status sync() override;
   Status close() override;

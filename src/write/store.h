@@ -45,9 +45,11 @@ class File {
   // Reads exactly bytes.size() bytes or fails (Corruption if the file ends early).
   virtual Status read_at(std::uint64_t offset, std::span<std::byte> bytes) = 0;
   virtual Result<std::uint64_t> size_bytes() = 0;
-  // Hints, which may do nothing: bytes that will be read soon, and written bytes that will not
-  // change again and should be on their way to the disk before sync() waits for them.
+  // Hints, which may do nothing: bytes that will be read front to back; a few MiB that the disk
+  // should begin with, as they will be read soon; and written bytes that will not change again and
+  // should be on their way to the disk before sync() waits for them.
   virtual void will_read(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) {}
+  virtual void begin_reading(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) {}
   virtual void begin_writeback(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) {}
   // fsync. One attempt; after an error the file is dead.
   virtual Status sync() = 0;
