@@ -111,6 +111,28 @@ std::uint64_t image_list_digest(const SaveRequest& request, CheckpointMode mode)
   return hash128(text).low;
 }
 
+// What a save without mode auto does, and how auto's choices are named in the request.
+LayoutOption option_of(CheckpointMode mode, const LayoutWishes& wishes) {
+  return {.mode = mode,
+          .files = wishes.files,
+          .aggregators = wishes.aggregators,
+          .alignment = wishes.alignment,
+          .relations_per_file = wishes.relations_per_file};
+}
+
+ShardEncoding encoding_of(TupleCoding coding, ShardEncoding asked) {
+  switch (coding) {
+    case TupleCoding::kCompact:
+      return ShardEncoding::kCompact;
+    case TupleCoding::kStreams:
+      return ShardEncoding::kStreams;
+    case TupleCoding::kBlockwise:
+      return ShardEncoding::kAuto;
+    default:
+      return asked;
+  }
+}
+
 // One save from its beginning to its commit. Its parts refer to each other: it stays where it is.
 struct OpenSave {
   OpenSave() = default;
@@ -452,7 +474,12 @@ Status Writer::sum_up(const OpenSave& open, SaveReport& report) {
 Result<AutoFacts> Writer::auto_facts(const SaveRequest& request) {
   AutoFacts facts{.ranks = comm_.size(),
                   .file_system = job_.file_system,
-                  .wished_files = options_.layout.files};
+                  .wished_files = options_.layout.files,
+                  .wished_aggregators = options_.layout.aggregators,
+                  .wished_alignment = options_.layout.alignment,
+                  .wished_relations = options_.layout.relations_per_file};
+  // "The better of the two, block by block" leaves it to us.
+  if (request.encoding == ShardEncoding::kAuto) facts.coding = CodingWish::kFree;
   for (const int node : job_.node_of_rank) facts.nodes = std::max(facts.nodes, node + 1);
   if (options_.backends.shared.create) facts.collective = CollectiveIo::kPresent;
   std::uint64_t bytes = 0;
@@ -474,7 +501,7 @@ Result<AutoFacts> Writer::auto_facts(const SaveRequest& request) {
 
 // Collective. The layout of this save, which mode auto chooses.
 Status Writer::choose_layout(const SaveRequest& request, OpenSave& open) {
-  open.option = {.mode = request.mode, .files = options_.layout.files};
+  open.option = option_of(request.mode, options_.layout);
   if (request.mode != CheckpointMode::kAuto) return Status::ok();
   STRATALOG_ASSIGN_OR_RETURN(open.facts, auto_facts(request));
   AutoChoice choice = learner_.choose(*open.facts);
@@ -495,9 +522,14 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   LayoutWishes wishes = options_.layout;
   wishes.mode = open.option.mode;
   wishes.files = open.option.files;
+  const auto take = [](auto& wish, auto choice) { wish = wish == 0 ? choice : wish; };
+  take(wishes.aggregators, open.option.aggregators);
+  take(wishes.alignment, open.option.alignment);
+  take(wishes.relations_per_file, open.option.relations_per_file);
   {
     const Stopwatch watch(open.out.times.metadata_ns);
-    STRATALOG_ASSIGN_OR_RETURN(open.layout, plan_save(comm_, job_, request, wishes));
+    const ShardEncoding encoding = encoding_of(open.option.coding, request.encoding);
+    STRATALOG_ASSIGN_OR_RETURN(open.layout, plan_save(comm_, job_, request, wishes, encoding));
   }
   const Stopwatch watch(open.out.times.commit_ns);
   STRATALOG_ASSIGN_OR_RETURN(open.carried, carry(request));
@@ -518,7 +550,7 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   manifest.nonce = beginning.nonce;
   manifest.ranks = static_cast<std::uint32_t>(comm_.size());
   manifest.mode = mode_;
-  manifest.encoding = stores_rows(mode_) ? ShardEncoding::kRowsU64 : request.encoding;
+  manifest.encoding = stores_rows(mode_) ? ShardEncoding::kRowsU64 : open.layout.encoding;
   manifest.durability = options_.durability;
   manifest.iteration = request.iteration;
   manifest.program_hash = request.program_hash;

@@ -99,12 +99,13 @@ Result<JobFacts> gather_job_facts(Comm& comm, Store& store) {
 }
 
 Result<SaveLayout> plan_save(Comm& comm, const JobFacts& job, const SaveRequest& request,
-                             const LayoutWishes& wishes) {
+                             const LayoutWishes& wishes, ShardEncoding encoding) {
   SaveLayout layout;
+  layout.encoding = encoding;
   layout.facts.ranks = comm.size();
   layout.facts.node_of_rank = job.node_of_rank;
   layout.facts.file_system = job.file_system;
-  layout.facts.encoded_milli = encoded_milli(request.encoding);
+  layout.facts.encoded_milli = encoded_milli(encoding);
   // Own files need no exchange.
   if (wishes.mode == CheckpointMode::kFilePerProcess) {
     STRATALOG_ASSIGN_OR_RETURN(layout.plan, plan_layout(layout.facts, wishes));

@@ -16,6 +16,7 @@ namespace stratalog {
 struct SaveLayout {
   LayoutFacts facts;
   LayoutPlan plan;
+  ShardEncoding encoding = ShardEncoding::kCompact;  // of tuples, where the mode has one
   std::vector<std::size_t> images;  // per dataset of the facts, its image in the request
 
   std::uint32_t file_of(int rank) const {
@@ -48,6 +49,6 @@ Result<JobFacts> gather_job_facts(Comm& comm, Store& store);
 
 // Collective. InvalidArgument for wishes that cannot be.
 Result<SaveLayout> plan_save(Comm& comm, const JobFacts& job, const SaveRequest& request,
-                             const LayoutWishes& wishes);
+                             const LayoutWishes& wishes, ShardEncoding encoding);
 
 }  // namespace stratalog

@@ -27,7 +27,7 @@ Status check_rows(const RelationImage& image, std::uint64_t walked) {
 
 ShardHeader shard_header(const SaveContext& context, std::size_t image, int rank) {
   const RelationImage& about = context.request.images[image];
-  return {.encoding = context.request.encoding,
+  return {.encoding = context.layout.encoding,
           .file_id = shard_file_id(image, rank),
           .nonce = context.nonce,
           .store = context.store_id,

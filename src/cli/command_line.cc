@@ -129,7 +129,9 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
       ->group(checkpoints);
   app->add_option("--encoding", run.encoding,
                   "of modes fpp, shared and shared-opt: compact, streams, auto (the better of the "
-                  "two, block by block) or rows_u64 (default compact)")
+                  "two, block by block; with mode auto whichever is quickest) or rows_u64 (default "
+                  "compact; with "
+                  "mode auto: auto)")
       ->transform(CLI::CheckedTransformer(kEncodings, CLI::ignore_case).description(""))
       ->option_text("ENCODING")
       ->group(checkpoints);
@@ -450,6 +452,8 @@ Status check_run(const RawArguments& raw, RunArguments& run, Command command) {
   if (!raw.progress.empty() && raw.wants_no_progress) {
     return Status::invalid_argument("--progress and --no-progress exclude each other");
   }
+  // Mode auto chooses the encoding, too, unless it is told.
+  if (run.mode == CheckpointMode::kAuto && !run.has_encoding) run.encoding = ShardEncoding::kAuto;
   if (command == Command::kResume) {
     run.resume = datalog::ResumePolicy::kResume;
     return run.has_mode ? check_encoding(run) : Status::ok();

@@ -105,11 +105,11 @@ def test_auto_chooses_says_why_and_is_resumed(
     state = stratalog("inspect", checkpoints, "--json").json()
     assert state["mode"] == "fpp"  # this machine has one kernel
     assert state["layout"][0]["about"] == "auto"
-    assert state["layout"][0]["text"].startswith("fpp: ")
-    assert "  auto: fpp: " in why(stratalog, checkpoints)
+    assert state["layout"][0]["text"].startswith("fpp, compact: ")
+    assert "  auto: fpp, compact: " in why(stratalog, checkpoints)
     # What was chosen goes on choosing.
     stratalog("resume", checkpoints, "-D", tmp_path / "again", ranks=2)
-    assert "  auto: fpp: " in why(stratalog, checkpoints)
+    assert "  auto: fpp, compact: " in why(stratalog, checkpoints)
     assert (tmp_path / "again" / "path.csv").read_bytes() == (
         tmp_path / "out" / "path.csv"
     ).read_bytes()

@@ -56,7 +56,11 @@ TEST(Learning, OthersAreTriedOnceAndTheCheapestStays) {
   }
   EXPECT_EQ(chosen[0], kOwn);
   EXPECT_EQ(chosen[1], kOwn);
-  for (std::size_t save = 2; save < chosen.size(); ++save) EXPECT_EQ(chosen[save], kOneFile);
+  // Once it is settled, its neighbours, with two saves as usual in between.
+  for (const std::size_t save : {2U, 3U, 4U, 6U, 7U}) EXPECT_EQ(chosen[save], kOneFile);
+  EXPECT_EQ(chosen[5].mode, CheckpointMode::kSharedOpt);
+  EXPECT_NE(chosen[5], kOneFile);
+  EXPECT_EQ(learner.settled(f), kOneFile);
   EXPECT_EQ(learner.choose(f).reasons.size(), 3U);
 }
 
@@ -76,6 +80,7 @@ TEST(Learning, GrowthMakesMeasurementsStale) {
   learner.learn(kOwn, small, 1.0);
   learner.learn(kOwn, small, 1.0);
   learner.learn(kOneFile, small, 0.1);
+  EXPECT_EQ(learner.settled(small), kOneFile);
   EXPECT_EQ(learner.choose(small).option, kOneFile);
   const AutoFacts large = facts(4, std::uint64_t{1} << 32, FileSystemKind::kLocal);
   EXPECT_EQ(learner.choose(large).option, kOwn);  // the table again

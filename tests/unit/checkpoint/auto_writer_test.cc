@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mode auto through the writer: what it tries from checkpoint to checkpoint is carried out, valid,
+// and written down in the manifest. The relations take their time, or nothing would be worth
+// trying. Local.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "checkpoint/checkpoint.h"
+#include "model/multiset_hash.h"
+#include "write/memory_store.h"
+
+namespace stratalog {
+namespace {
+
+// 20 keys with 60,000 values each.
+RelationImage slow_image(const std::string& name) {
+  constexpr Cell kKeys = 20;
+  static constexpr std::uint16_t kRun[2] = {0, 59999};
+  const auto walk = [](const GroupVisitor& visit) {
+    for (Cell key = 0; key < kKeys; ++key) {
+      TupleGroup group{.prefix = std::span(&key, 1), .set = {}};
+      group.set.kind = SetKind::kRuns;
+      group.set.offsets = kRun;
+      group.set.count = 60000;
+      STRATALOG_RETURN_IF_ERROR(visit(group));
+    }
+    return Status::ok();
+  };
+  RelationImage image;
+  image.name = name;
+  image.arity = 2;
+  image.column_order = {0, 1};
+  image.rows = kKeys * std::uint64_t{60000};
+  GroupHasher hasher(image.column_order);
+  (void)walk([&](const TupleGroup& group) {
+    image.hash += hasher.hash(group);
+    return Status::ok();
+  });
+  image.for_each_group = [walk](const GroupVisitor& visit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    return walk(visit);
+  };
+  return image;
+}
+
+TEST(AutoWriter, TriesNeighboursAndSaysSo) {
+  const auto store = open_memory_store(std::make_shared<MemoryDisk>());
+  const auto comm = make_self_comm();
+  const auto writer = open_checkpoint_writer(*comm, *store, {.keep_generations = 20});
+  ASSERT_TRUE(writer.is_ok());
+  SaveRequest request;
+  request.mode = CheckpointMode::kAuto;
+  request.encoding = ShardEncoding::kAuto;
+  request.images = {slow_image("path"), slow_image("edge")};
+  std::set<ShardEncoding> encodings;
+  std::set<std::uint64_t> files;
+  std::string choices;
+  for (int save = 0; save < 9; ++save) {
+    const auto report = writer.value()->save(request);
+    ASSERT_TRUE(report.is_ok()) << report.status().to_string();
+    files.insert(report.value().files);
+    const auto state = inspect_generation(*store, report.value().generation);
+    ASSERT_TRUE(state.is_ok());
+    encodings.insert(state.value().encoding);
+    if (save == 0) {
+      EXPECT_EQ(state.value().encoding, ShardEncoding::kCompact);
+    }
+    for (const Reason& reason : state.value().layout_reasons)
+      choices += reason.about + ": " + reason.text + "\n";
+    const auto verified =
+        verify_generation(*store, report.value().generation, VerifyDepth::kContent);
+    ASSERT_TRUE(verified.is_ok());
+    EXPECT_TRUE(verified.value().problems.empty()) << verified.value().problems.front();
+  }
+  EXPECT_EQ(encodings,
+            (std::set{ShardEncoding::kCompact, ShardEncoding::kStreams, ShardEncoding::kAuto}));
+  EXPECT_EQ(files, (std::set<std::uint64_t>{2, 3})) << "both relations in one file, or not";
+  EXPECT_NE(choices.find("auto: choice: fpp, streams, to measure it"), std::string::npos)
+      << choices;
+  EXPECT_NE(choices.find("auto: measured: fpp, compact: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stratalog
