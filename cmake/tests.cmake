@@ -28,6 +28,10 @@ add_executable(write_programs EXCLUDE_FROM_ALL tests/property/write_programs.cc)
 target_link_libraries(write_programs PRIVATE stratalog_language)
 target_include_directories(write_programs PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 
+# For bench/scaling; not built by default.
+add_executable(scaling_runs EXCLUDE_FROM_ALL bench/scaling/scaling_runs.cc)
+target_link_libraries(scaling_runs PRIVATE stratalog_evaluate)
+
 if(STRATALOG_MPI)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/mpi/*_test.cc)
   foreach(source IN LISTS sources)

@@ -48,6 +48,7 @@ json stratum_json(const StratumReport& stratum) {
                 {"iterations", stratum.iterations},   {"tuples", stratum.tuples},
                 {"derivations", stratum.derivations}, {"exchanged_bytes", stratum.exchanged_bytes},
                 {"rebalances", stratum.rebalances},   {"seconds", stratum.seconds}};
+  if (stratum.largest_share >= 0) entry["largest_share"] = stratum.largest_share;
   if (!stratum.new_tuples_per_round.empty()) {
     entry["new_tuples_per_round"] = stratum.new_tuples_per_round;
   }

@@ -70,7 +70,7 @@ std::unique_ptr<Comm> make_self_comm();
 
 // Runs `body(comm)` on `ranks` virtual ranks (threads) of one process with in-memory mail, and
 // returns when all have returned. A rank that returns early while others wait in a collective makes
-// those calls fail with RanksDisagree instead of hanging. For tests and simulation; ranks <= 256.
+// those calls fail with RanksDisagree instead of hanging. For tests and simulation; ranks <= 1,024.
 Status sim_run(int ranks, const std::function<Status(Comm&)>& body);
 
 }  // namespace stratalog

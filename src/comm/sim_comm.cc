@@ -21,7 +21,7 @@
 namespace stratalog {
 namespace {
 
-constexpr int kMaxRanks = 256;
+constexpr int kMaxRanks = 1024;
 
 // What one rank lays down in a meeting. The views belong to the caller and live until the meeting
 // ends.

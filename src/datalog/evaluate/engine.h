@@ -156,6 +156,8 @@ struct StratumReport {
   std::uint64_t derivations = 0;  // where counted, else 0
   std::uint64_t exchanged_bytes = 0;  // sent to other ranks, sum over ranks
   std::uint64_t rebalances = 0;  // how often a relation was dealt anew because of skew
+  // At the end, the part of the tuples that lay on the fullest rank; negative where unknown.
+  double largest_share = -1;
   double seconds = 0;
   std::vector<std::uint64_t> new_tuples_per_round;
 };

@@ -58,6 +58,7 @@ class PivotRun {
     outcome_.report.strategy = Strategy::kPivot;
     outcome_.report.iterations = iteration_;
     outcome_.report.tuples = total_;
+    outcome_.report.largest_share = largest_share_;
     outcome_.report.seconds = watch.seconds();
     return std::move(outcome_);
   }

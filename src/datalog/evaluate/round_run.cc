@@ -60,7 +60,11 @@ class RoundRun {
       STRATALOG_RETURN_IF_ERROR(
           seed(facts, start == nullptr ? state_.plan.strata[stratum_].once : kNone));
     }
-    if (members_.is_recursive) STRATALOG_RETURN_IF_ERROR(iterate());
+    if (members_.is_recursive) {
+      STRATALOG_RETURN_IF_ERROR(iterate());
+      if (!state_.is_single()) STRATALOG_RETURN_IF_ERROR(measure_share());
+      outcome_.report.largest_share = largest_share_;
+    }
     STRATALOG_RETURN_IF_ERROR(hooks_.settle());
     if (!outcome_.stopped) finish();
     outcome_.report.strategy = members_.is_recursive ? Strategy::kSemiNaive : Strategy::kOnce;
