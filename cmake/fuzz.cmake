@@ -7,5 +7,6 @@ foreach(source IN LISTS fuzz_sources)
   add_executable(fuzz_${name} ${source})
   target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
-  target_link_libraries(fuzz_${name} PRIVATE stratalog_facts stratalog_language stratalog_commit)
+  target_link_libraries(fuzz_${name} PRIVATE stratalog_facts stratalog_language stratalog_commit
+                                            stratalog_profile)
 endforeach()

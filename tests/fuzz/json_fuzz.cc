@@ -27,7 +27,7 @@ void fuzz(std::string_view text) {
   ValueDictionary dictionary;
   dictionary.records().shape({CellClass::kSymbol, CellClass::kRecord});
   NewValues values(dictionary);
-  const JsonFacts facts = parse_json_facts(relation, text, values);
+  const ParsedFacts facts = parse_json_facts(relation, text, values);
   if (facts.problem) return;
   for (const auto& column : facts.tuples.columns)
     if (column.size() != facts.tuples.rows) std::abort();
