@@ -118,7 +118,7 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
       ->group(checkpoints);
   app->add_option("--stage", run.stage,
                   "write checkpoints to this folder first and drain them to the checkpoint folder "
-                  "beside the run; modes fpp and hdf5-direct, ranks on one node")
+                  "beside the run; any mode, ranks on one node")
       ->option_text("DIR")
       ->group(checkpoints);
   app->add_option("--mode,--layout", run.mode,

@@ -104,16 +104,8 @@ Failure load_functors(Comm& comm, Job& job) {
 // Puts the staging directory before the checkpoint folder.
 Status open_stage(Comm& comm, Job& job) {
   const RunArguments& run = job.run;
-  if (run.mode != CheckpointMode::kFilePerProcess && run.mode != CheckpointMode::kHdf5Direct)
-    return Status::not_supported(fmt::format(
-        "--stage with mode {}: MPI-IO and HDF5 write to one folder by its name; use fpp or "
-        "hdf5-direct",
-        mode_name(run.mode)));
   STRATALOG_ASSIGN_OR_RETURN(const JobFacts facts, gather_job_facts(comm, *job.checkpoints));
-  if (std::any_of(facts.node_of_rank.begin(), facts.node_of_rank.end(),
-                  [](int node) { return node != 0; }))
-    return Status::not_supported(
-        "--stage with ranks on several nodes: all ranks have to see the same staging directory");
+  STRATALOG_RETURN_IF_ERROR(check_stage_nodes(run.mode, facts.node_of_rank));
   STRATALOG_RETURN_IF_ERROR(open_on_all(comm, run.stage, RootMode::kCreate).status());
   auto staged = with_stage(std::move(job.checkpoints), run.stage);
   job.stage = staged.get();

@@ -63,6 +63,7 @@ class Staged final : public StagedStore {
   }
   Status random_bytes(std::span<std::byte> bytes) override { return home_->random_bytes(bytes); }
   std::string root() const override { return home_->root(); }
+  std::string name_of(const std::string& path) override;
 
  private:
   // The part of the stage that belongs to this directory.
@@ -128,6 +129,13 @@ Result<std::unique_ptr<File>> Staged::open(const std::string& path, OpenMode mod
   const bool is_new = mode == OpenMode::kCreateExclusive;
   Store* const staged = stage_with(is_new ? path.substr(0, path.find('/')) : path);
   return (staged != nullptr ? *staged : *home_).open(path, mode);
+}
+
+// A file that is not there yet goes to where its generation is.
+std::string Staged::name_of(const std::string& path) {
+  Store* staged = stage_with(path);
+  if (staged == nullptr) staged = stage_with(path.substr(0, path.find('/')));
+  return (staged != nullptr ? *staged : *home_).name_of(path);
 }
 
 Status Staged::make_directory(const std::string& path) {
@@ -226,6 +234,17 @@ Result<FileSystemFacts> Staged::file_system() {
 }
 
 }  // namespace
+
+Status check_stage_nodes(CheckpointMode mode, std::span<const int> node_of_rank) {
+  if (std::all_of(node_of_rank.begin(), node_of_rank.end(),
+                  [&](int node) { return node == node_of_rank.front(); }))
+    return Status::ok();
+  const bool is_own = mode == CheckpointMode::kFilePerProcess;
+  return Status::not_supported(fmt::format(
+      "--stage with mode {} and ranks on several nodes: {}; leave --stage away", mode_name(mode),
+      is_own ? "one rank drains the files of all, and does not see the folders of other nodes"
+             : "the ranks write one file together, and do not see the folders of other nodes"));
+}
 
 std::unique_ptr<StagedStore> open_staged_store(std::unique_ptr<Store> home, StageOpener open_stage,
                                                std::string stage_root, Draining draining) {

@@ -10,11 +10,13 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "commit/vocabulary.h"
+#include "policy/checkpoint_mode.h"
 #include "write/store.h"
 
 namespace stratalog {
@@ -43,6 +45,10 @@ enum class Draining : std::uint8_t {
 // it, whose name (with the store's id in it) is given to `open_stage`, which opens or makes it.
 using StageOpener =
     std::function<Result<std::unique_ptr<Store>>(const std::string& name, RootMode mode)>;
+
+// NotSupported, with the reason, where the ranks of a mode cannot share a staging directory:
+// `node_of_rank` is empty or has the node of every rank. Pure.
+Status check_stage_nodes(CheckpointMode mode, std::span<const int> node_of_rank);
 
 // `stage_root` is for messages. Nothing is opened, made or drained before it is needed: a reader
 // changes nothing. A writer (who claims an epoch) drains what an earlier job left in the stage.

@@ -109,6 +109,7 @@ class FaultyStore final : public Store {
     return inner_.random_bytes(bytes);
   }
   std::string root() const override { return inner_.root(); }
+  std::string name_of(const std::string& path) override { return inner_.name_of(path); }
 
  private:
   Store& inner_;

@@ -130,7 +130,7 @@ Result<std::shared_ptr<OpenRowFile>> prepare(Comm& comm, Store& store, const std
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // we report errors ourselves
   auto open = std::make_shared<OpenRowFile>();
   STRATALOG_ASSIGN_OR_RETURN(open->group, MpiGroup::of(comm, settings.group, "parallel HDF5"));
-  open->path = store.root() + "/" + path;
+  open->path = store.name_of(path);
   open->store_path = path;
   open->store = &store;
   open->about = datasets;

@@ -57,7 +57,7 @@ Result<SharedFile> create(Comm& comm, Store& store, const std::string& path,
     return SharedFile{
         .write_all = [](std::uint64_t, std::span<const std::byte>) { return Status::ok(); },
         .finish = [](SyncFiles) { return Status::ok(); }};
-  file->path = store.root() + "/" + path;
+  file->path = store.name_of(path);
   const MpiHints hints(settings.striping, settings.hints);
   const int code =
       MPI_File_open(file->group.comm(), file->path.c_str(),

@@ -9,7 +9,7 @@ std::string parent_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string file_name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
@@ -123,7 +123,7 @@ class RecordingStore final : public Store {
     Operation operation = entry_operation(OperationKind::kRename, from);
     operation.node = log_.nodes_[from];
     operation.to_directory = log_.nodes_[parent_of(to)];
-    operation.to_name = name_of(to);
+    operation.to_name = file_name_of(to);
     log_.operations_.push_back(std::move(operation));
     log_.nodes_[to] = log_.nodes_[from];
     log_.nodes_.erase(from);
@@ -150,6 +150,7 @@ class RecordingStore final : public Store {
   }
   Status random_bytes(std::span<std::byte> bytes) override { return inner_.random_bytes(bytes); }
   std::string root() const override { return inner_.root(); }
+  std::string name_of(const std::string& path) override { return inner_.name_of(path); }
 
  private:
   Operation entry_operation(OperationKind kind, const std::string& path) {
@@ -157,7 +158,7 @@ class RecordingStore final : public Store {
     operation.kind = kind;
     operation.rank = rank_;
     operation.directory = log_.nodes_[parent_of(path)];
-    operation.name = name_of(path);
+    operation.name = file_name_of(path);
     return operation;
   }
   void add_entry(OperationKind kind, const std::string& path) {

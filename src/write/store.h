@@ -90,8 +90,11 @@ class Store {
   virtual Result<std::unique_ptr<StoreLock>> lock(const std::string& path);
   // Unpredictable bytes for nonces and ids; stores for tests give reproducible ones.
   virtual Status random_bytes(std::span<std::byte> bytes) = 0;
-  // Where the store's root is, for messages and for stores that MPI-IO or HDF5 open by name.
+  // Where the store's root is, for messages.
   virtual std::string root() const = 0;
+  // Where `path` lies, or would lie if it were created now, for MPI-IO and HDF5, which open files
+  // by name.
+  virtual std::string name_of(const std::string& path) { return root() + "/" + path; }
 };
 
 // True for a relative path of one or more components, none empty, "." or ".."; the root itself is

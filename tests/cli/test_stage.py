@@ -25,7 +25,9 @@ def run_staged(stratalog: Stratalog, tmp_path: Path, *options: str, ranks: int =
     return done.err
 
 
-@pytest.mark.parametrize("mode", ["fpp", "hdf5-direct"])
+@pytest.mark.parametrize(
+    "mode", ["fpp", "shared", "shared-opt", "hdf5", "hdf5-opt", "hdf5-direct", "auto"]
+)
 def test_all_is_drained_at_the_end(mode: str, stratalog: Stratalog, tmp_path: Path) -> None:
     said = run_staged(stratalog, tmp_path, "--mode", mode)
     assert "drained to" in said
@@ -55,13 +57,3 @@ def test_what_waits_in_the_stage_is_found(stratalog: Stratalog, tmp_path: Path) 
     stratalog("resume", tmp_path / "ck", "-D", tmp_path / "again")
     assert (tmp_path / "ck" / newest / "MANIFEST").exists()
     assert "all is well" in stratalog("verify", tmp_path / "ck", newest, "--deep").out
-
-
-def test_is_refused_where_it_cannot_work(stratalog: Stratalog, tmp_path: Path) -> None:
-    facts = chain(5, tmp_path / "facts")
-    refused = stratalog(
-        *("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out"),
-        *("--checkpoint", tmp_path / "ck", "--stage", tmp_path / "fast", "--mode", "auto"),
-        expect=1,
-    )
-    assert "use fpp or hdf5-direct" in refused.err

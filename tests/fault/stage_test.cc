@@ -109,10 +109,11 @@ std::size_t explore(const MemoryDisk& start, const std::vector<Operation>& log,
 
 TEST(StagedCheckpoints, SurvivePowerFailureWithTheStageAndWithout) {
   std::size_t states = 0;
-  for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kHdf5Direct})
+  for (const CheckpointMode mode :
+       {CheckpointMode::kFilePerProcess, CheckpointMode::kShared, CheckpointMode::kHdf5Direct})
     for (const Chaining chaining : {Chaining::kNone, Chaining::kGrowth})
       for (const int settle_every : {1, 2}) {
-        if (mode == CheckpointMode::kHdf5Direct && chaining == Chaining::kGrowth) continue;
+        if (mode != CheckpointMode::kFilePerProcess && chaining == Chaining::kGrowth) continue;
         const auto disk = disk_with_two_folders();
         const auto start = disk->clone();
         const RunPlan plan{.ranks = 2, .mode = mode, .saves = 4, .steps = {}, .chaining = chaining};
@@ -126,6 +127,35 @@ TEST(StagedCheckpoints, SurvivePowerFailureWithTheStageAndWithout) {
         states += explore(*start, without_the_stage(log), settings, "the stage is lost");
       }
   EXPECT_GE(states, 20000U);
+}
+
+TEST(StagedCheckpoints, SeveralNodesAreRefusedByName) {
+  const std::vector<int> one_node = {0, 0, 0};
+  const std::vector<int> two_nodes = {0, 0, 1};
+  for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kSharedOpt,
+                                    CheckpointMode::kHdf5, CheckpointMode::kAuto}) {
+    EXPECT_TRUE(check_stage_nodes(mode, {}).is_ok());
+    EXPECT_TRUE(check_stage_nodes(mode, one_node).is_ok());
+    const Status refused = check_stage_nodes(mode, two_nodes);
+    EXPECT_EQ(refused.code(), StatusCode::kNotSupported);
+    EXPECT_NE(refused.message().find(mode_name(mode)), std::string::npos);
+  }
+}
+
+// MPI-IO and HDF5 open files by name: new ones where the generation is made, others where they lie.
+TEST(StagedCheckpoints, NamesAreThoseOfTheStage) {
+  const auto disk = disk_with_two_folders();
+  const std::shared_ptr<Store> memory = open_memory_store(disk);
+  const auto store = staged_on(memory);
+  const auto comm = make_self_comm();
+  ASSERT_TRUE(open_checkpoint_writer(*comm, *store, {}).is_ok());
+  const std::string generation = "gen-00000001-0000000001";
+  EXPECT_EQ(store->name_of("STORE"), "memory:/home/STORE");
+  EXPECT_EQ(store->name_of(generation + "/a"), "memory:/home/" + generation + "/a");
+  ASSERT_TRUE(store->make_directory(generation).is_ok());
+  const std::string staged = store->name_of(generation + "/a");
+  EXPECT_TRUE(staged.starts_with("memory:/stage/stratalog-")) << staged;
+  EXPECT_TRUE(staged.ends_with("/" + generation + "/a")) << staged;
 }
 
 // One rank, saving through a stage on a disk; the home folder may have faults.
