@@ -43,6 +43,11 @@ std::vector<Sample> samples() {
       {.name = "left-linear closure",
        .text = path + "path(x, z) :- path(x, y), edge(y, z).\n",
        .facts = {{"edge.facts", edges(1, 40, 60)}}},
+      {.name = "closure with tests of the carried column",
+       .text = path + ".decl keep(x: number, y: number)\n.input keep\n"
+                      "path(x, z) :- path(x, y), edge(y, z), !keep(x, z), !keep(z, x).\n"
+                      "path(x, z) :- path(x, y), edge(z, y), keep(y, x), !edge(x, z).\n",
+       .facts = {{"edge.facts", chain(30) + edges(8, 30, 20)}, {"keep.facts", edges(9, 30, 90)}}},
       {.name = "right-linear closure, pivots far apart",
        .text =
            path + "path(x, z) :- edge(x, y), path(y, z).\npath(-5, 9000000000) :- edge(0, _).\n",

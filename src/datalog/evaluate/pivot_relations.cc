@@ -70,6 +70,10 @@ Status PivotRelations::bind_rules() {
     STRATALOG_ASSIGN_OR_RETURN(rule.executor, RuleExecutor::bind(state_, plan, std::move(options)));
     if (rule.executor->segments() != 1)
       return Status::internal("a static relation of a pivot stratum is not on every rank");
+    if (!plan.masks.empty()) {
+      STRATALOG_ASSIGN_OR_RETURN(rule.masks,
+                                 masks_.add_rule(state_, plan, rule.executor->constants()));
+    }
     if (state_.meter) {
       rule.meter = state_.meter->rule(stratum_, plan);
       rule.meter->guesses_new_tuples = true;  // the sweep has them
@@ -96,7 +100,11 @@ void PivotRelations::open(PivotSpace space) {
   closure_ = std::make_unique<PivotClosure>(
       std::move(space),
       [this](std::span<const SlotId> slots, EdgeSink& sink) { return expand(slots, sink); },
-      MaskMembers(), options);
+      [this](MaskId mask, std::vector<LaneId>& lanes) {
+        masks_.members(mask, closure_->space(), lanes);
+        return Status();
+      },
+      options);
 }
 
 SlotId PivotRelations::slot_of(std::uint32_t position, const Cell* key) {
@@ -167,18 +175,27 @@ Status PivotRelations::feed_slots(EdgeRule& rule, std::span<const SlotId> slots)
 }
 
 Status PivotRelations::add_edges(const EdgeRule& rule, const Batch& batch) {
-  const auto& arguments = rule.executor->rule().head_arguments;
   key_.resize(rule.head_columns.size());
-  for (std::uint32_t r = 0; r < batch.rows; ++r) {
-    for (std::size_t i = 0; i < key_.size(); ++i) {
-      const Expression& e = arguments[rule.head_columns[i]];
-      key_[i] = e.kind == ExpressionKind::kVariable ? batch.columns[e.variable][r]
-                                                    : state_.evaluator.evaluate(e, batch, r);
-    }
-    sink_->add(batch.tags[r], slot_of(rule.to, key_.data()));
-  }
+  for (std::uint32_t r = 0; r < batch.rows; ++r) add_edge(rule, batch, r);
   if (rule.meter != nullptr) rule.meter->derivations += batch.rows;
   return {};
+}
+
+void PivotRelations::add_edge(const EdgeRule& rule, const Batch& batch, std::uint32_t row) {
+  EdgeMask mask;
+  if (rule.masks) mask = masks_.of_edge(*rule.masks, batch, row);
+  if (mask.passage == EdgePassage::kClosed) return;
+  const auto& arguments = rule.executor->rule().head_arguments;
+  for (std::size_t i = 0; i < key_.size(); ++i) {
+    const Expression& e = arguments[rule.head_columns[i]];
+    key_[i] = e.kind == ExpressionKind::kVariable ? batch.columns[e.variable][row]
+                                                  : state_.evaluator.evaluate(e, batch, row);
+  }
+  const SlotId target = slot_of(rule.to, key_.data());
+  if (mask.passage == EdgePassage::kOpen)
+    sink_->add(batch.tags[row], target);
+  else
+    sink_->add(batch.tags[row], target, mask.mask, mask.sense);
 }
 
 Status PivotRelations::for_each_group(std::uint32_t position, RelationVersion version,
@@ -201,7 +218,7 @@ Status PivotRelations::for_each_group(std::uint32_t position, const PivotImage& 
 
 std::uint64_t PivotRelations::memory_bytes() const {
   std::uint64_t bytes = closure_ ? closure_->memory_bytes() : 0;
-  bytes += slot_keys_.capacity() * sizeof(SlotKey);
+  bytes += slot_keys_.capacity() * sizeof(SlotKey) + masks_.memory_bytes();
   for (const Member& member : members_)
     bytes += member.keys.heap_bytes() + member.slots.capacity() * sizeof(SlotId);
   return bytes;

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "datalog/evaluate/edge_masks.h"
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/rule_executor.h"
 #include "datalog/pivot/pivot_closure.h"
@@ -29,7 +31,10 @@ class PivotRelations {
   // rounds may follow.
   Status bind_rules();
   // Drops what only a running stratum needs.
-  void finish() { executors_.clear(); }
+  void finish() {
+    executors_.clear();
+    masks_ = {};
+  }
 
   std::uint32_t position_of(RelationId relation) const;
   // Keys in declared order, then the pivot.
@@ -69,6 +74,7 @@ class PivotRelations {
     std::uint32_t from = 0;  // position of the delta atom's relation
     std::uint32_t to = 0;  // position of the head
     std::vector<std::uint32_t> head_columns;  // declared head columns of the key
+    std::optional<std::size_t> masks;  // in masks_
     Batch batch;
     RuleMeter* meter = nullptr;
   };
@@ -77,12 +83,14 @@ class PivotRelations {
   Status feed_slots(EdgeRule& rule, std::span<const SlotId> slots);
   bool bind_key(EdgeRule& rule, std::span<const Cell> key, std::uint32_t row) const;
   Status add_edges(const EdgeRule& rule, const Batch& batch);
+  void add_edge(const EdgeRule& rule, const Batch& batch, std::uint32_t row);
 
   EngineState& state_;
   std::uint32_t stratum_;
   std::vector<Member> members_;
   std::vector<SlotKey> slot_keys_;
   std::vector<EdgeRule> executors_;
+  EdgeMasks masks_;
   std::unique_ptr<PivotClosure> closure_;
   std::uint32_t lanes_ = 512;
   EdgeSink* sink_ = nullptr;  // while expanding

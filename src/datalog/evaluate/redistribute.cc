@@ -15,6 +15,9 @@ namespace {
 
 constexpr int kTotalStream = 0;
 constexpr int kDeltaStream = 1;
+// What waits to be united while a copy of a relation is made.
+constexpr std::uint64_t kMostQueued = 8U << 20;
+constexpr std::uint64_t kMostHeldBytes = 64U << 20;
 
 TupleMail make_mail(const EngineState& state, std::vector<std::uint32_t> arities) {
   MailOptions options;
@@ -56,17 +59,26 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
   if (state.is_single()) {
     std::vector<Cell> declared(state.relations[id].arity);
     std::vector<Cell> ordered(declared.size());
+    const std::uint32_t last = index.order().back();
+    const auto bring_in_order = [&] {
+      for (std::size_t i = 0; i < ordered.size(); ++i) ordered[i] = declared[index.order()[i]];
+    };
     STRATALOG_RETURN_IF_ERROR(for_each_home_group(
         state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
           for (std::size_t i = 0; i < group.prefix.size(); ++i)
             declared[order[i]] = group.prefix[i];
-          walk_set(group.set, [&](Cell cell) {
-            declared[order.back()] = cell;
-            for (std::size_t i = 0; i < ordered.size(); ++i)
-              ordered[i] = declared[index.order()[i]];
-            index.queue(index.find_or_add_row(ordered.data()), ordered.back());
-          });
-          if (index.queued() > (8U << 20)) index.unite_queued(state.scratch, Freshness::kNew);
+          if (order.back() == last) {
+            bring_in_order();
+            index.queue_view(index.find_or_add_row(ordered.data()), group.set);
+          } else {
+            walk_set(group.set, [&](Cell cell) {
+              declared[order.back()] = cell;
+              bring_in_order();
+              index.queue(index.find_or_add_row(ordered.data()), ordered.back());
+            });
+          }
+          if (index.queued() > kMostQueued || index.held_bytes() > kMostHeldBytes)
+            index.unite_queued(state.scratch, Freshness::kNew);
         }));
     settle(state, shard);
     return {};

@@ -10,6 +10,9 @@
 namespace stratalog::datalog {
 namespace {
 
+// Masks of a sweep take 8 bytes for each tuple of the relations that they come from.
+constexpr std::uint64_t kMostMaskRows = std::uint64_t{1} << 26;
+
 bool is_member(const Stratum& stratum, RelationId relation) {
   return std::binary_search(stratum.relations.begin(), stratum.relations.end(), relation);
 }
@@ -46,6 +49,12 @@ Status ensure_aggregate(EngineState& state, const Step& step) {
 
 bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum) {
   if (state.plan.strata[stratum].strategy != Strategy::kPivot) return false;
+  for (const RulePlan& plan : state.plan.strata[stratum].recursive)
+    for (const Step& mask : plan.masks)
+      if (state.relations[mask.relation].global_rows >
+          std::min(kMostMaskRows,
+                   state.is_single() ? kMostMaskRows : state.options.replicate_limit_rows))
+        return false;
   if (state.is_single()) return true;
   for (const RulePlan& plan : state.plan.strata[stratum].recursive)
     for (const Step& step : plan.steps)
@@ -95,6 +104,9 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       if (everywhere || (small && !shared_scan)) wanted = Availability::kEverywhere;
       STRATALOG_RETURN_IF_ERROR(ensure_available(state, step.relation, step.index, wanted));
     }
+    for (const Step& mask : plan.masks)
+      STRATALOG_RETURN_IF_ERROR(
+          ensure_available(state, mask.relation, mask.index, Availability::kEverywhere));
   }
   return {};
 }

@@ -56,6 +56,11 @@ void SlotGraph::note_mask(std::uint32_t code) {
 
 std::vector<MaskId> SlotGraph::take_new_masks() { return std::exchange(new_masks_, {}); }
 
+bool SlotGraph::lets_most_through(std::uint32_t edge) const {
+  if (masks_.empty() || masks_[edge] == kNoMask) return true;
+  return masks_[edge] % 2 == static_cast<std::uint32_t>(MaskSense::kDropMembers);
+}
+
 Status SlotGraph::discover(const std::vector<SlotId>& starts, std::uint64_t depth,
                            const std::function<Status()>& before_layer) {
   std::vector<std::uint8_t> seen(extents_.size(), 0);
@@ -71,7 +76,7 @@ Status SlotGraph::discover(const std::vector<SlotId>& starts, std::uint64_t dept
     next.clear();
     for (const SlotId slot : layer)
       for (std::uint32_t e = extents_[slot].begin; e != extents_[slot].end; ++e)
-        if ((masks_.empty() || masks_[e] == kNoMask) && std::exchange(seen[targets_[e]], 1) == 0)
+        if (lets_most_through(e) && std::exchange(seen[targets_[e]], 1) == 0)
           next.push_back(targets_[e]);
     layer.swap(next);
   }

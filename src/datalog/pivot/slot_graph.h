@@ -66,9 +66,9 @@ class SlotGraph {
   // Expands the slots of `batch` that are not yet; reorders the batch. NotSupported above 2^32 - 2
   // edges.
   Status expand(std::vector<SlotId>& batch);
-  // Expands what up to `depth` steps along unmasked edges from `starts` reach, layer by layer, so
-  // that the sweep seldom has to stop for it. Masked edges are left to the sweep: they may hide an
-  // endless part of the graph. `before_layer` may end it early with an error.
+  // Expands what up to `depth` steps from `starts` reach, layer by layer, so that the sweep seldom
+  // has to stop for it. Edges that let through the members of a mask only are left to the sweep:
+  // they may hide a large part of the graph. `before_layer` may end it early with an error.
   Status discover(const std::vector<SlotId>& starts, std::uint64_t depth,
                   const std::function<Status()>& before_layer);
 
@@ -87,6 +87,7 @@ class SlotGraph {
  private:
   Status append(std::span<const SlotId> batch, std::vector<EdgeSink::Edge>& edges);
   void note_mask(std::uint32_t code);
+  bool lets_most_through(std::uint32_t edge) const;
 
   ExpandSlots expand_;
   std::vector<Extent> extents_;

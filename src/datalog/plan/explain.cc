@@ -85,6 +85,7 @@ void explain_rules(const Program& program, const ProgramPlan& plan,
       if (s > 0) out += " -> ";
       out += step_text(program, plan, rule, rule_plan.steps[s]);
     }
+    for (const Step& mask : rule_plan.masks) out += " -> " + step_text(program, plan, rule, mask);
     out += fmt::format("\n        {}\n", rule_plan.reason);
   }
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "datalog/plan/literal_order.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -26,7 +27,7 @@ class Analysis {
       for (const Literal& literal : rule.body)
         if (literal.kind == LiteralKind::kAtom && is_recursive(literal.atom.relation))
           atoms.push_back(&literal.atom);
-      if (!atoms.empty()) recursive_.push_back({&rule, std::move(atoms)});
+      if (!atoms.empty()) recursive_.push_back({r, &rule, std::move(atoms)});
     }
   }
 
@@ -42,8 +43,10 @@ class Analysis {
     return columns;
   }
 
-  // Empty if the slot graph can express every recursive rule, else the reason why not.
-  std::string linear_obstacle(const std::map<RelationId, std::uint32_t>& columns) const {
+  // Empty if the slot graph can express every recursive rule, else the reason why not. Adds the
+  // rules' masks.
+  std::string linear_obstacle(const std::map<RelationId, std::uint32_t>& columns,
+                              std::map<std::uint32_t, std::vector<std::uint32_t>>& masks) const {
     for (const RelationId relation : stratum_.relations)
       if (program_.relations[relation].attributes.size() < 2)
         return fmt::format("`{}` has no column beside the pivot",
@@ -53,14 +56,16 @@ class Analysis {
         return fmt::format("a rule of `{}` joins two recursive atoms",
                            program_.relations[r.rule->head].name);
       const VariableId pivot = r.rule->head_arguments[columns.at(r.rule->head)].variable;
-      std::string obstacle = rule_obstacle(r, pivot);
+      std::string obstacle = rule_obstacle(r, pivot, masks[r.number]);
       if (!obstacle.empty()) return obstacle;
+      if (masks[r.number].empty()) masks.erase(r.number);
     }
     return {};
   }
 
  private:
   struct RecursiveRule {
+    std::uint32_t number;
     const Rule* rule;
     std::vector<const Atom*> atoms;
   };
@@ -106,10 +111,58 @@ class Analysis {
     return true;
   }
 
-  std::string rule_obstacle(const RecursiveRule& r, VariableId pivot) const {
+  // Variables of the recursive atom beside the pivot, and of atoms without the pivot that share
+  // variables with them, and so on.
+  static std::set<VariableId> known_without(const RecursiveRule& r, VariableId pivot) {
+    std::set<VariableId> known;
+    std::set<const Literal*> taken;
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (const Literal& literal : r.rule->body) {
+        if (literal.kind != LiteralKind::kAtom || taken.contains(&literal)) continue;
+        std::set<VariableId> variables;
+        collect_variables(literal, variables);
+        const bool is_source = &literal.atom == r.atoms.front();
+        if (!is_source && (variables.contains(pivot) || !share_any(variables, known))) continue;
+        variables.erase(pivot);
+        known.merge(variables);
+        taken.insert(&literal);
+        progress = true;
+      }
+    }
+    return known;
+  }
+
+  static bool share_any(const std::set<VariableId>& a, const std::set<VariableId>& b) {
+    return std::any_of(a.begin(), a.end(), [&](VariableId v) { return b.contains(v); });
+  }
+
+  // Whether the literal only tests the pivot: one column holds it, the others are known without it.
+  bool is_mask(const RecursiveRule& r, const Literal& literal, VariableId pivot) const {
+    if (literal.kind != LiteralKind::kAtom && literal.kind != LiteralKind::kNegatedAtom)
+      return false;
+    const Atom& atom = literal.atom;
+    if (is_recursive(atom.relation) || is_equivalence(program_.relations[atom.relation]) ||
+        atom.arguments.size() < 2)
+      return false;
+    const std::set<VariableId> known = known_without(r, pivot);
+    std::size_t pivots = 0;
+    for (const Argument& a : atom.arguments) {
+      const bool holds_pivot = a.kind == ArgumentKind::kVariable && a.variable == pivot;
+      pivots += holds_pivot ? 1U : 0U;
+      if (!holds_pivot && a.kind != ArgumentKind::kConstant &&
+          (a.kind != ArgumentKind::kVariable || !known.contains(a.variable)))
+        return false;
+    }
+    return pivots == 1;
+  }
+
+  std::string rule_obstacle(const RecursiveRule& r, VariableId pivot,
+                            std::vector<std::uint32_t>& masks) const {
     const std::string name = program_.relations[r.rule->head].name;
     std::size_t uses = 0;
-    for (const Literal& literal : r.rule->body) {
+    for (std::uint32_t l = 0; l < r.rule->body.size(); ++l) {
+      const Literal& literal = r.rule->body[l];
       if (literal.kind == LiteralKind::kAggregate || literal.kind == LiteralKind::kRange)
         return fmt::format("a rule of `{}` computes an aggregate or a range", name);
       std::set<VariableId> variables;
@@ -121,6 +174,8 @@ class Analysis {
       if (literal.kind == LiteralKind::kAtom && &literal.atom == r.atoms.front()) {
         for (const Argument& a : literal.atom.arguments)
           uses += a.kind == ArgumentKind::kVariable && a.variable == pivot ? 1U : 0U;
+      } else if (is_mask(r, literal, pivot)) {
+        masks.push_back(l);
       } else if (variables.contains(pivot)) {
         return fmt::format("a rule of `{}` also uses the pivot elsewhere", name);
       }
@@ -164,14 +219,18 @@ PivotFinding find_pivot(const Program& program, const Stratum& stratum) {
       names += fmt::format("{}{}.{}", names.empty() ? "" : ", ", program.relations[relation].name,
                            program.relations[relation].attributes[plan.column.back()].name);
     }
-    const std::string obstacle = analysis.linear_obstacle(*columns);
-    if (!finding.pivot || obstacle.empty()) {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> masks;
+    const std::string obstacle = analysis.linear_obstacle(*columns, masks);
+    // Best is a column that nothing else tests.
+    const bool is_linear = obstacle.empty();
+    if (!finding.pivot || (is_linear && (!finding.is_linear || masks.empty()))) {
       finding.pivot = plan;
-      finding.is_linear = obstacle.empty();
+      finding.is_linear = is_linear;
       finding.reason = fmt::format("every recursive rule carries {} unchanged", names);
-      if (!obstacle.empty()) finding.reason += "; evaluated by rounds because " + obstacle;
+      if (!is_linear) finding.reason += "; evaluated by rounds because " + obstacle;
+      if (is_linear) finding.masks = std::move(masks);
     }
-    if (finding.is_linear) return finding;
+    if (finding.is_linear && finding.masks.empty()) return finding;
   }
   if (!finding.pivot) finding.reason = "no column is carried unchanged by all recursive rules";
   return finding;

@@ -32,7 +32,7 @@ constexpr std::uint32_t kRecursiveSourceWeight = 4;
 enum class DeltaLayout : std::uint8_t { kIndex, kPivotRows };
 
 // Which list of the stratum's plan a rule goes to.
-enum class Purpose : std::uint8_t { kDerive, kReject, kRetire };
+enum class Purpose : std::uint8_t { kDerive, kSweep, kReject, kRetire };
 
 struct DraftRule {
   std::uint32_t rule = 0;
@@ -42,6 +42,7 @@ struct DraftRule {
   std::optional<std::uint32_t> delta_literal;
   std::vector<OrderedLiteral> order;
   std::vector<CarryCandidate> candidates;
+  std::size_t masks = 0;  // kSweep: so many literals at the end of the order test the pivot
 };
 
 class Planner {
@@ -75,15 +76,9 @@ class Planner {
     choose_all_indices();
     for (const DraftRule& draft : drafts_) {
       StratumPlan& stratum = plan_.strata[draft.stratum];
-      if (draft.purpose != Purpose::kDerive) {
-        (draft.purpose == Purpose::kReject ? stratum.reject : stratum.retire)
-            .push_back(write_rule(draft, DeltaLayout::kIndex));
-        continue;
-      }
-      const bool pivot = draft.recursive && stratum.strategy == Strategy::kPivot;
-      if (pivot) stratum.by_rounds.push_back(write_rule(draft, DeltaLayout::kIndex));
-      (draft.recursive ? stratum.recursive : stratum.once)
-          .push_back(write_rule(draft, pivot ? DeltaLayout::kPivotRows : DeltaLayout::kIndex));
+      const DeltaLayout layout =
+          draft.purpose == Purpose::kSweep ? DeltaLayout::kPivotRows : DeltaLayout::kIndex;
+      list_for(draft, stratum).push_back(write_rule(draft, layout));
     }
     choose_delta_indices(program_, plan_);
     return std::move(plan_);
@@ -92,6 +87,21 @@ class Planner {
  private:
   std::uint32_t arity(RelationId r) const {
     return static_cast<std::uint32_t>(program_.relations[r].attributes.size());
+  }
+
+  static std::vector<RulePlan>& list_for(const DraftRule& draft, StratumPlan& stratum) {
+    switch (draft.purpose) {
+      case Purpose::kSweep:
+        return stratum.recursive;
+      case Purpose::kReject:
+        return stratum.reject;
+      case Purpose::kRetire:
+        return stratum.retire;
+      case Purpose::kDerive:
+        break;
+    }
+    if (!draft.recursive) return stratum.once;
+    return stratum.strategy == Strategy::kPivot ? stratum.by_rounds : stratum.recursive;
   }
 
   void analyse_stratum(std::uint32_t s) {
@@ -121,6 +131,7 @@ class Planner {
     if (!finding.pivot || !finding.is_linear || !options_.allow_pivot) return;
     plan.strategy = Strategy::kPivot;
     plan.reason += ": dealt by it, no tuple crosses ranks";
+    masks_.merge(finding.masks);
     for (std::size_t i = 0; i < stratum.relations.size(); ++i)
       pivot_column_[stratum.relations[i]] = finding.pivot->column[i];
   }
@@ -141,7 +152,8 @@ class Planner {
                       .purpose = Purpose::kDerive,
                       .delta_literal = {},
                       .order = {},
-                      .candidates = {}};
+                      .candidates = {},
+                      .masks = 0};
       if (deltas.empty()) STRATALOG_RETURN_IF_ERROR(add_draft(draft));
       for (const std::uint32_t delta : deltas) {
         draft.delta_literal = delta;
@@ -160,7 +172,46 @@ class Planner {
         options_.allow_sets && (!options_.sets_in || options_.sets_in == draft.stratum);
     if (allow_sets && program_.relations[rule.head].choice_keys.empty())
       draft.candidates = find_carry_candidates(rule, program_.strata[draft.stratum], draft.order);
+    drafts_.push_back(draft);
+    if (!draft.recursive || plan_.strata[draft.stratum].strategy != Strategy::kPivot) return {};
+    draft.purpose = Purpose::kSweep;
+    const auto masks = masks_.find(draft.rule);
+    if (masks != masks_.end())
+      STRATALOG_RETURN_IF_ERROR(order_masks_last(rule, masks->second, draft));
     drafts_.push_back(std::move(draft));
+    return {};
+  }
+
+  // What finds the edges of the slot graph does not know the pivot; what tests it comes after.
+  Status order_masks_last(const Rule& rule, const std::vector<std::uint32_t>& masks,
+                          DraftRule& draft) const {
+    std::vector<Literal> body;
+    std::vector<std::uint32_t> place;  // in the rule's body
+    std::optional<std::uint32_t> delta;
+    for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
+      if (std::find(masks.begin(), masks.end(), l) != masks.end()) continue;
+      if (l == draft.delta_literal) delta = static_cast<std::uint32_t>(body.size());
+      body.push_back(rule.body[l]);
+      place.push_back(l);
+    }
+    STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(body, {}, delta, statistics_));
+    for (OrderedLiteral& placed : draft.order) placed.literal = place[placed.literal];
+    draft.masks = masks.size();
+    for (const std::uint32_t l : masks) {
+      OrderedLiteral placed{
+          .literal = l,
+          .kind = rule.body[l].kind == LiteralKind::kAtom ? StepKind::kScan : StepKind::kAbsent,
+          .bound = {},
+          .target = 0,
+          .assign_from_left = false};
+      for (std::uint32_t c = 0; c < rule.body[l].atom.arguments.size(); ++c)
+        placed.bound.push_back(c);
+      draft.order.push_back(std::move(placed));
+    }
+    draft.candidates = find_carry_candidates(rule, program_.strata[draft.stratum], draft.order);
+    std::erase_if(draft.candidates, [&](const CarryCandidate& c) {
+      return c.head_column != pivot_column_[rule.head];
+    });
     return {};
   }
 
@@ -181,7 +232,8 @@ class Planner {
                         .purpose = l == 0 ? Purpose::kReject : Purpose::kRetire,
                         .delta_literal = l,
                         .order = {},
-                        .candidates = {}};
+                        .candidates = {},
+                        .masks = 0};
         STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, l, statistics_));
         drafts_.push_back(std::move(draft));
       }
@@ -196,7 +248,7 @@ class Planner {
     for (RelationId r = 0; r < votes.size(); ++r) votes[r].assign(arity(r) + 1, 0);
     for (const DraftRule& draft : drafts_)
       for (const CarryCandidate& c : draft.candidates) {
-        if (!is_favourite(c, draft.candidates)) continue;
+        if (draft.purpose == Purpose::kSweep || !is_favourite(c, draft.candidates)) continue;
         std::uint64_t weight = draft.recursive ? kRecursiveWeight : 1;
         if (c.from_growing) weight *= kRecursiveSourceWeight;
         votes[program_.rules[draft.rule].head][c.head_column] += weight;
@@ -215,7 +267,8 @@ class Planner {
     for (RelationId r = 0; r < program_.relations.size(); ++r)
       if (head_last_[r])
         accesses_[r].push_back({.bound = {}, .last_wish = head_last_[r], .weight = 4});
-    for (DraftRule& draft : drafts_) collect_rule(draft);
+    for (const DraftRule& draft : drafts_)
+      if (draft.purpose != Purpose::kSweep || draft.masks > 0) collect_rule(draft);
   }
 
   void collect_rule(const DraftRule& draft) {
@@ -336,6 +389,7 @@ class Planner {
     RulePlan plan{.rule = draft.rule,
                   .delta_literal = draft.delta_literal,
                   .steps = {},
+                  .masks = {},
                   .constants = {},
                   .carries = false,
                   .carried = 0,
@@ -345,6 +399,9 @@ class Planner {
     for (const Expression& e : rule.head_arguments) collect_variables(e, needed);
     if (plan.carries) needed.erase(plan.carried);
     plan.steps = write_steps(draft.order, rule.body, needed, plan);
+    const auto first_mask = plan.steps.end() - static_cast<std::ptrdiff_t>(draft.masks);
+    plan.masks.assign(first_mask, plan.steps.end());
+    plan.steps.erase(first_mask, plan.steps.end());
     return plan;
   }
 
@@ -549,6 +606,7 @@ class Planner {
   std::vector<std::vector<Access>> accesses_;
   std::vector<std::optional<std::uint32_t>> head_last_;
   std::vector<std::optional<std::uint32_t>> pivot_column_;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> masks_;  // PivotFinding::masks of all strata
   std::vector<DraftRule> drafts_;
   DeltaLayout layout_ = DeltaLayout::kIndex;  // of the rule that is being written
   ProgramPlan plan_;

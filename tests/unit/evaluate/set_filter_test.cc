@@ -62,6 +62,15 @@ TEST(SetFilter, GrowingRelationsRestrictEachOther) {
       "t(x, y, z) :- p(x, y), p(y, z), p(x, z).\n");
 }
 
+TEST(SetFilter, MasksOfASweep) {
+  expect_same_answers(
+      "p(x, y) :- e(x, y), x != y.\n"
+      "p(x, z) :- p(x, y), e(y, z), !f(x, z).\n"
+      "t(x, y, 0) :- f(x, y).\n"
+      "t(x, z, 1) :- t(x, y, _), e(y, z), !f(z, x), !f(y, x).\n"
+      "t(x, z, 2) :- t(x, y, 1), f(y, z), e(x, z), !f(17, x), p(x, y).\n");
+}
+
 TEST(SetFilter, ClassesOfAnEquivalence) {
   expect_same_answers(
       ".decl q(x: number, y: number) eqrel\nq(x, y) :- f(x, y), x < 20.\n"
