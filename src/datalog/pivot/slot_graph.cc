@@ -7,6 +7,13 @@
 #include <utility>
 
 namespace stratalog {
+namespace {
+
+// Slots that are looked for beyond masks before a sweep asks for them.
+constexpr std::uint64_t kMostBeyondMasks = std::uint64_t{1} << 15;
+constexpr std::uint64_t kMostBeyondMasksPerSlot = 16;
+
+}  // namespace
 
 Status SlotGraph::expand(std::vector<SlotId>& batch) {
   std::sort(batch.begin(), batch.end());
@@ -56,9 +63,15 @@ void SlotGraph::note_mask(std::uint32_t code) {
 
 std::vector<MaskId> SlotGraph::take_new_masks() { return std::exchange(new_masks_, {}); }
 
-bool SlotGraph::lets_most_through(std::uint32_t edge) const {
+// Most pivots pass an edge that holds the members of its mask back; but behind too many of them
+// there may be what no pivot ever reaches.
+bool SlotGraph::is_followed(std::uint32_t edge, std::uint64_t& most_beyond_masks) const {
   if (masks_.empty() || masks_[edge] == kNoMask) return true;
-  return masks_[edge] % 2 == static_cast<std::uint32_t>(MaskSense::kDropMembers);
+  if (masks_[edge] % 2 != static_cast<std::uint32_t>(MaskSense::kDropMembers) ||
+      most_beyond_masks == 0)
+    return false;
+  --most_beyond_masks;
+  return true;
 }
 
 Status SlotGraph::discover(const std::vector<SlotId>& starts, std::uint64_t depth,
@@ -67,6 +80,7 @@ Status SlotGraph::discover(const std::vector<SlotId>& starts, std::uint64_t dept
   std::vector<SlotId> layer;
   for (const SlotId slot : starts)
     if (std::exchange(seen[slot], 1) == 0) layer.push_back(slot);
+  std::uint64_t most_beyond_masks = kMostBeyondMasks + kMostBeyondMasksPerSlot * extents_.size();
   std::vector<SlotId> next;
   for (; depth != 0 && !layer.empty() && !is_closed(); --depth) {
     STRATALOG_RETURN_IF_ERROR(before_layer());
@@ -76,8 +90,10 @@ Status SlotGraph::discover(const std::vector<SlotId>& starts, std::uint64_t dept
     next.clear();
     for (const SlotId slot : layer)
       for (std::uint32_t e = extents_[slot].begin; e != extents_[slot].end; ++e)
-        if (lets_most_through(e) && std::exchange(seen[targets_[e]], 1) == 0)
+        if (seen[targets_[e]] == 0 && is_followed(e, most_beyond_masks)) {
+          seen[targets_[e]] = 1;
           next.push_back(targets_[e]);
+        }
     layer.swap(next);
   }
   return Status::ok();

@@ -67,8 +67,9 @@ class SlotGraph {
   // edges.
   Status expand(std::vector<SlotId>& batch);
   // Expands what up to `depth` steps from `starts` reach, layer by layer, so that the sweep seldom
-  // has to stop for it. Edges that let through the members of a mask only are left to the sweep:
-  // they may hide a large part of the graph. `before_layer` may end it early with an error.
+  // has to stop for it. Edges that let through the members of a mask only, and edges that hold them
+  // back once there were many, are left to the sweep: they may hide an endless part of the graph.
+  // `before_layer` may end it early with an error.
   Status discover(const std::vector<SlotId>& starts, std::uint64_t depth,
                   const std::function<Status()>& before_layer);
 
@@ -87,7 +88,7 @@ class SlotGraph {
  private:
   Status append(std::span<const SlotId> batch, std::vector<EdgeSink::Edge>& edges);
   void note_mask(std::uint32_t code);
-  bool lets_most_through(std::uint32_t edge) const;
+  bool is_followed(std::uint32_t edge, std::uint64_t& most_beyond_masks) const;
 
   ExpandSlots expand_;
   std::vector<Extent> extents_;
