@@ -34,6 +34,7 @@ enum class Pivots : std::uint8_t { kDense, kSparse };
 PivotSpace space_of(const NaiveProblem& problem, Pivots pivots) {
   if (pivots == Pivots::kDense) return PivotSpace::dense(1000, problem.lanes).value();
   std::vector<Cell> cells;
+  cells.reserve(problem.lanes);
   for (std::uint32_t lane = 0; lane < problem.lanes; ++lane) cells.push_back(7 + 3 * lane * lane);
   return PivotSpace::sparse(std::move(cells)).value();
 }
