@@ -91,8 +91,9 @@ Status RowUnits::add(const TupleGroup& group) {
 // Rows of the unit at hand, which has room for them.
 void RowUnits::put(std::span<const Cell> prefix, const SetView& set) {
   if (staged_ == unit_begin_) zones_.begin_block();
-  zones_.add(prefix, set);
   put_rows(prefix, set, image_.column_order, stage_.data() + (staged_ * image_.arity));
+  // Afterwards: the last element of the set is in cache by now.
+  zones_.add(prefix, set);
   staged_ += set.count;
 }
 
