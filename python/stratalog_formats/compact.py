@@ -17,6 +17,7 @@ from stratalog_formats.damage import DamagedError, demand
 U32 = npt.NDArray[np.uint32]
 _FEW = 16  # below, a loop is quicker than numpy's calls
 _CELLS = 1 << 32
+_REACH = 1024  # sets that a copy may name
 
 
 class _Payload:
@@ -131,6 +132,7 @@ def _decode(data: bytes, groups: int, arity: int, rows: int) -> list[U32]:
     ends = array("Q")
     cells = array("I")
     pos = last = base = size = 0
+    spelled: list[tuple[int, int]] = []  # where in cells the sets are that copies may name
     for fragment in range(groups):
         tag = data[pos]
         pos += 1
@@ -150,6 +152,18 @@ def _decode(data: bytes, groups: int, arity: int, rows: int) -> list[U32]:
                 last = prefix[-1]
                 changes.append((fragment, list(prefix)))
             pos = payload.at
+        if tag & 7 == 6:
+            demand(not tag & 0xC8, "a copy with a base or a size")
+            payload.at = pos
+            back = payload.varint()
+            pos = payload.at
+            demand(back < min(len(spelled), _REACH), "a copy of nothing")
+            begin, end = spelled[-1 - back]
+            cells.extend(cells[begin:end])
+            demand(len(cells) <= rows, "more tuples than the block's header says")
+            ends.append(len(cells))
+            lasts.append(last)
+            continue
         if not tag & 0x08:
             value = data[pos]
             pos += 1
@@ -164,7 +178,9 @@ def _decode(data: bytes, groups: int, arity: int, rows: int) -> list[U32]:
             payload.at = pos
             if not tag & 0x40:
                 size = payload.varint()
+            first = len(cells)
             _put_set(payload, tag & 7, base, size, cells)
+            spelled.append((first, len(cells)))
             pos = payload.at
             demand(len(cells) <= rows, "more tuples than the block's header says")
         ends.append(len(cells))

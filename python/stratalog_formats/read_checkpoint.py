@@ -322,7 +322,7 @@ def read_generation(directory: Path, store_id: str) -> Generation:
     lines = [json.loads(line) for line in body.splitlines()]
     head = lines[0]
     demand(head["stratalog"] == "manifest" and head["version"] == 1, "MANIFEST: version")
-    unknown = set(head["critical"]) - {"links", "deflated-chunks", "streams"}
+    unknown = set(head["critical"]) - {"links", "deflated-chunks", "streams", "copies"}
     demand(not unknown, "MANIFEST: a feature this reader does not know")
     demand(head["store"] == store_id, "MANIFEST: of another store")
     name = f"gen-{head['epoch']:08x}-{head['sequence']:010d}"

@@ -19,6 +19,7 @@
 #include "comm/comm.h"
 #include "commit/protocol_steps.h"
 #include "commit/vocabulary.h"
+#include "model/group_batch.h"
 #include "model/tuple_group.h"
 #include "policy/layout_plan.h"
 #include "write/store.h"
@@ -39,6 +40,9 @@ struct SaveRequest {
   // The same list (name, version, arity, column order) in the same order on every rank; rows and
   // hash are local.
   std::vector<RelationImage> images;
+  // Where an entry is set: another way to walk that image, which encoders prefer. Empty, or one for
+  // each image.
+  std::vector<BatchWalk> batch_walks;
   // What is written of each image; empty: everything. An image whose part is kGrowth hands out only
   // the tuples that are new since `base`, and its rows and hash are theirs; none at all means that
   // it is unchanged. The same on every rank.

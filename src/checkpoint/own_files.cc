@@ -69,7 +69,7 @@ Status write_image(const SaveContext& context, std::size_t index, const std::str
   ShardEncoder encoder(shard_header(context, index, rank), image.column_order,
                        context.options.block_bytes,
                        [&](std::span<const std::byte> bytes) { return file.append(bytes); });
-  STRATALOG_RETURN_IF_ERROR(encode_image(image, encoder, out.times));
+  STRATALOG_RETURN_IF_ERROR(encode_image(context.request, index, encoder, out.times));
   if (encoder.is_empty()) {
     file.drop_shard();
     return check_rows(image, 0);
@@ -85,6 +85,7 @@ Status write_image(const SaveContext& context, std::size_t index, const std::str
   shard.blocks = summary.blocks;
   shard.hash = summary.hash;
   shard.streams_blocks = summary.streams_blocks;
+  shard.copies = summary.copies;
   shard.zones = summary.zones;
   shard.extents = {{.offset = begin, .bytes = summary.bytes}};
   out.shard_lines += shard_line(shard);

@@ -5,7 +5,29 @@
 
 namespace stratalog {
 
-Status encode_image(const RelationImage& image, ShardEncoder& encoder, PhaseTimes& times) {
+namespace {
+
+Status encode_batches(const BatchWalk& walk, ShardEncoder& encoder, PhaseTimes& times) {
+  const std::uint64_t write_before = times.write_ns;
+  const std::uint64_t start = now_ns();
+  std::uint64_t encoding = 0;
+  const Status walked = walk([&](const GroupBatch& batch) {
+    const Stopwatch watch(encoding);
+    return encoder.add(batch);
+  });
+  const std::uint64_t writing = times.write_ns - write_before;
+  times.walk_ns += now_ns() - start - writing;
+  times.encode_ns += encoding - writing;  // the encoder writes what it closes
+  return walked;
+}
+
+}  // namespace
+
+Status encode_image(const SaveRequest& request, std::size_t index, ShardEncoder& encoder,
+                    PhaseTimes& times) {
+  if (index < request.batch_walks.size() && request.batch_walks[index])
+    return encode_batches(request.batch_walks[index], encoder, times);
+  const RelationImage& image = request.images[index];
   if (!image.for_each_group) return Status::ok();
   SampledTime sample;
   const std::uint64_t write_before = times.write_ns;

@@ -53,9 +53,10 @@ struct LocalOutput {
   PhaseTimes times;
 };
 
-// Feeds all groups of `image` to `encoder`, with times. The sink inside the encoder adds to
+// Feeds all groups of image `index` to `encoder`, with times. The sink inside the encoder adds to
 // times.write_ns itself.
-Status encode_image(const RelationImage& image, ShardEncoder& encoder, PhaseTimes& times);
+Status encode_image(const SaveRequest& request, std::size_t index, ShardEncoder& encoder,
+                    PhaseTimes& times);
 
 // Internal if the groups walked are not the rows announced: what would be a wrong checkpoint.
 Status check_rows(const RelationImage& image, std::uint64_t walked);

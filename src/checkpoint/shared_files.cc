@@ -175,7 +175,7 @@ Status write_image(const SaveContext& context, std::size_t index, OpenFile& open
   ShardEncoder encoder(shard_header(context, index, context.comm.rank()), image.column_order,
                        context.options.block_bytes,
                        [&](std::span<const std::byte> bytes) { return stream.append(bytes); });
-  Status status = encode_image(image, encoder, out.times);
+  Status status = encode_image(context.request, index, encoder, out.times);
   ShardSummary summary;
   if (status.is_ok() && !encoder.is_empty()) {
     Result<ShardSummary> finished = encoder.finish();
@@ -196,6 +196,7 @@ Status write_image(const SaveContext& context, std::size_t index, OpenFile& open
   shard.blocks = summary.blocks;
   shard.hash = summary.hash;
   shard.streams_blocks = summary.streams_blocks;
+  shard.copies = summary.copies;
   shard.zones = summary.zones;
   shard.extents = stream.extents();
   out.shard_lines += shard_line(shard);

@@ -80,6 +80,7 @@ struct ManifestShard {
   std::uint64_t piece_rows = 0;  // row files only: rows per checksum
   std::vector<std::uint64_t> pieces;  // row files only: the checksums
   std::uint64_t streams_blocks = 0;  // of `blocks`: encoded as streams
+  std::uint64_t copies = 0;  // of `groups`: fragments of the kind copy
   // For each block and each declared column the lowest and the highest cell; empty where whoever
   // wrote the shard did not say.
   std::vector<Cell> zones;
@@ -139,6 +140,8 @@ std::string file_line(const ManifestFile& file);
 
 // What a reader must know to read blocks of the encoding "streams".
 inline constexpr const char* kStreamsFeature = "streams";
+// And to read fragments of the kind copy.
+inline constexpr const char* kCopiesFeature = "copies";
 
 // The whole text. `file_lines` and `shard_lines` stand for manifest.files and manifest.shards,
 // which are ignored; counts are taken from the lines.

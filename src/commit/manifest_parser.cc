@@ -174,7 +174,8 @@ Status Parser::parse_head() {
   in.each("critical", [&](const Json& item) {
     const std::string feature = item.is_string() ? item.get<std::string>() : "?";
     may_link |= feature == kLinksFeature;
-    if (feature != kLinksFeature && feature != kDeflatedChunks && feature != kStreamsFeature)
+    if (feature != kLinksFeature && feature != kDeflatedChunks && feature != kStreamsFeature &&
+        feature != kCopiesFeature)
       critical = feature;
     return item.is_string();
   });
@@ -339,6 +340,7 @@ Status Parser::parse_shard() {
   if (s.rows > kMaxFileBytes / (8ULL * kMaxArity)) in.fail("rows");
   if (s.rank >= manifest_.ranks) in.fail("rank");
   if (in.has("streams_blocks")) s.streams_blocks = in.number("streams_blocks", s.blocks);
+  if (in.has("copies")) s.copies = in.number("copies", s.groups);
   if (in.is_ok() && in.has("zones")) parse_zones(in, s);
   if (!in.is_ok()) return bad(in.problem());
   manifest_.shards.push_back(std::move(s));

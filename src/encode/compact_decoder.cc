@@ -201,7 +201,56 @@ bool bitmap_fits(Cell base, std::span<const std::uint64_t> words) {
 }  // namespace
 
 CompactDecoder::CompactDecoder(std::size_t prefix_cells)
-    : prefix_(prefix_cells, 0), scratch_(std::make_unique_for_overwrite<Scratch>()) {}
+    : prefix_(prefix_cells, 0),
+      spelled_(kCopyReach),
+      scratch_(std::make_unique_for_overwrite<Scratch>()) {}
+
+// False: no such set.
+bool CompactDecoder::read_set(ByteReader& in, const Spelled& what, SetView& set) {
+  const std::size_t size = what.size;
+  switch (what.kind) {
+    case FragmentKind::kSingle:
+      scratch_->elements[0] = what.base;
+      set.values = std::span(scratch_->elements).first(1);
+      set.count = 1;
+      return true;
+    case FragmentKind::kGaps8:
+    case FragmentKind::kGapsVarint: {
+      if (size < 1 || size > kCompactLimits.elements) return false;
+      const bool good = what.kind == FragmentKind::kGaps8
+                            ? read_gaps8(in, what.base, size, scratch_->elements)
+                            : read_gaps_varint(in, what.base, size, scratch_->elements);
+      set.values = std::span(scratch_->elements).first(size);
+      set.count = size;
+      return good;
+    }
+    case FragmentKind::kRuns:
+      return size >= 1 &&
+             read_run_set(in, what.base, size, scratch_->words, scratch_->elements, set);
+    case FragmentKind::kWords:
+    case FragmentKind::kSparseBytes:
+      if (size < 1 || size > kCompactLimits.words ||
+          !read_words(in, what.kind, size, scratch_->words))
+        return false;
+      set.kind = SetKind::kBitmap;
+      set.base = what.base;
+      set.words = std::span(scratch_->words).first(size);
+      set.count = count_bits(set.words);
+      return set.count != 0 && bitmap_fits(what.base, set.words);
+    case FragmentKind::kCopy:
+      break;
+  }
+  return false;
+}
+
+// The set was good when it was read for the first time.
+bool CompactDecoder::read_copy(ByteReader& in, std::span<const std::byte> payload, SetView& set) {
+  const std::uint64_t back = in.varint(kCopyReach - 1);
+  if (!in.is_ok() || back >= sets_) return false;
+  const Spelled& what = spelled_[(sets_ - 1 - back) % kCopyReach];
+  ByteReader again(payload.subspan(what.position));
+  return read_set(again, what, set);
+}
 
 Status CompactDecoder::decode(std::span<const std::byte> payload, std::uint64_t groups,
                               std::uint64_t rows, const GroupVisitor& visit) {
@@ -210,6 +259,7 @@ Status CompactDecoder::decode(std::span<const std::byte> payload, std::uint64_t 
   Cell base = 0;
   std::uint64_t size = 0;
   std::uint64_t seen_rows = 0;
+  sets_ = 0;
   std::size_t start = 0;
   const auto corrupt = [&](const char* what) {
     return Status::corruption(fmt::format("payload offset {}: {}", start, what));
@@ -218,43 +268,25 @@ Status CompactDecoder::decode(std::span<const std::byte> payload, std::uint64_t 
     start = in.position();
     const unsigned tag = in.byte();
     const auto kind = static_cast<FragmentKind>(tag & 7);
-    if (!in.is_ok() || kind > FragmentKind::kSparseBytes || (tag & 0x80) != 0)
+    if (!in.is_ok() || kind > FragmentKind::kCopy || (tag & 0x80) != 0 ||
+        (kind == FragmentKind::kCopy && (tag & 0x48) != 0))
       return corrupt("no such fragment tag, or the payload ends");
     if (!read_prefix(in, (tag >> 4) & 3, prefix_)) return corrupt("bad prefix");
-    if (!read_base(in, (tag & 8) != 0, base)) return corrupt("bad first element");
-    if (kind != FragmentKind::kSingle && (tag & 0x40) == 0) size = in.varint(kMaxDecodedElements);
+    const bool is_copy = kind == FragmentKind::kCopy;
+    if (!read_base(in, is_copy || (tag & 8) != 0, base)) return corrupt("bad first element");
+    if (!is_copy && kind != FragmentKind::kSingle && (tag & 0x40) == 0)
+      size = in.varint(kMaxDecodedElements);
     SetView set;
     bool good = in.is_ok();
-    switch (kind) {
-      case FragmentKind::kSingle:
-        scratch_->elements[0] = base;
-        set.values = std::span(scratch_->elements).first(1);
-        set.count = 1;
-        break;
-      case FragmentKind::kGaps8:
-      case FragmentKind::kGapsVarint:
-        good =
-            good && size >= 1 && size <= kCompactLimits.elements &&
-            (kind == FragmentKind::kGaps8 ? read_gaps8(in, base, size, scratch_->elements)
-                                          : read_gaps_varint(in, base, size, scratch_->elements));
-        if (good) set.values = std::span(scratch_->elements).first(size);
-        set.count = size;
-        break;
-      case FragmentKind::kRuns:
-        good = good && size >= 1 &&
-               read_run_set(in, base, size, scratch_->words, scratch_->elements, set);
-        break;
-      case FragmentKind::kWords:
-      case FragmentKind::kSparseBytes:
-        good = good && size >= 1 && size <= kCompactLimits.words &&
-               read_words(in, kind, size, scratch_->words);
-        if (!good) break;
-        set.kind = SetKind::kBitmap;
-        set.base = base;
-        set.words = std::span(scratch_->words).first(size);
-        set.count = count_bits(set.words);
-        good = set.count != 0 && bitmap_fits(base, set.words);
-        break;
+    if (is_copy) {
+      good = good && read_copy(in, payload, set);
+    } else {
+      const Spelled what{.kind = kind,
+                         .base = base,
+                         .size = static_cast<std::uint32_t>(size),
+                         .position = in.position()};
+      good = good && read_set(in, what, set);
+      if (kind != FragmentKind::kSingle) spelled_[sets_++ % kCopyReach] = what;
     }
     if (!good) return corrupt("bad set");
     seen_rows += set.count;

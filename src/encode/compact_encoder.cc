@@ -11,6 +11,7 @@
 
 #include "encode/byte_order.h"
 #include "encode/compact_codec.h"
+#include "model/group_batch.h"
 
 namespace stratalog {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
 // Bitmaps longer than this lose their zero words at both ends; shorter ones keep their base, which
 // is then usually that of their neighbours and costs nothing.
 constexpr std::size_t kTrimWords = 16;
+constexpr unsigned kKnownBits = 11;
 
 // 0x80 in every byte of `word` that is not zero.
 std::uint64_t nonzero_bytes(std::uint64_t word) {
@@ -167,11 +169,12 @@ void CompactEncoder::begin_block() {
   std::fill(previous_.begin(), previous_.end(), 0);
   base_ = 0;
   size_ = 0;
+  spelled_ = 0;
+  copies_ = 0;
+  std::fill(known_.begin(), known_.end(), Spelled());
 }
 
-std::byte* CompactEncoder::put_head(std::span<const Cell> prefix, const Form& form, std::byte* to) {
-  std::byte* const tag_at = to++;
-  auto tag = static_cast<unsigned>(form.kind);
+std::byte* CompactEncoder::put_prefix(std::span<const Cell> prefix, unsigned& tag, std::byte* to) {
   const std::size_t cells = prefix.size();
   std::size_t changed = 0;
   while (changed < cells && prefix[changed] == previous_[changed]) ++changed;
@@ -191,6 +194,13 @@ std::byte* CompactEncoder::put_head(std::span<const Cell> prefix, const Form& fo
     }
     for (std::size_t i = changed; i < cells; ++i) previous_[i] = prefix[i];
   }
+  return to;
+}
+
+std::byte* CompactEncoder::put_head(std::span<const Cell> prefix, const Form& form, std::byte* to) {
+  std::byte* const tag_at = to++;
+  auto tag = static_cast<unsigned>(form.kind);
+  to = put_prefix(prefix, tag, to);
   if (form.base == base_) {
     tag |= 1U << 3;
   } else {
@@ -199,6 +209,7 @@ std::byte* CompactEncoder::put_head(std::span<const Cell> prefix, const Form& fo
     base_ = form.base;
   }
   if (form.kind != FragmentKind::kSingle) {
+    ++spelled_;
     if (form.size == size_) {
       tag |= 1U << 6;
     } else {
@@ -351,6 +362,24 @@ std::byte* CompactEncoder::encode_runs(std::span<const Cell> prefix, const SetVi
   bitmap.count = set.count;
   bitmap.words = std::span(words_).first(words);
   return encode_bitmap(prefix, bitmap, to);
+}
+
+std::byte* CompactEncoder::encode(std::span<const Cell> prefix, const SetView& set,
+                                  std::uint64_t content, std::byte* to) {
+  if (known_.empty()) known_.resize(std::size_t{1} << kKnownBits);
+  Spelled& known = known_[place_of_content(content, kKnownBits)];
+  const std::uint64_t number = spelled_;
+  if (known.content == content && number - known.number <= kCopyReach) {
+    std::byte* const tag_at = to++;
+    auto tag = static_cast<unsigned>(FragmentKind::kCopy);
+    to = put_prefix(prefix, tag, to);
+    *tag_at = static_cast<std::byte>(tag);
+    ++copies_;
+    return put_varint(to, number - known.number - 1);
+  }
+  to = encode(prefix, set, to);
+  if (spelled_ != number) known = {.content = content, .number = number};
+  return to;
 }
 
 std::byte* CompactEncoder::encode(std::span<const Cell> prefix, const SetView& set, std::byte* to) {

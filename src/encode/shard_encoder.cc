@@ -20,6 +20,8 @@ constexpr std::size_t kBlockCapacity =
 static_assert(kBlockCapacity < kMaxPayloadBytes);
 // kAuto writes every so many-th block both ways, the first one among them.
 constexpr std::uint64_t kTrialEvery = 16;
+// A block with copies is closed at so many tuples, for readers that hold all of a block.
+constexpr std::uint64_t kMostCopiedRows = std::uint64_t{1} << 22;
 
 FragmentLimits limits_for(ShardEncoding encoding, std::size_t arity) {
   static_assert(kCompactLimits.elements == kStreamsLimits.elements);
@@ -60,12 +62,27 @@ Status ShardEncoder::begin() {
   return give(header_bytes_);
 }
 
-Status ShardEncoder::add(const TupleGroup& group) {
+Status ShardEncoder::add(const TupleGroup& group) { return add_group(group, 0); }
+
+Status ShardEncoder::add(const GroupBatch& batch) {
+  for (std::size_t i = 0; i < batch.groups.size(); ++i)
+    STRATALOG_RETURN_IF_ERROR(add_group(batch.groups[i], batch.contents[i]));
+  return Status::ok();
+}
+
+bool ShardEncoder::is_one_fragment(const SetView& set) const {
+  if (set.kind == SetKind::kBitmap) return set.words.size() <= limits_.words;
+  return set.count <= limits_.elements;
+}
+
+Status ShardEncoder::add_group(const TupleGroup& group, std::uint64_t content) {
   if (group.prefix.size() + 1 != column_order_.size())
     return Status::internal(fmt::format("a group with {} prefix cells in a relation of arity {}",
                                         group.prefix.size(), column_order_.size()));
+  if (content != 0 && group.set.count != 0 && is_one_fragment(group.set))
+    return add_fragment(group.prefix, group.set, content);
   return for_each_fragment(group.set, limits_, [&](const SetView& fragment) {
-    return add_fragment(group.prefix, fragment);
+    return add_fragment(group.prefix, fragment, 0);
   });
 }
 
@@ -94,10 +111,13 @@ void ShardEncoder::begin_block() {
 
 bool ShardEncoder::is_full() const {
   if (payload_bytes_ >= block_bytes_) return true;
+  if (block_rows_ >= kMostCopiedRows && way_ == Way::kCompact && compact_.copies() != 0)
+    return true;
   return (way_ == Way::kStreams || way_ == Way::kTrial) && streams_->bytes() >= block_bytes_;
 }
 
-Status ShardEncoder::add_fragment(std::span<const Cell> prefix, const SetView& fragment) {
+Status ShardEncoder::add_fragment(std::span<const Cell> prefix, const SetView& fragment,
+                                  std::uint64_t content) {
   const bool has_streams = way_ == Way::kStreams || way_ == Way::kTrial;
   if (block_rows_ != 0 && has_streams && streams_->needs_new_block(fragment))
     STRATALOG_RETURN_IF_ERROR(close_block());
@@ -108,7 +128,9 @@ Status ShardEncoder::add_fragment(std::span<const Cell> prefix, const SetView& f
   if (way_ == Way::kRows) add_rows(prefix, fragment);
   if (way_ == Way::kCompact || way_ == Way::kTrial) {
     std::byte* const payload = block_.get() + kBlockHeaderBytes;
-    const std::byte* const end = compact_.encode(prefix, fragment, payload + payload_bytes_);
+    std::byte* const at = payload + payload_bytes_;
+    const std::byte* const end = content != 0 ? compact_.encode(prefix, fragment, content, at)
+                                              : compact_.encode(prefix, fragment, at);
     payload_bytes_ = static_cast<std::size_t>(end - payload);
     ++block_groups_;
   }
@@ -166,6 +188,7 @@ Status ShardEncoder::close_block() {
   if (encoding == ShardEncoding::kAuto)
     encoding = way_ == Way::kStreams ? ShardEncoding::kStreams : ShardEncoding::kCompact;
   if (encoding == ShardEncoding::kStreams) ++streams_blocks_;
+  if (encoding == ShardEncoding::kCompact) copies_ += compact_.copies();
   const std::span block(block_.get(), block_bytes_for(payload_bytes_));
   const BlockHeader header{.encoding = encoding,
                            .file_id = header_.file_id,
@@ -194,6 +217,7 @@ Result<ShardSummary> ShardEncoder::finish() {
                       .groups = footer_.groups,
                       .blocks = footer_.blocks.size(),
                       .streams_blocks = streams_blocks_,
+                      .copies = copies_,
                       .hash = hash_shard(header_bytes_, footer),
                       .zones = zones_.zones()};
 }

@@ -14,6 +14,7 @@
 #include "encode/block_format.h"
 #include "encode/compact_codec.h"
 #include "encode/streams_codec.h"
+#include "model/group_batch.h"
 #include "model/tuple_group.h"
 #include "model/zone_builder.h"
 
@@ -28,6 +29,7 @@ struct ShardSummary {
   std::uint64_t groups = 0;
   std::uint64_t blocks = 0;
   std::uint64_t streams_blocks = 0;  // of `blocks`
+  std::uint64_t copies = 0;  // of `groups`: sets that refer to others
   Hash128 hash;
   // Of tuples: for each block and each declared column the lowest and the highest cell.
   std::vector<Cell> zones;
@@ -41,6 +43,8 @@ class ShardEncoder {
                std::uint64_t block_bytes, ByteSink sink);
 
   Status add(const TupleGroup& group);
+  // All batches that an encoder gets are of one walk.
+  Status add(const GroupBatch& batch);
   // For sections (kRaw).
   Status add_raw(std::span<const std::byte> bytes);
   // Whether nothing has been added yet; such a shard need not be written at all.
@@ -52,7 +56,9 @@ class ShardEncoder {
   // How the block at hand is written. A trial block of kAuto is written both ways.
   enum class Way : std::uint8_t { kCompact, kRows, kStreams, kTrial, kRaw };
 
-  Status add_fragment(std::span<const Cell> prefix, const SetView& fragment);
+  Status add_group(const TupleGroup& group, std::uint64_t content);
+  bool is_one_fragment(const SetView& set) const;
+  Status add_fragment(std::span<const Cell> prefix, const SetView& fragment, std::uint64_t content);
   void add_rows(std::span<const Cell> prefix, const SetView& fragment);
   bool is_full() const;
   void begin_block();
@@ -77,6 +83,7 @@ class ShardEncoder {
   std::uint32_t block_groups_ = 0;  // likewise
   std::uint64_t block_rows_ = 0;
   std::uint64_t streams_blocks_ = 0;
+  std::uint64_t copies_ = 0;
   std::vector<std::byte> header_bytes_;
   ShardFooter footer_;
   std::uint64_t bytes_ = 0;

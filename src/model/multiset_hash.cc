@@ -16,6 +16,7 @@ constexpr std::size_t kRowBytes = kPageCells / 8;
 // about as much as hashing that many rows without them.
 constexpr std::uint32_t kRowsBeforeSums = 8;
 constexpr std::uint32_t kRowsBeforeBytes = 256;
+constexpr unsigned kKnownBits = 11;
 
 }  // namespace
 
@@ -28,6 +29,12 @@ struct GroupHasher::Page {
 // What each value of each byte of a row adds.
 struct GroupHasher::ByteTables {
   std::array<std::array<Sum, 256>, kRowBytes> bytes;
+};
+
+// Of a set that may come again.
+struct GroupHasher::KnownSum {
+  std::uint64_t content = 0;
+  Sum sum = {};
 };
 
 GroupHasher::GroupHasher(std::span<const std::uint32_t> column_order)
@@ -249,15 +256,38 @@ GroupHasher::Sum GroupHasher::sum_set(const SetView& set) {
   return sum_bits(set.base, set.words);
 }
 
-MultisetHash GroupHasher::hash(const TupleGroup& group) {
+MultisetHash GroupHasher::prefix_product(std::span<const Cell> prefix) const {
   MultisetHash product{.low = 1, .high = 1};
-  for (std::size_t i = 0; i < group.prefix.size(); ++i) {
-    const ColumnFactors f = column_factors(group.prefix[i], column_order_[i]);
+  for (std::size_t i = 0; i < prefix.size(); ++i) {
+    const ColumnFactors f = column_factors(prefix[i], column_order_[i]);
     product.low *= f.low;
     product.high *= f.high;
   }
+  return product;
+}
+
+MultisetHash GroupHasher::hash(const TupleGroup& group) {
+  const MultisetHash product = prefix_product(group.prefix);
   const Sum sum = sum_set(group.set);
   return {.low = product.low * sum[0], .high = product.high * sum[1]};
+}
+
+GroupHasher::Sum GroupHasher::sum_known(const SetView& set, std::uint64_t content) {
+  if (content == 0) return sum_set(set);
+  KnownSum& known = known_[place_of_content(content, kKnownBits)];
+  if (known.content != content) known = {.content = content, .sum = sum_set(set)};
+  return known.sum;
+}
+
+MultisetHash GroupHasher::hash(const GroupBatch& batch) {
+  if (known_.empty()) known_.resize(std::size_t{1} << kKnownBits);
+  MultisetHash all;
+  for (std::size_t i = 0; i < batch.groups.size(); ++i) {
+    const MultisetHash product = prefix_product(batch.groups[i].prefix);
+    const Sum sum = sum_known(batch.groups[i].set, batch.contents[i]);
+    all += {.low = product.low * sum[0], .high = product.high * sum[1]};
+  }
+  return all;
 }
 
 MultisetHash hash_group(const TupleGroup& group, std::span<const std::uint32_t> column_order) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/cell.h"
+#include "model/group_batch.h"
 #include "model/tuple_group.h"
 
 namespace stratalog {
@@ -51,6 +52,8 @@ class GroupHasher {
   GroupHasher& operator=(const GroupHasher&) = delete;
 
   MultisetHash hash(const TupleGroup& group);
+  // Of all groups together. All batches that a hasher sees are of one walk.
+  MultisetHash hash(const GroupBatch& batch);
 
  private:
   // Two lanes that are added together; written with the compiler's vector type, because GCC 12 does
@@ -58,6 +61,7 @@ class GroupHasher {
   typedef std::uint64_t Sum __attribute__((vector_size(16)));  // NOLINT: attribute needs it
   struct Page;
   struct ByteTables;
+  struct KnownSum;
 
   Sum factors(Cell cell) const;
   void fill(Page& page, Cell first) const;
@@ -69,6 +73,8 @@ class GroupHasher {
   Sum sum_runs(Cell base, std::span<const std::uint16_t> runs);
   Sum sum_bits(Cell base, std::span<const std::uint64_t> words);
   Sum sum_set(const SetView& set);
+  Sum sum_known(const SetView& set, std::uint64_t content);
+  MultisetHash prefix_product(std::span<const Cell> prefix) const;
 
   // Rows of one base, all within 512 cells of it.
   bool enter_row(const SetView& set);
@@ -80,6 +86,7 @@ class GroupHasher {
   std::vector<std::uint32_t> heat_;  // elements hashed one by one for want of the page
   std::unique_ptr<Page> row_;
   std::unique_ptr<ByteTables> row_bytes_;
+  std::vector<KnownSum> known_;  // direct-mapped by content; empty until needed
   Cell row_base_ = 0;
   std::uint32_t rows_ = 0;  // that came with row_base_
   std::uint32_t bitmap_rows_ = 0;

@@ -142,6 +142,27 @@ def test_fresh_checkpoints(stratalog: Stratalog, graph: Unpack, tmp_path: Path, 
     assert sum(rows.values()) > 0
 
 
+@pytest.mark.parametrize("mode", ["fpp", "shared"])
+def test_sets_that_are_copies(stratalog: Stratalog, tmp_path: Path, mode: str) -> None:
+    """Chains with many sources each: the slots of a chain are reached by the same ones."""
+    edges = [(1000 * c + s, 1000 * c + 50) for c in range(9) for s in range(40)]
+    edges += [(1000 * c + s, 1000 * c + s + 1) for c in range(9) for s in range(50, 80)]
+    (tmp_path / "edge.facts").write_text("".join(f"{x}\t{y}\n" for x, y in edges))
+    store = tmp_path / "checkpoints"
+    stratalog(
+        *("run", PROGRAMS / "closure.dl", "-F", tmp_path, "-D", tmp_path / "out"),
+        *("--checkpoint", store, "--every", "9999it", "--mode", mode),
+        ranks=2,
+    )
+    generation = newest_generation(store)
+    assert generation.head["critical"] == ["copies"]
+    path = [r["relation"] for r in generation.relations].index("path")
+    stored = sorted(map(tuple, generation.rows(path).tolist()))
+    text = (tmp_path / "out" / "path.csv").read_text()
+    assert stored == sorted(tuple(map(int, line.split("\t"))) for line in text.splitlines())
+    assert len(stored) == 9 * (40 * 31 + 31 * 30 // 2)
+
+
 def test_xxh3_agrees_with_known_values() -> None:
     data = (
         (np.arange(5000, dtype=np.uint64) * np.uint64(7) + np.uint64(3)) % np.uint64(256)

@@ -2,6 +2,7 @@
 #include "datalog/evaluate/pivot_relations.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 #include "route/pivot_blocks.h"
@@ -213,6 +214,25 @@ Status PivotRelations::for_each_group(std::uint32_t position, const PivotImage& 
     const SlotKey& key = slot_keys_[slot];
     if (key.position != position) return {};
     return visit({.prefix = member.keys.key(key.key), .set = pivots});
+  });
+}
+
+Status PivotRelations::for_each_batch(std::uint32_t position, const PivotImage& image,
+                                      const BatchVisitor& visit) const {
+  const Member& member = members_[position];
+  std::array<TupleGroup, PivotImage::kMostInBatch> groups;
+  std::array<std::uint64_t, PivotImage::kMostInBatch> contents;
+  return image.for_each_batch([&](const SlotBatch& batch) -> Status {
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < batch.slots.size(); ++i) {
+      const SlotKey& key = slot_keys_[batch.slots[i]];
+      if (key.position != position) continue;
+      contents[size] = batch.contents[i];
+      groups[size++] = {.prefix = member.keys.key(key.key), .set = batch.pivots[i]};
+    }
+    if (size == 0) return {};
+    return visit(
+        {.groups = std::span(groups).first(size), .contents = std::span(contents).first(size)});
   });
 }
 

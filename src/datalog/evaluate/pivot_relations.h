@@ -16,6 +16,7 @@
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/rule_executor.h"
 #include "datalog/pivot/pivot_closure.h"
+#include "model/group_batch.h"
 #include "relation/prefix_map.h"
 
 namespace stratalog::datalog {
@@ -54,6 +55,8 @@ class PivotRelations {
   // The same of an image of the closure.
   Status for_each_group(std::uint32_t position, const PivotImage& image,
                         const GroupVisitor& visit) const;
+  Status for_each_batch(std::uint32_t position, const PivotImage& image,
+                        const BatchVisitor& visit) const;
   std::uint32_t position_of_slot(SlotId slot) const { return slot_keys_[slot].position; }
   std::uint64_t memory_bytes() const;
 

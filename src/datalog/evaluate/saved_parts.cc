@@ -73,16 +73,20 @@ PartOffer SavedParts::offer(RelationId id, const Sizes& all) const {
 }
 
 // What a pivot relation holds at this moment: the writer may walk the image while blocks go on.
-RelationImage SavedParts::pivot_image(RelationId id, RelationVersion version,
-                                      ImageRows rows) const {
-  RelationImage image = relation_image(state_, id, version);
+SavedParts::Shown SavedParts::pivot_image(RelationId id, RelationVersion version,
+                                          ImageRows rows) const {
+  Shown shown{.image = relation_image(state_, id, version)};
   const RelationData& relation = state_.relations[id];
-  image.for_each_group = [pivot = relation.pivot, position = relation.pivot_position,
-                          shown =
-                              relation.pivot->closure().image(rows)](const GroupVisitor& visit) {
-    return pivot->for_each_group(position, shown, visit);
+  const auto image = std::make_shared<const PivotImage>(relation.pivot->closure().image(rows));
+  shown.image.for_each_group = [pivot = relation.pivot, position = relation.pivot_position,
+                                image](const GroupVisitor& visit) {
+    return pivot->for_each_group(position, *image, visit);
   };
-  return image;
+  shown.batches = [pivot = relation.pivot, position = relation.pivot_position,
+                   image](const BatchVisitor& visit) {
+    return pivot->for_each_batch(position, *image, visit);
+  };
+  return shown;
 }
 
 // Of segments that were made from the home's primary index. Neither they nor the prefixes change
@@ -100,43 +104,43 @@ RelationImage SavedParts::segment_image(RelationId id, RelationVersion version,
   return image;
 }
 
-RelationImage SavedParts::growth_image(RelationId id) const {
+SavedParts::Shown SavedParts::growth_image(RelationId id) const {
   const RelationData& relation = state_.relations[id];
   if (relation.pivot) return pivot_image(id, RelationVersion::kTotal, ImageRows::kGrowth);
-  if (relation.arity == 0) return relation_image(state_, id, RelationVersion::kTotal);
-  return segment_image(id, RelationVersion::kTotal,
-                       relation.growth ? relation.growth->freeze() : GrowthSegments());
+  if (relation.arity == 0) return {.image = relation_image(state_, id, RelationVersion::kTotal)};
+  return {.image = segment_image(id, RelationVersion::kTotal,
+                                 relation.growth ? relation.growth->freeze() : GrowthSegments())};
 }
 
-RelationImage SavedParts::total_image(RelationId id, ImagePart part, const Sizes& mine) {
+SavedParts::Shown SavedParts::total_image(RelationId id, ImagePart part, const Sizes& mine) {
   RelationData& relation = state_.relations[id];
   if (part == ImagePart::kGrowth) {
-    RelationImage image = growth_image(id);
-    image.rows = mine.growth;
-    return image;
+    Shown shown = growth_image(id);
+    shown.image.rows = mine.growth;
+    return shown;
   }
   if (relation.growth) (void)relation.growth->freeze();
   const auto copied = copies_.find(id);
-  RelationImage image;
+  Shown shown;
   if (relation.pivot)
-    image = pivot_image(id, RelationVersion::kTotal, ImageRows::kTotal);
+    shown = pivot_image(id, RelationVersion::kTotal, ImageRows::kTotal);
   else if (copied != copies_.end())
-    image = segment_image(id, RelationVersion::kTotal, copied->second.total);
+    shown.image = segment_image(id, RelationVersion::kTotal, copied->second.total);
   else
-    image = stored_image(state_, id, RelationVersion::kTotal);
-  if (relation.arity != 0) image.rows = mine.rows;
-  return image;
+    shown.image = stored_image(state_, id, RelationVersion::kTotal);
+  if (relation.arity != 0) shown.image.rows = mine.rows;
+  return shown;
 }
 
 // Of a running relation.
-Result<RelationImage> SavedParts::delta_image(RelationId id) const {
+Result<SavedParts::Shown> SavedParts::delta_image(RelationId id) const {
   const RelationData& relation = state_.relations[id];
   if (relation.pivot) {
-    RelationImage image = pivot_image(id, RelationVersion::kDelta, ImageRows::kDelta);
-    image.rows =
+    Shown shown = pivot_image(id, RelationVersion::kDelta, ImageRows::kDelta);
+    shown.image.rows =
         count_members(*relation.pivot,
                       relation.pivot->closure().image(ImageRows::kDelta))[relation.pivot_position];
-    return image;
+    return shown;
   }
   const auto copied = copies_.find(id);
   RelationImage image = copied != copies_.end()
@@ -147,12 +151,14 @@ Result<RelationImage> SavedParts::delta_image(RelationId id) const {
   } else if (relation.arity != 0) {
     image.rows = relation.shards.front().primary_index().delta_tuples();
   }
-  return image;
+  return Shown{.image = std::move(image)};
 }
 
 // Every walk hashes anew, so that the last one counts, however often a writer walks.
-void SavedParts::add_image(RelationImage image, SaveRequest& request) const {
+void SavedParts::add_image(Shown shown, SaveRequest& request) const {
+  RelationImage& image = shown.image;
   request.walked_hashes.emplace_back();
+  request.batch_walks.emplace_back();
   if (image.arity != 0) {
     auto hash = std::make_shared<MultisetHash>();
     image.for_each_group = [walk = std::move(image.for_each_group), order = image.column_order,
@@ -168,6 +174,19 @@ void SavedParts::add_image(RelationImage image, SaveRequest& request) const {
       *spent += sample.total_ns();
       return walked;
     };
+    if (shown.batches)
+      request.batch_walks.back() = [walk = std::move(shown.batches), order = image.column_order,
+                                    hash, spent = hash_ns_](const BatchVisitor& visit) {
+        *hash = {};
+        GroupHasher hasher(order);
+        return walk([&](const GroupBatch& batch) {
+          {
+            const stratalog::Stopwatch watch(*spent);
+            *hash += hasher.hash(batch);
+          }
+          return visit(batch);
+        });
+      };
     request.walked_hashes.back() = std::move(hash);
   }
   request.images.push_back(std::move(image));
@@ -284,10 +303,10 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
     request.parts.push_back(plans[i]);
     add_image(total_image(relations_[i].id, plans[i].part, mine[i]), request);
     if (relations_[i].state != RelationState::kRunning) continue;
-    Result<RelationImage> delta = delta_image(relations_[i].id);
+    Result<Shown> delta = delta_image(relations_[i].id);
     if (counted.is_ok()) counted = delta.status();
     request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
-    add_image(delta.is_ok() ? std::move(delta).value() : RelationImage(), request);
+    add_image(delta.is_ok() ? std::move(delta).value() : Shown(), request);
   }
   if (life_ == ImageLife::kFrozen) follow_from_now();
   const datalog::Stopwatch watch;

@@ -73,11 +73,16 @@ class SavedParts {
   void follow_from_now();
   RelationImage segment_image(RelationId id, RelationVersion version,
                               GrowthSegments segments) const;
-  RelationImage total_image(RelationId id, ImagePart part, const Sizes& mine);
-  Result<RelationImage> delta_image(RelationId id) const;
-  RelationImage pivot_image(RelationId id, RelationVersion version, ImageRows rows) const;
-  RelationImage growth_image(RelationId id) const;
-  void add_image(RelationImage image, SaveRequest& request) const;
+  // An image and, where there is one, the better way to walk it.
+  struct Shown {
+    RelationImage image;
+    BatchWalk batches = {};
+  };
+  Shown total_image(RelationId id, ImagePart part, const Sizes& mine);
+  Result<Shown> delta_image(RelationId id) const;
+  Shown pivot_image(RelationId id, RelationVersion version, ImageRows rows) const;
+  Shown growth_image(RelationId id) const;
+  void add_image(Shown shown, SaveRequest& request) const;
 
   EngineState& state_;
   const CheckpointWriter& writer_;

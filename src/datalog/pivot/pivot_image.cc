@@ -2,7 +2,9 @@
 #include "datalog/pivot/pivot_image.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <utility>
 
 namespace stratalog {
 namespace {
@@ -60,38 +62,50 @@ class RowView {
 // The rows of disjoint layers, united slot by slot.
 class LayerCursor {
  public:
-  LayerCursor(std::span<const RowLayer> layers, std::uint32_t words) {
-    for (const RowLayer& layer : layers)
-      if (!layer->is_empty()) cursors_.emplace_back(*layer, words);
+  // Contents of rows are numbered from `first_content` on.
+  LayerCursor(std::span<const RowLayer> layers, std::uint32_t words,
+              std::uint64_t first_content = 1)
+      : next_content_(first_content) {
+    for (const RowLayer& layer : layers) {
+      if (!layer->is_empty())
+        cursors_.push_back({PackedRows::Cursor(*layer, words), next_content_});
+      next_content_ += layer->places();
+    }
     find();
   }
   bool at_end() const { return cursors_.empty(); }
-  SlotId slot() const { return cursors_[first_].slot(); }
+  SlotId slot() const { return cursors_[first_].rows.slot(); }
+  // The number after all contents of these layers.
+  std::uint64_t next_content() const { return next_content_; }
 
   // Whether one layer alone has the next row; `slot` is then the row's. view() or read_alone()
   // steps over it.
   bool is_alone(SlotId& slot) {
     while (first_ < cursors_.size()) {
-      if (cursors_[first_].at_end()) {
+      if (cursors_[first_].rows.at_end()) {
         cursors_.erase(cursors_.begin() + static_cast<std::ptrdiff_t>(first_));
       } else {
-        slot = cursors_[first_].slot();
+        slot = cursors_[first_].rows.slot();
         if (slot <= others_from_) return slot < others_from_;
       }
       find();
     }
     return false;
   }
-  SetView view(Cell base, std::uint64_t* row) { return cursors_[first_].view(base, row); }
-  void read_alone(std::uint64_t* row) { cursors_[first_].read(row); }
+  // Of the row that is alone.
+  std::uint64_t content() const {
+    return cursors_[first_].first_content + cursors_[first_].rows.place();
+  }
+  SetView view(Cell base, std::uint64_t* row) { return cursors_[first_].rows.view(base, row); }
+  void read_alone(std::uint64_t* row) { cursors_[first_].rows.read(row); }
 
   // Writes the next row to `row`, united over all layers, and steps over it.
   void read(std::uint64_t* row) {
     const SlotId next = slot();
-    cursors_[first_].read(row);
+    cursors_[first_].rows.read(row);
     for (std::size_t i = 0; i < cursors_.size(); ++i)
-      if (i != first_ && cursors_[i].slot() == next) cursors_[i].unite(row);
-    std::erase_if(cursors_, [](const PackedRows::Cursor& cursor) { return cursor.at_end(); });
+      if (i != first_ && cursors_[i].rows.slot() == next) cursors_[i].rows.unite(row);
+    std::erase_if(cursors_, [](const Layer& layer) { return layer.rows.at_end(); });
     find();
   }
 
@@ -101,19 +115,90 @@ class LayerCursor {
     first_ = 0;
     others_from_ = ~SlotId{0};
     for (std::size_t i = 1; i < cursors_.size(); ++i) {
-      const bool is_lower = cursors_[i].slot() < cursors_[first_].slot();
-      others_from_ =
-          std::min(others_from_, is_lower ? cursors_[first_].slot() : cursors_[i].slot());
+      const SlotId here = cursors_[i].rows.slot();
+      const SlotId lowest = cursors_[first_].rows.slot();
+      const bool is_lower = here < lowest;
+      others_from_ = std::min(others_from_, is_lower ? lowest : here);
       if (is_lower) first_ = i;
     }
   }
 
-  std::vector<PackedRows::Cursor> cursors_;  // none at its end, but for the first after a step
+  struct Layer {
+    PackedRows::Cursor rows;
+    std::uint64_t first_content;
+  };
+  std::vector<Layer> cursors_;  // none at its end, but for the first after a step
   std::size_t first_ = 0;
   SlotId others_from_ = 0;
+  std::uint64_t next_content_;
+};
+
+// Rows on their way to a visitor; views of bitmaps are of the copies here.
+class BatchBuilder {
+ public:
+  explicit BatchBuilder(const SlotBatchVisitor& visit) : visit_(visit) {}
+
+  std::uint64_t* next_row() { return rows_[size_].data(); }
+  Status add(SlotId slot, const SetView& pivots, std::uint64_t content) {
+    slots_[size_] = slot;
+    pivots_[size_] = pivots;
+    contents_[size_] = content;
+    return ++size_ == PivotImage::kMostInBatch ? flush() : Status::ok();
+  }
+  Status flush() {
+    const std::size_t size = std::exchange(size_, 0);
+    if (size == 0) return Status::ok();
+    return visit_({.slots = std::span(slots_).first(size),
+                   .pivots = std::span(pivots_).first(size),
+                   .contents = std::span(contents_).first(size)});
+  }
+  // One whose view does not outlive the call.
+  Status pass(SlotId slot, const SetView& pivots, std::uint64_t content) {
+    STRATALOG_RETURN_IF_ERROR(flush());
+    return visit_({.slots = std::span(&slot, 1),
+                   .pivots = std::span(&pivots, 1),
+                   .contents = std::span(&content, 1)});
+  }
+
+ private:
+  const SlotBatchVisitor& visit_;
+  std::size_t size_ = 0;
+  std::array<SlotId, PivotImage::kMostInBatch> slots_;
+  std::array<SetView, PivotImage::kMostInBatch> pivots_;
+  std::array<std::uint64_t, PivotImage::kMostInBatch> contents_;
+  std::array<std::array<std::uint64_t, kMaxRowWords>, PivotImage::kMostInBatch> rows_;
 };
 
 }  // namespace
+
+Status PivotImage::for_each_batch(const SlotBatchVisitor& visit) const {
+  const std::uint32_t words = words_per_row(width_);
+  RowView view(*space_, words);
+  BatchBuilder batch(visit);
+  std::uint64_t first_content = 1;
+  for (const Block& block : blocks_) {
+    const Cell base = space_->is_dense() ? space_->cell_of(block.first_lane) : 0;
+    LayerCursor cursor(block.layers, words, first_content);
+    first_content = cursor.next_content();
+    while (!cursor.at_end()) {
+      for (SlotId slot = 0; cursor.is_alone(slot);) {
+        const std::uint64_t content = cursor.content();
+        if (space_->is_dense()) {
+          const SetView pivots = cursor.view(base, batch.next_row());
+          STRATALOG_RETURN_IF_ERROR(batch.add(slot, pivots, content));
+        } else {
+          cursor.read_alone(view.row());
+          STRATALOG_RETURN_IF_ERROR(batch.pass(slot, view.view(block.first_lane), content));
+        }
+      }
+      if (cursor.at_end()) break;
+      const SlotId slot = cursor.slot();
+      cursor.read(view.row());
+      STRATALOG_RETURN_IF_ERROR(batch.pass(slot, view.view(block.first_lane), 0));
+    }
+  }
+  return batch.flush();
+}
 
 Status PivotImage::for_each_group(const SlotVisitor& visit) const {
   const std::uint32_t words = words_per_row(width_);

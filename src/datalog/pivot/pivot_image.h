@@ -19,6 +19,13 @@ namespace stratalog {
 
 // (slot, pivots of one block that hold it); the views live during the call only.
 using SlotVisitor = std::function<Status(SlotId slot, const SetView& pivots)>;
+// Many of them at once. All groups of a walk with the same content have the same pivots.
+struct SlotBatch {
+  std::span<const SlotId> slots;
+  std::span<const SetView> pivots;
+  std::span<const std::uint64_t> contents;  // 0: not known
+};
+using SlotBatchVisitor = std::function<Status(const SlotBatch&)>;
 // (slot, its pivots over all owned blocks, ascending).
 using SlotRowVisitor = std::function<Status(SlotId slot, std::span<const SetView> pivots)>;
 
@@ -42,6 +49,9 @@ class PivotImage {
   // By block, and by slot within a block; the same slot comes once for each block. Stops at the
   // visitor's first error.
   Status for_each_group(const SlotVisitor& visit) const;
+  // The same in batches of at most kMostInBatch.
+  static constexpr std::size_t kMostInBatch = 64;
+  Status for_each_batch(const SlotBatchVisitor& visit) const;
   // By slot below `slots`, over all blocks.
   Status for_each_slot(SlotId slots, const SlotRowVisitor& visit) const;
   std::uint64_t tuples() const;

@@ -98,6 +98,19 @@ TEST(Manifest, StreamsAreCritical) {
   EXPECT_NE(text_of(m).find(R"("critical":[])"), std::string::npos);
 }
 
+TEST(Manifest, CopiesAreCriticalAndComeBack) {
+  Manifest m = sample_manifest();
+  m.shards[0].groups = 7;
+  m.shards[0].copies = 7;
+  EXPECT_NE(text_of(m).find(R"("critical":["copies"])"), std::string::npos);
+  const auto parsed = parse_manifest(text_of(m), CheckManifest::kYes);
+  ASSERT_TRUE(parsed.is_ok()) << parsed.status().to_string();
+  EXPECT_EQ(parsed.value().shards[0].copies, 7U);
+  EXPECT_EQ(text_of(parsed.value()), text_of(m));
+  ++m.shards[0].copies;
+  EXPECT_EQ(parse(m).code(), StatusCode::kCorruption) << "more copies than groups";
+}
+
 TEST(Manifest, ZonesThatCannotBeAreRefused) {
   const auto refused = [](auto change, const char* why) {
     Manifest m = manifest_with_zones();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <set>
 
 #include "encode/block_decoder.h"
@@ -254,11 +255,24 @@ TEST(CompactDecoder, SurvivesRandomAndMutatedPayloads) {
   std::uint64_t groups = 0;
   std::uint64_t rows = 0;
   std::vector<Cell> prefix = {1, 2};
+  std::vector<std::unique_ptr<RandomSet>> known;
   while (end - good.data() < 3000) {
-    RandomSet set;
-    make_random_set(random, set);
-    if (set.view.count > 500) continue;
     prefix[1] += 3;
+    if (!known.empty() && random.below(3) != 0) {
+      const std::size_t which = random.below(known.size());
+      end = encoder.encode(prefix, known[which]->view, which + 1, end);
+      ++groups;
+      rows += known[which]->view.count;
+      continue;
+    }
+    auto made = std::make_unique<RandomSet>();
+    make_random_set(random, *made);
+    const RandomSet& set = *made;
+    if (set.view.count > 500) continue;
+    if (set.view.kind != SetKind::kBitmap || set.view.words.size() <= kCompactLimits.words) {
+      known.push_back(std::move(made));
+      continue;
+    }
     ASSERT_TRUE(for_each_fragment(set.view, kCompactLimits, [&](const SetView& fragment) {
                   end = encoder.encode(prefix, fragment, end);
                   ++groups;
@@ -266,6 +280,7 @@ TEST(CompactDecoder, SurvivesRandomAndMutatedPayloads) {
                   return Status::ok();
                 }).is_ok());
   }
+  EXPECT_GT(encoder.copies(), 20U);
   good.resize(static_cast<std::size_t>(end - good.data()));
   CompactDecoder decoder(2);
   const GroupVisitor check = [](const TupleGroup& group) {
@@ -294,6 +309,123 @@ TEST(CompactDecoder, SurvivesRandomAndMutatedPayloads) {
     refused += decoder.decode(bad, groups, rows, check).is_ok() ? 0U : 1U;
   }
   EXPECT_GT(refused, 15000U);
+}
+
+// Sets that come again are written once in a block; contents that are too far away, or in another
+// block, are spelled out again.
+TEST(ShardCodec, SetsThatComeAgainAreCopies) {
+  Random random(8);
+  std::vector<std::unique_ptr<RandomSet>> sets;
+  sets.reserve(1200);
+  for (int i = 0; i < 1200; ++i) {
+    sets.push_back(std::make_unique<RandomSet>());
+    make_random_set(random, *sets.back());
+  }
+  const std::vector<std::uint32_t> order = {0, 1};
+  for (const ShardEncoding encoding : {ShardEncoding::kCompact, ShardEncoding::kAuto,
+                                       ShardEncoding::kStreams, ShardEncoding::kRowsU64}) {
+    SCOPED_TRACE(encoding_name(encoding));
+    const ShardHeader header{.encoding = encoding,
+                             .file_id = 7,
+                             .nonce = {.low = 1, .high = 2},
+                             .store = {},
+                             .arity = 2,
+                             .name = "r.total"};
+    std::vector<std::byte> bytes;
+    ShardEncoder encoder(header, order, 1 << 16, [&](std::span<const std::byte> piece) {
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+      return Status::ok();
+    });
+    std::vector<std::pair<Cell, std::size_t>> given;
+    std::vector<Cell> prefixes(6000);
+    std::uint64_t rows = 0;
+    for (std::size_t at = 0; at < prefixes.size();) {
+      std::vector<TupleGroup> groups;
+      std::vector<std::uint64_t> contents;
+      for (std::size_t n = std::min<std::size_t>(prefixes.size() - at, 1 + random.below(60));
+           n != 0; --n, ++at) {
+        prefixes[at] = static_cast<Cell>(at * 2);
+        const std::size_t near = at / 6;
+        const std::size_t s =
+            random.below(30) == 0 ? random.below(sets.size()) : near + random.below(40);
+        given.emplace_back(prefixes[at], s);
+        groups.push_back({.prefix = std::span(&prefixes[at], 1), .set = sets[s]->view});
+        contents.push_back(s % 11 == 0 ? 0 : s + 1);
+        rows += sets[s]->view.count;
+      }
+      ASSERT_TRUE(encoder.add(GroupBatch{.groups = groups, .contents = contents}).is_ok());
+    }
+    const auto summary = encoder.finish();
+    ASSERT_TRUE(summary.is_ok());
+    EXPECT_EQ(summary.value().rows, rows);
+    if (encoding == ShardEncoding::kCompact) {
+      EXPECT_GT(summary.value().copies, prefixes.size() / 2);
+    } else if (encoding != ShardEncoding::kAuto) {
+      EXPECT_EQ(summary.value().copies, 0U);
+    }
+    std::map<Cell, std::vector<Cell>> found;
+    ASSERT_TRUE(
+        decode_shard(bytes, header, order, summary.value().blocks, [&](const TupleGroup& group) {
+          walk_set(group.set, [&](Cell cell) { found[group.prefix[0]].push_back(cell); });
+          return Status::ok();
+        }).is_ok());
+    ASSERT_EQ(found.size(), given.size());
+    for (const auto& [prefix, s] : given) {
+      std::vector<Cell> expected;
+      walk_set(sets[s]->view, [&](Cell cell) { expected.push_back(cell); });
+      ASSERT_EQ(found[prefix], expected) << prefix;
+    }
+  }
+}
+
+TEST(CompactEncoder, CopiesReachSoFarAndNoFarther) {
+  for (const std::size_t others : {kCopyReach - 1, kCopyReach}) {
+    std::vector<std::byte> bytes(1 << 17);
+    CompactEncoder encoder(1);
+    encoder.begin_block();
+    std::byte* end = bytes.data();
+    const auto put = [&](Cell first, std::uint64_t content) {
+      const Cell cells[2] = {first, first + 5};
+      SetView set;
+      set.values = cells;
+      set.count = 2;
+      const Cell prefix = 3;
+      end = content == 0 ? encoder.encode(std::span(&prefix, 1), set, end)
+                         : encoder.encode(std::span(&prefix, 1), set, content, end);
+    };
+    put(10, 1);
+    for (std::size_t i = 0; i < others; ++i) put(static_cast<Cell>(100 + i), 0);
+    put(10, 1);
+    EXPECT_EQ(encoder.copies(), others < kCopyReach ? 1U : 0U);
+    bytes.resize(static_cast<std::size_t>(end - bytes.data()));
+    std::uint64_t seen = 0;
+    ASSERT_TRUE(CompactDecoder(1)
+                    .decode(bytes, others + 2, (others + 2) * 2,
+                            [&](const TupleGroup& group) {
+                              if (++seen == others + 2) {
+                                EXPECT_EQ(first_of(group.set), 10U);
+                              }
+                              return Status::ok();
+                            })
+                    .is_ok());
+  }
+}
+
+TEST(CompactDecoder, CopiesNameSetsOfTheSameBlock) {
+  const GroupVisitor pass = [](const TupleGroup&) { return Status::ok(); };
+  const auto decode = [&](const std::vector<int>& bytes, std::uint64_t groups, std::uint64_t rows) {
+    std::vector<std::byte> payload;
+    payload.reserve(bytes.size());
+    for (const int b : bytes) payload.push_back(static_cast<std::byte>(b));
+    return CompactDecoder(1).decode(payload, groups, rows, pass).code();
+  };
+  // {5, 7} for prefix 1; a single element, which copies do not count; the set again.
+  EXPECT_EQ(decode({0x11, 10, 2, 1, 0x18, 0x16, 0}, 3, 5), StatusCode::kOk);
+  EXPECT_EQ(decode({0x11, 10, 2, 1, 0x18, 0x16, 1}, 3, 5), StatusCode::kCorruption) << "too far";
+  EXPECT_EQ(decode({0x11, 10, 2, 1, 0x18, 0x16}, 3, 5), StatusCode::kCorruption) << "cut off";
+  EXPECT_EQ(decode({0x11, 10, 2, 1, 0x18, 0x1E, 0}, 3, 5), StatusCode::kCorruption) << "a base";
+  EXPECT_EQ(decode({0x11, 10, 2, 1, 0x18, 0x56, 0}, 3, 5), StatusCode::kCorruption) << "a size";
+  EXPECT_EQ(decode({0x16, 0}, 1, 2), StatusCode::kCorruption) << "nothing before";
 }
 
 // The same for streams, at several arities; and the good payload gives the good tuples.

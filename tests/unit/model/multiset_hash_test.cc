@@ -123,6 +123,37 @@ TEST(GroupHasher, LargeSetsWithMorePagesThanAreKept) {
   }
 }
 
+// More contents than are kept, and groups of none.
+TEST(GroupHasher, BatchesWithSetsThatComeAgain) {
+  const std::vector<std::uint32_t> order = {1, 0};
+  Random random(5);
+  std::vector<std::vector<Cell>> sets(5000);
+  for (std::size_t s = 0; s < sets.size(); ++s)
+    for (std::uint64_t n = 1 + random.below(5), at = s; n != 0; --n)
+      sets[s].push_back(static_cast<Cell>(at += 1 + random.below(9)));
+  GroupHasher one_by_one(order);
+  GroupHasher batched(order);
+  MultisetHash expected;
+  MultisetHash found;
+  Cell prefix[64];
+  std::vector<TupleGroup> groups(64);
+  std::vector<std::uint64_t> contents(64);
+  for (int b = 0; b < 500; ++b) {
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const std::uint64_t s = random.below(2) == 0 ? random.below(20) : random.below(sets.size());
+      prefix[i] = static_cast<Cell>(random.below(1000));
+      SetView set;
+      set.values = sets[s];
+      set.count = sets[s].size();
+      groups[i] = {.prefix = std::span(&prefix[i], 1), .set = set};
+      contents[i] = random.below(8) == 0 ? 0 : s + 1;
+      expected += one_by_one.hash(groups[i]);
+    }
+    found += batched.hash(GroupBatch{.groups = groups, .contents = contents});
+  }
+  EXPECT_EQ(found, expected);
+}
+
 TEST(GroupHasher, ColumnOrderDoesNotMatter) {
   // The same tuples as groups of the first and of the second column.
   const std::vector<std::uint32_t> forward = {0, 1};

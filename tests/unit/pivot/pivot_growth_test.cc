@@ -4,7 +4,9 @@
 // they were while rounds go on.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
+#include <vector>
 
 #include "datalog/pivot/pivot_closure.h"
 #include "model/set_walk.h"
@@ -22,6 +24,25 @@ std::set<NaiveTuple> tuples_of(const PivotImage& image, const PivotSpace& space)
   });
   EXPECT_TRUE(status.is_ok());
   EXPECT_EQ(image.tuples(), all.size());
+  // In batches it is the same, and equal contents are equal pivots.
+  std::set<NaiveTuple> batched;
+  std::map<std::uint64_t, std::vector<Cell>> pivots_of;
+  const Status again = image.for_each_batch([&](const SlotBatch& batch) {
+    EXPECT_LE(batch.slots.size(), PivotImage::kMostInBatch);
+    for (std::size_t i = 0; i < batch.slots.size(); ++i) {
+      std::vector<Cell> cells;
+      walk_set(batch.pivots[i], [&](Cell cell) {
+        cells.push_back(cell);
+        EXPECT_TRUE(batched.insert({batch.slots[i], space.lane_of(cell)}).second);
+      });
+      if (batch.contents[i] != 0) {
+        EXPECT_EQ(pivots_of.try_emplace(batch.contents[i], cells).first->second, cells);
+      }
+    }
+    return Status::ok();
+  });
+  EXPECT_TRUE(again.is_ok());
+  EXPECT_EQ(batched, all);
   return all;
 }
 
