@@ -34,6 +34,12 @@ void settle(EngineState& state, Shard& shard) {
     if (index) index->forget_delta();
 }
 
+// So that a large relation is not there twice, as what waits and as what is united.
+void settle_if_much(EngineState& state, Shard& shard) {
+  const Index& index = shard.primary_index();
+  if (index.queued() > kMostQueued || index.held_bytes() > kMostHeldBytes) settle(state, shard);
+}
+
 // Every group of this rank's home part, with the column order it comes in.
 Status for_each_home_group(
     const EngineState& state, RelationId id,
@@ -77,8 +83,7 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
               index.queue(index.find_or_add_row(ordered.data()), ordered.back());
             });
           }
-          if (index.queued() > kMostQueued || index.held_bytes() > kMostHeldBytes)
-            index.unite_queued(state.scratch, Freshness::kNew);
+          settle_if_much(state, shard);
         }));
     settle(state, shard);
     return {};
@@ -92,10 +97,12 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
   const Status delivered =
       mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
                                   queue_run(index, run);
+                                  settle_if_much(state, shard);
                                   return {};
                                 },
                                 .on_group = [&](const MailGroup& group) -> Status {
                                   queue_group(index, group);
+                                  settle_if_much(state, shard);
                                   return {};
                                 }});
   settle(state, shard);
