@@ -399,12 +399,15 @@ class RoundRun {
     is_crowded_ = limit > 0 && bytes / ranks > limit / 2;
   }
 
-  // How unevenly the stratum's tuples lie: the part of them on the fullest rank.
+  // How unevenly the stratum's tuples lie: the part of them on the fullest rank. Unknown of
+  // equivalence relations, which all ranks have as classes.
   Status measure_share() {
     std::vector<std::uint64_t> rows{0};
-    for (const RelationId r : members_.relations)
-      if (state_.relations[r].arity > 0)
-        rows[0] += state_.relations[r].shards.front().primary_index().tuples();
+    for (const RelationId r : members_.relations) {
+      const RelationData& relation = state_.relations[r];
+      if (relation.equivalence) return {};
+      if (relation.arity > 0) rows[0] += relation.shards.front().primary_index().tuples();
+    }
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(rows, ReduceOp::kMax));
     if (total_tuples_ > 0)
       largest_share_ = static_cast<double>(rows[0]) / static_cast<double>(total_tuples_);
