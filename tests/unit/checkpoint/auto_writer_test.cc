@@ -59,7 +59,8 @@ TEST(AutoWriter, TriesNeighboursAndSaysSo) {
   std::set<ShardEncoding> encodings;
   std::set<std::uint64_t> files;
   std::string choices;
-  // As a rule nine saves; where the clock makes another way look cheaper, its neighbours come first.
+  // As a rule nine saves; where the clock makes another way look cheaper, its neighbours come
+  // first.
   constexpr int kMostSaves = 60;
   for (int save = 0; save < kMostSaves && (encodings.size() < 3 || files.size() < 2); ++save) {
     const auto report = writer.value()->save(request);
