@@ -478,6 +478,7 @@ class Binder {
           "give the body a relation of its own";
       return;
     }
+    drop_repeated_atoms(bodies[0]);
     auto aggregate = std::make_unique<BoundAggregate>();
     aggregate->function = syntax.function;
     aggregate->result = result;
@@ -510,6 +511,32 @@ class Binder {
     literal.aggregate = std::move(aggregate);
     scope.literals->push_back(std::move(literal));
     export_witnesses(term, bodies[0], result, grounded, inner, scope);
+  }
+
+  static bool is_same(const Term& a, const Term& b) {
+    if (a.kind == TermKind::kAggregate || a.kind == TermKind::kCast ||
+        a.kind == TermKind::kBranch || a.kind != b.kind || a.text != b.text ||
+        a.functor != b.functor)
+      return false;
+    return std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(),
+                      b.arguments.end(), is_same);
+  }
+
+  // As Soufflé does first: an atom that was there already, letter by letter, is not another one.
+  static void drop_repeated_atoms(Conjunction& body) {
+    const auto repeats = [](const Goal& a, const Goal& b) {
+      const AtomSyntax& one = a.formula->atom;
+      const AtomSyntax& other = b.formula->atom;
+      return a.kind == GoalKind::kAtom && b.kind == GoalKind::kAtom &&
+             one.relation.name == other.relation.name &&
+             std::equal(one.arguments.begin(), one.arguments.end(), other.arguments.begin(),
+                        other.arguments.end(), is_same);
+    };
+    for (auto goal = body.begin(); goal != body.end();) {
+      const bool is_known = std::any_of(body.begin(), goal,
+                                        [&](const Goal& before) { return repeats(before, *goal); });
+      goal = is_known ? body.erase(goal) : goal + 1;
+    }
   }
 
   // Soufflé's rule: over a single plain atom an aggregate sees every tuple; otherwise what `_`

@@ -460,6 +460,7 @@ out(s) :- s = sum x : e(x, _).
 out(s) :- s = sum x : { e(x, _), f(x) }.
 out(s) :- s = count : { e(x, _), f(x) }.
 out(s) :- s = count : { e(x, _), !e(x, _) }.
+out(s) :- s = count : { e(x, _), e(x, _) }.
 )"),
             R"(.decl e(x: number, y: number)
 .input e()
@@ -476,6 +477,7 @@ stratum 3: out
   out(s) :- s = sum x : { e#3(x), f(x) }.
   out(s) :- s = count : { e#3(x), f(x) }.
   out(s) :- s = count : { e(x, _1), !e(x, _) }.
+  out(s) :- s = count : { e(x, _1) }.
 )");
 }
 
