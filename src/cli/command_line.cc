@@ -161,6 +161,10 @@ void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
                   "start N ranks with mpiexec (found by MPIEXEC, or on the PATH)")
       ->check(CLI::Range(1, 1000000))
       ->option_text("N");
+  app->add_option("-j,--jobs", run.threads,
+                  "N ranks that are threads of this process, without MPI (default 1)")
+      ->check(CLI::Range(1, 1024))
+      ->option_text("N");
   app->add_option("--memory-limit", raw.memory_limit,
                   "end with an error before a rank's relations exceed this, e.g. 4G")
       ->option_text("SIZE");
@@ -441,6 +445,9 @@ Status check_run(const RawArguments& raw, RunArguments& run, Command command) {
     if (!limit.is_ok()) return limit.status().with_context("--memory-limit");
     run.memory_limit_bytes = limit.value();
   }
+  if (run.threads > 1 && run.ranks > 0)
+    return Status::invalid_argument(
+        "--jobs and --ranks exclude each other: ranks are threads of one process, or processes");
   if (raw.is_quiet && raw.is_verbose)
     return Status::invalid_argument("--quiet and --verbose exclude each other");
   if (!raw.progress.empty() && raw.progress != "live" && raw.progress != "json") {

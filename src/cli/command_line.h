@@ -73,6 +73,7 @@ struct RunArguments {
   bool allow_sets = true;
   bool may_overlap = true;
   int ranks = 0;  // 0: as launched
+  int threads = 1;  // -j: ranks that are threads of this process
   std::string report_file;
   std::string profile_file;
   Verbosity verbosity = Verbosity::kNormal;

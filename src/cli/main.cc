@@ -67,6 +67,11 @@ ExitCode start(const std::vector<std::string>& arguments) {
     }
     return ExitCode::kProgram;
   }
+  if (parsed.invocation->run.threads > 1 && is_under_launcher()) {
+    if (rank_by_environment() == 0)
+      complain("-j makes ranks of threads in one process; leave it away under mpiexec");
+    return ExitCode::kProgram;
+  }
   if (ranks > 1) {
     const Status status = become_ranks(ranks, arguments);
     complain(status);

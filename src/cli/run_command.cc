@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // run and resume: the engine between its preparations (job.h) and its reports. Collective over the
-// world. Only rank 0 speaks; it also decides the exit code and tells the others, so that the
-// launcher sees one code.
+// world, whose ranks may be threads of this process. Only rank 0 speaks; it also decides the exit
+// code and tells the others, so that the launcher sees one code.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -223,12 +223,22 @@ void settle_stage(const Job& job, Watch& watch) {
                      job.run.checkpoint));
 }
 
+// Ranks that are threads have no communicator of MPI to write through.
+Failure check_threads(const RunArguments& run) {
+  if (run.threads <= 1 || run.checkpoint.empty() || !stores_rows(run.mode)) return {};
+  return {Status::not_supported(
+              fmt::format("checkpoints of mode {} are written by MPI ranks; with -j take mode fpp, "
+                          "shared, shared-opt or auto, or start ranks with --ranks {}",
+                          mode_name(run.mode), run.threads)),
+          Part::kProgram};
+}
+
 ExitCode execute(World& world, const Invocation& invocation) {
   Comm& comm = world.comm();
   Job job;
-  const Failure failure = invocation.command == Command::kResume
-                              ? prepare_resume(comm, invocation, job)
-                              : prepare_run(comm, invocation, job);
+  Failure failure = invocation.command == Command::kResume ? prepare_resume(comm, invocation, job)
+                                                           : prepare_run(comm, invocation, job);
+  if (failure.status.is_ok()) failure = check_threads(job.run);
   if (!failure.status.is_ok()) {
     if (comm.rank() == 0) complain(failure.status);
     return exit_code_of(failure.status, failure.part);
@@ -259,16 +269,18 @@ MpiNeed mpi_need(const RunArguments& run) {
 }  // namespace
 
 ExitCode run_command(const Invocation& invocation) {
-  return in_world(mpi_need(invocation.run),
-                  [&](World& world) { return execute(world, invocation); });
+  const auto body = [&](World& world) { return execute(world, invocation); };
+  if (invocation.run.threads > 1) return in_threads(invocation.run.threads, body);
+  return in_world(mpi_need(invocation.run), body);
 }
 
 ExitCode resume_command(const Invocation& invocation) {
   // Which mode the checkpoint has is known only later, so MPI is started where it may be needed.
   const bool is_serial =
       invocation.run.has_mode && invocation.run.mode == CheckpointMode::kFilePerProcess;
-  return in_world(is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways,
-                  [&](World& world) { return execute(world, invocation); });
+  const auto body = [&](World& world) { return execute(world, invocation); };
+  if (invocation.run.threads > 1) return in_threads(invocation.run.threads, body);
+  return in_world(is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways, body);
 }
 
 }  // namespace stratalog::cli

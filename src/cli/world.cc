@@ -36,7 +36,9 @@ int rank_by_environment() { return first_number(kRankVariables).value_or(0); }
 
 Result<World> World::enter(MpiNeed need) {
   if (!is_under_launcher() && need == MpiNeed::kOnlyIfLaunched) {
-    return World(nullptr, make_self_comm());
+    std::unique_ptr<Comm> alone = make_self_comm();
+    Comm* const comm = alone.get();
+    return World(nullptr, std::move(alone), comm);
   }
   STRATALOG_ASSIGN_OR_RETURN(const ParallelModule* module, parallel_module());
   STRATALOG_ASSIGN_OR_RETURN(MpiWorld world, module->enter_world());
@@ -48,7 +50,8 @@ Result<World> World::enter(MpiNeed need) {
                     "Stratalog was built with",
                     told, world.comm->size()));
   }
-  return World(std::move(world.session), std::move(world.comm));
+  Comm* const comm = world.comm.get();
+  return World(std::move(world.session), std::move(world.comm), comm);
 }
 
 ParallelBackends World::backends() const {
@@ -57,18 +60,38 @@ ParallelBackends World::backends() const {
   return module.is_ok() ? module.value()->backends(*comm_) : ParallelBackends{};
 }
 
+namespace {
+
+// Rank 0's code, on all ranks.
+ExitCode agree_on_code(World& world, const std::function<ExitCode(World&)>& body) {
+  const ExitCode mine = body(world);
+  Bytes code = {static_cast<std::byte>(mine)};
+  const Status shared = world.comm().broadcast(code, 0);
+  if (!shared.is_ok() || code.size() != 1) return ExitCode::kInternal;
+  return static_cast<ExitCode>(code[0]);
+}
+
+}  // namespace
+
 ExitCode in_world(MpiNeed need, const std::function<ExitCode(World&)>& body) {
   auto world = World::enter(need);
   if (!world.is_ok()) {
     if (rank_by_environment() == 0) complain(world.status());
     return ExitCode::kInternal;
   }
-  Comm& comm = world.value().comm();
-  const ExitCode mine = body(world.value());
-  Bytes code = {static_cast<std::byte>(mine)};
-  const Status shared = comm.broadcast(code, 0);
-  if (!shared.is_ok() || code.size() != 1) return ExitCode::kInternal;
-  return static_cast<ExitCode>(code[0]);
+  return agree_on_code(world.value(), body);
+}
+
+ExitCode in_threads(int threads, const std::function<ExitCode(World&)>& body) {
+  ExitCode code = ExitCode::kInternal;
+  const Status ran = sim_run(threads, [&](Comm& comm) {
+    World world = World::of_threads(comm);
+    const ExitCode shared = agree_on_code(world, body);
+    if (world.is_first()) code = shared;
+    return Status::ok();
+  });
+  if (!ran.is_ok()) complain(ran);
+  return ran.is_ok() ? code : ExitCode::kInternal;
 }
 
 }  // namespace stratalog::cli

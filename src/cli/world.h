@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // World: the group of ranks that this process belongs to. Under an MPI launcher that is the world
-// of MPI; else a group of one, and MPI is started only where a checkpoint mode needs it. Making and
-// destroying one is collective.
+// of MPI; else a group of one, or of threads of this process, and MPI is started only where a
+// checkpoint mode needs it. Making and destroying one is collective.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,8 @@ class World {
   // Internal if MPI does not start, or if the launcher is that of another MPI (each process would
   // be alone).
   static Result<World> enter(MpiNeed need);
+  // `comm` outlives the world.
+  static World of_threads(Comm& comm) { return World(nullptr, nullptr, &comm); }
 
   Comm& comm() { return *comm_; }
   // The MPI-IO and HDF5 writers of checkpoints; none without MPI. Local.
@@ -35,15 +37,20 @@ class World {
   bool is_first() const { return comm_->rank() == 0; }
 
  private:
-  World(std::shared_ptr<void> session, std::unique_ptr<Comm> comm)
-      : session_(std::move(session)), comm_(std::move(comm)) {}
+  World(std::shared_ptr<void> session, std::unique_ptr<Comm> owned, Comm* comm)
+      : session_(std::move(session)), owned_(std::move(owned)), comm_(comm) {}
 
-  std::shared_ptr<void> session_;  // outlives comm_
-  std::unique_ptr<Comm> comm_;
+  std::shared_ptr<void> session_;  // outlives owned_
+  std::unique_ptr<Comm> owned_;
+  Comm* comm_;
 };
 
 // Collective. Enters the world, lets all ranks do `body`, and gives rank 0's exit code to all, so
 // that the launcher sees one code. Kinds of failure to enter are kInternal; rank 0 tells them.
 ExitCode in_world(MpiNeed need, const std::function<ExitCode(World&)>& body);
+
+// The same on `threads` ranks that are threads of this process, without MPI. `body` runs on all of
+// them at once.
+ExitCode in_threads(int threads, const std::function<ExitCode(World&)>& body);
 
 }  // namespace stratalog::cli

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comm: what a program can ask of a group of ranks. One of the project's two virtual interfaces
-// (the other is Store). Implementations: SelfComm (one rank, no MPI), SimComm (virtual ranks in one
-// process), MpiComm (the only code that sees <mpi.h>). Every call here is collective over the group
-// unless marked Local: all ranks must make the same calls in the same order, also ranks that hold
-// nothing. Counts are 64-bit bytes; implementations split what MPI cannot carry.
+// (the other is Store). Implementations: SelfComm (one rank, no MPI), SimComm (ranks that are
+// threads of one process), MpiComm (the only code that sees <mpi.h>). Every call here is collective
+// over the group unless marked Local: all ranks must make the same calls in the same order, also
+// ranks that hold nothing. Counts are 64-bit bytes; implementations split what MPI cannot carry.
 #pragma once
 
 #include <cstddef>
@@ -68,9 +68,10 @@ Status agree(Comm& comm, const Status& mine);
 // A group of one, without MPI. Every call succeeds at once.
 std::unique_ptr<Comm> make_self_comm();
 
-// Runs `body(comm)` on `ranks` virtual ranks (threads) of one process with in-memory mail, and
+// Runs `body(comm)` on `ranks` ranks that are threads of this process, with in-memory mail, and
 // returns when all have returned. A rank that returns early while others wait in a collective makes
-// those calls fail with RanksDisagree instead of hanging. For tests and simulation; ranks <= 1,024.
+// those calls fail with RanksDisagree instead of hanging. For runs on one machine (`run -j`), tests
+// and simulation; ranks <= 1,024.
 Status sim_run(int ranks, const std::function<Status(Comm&)>& body);
 
 }  // namespace stratalog

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimComm: virtual ranks as threads of one process. Every collective is a meeting in two phases:
-// all ranks lay down views of what they bring, then all read what they need and leave together, so
-// that no view dies while it is read. A rank that has returned breaks all later meetings, and calls
-// that do not match are refused on all ranks: what would hang or corrupt memory under MPI is an
-// error here. For tests; no MPI.
+// SimComm: ranks as threads of one process. Every collective is a meeting in two phases: all ranks
+// lay down views of what they bring, then all read what they need and leave together, so that no
+// view dies while it is read. Where there is a core for every rank, they look for the others for
+// some microseconds before they sleep. A rank that has returned breaks all later meetings, and
+// calls that do not match are refused on all ranks: what would hang or corrupt memory under MPI is
+// an error here. No MPI.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -22,6 +25,8 @@ namespace stratalog {
 namespace {
 
 constexpr int kMaxRanks = 1024;
+// To be woken takes about as long as this.
+constexpr std::chrono::microseconds kLookFor{50};
 
 // What one rank lays down in a meeting. The views belong to the caller and live until the meeting
 // ends.
@@ -35,7 +40,9 @@ struct Call {
 
 class SimWorld {
  public:
-  explicit SimWorld(int ranks) : calls_(static_cast<std::size_t>(ranks)) {}
+  explicit SimWorld(int ranks)
+      : calls_(static_cast<std::size_t>(ranks)),
+        has_core_for_each_(static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency()) {}
 
   int size() const { return static_cast<int>(calls_.size()); }
 
@@ -51,13 +58,17 @@ class SimWorld {
  private:
   Status check_calls() const;
   Status broken_status(int rank, const Call& call) const;
+  template <typename Condition>
+  void look_for(Condition&& condition) const;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<const Call*> calls_;
+  const bool has_core_for_each_;
   int arrived_ = 0;
-  int reading_ = 0;
-  std::uint64_t meeting_ = 0;  // counts meetings that all ranks reached
+  // These two are written under the mutex, and read without it by ranks that look for a change.
+  std::atomic<int> reading_ = 0;
+  std::atomic<std::uint64_t> meeting_ = 0;  // counts meetings that all ranks reached
   std::optional<int> left_;  // the first rank that returned
   Status verdict_;  // of the current meeting
 };
@@ -85,6 +96,15 @@ Status SimWorld::broken_status(int rank, const Call& call) const {
                                             rank, call.name, *left_));
 }
 
+// Until `condition` holds, or for too short a time to matter to anybody.
+template <typename Condition>
+void SimWorld::look_for(Condition&& condition) const {
+  if (!has_core_for_each_) return;
+  const auto end = std::chrono::steady_clock::now() + kLookFor;
+  while (!condition() && std::chrono::steady_clock::now() < end) {
+  }
+}
+
 template <typename Read>
 Status SimWorld::meet(int rank, const Call& call, Read&& read) {
   std::unique_lock lock(mutex_);
@@ -98,6 +118,9 @@ Status SimWorld::meet(int rank, const Call& call, Read&& read) {
     ++meeting_;
     changed_.notify_all();
   } else {
+    lock.unlock();
+    look_for([&] { return meeting_ != mine; });
+    lock.lock();
     changed_.wait(lock, [&] { return meeting_ != mine || is_broken(); });
     if (meeting_ == mine) return broken_status(rank, call);
   }
@@ -107,7 +130,13 @@ Status SimWorld::meet(int rank, const Call& call, Read&& read) {
   lock.lock();
   // Nobody can leave or begin the next meeting in between: that takes all ranks, and each waits for
   // the last reader.
-  if (--reading_ == 0) changed_.notify_all();
+  if (--reading_ == 0) {
+    changed_.notify_all();
+    return verdict;
+  }
+  lock.unlock();
+  look_for([&] { return reading_ == 0; });
+  lock.lock();
   changed_.wait(lock, [&] { return reading_ == 0; });
   return verdict;
 }

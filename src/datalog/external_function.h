@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExternalFunction: what stands behind a `.functor`: values in, a value out. Must give the same
-// for the same, on every rank, as often as it is called; may be called from one thread at a time.
+// for the same, on every rank, as often as it is called. Ranks that are threads call it at once.
 // Local.
 #pragma once
 

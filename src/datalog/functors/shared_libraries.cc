@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #ifdef STRATALOG_HAS_LIBFFI
@@ -130,6 +131,9 @@ class Caller {
       }
       places[i] = &words[i];
     }
+    // Functions give out pointers into memory of their own, and ranks may be threads.
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
     std::uint64_t result = 0;
     ffi_call(&call_, reinterpret_cast<void (*)()>(function_), &result, places.data());
     if (functor_.result != ValueKind::kSymbol) return ExternalValue{.bits = result, .text = {}};

@@ -88,6 +88,8 @@ TEST(CommandLine, Encodings) {
 
 TEST(CommandLine, OtherCommands) {
   EXPECT_EQ(accepted({"check", "a.dl", "--json"}).style, OutputStyle::kJson);
+  EXPECT_EQ(accepted({"run", "a.dl", "-j4"}).run.threads, 4);
+  EXPECT_EQ(accepted({"resume", "ck", "--jobs", "3"}).run.threads, 3);
   EXPECT_EQ(accepted({"explain", "a.dl", "-F", "f"}).facts, "f");
   EXPECT_TRUE(accepted({"ls", "ck", "--why"}).stored.why);
   EXPECT_EQ(accepted({"inspect", "ck", "gen-1"}).stored.generation, "gen-1");
@@ -128,6 +130,8 @@ TEST(CommandLine, RefusalsSayWhatWasWrong) {
             std::string::npos);
   EXPECT_NE(refused({"run", "a.dl", "-q", "-v"}).find("exclude"), std::string::npos);
   EXPECT_NE(refused({"run", "a.dl", "--ranks", "0"}).find("--ranks"), std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "-j", "0"}).find("--jobs"), std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "-j", "2", "--ranks", "2"}).find("--ranks"), std::string::npos);
   EXPECT_NE(refused({"export", "c", "--relation", "r", "--to", "hdf5", "-"}).find("HDF5"),
             std::string::npos);
 }
