@@ -3,17 +3,21 @@
 """What checkpointing adds to the papers' own runs, and how much it writes.
 
 RA-checkpoint saves the closure of usroads every 400 iterations and that of cz40948 every 1,000,
-and its engine needs two iterations for one semi-naive round: every 200 and 500 rounds here. Runs
-without checkpoints, with checkpoints beside the evaluation, and with checkpoints that hold it up
-take turns, as many times as asked; what a way adds is the median of its ratios to the run without
-in the same turn. The bytes are compared with the papers' format: total and delta of the closure and
-the edges at each of these checkpoints, as rows of 64-bit numbers. Writes OUT.json and OUT.md.
+and its engine needs two iterations for one semi-naive round: every 200 and 500 rounds here. Each
+run with checkpoints stands between two runs without, in an order that changes from turn to turn,
+and is compared with the mean of these two: what else the machine does comes and goes in seconds.
+What a way adds is the median of these ratios, with an interval that holds the true median with at
+least 90 % confidence, whatever the noise is like (from the order of the ratios alone). --more adds
+turns to those in OUT.json, so that many short sittings make one result. The bytes are compared
+with the papers' format: total and delta of the closure and the edges at each of these checkpoints,
+as rows of 64-bit numbers. Writes OUT.json and OUT.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shutil
 import statistics
@@ -60,6 +64,7 @@ WAYS = {
     "time": "by time, as often, beside the evaluation",
     "time-held": "by time, as often, the evaluation waits",
 }
+CONFIDENCE = 0.9
 
 
 def prepare(case: PaperCase, scratch: Path) -> Path:
@@ -122,6 +127,8 @@ def run_once(command: list[str], case: PaperCase, scratch: Path) -> dict[str, An
         "final_bytes": saved[-1]["bytes"] if saved else 0,
         "held_seconds": sum(s["held_seconds"] for s in saved),
         "final_seconds": saved[-1]["held_seconds"] if saved else 0.0,
+        # Of the slowest rank at each: what the writing costs a processor, idle or not.
+        "packing_seconds": sum(s["pack_seconds"] + s["encode_seconds"] for s in saved),
         "pack_share": report["pack_share_of_checkpoints"],
     }
 
@@ -135,38 +142,68 @@ def plain_bytes(case: PaperCase, new_tuples: list[int], edges: int) -> int:
     return total
 
 
-def measure_case(case: PaperCase, strategy: str, args: argparse.Namespace) -> dict[str, Any]:
-    runs: dict[str, list[dict[str, Any]]] = {way: [] for way in args.ways}
+def identity(row: dict[str, Any]) -> tuple[str, str, int]:
+    return row["case"], row["strategy"], row["ranks"]
+
+
+def measure_case(
+    case: PaperCase, strategy: str, args: argparse.Namespace, earlier: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Takes what earlier sittings have measured of the case out of `earlier`."""
     commands: dict[str, list[str]] = {}
-    baseline = 0.0
-    for repeat in range(args.repeats + 1):
-        # The first turn finds out how long the run takes and warms the machine; it does not count.
-        ways = ["none"] if repeat == 0 else args.ways[repeat % 2 :] + args.ways[: repeat % 2]
-        for way in ways:
-            commands[way] = command_of(case, way, args, strategy, baseline)
-            print(f"bench: {case.name}, {strategy}, {WAYS[way]}, {repeat}", file=sys.stderr)
-            run = run_once(commands[way], case, args.scratch)
-            if repeat == 0:
-                baseline = run["evaluation_seconds"]
-                case.rounds = run["rounds"]
-            else:
-                runs[way].append(run)
-    first = runs["none"][0]
-    plain = plain_bytes(case, first.pop("new_tuples_per_round"), first["edges"])
-    for all_runs in runs.values():
-        for run in all_runs:
-            run.pop("new_tuples_per_round", None)
-    return {
+
+    def run(way: str, turn: int, baseline: float) -> dict[str, Any]:
+        commands[way] = command_of(case, way, args, strategy, baseline)
+        print(f"bench: {case.name}, {strategy}, {WAYS[way]}, {turn}", file=sys.stderr)
+        return run_once(commands[way], case, args.scratch)
+
+    # The first run warms the machine and finds out how long one takes; it does not count.
+    first = run("none", 0, 0.0)
+    case.rounds = first["rounds"]
+    row = {
         "case": case.name,
         "strategy": strategy,
         "ranks": args.ranks,
         "tuples": case.tuples,
         "rounds": case.rounds,
         "every_rounds": case.every,
-        "plain_bytes": plain,
-        "commands": commands,
-        "runs": runs,
+        "plain_bytes": plain_bytes(case, first["new_tuples_per_round"], first["edges"]),
+        "baseline_seconds": first["evaluation_seconds"],
+        "runs": {},
     }
+    for known in earlier:
+        if identity(known) == identity(row):
+            row = known
+            commands.update(known["commands"])
+    if row in earlier:
+        earlier.remove(row)
+    runs: dict[str, list[dict[str, Any]]] = row["runs"]
+    for way in args.ways:
+        runs.setdefault(way, [])
+    done = len(runs["none"])
+    for turn in range(args.repeats):
+        ways = [way for way in args.ways if way != "none"]
+        shift = (done + turn) // 2 % len(ways)
+        ways = ways[shift:] + ways[:shift]
+        if turn % 2 == 1:
+            ways.reverse()
+        before = run("none", turn + 1, 0.0)
+        runs["none"].append(before)
+        for way in ways:
+            with_checkpoints = run(way, turn + 1, row["baseline_seconds"])
+            after = run("none", turn + 1, 0.0)
+            runs["none"].append(after)
+            for key in ("wall_seconds", "cpu_seconds"):
+                with_checkpoints[f"without_{key}"] = (before[key] + after[key]) / 2
+            runs[way].append(with_checkpoints)
+            before = after
+    for all_runs in runs.values():
+        for one in all_runs:
+            one.pop("new_tuples_per_round", None)
+    row["commands"] = {
+        way: neutral(" ".join(command), args).split() for way, command in commands.items()
+    }
+    return row
 
 
 def median(runs: list[dict[str, Any]], key: str) -> float:
@@ -174,9 +211,23 @@ def median(runs: list[dict[str, Any]], key: str) -> float:
 
 
 def added(row: dict[str, Any], way: str, key: str) -> list[float]:
-    """What the way adds to the run without checkpoints, turn by turn, as a share of that run."""
-    pairs = zip(row["runs"][way], row["runs"]["none"], strict=True)
-    return [run[key] / without[key] - 1 for run, without in pairs]
+    """What the way adds to the runs before and after it, as shares of their mean, ascending."""
+    return sorted(run[key] / run[f"without_{key}"] - 1 for run in row["runs"][way])
+
+
+def interval(ascending: list[float]) -> str:
+    """An interval around the median by order statistics; its bounds are measured values."""
+    n = len(ascending)
+    below = 0.0  # the probability that fewer than `cut` values lie below the true median
+    cut = 0
+    while cut < n // 2:
+        below += math.comb(n, cut) / 2**n
+        if 2 * below > 1 - CONFIDENCE:
+            break
+        cut += 1
+    if cut == 0:
+        return "too few turns"
+    return f"{ascending[cut - 1]:+.1%} to {ascending[n - cut]:+.1%}"
 
 
 def table(row: dict[str, Any]) -> list[str]:
@@ -187,30 +238,32 @@ def table(row: dict[str, Any]) -> list[str]:
         f"{row['every_rounds']} rounds ({2 * row['every_rounds']:,} of the papers' iterations). As "
         f"the papers write them: {row['plain_bytes'] / 1e9:.2f} GB.",
         "",
-        "| checkpoints | wall s | CPU s | added to the wall (each turn) | without the last "
-        "one | added to the CPU | number | held up s | last one s | MB written | MB without the "
-        "last one | plain / written | plain / all but the last | peak MiB |",
-        "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "| checkpoints | turns | wall s | CPU s | added to the wall | added to the CPU | packing "
+        "s, % of the wall | number | held up s | last one s, % of it | MB written | MB without "
+        "the last one | plain / written | plain / all but the last | peak MiB |",
+        "|---|--:|--:|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for way, runs in row["runs"].items():
         wall = median(runs, "wall_seconds")
-        cells = [WAYS[way], f"{wall:.2f}", f"{median(runs, 'cpu_seconds'):.2f}"]
+        cells = [WAYS[way], f"{len(runs)}", f"{wall:.2f}", f"{median(runs, 'cpu_seconds'):.2f}"]
         if way == "none":
             cells += ["-"] * 10
         else:
-            ratios = added(row, way, "wall_seconds")
+            ratios = {key: added(row, way, key) for key in ("wall_seconds", "cpu_seconds")}
             last = median(runs, "final_seconds")
-            without = statistics.median(ratios) - last / median(row["runs"]["none"], "wall_seconds")
+            packing = median(runs, "packing_seconds")
+            without = median(row["runs"]["none"], "wall_seconds")
             written = median(runs, "bytes")
             before = median([{"b": run["bytes"] - run["final_bytes"]} for run in runs], "b")
             cells += [
-                f"**{statistics.median(ratios):+.1%}** "
-                f"({', '.join(f'{ratio:+.1%}' for ratio in ratios)})",
-                f"**{without:+.1%}**",
-                f"{statistics.median(added(row, way, 'cpu_seconds')):+.1%}",
+                *(
+                    f"**{statistics.median(found):+.1%}** ({interval(found)})"
+                    for found in ratios.values()
+                ),
+                f"{packing:.2f}, {packing / without:.1%}",
                 f"{median(runs, 'checkpoints'):.0f}",
                 f"{median(runs, 'held_seconds'):.2f}",
-                f"{last:.2f}",
+                f"{last:.2f}, {last / without:.1%}",
                 f"{written / 1e6:.1f}",
                 f"{before / 1e6:.1f}",
                 f"{row['plain_bytes'] / max(1, written):.1f}",
@@ -229,10 +282,12 @@ def to_markdown(rows: list[dict[str, Any]], about: dict[str, Any]) -> str:
         "",
         f"Machine: {about['cpu']}, {about['cores']} cores, {about['system']}; {about['date']}; "
         f"load at start {about['load_at_start']:.1f}. Mode fpp, durability full. Whole "
-        "processes, from the fact file to the printed size, in turns; medians. A run ends by "
-        "saving its answer, which nothing is left to hide behind; the papers' runs do not, so "
-        "columns without that last checkpoint stand beside the others. Goals: at most 2 % added "
-        "with checkpoints beside the evaluation, 6 % without, and a twentieth of the bytes.",
+        "processes, from the fact file to the printed size; medians. Each run with checkpoints "
+        "stands between two without and is compared with their mean; the intervals hold the true "
+        f"median with {CONFIDENCE:.0%} confidence. Packing is what walking, hashing and encoding "
+        "cost the slowest rank. A run ends by saving its answer, which nothing is left to hide "
+        "behind; the papers' runs do not. Goals: at most 2 % added with checkpoints beside the "
+        "evaluation, 6 % without, and a twentieth of the bytes.",
         "",
     ]
     for row in rows:
@@ -261,6 +316,7 @@ def main() -> int:
     parser.add_argument("--scratch", type=Path, default=build / "bench")
     parser.add_argument("--out", type=Path, default=build / "bench" / "papers-run")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--more", action="store_true", help="add turns to those in OUT.json")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
     parser.add_argument(
@@ -286,12 +342,15 @@ def main() -> int:
     args.out.parent.mkdir(parents=True, exist_ok=True)
     about = machine()
     rows: list[dict[str, Any]] = []
+    known = args.out.with_suffix(".json")
+    earlier = json.loads(known.read_text())["rows"] if args.more and known.exists() else []
     for case in CASES:
         for strategy in args.strategies if case.name in args.cases else ():
-            rows.append(measure_case(case, strategy, args))
-            text = neutral(json.dumps({"machine": about, "rows": rows}, indent=1), args)
-            args.out.with_suffix(".json").write_text(text + "\n")
-            args.out.with_suffix(".md").write_text(neutral(to_markdown(rows, about), args))
+            rows.append(measure_case(case, strategy, args, earlier))
+            everything = [*earlier, *rows]
+            text = neutral(json.dumps({"machine": about, "rows": everything}, indent=1), args)
+            known.write_text(text + "\n")
+            args.out.with_suffix(".md").write_text(neutral(to_markdown(everything, about), args))
     shutil.rmtree(args.scratch / "checkpoints", ignore_errors=True)
     print(neutral(to_markdown(rows, about), args))
     return 0

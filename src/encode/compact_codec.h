@@ -52,13 +52,24 @@ class CompactEncoder {
   // already, as a copy.
   std::byte* encode(std::span<const Cell> prefix, const SetView& set, std::uint64_t content,
                     std::byte* to);
+  struct Copies {
+    std::byte* end;
+    std::size_t groups = 0;
+    std::uint64_t rows = 0;
+  };
+  // Appends groups at `to` from the first one on, as long as the block holds their sets, and until
+  // so many bytes or rows are appended at least. `prefixes` and `contents` as in GroupBatch; the
+  // room is that of one fragment behind `bytes`.
+  Copies encode_copies(std::span<const Cell> prefixes, std::span<const std::uint64_t> contents,
+                       std::uint64_t bytes, std::uint64_t rows, std::byte* to);
   // Copies in the block so far.
   std::uint64_t copies() const { return copies_; }
 
  private:
   struct Spelled {
-    std::uint64_t content = 0;
-    std::uint64_t number = 0;  // of the sets spelled out in the block
+    std::uint64_t content = ~std::uint64_t{0};
+    std::uint32_t number = 0;  // of the sets spelled out in the block
+    std::uint32_t count = 0;  // of its elements
   };
   struct Form {
     FragmentKind kind = FragmentKind::kSingle;
@@ -67,6 +78,11 @@ class CompactEncoder {
   };
   std::byte* put_prefix(std::span<const Cell> prefix, unsigned& tag, std::byte* to);
   std::byte* put_head(std::span<const Cell> prefix, const Form& form, std::byte* to);
+  template <typename Put>
+  Copies copy_while_known(std::span<const std::uint64_t> contents, std::uint64_t bytes,
+                          std::uint64_t rows, std::byte* to, Put put) const;
+  std::byte* put_copy(std::span<const Cell> prefix, std::uint32_t distance, std::byte* to);
+  Spelled& place_of(std::uint64_t content);
   std::byte* encode_bitmap(std::span<const Cell> prefix, const SetView& set, std::byte* to);
   std::byte* encode_runs(std::span<const Cell> prefix, const SetView& set, std::byte* to);
   template <typename T>
@@ -76,7 +92,7 @@ class CompactEncoder {
   std::vector<Cell> previous_;
   Cell base_ = 0;
   std::uint32_t size_ = 0;
-  std::uint64_t spelled_ = 0;  // sets in the block that copies can name
+  std::uint32_t spelled_ = 0;  // sets in the block that copies can name
   std::uint64_t copies_ = 0;
   std::vector<Spelled> known_;  // direct-mapped by content; empty until needed
   std::array<std::uint64_t, kCompactLimits.words> words_;

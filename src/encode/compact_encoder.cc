@@ -11,7 +11,6 @@
 
 #include "encode/byte_order.h"
 #include "encode/compact_codec.h"
-#include "model/group_batch.h"
 
 namespace stratalog {
 namespace {
@@ -21,7 +20,6 @@ constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
 // Bitmaps longer than this lose their zero words at both ends; shorter ones keep their base, which
 // is then usually that of their neighbours and costs nothing.
 constexpr std::size_t kTrimWords = 16;
-constexpr unsigned kKnownBits = 11;
 
 // 0x80 in every byte of `word` that is not zero.
 std::uint64_t nonzero_bytes(std::uint64_t word) {
@@ -362,24 +360,6 @@ std::byte* CompactEncoder::encode_runs(std::span<const Cell> prefix, const SetVi
   bitmap.count = set.count;
   bitmap.words = std::span(words_).first(words);
   return encode_bitmap(prefix, bitmap, to);
-}
-
-std::byte* CompactEncoder::encode(std::span<const Cell> prefix, const SetView& set,
-                                  std::uint64_t content, std::byte* to) {
-  if (known_.empty()) known_.resize(std::size_t{1} << kKnownBits);
-  Spelled& known = known_[place_of_content(content, kKnownBits)];
-  const std::uint64_t number = spelled_;
-  if (known.content == content && number - known.number <= kCopyReach) {
-    std::byte* const tag_at = to++;
-    auto tag = static_cast<unsigned>(FragmentKind::kCopy);
-    to = put_prefix(prefix, tag, to);
-    *tag_at = static_cast<std::byte>(tag);
-    ++copies_;
-    return put_varint(to, number - known.number - 1);
-  }
-  to = encode(prefix, set, to);
-  if (spelled_ != number) known = {.content = content, .number = number};
-  return to;
 }
 
 std::byte* CompactEncoder::encode(std::span<const Cell> prefix, const SetView& set, std::byte* to) {

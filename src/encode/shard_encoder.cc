@@ -65,9 +65,59 @@ Status ShardEncoder::begin() {
 Status ShardEncoder::add(const TupleGroup& group) { return add_group(group, 0); }
 
 Status ShardEncoder::add(const GroupBatch& batch) {
-  for (std::size_t i = 0; i < batch.groups.size(); ++i)
-    STRATALOG_RETURN_IF_ERROR(add_group(batch.groups[i], batch.contents[i]));
+  if (batch.prefixes.size() != batch.size() * (column_order_.size() - 1))
+    return Status::internal(
+        fmt::format("a batch of {} groups with {} cells in a relation of arity "
+                    "{}",
+                    batch.size(), batch.prefixes.size(), column_order_.size()));
+  for (std::size_t i = 0; i < batch.size();) {
+    if (block_rows_ != 0 && way_ == Way::kCompact) {
+      STRATALOG_ASSIGN_OR_RETURN(i, add_compactly(batch, i));
+      if (i == batch.size()) break;
+    }
+    STRATALOG_RETURN_IF_ERROR(
+        add_group({.prefix = batch.prefix(i), .set = batch.sets.set(i)}, batch.contents[i]));
+    ++i;
+  }
   return Status::ok();
+}
+
+// Groups from `first` on, to the end of the block or to one that needs a closer look; returns which
+// one that is. Prefixes enter the block's zone together.
+Result<std::size_t> ShardEncoder::add_compactly(const GroupBatch& batch, std::size_t first) {
+  const std::size_t cells = column_order_.size() - 1;
+  std::size_t i = first;
+  while (i < batch.size() && !is_full()) {
+    i += add_copies(batch, i);
+    if (i == batch.size() || is_full() || batch.contents[i] == 0) break;
+    const SetView set = batch.sets.set(i);
+    if (!is_one_fragment(set)) break;
+    zones_.add_set(set);
+    std::byte* const payload = block_.get() + kBlockHeaderBytes;
+    payload_bytes_ = static_cast<std::size_t>(
+        compact_.encode(batch.prefix(i), set, batch.contents[i], payload + payload_bytes_) -
+        payload);
+    block_rows_ += set.count;
+    ++block_groups_;
+    ++i;
+  }
+  zones_.add_prefixes(batch.prefixes.subspan(first * cells, (i - first) * cells));
+  if (is_full()) STRATALOG_RETURN_IF_ERROR(close_block());
+  return i;
+}
+
+// As many groups from `first` on as are copies; the sets' cells are in the block's zone already.
+std::size_t ShardEncoder::add_copies(const GroupBatch& batch, std::size_t first) {
+  const std::size_t cells = column_order_.size() - 1;
+  std::byte* const payload = block_.get() + kBlockHeaderBytes;
+  const CompactEncoder::Copies copied = compact_.encode_copies(
+      batch.prefixes.subspan(first * cells), batch.contents.subspan(first),
+      block_bytes_ - payload_bytes_, kMostCopiedRows - std::min(kMostCopiedRows, block_rows_),
+      payload + payload_bytes_);
+  payload_bytes_ = static_cast<std::size_t>(copied.end - payload);
+  block_groups_ += static_cast<std::uint32_t>(copied.groups);
+  block_rows_ += copied.rows;
+  return copied.groups;
 }
 
 bool ShardEncoder::is_one_fragment(const SetView& set) const {

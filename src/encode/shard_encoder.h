@@ -57,6 +57,8 @@ class ShardEncoder {
   enum class Way : std::uint8_t { kCompact, kRows, kStreams, kTrial, kRaw };
 
   Status add_group(const TupleGroup& group, std::uint64_t content);
+  Result<std::size_t> add_compactly(const GroupBatch& batch, std::size_t first);
+  std::size_t add_copies(const GroupBatch& batch, std::size_t first);
   bool is_one_fragment(const SetView& set) const;
   Status add_fragment(std::span<const Cell> prefix, const SetView& fragment, std::uint64_t content);
   void add_rows(std::span<const Cell> prefix, const SetView& fragment);

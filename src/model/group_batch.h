@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GroupBatch: many groups at once on their way to an encoder, with what the relation knows of equal
-// sets. For relations of millions of small groups, where a call for each would cost more than what
-// is done with it. Pure views, valid during the call only. Local.
+// GroupBatch: many groups at once on their way to an encoder, column by column, with what the
+// relation knows of equal sets. For relations of millions of small groups, most of which have a set
+// that came before: such a set is not even looked at again. Pure views, valid during the call only.
+// Local.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,30 @@
 
 namespace stratalog {
 
+// Shows the sets of a batch one at a time, to whoever needs to see one.
+class SetSource {
+ public:
+  SetSource() = default;
+  SetSource(const SetSource&) = delete;
+  SetSource& operator=(const SetSource&) = delete;
+  virtual ~SetSource() = default;
+  // Of group `index`, not empty. Valid until the next call.
+  virtual SetView set(std::size_t index) = 0;
+};
+
 struct GroupBatch {
-  std::span<const TupleGroup> groups;
-  // One for each group. Where not 0: all groups of the walk with this number have the same set.
+  // arity - 1 cells of each group, one group after the other.
+  std::span<const Cell> prefixes;
+  // One for each group, and so their number. Where not 0: all groups of the walk with this number
+  // have the same set. Never ~0.
   std::span<const std::uint64_t> contents;
+  SetSource& sets;
+
+  std::size_t size() const { return contents.size(); }
+  std::span<const Cell> prefix(std::size_t index) const {
+    const std::size_t cells = prefixes.size() / contents.size();
+    return prefixes.subspan(index * cells, cells);
+  }
 };
 
 using BatchVisitor = std::function<Status(const GroupBatch&)>;

@@ -33,7 +33,7 @@ struct GroupHasher::ByteTables {
 
 // Of a set that may come again.
 struct GroupHasher::KnownSum {
-  std::uint64_t content = 0;
+  std::uint64_t content = ~std::uint64_t{0};
   Sum sum = {};
 };
 
@@ -272,19 +272,31 @@ MultisetHash GroupHasher::hash(const TupleGroup& group) {
   return {.low = product.low * sum[0], .high = product.high * sum[1]};
 }
 
-GroupHasher::Sum GroupHasher::sum_known(const SetView& set, std::uint64_t content) {
-  if (content == 0) return sum_set(set);
+// Of group `index`, whose set is looked at only where its content is not known.
+GroupHasher::Sum GroupHasher::sum_known(const GroupBatch& batch, std::size_t index) {
+  const std::uint64_t content = batch.contents[index];
   KnownSum& known = known_[place_of_content(content, kKnownBits)];
-  if (known.content != content) known = {.content = content, .sum = sum_set(set)};
-  return known.sum;
+  if (known.content == content) return known.sum;
+  const Sum sum = sum_set(batch.sets.set(index));
+  if (content != 0) known = {.content = content, .sum = sum};
+  return sum;
 }
 
 MultisetHash GroupHasher::hash(const GroupBatch& batch) {
   if (known_.empty()) known_.resize(std::size_t{1} << kKnownBits);
   MultisetHash all;
-  for (std::size_t i = 0; i < batch.groups.size(); ++i) {
-    const MultisetHash product = prefix_product(batch.groups[i].prefix);
-    const Sum sum = sum_known(batch.groups[i].set, batch.contents[i]);
+  if (batch.prefixes.size() == batch.size()) {  // one cell each: by far the most common
+    const std::uint32_t column = column_order_[0];
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const ColumnFactors f = column_factors(batch.prefixes[i], column);
+      const Sum sum = sum_known(batch, i);
+      all += {.low = f.low * sum[0], .high = f.high * sum[1]};
+    }
+    return all;
+  }
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const MultisetHash product = prefix_product(batch.prefix(i));
+    const Sum sum = sum_known(batch, i);
     all += {.low = product.low * sum[0], .high = product.high * sum[1]};
   }
   return all;

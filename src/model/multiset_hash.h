@@ -73,7 +73,7 @@ class GroupHasher {
   Sum sum_runs(Cell base, std::span<const std::uint16_t> runs);
   Sum sum_bits(Cell base, std::span<const std::uint64_t> words);
   Sum sum_set(const SetView& set);
-  Sum sum_known(const SetView& set, std::uint64_t content);
+  Sum sum_known(const GroupBatch& batch, std::size_t index);
   MultisetHash prefix_product(std::span<const Cell> prefix) const;
 
   // Rows of one base, all within 512 cells of it.

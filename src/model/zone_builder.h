@@ -38,6 +38,29 @@ class ZoneBuilder {
     for (std::size_t i = 0; i < prefix.size(); ++i) widen(column_order_[i], prefix[i], prefix[i]);
     widen(column_order_[prefix.size()], first_of(set), last_of(set));
   }
+  // The same in two parts, for many groups: their sets, as far as they are not the same ones, and
+  // their prefixes, one after the other.
+  void add_set(const SetView& set) {
+    const std::size_t column = column_order_.back();
+    Cell* const ends = zones_.data() + zones_.size() - ((column_order_.size() - column) * 2);
+    ends[0] = std::min(ends[0], first_of(set));
+    ends[1] = std::max(ends[1], last_of(set));
+  }
+  void add_prefixes(std::span<const Cell> prefixes) {
+    const std::size_t cells = column_order_.size() - 1;
+    Cell* const zone = zones_.data() + zones_.size() - (column_order_.size() * 2);
+    for (std::size_t c = 0; c < cells; ++c) {
+      Cell* const ends = zone + (std::size_t{column_order_[c]} * 2);
+      Cell lowest = ends[0];
+      Cell highest = ends[1];
+      for (std::size_t at = c; at < prefixes.size(); at += cells) {
+        lowest = std::min(lowest, prefixes[at]);
+        highest = std::max(highest, prefixes[at]);
+      }
+      ends[0] = lowest;
+      ends[1] = highest;
+    }
+  }
   // For each block and each declared column two cells.
   const std::vector<Cell>& zones() const { return zones_; }
   std::vector<Cell> take() { return std::move(zones_); }

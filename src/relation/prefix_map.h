@@ -5,6 +5,7 @@
 // concurrent readers only while nobody adds; frozen keys always are. Local.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -44,6 +45,14 @@ class PrefixMap {
   // The cells of entry `id`.
   std::span<const Cell> key(std::uint32_t id) const {
     return {keys_.get() + (std::size_t{id} * width_), width_};
+  }
+  // Writes the cells of many entries, one after the other.
+  void read(std::span<const std::uint32_t> ids, Cell* to) const {
+    if (width_ == 1) {
+      for (std::size_t i = 0; i < ids.size(); ++i) to[i] = keys_[ids[i]];
+      return;
+    }
+    for (const std::uint32_t id : ids) to = std::copy_n(key(id).data(), width_, to);
   }
   FrozenKeys freeze_keys() const { return {keys_, width_}; }
   std::uint32_t find(const Cell* key) const;

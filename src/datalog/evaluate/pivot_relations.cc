@@ -23,6 +23,19 @@ RowWidth row_width(std::uint32_t words) {
   }
 }
 
+// The sets of one member among those of all.
+class MemberSets final : public SetSource {
+ public:
+  explicit MemberSets(SetSource& all) : all_(all) {}
+  void add(std::size_t index) { chosen_[size_++] = index; }
+  SetView set(std::size_t index) override { return all_.set(chosen_[index]); }
+
+ private:
+  SetSource& all_;
+  std::size_t size_ = 0;
+  std::array<std::size_t, PivotImage::kMostInBatch> chosen_;
+};
+
 }  // namespace
 
 PivotRelations::PivotRelations(EngineState& state, std::uint32_t stratum)
@@ -219,20 +232,30 @@ Status PivotRelations::for_each_group(std::uint32_t position, const PivotImage& 
 
 Status PivotRelations::for_each_batch(std::uint32_t position, const PivotImage& image,
                                       const BatchVisitor& visit) const {
-  const Member& member = members_[position];
-  std::array<TupleGroup, PivotImage::kMostInBatch> groups;
+  const PrefixMap& keys = members_[position].keys;
+  std::vector<Cell> prefixes(PivotImage::kMostInBatch * keys.width());
+  if (members_.size() == 1)  // then slots are its keys
+    return image.for_each_batch([&](const SlotBatch& batch) -> Status {
+      keys.read(batch.slots, prefixes.data());
+      return visit({.prefixes = std::span(prefixes).first(batch.slots.size() * keys.width()),
+                    .contents = batch.contents,
+                    .sets = batch.pivots});
+    });
   std::array<std::uint64_t, PivotImage::kMostInBatch> contents;
   return image.for_each_batch([&](const SlotBatch& batch) -> Status {
+    MemberSets sets(batch.pivots);
     std::size_t size = 0;
     for (std::size_t i = 0; i < batch.slots.size(); ++i) {
       const SlotKey& key = slot_keys_[batch.slots[i]];
       if (key.position != position) continue;
-      contents[size] = batch.contents[i];
-      groups[size++] = {.prefix = member.keys.key(key.key), .set = batch.pivots[i]};
+      keys.read(std::span(&key.key, 1), prefixes.data() + (size * keys.width()));
+      contents[size++] = batch.contents[i];
+      sets.add(i);
     }
     if (size == 0) return {};
-    return visit(
-        {.groups = std::span(groups).first(size), .contents = std::span(contents).first(size)});
+    return visit({.prefixes = std::span(prefixes).first(size * keys.width()),
+                  .contents = std::span(contents).first(size),
+                  .sets = sets});
   });
 }
 

@@ -126,58 +126,111 @@ std::uint64_t PackedRows::Cursor::place() const {
   return at_ - ((static_cast<std::uint64_t>(*in & kCountMask) << 16) | in[1]);
 }
 
-// The row at the cursor as it is spelled out, here or before. Steps on.
-PackedRows::Cursor::Spelled PackedRows::Cursor::step() {
-  const std::uint16_t* in = rows_->stream_.data() + place();
-  const bool is_here = in == rows_->stream_.data() + at_;
-  const Spelled row{.payload = in + 1,
-                    .tag = static_cast<std::uint32_t>(*in & ~kCountMask),
-                    .count = static_cast<std::uint32_t>(*in & kCountMask)};
-  std::uint32_t size = row.count;
-  if (row.tag == kRunsTag) size *= 2;
-  if (row.tag == kBitmapTag) size = 4 * width_;
-  at_ += is_here ? 1 + size : 2;
-  ++row_;
-  return row;
-}
+// A row as it is spelled out.
+struct PackedRows::Spelled {
+  const std::uint16_t* payload;
+  std::uint32_t tag;
+  std::uint32_t count;
+
+  std::uint32_t payload_words(std::uint32_t width) const {
+    if (tag == kBitmapTag) return 4 * width;
+    return tag == kRunsTag ? 2 * count : count;
+  }
+  SetView view(Cell base, std::uint32_t width, std::uint64_t* words) const;
+  template <bool kUnite>
+  void unpack(std::uint32_t width, std::uint64_t* words) const;
+};
 
 template <bool kUnite>
-void PackedRows::Cursor::unpack(std::uint64_t* words) {
-  const auto [in, tag, count] = step();
-  if (!kUnite && tag != kBitmapTag) std::fill(words, words + width_, 0);
+void PackedRows::Spelled::unpack(std::uint32_t width, std::uint64_t* words) const {
+  const std::uint16_t* const in = payload;
+  if (!kUnite && tag != kBitmapTag) std::fill(words, words + width, 0);
   if (tag == kOffsetsTag) {
     for (std::uint32_t i = 0; i < count; ++i) words[in[i] / 64] |= std::uint64_t{1} << (in[i] % 64);
   } else if (tag == kRunsTag) {
     for (std::uint32_t i = 0; i < 2 * count; i += 2) set_run(words, in[i], in[i] + in[i + 1]);
   } else {
     std::uint64_t row[kMaxRowWords];
-    std::memcpy(row, in, std::size_t{width_} * 8);
-    for (std::uint32_t w = 0; w < width_; ++w) words[w] = (kUnite ? words[w] : 0) | row[w];
+    std::memcpy(row, in, std::size_t{width} * 8);
+    for (std::uint32_t w = 0; w < width; ++w) words[w] = (kUnite ? words[w] : 0) | row[w];
   }
 }
 
-SetView PackedRows::Cursor::view(Cell base, std::uint64_t* words) {
-  const auto [in, tag, count] = step();
+SetView PackedRows::Spelled::view(Cell base, std::uint32_t width, std::uint64_t* words) const {
   SetView set;
   set.base = base;
   set.count = count;
   if (tag == kOffsetsTag) {
     set.kind = SetKind::kOffsets;
-    set.offsets = {in, count};
+    set.offsets = {payload, count};
   } else if (tag == kRunsTag) {
     set.kind = SetKind::kRuns;
-    set.offsets = {in, std::size_t{2} * count};
-    for (std::uint32_t i = 1; i < 2 * count; i += 2) set.count += in[i];
+    set.offsets = {payload, std::size_t{2} * count};
+    for (std::uint32_t i = 1; i < 2 * count; i += 2) set.count += payload[i];
   } else {
-    std::memcpy(words, in, std::size_t{width_} * 8);
+    std::memcpy(words, payload, std::size_t{width} * 8);
     set.kind = SetKind::kBitmap;
-    set.words = {words, width_};
+    set.words = {words, width};
   }
   return set;
 }
 
-template void PackedRows::Cursor::unpack<false>(std::uint64_t* words);
-template void PackedRows::Cursor::unpack<true>(std::uint64_t* words);
+PackedRows::Spelled PackedRows::spelled_at(std::uint64_t place) const {
+  const std::uint16_t* const in = stream_.data() + place;
+  return {.payload = in + 1,
+          .tag = static_cast<std::uint32_t>(*in & ~kCountMask),
+          .count = static_cast<std::uint32_t>(*in & kCountMask)};
+}
+
+SetView PackedRows::view_at(std::uint64_t place, Cell base, std::uint32_t width,
+                            std::uint64_t* words) const {
+  return spelled_at(place).view(base, width, words);
+}
+
+void PackedRows::read_at(std::uint64_t place, std::uint32_t width, std::uint64_t* words) const {
+  spelled_at(place).unpack<false>(width, words);
+}
+
+// The row at the cursor as it is spelled out, here or before. Steps on.
+PackedRows::Spelled PackedRows::Cursor::step() {
+  const std::uint64_t from = place();
+  const Spelled row = rows_->spelled_at(from);
+  at_ += from == at_ ? 1 + row.payload_words(width_) : 2;
+  ++row_;
+  return row;
+}
+
+std::span<const SlotId> PackedRows::Cursor::take(SlotId limit, std::size_t most,
+                                                 std::uint64_t first, std::uint64_t* places) {
+  std::span<const SlotId> slots = std::span(rows_->slots_).subspan(row_);
+  slots = slots.first(std::min(most, slots.size()));
+  if (!slots.empty() && slots.back() >= limit)
+    slots = slots.first(static_cast<std::size_t>(
+        std::lower_bound(slots.begin(), slots.end(), limit) - slots.begin()));
+  const std::uint16_t* const stream = rows_->stream_.data();
+  std::uint64_t at = at_;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const std::uint16_t head = stream[at];
+    if (head >= kSameTag) {
+      const std::uint64_t back =
+          (static_cast<std::uint64_t>(head & kCountMask) << 16) | stream[at + 1];
+      places[i] = first + at - back;
+      at += 2;
+    } else {
+      places[i] = first + at;
+      at += 1 + rows_->spelled_at(at).payload_words(width_);
+    }
+  }
+  at_ = at;
+  row_ += slots.size();
+  return slots;
+}
+
+SetView PackedRows::Cursor::view(Cell base, std::uint64_t* words) {
+  return step().view(base, width_, words);
+}
+void PackedRows::Cursor::read(std::uint64_t* words) { step().unpack<false>(width_, words); }
+void PackedRows::Cursor::unite(std::uint64_t* words) { step().unpack<true>(width_, words); }
 
 void PackedRows::clear() {
   slots_.clear();

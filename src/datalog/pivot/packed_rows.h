@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "datalog/pivot/pivot_space.h"
@@ -36,6 +37,7 @@ class PackedRows {
            skips_.capacity() * sizeof(std::uint64_t);
   }
 
+  struct Spelled;  // a row, in the .cc
   // Walks the rows in stored order.
   class Cursor {
    public:
@@ -48,32 +50,34 @@ class PackedRows {
     // The row at the cursor as it is stored: offsets or runs where they lie, a bitmap copied to
     // `words[0 .. width)`. `base` is the cell of offset 0. Steps on.
     SetView view(Cell base, std::uint64_t* words);
+    // Steps over at most `most` rows of slots below `limit`; writes where each is spelled out,
+    // counted from `first`, to `places`. Returns their slots.
+    std::span<const SlotId> take(SlotId limit, std::size_t most, std::uint64_t first,
+                                 std::uint64_t* places);
     // Writes the row at the cursor to `words[0 .. width)` and steps on.
-    void read(std::uint64_t* words) { unpack<false>(words); }
+    void read(std::uint64_t* words);
     // The same, united with what `words` holds.
-    void unite(std::uint64_t* words) { unpack<true>(words); }
+    void unite(std::uint64_t* words);
 
    private:
     friend class PackedRows;
-    struct Spelled {
-      const std::uint16_t* payload;
-      std::uint32_t tag;
-      std::uint32_t count;
-    };
     Spelled step();
-    template <bool kUnite>
-    void unpack(std::uint64_t* words);
     const PackedRows* rows_;
     std::uint32_t width_;
     std::uint64_t row_ = 0;
     std::uint64_t at_ = 0;
   };
 
+  // The row that is spelled out at `place`, as Cursor::view() and Cursor::read() have it.
+  SetView view_at(std::uint64_t place, Cell base, std::uint32_t width, std::uint64_t* words) const;
+  void read_at(std::uint64_t place, std::uint32_t width, std::uint64_t* words) const;
+
   // Whether `slot` holds the lane at `offset`. Requires is_sorted().
   bool contains(SlotId slot, std::uint32_t offset, std::uint32_t width) const;
 
  private:
   static constexpr std::uint64_t kSkipRows = 64;
+  Spelled spelled_at(std::uint64_t place) const;
   void begin_row(SlotId slot);
 
   std::vector<SlotId> slots_;

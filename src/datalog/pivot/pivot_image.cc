@@ -64,19 +64,16 @@ class LayerCursor {
  public:
   // Contents of rows are numbered from `first_content` on.
   LayerCursor(std::span<const RowLayer> layers, std::uint32_t words,
-              std::uint64_t first_content = 1)
-      : next_content_(first_content) {
+              std::uint64_t first_content = 1) {
     for (const RowLayer& layer : layers) {
       if (!layer->is_empty())
-        cursors_.push_back({PackedRows::Cursor(*layer, words), next_content_});
-      next_content_ += layer->places();
+        cursors_.push_back({PackedRows::Cursor(*layer, words), first_content});
+      first_content += layer->places();
     }
     find();
   }
   bool at_end() const { return cursors_.empty(); }
   SlotId slot() const { return cursors_[first_].rows.slot(); }
-  // The number after all contents of these layers.
-  std::uint64_t next_content() const { return next_content_; }
 
   // Whether one layer alone has the next row; `slot` is then the row's. view() or read_alone()
   // steps over it.
@@ -92,10 +89,18 @@ class LayerCursor {
     }
     return false;
   }
-  // Of the row that is alone.
-  std::uint64_t content() const {
-    return cursors_[first_].first_content + cursors_[first_].rows.place();
+  // As many rows as one layer alone has, with their contents. None: the next row is in several
+  // layers, or there is none.
+  std::size_t take_alone(std::span<SlotId> slots, std::span<std::uint64_t> contents) {
+    SlotId next = 0;
+    if (!is_alone(next)) return 0;
+    Layer& layer = cursors_[first_];
+    const std::span<const SlotId> taken =
+        layer.rows.take(others_from_, slots.size(), layer.first_content, contents.data());
+    std::copy(taken.begin(), taken.end(), slots.begin());
+    return taken.size();
   }
+  // Of the row that is alone.
   SetView view(Cell base, std::uint64_t* row) { return cursors_[first_].rows.view(base, row); }
   void read_alone(std::uint64_t* row) { cursors_[first_].rows.read(row); }
 
@@ -130,74 +135,91 @@ class LayerCursor {
   std::vector<Layer> cursors_;  // none at its end, but for the first after a step
   std::size_t first_ = 0;
   SlotId others_from_ = 0;
-  std::uint64_t next_content_;
 };
 
-// Rows on their way to a visitor; views of bitmaps are of the copies here.
-class BatchBuilder {
+// Rows of one block on their way to a visitor, who sees their pivots only if it asks for them. The
+// content of a row says in which layer it is spelled out, and where.
+class BlockRows final : public SetSource {
  public:
-  explicit BatchBuilder(const SlotBatchVisitor& visit) : visit_(visit) {}
+  BlockRows(const PivotSpace& space, std::uint32_t words, const SlotBatchVisitor& visit)
+      : space_(space), words_(words), visit_(visit), view_(space, words) {}
 
-  std::uint64_t* next_row() { return rows_[size_].data(); }
-  Status add(SlotId slot, const SetView& pivots, std::uint64_t content) {
-    slots_[size_] = slot;
-    pivots_[size_] = pivots;
-    contents_[size_] = content;
-    return ++size_ == PivotImage::kMostInBatch ? flush() : Status::ok();
+  // Contents are numbered from `first_content` on; returns the first one of the next block.
+  Result<std::uint64_t> walk(const PivotImage::Block& block, std::uint64_t first_content) {
+    first_lane_ = block.first_lane;
+    layers_.clear();
+    std::uint64_t first = first_content;
+    for (const RowLayer& layer : block.layers) {
+      layers_.push_back({.rows = layer.get(), .first_content = first});
+      first += layer->places();
+    }
+    LayerCursor cursor(block.layers, words_, first_content);
+    while (!cursor.at_end()) {
+      while (const std::size_t taken = cursor.take_alone(std::span(slots_).subspan(size_),
+                                                         std::span(contents_).subspan(size_))) {
+        size_ += taken;
+        if (size_ == slots_.size()) STRATALOG_RETURN_IF_ERROR(flush());
+      }
+      if (cursor.at_end()) break;
+      STRATALOG_RETURN_IF_ERROR(flush());
+      slots_[0] = cursor.slot();
+      contents_[0] = 0;
+      cursor.read(view_.row());
+      size_ = 1;
+      STRATALOG_RETURN_IF_ERROR(flush());
+    }
+    STRATALOG_RETURN_IF_ERROR(flush());
+    return first;
   }
+
+  // A row of several layers comes alone, and is in the view.
+  SetView set(std::size_t index) override {
+    const std::uint64_t content = contents_[index];
+    if (content == 0) return view_.view(first_lane_);
+    std::size_t at = layers_.size() - 1;
+    while (layers_[at].first_content > content) --at;
+    const Layer& layer = layers_[at];
+    const std::uint64_t place = content - layer.first_content;
+    if (space_.is_dense())
+      return layer.rows->view_at(place, space_.cell_of(first_lane_), words_, view_.row());
+    layer.rows->read_at(place, words_, view_.row());
+    return view_.view(first_lane_);
+  }
+
+ private:
+  struct Layer {
+    const PackedRows* rows;
+    std::uint64_t first_content;
+  };
+
   Status flush() {
     const std::size_t size = std::exchange(size_, 0);
     if (size == 0) return Status::ok();
     return visit_({.slots = std::span(slots_).first(size),
-                   .pivots = std::span(pivots_).first(size),
-                   .contents = std::span(contents_).first(size)});
-  }
-  // One whose view does not outlive the call.
-  Status pass(SlotId slot, const SetView& pivots, std::uint64_t content) {
-    STRATALOG_RETURN_IF_ERROR(flush());
-    return visit_({.slots = std::span(&slot, 1),
-                   .pivots = std::span(&pivots, 1),
-                   .contents = std::span(&content, 1)});
+                   .contents = std::span(contents_).first(size),
+                   .pivots = *this});
   }
 
- private:
+  const PivotSpace& space_;
+  std::uint32_t words_;
   const SlotBatchVisitor& visit_;
+  RowView view_;
+  LaneId first_lane_ = 0;
+  std::vector<Layer> layers_;
   std::size_t size_ = 0;
   std::array<SlotId, PivotImage::kMostInBatch> slots_;
-  std::array<SetView, PivotImage::kMostInBatch> pivots_;
   std::array<std::uint64_t, PivotImage::kMostInBatch> contents_;
-  std::array<std::array<std::uint64_t, kMaxRowWords>, PivotImage::kMostInBatch> rows_;
 };
 
 }  // namespace
 
 Status PivotImage::for_each_batch(const SlotBatchVisitor& visit) const {
-  const std::uint32_t words = words_per_row(width_);
-  RowView view(*space_, words);
-  BatchBuilder batch(visit);
-  std::uint64_t first_content = 1;
+  BlockRows rows(*space_, words_per_row(width_), visit);
+  std::uint64_t content = 1;
   for (const Block& block : blocks_) {
-    const Cell base = space_->is_dense() ? space_->cell_of(block.first_lane) : 0;
-    LayerCursor cursor(block.layers, words, first_content);
-    first_content = cursor.next_content();
-    while (!cursor.at_end()) {
-      for (SlotId slot = 0; cursor.is_alone(slot);) {
-        const std::uint64_t content = cursor.content();
-        if (space_->is_dense()) {
-          const SetView pivots = cursor.view(base, batch.next_row());
-          STRATALOG_RETURN_IF_ERROR(batch.add(slot, pivots, content));
-        } else {
-          cursor.read_alone(view.row());
-          STRATALOG_RETURN_IF_ERROR(batch.pass(slot, view.view(block.first_lane), content));
-        }
-      }
-      if (cursor.at_end()) break;
-      const SlotId slot = cursor.slot();
-      cursor.read(view.row());
-      STRATALOG_RETURN_IF_ERROR(batch.pass(slot, view.view(block.first_lane), 0));
-    }
+    STRATALOG_ASSIGN_OR_RETURN(content, rows.walk(block, content));
   }
-  return batch.flush();
+  return Status::ok();
 }
 
 Status PivotImage::for_each_group(const SlotVisitor& visit) const {

@@ -13,17 +13,18 @@
 #include "base/status.h"
 #include "datalog/pivot/pivot_space.h"
 #include "datalog/pivot/row_layers.h"
+#include "model/group_batch.h"
 #include "model/tuple_group.h"
 
 namespace stratalog {
 
 // (slot, pivots of one block that hold it); the views live during the call only.
 using SlotVisitor = std::function<Status(SlotId slot, const SetView& pivots)>;
-// Many of them at once. All groups of a walk with the same content have the same pivots.
+// Many of them at once, as in GroupBatch.
 struct SlotBatch {
   std::span<const SlotId> slots;
-  std::span<const SetView> pivots;
-  std::span<const std::uint64_t> contents;  // 0: not known
+  std::span<const std::uint64_t> contents;
+  SetSource& pivots;
 };
 using SlotBatchVisitor = std::function<Status(const SlotBatch&)>;
 // (slot, its pivots over all owned blocks, ascending).
@@ -50,7 +51,7 @@ class PivotImage {
   // visitor's first error.
   Status for_each_group(const SlotVisitor& visit) const;
   // The same in batches of at most kMostInBatch.
-  static constexpr std::size_t kMostInBatch = 64;
+  static constexpr std::size_t kMostInBatch = 512;
   Status for_each_batch(const SlotBatchVisitor& visit) const;
   // By slot below `slots`, over all blocks.
   Status for_each_slot(SlotId slots, const SlotRowVisitor& visit) const;

@@ -11,6 +11,7 @@
 #include "encode/byte_order.h"
 #include "encode/shard_encoder.h"
 #include "model/set_walk.h"
+#include "unit/model/group_list.h"
 
 namespace stratalog {
 namespace {
@@ -143,8 +144,8 @@ TEST(ShardCodec, RandomGroupsComeBack) {
       Random random(seed);
       const std::uint32_t arity =
           1 + static_cast<std::uint32_t>(random.below(seed % 10 == 0 ? 9 : 4));
-      std::vector<std::uint32_t> order;
-      for (std::uint32_t i = 0; i < arity; ++i) order.push_back((i + 1) % arity);
+      std::vector<std::uint32_t> order(arity);
+      for (std::uint32_t i = 0; i < arity; ++i) order[i] = (i + 1) % arity;
       ShardHeader header;
       header.encoding = encoding;
       header.file_id = seed;
@@ -340,8 +341,7 @@ TEST(ShardCodec, SetsThatComeAgainAreCopies) {
     std::vector<Cell> prefixes(6000);
     std::uint64_t rows = 0;
     for (std::size_t at = 0; at < prefixes.size();) {
-      std::vector<TupleGroup> groups;
-      std::vector<std::uint64_t> contents;
+      GroupList groups;
       for (std::size_t n = std::min<std::size_t>(prefixes.size() - at, 1 + random.below(60));
            n != 0; --n, ++at) {
         prefixes[at] = static_cast<Cell>(at * 2);
@@ -349,11 +349,10 @@ TEST(ShardCodec, SetsThatComeAgainAreCopies) {
         const std::size_t s =
             random.below(30) == 0 ? random.below(sets.size()) : near + random.below(40);
         given.emplace_back(prefixes[at], s);
-        groups.push_back({.prefix = std::span(&prefixes[at], 1), .set = sets[s]->view});
-        contents.push_back(s % 11 == 0 ? 0 : s + 1);
+        groups.add(std::span(&prefixes[at], 1), sets[s]->view, s % 11 == 0 ? 0 : s + 1);
         rows += sets[s]->view.count;
       }
-      ASSERT_TRUE(encoder.add(GroupBatch{.groups = groups, .contents = contents}).is_ok());
+      ASSERT_TRUE(encoder.add(groups.batch()).is_ok());
     }
     const auto summary = encoder.finish();
     ASSERT_TRUE(summary.is_ok());
@@ -374,6 +373,75 @@ TEST(ShardCodec, SetsThatComeAgainAreCopies) {
       std::vector<Cell> expected;
       walk_set(sets[s]->view, [&](Cell cell) { expected.push_back(cell); });
       ASSERT_EQ(found[prefix], expected) << prefix;
+    }
+  }
+}
+
+// Copies that go in batches are the same bytes as those that go one by one, whatever prefixes
+// follow each other.
+TEST(CompactEncoder, CopiesInBatchesAreTheSameBytes) {
+  Random random(77);
+  for (std::size_t cells = 0; cells <= 3; ++cells) {
+    for (int round = 0; round < 40; ++round) {
+      CompactEncoder one_by_one(cells);
+      CompactEncoder batched(cells);
+      one_by_one.begin_block();
+      batched.begin_block();
+      std::vector<std::byte> expected(1 << 20);
+      std::vector<std::byte> found(1 << 20);
+      std::byte* expected_end = expected.data();
+      std::byte* found_end = found.data();
+      const std::uint64_t sets = 1 + random.below(round % 2 == 0 ? 3 : 1500);
+      for (std::uint64_t s = 1; s <= sets; ++s) {
+        const Cell elements[2] = {static_cast<Cell>(s), static_cast<Cell>(s + 9)};
+        SetView set;
+        set.values = elements;
+        set.count = 2;
+        const std::vector<Cell> prefix(cells, static_cast<Cell>(s * 5));
+        expected_end = one_by_one.encode(prefix, set, s, expected_end);
+        found_end = batched.encode(prefix, set, s, found_end);
+      }
+      std::vector<Cell> prefixes;
+      std::vector<std::uint64_t> contents;
+      std::vector<Cell> prefix(cells, 70);
+      for (int g = 0; g < 300; ++g) {
+        if (cells != 0) {
+          Cell& cell = prefix[random.below(8) == 0 ? random.below(cells) : cells - 1];
+          const Cell step = static_cast<Cell>(random.below(Cell{1} << random.below(32)));
+          cell = random.below(3) == 0 ? cell + 1 : random.below(2) == 0 ? cell + step : cell - step;
+        }
+        prefixes.insert(prefixes.end(), prefix.begin(), prefix.end());
+        contents.push_back(sets > kCopyReach ? sets - random.below(kCopyReach)
+                                             : 1 + random.below(sets));
+        const Cell elements[2] = {static_cast<Cell>(contents.back()),
+                                  static_cast<Cell>(contents.back() + 9)};
+        SetView set;
+        set.values = elements;
+        set.count = 2;
+        const std::size_t copies = one_by_one.copies();
+        std::byte* const end = one_by_one.encode(prefix, set, contents.back(), expected_end);
+        if (one_by_one.copies() == copies) {  // its place in the table went to another one
+          prefixes.resize(prefixes.size() - cells);
+          contents.pop_back();
+          break;
+        }
+        expected_end = end;
+      }
+      const auto room = static_cast<std::uint64_t>(expected_end - expected.data());
+      for (std::size_t at = 0; at < contents.size();) {
+        // Cut in pieces by rows: two for each group.
+        const CompactEncoder::Copies done = batched.encode_copies(
+            std::span(prefixes).subspan(at * cells), std::span(contents).subspan(at), room,
+            1 + random.below(40), found_end);
+        ASSERT_NE(done.groups, 0U);
+        ASSERT_EQ(done.rows, done.groups * 2);
+        found_end = done.end;
+        at += done.groups;
+      }
+      EXPECT_EQ(batched.copies(), contents.size());
+      expected.resize(static_cast<std::size_t>(expected_end - expected.data()));
+      found.resize(static_cast<std::size_t>(found_end - found.data()));
+      ASSERT_EQ(found, expected) << cells << " cells, round " << round;
     }
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/set_walk.h"
+#include "unit/model/group_list.h"
 
 namespace stratalog {
 namespace {
@@ -124,8 +125,7 @@ TEST(GroupHasher, LargeSetsWithMorePagesThanAreKept) {
 }
 
 // More contents than are kept, and groups of none.
-TEST(GroupHasher, BatchesWithSetsThatComeAgain) {
-  const std::vector<std::uint32_t> order = {1, 0};
+void compare_batches(const std::vector<std::uint32_t>& order) {
   Random random(5);
   std::vector<std::vector<Cell>> sets(5000);
   for (std::size_t s = 0; s < sets.size(); ++s)
@@ -135,23 +135,30 @@ TEST(GroupHasher, BatchesWithSetsThatComeAgain) {
   GroupHasher batched(order);
   MultisetHash expected;
   MultisetHash found;
-  Cell prefix[64];
-  std::vector<TupleGroup> groups(64);
-  std::vector<std::uint64_t> contents(64);
+  std::size_t looks = 0;
   for (int b = 0; b < 500; ++b) {
-    for (std::size_t i = 0; i < groups.size(); ++i) {
+    GroupList groups;
+    for (std::size_t i = 0; i < 64; ++i) {
       const std::uint64_t s = random.below(2) == 0 ? random.below(20) : random.below(sets.size());
-      prefix[i] = static_cast<Cell>(random.below(1000));
+      std::vector<Cell> prefix(order.size() - 1);
+      for (Cell& cell : prefix) cell = static_cast<Cell>(random.below(1000));
       SetView set;
       set.values = sets[s];
       set.count = sets[s].size();
-      groups[i] = {.prefix = std::span(&prefix[i], 1), .set = set};
-      contents[i] = random.below(8) == 0 ? 0 : s + 1;
-      expected += one_by_one.hash(groups[i]);
+      groups.add(prefix, set, random.below(8) == 0 ? 0 : s + 1);
+      expected += one_by_one.hash({.prefix = prefix, .set = set});
     }
-    found += batched.hash(GroupBatch{.groups = groups, .contents = contents});
+    found += batched.hash(groups.batch());
+    looks += groups.looks();
   }
   EXPECT_EQ(found, expected);
+  EXPECT_LT(looks, 500 * 64 * 3 / 4);
+}
+
+TEST(GroupHasher, BatchesWithSetsThatComeAgain) {
+  compare_batches({0});
+  compare_batches({1, 0});
+  compare_batches({2, 0, 1});
 }
 
 TEST(GroupHasher, ColumnOrderDoesNotMatter) {

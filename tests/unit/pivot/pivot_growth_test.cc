@@ -31,7 +31,7 @@ std::set<NaiveTuple> tuples_of(const PivotImage& image, const PivotSpace& space)
     EXPECT_LE(batch.slots.size(), PivotImage::kMostInBatch);
     for (std::size_t i = 0; i < batch.slots.size(); ++i) {
       std::vector<Cell> cells;
-      walk_set(batch.pivots[i], [&](Cell cell) {
+      walk_set(batch.pivots.set(i), [&](Cell cell) {
         cells.push_back(cell);
         EXPECT_TRUE(batched.insert({batch.slots[i], space.lane_of(cell)}).second);
       });
