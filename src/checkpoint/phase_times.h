@@ -4,6 +4,7 @@
 // Local.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -17,6 +18,21 @@ struct PhaseTimes {
   std::uint64_t write_ns = 0;
   std::uint64_t sync_ns = 0;
   std::uint64_t commit_ns = 0;
+
+  // What was walked since `before` was written beside it, which took `busy_ns`, and write_ns has
+  // grown by the waiting for that only. Whatever was hidden behind the writing is taken out of
+  // walk_ns and encode_ns, so that the phases add up to the time that has passed.
+  void count_hidden(const PhaseTimes& before, std::uint64_t busy_ns) {
+    const std::uint64_t walked = walk_ns - before.walk_ns;
+    const std::uint64_t passed = walked + (write_ns - before.write_ns);
+    const std::uint64_t shown = std::min(walked, passed - std::min(passed, busy_ns));
+    write_ns = before.write_ns + (passed - shown);
+    walk_ns = before.walk_ns + shown;
+    if (walked == 0) return;
+    const auto share = static_cast<double>(shown) / static_cast<double>(walked);
+    encode_ns = before.encode_ns + static_cast<std::uint64_t>(
+                                       static_cast<double>(encode_ns - before.encode_ns) * share);
+  }
 };
 
 inline std::uint64_t now_ns() {

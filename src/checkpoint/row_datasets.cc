@@ -119,10 +119,11 @@ Status describe_row_file(const SaveContext& context, const RowFilePart& part,
 }
 
 Status pack_rows(const SaveContext& context, std::size_t image, const RowUnitShape& shape,
-                 RowUnits::Sink sink, WrittenShard& shard, LocalOutput& out) {
+                 RowUnits::Sink sink, WrittenShard& shard, LocalOutput& out,
+                 std::uint32_t buffers) {
   const RelationImage& about = context.request.images[image];
   RowUnits units(about, shape, context.nonce, shard_file_id(image, context.comm.rank()),
-                 std::move(sink));
+                 std::move(sink), buffers);
   const Status status = units.run(out.times);
   shard.rows = about.rows;
   shard.groups = units.groups();

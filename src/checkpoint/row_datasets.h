@@ -49,6 +49,7 @@ Status describe_row_file(const SaveContext& context, const RowFilePart& part,
 
 // Packs this rank's rows of a dataset into `sink`.
 Status pack_rows(const SaveContext& context, std::size_t image, const RowUnitShape& shape,
-                 RowUnits::Sink sink, WrittenShard& shard, LocalOutput& out);
+                 RowUnits::Sink sink, WrittenShard& shard, LocalOutput& out,
+                 std::uint32_t buffers = 1);
 
 }  // namespace stratalog

@@ -43,7 +43,7 @@ RowUnitShape plan_row_units(std::uint32_t columns, std::uint64_t stage_bytes,
 }
 
 RowUnits::RowUnits(const RelationImage& image, const RowUnitShape& shape, const Nonce& nonce,
-                   std::uint64_t file_id, Sink sink)
+                   std::uint64_t file_id, Sink sink, std::uint32_t buffers)
     : image_(image),
       shape_(shape),
       nonce_(nonce),
@@ -54,7 +54,9 @@ RowUnits::RowUnits(const RelationImage& image, const RowUnitShape& shape, const 
   const std::uint64_t rows =
       std::min(shape.units_per_stage * shape.unit_rows, std::max<std::uint64_t>(1, image.rows));
   // The padding that checksums need fits behind the last row.
-  stage_.resize((rows * image.arity) + (kPiecePadding / 8));
+  stages_.resize(buffers);
+  for (std::vector<std::uint64_t>& stage : stages_)
+    stage.resize((rows * image.arity) + (kPiecePadding / 8));
 }
 
 Status RowUnits::run(PhaseTimes& times) {
@@ -91,7 +93,7 @@ Status RowUnits::add(const TupleGroup& group) {
 // Rows of the unit at hand, which has room for them.
 void RowUnits::put(std::span<const Cell> prefix, const SetView& set) {
   if (staged_ == unit_begin_) zones_.begin_block();
-  put_rows(prefix, set, image_.column_order, stage_.data() + (staged_ * image_.arity));
+  put_rows(prefix, set, image_.column_order, stage().data() + (staged_ * image_.arity));
   // Afterwards: the last element of the set is in cache by now.
   zones_.add(prefix, set);
   staged_ += set.count;
@@ -119,7 +121,7 @@ Status RowUnits::add_split(std::span<const Cell> prefix, const SetView& set) {
 
 Status RowUnits::end_unit() {
   // The checksum covers zeros behind the rows, which the next unit then overwrites.
-  const auto unit = std::span(stage_).subspan(unit_begin_ * image_.arity);
+  const auto unit = std::span(stage()).subspan(unit_begin_ * image_.arity);
   const std::size_t used = (staged_ - unit_begin_) * image_.arity * 8;
   {
     const Stopwatch watch(times_->encode_ns);
@@ -138,7 +140,9 @@ Status RowUnits::flush() {
   staged_ = 0;
   unit_begin_ = 0;
   unit_end_ = shape_.unit_rows;
-  return sink_(first, std::span(stage_).first(rows * image_.arity));
+  const std::span<const std::uint64_t> full = std::span(stage()).first(rows * image_.arity);
+  filling_ = (filling_ + 1) % stages_.size();
+  return sink_(first, full);
 }
 
 }  // namespace stratalog

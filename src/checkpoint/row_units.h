@@ -36,11 +36,12 @@ RowUnitShape plan_row_units(std::uint32_t columns, std::uint64_t stage_bytes,
 
 class RowUnits {
  public:
-  // Receives consecutive rows of the shard: those from row `first` on.
+  // Receives consecutive rows of the shard: those from row `first` on. They stay where they are
+  // until the sink has been called `buffers` - 1 times more.
   using Sink = std::function<Status(std::uint64_t first, std::span<const std::uint64_t> rows)>;
 
   RowUnits(const RelationImage& image, const RowUnitShape& shape, const Nonce& nonce,
-           std::uint64_t file_id, Sink sink);
+           std::uint64_t file_id, Sink sink, std::uint32_t buffers = 1);
 
   // Walks the whole image and hands its rows out. Hashing counts as encoding; time that the sink
   // adds to times.write_ns and route_ns is not counted as packing. Internal if the image does not
@@ -48,7 +49,7 @@ class RowUnits {
   Status run(PhaseTimes& times);
 
   std::uint64_t groups() const { return groups_; }
-  std::uint64_t staging_bytes() const { return stage_.size() * 8; }
+  std::uint64_t staging_bytes() const { return stages_.size() * stages_.front().size() * 8; }
   std::vector<std::uint64_t> take_checksums() { return std::move(checksums_); }
   // Of units, as blocks have them.
   std::vector<Cell> take_zones() { return zones_.take(); }
@@ -59,13 +60,15 @@ class RowUnits {
   Status add_split(std::span<const Cell> prefix, const SetView& set);
   Status end_unit();
   Status flush();
+  std::vector<std::uint64_t>& stage() { return stages_[filling_]; }
 
   const RelationImage& image_;
   RowUnitShape shape_;
   Nonce nonce_;
   std::uint64_t file_id_;
   Sink sink_;
-  std::vector<std::uint64_t> stage_;
+  std::vector<std::vector<std::uint64_t>> stages_;
+  std::size_t filling_ = 0;
   std::vector<std::uint64_t> checksums_;
   ZoneBuilder zones_;
   std::uint64_t unit_begin_ = 0;  // in the stage

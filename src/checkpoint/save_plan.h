@@ -36,6 +36,13 @@ struct SaveContext {
     const std::uint64_t planned = layout.plan.round_bytes;
     return planned == 0 ? options.stage_bytes : std::min(planned, options.stage_bytes);
   }
+  // Those that share this rank's cores, itself included.
+  std::uint32_t ranks_on_node() const {
+    const std::vector<int>& nodes = layout.facts.node_of_rank;
+    if (nodes.empty()) return static_cast<std::uint32_t>(comm.size());
+    const int mine = nodes[static_cast<std::size_t>(comm.rank())];
+    return static_cast<std::uint32_t>(std::count(nodes.begin(), nodes.end(), mine));
+  }
   bool syncs_shards() const {
     return options.durability != Durability::kNone &&
            options.steps.includes(ProtocolStep::kSyncShards);
