@@ -246,7 +246,7 @@ Status Bench::measure_raw(const BenchCase& one, RawFiles files, Store& store) {
 Status Bench::measure_saved(const BenchCase& one, Store& store) {
   WriterOptions options;
   options.durability = one.durability;
-  options.backends = world_.backends();
+  options.backends = world_.backends(one.mode);
   options.layout.ladder = one.ladder;
   STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm_, store, options));
   SaveRequest request;

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <utility>
 
+#include "cli/run_options.h"
 #include "datalog/language/spelling.h"
-#include "policy/plan_layout.h"
 
 namespace stratalog::cli {
 
@@ -17,32 +17,13 @@ namespace {
 
 // Arguments that need more than CLI11's own checks, as they were typed.
 struct RawArguments {
-  std::vector<std::string> every;
-  std::string memory_limit;
-  std::string ladder;
-  std::string alignment;
-  std::string mtbf;
-  bool wants_resume = false;
-  bool wants_fresh = false;
-  bool no_overlap = false;
-  bool is_quiet = false;
-  bool is_verbose = false;
-  std::string progress;  // as given after --progress=
-  bool wants_no_progress = false;
-  bool no_pivot = false;
-  bool no_sets = false;
+  RunWords run;
   bool is_json = false;
   bool is_deep = false;
   std::vector<std::string> export_places;  // DIR [GENERATION] OUT
   std::vector<std::string> goal_places;  // DIR [GENERATION] TUPLE
 };
 
-const std::map<std::string, ShardEncoding> kEncodings = {{"compact", ShardEncoding::kCompact},
-                                                         {"streams", ShardEncoding::kStreams},
-                                                         {"rows_u64", ShardEncoding::kRowsU64},
-                                                         {"auto", ShardEncoding::kAuto}};
-const std::map<std::string, Durability> kDurabilities = {
-    {"full", Durability::kFull}, {"data", Durability::kData}, {"none", Durability::kNone}};
 const std::map<std::string, ExportFormat> kFormats = {
     {"tsv", ExportFormat::kTsv},
     {"hdf5", ExportFormat::kHdf5},
@@ -56,45 +37,6 @@ constexpr const char* kFooter =
 4 input/output or disk full; 5 memory limit reached; 6 stopped on a signal after a checkpoint;
 7 nothing to resume, or checkpoints in the way; 8 internal error.)";
 
-std::map<std::string, CheckpointMode> modes_by_name() {
-  std::map<std::string, CheckpointMode> modes;
-  for (const CheckpointMode mode : all_modes()) modes.emplace(mode_name(mode), mode);
-  return modes;
-}
-
-void add_layout_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
-  const std::string group = "Layout of checkpoints";
-  app->add_option("--hdf5-opt", raw.ladder,
-                  "steps of mode hdf5-opt: all, none, O1,O3,..., printed:O3, printed (default all)")
-      ->option_text("STEPS")
-      ->group(group);
-  app->add_option("--files", run.layout.files,
-                  "spread the ranks over N shared files; whole nodes stay together")
-      ->check(CLI::Range(1U, 1000000U))
-      ->option_text("N")
-      ->group(group);
-  app->add_option("--relations-per-file", run.layout.relations_per_file,
-                  "relation versions in one file (default 1; all in the hdf5 modes)")
-      ->check(CLI::Range(1U, 1000000U))
-      ->option_text("N")
-      ->group(group);
-  app->add_option("--align", raw.alignment,
-                  "where ranks' parts of shared files are cut, e.g. 1M (default: as the file "
-                  "system needs)")
-      ->option_text("SIZE")
-      ->group(group);
-  app->add_option("--aggregators", run.layout.aggregators,
-                  "ranks that write in shared-opt and hdf5-opt (default: by size)")
-      ->check(CLI::Range(1U, 1000000U))
-      ->option_text("N")
-      ->group(group);
-  app->add_option("--deflate", run.layout.deflate_level,
-                  "level of hdf5-opt's chunks (default 1, and none on a local disk)")
-      ->check(CLI::Range(1U, 9U))
-      ->option_text("LEVEL")
-      ->group(group);
-}
-
 void add_program(CLI::App* app, ProgramArguments& program) {
   app->add_option("PROGRAM", program.file, "the Datalog program (.dl); - reads standard input")
       ->required();
@@ -106,121 +48,20 @@ void add_program(CLI::App* app, ProgramArguments& program) {
       ->allow_extra_args(false);
 }
 
-void add_run_options(CLI::App* app, RunArguments& run, RawArguments& raw) {
-  const std::string checkpoints = "Checkpoints";
-  app->add_option("--every", raw.every,
-                  "interval: 400it, 60s, 5m, both as 400it,60s, or auto with --mtbf (default 60s)")
-      ->allow_extra_args(false)
-      ->group(checkpoints);
-  app->add_option("--mtbf", raw.mtbf,
-                  "with --every auto: how often the machine fails on average, e.g. 24h")
-      ->option_text("TIME")
-      ->group(checkpoints);
-  app->add_option("--stage", run.stage,
-                  "write checkpoints to this folder first and drain them to the checkpoint folder "
-                  "beside the run; any mode, ranks on one node")
-      ->option_text("DIR")
-      ->group(checkpoints);
-  app->add_option("--mode,--layout", run.mode,
-                  "fpp (a file per process), shared, shared-opt (MPI-IO), hdf5, hdf5-opt, "
-                  "hdf5-direct, or auto: chosen by what checkpoints cost (default fpp)")
-      ->transform(CLI::CheckedTransformer(modes_by_name(), CLI::ignore_case).description(""))
-      ->option_text("MODE")
-      ->group(checkpoints);
-  app->add_option("--encoding", run.encoding,
-                  "of modes fpp, shared and shared-opt: compact, streams, auto (the better of the "
-                  "two, block by block; with mode auto whichever is quickest) or rows_u64 (default "
-                  "compact; with "
-                  "mode auto: auto)")
-      ->transform(CLI::CheckedTransformer(kEncodings, CLI::ignore_case).description(""))
-      ->option_text("ENCODING")
-      ->group(checkpoints);
-  app->add_option("--durability", run.durability,
-                  "full, data or none: what is fsynced (default full)")
-      ->transform(CLI::CheckedTransformer(kDurabilities, CLI::ignore_case).description(""))
-      ->option_text("LEVEL")
-      ->group(checkpoints);
-  app->add_option("--keep", run.keep_generations, "how many generations stay (default 2)")
-      ->check(CLI::Range(2U, 1000000U))
-      ->option_text("N")
-      ->group(checkpoints);
-  app->add_option("--full-every", run.whole_every,
-                  "every N-th generation is whole, the others hold what is new; 1: all are "
-                  "(default: by size)")
-      ->check(CLI::Range(1U, 1000000U))
-      ->option_text("N")
-      ->group(checkpoints);
-  app->add_flag("--no-overlap", raw.no_overlap,
-                "hold the evaluation up while a checkpoint is written")
-      ->group(checkpoints);
-  add_layout_options(app, run, raw);
-  app->add_option("-F,--fact-dir", run.facts, "folder with the fact files")->option_text("DIR");
-  app->add_option("-D,--output-dir", run.output, "folder for .output files; - prints them")
-      ->option_text("DIR");
-  app->add_option("--ranks", run.ranks,
-                  "start N ranks with mpiexec (found by MPIEXEC, or on the PATH)")
-      ->check(CLI::Range(1, 1000000))
-      ->option_text("N");
-  app->add_option("-j,--jobs", run.threads,
-                  "N ranks that are threads of this process, without MPI (default 1)")
-      ->check(CLI::Range(1, 1024))
-      ->option_text("N");
-  app->add_option("--memory-limit", raw.memory_limit,
-                  "end with an error before a rank's relations exceed this, e.g. 4G")
-      ->option_text("SIZE");
-  app->add_option("--report", run.report_file,
-                  "write what the run did and where the time went, as JSON")
-      ->option_text("FILE");
-  app->add_option("--profile", run.profile_file,
-                  "write where the time went, rule by rule, for `stratalog profile`")
-      ->option_text("FILE");
-  app->add_flag("-q,--quiet", raw.is_quiet, "print results and errors only");
-  app->add_flag("-v,--verbose", raw.is_verbose,
-                "a line for each finished stratum, also into a pipe");
-  app->add_flag("--progress{live}", raw.progress,
-                "live view even if standard error is no terminal; =json: lines of JSON instead");
-  app->add_flag("--no-progress", raw.wants_no_progress, "no live view");
-  const std::string engine = "Engine";
-  app->add_option(
-         "-l,--library", run.libraries,
-         "shared library with functions of .functor: NAME for libNAME.so, or a file with a "
-         "slash (default functors)")
-      ->allow_extra_args(false)
-      ->option_text("NAME")
-      ->group(engine);
-  app->add_option("-L,--library-dir", run.library_directories,
-                  "folder of such libraries (default .)")
-      ->allow_extra_args(false)
-      ->option_text("DIR")
-      ->group(engine);
-  app->add_option("--replicate-limit", run.replicate_limit_rows,
-                  "static relations up to so many rows are copied to all ranks")
-      ->option_text("ROWS")
-      ->group(engine);
-  app->add_option("--mirror-limit", run.mirror_limit_rows,
-                  "growing relations of a recursion are kept on every rank while all copies "
-                  "together hold fewer rows (default 32 Mi; 0: never)")
-      ->option_text("ROWS")
-      ->group(engine);
-  app->add_flag("--no-pivot", raw.no_pivot, "do not run decomposable recursion by pivot values")
-      ->group(engine);
-  app->add_flag("--no-sets", raw.no_sets, "do not move whole sets; tuple by tuple")->group(engine);
-}
-
 void add_run(CLI::App& app, Invocation& invocation, RawArguments& raw) {
   CLI::App* run = app.add_subcommand("run", "evaluate a program");
   add_program(run, invocation.program);
   run->add_option("--checkpoint", invocation.run.checkpoint, "write checkpoints into this folder")
       ->option_text("DIR")
       ->group("Checkpoints");
-  auto* resume = run->add_flag("--resume", raw.wants_resume,
+  auto* resume = run->add_flag("--resume", raw.run.wants_resume,
                                "go on from the newest checkpoint; start fresh if there is none")
                      ->group("Checkpoints");
-  run->add_flag("--restart-fresh", raw.wants_fresh,
+  run->add_flag("--restart-fresh", raw.run.wants_fresh,
                 "start from the facts although there are checkpoints")
       ->excludes(resume)
       ->group("Checkpoints");
-  add_run_options(run, invocation.run, raw);
+  add_run_options(run, invocation.run, raw.run);
 }
 
 void add_resume(CLI::App& app, Invocation& invocation, RawArguments& raw) {
@@ -233,25 +74,18 @@ void add_resume(CLI::App& app, Invocation& invocation, RawArguments& raw) {
                    "folder with new facts only, in files named as the program's .input says: the "
                    "finished run takes them in")
       ->option_text("DIR");
-  add_run_options(resume, invocation.run, raw);
+  add_run_options(resume, invocation.run, raw.run);
 }
 
 void add_compact(CLI::App& app, RunArguments& run) {
   CLI::App* compact = app.add_subcommand(
       "compact", "write the newest checkpoint anew, as one that needs no older ones");
   compact->add_option("DIR", run.checkpoint, "the checkpoint folder")->required();
-  compact->add_option("--mode,--layout", run.mode, "another layout than it has; modes as in run")
-      ->transform(CLI::CheckedTransformer(modes_by_name(), CLI::ignore_case).description(""))
-      ->option_text("MODE");
-  compact
-      ->add_option("--encoding", run.encoding,
-                   "of modes fpp, shared and shared-opt: compact, streams, auto (the better of the "
-                   "two, block by block) or rows_u64 (default compact)")
-      ->transform(CLI::CheckedTransformer(kEncodings, CLI::ignore_case).description(""))
-      ->option_text("ENCODING");
-  compact->add_option("--durability", run.durability, "full, data or none (default full)")
-      ->transform(CLI::CheckedTransformer(kDurabilities, CLI::ignore_case).description(""))
-      ->option_text("LEVEL");
+  add_mode(compact, run, "another layout than it has; modes as in run");
+  add_encoding(compact, run,
+               "of modes fpp, shared and shared-opt: compact, streams, auto (the better of the "
+               "two, block by block) or rows_u64 (default compact)");
+  add_durability(compact, run, "full, data or none (default full)");
   compact->add_option("--keep", run.keep_generations, "checkpoints to keep, at least 2 (default 2)")
       ->check(CLI::Range(2U, 1000000U).description(""))
       ->option_text("N");
@@ -321,8 +155,8 @@ void add_program_commands(CLI::App& app, Invocation& invocation, RawArguments& r
       ->add_option("-F,--fact-dir", invocation.facts,
                    "plan for the sizes of the fact files in this folder")
       ->option_text("DIR");
-  explain->add_flag("--no-pivot", raw.no_pivot, "as in run");
-  explain->add_flag("--no-sets", raw.no_sets, "as in run");
+  explain->add_flag("--no-pivot", raw.run.no_pivot, "as in run");
+  explain->add_flag("--no-sets", raw.run.no_sets, "as in run");
   explain->add_flag("--json", raw.is_json, "print JSON");
 }
 
@@ -391,121 +225,19 @@ std::string complain_about_first_word(const std::vector<std::string>& arguments)
   return fmt::format("'{}' is no command; the commands are {}", word, fmt::join(names, ", "));
 }
 
-void note_given(const CLI::App& app, RunArguments& run) {
-  for (const CLI::App* command : app.get_subcommands()) {
-    if (command->get_option_no_throw("--mode") != nullptr)
-      run.has_mode = command->count("--mode") > 0;
-    if (command->get_option_no_throw("--encoding") != nullptr)
-      run.has_encoding = command->count("--encoding") > 0;
-    if (command->get_option_no_throw("--every") == nullptr) return;
-    run.has_every = command->count("--every") > 0;
-    run.has_durability = command->count("--durability") > 0;
-    run.has_keep = command->count("--keep") > 0;
-    run.has_whole_every = command->count("--full-every") > 0;
-    for (const char* option :
-         {"--hdf5-opt", "--files", "--relations-per-file", "--align", "--aggregators", "--deflate"})
-      run.has_layout = run.has_layout || command->count(option) > 0;
-    run.has_replicate_limit = command->count("--replicate-limit") > 0;
-    run.has_mirror_limit = command->count("--mirror-limit") > 0;
-  }
-}
-
-Status check_layout(const RawArguments& raw, RunArguments& run) {
-  if (!raw.ladder.empty()) {
-    auto ladder = parse_ladder(raw.ladder);
-    if (!ladder.is_ok()) return ladder.status().with_context("--hdf5-opt");
-    run.layout.ladder = ladder.value();
-  }
-  if (!raw.alignment.empty()) {
-    auto alignment = parse_size(raw.alignment);
-    if (!alignment.is_ok()) return alignment.status().with_context("--align");
-    run.layout.alignment = alignment.value();
-  }
-  LayoutWishes wishes = run.layout;
-  // What auto may choose takes all wishes.
-  wishes.mode = run.mode == CheckpointMode::kAuto ? CheckpointMode::kSharedOpt : run.mode;
-  const auto plan = plan_layout({}, wishes);
-  // Modes and wishes of a resumed run are complete only when its checkpoint has been read.
-  return run.checkpoint.empty() || run.has_mode ? plan.status() : Status::ok();
-}
-
-Status check_run(const RawArguments& raw, RunArguments& run, Command command) {
-  STRATALOG_ASSIGN_OR_RETURN(run.every, parse_intervals(raw.every));
-  if (!run.has_every) run.every.seconds = 60;
-  STRATALOG_RETURN_IF_ERROR(check_layout(raw, run));
-  if (run.every.is_automatic == raw.mtbf.empty())
-    return Status::invalid_argument("--every auto and --mtbf TIME belong together");
-  if (!raw.mtbf.empty()) {
-    auto mtbf = parse_duration(raw.mtbf);
-    if (!mtbf.is_ok()) return mtbf.status().with_context("--mtbf");
-    run.mtbf_seconds = mtbf.value();
-  }
-  if (!raw.memory_limit.empty()) {
-    auto limit = parse_size(raw.memory_limit);
-    if (!limit.is_ok()) return limit.status().with_context("--memory-limit");
-    run.memory_limit_bytes = limit.value();
-  }
-  if (run.threads > 1 && run.ranks > 0)
-    return Status::invalid_argument(
-        "--jobs and --ranks exclude each other: ranks are threads of one process, or processes");
-  if (raw.is_quiet && raw.is_verbose)
-    return Status::invalid_argument("--quiet and --verbose exclude each other");
-  if (!raw.progress.empty() && raw.progress != "live" && raw.progress != "json") {
-    return Status::invalid_argument(
-        fmt::format("--progress={} is not known; it is --progress (a live view) or --progress=json "
-                    "(a line of JSON for each step)",
-                    raw.progress));
-  }
-  if (!raw.progress.empty() && raw.wants_no_progress) {
-    return Status::invalid_argument("--progress and --no-progress exclude each other");
-  }
-  // Mode auto chooses the encoding, too, unless it is told.
-  if (run.mode == CheckpointMode::kAuto && !run.has_encoding) run.encoding = ShardEncoding::kAuto;
-  if (command == Command::kResume) {
-    run.resume = datalog::ResumePolicy::kResume;
-    return run.has_mode ? check_encoding(run) : Status::ok();
-  }
-  STRATALOG_RETURN_IF_ERROR(check_encoding(run));
-  if (raw.wants_resume) run.resume = datalog::ResumePolicy::kResumeOrFresh;
-  if (raw.wants_fresh) run.resume = datalog::ResumePolicy::kFreshForced;
-  if (run.checkpoint.empty()) {
-    const char* needs = nullptr;
-    if (raw.wants_fresh) needs = "--restart-fresh";
-    if (raw.wants_resume) needs = "--resume";
-    if (run.has_every) needs = "--every";
-    if (run.has_mode) needs = "--mode";
-    if (run.has_encoding) needs = "--encoding";
-    if (run.has_durability) needs = "--durability";
-    if (run.has_keep) needs = "--keep";
-    if (run.has_whole_every) needs = "--full-every";
-    if (run.has_layout) needs = "a layout option";
-    if (needs != nullptr) {
-      return Status::invalid_argument(fmt::format("{} needs --checkpoint DIR", needs));
-    }
-  }
-  return Status::ok();
-}
-
-Status finish(const CLI::App& app, const RawArguments& raw, Invocation& invocation) {
+Status finish(const CLI::App& app, RawArguments& raw, Invocation& invocation) {
   invocation.command = commands().at(app.get_subcommands().front()->get_name());
-  RunArguments& run = invocation.run;
-  note_given(app, run);
-  run.allow_pivot = !raw.no_pivot;
-  run.allow_sets = !raw.no_sets;
-  run.may_overlap = !raw.no_overlap;
-  if (raw.is_quiet) run.verbosity = Verbosity::kQuiet;
-  if (raw.is_verbose) run.verbosity = Verbosity::kVerbose;
-  if (!raw.progress.empty()) run.live_view = LiveViewMode::kAlways;
-  if (raw.wants_no_progress || raw.is_quiet) run.live_view = LiveViewMode::kNever;
-  if (raw.progress == "json") run.live_view = LiveViewMode::kJson;
+  note_given(app, raw.run, invocation.run);
   invocation.style = raw.is_json ? OutputStyle::kJson : OutputStyle::kText;
   invocation.stored.style = invocation.style;
   if (raw.is_deep) invocation.stored.depth = VerifyDepth::kContent;
   if (invocation.command == Command::kBench)
     invocation.bench = app.get_subcommands().front()->remaining();
-  if (invocation.command == Command::kRun || invocation.command == Command::kResume) {
-    return check_run(raw, run, invocation.command);
-  }
+  if (invocation.command == Command::kRun || invocation.command == Command::kResume)
+    return complete_run(raw.run, invocation.command, invocation.run);
+  // explain: as the run would be.
+  invocation.run.allow_pivot = !raw.run.no_pivot;
+  invocation.run.allow_sets = !raw.run.no_sets;
   if (!raw.goal_places.empty()) {
     invocation.why.directory = raw.goal_places.front();
     invocation.why.goal = raw.goal_places.back();
@@ -535,15 +267,6 @@ ParsedCommandLine refuse(const std::string& message) {
 }
 
 }  // namespace
-
-Status check_encoding(const RunArguments& run) {
-  if (!run.has_encoding || !stores_rows(run.mode) || run.encoding == ShardEncoding::kRowsU64)
-    return Status::ok();
-  return Status::invalid_argument(fmt::format(
-      "--encoding {} is for modes fpp, shared and shared-opt; {} stores rows of 64-bit numbers, "
-      "so that HDF5's tools can read them",
-      encoding_name(run.encoding), mode_name(run.mode)));
-}
 
 ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments) {
   const std::string complaint = complain_about_first_word(arguments);

@@ -67,7 +67,7 @@ Result<SaveReport> compact(World& world, Store& store, const RunArguments& run,
   options.durability = run.durability;
   options.keep_generations = run.keep_generations;
   options.layout = run.layout;
-  options.backends = world.backends();
+  options.backends = world.backends(choice.value().request.mode);
   return compact_generation(comm, store, choice.value().request, options);
 }
 

@@ -59,17 +59,19 @@ ExitCode start(const std::vector<std::string>& arguments) {
     return print_result(parsed.standard_output).is_ok() ? parsed.exit_code : ExitCode::kInputOutput;
   }
   const int ranks = parsed.invocation->run.ranks;
+  if (parsed.invocation->run.threads > 1 && is_under_launcher()) {
+    if (rank_by_environment() == 0)
+      complain(
+          "-j makes ranks of threads in one process; leave it away under mpiexec, whose processes "
+          "are ranks");
+    return ExitCode::kProgram;
+  }
   if (ranks > 0 && is_under_launcher()) {
     if (rank_by_environment() == 0) {
       complain(
           "--ranks starts mpiexec itself; leave it away under mpiexec, which was told the number "
           "of ranks");
     }
-    return ExitCode::kProgram;
-  }
-  if (parsed.invocation->run.threads > 1 && is_under_launcher()) {
-    if (rank_by_environment() == 0)
-      complain("-j makes ranks of threads in one process; leave it away under mpiexec");
     return ExitCode::kProgram;
   }
   if (ranks > 1) {

@@ -26,9 +26,9 @@ Result<MpiWorld> enter_world() {
 }
 
 ParallelBackends backends(const Comm& comm) {
-  // Without MPI (one rank) the Store writes the shared file; MPI-IO and HDF5 need a real
+  // Without MPI the Store writes the shared file; MPI-IO and parallel HDF5 need a real
   // communicator.
-  if (native_mpi_comm(comm) == nullptr) return {};
+  if (native_mpi_comm(comm) == nullptr) return {.rows = {.lay_out = hdf5_row_files().lay_out}};
   return {.shared = mpi_shared_files(), .rows = hdf5_row_files()};
 }
 

@@ -25,7 +25,8 @@ struct MpiWorld {
 struct ParallelModule {
   // Starts MPI unless the host has, and duplicates its world. Collective over the world.
   Result<MpiWorld> (*enter_world)();
-  // The MPI-IO and HDF5 writers of checkpoints; none where `comm` is not of MPI. Local.
+  // The MPI-IO and HDF5 writers of checkpoints; where `comm` is not of MPI only the layout of
+  // HDF5 files. Local.
   ParallelBackends (*backends)(const Comm& comm);
   // write_hdf5 of datalog/facts/hdf5_output.h. Collective.
   Status (*write_hdf5)(Comm& comm, const std::string& path, const datalog::SortedRelation& sorted);

@@ -11,6 +11,8 @@ namespace stratalog::cli {
 
 namespace {
 
+constexpr int kMaxThreads = 1024;  // of -j
+
 struct NumberAndUnit {
   double number = 0;
   std::string_view unit;
@@ -94,6 +96,17 @@ Result<std::uint64_t> parse_size(std::string_view text) {
   const double size = split.number * scale;
   if (size < 1 || size > 9e18) return bad;
   return static_cast<std::uint64_t>(size);
+}
+
+Result<int> parse_jobs(std::string_view text, int cores) {
+  if (text == "auto") return cores;
+  int jobs = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
+  if (error != std::errc{} || end != text.data() + text.size() || jobs < 1 || jobs > kMaxThreads)
+    return Status::invalid_argument(
+        fmt::format("'{}' is no number of threads; write 1 to {}, or auto for one on each core",
+                    text, kMaxThreads));
+  return jobs;
 }
 
 Result<Interval> parse_intervals(const std::vector<std::string>& texts) {

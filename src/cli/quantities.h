@@ -19,6 +19,9 @@ Result<double> parse_duration(std::string_view text);
 // expected.
 Result<std::uint64_t> parse_size(std::string_view text);
 
+// A number of threads from 1 to 1,024, or "auto": `cores`.
+Result<int> parse_jobs(std::string_view text, int cores);
+
 // How often a checkpoint is written; 0: not by this measure.
 struct Interval {
   std::uint64_t iterations = 0;

@@ -158,7 +158,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   checkpoint.writer.durability = run.durability;
   checkpoint.writer.keep_generations = run.keep_generations;
   checkpoint.writer.layout = run.layout;
-  checkpoint.writer.backends = world.backends();
+  checkpoint.writer.backends = world.backends(run.mode);
   checkpoint.chain.whole_every = run.whole_every;
   checkpoint.every_iterations = run.every.iterations;
   checkpoint.every_seconds = run.every.seconds;
@@ -223,14 +223,16 @@ void settle_stage(const Job& job, Watch& watch) {
                      job.run.checkpoint));
 }
 
-// Ranks that are threads have no communicator of MPI to write through.
+// What threads cannot do is said before the run, not at its first checkpoint.
 Failure check_threads(const RunArguments& run) {
-  if (run.threads <= 1 || run.checkpoint.empty() || !stores_rows(run.mode)) return {};
-  return {Status::not_supported(
-              fmt::format("checkpoints of mode {} are written by MPI ranks; with -j take mode fpp, "
-                          "shared, shared-opt or auto, or start ranks with --ranks {}",
-                          mode_name(run.mode), run.threads)),
-          Part::kProgram};
+  const bool is_collective =
+      run.mode == CheckpointMode::kHdf5 || run.mode == CheckpointMode::kHdf5Opt;
+  if (run.threads <= 1 || run.checkpoint.empty() || !is_collective) return {};
+  return {.status = Status::not_supported(fmt::format(
+              "mode {0} writes through MPI, and the ranks of -j are threads; take --ranks {1} "
+              "instead of -j {1}, or another mode (hdf5-direct writes HDF5, too)",
+              mode_name(run.mode), run.threads)),
+          .part = Part::kProgram};
 }
 
 ExitCode execute(World& world, const Invocation& invocation) {

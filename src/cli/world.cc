@@ -54,9 +54,9 @@ Result<World> World::enter(MpiNeed need) {
   return World(std::move(world.session), std::move(world.comm), comm);
 }
 
-ParallelBackends World::backends() const {
-  if (session_ == nullptr) return {};
-  const auto module = parallel_module();  // loaded: the session came out of it
+ParallelBackends World::backends(CheckpointMode mode) const {
+  if (session_ == nullptr && mode != CheckpointMode::kHdf5Direct) return {};
+  const auto module = parallel_module();
   return module.is_ok() ? module.value()->backends(*comm_) : ParallelBackends{};
 }
 

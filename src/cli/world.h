@@ -12,6 +12,7 @@
 #include "checkpoint/backends.h"
 #include "cli/exit_code.h"
 #include "comm/comm.h"
+#include "policy/checkpoint_mode.h"
 
 namespace stratalog::cli {
 
@@ -32,8 +33,9 @@ class World {
   static World of_threads(Comm& comm) { return World(nullptr, nullptr, &comm); }
 
   Comm& comm() { return *comm_; }
-  // The MPI-IO and HDF5 writers of checkpoints; none without MPI. Local.
-  ParallelBackends backends() const;
+  // The MPI-IO and HDF5 writers of checkpoints that `mode` may need; without MPI at most what lays
+  // out the files of hdf5-direct. Local.
+  ParallelBackends backends(CheckpointMode mode) const;
   bool is_first() const { return comm_->rank() == 0; }
 
  private:

@@ -9,12 +9,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 #include <numeric>
-#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -25,8 +21,11 @@ namespace stratalog {
 namespace {
 
 constexpr int kMaxRanks = 1024;
-// To be woken takes about as long as this.
-constexpr std::chrono::microseconds kLookFor{50};
+constexpr int kLooks = 1000;  // before a rank sleeps; some 40 microseconds
+
+bool has_core_for_each(int ranks) {
+  return static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
+}
 
 // What one rank lays down in a meeting. The views belong to the caller and live until the meeting
 // ends.
@@ -38,11 +37,50 @@ struct Call {
   std::vector<std::uint64_t> offsets = {};  // exchange: size() + 1 offsets into data
 };
 
+// A look at memory that another core is about to change.
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// What ranks wait for: a number that grows when something has happened. Waiting looks a while
+// before it sleeps, because small rounds are shorter than a sleep, but not where ranks have to
+// share cores.
+class Bell {
+ public:
+  explicit Bell(int looks) : looks_(looks) {}
+
+  void ring() {
+    rung_.fetch_add(1, std::memory_order_release);
+    rung_.notify_all();
+  }
+
+  // Returns when `done()` holds; whatever makes it hold is followed by ring().
+  template <typename Done>
+  void wait(Done&& done) const {
+    for (int look = 0; look < looks_; ++look) {
+      if (done()) return;
+      pause_briefly();
+    }
+    while (true) {
+      const std::uint32_t before = rung_.load(std::memory_order_acquire);
+      if (done()) return;
+      rung_.wait(before, std::memory_order_acquire);
+    }
+  }
+
+ private:
+  std::atomic<std::uint32_t> rung_ = 0;
+  int looks_;
+};
+
 class SimWorld {
  public:
   explicit SimWorld(int ranks)
-      : calls_(static_cast<std::size_t>(ranks)),
-        has_core_for_each_(static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency()) {}
+      : calls_(static_cast<std::size_t>(ranks)), bell_(has_core_for_each(ranks) ? kLooks : 0) {}
 
   int size() const { return static_cast<int>(calls_.size()); }
 
@@ -53,24 +91,19 @@ class SimWorld {
 
   // `rank` will call no more.
   void leave(int rank);
-  bool is_broken() const { return left_.has_value(); }
+  bool is_broken() const { return left_.load() >= 0; }
 
  private:
   Status check_calls() const;
   Status broken_status(int rank, const Call& call) const;
-  template <typename Condition>
-  void look_for(Condition&& condition) const;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
   std::vector<const Call*> calls_;
-  const bool has_core_for_each_;
-  int arrived_ = 0;
-  // These two are written under the mutex, and read without it by ranks that look for a change.
+  std::atomic<int> arrived_ = 0;
   std::atomic<int> reading_ = 0;
   std::atomic<std::uint64_t> meeting_ = 0;  // counts meetings that all ranks reached
-  std::optional<int> left_;  // the first rank that returned
+  std::atomic<int> left_ = -1;  // the first rank that returned
   Status verdict_;  // of the current meeting
+  Bell bell_;
 };
 
 Status SimWorld::check_calls() const {
@@ -93,58 +126,39 @@ Status SimWorld::check_calls() const {
 
 Status SimWorld::broken_status(int rank, const Call& call) const {
   return Status::ranks_disagree(fmt::format("rank {} waits in {}, but rank {} has already returned",
-                                            rank, call.name, *left_));
-}
-
-// Until `condition` holds, or for too short a time to matter to anybody.
-template <typename Condition>
-void SimWorld::look_for(Condition&& condition) const {
-  if (!has_core_for_each_) return;
-  const auto end = std::chrono::steady_clock::now() + kLookFor;
-  while (!condition() && std::chrono::steady_clock::now() < end) {
-  }
+                                            rank, call.name, left_.load()));
 }
 
 template <typename Read>
 Status SimWorld::meet(int rank, const Call& call, Read&& read) {
-  std::unique_lock lock(mutex_);
   if (is_broken()) return broken_status(rank, call);
+  const std::uint64_t mine = meeting_.load();
   calls_[static_cast<std::size_t>(rank)] = &call;
-  const std::uint64_t mine = meeting_;
-  if (++arrived_ == size()) {
-    arrived_ = 0;
-    reading_ = size();
+  if (arrived_.fetch_add(1) + 1 == size()) {
+    arrived_.store(0);
+    reading_.store(size());
     verdict_ = check_calls();
-    ++meeting_;
-    changed_.notify_all();
+    meeting_.store(mine + 1);
+    bell_.ring();
   } else {
-    lock.unlock();
-    look_for([&] { return meeting_ != mine; });
-    lock.lock();
-    changed_.wait(lock, [&] { return meeting_ != mine || is_broken(); });
-    if (meeting_ == mine) return broken_status(rank, call);
+    bell_.wait([&] { return meeting_.load() != mine || is_broken(); });
+    if (meeting_.load() == mine) return broken_status(rank, call);
   }
   const Status verdict = verdict_;
-  lock.unlock();
   if (verdict.is_ok()) read(std::span<const Call* const>(calls_));
-  lock.lock();
   // Nobody can leave or begin the next meeting in between: that takes all ranks, and each waits for
   // the last reader.
-  if (--reading_ == 0) {
-    changed_.notify_all();
-    return verdict;
-  }
-  lock.unlock();
-  look_for([&] { return reading_ == 0; });
-  lock.lock();
-  changed_.wait(lock, [&] { return reading_ == 0; });
+  if (reading_.fetch_sub(1) == 1)
+    bell_.ring();
+  else
+    bell_.wait([&] { return reading_.load() == 0; });
   return verdict;
 }
 
 void SimWorld::leave(int rank) {
-  const std::lock_guard lock(mutex_);
-  if (!left_) left_ = rank;
-  changed_.notify_all();
+  int nobody = -1;
+  left_.compare_exchange_strong(nobody, rank);
+  bell_.ring();
 }
 
 class SimComm final : public Comm {
@@ -217,6 +231,9 @@ class SimComm final : public Comm {
     Received received;
     STRATALOG_RETURN_IF_ERROR(world_.meet(rank_, call, [&](std::span<const Call* const> calls) {
       const auto me = static_cast<std::size_t>(rank_);
+      std::uint64_t bytes = 0;
+      for (const Call* sender : calls) bytes += sender->offsets[me + 1] - sender->offsets[me];
+      received.data.reserve(bytes);
       for (const Call* sender : calls) {
         const std::uint64_t begin = sender->offsets[me];
         const std::uint64_t count = sender->offsets[me + 1] - begin;
@@ -248,6 +265,9 @@ class SimComm final : public Comm {
   }
 
   static void collect(std::span<const Call* const> calls, Received& received) {
+    std::uint64_t bytes = 0;
+    for (const Call* call : calls) bytes += call->data.size();
+    received.data.reserve(bytes);
     for (const Call* call : calls) append(call->data, received);
   }
 

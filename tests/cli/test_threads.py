@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`-j N`: ranks that are threads give what processes give, and refuse what needs MPI."""
+"""-j N: ranks that are threads of one process give what ranks of MPI give."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stratalog_runner import EXPECTED, PROGRAMS, Stratalog, chain, committed, outputs
-
-Unpack = Callable[[str], Path]
+from stratalog_runner import (
+    PROGRAMS,
+    RANK_COUNTS,
+    Stratalog,
+    chain,
+    committed,
+    outputs,
+    wait_until,
+)
 
 # Recursion by rounds with made values, negation and an aggregate above it.
 ROUNDS = """
@@ -56,41 +64,72 @@ def test_threads_give_the_same_bytes_as_one_rank(
     assert one["word.csv"].count(b"x") > 3
 
 
-@pytest.mark.parametrize("threads", (2, 4))
-def test_closures_are_exact_and_the_profile_knows_the_ranks(
-    stratalog: Stratalog, graph: Unpack, tmp_path: Path, threads: int
-) -> None:
-    profile = tmp_path / "profile.json"
-    finished = stratalog(
-        "run",
-        PROGRAMS / "closure.dl",
-        "-F",
-        graph("jazz"),
-        "-D",
-        tmp_path,
-        "--jobs",
-        threads,
-        "--profile",
-        profile,
-    )
-    assert finished.sizes() == {"path": EXPECTED["graphs"]["jazz"]["closure"]}
-    assert json.loads(profile.read_text())["ranks"] == threads
+def closure_size(nodes: int) -> int:
+    return nodes * (nodes - 1) // 2
 
 
-@pytest.mark.parametrize("mode", ("fpp", "shared", "auto"))
-def test_checkpoints_of_threads_go_on_as_threads_or_alone(
-    case: Path, tmp_path: Path, stratalog: Stratalog, mode: str
+@pytest.mark.parametrize("threads", RANK_COUNTS)
+@pytest.mark.parametrize("how", ((), ("--no-pivot",), ("--no-pivot", "--no-sets")))
+def test_threads_are_ranks(
+    threads: int, how: tuple[str, ...], stratalog: Stratalog, tmp_path: Path
 ) -> None:
-    one = outputs_of(stratalog, case, tmp_path / "one")
-    keep = ("--checkpoint", tmp_path / "ck", "--every", "1it", "--keep", "100", "--mode", mode)
-    assert outputs_of(stratalog, case, tmp_path / "first", "-j", 3, *keep) == one
-    generations = committed(tmp_path / "ck")
-    assert len(generations) > 3
-    middle = sorted(generations)[len(generations) // 2]
-    for number, threads in enumerate((2, 1, 5)):
-        out = tmp_path / f"again{number}"
-        stratalog("resume", tmp_path / "ck", middle, "-D", out, "-j", threads, "--keep", "100")
-        assert outputs(out) == one
+    folder = chain(200, tmp_path / "chain")
+    report = tmp_path / "report.json"
+    run = ("run", PROGRAMS / "closure.dl", "-F", folder, "--report", report, *how)
+    finished = stratalog(*run, "-D", tmp_path / "threads", "-j", threads)
+    assert finished.sizes() == {"path": closure_size(200)}
+    assert json.loads(report.read_text())["ranks"] == threads
+    stratalog(*run, "-D", tmp_path / "one")
+    assert outputs(tmp_path / "threads") == outputs(tmp_path / "one")
+
+
+def test_one_for_each_core(stratalog: Stratalog, tmp_path: Path) -> None:
+    folder = chain(50, tmp_path / "chain")
+    report = tmp_path / "report.json"
+    run = ("run", PROGRAMS / "closure.dl", "-F", folder, "-D", tmp_path, "--report", report)
+    assert stratalog(*run, "--jobs=auto").sizes() == {"path": closure_size(50)}
+    assert json.loads(report.read_text())["ranks"] == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize("mode", ("fpp", "shared", "shared-opt", "hdf5-direct", "auto"))
+def test_checkpoints_of_threads_are_those_of_ranks(
+    mode: str, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    folder = chain(300, tmp_path / "chain")
+    checkpoints = tmp_path / "checkpoints"
+    where = ("-F", folder, "-D", tmp_path, "--checkpoint", checkpoints)
+    how = ("--every", "50it", "--mode", mode, "--no-pivot", "--keep", "9")
+    stratalog("run", PROGRAMS / "closure.dl", *where, *how, "-j", 3)
+    assert "all is well" in stratalog("verify", checkpoints, "--deep").out
+    middle = committed(checkpoints)[2]
+    for ranks, jobs in ((2, ()), (None, ()), (None, ("-j", 4))):
+        copy = tmp_path / f"copy-{ranks}-{len(jobs)}"
+        shutil.copytree(checkpoints, copy)
+        resumed = stratalog("resume", copy, middle, *jobs, ranks=ranks)
+        assert resumed.sizes() == {"path": closure_size(300)}
+        assert f"resumed from {middle}" in resumed.err
+
+
+def test_threads_stop_together(stratalog: Stratalog, tmp_path: Path) -> None:
+    for nodes in (1600, 6400):
+        folder = chain(nodes, tmp_path / f"chain-{nodes}")
+        checkpoints = tmp_path / f"checkpoints-{nodes}"
+        where = ("-F", folder, "-D", tmp_path, "--checkpoint", checkpoints)
+        how = ("--every", "20it", "--durability", "none", "--no-pivot", "-j", 3)
+        process = stratalog.start("run", PROGRAMS / "closure.dl", *where, *how)
+        assert wait_until(
+            lambda c=checkpoints, p=process: len(committed(c)) >= 2 or p.poll() is not None
+        )
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=120)
+        if process.returncode == 0:
+            continue
+        assert process.returncode == 6, err
+        assert "stopped on signal 15 after checkpoint gen-" in err
+        finished = stratalog("resume", checkpoints, "-j", 2)
+        assert finished.sizes() == {"path": closure_size(nodes)}
+        return
+    pytest.fail("the run was always faster than the test")
 
 
 def test_functions_of_libraries_need_not_be_ready_for_threads(
@@ -117,20 +156,51 @@ def test_functions_of_libraries_need_not_be_ready_for_threads(
     assert names == {f"{i}-{i}" for i in range(3000)}
 
 
-def test_what_needs_mpi_is_refused_by_name(tmp_path: Path, stratalog: Stratalog) -> None:
-    run = ("run", PROGRAMS / "closure.dl", "-F", chain(10, tmp_path), "-D", tmp_path)
-    for mode in ("hdf5", "hdf5-direct"):
-        keep = ("--checkpoint", tmp_path / "ck", "--mode", mode)
-        refused = stratalog(*run, "-j", 2, *keep, expect=1)
-        assert f"mode {mode}" in refused.err
-        assert "--ranks 2" in refused.err
+def test_hdf5_output_of_threads(stratalog: Stratalog, tmp_path: Path) -> None:
+    program = tmp_path / "named.dl"
+    program.write_text(
+        ".decl edge(a: number, b: number)\n.input edge\n"
+        ".decl path(a: number, b: number)\n"
+        "path(a, b) :- edge(a, b).\npath(a, c) :- path(a, b), edge(b, c).\n"
+        ".decl named(a: symbol, b: number)\nnamed(to_string(a), b) :- path(a, b), a < 7.\n"
+        ".output path(IO=hdf5)\n.output named(IO=hdf5)\n"
+    )
+    folder = chain(60, tmp_path / "chain")
+    for threads in (1, 2, 5):
+        stratalog("run", program, "-F", folder, "-D", tmp_path / str(threads), "-j", threads)
+    for name in ("path.h5", "named.h5"):
+        whole = (tmp_path / "1" / name).read_bytes()
+        assert (tmp_path / "2" / name).read_bytes() == whole
+        assert (tmp_path / "5" / name).read_bytes() == whole
+
+
+@pytest.mark.parametrize("mode", ("hdf5", "hdf5-opt"))
+def test_modes_that_need_mpi_are_refused(mode: str, stratalog: Stratalog, tmp_path: Path) -> None:
+    folder = chain(5, tmp_path / "chain")
+    where = ("-F", folder, "-D", tmp_path, "--checkpoint", tmp_path / "checkpoints")
+    run = ("run", PROGRAMS / "closure.dl", *where, "--mode", mode)
+    refused = stratalog(*run, "-j", 2, expect=1)
+    assert f"mode {mode} writes through MPI" in refused.err
+    assert "--ranks 2" in refused.err
+    stratalog(*run, "-j", 1)
+
+
+def test_errors_are_told_once(stratalog: Stratalog, tmp_path: Path) -> None:
+    (tmp_path / "edge.facts").write_text("1\t2\n3\n")
+    finished = stratalog(
+        "run", PROGRAMS / "closure.dl", "-F", tmp_path, "-D", tmp_path, "-j", 4, expect=2
+    )
+    assert finished.err.count("edge.facts:2") == 1
+
+
+@pytest.mark.parametrize("jobs", ("0", "-3", "many", "2.5", "1025", ""))
+def test_bad_numbers_of_threads(jobs: str, stratalog: Stratalog, tmp_path: Path) -> None:
+    refused = stratalog("run", PROGRAMS / "closure.dl", "-F", tmp_path, f"--jobs={jobs}", expect=1)
+    assert "--jobs" in refused.err
+
+
+def test_threads_beside_processes_are_refused(stratalog: Stratalog, tmp_path: Path) -> None:
+    run = ("run", PROGRAMS / "closure.dl", "-F", tmp_path)
     assert "exclude each other" in stratalog(*run, "-j", 2, "--ranks", 2, expect=1).err
-    assert "leave it away under mpiexec" in stratalog(*run, "-j", 2, ranks=2, expect=1).err
-
-
-def test_errors_are_told_once(tmp_path: Path, stratalog: Stratalog) -> None:
-    (tmp_path / "edge.facts").write_text("1\t2\n3\tfour\n")
-    run = ("run", PROGRAMS / "closure.dl", "-F", tmp_path, "-D", tmp_path)
-    refused = stratalog(*run, "-j", 3, expect=2)
-    assert refused.err.count('"four"') == 1
-    assert "edge.facts:2" in refused.err
+    refused = stratalog(*run, "-j", 2, ranks=2, expect=1)
+    assert refused.err.count("-j makes ranks of threads") == 1

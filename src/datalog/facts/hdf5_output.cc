@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "comm/mpi_comm.h"
@@ -50,13 +51,27 @@ Result<SymbolPositions> find_symbols(Comm& comm, const SortedRelation& sorted) {
   return positions;
 }
 
+// Who calls HDF5: all ranks through MPI-IO; or, where ranks are threads, rank 0 alone with what the
+// others hand it, as the library is not made for two threads at once.
+enum class ColumnWriters : std::uint8_t { kAllRanks, kFirstRank };
+
+ColumnWriters writers_of(const Comm& comm) {
+  return comm.size() > 1 && native_mpi_comm(comm) == nullptr ? ColumnWriters::kFirstRank
+                                                             : ColumnWriters::kAllRanks;
+}
+
+bool is_writer(const Comm& comm) {
+  return comm.rank() == 0 || writers_of(comm) == ColumnWriters::kAllRanks;
+}
+
 // The relation's open columns, and how this rank writes into them.
 class ColumnFile {
  public:
+  // Collective over the writers.
   Status open(const Comm& comm, const std::string& path, const Relation& relation) {
     const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     transfer_ = Hdf5Handle(H5Pcreate(H5P_DATASET_XFER), H5Pclose);
-    if (comm.size() > 1) {
+    if (comm.size() > 1 && writers_of(comm) == ColumnWriters::kAllRanks) {
       const auto* native = static_cast<const MPI_Comm*>(native_mpi_comm(comm));
       if (H5Pset_fapl_mpio(access.id(), *native, MPI_INFO_NULL) < 0 ||
           H5Pset_dxpl_mpio(transfer_.id(), H5FD_MPIO_COLLECTIVE) < 0)
@@ -72,7 +87,7 @@ class ColumnFile {
     return Status::ok();
   }
 
-  // Collective; `count` may be 0.
+  // Collective over the writers; `count` may be 0.
   Status write(std::size_t column, hid_t type, std::uint64_t offset, std::uint64_t count,
                const void* values) {
     const Hdf5Handle space(H5Dget_space(columns_[column].id()), H5Sclose);
@@ -140,6 +155,26 @@ Result<std::uint64_t> take_rows(Comm& comm, std::uint64_t count, std::uint64_t& 
   return first;
 }
 
+// Rows of one range: where they lie in the file.
+struct RowSpan {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+// Collective. Column `c` of a range, of which this rank's values go to `mine` and all ranks' to
+// `whole`. The verdict is each rank's own.
+Status write_column(Comm& comm, ColumnFile& file, std::size_t c, ValueKind kind,
+                    const RowSpan& mine, const RowSpan& whole,
+                    const std::vector<std::byte>& values) {
+  if (writers_of(comm) == ColumnWriters::kAllRanks)
+    return file.write(c, column_memory_type(kind), mine.first, mine.count, values.data());
+  // Without rows there is a value all the same, which is not for the others.
+  const auto bytes = mine.count == 0 ? std::span<const std::byte>() : std::span(values);
+  STRATALOG_ASSIGN_OR_RETURN(const Received all, comm.gather(bytes, 0));
+  if (comm.rank() != 0 || whole.count == 0) return Status::ok();
+  return file.write(c, column_memory_type(kind), whole.first, whole.count, all.data.data());
+}
+
 // Collective. After an error everyone stops: the verdict is agreed on for each range.
 Status write_columns(Comm& comm, const SortedRelation& sorted, const SymbolPositions& positions,
                      ColumnFile& file) {
@@ -148,12 +183,14 @@ Status write_columns(Comm& comm, const SortedRelation& sorted, const SymbolPosit
   return for_each_sorted_range(
       comm, sorted.source, sorted.limits, [&](std::span<const OrderCode> rows) -> Status {
         const std::uint64_t count = rows.size() / width;
+        RowSpan whole{.first = next_row};
         STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t first, take_rows(comm, count, next_row));
+        whole.count = next_row - whole.first;
         Status written;
         for (std::size_t c = 0; c < width; ++c) {
           const std::vector<std::byte> values = column_values(sorted, positions, c, rows);
-          const Status one = file.write(c, column_memory_type(sorted.relation.attributes[c].kind),
-                                        first, count, values.data());
+          const Status one = write_column(comm, file, c, sorted.relation.attributes[c].kind,
+                                          {.first = first, .count = count}, whole, values);
           if (written.is_ok()) written = one;
         }
         return agree(comm, written);
@@ -163,17 +200,17 @@ Status write_columns(Comm& comm, const SortedRelation& sorted, const SymbolPosit
 }  // namespace
 
 Status write_hdf5(Comm& comm, const std::string& path, const SortedRelation& sorted) {
-  if (comm.size() > 1 && native_mpi_comm(comm) == nullptr)
-    return Status::not_supported("HDF5 output by several ranks needs MPI ranks");
   STRATALOG_ASSIGN_OR_RETURN(const SymbolPositions positions, find_symbols(comm, sorted));
   const Status laid_out = comm.rank() == 0 ? lay_out_file(path, sorted, positions) : Status::ok();
   STRATALOG_RETURN_IF_ERROR(agree(comm, laid_out));
   if (sorted.total_rows == 0 || sorted.relation.attributes.empty()) return Status::ok();
-  const Hdf5Silence silence;
+  std::optional<Hdf5Silence> silence;
+  if (is_writer(comm)) silence.emplace();
   ColumnFile file;
-  STRATALOG_RETURN_IF_ERROR(agree(comm, file.open(comm, path, sorted.relation)));
+  const Status opened = is_writer(comm) ? file.open(comm, path, sorted.relation) : Status::ok();
+  STRATALOG_RETURN_IF_ERROR(agree(comm, opened));
   const Status written = write_columns(comm, sorted, positions, file);
-  const Status closed = file.close();
+  const Status closed = is_writer(comm) ? file.close() : Status::ok();
   return written.is_ok() ? agree(comm, closed) : written;
 }
 

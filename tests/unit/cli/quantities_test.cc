@@ -59,6 +59,14 @@ TEST(ParseIntervals, RefusesNonsenseAndRepetition) {
   }
 }
 
+TEST(Jobs, NumbersAndAuto) {
+  EXPECT_EQ(parse_jobs("1", 8).value(), 1);
+  EXPECT_EQ(parse_jobs("1024", 8).value(), 1024);
+  EXPECT_EQ(parse_jobs("auto", 8).value(), 8);
+  for (const char* bad : {"", "0", "-1", "1025", "2x", "2.5", "Auto", "99999999999"})
+    EXPECT_FALSE(parse_jobs(bad, 8).is_ok()) << bad;
+}
+
 TEST(Format, Counts) {
   EXPECT_EQ(format_count(0), "0");
   EXPECT_EQ(format_count(999), "999");
