@@ -52,6 +52,7 @@ inline RunOptions hop_options() {
   RunOptions options;
   options.replicate_limit_rows = 0;
   options.mirror_limit_rows = 0;
+  options.read_swept_min_rows = 0;
   return options;
 }
 

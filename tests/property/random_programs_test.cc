@@ -51,9 +51,9 @@ struct Variant {
   std::string name() const {
     return fmt::format(
         "{} ranks, allow_pivot {}, allow_sets {}, replicate_limit_rows {}, mirror_limit_rows {}, "
-        "rebalance_min_rows {}",
+        "rebalance_min_rows {}, read_swept_min_rows {}",
         ranks, options.allow_pivot, options.allow_sets, options.replicate_limit_rows,
-        options.mirror_limit_rows, options.rebalance_min_rows);
+        options.mirror_limit_rows, options.rebalance_min_rows, options.read_swept_min_rows);
   }
 };
 
@@ -69,6 +69,7 @@ std::vector<Variant> variants_for(std::uint64_t seed) {
     if (random() % 3 != 0)
       variant.options.mirror_limit_rows = random() % 2 == 0 ? 1 + (random() % 100) : 0;
     if (random() % 2 == 0) variant.options.rebalance_min_rows = 1 + (random() % 8);
+    if (random() % 2 == 0) variant.options.read_swept_min_rows = 0;
     variant.options.keep_round_counts = true;
     variants.push_back(variant);
   }

@@ -282,6 +282,7 @@ class Engine {
     STRATALOG_ASSIGN_OR_RETURN(StratumOutcome outcome,
                                by_pivot ? run_by_pivot(state_, s, facts, from, hooks)
                                         : run_by_rounds(state_, s, facts, from, hooks));
+    for (RelationData& relation : state_.relations) relation.swept.reset();
     outcome.report.relations = names;
     if (outcome.stopped) {
       state_.report.stopped_early = true;

@@ -119,6 +119,9 @@ struct RunOptions {
   std::uint64_t rebalance_min_rows = 1U << 16;
   // Where facts are added: strata that were run by pivot and hold as many rows are swept anew.
   std::uint64_t sweep_anew_min_rows = 1U << 20;
+  // Finished relations that were swept by pivots and have as many rows are read where they lie by
+  // rules that run once; smaller ones are copied as tuples.
+  std::uint64_t read_swept_min_rows = 1U << 20;
   bool allow_pivot = true;
   bool allow_sets = true;
   bool keep_round_counts = false;  // RunReport::new_tuples_per_round

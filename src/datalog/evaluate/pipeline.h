@@ -20,10 +20,14 @@
 
 namespace stratalog::datalog {
 
+class SweptRows;
+
 // What a step reads on this rank.
 struct StepSource {
   const Index* index = nullptr;
   const Equivalence* equivalence = nullptr;  // instead of an index
+  SweptRows* swept = nullptr;  // instead of an index
+  std::vector<std::uint32_t> key_places;  // swept: in the step's columns
   const bool* nullary = nullptr;  // arity 0: the relation's (or its delta's) truth value
   const std::uint64_t* global_rows = nullptr;  // of all ranks: "is there any tuple" without columns
   // Scans of a replicated relation are shared among the ranks: this rank takes rows whose prefix
@@ -85,6 +89,12 @@ class Pipeline {
   Status range(std::size_t s, const Batch& in);
   Status aggregate(std::size_t s, const Batch& in);
   Status scan_equivalence(std::size_t s, const Batch& in);
+  Status scan_swept(std::size_t s, const Batch& in);
+  Status search_swept(std::size_t s, const Batch& in);
+  // False where the next step would find nothing for this row, whatever set step `s` binds.
+  bool leads_on(std::size_t s, const Batch& in, std::uint32_t in_row) const;
+  // Passes on what was made from the sets of step `s`, and forgets them once they are many.
+  Status settle_made_sets(std::size_t s);
   // One row of an index: checks and binds its columns from `first` on, then its set.
   Status visit_row(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
                    std::span<const Cell> prefix, const IntSet& cells);

@@ -131,6 +131,20 @@ SlotId PivotRelations::slot_of(std::uint32_t position, const Cell* key) {
   return member.slots[id];
 }
 
+std::optional<SlotId> PivotRelations::find_slot(std::uint32_t position, const Cell* key) const {
+  const Member& member = members_[position];
+  const std::uint32_t id = member.keys.find(key);
+  if (id == PrefixMap::kAbsent) return std::nullopt;
+  return member.slots[id];
+}
+
+std::optional<std::span<const Cell>> PivotRelations::key_of_slot(std::uint32_t position,
+                                                                 SlotId slot) const {
+  const SlotKey& key = slot_keys_[slot];
+  if (key.position != position) return std::nullopt;
+  return members_[position].keys.key(key.key);
+}
+
 int PivotRelations::owner_of_pivot(Cell pivot) const {
   const LaneId lane = closure_->space().lane_of(pivot);
   return static_cast<int>((lane / lanes_) % static_cast<std::uint32_t>(state_.comm.size()));

@@ -45,6 +45,11 @@ class PivotRelations {
   PivotClosure& closure() { return *closure_; }
   const PivotClosure& closure() const { return *closure_; }
   SlotId slot_of(std::uint32_t position, const Cell* key);
+  // Nothing where no tuple has the key (keys in declared order).
+  std::optional<SlotId> find_slot(std::uint32_t position, const Cell* key) const;
+  std::uint32_t slots() const { return static_cast<std::uint32_t>(slot_keys_.size()); }
+  // Nothing where the slot is one of another relation.
+  std::optional<std::span<const Cell>> key_of_slot(std::uint32_t position, SlotId slot) const;
   // The rank that owns a pivot.
   int owner_of_pivot(Cell pivot) const;
   std::uint32_t lanes_in_block() const { return lanes_; }

@@ -5,6 +5,8 @@
 #include <array>
 #include <cassert>
 
+#include "datalog/evaluate/swept_rows.h"
+
 namespace stratalog::datalog {
 namespace {
 
@@ -57,6 +59,7 @@ std::uint64_t RelationData::heap_bytes() const {
   for (const Shard& shard : shards) bytes += shard.heap_bytes();
   bytes += candidates.capacity() * sizeof(Cell);
   if (growth) bytes += growth->heap_bytes();
+  if (swept) bytes += swept->heap_bytes();
   return bytes;
 }
 

@@ -21,6 +21,7 @@
 namespace stratalog::datalog {
 
 class PivotRelations;
+class SweptRows;
 
 enum class Dealing : std::uint8_t {
   kHashed,  // by the hash of `columns` modulo ranks
@@ -68,6 +69,8 @@ struct RelationData {
   // it.
   std::shared_ptr<PivotRelations> pivot;
   std::uint32_t pivot_position = 0;  // of this relation in *pivot
+  // While another stratum reads it where its sweep left it.
+  std::shared_ptr<SweptRows> swept;
   // While its stratum runs: one of the shards is a copy on every rank that grows with the others
   // (mirror.h), and the home keeps the primary index only.
   bool mirrored = false;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "datalog/evaluate/placement.h"
+#include "datalog/evaluate/swept_rows.h"
 #include "datalog/facts/cell_class.h"
 #include "model/set_walk.h"
 
@@ -20,6 +21,13 @@ constexpr LocationToken kEveryone = -2;  // a hop to all ranks
 constexpr LocationToken kConstantBase = LocationToken{1} << 33;
 
 bool is_simple(const Expression& e) { return e.kind != ExpressionKind::kFunctor; }
+
+// Whether the relation, which is read where its sweep left it, lies in an index as well.
+bool is_copied(const RelationData& relation, const Step& step) {
+  return std::any_of(relation.shards.begin(), relation.shards.end(), [&](const Shard& shard) {
+    return step.index < shard.indices.size() && shard.indices[step.index];
+  });
+}
 
 bool is_known(const Location& location) {
   return std::none_of(location.begin(), location.end(), [](LocationToken t) { return t < 0; });
@@ -101,6 +109,15 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
       source.part = static_cast<std::uint32_t>(state_.comm.rank());
       location = {kUnknown};
     }
+    return source;
+  }
+  if (relation.swept && !is_copied(relation, step)) {
+    source.swept = relation.swept.get();
+    source.key_places =
+        relation.swept->key_places(state_.plan.relations[step.relation].indices[step.index].order);
+    // Each rank has its own pivots: all ranks join every binding with theirs.
+    if (!state_.is_single() && !whole) hop_to = Location{kEveryone};
+    location = {kUnknown};
     return source;
   }
   const Shard* chosen = nullptr;

@@ -6,6 +6,7 @@
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/stratum_run.h"
+#include "datalog/evaluate/swept_rows.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -94,6 +95,11 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       const Step& step = plan.steps[s];
       STRATALOG_RETURN_IF_ERROR(ensure_aggregate(state, step));
       if (!reads_relation(step) || is_member(members, step.relation)) continue;
+      if (!everywhere && reads_swept_rows(state, plan, s)) {
+        RelationData& relation = state.relations[step.relation];
+        if (!relation.swept) relation.swept = std::make_shared<SweptRows>(relation);
+        continue;
+      }
       // A scan at the start is shared among the ranks as the relation is dealt; searches want small
       // relations close by.
       const bool small =

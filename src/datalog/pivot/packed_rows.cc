@@ -246,17 +246,21 @@ void PackedRows::shrink_to_fit() {
   skips_.shrink_to_fit();
 }
 
-bool PackedRows::contains(SlotId slot, std::uint32_t offset, std::uint32_t width) const {
+bool PackedRows::unite_row(SlotId slot, std::uint32_t width, std::uint64_t* words) const {
   const auto at = std::lower_bound(slots_.begin(), slots_.end(), slot);
   if (at == slots_.end() || *at != slot) return false;
   const auto row = static_cast<std::uint64_t>(at - slots_.begin());
   Cursor cursor(*this, width);
   cursor.row_ = row / kSkipRows * kSkipRows;
   cursor.at_ = skips_[row / kSkipRows];
-  std::uint64_t words[kMaxRowWords];
-  while (cursor.row_ < row) cursor.read(words);
-  cursor.read(words);
-  return (words[offset / 64] >> (offset % 64) & 1) != 0;
+  while (cursor.row_ < row) cursor.step();
+  cursor.unite(words);
+  return true;
+}
+
+bool PackedRows::contains(SlotId slot, std::uint32_t offset, std::uint32_t width) const {
+  std::uint64_t words[kMaxRowWords] = {};
+  return unite_row(slot, width, words) && (words[offset / 64] >> (offset % 64) & 1) != 0;
 }
 
 }  // namespace stratalog

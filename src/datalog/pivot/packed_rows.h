@@ -72,6 +72,9 @@ class PackedRows {
   SetView view_at(std::uint64_t place, Cell base, std::uint32_t width, std::uint64_t* words) const;
   void read_at(std::uint64_t place, std::uint32_t width, std::uint64_t* words) const;
 
+  // Unites the row of `slot` with what `words` holds; false where it has none. Requires
+  // is_sorted().
+  bool unite_row(SlotId slot, std::uint32_t width, std::uint64_t* words) const;
   // Whether `slot` holds the lane at `offset`. Requires is_sorted().
   bool contains(SlotId slot, std::uint32_t offset, std::uint32_t width) const;
 

@@ -266,6 +266,19 @@ Status PivotImage::for_each_slot(SlotId slots, const SlotRowVisitor& visit) cons
   return Status::ok();
 }
 
+void PivotImage::append_pivots(SlotId slot, std::vector<Cell>& pivots) const {
+  const std::uint32_t words = words_per_row(width_);
+  for (const Block& block : blocks_) {
+    std::uint64_t row[kMaxRowWords] = {};
+    bool is_there = false;
+    for (const RowLayer& layer : block.layers) is_there |= layer->unite_row(slot, words, row);
+    for (std::uint32_t w = 0; is_there && w < words; ++w)
+      for (std::uint64_t word = row[w]; word != 0; word &= word - 1)
+        pivots.push_back(space_->cell_of(block.first_lane + (w * 64) +
+                                         static_cast<std::uint32_t>(std::countr_zero(word))));
+  }
+}
+
 std::uint64_t PivotImage::tuples() const {
   std::uint64_t tuples = 0;
   for (const Block& block : blocks_)

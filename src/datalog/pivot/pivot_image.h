@@ -55,6 +55,8 @@ class PivotImage {
   Status for_each_batch(const SlotBatchVisitor& visit) const;
   // By slot below `slots`, over all blocks.
   Status for_each_slot(SlotId slots, const SlotRowVisitor& visit) const;
+  // Appends the pivots of one slot, ascending. Looks the row up in every block.
+  void append_pivots(SlotId slot, std::vector<Cell>& pivots) const;
   std::uint64_t tuples() const;
 
  private:

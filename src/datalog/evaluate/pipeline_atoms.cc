@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a Pipeline that read relations: scans, searches and membership tests in indices,
+// in classes of equivalence relations, and in rows that a sweep has left. See pipeline.h.
+#include <algorithm>
+
+#include "datalog/evaluate/pipeline_stage.h"
+#include "datalog/evaluate/swept_rows.h"
+#include "relation/set_algebra.h"
+#include "route/cell_hash.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// So many sets that a step has made wait for the end of the rule.
+constexpr std::size_t kMadeSets = 4 * kBatchRows;
+
+}  // namespace
+
+Cell Pipeline::expected(const ColumnUse& use, const Batch& in, std::uint32_t in_row) const {
+  return use.role == ColumnRole::kMatchConstant ? definition_.constants[use.constant]
+                                                : in.columns[use.variable][in_row];
+}
+
+Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
+                           std::uint32_t first, std::span<const Cell> prefix, const IntSet& cells) {
+  if (cells.empty()) return {};
+  Stage& stage = *stages_[s];
+  const auto& columns = stage.step->columns;
+  const std::uint32_t last = static_cast<std::uint32_t>(columns.size()) - 1;
+
+  // The column of this atom that bound the variable of a kMatchEarlier.
+  const auto earlier = [&](VariableId v) {
+    for (std::uint32_t i = 0;; ++i)
+      if (columns[i].role == ColumnRole::kBind && columns[i].variable == v) return stage.bound[i];
+  };
+  for (std::uint32_t i = first; i < last; ++i) {
+    const ColumnUse& use = columns[i];
+    switch (use.role) {
+      case ColumnRole::kBind:
+        stage.bound[i] = prefix[i];
+        break;
+      case ColumnRole::kMatchEarlier:
+        if (earlier(use.variable) != prefix[i]) return {};
+        break;
+      case ColumnRole::kMatchVariable:
+      case ColumnRole::kMatchConstant:
+        if (expected(use, in, in_row) != prefix[i]) return {};
+        break;
+      case ColumnRole::kIgnore:
+      case ColumnRole::kCarry:
+        break;
+    }
+  }
+  const auto bind_prefix = [&](std::uint32_t to) {
+    for (std::uint32_t i = first; i < last; ++i)
+      if (columns[i].role == ColumnRole::kBind)
+        stage.out.columns[columns[i].variable][to] = stage.bound[i];
+  };
+  const auto emit_one = [&]() -> Status {
+    const std::uint32_t to = append(stage, in, in_row);
+    bind_prefix(to);
+    if (columns[last].role == ColumnRole::kCarry) stage.out.sets[to] = &cells;
+    return ++stage.out.rows == kBatchRows ? flush(s) : Status();
+  };
+  const ColumnUse& use = columns[last];
+  if (first > last) return emit_one();
+  switch (use.role) {
+    case ColumnRole::kCarry:
+      return emit_one();
+    case ColumnRole::kMatchVariable:
+    case ColumnRole::kMatchConstant:
+      return cells.contains(expected(use, in, in_row)) ? emit_one() : Status();
+    case ColumnRole::kMatchEarlier:
+      return cells.contains(earlier(use.variable)) ? emit_one() : Status();
+    case ColumnRole::kIgnore:
+      // Nobody reads the column: one binding stands for all, except where combinations are counted.
+      if (!definition_.counts) return emit_one();
+      for (std::uint64_t i = 0; i < cells.size(); ++i) STRATALOG_RETURN_IF_ERROR(emit_one());
+      return {};
+    case ColumnRole::kBind:
+      break;
+  }
+  Status status;
+  std::vector<Cell>* into = &stage.out.columns[use.variable];
+  cells.walk([&](Cell cell) {
+    if (!status.is_ok()) return;
+    const std::uint32_t to = append(stage, in, in_row);
+    bind_prefix(to);
+    (*into)[to] = cell;
+    if (++stage.out.rows == kBatchRows) status = flush(s);
+  });
+  return status;
+}
+
+Status Pipeline::scan(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const StepSource& source = stage.source;
+  if (stage.step->columns.empty()) {  // the truth of a nullary relation, or of its delta
+    for (std::uint32_t r = 0; r < in.rows && *source.nullary; ++r) {
+      append(stage, in, r);
+      if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
+    }
+    return {};
+  }
+  if (source.equivalence != nullptr) return scan_equivalence(s, in);
+  if (source.swept != nullptr) return scan_swept(s, in);
+  const Index& index = *source.index;
+  const auto mine = [&](RowId row) {
+    return source.parts <= 1 ||
+           scale_hash(hash_cells(index.prefix(row)), source.parts) == source.part;
+  };
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    if (stage.step->kind == StepKind::kScanDelta) {
+      for (const DeltaRow& row : index.delta())
+        if (mine(row.row))
+          STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row.row), row.cells));
+      continue;
+    }
+    // Rows that this very rule adds meanwhile hold nothing before the round ends.
+    const RowId rows = index.row_count();
+    for (RowId row = 0; row < rows; ++row)
+      if (mine(row))
+        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row), index.total(row)));
+  }
+  return evaluator_.status();
+}
+
+// Every element of a class is the prefix of a row that holds the class.
+Status Pipeline::scan_equivalence(std::size_t s, const Batch& in) {
+  const StepSource& source = stages_[s]->source;
+  Status status;
+  const auto visit = [&](std::uint32_t r, const IntSet& left, const IntSet& right) {
+    left.walk([&](Cell cell) {
+      const std::span<const Cell> prefix(&cell, 1);
+      if (status.is_ok() &&
+          (source.parts <= 1 || scale_hash(hash_cells(prefix), source.parts) == source.part))
+        status = visit_row(s, in, r, 0, prefix, right);
+    });
+  };
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    if (stages_[s]->step->kind == StepKind::kScanDelta)
+      for (const Equivalence::DeltaBlock& block : source.equivalence->delta())
+        visit(r, block.left, *block.right);
+    else
+      source.equivalence->for_each_class(
+          [&](const IntSet& members) { visit(r, members, members); });
+  }
+  return status.is_ok() ? evaluator_.status() : status;
+}
+
+Status Pipeline::scan_swept(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const StepSource& source = stage.source;
+  const bool carries = stage.step->columns.back().role == ColumnRole::kCarry;
+  std::vector<Cell> prefix(source.key_places.size());
+  Status status;
+  for (std::uint32_t r = 0; r < in.rows && status.is_ok(); ++r)
+    status = source.swept->for_each_row([&](std::span<const Cell> key, IntSet& pivots) -> Status {
+      for (std::size_t i = 0; i < key.size(); ++i) prefix[source.key_places[i]] = key[i];
+      if (!carries) return visit_row(s, in, r, 0, prefix, pivots);
+      if (stage.made_sets.size() >= kMadeSets) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
+      return visit_row(s, in, r, 0, prefix, stage.made_sets.emplace_back(std::move(pivots)));
+    });
+  return status.is_ok() ? evaluator_.status() : status;
+}
+
+bool Pipeline::leads_on(std::size_t s, const Batch& in, std::uint32_t in_row) const {
+  if (s + 1 == stages_.size()) return true;
+  const StepSource& source = stages_[s + 1]->source;
+  const Step& next = *stages_[s + 1]->step;
+  if (next.kind != StepKind::kExists || next.columns.empty() || source.index == nullptr ||
+      next.columns.back().role != ColumnRole::kCarry)
+    return true;
+  std::array<Cell, kMaxArity> key;
+  for (std::uint32_t i = 0; i < next.prefix_length; ++i)
+    key[i] = expected(next.columns[i], in, in_row);
+  const RowId row = source.index->find_row(key.data());
+  return row != Index::kNoRow && !source.index->total(row).empty();
+}
+
+// All key columns are known: one row at most.
+Status Pipeline::search_swept(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const StepSource& source = stage.source;
+  const bool carries = stage.step->columns.back().role == ColumnRole::kCarry;
+  const std::uint32_t length = stage.step->prefix_length;
+  stage.keys.resize(length);
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    if (carries && !leads_on(s, in, r)) continue;
+    for (std::uint32_t i = 0; i < length; ++i)
+      stage.keys[i] = expected(stage.step->columns[i], in, r);
+    const IntSet* pivots = source.swept->find(stage.keys.data(), source.key_places);
+    if (pivots != nullptr)
+      STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length, stage.keys, *pivots));
+  }
+  return {};
+}
+
+Status Pipeline::search(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  if (stage.source.equivalence != nullptr) {
+    for (std::uint32_t r = 0; r < in.rows; ++r) {
+      const Cell key = expected(stage.step->columns[0], in, r);
+      const IntSet* members = stage.source.equivalence->class_of(key);
+      if (members != nullptr)
+        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 1, std::span(&key, 1), *members));
+    }
+    return {};
+  }
+  if (stage.source.swept != nullptr) return search_swept(s, in);
+  const Index& index = *stage.source.index;
+  const std::uint32_t length = stage.step->prefix_length;
+  stage.keys.resize(std::size_t{in.rows} * length);
+  for (std::uint32_t r = 0; r < in.rows; ++r)
+    for (std::uint32_t i = 0; i < length; ++i)
+      stage.keys[(std::size_t{r} * length) + i] = expected(stage.step->columns[i], in, r);
+
+  if (length == index.prefix_width()) {
+    // One row each: look all of them up first, so that their cache misses overlap.
+    stage.found.resize(in.rows);
+    for (std::uint32_t r = 0; r < in.rows; ++r)
+      index.prefetch_row(stage.keys.data() + (std::size_t{r} * length));
+    for (std::uint32_t r = 0; r < in.rows; ++r) {
+      const Cell* key = stage.keys.data() + (std::size_t{r} * length);
+      // Bindings with the same key often come in a row.
+      if (r > 0 && std::equal(key, key + length, key - length)) {
+        stage.found[r] = stage.found[r - 1];
+        continue;
+      }
+      stage.found[r] = index.find_row(key);
+      if (stage.found[r] != Index::kNoRow) index.prefetch_total(stage.found[r]);
+    }
+    for (std::uint32_t r = 0; r < in.rows; ++r)
+      if (stage.found[r] != Index::kNoRow)
+        STRATALOG_RETURN_IF_ERROR(
+            visit_row(s, in, r, length, index.prefix(stage.found[r]), index.total(stage.found[r])));
+    return {};
+  }
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    // A copy, because the rule may add rows to this very index while it walks them.
+    const auto under = index.rows_under(length, stage.keys.data() + (std::size_t{r} * length));
+    stage.rows.assign(under.begin(), under.end());
+    for (const RowId row : stage.rows)
+      STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length, index.prefix(row), index.total(row)));
+  }
+  return {};
+}
+
+bool Pipeline::exists_under(const Stage& stage, const Batch& in, std::uint32_t in_row,
+                            const Cell* key) const {
+  const Step& step = *stage.step;
+  if (step.columns.empty()) return *stage.source.nullary;
+  const std::uint32_t length = step.prefix_length;
+  if (stage.source.equivalence != nullptr) {
+    if (length == 0) return *stage.source.global_rows > 0;
+    if (length == 1) return stage.source.equivalence->class_of(*key) != nullptr;
+    return stage.source.equivalence->contains(*key, expected(step.columns[1], in, in_row));
+  }
+  const Index& index = *stage.source.index;
+  if (length == 0) return index.tuples() > 0 || *stage.source.global_rows > 0;
+  if (length >= index.prefix_width()) {
+    const RowId row = index.find_row(key);
+    if (row == Index::kNoRow || index.total(row).empty()) return false;
+    if (length == index.prefix_width()) return true;
+    return index.total(row).contains(expected(step.columns.back(), in, in_row));
+  }
+  for (const RowId row : index.rows_under(length, key))
+    if (!index.total(row).empty()) return true;
+  return false;
+}
+
+Status Pipeline::membership(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const Step& step = *stage.step;
+  if (!step.columns.empty() && step.columns.back().role == ColumnRole::kCarry)
+    return restrict_sets(s, in);
+  const bool is_indexed = stage.source.index != nullptr;
+  const std::uint32_t width =
+      step.columns.empty()
+          ? 0
+          : std::min(step.prefix_length, is_indexed ? stage.source.index->prefix_width() : 1U);
+  stage.keys.resize(std::size_t{in.rows} * width);
+  for (std::uint32_t r = 0; r < in.rows; ++r)
+    for (std::uint32_t i = 0; i < width; ++i)
+      stage.keys[(std::size_t{r} * width) + i] = expected(step.columns[i], in, r);
+  if (is_indexed && width > 0 && width == stage.source.index->prefix_width())
+    for (std::uint32_t r = 0; r < in.rows; ++r)
+      stage.source.index->prefetch_row(stage.keys.data() + (std::size_t{r} * width));
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    const bool there = exists_under(stage, in, r, stage.keys.data() + (std::size_t{r} * width));
+    if (there != (step.kind == StepKind::kExists)) continue;
+    append(stage, in, r);
+    if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
+  }
+  return {};
+}
+
+Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const Step& step = *stage.step;
+  const Index* const index = stage.source.index;
+  const std::uint32_t width = step.prefix_length;
+  stage.keys.resize(std::size_t{in.rows} * width);
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    Cell* const key = stage.keys.data() + (std::size_t{r} * width);
+    for (std::uint32_t i = 0; i < width; ++i) key[i] = expected(step.columns[i], in, r);
+    if (index != nullptr) index->prefetch_row(key);
+  }
+  const auto set_of = [&](const Cell* key) -> const IntSet* {
+    if (index == nullptr) return stage.source.equivalence->class_of(*key);
+    const RowId row = index->find_row(key);
+    return row == Index::kNoRow ? nullptr : &index->total(row);
+  };
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    const IntSet* set = in.sets[r];
+    const IntSet* other = set_of(stage.keys.data() + (std::size_t{r} * width));
+    const bool meets = other != nullptr && !other->empty();
+    if (!meets && step.kind == StepKind::kExists) continue;
+    if (meets) {
+      stage.cells.clear();
+      if (step.kind == StepKind::kExists)
+        intersect_sets(*set, *other, stage.cells);
+      else
+        subtract_sets(*set, *other, stage.cells);
+      if (stage.cells.empty()) continue;
+      if (stage.cells.size() < set->size()) {
+        stage.made_sets.emplace_back().assign_sorted(stage.cells);
+        set = &stage.made_sets.back();
+      }
+    }
+    const std::uint32_t to = append(stage, in, r);
+    stage.out.sets[to] = set;
+    if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
+  }
+  return {};
+}
+
+Status Pipeline::settle_made_sets(std::size_t s) {
+  Stage& stage = *stages_[s];
+  STRATALOG_RETURN_IF_ERROR(flush(s));
+  if (stage.made_sets.size() < kMadeSets) return {};
+  for (std::size_t t = s + 1; t < stages_.size(); ++t) STRATALOG_RETURN_IF_ERROR(flush(t));
+  stage.made_sets.clear();
+  return {};
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/swept_rows.h"
+
+#include <algorithm>
+
+#include "datalog/evaluate/pivot_relations.h"
+#include "model/set_walk.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// Values that a rule makes wait for all ranks, longer than the sets of a scan live.
+bool makes_values(const Rule& rule, const RulePlan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [](const Step& step) {
+                       return step.kind == StepKind::kAssign || step.kind == StepKind::kAggregate ||
+                              step.kind == StepKind::kRange || step.kind == StepKind::kUnpack;
+                     }) ||
+         !std::all_of(rule.head_arguments.begin(), rule.head_arguments.end(),
+                      [](const Expression& e) { return e.kind != ExpressionKind::kFunctor; });
+}
+
+}  // namespace
+
+bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s) {
+  const Step& step = plan.steps[s];
+  const RelationData& relation = state.relations[step.relation];
+  if (plan.delta_literal || !relation.pivot || !relation.shards.empty() || relation.arity < 2 ||
+      relation.global_rows < state.options.read_swept_min_rows)
+    return false;
+  const auto& index = state.plan.relations[step.relation].indices[step.index];
+  if (index.order.back() != relation.pivot->column_order(relation.pivot_position).back())
+    return false;
+  if (step.kind == StepKind::kSearch) return step.prefix_length + 1 == relation.arity;
+  return step.kind == StepKind::kScan && s == 0 && step.prefix_length == 0 &&
+         !makes_values(state.program.rules[plan.rule], plan);
+}
+
+SweptRows::SweptRows(const RelationData& relation)
+    : pivot_(relation.pivot),
+      position_(relation.pivot_position),
+      image_(relation.pivot->closure().image(ImageRows::kTotal)),
+      sets_(pivot_->slots()) {}
+
+std::vector<std::uint32_t> SweptRows::key_places(std::span<const std::uint32_t> order) const {
+  const auto columns = pivot_->column_order(position_);
+  std::vector<std::uint32_t> places;
+  places.reserve(columns.size() - 1);
+  for (const std::uint32_t column : columns.first(columns.size() - 1))
+    places.push_back(
+        static_cast<std::uint32_t>(std::find(order.begin(), order.end(), column) - order.begin()));
+  return places;
+}
+
+const IntSet* SweptRows::find(const Cell* prefix, std::span<const std::uint32_t> key_places) {
+  key_.clear();
+  for (const std::uint32_t place : key_places) key_.push_back(prefix[place]);
+  const std::optional<SlotId> slot = pivot_->find_slot(position_, key_.data());
+  if (!slot) return nullptr;
+  std::unique_ptr<IntSet>& set = sets_[*slot];
+  if (set == nullptr) {
+    cells_.clear();
+    image_.append_pivots(*slot, cells_);
+    set = std::make_unique<IntSet>();
+    set->assign_sorted(cells_);
+    set_bytes_ += sizeof(IntSet) + set->heap_bytes();
+  }
+  return set->empty() ? nullptr : set.get();
+}
+
+Status SweptRows::for_each_row(
+    const std::function<Status(std::span<const Cell> key, IntSet& pivots)>& visit) const {
+  std::vector<Cell> cells;
+  IntSet set;
+  return image_.for_each_slot(pivot_->slots(),
+                              [&](SlotId slot, std::span<const SetView> pivots) -> Status {
+                                const auto key = pivot_->key_of_slot(position_, slot);
+                                if (!key) return {};
+                                cells.clear();
+                                for (const SetView& part : pivots)
+                                  walk_set(part, [&](Cell cell) { cells.push_back(cell); });
+                                set.assign_sorted(cells);
+                                return visit(*key, set);
+                              });
+}
+
+std::uint64_t SweptRows::heap_bytes() const {
+  return set_bytes_ + (sets_.capacity() * sizeof(sets_[0]));
+}
+
+}  // namespace stratalog::datalog
