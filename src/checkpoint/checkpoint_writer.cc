@@ -4,164 +4,23 @@
 // Collective.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <atomic>
 #include <new>
-#include <optional>
-#include <set>
 #include <system_error>
-#include <thread>
 
-#include "checkpoint/chain_base.h"
+#include "checkpoint/auto_layout.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/save_plan.h"
+#include "checkpoint/generation_sequence.h"
+#include "checkpoint/open_save.h"
+#include "checkpoint/save_checks.h"
 #include "checkpoint/told.h"
-#include "commit/publish.h"
-#include "commit/retention.h"
-#include "commit/store_file.h"
-#include "encode/byte_order.h"
-#include "policy/learning.h"
 
 namespace stratalog {
 namespace {
 
-// What rank 0 tells everybody when a generation begins.
-struct Beginning {
-  GenerationId id;
-  Nonce nonce;
-  Hash128 store_id;
-};
-
-std::string pack_beginning(const Beginning& b) {
-  return std::string(reinterpret_cast<const char*>(&b), sizeof(b));
-}
-
-Result<Beginning> unpack_beginning(const std::string& bytes) {
-  Beginning b;
-  if (bytes.size() != sizeof(b)) return Status::internal("the beginning of a save has odd length");
-  std::memcpy(&b, bytes.data(), sizeof(b));
-  return b;
-}
-
-bool is_section_name(std::string_view name) {
-  if (name.empty() || name.size() > 40) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
-  });
-}
-
-bool is_permutation_of_columns(const RelationImage& image) {
-  std::vector<bool> seen(image.arity, false);
-  for (const std::uint32_t column : image.column_order) {
-    if (column >= image.arity || seen[column]) return false;
-    seen[column] = true;
-  }
-  return image.column_order.size() == image.arity;
-}
-
-Status check_backends(CheckpointMode mode, const RowFiles& rows) {
-  const bool collective = mode == CheckpointMode::kHdf5 || mode == CheckpointMode::kHdf5Opt;
-  if (stores_rows(mode) && !rows.lay_out)
-    return Status::not_supported(fmt::format("mode {} needs a build with HDF5", mode_name(mode)));
-  if (collective && !rows.create)
-    return Status::not_supported(fmt::format(
-        "mode {} needs a build with MPI and parallel HDF5, and ranks that are MPI processes",
-        mode_name(mode)));
-  return Status::ok();
-}
-
-// Local.
-Status check_request(const SaveRequest& request, CheckpointMode mode,
-                     const WriterOptions& options) {
-  for (const RelationImage& image : request.images) {
-    if (image.arity > kMaxArity)
-      return Status::not_supported(
-          fmt::format("relation {} has {} columns; a checkpoint holds up "
-                      "to {}",
-                      image.name, image.arity, kMaxArity));
-    if (image.name.empty() || !is_permutation_of_columns(image))
-      return Status::invalid_argument(
-          fmt::format("relation \"{}\": no name, or columns that are no permutation", image.name));
-    if (image.arity == 0 && image.rows > 1)
-      return Status::invalid_argument(
-          fmt::format("relation {} of arity 0 with {} rows", image.name, image.rows));
-  }
-  STRATALOG_RETURN_IF_ERROR(check_backends(mode, options.backends.rows));
-  if (!request.parts.empty() && request.parts.size() != request.images.size())
-    return Status::invalid_argument("the parts of a checkpoint are not those of its images");
-  if (request.encoding == ShardEncoding::kRaw)
-    return Status::invalid_argument("encoding raw is not for tuples");
-  std::set<std::string> names;
-  for (const NamedSection& section : request.sections)
-    if (!is_section_name(section.name) || !names.insert(section.name).second)
-      return Status::invalid_argument(
-          fmt::format("section name \"{}\" is not allowed or not unique", section.name));
-  return Status::ok();
-}
-
-std::uint64_t image_list_digest(const SaveRequest& request, CheckpointMode mode) {
-  std::string text = fmt::format("{} {} {}", static_cast<int>(mode),
-                                 static_cast<int>(request.encoding), request.base);
-  for (const PartPlan& plan : request.parts) text += plan.part == ImagePart::kWhole ? "w" : "g";
-  for (const RelationImage& image : request.images) {
-    text += fmt::format("\n{}.{} {}:", image.name, static_cast<int>(image.version), image.arity);
-    for (const std::uint32_t column : image.column_order) text += fmt::format(" {}", column);
-  }
-  return hash128(text).low;
-}
-
-// What a save without mode auto does, and how auto's choices are named in the request.
-LayoutOption option_of(CheckpointMode mode, const LayoutWishes& wishes) {
-  return {.mode = mode,
-          .files = wishes.files,
-          .aggregators = wishes.aggregators,
-          .alignment = wishes.alignment,
-          .relations_per_file = wishes.relations_per_file};
-}
-
-ShardEncoding encoding_of(TupleCoding coding, ShardEncoding asked) {
-  switch (coding) {
-    case TupleCoding::kCompact:
-      return ShardEncoding::kCompact;
-    case TupleCoding::kStreams:
-      return ShardEncoding::kStreams;
-    case TupleCoding::kBlockwise:
-      return ShardEncoding::kAuto;
-    default:
-      return asked;
-  }
-}
-
-// One save from its beginning to its commit. Its parts refer to each other: it stays where it is.
-struct OpenSave {
-  OpenSave() = default;
-  OpenSave(const OpenSave&) = delete;
-  OpenSave& operator=(const OpenSave&) = delete;
-  ~OpenSave() {
-    if (thread.joinable()) thread.join();
-  }
-
-  SaveRequest owned;  // of begin()
-  std::vector<std::uint64_t> rows;
-  SaveLayout layout;
-  CarriedOver carried;
-  LayoutOption option;
-  std::optional<AutoFacts> facts;  // of mode auto
-  std::optional<SaveContext> context;
-  Manifest manifest;
-  LocalOutput out;
-  Status written;
-  std::uint64_t written_ns = 0;  // what the writing took
-  std::uint64_t held_ns = 0;  // for how long the caller was held up
-  std::thread thread;
-  std::atomic<bool> is_written = false;
-};
-
 class Writer final : public CheckpointWriter {
  public:
   Writer(Comm& comm, Store& store, const WriterOptions& options)
-      : comm_(comm), store_(store), options_(options) {}
+      : comm_(comm), store_(store), options_(options), generations_(store, options_) {}
 
   Status open();
   Result<SaveReport> save(const SaveRequest& request) override;
@@ -173,16 +32,13 @@ class Writer final : public CheckpointWriter {
     return base_.facts(relation, version);
   }
   SaveOutcome last_outcome() const override { return outcome_; }
-  const std::vector<std::string>& notes() const override { return claim_.notes; }
+  const std::vector<std::string>& notes() const override { return generations_.notes(); }
 
  private:
-  Status claim();
-  Result<AutoFacts> auto_facts(const SaveRequest& request);
   Status choose_layout(const SaveRequest& request, OpenSave& open);
   Status check_alike(const SaveRequest& request);
   Status check_base(const SaveRequest& request) const;
   Result<CarriedOver> carry(const SaveRequest& request);
-  Result<Beginning> begin_directory();
   Status open_save(const SaveRequest& request, OpenSave& open);
   Status write_data(const SaveContext& context, Manifest& manifest, LocalOutput& out);
   void write_in_thread(OpenSave& open);
@@ -193,19 +49,12 @@ class Writer final : public CheckpointWriter {
   Result<std::string> gather_lines(const std::string& lines);
   Status publish(const SaveContext& context, const Manifest& manifest, const std::string& text,
                  SaveReport& report);
-  void retain(const Manifest& manifest, SaveReport& report);
-  Status sum_up(const OpenSave& open, SaveReport& report);
-  CommitRules rules() const {
-    return {.epoch = claim_.epoch, .durability = options_.durability, .steps = options_.steps};
-  }
 
   Comm& comm_;
   Store& store_;
   WriterOptions options_;
   JobFacts job_;
-  StoreClaim claim_;  // rank 0; others have the id only
-  std::uint64_t next_sequence_ = 1;  // rank 0
-  std::vector<KnownGeneration> known_;  // rank 0, newest first
+  GenerationSequence generations_;
   ChainBase base_;
   CheckpointMode mode_ = CheckpointMode::kFilePerProcess;  // of the save that runs
   LayoutLearner learner_;  // of mode auto
@@ -213,16 +62,6 @@ class Writer final : public CheckpointWriter {
   Status over_;  // why no further save is possible
   std::unique_ptr<OpenSave> pending_;  // between begin() and finish()
 };
-
-Status Writer::claim() {
-  STRATALOG_ASSIGN_OR_RETURN(claim_, claim_store(store_, options_.durability, options_.steps));
-  STRATALOG_ASSIGN_OR_RETURN(
-      known_,
-      adopt_generations(store_, claim_.id, std::max(2U, options_.keep_generations), rules()));
-  for (const KnownGeneration& generation : known_)
-    next_sequence_ = std::max(next_sequence_, generation.id.sequence + 1);
-  return Status::ok();
-}
 
 Status Writer::open() {
   Status status;
@@ -234,7 +73,7 @@ Status Writer::open() {
         Status::invalid_argument("block_bytes must be 256 .. 1 MiB, stage_bytes 4 KiB .. 1 GiB");
   STRATALOG_RETURN_IF_ERROR(agree(comm_, status));
   STRATALOG_ASSIGN_OR_RETURN(job_, gather_job_facts(comm_, store_));
-  if (comm_.rank() == 0) status = claim();
+  if (comm_.rank() == 0) status = generations_.claim();
   return agree(comm_, status);
 }
 
@@ -269,30 +108,6 @@ Result<CarriedOver> Writer::carry(const SaveRequest& request) {
   if (comm_.rank() == 0) carried = base_.carry(request);
   STRATALOG_RETURN_IF_ERROR(tell_status(comm_, carried.status()));
   return carried;
-}
-
-Result<Beginning> Writer::begin_directory() {
-  Result<std::string> beginning = std::string();
-  if (comm_.rank() == 0) {
-    Beginning b{.id = {.epoch = claim_.epoch, .sequence = next_sequence_},
-                .nonce = {},
-                .store_id = claim_.id};
-    Status status;
-    if (next_sequence_ > kMaxSequence)
-      status = Status::not_supported("all sequence numbers of this store are used up");
-    if (status.is_ok())
-      status = store_.random_bytes(std::as_writable_bytes(std::span(&b.nonce, 1)));
-    if (status.is_ok()) {
-      ++next_sequence_;  // never used again, whatever happens
-      status = begin_generation(store_, b.id, rules());
-    }
-    if (status.is_ok())
-      beginning = pack_beginning(b);
-    else
-      beginning = status;
-  }
-  STRATALOG_ASSIGN_OR_RETURN(const std::string told, tell(comm_, beginning));
-  return unpack_beginning(told);
 }
 
 // Collective only in modes that are; the Status is this rank's own.
@@ -372,31 +187,15 @@ Status Writer::commit(const SaveContext& context, Manifest& manifest, LocalOutpu
   return publish(context, manifest, text, report);
 }
 
-// What cannot be read back must not be committed.
-Result<Manifest> read_back(const Manifest& manifest, const std::string& text) {
-  Result<Manifest> again = parse_manifest(text, CheckManifest::kYes);
-  if (!again.is_ok()) return again.status().with_context("the manifest just written");
-  if (again.value().engine_state != manifest.engine_state ||
-      again.value().program_hash != manifest.program_hash)
-    return Status::invalid_argument("engine state and program hash must be UTF-8 text");
-  return again;
-}
-
 Status Writer::publish(const SaveContext& context, const Manifest& manifest,
                        const std::string& text, SaveReport& report) {
   PublishResult result;
   std::string facts;  // of the chains, for everybody
   if (comm_.rank() == 0) {
-    Result<Manifest> again = read_back(manifest, text);
-    result.status = again.status();
-    if (result.status.is_ok()) result = publish_manifest(store_, context.id, text, rules());
-    if (result.outcome == PublishOutcome::kFailed) (void)discard_generation(store_, context.id);
-    if (result.outcome == PublishOutcome::kUnknown)
-      result.status = result.status.with_context(
-          fmt::format("the outcome of checkpoint {} is unknown (it may or may not survive a crash)",
-                      generation_name(context.id)));
+    Result<Manifest> again = Manifest();
+    result = generations_.publish(manifest, text, again);
     if (result.outcome == PublishOutcome::kCommitted) {
-      retain(again.value(), report);
+      generations_.retain(again.value(), report.notes);
       facts = base_.advance(std::move(again).value(), context.request);
     } else if (result.outcome == PublishOutcome::kUnknown &&
                !options_.steps.includes(ProtocolStep::kBuildOnCommitted)) {
@@ -419,91 +218,11 @@ Status Writer::publish(const SaveContext& context, const Manifest& manifest,
   return base_.accept(generation_name(context.id), context.request, told.value());
 }
 
-// Failing to remove something old does not harm what is new.
-void Writer::retain(const Manifest& manifest, SaveReport& report) {
-  known_.insert(
-      known_.begin(),
-      {.id = manifest.id, .has_manifest = true, .is_valid = true, .needs = files_needed(manifest)});
-  if (!options_.steps.includes(ProtocolStep::kKeepLinked))
-    for (KnownGeneration& generation : known_) generation.needs.clear();
-  for (const Removal& removal : plan_retention(known_, options_.keep_generations, claim_.epoch)) {
-    const Status removed = remove_generation(store_, removal, rules());
-    if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) {
-      report.notes.push_back(fmt::format("{} could not be removed: {}", generation_name(removal.id),
-                                         removed.to_string()));
-      continue;
-    }
-    const auto known = std::find_if(known_.begin(), known_.end(),
-                                    [&](const KnownGeneration& k) { return k.id == removal.id; });
-    if (removal.keep.empty())
-      known_.erase(known);
-    else
-      *known = {.id = removal.id, .left = removal.keep};
-  }
-}
-
-Status Writer::sum_up(const OpenSave& open, SaveReport& report) {
-  const LocalOutput& out = open.out;
-  const PhaseTimes& t = out.times;
-  const bool is_overlapped = open.context && &open.context->request == &open.owned;
-  const std::uint64_t total_ns = open.held_ns + (is_overlapped ? open.written_ns : 0);
-  std::uint64_t most[] = {
-      t.walk_ns - t.encode_ns, t.encode_ns,   t.write_ns, t.sync_ns,   t.commit_ns, total_ns,
-      out.staging_bytes,       t.metadata_ns, t.route_ns, open.held_ns};
-  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(most, ReduceOp::kMax));
-  std::uint64_t sums[] = {out.groups, out.bytes + report.bytes, out.files + report.files};
-  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
-  constexpr double kSecond = 1e9;
-  report.pack_seconds = static_cast<double>(most[0]) / kSecond;
-  report.encode_seconds = static_cast<double>(most[1]) / kSecond;
-  report.write_seconds = static_cast<double>(most[2]) / kSecond;
-  report.sync_seconds = static_cast<double>(most[3]) / kSecond;
-  report.commit_seconds = static_cast<double>(most[4]) / kSecond;
-  report.total_seconds = static_cast<double>(most[5]) / kSecond;
-  report.staging_bytes = most[6];
-  report.metadata_seconds = static_cast<double>(most[7]) / kSecond;
-  report.route_seconds = static_cast<double>(most[8]) / kSecond;
-  report.held_seconds = static_cast<double>(most[9]) / kSecond;
-  report.groups = sums[0];
-  report.bytes = sums[1];
-  report.files = sums[2];
-  return Status::ok();
-}
-
-// Sums and maxima only, so that ranks that were given different lists still agree.
-Result<AutoFacts> Writer::auto_facts(const SaveRequest& request) {
-  AutoFacts facts{.ranks = comm_.size(),
-                  .file_system = job_.file_system,
-                  .wished_files = options_.layout.files,
-                  .wished_aggregators = options_.layout.aggregators,
-                  .wished_alignment = options_.layout.alignment,
-                  .wished_relations = options_.layout.relations_per_file};
-  // "The better of the two, block by block" leaves it to us.
-  if (request.encoding == ShardEncoding::kAuto) facts.coding = CodingWish::kFree;
-  for (const int node : job_.node_of_rank) facts.nodes = std::max(facts.nodes, node + 1);
-  if (options_.backends.shared.create) facts.collective = CollectiveIo::kPresent;
-  std::uint64_t bytes = 0;
-  std::uint64_t images = 0;
-  for (const RelationImage& image : request.images) {
-    bytes += image.rows * 8 * image.arity;
-    images += image.rows != 0 ? 1 : 0;
-  }
-  bytes = bytes / 1000 * encoded_milli(request.encoding);
-  std::uint64_t most[] = {bytes, images};
-  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(most, ReduceOp::kMax));
-  std::uint64_t sums[] = {bytes};
-  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
-  facts.bytes = sums[0];
-  facts.largest_rank_bytes = most[0];
-  facts.images = static_cast<std::uint32_t>(most[1]);
-  return facts;
-}
-
 // Collective. The layout of this save, which mode auto chooses.
 Status Writer::choose_layout(const SaveRequest& request, OpenSave& open) {
   open.option = option_of(request.mode, options_.layout);
   if (request.mode != CheckpointMode::kAuto) return Status::ok();
-  STRATALOG_ASSIGN_OR_RETURN(open.facts, auto_facts(request));
+  STRATALOG_ASSIGN_OR_RETURN(open.facts, gather_auto_facts(comm_, job_, options_, request));
   AutoChoice choice = learner_.choose(*open.facts);
   open.option = choice.option;
   open.manifest.reasons = std::move(choice.reasons);
@@ -519,13 +238,7 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   for (const RelationImage& image : request.images) open.rows.push_back(image.rows);
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(open.rows, ReduceOp::kSum));
 
-  LayoutWishes wishes = options_.layout;
-  wishes.mode = open.option.mode;
-  wishes.files = open.option.files;
-  const auto take = [](auto& wish, auto choice) { wish = wish == 0 ? choice : wish; };
-  take(wishes.aggregators, open.option.aggregators);
-  take(wishes.alignment, open.option.alignment);
-  take(wishes.relations_per_file, open.option.relations_per_file);
+  const LayoutWishes wishes = wishes_with(open.option, options_.layout);
   {
     const Stopwatch watch(open.out.times.metadata_ns);
     const ShardEncoding encoding = encoding_of(open.option.coding, request.encoding);
@@ -533,7 +246,7 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   }
   const Stopwatch watch(open.out.times.commit_ns);
   STRATALOG_ASSIGN_OR_RETURN(open.carried, carry(request));
-  STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, begin_directory());
+  STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, generations_.begin(comm_));
   open.context.emplace(SaveContext{.comm = comm_,
                                    .store = store_,
                                    .request = request,
@@ -580,7 +293,7 @@ Result<SaveReport> Writer::close_save(OpenSave& open) {
     STRATALOG_RETURN_IF_ERROR(commit(context, open.manifest, open.out, report));
   }
   open.held_ns += now_ns() - start;
-  STRATALOG_RETURN_IF_ERROR(sum_up(open, report));
+  STRATALOG_RETURN_IF_ERROR(sum_up(comm_, open, report));
   // Its seconds are the slowest rank's, the same on all.
   if (open.facts) learner_.learn(open.option, *open.facts, report.total_seconds);
   return report;

@@ -72,6 +72,7 @@ struct RunArguments {
   bool allow_pivot = true;
   bool allow_sets = true;
   bool may_overlap = true;
+  datalog::AtEnd at_end = datalog::AtEnd::kSave;
   int ranks = 0;  // 0: as launched
   int threads = 1;  // -j: ranks that are threads of this process
   std::string report_file;

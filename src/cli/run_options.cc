@@ -21,6 +21,8 @@ const std::map<std::string, ShardEncoding> kEncodings = {{"compact", ShardEncodi
                                                          {"auto", ShardEncoding::kAuto}};
 const std::map<std::string, Durability> kDurabilities = {
     {"full", Durability::kFull}, {"data", Durability::kData}, {"none", Durability::kNone}};
+const std::map<std::string, datalog::AtEnd> kAtEnd = {{"save", datalog::AtEnd::kSave},
+                                                      {"skip", datalog::AtEnd::kSkip}};
 
 std::map<std::string, CheckpointMode> modes_by_name() {
   std::map<std::string, CheckpointMode> modes;
@@ -100,6 +102,12 @@ void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->group(checkpoints);
   app->add_flag("--no-overlap", words.no_overlap,
                 "hold the evaluation up while a checkpoint is written")
+      ->group(checkpoints);
+  app->add_option("--at-end", run.at_end,
+                  "save the answer as the last checkpoint, or skip that: for runs whose outputs "
+                  "are all that is wanted (default save)")
+      ->transform(CLI::CheckedTransformer(kAtEnd, CLI::ignore_case).description(""))
+      ->option_text("WHAT")
       ->group(checkpoints);
 }
 

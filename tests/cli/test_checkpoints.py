@@ -123,6 +123,30 @@ def test_stop_signals_checkpoint_and_end(
     assert finished.sizes() == {"path": nodes * (nodes - 1) // 2}
 
 
+@pytest.mark.parametrize("ranks", (None, 2))
+def test_a_run_that_does_not_save_its_answer_is_finished_once_more(
+    ranks: int | None, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    nodes = 300
+    checkpoints = tmp_path / "checkpoints"
+    folders = ("-F", chain(nodes, tmp_path / "chain"), "-D", tmp_path, "--checkpoint", checkpoints)
+    run = ("run", PROGRAMS / "closure.dl", *folders, "--every", "50it", "--at-end", "skip")
+    first = stratalog(*run, ranks=ranks)
+    assert first.sizes() == {"path": nodes * (nodes - 1) // 2}
+    newest = stratalog("inspect", checkpoints, "--json").json()
+    assert newest["iteration"] == 250, "the last one before the end, after 299 rounds"
+    (tmp_path / "path.csv").unlink()
+    again = stratalog("resume", checkpoints, ranks=3)
+    assert again.sizes() == first.sizes()
+    assert sorted_pairs(tmp_path / "path.csv") == closure_of_chain(nodes)
+    assert stratalog("inspect", checkpoints, "--json").json()["iteration"] == nodes - 1
+
+
+def test_at_end_needs_a_folder(stratalog: Stratalog, tmp_path: Path) -> None:
+    refused = stratalog("run", PROGRAMS / "closure.dl", "--at-end", "skip", expect=1)
+    assert "--at-end needs --checkpoint DIR" in refused.err
+
+
 def test_sigusr1_checkpoints_and_goes_on(stratalog: Stratalog, tmp_path: Path) -> None:
     nodes = 3000
     folder = chain(nodes, tmp_path / "chain")

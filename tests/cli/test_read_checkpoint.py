@@ -67,7 +67,7 @@ KNOWN_HASHES = {
 }
 
 
-@pytest.mark.parametrize("kind", ["fpp", "shared", "rows", "streams", "auto"])
+@pytest.mark.parametrize("kind", ["fpp", "shared", "rows", "streams", "auto", "copies"])
 def test_golden_stores_hold_the_tuples_written_beside_them(kind: str) -> None:
     generation = newest_generation(GOLDEN / kind)
     found = set()
@@ -76,7 +76,9 @@ def test_golden_stores_hold_the_tuples_written_beside_them(kind: str) -> None:
             continue
         name = f"{relation['relation']}.{relation['version']}"
         found |= {"\t".join([name, *map(str, row)]) for row in generation.rows(i)}
-    assert found == set((GOLDEN / "tuples.tsv").read_text().splitlines())
+    tuples = GOLDEN / ("copies.tsv" if kind == "copies" else "tuples.tsv")
+    assert found == set(tuples.read_text().splitlines())
+    assert any("copies" in shard for shard in generation.shards) == (kind == "copies")
     assert generation.section("symbols") == b"s" * 300
     assert generation.head["state"] == '{"golden":true}'
 
@@ -96,7 +98,7 @@ def test_golden_stores_use_every_form_of_a_set() -> None:
     assert len(kinds) >= 3
 
 
-@pytest.mark.parametrize("kind", ["fpp", "shared", "rows", "streams", "auto"])
+@pytest.mark.parametrize("kind", ["fpp", "shared", "rows", "streams", "auto", "copies"])
 def test_any_damage_is_noticed(kind: str, tmp_path: Path) -> None:
     """A bit of every 97th byte of STORE, MANIFEST and a shard, one at a time."""
 

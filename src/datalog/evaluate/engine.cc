@@ -229,9 +229,9 @@ class Engine {
       if (state_.report.stopped_early) return {};
     }
     // The answer itself is the last checkpoint, unless it was there before.
-    if (checkpointing_.is_on() && something_ran_)
-      STRATALOG_RETURN_IF_ERROR(checkpointing_.save(position_, last_iteration_));
-    return {};
+    if (!checkpointing_.is_on() || !something_ran_) return {};
+    if (state_.options.checkpoint.at_end == AtEnd::kSkip) return checkpointing_.settle();
+    return checkpointing_.save(position_, last_iteration_);
   }
 
   Status run_stratum(std::uint32_t s) {

@@ -35,6 +35,10 @@ enum class ResumePolicy : std::uint8_t {
   kResume,  // continue; NotFound if there is nothing to continue from
 };
 
+// Whether the answer is the last checkpoint of a run that finishes. Without it the newest
+// generation is that of a running recursion, and a resumed run finishes once more from there.
+enum class AtEnd : std::uint8_t { kSave, kSkip };
+
 struct CheckpointOptions {
   Store* store = nullptr;  // null: no checkpoints
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
@@ -51,6 +55,7 @@ struct CheckpointOptions {
   // Checkpoints are written by a thread of their own while a pivot stratum goes on, in modes where
   // ranks write alone; a failure is told at the next safe point.
   bool may_overlap = true;
+  AtEnd at_end = AtEnd::kSave;
 };
 
 // Asked at every safe point; rank 0's answer counts for all.

@@ -10,6 +10,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "fault/sample_relations.h"
+#include "unit/model/group_list.h"
 
 namespace stratalog {
 namespace {
@@ -29,21 +30,72 @@ std::vector<sample::SampleRelation> golden_relations() {
   return relations;
 }
 
+// The same and many sets that are equal, with prefixes of one and of two cells that go up and down.
+std::vector<sample::SampleRelation> golden_relations_with_copies() {
+  auto relations = golden_relations();
+  auto& path = relations[1].tuples;  // column order (1, 0)
+  auto& triple = relations[4].tuples;
+  for (Cell y = 2000; y < 2300; ++y) {
+    const Cell prefix = y % 3 == 0 ? y * 1000 : y;
+    for (Cell x = 0; x < 4 + (y % 5); ++x) path.insert({(x * 3) + (y % 4), prefix});
+    for (Cell x = 0; x < 2 + (y % 2); ++x) {
+      std::vector<Cell> tuple(3);
+      const auto& order = relations[4].column_order;
+      tuple[order[0]] = y / 7;
+      tuple[order[1]] = (y * 37) % 5000;
+      tuple[order[2]] = x * 5;
+      triple.insert(tuple);
+    }
+  }
+  return relations;
+}
+
+// Walks the image in batches, in which equal sets have equal contents.
+BatchWalk batches_of(const RelationImage& image) {
+  return [image](const BatchVisitor& visit) {
+    std::map<std::vector<Cell>, std::uint64_t> contents;
+    GroupList groups;
+    STRATALOG_RETURN_IF_ERROR(image.for_each_group([&](const TupleGroup& group) {
+      const std::vector<Cell> cells(group.set.values.begin(), group.set.values.end());
+      const std::uint64_t content = contents.try_emplace(cells, contents.size() + 1).first->second;
+      groups.add(group.prefix, group.set, content);
+      return Status::ok();
+    }));
+    const GroupBatch all = groups.batch();
+    return all.size() == 0 ? Status::ok() : visit(all);
+  };
+}
+
+void write_tuples(const std::string& path, const std::vector<sample::SampleRelation>& relations) {
+  std::ofstream out(path);
+  for (const auto& relation : relations) {
+    for (const sample::Tuple& tuple : relation.tuples) {
+      if (relation.arity == 0) continue;
+      out << relation.name << '.'
+          << (relation.version == RelationVersion::kTotal ? "total" : "delta");
+      for (const Cell cell : tuple) out << '\t' << cell;
+      out << '\n';
+    }
+  }
+}
+
 TEST(GoldenWriter, WritesStoresOnDemand) {
   const char* target = std::getenv("STRATALOG_WRITE_GOLDEN");
   if (target == nullptr) GTEST_SKIP() << "STRATALOG_WRITE_GOLDEN is not set";
-  const auto relations = golden_relations();
   struct Kind {
     const char* name;
     CheckpointMode mode;
     ShardEncoding encoding;
+    bool has_copies = false;
   };
   for (const Kind& kind :
        {Kind{"fpp", CheckpointMode::kFilePerProcess, ShardEncoding::kCompact},
         Kind{"shared", CheckpointMode::kShared, ShardEncoding::kCompact},
         Kind{"rows", CheckpointMode::kFilePerProcess, ShardEncoding::kRowsU64},
         Kind{"streams", CheckpointMode::kFilePerProcess, ShardEncoding::kStreams},
-        Kind{"auto", CheckpointMode::kShared, ShardEncoding::kAuto}}) {
+        Kind{"auto", CheckpointMode::kShared, ShardEncoding::kAuto},
+        Kind{"copies", CheckpointMode::kFilePerProcess, ShardEncoding::kCompact, true}}) {
+    const auto relations = kind.has_copies ? golden_relations_with_copies() : golden_relations();
     const std::string root = std::string(target) + "/" + kind.name;
     ASSERT_FALSE(std::filesystem::exists(root)) << root << " exists; it is not overwritten";
     std::filesystem::create_directories(root);
@@ -53,6 +105,9 @@ TEST(GoldenWriter, WritesStoresOnDemand) {
       options.block_bytes = 512;
       STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, options));
       SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+      for (const RelationImage& image : request.images)
+        request.batch_walks.push_back(kind.has_copies && image.arity != 0 ? batches_of(image)
+                                                                          : BatchWalk());
       request.mode = kind.mode;
       request.encoding = kind.encoding;
       request.iteration = 5;
@@ -64,16 +119,8 @@ TEST(GoldenWriter, WritesStoresOnDemand) {
     });
     ASSERT_TRUE(run.is_ok()) << run.to_string();
   }
-  std::ofstream out(std::string(target) + "/tuples.tsv");
-  for (const auto& relation : relations) {
-    for (const sample::Tuple& tuple : relation.tuples) {
-      if (relation.arity == 0) continue;
-      out << relation.name << '.'
-          << (relation.version == RelationVersion::kTotal ? "total" : "delta");
-      for (const Cell cell : tuple) out << '\t' << cell;
-      out << '\n';
-    }
-  }
+  write_tuples(std::string(target) + "/tuples.tsv", golden_relations());
+  write_tuples(std::string(target) + "/copies.tsv", golden_relations_with_copies());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 namespace stratalog {
 namespace {
 
-const char* const kStores[] = {"fpp", "shared", "rows", "streams", "auto"};
+const char* const kStores[] = {"fpp", "shared", "rows", "streams", "auto", "copies"};
 
 std::string golden() { return std::string(STRATALOG_SOURCE_DIR) + "/tests/golden/checkpoint_v1/"; }
 
@@ -46,6 +46,7 @@ TEST_P(GoldenStore, IsRead) {
   EXPECT_TRUE(manifest.store == id.value());
   EXPECT_EQ(manifest.iteration, 5U);
   std::set<std::string> lines;
+  std::uint64_t copies = 0;
   for (const ManifestShard& shard : manifest.shards) {
     const ManifestRelation& relation = manifest.relations[shard.relation];
     ReadCounts counts;
@@ -66,9 +67,12 @@ TEST_P(GoldenStore, IsRead) {
         counts);
     ASSERT_TRUE(outcome.is_ok()) << outcome.read.to_string();
     EXPECT_EQ(counts.rows, shard.rows);
+    copies += shard.copies;
   }
+  EXPECT_EQ(copies > 300, std::string(GetParam()) == "copies") << copies;
   std::set<std::string> expected;
-  std::istringstream in(read_text(golden() + "tuples.tsv"));
+  const bool has_copies = std::string(GetParam()) == "copies";
+  std::istringstream in(read_text(golden() + (has_copies ? "copies.tsv" : "tuples.tsv")));
   for (std::string line; std::getline(in, line);) expected.insert(line);
   EXPECT_GT(expected.size(), 100U);
   EXPECT_EQ(lines, expected);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/auto_layout.h"
+
+#include <algorithm>
+
+namespace stratalog {
+
+LayoutOption option_of(CheckpointMode mode, const LayoutWishes& wishes) {
+  return {.mode = mode,
+          .files = wishes.files,
+          .aggregators = wishes.aggregators,
+          .alignment = wishes.alignment,
+          .relations_per_file = wishes.relations_per_file};
+}
+
+ShardEncoding encoding_of(TupleCoding coding, ShardEncoding asked) {
+  switch (coding) {
+    case TupleCoding::kCompact:
+      return ShardEncoding::kCompact;
+    case TupleCoding::kStreams:
+      return ShardEncoding::kStreams;
+    case TupleCoding::kBlockwise:
+      return ShardEncoding::kAuto;
+    default:
+      return asked;
+  }
+}
+
+LayoutWishes wishes_with(const LayoutOption& option, const LayoutWishes& wishes) {
+  LayoutWishes all = wishes;
+  all.mode = option.mode;
+  all.files = option.files;
+  const auto take = [](auto& wish, auto choice) { wish = wish == 0 ? choice : wish; };
+  take(all.aggregators, option.aggregators);
+  take(all.alignment, option.alignment);
+  take(all.relations_per_file, option.relations_per_file);
+  return all;
+}
+
+// Sums and maxima only, so that ranks that were given different lists still agree.
+Result<AutoFacts> gather_auto_facts(Comm& comm, const JobFacts& job, const WriterOptions& options,
+                                    const SaveRequest& request) {
+  AutoFacts facts{.ranks = comm.size(),
+                  .file_system = job.file_system,
+                  .wished_files = options.layout.files,
+                  .wished_aggregators = options.layout.aggregators,
+                  .wished_alignment = options.layout.alignment,
+                  .wished_relations = options.layout.relations_per_file};
+  // "The better of the two, block by block" leaves it to us.
+  if (request.encoding == ShardEncoding::kAuto) facts.coding = CodingWish::kFree;
+  for (const int node : job.node_of_rank) facts.nodes = std::max(facts.nodes, node + 1);
+  if (options.backends.shared.create) facts.collective = CollectiveIo::kPresent;
+  std::uint64_t bytes = 0;
+  std::uint64_t images = 0;
+  for (const RelationImage& image : request.images) {
+    bytes += image.rows * 8 * image.arity;
+    images += image.rows != 0 ? 1 : 0;
+  }
+  bytes = bytes / 1000 * encoded_milli(request.encoding);
+  std::uint64_t most[] = {bytes, images};
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(most, ReduceOp::kMax));
+  std::uint64_t sums[] = {bytes};
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(sums, ReduceOp::kSum));
+  facts.bytes = sums[0];
+  facts.largest_rank_bytes = most[0];
+  facts.images = static_cast<std::uint32_t>(most[1]);
+  return facts;
+}
+
+}  // namespace stratalog

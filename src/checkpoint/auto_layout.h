@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What mode auto goes by, and how its choices are named in a request. gather_auto_facts is
+// collective, the rest is pure and local.
+#pragma once
+
+#include "base/result.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/save_layout.h"
+#include "comm/comm.h"
+#include "policy/learning.h"
+
+namespace stratalog {
+
+// What a save without mode auto does.
+LayoutOption option_of(CheckpointMode mode, const LayoutWishes& wishes);
+// The encoding of a choice; `asked` where it leaves that open.
+ShardEncoding encoding_of(TupleCoding coding, ShardEncoding asked);
+// The wishes with the choice in the place of what they leave open.
+LayoutWishes wishes_with(const LayoutOption& option, const LayoutWishes& wishes);
+// Collective, and the same everywhere even if ranks were given different lists.
+Result<AutoFacts> gather_auto_facts(Comm& comm, const JobFacts& job, const WriterOptions& options,
+                                    const SaveRequest& request);
+
+}  // namespace stratalog
