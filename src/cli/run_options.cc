@@ -293,6 +293,7 @@ Status check_folder(const RunWords& words, const RunArguments& run) {
   if (run.has_durability) needs = "--durability";
   if (run.has_keep) needs = "--keep";
   if (run.has_whole_every) needs = "--full-every";
+  if (run.at_end == datalog::AtEnd::kSkip) needs = "--at-end";
   if (run.has_layout) needs = "a layout option";
   if (needs == nullptr) return Status::ok();
   return Status::invalid_argument(fmt::format("{} needs --checkpoint DIR", needs));
