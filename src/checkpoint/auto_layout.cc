@@ -49,7 +49,6 @@ Result<AutoFacts> gather_auto_facts(Comm& comm, const JobFacts& job, const Write
   // "The better of the two, block by block" leaves it to us.
   if (request.encoding == ShardEncoding::kAuto) facts.coding = CodingWish::kFree;
   for (const int node : job.node_of_rank) facts.nodes = std::max(facts.nodes, node + 1);
-  if (options.backends.shared.create) facts.collective = CollectiveIo::kPresent;
   std::uint64_t bytes = 0;
   std::uint64_t images = 0;
   for (const RelationImage& image : request.images) {

@@ -46,9 +46,7 @@ std::string_view coding_name(TupleCoding coding) {
   }
 }
 
-bool has_shared_files(const AutoFacts& facts) {
-  return facts.collective == CollectiveIo::kPresent && facts.ranks > 1;
-}
+bool has_shared_files(const AutoFacts& facts) { return facts.ranks > 1; }
 
 // The modes, each with everything else as the policy thinks best. Never empty.
 std::vector<LayoutOption> modes_of(const AutoFacts& facts) {

@@ -35,14 +35,12 @@ struct LayoutOption {
   friend bool operator==(const LayoutOption&, const LayoutOption&) = default;
 };
 
-enum class CollectiveIo : std::uint8_t { kAbsent, kPresent };
 enum class CodingWish : std::uint8_t { kAsAsked, kFree };
 
 struct AutoFacts {
   int ranks = 1;
   int nodes = 1;
   FileSystemFacts file_system;
-  CollectiveIo collective = CollectiveIo::kAbsent;  // whether shared files can be written
   std::uint64_t bytes = 0;  // about as many as will be written, by all ranks
   std::uint64_t largest_rank_bytes = 0;
   std::uint32_t images = 1;  // relation versions with rows

@@ -110,6 +110,14 @@ def test_checkpoints_of_threads_are_those_of_ranks(
         assert f"resumed from {middle}" in resumed.err
 
 
+def test_auto_spreads_threads_over_files(stratalog: Stratalog, tmp_path: Path) -> None:
+    checkpoints = tmp_path / "checkpoints"
+    where = ("-F", chain(300, tmp_path / "chain"), "-D", tmp_path, "--checkpoint", checkpoints)
+    stratalog("run", PROGRAMS / "closure.dl", *where, "--mode", "auto", "--files", 2, "-j", 4)
+    listed = stratalog("ls", checkpoints, "--json").json()["generations"]
+    assert listed[-1]["mode"] == "shared-opt"
+
+
 def test_threads_stop_together(stratalog: Stratalog, tmp_path: Path) -> None:
     for nodes in (1600, 6400):
         folder = chain(nodes, tmp_path / f"chain-{nodes}")

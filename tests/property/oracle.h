@@ -304,6 +304,7 @@ class Oracle {
         break;
     }
     std::vector<Value> arguments;
+    arguments.reserve(e.arguments.size());
     for (const Expression& argument : e.arguments)
       arguments.push_back(evaluate(argument, bindings));
     switch (e.functor) {

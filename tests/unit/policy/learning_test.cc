@@ -14,7 +14,6 @@ AutoFacts facts(int ranks, std::uint64_t bytes, FileSystemKind kind) {
   AutoFacts all{.ranks = ranks,
                 .nodes = std::max(1, ranks / 64),
                 .file_system = {.kind = kind, .name = "some fs"},
-                .collective = CollectiveIo::kPresent,
                 .bytes = bytes};
   all.largest_rank_bytes = bytes / static_cast<std::uint64_t>(ranks);
   return all;
@@ -34,9 +33,7 @@ TEST(Learning, TheTableGoesByFileSystemRanksBytesAndSkew) {
   AutoFacts giant = facts(256, 64 * 1024 * mib, FileSystemKind::kParallel);
   giant.largest_rank_bytes = giant.bytes / 2;
   EXPECT_EQ(chosen(giant).mode, CheckpointMode::kSharedOpt);
-  AutoFacts alone = facts(4096, mib, FileSystemKind::kLustre);
-  alone.collective = CollectiveIo::kAbsent;
-  EXPECT_EQ(chosen(alone), kOwn);
+  EXPECT_EQ(chosen(facts(1, mib, FileSystemKind::kLustre)), kOwn);
   AutoFacts wished = facts(4, mib, FileSystemKind::kLocal);
   wished.wished_files = 3;
   EXPECT_EQ(chosen(wished).files, 3U);

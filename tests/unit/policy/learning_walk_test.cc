@@ -47,7 +47,6 @@ AutoFacts cluster(int ranks, std::uint64_t bytes) {
   AutoFacts facts{.ranks = ranks,
                   .nodes = std::max(1, ranks / 64),
                   .file_system = {.kind = FileSystemKind::kLustre, .name = "lustre"},
-                  .collective = CollectiveIo::kPresent,
                   .bytes = bytes,
                   .images = 3,
                   .coding = CodingWish::kFree};
@@ -137,7 +136,7 @@ void expect_allowed(const LayoutOption& option, const AutoFacts& facts) {
     EXPECT_EQ(option.alignment, 0U);
   } else {
     ASSERT_EQ(option.mode, CheckpointMode::kSharedOpt);
-    EXPECT_EQ(facts.collective, CollectiveIo::kPresent);
+    EXPECT_GT(facts.ranks, 1);
     EXPECT_GE(option.files, 1U);
     EXPECT_LE(option.files, ranks);
     EXPECT_LE(option.aggregators, ranks);
@@ -149,7 +148,7 @@ void expect_allowed(const LayoutOption& option, const AutoFacts& facts) {
 }
 
 void expect_wishes_kept(const LayoutOption& option, const AutoFacts& facts) {
-  if (facts.wished_files != 0 && facts.collective == CollectiveIo::kPresent && facts.ranks > 1) {
+  if (facts.wished_files != 0 && facts.ranks > 1) {
     EXPECT_EQ(option.files, facts.wished_files);
   }
   if (facts.wished_aggregators != 0) {
@@ -169,7 +168,6 @@ TEST(LearningWalk, NeverLeavesWhatIsAllowed) {
   for (int round = 0; round < 120; ++round) {
     const int ranks = 1 + static_cast<int>(random() % (round % 2 == 0 ? 16384 : 8));
     AutoFacts facts = cluster(ranks, std::uint64_t{1} << (20 + random() % 20));
-    facts.collective = random() % 4 == 0 ? CollectiveIo::kAbsent : CollectiveIo::kPresent;
     facts.file_system.kind = random() % 2 == 0 ? FileSystemKind::kLocal : FileSystemKind::kLustre;
     facts.images = static_cast<std::uint32_t>(random() % 4);
     facts.coding = random() % 2 == 0 ? CodingWish::kFree : CodingWish::kAsAsked;
