@@ -10,12 +10,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kPhaseNames[kPhases] = {"metadata", "pack", "route", "encode",
-                                              "write",    "read", "sync",  "commit"};
+constexpr const char* kPhaseNames[kPhaseCount] = {"metadata", "pack", "route", "encode",
+                                                  "write",    "read", "sync",  "commit"};
 
 json seconds_json(const Price& price) {
   json seconds = {{"total", price.total()}};
-  for (std::size_t p = 0; p < kPhases; ++p)
+  for (std::size_t p = 0; p < kPhaseCount; ++p)
     if (price.seconds[p] > 0) seconds[kPhaseNames[p]] = price.seconds[p];
   return seconds;
 }

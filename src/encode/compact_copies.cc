@@ -37,15 +37,15 @@ struct PrefixForm {
   std::uint8_t head_bytes = 1;
   std::uint8_t value_bytes = 0;
 };
-constexpr std::size_t kWidths = 34;  // of numbers below 2^33
-constexpr std::size_t kDown = kWidths;
+constexpr std::size_t kPrefixWidths = 34;  // of numbers below 2^33
+constexpr std::size_t kDown = kPrefixWidths;
 
 // By the width of the value; first of those that go up, then of those that go down.
-constexpr std::array<PrefixForm, 2 * kWidths> prefix_forms() {
-  std::array<PrefixForm, 2 * kWidths> forms{};
+constexpr std::array<PrefixForm, 2 * kPrefixWidths> prefix_forms() {
+  std::array<PrefixForm, 2 * kPrefixWidths> forms{};
   for (std::size_t at = 0; at < forms.size(); ++at) {
     PrefixForm& form = forms[at];
-    const std::size_t width = at % kWidths;
+    const std::size_t width = at % kPrefixWidths;
     const unsigned changed = at >= kDown ? 3 : width < 2 ? static_cast<unsigned>(width) : 2;
     form.head =
         static_cast<std::uint16_t>(static_cast<unsigned>(FragmentKind::kCopy) | (changed << 4));

@@ -15,7 +15,7 @@
 namespace stratalog {
 
 struct Price {
-  std::array<double, kPhases> seconds = {};  // by Phase
+  std::array<double, kPhaseCount> seconds = {};  // by Phase
   std::uint64_t moved_bytes = 0;  // to and from servers
   std::uint64_t requests = 0;  // to data servers, small ones left out
   std::uint64_t lock_moves = 0;  // stripes' clients beyond each stripe's first, over all steps

@@ -21,7 +21,7 @@ enum class Phase : std::uint8_t {
   kSync,
   kCommit
 };
-inline constexpr int kPhases = 8;
+inline constexpr int kPhaseCount = 8;
 
 enum class StepKind : std::uint8_t {
   kPack,  // `bytes` of the busiest rank out of its index
