@@ -21,6 +21,19 @@ from stratalog_runner import (
     wait_until,
 )
 
+# Thin rounds that make symbols, large numbers and records, of which two rules make some alike.
+MAKERS = """
+.type Pair = [name: symbol, big: number]
+.decl step(n: number, name: symbol, big: number, pair: Pair)
+step(0, "a", 5000000000, nil).
+step(n + 1, cat(name, to_string(n % 7)), big * 3 + n, [name, big]) :-
+    step(n, name, big, _), n < 150.
+step(n + 1, cat(name, "x"), big + 4294967296, pair) :- step(n, name, big, pair), n % 50 = 0, n < 150.
+.decl far(a: number, b: number)
+far(a, b) :- step(a, _, b, _), a > 140.
+.output step, far
+"""
+
 # Recursion by rounds with made values, negation and an aggregate above it.
 ROUNDS = """
 .decl edge(a: number, b: number)
@@ -81,6 +94,25 @@ def test_threads_are_ranks(
     assert json.loads(report.read_text())["ranks"] == threads
     stratalog(*run, "-D", tmp_path / "one")
     assert outputs(tmp_path / "threads") == outputs(tmp_path / "one")
+
+
+@pytest.mark.parametrize("how", ((), ("--mirror-limit", 0), ("--mirror-limit", 400)))
+def test_values_made_alike_by_all_ranks(
+    how: tuple[object, ...], stratalog: Stratalog, tmp_path: Path
+) -> None:
+    program = tmp_path / "makers.dl"
+    program.write_text(MAKERS)
+    stratalog("run", program, "-D", tmp_path / "1")
+    expected = outputs(tmp_path / "1")
+    assert expected["step.csv"].count(b"\n") > 400
+    for threads in (2, 3, 7):
+        keep = ("--checkpoint", tmp_path / f"ck{threads}", "--every", "40it")
+        stratalog("run", program, "-D", tmp_path / f"{threads}", "-j", threads, *how, *keep)
+        assert outputs(tmp_path / f"{threads}") == expected
+        middle = committed(tmp_path / f"ck{threads}")[0]
+        again = ("-D", tmp_path / f"again{threads}", "-j", 2)
+        stratalog("resume", tmp_path / f"ck{threads}", middle, *again)
+        assert outputs(tmp_path / f"again{threads}") == expected
 
 
 def test_one_for_each_core(stratalog: Stratalog, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ constexpr std::uint64_t kThinRows = 1U << 16;
 
 }  // namespace
 
-bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t rows) {
+bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t rows,
+                  DeltaSize delta) {
   if (state.is_single() || !state.plan.strata[stratum].may_be_mirrored) return false;
   const auto& members = state.program.strata[stratum].relations;
   std::vector<bool> empty(state.relations.size());
@@ -27,7 +28,8 @@ bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t
     empty[r] = state.relations[r].global_rows == 0 &&
                !std::binary_search(members.begin(), members.end(), r);
   std::uint64_t limit = state.options.mirror_limit_rows;
-  if (!has_hops(state.program, state.plan, stratum, state.placements, empty))
+  if (delta == DeltaSize::kAny &&
+      !has_hops(state.program, state.plan, stratum, state.placements, empty))
     limit = std::min(limit, kThinRows);
   return rows < limit / static_cast<std::uint64_t>(state.comm.size());
 }

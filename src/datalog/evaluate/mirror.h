@@ -20,8 +20,10 @@ namespace stratalog::datalog {
 // Whether relations of a stratum that hold `rows` tuples together are to be mirrored. The limit is
 // one of all copies together, so that neither memory nor what travels grows with the number of
 // ranks. Where no binding would travel either way, copies pay only while rounds are a matter of
-// latency. Local, the same on all ranks.
-bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t rows);
+// latency: while there is little at all, or in every round (`delta`). Local, the same on all ranks.
+enum class DeltaSize : std::uint8_t { kTiny, kAny };
+bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t rows,
+                  DeltaSize delta);
 
 // The shard with all tuples of a mirrored relation.
 Shard& mirror_of(RelationData& relation);

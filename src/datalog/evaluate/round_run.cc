@@ -117,7 +117,7 @@ class RoundRun {
         outcome_.stopped = true;
         break;
       }
-      if (is_mirrored() && !pass->needs_exchange() && new_tuples_ <= kAloneTuples) {
+      if (is_mirrored() && !pass->sends_tuples() && new_tuples_ <= kAloneTuples) {
         if (alone == nullptr) {
           STRATALOG_ASSIGN_OR_RETURN(
               alone, RulePass::bind(state_, stratum_, rules, nullptr, DeltaShare::kAll));
@@ -152,8 +152,32 @@ class RoundRun {
     std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, memory};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
     if (sums[0] > 0) return agree(state_.comm, mine);
+    STRATALOG_RETURN_IF_ERROR(check_alike());
     note_memory(sums[1]);
     if (hooks_.progress) report_progress(sums[1]);
+    return {};
+  }
+
+  // Collective. Rounds alone stand on all ranks doing the same; what they count says whether they
+  // have.
+  Status check_alike() {
+    const ValueDictionary& values = state_.dictionary;
+    const std::uint64_t counts[] = {iteration_,
+                                    new_tuples_,
+                                    total_tuples_,
+                                    values.symbols().size(),
+                                    values.wides().size(),
+                                    values.records().size()};
+    std::vector<std::uint64_t> least;
+    for (const std::uint64_t count : counts) {
+      least.push_back(count);
+      least.push_back(~count);  // the least of these is that of the greatest count
+    }
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(least, ReduceOp::kMin));
+    for (std::size_t i = 0; i < least.size(); i += 2)
+      if (least[i] != ~least[i + 1])
+        return Status::internal(fmt::format(
+            "ranks that evaluate the same have got different counts in iteration {}", iteration_));
     return {};
   }
 
@@ -184,7 +208,8 @@ class RoundRun {
     if (!is_mirrored()) return rebalance_grown();
     std::uint64_t rows = 0;
     for (const RelationId r : members_.relations) rows += state_.relations[r].global_rows;
-    if (!is_crowded_ && are_mirrored(state_, stratum_, rows)) return false;
+    const DeltaSize delta = new_tuples_ <= kAloneTuples ? DeltaSize::kTiny : DeltaSize::kAny;
+    if (!is_crowded_ && are_mirrored(state_, stratum_, rows, delta)) return false;
     const Stopwatch watch;
     STRATALOG_RETURN_IF_ERROR(deal_mirrored(state_, stratum_));
     state_.times.exchange += watch.seconds();

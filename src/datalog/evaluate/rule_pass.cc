@@ -12,7 +12,7 @@ namespace stratalog::datalog {
 Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32_t stratum,
                                                  const std::vector<RulePlan>& plans,
                                                  const SinkFor& sink_for, DeltaShare share) {
-  std::unique_ptr<RulePass> pass(new RulePass(state));
+  std::unique_ptr<RulePass> pass(new RulePass(state, share));
   for (const RulePlan& plan : plans) {
     ActiveRule rule;
     RuleExecutor::Options options;
@@ -33,12 +33,13 @@ Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32
     if (rule.head) rule.head->bind(*rule.executor);
     pass->stages_ = std::max(pass->stages_, rule.executor->segments());
     pass->creates_values_ |= rule.executor->creates_values();
-    pass->needs_exchange_ |= rule.executor->segments() > 1;
-    if (rule.head)
-      pass->needs_exchange_ |= !rule.head->is_local() || rule.executor->creates_values();
+    pass->sends_tuples_ |= rule.executor->segments() > 1;
+    if (rule.head) pass->sends_tuples_ |= !rule.head->is_local();
     pass->rules_.push_back(std::move(rule));
   }
-  if (state.is_single()) pass->needs_exchange_ = false;
+  if (state.is_single()) pass->sends_tuples_ = false;
+  pass->needs_exchange_ = pass->sends_tuples_ || (pass->creates_values_ &&
+                                                  share == DeltaShare::kMine && !state.is_single());
   if (pass->needs_exchange_) pass->open_mail(stratum);
   if (state.meter && state.meter->keeps_profile()) pass->find_lone_rules();
   return pass;
@@ -159,7 +160,9 @@ Status RulePass::run_stage(std::size_t stage) {
 }
 
 Status RulePass::share_new_values() {
-  auto remapping = agree_on_new_values(state_.comm, state_.dictionary, state_.new_values);
+  // Values that all ranks make alike get the same cells without a word, as these go by content.
+  auto remapping =
+      agree_on_new_values(alone_ ? *alone_ : state_.comm, state_.dictionary, state_.new_values);
   if (!remapping.is_ok()) return remapping.status();
   if (listener_) listener_(remapping.value());
   for (ActiveRule& rule : rules_) {

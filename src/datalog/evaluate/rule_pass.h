@@ -38,6 +38,8 @@ class RulePass {
   // agrees.
   Status run();
   bool needs_exchange() const { return needs_exchange_; }
+  // Whether tuples or bindings leave this rank; an exchange may be for new values only.
+  bool sends_tuples() const { return sends_tuples_; }
   std::uint64_t bytes_sent() const;
   // After the round has advanced: tells the meters of rules that alone fill their relation how many
   // of its tuples are new. Local; nothing to do without a profile.
@@ -59,7 +61,8 @@ class RulePass {
     std::size_t segment = 0;
   };
 
-  explicit RulePass(EngineState& state) : state_(state) {}
+  RulePass(EngineState& state, DeltaShare share)
+      : state_(state), alone_(share == DeltaShare::kAll ? make_self_comm() : nullptr) {}
   void open_mail(std::uint32_t stratum);
   Status run_stage(std::size_t stage);
   Status run_rule(ActiveRule& rule, std::size_t stage);
@@ -72,9 +75,11 @@ class RulePass {
   Status receive_group(const MailGroup& group);
 
   EngineState& state_;
+  std::unique_ptr<Comm> alone_;  // where all ranks do the same
   std::vector<ActiveRule> rules_;
   std::size_t stages_ = 1;
   bool needs_exchange_ = false;
+  bool sends_tuples_ = false;
   bool creates_values_ = false;
   std::vector<HeadStream> head_streams_;
   std::vector<std::unique_ptr<Outbound>> outbound_;  // by head stream

@@ -68,7 +68,7 @@ bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum) {
 
 void open_stratum_shards(EngineState& state, std::uint32_t stratum, std::uint64_t rows) {
   const Stratum& members = state.program.strata[stratum];
-  const bool mirrored = are_mirrored(state, stratum, rows);
+  const bool mirrored = are_mirrored(state, stratum, rows, DeltaSize::kAny);
   for (const RelationId r : members.relations)
     if (lies_in_shards(state, r)) {
       open_shard(state, r, state.plan.relations[r].primary);
