@@ -28,7 +28,8 @@ MAKERS = """
 step(0, "a", 5000000000, nil).
 step(n + 1, cat(name, to_string(n % 7)), big * 3 + n, [name, big]) :-
     step(n, name, big, _), n < 150.
-step(n + 1, cat(name, "x"), big + 4294967296, pair) :- step(n, name, big, pair), n % 50 = 0, n < 150.
+step(n + 1, cat(name, "x"), big + 4294967296, pair) :-
+    step(n, name, big, pair), n % 50 = 0, n < 150.
 .decl far(a: number, b: number)
 far(a, b) :- step(a, _, b, _), a > 140.
 .output step, far
