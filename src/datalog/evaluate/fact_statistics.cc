@@ -31,11 +31,11 @@ Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Prog
     if (is_only_read(program, stratum))
       for (const RelationId r : stratum.relations) statistics[r].known = true;
   for (RelationId r = 0; r < statistics.size(); ++r) {
-    RelationStatistics& known = statistics[r];
-    if (!known.known) continue;
+    RelationStatistics& size = statistics[r];
+    if (!size.known && !is_read_from_files(program.relations[r])) continue;
     std::vector<std::uint64_t> rows{facts[r].rows};
     STRATALOG_RETURN_IF_ERROR(comm.allreduce(rows, ReduceOp::kSum));
-    known.rows = rows[0];
+    size.rows = rows[0];
     for (std::size_t c = 0; c < program.relations[r].attributes.size(); ++c) {
       std::vector<std::uint64_t> bitmap(kBits / 64, 0);
       if (c < facts[r].columns.size())
@@ -44,7 +44,7 @@ Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Prog
           bitmap[bit / 64] |= std::uint64_t{1} << (bit % 64);
         }
       STRATALOG_RETURN_IF_ERROR(comm.allreduce(bitmap, ReduceOp::kBitOr));
-      known.distinct.push_back(count_distinct(bitmap));
+      size.distinct.push_back(count_distinct(bitmap));
     }
   }
   return statistics;

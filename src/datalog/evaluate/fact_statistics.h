@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gather_statistics: sizes of the relations that are only read from files, and how many distinct
+// gather_statistics: sizes of the relations that are read from files, and how many distinct
 // values their columns hold, for the planner. Counts of distinct values come from linear counting
 // (Whang et al., 1990) on small bitmaps, so that they are the same at any number of ranks.
 // Collective.
@@ -14,7 +14,8 @@
 
 namespace stratalog::datalog {
 
-// `facts` by RelationId: this rank's part. Relations that rules fill stay unknown.
+// `facts` by RelationId: this rank's part. Those that rules fill as well get what was read, and
+// stay unknown.
 Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Program& program,
                                                           const std::vector<TupleColumns>& facts);
 

@@ -58,6 +58,20 @@ FactAddition addition_from_json(const Json& json) {
   return addition;
 }
 
+Json size_to_json(const RelationStatistics& size) {
+  if (!size.known && size.distinct.empty()) return {};
+  Json json = {{"rows", size.rows}, {"distinct", size.distinct}};
+  if (!size.known) json["grows"] = true;
+  return json;
+}
+
+RelationStatistics size_from_json(const Json& json) {
+  if (json.is_null()) return {};
+  return {.known = !json.contains("grows"),
+          .rows = json.at("rows"),
+          .distinct = json.at("distinct").get<std::vector<std::uint64_t>>()};
+}
+
 }  // namespace
 
 std::string position_to_json(const Program& program, const EnginePosition& position) {
@@ -66,8 +80,7 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
   json["strata"] = program.strata.size();
   json["strata_done"] = position.finished;
   Json statistics = Json::array();
-  for (const RelationStatistics& s : position.statistics)
-    statistics.push_back(s.known ? Json{{"rows", s.rows}, {"distinct", s.distinct}} : Json());
+  for (const RelationStatistics& s : position.statistics) statistics.push_back(size_to_json(s));
   json["planned_from"] = std::move(statistics);
   json["by_pivot"] = position.by_pivot;
   if (position.stratum) {
@@ -108,13 +121,7 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
       return Status::corruption(fmt::format("engine state: {} strata expected, found {}",
                                             program.strata.size(), json.at("strata").dump()));
     position.finished = json.at("strata_done").get<std::set<std::uint32_t>>();
-    for (const Json& s : json.at("planned_from"))
-      position.statistics.push_back(
-          s.is_null()
-              ? RelationStatistics{}
-              : RelationStatistics{.known = true,
-                                   .rows = s.at("rows"),
-                                   .distinct = s.at("distinct").get<std::vector<std::uint64_t>>()});
+    for (const Json& s : json.at("planned_from")) position.statistics.push_back(size_from_json(s));
     position.by_pivot = json.at("by_pivot");
     if (json.contains("stratum")) {
       position.stratum = json.at("stratum").get<std::uint32_t>();

@@ -52,7 +52,7 @@ void RoundSkew::refresh(const SlotGraph& graph) {
   if (potential_.size() == graph.slots() && graph.edges() - edges_seen_ <= edges_seen_ / 8) return;
   edges_seen_ = graph.edges();
   landmarks_.clear();
-  allowance_ = std::max<std::uint64_t>(allowance_, 64 * graph.edges());
+  allowance_ = std::max<std::uint64_t>(allowance_, 32 * graph.edges());
   const std::uint32_t slots = graph.slots();
   reverse_begin_.assign(std::size_t{slots} + 2, 0);
   for (std::uint64_t e = 0; e < graph.edges(); ++e) ++reverse_begin_[graph.targets()[e] + 2];

@@ -128,10 +128,10 @@ struct ProgramPlan {
   std::vector<StratumPlan> strata;  // as Program::strata
 };
 
-// What is known of a relation before the run. Relations that rules fill are unknown.
+// What is known of a relation before the run.
 struct RelationStatistics {
-  bool known = false;
-  std::uint64_t rows = 0;
+  bool known = false;  // all there will be: no rule fills it
+  std::uint64_t rows = 0;  // where it is not known: at least, and so is `distinct`
   std::vector<std::uint64_t> distinct;  // by declared column, an estimate
 };
 

@@ -21,6 +21,7 @@ class SizeEstimate {
     for (RelationId r = 0; r < sizes_.size(); ++r) {
       if (sizes_[r].known) continue;
       const Relation& relation = program.relations[r];
+      if (sizes_[r].distinct.size() == relation.attributes.size()) continue;
       const bool is_unknown = is_read_from_files(relation) || relation.numbering;
       sizes_[r].distinct.assign(relation.attributes.size(), is_unknown ? kUnknownDistinct : 0);
     }
@@ -37,7 +38,7 @@ class SizeEstimate {
         distinct = std::max<std::uint64_t>(distinct, 1);
         rows = std::min(kUnknownRows, rows * std::min(distinct, kUnknownRows));
       }
-      sizes_[r].rows = rows;
+      sizes_[r].rows = std::max(sizes_[r].rows, rows);
     }
     return std::move(sizes_);
   }

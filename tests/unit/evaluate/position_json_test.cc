@@ -39,6 +39,21 @@ TEST(PositionJson, AnAdditionIsReadAsItWasWritten) {
   EXPECT_EQ(position_to_json(program, read.value()), text);
 }
 
+TEST(PositionJson, SizesOfRelationsThatGrowStayApartFromThoseThatAreKnown) {
+  const Program program = closure();
+  EnginePosition position;
+  position.statistics = {{.known = true, .rows = 7, .distinct = {3, 4}},
+                         {.rows = 2, .distinct = {1, 2}}};
+  const auto read = position_from_json(program, position_to_json(program, position));
+  ASSERT_TRUE(read.is_ok()) << read.status().to_string();
+  const auto& sizes = read.value().statistics;
+  ASSERT_EQ(sizes.size(), 2U);
+  EXPECT_TRUE(sizes[0].known);
+  EXPECT_FALSE(sizes[1].known);
+  EXPECT_EQ(sizes[1].rows, 2U);
+  EXPECT_EQ(sizes[1].distinct, (std::vector<std::uint64_t>{1, 2}));
+}
+
 TEST(PositionJson, AnAdditionWithoutAStratumThatTakesItInIsCorruption) {
   const Program program = closure();
   nlohmann::json json = nlohmann::json::parse(position_to_json(program, adding()));

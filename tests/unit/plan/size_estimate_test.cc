@@ -74,5 +74,35 @@ TEST(LiteralOrder, AnOrderThatBeginsWellMayEndBadly) {
       << explain(program, plan);
 }
 
+constexpr const char* kGrowing =
+    ".decl p(x: number, z: number)\n.input p\n.decl q(x: number, r: number, z: number)\n.input q\n"
+    ".decl u(w: number, r: number, z: number)\n.input u\n"
+    "q(x, r, z) :- p(x, y), q(y, r, z).\np(x, z) :- p(y, w), u(w, r, z), q(x, r, y).\n";
+
+TEST(SizeEstimate, WhatWasReadIsTheLeastOfARelationThatRulesFillAsWell) {
+  const Program program = compiled(kGrowing);
+  const auto sizes =
+      estimate_sizes(program, {{.rows = 3'000'000, .distinct = {100'000, 50'000}},
+                               {.rows = 9, .distinct = {9, 4, 9}},
+                               {.known = true, .rows = 90'000, .distinct = {80'000, 400, 90'000}}});
+  EXPECT_FALSE(sizes[0].known);
+  EXPECT_EQ(sizes[0].rows, 3'000'000U) << "more than is assumed of an unknown relation";
+  EXPECT_EQ(sizes[0].distinct, (Values{100'000, 90'000})) << "z can be any of u";
+  EXPECT_EQ(sizes[1].distinct, (Values{100'000, 4, 9}));
+}
+
+// A value of `r` is in 225 tuples of u, a value of `y` in few of p: u is searched by both.
+TEST(LiteralOrder, ManyTuplesOfAPropertyAreNotWalkedWhereARelationThatGrowsNamesTheirEnds) {
+  const Program program = compiled(kGrowing);
+  PlanOptions options;
+  options.statistics = {{.rows = 350'000, .distinct = {160'000, 160'000}},
+                        {.rows = 300'000, .distinct = {160'000, 400, 90'000}},
+                        {.known = true, .rows = 90'000, .distinct = {80'000, 400, 90'000}}};
+  const ProgramPlan plan = planned(program, options);
+  EXPECT_NE(explain(program, plan).find("new tuples of q -> search p by (x) -> search u by (w, r)"),
+            std::string::npos)
+      << explain(program, plan);
+}
+
 }  // namespace
 }  // namespace stratalog::datalog
