@@ -134,7 +134,8 @@ std::string ProgressView::share_text() const {
 }
 
 std::string ProgressView::checkpoint_text() const {
-  if (now_.checkpoints == 0) return "no checkpoint yet";
+  if (now_.checkpoints == 0)
+    return labels_.takes_checkpoints ? "no checkpoint yet" : "no checkpoints (--checkpoint)";
   const double share =
       now_.elapsed_seconds > 0 ? 100 * now_.checkpoint_seconds / now_.elapsed_seconds : 0;
   return fmt::format("{} checkpoint{}, {:.1f} % of the time", now_.checkpoints,

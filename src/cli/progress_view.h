@@ -23,6 +23,7 @@ struct ViewLabels {
   std::string program;
   int ranks = 1;
   Glyphs glyphs = Glyphs::kAscii;
+  bool takes_checkpoints = true;
 };
 
 class ProgressView {

@@ -54,7 +54,10 @@ class Watch {
       : job_(job),
         style_(choose_style(job.run, terminal)),
         view_(style_,
-              {.program = file_name(job.program_name), .ranks = ranks, .glyphs = terminal.glyphs},
+              {.program = file_name(job.program_name),
+               .ranks = ranks,
+               .glyphs = terminal.glyphs,
+               .takes_checkpoints = job.checkpoints != nullptr},
               standard_error_sink()) {
     if (job.run.live_view == LiveViewMode::kJson) lines_.emplace(standard_error_sink().write);
   }

@@ -97,6 +97,19 @@ TEST(ProgressView, ACheckpointLeavesTheNumbersInPlace) {
   EXPECT_NE(text.find("77 tuples"), std::string::npos) << text;
 }
 
+TEST(ProgressView, WhereNoneAreAskedForNoCheckpointIsAwaited) {
+  ViewLabels labels{.program = "p", .ranks = 1, .glyphs = Glyphs::kAscii};
+  ProgressView waiting(labels);
+  waiting.update(round_of(1, 3, 5, 77, 2));
+  EXPECT_NE(joined(waiting.render(100)).find("no checkpoint yet"), std::string::npos);
+  labels.takes_checkpoints = false;
+  ProgressView without(labels);
+  without.update(round_of(1, 3, 5, 77, 2));
+  const std::string text = joined(without.render(100));
+  EXPECT_EQ(text.find("yet"), std::string::npos) << text;
+  EXPECT_NE(text.find("no checkpoints (--checkpoint)"), std::string::npos) << text;
+}
+
 TEST(ProgressView, SaysOnceThatAStratumEnded) {
   ProgressView view({.program = "p", .ranks = 1, .glyphs = Glyphs::kAscii});
   view.update(round_of(0, 0, 0, 7, 0));
