@@ -10,6 +10,7 @@
 #include "checkpoint/auto_layout.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/generation_sequence.h"
+#include "checkpoint/node_stages.h"
 #include "checkpoint/open_save.h"
 #include "checkpoint/save_checks.h"
 #include "checkpoint/told.h"
@@ -20,7 +21,11 @@ namespace {
 class Writer final : public CheckpointWriter {
  public:
   Writer(Comm& comm, Store& store, const WriterOptions& options)
-      : comm_(comm), store_(store), options_(options), generations_(store, options_) {}
+      : comm_(comm),
+        store_(store),
+        stages_(stages_of_nodes(store)),
+        options_(options),
+        generations_(store, options_) {}
 
   Status open();
   Result<SaveReport> save(const SaveRequest& request) override;
@@ -39,6 +44,7 @@ class Writer final : public CheckpointWriter {
   Status check_alike(const SaveRequest& request);
   Status check_base(const SaveRequest& request) const;
   Result<CarriedOver> carry(const SaveRequest& request);
+  Result<Beginning> begin_generation();
   Status open_save(const SaveRequest& request, OpenSave& open);
   Status write_data(const SaveContext& context, Manifest& manifest, LocalOutput& out);
   void write_in_thread(OpenSave& open);
@@ -52,6 +58,7 @@ class Writer final : public CheckpointWriter {
 
   Comm& comm_;
   Store& store_;
+  StagedStore* stages_;  // where they lie on several nodes
   WriterOptions options_;
   JobFacts job_;
   GenerationSequence generations_;
@@ -74,7 +81,8 @@ Status Writer::open() {
   STRATALOG_RETURN_IF_ERROR(agree(comm_, status));
   STRATALOG_ASSIGN_OR_RETURN(job_, gather_job_facts(comm_, store_));
   if (comm_.rank() == 0) status = generations_.claim();
-  return agree(comm_, status);
+  STRATALOG_RETURN_IF_ERROR(agree(comm_, status));
+  return stages_ != nullptr ? check_home_is_shared(comm_, *stages_) : Status::ok();
 }
 
 // The lists must be the same everywhere, or ranks would write different files under one number.
@@ -141,6 +149,7 @@ Status Writer::clean_up(const SaveContext& context, const Status& why) {
   // Without a working group others may still write: leave the directory for the next job to sweep.
   if (!comm_.barrier().is_ok()) return why;
   if (comm_.rank() == 0) (void)discard_generation(store_, context.id);
+  if (stages_ != nullptr) discard_in_stage(*stages_, context.id);
   (void)comm_.barrier();
   outcome_ = SaveOutcome::kFailed;
   return why;
@@ -213,6 +222,10 @@ Status Writer::publish(const SaveContext& context, const Manifest& manifest,
   outcome_ = outcome == PublishOutcome::kCommitted ? SaveOutcome::kCommitted
              : outcome == PublishOutcome::kUnknown ? SaveOutcome::kUnknown
                                                    : SaveOutcome::kFailed;
+  if (stages_ != nullptr && outcome == PublishOutcome::kFailed)
+    discard_in_stage(*stages_, context.id);
+  else if (stages_ != nullptr)
+    stages_->drain(context.id);
   if (numbers[1] != 0) over_ = told.status();
   STRATALOG_RETURN_IF_ERROR(told.status());
   return base_.accept(generation_name(context.id), context.request, told.value());
@@ -227,6 +240,18 @@ Status Writer::choose_layout(const SaveRequest& request, OpenSave& open) {
   open.option = choice.option;
   open.manifest.reasons = std::move(choice.reasons);
   return Status::ok();
+}
+
+// Collective: the next number, and its folder in every stage.
+Result<Beginning> Writer::begin_generation() {
+  if (stages_ == nullptr) return generations_.begin(comm_);
+  STRATALOG_RETURN_IF_ERROR(make_room_in_stages(comm_, *stages_));
+  STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, generations_.begin(comm_));
+  const Status begun = begin_in_stages(comm_, *stages_, beginning.id, options_.durability);
+  if (begun.is_ok()) return beginning;
+  if (comm_.rank() == 0) (void)discard_generation(store_, beginning.id);
+  discard_in_stage(*stages_, beginning.id);
+  return begun;
 }
 
 Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
@@ -246,7 +271,7 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   }
   const Stopwatch watch(open.out.times.commit_ns);
   STRATALOG_ASSIGN_OR_RETURN(open.carried, carry(request));
-  STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, generations_.begin(comm_));
+  STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, begin_generation());
   open.context.emplace(SaveContext{.comm = comm_,
                                    .store = store_,
                                    .request = request,
@@ -279,9 +304,11 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
 Result<SaveReport> Writer::close_save(OpenSave& open) {
   const SaveContext& context = *open.context;
   const std::uint64_t start = now_ns();
-  const Status written = options_.steps.includes(ProtocolStep::kAgreeBeforeManifest)
-                             ? agree(comm_, open.written)
-                             : comm_.barrier();
+  Status written = options_.steps.includes(ProtocolStep::kAgreeBeforeManifest)
+                       ? agree(comm_, open.written)
+                       : comm_.barrier();
+  if (written.is_ok() && stages_ != nullptr)
+    written = seal_in_stages(comm_, *stages_, context.id, options_.durability, options_.steps);
   if (!written.is_ok()) return clean_up(context, written);
   SaveReport report;
   report.generation = generation_name(context.id);

@@ -75,6 +75,7 @@ struct RunArguments {
   datalog::AtEnd at_end = datalog::AtEnd::kSave;
   int ranks = 0;  // 0: as launched
   int threads = 1;  // -j: ranks that are threads of this process
+  int ranks_per_node = 0;  // nodes as declared; 0: as MPI says, or one
   std::string report_file;
   std::string profile_file;
   Verbosity verbosity = Verbosity::kNormal;

@@ -48,10 +48,6 @@ std::string_view condition_name(GenerationCondition condition) {
   return "";
 }
 
-std::string_view version_name(RelationVersion version) {
-  return version == RelationVersion::kTotal ? "total" : "delta";
-}
-
 // An unfinished generation has told nothing about itself.
 bool is_described(const GenerationSummary& generation) {
   return generation.condition == GenerationCondition::kValid || generation.rows > 0 ||

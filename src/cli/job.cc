@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "checkpoint/node_stages.h"
 #include "checkpoint/save_layout.h"
 #include "cli/checkpoint_options_file.h"
 #include "cli/console.h"
@@ -16,6 +17,7 @@
 #include "cli/stored_program.h"
 #include "commit/vocabulary.h"
 #include "datalog/functors/shared_libraries.h"
+#include "place/stage_plan.h"
 #include "write/public_files.h"
 
 namespace stratalog::cli {
@@ -101,16 +103,54 @@ Failure load_functors(Comm& comm, Job& job) {
   return {};
 }
 
-// Puts the staging directory before the checkpoint folder.
+// The folder of each node's stage; its lowest rank may have to create it.
+Status make_stage_folder(Comm& comm, const std::string& stage, const StageSeat& seat) {
+  const std::string folder = stage_of_node(stage, seat.node);
+  const auto made = seat.leads() ? open_posix_store(folder, RootMode::kCreate).status() : Status();
+  STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, made));
+  return agree_in_own_words(comm, open_posix_store(folder, RootMode::kMustExist).status());
+}
+
+// Puts the staging directory before the checkpoint folder. Where stages lie on several nodes, what
+// an earlier job left there is brought home: nobody could read it where it is.
+Result<std::unique_ptr<StagedStore>> open_stages(Comm& comm, std::unique_ptr<Store> home,
+                                                 const RunArguments& run) {
+  STRATALOG_ASSIGN_OR_RETURN(const Topology topology, comm.topology());
+  const StageSeat seat = plan_stage_seat(topology.node_of_rank, comm.rank());
+  STRATALOG_RETURN_IF_ERROR(make_stage_folder(comm, run.stage, seat));
+  auto staged = with_stage(std::move(home), run.stage, seat);
+  if (!seat.spans_nodes()) return staged;
+  STRATALOG_ASSIGN_OR_RETURN(const auto notes, recover_stages(comm, *staged, run.durability));
+  if (run.verbosity != Verbosity::kQuiet)
+    for (const std::string& note : notes) tell(note + "\n");
+  return staged;
+}
+
 Status open_stage(Comm& comm, Job& job) {
-  const RunArguments& run = job.run;
   STRATALOG_ASSIGN_OR_RETURN(const JobFacts facts, gather_job_facts(comm, *job.checkpoints));
-  STRATALOG_RETURN_IF_ERROR(check_stage_nodes(run.mode, facts.node_of_rank));
-  STRATALOG_RETURN_IF_ERROR(open_on_all(comm, run.stage, RootMode::kCreate).status());
-  auto staged = with_stage(std::move(job.checkpoints), run.stage);
+  STRATALOG_RETURN_IF_ERROR(check_stage_nodes(job.run.mode, facts.node_of_rank));
+  STRATALOG_ASSIGN_OR_RETURN(auto staged, open_stages(comm, std::move(job.checkpoints), job.run));
   job.stage = staged.get();
   job.checkpoints = std::move(staged);
   return Status::ok();
+}
+
+// Before rank 0 looks for the generation to resume: the stages of several nodes give back what they
+// have.
+Status recover_before_resume(Comm& comm, RunArguments run) {
+  STRATALOG_ASSIGN_OR_RETURN(const Topology topology, comm.topology());
+  if (topology.nodes == 1) return Status::ok();
+  if (comm.rank() == 0 && run.stage.empty()) {
+    const auto home = open_posix_store(run.checkpoint, RootMode::kMustExist);
+    if (home.is_ok()) run.stage = stage_in_options_file(*home.value());
+  }
+  const auto* data = reinterpret_cast<const std::byte*>(run.stage.data());
+  Bytes stage(data, data + run.stage.size());
+  STRATALOG_RETURN_IF_ERROR(comm.broadcast(stage, 0));
+  if (stage.empty()) return Status::ok();
+  run.stage.assign(reinterpret_cast<const char*>(stage.data()), stage.size());
+  STRATALOG_ASSIGN_OR_RETURN(auto home, open_on_all(comm, run.checkpoint, RootMode::kMustExist));
+  return open_stages(comm, std::move(home), run).status();
 }
 
 Failure open_folders(Comm& comm, Job& job) {
@@ -241,6 +281,8 @@ Failure prepare_run(Comm& comm, const Invocation& invocation, Job& job) {
 
 Failure prepare_resume(Comm& comm, const Invocation& invocation, Job& job) {
   job.run = invocation.run;
+  const Status recovered = recover_before_resume(comm, job.run);
+  if (!recovered.is_ok()) return {recovered, Part::kCheckpoint};
   Result<datalog::CompileOutcome> stored = Status::internal("read on rank 0 only");
   if (comm.rank() == 0) stored = read_stored(job);
   auto program = share_program(comm, std::move(stored));

@@ -17,11 +17,13 @@ namespace stratalog::cli {
 
 namespace {
 
-Result<MpiWorld> enter_world() {
+Result<MpiWorld> enter_world(int ranks_per_node) {
   STRATALOG_ASSIGN_OR_RETURN(MpiSession session, MpiSession::start());
   auto kept = std::make_shared<MpiSession>(std::move(session));
   const MPI_Comm world = MPI_COMM_WORLD;
-  STRATALOG_ASSIGN_OR_RETURN(std::unique_ptr<Comm> comm, duplicate_mpi_comm(&world));
+  STRATALOG_ASSIGN_OR_RETURN(
+      std::unique_ptr<Comm> comm,
+      duplicate_mpi_comm(&world, {.ranks_per_virtual_node = ranks_per_node}));
   return MpiWorld{.session = std::move(kept), .comm = std::move(comm)};
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "checkpoint/node_stages.h"
 #include "cli/checkpoint_options_file.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -212,10 +213,16 @@ ExitCode hand_out(const Job& job, const datalog::RunReport& report, Watch& watch
   return ExitCode::kStopped;
 }
 
-// Rank 0, at the end of a run: what was staged is where it belongs, or somebody is told.
-void settle_stage(const Job& job, Watch& watch) {
+// At the end of a run: what was staged is where it belongs, or somebody is told. Collective where
+// stages lie on several nodes.
+void settle_stage(Comm& comm, const Job& job, Watch& watch) {
   if (job.stage == nullptr) return;
-  const Status settled = job.stage->settle();
+  Status settled;
+  if (job.stage->seat().spans_nodes())
+    settled = settle_stages(comm, *job.stage);
+  else if (comm.rank() == 0)
+    settled = job.stage->settle();
+  if (comm.rank() != 0) return;
   watch.tell_stage_notes();
   if (!settled.is_ok())
     complain(fmt::format(
@@ -258,8 +265,8 @@ ExitCode execute(World& world, const Invocation& invocation) {
   auto ran =
       datalog::run_program(comm, job.program, engine_options(world, job, watch), watch.hooks());
   watch.finish();
+  settle_stage(comm, job, watch);
   if (comm.rank() != 0) return ExitCode::kDone;
-  settle_stage(job, watch);
   if (ran.is_ok()) return hand_out(job, ran.value(), watch);
   complain(ran.status());
   return exit_code_of(ran.status(), watch.part_of(ran.status()));
@@ -276,8 +283,9 @@ MpiNeed mpi_need(const RunArguments& run) {
 
 ExitCode run_command(const Invocation& invocation) {
   const auto body = [&](World& world) { return execute(world, invocation); };
-  if (invocation.run.threads > 1) return in_threads(invocation.run.threads, body);
-  return in_world(mpi_need(invocation.run), body);
+  if (invocation.run.threads > 1)
+    return in_threads(invocation.run.threads, body, invocation.run.ranks_per_node);
+  return in_world(mpi_need(invocation.run), body, invocation.run.ranks_per_node);
 }
 
 ExitCode resume_command(const Invocation& invocation) {
@@ -285,8 +293,10 @@ ExitCode resume_command(const Invocation& invocation) {
   const bool is_serial =
       invocation.run.has_mode && invocation.run.mode == CheckpointMode::kFilePerProcess;
   const auto body = [&](World& world) { return execute(world, invocation); };
-  if (invocation.run.threads > 1) return in_threads(invocation.run.threads, body);
-  return in_world(is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways, body);
+  if (invocation.run.threads > 1)
+    return in_threads(invocation.run.threads, body, invocation.run.ranks_per_node);
+  return in_world(is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways, body,
+                  invocation.run.ranks_per_node);
 }
 
 }  // namespace stratalog::cli

@@ -74,8 +74,8 @@ void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->option_text("TIME")
       ->group(checkpoints);
   app->add_option("--stage", run.stage,
-                  "write checkpoints to this folder first and drain them to the checkpoint folder "
-                  "beside the run; any mode, ranks on one node")
+                  "write checkpoints to this folder of each node first and drain them to the "
+                  "checkpoint folder beside the run; {node} in it is the node's number")
       ->option_text("DIR")
       ->group(checkpoints);
   add_mode(app, run,
@@ -172,6 +172,10 @@ void add_run_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->option_text("N");
   app->add_option("--ranks", run.ranks,
                   "start N ranks with mpiexec (found by MPIEXEC, or on the PATH)")
+      ->check(CLI::Range(1, 1000000))
+      ->option_text("N");
+  app->add_option("--ranks-per-node", run.ranks_per_node,
+                  "declare that each node holds N consecutive ranks (default: as MPI says)")
       ->check(CLI::Range(1, 1000000))
       ->option_text("N");
   app->add_option("--memory-limit", words.memory_limit,

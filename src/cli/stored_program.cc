@@ -102,13 +102,23 @@ Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directo
   return std::unique_ptr<Store>(with_stage(std::move(store).value(), staged));
 }
 
-std::unique_ptr<StagedStore> with_stage(std::unique_ptr<Store> home, const std::string& stage) {
+std::unique_ptr<StagedStore> with_stage(std::unique_ptr<Store> home, const std::string& stage,
+                                        const StageSeat& seat) {
   return open_staged_store(
       std::move(home),
-      [stage](const std::string& name, RootMode mode) {
-        return open_posix_store(stage + "/" + name, mode);
+      [folder = stage_of_node(stage, seat.node)](const std::string& name, RootMode mode) {
+        return open_posix_store(folder + "/" + name, mode);
       },
-      stage, Draining::kBeside);
+      stage, Draining::kBeside, seat);
+}
+
+std::string stage_of_node(std::string stage, int node) {
+  constexpr std::string_view kNodeWord = "{node}";
+  const std::string number = std::to_string(node);
+  for (std::size_t at = stage.find(kNodeWord); at != std::string::npos;
+       at = stage.find(kNodeWord, at + number.size()))
+    stage.replace(at, kNodeWord.size(), number);
+  return stage;
 }
 
 }  // namespace stratalog::cli

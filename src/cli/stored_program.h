@@ -32,7 +32,11 @@ Result<std::string> choose_generation(Store& store, const std::string& wanted);
 // or the one that its options file names.
 Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directory,
                                                       const std::string& stage = {});
-// `home` with the staging directory `stage`.
-std::unique_ptr<StagedStore> with_stage(std::unique_ptr<Store> home, const std::string& stage);
+// `home` with the staging directory `stage`, as the rank in `seat` sees it: "{node}" in `stage` is
+// the number of its node.
+std::unique_ptr<StagedStore> with_stage(std::unique_ptr<Store> home, const std::string& stage,
+                                        const StageSeat& seat = {});
+// The folder that with_stage uses.
+std::string stage_of_node(std::string stage, int node);
 
 }  // namespace stratalog::cli

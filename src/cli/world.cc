@@ -8,6 +8,7 @@
 
 #include "cli/console.h"
 #include "cli/parallel_module.h"
+#include "comm/sim_nodes.h"
 
 namespace stratalog::cli {
 
@@ -34,14 +35,14 @@ bool is_under_launcher() { return first_number(kRankVariables).has_value(); }
 
 int rank_by_environment() { return first_number(kRankVariables).value_or(0); }
 
-Result<World> World::enter(MpiNeed need) {
+Result<World> World::enter(MpiNeed need, int ranks_per_node) {
   if (!is_under_launcher() && need == MpiNeed::kOnlyIfLaunched) {
     std::unique_ptr<Comm> alone = make_self_comm();
     Comm* const comm = alone.get();
     return World(nullptr, std::move(alone), comm);
   }
   STRATALOG_ASSIGN_OR_RETURN(const ParallelModule* module, parallel_module());
-  STRATALOG_ASSIGN_OR_RETURN(MpiWorld world, module->enter_world());
+  STRATALOG_ASSIGN_OR_RETURN(MpiWorld world, module->enter_world(ranks_per_node));
   const int told = first_number(kSizeVariables).value_or(world.comm->size());
   if (told != world.comm->size()) {
     return Status::internal(
@@ -73,8 +74,8 @@ ExitCode agree_on_code(World& world, const std::function<ExitCode(World&)>& body
 
 }  // namespace
 
-ExitCode in_world(MpiNeed need, const std::function<ExitCode(World&)>& body) {
-  auto world = World::enter(need);
+ExitCode in_world(MpiNeed need, const std::function<ExitCode(World&)>& body, int ranks_per_node) {
+  auto world = World::enter(need, ranks_per_node);
   if (!world.is_ok()) {
     if (rank_by_environment() == 0) complain(world.status());
     return ExitCode::kInternal;
@@ -82,9 +83,10 @@ ExitCode in_world(MpiNeed need, const std::function<ExitCode(World&)>& body) {
   return agree_on_code(world.value(), body);
 }
 
-ExitCode in_threads(int threads, const std::function<ExitCode(World&)>& body) {
+ExitCode in_threads(int threads, const std::function<ExitCode(World&)>& body, int ranks_per_node) {
   ExitCode code = ExitCode::kInternal;
-  const Status ran = sim_run(threads, [&](Comm& comm) {
+  const int on_node = ranks_per_node == 0 ? threads : ranks_per_node;
+  const Status ran = sim_run_on_nodes(threads, on_node, [&](Comm& comm) {
     World world = World::of_threads(comm);
     const ExitCode shared = agree_on_code(world, body);
     if (world.is_first()) code = shared;

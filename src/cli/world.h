@@ -28,7 +28,7 @@ class World {
  public:
   // Internal if MPI does not start, or if the launcher is that of another MPI (each process would
   // be alone).
-  static Result<World> enter(MpiNeed need);
+  static Result<World> enter(MpiNeed need, int ranks_per_node = 0);
   // `comm` outlives the world.
   static World of_threads(Comm& comm) { return World(nullptr, nullptr, &comm); }
 
@@ -49,10 +49,13 @@ class World {
 
 // Collective. Enters the world, lets all ranks do `body`, and gives rank 0's exit code to all, so
 // that the launcher sees one code. Kinds of failure to enter are kInternal; rank 0 tells them.
-ExitCode in_world(MpiNeed need, const std::function<ExitCode(World&)>& body);
+// `ranks_per_node`: nodes as declared, 0: as MPI says.
+ExitCode in_world(MpiNeed need, const std::function<ExitCode(World&)>& body,
+                  int ranks_per_node = 0);
 
 // The same on `threads` ranks that are threads of this process, without MPI. `body` runs on all of
 // them at once.
-ExitCode in_threads(int threads, const std::function<ExitCode(World&)>& body);
+ExitCode in_threads(int threads, const std::function<ExitCode(World&)>& body,
+                    int ranks_per_node = 0);
 
 }  // namespace stratalog::cli

@@ -16,6 +16,7 @@
 
 #include "comm/call_check.h"
 #include "comm/comm.h"
+#include "comm/sim_nodes.h"
 
 namespace stratalog {
 namespace {
@@ -163,7 +164,8 @@ void SimWorld::leave(int rank) {
 
 class SimComm final : public Comm {
  public:
-  SimComm(SimWorld& world, int rank) : world_(world), rank_(rank) {}
+  SimComm(SimWorld& world, int rank, int ranks_per_node)
+      : world_(world), rank_(rank), ranks_per_node_(ranks_per_node) {}
 
   int rank() const override { return rank_; }
   int size() const override { return world_.size(); }
@@ -244,6 +246,8 @@ class SimComm final : public Comm {
     return received;
   }
 
+  Result<Topology> topology() override { return uniform_topology(size(), ranks_per_node_); }
+
  private:
   static std::uint64_t fold(std::uint64_t a, std::uint64_t b, ReduceOp op) {
     switch (op) {
@@ -273,6 +277,7 @@ class SimComm final : public Comm {
 
   SimWorld& world_;
   int rank_;
+  int ranks_per_node_;
 };
 
 // agree()'s verdict over the ranks' results, but a rank that failed first speaks before those that
@@ -295,6 +300,13 @@ Status worst_of(const std::vector<Status>& results) {
 }  // namespace
 
 Status sim_run(int ranks, const std::function<Status(Comm&)>& body) {
+  return sim_run_on_nodes(ranks, std::max(1, ranks), body);
+}
+
+Status sim_run_on_nodes(int ranks, int ranks_per_node, const std::function<Status(Comm&)>& body) {
+  if (ranks_per_node < 1)
+    return Status::invalid_argument(
+        fmt::format("a node holds at least one rank, not {}", ranks_per_node));
   if (ranks < 1 || ranks > kMaxRanks)
     return Status::invalid_argument(
         fmt::format("sim_run can run 1 to {} ranks, not {}", kMaxRanks, ranks));
@@ -304,8 +316,8 @@ Status sim_run(int ranks, const std::function<Status(Comm&)>& body) {
   Status started;
   for (int r = 0; r < ranks && started.is_ok(); ++r) {
     try {
-      threads.emplace_back([&world, &body, &results, r] {
-        SimComm comm(world, r);
+      threads.emplace_back([&world, &body, &results, r, ranks_per_node] {
+        SimComm comm(world, r, ranks_per_node);
         results[static_cast<std::size_t>(r)] = body(comm);
         world.leave(r);
       });

@@ -11,9 +11,18 @@
 #include "commit/drain.h"
 #include "commit/generations.h"
 #include "commit/retention.h"
+#include "commit/store_file.h"
 #include "place/checkpoint_names.h"
 
 namespace stratalog {
+namespace {
+
+// How often rank 0 looks for what other nodes copy.
+constexpr std::chrono::milliseconds kBetweenLooks{20};
+// Network file systems remember for a minute that a name was not there.
+constexpr std::chrono::seconds kPatience{100};
+
+}  // namespace
 
 Drainer::~Drainer() {
   {
@@ -62,6 +71,7 @@ Status Drainer::in_order(std::function<Status()> change) {
 Status Drainer::wait_for(std::size_t most) {
   std::unique_lock lock(mutex_);
   failure_ = Status::ok();
+  if (seat_.spans_nodes()) patience_ends_ = Clock::now() + kPatience;
   changed_.notify_all();
   const auto is_over = [&] {
     return (most == 0 ? steps_.size() : waiting()) <= most || !failure_.is_ok();
@@ -71,12 +81,18 @@ Status Drainer::wait_for(std::size_t most) {
   } else {
     while (!is_over()) carry_out_front(lock);
   }
+  patience_ends_.reset();
   return failure_;
 }
 
 std::vector<std::string> Drainer::take_notes() {
   const std::lock_guard guard(mutex_);
   return std::exchange(notes_, {});
+}
+
+void Drainer::add_note(std::string note) {
+  const std::lock_guard guard(mutex_);
+  notes_.push_back(std::move(note));
 }
 
 void Drainer::run() {
@@ -89,16 +105,26 @@ void Drainer::run() {
 }
 
 void Drainer::carry_out_front(std::unique_lock<std::mutex>& lock) {
-  const Step step = steps_.front();
+  Step step = steps_.front();
   lock.unlock();
   Status status;
+  Progress progress = Progress::kOver;
   // The containers report want of memory by an exception; it must not leave the thread.
   try {
-    status = carry_out(step);
+    status = carry_out(step, progress);
   } catch (const std::bad_alloc&) {
     status = Status::no_space("not enough memory to drain a checkpoint");
   }
   lock.lock();
+  if (status.is_ok() && progress == Progress::kWaitsForOthers) {
+    if (!patience_ends_ || Clock::now() < *patience_ends_) {
+      steps_.front().arrived = step.arrived;
+      changed_.wait_for(lock, kBetweenLooks, [&] { return stops_; });
+      return;
+    }
+    status = Status::corruption(
+        "files of other nodes do not appear in the checkpoint folder, which all nodes must share");
+  }
   // What is damaged will not get better; what could not be removed is only in the way.
   const bool goes_on = status.is_ok() || !step.id || status.code() == StatusCode::kCorruption;
   if (!status.is_ok() && status.code() != StatusCode::kNotFound)
@@ -113,22 +139,51 @@ void Drainer::carry_out_front(std::unique_lock<std::mutex>& lock) {
   changed_.notify_all();
 }
 
-Status Drainer::carry_out(const Step& step) const {
+Status Drainer::carry_out(Step& step, Progress& progress) const {
   if (!step.id) return step.change();
-  Status drained = drain_generation(*step.stage, home_, *step.id, rules_);
+  Status drained;
+  if (!seat_.spans_nodes())
+    drained = drain_generation(*step.stage, home_, *step.id, rules_);
+  else
+    drained = drain_own_part(step);
+  if (drained.is_ok() && seat_.spans_nodes() && seat_.role == StageRole::kPublishes)
+    drained = publish_all_parts(step, progress);
   if (drained.code() == StatusCode::kNotFound)
     return Status::corruption(fmt::format("something of it is missing: {}", drained.message()));
-  if (drained.is_ok()) free_stage(*step.stage, *step.id);
+  if (drained.is_ok() && progress == Progress::kOver) free_stage(*step.stage, *step.id);
   return drained;
 }
 
+// What lies in this node's stage.
+Status Drainer::drain_own_part(const Step& step) const {
+  if (is_drained(home_, *step.id)) return Status::ok();
+  STRATALOG_ASSIGN_OR_RETURN(const auto files, data_files_in(*step.stage, *step.id));
+  return drain_files(*step.stage, home_, *step.id, files, seat_.node, rules_);
+}
+
+Status Drainer::publish_all_parts(Step& step, Progress& progress) const {
+  if (is_drained(home_, *step.id)) return Status::ok();
+  STRATALOG_ASSIGN_OR_RETURN(const Hash128 store_id, read_store_id(home_));
+  STRATALOG_ASSIGN_OR_RETURN(const ManifestOnDisk staged,
+                             read_manifest(*step.stage, *step.id, store_id, rules_.steps));
+  const std::vector<StagedFile> files = own_files_of(staged.manifest);
+  STRATALOG_ASSIGN_OR_RETURN(step.arrived, first_not_arrived(home_, *step.id, files, step.arrived));
+  if (step.arrived == files.size()) return publish_drained(home_, staged, rules_);
+  progress = Progress::kWaitsForOthers;
+  return Status::ok();
+}
+
 // Older generations that have arrived need no room in the stage; the newest stays, for a restart.
+// Parts of generations on several nodes go when anything newer has arrived as a whole.
 void Drainer::free_stage(Store& stage, const GenerationId& newest) const {
   const auto ids = list_generation_ids(stage);
   if (!ids.is_ok()) return;
-  for (const GenerationId& id : ids.value())
-    if (id < newest && is_drained(home_, id))
+  bool is_superseded = false;
+  for (const GenerationId& id : ids.value()) {
+    if (id < newest && (is_superseded || is_drained(home_, id)))
       (void)remove_generation(stage, {.id = id, .keep = {}}, rules_);
+    is_superseded = is_superseded || (seat_.spans_nodes() && is_drained(home_, id));
+  }
 }
 
 }  // namespace stratalog

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drainer: does to a checkpoint directory ("home") what has to be done in order: staged generations
 // arrive, and what they replace goes. One step at a time, by a thread of its own or by whoever
-// waits. A step that fails holds up those behind it until it is tried again. Local; thread-safe.
+// waits. A step that fails holds up those behind it until it is tried again. Where stages lie on
+// several nodes each has a Drainer, which copies what lies there; rank 0's then waits for the files
+// of the others to appear at home, and publishes. Local; thread-safe.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -18,13 +21,15 @@
 #include "base/status.h"
 #include "commit/publish.h"
 #include "commit/staged_store.h"
+#include "place/stage_plan.h"
 #include "write/store.h"
 
 namespace stratalog {
 
 class Drainer {
  public:
-  Drainer(Store& home, Draining draining) : home_(home), draining_(draining) {}
+  Drainer(Store& home, Draining draining, const StageSeat& seat)
+      : home_(home), draining_(draining), seat_(seat) {}
   Drainer(const Drainer&) = delete;
   Drainer& operator=(const Drainer&) = delete;
   ~Drainer();
@@ -33,25 +38,34 @@ class Drainer {
   void add_generation(Store& stage, const GenerationId& id);
   // Carried out at once if nothing waits, else in its turn.
   Status in_order(std::function<Status()> change);
-  // Until at most `most` generations wait. What failed before is tried again.
+  // Until at most `most` generations wait. What failed before is tried again. Of several nodes
+  // rank 0 calls this when the others have copied theirs; what does not appear then is given up.
   Status wait_for(std::size_t most);
   std::vector<std::string> take_notes();
+  void add_note(std::string note);
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   struct Step {
     std::optional<GenerationId> id;  // that is to be drained; else:
     std::function<Status()> change;
     Store* stage = nullptr;
+    std::size_t arrived = 0;  // of the files of all nodes, the first so many
   };
+  enum class Progress : std::uint8_t { kOver, kWaitsForOthers };
   std::size_t waiting() const;
   void start();
   void run();
   void carry_out_front(std::unique_lock<std::mutex>& lock);
-  Status carry_out(const Step& step) const;
+  Status carry_out(Step& step, Progress& progress) const;
+  Status drain_own_part(const Step& step) const;
+  Status publish_all_parts(Step& step, Progress& progress) const;
   void free_stage(Store& stage, const GenerationId& newest) const;
 
   Store& home_;
   Draining draining_;
+  StageSeat seat_;
   CommitRules rules_;
   std::thread thread_;
   std::mutex mutex_;
@@ -59,6 +73,7 @@ class Drainer {
   std::deque<Step> steps_;  // the front one stays until it is done
   Status failure_;  // of the front one: nothing goes on
   std::vector<std::string> notes_;
+  std::optional<Clock::time_point> patience_ends_;  // while somebody waits for what others drained
   bool stops_ = false;
 };
 

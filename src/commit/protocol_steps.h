@@ -32,6 +32,7 @@ enum class ProtocolStep : std::uint32_t {
   kKeepTwo = 1U << 19,  // retention keeps at least two valid generations
   kKeepLinked = 1U << 20,  // retention keeps the files on which kept generations build
   kBuildOnCommitted = 1U << 21,  // growth builds on acknowledged generations only
+  kSealStages = 1U << 22,  // fsync of the generation's directory in the stages of other nodes
 };
 
 struct ProtocolSteps {

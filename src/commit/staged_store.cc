@@ -37,16 +37,23 @@ std::optional<GenerationId> generation_of(const std::string& path) {
 class Staged final : public StagedStore {
  public:
   Staged(std::unique_ptr<Store> home, StageOpener open_stage, std::string stage_root,
-         Draining draining)
+         Draining draining, const StageSeat& seat)
       : home_(std::move(home)),
         open_stage_(std::move(open_stage)),
         stage_root_(std::move(stage_root)),
-        drainer_(*home_, draining) {}
+        seat_(seat),
+        drainer_(*home_, draining, seat) {}
 
   StagePlace place_of(const std::string& generation) override;
   std::string stage_root() const override { return stage_root_; }
   Status settle() override { return drainer_.wait_for(0); }
   std::vector<std::string> take_notes() override { return drainer_.take_notes(); }
+  void add_note(std::string note) override { drainer_.add_note(std::move(note)); }
+  const StageSeat& seat() const override { return seat_; }
+  Store& home() override { return *home_; }
+  Result<Store*> stage(RootMode mode) override;
+  Status wait_for_room() override;
+  void drain(const GenerationId& id) override;
 
   Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override;
   Status make_directory(const std::string& path) override;
@@ -66,8 +73,6 @@ class Staged final : public StagedStore {
   std::string name_of(const std::string& path) override;
 
  private:
-  // The part of the stage that belongs to this directory.
-  Result<Store*> stage(RootMode mode);
   Store* stage_if_there();  // null if there is none
   // Where a path within a generation is looked up first; null: at home only.
   Store* stage_with(const std::string& path);
@@ -78,6 +83,7 @@ class Staged final : public StagedStore {
   std::unique_ptr<Store> home_;
   StageOpener open_stage_;
   std::string stage_root_;
+  StageSeat seat_;
   std::unique_ptr<Store> stage_;
   Drainer drainer_;  // goes first: its thread uses the stores
 };
@@ -106,8 +112,25 @@ StagePlace Staged::place_of(const std::string& generation) {
   return home_->info(manifest).is_ok() ? StagePlace::kBoth : StagePlace::kStage;
 }
 
+Status Staged::wait_for_room() {
+  const Status room = drainer_.wait_for(kMostWaiting);
+  if (room.is_ok()) return room;
+  return Status::no_space(
+      fmt::format("the staging directory {} holds {} checkpoints that cannot be drained: {}",
+                  stage_root_, kMostWaiting + 1, room.message()));
+}
+
+void Staged::drain(const GenerationId& id) {
+  if (seat_.role != StageRole::kDrains) return;
+  Store* const staged = stage_if_there();
+  if (staged == nullptr) return;
+  drainer_.set_epoch(id.epoch);
+  drainer_.add_generation(*staged, id);
+}
+
 // Oldest first: what an earlier job had staged and not drained.
 void Staged::drain_leftovers() {
+  if (seat_.spans_nodes()) return;
   Store* const staged = stage_if_there();
   if (staged == nullptr) return;
   const auto ids = list_generation_ids(*staged);
@@ -144,11 +167,7 @@ Status Staged::make_directory(const std::string& path) {
   if (!staged.is_ok())
     return Status::io_error(fmt::format("cannot open the staging directory {}: {}", stage_root_,
                                         staged.status().message()));
-  const Status room = drainer_.wait_for(kMostWaiting);
-  if (!room.is_ok())
-    return Status::no_space(
-        fmt::format("the staging directory {} holds {} checkpoints that cannot be drained: {}",
-                    stage_root_, kMostWaiting + 1, room.message()));
+  STRATALOG_RETURN_IF_ERROR(wait_for_room());
   return staged.value()->make_directory(path);
 }
 
@@ -239,17 +258,18 @@ Status check_stage_nodes(CheckpointMode mode, std::span<const int> node_of_rank)
   if (std::all_of(node_of_rank.begin(), node_of_rank.end(),
                   [&](int node) { return node == node_of_rank.front(); }))
     return Status::ok();
-  const bool is_own = mode == CheckpointMode::kFilePerProcess;
+  if (mode == CheckpointMode::kFilePerProcess) return Status::ok();
   return Status::not_supported(fmt::format(
-      "--stage with mode {} and ranks on several nodes: {}; leave --stage away", mode_name(mode),
-      is_own ? "one rank drains the files of all, and does not see the folders of other nodes"
-             : "the ranks write one file together, and do not see the folders of other nodes"));
+      "--stage with mode {} and ranks on several nodes: the ranks write one file together, and do "
+      "not see the folders of other nodes; take mode fpp, or leave --stage away",
+      mode_name(mode)));
 }
 
 std::unique_ptr<StagedStore> open_staged_store(std::unique_ptr<Store> home, StageOpener open_stage,
-                                               std::string stage_root, Draining draining) {
+                                               std::string stage_root, Draining draining,
+                                               const StageSeat& seat) {
   return std::make_unique<Staged>(std::move(home), std::move(open_stage), std::move(stage_root),
-                                  draining);
+                                  draining, seat);
 }
 
 }  // namespace stratalog

@@ -3,9 +3,10 @@
 // first (fast, near, perhaps not for ever) and then drained to where they belong, oldest first. It
 // looks like one Store that holds both: a file is taken from the stage if it is there, else from
 // home. STORE, epochs, lock and rejects lie at home only. At most two generations wait in the
-// stage, and nothing goes from home before what replaces it has arrived there. One for each rank;
-// rank 0's drains. All ranks see the same two directories. Local; thread-compatible, its thread
-// apart.
+// stage, and nothing goes from home before what replaces it has arrived there. One for each rank.
+// On one node all ranks see the same two directories, and rank 0's drains. On several nodes each
+// node has a stage that only its own ranks see (checkpoint/node_stages.h has the steps that they
+// take together); all see home. Local; thread-compatible, its thread apart.
 #pragma once
 
 #include <functional>
@@ -16,6 +17,7 @@
 
 #include "base/result.h"
 #include "commit/vocabulary.h"
+#include "place/stage_plan.h"
 #include "policy/checkpoint_mode.h"
 #include "write/store.h"
 
@@ -34,6 +36,19 @@ class StagedStore : public Store {
   virtual Status settle() = 0;
   // What draining had to say since the last call: errors, and what was left behind.
   virtual std::vector<std::string> take_notes() = 0;
+  virtual void add_note(std::string note) = 0;
+
+  // What the steps of several nodes are made of.
+  virtual const StageSeat& seat() const = 0;
+  virtual Store& home() = 0;
+  // The part of this node's stage that belongs to this directory; kMustExist: NotFound if there is
+  // none.
+  virtual Result<Store*> stage(RootMode mode) = 0;
+  // Until there is room for one generation more. NoSpace: what waits cannot be drained.
+  virtual Status wait_for_room() = 0;
+  // Of several nodes, on those without rank 0, whose renaming of the manifest says the same: the
+  // generation is committed, or may be; its way home begins.
+  virtual void drain(const GenerationId& id) = 0;
 };
 
 enum class Draining : std::uint8_t {
@@ -46,13 +61,15 @@ enum class Draining : std::uint8_t {
 using StageOpener =
     std::function<Result<std::unique_ptr<Store>>(const std::string& name, RootMode mode)>;
 
-// NotSupported, with the reason, where the ranks of a mode cannot share a staging directory:
-// `node_of_rank` is empty or has the node of every rank. Pure.
+// NotSupported, with the reason, where the ranks of a mode cannot use staging directories of
+// several nodes: `node_of_rank` is empty or has the node of every rank. Pure.
 Status check_stage_nodes(CheckpointMode mode, std::span<const int> node_of_rank);
 
 // `stage_root` is for messages. Nothing is opened, made or drained before it is needed: a reader
-// changes nothing. A writer (who claims an epoch) drains what an earlier job left in the stage.
+// changes nothing. A writer (who claims an epoch) drains what an earlier job left in the stage; on
+// several nodes recover_stages does.
 std::unique_ptr<StagedStore> open_staged_store(std::unique_ptr<Store> home, StageOpener open_stage,
-                                               std::string stage_root, Draining draining);
+                                               std::string stage_root, Draining draining,
+                                               const StageSeat& seat = {});
 
 }  // namespace stratalog

@@ -94,6 +94,12 @@ std::string section_file_name(std::size_t section, std::string_view name) {
   return fmt::format("section-{:02}-{}", section, clean(name));
 }
 
+std::string draining_name(std::string_view file, int node, std::uint32_t number) {
+  return fmt::format(".{}.{}-{:08x}", file, node, number);
+}
+
+bool is_draining_name(std::string_view name) { return name.starts_with('.'); }
+
 bool is_data_file_name(std::string_view name) {
   if (name.empty() || name.size() > 120 || name[0] == '.') return false;
   return std::all_of(name.begin(), name.end(), [](char c) {

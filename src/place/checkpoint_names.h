@@ -51,6 +51,10 @@ std::string shared_batch_name(std::size_t batch, std::uint32_t group);
 std::string own_batch_name(std::size_t batch, int rank);
 std::string section_file_name(std::size_t section, std::string_view name);
 
+// While a file is copied to where it belongs; begins with a dot, as no name in a manifest does.
+std::string draining_name(std::string_view file, int node, std::uint32_t number);
+bool is_draining_name(std::string_view name);
+
 // Whether a name from a manifest may be opened: 1..120 of [A-Za-z0-9._-], not beginning with a dot.
 bool is_data_file_name(std::string_view name);
 

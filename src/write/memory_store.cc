@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <xxhash.h>
+#include <algorithm>
 
 #include <cerrno>
 #include <cstring>
@@ -225,8 +226,12 @@ class MemoryStore final : public Store {
     const MemoryDisk::Node& node = disk_->node(found->second);
     if (node.kind != kind) return errno_status(EISDIR, "remove", path);
     if (!node.entries.empty()) return errno_status(ENOTEMPTY, "remove", path);
-    if (kind == FileKind::kRegular) Bytes().swap(disk_->node(found->second).data);
+    const NodeId id = found->second;
     entries.erase(found);
+    // A renaming that power failure left half done gave the file two names in one directory.
+    const bool has_other_name = std::any_of(entries.begin(), entries.end(),
+                                            [id](const auto& other) { return other.second == id; });
+    if (kind == FileKind::kRegular && !has_other_name) Bytes().swap(disk_->node(id).data);
     return Status::ok();
   }
 

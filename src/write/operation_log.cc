@@ -216,6 +216,7 @@ class RecordingComm final : public Comm {
     note("all");
     return inner_.exchange(data, counts);
   }
+  Result<Topology> topology() override { return inner_.topology(); }
 
  private:
   // "all": nobody leaves before all have come. "from root": nobody leaves before rank 0 has come.

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -57,3 +60,100 @@ def test_what_waits_in_the_stage_is_found(stratalog: Stratalog, tmp_path: Path) 
     stratalog("resume", tmp_path / "ck", "-D", tmp_path / "again")
     assert (tmp_path / "ck" / newest / "MANIFEST").exists()
     assert "all is well" in stratalog("verify", tmp_path / "ck", newest, "--deep").out
+
+
+def nodes(tmp_path: Path, *options: str) -> tuple[str, ...]:
+    """Two ranks on each declared node, each node with a stage and with tuples of its own."""
+    stage = str(tmp_path / "fast-{node}")
+    return ("--stage", stage, "--ranks-per-node", "2", "--no-pivot", *options)
+
+
+def newest(stratalog: Stratalog, checkpoints: Path) -> str:
+    return str(stratalog("inspect", checkpoints, "--json").json()["generation"])
+
+
+def as_if_killed_before_draining(checkpoints: Path, generation: str) -> None:
+    """Nothing of it is at home; the stages keep the newest."""
+    shutil.rmtree(checkpoints / generation)
+
+
+@pytest.mark.parametrize("launcher", ["mpi", "threads"])
+def test_each_node_drains_its_own_stage(
+    launcher: str, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    ranks = 4 if launcher == "mpi" else None
+    options = nodes(tmp_path) if launcher == "mpi" else nodes(tmp_path, "-j", "4")
+    facts = chain(NODES, tmp_path / "facts")
+    run = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out", "--every", "20it")
+    done = stratalog(*run, "--checkpoint", tmp_path / "ck", *options, ranks=ranks)
+    assert done.sizes() == {"path": PAIRS}
+    assert "drained to" in done.err
+    for node in (0, 1):
+        of_ranks = {p.name[-1] for p in (tmp_path / f"fast-{node}").glob("*/gen-*/*total.*")}
+        assert of_ranks == ({"0", "1"} if node == 0 else {"2", "3"})
+    assert "all is well" in stratalog("verify", tmp_path / "ck", "--deep").out
+    shutil.rmtree(tmp_path / "fast-0")
+    shutil.rmtree(tmp_path / "fast-1")
+    resumed = stratalog("resume", tmp_path / "ck", "-D", tmp_path / "again", ranks=3)
+    assert resumed.sizes() == {"path": PAIRS}
+
+
+def test_stages_of_nodes_are_found_again_or_given_up(stratalog: Stratalog, tmp_path: Path) -> None:
+    facts = chain(NODES, tmp_path / "facts")
+    run = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out", "--every", "20it")
+    stratalog(*run, "--checkpoint", tmp_path / "ck", *nodes(tmp_path), ranks=4)
+    last = newest(stratalog, tmp_path / "ck")
+    for name in ("ck", "fast-0", "fast-1"):
+        shutil.copytree(tmp_path / name, tmp_path / "kept" / name)
+    as_if_killed_before_draining(tmp_path / "ck", last)
+    # The same nodes, more of them, and other ranks on them.
+    found = ("resume", tmp_path / "ck", "-D", tmp_path / "again", "--verbose")
+    done = stratalog(*found, "--ranks-per-node", "1", ranks=3)
+    assert done.sizes() == {"path": PAIRS}
+    assert f"resumed from {last}" in done.err
+    assert (tmp_path / "ck" / last / "MANIFEST").exists()
+    # One node's stage is gone: the newest that was drained.
+    for name in ("ck", "fast-0", "fast-1"):
+        shutil.rmtree(tmp_path / name)
+        shutil.copytree(tmp_path / "kept" / name, tmp_path / name)
+    as_if_killed_before_draining(tmp_path / "ck", last)
+    shutil.rmtree(tmp_path / "fast-1")
+    done = stratalog(*found, "--ranks-per-node", "2", ranks=4)
+    assert done.sizes() == {"path": PAIRS}
+    assert f"{last} was not drained" in done.err
+    assert "in the stage of no node of this job" in done.err
+    assert "resumed from gen-" in done.err
+    assert f"resumed from {last}" not in done.err
+    assert "all is well" in stratalog("verify", tmp_path / "ck", "--deep").out
+
+
+def test_a_killed_job_goes_on_from_the_stages_of_its_nodes(
+    stratalog: Stratalog, tmp_path: Path
+) -> None:
+    facts = chain(900, tmp_path / "facts")
+    run = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out", "--every", "5it")
+    options = ("--checkpoint", tmp_path / "ck", *nodes(tmp_path))
+    job = stratalog.start(*run, *options, ranks=4)
+    deadline = time.monotonic() + 60
+    while job.poll() is None and time.monotonic() < deadline:
+        if len(list((tmp_path / "fast-0").glob("*/gen-*/MANIFEST"))) > 0:
+            break
+        time.sleep(0.01)
+    os.killpg(job.pid, signal.SIGKILL)
+    job.communicate()
+    done = stratalog("resume", tmp_path / "ck", "--ranks-per-node", "2", ranks=4)
+    assert done.sizes() == {"path": 900 * 899 // 2}
+    assert "all is well" in stratalog("verify", tmp_path / "ck", "--deep").out
+
+
+def test_one_file_of_several_nodes_is_refused(stratalog: Stratalog, tmp_path: Path) -> None:
+    facts = chain(10, tmp_path / "facts")
+    refused = stratalog(
+        *("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out"),
+        *("--checkpoint", tmp_path / "ck", "--mode", "shared", *nodes(tmp_path)),
+        ranks=4,
+        expect=None,
+    )
+    assert refused.code != 0
+    assert "mode shared" in refused.err
+    assert "fpp" in refused.err

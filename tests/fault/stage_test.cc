@@ -129,10 +129,11 @@ TEST(StagedCheckpoints, SurvivePowerFailureWithTheStageAndWithout) {
   EXPECT_GE(states, 20000U);
 }
 
-TEST(StagedCheckpoints, SeveralNodesAreRefusedByName) {
+TEST(StagedCheckpoints, SharedFilesOfSeveralNodesAreRefusedByName) {
   const std::vector<int> one_node = {0, 0, 0};
   const std::vector<int> two_nodes = {0, 0, 1};
-  for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kSharedOpt,
+  EXPECT_TRUE(check_stage_nodes(CheckpointMode::kFilePerProcess, two_nodes).is_ok());
+  for (const CheckpointMode mode : {CheckpointMode::kShared, CheckpointMode::kSharedOpt,
                                     CheckpointMode::kHdf5, CheckpointMode::kAuto}) {
     EXPECT_TRUE(check_stage_nodes(mode, {}).is_ok());
     EXPECT_TRUE(check_stage_nodes(mode, one_node).is_ok());

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/node_stages.h"
 #include "fault/sample_relations.h"
 #include "mpi/mpi_main.h"
 #include "write/hdf5_relation_writer.h"
@@ -104,6 +105,58 @@ Status load_here(Comm& comm, Store& store, const std::vector<SampleRelation>& re
     STRATALOG_RETURN_IF_ERROR(verify_relation(comm, state.relations[i], rows[i], hashes[i]));
   }
   return Status::ok();
+}
+
+std::unique_ptr<StagedStore> open_seat(Comm& comm, const std::string& path) {
+  auto home = open_posix_store(path + "/home", RootMode::kMustExist);
+  EXPECT_TRUE(home.is_ok()) << home.status().to_string();
+  const StageSeat seat = plan_stage_seat(comm.topology().value().node_of_rank, comm.rank());
+  const std::string folder = path + "/stage" + std::to_string(seat.node);
+  const auto opener = [folder](const std::string& name, RootMode mode) {
+    return open_posix_store(folder + "/" + name, mode);
+  };
+  return open_staged_store(std::move(home).value(), opener, folder, Draining::kBeside, seat);
+}
+
+// Two ranks on a node, each node with a stage of its own: a job that ends without draining, and the
+// next one, which finds everything.
+TEST(CheckpointStages, OfSeveralNodesGiveBackWhatTheyHave) {
+  const auto nodes = duplicate_mpi_world({.ranks_per_virtual_node = 2});
+  EXPECT_TRUE(nodes.is_ok());
+  if (!nodes.is_ok()) return;
+  Comm& comm = *nodes.value();
+  const SharedDirectory directory(comm);
+  if (comm.rank() == 0) {
+    std::filesystem::create_directory(directory.path() + "/home");
+    for (int node = 0; 2 * node < comm.size(); ++node)
+      std::filesystem::create_directory(directory.path() + "/stage" + std::to_string(node));
+  }
+  EXPECT_TRUE(comm.barrier().is_ok());
+  std::vector<SampleRelation> relations;
+  {
+    const auto store = open_seat(comm, directory.path());
+    auto writer = open_checkpoint_writer(comm, *store, mpi_options());
+    EXPECT_TRUE(writer.is_ok()) << writer.status().to_string();
+    if (!writer.is_ok()) return;
+    for (std::uint64_t salt = 1; salt <= 3; ++salt) {
+      relations = sample::sample_relations(salt, 300);
+      SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+      request.iteration = salt;
+      if (comm.rank() == 0) request.sections.push_back({.name = "symbols", .data = Bytes(99)});
+      const auto report = writer.value()->save(request);
+      EXPECT_TRUE(report.is_ok()) << report.status().to_string();
+    }
+  }
+  const auto store = open_seat(comm, directory.path());
+  const auto notes = recover_stages(comm, *store, Durability::kFull);
+  EXPECT_TRUE(notes.is_ok()) << notes.status().to_string();
+  const Status loaded = load_here(comm, *store, relations);
+  EXPECT_TRUE(loaded.is_ok()) << loaded.to_string();
+  EXPECT_TRUE(comm.barrier().is_ok());
+  if (comm.rank() == comm.size() - 1)
+    load_alone(*open_posix_store(directory.path() + "/home", RootMode::kMustExist).value(),
+               relations);
+  EXPECT_TRUE(comm.barrier().is_ok());
 }
 
 class CheckpointModes : public ::testing::TestWithParam<CheckpointMode> {};
