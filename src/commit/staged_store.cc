@@ -114,7 +114,7 @@ StagePlace Staged::place_of(const std::string& generation) {
 
 Status Staged::wait_for_room() {
   const Status room = drainer_.wait_for(kMostWaiting);
-  if (room.is_ok()) return room;
+  if (room.is_ok()) return Status::ok();
   return Status::no_space(
       fmt::format("the staging directory {} holds {} checkpoints that cannot be drained: {}",
                   stage_root_, kMostWaiting + 1, room.message()));

@@ -249,7 +249,8 @@ TEST(NodeStages, EachNodeHasItsOwnFilesAndDrainsThem) {
         stage_folder(node) + "/" + store->list(stage_folder(node)).value().at(0);
     const auto generations = store->list(folder);
     for (const std::string& name : generations.value()) {
-      const auto files = store->list(folder + "/" + name);
+      std::string generation = folder;
+      const auto files = store->list(generation.append("/").append(name));
       for (const std::string& file : files.value()) {
         // Files of ranks end in the rank's number.
         if (file.find(".total.") == std::string::npos) continue;
