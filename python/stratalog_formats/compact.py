@@ -201,6 +201,34 @@ def _decode(data: bytes, groups: int, arity: int, rows: int) -> list[U32]:
     return [*columns, np.frombuffer(cells, dtype=np.uint32)]
 
 
+def read_sets(data: bytes, sets: int, most: int) -> tuple[U32, npt.NDArray[np.int64]]:
+    """Fragments without prefixes: their cells, and where each one ends. At most `most` cells."""
+    payload = _Payload(data)
+    cells = array("I")
+    ends = array("Q")
+    base = size = 0
+    try:
+        for _ in range(sets):
+            tag = data[payload.at]
+            payload.at += 1
+            demand(tag & 7 < 6 and not tag & 0xB0, "no such fragment of a pool")
+            if not tag & 0x08:
+                base += payload.signed()
+            if not tag & 7:
+                cells.append(base)
+            else:
+                if not tag & 0x40:
+                    size = payload.varint()
+                _put_set(payload, tag & 7, base, size, cells)
+            demand(len(cells) <= most, "more cells than the block's tuples have")
+            ends.append(len(cells))
+    except (IndexError, OverflowError) as error:
+        raise DamagedError("sets that end early or have cells beyond 32 bits") from error
+    demand(payload.at == len(data), "bytes after the last set")
+    stops = np.frombuffer(ends, dtype=np.uint64).astype(np.int64)
+    return np.frombuffer(cells, dtype=np.uint32), stops
+
+
 def decode_compact(data: bytes, groups: int, arity: int, rows: int) -> list[U32]:
     """The columns of a block, in group column order; DamagedError if the bytes cannot be one."""
     demand(0 < groups <= rows <= groups * 65536, "a number of tuples that fragments cannot hold")

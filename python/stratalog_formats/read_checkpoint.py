@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from stratalog_formats.compact import decode_compact
 from stratalog_formats.damage import DamagedError, demand
+from stratalog_formats.pool import decode_pool
 from stratalog_formats.streams import decode_streams
 from stratalog_formats.xxh3 import xxh3_64, xxh3_128
 
@@ -99,6 +100,8 @@ def decode_block(header: BlockHeader, payload: bytes, order: list[int]) -> list[
         return _to_cells(np.frombuffer(payload, "<u8").reshape(-1, arity))
     if header.encoding == 3:
         grouped = decode_streams(payload, arity, header.rows)
+    elif header.encoding == 5:
+        grouped = decode_pool(payload, header.groups, arity, header.rows)
     else:
         demand(header.encoding == 0, f"no tuples in encoding {header.encoding}")
         grouped = decode_compact(payload, header.groups, arity, header.rows)
@@ -322,7 +325,7 @@ def read_generation(directory: Path, store_id: str) -> Generation:
     lines = [json.loads(line) for line in body.splitlines()]
     head = lines[0]
     demand(head["stratalog"] == "manifest" and head["version"] == 1, "MANIFEST: version")
-    unknown = set(head["critical"]) - {"links", "deflated-chunks", "streams", "copies"}
+    unknown = set(head["critical"]) - {"links", "deflated-chunks", "streams", "copies", "pools"}
     demand(not unknown, "MANIFEST: a feature this reader does not know")
     demand(head["store"] == store_id, "MANIFEST: of another store")
     name = f"gen-{head['epoch']:08x}-{head['sequence']:010d}"

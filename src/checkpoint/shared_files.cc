@@ -196,7 +196,7 @@ Status write_image(const SaveContext& context, std::size_t index, OpenFile& open
   shard.blocks = summary.blocks;
   shard.hash = summary.hash;
   shard.streams_blocks = summary.streams_blocks;
-  shard.copies = summary.copies;
+  shard.pools = summary.pools;
   shard.zones = summary.zones;
   shard.extents = stream.extents();
   out.shard_lines += shard_line(shard);

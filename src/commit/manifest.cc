@@ -76,6 +76,7 @@ std::string shard_line(const ManifestShard& shard) {
   object["extents"] = extents_json(shard.extents);
   if (shard.streams_blocks != 0) object["streams_blocks"] = shard.streams_blocks;
   if (shard.copies != 0) object["copies"] = shard.copies;
+  if (shard.pools != 0) object["pools"] = shard.pools;
   if (!shard.zones.empty()) object["zones"] = zones_json(shard);
   return line(object);
 }
@@ -133,6 +134,7 @@ std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
       shard_lines.find("\"streams_blocks\":") != std::string_view::npos)
     critical.push_back(kStreamsFeature);
   if (shard_lines.find("\"copies\":") != std::string_view::npos) critical.push_back(kCopiesFeature);
+  if (shard_lines.find("\"pools\":") != std::string_view::npos) critical.push_back(kPoolsFeature);
   Json head = {{"stratalog", "manifest"},
                {"version", kFormatVersion},
                {"critical", std::move(critical)},

@@ -80,7 +80,8 @@ struct ManifestShard {
   std::uint64_t piece_rows = 0;  // row files only: rows per checksum
   std::vector<std::uint64_t> pieces;  // row files only: the checksums
   std::uint64_t streams_blocks = 0;  // of `blocks`: encoded as streams
-  std::uint64_t copies = 0;  // of `groups`: fragments of the kind copy
+  std::uint64_t copies = 0;  // of `groups`: fragments of the kind copy, of older versions
+  std::uint64_t pools = 0;  // of `blocks`: encoded as pools
   // For each block and each declared column the lowest and the highest cell; empty where whoever
   // wrote the shard did not say.
   std::vector<Cell> zones;
@@ -142,6 +143,8 @@ std::string file_line(const ManifestFile& file);
 inline constexpr const char* kStreamsFeature = "streams";
 // And to read fragments of the kind copy.
 inline constexpr const char* kCopiesFeature = "copies";
+// And blocks of the encoding "pool".
+inline constexpr const char* kPoolsFeature = "pools";
 
 // The whole text. `file_lines` and `shard_lines` stand for manifest.files and manifest.shards,
 // which are ignored; counts are taken from the lines.

@@ -12,7 +12,8 @@ namespace stratalog {
 BlockDecoder::BlockDecoder(std::span<const std::uint32_t> column_order)
     : column_order_(column_order.begin(), column_order.end()),
       compact_(column_order.empty() ? 0 : column_order.size() - 1),
-      streams_(column_order.empty() ? 1 : column_order.size()) {}
+      streams_(column_order.empty() ? 1 : column_order.size()),
+      pool_(column_order.empty() ? 0 : column_order.size() - 1) {}
 
 Status decode_rows(std::span<const std::byte> rows, std::span<const std::uint32_t> column_order,
                    const GroupVisitor& visit) {
@@ -40,6 +41,8 @@ Status BlockDecoder::decode(const BlockHeader& header, std::span<const std::byte
       return decode_rows(payload, column_order_, visit);
     case ShardEncoding::kStreams:
       return streams_.decode(payload, header.groups, header.rows, visit);
+    case ShardEncoding::kPool:
+      return pool_.decode(payload, header.groups, header.rows, visit);
     case ShardEncoding::kRaw:
     case ShardEncoding::kAuto:
       break;

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "encode/block_format.h"
 #include "encode/compact_codec.h"
+#include "encode/pool_codec.h"
 #include "encode/streams_codec.h"
 
 namespace stratalog {
@@ -27,6 +28,7 @@ class BlockDecoder {
   std::vector<std::uint32_t> column_order_;
   CompactDecoder compact_;
   StreamsDecoder streams_;
+  PoolDecoder pool_;
 };
 
 // Rows of little-endian uint64 in declared column order, as in kRowsU64 blocks and in HDF5

@@ -34,12 +34,6 @@ std::uint64_t spread_bytes(std::uint64_t packed, std::uint8_t mask) {
 #endif
 }
 
-struct FragmentReader {
-  ByteReader in;
-  Cell base = 0;
-  std::uint32_t size = 0;
-};
-
 bool read_prefix(ByteReader& in, unsigned mode, std::span<Cell> prefix) {
   if (mode == 0) return true;
   if (prefix.empty()) return false;
@@ -200,13 +194,27 @@ bool bitmap_fits(Cell base, std::span<const std::uint64_t> words) {
 
 }  // namespace
 
-CompactDecoder::CompactDecoder(std::size_t prefix_cells)
-    : prefix_(prefix_cells, 0),
-      spelled_(kCopyReach),
-      scratch_(std::make_unique_for_overwrite<Scratch>()) {}
+SetReader::SetReader() : scratch_(std::make_unique_for_overwrite<Scratch>()) {}
 
-// False: no such set.
-bool CompactDecoder::read_set(ByteReader& in, const Spelled& what, SetView& set) {
+void SetReader::begin_block() {
+  base_ = 0;
+  size_ = 0;
+}
+
+bool SetReader::read_head(ByteReader& in, unsigned tag, SpelledSet& what) {
+  what.kind = static_cast<FragmentKind>(tag & 7);
+  if (what.kind >= FragmentKind::kCopy || (tag & 0x80) != 0 ||
+      !read_base(in, (tag & 8) != 0, base_))
+    return false;
+  if (what.kind != FragmentKind::kSingle && (tag & 0x40) == 0)
+    size_ = in.varint(kMaxDecodedElements);
+  what.base = base_;
+  what.size = static_cast<std::uint32_t>(size_);
+  what.position = in.position();
+  return in.is_ok();
+}
+
+bool SetReader::read_data(ByteReader& in, const SpelledSet& what, SetView& set) {
   const std::size_t size = what.size;
   switch (what.kind) {
     case FragmentKind::kSingle:
@@ -243,21 +251,23 @@ bool CompactDecoder::read_set(ByteReader& in, const Spelled& what, SetView& set)
   return false;
 }
 
+CompactDecoder::CompactDecoder(std::size_t prefix_cells)
+    : prefix_(prefix_cells, 0), spelled_(kCopyReach) {}
+
 // The set was good when it was read for the first time.
 bool CompactDecoder::read_copy(ByteReader& in, std::span<const std::byte> payload, SetView& set) {
   const std::uint64_t back = in.varint(kCopyReach - 1);
   if (!in.is_ok() || back >= sets_) return false;
-  const Spelled& what = spelled_[(sets_ - 1 - back) % kCopyReach];
+  const SpelledSet& what = spelled_[(sets_ - 1 - back) % kCopyReach];
   ByteReader again(payload.subspan(what.position));
-  return read_set(again, what, set);
+  return reader_.read_data(again, what, set);
 }
 
 Status CompactDecoder::decode(std::span<const std::byte> payload, std::uint64_t groups,
                               std::uint64_t rows, const GroupVisitor& visit) {
   ByteReader in(payload);
   std::fill(prefix_.begin(), prefix_.end(), 0);
-  Cell base = 0;
-  std::uint64_t size = 0;
+  reader_.begin_block();
   std::uint64_t seen_rows = 0;
   sets_ = 0;
   std::size_t start = 0;
@@ -272,20 +282,13 @@ Status CompactDecoder::decode(std::span<const std::byte> payload, std::uint64_t 
         (kind == FragmentKind::kCopy && (tag & 0x48) != 0))
       return corrupt("no such fragment tag, or the payload ends");
     if (!read_prefix(in, (tag >> 4) & 3, prefix_)) return corrupt("bad prefix");
-    const bool is_copy = kind == FragmentKind::kCopy;
-    if (!read_base(in, is_copy || (tag & 8) != 0, base)) return corrupt("bad first element");
-    if (!is_copy && kind != FragmentKind::kSingle && (tag & 0x40) == 0)
-      size = in.varint(kMaxDecodedElements);
     SetView set;
     bool good = in.is_ok();
-    if (is_copy) {
+    if (kind == FragmentKind::kCopy) {
       good = good && read_copy(in, payload, set);
     } else {
-      const Spelled what{.kind = kind,
-                         .base = base,
-                         .size = static_cast<std::uint32_t>(size),
-                         .position = in.position()};
-      good = good && read_set(in, what, set);
+      SpelledSet what;
+      good = good && reader_.read_head(in, tag, what) && reader_.read_data(in, what, set);
       if (kind != FragmentKind::kSingle) spelled_[sets_++ % kCopyReach] = what;
     }
     if (!good) return corrupt("bad set");

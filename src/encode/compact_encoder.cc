@@ -167,9 +167,6 @@ void CompactEncoder::begin_block() {
   std::fill(previous_.begin(), previous_.end(), 0);
   base_ = 0;
   size_ = 0;
-  spelled_ = 0;
-  copies_ = 0;
-  std::fill(known_.begin(), known_.end(), Spelled());
 }
 
 std::byte* CompactEncoder::put_prefix(std::span<const Cell> prefix, unsigned& tag, std::byte* to) {
@@ -207,7 +204,6 @@ std::byte* CompactEncoder::put_head(std::span<const Cell> prefix, const Form& fo
     base_ = form.base;
   }
   if (form.kind != FragmentKind::kSingle) {
-    ++spelled_;
     if (form.size == size_) {
       tag |= 1U << 6;
     } else {

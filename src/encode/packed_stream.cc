@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "encode/byte_order.h"
 
@@ -56,6 +57,21 @@ std::byte* copy_items(const std::vector<T>& items, std::byte* to) {
 
 }  // namespace
 
+void StreamPacker::put_all(std::span<const std::uint32_t> values) {
+  while (!values.empty()) {
+    const auto some = values.first(std::min(values.size(), kPackedValues - used_));
+    std::uint32_t any = any_;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      unit_[used_ + i] = some[i];
+      any |= some[i];
+    }
+    any_ = any;
+    used_ += some.size();
+    values = values.subspan(some.size());
+    if (used_ == kPackedValues) pack_unit();
+  }
+}
+
 void StreamPacker::put_zeros(std::uint64_t count) {
   while (count >= kPackedValues - used_) {
     count -= kPackedValues - used_;
@@ -71,7 +87,11 @@ StreamPacker::Choice StreamPacker::choose(std::span<const std::uint32_t, kPacked
                                           std::uint32_t any) {
   const auto widest = static_cast<unsigned>(std::bit_width(any));
   Choice best{.width = widest, .exceptions = 0, .bytes = 32 * widest};
-  for (unsigned width = widest; width-- > 0;) {
+  // Where only the first number is wider (of differences it often is), no width in between is best.
+  std::uint32_t others = 0;
+  for (std::size_t i = 1; i < kPackedValues; ++i) others |= unit[i];
+  const auto from = static_cast<unsigned>(std::bit_width(others)) + 1;
+  for (unsigned width = std::min(widest, from); width-- > 0;) {
     const std::uint32_t exceptions = count_above(unit, (std::uint32_t{1} << width) - 1);
     if (exceptions > kMaxExceptions) break;
     const std::size_t high_bytes = std::size_t{1} << high_size(any >> width);
@@ -85,22 +105,25 @@ void StreamPacker::put_exceptions(std::span<const std::uint32_t, kPackedValues> 
                                   std::uint32_t any, const Choice& choice) {
   const unsigned size = high_size(any >> choice.width);
   exceptions_.push_back(static_cast<std::uint8_t>(choice.exceptions | (size << kSizeShift)));
-  for (std::size_t i = 0; i < kPackedValues; i += 8) {
-    std::uint32_t any_of_eight = 0;
-    for (std::size_t j = 0; j < 8; ++j) any_of_eight |= unit[i + j];
-    if (any_of_eight >> choice.width == 0) continue;
-    for (std::size_t j = i; j < i + 8; ++j) {
-      const std::uint32_t high = unit[j] >> choice.width;
-      if (high == 0) continue;
-      positions_.push_back(static_cast<std::uint8_t>(j));
-      if (size == 0)
-        high8_.push_back(static_cast<std::uint8_t>(high));
-      else if (size == 1)
-        high16_.push_back(static_cast<std::uint16_t>(high));
-      else
-        high32_.push_back(high);
-    }
+  // Without branches: where the exceptions are cannot be predicted.
+  std::array<std::uint8_t, kPackedValues + 1> positions;  // NOLINT: filled as far as it is read
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < kPackedValues; ++i) {
+    positions[found] = static_cast<std::uint8_t>(i);
+    found += (unit[i] >> choice.width) != 0 ? 1 : 0;
   }
+  positions_.insert(positions_.end(), positions.begin(), positions.begin() + found);
+  const auto put = [&](auto& highs) {
+    using High = typename std::remove_reference_t<decltype(highs)>::value_type;
+    for (std::size_t i = 0; i < found; ++i)
+      highs.push_back(static_cast<High>(unit[positions[i]] >> choice.width));
+  };
+  if (size == 0)
+    put(high8_);
+  else if (size == 1)
+    put(high16_);
+  else
+    put(high32_);
 }
 
 void StreamPacker::pack_unit() {
@@ -110,14 +133,15 @@ void StreamPacker::pack_unit() {
     used_ = 0;
     return;
   }
-  Choice choice = choose(unit_, any_);
+  Choice choice;
+  if (form_ != UnitForm::kDifferences) choice = choose(unit_, any_);
   std::uint32_t any = any_;
   unsigned flags = 0;
-  if (form_ == UnitForm::kPlainOrDifferences) {
+  if (form_ != UnitForm::kPlain) {
     std::array<std::uint32_t, kPackedValues> differences;  // NOLINT: filled by make_differences
     const std::uint32_t other_any = make_differences(unit_, used_, differences);
     const Choice other = choose(differences, other_any);
-    if (other.bytes < choice.bytes) {
+    if (form_ == UnitForm::kDifferences || other.bytes < choice.bytes) {
       choice = other;
       any = other_any;
       flags = kIsDifferences;

@@ -15,8 +15,9 @@
 
 namespace stratalog {
 
-// Whether a unit may be stored as (zigzag) differences between neighbours where that is smaller.
-enum class UnitForm : std::uint8_t { kPlain, kPlainOrDifferences };
+// Whether a unit is stored as (zigzag) differences between neighbours: never, where that is
+// smaller, or always, which takes half as long to write.
+enum class UnitForm : std::uint8_t { kPlain, kPlainOrDifferences, kDifferences };
 
 class StreamPacker {
  public:
@@ -27,6 +28,7 @@ class StreamPacker {
     any_ |= value;
     if (used_ == kPackedValues) pack_unit();
   }
+  void put_all(std::span<const std::uint32_t> values);
   void put_zeros(std::uint64_t count);
   // `values` differences: each element minus the one before, minus one; `before` is in front of the
   // first.

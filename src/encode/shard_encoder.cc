@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "pack/row_packer.h"
 
@@ -15,13 +16,11 @@ constexpr std::size_t kMaxRowFragmentBytes = std::size_t{128} << 10;
 constexpr std::size_t kBlockCapacity =
     kBlockHeaderBytes + (std::size_t{1} << 20) +
     std::max({kMaxCompactFragmentBytes, kMaxRowFragmentBytes + (kMaxArity * 8 * 64),
-              streams_slack_bytes(kMaxArity)}) +
+              streams_slack_bytes(kMaxArity), pool_slack_bytes(kMaxArity)}) +
     kMinBlockBytes;
 static_assert(kBlockCapacity < kMaxPayloadBytes);
 // kAuto writes every so many-th block both ways, the first one among them.
 constexpr std::uint64_t kTrialEvery = 16;
-// A block with copies is closed at so many tuples, for readers that hold all of a block.
-constexpr std::uint64_t kMostCopiedRows = std::uint64_t{1} << 22;
 
 FragmentLimits limits_for(ShardEncoding encoding, std::size_t arity) {
   static_assert(kCompactLimits.elements == kStreamsLimits.elements);
@@ -70,10 +69,14 @@ Status ShardEncoder::add(const GroupBatch& batch) {
         fmt::format("a batch of {} groups with {} cells in a relation of arity "
                     "{}",
                     batch.size(), batch.prefixes.size(), column_order_.size()));
+  const bool has_pools =
+      header_.encoding == ShardEncoding::kCompact || header_.encoding == ShardEncoding::kAuto;
+  if (pool_ == nullptr && has_pools && column_order_.size() > 1)
+    pool_ = std::make_unique<PoolEncoder>(column_order_.size() - 1);
   for (std::size_t i = 0; i < batch.size();) {
-    if (block_rows_ != 0 && way_ == Way::kCompact) {
-      STRATALOG_ASSIGN_OR_RETURN(i, add_compactly(batch, i));
-      if (i == batch.size()) break;
+    if (block_rows_ != 0 && way_ == Way::kPool) {
+      STRATALOG_ASSIGN_OR_RETURN(const std::size_t next, add_pooled(batch, i));
+      if (std::exchange(i, next) != next) continue;
     }
     STRATALOG_RETURN_IF_ERROR(
         add_group({.prefix = batch.prefix(i), .set = batch.sets.set(i)}, batch.contents[i]));
@@ -82,42 +85,20 @@ Status ShardEncoder::add(const GroupBatch& batch) {
   return Status::ok();
 }
 
-// Groups from `first` on, to the end of the block or to one that needs a closer look; returns which
-// one that is. Prefixes enter the block's zone together.
-Result<std::size_t> ShardEncoder::add_compactly(const GroupBatch& batch, std::size_t first) {
+// Groups from `first` on, as far as the block takes them at once; returns the next one. None: one
+// that needs a closer look. Prefixes enter the block's zone together.
+Result<std::size_t> ShardEncoder::add_pooled(const GroupBatch& batch, std::size_t first) {
   const std::size_t cells = column_order_.size() - 1;
-  std::size_t i = first;
-  while (i < batch.size() && !is_full()) {
-    i += add_copies(batch, i);
-    if (i == batch.size() || is_full() || batch.contents[i] == 0) break;
-    const SetView set = batch.sets.set(i);
-    if (!is_one_fragment(set)) break;
-    zones_.add_set(set);
-    std::byte* const payload = block_.get() + kBlockHeaderBytes;
-    payload_bytes_ = static_cast<std::size_t>(
-        compact_.encode(batch.prefix(i), set, batch.contents[i], payload + payload_bytes_) -
-        payload);
-    block_rows_ += set.count;
-    ++block_groups_;
-    ++i;
-  }
-  zones_.add_prefixes(batch.prefixes.subspan(first * cells, (i - first) * cells));
+  std::byte* const sets = block_.get() + kBlockHeaderBytes + payload_bytes_;
+  const PoolEncoder::Added added =
+      pool_->add(batch, first, kMostPoolRows - block_rows_,
+                 block_bytes_ - std::min(block_bytes_, payload_bytes_), zones_, sets);
+  payload_bytes_ += static_cast<std::size_t>(added.end - sets);
+  block_groups_ += static_cast<std::uint32_t>(added.groups);
+  block_rows_ += added.rows;
+  zones_.add_prefixes(batch.prefixes.subspan(first * cells, added.groups * cells));
   if (is_full()) STRATALOG_RETURN_IF_ERROR(close_block());
-  return i;
-}
-
-// As many groups from `first` on as are copies; the sets' cells are in the block's zone already.
-std::size_t ShardEncoder::add_copies(const GroupBatch& batch, std::size_t first) {
-  const std::size_t cells = column_order_.size() - 1;
-  std::byte* const payload = block_.get() + kBlockHeaderBytes;
-  const CompactEncoder::Copies copied = compact_.encode_copies(
-      batch.prefixes.subspan(first * cells), batch.contents.subspan(first),
-      block_bytes_ - payload_bytes_, kMostCopiedRows - std::min(kMostCopiedRows, block_rows_),
-      payload + payload_bytes_);
-  payload_bytes_ = static_cast<std::size_t>(copied.end - payload);
-  block_groups_ += static_cast<std::uint32_t>(copied.groups);
-  block_rows_ += copied.rows;
-  return copied.groups;
+  return first + added.groups;
 }
 
 bool ShardEncoder::is_one_fragment(const SetView& set) const {
@@ -140,6 +121,7 @@ Status ShardEncoder::add_group(const TupleGroup& group, std::uint64_t content) {
 void ShardEncoder::begin_block() {
   switch (header_.encoding) {
     case ShardEncoding::kCompact:
+    case ShardEncoding::kPool:  // of blocks only
       way_ = Way::kCompact;
       break;
     case ShardEncoding::kRowsU64:
@@ -156,12 +138,21 @@ void ShardEncoder::begin_block() {
       break;
   }
   zones_.begin_block();
-  if (way_ == Way::kCompact || way_ == Way::kTrial) compact_.begin_block();
+  in_pool_ = pool_ != nullptr && (way_ == Way::kCompact || way_ == Way::kTrial);
+  if (in_pool_) {
+    if (way_ == Way::kCompact) way_ = Way::kPool;
+    pool_->begin_block();
+    payload_bytes_ = pool_head_bytes(column_order_.size() - 1);
+  } else if (way_ == Way::kCompact || way_ == Way::kTrial) {
+    compact_.begin_block();
+  }
 }
 
 bool ShardEncoder::is_full() const {
   if (payload_bytes_ >= block_bytes_) return true;
-  if (block_rows_ >= kMostCopiedRows && way_ == Way::kCompact && compact_.copies() != 0)
+  if (in_pool_ && way_ != Way::kStreams &&
+      (payload_bytes_ + pool_->stream_bytes() >= block_bytes_ || block_rows_ >= kMostPoolRows ||
+       pool_->groups() >= kMostPoolGroups))
     return true;
   return (way_ == Way::kStreams || way_ == Way::kTrial) && streams_->bytes() >= block_bytes_;
 }
@@ -176,12 +167,11 @@ Status ShardEncoder::add_fragment(std::span<const Cell> prefix, const SetView& f
   block_rows_ += fragment.count;
   if (way_ == Way::kStreams || way_ == Way::kTrial) streams_->add(prefix, fragment);
   if (way_ == Way::kRows) add_rows(prefix, fragment);
-  if (way_ == Way::kCompact || way_ == Way::kTrial) {
-    std::byte* const payload = block_.get() + kBlockHeaderBytes;
-    std::byte* const at = payload + payload_bytes_;
-    const std::byte* const end = content != 0 ? compact_.encode(prefix, fragment, content, at)
-                                              : compact_.encode(prefix, fragment, at);
-    payload_bytes_ = static_cast<std::size_t>(end - payload);
+  if (way_ == Way::kCompact || way_ == Way::kPool || way_ == Way::kTrial) {
+    std::byte* const at = block_.get() + kBlockHeaderBytes + payload_bytes_;
+    const std::byte* const end = in_pool_ ? pool_->add(prefix, fragment, content, at)
+                                          : compact_.encode(prefix, fragment, at);
+    payload_bytes_ += static_cast<std::size_t>(end - at);
     ++block_groups_;
   }
   return is_full() ? close_block() : Status::ok();
@@ -208,8 +198,16 @@ Status ShardEncoder::add_raw(std::span<const std::byte> bytes) {
   return Status::ok();
 }
 
+// Completes the payload in block_.
+void ShardEncoder::finish_pool() {
+  std::byte* const payload = block_.get() + kBlockHeaderBytes;
+  payload_bytes_ =
+      static_cast<std::size_t>(pool_->finish(payload, payload + payload_bytes_) - payload);
+}
+
 // Both payloads of a trial block are there: the better one stays in block_.
 void ShardEncoder::choose_after_trial() {
+  if (in_pool_) finish_pool();
   if (other_block_ == nullptr) other_block_ = new_block();
   const std::uint32_t groups = streams_->groups();
   std::byte* const payload = other_block_.get() + kBlockHeaderBytes;
@@ -233,12 +231,18 @@ Status ShardEncoder::close_block() {
     block_groups_ = streams_->groups();
     std::byte* const payload = block_.get() + kBlockHeaderBytes;
     payload_bytes_ = static_cast<std::size_t>(streams_->finish(payload) - payload);
+  } else if (way_ == Way::kPool) {
+    finish_pool();
   }
   ShardEncoding encoding = header_.encoding;
   if (encoding == ShardEncoding::kAuto)
     encoding = way_ == Way::kStreams ? ShardEncoding::kStreams : ShardEncoding::kCompact;
-  if (encoding == ShardEncoding::kStreams) ++streams_blocks_;
-  if (encoding == ShardEncoding::kCompact) copies_ += compact_.copies();
+  if (encoding == ShardEncoding::kStreams) {
+    ++streams_blocks_;
+  } else if (in_pool_) {
+    encoding = ShardEncoding::kPool;
+    ++pools_;
+  }
   const std::span block(block_.get(), block_bytes_for(payload_bytes_));
   const BlockHeader header{.encoding = encoding,
                            .file_id = header_.file_id,
@@ -267,7 +271,7 @@ Result<ShardSummary> ShardEncoder::finish() {
                       .groups = footer_.groups,
                       .blocks = footer_.blocks.size(),
                       .streams_blocks = streams_blocks_,
-                      .copies = copies_,
+                      .pools = pools_,
                       .hash = hash_shard(header_bytes_, footer),
                       .zones = zones_.zones()};
 }

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "encode/block_format.h"
 #include "encode/compact_codec.h"
+#include "encode/pool_codec.h"
 #include "encode/streams_codec.h"
 #include "model/group_batch.h"
 #include "model/tuple_group.h"
@@ -29,7 +30,7 @@ struct ShardSummary {
   std::uint64_t groups = 0;
   std::uint64_t blocks = 0;
   std::uint64_t streams_blocks = 0;  // of `blocks`
-  std::uint64_t copies = 0;  // of `groups`: sets that refer to others
+  std::uint64_t pools = 0;  // of `blocks`
   Hash128 hash;
   // Of tuples: for each block and each declared column the lowest and the highest cell.
   std::vector<Cell> zones;
@@ -43,7 +44,8 @@ class ShardEncoder {
                std::uint64_t block_bytes, ByteSink sink);
 
   Status add(const TupleGroup& group);
-  // All batches that an encoder gets are of one walk.
+  // All batches that an encoder gets are of one walk. Blocks that begin with them are pools, unless
+  // the encoding has none or another one is smaller.
   Status add(const GroupBatch& batch);
   // For sections (kRaw).
   Status add_raw(std::span<const std::byte> bytes);
@@ -54,17 +56,17 @@ class ShardEncoder {
 
  private:
   // How the block at hand is written. A trial block of kAuto is written both ways.
-  enum class Way : std::uint8_t { kCompact, kRows, kStreams, kTrial, kRaw };
+  enum class Way : std::uint8_t { kCompact, kPool, kRows, kStreams, kTrial, kRaw };
 
   Status add_group(const TupleGroup& group, std::uint64_t content);
-  Result<std::size_t> add_compactly(const GroupBatch& batch, std::size_t first);
-  std::size_t add_copies(const GroupBatch& batch, std::size_t first);
+  Result<std::size_t> add_pooled(const GroupBatch& batch, std::size_t first);
   bool is_one_fragment(const SetView& set) const;
   Status add_fragment(std::span<const Cell> prefix, const SetView& fragment, std::uint64_t content);
   void add_rows(std::span<const Cell> prefix, const SetView& fragment);
   bool is_full() const;
   void begin_block();
   Status begin();
+  void finish_pool();
   void choose_after_trial();
   Status close_block();
   Status give(std::span<const std::byte> bytes);
@@ -77,15 +79,17 @@ class ShardEncoder {
   CompactEncoder compact_;
   ZoneBuilder zones_;
   std::unique_ptr<StreamsEncoder> streams_;  // of kStreams and kAuto
+  std::unique_ptr<PoolEncoder> pool_;  // stands for compact_ once there are batches
   std::unique_ptr<std::byte[]> block_;
   std::unique_ptr<std::byte[]> other_block_;  // the same tuples as streams; of kAuto
   Way way_ = Way::kRaw;
   Way chosen_ = Way::kCompact;  // by the last trial
-  std::size_t payload_bytes_ = 0;  // of all ways but streams
+  bool in_pool_ = false;  // the block at hand, unless it is streams
+  std::size_t payload_bytes_ = 0;  // of all ways but streams; of a pool without its streams
   std::uint32_t block_groups_ = 0;  // likewise
   std::uint64_t block_rows_ = 0;
   std::uint64_t streams_blocks_ = 0;
-  std::uint64_t copies_ = 0;
+  std::uint64_t pools_ = 0;
   std::vector<std::byte> header_bytes_;
   ShardFooter footer_;
   std::uint64_t bytes_ = 0;

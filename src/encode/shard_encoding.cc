@@ -15,10 +15,13 @@ std::string_view encoding_name(ShardEncoding encoding) {
       return "streams";
     case ShardEncoding::kAuto:
       return "auto";
+    case ShardEncoding::kPool:
+      return "pool";
   }
   return "unknown";
 }
 
+// Of shards.
 std::optional<ShardEncoding> parse_encoding(std::string_view name) {
   for (const ShardEncoding e : {ShardEncoding::kCompact, ShardEncoding::kRowsU64,
                                 ShardEncoding::kRaw, ShardEncoding::kStreams, ShardEncoding::kAuto})

@@ -16,6 +16,7 @@ enum class ShardEncoding : std::uint8_t {
   kRaw = 2,  // "raw": bytes of a named section; not for tuples
   kStreams = 3,  // "streams": the trie of the tuples as bit-packed streams, level by level
   kAuto = 4,  // "auto": of shards only; each block is compact or streams, whichever is smaller
+  kPool = 5,  // "pool": of blocks only, of compact and auto shards; sets that come again, once each
 };
 
 std::string_view encoding_name(ShardEncoding encoding);

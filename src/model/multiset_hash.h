@@ -73,8 +73,14 @@ class GroupHasher {
   Sum sum_runs(Cell base, std::span<const std::uint16_t> runs);
   Sum sum_bits(Cell base, std::span<const std::uint64_t> words);
   Sum sum_set(const SetView& set);
-  Sum sum_known(const GroupBatch& batch, std::size_t index);
+  KnownSum sum_anew(const GroupBatch& batch, std::size_t index);
+  KnownSum sum_known(const GroupBatch& batch, std::size_t index);
   MultisetHash prefix_product(std::span<const Cell> prefix) const;
+  [[gnu::noinline]] std::size_t add_known(std::span<const std::uint64_t> contents,
+                                          const std::uint64_t* lows, const std::uint64_t* highs,
+                                          MultisetHash& all) const;
+  MultisetHash hash_some(const GroupBatch& batch, std::size_t first,
+                         std::span<const Cell> prefixes);
 
   // Rows of one base, all within 512 cells of it.
   bool enter_row(const SetView& set);

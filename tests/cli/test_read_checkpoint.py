@@ -67,7 +67,7 @@ KNOWN_HASHES = {
 }
 
 
-@pytest.mark.parametrize("kind", ["fpp", "shared", "rows", "streams", "auto", "copies"])
+@pytest.mark.parametrize("kind", ["fpp", "shared", "rows", "streams", "auto", "copies", "pools"])
 def test_golden_stores_hold_the_tuples_written_beside_them(kind: str) -> None:
     generation = newest_generation(GOLDEN / kind)
     found = set()
@@ -76,9 +76,10 @@ def test_golden_stores_hold_the_tuples_written_beside_them(kind: str) -> None:
             continue
         name = f"{relation['relation']}.{relation['version']}"
         found |= {"\t".join([name, *map(str, row)]) for row in generation.rows(i)}
-    tuples = GOLDEN / ("copies.tsv" if kind == "copies" else "tuples.tsv")
+    tuples = GOLDEN / ("copies.tsv" if kind in ("copies", "pools") else "tuples.tsv")
     assert found == set(tuples.read_text().splitlines())
-    assert any("copies" in shard for shard in generation.shards) == (kind == "copies")
+    for feature in ("copies", "pools"):
+        assert any(feature in shard for shard in generation.shards) == (kind == feature)
     assert generation.section("symbols") == b"s" * 300
     assert generation.head["state"] == '{"golden":true}'
 
@@ -98,7 +99,7 @@ def test_golden_stores_use_every_form_of_a_set() -> None:
     assert len(kinds) >= 3
 
 
-@pytest.mark.parametrize("kind", ["fpp", "shared", "rows", "streams", "auto", "copies"])
+@pytest.mark.parametrize("kind", ["fpp", "shared", "rows", "streams", "auto", "copies", "pools"])
 def test_any_damage_is_noticed(kind: str, tmp_path: Path) -> None:
     """A bit of every 97th byte of STORE, MANIFEST and a shard, one at a time."""
 
@@ -145,7 +146,7 @@ def test_fresh_checkpoints(stratalog: Stratalog, graph: Unpack, tmp_path: Path, 
 
 
 @pytest.mark.parametrize("mode", ["fpp", "shared"])
-def test_sets_that_are_copies(stratalog: Stratalog, tmp_path: Path, mode: str) -> None:
+def test_sets_that_come_again(stratalog: Stratalog, tmp_path: Path, mode: str) -> None:
     """Chains with many sources each: the slots of a chain are reached by the same ones."""
     edges = [(1000 * c + s, 1000 * c + 50) for c in range(9) for s in range(40)]
     edges += [(1000 * c + s, 1000 * c + s + 1) for c in range(9) for s in range(50, 80)]
@@ -157,7 +158,7 @@ def test_sets_that_are_copies(stratalog: Stratalog, tmp_path: Path, mode: str) -
         ranks=2,
     )
     generation = newest_generation(store)
-    assert generation.head["critical"] == ["copies"]
+    assert generation.head["critical"] == ["pools"]
     path = [r["relation"] for r in generation.relations].index("path")
     stored = sorted(map(tuple, generation.rows(path).tolist()))
     text = (tmp_path / "out" / "path.csv").read_text()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parsers behind a checkpoint, past their checksums: the first byte chooses manifest (sealed
-// here with the right hash), block payload, footer or rows; the rest is the input. Nothing may
-// crash, hang or use memory out of proportion.
+// here with the right hash), block payload, footer, rows or pool; the rest is the input. Nothing
+// may crash, hang or use memory out of proportion.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "commit/manifest.h"
 #include "encode/block_decoder.h"
+#include "encode/byte_order.h"
 #include "model/set_walk.h"
 
 namespace {
@@ -56,6 +57,15 @@ void fuzz_payload(std::span<const std::byte> bytes) {
                        [&](const TupleGroup& group) { return check_group(group, prefix_cells); });
 }
 
+void fuzz_pool(std::span<const std::byte> bytes) {
+  if (bytes.size() < 4) return;
+  const auto prefix_cells = (static_cast<std::size_t>(bytes[0]) % 5) + 1;
+  const auto groups = load_le<std::uint16_t>(bytes.data() + 1) + std::uint64_t{1};
+  PoolDecoder decoder(prefix_cells);
+  (void)decoder.decode(bytes.subspan(3), groups, 1,
+                       [&](const TupleGroup& group) { return check_group(group, prefix_cells); });
+}
+
 void fuzz_footer(std::span<const std::byte> bytes) {
   const auto footer = parse_shard_footer(bytes, bytes.size() + 256, 0);
   if (footer.is_ok()) check(footer.value().blocks.size() <= bytes.size() / kBlockEntryBytes);
@@ -71,7 +81,7 @@ void fuzz_rows(std::span<const std::byte> bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
-  switch (data[0] % 4) {
+  switch (data[0] % 5) {
     case 0:
       fuzz_manifest(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
       break;
@@ -81,8 +91,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 2:
       fuzz_footer(bytes);
       break;
-    default:
+    case 3:
       fuzz_rows(bytes);
+      break;
+    default:
+      fuzz_pool(bytes);
       break;
   }
   return 0;

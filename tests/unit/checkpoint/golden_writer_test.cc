@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the stores of tests/golden/checkpoint_v1 into the directory that STRATALOG_WRITE_GOLDEN
 // names; skipped otherwise. Stores that are in the tree are never written anew: old bytes must stay
-// readable.
+// readable. (What wrote the store "copies" is gone; its tuples are those of "pools".)
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -94,7 +94,7 @@ TEST(GoldenWriter, WritesStoresOnDemand) {
         Kind{"rows", CheckpointMode::kFilePerProcess, ShardEncoding::kRowsU64},
         Kind{"streams", CheckpointMode::kFilePerProcess, ShardEncoding::kStreams},
         Kind{"auto", CheckpointMode::kShared, ShardEncoding::kAuto},
-        Kind{"copies", CheckpointMode::kFilePerProcess, ShardEncoding::kCompact, true}}) {
+        Kind{"pools", CheckpointMode::kFilePerProcess, ShardEncoding::kCompact, true}}) {
     const auto relations = kind.has_copies ? golden_relations_with_copies() : golden_relations();
     const std::string root = std::string(target) + "/" + kind.name;
     ASSERT_FALSE(std::filesystem::exists(root)) << root << " exists; it is not overwritten";

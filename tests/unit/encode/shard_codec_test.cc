@@ -255,33 +255,33 @@ TEST(CompactDecoder, SurvivesRandomAndMutatedPayloads) {
   encoder.begin_block();
   std::uint64_t groups = 0;
   std::uint64_t rows = 0;
+  std::uint64_t copies = 0;
   std::vector<Cell> prefix = {1, 2};
-  std::vector<std::unique_ptr<RandomSet>> known;
+  std::vector<std::uint64_t> spelled;  // sizes of the sets that a copy can name
   while (end - good.data() < 3000) {
-    prefix[1] += 3;
-    if (!known.empty() && random.below(3) != 0) {
-      const std::size_t which = random.below(known.size());
-      end = encoder.encode(prefix, known[which]->view, which + 1, end);
+    if (!spelled.empty() && random.below(3) != 0) {
+      // As older versions wrote it: the set of an earlier fragment, with the prefix as it is.
+      const std::uint64_t back = random.below(spelled.size());
+      *end++ = static_cast<std::byte>(FragmentKind::kCopy);
+      end = put_varint(end, back);
+      rows += spelled[spelled.size() - 1 - back];
       ++groups;
-      rows += known[which]->view.count;
+      ++copies;
       continue;
     }
-    auto made = std::make_unique<RandomSet>();
-    make_random_set(random, *made);
-    const RandomSet& set = *made;
+    prefix[1] += 3;
+    RandomSet set;
+    make_random_set(random, set);
     if (set.view.count > 500) continue;
-    if (set.view.kind != SetKind::kBitmap || set.view.words.size() <= kCompactLimits.words) {
-      known.push_back(std::move(made));
-      continue;
-    }
     ASSERT_TRUE(for_each_fragment(set.view, kCompactLimits, [&](const SetView& fragment) {
                   end = encoder.encode(prefix, fragment, end);
                   ++groups;
                   rows += fragment.count;
+                  if (fragment.count > 1) spelled.push_back(fragment.count);
                   return Status::ok();
                 }).is_ok());
   }
-  EXPECT_GT(encoder.copies(), 20U);
+  EXPECT_GT(copies, 20U);
   good.resize(static_cast<std::size_t>(end - good.data()));
   CompactDecoder decoder(2);
   const GroupVisitor check = [](const TupleGroup& group) {
@@ -314,7 +314,7 @@ TEST(CompactDecoder, SurvivesRandomAndMutatedPayloads) {
 
 // Sets that come again are written once in a block; contents that are too far away, or in another
 // block, are spelled out again.
-TEST(ShardCodec, SetsThatComeAgainAreCopies) {
+TEST(ShardCodec, SetsThatComeAgainArePooled) {
   Random random(8);
   std::vector<std::unique_ptr<RandomSet>> sets;
   sets.reserve(1200);
@@ -358,10 +358,12 @@ TEST(ShardCodec, SetsThatComeAgainAreCopies) {
     ASSERT_TRUE(summary.is_ok());
     EXPECT_EQ(summary.value().rows, rows);
     if (encoding == ShardEncoding::kCompact) {
-      EXPECT_GT(summary.value().copies, prefixes.size() / 2);
+      EXPECT_EQ(summary.value().pools, summary.value().blocks);
     } else if (encoding != ShardEncoding::kAuto) {
-      EXPECT_EQ(summary.value().copies, 0U);
+      EXPECT_EQ(summary.value().pools, 0U);
     }
+    EXPECT_EQ(summary.value().pools + summary.value().streams_blocks,
+              encoding == ShardEncoding::kRowsU64 ? 0 : summary.value().blocks);
     std::map<Cell, std::vector<Cell>> found;
     ASSERT_TRUE(
         decode_shard(bytes, header, order, summary.value().blocks, [&](const TupleGroup& group) {
@@ -374,108 +376,6 @@ TEST(ShardCodec, SetsThatComeAgainAreCopies) {
       walk_set(sets[s]->view, [&](Cell cell) { expected.push_back(cell); });
       ASSERT_EQ(found[prefix], expected) << prefix;
     }
-  }
-}
-
-// Copies that go in batches are the same bytes as those that go one by one, whatever prefixes
-// follow each other.
-TEST(CompactEncoder, CopiesInBatchesAreTheSameBytes) {
-  Random random(77);
-  for (std::size_t cells = 0; cells <= 3; ++cells) {
-    for (int round = 0; round < 40; ++round) {
-      CompactEncoder one_by_one(cells);
-      CompactEncoder batched(cells);
-      one_by_one.begin_block();
-      batched.begin_block();
-      std::vector<std::byte> expected(1 << 20);
-      std::vector<std::byte> found(1 << 20);
-      std::byte* expected_end = expected.data();
-      std::byte* found_end = found.data();
-      const std::uint64_t sets = 1 + random.below(round % 2 == 0 ? 3 : 1500);
-      for (std::uint64_t s = 1; s <= sets; ++s) {
-        const Cell elements[2] = {static_cast<Cell>(s), static_cast<Cell>(s + 9)};
-        SetView set;
-        set.values = elements;
-        set.count = 2;
-        const std::vector<Cell> prefix(cells, static_cast<Cell>(s * 5));
-        expected_end = one_by_one.encode(prefix, set, s, expected_end);
-        found_end = batched.encode(prefix, set, s, found_end);
-      }
-      std::vector<Cell> prefixes;
-      std::vector<std::uint64_t> contents;
-      std::vector<Cell> prefix(cells, 70);
-      for (int g = 0; g < 300; ++g) {
-        if (cells != 0) {
-          Cell& cell = prefix[random.below(8) == 0 ? random.below(cells) : cells - 1];
-          const Cell step = static_cast<Cell>(random.below(Cell{1} << random.below(32)));
-          cell = random.below(3) == 0 ? cell + 1 : random.below(2) == 0 ? cell + step : cell - step;
-        }
-        prefixes.insert(prefixes.end(), prefix.begin(), prefix.end());
-        contents.push_back(sets > kCopyReach ? sets - random.below(kCopyReach)
-                                             : 1 + random.below(sets));
-        const Cell elements[2] = {static_cast<Cell>(contents.back()),
-                                  static_cast<Cell>(contents.back() + 9)};
-        SetView set;
-        set.values = elements;
-        set.count = 2;
-        const std::size_t copies = one_by_one.copies();
-        std::byte* const end = one_by_one.encode(prefix, set, contents.back(), expected_end);
-        if (one_by_one.copies() == copies) {  // its place in the table went to another one
-          prefixes.resize(prefixes.size() - cells);
-          contents.pop_back();
-          break;
-        }
-        expected_end = end;
-      }
-      const auto room = static_cast<std::uint64_t>(expected_end - expected.data());
-      for (std::size_t at = 0; at < contents.size();) {
-        // Cut in pieces by rows: two for each group.
-        const CompactEncoder::Copies done = batched.encode_copies(
-            std::span(prefixes).subspan(at * cells), std::span(contents).subspan(at), room,
-            1 + random.below(40), found_end);
-        ASSERT_NE(done.groups, 0U);
-        ASSERT_EQ(done.rows, done.groups * 2);
-        found_end = done.end;
-        at += done.groups;
-      }
-      EXPECT_EQ(batched.copies(), contents.size());
-      expected.resize(static_cast<std::size_t>(expected_end - expected.data()));
-      found.resize(static_cast<std::size_t>(found_end - found.data()));
-      ASSERT_EQ(found, expected) << cells << " cells, round " << round;
-    }
-  }
-}
-
-TEST(CompactEncoder, CopiesReachSoFarAndNoFarther) {
-  for (const std::size_t others : {kCopyReach - 1, kCopyReach}) {
-    std::vector<std::byte> bytes(1 << 17);
-    CompactEncoder encoder(1);
-    encoder.begin_block();
-    std::byte* end = bytes.data();
-    const auto put = [&](Cell first, std::uint64_t content) {
-      const Cell cells[2] = {first, first + 5};
-      SetView set;
-      set.values = cells;
-      set.count = 2;
-      const Cell prefix = 3;
-      end = content == 0 ? encoder.encode(std::span(&prefix, 1), set, end)
-                         : encoder.encode(std::span(&prefix, 1), set, content, end);
-    };
-    put(10, 1);
-    for (std::size_t i = 0; i < others; ++i) put(static_cast<Cell>(100 + i), 0);
-    put(10, 1);
-    EXPECT_EQ(encoder.copies(), others < kCopyReach ? 1U : 0U);
-    bytes.resize(static_cast<std::size_t>(end - bytes.data()));
-    std::uint64_t seen = 0;
-    ASSERT_TRUE(CompactDecoder(1)
-                    .decode(bytes, others + 2, (others + 2) * 2,
-                            [&](const TupleGroup& group) {
-                              if (++seen == others + 2) {
-                                EXPECT_EQ(first_of(group.set), 10U);
-                              }
-                              return Status::ok();
-                            })
-                    .is_ok());
   }
 }
 

@@ -7,20 +7,46 @@
 #include <sstream>
 
 #include "encode/shard_encoder.h"
+#include "unit/model/group_list.h"
 
 namespace stratalog {
 namespace {
 
-class WorkedExample : public ::testing::TestWithParam<ShardEncoding> {};
+// Every line of the dump that is not all zeros, and the hash.
+void expect_on_page(std::vector<std::byte> bytes, const Hash128& hash) {
+  std::ifstream in(std::string(STRATALOG_SOURCE_DIR) + "/docs/formats/checkpoint.md");
+  std::ostringstream page;
+  page << in.rdbuf();
+  bytes.resize(608);  // a whole number of lines
+  for (std::size_t at = 0; at < bytes.size(); at += 16) {
+    std::string line = fmt::format("{:04x} ", at);
+    bool zero = true;
+    for (std::size_t i = 0; i < 16; ++i) {
+      line += fmt::format(" {:02x}", static_cast<unsigned>(bytes[at + i]));
+      zero = zero && bytes[at + i] == std::byte{0};
+    }
+    if (!zero) {
+      EXPECT_NE(page.str().find(line), std::string::npos) << line;
+    }
+  }
+  EXPECT_NE(page.str().find(to_hex(hash)), std::string::npos) << to_hex(hash);
+}
 
-TEST_P(WorkedExample, IsWhatTheFormatPageShows) {
+ShardHeader example_header(ShardEncoding encoding) {
   ShardHeader header;
-  header.encoding = GetParam();
+  header.encoding = encoding;
   header.file_id = std::uint64_t{1} << 32;
   header.nonce = {.low = 1, .high = 2};
   header.store = {.low = 3, .high = 4};
   header.arity = 2;
   header.name = "edge.total";
+  return header;
+}
+
+class WorkedExample : public ::testing::TestWithParam<ShardEncoding> {};
+
+TEST_P(WorkedExample, IsWhatTheFormatPageShows) {
+  const ShardHeader header = example_header(GetParam());
   std::vector<std::byte> bytes;
   const std::vector<std::uint32_t> order = {0, 1};
   ShardEncoder encoder(header, order, 1 << 20, [&](std::span<const std::byte> piece) {
@@ -41,23 +67,32 @@ TEST_P(WorkedExample, IsWhatTheFormatPageShows) {
   ASSERT_TRUE(summary.is_ok());
   ASSERT_EQ(bytes.size(), 600U);
 
-  std::ifstream in(std::string(STRATALOG_SOURCE_DIR) + "/docs/formats/checkpoint.md");
-  std::ostringstream page;
-  page << in.rdbuf();
-  bytes.resize(608);  // a whole number of lines
-  for (std::size_t at = 0; at < bytes.size(); at += 16) {
-    std::string line = fmt::format("{:04x} ", at);
-    bool zero = true;
-    for (std::size_t i = 0; i < 16; ++i) {
-      line += fmt::format(" {:02x}", static_cast<unsigned>(bytes[at + i]));
-      zero = zero && bytes[at + i] == std::byte{0};
-    }
-    if (!zero) {
-      EXPECT_NE(page.str().find(line), std::string::npos) << line;
-    }
+  expect_on_page(bytes, summary.value().hash);
+}
+
+TEST(WorkedExampleOfAPool, IsWhatTheFormatPageShows) {
+  std::vector<std::byte> bytes;
+  const std::vector<std::uint32_t> order = {0, 1};
+  ShardEncoder encoder(example_header(ShardEncoding::kCompact), order, 1 << 20,
+                       [&](std::span<const std::byte> piece) {
+                         bytes.insert(bytes.end(), piece.begin(), piece.end());
+                         return Status::ok();
+                       });
+  const std::vector<Cell> run = {10, 11, 12, 13, 14, 15, 16, 17};
+  const std::vector<Cell> gaps = {10, 13, 400};
+  GroupList groups;
+  for (const Cell prefix : {3, 4, 9, 10, 13}) {
+    SetView set;
+    set.values = prefix == 4 || prefix == 13 ? gaps : run;
+    set.count = set.values.size();
+    groups.add(std::span(&prefix, 1), set, set.count);
   }
-  EXPECT_NE(page.str().find(to_hex(summary.value().hash)), std::string::npos)
-      << to_hex(summary.value().hash);
+  ASSERT_TRUE(encoder.add(groups.batch()).is_ok());
+  const auto summary = encoder.finish();
+  ASSERT_TRUE(summary.is_ok());
+  ASSERT_EQ(summary.value().pools, 1U);
+  ASSERT_EQ(bytes.size(), 600U);
+  expect_on_page(bytes, summary.value().hash);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, WorkedExample,

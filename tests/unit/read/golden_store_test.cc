@@ -18,7 +18,7 @@
 namespace stratalog {
 namespace {
 
-const char* const kStores[] = {"fpp", "shared", "rows", "streams", "auto", "copies"};
+const char* const kStores[] = {"fpp", "shared", "rows", "streams", "auto", "copies", "pools"};
 
 std::string golden() { return std::string(STRATALOG_SOURCE_DIR) + "/tests/golden/checkpoint_v1/"; }
 
@@ -47,6 +47,7 @@ TEST_P(GoldenStore, IsRead) {
   EXPECT_EQ(manifest.iteration, 5U);
   std::set<std::string> lines;
   std::uint64_t copies = 0;
+  std::uint64_t pools = 0;
   for (const ManifestShard& shard : manifest.shards) {
     const ManifestRelation& relation = manifest.relations[shard.relation];
     ReadCounts counts;
@@ -68,10 +69,13 @@ TEST_P(GoldenStore, IsRead) {
     ASSERT_TRUE(outcome.is_ok()) << outcome.read.to_string();
     EXPECT_EQ(counts.rows, shard.rows);
     copies += shard.copies;
+    pools += shard.pools;
   }
   EXPECT_EQ(copies > 300, std::string(GetParam()) == "copies") << copies;
+  const bool has_pools = std::string(GetParam()) == "pools";
+  EXPECT_EQ(pools > 3, has_pools) << pools;
   std::set<std::string> expected;
-  const bool has_copies = std::string(GetParam()) == "copies";
+  const bool has_copies = has_pools || std::string(GetParam()) == "copies";
   std::istringstream in(read_text(golden() + (has_copies ? "copies.tsv" : "tuples.tsv")));
   for (std::string line; std::getline(in, line);) expected.insert(line);
   EXPECT_GT(expected.size(), 100U);
