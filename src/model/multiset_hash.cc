@@ -44,9 +44,9 @@ constexpr std::size_t kFactorsAtOnce = 256;
 void find_factors(const Cell* cells, std::size_t count, std::uint32_t column, std::uint64_t* lows,
                   std::uint64_t* highs) {
 #if defined(__x86_64__)
-  static const bool has_avx512 =
+  static const bool kHasAvx512 =
       __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-  if (has_avx512) return find_factors_avx512(cells, count, column, lows, highs);
+  if (kHasAvx512) return find_factors_avx512(cells, count, column, lows, highs);
 #endif
   factors_of(cells, count, column, lows, highs);
 }
