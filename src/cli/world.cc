@@ -86,12 +86,13 @@ ExitCode in_world(MpiNeed need, const std::function<ExitCode(World&)>& body, int
 ExitCode in_threads(int threads, const std::function<ExitCode(World&)>& body, int ranks_per_node) {
   ExitCode code = ExitCode::kInternal;
   const int on_node = ranks_per_node == 0 ? threads : ranks_per_node;
-  const Status ran = sim_run_on_nodes(threads, on_node, [&](Comm& comm) {
+  const auto run_rank = [&](Comm& comm) {
     World world = World::of_threads(comm);
     const ExitCode shared = agree_on_code(world, body);
     if (world.is_first()) code = shared;
     return Status::ok();
-  });
+  };
+  const Status ran = sim_run_on_nodes(threads, on_node, run_rank, AddressSpace::kShared);
   if (!ran.is_ok()) complain(ran);
   return ran.is_ok() ? code : ExitCode::kInternal;
 }

@@ -57,6 +57,8 @@ class Comm {
   // All-to-all: `data` holds the parts for rank 0, 1, ... back to back, `counts[r]` bytes each.
   virtual Result<Received> exchange(std::span<const std::byte> data,
                                     std::span<const std::uint64_t> counts) = 0;
+  // Local. Whether the ranks are threads that may read each other's memory.
+  virtual bool shares_memory() const { return false; }
   // Which ranks share a node. Unless an implementation knows better: all do.
   virtual Result<Topology> topology() { return uniform_topology(size(), size()); }
 };
@@ -71,7 +73,10 @@ std::unique_ptr<Comm> make_self_comm();
 // Runs `body(comm)` on `ranks` ranks that are threads of this process, with in-memory mail, and
 // returns when all have returned. A rank that returns early while others wait in a collective makes
 // those calls fail with RanksDisagree instead of hanging. For runs on one machine (`run -j`), tests
-// and simulation; ranks <= 1,024.
-Status sim_run(int ranks, const std::function<Status(Comm&)>& body);
+// and simulation; ranks <= 1,024. With kSeparate nobody reads another rank's memory, as if the
+// ranks were processes.
+enum class AddressSpace : std::uint8_t { kSeparate, kShared };
+Status sim_run(int ranks, const std::function<Status(Comm&)>& body,
+               AddressSpace space = AddressSpace::kSeparate);
 
 }  // namespace stratalog

@@ -164,11 +164,12 @@ void SimWorld::leave(int rank) {
 
 class SimComm final : public Comm {
  public:
-  SimComm(SimWorld& world, int rank, int ranks_per_node)
-      : world_(world), rank_(rank), ranks_per_node_(ranks_per_node) {}
+  SimComm(SimWorld& world, int rank, int ranks_per_node, AddressSpace space)
+      : world_(world), rank_(rank), ranks_per_node_(ranks_per_node), space_(space) {}
 
   int rank() const override { return rank_; }
   int size() const override { return world_.size(); }
+  bool shares_memory() const override { return space_ == AddressSpace::kShared; }
 
   Status barrier() override {
     return world_.meet(rank_, {.name = "barrier"}, [](std::span<const Call* const>) {});
@@ -278,6 +279,7 @@ class SimComm final : public Comm {
   SimWorld& world_;
   int rank_;
   int ranks_per_node_;
+  AddressSpace space_;
 };
 
 // agree()'s verdict over the ranks' results, but a rank that failed first speaks before those that
@@ -299,11 +301,12 @@ Status worst_of(const std::vector<Status>& results) {
 
 }  // namespace
 
-Status sim_run(int ranks, const std::function<Status(Comm&)>& body) {
-  return sim_run_on_nodes(ranks, std::max(1, ranks), body);
+Status sim_run(int ranks, const std::function<Status(Comm&)>& body, AddressSpace space) {
+  return sim_run_on_nodes(ranks, std::max(1, ranks), body, space);
 }
 
-Status sim_run_on_nodes(int ranks, int ranks_per_node, const std::function<Status(Comm&)>& body) {
+Status sim_run_on_nodes(int ranks, int ranks_per_node, const std::function<Status(Comm&)>& body,
+                        AddressSpace space) {
   if (ranks_per_node < 1)
     return Status::invalid_argument(
         fmt::format("a node holds at least one rank, not {}", ranks_per_node));
@@ -316,8 +319,8 @@ Status sim_run_on_nodes(int ranks, int ranks_per_node, const std::function<Statu
   Status started;
   for (int r = 0; r < ranks && started.is_ok(); ++r) {
     try {
-      threads.emplace_back([&world, &body, &results, r, ranks_per_node] {
-        SimComm comm(world, r, ranks_per_node);
+      threads.emplace_back([&world, &body, &results, r, ranks_per_node, space] {
+        SimComm comm(world, r, ranks_per_node, space);
         results[static_cast<std::size_t>(r)] = body(comm);
         world.leave(r);
       });

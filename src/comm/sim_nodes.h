@@ -12,6 +12,7 @@ namespace stratalog {
 
 // As sim_run; nodes hold `ranks_per_node` consecutive ranks, the last one perhaps fewer.
 // InvalidArgument unless both numbers are positive.
-Status sim_run_on_nodes(int ranks, int ranks_per_node, const std::function<Status(Comm&)>& body);
+Status sim_run_on_nodes(int ranks, int ranks_per_node, const std::function<Status(Comm&)>& body,
+                        AddressSpace space = AddressSpace::kSeparate);
 
 }  // namespace stratalog

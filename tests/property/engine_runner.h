@@ -71,13 +71,14 @@ inline EngineOutcome run_engine(const Program& program, const FileTexts& facts, 
                                 const RunOptions& options, const RunHooks& hooks = {},
                                 const std::shared_ptr<MemoryDisk>& checkpoints = nullptr,
                                 const FileTexts* added_facts = nullptr,
-                                const StoreFront& front = {}) {
+                                const StoreFront& front = {},
+                                AddressSpace space = AddressSpace::kSeparate) {
   EngineOutcome outcome;
   const auto facts_disk = disk_with(facts);
   const auto added_disk = added_facts == nullptr ? nullptr : disk_with(*added_facts);
   const auto output_disk = std::make_shared<MemoryDisk>();
   std::vector<Status> statuses(static_cast<std::size_t>(ranks));
-  const Status all = sim_run(ranks, [&](Comm& comm) -> Status {
+  const auto run_rank = [&](Comm& comm) -> Status {
     const auto facts_store = open_memory_store(facts_disk);
     const auto output_store = open_memory_store(output_disk);
     const auto checkpoint_store = checkpoints ? open_memory_store(checkpoints) : nullptr;
@@ -93,7 +94,8 @@ inline EngineOutcome run_engine(const Program& program, const FileTexts& facts, 
     if (!result.is_ok()) return result.status();
     if (comm.rank() == 0) outcome.report = std::move(result).value();
     return {};
-  });
+  };
+  const Status all = sim_run(ranks, run_rank, space);
   outcome.status = statuses[0].is_ok() ? all : statuses[0];
   for (const Status& status : statuses)
     EXPECT_EQ(status.to_string(), statuses[0].to_string()) << "ranks end with different verdicts";

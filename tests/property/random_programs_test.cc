@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs: the engine against the oracle, at 1, 2, 3 and 7 virtual ranks, with pivot
 // evaluation and set-at-a-time rules on and off, and with static relations copied to all ranks or
-// left where they are (so that rules hop). Compared are all relations, their sizes, and how many
-// tuples each round found. STRATALOG_PROPERTY_CASES sets the number of programs,
+// left where they are (so that rules hop, or read
+// other ranks' shards where these share memory). Compared are all relations, their sizes, and how
+// many tuples each round found. STRATALOG_PROPERTY_CASES sets the number of programs,
 // STRATALOG_PROPERTY_SEED the first seed.
 #include <gtest/gtest.h>
 
@@ -48,12 +49,14 @@ std::string difference(const Expected& expected, const EngineOutcome& outcome) {
 struct Variant {
   int ranks = 1;
   RunOptions options;
+  AddressSpace space = AddressSpace::kSeparate;
   std::string name() const {
     return fmt::format(
         "{} ranks, allow_pivot {}, allow_sets {}, replicate_limit_rows {}, mirror_limit_rows {}, "
-        "rebalance_min_rows {}, read_swept_min_rows {}",
+        "rebalance_min_rows {}, read_swept_min_rows {}, {} memory",
         ranks, options.allow_pivot, options.allow_sets, options.replicate_limit_rows,
-        options.mirror_limit_rows, options.rebalance_min_rows, options.read_swept_min_rows);
+        options.mirror_limit_rows, options.rebalance_min_rows, options.read_swept_min_rows,
+        space == AddressSpace::kShared ? "one" : "each its");
   }
 };
 
@@ -71,6 +74,7 @@ std::vector<Variant> variants_for(std::uint64_t seed) {
     if (random() % 2 == 0) variant.options.rebalance_min_rows = 1 + (random() % 8);
     if (random() % 2 == 0) variant.options.read_swept_min_rows = 0;
     variant.options.keep_round_counts = true;
+    if (random() % 2 == 0) variant.space = AddressSpace::kShared;
     variants.push_back(variant);
   }
   return variants;
@@ -98,8 +102,8 @@ std::string complaint(const GeneratedProgram& generated, const Variant& variant)
   std::string problems;
   const auto expected = ask_oracle(generated, program, kLargeOracleSteps, problems);
   if (!expected) return {};
-  return difference(*expected,
-                    run_engine(*program, generated.fact_files, variant.ranks, variant.options));
+  return difference(*expected, run_engine(*program, generated.fact_files, variant.ranks,
+                                          variant.options, {}, {}, nullptr, {}, variant.space));
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -158,8 +162,8 @@ CaseResult run_case(std::uint64_t seed, ProgramScale scale, std::uint64_t steps,
     variants.resize(2);
   }
   for (const Variant& variant : variants) {
-    const EngineOutcome outcome =
-        run_engine(*program, generated.fact_files, variant.ranks, variant.options);
+    const EngineOutcome outcome = run_engine(*program, generated.fact_files, variant.ranks,
+                                             variant.options, {}, {}, nullptr, {}, variant.space);
     if (difference(*expected, outcome).empty()) continue;
     const GeneratedProgram small = shrink(generated, variant);
     ADD_FAILURE() << "seed " << seed << ", " << variant.name() << "; smallest form found:\n"

@@ -94,6 +94,15 @@ RunOptions options_for(const RunOptions& base, ResumePolicy resume) {
   return options;
 }
 
+std::string newest_generation(const std::shared_ptr<MemoryDisk>& disk, std::uint64_t& iteration) {
+  const auto store = open_memory_store(disk);
+  const auto listed = list_generations(*store);
+  if (!listed.is_ok() || listed.value().empty()) return {};
+  EXPECT_EQ(listed.value()[0].condition, GenerationCondition::kValid) << listed.value()[0].reason;
+  iteration = listed.value()[0].iteration;
+  return listed.value()[0].name;
+}
+
 // A run that asks to stop at its `stop_at`-th safe point (counted from 1; 0: never).
 struct StoppedRun {
   EngineOutcome outcome;
@@ -109,7 +118,13 @@ StoppedRun run_until(const Program& program, const FileTexts& facts, int ranks,
   hooks.stop_requested = [&] {
     return ++polls == stop_at ? StopRequest::kCheckpointAndStop : StopRequest::kNone;
   };
-  run.outcome = run_engine(program, facts, ranks, options_for(base, resume), hooks, checkpoints);
+  // Ranks that share memory go on from where others have stopped, and the other way round.
+  std::uint64_t iteration = 0;
+  newest_generation(checkpoints, iteration);
+  const AddressSpace space =
+      (stop_at + iteration) % 2 == 0 ? AddressSpace::kSeparate : AddressSpace::kShared;
+  run.outcome = run_engine(program, facts, ranks, options_for(base, resume), hooks, checkpoints,
+                           nullptr, {}, space);
   return run;
 }
 
@@ -122,15 +137,6 @@ std::string essence(const EngineOutcome& outcome) {
     text += fmt::format("{}: {} iterations, {} tuples, new per round [{}]\n", s.relations,
                         s.iterations, s.tuples, fmt::join(s.new_tuples_per_round, " "));
   return text;
-}
-
-std::string newest_generation(const std::shared_ptr<MemoryDisk>& disk, std::uint64_t& iteration) {
-  const auto store = open_memory_store(disk);
-  const auto listed = list_generations(*store);
-  if (!listed.is_ok() || listed.value().empty()) return {};
-  EXPECT_EQ(listed.value()[0].condition, GenerationCondition::kValid) << listed.value()[0].reason;
-  iteration = listed.value()[0].iteration;
-  return listed.value()[0].name;
 }
 
 // A stop at each safe point, each time resumed to the end. Returns how many of the stops were

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "datalog/evaluate/added_facts.h"
@@ -37,6 +38,32 @@ class Engine {
   }
 
   Status run() {
+    STRATALOG_RETURN_IF_ERROR(meet_peers());
+    Status done = run_all();
+    // Nobody's relations go away while others may read them.
+    if (!state_.peers.empty()) {
+      const Status parted = state_.comm.barrier();
+      state_.peers.clear();
+      if (done.is_ok()) done = parted;
+    }
+    return done;
+  }
+
+  const EngineState& state() const { return state_; }
+  RunReport& report() { return state_.report; }
+
+ private:
+  Status meet_peers() {
+    if (state_.is_single() || !state_.comm.shares_memory()) return {};
+    const EngineState* const mine = &state_;
+    STRATALOG_ASSIGN_OR_RETURN(const Received all,
+                               state_.comm.allgather(std::as_bytes(std::span(&mine, 1))));
+    state_.peers.resize(static_cast<std::size_t>(state_.comm.size()));
+    std::memcpy(static_cast<void*>(state_.peers.data()), all.data.data(), all.data.size());
+    return {};
+  }
+
+  Status run_all() {
     for (RelationId r = 0; r < state_.relations.size(); ++r)
       state_.relations[r].arity =
           static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
@@ -69,10 +96,6 @@ class Engine {
     return finish_report();
   }
 
-  const EngineState& state() const { return state_; }
-  RunReport& report() { return state_.report; }
-
- private:
   void tell(Phase phase) const {
     if (state_.comm.rank() != 0 || !state_.hooks.progress) return;
     Progress progress;

@@ -71,6 +71,8 @@ struct Traffic {
   }
 };
 
+class JointShards;
+
 struct EngineState {
   EngineState(Comm& group, const Program& checked_program, const RunOptions& run_options,
               const RunHooks& run_hooks)
@@ -111,6 +113,11 @@ struct EngineState {
   double growth_seconds = 0;  // of times.pack: growth noted since the last checkpoint began
   RunReport report;
   std::uint32_t stratum = 0;
+
+  // Where the ranks are threads of one process: the states of all, in rank order. Who reads what of
+  // them, and when: joint_shards.h.
+  std::vector<const EngineState*> peers;
+  JointShards* joint = nullptr;  // of the running stratum, if its ranks read each other's shards
 
   bool is_single() const { return comm.size() == 1; }
   std::uint64_t memory_bytes() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/facts/cell_class.h"
@@ -61,6 +62,11 @@ void HeadWriter::bind(const RuleExecutor& executor) {
         plan_.carries && target.buckets == nullptr && order.back() == carried_column_ &&
         (target.always_mine ||
          !std::binary_search(target.placement.begin(), target.placement.end(), carried_column_));
+    if (state_.joint != nullptr) box_ = state_.joint->heads_of(rule_.head);
+    if (box_ != nullptr) {
+      target.takes_sets = plan_.carries && order.back() == carried_column_ && box_->takes_sets();
+      target.always_mine = true;  // nothing to send
+    }
     local_ &= target.always_mine;
     target_ = std::move(target);
   }
@@ -117,6 +123,10 @@ Status HeadWriter::write(const Batch& batch) {
   }
   if (head_.equivalence) write_pairs(batch);
   if (!target_) return {};
+  if (box_ != nullptr) {
+    box_batch(batch);
+    return {};
+  }
   if (!plan_.carries)
     write_tuples(batch.rows);
   else if (target_->takes_sets)
@@ -127,6 +137,37 @@ Status HeadWriter::write(const Batch& batch) {
   if (index.queued() > kHeadQueueLimit || index.held_bytes() > kDerivedHeldBytes)
     index.unite_queued(state_.scratch, Freshness::kUnknown);
   return {};
+}
+
+// What others may be reading is changed at the end of the round, by its owners.
+void HeadWriter::box_batch(const Batch& batch) {
+  const Target& target = *target_;
+  const std::uint32_t arity = head_.arity;
+  keys_.resize(arity);
+  for (std::uint32_t r = 0; r < batch.rows; ++r) {
+    std::uint32_t carried_at = 0;
+    for (std::uint32_t i = 0; i < arity; ++i) {
+      if (plan_.carries && target.order[i] == carried_column_)
+        carried_at = i;
+      else
+        keys_[i] = columns_[target.order[i]][r];
+    }
+    if (!plan_.carries) {
+      box_->add(keys_);
+      continue;
+    }
+    if (!target.takes_sets) {
+      box_->add_each(keys_, carried_at, *batch.sets[r]);
+    } else {
+      const auto prefix = std::span<const Cell>(keys_).first(arity - 1);
+      if (batch.has_brief_sets)
+        box_->add_view(prefix, batch.sets[r]->view());
+      else
+        box_->add_set(prefix, batch.sets[r]);
+    }
+    box_->bound(state_.scratch);
+  }
+  box_->bound(state_.scratch);
 }
 
 // Into the classes of an equivalence relation, whose pairs have no side.
@@ -227,6 +268,12 @@ void HeadWriter::release(const CellRemapping& remapping) {
     if (chooses_) head_.candidates.insert(head_.candidates.end(), tuple_.begin(), tuple_.end());
     if (head_.equivalence) head_.equivalence->unite(tuple_[0], tuple_[1]);
     if (!target_) continue;
+    if (box_ != nullptr) {
+      keys_.resize(head_.arity);
+      for (std::uint32_t i = 0; i < head_.arity; ++i) keys_[i] = tuple_[target_->order[i]];
+      box_->add(keys_);
+      continue;
+    }
     // Where bindings ended was found before their new values had their cells.
     const bool is_mine = state_.is_single() || head_.mirrored;
     const int to =
@@ -239,6 +286,7 @@ void HeadWriter::release(const CellRemapping& remapping) {
     for (std::uint32_t i = 0; i < head_.arity; ++i) leaving_[i] = tuple_[target_->order[i]];
     outbound_->add(leaving_, state_.scratch);
   }
+  if (box_ != nullptr) box_->bound(state_.scratch);
   created_.clear();
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // HeadWriter: turns the bindings that a rule ends with into head tuples (or whole sets) and brings
 // them to the home shard of the head relation, or to its mirror: into the queue where this rank
-// owns them, to what leaves it otherwise. Tuples with values that other ranks do not know yet wait
-// for the ranks' agreement. Local.
+// owns them, to what leaves it otherwise. Where
+// other ranks read the shard meanwhile, everything goes to a box (joint_shards.h). Tuples with
+// values that other ranks do not know yet wait for the ranks' agreement. Local.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/joint_box.h"
 #include "datalog/evaluate/outbound.h"
 #include "datalog/evaluate/rule_executor.h"
 #include "model/value_agreement.h"
@@ -47,6 +49,7 @@ class HeadWriter {
   void write_tuples(std::uint32_t rows);
   void write_sets(const Batch& batch);
   void expand_sets(const Batch& batch);
+  void box_batch(const Batch& batch);
   int owner(std::span<const Cell> tuple);
 
   EngineState& state_;
@@ -58,6 +61,7 @@ class HeadWriter {
   bool chooses_ = false;  // the head has a choice-domain: tuples wait as candidates
   bool creates_values_ = false;
   Outbound* outbound_ = nullptr;
+  JointBox* box_ = nullptr;  // where ranks read each other's shards: takes everything
   std::vector<std::vector<Cell>> columns_;  // declared head columns of the batch at hand
   std::vector<Cell> created_;  // rows in declared order
   std::vector<Cell> keys_;  // scratch

@@ -28,8 +28,10 @@ bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t
     empty[r] = state.relations[r].global_rows == 0 &&
                !std::binary_search(members.begin(), members.end(), r);
   std::uint64_t limit = state.options.mirror_limit_rows;
+  // Nor does any travel where ranks read each other's shards.
   if (delta == DeltaSize::kAny &&
-      !has_hops(state.program, state.plan, stratum, state.placements, empty))
+      (!state.peers.empty() ||
+       !has_hops(state.program, state.plan, stratum, state.placements, empty)))
     limit = std::min(limit, kThinRows);
   return rows < limit / static_cast<std::uint64_t>(state.comm.size());
 }

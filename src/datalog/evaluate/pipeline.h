@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline: runs some consecutive steps of a rule plan over batches of bindings: scans, prefix
 // searches in indices, membership tests, filters, computed values, ranges and aggregates. What
-// leaves the last step goes to a sink. It looks only at this rank's indices; the caller has seen to
-// it that they hold what the steps ask for. Local.
+// leaves the last step goes to a sink. It looks at this rank's indices, or where the
+// sources say so at those of all ranks; the caller has seen to it that they hold what the steps ask
+// for. Local.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +26,17 @@ class SweptRows;
 // What a step reads on this rank.
 struct StepSource {
   const Index* index = nullptr;
+  // Where the relation is dealt and all ranks' parts can be read: those of all, by rank. A search
+  // takes that of the rank that owns the cells at `owner_places` of the step's columns, a scan all.
+  std::vector<const Index*> joint;
+  std::vector<std::uint32_t> owner_places;
   const Equivalence* equivalence = nullptr;  // instead of an index
   SweptRows* swept = nullptr;  // instead of an index
   std::vector<std::uint32_t> key_places;  // swept: in the step's columns
   const bool* nullary = nullptr;  // arity 0: the relation's (or its delta's) truth value
   const std::uint64_t* global_rows = nullptr;  // of all ranks: "is there any tuple" without columns
   // Scans of a replicated relation are shared among the ranks: this rank takes rows whose prefix
-  // hashes to `part`.
+  // hashes to `part`. Of a joint one it takes some rows of each rank's.
   std::uint32_t parts = 1;
   std::uint32_t part = 0;
   std::vector<StepSource> inner;  // aggregates: what the steps of their body read
@@ -100,6 +105,10 @@ class Pipeline {
                    std::span<const Cell> prefix, const IntSet& cells);
   bool exists_under(const Stage& stage, const Batch& in, std::uint32_t in_row,
                     const Cell* key) const;
+  Status scan_joint(std::size_t s, const Batch& in);
+  // The index that holds what the step looks for with this row's bindings.
+  void find_indices(Stage& stage, const Batch& in, std::uint32_t width) const;
+  const Index& index_of(const Stage& stage, const Batch& in, std::uint32_t in_row) const;
   Cell expected(const ColumnUse& use, const Batch& in, std::uint32_t in_row) const;
 
   Definition definition_;

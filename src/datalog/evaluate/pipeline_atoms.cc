@@ -13,12 +13,24 @@ namespace {
 
 // So many sets that a step has made wait for the end of the rule.
 constexpr std::size_t kMadeSets = 4 * kBatchRows;
+// Ranks that share a scan of joint shards take turns of so many rows.
+constexpr std::uint64_t kTurnRows = 16;
 
 }  // namespace
 
 Cell Pipeline::expected(const ColumnUse& use, const Batch& in, std::uint32_t in_row) const {
   return use.role == ColumnRole::kMatchConstant ? definition_.constants[use.constant]
                                                 : in.columns[use.variable][in_row];
+}
+
+const Index& Pipeline::index_of(const Stage& stage, const Batch& in, std::uint32_t in_row) const {
+  const StepSource& source = stage.source;
+  if (source.joint.empty() || source.owner_places.empty()) return *source.index;
+  std::uint64_t state = kBucketSeed;
+  for (const std::uint32_t place : source.owner_places)
+    state = mix_cell(state, expected(stage.step->columns[place], in, in_row));
+  return *source.joint[scale_hash(finish_hash(state),
+                                  static_cast<std::uint32_t>(source.joint.size()))];
 }
 
 Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
@@ -104,6 +116,7 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
   }
   if (source.equivalence != nullptr) return scan_equivalence(s, in);
   if (source.swept != nullptr) return scan_swept(s, in);
+  if (!source.joint.empty()) return scan_joint(s, in);
   const Index& index = *source.index;
   const auto mine = [&](RowId row) {
     return source.parts <= 1 ||
@@ -121,6 +134,27 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
     for (RowId row = 0; row < rows; ++row)
       if (mine(row))
         STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row), index.total(row)));
+  }
+  return evaluator_.status();
+}
+
+// All ranks' rows, in turns where the scan is shared: evenly, however the rows are dealt.
+Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
+  const StepSource& source = stages_[s]->source;
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    std::uint64_t seen = 0;
+    const auto is_mine = [&] { return (seen++ / kTurnRows) % source.parts == source.part; };
+    for (const Index* index : source.joint) {
+      if (stages_[s]->step->kind == StepKind::kScanDelta) {
+        for (const DeltaRow& row : index->delta())
+          if (is_mine())
+            STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index->prefix(row.row), row.cells));
+        continue;
+      }
+      for (RowId row = 0; row < index->row_count(); ++row)
+        if (is_mine())
+          STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index->prefix(row), index->total(row)));
+    }
   }
   return evaluator_.status();
 }
@@ -174,8 +208,9 @@ bool Pipeline::leads_on(std::size_t s, const Batch& in, std::uint32_t in_row) co
   std::array<Cell, kMaxArity> key;
   for (std::uint32_t i = 0; i < next.prefix_length; ++i)
     key[i] = expected(next.columns[i], in, in_row);
-  const RowId row = source.index->find_row(key.data());
-  return row != Index::kNoRow && !source.index->total(row).empty();
+  const Index& index = index_of(*stages_[s + 1], in, in_row);
+  const RowId row = index.find_row(key.data());
+  return row != Index::kNoRow && !index.total(row).empty();
 }
 
 // All key columns are known: one row at most.
@@ -196,6 +231,27 @@ Status Pipeline::search_swept(std::size_t s, const Batch& in) {
   return {};
 }
 
+// For all rows of a batch, whose first `width` cells each are in the stage's keys.
+void Pipeline::find_indices(Stage& stage, const Batch& in, std::uint32_t width) const {
+  const StepSource& source = stage.source;
+  stage.indices.resize(kBatchRows);
+  if (source.joint.empty()) {
+    if (stage.indices[0] == nullptr) std::ranges::fill(stage.indices, source.index);
+    return;
+  }
+  const auto ranks = static_cast<std::uint32_t>(source.joint.size());
+  const std::span<const std::uint32_t> places = source.owner_places;
+  if (places.empty() || std::ranges::any_of(places, [&](std::uint32_t p) { return p >= width; })) {
+    for (std::uint32_t r = 0; r < in.rows; ++r) stage.indices[r] = &index_of(stage, in, r);
+    return;
+  }
+  const Cell* key = stage.keys.data();
+  for (std::uint32_t r = 0; r < in.rows; ++r, key += width)
+    stage.indices[r] = source.joint[scale_hash(
+        places.size() == 1 ? hash_cells({key + places[0], 1}) : hash_columns({key, width}, places),
+        ranks)];
+}
+
 Status Pipeline::search(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   if (stage.source.equivalence != nullptr) {
@@ -208,19 +264,21 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
     return {};
   }
   if (stage.source.swept != nullptr) return search_swept(s, in);
-  const Index& index = *stage.source.index;
   const std::uint32_t length = stage.step->prefix_length;
   stage.keys.resize(std::size_t{in.rows} * length);
   for (std::uint32_t r = 0; r < in.rows; ++r)
     for (std::uint32_t i = 0; i < length; ++i)
       stage.keys[(std::size_t{r} * length) + i] = expected(stage.step->columns[i], in, r);
 
-  if (length == index.prefix_width()) {
+  find_indices(stage, in, length);
+
+  if (length == stage.source.index->prefix_width()) {
     // One row each: look all of them up first, so that their cache misses overlap.
     stage.found.resize(in.rows);
     for (std::uint32_t r = 0; r < in.rows; ++r)
-      index.prefetch_row(stage.keys.data() + (std::size_t{r} * length));
+      stage.indices[r]->prefetch_row(stage.keys.data() + (std::size_t{r} * length));
     for (std::uint32_t r = 0; r < in.rows; ++r) {
+      const Index& index = *stage.indices[r];
       const Cell* key = stage.keys.data() + (std::size_t{r} * length);
       // Bindings with the same key often come in a row.
       if (r > 0 && std::equal(key, key + length, key - length)) {
@@ -232,11 +290,13 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
     }
     for (std::uint32_t r = 0; r < in.rows; ++r)
       if (stage.found[r] != Index::kNoRow)
-        STRATALOG_RETURN_IF_ERROR(
-            visit_row(s, in, r, length, index.prefix(stage.found[r]), index.total(stage.found[r])));
+        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length,
+                                            stage.indices[r]->prefix(stage.found[r]),
+                                            stage.indices[r]->total(stage.found[r])));
     return {};
   }
   for (std::uint32_t r = 0; r < in.rows; ++r) {
+    const Index& index = *stage.indices[r];
     // A copy, because the rule may add rows to this very index while it walks them.
     const auto under = index.rows_under(length, stage.keys.data() + (std::size_t{r} * length));
     stage.rows.assign(under.begin(), under.end());
@@ -256,7 +316,7 @@ bool Pipeline::exists_under(const Stage& stage, const Batch& in, std::uint32_t i
     if (length == 1) return stage.source.equivalence->class_of(*key) != nullptr;
     return stage.source.equivalence->contains(*key, expected(step.columns[1], in, in_row));
   }
-  const Index& index = *stage.source.index;
+  const Index& index = *stage.indices[in_row];
   if (length == 0) return index.tuples() > 0 || *stage.source.global_rows > 0;
   if (length >= index.prefix_width()) {
     const RowId row = index.find_row(key);
@@ -283,9 +343,10 @@ Status Pipeline::membership(std::size_t s, const Batch& in) {
   for (std::uint32_t r = 0; r < in.rows; ++r)
     for (std::uint32_t i = 0; i < width; ++i)
       stage.keys[(std::size_t{r} * width) + i] = expected(step.columns[i], in, r);
+  if (is_indexed) find_indices(stage, in, width);
   if (is_indexed && width > 0 && width == stage.source.index->prefix_width())
     for (std::uint32_t r = 0; r < in.rows; ++r)
-      stage.source.index->prefetch_row(stage.keys.data() + (std::size_t{r} * width));
+      stage.indices[r]->prefetch_row(stage.keys.data() + (std::size_t{r} * width));
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     const bool there = exists_under(stage, in, r, stage.keys.data() + (std::size_t{r} * width));
     if (there != (step.kind == StepKind::kExists)) continue;
@@ -298,22 +359,28 @@ Status Pipeline::membership(std::size_t s, const Batch& in) {
 Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   const Step& step = *stage.step;
-  const Index* const index = stage.source.index;
+  const bool is_indexed = stage.source.index != nullptr;
   const std::uint32_t width = step.prefix_length;
   stage.keys.resize(std::size_t{in.rows} * width);
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     Cell* const key = stage.keys.data() + (std::size_t{r} * width);
     for (std::uint32_t i = 0; i < width; ++i) key[i] = expected(step.columns[i], in, r);
-    if (index != nullptr) index->prefetch_row(key);
   }
-  const auto set_of = [&](const Cell* key) -> const IntSet* {
-    if (index == nullptr) return stage.source.equivalence->class_of(*key);
-    const RowId row = index->find_row(key);
-    return row == Index::kNoRow ? nullptr : &index->total(row);
+  if (is_indexed) {
+    find_indices(stage, in, width);
+    for (std::uint32_t r = 0; r < in.rows; ++r)
+      stage.indices[r]->prefetch_row(stage.keys.data() + (std::size_t{r} * width));
+  }
+  const auto set_of = [&](std::uint32_t r) -> const IntSet* {
+    const Cell* key = stage.keys.data() + (std::size_t{r} * width);
+    if (!is_indexed) return stage.source.equivalence->class_of(*key);
+    const Index& index = *stage.indices[r];
+    const RowId row = index.find_row(key);
+    return row == Index::kNoRow ? nullptr : &index.total(row);
   };
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     const IntSet* set = in.sets[r];
-    const IntSet* other = set_of(stage.keys.data() + (std::size_t{r} * width));
+    const IntSet* other = set_of(r);
     const bool meets = other != nullptr && !other->empty();
     if (!meets && step.kind == StepKind::kExists) continue;
     if (meets) {

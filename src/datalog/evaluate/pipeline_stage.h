@@ -23,6 +23,7 @@ struct Pipeline::Stage {
   std::array<Cell, kMaxArity> bound{};  // by index column: what the current index row binds
   std::vector<RowId> rows;  // scratch: rows under a prefix
   std::vector<Cell> keys;  // scratch: search prefixes of a batch
+  std::vector<const Index*> indices;  // scratch: where each row of a batch searches
   std::vector<RowId> found;  // scratch: rows of a batch
   std::deque<IntSet> made_sets;  // in batches further on, until those are passed on
   std::vector<Cell> cells;  // scratch: a set in the making

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "datalog/evaluate/incoming.h"
+#include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/placement.h"
@@ -259,6 +260,16 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
     return {};
   }
   Shard& home = relation.shards.front();
+  JointBox* const box = state.joint == nullptr ? nullptr : state.joint->heads_of(id);
+  if (box != nullptr) {
+    const auto order = home.primary_index().order();
+    for (std::uint64_t r = 0; r < tuples.rows; ++r) {
+      for (std::uint32_t i = 0; i < relation.arity; ++i) tuple[i] = tuples.columns[order[i]][r];
+      box->add(tuple);
+      box->bound(state.scratch);
+    }
+    return {};
+  }
   if (state.is_single()) {
     for (std::uint64_t r = 0; r < tuples.rows; ++r) {
       for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];

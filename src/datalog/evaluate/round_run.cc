@@ -11,6 +11,7 @@
 
 #include "datalog/evaluate/choice_filter.h"
 #include "datalog/evaluate/equivalence_run.h"
+#include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/numbered_tuples.h"
 #include "datalog/evaluate/redistribute.h"
@@ -42,6 +43,7 @@ class RoundRun {
 
   Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
     Stopwatch watch;
+    if (runs_jointly(state_, stratum_)) joint_ = std::make_unique<JointShards>(state_, stratum_);
     for (const RelationId r : members_.relations)
       if (!state_.program.relations[r].choice_keys.empty())
         choices_.push_back(std::make_unique<ChoiceFilter>(state_, r));
@@ -49,6 +51,7 @@ class RoundRun {
         state_, stratum_, state_.plan.strata[stratum_].rules_of_rounds(), false));
     STRATALOG_RETURN_IF_ERROR(subsumption_.ensure_relations());
     if (start != nullptr && start->from == StartFrom::kRounds) {
+      if (joint_) STRATALOG_RETURN_IF_ERROR(joint_->open());
       iteration_ = start->iteration;
       outcome_.report.new_tuples_per_round = start->new_tuples_per_round;
       new_tuples_ = 1;  // unknown until the first round; the delta is there
@@ -78,6 +81,7 @@ class RoundRun {
   // Facts and rules without recursive atoms make the first delta.
   Status seed(const StratumFacts& facts, const std::vector<RulePlan>& once) {
     STRATALOG_RETURN_IF_ERROR(ensure_static_relations(state_, stratum_, once, false));
+    if (joint_) STRATALOG_RETURN_IF_ERROR(joint_->open());
     for (std::size_t i = 0; i < facts.size(); ++i)
       STRATALOG_RETURN_IF_ERROR(deal_tuples(state_, members_.relations[i], facts[i]));
     for (std::size_t i = 0; i < facts.size(); ++i)
@@ -101,6 +105,7 @@ class RoundRun {
       if (moved) {
         subsumption_.forget_bindings();
         shard_update_.forget_shards();
+        if (joint_) STRATALOG_RETURN_IF_ERROR(joint_->open());
         pass.reset();
         alone.reset();
       }
@@ -219,6 +224,7 @@ class RoundRun {
   // Looks at the ranks' shares of each relation whenever it has doubled. True if one was dealt
   // anew.
   Result<bool> rebalance_grown() {
+    if (joint_) return false;  // work is divided anew in each round
     checked_rows_.resize(members_.relations.size(), 0);
     bool moved = false;
     Stopwatch watch;
@@ -303,7 +309,9 @@ class RoundRun {
       if (mine.is_ok()) mine = std::move(other);
     };
     const bool mirrored = is_mirrored();
+    const bool jointly = joint_ != nullptr && !mirrored;
     keep_first(guard_memory([&]() -> Status {
+      if (jointly) return joint_->unite();
       if (mirrored)
         mirror_.unite();
       else
@@ -311,7 +319,7 @@ class RoundRun {
       return {};
     }));
     state_.times.deduplicate += watch.lap();
-    keep_first(mirrored ? mirror_.share() : shard_update_.send());
+    keep_first(jointly ? joint_->share() : mirrored ? mirror_.share() : shard_update_.send());
     state_.times.exchange += watch.lap();
     keep_first(guard_memory([&]() -> Status {
       if (mirrored)
@@ -329,6 +337,7 @@ class RoundRun {
       follow_growth();
       return {};
     }));
+    if (jointly) joint_->clear();
     state_.times.deduplicate += watch.seconds();
 
     const std::uint64_t memory = held_bytes();
@@ -482,6 +491,7 @@ class RoundRun {
   Subsumption subsumption_;
   MirrorRound mirror_;
   ShardUpdate shard_update_;
+  std::unique_ptr<JointShards> joint_;  // where ranks read each other's shards
   StratumOutcome outcome_;
   std::vector<std::unique_ptr<ChoiceFilter>> choices_;
   std::uint64_t iteration_ = 0;

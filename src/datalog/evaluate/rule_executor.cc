@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/swept_rows.h"
 #include "datalog/facts/cell_class.h"
@@ -120,6 +121,14 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
     location = {kUnknown};
     return source;
   }
+  if (state_.joint != nullptr) {
+    if (whole && is_first && shares) {
+      source.parts = static_cast<std::uint32_t>(state_.comm.size());
+      source.part = static_cast<std::uint32_t>(state_.comm.rank());
+    }
+    location = {kUnknown};
+    return joint_source(step, std::move(source));
+  }
   const Shard* chosen = nullptr;
   for (const Shard& shard : relation.shards) {
     if (step.index >= shard.indices.size() || !shard.indices[step.index]) continue;
@@ -167,6 +176,34 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   }
   if (there != location) hop_to = there;
   location = there;
+  return source;
+}
+
+Result<StepSource> RuleExecutor::joint_source(const Step& step, StepSource source) const {
+  const RelationData& relation = state_.relations[step.relation];
+  const Shard* chosen = nullptr;
+  for (const Shard& shard : relation.shards) {
+    if (step.index >= shard.indices.size() || !shard.indices[step.index] || shard.buckets) continue;
+    // The mirror of a growing relation; of others, what lies there once for all ranks.
+    const bool is_copy = shard.placement.dealing == Dealing::kReplicated;
+    if (chosen == nullptr || is_copy == relation.mirrored) chosen = &shard;
+  }
+  if (chosen == nullptr)
+    return Status::internal(fmt::format("index {} of relation `{}` is not there", step.index,
+                                        state_.program.relations[step.relation].name));
+  source.index = chosen->indices[step.index].get();
+  if (chosen->placement.dealing == Dealing::kReplicated) return source;
+  source.joint = state_.joint->indices_of(
+      step.relation, static_cast<std::size_t>(chosen - relation.shards.data()), step.index);
+  if (step.kind == StepKind::kScan || step.kind == StepKind::kScanDelta || step.prefix_length == 0)
+    return source;
+  const auto order = source.index->order();
+  for (const std::uint32_t column : chosen->placement.columns) {
+    const auto at = std::find(order.begin(), order.end(), column) - order.begin();
+    if (at >= static_cast<std::ptrdiff_t>(step.prefix_length))
+      return Status::internal("a search does not bind the columns by which its relation is dealt");
+    source.owner_places.push_back(static_cast<std::uint32_t>(at));
+  }
   return source;
 }
 

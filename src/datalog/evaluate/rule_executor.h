@@ -101,6 +101,8 @@ class RuleExecutor {
   Status bind_steps();
   Result<StepSource> source_of(const Step& step, bool is_first, Location& location,
                                std::optional<Location>& hop_to);
+  // Where ranks read each other's shards.
+  Result<StepSource> joint_source(const Step& step, StepSource source) const;
   Status bind_inner(const Step& step, std::vector<StepSource>& sources) const;
   void cut(std::size_t from_step, const Location& hop_to);
   void make_pipeline(std::size_t s, std::size_t begin, std::size_t end);

@@ -64,8 +64,8 @@ void RulePass::find_lone_rules() {
     if (rule.meter == nullptr || rule.fills_alone) continue;
     rule.meter->guesses_new_tuples |=
         needs_exchange_ || !rule.head || rule.executor->creates_values() ||
-        state_.relations[head].mirrored || !state_.program.relations[head].choice_keys.empty() ||
-        state_.relations[head].arity == 0;
+        state_.relations[head].mirrored || state_.joint != nullptr ||
+        !state_.program.relations[head].choice_keys.empty() || state_.relations[head].arity == 0;
   }
 }
 
@@ -112,7 +112,8 @@ void RulePass::open_mail(std::uint32_t stratum) {
   std::map<RelationId, Outbound*> outbound_of;
   for (const RelationId r : state_.program.strata[stratum].relations) {
     RelationData& relation = state_.relations[r];
-    if (relation.mirrored || relation.shards.empty()) continue;
+    // Where ranks read each other's shards, heads stay in boxes until the round ends.
+    if (relation.mirrored || relation.shards.empty() || state_.joint != nullptr) continue;
     options.arity_of_stream.push_back(relation.arity);
     head_streams_.push_back({.shard = &relation.shards.front()});
     outbound_.push_back(std::make_unique<Outbound>(relation.shards.front(), state_.comm.size()));

@@ -3,6 +3,7 @@
 // strata where its rules will look for them. See stratum_run.h.
 #include <algorithm>
 
+#include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/stratum_run.h"
@@ -13,6 +14,10 @@ namespace {
 
 // Masks of a sweep take 8 bytes for each tuple of the relations that they come from.
 constexpr std::uint64_t kMostMaskRows = std::uint64_t{1} << 26;
+
+// Ranks that could read each other's shards make copies of finished relations up to this size:
+// looking into one's own takes no hash of an owner.
+constexpr std::uint64_t kCopiedRows = 1U << 15;
 
 bool is_member(const Stratum& stratum, RelationId relation) {
   return std::binary_search(stratum.relations.begin(), stratum.relations.end(), relation);
@@ -90,6 +95,7 @@ void open_stratum_shards(EngineState& state, std::uint32_t stratum, std::uint64_
 Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
                                const std::vector<RulePlan>& plans, bool everywhere) {
   const Stratum& members = state.program.strata[stratum];
+  const bool jointly = runs_jointly(state, stratum);
   for (const RulePlan& plan : plans) {
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
       const Step& step = plan.steps[s];
@@ -102,11 +108,14 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       }
       // A scan at the start is shared among the ranks as the relation is dealt; searches want small
       // relations close by.
-      const bool small =
-          state.relations[step.relation].global_rows <= state.options.replicate_limit_rows;
+      const bool small = state.relations[step.relation].global_rows <=
+                         (jointly ? std::min(kCopiedRows, state.options.replicate_limit_rows)
+                                  : state.options.replicate_limit_rows);
       const bool shared_scan = s == 0 && step.kind == StepKind::kScan;
-      Availability wanted =
-          step.kind == StepKind::kSearch ? Availability::kAsDealt : Availability::kWholeBuckets;
+      // What ranks read where it lies is dealt whole, however skewed it is.
+      Availability wanted = step.kind == StepKind::kSearch && !jointly
+                                ? Availability::kAsDealt
+                                : Availability::kWholeBuckets;
       if (everywhere || (small && !shared_scan)) wanted = Availability::kEverywhere;
       STRATALOG_RETURN_IF_ERROR(ensure_available(state, step.relation, step.index, wanted));
     }

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/joint_box.h"
+
+#include <algorithm>
+
+#include "model/set_walk.h"
+#include "route/cell_hash.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// So many cells and sets of one owner are united before more come.
+constexpr std::size_t kMostBoxCells = 8U << 20;
+constexpr std::size_t kMostBoxSets = 1U << 20;
+// And so many bytes of sets that were made on the way.
+constexpr std::uint64_t kMostBoxHeldBytes = 64U << 20;
+// Sets up to this size go as tuples.
+constexpr std::uint64_t kBoxedAsTuples = 3;
+// So many tuples (16 bytes each with the sorting space) wait in the owner's index.
+constexpr std::uint64_t kMostTakenFromBox = 8U << 20;
+// Vectors that are larger after a round give their memory back.
+constexpr std::size_t kKeptBoxCells = 1U << 18;
+
+}  // namespace
+
+JointBox::JointBox(const Shard& shard, int ranks)
+    : order_(shard.primary_index().order().begin(), shard.primary_index().order().end()),
+      parts_(static_cast<std::size_t>(ranks)) {
+  for (const std::uint32_t column : shard.placement.columns) {
+    const auto at = std::find(order_.begin(), order_.end(), column) - order_.begin();
+    key_places_.push_back(static_cast<std::uint32_t>(at));
+    key_in_prefix_ &= static_cast<std::size_t>(at) + 1 < order_.size();
+  }
+}
+
+void JointBox::add_set(std::span<const Cell> prefix, const IntSet* set) {
+  Part& part = parts_[owner_of_key(prefix.data())];
+  part.prefixes.append(prefix);
+  part.sets.append(set);
+}
+
+void JointBox::add_view(std::span<const Cell> prefix, const SetView& set) {
+  std::vector<Cell> cells;
+  if (set.count <= kBoxedAsTuples) {
+    cells.assign(prefix.begin(), prefix.end());
+    cells.push_back(0);
+    walk_set(set, [&](Cell cell) {
+      cells.back() = cell;
+      add(cells);
+    });
+    return;
+  }
+  cells.reserve(set.count);
+  walk_set(set, [&](Cell cell) { cells.push_back(cell); });
+  held_sets_.emplace_back().assign_sorted(cells);
+  held_bytes_ += held_sets_.back().heap_bytes();
+  add_set(prefix, &held_sets_.back());
+}
+
+void JointBox::add_each(std::span<Cell> tuple, std::uint32_t at, const IntSet& set) {
+  if (std::ranges::find(key_places_, at) != key_places_.end()) {
+    set.walk([&](Cell cell) {
+      tuple[at] = cell;
+      add(tuple);
+    });
+    return;
+  }
+  // All have one owner.
+  const std::size_t arity = tuple.size();
+  Cell* to = parts_[owner_of_key(tuple.data())].tuples.extend(set.size() * arity);
+  set.walk([&](Cell cell) {
+    tuple[at] = cell;
+    for (std::size_t i = 0; i < arity; ++i) to[i] = tuple[i];
+    to += arity;
+  });
+}
+
+bool JointBox::is_large() const {
+  return held_bytes_ >= kMostBoxHeldBytes || std::ranges::any_of(parts_, [](const Part& part) {
+           return part.tuples.size() >= kMostBoxCells || part.sets.size() >= kMostBoxSets;
+         });
+}
+
+// All parts at once, as sets that were made on the way may belong to any.
+void JointBox::unite_parts(SetAccumulator& scratch) {
+  for (Part& part : parts_) unite(part, scratch);
+  held_sets_.clear();
+  held_bytes_ = 0;
+}
+
+void JointBox::unite(Part& part, SetAccumulator& scratch) {
+  if (!part.united) part.united = std::make_unique<Index>(order_, std::vector<std::uint32_t>{});
+  Index& united = *part.united;
+  const std::size_t arity = order_.size();
+  for (std::size_t at = 0; at < part.tuples.size(); at += arity) {
+    const Cell* tuple = part.tuples.words().data() + at;
+    united.queue(united.find_or_add_row(tuple), tuple[arity - 1]);
+  }
+  for (std::size_t s = 0; s < part.sets.size(); ++s)
+    united.queue_set(united.find_or_add_row(part.prefixes.words().data() + (s * (arity - 1))),
+                     part.sets.words()[s]);
+  united.unite_queued(scratch, Freshness::kNew);
+  part.tuples.clear();
+  part.prefixes.clear();
+  part.sets.clear();
+}
+
+void JointBox::take(int owner, Index& into, SetAccumulator& scratch, Freshness freshness) const {
+  const Part& part = parts_[static_cast<std::size_t>(owner)];
+  const std::size_t arity = order_.size();
+  const std::size_t ahead = 16 * arity;
+  const auto bound_queue = [&] {
+    if (into.queued() >= kMostTakenFromBox) into.unite_queued(scratch, freshness);
+  };
+  for (std::size_t at = 0; at < part.tuples.size(); at += arity) {
+    const Cell* tuple = part.tuples.words().data() + at;
+    if (at + ahead < part.tuples.size()) into.prefetch_row(tuple + ahead);
+    into.queue(into.find_or_add_row(tuple), tuple[arity - 1]);
+    bound_queue();
+  }
+  for (std::size_t s = 0; s < part.sets.size(); ++s) {
+    into.queue_set(into.find_or_add_row(part.prefixes.words().data() + (s * (arity - 1))),
+                   part.sets.words()[s]);
+    bound_queue();
+  }
+  if (!part.united) return;
+  for (const DeltaRow& row : part.united->next_delta()) {
+    into.queue_set(into.find_or_add_row(part.united->prefix(row.row).data()), &row.cells);
+    bound_queue();
+  }
+}
+
+void JointBox::clear() {
+  const auto empty = [](auto& values) {
+    if (values.capacity() > kKeptBoxCells)
+      values.release();
+    else
+      values.clear();
+  };
+  for (Part& part : parts_) {
+    empty(part.tuples);
+    empty(part.prefixes);
+    empty(part.sets);
+    part.united.reset();
+  }
+  held_sets_.clear();
+  held_bytes_ = 0;
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// JointBox: what one rank has for the owners of a shard's tuples, where the ranks are threads of
+// one process: tuples, and sets by pointer, apart for each owner. One rank fills a box while all
+// evaluate rules; then, after a barrier, each owner takes its part out of the boxes of all ranks.
+// Where a box grows large, its tuples are united before more come, so that memory goes by distinct
+// tuples, not by derivations. Local: filled by one thread; taken from by several, which do not
+// change it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "datalog/evaluate/relation_data.h"
+#include "relation/index.h"
+#include "relation/set_accumulator.h"
+#include "route/cell_hash.h"
+#include "route/word_buffer.h"
+
+namespace stratalog::datalog {
+
+class JointBox {
+ public:
+  // For a shard that is dealt by the hash of columns, in the column order of its primary index.
+  JointBox(const Shard& shard, int ranks);
+
+  // Whether a whole set has one owner.
+  bool takes_sets() const { return key_in_prefix_; }
+  // `tuple` in index order.
+  void add(std::span<const Cell> tuple) { parts_[owner_of_key(tuple.data())].tuples.append(tuple); }
+  // `set` is borrowed until bound() or clear(). Requires takes_sets().
+  void add_set(std::span<const Cell> prefix, const IntSet* set);
+  // Copies the cells. Requires takes_sets().
+  void add_view(std::span<const Cell> prefix, const SetView& set);
+  // Every cell of `set` with `tuple`, where it takes place `at`.
+  void add_each(std::span<Cell> tuple, std::uint32_t at, const IntSet& set);
+  // Whoever adds calls this after each set, and after some tuples: unites what has become much.
+  void bound(SetAccumulator& scratch) {
+    if (is_large()) unite_parts(scratch);
+  }
+
+  // Queues what `owner` gets in its index. The sets stay borrowed until `into` has united them.
+  void take(int owner, Index& into, SetAccumulator& scratch, Freshness freshness) const;
+  void clear();
+
+ private:
+  struct Part {
+    WordBuffer<Cell> tuples;  // back to back, in index order
+    WordBuffer<Cell> prefixes;  // of `sets`
+    WordBuffer<const IntSet*> sets;
+    std::unique_ptr<Index> united;  // what was too much to keep as it came
+  };
+
+  std::size_t owner_of_key(const Cell* tuple) const {
+    std::uint64_t state = kBucketSeed;
+    for (const std::uint32_t place : key_places_) state = mix_cell(state, tuple[place]);
+    return scale_hash(finish_hash(state), static_cast<std::uint32_t>(parts_.size()));
+  }
+  bool is_large() const;
+  void unite_parts(SetAccumulator& scratch);
+  void unite(Part& part, SetAccumulator& scratch);
+
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> key_places_;  // of the placement columns in index order
+  bool key_in_prefix_ = true;
+  std::vector<Part> parts_;  // by owner
+  std::deque<IntSet> held_sets_;
+  std::uint64_t held_bytes_ = 0;
+};
+
+}  // namespace stratalog::datalog
