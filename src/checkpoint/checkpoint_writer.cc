@@ -263,7 +263,11 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   for (const RelationImage& image : request.images) open.rows.push_back(image.rows);
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(open.rows, ReduceOp::kSum));
 
-  const LayoutWishes wishes = wishes_with(open.option, options_.layout);
+  LayoutWishes wishes = wishes_with(open.option, options_.layout);
+  if (stages_ != nullptr) {
+    STRATALOG_ASSIGN_OR_RETURN(wishes.files,
+                               plan_stage_files(mode_, wishes.files, job_.node_of_rank));
+  }
   {
     const Stopwatch watch(open.out.times.metadata_ns);
     const ShardEncoding encoding = encoding_of(open.option.coding, request.encoding);

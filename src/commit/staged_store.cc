@@ -254,15 +254,22 @@ Result<FileSystemFacts> Staged::file_system() {
 
 }  // namespace
 
-Status check_stage_nodes(CheckpointMode mode, std::span<const int> node_of_rank) {
-  if (std::all_of(node_of_rank.begin(), node_of_rank.end(),
-                  [&](int node) { return node == node_of_rank.front(); }))
-    return Status::ok();
-  if (mode == CheckpointMode::kFilePerProcess) return Status::ok();
-  return Status::not_supported(fmt::format(
-      "--stage with mode {} and ranks on several nodes: the ranks write one file together, and do "
-      "not see the folders of other nodes; take mode fpp, or leave --stage away",
-      mode_name(mode)));
+Result<std::uint32_t> plan_stage_files(CheckpointMode mode, std::uint32_t wished,
+                                       std::span<const int> node_of_rank) {
+  if (node_of_rank.empty() || mode == CheckpointMode::kFilePerProcess) return wished;
+  const auto nodes =
+      static_cast<std::uint32_t>(1 + *std::max_element(node_of_rank.begin(), node_of_rank.end()));
+  if (nodes == 1) return wished;
+  if (mode == CheckpointMode::kAuto)
+    return Status::not_supported(
+        "--stage with mode auto and ranks on several nodes: it tries files that ranks of several "
+        "nodes share; take mode fpp, or leave --stage away");
+  if (wished != 0 && wished != nodes)
+    return Status::not_supported(fmt::format(
+        "--stage with mode {}, ranks on {} nodes and --files {}: ranks that share a file must "
+        "share a node; take --files {}, a file for each node, or leave one of the two away",
+        mode_name(mode), nodes, wished, nodes));
+  return nodes;
 }
 
 std::unique_ptr<StagedStore> open_staged_store(std::unique_ptr<Store> home, StageOpener open_stage,

@@ -61,9 +61,12 @@ enum class Draining : std::uint8_t {
 using StageOpener =
     std::function<Result<std::unique_ptr<Store>>(const std::string& name, RootMode mode)>;
 
-// NotSupported, with the reason, where the ranks of a mode cannot use staging directories of
-// several nodes: `node_of_rank` is empty or has the node of every rank. Pure.
-Status check_stage_nodes(CheckpointMode mode, std::span<const int> node_of_rank);
+// Over how many files ranks that share files are spread (as LayoutWishes::files), where `wished` is
+// what was asked for (0: nothing): in the stages of several nodes no file has ranks of two nodes.
+// NotSupported, with the reason, where that cannot be. `node_of_rank` is empty or has the node of
+// every rank. Pure.
+Result<std::uint32_t> plan_stage_files(CheckpointMode mode, std::uint32_t wished,
+                                       std::span<const int> node_of_rank);
 
 // `stage_root` is for messages. Nothing is opened, made or drained before it is needed: a reader
 // changes nothing. A writer (who claims an epoch) drains what an earlier job left in the stage; on

@@ -79,7 +79,7 @@ void plan_files(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan
     for (std::size_t r = 0; r < bytes.size(); ++r)
       bytes[r] += dataset.rows_of_rank[r] * dataset.row_bytes();
   plan.file_of_rank = group_ranks(bytes, facts.node_of_rank, wishes.files);
-  plan.files = plan.file_of_rank.back() + 1;
+  plan.files = *std::max_element(plan.file_of_rank.begin(), plan.file_of_rank.end()) + 1;
   if (plan.files == 1) plan.file_of_rank.clear();
   plan.reasons.push_back(
       {"files", fmt::format("{} groups of ranks of about equal bytes, each with files of its own "
@@ -180,6 +180,9 @@ Result<LayoutPlan> plan_layout(const LayoutFacts& facts, const LayoutWishes& wis
 std::vector<std::uint32_t> group_ranks(std::span<const std::uint64_t> bytes_of_rank,
                                        std::span<const int> node_of_rank, std::uint32_t files) {
   const std::size_t ranks = bytes_of_rank.size();
+  if (!node_of_rank.empty() &&
+      *std::max_element(node_of_rank.begin(), node_of_rank.end()) + 1 == static_cast<int>(files))
+    return {node_of_rank.begin(), node_of_rank.end()};
   // Units that stay together: nodes (whose ranks may lie apart, then ranks it is), else ranks.
   std::vector<std::size_t> unit_begin;
   for (std::size_t r = 0; r < ranks; ++r)

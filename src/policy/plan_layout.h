@@ -21,7 +21,8 @@ Result<LayoutPlan> plan_layout(const LayoutFacts& facts, const LayoutWishes& wis
 
 // Spreads ranks over `files` groups of consecutive ranks, in rank order: whole nodes while there
 // are at least as many nodes as files, cut so that the groups' bytes are as equal as whole nodes
-// (or ranks) allow. Groups may be fewer than files, never empty of ranks. O(ranks).
+// (or ranks) allow. Groups may be fewer than files, never empty of ranks. As many files as nodes:
+// one for each node, whatever it holds and wherever its ranks lie. O(ranks).
 std::vector<std::uint32_t> group_ranks(std::span<const std::uint64_t> bytes_of_rank,
                                        std::span<const int> node_of_rank, std::uint32_t files);
 

@@ -146,14 +146,30 @@ def test_a_killed_job_goes_on_from_the_stages_of_its_nodes(
     assert "all is well" in stratalog("verify", tmp_path / "ck", "--deep").out
 
 
-def test_one_file_of_several_nodes_is_refused(stratalog: Stratalog, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["shared", "shared-opt", "hdf5", "hdf5-opt", "hdf5-direct"])
+def test_ranks_of_a_node_share_a_file(mode: str, stratalog: Stratalog, tmp_path: Path) -> None:
+    facts = chain(NODES, tmp_path / "facts")
+    run = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out", "--every", "50it")
+    options = ("--checkpoint", tmp_path / "ck", "--mode", mode, *nodes(tmp_path))
+    assert stratalog(*run, *options, ranks=4).sizes() == {"path": PAIRS}
+    shutil.rmtree(tmp_path / "fast-0")
+    shutil.rmtree(tmp_path / "fast-1")
+    assert "all is well" in stratalog("verify", tmp_path / "ck", "--deep").out
+    resumed = stratalog("resume", tmp_path / "ck", "-D", tmp_path / "again", ranks=3)
+    assert resumed.sizes() == {"path": PAIRS}
+
+
+@pytest.mark.parametrize("options", [("--mode", "auto"), ("--mode", "shared", "--files", "1")])
+def test_one_file_of_several_nodes_is_refused(
+    options: tuple[str, ...], stratalog: Stratalog, tmp_path: Path
+) -> None:
     facts = chain(10, tmp_path / "facts")
     refused = stratalog(
         *("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out"),
-        *("--checkpoint", tmp_path / "ck", "--mode", "shared", *nodes(tmp_path)),
+        *("--checkpoint", tmp_path / "ck", *options, *nodes(tmp_path)),
         ranks=4,
         expect=None,
     )
     assert refused.code != 0
-    assert "mode shared" in refused.err
-    assert "fpp" in refused.err
+    assert f"mode {options[1]}" in refused.err
+    assert "several nodes" in refused.err or "2 nodes" in refused.err

@@ -262,6 +262,23 @@ TEST(NodeStages, EachNodeHasItsOwnFilesAndDrainsThem) {
   EXPECT_GE(looked_at, 3);
 }
 
+// In the other modes each node has a file of its own: one of them lost, and none.
+TEST(NodeStages, FilesOfNodesSurvivePowerFailure) {
+  for (const CheckpointMode mode : {CheckpointMode::kShared, CheckpointMode::kHdf5Direct}) {
+    const auto disk = disk_of_nodes();
+    const auto start = disk->clone();
+    const RunPlan plan{.ranks = kRanks, .mode = mode, .saves = 2, .steps = {}};
+    const auto log = reorder_ranks(record_staged_run(disk, plan, 1), plan.ranks, 7);
+    for (const int lost : {kNoNode, 1}) {
+      const CrashExplorer explorer = explored(*start, log, plan, 12000, lost);
+      std::printf("[ STATES   ] stage lost: %d: %zu distinct states, %zu problems\n", lost,
+                  explorer.states(), explorer.problems().size());
+      for (const std::string& problem : explorer.problems()) ADD_FAILURE() << problem;
+      EXPECT_GE(explorer.states(), 500U);
+    }
+  }
+}
+
 TEST(NodeStages, WhatWaitsArrivesWhereAllPartsAreFound) {
   for (const int nodes : {2, 3}) {
     const auto disk = disk_of_nodes(nodes);

@@ -129,18 +129,24 @@ TEST(StagedCheckpoints, SurvivePowerFailureWithTheStageAndWithout) {
   EXPECT_GE(states, 20000U);
 }
 
-TEST(StagedCheckpoints, SharedFilesOfSeveralNodesAreRefusedByName) {
+TEST(StagedCheckpoints, NoFileHasRanksOfTwoNodes) {
   const std::vector<int> one_node = {0, 0, 0};
-  const std::vector<int> two_nodes = {0, 0, 1};
-  EXPECT_TRUE(check_stage_nodes(CheckpointMode::kFilePerProcess, two_nodes).is_ok());
+  const std::vector<int> three_nodes = {0, 0, 1, 2};
+  EXPECT_EQ(plan_stage_files(CheckpointMode::kFilePerProcess, 0, three_nodes).value(), 0U);
   for (const CheckpointMode mode : {CheckpointMode::kShared, CheckpointMode::kSharedOpt,
-                                    CheckpointMode::kHdf5, CheckpointMode::kAuto}) {
-    EXPECT_TRUE(check_stage_nodes(mode, {}).is_ok());
-    EXPECT_TRUE(check_stage_nodes(mode, one_node).is_ok());
-    const Status refused = check_stage_nodes(mode, two_nodes);
-    EXPECT_EQ(refused.code(), StatusCode::kNotSupported);
-    EXPECT_NE(refused.message().find(mode_name(mode)), std::string::npos);
+                                    CheckpointMode::kHdf5, CheckpointMode::kHdf5Direct}) {
+    EXPECT_EQ(plan_stage_files(mode, 2, {}).value(), 2U);
+    EXPECT_EQ(plan_stage_files(mode, 2, one_node).value(), 2U);
+    EXPECT_EQ(plan_stage_files(mode, 0, three_nodes).value(), 3U);
+    EXPECT_EQ(plan_stage_files(mode, 3, three_nodes).value(), 3U);
+    const auto refused = plan_stage_files(mode, 2, three_nodes);
+    EXPECT_EQ(refused.status().code(), StatusCode::kNotSupported);
+    EXPECT_NE(refused.status().message().find(mode_name(mode)), std::string::npos);
+    EXPECT_NE(refused.status().message().find("--files 3"), std::string::npos);
   }
+  EXPECT_EQ(plan_stage_files(CheckpointMode::kAuto, 0, one_node).value(), 0U);
+  EXPECT_EQ(plan_stage_files(CheckpointMode::kAuto, 0, three_nodes).status().code(),
+            StatusCode::kNotSupported);
 }
 
 // MPI-IO and HDF5 open files by name: new ones where the generation is made, others where they lie.
