@@ -18,7 +18,7 @@ namespace {
 
 // When a rank writes: rounds [begin, begin + own) of `all`, and then perhaps the edges, those
 // chunks that it shares with its neighbours.
-struct RoundPlan {
+struct CollectiveRounds {
   std::uint64_t begin = 0;
   std::uint64_t all = 0;
   bool has_edges = false;  // any rank has
@@ -141,14 +141,15 @@ class RoundWriter {
   std::uint64_t first_;
   RowUnitShape shape_;
   std::uint64_t total_rows_ = 0;
-  RoundPlan rounds_;
+  CollectiveRounds rounds_;
   std::uint64_t round_ = 0;
   std::vector<RowRun> edge_runs_;
   std::vector<std::uint64_t> edges_;
 };
 
 // Collective: an open file for all ranks of each group.
-Result<RowFile> open_part(const SaveContext& context, const RowFilePart& part, LocalOutput& out) {
+Result<RowFile> open_collectively(const SaveContext& context, const RowFilePart& part,
+                                  LocalOutput& out) {
   const Stopwatch watch(out.times.metadata_ns);
   const RowFiles& backend = context.options.backends.rows;
   const LayoutPlan& plan = context.layout.plan;
@@ -170,8 +171,8 @@ Result<RowFile> open_part(const SaveContext& context, const RowFilePart& part, L
   return backend.open(context.comm, context.store, path, part.datasets, part.settings(plan));
 }
 
-Status write_part(const SaveContext& context, const RowFilePart& part, LocalOutput& out) {
-  Result<RowFile> file = open_part(context, part, out);
+Status write_collectively(const SaveContext& context, const RowFilePart& part, LocalOutput& out) {
+  Result<RowFile> file = open_collectively(context, part, out);
   STRATALOG_RETURN_IF_ERROR(agree(context.comm, file.status()));
   std::vector<WrittenShard> shards(part.datasets.size());
   Status status;
@@ -251,7 +252,8 @@ Status write_row_files(const SaveContext& context, LocalOutput& out) {
   const bool alone = context.layout.plan.creation == FileCreation::kRankZeroOnly;
   for (const RowFilePart& part : row_file_parts(context)) {
     // All ranks stop at the same file: the next one must not be begun by some only.
-    const Status written = alone ? gather_part(context, part, out) : write_part(context, part, out);
+    const Status written =
+        alone ? gather_part(context, part, out) : write_collectively(context, part, out);
     STRATALOG_RETURN_IF_ERROR(agree(context.comm, written));
   }
   return Status::ok();
