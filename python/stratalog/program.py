@@ -234,14 +234,16 @@ class Program(Mapping[str, Table]):
         checkpoint_every: float = 0,
         on_checkpoints: str = "refuse",
         memory_limit: int = 0,
+        threads: int = 1,
     ) -> RunSummary:
         """Computes everything anew from what was inserted and what .input names. RunError.
 
         `facts` and `output` are the folders of .input and .output; without them such directives do
         nothing. `checkpoint` is a folder for checkpoints: one at the end, and one every
         `checkpoint_every` seconds; if it holds some, they are refused ("refuse"), gone on from
-        ("resume") or replaced ("overwrite"). `memory_limit` in bytes, for each rank. Ctrl-C stops
-        a run on one rank. Tables of earlier runs end here.
+        ("resume") or replaced ("overwrite"). `memory_limit` in bytes, for each rank. `threads`
+        share the work (0: one a core), where no communicator names other ranks. Ctrl-C stops
+        a run of this process. Tables of earlier runs end here.
         """
         self._end_results()
         for name, folder in (("facts", facts), ("output", output), ("checkpoint", checkpoint)):
@@ -249,6 +251,7 @@ class Program(Mapping[str, Table]):
         self._set("checkpoint-every", repr(float(checkpoint_every)))
         self._set("on-checkpoints", on_checkpoints)
         self._set("memory-limit", str(int(memory_limit)))
+        self._set("threads", str(int(threads)))
         try:
             _run(self._handle, self._bridge is None)
         except RunError as error:

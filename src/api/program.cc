@@ -10,11 +10,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "api/collectives_comm.h"
 #include "api/inserted_facts.h"
-#include "api/result_reader.h"
+#include "api/rank_run.h"
 #include "datalog/evaluate/schema_json.h"
 #include "datalog/functors/shared_libraries.h"
 #include "datalog/language/compile.h"
@@ -24,9 +25,11 @@ namespace stratalog {
 namespace {
 
 using datalog::Attribute;
-using datalog::KeptRun;
 using datalog::Relation;
 using datalog::ValueKind;
+
+// Of a run; the group of threads has no more.
+constexpr std::uint32_t kMostThreads = 1024;
 
 ColumnKind kind_of(const Attribute& attribute) {
   if (attribute.structure != datalog::kNoStructure) return ColumnKind::kStructured;
@@ -57,34 +60,11 @@ datalog::ResumePolicy policy_of(OnCheckpoints wish) {
   return datalog::ResumePolicy::kFreshForced;
 }
 
-// Folders of a run; those that were not asked for are null.
-struct Folders {
-  std::unique_ptr<Store> facts;
-  std::unique_ptr<Store> output;
-  std::unique_ptr<Store> checkpoints;
-};
-
-// Collective. Rank 0 makes a folder that is not there; the others find it.
-Status open_folder(Comm& comm, const std::string& path, RootMode mode,
-                   std::unique_ptr<Store>& folder) {
-  if (path.empty()) return Status::ok();
-  for (const bool is_first : {true, false}) {
-    Status mine;
-    if ((comm.rank() == 0) == is_first) {
-      auto opened = open_posix_store(path, is_first ? mode : RootMode::kMustExist);
-      mine = opened.status();
-      if (mine.is_ok()) folder = std::move(opened).value();
-    }
-    STRATALOG_RETURN_IF_ERROR(agree(comm, mine));
-    if (comm.size() == 1) break;
-  }
-  return Status::ok();
-}
-
-Status open_folders(Comm& comm, const RunSettings& settings, Folders& folders) {
-  STRATALOG_RETURN_IF_ERROR(open_folder(comm, settings.facts, RootMode::kMustExist, folders.facts));
-  STRATALOG_RETURN_IF_ERROR(open_folder(comm, settings.output, RootMode::kCreate, folders.output));
-  return open_folder(comm, settings.checkpoint, RootMode::kCreate, folders.checkpoints);
+// Ranks of this process; 0 asks for one a core, or one beside the ranks of other processes.
+int threads_of(const RunSettings& settings, int ranks) {
+  const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::uint32_t most = ranks > 1 ? 1 : std::min(cores, kMostThreads);
+  return static_cast<int>(settings.threads == 0 ? most : settings.threads);
 }
 
 std::string console_text(const datalog::RunReport& report) {
@@ -184,16 +164,31 @@ struct Program::Parts {
     }
   }
 
-  Result<const KeptRun*> finished(std::size_t relation) const {
+  Result<std::span<const RankRun>> finished(std::size_t relation) const {
     if (relation >= names.size())
       return Status::invalid_argument(fmt::format(
           "there is no relation number {}; the program has {}", relation, names.size()));
-    if (run == nullptr)
+    if (ranks.empty())
       return Status::invalid_argument(
           fmt::format("relation `{}` cannot be read: the program has not been run, or its last run "
                       "did not end well",
                       names[relation]));
-    return run.get();
+    return std::span<const RankRun>(ranks);
+  }
+
+  // Of one rank, without its stores. What was inserted here is dealt from the first of this
+  // process.
+  datalog::RunOptions options(const RunSettings& settings, bool is_first) const {
+    datalog::RunOptions options;
+    options.externals = functors;
+    options.supply = [this,
+                      is_first](NewValues& values) -> Result<std::vector<datalog::TupleColumns>> {
+      return is_first ? inserted.supply(values) : InsertedFacts(*program).supply(values);
+    };
+    options.memory_limit_bytes = settings.memory_limit_bytes;
+    options.checkpoint.every_seconds = settings.checkpoint_every_seconds;
+    options.checkpoint.resume = policy_of(settings.on_checkpoints);
+    return options;
   }
 
   std::shared_ptr<const datalog::Program> program;
@@ -202,9 +197,8 @@ struct Program::Parts {
   std::string warnings;
   InsertedFacts inserted;
   std::unique_ptr<Comm> comm;
-  Folders folders;  // of the last run, which may point to them
   std::vector<datalog::ExternalFunction> functors;  // of the last run
-  std::unique_ptr<KeptRun> run;
+  std::vector<RankRun> ranks;  // of this process, after a run that ended well
   std::atomic<bool> must_stop = false;
 };
 
@@ -228,7 +222,7 @@ Result<Program> Program::compile(std::string_view text, const CompileSettings& s
 
 const std::string& Program::warnings() const { return parts_->warnings; }
 const std::vector<std::string>& Program::relations() const { return parts_->names; }
-bool Program::has_run() const { return parts_->run != nullptr; }
+bool Program::has_run() const { return !parts_->ranks.empty(); }
 
 Result<std::size_t> Program::find(std::string_view relation) const {
   const auto& names = parts_->names;
@@ -261,7 +255,7 @@ void Program::clear(std::size_t relation) { parts_->inserted.clear(relation); }
 
 Status Program::set_collectives(const stratalog_collectives& collectives) {
   STRATALOG_ASSIGN_OR_RETURN(auto comm, make_collectives_comm(collectives));
-  parts_->run.reset();
+  parts_->ranks.clear();
   parts_->comm = std::move(comm);
   return Status::ok();
 }
@@ -269,65 +263,76 @@ Status Program::set_collectives(const stratalog_collectives& collectives) {
 Result<RunSummary> Program::run(const RunSettings& settings) {
   Parts& parts = *parts_;
   parts.must_stop = false;
-  parts.run.reset();
-  parts.folders = {};
-  STRATALOG_RETURN_IF_ERROR(open_folders(*parts.comm, settings, parts.folders));
+  parts.ranks.clear();
+  const int threads = threads_of(settings, parts.comm->size());
+  Status fits;
+  if (threads > 1 && parts.comm->size() > 1)
+    fits = Status::invalid_argument(
+        fmt::format("{} threads were asked for in a group of {} ranks; a run has one or the other",
+                    threads, parts.comm->size()));
+  if (settings.threads > kMostThreads)
+    fits = Status::invalid_argument(
+        fmt::format("expected at most {} threads, found {}", kMostThreads, settings.threads));
+  STRATALOG_RETURN_IF_ERROR(agree(*parts.comm, fits));
   auto functors = datalog::load_external_functions(
       *parts.program,
       {.libraries = settings.libraries, .directories = settings.library_directories});
   STRATALOG_RETURN_IF_ERROR(agree(*parts.comm, functors.status()));
   parts.functors = std::move(functors).value();
-  datalog::RunOptions options;
-  options.externals = parts.functors;
-  options.facts = parts.folders.facts.get();
-  options.output = parts.folders.output.get();
-  options.supply = [&parts](NewValues& values) -> Result<std::vector<datalog::TupleColumns>> {
-    return parts.inserted.supply(values);
+
+  std::vector<RankRun> ranks(static_cast<std::size_t>(threads));
+  const auto run_rank = [&](Comm& comm, RankRun& rank) {
+    datalog::RunHooks hooks;
+    hooks.notice = settings.notice;
+    hooks.stop_requested = [&parts] {
+      return parts.must_stop ? datalog::StopRequest::kCheckpointAndStop
+                             : datalog::StopRequest::kNone;
+    };
+    return rank.run(
+        comm, parts.program,
+        {.facts = settings.facts, .output = settings.output, .checkpoints = settings.checkpoint},
+        parts.options(settings, &rank == ranks.data()), std::move(hooks));
   };
-  options.memory_limit_bytes = settings.memory_limit_bytes;
-  options.checkpoint.store = parts.folders.checkpoints.get();
-  options.checkpoint.every_seconds = settings.checkpoint_every_seconds;
-  options.checkpoint.resume = policy_of(settings.on_checkpoints);
-  datalog::RunHooks hooks;
-  hooks.notice = settings.notice;
-  hooks.stop_requested = [&parts] {
-    return parts.must_stop ? datalog::StopRequest::kCheckpointAndStop : datalog::StopRequest::kNone;
-  };
-  STRATALOG_ASSIGN_OR_RETURN(
-      auto run, KeptRun::run(*parts.comm, parts.program, std::move(options), std::move(hooks)));
-  const datalog::RunReport& report = run->report();
+  if (threads == 1) {
+    STRATALOG_RETURN_IF_ERROR(run_rank(*parts.comm, ranks[0]));
+  } else {
+    STRATALOG_RETURN_IF_ERROR(sim_run(threads, [&](Comm& comm) {
+      return run_rank(comm, ranks[static_cast<std::size_t>(comm.rank())]);
+    }));
+  }
+  const datalog::RunReport& report = ranks[0].kept().report();
   if (report.stopped_early) return Status::cancelled("the run was stopped before its end");
   RunSummary summary{.seconds = report.times.total,
                      .peak_memory_bytes = report.peak_memory_bytes,
                      .checkpoints = report.checkpoints.size(),
                      .resumed_from = report.resumed_from,
                      .console = console_text(report)};
-  parts.run = std::move(run);
+  parts.ranks = std::move(ranks);
   return summary;
 }
 
 void Program::stop() { parts_->must_stop = true; }
 
 Result<std::uint64_t> Program::count(std::size_t relation) const {
-  STRATALOG_ASSIGN_OR_RETURN(const KeptRun* run, parts_->finished(relation));
-  return run->report().relations[relation].rows;
+  STRATALOG_ASSIGN_OR_RETURN(const auto ranks, parts_->finished(relation));
+  return ranks[0].kept().report().relations[relation].rows;
 }
 
 Result<std::uint64_t> Program::count_here(std::size_t relation) const {
-  STRATALOG_ASSIGN_OR_RETURN(const KeptRun* run, parts_->finished(relation));
-  return count_tuples(*run, static_cast<datalog::RelationId>(relation));
+  STRATALOG_ASSIGN_OR_RETURN(const auto ranks, parts_->finished(relation));
+  return count_tuples(ranks, static_cast<datalog::RelationId>(relation));
 }
 
 namespace {
 
-Status read_checked(const KeptRun& run, const datalog::Program& program, std::size_t relation,
-                    std::uint64_t from, std::uint64_t rows, ColumnForm form,
+Status read_checked(std::span<const RankRun> ranks, const datalog::Program& program,
+                    std::size_t relation, std::uint64_t from, std::uint64_t rows, ColumnForm form,
                     std::span<const stratalog_column_out> columns) {
   const Relation& read = program.relations[relation];
   if (columns.size() != read.attributes.size())
     return Status::invalid_argument(fmt::format("relation `{}` has {} columns; {} were given",
                                                 read.name, read.attributes.size(), columns.size()));
-  return read_tuples(run, read, static_cast<datalog::RelationId>(relation), from, rows, form,
+  return read_tuples(ranks, read, static_cast<datalog::RelationId>(relation), from, rows, form,
                      columns);
 }
 
@@ -335,23 +340,23 @@ Status read_checked(const KeptRun& run, const datalog::Program& program, std::si
 
 Status Program::read(std::size_t relation, std::uint64_t from, std::uint64_t rows,
                      std::span<const stratalog_column_out> columns) const {
-  STRATALOG_ASSIGN_OR_RETURN(const KeptRun* run, parts_->finished(relation));
-  return read_checked(*run, *parts_->program, relation, from, rows, ColumnForm::kValues, columns);
+  STRATALOG_ASSIGN_OR_RETURN(const auto ranks, parts_->finished(relation));
+  return read_checked(ranks, *parts_->program, relation, from, rows, ColumnForm::kValues, columns);
 }
 
 Status Program::read_cells(std::size_t relation, std::uint64_t from, std::uint64_t rows,
                            std::span<const stratalog_column_out> columns) const {
-  STRATALOG_ASSIGN_OR_RETURN(const KeptRun* run, parts_->finished(relation));
-  return read_checked(*run, *parts_->program, relation, from, rows, ColumnForm::kCells, columns);
+  STRATALOG_ASSIGN_OR_RETURN(const auto ranks, parts_->finished(relation));
+  return read_checked(ranks, *parts_->program, relation, from, rows, ColumnForm::kCells, columns);
 }
 
 Result<std::string> Program::text(std::size_t relation, std::size_t column,
                                   std::uint32_t cell) const {
-  STRATALOG_ASSIGN_OR_RETURN(const KeptRun* run, parts_->finished(relation));
+  STRATALOG_ASSIGN_OR_RETURN(const auto ranks, parts_->finished(relation));
   if (column >= columns(relation).size())
     return Status::invalid_argument(
         fmt::format("relation `{}` has no column number {}", parts_->names[relation], column));
-  return text_of_cell(*run, parts_->program->relations[relation], column, cell);
+  return text_of_cell(ranks[0].kept(), parts_->program->relations[relation], column, cell);
 }
 
 Result<std::vector<Row>> Program::rows(std::string_view relation) const {
@@ -393,9 +398,9 @@ Result<std::vector<Row>> Program::rows(std::string_view relation) const {
 
 Result<std::string> Program::section(std::string_view name) const {
   if (name == "schema") return datalog::schema_to_json(*parts_->program).dump();
-  if (parts_->run == nullptr)
+  if (parts_->ranks.empty())
     return Status::invalid_argument("sections can be had after a run that ended well");
-  const ValueDictionary& dictionary = parts_->run->dictionary();
+  const ValueDictionary& dictionary = parts_->ranks[0].kept().dictionary();
   if (name == "dictionary") return to_text(encode_dictionary(dictionary, {}, dictionary.size()));
   if (name == "records") return to_text(encode_records(dictionary));
   return Status::not_found(

@@ -55,6 +55,8 @@ struct RunSettings {
   double checkpoint_every_seconds = 0;  // 0: only at the end
   OnCheckpoints on_checkpoints = OnCheckpoints::kRefuse;
   std::uint64_t memory_limit_bytes = 0;  // per rank; 0: none
+  // Ranks that are threads of this process, where Collectives name no others; 0: one a core.
+  std::uint32_t threads = 1;
   std::function<void(const std::string&)> notice = {};  // rank 0: lines for a log
 };
 
@@ -100,7 +102,7 @@ class Program {
   void stop();
   bool has_run() const;
 
-  // After a run: tuples on all ranks, and on this one.
+  // After a run: tuples on all ranks, and on those of this process.
   Result<std::uint64_t> count(std::size_t relation) const;
   Result<std::uint64_t> count_here(std::size_t relation) const;
   // stratalog_read and stratalog_read_cells.

@@ -163,11 +163,13 @@ Status apply_setting(stratalog_program& handle, std::string_view name, const std
     return read_policy(value, run.on_checkpoints);
   } else if (name == "memory-limit") {
     return read_number(name, value, run.memory_limit_bytes);
+  } else if (name == "threads") {
+    return read_number(name, value, run.threads);
   } else {
     return Status::not_found(
         fmt::format("there is no setting `{}`; there are name, include, define, library, "
                     "library-folder, facts, output, checkpoint, "
-                    "checkpoint-every, on-checkpoints and memory-limit",
+                    "checkpoint-every, on-checkpoints, memory-limit and threads",
                     name));
   }
   return Status::ok();

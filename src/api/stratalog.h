@@ -54,7 +54,8 @@ const char* stratalog_version(void);
 // "library" and "library-folder" (of .functor, as -l and -L of the command; may be repeated),
 // "facts" and "output" (folders of .input and .output files; without them such directives do
 // nothing), "checkpoint" (a folder), "checkpoint-every" (seconds), "on-checkpoints" ("refuse",
-// "resume" or "overwrite" what the folder holds), "memory-limit" (bytes per rank).
+// "resume" or "overwrite" what the folder holds), "memory-limit" (bytes per rank), "threads" (ranks
+// that are threads of this process, 1 unless set; 0: one a core).
 stratalog_status stratalog_set(stratalog_program* program, const char* name, const char* value);
 
 // Once for each handle, before everything below. On several ranks all must compile the same text.

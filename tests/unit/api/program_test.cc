@@ -251,6 +251,38 @@ total(n) :- n = count : { path(_, _) }.
   EXPECT_EQ(std::unique(together.begin(), together.end()), together.end());
 }
 
+TEST(Program, ThreadsShareTheWorkAndTheResultIsReadAsAWhole) {
+  auto program = compiled(
+      ".decl edge(a: symbol, b: number)\n.decl path(a: symbol, b: number)\n.decl any()\n"
+      "path(x, y) :- edge(x, y).\npath(x, y + 1) :- path(x, y), y < 40.\nany() :- path(_, 40).\n");
+  std::vector<Row> edges;
+  edges.reserve(30);
+  for (int i = 0; i < 30; ++i)
+    edges.push_back({"n" + std::to_string(i), static_cast<std::int64_t>(i % 7)});
+  ASSERT_TRUE(program.insert("edge", edges).is_ok());
+  ASSERT_TRUE(program.run().is_ok());
+  const std::vector<Row> expected = program.rows("path").value();
+  for (const std::uint32_t threads : {2U, 3U, 0U}) {
+    const auto ran = program.run({.threads = threads});
+    ASSERT_TRUE(ran.is_ok()) << ran.status().to_string();
+    EXPECT_EQ(program.rows("path").value(), expected) << threads;
+    EXPECT_EQ(program.rows("edge").value().size(), edges.size());
+    const std::size_t path = program.find("path").value();
+    EXPECT_EQ(program.count_here(path).value(), expected.size());
+    EXPECT_EQ(program.count_here(program.find("any").value()).value(), 1U);
+    // A stretch across the ranks, and one beyond them.
+    std::vector<std::uint64_t> cells(expected.size(), 0);
+    const std::vector<stratalog_column_out> columns = {
+        {.values = nullptr, .stride = 0},
+        {.values = cells.data(), .stride = sizeof(std::uint64_t)}};
+    EXPECT_TRUE(program.read(path, 1, expected.size() - 2, columns).is_ok());
+    EXPECT_NE(std::count(cells.begin(), cells.end(), 40), 0);
+    EXPECT_EQ(program.read(path, 2, expected.size(), columns).code(), StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(program.run({.threads = 5000}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_FALSE(program.has_run());
+}
+
 TEST(Program, AFailedCollectiveEndsTheRun) {
   const auto self = make_self_comm();
   Played me{*self};
