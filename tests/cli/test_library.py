@@ -57,7 +57,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_python_examples_of_the_page() -> None:
-    assert len(examples("python")) == 2
+    assert len(examples("python")) == 3
     space: dict[str, Any] = {}
     for text in examples("python"):
         exec(compile(text, "library.md", "exec"), space)
