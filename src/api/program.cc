@@ -296,9 +296,10 @@ Result<RunSummary> Program::run(const RunSettings& settings) {
   if (threads == 1) {
     STRATALOG_RETURN_IF_ERROR(run_rank(*parts.comm, ranks[0]));
   } else {
-    STRATALOG_RETURN_IF_ERROR(sim_run(threads, [&](Comm& comm) {
-      return run_rank(comm, ranks[static_cast<std::size_t>(comm.rank())]);
-    }));
+    STRATALOG_RETURN_IF_ERROR(sim_run(
+        threads,
+        [&](Comm& comm) { return run_rank(comm, ranks[static_cast<std::size_t>(comm.rank())]); },
+        AddressSpace::kShared));
   }
   const datalog::RunReport& report = ranks[0].kept().report();
   if (report.stopped_early) return Status::cancelled("the run was stopped before its end");

@@ -37,6 +37,7 @@ class RankRun::LeftComm final : public Comm {
     if (live_ == nullptr) return gone();
     return live_->exchange(data, counts);
   }
+  bool shares_memory() const override { return live_ != nullptr && live_->shares_memory(); }
   Result<Topology> topology() override {
     if (live_ == nullptr) return gone();
     return live_->topology();
