@@ -106,7 +106,11 @@ std::string list_text(Store& store, const std::vector<GenerationSummary>& genera
                           mode_name(generation.mode), durability_name(generation.durability),
                           format_count(generation.rows), format_size(generation.bytes));
     }
-    if (place_name(store, generation.name) == "staged") text += "  staged, not drained";
+    // Of several nodes only this one's stage can be looked into.
+    if (place_name(store, generation.name) == "staged")
+      text += generation.condition == GenerationCondition::kDamaged
+                  ? "  staged, the rest on other nodes or lost"
+                  : "  staged, not drained";
     if (generation.condition == GenerationCondition::kValid) {
       if (is_first_valid) text += "  <- resume takes this";
       is_first_valid = false;

@@ -106,6 +106,9 @@ def test_stages_of_nodes_are_found_again_or_given_up(stratalog: Stratalog, tmp_p
     for name in ("ck", "fast-0", "fast-1"):
         shutil.copytree(tmp_path / name, tmp_path / "kept" / name)
     as_if_killed_before_draining(tmp_path / "ck", last)
+    listed = stratalog("ls", tmp_path / "ck").out.splitlines()
+    assert last in listed[1]
+    assert "staged, the rest on other nodes or lost" in listed[1]
     # The same nodes, more of them, and other ranks on them.
     found = ("resume", tmp_path / "ck", "-D", tmp_path / "again", "--verbose")
     done = stratalog(*found, "--ranks-per-node", "1", ranks=3)
