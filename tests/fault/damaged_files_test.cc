@@ -18,8 +18,12 @@ namespace {
 
 constexpr std::uint64_t kSize = 6;
 
+// kPools: sets that come again are said to be equal.
+enum class Sets : std::uint8_t { kPlain, kPools };
+
 // Two generations, iterations 1 and 2, by `ranks` ranks.
-std::shared_ptr<MemoryDisk> make_store(CheckpointMode mode, ShardEncoding encoding, int ranks) {
+std::shared_ptr<MemoryDisk> make_store(CheckpointMode mode, ShardEncoding encoding, int ranks,
+                                       Sets sets = Sets::kPlain) {
   const auto disk = std::make_shared<MemoryDisk>();
   const Status run = sim_run(ranks, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
@@ -29,6 +33,7 @@ std::shared_ptr<MemoryDisk> make_store(CheckpointMode mode, ShardEncoding encodi
     for (const std::uint64_t iteration : {1, 2}) {
       SaveRequest request =
           sample::request_of(sample::sample_relations(iteration, kSize), comm.rank(), comm.size());
+      if (sets == Sets::kPools) sample::walk_in_batches(request);
       request.mode = mode;
       request.encoding = encoding;
       request.iteration = iteration;
@@ -190,14 +195,34 @@ TEST(Damage, EveryBitAndEveryLengthOfStreams) {
   }
 }
 
+TEST(Damage, EveryBitAndEveryLengthOfPools) {
+  const auto disk =
+      make_store(CheckpointMode::kFilePerProcess, ShardEncoding::kCompact, 1, Sets::kPools);
+  ASSERT_EQ(judge(disk, {}), Verdict::kAccepted);
+  for (const std::string& path : newest_files(*disk)) {
+    if (path.ends_with("MANIFEST")) {
+      const Bytes& data = disk->node(disk->find(path).value()).data;
+      const std::string text(reinterpret_cast<const char*>(data.data()), data.size());
+      EXPECT_NE(text.find("\"critical\":[\"pools\"]"), std::string::npos);
+    }
+    const Counts flips = flip_bits(disk, path, 3, {});
+    EXPECT_EQ(flips.wrong + flips.accepted, 0U) << path;
+    const Counts cuts = truncate(disk, path, {});
+    EXPECT_EQ(cuts.wrong + cuts.accepted, 0U) << path;
+  }
+}
+
 // Without checksums the decoder meets the damage itself: an error or wrong tuples, no crash.
-TEST(Damage, StreamsWithoutChecksumsAreDecodedWithCare) {
-  const auto disk = make_store(CheckpointMode::kFilePerProcess, ShardEncoding::kStreams, 1);
+TEST(Damage, BlocksWithoutChecksumsAreDecodedWithCare) {
   const ProtocolSteps unchecked{.left_out = static_cast<std::uint32_t>(ProtocolStep::kCheckBlocks)};
-  std::size_t wrong = 0;
-  for (const char* name : {"/0001-path.total.000000", "/0004-triple.total.000000"})
-    wrong += flip_bits(disk, newest() + name, 1, unchecked).wrong;
-  EXPECT_GT(wrong, 0U);
+  for (const auto& disk :
+       {make_store(CheckpointMode::kFilePerProcess, ShardEncoding::kStreams, 1),
+        make_store(CheckpointMode::kFilePerProcess, ShardEncoding::kCompact, 1, Sets::kPools)}) {
+    std::size_t wrong = 0;
+    for (const char* name : {"/0001-path.total.000000", "/0004-triple.total.000000"})
+      wrong += flip_bits(disk, newest() + name, 1, unchecked).wrong;
+    EXPECT_GT(wrong, 0U);
+  }
 }
 
 TEST(Damage, FlippedPaddingIsFoundByVerify) {

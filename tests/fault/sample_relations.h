@@ -15,6 +15,7 @@
 #include "checkpoint/checkpoint.h"
 #include "model/multiset_hash.h"
 #include "model/set_walk.h"
+#include "unit/model/group_list.h"
 
 namespace stratalog::sample {
 
@@ -91,6 +92,28 @@ inline SaveRequest request_of(const std::vector<SampleRelation>& relations, int 
   for (const SampleRelation& relation : relations)
     request.images.push_back(image_of(relation, rank, ranks));
   return request;
+}
+
+// The images are walked in batches, too, in which equal sets have equal contents: they are written
+// as pools, where the encoding has such.
+inline void walk_in_batches(SaveRequest& request) {
+  for (const RelationImage& image : request.images) {
+    request.batch_walks.emplace_back();
+    if (image.arity == 0) continue;
+    request.batch_walks.back() = [image](const BatchVisitor& visit) -> Status {
+      std::map<std::vector<Cell>, std::uint64_t> contents;
+      GroupList groups;
+      STRATALOG_RETURN_IF_ERROR(image.for_each_group([&](const TupleGroup& group) {
+        const std::vector<Cell> cells(group.set.values.begin(), group.set.values.end());
+        const std::uint64_t content =
+            contents.try_emplace(cells, contents.size() + 1).first->second;
+        groups.add(group.prefix, group.set, content);
+        return Status::ok();
+      }));
+      const GroupBatch all = groups.batch();
+      return all.size() == 0 ? Status::ok() : visit(all);
+    };
+  }
 }
 
 // Collects what all ranks receive from one load.

@@ -10,7 +10,6 @@
 
 #include "checkpoint/checkpoint.h"
 #include "fault/sample_relations.h"
-#include "unit/model/group_list.h"
 
 namespace stratalog {
 namespace {
@@ -48,22 +47,6 @@ std::vector<sample::SampleRelation> golden_relations_with_copies() {
     }
   }
   return relations;
-}
-
-// Walks the image in batches, in which equal sets have equal contents.
-BatchWalk batches_of(const RelationImage& image) {
-  return [image](const BatchVisitor& visit) {
-    std::map<std::vector<Cell>, std::uint64_t> contents;
-    GroupList groups;
-    STRATALOG_RETURN_IF_ERROR(image.for_each_group([&](const TupleGroup& group) {
-      const std::vector<Cell> cells(group.set.values.begin(), group.set.values.end());
-      const std::uint64_t content = contents.try_emplace(cells, contents.size() + 1).first->second;
-      groups.add(group.prefix, group.set, content);
-      return Status::ok();
-    }));
-    const GroupBatch all = groups.batch();
-    return all.size() == 0 ? Status::ok() : visit(all);
-  };
 }
 
 void write_tuples(const std::string& path, const std::vector<sample::SampleRelation>& relations) {
@@ -105,9 +88,7 @@ TEST(GoldenWriter, WritesStoresOnDemand) {
       options.block_bytes = 512;
       STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, options));
       SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
-      for (const RelationImage& image : request.images)
-        request.batch_walks.push_back(kind.has_copies && image.arity != 0 ? batches_of(image)
-                                                                          : BatchWalk());
+      if (kind.has_copies) sample::walk_in_batches(request);
       request.mode = kind.mode;
       request.encoding = kind.encoding;
       request.iteration = 5;
