@@ -2,6 +2,7 @@
 #include "datalog/evaluate/redistribute.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "datalog/evaluate/incoming.h"
 #include "datalog/evaluate/joint_shards.h"
@@ -9,6 +10,7 @@
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/shard_sender.h"
+#include "model/set_walk.h"
 #include "route/tuple_mail.h"
 
 namespace stratalog::datalog {
@@ -60,6 +62,51 @@ Status for_each_home_group(
   return {};
 }
 
+// This rank's part of the home, for the owners in a shard that lies by other columns.
+Status fill_box(const EngineState& state, RelationId id, std::span<const std::uint32_t> to,
+                JointBox& box, SetAccumulator& scratch) {
+  std::vector<Cell> declared(to.size());
+  std::vector<Cell> tuple(to.size());
+  const auto bring_in_order = [&] {
+    for (std::size_t i = 0; i < tuple.size(); ++i) tuple[i] = declared[to[i]];
+  };
+  return for_each_home_group(
+      state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
+        for (std::size_t i = 0; i < group.prefix.size(); ++i) declared[order[i]] = group.prefix[i];
+        bring_in_order();
+        if (order.back() == to.back() && box.takes_sets()) {
+          box.add_view(std::span(tuple).first(tuple.size() - 1), group.set);
+        } else {
+          const auto at = std::find(to.begin(), to.end(), order.back()) - to.begin();
+          walk_set(group.set, [&](Cell cell) {
+            tuple[static_cast<std::size_t>(at)] = cell;
+            box.add(tuple);
+          });
+        }
+        box.bound(scratch);
+      });
+}
+
+// Where ranks share memory, each takes its part of the shard out of boxes of all ranks.
+Status fill_from_boxes(EngineState& state, RelationId id, Shard& shard) {
+  JointBox box(shard, state.comm.size());
+  const JointBox* const mine = &box;
+  Status filled = guard_memory(
+      [&] { return fill_box(state, id, shard.primary_index().order(), box, state.scratch); });
+  STRATALOG_ASSIGN_OR_RETURN(const Received all,
+                             state.comm.allgather(std::as_bytes(std::span(&mine, 1))));
+  std::vector<const JointBox*> boxes(static_cast<std::size_t>(state.comm.size()));
+  std::memcpy(static_cast<void*>(boxes.data()), all.data.data(), all.data.size());
+  const Status taken = guard_memory([&]() -> Status {
+    for (const JointBox* each : boxes)
+      each->take(state.comm.rank(), shard.primary_index(), state.scratch, Freshness::kNew);
+    settle(state, shard);
+    return {};
+  });
+  // No box goes away before all have taken.
+  return agree(state.comm, filled.is_ok() ? taken : filled);
+}
+
 // Fills a new shard with the total of the relation.
 Status fill_total(EngineState& state, RelationId id, Shard& shard) {
   Index& index = shard.primary_index();
@@ -89,6 +136,8 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
     settle(state, shard);
     return {};
   }
+  if (!state.peers.empty() && shard.placement.dealing == Dealing::kHashed && !shard.buckets)
+    return fill_from_boxes(state, id, shard);
   TupleMail mail = make_mail(state, {state.relations[id].arity});
   ShardSender sender(state, shard, mail);
   const Status sent = for_each_home_group(

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMostMaskRows = std::uint64_t{1} << 26;
 
 // Ranks that could read each other's shards make copies of finished relations up to this size:
 // looking into one's own takes no hash of an owner.
-constexpr std::uint64_t kCopiedRows = 1U << 15;
+constexpr std::uint64_t kCopiedRows = 1U << 12;
 
 bool is_member(const Stratum& stratum, RelationId relation) {
   return std::binary_search(stratum.relations.begin(), stratum.relations.end(), relation);
