@@ -11,7 +11,7 @@
 namespace stratalog::datalog {
 namespace {
 
-FileTexts graph_facts() {
+FileTexts facts_to_sweep() {
   std::mt19937_64 random(11);
   std::string edges;
   std::string pairs;
@@ -32,8 +32,8 @@ constexpr const char* kSwept =
     ".decl t(x: number, y: number)\n.output t\n.decl u(x: number, y: number, z: number)\n"
     ".output u\n.decl w(s: symbol, x: number)\n.output w\n";
 
-EngineOutcome run_with(const Program& program, int ranks, std::uint64_t min_rows, bool dealt,
-                       bool sets) {
+EngineOutcome run_swept(const Program& program, int ranks, std::uint64_t min_rows, bool dealt,
+                        bool sets) {
   RunOptions options;
   options.allow_sets = sets;
   options.read_swept_min_rows = min_rows;
@@ -41,14 +41,14 @@ EngineOutcome run_with(const Program& program, int ranks, std::uint64_t min_rows
     options.mirror_limit_rows = 0;
     options.replicate_limit_rows = 0;
   }
-  return run_engine(program, graph_facts(), ranks, options);
+  return run_engine(program, facts_to_sweep(), ranks, options);
 }
 
-void expect_same_answers(const std::string& rules) {
+void expect_swept_rows_read_alike(const std::string& rules) {
   std::string problems;
   const auto compiled = compile_text(kSwept + rules, problems);
   ASSERT_TRUE(compiled) << problems;
-  const EngineOutcome expected = run_with(*compiled, 1, ~std::uint64_t{0}, false, false);
+  const EngineOutcome expected = run_swept(*compiled, 1, ~std::uint64_t{0}, false, false);
   ASSERT_TRUE(expected.status.is_ok()) << expected.status.to_string();
   std::size_t bytes = 0;
   for (const auto& [name, text] : expected.files) bytes += text.size();
@@ -57,54 +57,54 @@ void expect_same_answers(const std::string& rules) {
     for (const bool dealt : {false, true})
       for (const bool sets : {false, true}) {
         SCOPED_TRACE(fmt::format("{} ranks, dealt {}, sets {}: {}", ranks, dealt, sets, rules));
-        const EngineOutcome outcome = run_with(*compiled, ranks, 0, dealt, sets);
+        const EngineOutcome outcome = run_swept(*compiled, ranks, 0, dealt, sets);
         ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
         EXPECT_EQ(outcome.files, expected.files);
       }
 }
 
 TEST(SweptRows, Scans) {
-  expect_same_answers(
+  expect_swept_rows_read_alike(
       "t(x, y) :- path(x, y), y < 40.\n"
       "u(k, y, y) :- walk(k, y, y).\n"
       "u(k, x, z) :- walk(k, x, y), f(y, z), !f(x, z).\n");
 }
 
 TEST(SweptRows, SearchesThatBindAndCarry) {
-  expect_same_answers(
+  expect_swept_rows_read_alike(
       "t(x, z) :- f(x, y), x < 30, path(y, z).\n"
       "u(x, y, z) :- f(x, y), x < 15, path(y, z), z != x.\n"
       "u(k, x, z) :- f(x, y), x < 10, k = 1, walk(k, y, z).\n");
 }
 
 TEST(SweptRows, SetsThatAreIntersectedAndSubtracted) {
-  expect_same_answers(
+  expect_swept_rows_read_alike(
       "t(x, z) :- f(x, y), x < 40, path(y, z), walk(1, x, z).\n"
       "t(x, z) :- e(x, y, 2), x < 40, path(y, z), !f(y, z).\n");
 }
 
 TEST(SweptRows, ConstantKeysAndSeveralSweptAtoms) {
-  expect_same_answers(
+  expect_swept_rows_read_alike(
       "t(0, z) :- path(7, z).\n"
       "u(1, x, z) :- path(x, y), x < 4, walk(1, y, z), y > 140.\n"
       "u(2, y, z) :- f(x, y), x < 20, path(x, w), w < 9, walk(2, w, z).\n");
 }
 
 TEST(SweptRows, ReadAndCopiedInOneStratum) {
-  expect_same_answers(
+  expect_swept_rows_read_alike(
       "t(x, z) :- f(x, y), x < 30, path(y, z).\n"
       "t(x, z) :- f(x, y), path(x, y), path(y, z), path(z, x), z < 20.\n");
 }
 
 TEST(SweptRows, ValuesThatAreMadeOnTheWay) {
-  expect_same_answers(
+  expect_swept_rows_read_alike(
       "w(cat(\"n\", to_string(z)), x) :- f(x, y), x < 9, path(y, z).\n"
       "w(cat(\"s\", to_string(y)), x) :- path(x, y), x < 30.\n"
       "w(\"c\", c) :- f(x, _), c = count : { path(x, _) }.\n");
 }
 
 TEST(SweptRows, SeedsOfTheNextSweepAndOfRounds) {
-  expect_same_answers(
+  expect_swept_rows_read_alike(
       ".decl far(x: number, y: number)\n"
       "far(x, z) :- f(x, y), x < 30, path(y, z).\nfar(x, z) :- far(y, z), f(x, y), x < 200.\n"
       "t(x, y) :- far(x, y), !path(x, y).\n"
@@ -123,8 +123,8 @@ TEST(SweptRows, OnlyBindingsTravel) {
   const auto compiled =
       compile_text(fmt::format("{}t(x, z) :- f(x, y), path(y, z).\n", kSwept), problems);
   ASSERT_TRUE(compiled) << problems;
-  const EngineOutcome copied = run_with(*compiled, 2, ~std::uint64_t{0}, false, true);
-  const EngineOutcome direct = run_with(*compiled, 2, 0, false, true);
+  const EngineOutcome copied = run_swept(*compiled, 2, ~std::uint64_t{0}, false, true);
+  const EngineOutcome direct = run_swept(*compiled, 2, 0, false, true);
   EXPECT_EQ(direct.files, copied.files);
   EXPECT_LT(bytes_exchanged(direct), bytes_exchanged(copied));
 }
