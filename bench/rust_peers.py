@@ -385,15 +385,16 @@ def main() -> int:
     parser.add_argument("--only", default="", help="cases whose name matches this pattern")
     args = parser.parse_args()
     about = peers.machine()
-    rows = []
+    rows: list[dict[str, object]] = []
+    args.out.parent.mkdir(parents=True, exist_ok=True)
     for case in [*peers.CLOSURES, *peers.OTHERS]:
         if not re.search(args.only, case.name):
             continue
         rows.append(run_case(case, args))
         print({k: cell(rows[-1], k) for k in rows[-1] if k != "case"}, case.name, flush=True)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.with_suffix(".json").write_text(json.dumps({"machine": about, "rows": rows}, indent=1))
-    args.out.with_suffix(".md").write_text(to_markdown(rows, about, args))
+        # After each case, so that nothing is lost where somebody runs out of patience.
+        args.out.with_suffix(".json").write_text(json.dumps({"machine": about, "rows": rows}))
+        args.out.with_suffix(".md").write_text(to_markdown(rows, about, args))
     return 0
 
 
