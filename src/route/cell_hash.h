@@ -37,13 +37,20 @@ constexpr std::uint64_t hash_cells(std::span<const Cell> cells, std::uint64_t se
   return finish_hash(state);
 }
 
-// hash_cells of the columns `columns` of `tuple`, without copying them together.
+// hash_cells of `cell_at(place)` for each of `places` in turn, without copying the cells together.
+template <class CellAt>
+constexpr std::uint64_t hash_places(std::span<const std::uint32_t> places, CellAt&& cell_at,
+                                    std::uint64_t seed = kBucketSeed) {
+  std::uint64_t state = seed;
+  for (const std::uint32_t place : places) state = mix_cell(state, cell_at(place));
+  return finish_hash(state);
+}
+
+// The same of the columns `columns` of `tuple`.
 constexpr std::uint64_t hash_columns(std::span<const Cell> tuple,
                                      std::span<const std::uint32_t> columns,
                                      std::uint64_t seed = kBucketSeed) {
-  std::uint64_t state = seed;
-  for (const std::uint32_t column : columns) state = mix_cell(state, tuple[column]);
-  return finish_hash(state);
+  return hash_places(columns, [&](std::uint32_t column) { return tuple[column]; }, seed);
 }
 
 // A hash to 0 .. parts-1 by its high half: as even as a remainder, without the division. parts <

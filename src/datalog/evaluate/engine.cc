@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <new>
+#include <utility>
 
+#include "comm/shared_pointers.h"
 #include "datalog/evaluate/added_facts.h"
 #include "datalog/evaluate/checkpointing.h"
 #include "datalog/evaluate/engine_state.h"
@@ -55,11 +56,7 @@ class Engine {
  private:
   Status meet_peers() {
     if (state_.is_single() || !state_.comm.shares_memory()) return {};
-    const EngineState* const mine = &state_;
-    STRATALOG_ASSIGN_OR_RETURN(const Received all,
-                               state_.comm.allgather(std::as_bytes(std::span(&mine, 1))));
-    state_.peers.resize(static_cast<std::size_t>(state_.comm.size()));
-    std::memcpy(static_cast<void*>(state_.peers.data()), all.data.data(), all.data.size());
+    STRATALOG_ASSIGN_OR_RETURN(state_.peers, pointers_of_all(state_.comm, &std::as_const(state_)));
     return {};
   }
 

@@ -157,7 +157,7 @@ void HeadWriter::box_batch(const Batch& batch) {
       continue;
     }
     if (!target.takes_sets) {
-      box_->add_each(keys_, carried_at, *batch.sets[r]);
+      box_->add_each(keys_, carried_at, batch.sets[r]->view());
     } else {
       const auto prefix = std::span<const Cell>(keys_).first(arity - 1);
       if (batch.has_brief_sets)

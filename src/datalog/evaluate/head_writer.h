@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // HeadWriter: turns the bindings that a rule ends with into head tuples (or whole sets) and brings
 // them to the home shard of the head relation, or to its mirror: into the queue where this rank
-// owns them, to what leaves it otherwise. Where
-// other ranks read the shard meanwhile, everything goes to a box (joint_shards.h). Tuples with
-// values that other ranks do not know yet wait for the ranks' agreement. Local.
+// owns them, to what leaves it otherwise. Where other ranks read the shard meanwhile, everything
+// goes to a box (joint_shards.h). Tuples with values that other ranks do not know yet wait for the
+// ranks' agreement. Local.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ JointBox::JointBox(const Shard& shard, int ranks)
 }
 
 void JointBox::add_set(std::span<const Cell> prefix, const IntSet* set) {
-  Part& part = parts_[owner_of_key(prefix.data())];
+  Part& part = parts_[owner_of_key(prefix)];
   part.prefixes.append(prefix);
   part.sets.append(set);
 }
@@ -57,9 +57,9 @@ void JointBox::add_view(std::span<const Cell> prefix, const SetView& set) {
   add_set(prefix, &held_sets_.back());
 }
 
-void JointBox::add_each(std::span<Cell> tuple, std::uint32_t at, const IntSet& set) {
+void JointBox::add_each(std::span<Cell> tuple, std::uint32_t at, const SetView& set) {
   if (std::ranges::find(key_places_, at) != key_places_.end()) {
-    set.walk([&](Cell cell) {
+    walk_set(set, [&](Cell cell) {
       tuple[at] = cell;
       add(tuple);
     });
@@ -67,8 +67,8 @@ void JointBox::add_each(std::span<Cell> tuple, std::uint32_t at, const IntSet& s
   }
   // All have one owner.
   const std::size_t arity = tuple.size();
-  Cell* to = parts_[owner_of_key(tuple.data())].tuples.extend(set.size() * arity);
-  set.walk([&](Cell cell) {
+  Cell* to = parts_[owner_of_key(tuple)].tuples.extend(set.count * arity);
+  walk_set(set, [&](Cell cell) {
     tuple[at] = cell;
     for (std::size_t i = 0; i < arity; ++i) to[i] = tuple[i];
     to += arity;

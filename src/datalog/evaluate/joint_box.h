@@ -29,13 +29,13 @@ class JointBox {
   // Whether a whole set has one owner.
   bool takes_sets() const { return key_in_prefix_; }
   // `tuple` in index order.
-  void add(std::span<const Cell> tuple) { parts_[owner_of_key(tuple.data())].tuples.append(tuple); }
+  void add(std::span<const Cell> tuple) { parts_[owner_of_key(tuple)].tuples.append(tuple); }
   // `set` is borrowed until bound() or clear(). Requires takes_sets().
   void add_set(std::span<const Cell> prefix, const IntSet* set);
   // Copies the cells. Requires takes_sets().
   void add_view(std::span<const Cell> prefix, const SetView& set);
   // Every cell of `set` with `tuple`, where it takes place `at`.
-  void add_each(std::span<Cell> tuple, std::uint32_t at, const IntSet& set);
+  void add_each(std::span<Cell> tuple, std::uint32_t at, const SetView& set);
   // Whoever adds calls this after each set, and after some tuples: unites what has become much.
   void bound(SetAccumulator& scratch) {
     if (is_large()) unite_parts(scratch);
@@ -53,10 +53,9 @@ class JointBox {
     std::unique_ptr<Index> united;  // what was too much to keep as it came
   };
 
-  std::size_t owner_of_key(const Cell* tuple) const {
-    std::uint64_t state = kBucketSeed;
-    for (const std::uint32_t place : key_places_) state = mix_cell(state, tuple[place]);
-    return scale_hash(finish_hash(state), static_cast<std::uint32_t>(parts_.size()));
+  // As owner_of in placement.h says; `tuple` may be a prefix that holds the key.
+  std::size_t owner_of_key(std::span<const Cell> tuple) const {
+    return scale_hash(hash_columns(tuple, key_places_), static_cast<std::uint32_t>(parts_.size()));
   }
   bool is_large() const;
   void unite_parts(SetAccumulator& scratch);

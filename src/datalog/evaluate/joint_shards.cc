@@ -101,7 +101,7 @@ Status JointShards::share() {
         if (at == last && target.box.takes_sets() && row.cells.size() > kSentAsTuples)
           target.box.add_set(std::span(tuple).first(last), &row.cells);
         else
-          target.box.add_each(tuple, at, row.cells);
+          target.box.add_each(tuple, at, row.cells.view());
         target.box.bound(state_.scratch);
       }
     }

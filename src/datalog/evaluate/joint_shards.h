@@ -6,8 +6,7 @@
 //   unite     each rank takes what it owns out of all boxes into its home shards' queues and next
 //             deltas; totals, which sets are borrowed from, do not change;
 //   share     where relations have further shards: their owners take the new tuples, from boxes
-//   that
-//             borrow the sets of the homes' next deltas;
+//             that borrow the sets of the homes' next deltas;
 //   advance   each rank's indices take over their new tuples; the reduction that ends the round is
 //             the barrier before the next rules.
 // Shards are opened, and indices are made, before rules are bound. Collective where marked.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline: runs some consecutive steps of a rule plan over batches of bindings: scans, prefix
 // searches in indices, membership tests, filters, computed values, ranges and aggregates. What
-// leaves the last step goes to a sink. It looks at this rank's indices, or where the
-// sources say so at those of all ranks; the caller has seen to it that they hold what the steps ask
-// for. Local.
+// leaves the last step goes to a sink. It looks at this rank's indices, or where the sources say so
+// at those of all ranks; the caller has seen to it that they hold what the steps ask for. Local.
 #pragma once
 
 #include <cstdint>

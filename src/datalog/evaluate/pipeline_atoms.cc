@@ -26,11 +26,10 @@ Cell Pipeline::expected(const ColumnUse& use, const Batch& in, std::uint32_t in_
 const Index& Pipeline::index_of(const Stage& stage, const Batch& in, std::uint32_t in_row) const {
   const StepSource& source = stage.source;
   if (source.joint.empty() || source.owner_places.empty()) return *source.index;
-  std::uint64_t state = kBucketSeed;
-  for (const std::uint32_t place : source.owner_places)
-    state = mix_cell(state, expected(stage.step->columns[place], in, in_row));
-  return *source.joint[scale_hash(finish_hash(state),
-                                  static_cast<std::uint32_t>(source.joint.size()))];
+  const std::uint64_t hash = hash_places(source.owner_places, [&](std::uint32_t place) {
+    return expected(stage.step->columns[place], in, in_row);
+  });
+  return *source.joint[scale_hash(hash, static_cast<std::uint32_t>(source.joint.size()))];
 }
 
 Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
@@ -247,9 +246,7 @@ void Pipeline::find_indices(Stage& stage, const Batch& in, std::uint32_t width) 
   }
   const Cell* key = stage.keys.data();
   for (std::uint32_t r = 0; r < in.rows; ++r, key += width)
-    stage.indices[r] = source.joint[scale_hash(
-        places.size() == 1 ? hash_cells({key + places[0], 1}) : hash_columns({key, width}, places),
-        ranks)];
+    stage.indices[r] = source.joint[scale_hash(hash_columns({key, width}, places), ranks)];
 }
 
 Status Pipeline::search(std::size_t s, const Batch& in) {

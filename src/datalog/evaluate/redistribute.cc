@@ -2,8 +2,9 @@
 #include "datalog/evaluate/redistribute.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
+#include "comm/shared_pointers.h"
 #include "datalog/evaluate/incoming.h"
 #include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/mirror.h"
@@ -78,10 +79,7 @@ Status fill_box(const EngineState& state, RelationId id, std::span<const std::ui
           box.add_view(std::span(tuple).first(tuple.size() - 1), group.set);
         } else {
           const auto at = std::find(to.begin(), to.end(), order.back()) - to.begin();
-          walk_set(group.set, [&](Cell cell) {
-            tuple[static_cast<std::size_t>(at)] = cell;
-            box.add(tuple);
-          });
+          box.add_each(tuple, static_cast<std::uint32_t>(at), group.set);
         }
         box.bound(scratch);
       });
@@ -90,13 +88,9 @@ Status fill_box(const EngineState& state, RelationId id, std::span<const std::ui
 // Where ranks share memory, each takes its part of the shard out of boxes of all ranks.
 Status fill_from_boxes(EngineState& state, RelationId id, Shard& shard) {
   JointBox box(shard, state.comm.size());
-  const JointBox* const mine = &box;
   Status filled = guard_memory(
       [&] { return fill_box(state, id, shard.primary_index().order(), box, state.scratch); });
-  STRATALOG_ASSIGN_OR_RETURN(const Received all,
-                             state.comm.allgather(std::as_bytes(std::span(&mine, 1))));
-  std::vector<const JointBox*> boxes(static_cast<std::size_t>(state.comm.size()));
-  std::memcpy(static_cast<void*>(boxes.data()), all.data.data(), all.data.size());
+  STRATALOG_ASSIGN_OR_RETURN(const auto boxes, pointers_of_all(state.comm, &std::as_const(box)));
   const Status taken = guard_memory([&]() -> Status {
     for (const JointBox* each : boxes)
       each->take(state.comm.rank(), shard.primary_index(), state.scratch, Freshness::kNew);
