@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <charconv>
+#include <cstdio>
 #include <functional>
 #include <set>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "comm/sim_nodes.h"
 #include "fault/sample_relations.h"
 #include "fault/store_row_files.h"
 #include "place/checkpoint_names.h"
@@ -95,28 +97,50 @@ inline Status save_iteration(CheckpointWriter& writer, Comm& comm, const RunPlan
   return save(writer, plan, request);
 }
 
-// Carries out `plan` on `disk` and returns what happened. Marks: "opened E" with the epoch, "begin
-// I", "done I".
-inline std::vector<Operation> record_run(const std::shared_ptr<MemoryDisk>& disk,
-                                         const RunPlan& plan) {
+// What one rank of a recorded run does; `comm` and `store` write down what they are asked for.
+using RecordedRank =
+    std::function<Status(Comm& comm, const std::shared_ptr<Store>& store, OperationLog& log)>;
+
+// Runs `body` on all ranks of `disk` and returns what happened there. `ranks_per_node`: 0 where the
+// run knows nothing of nodes.
+inline std::vector<Operation> record_ranks(const std::shared_ptr<MemoryDisk>& disk, int ranks,
+                                           const RecordedRank& body, int ranks_per_node = 0) {
   OperationLog log(*disk);
-  const Status status = sim_run(plan.ranks, [&](Comm& inner) -> Status {
+  const auto rank = [&](Comm& inner) -> Status {
     const auto comm = make_recording_comm(inner, log);
     const auto memory = open_memory_store(disk);
-    const auto store = open_recording_store(*memory, log, inner.rank());
-    STRATALOG_ASSIGN_OR_RETURN(const auto writer,
-                               open_checkpoint_writer(*comm, *store, crash_options(plan)));
-    if (inner.rank() == 0) log.mark(0, "opened");
-    for (int i = 0; i < plan.saves; ++i) {
-      const std::uint64_t iteration = plan.first_iteration + static_cast<std::uint64_t>(i);
-      log.mark(inner.rank(), "begin " + std::to_string(iteration));
-      STRATALOG_RETURN_IF_ERROR(save_iteration(*writer, *comm, plan, iteration));
-      log.mark(inner.rank(), "done " + std::to_string(iteration));
-    }
-    return Status::ok();
-  });
+    return body(*comm, open_recording_store(*memory, log, inner.rank()), log);
+  };
+  const Status status =
+      ranks_per_node == 0 ? sim_run(ranks, rank) : sim_run_on_nodes(ranks, ranks_per_node, rank);
   EXPECT_TRUE(status.is_ok()) << status.to_string();
   return log.take();
+}
+
+// One rank's part of `plan`. Marks: "opened" once the epoch is claimed, "begin I", "done I".
+// `after_save` is called with the iteration that is done.
+inline Status save_with_marks(Comm& comm, Store& store, OperationLog& log, const RunPlan& plan,
+                              const std::function<Status(std::uint64_t)>& after_save = {}) {
+  STRATALOG_ASSIGN_OR_RETURN(const auto writer,
+                             open_checkpoint_writer(comm, store, crash_options(plan)));
+  if (comm.rank() == 0) log.mark(0, "opened");
+  for (int i = 0; i < plan.saves; ++i) {
+    const std::uint64_t iteration = plan.first_iteration + static_cast<std::uint64_t>(i);
+    log.mark(comm.rank(), "begin " + std::to_string(iteration));
+    STRATALOG_RETURN_IF_ERROR(save_iteration(*writer, comm, plan, iteration));
+    log.mark(comm.rank(), "done " + std::to_string(iteration));
+    if (after_save) STRATALOG_RETURN_IF_ERROR(after_save(iteration));
+  }
+  return Status::ok();
+}
+
+// Carries out `plan` on `disk` and returns what happened.
+inline std::vector<Operation> record_run(const std::shared_ptr<MemoryDisk>& disk,
+                                         const RunPlan& plan) {
+  return record_ranks(disk, plan.ranks,
+                      [&](Comm& comm, const std::shared_ptr<Store>& store, OperationLog& log) {
+                        return save_with_marks(comm, *store, log, plan);
+                      });
 }
 
 class CrashExplorer {
@@ -320,5 +344,12 @@ class CrashExplorer {
   std::unordered_set<std::uint64_t> seen_;
   std::vector<std::string> problems_;
 };
+
+// Prints how many states were looked at; every problem is a failure.
+inline void report(const std::string& what, const CrashExplorer& explorer) {
+  std::printf("[ STATES   ] %s: %zu distinct states, %zu problems\n", what.c_str(),
+              explorer.states(), explorer.problems().size());
+  for (const std::string& problem : explorer.problems()) ADD_FAILURE() << what << ": " << problem;
+}
 
 }  // namespace stratalog::sample

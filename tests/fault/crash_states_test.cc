@@ -40,12 +40,6 @@ void explore_orders(CrashExplorer& explorer, const RunPlan& plan, std::uint64_t 
   }
 }
 
-void report(const char* what, const CrashExplorer& explorer) {
-  std::printf("[ STATES   ] %s: %zu distinct states, %zu problems\n", what, explorer.states(),
-              explorer.problems().size());
-  for (const std::string& problem : explorer.problems()) ADD_FAILURE() << problem;
-}
-
 // One test for each mode and number of ranks, so that long campaigns run in small chunks.
 class EveryPrefix : public ::testing::TestWithParam<std::tuple<CheckpointMode, int>> {};
 
@@ -57,8 +51,7 @@ TEST_P(EveryPrefix, SurvivesPowerFailure) {
   settings.most_states = states_wanted() / (is_large ? 16 : 5);
   CrashExplorer explorer(settings);
   explore_orders(explorer, {.ranks = ranks, .mode = mode, .steps = {}}, 40);
-  report((std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks").c_str(),
-         explorer);
+  report(std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks", explorer);
   // All together over 50,000. Files that one rank writes for all have few orders of their calls.
   const bool has_one_writer = mode == CheckpointMode::kShared;
   const std::size_t least = ranks == 1 ? 500 : is_large ? 2500 : has_one_writer ? 1800 : 15000;
@@ -122,7 +115,7 @@ TEST_P(OtherLayouts, SurvivePowerFailure) {
   settings.most_states = states_wanted() / 80;
   CrashExplorer explorer(settings);
   explore_orders(explorer, plan_of(layout, ranks, {}), 40, layout.kind);
-  report((std::string(layout.what) + ", " + std::to_string(ranks) + " ranks").c_str(), explorer);
+  report(std::string(layout.what) + ", " + std::to_string(ranks) + " ranks", explorer);
   EXPECT_GE(explorer.states(), 500U);
 }
 
@@ -149,8 +142,7 @@ TEST(CrashStates, OtherEncodings) {
       settings.most_variants_per_prefix = 100;
       CrashExplorer explorer(settings);
       explore_orders(explorer, {.ranks = 2, .mode = mode, .encoding = encoding, .steps = {}}, 10);
-      report((std::string(encoding_name(encoding)) + ", " + std::string(mode_name(mode))).c_str(),
-             explorer);
+      report(std::string(encoding_name(encoding)) + ", " + std::string(mode_name(mode)), explorer);
       EXPECT_GE(explorer.states(), 1000U);
     }
 }
@@ -173,9 +165,7 @@ TEST_P(Chains, SurvivePowerFailure) {
                   .chaining = Chaining::kGrowth,
                   .is_overlapped = mode == CheckpointMode::kFilePerProcess && ranks > 1},
                  40);
-  report((std::string("chains, ") + std::string(mode_name(mode)) + ", " + std::to_string(ranks) +
-          " ranks")
-             .c_str(),
+  report("chains, " + std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks",
          explorer);
   EXPECT_GE(explorer.states(), 2500U);
 }
@@ -217,19 +207,12 @@ std::vector<Operation> record_compaction(const std::shared_ptr<MemoryDisk>& disk
   const auto listed = list_generations(*open_memory_store(disk));
   EXPECT_TRUE(listed.is_ok() && !listed.value().empty());
   if (!listed.is_ok() || listed.value().empty()) return {};
-  OperationLog log(*disk);
-  const Status status = sim_run(plan.ranks, [&](Comm& inner) -> Status {
-    const auto comm = make_recording_comm(inner, log);
-    const auto memory = open_memory_store(disk);
-    const auto store = open_recording_store(*memory, log, inner.rank());
-    return compact_generation(
-               *comm, *store,
-               {.generation = listed.value()[0].name, .mode = plan.mode, .column_names = {}},
-               sample::crash_options(plan))
-        .status();
-  });
-  EXPECT_TRUE(status.is_ok()) << status.to_string();
-  return log.take();
+  const CompactRequest request{
+      .generation = listed.value()[0].name, .mode = plan.mode, .column_names = {}};
+  return sample::record_ranks(
+      disk, plan.ranks, [&](Comm& comm, const std::shared_ptr<Store>& store, OperationLog&) {
+        return compact_generation(comm, *store, request, sample::crash_options(plan)).status();
+      });
 }
 
 // Power fails while the newest link of a chain is written anew, whole and in another layout, by as
@@ -252,10 +235,9 @@ TEST(CrashStates, CompactionOfAChain) {
       const auto compaction = record_compaction(seen, {.ranks = ranks, .mode = mode, .steps = {}});
       both.insert(both.end(), compaction.begin(), compaction.end());
       explorer.explore(empty, both, cut);
-      report((std::string("compaction, ") + std::string(mode_name(mode)) + ", " +
-              std::to_string(ranks) + " ranks")
-                 .c_str(),
-             explorer);
+      report(
+          "compaction, " + std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks",
+          explorer);
       EXPECT_GE(explorer.states(), 100U);
       // Without a failure the generation stands by itself and holds the same tuples.
       const auto store = open_memory_store(seen);

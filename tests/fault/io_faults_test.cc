@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "fault/sample_relations.h"
+#include "fault/loaded_samples.h"
 #include "write/faulty_store.h"
 #include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
@@ -57,6 +57,7 @@ JobResult run_job(const std::shared_ptr<MemoryDisk>& disk, std::uint64_t iterati
                   CheckpointMode mode, const FaultPlan& plan, Victims victims) {
   JobResult result;
   std::vector<std::shared_ptr<FaultCounter>> counters;
+  counters.reserve(kRanks);
   for (int r = 0; r < kRanks; ++r)
     counters.push_back(std::make_shared<FaultCounter>(is_victim(victims, r) ? plan : FaultPlan{}));
   const Status run = sim_run(kRanks, [&](Comm& comm) -> Status {
@@ -88,21 +89,9 @@ JobResult run_job(const std::shared_ptr<MemoryDisk>& disk, std::uint64_t iterati
 
 // Loads on a sound store; the iteration that came back, whose tuples must be right.
 std::uint64_t loaded_iteration(const std::shared_ptr<MemoryDisk>& disk) {
-  const auto self = make_self_comm();
-  const auto store = open_memory_store(disk);
-  sample::Collected collected;
-  std::vector<StoredRelation> stored;
-  const auto loaded =
-      load_checkpoint(*self, *store, {}, sample::sink_into(collected, *self, stored));
+  const auto loaded = sample::load_and_compare(*open_memory_store(disk), kSize);
   EXPECT_TRUE(loaded.is_ok()) << loaded.status().to_string();
-  if (!loaded.is_ok()) return 0;
-  const auto relations = sample::sample_relations(loaded.value().state.iteration, kSize);
-  for (std::size_t i = 0; i < relations.size(); ++i) {
-    if (relations[i].arity != 0) {
-      EXPECT_EQ(collected.tuples(i), relations[i].tuples);
-    }
-  }
-  return loaded.value().state.iteration;
+  return loaded.is_ok() ? loaded.value().state.iteration : 0;
 }
 
 // No unfinished or damaged directories.
@@ -225,12 +214,8 @@ TEST_P(IoFaults, EveryCallOfALoad) {
             ASSERT_EQ(iterations[r], iterations[0]);
           }
           if (iterations[0] == 0) continue;
-          const auto relations = sample::sample_relations(iterations[0], kSize);
-          for (std::size_t i = 0; i < relations.size(); ++i) {
-            if (relations[i].arity != 0) {
-              ASSERT_EQ(collected.tuples(i), relations[i].tuples);
-            }
-          }
+          sample::expect_collected(collected, sample::sample_relations(iterations[0], kSize));
+          if (HasFailure()) return;
         }
   std::printf("[ FAULTS   ] load, %s: %zu runs\n", std::string(mode_name(mode)).c_str(), runs);
   EXPECT_GE(runs, 100U);

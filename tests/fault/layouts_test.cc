@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint.h"
-#include "fault/sample_relations.h"
+#include "fault/loaded_samples.h"
 #include "place/write_edges.h"
 #include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
@@ -61,11 +61,7 @@ void load_and_compare(const std::shared_ptr<MemoryDisk>& disk, int ranks,
     return load_checkpoint(comm, *store, {}, sample::sink_into(collected, comm, stored)).status();
   });
   ASSERT_TRUE(status.is_ok()) << status.to_string();
-  EXPECT_EQ(collected.duplicates(), 0U);
-  for (std::size_t i = 0; i < relations.size(); ++i)
-    if (relations[i].arity != 0) {
-      EXPECT_EQ(collected.tuples(i), relations[i].tuples) << relations[i].name;
-    }
+  sample::expect_collected(collected, relations);
 }
 
 std::vector<std::string> data_files(MemoryDisk& disk) {

@@ -6,15 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <mutex>
 
 #include "checkpoint/node_stages.h"
 #include "comm/sim_nodes.h"
 #include "commit/drain.h"
 #include "commit/store_file.h"
-#include "fault/crash_explorer.h"
-#include "fault/subdirectory_store.h"
+#include "fault/staged_runs.h"
 #include "write/faulty_store.h"
 
 namespace stratalog {
@@ -22,7 +20,7 @@ namespace {
 
 using sample::Chaining;
 using sample::CrashExplorer;
-using sample::ExplorerSettings;
+using sample::FullStore;
 using sample::RunPlan;
 using sample::SubdirectoryStore;
 
@@ -53,18 +51,9 @@ std::unique_ptr<StagedStore> open_seat(Comm& comm, const std::shared_ptr<Store>&
   const Topology topology = comm.topology().value();
   const StageSeat seat = plan_stage_seat(topology.node_of_rank, comm.rank());
   const std::string folder = stage_folder(seat.node);
-  StageOpener opener = [disk, folder](const std::string& name,
-                                      RootMode mode) -> Result<std::unique_ptr<Store>> {
-    const std::string path = folder + "/" + name;
-    if (mode == RootMode::kCreate && !disk->info(path).is_ok()) {
-      STRATALOG_RETURN_IF_ERROR(disk->make_directory(path));
-      STRATALOG_RETURN_IF_ERROR(disk->sync_directory(folder));
-    }
-    STRATALOG_RETURN_IF_ERROR(disk->info(path).status());
-    return std::unique_ptr<Store>(std::make_unique<SubdirectoryStore>(disk, path));
-  };
   if (home == nullptr) home = std::make_unique<SubdirectoryStore>(disk, "home");
-  return open_staged_store(std::move(home), std::move(opener), folder, draining, seat);
+  return open_staged_store(std::move(home), sample::stages_in(disk, folder), folder, draining,
+                           seat);
 }
 
 // A job of one rank on each of `nodes` nodes recovers what lies in their stages. Its notes.
@@ -87,42 +76,21 @@ std::unique_ptr<Store> home_of(std::shared_ptr<MemoryDisk> disk) {
 
 // As record_run. After every `settle_every`-th save all is drained: "drained I".
 std::vector<Operation> record_staged_run(const std::shared_ptr<MemoryDisk>& disk,
-                                         const RunPlan& plan, int settle_every) {
-  OperationLog log(*disk);
-  const Status status = sim_run_on_nodes(plan.ranks, kRanksPerNode, [&](Comm& inner) -> Status {
-    const auto comm = make_recording_comm(inner, log);
-    const auto memory = open_memory_store(disk);
-    const std::shared_ptr<Store> recording = open_recording_store(*memory, log, inner.rank());
-    const auto store = open_seat(*comm, recording);
-    STRATALOG_ASSIGN_OR_RETURN(const auto writer,
-                               open_checkpoint_writer(*comm, *store, sample::crash_options(plan)));
-    if (inner.rank() == 0) log.mark(0, "opened");
-    for (int i = 1; i <= plan.saves; ++i) {
-      const auto iteration = static_cast<std::uint64_t>(i);
-      log.mark(inner.rank(), "begin " + std::to_string(iteration));
-      STRATALOG_RETURN_IF_ERROR(sample::save_iteration(*writer, *comm, plan, iteration));
-      log.mark(inner.rank(), "done " + std::to_string(iteration));
-      if (i % settle_every != 0) continue;
-      STRATALOG_RETURN_IF_ERROR(settle_stages(*comm, *store));
-      for (int d = i - settle_every + 1; d <= i && inner.rank() == 0; ++d)
-        log.mark(0, "drained " + std::to_string(d));
-    }
-    return Status::ok();
-  });
-  EXPECT_TRUE(status.is_ok()) << status.to_string();
-  return log.take();
-}
-
-// What a reader who has lost a stage was promised: drained is done.
-std::vector<Operation> without_a_stage(const std::vector<Operation>& log) {
-  std::vector<Operation> promised;
-  for (Operation operation : log) {
-    if (operation.kind == OperationKind::kMark && operation.name.starts_with("done ")) continue;
-    if (operation.kind == OperationKind::kMark && operation.name.starts_with("drained "))
-      operation.name.replace(0, 7, "done");
-    promised.push_back(std::move(operation));
-  }
-  return promised;
+                                         const RunPlan& plan, std::uint64_t settle_every) {
+  return sample::record_ranks(
+      disk, plan.ranks,
+      [&](Comm& comm, const std::shared_ptr<Store>& recording, OperationLog& log) {
+        const auto store = open_seat(comm, recording);
+        return sample::save_with_marks(comm, *store, log, plan,
+                                       [&](std::uint64_t iteration) -> Status {
+                                         if (iteration % settle_every != 0) return Status::ok();
+                                         STRATALOG_RETURN_IF_ERROR(settle_stages(comm, *store));
+                                         if (comm.rank() == 0)
+                                           sample::mark_drained(log, iteration, settle_every);
+                                         return Status::ok();
+                                       });
+      },
+      kRanksPerNode);
 }
 
 constexpr int kNoNode = -1;
@@ -141,7 +109,7 @@ CrashExplorer explored(const MemoryDisk& start, const std::vector<Operation>& lo
        .most_states = most_states,
        .chaining = plan.chaining,
        .view = [lost](const std::shared_ptr<MemoryDisk>& disk) { return restart(disk, lost); }});
-  explorer.explore(start, lost == kNoNode ? log : without_a_stage(log), 0);
+  explorer.explore(start, lost == kNoNode ? log : sample::without_stages(log), 0);
   return explorer;
 }
 
@@ -151,13 +119,11 @@ TEST(NodeStages, SurvivePowerFailureWithAllStagesAndWithoutOne) {
     const auto disk = disk_of_nodes();
     const auto start = disk->clone();
     const RunPlan plan{.ranks = kRanks, .saves = 3, .steps = {}, .chaining = chaining};
-    const int settle_every = chaining == Chaining::kNone ? 1 : 2;
+    const std::uint64_t settle_every = chaining == Chaining::kNone ? 1 : 2;
     const auto log = reorder_ranks(record_staged_run(disk, plan, settle_every), plan.ranks, 7);
     for (const int lost : {kNoNode, 0, 1}) {
       const CrashExplorer explorer = explored(*start, log, plan, 12000, lost);
-      std::printf("[ STATES   ] stage lost: %d: %zu distinct states, %zu problems\n", lost,
-                  explorer.states(), explorer.problems().size());
-      for (const std::string& problem : explorer.problems()) ADD_FAILURE() << problem;
+      report("stage lost: " + std::to_string(lost), explorer);
       states += explorer.states();
     }
   }
@@ -175,21 +141,9 @@ TEST(NodeStages, TheSealOfOtherStagesIsNeeded) {
   EXPECT_FALSE(explored(*start, log, plan, 12000, kNoNode).problems().empty());
 }
 
-// The iteration of the generation that a load takes from home, its tuples compared; 0: none.
+// The iteration that a load takes from home, 0: none.
 std::uint64_t loaded(const std::shared_ptr<MemoryDisk>& disk) {
-  const auto self = make_self_comm();
-  const auto store = home_of(disk);
-  sample::Collected collected;
-  std::vector<StoredRelation> stored;
-  const auto report =
-      load_checkpoint(*self, *store, {}, sample::sink_into(collected, *self, stored));
-  if (!report.is_ok()) return 0;
-  EXPECT_TRUE(report.value().skipped.empty());
-  const std::uint64_t iteration = report.value().state.iteration;
-  const auto relations = sample::sample_relations(iteration, sample::kCrashTestSize);
-  for (std::size_t i = 0; i < relations.size(); ++i)
-    EXPECT_TRUE(relations[i].arity == 0 || collected.tuples(i) == relations[i].tuples);
-  return iteration;
+  return sample::loaded(*home_of(disk));
 }
 
 // What a job of kRanks ranks does between opening its writer and its end.
@@ -271,9 +225,7 @@ TEST(NodeStages, FilesOfNodesSurvivePowerFailure) {
     const auto log = reorder_ranks(record_staged_run(disk, plan, 1), plan.ranks, 7);
     for (const int lost : {kNoNode, 1}) {
       const CrashExplorer explorer = explored(*start, log, plan, 12000, lost);
-      std::printf("[ STATES   ] stage lost: %d: %zu distinct states, %zu problems\n", lost,
-                  explorer.states(), explorer.problems().size());
-      for (const std::string& problem : explorer.problems()) ADD_FAILURE() << problem;
+      report("stage lost: " + std::to_string(lost), explorer);
       EXPECT_GE(explorer.states(), 500U);
     }
   }
@@ -363,21 +315,30 @@ TEST(NodeStages, ARunningJobIsLeftAlone) {
   EXPECT_EQ(loaded(disk), 2U);
 }
 
+// A job that saves 1 and does `then` after something else has happened on the disk.
+Status interrupted_job(const std::shared_ptr<MemoryDisk>& disk,
+                       const std::function<void()>& meanwhile, const Body& then) {
+  return run_job(disk, Draining::kInSettle,
+                 [&](Comm& comm, StagedStore& store, CheckpointWriter& writer) -> Status {
+                   STRATALOG_RETURN_IF_ERROR(sample::save_iteration(writer, comm, kPlan, 1));
+                   if (comm.rank() == 0) meanwhile();
+                   STRATALOG_RETURN_IF_ERROR(comm.barrier());
+                   return then(comm, store, writer);
+                 });
+}
+
 // Where there are no locks, what two jobs drain is drained once.
 TEST(NodeStages, WithoutLocksTwoJobsMayDrainTheSame) {
   const auto disk = disk_of_nodes();
-  const Status status =
-      run_job(disk, Draining::kInSettle,
-              [&](Comm& comm, StagedStore& store, CheckpointWriter& writer) -> Status {
-                STRATALOG_RETURN_IF_ERROR(sample::save_iteration(writer, comm, kPlan, 1));
-                if (comm.rank() == 0) {
-                  EXPECT_TRUE(recover(disk).empty());
-                  EXPECT_EQ(loaded(disk), 1U);
-                }
-                STRATALOG_RETURN_IF_ERROR(comm.barrier());
-                STRATALOG_RETURN_IF_ERROR(settle_stages(comm, store));
-                return sample::save_iteration(writer, comm, kPlan, 2);
-              });
+  const auto other_job = [&] {
+    EXPECT_TRUE(recover(disk).empty());
+    EXPECT_EQ(loaded(disk), 1U);
+  };
+  const Status status = interrupted_job(
+      disk, other_job, [](Comm& comm, StagedStore& store, CheckpointWriter& writer) -> Status {
+        STRATALOG_RETURN_IF_ERROR(settle_stages(comm, store));
+        return sample::save_iteration(writer, comm, kPlan, 2);
+      });
   EXPECT_TRUE(status.is_ok()) << status.to_string();
   EXPECT_EQ(loaded(disk), 1U);
 }
@@ -385,41 +346,21 @@ TEST(NodeStages, WithoutLocksTwoJobsMayDrainTheSame) {
 // Whatever a later job drained and published stays, when an earlier one wakes up and drains.
 TEST(NodeStages, AZombieChangesNothing) {
   const auto disk = disk_of_nodes();
-  const Status status =
-      run_job(disk, Draining::kInSettle,
-              [&](Comm& comm, StagedStore& store, CheckpointWriter& writer) -> Status {
-                STRATALOG_RETURN_IF_ERROR(sample::save_iteration(writer, comm, kPlan, 1));
-                if (comm.rank() == 0) {
-                  // Without the lock, as where there are none.
-                  const std::shared_ptr<Store> memory = open_memory_store(disk);
-                  SubdirectoryStore home(memory, "home");
-                  EXPECT_TRUE(home.open(epoch_name(2), OpenMode::kCreateExclusive).is_ok());
-                }
-                STRATALOG_RETURN_IF_ERROR(comm.barrier());
-                const Status settled = settle_stages(comm, store);
-                EXPECT_EQ(settled.code(), StatusCode::kAlreadyExists) << settled.to_string();
-                EXPECT_EQ(sample::save_iteration(writer, comm, kPlan, 2).code(),
-                          StatusCode::kAlreadyExists);
-                return Status::ok();
-              });
+  // Without the lock, as where there are none.
+  const auto later_job = [&] {
+    EXPECT_TRUE(home_of(disk)->open(epoch_name(2), OpenMode::kCreateExclusive).is_ok());
+  };
+  const Status status = interrupted_job(
+      disk, later_job, [](Comm& comm, StagedStore& store, CheckpointWriter& writer) {
+        const Status settled = settle_stages(comm, store);
+        EXPECT_EQ(settled.code(), StatusCode::kAlreadyExists) << settled.to_string();
+        EXPECT_EQ(sample::save_iteration(writer, comm, kPlan, 2).code(),
+                  StatusCode::kAlreadyExists);
+        return Status::ok();
+      });
   EXPECT_TRUE(status.is_ok()) << status.to_string();
   EXPECT_EQ(loaded(disk), 0U);
 }
-
-// A store whose folder takes no new files, or no new generations, while it is full.
-class FullStore final : public SubdirectoryStore {
- public:
-  FullStore(std::shared_ptr<Store> inner, std::string folder, const std::atomic<bool>& is_full)
-      : SubdirectoryStore(std::move(inner), std::move(folder)), is_full_(is_full) {}
-  Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
-    if (is_full_ && mode == OpenMode::kCreateExclusive && path.find('/') != std::string::npos)
-      return Status::no_space("the disk is full");
-    return SubdirectoryStore::open(path, mode);
-  }
-
- private:
-  const std::atomic<bool>& is_full_;
-};
 
 // Home is full as node 1 sees it: the error comes on all ranks once two wait, and passes.
 TEST(NodeStages, ErrorsOfOneNodesDrainingAreEverybodys) {

@@ -19,7 +19,6 @@ namespace {
 using sample::Chaining;
 using sample::CrashExplorer;
 using sample::ExplorerSettings;
-using sample::RunPlan;
 
 ProtocolSteps without(ProtocolStep step) { return {.left_out = static_cast<std::uint32_t>(step)}; }
 
@@ -100,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
 // so no replay of calls can show what a file system does then: the rule itself is checked, that
 // nothing builds on such a generation. The first offence, for every place where an fsync can fail.
 std::string problem_after_an_unknown_outcome(const ProtocolSteps& steps, std::size_t& unknown) {
-  const RunPlan plan{.steps = steps, .chaining = Chaining::kGrowth};
+  const sample::RunPlan plan{.steps = steps, .chaining = Chaining::kGrowth};
   for (std::uint64_t at = 0;; ++at) {
     const auto disk = std::make_shared<MemoryDisk>();
     const auto comm = make_self_comm();

@@ -5,19 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <cstdio>
 
-#include "commit/staged_store.h"
-#include "fault/crash_explorer.h"
-#include "fault/subdirectory_store.h"
+#include "fault/staged_runs.h"
 #include "write/faulty_store.h"
 
 namespace stratalog {
 namespace {
 
 using sample::Chaining;
-using sample::CrashExplorer;
 using sample::ExplorerSettings;
+using sample::loaded;
 using sample::RunPlan;
 using sample::SubdirectoryStore;
 
@@ -29,25 +26,13 @@ std::shared_ptr<MemoryDisk> disk_with_two_folders() {
   return disk;
 }
 
-StageOpener opener_in(const std::shared_ptr<Store>& disk) {
-  return [disk](const std::string& name, RootMode mode) -> Result<std::unique_ptr<Store>> {
-    const std::string folder = "stage/" + name;
-    if (mode == RootMode::kCreate && !disk->info(folder).is_ok()) {
-      STRATALOG_RETURN_IF_ERROR(disk->make_directory(folder));
-      STRATALOG_RETURN_IF_ERROR(disk->sync_directory("stage"));
-    }
-    STRATALOG_RETURN_IF_ERROR(disk->info(folder).status());
-    return std::unique_ptr<Store>(std::make_unique<SubdirectoryStore>(disk, folder));
-  };
-}
-
 std::unique_ptr<Store> home_on(const std::shared_ptr<Store>& disk) {
   return std::make_unique<SubdirectoryStore>(disk, "home");
 }
 
 std::unique_ptr<StagedStore> staged_on(const std::shared_ptr<Store>& disk,
                                        Draining draining = Draining::kInSettle) {
-  return open_staged_store(home_on(disk), opener_in(disk), "stage", draining);
+  return open_staged_store(home_on(disk), sample::stages_in(disk, "stage"), "stage", draining);
 }
 
 std::unique_ptr<Store> view_of_both(std::shared_ptr<MemoryDisk> disk) {
@@ -60,50 +45,27 @@ std::unique_ptr<Store> view_of_home(std::shared_ptr<MemoryDisk> disk) {
 
 // As record_run, through a stage. After every `settle_every`-th save all is drained: "drained I".
 std::vector<Operation> record_staged_run(const std::shared_ptr<MemoryDisk>& disk,
-                                         const RunPlan& plan, int settle_every) {
-  OperationLog log(*disk);
-  const Status status = sim_run(plan.ranks, [&](Comm& inner) -> Status {
-    const auto comm = make_recording_comm(inner, log);
-    const auto memory = open_memory_store(disk);
-    const std::shared_ptr<Store> recording = open_recording_store(*memory, log, inner.rank());
-    const auto store = staged_on(recording);
-    STRATALOG_ASSIGN_OR_RETURN(const auto writer,
-                               open_checkpoint_writer(*comm, *store, sample::crash_options(plan)));
-    if (inner.rank() == 0) log.mark(0, "opened");
-    for (int i = 1; i <= plan.saves; ++i) {
-      const auto iteration = static_cast<std::uint64_t>(i);
-      log.mark(inner.rank(), "begin " + std::to_string(iteration));
-      STRATALOG_RETURN_IF_ERROR(sample::save_iteration(*writer, *comm, plan, iteration));
-      log.mark(inner.rank(), "done " + std::to_string(iteration));
-      if (i % settle_every != 0 || inner.rank() != 0) continue;
-      STRATALOG_RETURN_IF_ERROR(store->settle());
-      for (int d = i - settle_every + 1; d <= i; ++d) log.mark(0, "drained " + std::to_string(d));
-    }
-    return Status::ok();
-  });
-  EXPECT_TRUE(status.is_ok()) << status.to_string();
-  return log.take();
-}
-
-// What a reader who has lost the stage was promised: drained is done.
-std::vector<Operation> without_the_stage(const std::vector<Operation>& log) {
-  std::vector<Operation> promised;
-  for (Operation operation : log) {
-    if (operation.kind == OperationKind::kMark && operation.name.starts_with("done ")) continue;
-    if (operation.kind == OperationKind::kMark && operation.name.starts_with("drained "))
-      operation.name.replace(0, 7, "done");
-    promised.push_back(std::move(operation));
-  }
-  return promised;
+                                         const RunPlan& plan, std::uint64_t settle_every) {
+  return sample::record_ranks(
+      disk, plan.ranks,
+      [&](Comm& comm, const std::shared_ptr<Store>& recording, OperationLog& log) {
+        const auto store = staged_on(recording);
+        return sample::save_with_marks(comm, *store, log, plan,
+                                       [&](std::uint64_t iteration) -> Status {
+                                         if (iteration % settle_every != 0 || comm.rank() != 0)
+                                           return Status::ok();
+                                         STRATALOG_RETURN_IF_ERROR(store->settle());
+                                         sample::mark_drained(log, iteration, settle_every);
+                                         return Status::ok();
+                                       });
+      });
 }
 
 std::size_t explore(const MemoryDisk& start, const std::vector<Operation>& log,
                     const ExplorerSettings& settings, const char* what) {
-  CrashExplorer explorer(settings);
+  sample::CrashExplorer explorer(settings);
   explorer.explore(start, log, 0);
-  std::printf("[ STATES   ] %s: %zu distinct states, %zu problems\n", what, explorer.states(),
-              explorer.problems().size());
-  for (const std::string& problem : explorer.problems()) ADD_FAILURE() << what << ": " << problem;
+  report(what, explorer);
   return explorer.states();
 }
 
@@ -112,7 +74,7 @@ TEST(StagedCheckpoints, SurvivePowerFailureWithTheStageAndWithout) {
   for (const CheckpointMode mode :
        {CheckpointMode::kFilePerProcess, CheckpointMode::kShared, CheckpointMode::kHdf5Direct})
     for (const Chaining chaining : {Chaining::kNone, Chaining::kGrowth})
-      for (const int settle_every : {1, 2}) {
+      for (const std::uint64_t settle_every : {1, 2}) {
         if (mode != CheckpointMode::kFilePerProcess && chaining == Chaining::kGrowth) continue;
         const auto disk = disk_with_two_folders();
         const auto start = disk->clone();
@@ -124,7 +86,7 @@ TEST(StagedCheckpoints, SurvivePowerFailureWithTheStageAndWithout) {
                                   .view = view_of_both};
         states += explore(*start, log, settings, "with the stage");
         settings.view = view_of_home;
-        states += explore(*start, without_the_stage(log), settings, "the stage is lost");
+        states += explore(*start, sample::without_stages(log), settings, "the stage is lost");
       }
   EXPECT_GE(states, 20000U);
 }
@@ -173,8 +135,8 @@ class StagedJob {
       : disk_store_(open_memory_store(std::move(disk))),
         sound_home_(disk_store_, "home"),
         faults_(std::make_shared<FaultCounter>(faults)),
-        store_(open_staged_store(open_faulty_store(sound_home_, faults_), opener_in(disk_store_),
-                                 "stage", draining)) {}
+        store_(open_staged_store(open_faulty_store(sound_home_, faults_),
+                                 sample::stages_in(disk_store_, "stage"), "stage", draining)) {}
 
   Status open() {
     STRATALOG_ASSIGN_OR_RETURN(
@@ -197,22 +159,6 @@ class StagedJob {
   std::unique_ptr<Comm> comm_ = make_self_comm();
   std::unique_ptr<CheckpointWriter> writer_;
 };
-
-// The iteration of the generation that a load takes, its tuples compared; 0 if there is none.
-std::uint64_t loaded(Store& store) {
-  const auto self = make_self_comm();
-  sample::Collected collected;
-  std::vector<StoredRelation> stored;
-  const auto report =
-      load_checkpoint(*self, store, {}, sample::sink_into(collected, *self, stored));
-  if (!report.is_ok()) return 0;
-  EXPECT_TRUE(report.value().skipped.empty());
-  const std::uint64_t iteration = report.value().state.iteration;
-  const auto relations = sample::sample_relations(iteration, sample::kCrashTestSize);
-  for (std::size_t i = 0; i < relations.size(); ++i)
-    EXPECT_TRUE(relations[i].arity == 0 || collected.tuples(i) == relations[i].tuples);
-  return iteration;
-}
 
 TEST(StagedCheckpoints, AreTakenFromTheStageUntilTheyAreDrained) {
   const auto disk = disk_with_two_folders();
@@ -283,27 +229,15 @@ TEST(StagedCheckpoints, ALostStageFallsBackToWhatWasDrained) {
   EXPECT_EQ(loaded(*view_of_home(disk)), 3U);
 }
 
-// A home that takes no new files of checkpoints while it is full.
-class FullHome final : public SubdirectoryStore {
- public:
-  using SubdirectoryStore::SubdirectoryStore;
-  Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
-    if (is_full && mode == OpenMode::kCreateExclusive && path.find('/') != std::string::npos)
-      return Status::no_space("the disk is full");
-    return SubdirectoryStore::open(path, mode);
-  }
-  bool is_full = true;
-};
-
 // While home is full the run goes on; checkpoints fail once two wait, and arrive when there is
 // room.
 TEST(StagedCheckpoints, ErrorsOfDrainingComeAtTheNextCheckpoint) {
   const auto disk = disk_with_two_folders();
   const std::shared_ptr<Store> inner = open_memory_store(disk);
-  auto made = std::make_unique<FullHome>(inner, "home");
-  FullHome& home = *made;
+  std::atomic<bool> is_full = true;
   const auto store =
-      open_staged_store(std::move(made), opener_in(inner), "stage", Draining::kBeside);
+      open_staged_store(std::make_unique<sample::FullStore>(inner, "home", is_full),
+                        sample::stages_in(inner, "stage"), "stage", Draining::kBeside);
   const RunPlan plan{.saves = 0, .steps = {}};
   const auto self = make_self_comm();
   const auto writer = open_checkpoint_writer(*self, *store, sample::crash_options(plan));
@@ -319,7 +253,7 @@ TEST(StagedCheckpoints, ErrorsOfDrainingComeAtTheNextCheckpoint) {
   EXPECT_FALSE(store->take_notes().empty());
   EXPECT_EQ(loaded(*view_of_both(disk)), 2U);
   EXPECT_EQ(store->settle().code(), StatusCode::kNoSpace);
-  home.is_full = false;
+  is_full = false;
   EXPECT_TRUE(save(4).is_ok());
   EXPECT_TRUE(store->settle().is_ok());
   EXPECT_EQ(loaded(*view_of_home(disk)), 4U);

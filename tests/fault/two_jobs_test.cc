@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "fault/sample_relations.h"
+#include "fault/loaded_samples.h"
 #include "place/checkpoint_names.h"
 #include "write/faulty_store.h"
 #include "write/memory_store.h"
@@ -32,20 +32,10 @@ Result<SaveReport> whole_job(Store& store, std::uint64_t iteration, const Protoc
   return writer->save(request_for(iteration, 0, 1));
 }
 
+// 0: there is nothing to load.
 std::uint64_t loaded_iteration(Store& store) {
-  const auto self = make_self_comm();
-  sample::Collected collected;
-  std::vector<StoredRelation> stored;
-  const auto loaded =
-      load_checkpoint(*self, store, {}, sample::sink_into(collected, *self, stored));
-  if (!loaded.is_ok()) return 0;
-  const auto relations = sample::sample_relations(loaded.value().state.iteration, kSize);
-  for (std::size_t i = 0; i < relations.size(); ++i) {
-    if (relations[i].arity != 0) {
-      EXPECT_EQ(collected.tuples(i), relations[i].tuples);
-    }
-  }
-  return loaded.value().state.iteration;
+  const auto loaded = sample::load_and_compare(store, kSize);
+  return loaded.is_ok() ? loaded.value().state.iteration : 0;
 }
 
 bool exists_and_is_valid(Store& store, const std::string& generation) {

@@ -10,7 +10,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/node_stages.h"
-#include "fault/sample_relations.h"
+#include "fault/loaded_samples.h"
 #include "mpi/mpi_main.h"
 #include "write/hdf5_relation_writer.h"
 #include "write/mpi_shared_writer.h"
@@ -18,7 +18,6 @@
 namespace stratalog {
 namespace {
 
-using sample::Collected;
 using sample::SampleRelation;
 
 // A directory that all ranks share; rank 0 makes and removes it.
@@ -56,24 +55,15 @@ WriterOptions mpi_options() {
   return options;
 }
 
-void compare(const Collected& collected, const std::vector<SampleRelation>& relations) {
-  EXPECT_EQ(collected.duplicates(), 0U);
-  for (std::size_t i = 0; i < relations.size(); ++i) {
-    if (relations[i].arity != 0) {
-      EXPECT_EQ(collected.tuples(i), relations[i].tuples) << relations[i].name;
-    }
-  }
-}
-
 // Loads on this process alone.
 void load_alone(Store& store, const std::vector<SampleRelation>& relations) {
   const auto self = make_self_comm();
-  Collected collected;
+  sample::Collected collected;
   std::vector<StoredRelation> stored;
   const auto report =
       load_checkpoint(*self, store, {}, sample::sink_into(collected, *self, stored));
   ASSERT_TRUE(report.is_ok()) << report.status().to_string();
-  compare(collected, relations);
+  sample::expect_collected(collected, relations);
   const auto verified =
       verify_generation(store, report.value().state.generation, VerifyDepth::kContent);
   ASSERT_TRUE(verified.is_ok()) << verified.status().to_string();

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint.h"
-#include "fault/sample_relations.h"
+#include "fault/loaded_samples.h"
 #include "write/memory_store.h"
 
 namespace stratalog {
@@ -74,11 +74,7 @@ std::uint64_t loaded(const std::shared_ptr<MemoryDisk>& disk, int ranks,
   });
   EXPECT_TRUE(run.is_ok()) << run.to_string();
   const auto relations = sample::grown_relations(iteration, kChainSize);
-  EXPECT_EQ(collected.duplicates(), 0U);
-  for (std::size_t i = 0; i < relations.size(); ++i)
-    if (relations[i].arity != 0) {
-      EXPECT_EQ(collected.tuples(i), relations[i].tuples) << relations[i].name;
-    }
+  sample::expect_collected(collected, relations);
   return iteration;
 }
 

@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "checkpoint/checkpoint.h"
-#include "fault/sample_relations.h"
+#include "fault/loaded_samples.h"
 #include "write/faulty_store.h"
 #include "write/memory_store.h"
 
@@ -61,11 +61,7 @@ TEST(Overlap, WhatIsFinishedIsWhatWasBegun) {
             .status();
       });
       ASSERT_TRUE(loaded.is_ok()) << loaded.to_string();
-      const Sample expected(i + 1);
-      for (std::size_t r = 0; r < expected.relations.size(); ++r)
-        if (expected.relations[r].arity != 0) {
-          EXPECT_EQ(collected.tuples(r), expected.relations[r].tuples);
-        }
+      sample::expect_collected(collected, Sample(i + 1).relations);
     }
   }
 }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint.h"
-#include "fault/sample_relations.h"
+#include "fault/loaded_samples.h"
 #include "write/memory_store.h"
 
 namespace stratalog {
@@ -68,11 +68,7 @@ void load_and_compare(const std::shared_ptr<MemoryDisk>& disk, int ranks, int wr
     return Status::ok();
   });
   ASSERT_TRUE(status.is_ok()) << status.to_string();
-  EXPECT_EQ(collected.duplicates(), 0U);
-  for (std::size_t i = 0; i < relations.size(); ++i)
-    if (relations[i].arity != 0) {
-      EXPECT_EQ(collected.tuples(i), relations[i].tuples) << relations[i].name;
-    }
+  sample::expect_collected(collected, relations);
 }
 
 TEST(RoundTrip, AllRankCountsModesAndEncodings) {

@@ -9,8 +9,8 @@
 
 #include "encode/byte_order.h"
 #include "encode/pool_codec.h"
-#include "model/set_walk.h"
 #include "unit/model/group_list.h"
+#include "unit/model/sample_sets.h"
 
 namespace stratalog {
 namespace {
@@ -28,13 +28,6 @@ std::vector<Cell> cells_of(std::uint64_t content) {
   std::sort(cells.begin(), cells.end());
   cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
   return cells;
-}
-
-SetView view_of(const std::vector<Cell>& cells) {
-  SetView set;
-  set.values = cells;
-  set.count = cells.size();
-  return set;
 }
 
 std::vector<Given> make_groups(std::size_t prefix_cells, std::size_t count, std::uint64_t seed) {
@@ -65,7 +58,7 @@ Payload encode_one_by_one(std::size_t prefix_cells, const std::vector<Given>& gr
   std::byte* end = payload.bytes.data() + pool_head_bytes(prefix_cells);
   for (const Given& group : groups) {
     const std::vector<Cell> cells = cells_of(group.content);
-    end = encoder.add(group.prefix, view_of(cells), group.content, end);
+    end = encoder.add(group.prefix, array_view(cells), group.content, end);
     payload.rows += cells.size();
   }
   payload.groups = encoder.groups();
@@ -85,7 +78,7 @@ Payload encode_in_batches(std::size_t prefix_cells, const std::vector<Given>& gr
   GroupList list;
   for (const Given& group : groups) {
     auto& cells = sets.try_emplace(group.content, cells_of(group.content)).first->second;
-    list.add(group.prefix, view_of(cells), group.content);
+    list.add(group.prefix, array_view(cells), group.content);
   }
   Payload payload;
   payload.bytes.resize((1 << 20) + pool_slack_bytes(prefix_cells + 1));
@@ -117,11 +110,9 @@ TEST(PoolCodec, GroupsComeBackInOrder) {
       std::size_t at = 0;
       const Status decoded =
           decoder.decode(payload.bytes, payload.groups, payload.rows, [&](const TupleGroup& group) {
-            std::vector<Cell> cells;
-            walk_set(group.set, [&](Cell cell) { cells.push_back(cell); });
             EXPECT_TRUE(std::equal(group.prefix.begin(), group.prefix.end(),
                                    groups[at].prefix.begin(), groups[at].prefix.end()));
-            EXPECT_EQ(cells, cells_of(groups[at].content));
+            EXPECT_EQ(cells_in(group.set), cells_of(groups[at].content));
             ++at;
             return Status::ok();
           });
@@ -154,7 +145,7 @@ TEST(PoolCodec, SetsReachSoFarAndNoFarther) {
     const Cell prefix = 3;
     const auto put = [&](Cell first, std::uint64_t content, std::byte* at) {
       const std::vector<Cell> cells = {first, first + 5};
-      return encoder.add(std::span(&prefix, 1), view_of(cells), content, at);
+      return encoder.add(std::span(&prefix, 1), array_view(cells), content, at);
     };
     std::byte* end = put(10, 1, sets);
     for (std::size_t i = 0; i < others; ++i) end = put(static_cast<Cell>(100 + i), 0, end);
@@ -207,17 +198,7 @@ TEST(PoolDecoder, RefusesWhatDoesNotAddUp) {
 TEST(PoolDecoder, SurvivesRandomAndMutatedPayloads) {
   const Payload good = encode_one_by_one(2, make_groups(2, 700, 9));
   PoolDecoder decoder(2);
-  const GroupVisitor check = [](const TupleGroup& group) {
-    EXPECT_LE(group.set.count, kMaxDecodedElements);
-    Cell last = 0;
-    bool first = true;
-    walk_set(group.set, [&](Cell cell) {
-      EXPECT_TRUE(first || cell > last);
-      last = cell;
-      first = false;
-    });
-    return Status::ok();
-  };
+  const GroupVisitor check = expect_ascending_sets(kMaxDecodedElements);
   ASSERT_TRUE(decoder.decode(good.bytes, good.groups, good.rows, check).is_ok());
   std::mt19937_64 random(4);
   std::size_t refused = 0;

@@ -12,23 +12,12 @@
 #include "encode/shard_encoder.h"
 #include "model/set_walk.h"
 #include "unit/model/group_list.h"
+#include "unit/model/sample_sets.h"
 
 namespace stratalog {
 namespace {
 
 using Tuples = std::set<std::vector<Cell>>;  // group order
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t below(std::uint64_t limit) {
-    state_ = splitmix64(state_);
-    return state_ % limit;
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 // A set of random shape in one of the three representations, with its storage.
 struct RandomSet {
@@ -67,9 +56,7 @@ void make_random_set(Random& random, RandomSet& set) {
     const Cell base =
         random.below(8) == 0 ? static_cast<Cell>(top) : static_cast<Cell>(random.below(top));
     set.values = random_elements(random, base, span);
-    set.view.kind = SetKind::kArray;
-    set.view.values = set.values;
-    set.view.count = set.values.size();
+    set.view = array_view(set.values);
     return;
   }
   set.view.base =
@@ -229,11 +216,8 @@ TEST(ShardCodec, HugeSetsAreSplit) {
     bytes.insert(bytes.end(), piece.begin(), piece.end());
     return Status::ok();
   });
-  SetView set;
-  set.values = values;
-  set.count = values.size();
   const Cell prefix = 7;
-  ASSERT_TRUE(encoder.add({.prefix = std::span(&prefix, 1), .set = set}).is_ok());
+  ASSERT_TRUE(encoder.add({.prefix = std::span(&prefix, 1), .set = array_view(values)}).is_ok());
   const auto summary = encoder.finish();
   EXPECT_GT(summary.value().blocks, 1U);
   std::vector<Cell> found;
@@ -284,17 +268,7 @@ TEST(CompactDecoder, SurvivesRandomAndMutatedPayloads) {
   EXPECT_GT(copies, 20U);
   good.resize(static_cast<std::size_t>(end - good.data()));
   CompactDecoder decoder(2);
-  const GroupVisitor check = [](const TupleGroup& group) {
-    EXPECT_LE(group.set.count, kMaxDecodedElements);
-    Cell last = 0;
-    bool first = true;
-    walk_set(group.set, [&](Cell cell) {
-      EXPECT_TRUE(first || cell > last);
-      last = cell;
-      first = false;
-    });
-    return Status::ok();
-  };
+  const GroupVisitor check = expect_ascending_sets(kMaxDecodedElements);
   ASSERT_TRUE(decoder.decode(good, groups, rows, check).is_ok());
   std::size_t refused = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -372,9 +346,7 @@ TEST(ShardCodec, SetsThatComeAgainArePooled) {
         }).is_ok());
     ASSERT_EQ(found.size(), given.size());
     for (const auto& [prefix, s] : given) {
-      std::vector<Cell> expected;
-      walk_set(sets[s]->view, [&](Cell cell) { expected.push_back(cell); });
-      ASSERT_EQ(found[prefix], expected) << prefix;
+      ASSERT_EQ(found[prefix], cells_in(sets[s]->view)) << prefix;
     }
   }
 }
@@ -476,18 +448,15 @@ TEST(ShardCodec, RandomTuplesDoNotGrow) {
           column.push_back(tuple[0]);
           continue;
         }
-        SetView set;
-        set.values = std::span(tuple).last(1);
-        set.count = 1;
-        ASSERT_TRUE(encoder.add({.prefix = std::span(tuple).first(arity - 1), .set = set}).is_ok());
+        const std::span<const Cell> cells = tuple;
+        ASSERT_TRUE(
+            encoder.add({.prefix = cells.first(arity - 1), .set = array_view(cells.last(1))})
+                .is_ok());
       }
       if (arity == 1) {
         std::sort(column.begin(), column.end());
         column.erase(std::unique(column.begin(), column.end()), column.end());
-        SetView set;
-        set.values = column;
-        set.count = column.size();
-        ASSERT_TRUE(encoder.add({.prefix = {}, .set = set}).is_ok());
+        ASSERT_TRUE(encoder.add({.prefix = {}, .set = array_view(column)}).is_ok());
       }
       ASSERT_TRUE(encoder.finish().is_ok());
       EXPECT_LT(static_cast<double>(bytes), kTuples * arity * 4 * 1.02) << arity;
@@ -510,10 +479,9 @@ TEST(ShardCodec, AutoTakesTheSmallerEncoding) {
     Random random(9);
     for (Cell key = 0; key < 20000; ++key) {
       const Cell value = static_cast<Cell>(random.below(1 << 18));
-      SetView set;
-      set.values = std::span(&value, 1);
-      set.count = 1;
-      EXPECT_TRUE(encoder.add({.prefix = std::span(&key, 1), .set = set}).is_ok());
+      EXPECT_TRUE(
+          encoder.add({.prefix = std::span(&key, 1), .set = array_view(std::span(&value, 1))})
+              .is_ok());
     }
   };
   const auto noise = [](ShardEncoder& encoder) {
@@ -549,10 +517,7 @@ TEST(CompactDecoder, VisitorsErrorsComeBackUnchanged) {
   std::byte payload[kMaxCompactFragmentBytes];
   encoder.begin_block();
   const Cell element = 9;
-  SetView set;
-  set.values = std::span(&element, 1);
-  set.count = 1;
-  const std::byte* end = encoder.encode({}, set, payload);
+  const std::byte* end = encoder.encode({}, array_view(std::span(&element, 1)), payload);
   CompactDecoder decoder(0);
   const Status status =
       decoder.decode(std::span<const std::byte>(payload, static_cast<std::size_t>(end - payload)),

@@ -10,21 +10,10 @@
 
 #include "model/set_walk.h"
 #include "unit/model/group_list.h"
+#include "unit/model/sample_sets.h"
 
 namespace stratalog {
 namespace {
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t below(std::uint64_t limit) {
-    state_ = splitmix64(state_);
-    return state_ % limit;
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 // The definition: the sum over tuples of the product over columns.
 MultisetHash hash_by_definition(const TupleGroup& group, std::span<const std::uint32_t> order) {
@@ -142,9 +131,7 @@ void compare_batches(const std::vector<std::uint32_t>& order) {
       const std::uint64_t s = random.below(2) == 0 ? random.below(20) : random.below(sets.size());
       std::vector<Cell> prefix(order.size() - 1);
       for (Cell& cell : prefix) cell = static_cast<Cell>(random.below(1000));
-      SetView set;
-      set.values = sets[s];
-      set.count = sets[s].size();
+      const SetView set = array_view(sets[s]);
       groups.add(prefix, set, random.below(8) == 0 ? 0 : s + 1);
       expected += one_by_one.hash({.prefix = prefix, .set = set});
     }
@@ -176,11 +163,8 @@ TEST(GroupHasher, ColumnOrderDoesNotMatter) {
       if ((x * 7 + y * 3) % 5 == 0) ys.push_back(y);
       if ((y * 7 + x * 3) % 5 == 0) ys_backward.push_back(y);
     }
-    SetView set;
-    set.values = ys;
-    a += first.hash({.prefix = std::span(&x, 1), .set = set});
-    set.values = ys_backward;
-    b += second.hash({.prefix = std::span(&x, 1), .set = set});
+    a += first.hash({.prefix = std::span(&x, 1), .set = array_view(ys)});
+    b += second.hash({.prefix = std::span(&x, 1), .set = array_view(ys_backward)});
   }
   EXPECT_EQ(a, b);
   EXPECT_FALSE(a == MultisetHash{});

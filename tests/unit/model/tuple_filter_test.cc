@@ -8,6 +8,7 @@
 #include <set>
 
 #include "model/set_walk.h"
+#include "unit/model/sample_sets.h"
 
 namespace stratalog {
 namespace {
@@ -44,9 +45,7 @@ TEST(TupleFilter, ChoosesTuplesInAnyColumn) {
   const std::vector<std::uint32_t> order = {2, 0, 1};
   const std::vector<Cell> prefix = {30, 10};
   const std::vector<Cell> values = {5, 6, 9};
-  SetView set;
-  set.values = values;
-  set.count = values.size();
+  const SetView set = array_view(values);
   const auto passed = [&](const TupleFilter& filter) {
     std::vector<Cell> found;
     const Status status = filter.pass({.prefix = prefix, .set = set}, [&](const TupleGroup& group) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/set_walk.h"
+#include "unit/model/sample_sets.h"
 #include "unit/pivot/naive_closure.h"
 
 namespace stratalog {
@@ -18,13 +19,6 @@ PivotClosureOptions with_width(RowWidth width) {
   PivotClosureOptions options;
   options.width = width;
   return options;
-}
-
-SetView array_view(const std::vector<Cell>& cells) {
-  SetView set;
-  set.values = cells;
-  set.count = cells.size();
-  return set;
 }
 
 constexpr RowWidth kWidths[] = {RowWidth::kWords1, RowWidth::kWords2, RowWidth::kWords4,
