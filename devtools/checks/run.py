@@ -23,6 +23,7 @@ from checks import (
     layering,
     outside_tools,
     text_rules,
+    unity_names,
 )
 from checks.source_tree import Check, Exceptions, Finding, SourceTree
 
@@ -33,6 +34,7 @@ CHECKS: dict[str, Check] = {
     "file_head": text_rules.file_head,
     "file_name": text_rules.file_name,
     "banned_words": text_rules.banned_words,
+    "unity_names": unity_names.check,
     "machine_paths": text_rules.machine_paths,
     "bash": outside_tools.bash_syntax,
     "clang_format": lambda tree, _: outside_tools.clang_format(tree),

@@ -61,8 +61,8 @@ class OwnFile {
 };
 
 // Appends a shard to the file.
-Status write_image(const SaveContext& context, std::size_t index, const std::string& name,
-                   OwnFile& file, LocalOutput& out) {
+Status append_shard(const SaveContext& context, std::size_t index, const std::string& name,
+                    OwnFile& file, LocalOutput& out) {
   const RelationImage& image = context.request.images[index];
   const int rank = context.comm.rank();
   const std::uint64_t begin = file.begin_shard();
@@ -106,7 +106,8 @@ Status write_own_files(const SaveContext& context, LocalOutput& out) {
                   : own_batch_name(begin / step, rank);
     OwnFile file(context.store, context.path(name), context.sync_files(), out.times);
     for (std::size_t i = begin; i < std::min(begin + step, images.size()); ++i)
-      if (images[i].arity != 0) STRATALOG_RETURN_IF_ERROR(write_image(context, i, name, file, out));
+      if (images[i].arity != 0)
+        STRATALOG_RETURN_IF_ERROR(append_shard(context, i, name, file, out));
     if (file.size() == 0) continue;
     STRATALOG_RETURN_IF_ERROR(file.finish());
     out.file_lines += file_line({.name = name, .bytes = file.size(), .frame = {}});

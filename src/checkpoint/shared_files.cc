@@ -168,8 +168,8 @@ struct OpenFile {
 };
 
 // Appends the shards of one relation version. Collective.
-Status write_image(const SaveContext& context, std::size_t index, OpenFile& open,
-                   LocalOutput& out) {
+Status append_shards(const SaveContext& context, std::size_t index, OpenFile& open,
+                     LocalOutput& out) {
   const RelationImage& image = context.request.images[index];
   SharedShard stream(context, open.file, open.end, out);
   ShardEncoder encoder(shard_header(context, index, context.comm.rank()), image.column_order,
@@ -236,9 +236,9 @@ Status write_batch(const SaveContext& context, const SaveLayout::Batch& batch, s
   }
   Status status;
   for (std::size_t d = batch.begin; d < batch.end && status.is_ok(); ++d)
-    status = write_image(context, layout.images[d], open, out);
+    status = append_shards(context, layout.images[d], open, out);
   {
-    // write_image has agreed: whether to sync is a collective decision.
+    // append_shards has agreed: whether to sync is a collective decision.
     const Stopwatch watch(out.times.sync_ns);
     const Status finished =
         open.file.finish(status.is_ok() ? context.sync_files() : SyncFiles::kNo);

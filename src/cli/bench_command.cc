@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,23 +17,22 @@
 #include "cli/launch.h"
 #include "cli/model_lines.h"
 #include "cli/model_spec.h"
+#include "cli/text_file.h"
 #include "cli/world.h"
 
 namespace stratalog::cli {
 namespace {
 
-Result<std::string> read_all(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()) || file.bad())
-    return Status::not_found(fmt::format("cannot read the bench specification {}", path));
-  return text.str();
+Result<std::string> read_specification(const std::string& path) {
+  auto text = read_text_file(path);
+  if (!text) return Status::not_found(fmt::format("cannot read the bench specification {}", path));
+  return *std::move(text);
 }
 
 Status work(World& world, const std::string& file) {
   Comm& comm = world.comm();
   Result<std::string> text = std::string();
-  if (comm.rank() == 0) text = read_all(file);
+  if (comm.rank() == 0) text = read_specification(file);
   STRATALOG_ASSIGN_OR_RETURN(const std::string told, tell(comm, text));
   STRATALOG_ASSIGN_OR_RETURN(const BenchSpec spec, parse_bench_spec(told));
   return run_bench(world, spec);
@@ -58,7 +55,7 @@ ExitCode worker(const std::vector<std::string>& words) {
 }
 
 Status forecast(const std::string& file) {
-  STRATALOG_ASSIGN_OR_RETURN(const std::string text, read_all(file));
+  STRATALOG_ASSIGN_OR_RETURN(const std::string text, read_specification(file));
   STRATALOG_ASSIGN_OR_RETURN(const ModelSpec spec, parse_model_spec(text));
   for (const ModelCase& one : spec.cases) {
     STRATALOG_ASSIGN_OR_RETURN(const std::string line, model_line(one, spec.machine));

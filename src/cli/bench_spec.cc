@@ -97,7 +97,7 @@ bool is_folder_name(const std::string& name) {
   return is_store_path(name) && name.find('/') == std::string::npos;
 }
 
-Result<BenchCase> parse_case(const json& object) {
+Result<BenchCase> parse_bench_case(const json& object) {
   Fields fields(object, "cases:");
   BenchCase one;
   one.name = fields.text("name", "");
@@ -145,7 +145,7 @@ Result<BenchSpec> parse_bench_spec(std::string_view text) {
     spec.data.push_back(std::move(data));
   }
   for (const json& one : fields.list("cases")) {
-    STRATALOG_ASSIGN_OR_RETURN(BenchCase parsed_case, parse_case(one));
+    STRATALOG_ASSIGN_OR_RETURN(BenchCase parsed_case, parse_bench_case(one));
     spec.cases.push_back(std::move(parsed_case));
   }
   for (const json& one : fields.list("restarts")) {

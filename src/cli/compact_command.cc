@@ -86,7 +86,7 @@ Result<std::unique_ptr<Store>> open_drained(const std::string& directory) {
   return open_posix_store(directory, RootMode::kMustExist);
 }
 
-ExitCode execute(World& world, const RunArguments& run) {
+ExitCode compact_and_tell(World& world, const RunArguments& run) {
   const bool speaks = world.is_first();
   const auto fail = [&](const Status& status) {
     if (speaks) complain(status);
@@ -100,13 +100,10 @@ ExitCode execute(World& world, const RunArguments& run) {
   if (!saved.is_ok()) return fail(saved.status());
   if (!speaks) return ExitCode::kDone;
   for (const std::string& note : saved.value().notes) tell(fmt::format("note: {}\n", note));
-  const Status printed = print_result(
+  return end_with_result(
       fmt::format("{} is {} anew: {} rows, {} in {} files, {:.2f} s\n", saved.value().generation,
                   source, format_count(saved.value().rows), format_size(saved.value().bytes),
                   saved.value().files, saved.value().total_seconds));
-  if (printed.is_ok()) return ExitCode::kDone;
-  complain(printed);
-  return ExitCode::kInputOutput;
 }
 
 }  // namespace
@@ -116,7 +113,7 @@ ExitCode compact_command(const Invocation& invocation) {
   // Which layout the checkpoint has is known only later.
   const bool is_serial = run.has_mode && run.mode == CheckpointMode::kFilePerProcess;
   return in_world(is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways,
-                  [&](World& world) { return execute(world, run); });
+                  [&](World& world) { return compact_and_tell(world, run); });
 }
 
 }  // namespace stratalog::cli

@@ -24,4 +24,14 @@ void complain(const Status& status) { complain(status.message()); }
 
 void tell(std::string_view text) { fmt::print(stderr, "{}", text); }
 
+ExitCode end_with_result(std::string_view text, ExitCode code) {
+  const Status printed = print_result(text);
+  return printed.is_ok() ? code : end_with_error(printed, Part::kOutput);
+}
+
+ExitCode end_with_error(const Status& status, Part part) {
+  complain(status);
+  return exit_code_of(status, part);
+}
+
 }  // namespace stratalog::cli

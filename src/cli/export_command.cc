@@ -28,11 +28,6 @@ namespace stratalog::cli {
 
 namespace {
 
-ExitCode fail(const Status& status, Part part) {
-  complain(status);
-  return exit_code_of(status, part);
-}
-
 struct StoredChoice {
   std::size_t index = 0;  // into StoredState::relations
   const datalog::Relation* relation = nullptr;
@@ -177,30 +172,30 @@ Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& st
 
 ExitCode export_command(const StoredArguments& arguments) {
   const auto store = open_checkpoint_folder(arguments.directory);
-  if (!store.is_ok()) return fail(store.status(), Part::kCheckpoint);
+  if (!store.is_ok()) return end_with_error(store.status(), Part::kCheckpoint);
   const auto generation = choose_generation(*store.value(), arguments.generation);
-  if (!generation.is_ok()) return fail(generation.status(), Part::kCheckpoint);
+  if (!generation.is_ok()) return end_with_error(generation.status(), Part::kCheckpoint);
   const auto state = inspect_generation(*store.value(), generation.value());
-  if (!state.is_ok()) return fail(state.status(), Part::kCheckpoint);
+  if (!state.is_ok()) return end_with_error(state.status(), Part::kCheckpoint);
   const auto program = stored_program(state.value());
-  if (!program.is_ok()) return fail(program.status(), Part::kCheckpoint);
+  if (!program.is_ok()) return end_with_error(program.status(), Part::kCheckpoint);
   ReadExtent extent;
   const auto written =
       write_relation(*store.value(), state.value(), program.value(), arguments, extent);
   if (!written.is_ok()) {
     const StatusCode code = written.status().code();
     const bool is_damage = code == StatusCode::kCorruption || code == StatusCode::kInvalidArgument;
-    return fail(written.status(), is_damage ? Part::kCheckpoint : Part::kOutput);
+    return end_with_error(written.status(), is_damage ? Part::kCheckpoint : Part::kOutput);
   }
   const Status printed = print_result(written.value().console);
-  if (!printed.is_ok()) return fail(printed, Part::kOutput);
+  if (!printed.is_ok()) return end_with_error(printed, Part::kOutput);
   if (arguments.style == OutputStyle::kJson) {
     const nlohmann::json entry = {
         {"generation", generation.value()},  {"relation", arguments.relation},
         {"rows", written.value().rows},      {"blocks", extent.blocks},
         {"blocks_read", extent.blocks_read}, {"file", written.value().path}};
     const Status told = print_result(json_text(entry));
-    if (!told.is_ok()) return fail(told, Part::kOutput);
+    if (!told.is_ok()) return end_with_error(told, Part::kOutput);
   }
   return ExitCode::kDone;
 }

@@ -20,18 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-ExitCode fail(const Status& status) {
-  complain(status);
-  return exit_code_of(status, Part::kCheckpoint);
-}
-
-ExitCode print_or_fail(const std::string& text, ExitCode code) {
-  const Status printed = print_result(text);
-  if (printed.is_ok()) return code;
-  complain(printed);
-  return ExitCode::kInputOutput;
-}
-
 std::string_view condition_name(GenerationCondition condition) {
   switch (condition) {
     case GenerationCondition::kValid:
@@ -287,14 +275,14 @@ Result<std::vector<std::string>> generations_to_verify(Store& store, const std::
 
 ExitCode list_command(const StoredArguments& arguments) {
   const auto store = open_checkpoint_folder(arguments.directory);
-  if (!store.is_ok()) return fail(store.status());
+  if (!store.is_ok()) return end_with_error(store.status(), Part::kCheckpoint);
   const auto generations = list_generations(*store.value());
-  if (!generations.is_ok()) return fail(generations.status());
+  if (!generations.is_ok()) return end_with_error(generations.status(), Part::kCheckpoint);
   const ExitCode code =
       has_only_damage(generations.value()) ? ExitCode::kCheckpointDamaged : ExitCode::kDone;
   if (arguments.style == OutputStyle::kText) {
-    if (generations.value().empty()) return print_or_fail("no checkpoints\n", code);
-    return print_or_fail(list_text(*store.value(), generations.value(), arguments), code);
+    if (generations.value().empty()) return end_with_result("no checkpoints\n", code);
+    return end_with_result(list_text(*store.value(), generations.value(), arguments), code);
   }
   json entries = json::array();
   for (const GenerationSummary& generation : generations.value()) {
@@ -302,38 +290,38 @@ ExitCode list_command(const StoredArguments& arguments) {
     const std::string_view place = place_name(*store.value(), generation.name);
     if (!place.empty()) entries.back()["place"] = place;
   }
-  return print_or_fail(json_text({{"generations", std::move(entries)}}), code);
+  return end_with_result(json_text({{"generations", std::move(entries)}}), code);
 }
 
 ExitCode inspect_command(const StoredArguments& arguments) {
   const auto store = open_checkpoint_folder(arguments.directory);
-  if (!store.is_ok()) return fail(store.status());
+  if (!store.is_ok()) return end_with_error(store.status(), Part::kCheckpoint);
   const auto generation = choose_generation(*store.value(), arguments.generation);
-  if (!generation.is_ok()) return fail(generation.status());
+  if (!generation.is_ok()) return end_with_error(generation.status(), Part::kCheckpoint);
   const auto state = inspect_generation(*store.value(), generation.value());
-  if (!state.is_ok()) return fail(state.status());
+  if (!state.is_ok()) return end_with_error(state.status(), Part::kCheckpoint);
   const bool is_text = arguments.style == OutputStyle::kText;
   const std::string_view place = place_name(*store.value(), generation.value());
   json about = state_json(state.value());
   if (!place.empty()) about["place"] = place;
-  if (!is_text) return print_or_fail(json_text(about), ExitCode::kDone);
+  if (!is_text) return end_with_result(json_text(about));
   const std::string why = arguments.why ? why_text(state.value()) : "";
-  return print_or_fail(
+  return end_with_result(
       state_text(state.value()) + stage_text(*store.value(), generation.value()) + why,
       ExitCode::kDone);
 }
 
 ExitCode verify_command(const StoredArguments& arguments) {
   const auto store = open_checkpoint_folder(arguments.directory);
-  if (!store.is_ok()) return fail(store.status());
+  if (!store.is_ok()) return end_with_error(store.status(), Part::kCheckpoint);
   const auto names = generations_to_verify(*store.value(), arguments.generation);
-  if (!names.is_ok()) return fail(names.status());
+  if (!names.is_ok()) return end_with_error(names.status(), Part::kCheckpoint);
   ExitCode code = ExitCode::kDone;
   std::string text;
   json entries = json::array();
   for (const std::string& name : names.value()) {
     const auto report = verify_generation(*store.value(), name, arguments.depth);
-    if (!report.is_ok()) return fail(report.status());
+    if (!report.is_ok()) return end_with_error(report.status(), Part::kCheckpoint);
     if (!report.value().problems.empty()) code = ExitCode::kCheckpointDamaged;
     text += verify_text(report.value(), arguments.depth);
     text += stage_text(*store.value(), name);
@@ -341,8 +329,8 @@ ExitCode verify_command(const StoredArguments& arguments) {
     const std::string_view place = place_name(*store.value(), name);
     if (!place.empty()) entries.back()["place"] = place;
   }
-  if (arguments.style == OutputStyle::kText) return print_or_fail(text, code);
-  return print_or_fail(json_text({{"generations", std::move(entries)}}), code);
+  if (arguments.style == OutputStyle::kText) return end_with_result(text, code);
+  return end_with_result(json_text({{"generations", std::move(entries)}}), code);
 }
 
 }  // namespace stratalog::cli

@@ -98,7 +98,7 @@ Status parse_restart(const json& object, const std::string& where, ModelCase& on
   return Status::ok();
 }
 
-Result<ModelCase> parse_case(const json& object, const Machine& machine) {
+Result<ModelCase> parse_model_case(const json& object, const Machine& machine) {
   if (!object.is_object()) return wrong("cases", "one", "is no object");
   ModelCase one;
   STRATALOG_ASSIGN_OR_RETURN(one.name, word_of(object, "cases", "name", ""));
@@ -151,7 +151,7 @@ Result<ModelSpec> parse_model_spec(std::string_view text) {
   if (cases == whole.end() || !cases->is_array())
     return Status::invalid_argument("model specification: cases is missing or no list");
   for (const json& one : *cases) {
-    STRATALOG_ASSIGN_OR_RETURN(ModelCase parsed, parse_case(one, spec.machine));
+    STRATALOG_ASSIGN_OR_RETURN(ModelCase parsed, parse_model_case(one, spec.machine));
     spec.cases.push_back(std::move(parsed));
   }
   return spec;

@@ -41,29 +41,17 @@ json diagnostic_json(const datalog::Diagnostic& diagnostic) {
   return entry;
 }
 
-ExitCode print_or_fail(const std::string& text) {
-  const Status printed = print_result(text);
-  if (printed.is_ok()) return ExitCode::kDone;
-  complain(printed);
-  return ExitCode::kInputOutput;
-}
-
-ExitCode cannot_read(const Status& status) {
-  complain(status);
-  return exit_code_of(status, Part::kProgram);
-}
-
 }  // namespace
 
 ExitCode check_command(const Invocation& invocation) {
   auto compiled = compile_file(invocation.program);
-  if (!compiled.is_ok()) return cannot_read(compiled.status());
+  if (!compiled.is_ok()) return end_with_error(compiled.status(), Part::kProgram);
   const datalog::CompileOutcome& outcome = compiled.value();
   if (invocation.style == OutputStyle::kJson) {
     json list = json::array();
     for (const auto& diagnostic : outcome.diagnostics) list.push_back(diagnostic_json(diagnostic));
     const ExitCode printed =
-        print_or_fail(json_text({{"ok", outcome.is_ok()}, {"diagnostics", std::move(list)}}));
+        end_with_result(json_text({{"ok", outcome.is_ok()}, {"diagnostics", std::move(list)}}));
     if (printed != ExitCode::kDone) return printed;
   } else {
     tell(datalog::render_all(outcome.diagnostics));
@@ -73,7 +61,7 @@ ExitCode check_command(const Invocation& invocation) {
 
 ExitCode explain_command(const Invocation& invocation) {
   auto compiled = compile_file(invocation.program);
-  if (!compiled.is_ok()) return cannot_read(compiled.status());
+  if (!compiled.is_ok()) return end_with_error(compiled.status(), Part::kProgram);
   tell(datalog::render_all(compiled.value().diagnostics));
   if (!compiled.value().is_ok()) return ExitCode::kProgram;
   const datalog::Program& program = *compiled.value().program;
@@ -82,10 +70,7 @@ ExitCode explain_command(const Invocation& invocation) {
   options.allow_sets = invocation.run.allow_sets;
   if (!invocation.facts.empty()) {
     auto statistics = measure_facts(program, invocation.facts);
-    if (!statistics.is_ok()) {
-      complain(statistics.status());
-      return exit_code_of(statistics.status(), Part::kFacts);
-    }
+    if (!statistics.is_ok()) return end_with_error(statistics.status(), Part::kFacts);
     options.statistics = std::move(statistics).value();
   }
   auto plan = datalog::plan_program(program, options);
@@ -94,8 +79,8 @@ ExitCode explain_command(const Invocation& invocation) {
     return ExitCode::kInternal;
   }
   const std::string text = datalog::explain(program, plan.value());
-  if (invocation.style == OutputStyle::kText) return print_or_fail(text);
-  return print_or_fail(json_text(plan_json(program, plan.value())));
+  if (invocation.style == OutputStyle::kText) return end_with_result(text);
+  return end_with_result(json_text(plan_json(program, plan.value())));
 }
 
 }  // namespace stratalog::cli

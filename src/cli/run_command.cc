@@ -246,7 +246,7 @@ Failure check_threads(const RunArguments& run) {
           .part = Part::kProgram};
 }
 
-ExitCode execute(World& world, const Invocation& invocation) {
+ExitCode run_or_resume(World& world, const Invocation& invocation) {
   Comm& comm = world.comm();
   Job job;
   Failure failure = invocation.command == Command::kResume ? prepare_resume(comm, invocation, job)
@@ -282,7 +282,7 @@ MpiNeed mpi_need(const RunArguments& run) {
 }  // namespace
 
 ExitCode run_command(const Invocation& invocation) {
-  const auto body = [&](World& world) { return execute(world, invocation); };
+  const auto body = [&](World& world) { return run_or_resume(world, invocation); };
   if (invocation.run.threads > 1)
     return in_threads(invocation.run.threads, body, invocation.run.ranks_per_node);
   return in_world(mpi_need(invocation.run), body, invocation.run.ranks_per_node);
@@ -292,7 +292,7 @@ ExitCode resume_command(const Invocation& invocation) {
   // Which mode the checkpoint has is known only later, so MPI is started where it may be needed.
   const bool is_serial =
       invocation.run.has_mode && invocation.run.mode == CheckpointMode::kFilePerProcess;
-  const auto body = [&](World& world) { return execute(world, invocation); };
+  const auto body = [&](World& world) { return run_or_resume(world, invocation); };
   if (invocation.run.threads > 1)
     return in_threads(invocation.run.threads, body, invocation.run.ranks_per_node);
   return in_world(is_serial ? MpiNeed::kOnlyIfLaunched : MpiNeed::kAlways, body,

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <fstream>
+#include <sstream>
 
 namespace stratalog::cli {
 
@@ -18,6 +20,13 @@ Status write_text_file(std::string_view option, const std::string& path, std::st
     return Status::io_error(fmt::format("{}: cannot write {}", option, path));
   }
   return Status::ok();
+}
+
+std::optional<std::string> read_text_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()) || file.bad()) return std::nullopt;
+  return text.str();
 }
 
 }  // namespace stratalog::cli

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text files that the command writes beside its results: reports, profiles, pages. A reader finds
-// the old file or the whole new one. Local.
+// Text files that the command writes beside its results (reports, profiles, pages), and those that
+// it reads whole. A reader finds the old file or the whole new one. Local.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,5 +13,8 @@ namespace stratalog::cli {
 
 // Replaces the file by way of PATH.new. IoError names the option that asked for it.
 Status write_text_file(std::string_view option, const std::string& path, std::string_view text);
+
+// Nothing if the file cannot be read; whoever asks knows what it was to hold.
+std::optional<std::string> read_text_file(const std::string& path);
 
 }  // namespace stratalog::cli

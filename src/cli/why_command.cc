@@ -17,7 +17,7 @@ namespace stratalog::cli {
 
 namespace {
 
-ExitCode fail(const Status& status) {
+ExitCode end_without_proof(const Status& status) {
   complain(status);
   switch (status.code()) {
     case StatusCode::kInvalidArgument:
@@ -53,37 +53,30 @@ Result<Place> open_place(const WhyArguments& arguments) {
   return place;
 }
 
-ExitCode print_or_fail(const std::string& text) {
-  const Status printed = print_result(text);
-  if (printed.is_ok()) return ExitCode::kDone;
-  complain(printed);
-  return ExitCode::kInputOutput;
-}
-
 }  // namespace
 
 ExitCode why_command(const WhyArguments& arguments) {
   const auto place = open_place(arguments);
-  if (!place.is_ok()) return fail(place.status());
+  if (!place.is_ok()) return end_without_proof(place.status());
   const StoredState& state = place.value().state;
   const auto proof =
       datalog::why(*place.value().store, state, arguments.goal, place.value().options);
-  if (!proof.is_ok()) return fail(proof.status());
+  if (!proof.is_ok()) return end_without_proof(proof.status());
   const bool is_text = arguments.style == OutputStyle::kText;
-  return print_or_fail(is_text ? proof_text(proof.value(), arguments.depth)
-                               : json_text(proof_json(proof.value(), state.generation)));
+  return end_with_result(is_text ? proof_text(proof.value(), arguments.depth)
+                                 : json_text(proof_json(proof.value(), state.generation)));
 }
 
 ExitCode why_not_command(const WhyArguments& arguments) {
   const auto place = open_place(arguments);
-  if (!place.is_ok()) return fail(place.status());
+  if (!place.is_ok()) return end_without_proof(place.status());
   const StoredState& state = place.value().state;
   const auto answer =
       datalog::why_not(*place.value().store, state, arguments.goal, place.value().options);
-  if (!answer.is_ok()) return fail(answer.status());
+  if (!answer.is_ok()) return end_without_proof(answer.status());
   const bool is_text = arguments.style == OutputStyle::kText;
-  return print_or_fail(is_text ? why_not_text(answer.value())
-                               : json_text(why_not_json(answer.value(), state.generation)));
+  return end_with_result(is_text ? why_not_text(answer.value())
+                                 : json_text(why_not_json(answer.value(), state.generation)));
 }
 
 }  // namespace stratalog::cli

@@ -13,6 +13,9 @@ namespace stratalog {
 
 static_assert(std::endian::native == std::endian::little, "formats are little-endian");
 
+// The highest cell: what the varint of a cell or of a difference of cells may hold.
+inline constexpr std::uint64_t kCellLimit = 0xFFFFFFFFULL;
+
 template <typename T>
 T load_le(const std::byte* from) {
   T value;

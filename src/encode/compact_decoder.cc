@@ -16,7 +16,6 @@
 namespace stratalog {
 namespace {
 
-constexpr std::uint64_t kCellLimit = 0xFFFFFFFFULL;
 constexpr std::size_t kBitLimit = kMaxDecodedElements;
 
 // Spreads the first popcount(mask) of the 8 bytes at `from` to the marked places of a word.

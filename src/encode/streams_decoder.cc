@@ -10,8 +10,6 @@
 namespace stratalog {
 namespace {
 
-constexpr std::uint64_t kCellLimit = 0xFFFFFFFFULL;
-
 struct Level {
   StreamUnpacker count;
   StreamUnpacker first;

@@ -120,7 +120,7 @@ double transfer_seconds(const Steps& steps, const Step& step, const Machine& mac
                                                     : machine.rank_read_rate);
 }
 
-double seconds_of(const Steps& steps, const Step& step, const Machine& machine, Price& price) {
+double seconds_of_step(const Steps& steps, const Step& step, const Machine& machine, Price& price) {
   const auto bytes = static_cast<double>(step.bytes);
   const auto count = static_cast<double>(step.count);
   switch (step.kind) {
@@ -157,7 +157,7 @@ double Price::total() const { return std::accumulate(seconds.begin(), seconds.en
 Price price(const Steps& steps, const Machine& machine) {
   Price sum;
   for (const Step& step : steps.steps)
-    sum.seconds[static_cast<std::size_t>(step.phase)] += seconds_of(steps, step, machine, sum);
+    sum.seconds[static_cast<std::size_t>(step.phase)] += seconds_of_step(steps, step, machine, sum);
   return sum;
 }
 

@@ -45,8 +45,8 @@ Status select_runs(hid_t space, std::span<const RowRun> runs, std::uint32_t colu
   return Status::ok();
 }
 
-Status write_all(OpenRowFile& open, std::size_t index, std::span<const RowRun> runs,
-                 std::span<const std::uint64_t> rows) {
+Status write_rows(OpenRowFile& open, std::size_t index, std::span<const RowRun> runs,
+                  std::span<const std::uint64_t> rows) {
   const RowDataset& about = open.about[index];
   const hid_t dataset = open.datasets[index].id();
   const std::array<hsize_t, 2> count = {rows.size() / about.columns, about.columns};
@@ -88,7 +88,7 @@ Status sync_after_close(OpenRowFile& open) {
 }
 
 // Collective even on ranks that have had errors, so that closing finds everybody.
-Result<std::vector<RowPlacement>> finish(OpenRowFile& open, SyncFiles sync) {
+Result<std::vector<RowPlacement>> close_row_file(OpenRowFile& open, SyncFiles sync) {
   std::vector<RowPlacement> placements;
   Status status;
   for (std::size_t i = 0; i < open.datasets.size(); ++i) {
@@ -148,9 +148,9 @@ RowFile row_file(const std::shared_ptr<OpenRowFile>& open) {
   RowFile file;
   file.write_all = [open](std::size_t index, std::span<const RowRun> runs,
                           std::span<const std::uint64_t> rows) {
-    return write_all(*open, index, runs, rows);
+    return write_rows(*open, index, runs, rows);
   };
-  file.finish = [open](SyncFiles sync) { return finish(*open, sync); };
+  file.finish = [open](SyncFiles sync) { return close_row_file(*open, sync); };
   return file;
 }
 
@@ -164,8 +164,9 @@ RowFile no_file() {
   return file;
 }
 
-Result<RowFile> create(Comm& comm, Store& store, const std::string& path,
-                       const std::vector<RowDataset>& datasets, const RowFileSettings& settings) {
+Result<RowFile> create_row_file(Comm& comm, Store& store, const std::string& path,
+                                const std::vector<RowDataset>& datasets,
+                                const RowFileSettings& settings) {
   STRATALOG_ASSIGN_OR_RETURN(const auto open, prepare(comm, store, path, datasets, settings));
   if (!open->group.takes_part()) return no_file();
   const Hdf5Handle access = file_access(open->group.comm(), settings);
@@ -199,7 +200,7 @@ Result<RowFile> open_laid_out(Comm& comm, Store& store, const std::string& path,
 }  // namespace
 
 RowFiles hdf5_row_files() {
-  return {.create = create, .lay_out = lay_out_rows, .open = open_laid_out};
+  return {.create = create_row_file, .lay_out = lay_out_rows, .open = open_laid_out};
 }
 
 }  // namespace stratalog

@@ -12,14 +12,15 @@ namespace {
 
 constexpr std::uint64_t kMaxBytesPerCall = std::uint64_t{1} << 30;
 
-// An open MPI file; finish() closes it. Closing is collective, so the destructor must not do it.
+// An open MPI file; close_shared_file() closes it. Closing is collective, so the destructor must
+// not do it.
 struct OpenFile {
   MpiGroup group;
   MPI_File handle = MPI_FILE_NULL;
   std::string path;
 };
 
-Status write_all(const OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes) {
+Status write_piece(const OpenFile& file, std::uint64_t offset, std::span<const std::byte> bytes) {
   // A rank that has too much still takes part in the call, with nothing.
   const bool fits = bytes.size() <= kMaxBytesPerCall;
   const std::span<const std::byte> piece = fits ? bytes : bytes.first(0);
@@ -41,7 +42,7 @@ Status write_all(const OpenFile& file, std::uint64_t offset, std::span<const std
   return Status::ok();
 }
 
-Status finish(OpenFile& file, SyncFiles sync) {
+Status close_shared_file(OpenFile& file, SyncFiles sync) {
   Status status;
   if (sync == SyncFiles::kYes)
     status = mpi_file_status(MPI_File_sync(file.handle), "MPI_File_sync", file.path);
@@ -49,8 +50,8 @@ Status finish(OpenFile& file, SyncFiles sync) {
   return status.is_ok() ? closed : status;
 }
 
-Result<SharedFile> create(Comm& comm, Store& store, const std::string& path,
-                          const SharedFileSettings& settings) {
+Result<SharedFile> create_shared_file(Comm& comm, Store& store, const std::string& path,
+                                      const SharedFileSettings& settings) {
   auto file = std::make_shared<OpenFile>();
   STRATALOG_ASSIGN_OR_RETURN(file->group, MpiGroup::of(comm, settings.group, "MPI-IO"));
   if (!file->group.takes_part())
@@ -65,14 +66,14 @@ Result<SharedFile> create(Comm& comm, Store& store, const std::string& path,
   STRATALOG_RETURN_IF_ERROR(mpi_file_status(code, "MPI_File_open", file->path));
   SharedFile shared;
   shared.write_all = [file](std::uint64_t offset, std::span<const std::byte> bytes) {
-    return write_all(*file, offset, bytes);
+    return write_piece(*file, offset, bytes);
   };
-  shared.finish = [file](SyncFiles sync) { return finish(*file, sync); };
+  shared.finish = [file](SyncFiles sync) { return close_shared_file(*file, sync); };
   return shared;
 }
 
 }  // namespace
 
-SharedFiles mpi_shared_files() { return {.create = create}; }
+SharedFiles mpi_shared_files() { return {.create = create_shared_file}; }
 
 }  // namespace stratalog

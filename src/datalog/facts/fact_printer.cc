@@ -20,7 +20,7 @@ void append_integer(Integer value, std::string& text) {
   text.append(digits.data(), end);
 }
 
-void append_quoted(std::string_view symbol, std::string& text) {
+void append_doubling_quotes(std::string_view symbol, std::string& text) {
   text += '"';
   for (const char c : symbol) {
     if (c == '"') text += '"';
@@ -90,7 +90,7 @@ void FactPrinter::format_value(std::size_t column, OrderCode code, std::string& 
       break;
     case ValueKind::kSymbol:
       if (format_.is_rfc4180)
-        append_quoted(dictionary_.text(cell), text);
+        append_doubling_quotes(dictionary_.text(cell), text);
       else
         text += dictionary_.text(cell);
       break;
@@ -106,7 +106,7 @@ void FactPrinter::format_structured(std::size_t column, Cell cell, std::string& 
   }
   std::string value;
   append_structured(*relation_.structures, id, dictionary_, cell, SymbolQuotes::kDouble, value);
-  append_quoted(value, text);
+  append_doubling_quotes(value, text);
 }
 
 }  // namespace stratalog::datalog

@@ -10,13 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "datalog/facts/gzip_window.h"
+
 namespace stratalog::datalog {
 namespace {
 
 constexpr std::size_t kScanBytes = std::size_t{1} << 16;
 constexpr std::size_t kCountBytes = std::size_t{1} << 20;
 constexpr std::size_t kCompressedBytes = std::size_t{1} << 17;
-constexpr int kGzipWindow = 15 + 16;  // zlib's way to say: 32 KiB window, gzip wrapper
 
 // Where the first line at or after `at` begins; size_bytes if there is none.
 Result<std::uint64_t> line_start_from(File& file, std::uint64_t size_bytes, std::uint64_t at) {

@@ -15,8 +15,6 @@ struct Magnitude {
   std::uint64_t value = 0;
 };
 
-bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 void skip_blanks(std::string_view& text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
 }

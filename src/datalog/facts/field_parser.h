@@ -13,6 +13,9 @@ namespace stratalog::datalog {
 
 enum class FieldProblem : std::uint8_t { kNone, kMalformed, kOutOfRange, kNegative };
 
+// What may stand before a value.
+constexpr bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
 struct ParsedField {
   FieldProblem problem = FieldProblem::kNone;
   std::uint64_t bits = 0;

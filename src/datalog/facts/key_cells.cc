@@ -9,19 +9,12 @@
 #include <utility>
 
 #include "datalog/facts/field_parser.h"
+#include "datalog/facts/value_key.h"
 
 namespace stratalog::datalog {
 namespace {
 
-constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
 constexpr std::uint64_t kFirstNegative = ~std::uint64_t{0} - ((1U << 24) - 1);  // pattern of -2^24
-
-// Unsigned comparison of keys is comparison of values; floats in IEEE total order.
-std::uint64_t key_of(ValueKind kind, std::uint64_t bits) {
-  if (kind == ValueKind::kNumber) return bits ^ kSignBit;
-  if (kind == ValueKind::kFloat) return (bits & kSignBit) != 0 ? ~bits : bits ^ kSignBit;
-  return bits;
-}
 
 // Keys from `first` to `last`, both included.
 struct KeyRange {
@@ -33,20 +26,20 @@ struct KeyRange {
 KeyRange everything(ValueKind kind) {
   if (kind != ValueKind::kFloat) return {.first = 0, .last = ~std::uint64_t{0}};
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  return {.first = key_of(kind, std::bit_cast<std::uint64_t>(-kInfinity)),
-          .last = key_of(kind, std::bit_cast<std::uint64_t>(kInfinity))};
+  return {.first = value_key(kind, std::bit_cast<std::uint64_t>(-kInfinity)),
+          .last = value_key(kind, std::bit_cast<std::uint64_t>(kInfinity))};
 }
 
 // Adds the cells of the narrow patterns from `from` to `to` (neighbours in value and in cell) whose
 // keys are wanted.
 void add_narrow(ValueKind kind, const KeyRange& wanted, std::uint64_t from, std::uint64_t to,
                 std::vector<CellRange>& ranges) {
-  const std::uint64_t first = std::max(wanted.first, key_of(kind, from));
-  const std::uint64_t last = std::min(wanted.last, key_of(kind, to));
+  const std::uint64_t first = std::max(wanted.first, value_key(kind, from));
+  const std::uint64_t last = std::min(wanted.last, value_key(kind, to));
   if (first > last) return;
   const Cell cell = narrow_cell(from);
   const auto step = [&](std::uint64_t key) {
-    return cell + static_cast<Cell>(key - key_of(kind, from));
+    return cell + static_cast<Cell>(key - value_key(kind, from));
   };
   ranges.push_back({.lowest = step(first), .highest = step(last)});
 }
@@ -58,7 +51,7 @@ CellSet cells_between(ValueKind kind, const KeyRange& wanted, const WideTable& w
   if (kind != ValueKind::kFloat)
     add_narrow(kind, wanted, kFirstNegative, ~std::uint64_t{0}, ranges);
   for (std::uint32_t id = 0; id < wides.size(); ++id) {
-    const std::uint64_t key = key_of(kind, wides.bits(id));
+    const std::uint64_t key = value_key(kind, wides.bits(id));
     if (key >= wanted.first && key <= wanted.last)
       ranges.push_back({.lowest = kWideBase + id, .highest = kWideBase + id});
   }
@@ -80,7 +73,7 @@ Result<std::uint64_t> parse_bits(const Attribute& attribute, std::string_view te
 
 // Both zeros of floats are one value: bounds begin at the lower one.
 std::uint64_t bound_key(ValueKind kind, std::uint64_t bits) {
-  return key_of(kind, kind == ValueKind::kFloat && bits == 0 ? kSignBit : bits);
+  return value_key(kind, kind == ValueKind::kFloat && bits == 0 ? kSignBit : bits);
 }
 
 Result<CellSet> number_cells(const Attribute& attribute, const WideTable& wides,
@@ -89,8 +82,8 @@ Result<CellSet> number_cells(const Attribute& attribute, const WideTable& wides,
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {
     STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t bits, parse_bits(attribute, text));
-    KeyRange wanted{.first = bound_key(kind, bits), .last = key_of(kind, bits)};
-    if (kind == ValueKind::kFloat && bits == kSignBit) wanted.last = key_of(kind, 0);
+    KeyRange wanted{.first = bound_key(kind, bits), .last = value_key(kind, bits)};
+    if (kind == ValueKind::kFloat && bits == kSignBit) wanted.last = value_key(kind, 0);
     return cells_between(kind, wanted, wides);
   }
   KeyRange wanted = everything(kind);

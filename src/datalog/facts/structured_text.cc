@@ -12,7 +12,7 @@
 namespace stratalog::datalog {
 namespace {
 
-void append_quoted(std::string_view symbol, std::string& text) {
+void append_escaping_quotes(std::string_view symbol, std::string& text) {
   text += '"';
   for (const char c : symbol) {
     if (c == '"') text += '\\';
@@ -113,7 +113,7 @@ class Writer {
         return;
       case ValueKind::kSymbol:
         if (quotes_ == SymbolQuotes::kDouble)
-          append_quoted(dictionary_.text(cell), text_);
+          append_escaping_quotes(dictionary_.text(cell), text_);
         else
           text_ += dictionary_.text(cell);
         return;

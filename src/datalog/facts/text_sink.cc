@@ -8,10 +8,11 @@
 #include <cstring>
 #include <span>
 
+#include "datalog/facts/gzip_window.h"
+
 namespace stratalog::datalog {
 namespace {
 
-constexpr int kGzipWindow = 15 + 16;  // zlib's way to say: 32 KiB window, gzip wrapper
 constexpr int kGzipLevel = 6;
 constexpr int kGzipMemory = 8;
 

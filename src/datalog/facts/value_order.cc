@@ -6,18 +6,12 @@
 #include <iterator>
 #include <utility>
 
+#include "datalog/facts/value_key.h"
+
 namespace stratalog::datalog {
 namespace {
 
-constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
 constexpr std::uint32_t kNarrowNegatives = kWideBase - kNegativeBase;
-
-// Unsigned comparison of keys is comparison of values.
-std::uint64_t sort_key(ValueKind kind, std::uint64_t bits) {
-  if (kind == ValueKind::kNumber) return bits ^ kSignBit;
-  if (kind == ValueKind::kFloat) return (bits & kSignBit) != 0 ? ~bits : bits ^ kSignBit;
-  return bits;
-}
 
 struct KeyedSymbol {
   std::uint64_t key;  // the first eight bytes, most significant first: decides most comparisons
@@ -178,7 +172,7 @@ void ValueOrder::sort_wides(ValueKind kind, Sorted& sorted) const {
   sorted.sorted.resize(values.size());
   for (std::uint32_t id = 0; id < values.size(); ++id) sorted.sorted[id] = id;
   sort_by_runs(sorted.sorted, [&](Cell a, Cell b) {
-    return sort_key(kind, values[a]) < sort_key(kind, values[b]);
+    return value_key(kind, values[a]) < value_key(kind, values[b]);
   });
   const auto negatives = static_cast<std::uint32_t>(std::count_if(
       values.begin(), values.end(), [](auto bits) { return (bits & kSignBit) != 0; }));

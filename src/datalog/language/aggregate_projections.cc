@@ -68,20 +68,15 @@ void AggregateProjections::project(BoundLiteral& literal, std::vector<BoundRule>
 
 RelationId AggregateProjections::declare(const BoundLiteral& literal,
                                          const std::vector<std::size_t>& kept) {
-  const auto id = static_cast<RelationId>(declarations_.relations.size());
+  const std::string& name = declarations_.relations[literal.atom.relation].name;
+  const RelationId id =
+      add_made_relation(name.substr(0, name.find('#')), literal.span, declarations_);
   const Relation& source = declarations_.relations[literal.atom.relation];
-  Relation relation;
-  relation.name = fmt::format("{}#{}", source.name.substr(0, source.name.find('#')), id);
-  std::vector<Span> spans;
   for (const std::size_t c : kept) {
-    relation.attributes.push_back(source.attributes[c]);
-    spans.push_back(declarations_.attribute_spans[literal.atom.relation][c]);
+    declarations_.relations[id].attributes.push_back(source.attributes[c]);
+    declarations_.attribute_spans[id].push_back(
+        declarations_.attribute_spans[literal.atom.relation][c]);
   }
-  declarations_.ids.emplace(relation.name, id);
-  declarations_.relations.push_back(std::move(relation));
-  declarations_.spans.push_back(literal.span);
-  declarations_.attribute_spans.push_back(std::move(spans));
-  declarations_.io_spans.emplace_back();
   return id;
 }
 

@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::uint32_t kMaxInstanceDepth = 100;
 // Of copied text, in units of 64 bytes and one for each piece: bounds the memory.
-constexpr std::uint64_t kMaxCopied = 1U << 21U;
+constexpr std::uint64_t kMaxCopiedText = 1U << 21U;
 constexpr std::size_t kMaxOriginNotes = 4;
 
-using Names = std::map<std::string, std::string>;  // old to new
+using Renaming = std::map<std::string, std::string>;  // old to new
 
 // What an instance adds to its surroundings. Names are those of the instance's inside until it is
 // finished.
@@ -46,23 +46,23 @@ void append(Content& to, Content&& from) {
   to.broken_types.merge(from.broken_types);
 }
 
-void rename(NameSyntax& name, const Names& names) {
+void rename(NameSyntax& name, const Renaming& names) {
   const auto found = names.find(name.name);
   if (found != names.end()) name.name = found->second;
 }
 
-void rename_types(TypeSyntax& type, const Names& names) {
+void rename_types(TypeSyntax& type, const Renaming& names) {
   for (NameSyntax& member : type.members) rename(member, names);
   for (BranchSyntax& branch : type.branches)
     for (AttributeSyntax& field : branch.fields) rename(field.type, names);
 }
 
-void rename_types(RelationSyntax& relation, const Names& names) {
+void rename_types(RelationSyntax& relation, const Renaming& names) {
   for (AttributeSyntax& attribute : relation.attributes) rename(attribute.type, names);
 }
 
-void rename_all(RuleSyntax& rule, const Names& types, const Names& branches,
-                const Names& relations) {
+void rename_all(RuleSyntax& rule, const Renaming& types, const Renaming& branches,
+                const Renaming& relations) {
   walk(
       rule,
       [&](Term& term) {
@@ -157,7 +157,7 @@ class Instantiator {
   // False once too much was copied.
   bool count(Span span) {
     copied_ += 1 + (span.end - span.begin) / 64;
-    if (copied_ <= kMaxCopied) return true;
+    if (copied_ <= kMaxCopiedText) return true;
     if (!failed_) {
       sink_.error(span, "the instances of components are too many or too large").hint =
           "do components instantiate each other many times over?";
@@ -256,9 +256,9 @@ class Instantiator {
 
   // Puts the instance's name before every name that the content declares, wherever it stands.
   void qualify(const std::string& instance, Content& content) {
-    Names types;
-    Names branches;
-    Names relations;
+    Renaming types;
+    Renaming branches;
+    Renaming relations;
     const auto qualified = [&](const std::string& name) { return instance + '.' + name; };
     for (TypeSyntax& type : content.types) {
       const std::string name = qualified(type.name.name);
@@ -291,7 +291,7 @@ class Instantiator {
     for (RuleSyntax& rule : orphans_) rename_all(rule, types, branches, relations);
   }
 
-  static NameSet qualify(const NameSet& broken, Names& names, const std::string& instance) {
+  static NameSet qualify(const NameSet& broken, Renaming& names, const std::string& instance) {
     NameSet result;
     for (const std::string& name : broken)
       result.insert(names.emplace(name, fmt::format("{}.{}", instance, name)).first->second);

@@ -26,31 +26,19 @@ bool counts(const BoundLiteral& literal) {
                      [](const BoundLiteral& inner) { return counts(inner); });
 }
 
-RelationId declare(std::string name, const BoundRule& rule, Declarations& declarations) {
-  const auto id = static_cast<RelationId>(declarations.relations.size());
-  Relation relation;
-  relation.name = fmt::format("{}#{}", name, id);
-  declarations.ids.emplace(relation.name, id);
-  declarations.relations.push_back(std::move(relation));
-  declarations.spans.push_back(rule.head_span);
-  declarations.attribute_spans.emplace_back();
-  declarations.io_spans.emplace_back();
-  return id;
-}
-
-void collect(const Expression& e, std::set<VariableId>& into) {
+void insert_variables(const Expression& e, std::set<VariableId>& into) {
   if (e.kind == ExpressionKind::kVariable) into.insert(e.variable);
-  for (const Expression& argument : e.arguments) collect(argument, into);
+  for (const Expression& argument : e.arguments) insert_variables(argument, into);
 }
 
 // Of a body, not those that aggregates keep to themselves.
-std::set<VariableId> variables_of(const std::vector<Literal>& body) {
+std::set<VariableId> variables_of_body(const std::vector<Literal>& body) {
   std::set<VariableId> variables;
   for (const Literal& literal : body) {
     for (const Argument& argument : literal.atom.arguments)
       if (argument.kind == ArgumentKind::kVariable) variables.insert(argument.variable);
-    collect(literal.left, variables);
-    collect(literal.right, variables);
+    insert_variables(literal.left, variables);
+    insert_variables(literal.right, variables);
     if (literal.range) variables.insert(literal.range->variable);
     if (literal.aggregate) {
       variables.insert(literal.aggregate->result);
@@ -105,8 +93,8 @@ bool has_counter(const BoundRule& rule, DiagnosticSink& sink) {
 CounterRelations declare_counter_relations(const BoundRule& rule, Declarations& declarations) {
   const std::string name = declarations.relations[rule.head].name;
   CounterRelations relations;
-  relations.gathered = declare(name, rule, declarations);
-  relations.numbered = declare(name, rule, declarations);
+  relations.gathered = add_made_relation(name, rule.head_span, declarations);
+  relations.numbered = add_made_relation(name, rule.head_span, declarations);
   return relations;
 }
 
@@ -118,7 +106,7 @@ Rule split_counters(Rule& rule, const CounterRelations& relations, Declarations&
   Literal read;
   read.atom.relation = relations.numbered;
   read.place = read.atom.place = rule.place;
-  for (const VariableId v : variables_of(rule.body)) {
+  for (const VariableId v : variables_of_body(rule.body)) {
     gather.head_arguments.push_back(variable(v, rule.variables[v].kind));
     gathered.attributes.push_back({.name = fmt::format("x{}", gathered.attributes.size()),
                                    .type_name = "",

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "datalog/language/component_instantiation.h"
 #include "datalog/language/io_parameters.h"
@@ -228,6 +229,18 @@ class Resolver {
 };
 
 }  // namespace
+
+RelationId add_made_relation(std::string_view name, Span span, Declarations& declarations) {
+  const auto id = static_cast<RelationId>(declarations.relations.size());
+  Relation relation;
+  relation.name = fmt::format("{}#{}", name, id);
+  declarations.ids.emplace(relation.name, id);
+  declarations.relations.push_back(std::move(relation));
+  declarations.spans.push_back(span);
+  declarations.attribute_spans.emplace_back();
+  declarations.io_spans.emplace_back();
+  return id;
+}
 
 Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& types,
                                   DiagnosticSink& sink) {

@@ -80,6 +80,10 @@ struct Declarations {
   bool has_unknown_names = false;  // see ProgramSyntax
 };
 
+// Declares a relation that only the compiler uses: NAME#ID, still without attributes. `span`: what
+// it was made for.
+RelationId add_made_relation(std::string_view name, Span span, Declarations& declarations);
+
 Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& types,
                                   DiagnosticSink& sink);
 

@@ -17,7 +17,7 @@
 namespace stratalog::datalog::language {
 namespace {
 
-constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxIncludeDepth = 64;
 constexpr std::size_t kMaxShownErrors = 100;
 
 class IncludeExpander {
@@ -83,9 +83,10 @@ class IncludeExpander {
       sink.error(span, fmt::format("cannot read the included file `{}`", found.path));
       return;
     }
-    if (open_.size() >= kMaxDepth || outcome_.text.size() + text->size() > kMaxExpandedBytes) {
-      sink.error(span, open_.size() >= kMaxDepth ? "included files nest too deep"
-                                                 : "the included files are too large");
+    if (open_.size() >= kMaxIncludeDepth ||
+        outcome_.text.size() + text->size() > kMaxExpandedBytes) {
+      sink.error(span, open_.size() >= kMaxIncludeDepth ? "included files nest too deep"
+                                                        : "the included files are too large");
       return;
     }
     if (says_once(*text)) taken_once_.insert(found.canonical);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/language/independent_parts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -36,24 +34,24 @@ class Classes {
 
 using Variables = std::vector<VariableId>;
 
-void collect(const BoundTerm& term, Variables& into) {
+void append_variables(const BoundTerm& term, Variables& into) {
   if (term.kind == BoundTermKind::kVariable) into.push_back(term.variable);
-  for (const BoundTerm& argument : term.arguments) collect(argument, into);
+  for (const BoundTerm& argument : term.arguments) append_variables(argument, into);
 }
 
 // Variables by which a literal is tied to others; those of an aggregate alone are not.
-Variables variables_of(const BoundLiteral& literal) {
+Variables tied_variables(const BoundLiteral& literal) {
   Variables result;
-  for (const BoundTerm& argument : literal.atom.arguments) collect(argument, result);
-  collect(literal.left, result);
-  collect(literal.right, result);
+  for (const BoundTerm& argument : literal.atom.arguments) append_variables(argument, result);
+  append_variables(literal.left, result);
+  append_variables(literal.right, result);
   if (literal.aggregate) {
     result.push_back(literal.aggregate->result);
     result.insert(result.end(), literal.aggregate->outer.begin(), literal.aggregate->outer.end());
   }
   if (literal.range) {
     result.push_back(literal.range->variable);
-    for (const BoundTerm& bound : literal.range->bounds) collect(bound, result);
+    for (const BoundTerm& bound : literal.range->bounds) append_variables(bound, result);
   }
   return result;
 }
@@ -69,28 +67,16 @@ bool depends_on_the_pass(const BoundLiteral& literal) {
                                           literal.aggregate->body.end(), depends_on_the_pass);
 }
 
-RelationId declare(const BoundRule& rule, Declarations& declarations) {
-  const auto id = static_cast<RelationId>(declarations.relations.size());
-  Relation relation;
-  relation.name = fmt::format("{}#{}", declarations.relations[rule.head].name, id);
-  declarations.ids.emplace(relation.name, id);
-  declarations.relations.push_back(std::move(relation));
-  declarations.spans.push_back(rule.head_span);
-  declarations.attribute_spans.emplace_back();
-  declarations.io_spans.emplace_back();
-  return id;
-}
-
 }  // namespace
 
 std::vector<BoundRule> split_off_independent_parts(BoundRule& rule, Declarations& declarations) {
   Classes classes(rule.variables.size());
   Variables in_head;
-  for (const BoundTerm& term : rule.head_arguments) collect(term, in_head);
+  for (const BoundTerm& term : rule.head_arguments) append_variables(term, in_head);
   for (const VariableId variable : in_head) classes.unite_head(variable);
   std::vector<Variables> variables;
   for (const BoundLiteral& literal : rule.body) {
-    variables.push_back(variables_of(literal));
+    variables.push_back(tied_variables(literal));
     for (const VariableId variable : variables.back())
       classes.unite(variable, variables.back().front());
     if (depends_on_the_pass(literal) && !variables.back().empty())
@@ -110,7 +96,8 @@ std::vector<BoundRule> split_off_independent_parts(BoundRule& rule, Declarations
     });
     if (part.size() < 2 || !has_atom || part.size() == rule.body.size()) continue;
     BoundRule& own = result.emplace_back();
-    own.head = declare(rule, declarations);
+    own.head =
+        add_made_relation(declarations.relations[rule.head].name, rule.head_span, declarations);
     own.head_span = rule.head_span;
     own.span = rule.span;
     own.variables = rule.variables;

@@ -14,14 +14,14 @@ namespace stratalog::datalog::language {
 namespace {
 
 // Terms and formulas that inlining may add to a program, together.
-constexpr std::uint64_t kMaxCopied = 1U << 18U;
+constexpr std::uint64_t kMaxInlined = 1U << 18U;
 // Inline relations that use each other, and levels of a term.
 constexpr std::uint32_t kMaxChain = 100;
-constexpr std::uint32_t kMaxDepth = 400;
+constexpr std::uint32_t kMaxTermDepth = 400;
 
-using Names = std::set<std::string>;
+using VariableNames = std::set<std::string>;
 
-void collect_variables(const Term& term, Names& names) {
+void collect_variables(const Term& term, VariableNames& names) {
   if (term.kind == TermKind::kVariable) names.insert(term.text);
   for (const Term& argument : term.arguments) collect_variables(argument, names);
 }
@@ -53,12 +53,12 @@ struct Inlined {
 
 // Judged on a body in which nothing is left to inline.
 void judge(Definition& definition) {
-  Names in_head;
+  VariableNames in_head;
   bool plain_head = true;
   for (const Term& argument : definition.rule.heads[0].arguments) {
     if (argument.kind == TermKind::kVariable) in_head.insert(argument.text);
   }
-  Names all;
+  VariableNames all;
   for (const Term& argument : definition.rule.heads[0].arguments) {
     collect_variables(argument, all);
     if (has_wildcard(argument)) plain_head = false;
@@ -355,7 +355,7 @@ class Inliner {
     walk(
         tree,
         [&](Term& term) {
-          if (++copied_ > kMaxCopied) report_size(term.span);
+          if (++copied_ > kMaxInlined) report_size(term.span);
           if (term.kind != TermKind::kVariable || failed_) return;
           const auto found = replaced.find(term.text);
           if (found == replaced.end())
@@ -371,14 +371,14 @@ class Inliner {
       return !entry.second.arguments.empty();
     });
     const auto measure = [&](Term& term) {
-      if (depth_of(term, 0) > kMaxDepth) report_size(term.span);
+      if (depth_of(term, 0) > kMaxTermDepth) report_size(term.span);
     };
     if (grows) walk(tree, measure, [](AtomSyntax&) {});
   }
 
   static std::uint32_t depth_of(const Term& term, std::uint32_t around) {
     std::uint32_t deepest = around + 1;
-    if (deepest > kMaxDepth) return deepest;
+    if (deepest > kMaxTermDepth) return deepest;
     for (const Term& argument : term.arguments)
       deepest = std::max(deepest, depth_of(argument, around + 1));
     return deepest;

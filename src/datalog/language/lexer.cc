@@ -106,7 +106,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_word_start(char c) { return is_letter(c) || c == '_' || c == '?'; }
 bool is_word_part(char c) { return is_word_start(c) || is_digit(c); }
-bool is_blank(char c) {
+bool is_white_space(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
 }
 bool is_hex_digit(char c) {
@@ -128,7 +128,7 @@ Token Lexer::bad(const char* problem, std::size_t begin) const {
 
 bool Lexer::skip_blanks() {
   for (;;) {
-    while (position_ < text_.size() && is_blank(text_[position_])) ++position_;
+    while (position_ < text_.size() && is_white_space(text_[position_])) ++position_;
     if (peek() == '/' && peek(1) == '/') {
       position_ = std::min(text_.find('\n', position_), text_.size());
     } else if (peek() == '/' && peek(1) == '*') {
@@ -241,7 +241,7 @@ Token Lexer::punctuation() {
     std::size_t end = begin + 1;
     while (end < text_.size() && is_word_part(text_[end])) ++end;
     const std::string_view name = text_.substr(begin + 1, end - begin - 1);
-    const bool ends_here = end >= text_.size() || is_blank(text_[end]);
+    const bool ends_here = end >= text_.size() || is_white_space(text_[end]);
     for (const Word& directive : kDirectives) {
       if (ends_here && directive.text == name) {
         position_ = end;

@@ -6,7 +6,8 @@
 namespace stratalog::datalog::language {
 namespace {
 
-bool is_evaluable(const Term& term, const NameSet& grounded, const AggregateSyntax* excluded) {
+bool is_evaluable_in_scope(const Term& term, const NameSet& grounded,
+                           const AggregateSyntax* excluded) {
   switch (term.kind) {
     case TermKind::kVariable:
       return grounded.contains(term.text);
@@ -18,7 +19,7 @@ bool is_evaluable(const Term& term, const NameSet& grounded, const AggregateSynt
       break;
   }
   return std::all_of(term.arguments.begin(), term.arguments.end(), [&](const Term& argument) {
-    return is_evaluable(argument, grounded, excluded);
+    return is_evaluable_in_scope(argument, grounded, excluded);
   });
 }
 
@@ -71,8 +72,8 @@ NameSet grounded_names(const Conjunction& conjunction, const NameSet& known,
         continue;
       const Term& left = each.formula->operands[0];
       const Term& right = each.formula->operands[1];
-      if (is_evaluable(right, grounded, aggregate)) changed |= ground(left, grounded);
-      if (is_evaluable(left, grounded, aggregate)) changed |= ground(right, grounded);
+      if (is_evaluable_in_scope(right, grounded, aggregate)) changed |= ground(left, grounded);
+      if (is_evaluable_in_scope(left, grounded, aggregate)) changed |= ground(right, grounded);
     }
   }
   return grounded;

@@ -10,7 +10,9 @@
 namespace stratalog::datalog::language {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
+bool is_blank_in_line(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
 
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
 
@@ -38,7 +40,7 @@ std::size_t align(std::string_view expanded, std::string_view original, std::siz
   std::size_t o = 0;
   const auto skip_blanks = [&] {
     for (;;) {
-      while (o < original.size() && is_blank(original[o])) ++o;
+      while (o < original.size() && is_blank_in_line(original[o])) ++o;
       if (original.substr(o, 2) != "/*") return;
       const std::size_t close = original.find("*/", o + 2);
       if (close == std::string_view::npos) return;
@@ -48,7 +50,7 @@ std::size_t align(std::string_view expanded, std::string_view original, std::siz
   std::size_t found = std::string_view::npos;
   std::size_t e = 0;
   for (; e < expanded.size(); ++e) {
-    if (is_blank(expanded[e])) {
+    if (is_blank_in_line(expanded[e])) {
       if (e == offset) found = o;
       continue;
     }
@@ -193,7 +195,7 @@ MarkedPlace SourceMap::locate(Span span) const {
       marked.from_macro = true;
     }
   }
-  while (!text.empty() && is_blank(text.back()) && text.size() > end) text.remove_suffix(1);
+  while (!text.empty() && is_blank_in_line(text.back()) && text.size() > end) text.remove_suffix(1);
   marked.line_text = std::string(text);
   marked.length = std::max<std::uint32_t>(1, count_characters(text.substr(begin, end - begin)));
   return marked;

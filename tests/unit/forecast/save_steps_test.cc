@@ -9,11 +9,10 @@
 
 #include "bench/rank_share.h"
 #include "forecast/price.h"
+#include "policy/byte_units.h"
 
 namespace stratalog {
 namespace {
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 Machine cluster() {
   Machine machine;

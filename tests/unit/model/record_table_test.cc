@@ -67,7 +67,7 @@ std::string text_of(const ValueDictionary& dictionary, Cell cell) {
 }
 
 // Every rank makes its share of the lists "v0", "v0 v1", ...; every fourth list all ranks make.
-void agree_and_check(int ranks, std::uint64_t lists, std::vector<std::string>& out) {
+void agree_on_lists(int ranks, std::uint64_t lists, std::vector<std::string>& out) {
   const Status status = sim_run(ranks, [&](Comm& comm) -> Status {
     ValueDictionary shared;
     const ShapeId named = shared.records().shape(kNamed);
@@ -107,11 +107,11 @@ void agree_and_check(int ranks, std::uint64_t lists, std::vector<std::string>& o
 TEST(RecordAgreement, NumbersDoNotDependOnTheNumberOfRanks) {
   for (const std::uint64_t lists : {1U, 9U, 500U}) {
     std::vector<std::string> expected;
-    agree_and_check(1, lists, expected);
+    agree_on_lists(1, lists, expected);
     EXPECT_FALSE(expected.empty());
     for (const int ranks : {2, 3, 4, 7}) {
       std::vector<std::string> found;
-      agree_and_check(ranks, lists, found);
+      agree_on_lists(ranks, lists, found);
       EXPECT_EQ(found, expected) << ranks << " ranks, " << lists << " lists";
     }
   }

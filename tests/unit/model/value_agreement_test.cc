@@ -21,7 +21,7 @@ std::string value_text(std::uint64_t i) {
 
 // Deals values 0..count-1 to ranks with overlaps, agrees, and checks each rank's remapping; rank
 // 0's texts go to `out`.
-void agree_and_check(int ranks, std::uint64_t count, std::vector<std::string>& out,
+void agree_on_values(int ranks, std::uint64_t count, std::vector<std::string>& out,
                      std::vector<std::uint64_t>& wides_out) {
   const Status status = sim_run(ranks, [&](Comm& comm) -> Status {
     ValueDictionary shared;
@@ -64,7 +64,7 @@ TEST(ValueAgreement, IdsDoNotDependOnTheNumberOfRanks) {
     for (const int ranks : {1, 2, 3, 4, 7}) {
       std::vector<std::string> texts;
       std::vector<std::uint64_t> wides;
-      agree_and_check(ranks, count, texts, wides);
+      agree_on_values(ranks, count, texts, wides);
       EXPECT_EQ(texts, expected) << ranks << " ranks, " << count << " values";
       EXPECT_TRUE(std::is_sorted(wides.begin(), wides.end()));
       EXPECT_EQ(std::adjacent_find(wides.begin(), wides.end()), wides.end());

@@ -8,15 +8,12 @@
 #include <fstream>
 #include <sstream>
 
+#include "policy/byte_units.h"
 #include "policy/ladder_plan.h"
 #include "policy/thresholds.h"
 
 namespace stratalog {
 namespace {
-
-constexpr std::uint64_t kMB = 1000000;
-constexpr std::uint64_t kGB = 1000 * kMB;
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 FileSystemFacts ext4() { return facts_of_statfs(0xEF53, 4096, 4096); }
 FileSystemFacts lustre() { return facts_of_statfs(0x0BD00BD0, 4096, 4 << 20); }

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/byte_units.h"
+
 namespace stratalog {
 namespace {
-
-constexpr std::uint64_t kMiB = 1 << 20;
 
 class HintedFile final : public File {
  public:
