@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
+#include "datalog/language/aggregate_body.h"
+#include "datalog/language/declared_names.h"
 #include "datalog/language/scope_grounding.h"
-#include "datalog/language/spelling.h"
 
 namespace stratalog::datalog::language {
 namespace {
@@ -25,7 +26,7 @@ struct Scope {
 class Binder {
  public:
   Binder(const Declarations& declarations, DiagnosticSink& sink)
-      : declarations_(declarations), sink_(sink) {}
+      : names_(declarations, sink), sink_(sink) {}
 
   std::optional<BoundRule> bind(const AtomSyntax& head, const Conjunction& body, Span span,
                                 bool is_fact) {
@@ -43,7 +44,7 @@ class Binder {
     scope.literals = &rule_.body;
     for (const Goal& goal : body) bind_goal(goal, scope);
     std::move(from_head.begin(), from_head.end(), std::back_inserter(rule_.body));
-    if (!is_ok_) return std::nullopt;
+    if (!is_ok_ || !names_.is_ok()) return std::nullopt;
     return std::move(rule_);
   }
 
@@ -83,37 +84,9 @@ class Binder {
     return term;
   }
 
-  const Relation* find_relation(const AtomSyntax& atom, RelationId& id) {
-    const std::string& name = atom.relation.name;
-    const auto found = declarations_.ids.find(name);
-    if (found == declarations_.ids.end()) {
-      is_ok_ = false;
-      if (declarations_.broken.contains(name) || declarations_.has_unknown_names) return nullptr;
-      DiagnosticDraft& draft =
-          sink_.error(atom.relation.span, fmt::format("undeclared relation `{}`", name));
-      draft.hint = suggest(name, declarations_.names);
-      if (draft.hint.empty()) draft.hint = fmt::format("declare it with `.decl {}(...)`", name);
-      return nullptr;
-    }
-    id = found->second;
-    if (declarations_.broken.contains(name)) is_ok_ = false;
-    const Relation& relation = declarations_.relations[id];
-    if (relation.attributes.size() != atom.arguments.size()) {
-      is_ok_ = false;
-      const auto count = [](std::size_t n) {
-        return fmt::format("{} argument{}", n, n == 1 ? "" : "s");
-      };
-      sink_
-          .error(atom.span, fmt::format("`{}` has {}, not {}", name,
-                                        count(relation.attributes.size()), atom.arguments.size()))
-          .notes.push_back({declarations_.spans[id], fmt::format("`{}` is declared here", name)});
-    }
-    return &relation;
-  }
-
   void bind_head(const AtomSyntax& head, Scope& scope) {
     rule_.head_span = head.span;
-    find_relation(head, rule_.head);
+    names_.find_relation(head, rule_.head);
     for (const Term& argument : head.arguments) {
       if (argument.kind == TermKind::kWildcard) {
         is_ok_ = false;
@@ -152,7 +125,7 @@ class Binder {
     literal.kind = is_positive ? LiteralKind::kAtom : LiteralKind::kNegatedAtom;
     literal.span = syntax.span;
     literal.atom.span = syntax.span;
-    find_relation(syntax, literal.atom.relation);
+    names_.find_relation(syntax, literal.atom.relation);
     std::vector<BoundLiteral> lifted;  // `variable = expression` for each compound argument
     for (const Term& argument : syntax.arguments) {
       literal.atom.arguments.push_back(bind_argument(argument, is_positive, scope, lifted));
@@ -172,7 +145,7 @@ class Binder {
       wildcard.span = argument.span;
       return wildcard;
     }
-    if (is_record(argument)) {
+    if (names_.is_record(argument)) {
       const VariableId variable = lift(argument.span);
       const RecordUse use = is_positive ? RecordUse::kFound : RecordUse::kAbsent;
       bind_pattern(variable, argument, use, scope, lifted);
@@ -195,15 +168,6 @@ class Binder {
     return variable_term(variable, argument.span);
   }
 
-  // Whether the term is made of fields; nil and branches of enumerations are constants.
-  bool is_record(const Term& term) const {
-    if (term.kind == TermKind::kRecord) return true;
-    if (term.kind != TermKind::kBranch) return false;
-    const auto place = declarations_.structures->find_branch(term.type.name);
-    return place &&
-           declarations_.structures->at(place->structure).form == StructureForm::kAlgebraic;
-  }
-
   // `variable = [...]` with nothing but variables and constants among the fields.
   void bind_pattern(VariableId variable, const Term& record, RecordUse use, Scope& scope,
                     std::vector<BoundLiteral>& lifted) {
@@ -217,7 +181,7 @@ class Binder {
       if (field.kind == TermKind::kWildcard) {
         if (use == RecordUse::kAbsent) report_wildcard_in_absent(field);
         equation.right.arguments.push_back(variable_term(lift(field.span), field.span));
-      } else if (is_record(field)) {
+      } else if (names_.is_record(field)) {
         const VariableId inner = lift(field.span);
         bind_pattern(inner, field, use, scope, lifted);
         equation.right.arguments.push_back(variable_term(inner, field.span));
@@ -236,7 +200,7 @@ class Binder {
 
   // Without its arguments.
   BoundTerm pack_term(const Term& record) {
-    check_branch(record);
+    names_.check_branch(record);
     BoundTerm bound;
     bound.kind = BoundTermKind::kFunctor;
     bound.functor = Functor::kPack;
@@ -245,39 +209,16 @@ class Binder {
     return bound;
   }
 
-  void check_branch(const Term& term) {
-    if (term.kind != TermKind::kBranch) return;
-    const std::string& name = term.type.name;
-    const auto place = declarations_.structures->find_branch(name);
-    if (!place) {
-      is_ok_ = false;
-      if (declarations_.has_unknown_names) return;
-      DiagnosticDraft& draft =
-          sink_.error(term.type.span, fmt::format("unknown branch `{}`", name));
-      draft.hint = declarations_.structures->suggest_branch(name);
-      if (draft.hint.empty())
-        draft.hint = fmt::format("declare it with `.type T = {} {{ ... }} | ...`", name);
-      return;
-    }
-    const Structure& structure = declarations_.structures->at(place->structure);
-    const std::size_t fields = structure.branches[place->branch].fields.size();
-    if (fields == term.arguments.size()) return;
-    is_ok_ = false;
-    sink_.error(term.span,
-                fmt::format("branch `{}` of `{}` has {} field{}, not {}", name, structure.name,
-                            fields, fields == 1 ? "" : "s", term.arguments.size()));
-  }
-
   // `x = [a, b]`: takes x apart, or makes it, whichever is known.
   bool bind_record_equation(const Term& left, const Term& right, Scope& scope) {
-    if (!is_record(left) && !is_record(right)) return false;
-    const Term& record = is_record(right) ? right : left;
-    const Term& other = is_record(right) ? left : right;
+    if (!names_.is_record(left) && !names_.is_record(right)) return false;
+    const Term& record = names_.is_record(right) ? right : left;
+    const Term& other = names_.is_record(right) ? left : right;
     std::vector<BoundLiteral> lifted;
     VariableId variable = 0;
     if (other.kind == TermKind::kWildcard) {
       variable = lift(other.span);
-    } else if (is_record(other)) {
+    } else if (names_.is_record(other)) {
       variable = lift(other.span);
       bind_pattern(variable, other, RecordUse::kValue, scope, lifted);
     } else {
@@ -386,8 +327,8 @@ class Binder {
       case TermKind::kNil:
         return bind_constant(term, term.span);
       case TermKind::kBranch:
-        if (!is_record(term)) {
-          check_branch(term);
+        if (!names_.is_record(term)) {
+          names_.check_branch(term);
           return bind_constant(term, term.span);
         }
         [[fallthrough]];
@@ -411,37 +352,10 @@ class Binder {
     bound.span = term.span;
     bound.functor = term.functor;
     if (term.kind == TermKind::kCast) bound.cast = &term;
-    if (term.functor == Functor::kExternal) bound.external = find_external(term);
+    if (term.functor == Functor::kExternal) bound.external = names_.find_external(term);
     for (const Term& argument : term.arguments)
       bound.arguments.push_back(bind_term(argument, scope));
     return bound;
-  }
-
-  // Which declared functor `@f(...)` calls.
-  std::uint32_t find_external(const Term& term) {
-    const auto& functors = declarations_.functors;
-    for (std::uint32_t id = 0; id < functors.size(); ++id) {
-      const ExternalFunctor& functor = functors[id].functor;
-      if (functor.name != term.text) continue;
-      if (functor.arguments.size() == term.arguments.size()) return id;
-      is_ok_ = false;
-      sink_
-          .error(term.span, fmt::format("`@{}` takes {} arguments, not {}", term.text,
-                                        functor.arguments.size(), term.arguments.size()))
-          .notes.push_back({functors[id].span, "it is declared here"});
-      return 0;
-    }
-    is_ok_ = false;
-    if (declarations_.broken_functors.contains(term.text)) return 0;
-    std::vector<std::string> names;
-    names.reserve(functors.size());
-    for (const DeclaredFunctor& known : functors) names.push_back(known.functor.name);
-    DiagnosticDraft& draft =
-        sink_.error(term.span, fmt::format("undeclared functor `@{}`", term.text));
-    draft.hint = suggest(term.text, names);
-    if (draft.hint.empty())
-      draft.hint = fmt::format("declare it with `.functor {}(...): ...`", term.text);
-    return 0;
   }
 
   void bind_generator_into(const Term& generator, VariableId result, Scope& scope) {
@@ -504,51 +418,16 @@ class Binder {
     for (const auto& [name, variable] : inner.names) {
       if (inner.inherited.contains(name)) aggregate->outer.push_back(variable);
     }
-    add_outer_of_nested(*aggregate, inner);
+    std::vector<VariableId> inherited;
+    inherited.reserve(inner.inherited.size());
+    for (const auto& [name, variable] : inner.inherited) inherited.push_back(variable);
+    add_outer_of_nested(*aggregate, std::move(inherited));
     BoundLiteral literal;
     literal.kind = LiteralKind::kAggregate;
     literal.span = term.span;
     literal.aggregate = std::move(aggregate);
     scope.literals->push_back(std::move(literal));
     export_witnesses(term, bodies[0], result, grounded, inner, scope);
-  }
-
-  static bool is_same(const Term& a, const Term& b) {
-    if (a.kind == TermKind::kAggregate || a.kind == TermKind::kCast ||
-        a.kind == TermKind::kBranch || a.kind != b.kind || a.text != b.text ||
-        a.functor != b.functor)
-      return false;
-    return std::equal(a.arguments.begin(), a.arguments.end(), b.arguments.begin(),
-                      b.arguments.end(), is_same);
-  }
-
-  // As Soufflé does first: an atom that was there already, letter by letter, is not another one.
-  static void drop_repeated_atoms(Conjunction& body) {
-    const auto repeats = [](const Goal& a, const Goal& b) {
-      const AtomSyntax& one = a.formula->atom;
-      const AtomSyntax& other = b.formula->atom;
-      return a.kind == GoalKind::kAtom && b.kind == GoalKind::kAtom &&
-             one.relation.name == other.relation.name &&
-             std::equal(one.arguments.begin(), one.arguments.end(), other.arguments.begin(),
-                        other.arguments.end(), is_same);
-    };
-    for (auto goal = body.begin(); goal != body.end();) {
-      const bool is_known = std::any_of(body.begin(), goal,
-                                        [&](const Goal& before) { return repeats(before, *goal); });
-      goal = is_known ? body.erase(goal) : goal + 1;
-    }
-  }
-
-  // Soufflé's rule: over a single plain atom an aggregate sees every tuple; otherwise what `_`
-  // stands for is projected away first.
-  static bool counts_tuples(const Conjunction& body) {
-    const Formula* atom = nullptr;
-    for (const Goal& goal : body) {
-      if (goal.kind == GoalKind::kAtom && atom != nullptr) return false;
-      if (goal.kind == GoalKind::kAtom) atom = goal.formula;
-      if (has_generator(*goal.formula)) return false;
-    }
-    return atom == nullptr || !repeats_a_name(atom->atom);
   }
 
   // `n = max h : student(s, h)` where s is used outside and bound nowhere else: s comes from the
@@ -598,26 +477,7 @@ class Binder {
     scope.literals->push_back(std::move(literal));
   }
 
-  // What a nested aggregate takes from further out passes through this one.
-  static void add_outer_of_nested(BoundAggregate& aggregate, const Scope& inner) {
-    std::vector<VariableId> inherited;
-    inherited.reserve(inner.inherited.size());
-    for (const auto& [name, variable] : inner.inherited) inherited.push_back(variable);
-    std::sort(inherited.begin(), inherited.end());
-    for (const BoundLiteral& literal : aggregate.body) {
-      if (literal.kind != LiteralKind::kAggregate) continue;
-      for (const VariableId variable : literal.aggregate->outer) {
-        if (std::binary_search(inherited.begin(), inherited.end(), variable)) {
-          aggregate.outer.push_back(variable);
-        }
-      }
-    }
-    std::sort(aggregate.outer.begin(), aggregate.outer.end());
-    aggregate.outer.erase(std::unique(aggregate.outer.begin(), aggregate.outer.end()),
-                          aggregate.outer.end());
-  }
-
-  const Declarations& declarations_;
+  DeclaredNames names_;
   DiagnosticSink& sink_;
   BoundRule rule_;
   std::uint32_t lifted_ = 0;

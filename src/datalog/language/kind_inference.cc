@@ -8,42 +8,10 @@
 #include <optional>
 
 #include "datalog/language/functor_signature.h"
+#include "datalog/language/kind_classes.h"
 
 namespace stratalog::datalog::language {
 namespace {
-
-std::string describe(KindMask mask) {
-  switch (mask) {
-    case kN:
-      return "a number";
-    case kU:
-      return "an unsigned";
-    case kF:
-      return "a float";
-    case kS:
-      return "a symbol";
-    case kN | kU:
-      return "a number or an unsigned";
-    case kN | kF:
-      return "a number or a float";
-    case kN | kU | kF:
-      return "a number, an unsigned or a float";
-    case kR:
-      return "a record";
-    case kScalar:
-      return "a number, an unsigned, a float or a symbol";
-    default:
-      return "any kind";
-  }
-}
-
-// What narrowed a class, for messages.
-struct Use {
-  KindMask mask = kAny;
-  Span span;
-  std::string role;  // "as attribute `x` of `edge`"
-  StructureId structure = kNoStructure;  // with kR: of which type
-};
 
 std::string_view comparison_name(Comparison comparison) {
   constexpr std::string_view kNames[] = {"=",  "!=",    "<",     "<=",       ">",
@@ -60,10 +28,14 @@ class Inference {
  public:
   Inference(BoundRule& rule, const Declarations& declarations, const TypeTable& types,
             std::string_view text, DiagnosticSink& sink)
-      : rule_(rule), declarations_(declarations), types_(types), text_(text), sink_(sink) {}
+      : rule_(rule),
+        declarations_(declarations),
+        types_(types),
+        sink_(sink),
+        classes_(types.structures(), text, sink) {}
 
   InferredKinds run() {
-    for (std::size_t i = 0; i < rule_.variables.size(); ++i) make_node();
+    for (std::size_t i = 0; i < rule_.variables.size(); ++i) classes_.make_node();
     for (BoundLiteral& literal : rule_.body) visit(literal);
     const Relation& head = declarations_.relations[rule_.head];
     for (std::size_t i = 0; i < rule_.head_arguments.size(); ++i) {
@@ -74,158 +46,17 @@ class Inference {
   }
 
  private:
-  struct Class {
-    KindNode parent;
-    KindMask mask = kAny;
-    bool is_clashing = false;  // reported; anything goes from here on
-    StructureId structure = kNoStructure;  // with kR: of which type, once some use says so
-    std::vector<Use> uses;  // those that narrowed it, at most one per kind bit
-  };
-
-  KindNode make_node() {
-    classes_.push_back({static_cast<KindNode>(classes_.size()), kAny, false, kNoStructure, {}});
-    return static_cast<KindNode>(classes_.size() - 1);
-  }
-
-  KindNode root(KindNode node) {
-    while (classes_[node].parent != node) {
-      classes_[node].parent = classes_[classes_[node].parent].parent;
-      node = classes_[node].parent;
-    }
-    return node;
-  }
-
-  std::string quote(Span span) const {
-    std::string quoted(text_.substr(span.begin, span.end - span.begin));
-    for (char& c : quoted) {
-      if (c == '\n' || c == '\r' || c == '\t') c = ' ';
-    }
-    return quoted.size() > 30 ? quoted.substr(0, 27) + "..." : quoted;
-  }
-
-  std::string describe_use(const Use& use) const {
-    if (use.structure == kNoStructure) return describe(use.mask);
-    return "of " + types_.structures().describe(use.structure);
-  }
-
-  void clash(Span subject, const Use& now, const Use& before) {
-    is_ok_ = false;
-    DiagnosticDraft& draft = sink_.error(
-        now.span, fmt::format("type clash: `{}` is {} {}, but {} {}", quote(subject),
-                              describe_use(now), now.role, describe_use(before), before.role));
-    if (before.span.begin != now.span.begin || before.span.end != now.span.end) {
-      draft.notes.push_back({before.span, fmt::format("{} here", describe_use(before))});
-    }
-    if (((now.mask | before.mask) & kR) != 0) return;
-    if ((now.mask | before.mask) == (kN | kF) || (now.mask | before.mask) == (kN | kU)) {
-      draft.hint = "convert with to_number, to_unsigned or to_float";
-    } else if (((now.mask | before.mask) & kS) != 0) {
-      draft.hint = "convert with to_string, or to_number and its like";
-    }
-  }
-
-  static const Use& opposing(const Class& cls, KindMask mask) {
-    static const Use kNone;
-    for (const Use& use : cls.uses) {
-      if ((use.mask & mask) == 0) return use;
-    }
-    return cls.uses.empty() ? kNone : cls.uses.back();
-  }
-
-  void restrict_node(KindNode node, Use use, Span subject) {
-    Class& cls = classes_[root(node)];
-    if (cls.is_clashing) return;
-    const auto narrowed = static_cast<KindMask>(cls.mask & use.mask);
-    if (narrowed == 0) {
-      const Use before = opposing(cls, use.mask);
-      cls.is_clashing = true;
-      clash(subject, use, before);
-      return;
-    }
-    if (use.structure != kNoStructure && cls.structure != kNoStructure &&
-        use.structure != cls.structure) {
-      const Use before = structure_use(cls);
-      cls.is_clashing = true;
-      clash(subject, use, before);
-      return;
-    }
-    if (narrowed == cls.mask && cls.structure == use.structure) return;
-    if (narrowed == cls.mask && use.structure == kNoStructure) return;
-    cls.mask = narrowed;
-    if (use.structure != kNoStructure) cls.structure = use.structure;
-    cls.uses.push_back(std::move(use));
-  }
-
-  static const Use& structure_use(const Class& cls) {
-    static const Use kNone;
-    for (const Use& use : cls.uses) {
-      if (use.structure != kNoStructure) return use;
-    }
-    return cls.uses.empty() ? kNone : cls.uses.back();
-  }
-
-  // `here` describes the construct that makes both agree.
-  void unite(KindNode a, KindNode b, Span here, std::string_view construct) {
-    a = root(a);
-    b = root(b);
-    if (a == b) return;
-    Class& left = classes_[a];
-    Class& right = classes_[b];
-    if ((left.mask & right.mask) == 0 && !left.is_clashing && !right.is_clashing) {
-      report_disagreement(left, right, here, construct);
-      left.is_clashing = true;
-    } else if (left.structure != kNoStructure && right.structure != kNoStructure &&
-               left.structure != right.structure && !left.is_clashing && !right.is_clashing) {
-      report_structures(left, right, here, construct);
-      left.is_clashing = true;
-    }
-    if (left.structure == kNoStructure) left.structure = right.structure;
-    left.is_clashing = left.is_clashing || right.is_clashing;
-    left.mask = static_cast<KindMask>(left.mask & right.mask);
-    for (Use& use : right.uses) {
-      if (left.uses.size() < 8) left.uses.push_back(std::move(use));
-    }
-    right.uses.clear();
-    right.parent = a;
-  }
-
-  void report_structures(const Class& left, const Class& right, Span here,
-                         std::string_view construct) {
-    is_ok_ = false;
-    const Use& one = structure_use(left);
-    const Use& other = structure_use(right);
-    DiagnosticDraft& draft =
-        sink_.error(here, fmt::format("type clash: the sides of `{}` are {} and {}", construct,
-                                      describe_use(one), describe_use(other)));
-    draft.notes.push_back({one.span, fmt::format("{} {}", describe_use(one), one.role)});
-    draft.notes.push_back({other.span, fmt::format("{} {}", describe_use(other), other.role)});
-  }
-
-  void report_disagreement(const Class& left, const Class& right, Span here,
-                           std::string_view construct) {
-    is_ok_ = false;
-    const Use& one = opposing(left, right.mask);
-    const Use& other = opposing(right, left.mask);
-    DiagnosticDraft& draft =
-        sink_.error(here, fmt::format("type clash: the sides of `{}` are {} and {}", construct,
-                                      describe(left.mask), describe(right.mask)));
-    draft.notes.push_back({one.span, fmt::format("{} {}", describe(one.mask), one.role)});
-    draft.notes.push_back({other.span, fmt::format("{} {}", describe(other.mask), other.role)});
-    if (((left.mask | right.mask) & (kS | kR)) == 0)
-      draft.hint = "convert with to_number, to_unsigned or to_float";
-  }
-
   void visit_attribute(BoundTerm& term, const Relation& relation, std::size_t index) {
     if (term.kind == BoundTermKind::kWildcard) return;
     visit(term);
     const Attribute& attribute = relation.attributes[index];
-    restrict_node(term.node,
-                  use_of(attribute, term.span,
-                         fmt::format("as attribute `{}` of `{}`", attribute.name, relation.name)),
-                  term.span);
+    classes_.narrow(term.node,
+                    use_of(attribute, term.span,
+                           fmt::format("as attribute `{}` of `{}`", attribute.name, relation.name)),
+                    term.span);
   }
 
-  static Use use_of(const Attribute& attribute, Span span, std::string role) {
+  static KindUse use_of(const Attribute& attribute, Span span, std::string role) {
     const bool is_structured = attribute.structure != kNoStructure;
     return {is_structured ? kR : mask_of(attribute.kind), span, std::move(role),
             attribute.structure};
@@ -249,10 +80,10 @@ class Inference {
         return;
       case LiteralKind::kRange: {
         const std::string role = "as the result of `range`";
-        restrict_node(literal.range->variable, {kN | kU | kF, literal.span, role}, literal.span);
+        classes_.narrow(literal.range->variable, {kN | kU | kF, literal.span, role}, literal.span);
         for (BoundTerm& bound : literal.range->bounds) {
           visit(bound);
-          unite(literal.range->variable, bound.node, bound.span, "range");
+          classes_.unite(literal.range->variable, bound.node, bound.span, "range");
         }
         return;
       }
@@ -265,16 +96,16 @@ class Inference {
     const std::string_view name = comparison_name(literal.comparison);
     if (literal.comparison >= Comparison::kMatch) {
       const std::string role = fmt::format("as an argument of `{}`", name);
-      restrict_node(literal.left.node, {kS, literal.left.span, role}, literal.left.span);
-      restrict_node(literal.right.node, {kS, literal.right.span, role}, literal.right.span);
+      classes_.narrow(literal.left.node, {kS, literal.left.span, role}, literal.left.span);
+      classes_.narrow(literal.right.node, {kS, literal.right.span, role}, literal.right.span);
       return;
     }
     if (literal.comparison != Comparison::kEqual && literal.comparison != Comparison::kNotEqual) {
       const std::string role = fmt::format("as an operand of `{}`", name);
-      restrict_node(literal.left.node, {kScalar, literal.left.span, role}, literal.left.span);
-      restrict_node(literal.right.node, {kScalar, literal.right.span, role}, literal.right.span);
+      classes_.narrow(literal.left.node, {kScalar, literal.left.span, role}, literal.left.span);
+      classes_.narrow(literal.right.node, {kScalar, literal.right.span, role}, literal.right.span);
     }
-    unite(literal.left.node, literal.right.node, literal.span, name);
+    classes_.unite(literal.left.node, literal.right.node, literal.span, name);
   }
 
   void visit_aggregate(BoundAggregate& aggregate, Span span) {
@@ -283,20 +114,20 @@ class Inference {
     const std::string result_role = fmt::format("as the result of `{}`", name);
     if (aggregate.target) visit(*aggregate.target);
     if (aggregate.function == AggregateFunction::kCount) {
-      restrict_node(aggregate.result, {kN, span, result_role}, span);
+      classes_.narrow(aggregate.result, {kN, span, result_role}, span);
       return;
     }
     const KindMask allowed = aggregate.function == AggregateFunction::kMean ? kF : kN | kU | kF;
     const Span target = aggregate.target->span;
-    restrict_node(aggregate.target->node, {allowed, target, fmt::format("under `{}`", name)},
-                  target);
-    unite(aggregate.result, aggregate.target->node, span, name);
+    classes_.narrow(aggregate.target->node, {allowed, target, fmt::format("under `{}`", name)},
+                    target);
+    classes_.unite(aggregate.result, aggregate.target->node, span, name);
   }
 
   void visit(BoundTerm& term) {
     switch (term.kind) {
       case BoundTermKind::kWildcard:
-        term.node = make_node();
+        term.node = classes_.make_node();
         return;
       case BoundTermKind::kVariable:
         term.node = term.variable;
@@ -308,7 +139,7 @@ class Inference {
         break;
     }
     for (BoundTerm& argument : term.arguments) visit(argument);
-    term.node = make_node();
+    term.node = classes_.make_node();
     if (term.functor == Functor::kReinterpret) {
       visit_cast(term);
       return;
@@ -325,22 +156,23 @@ class Inference {
       const std::string role = "as an argument of `substr`";
       constexpr KindMask kMasks[] = {kS, kN, kN};
       for (std::size_t i = 0; i < 3; ++i) {
-        restrict_node(term.arguments[i].node, {kMasks[i], term.arguments[i].span, role},
-                      term.arguments[i].span);
+        classes_.narrow(term.arguments[i].node, {kMasks[i], term.arguments[i].span, role},
+                        term.arguments[i].span);
       }
-      restrict_node(term.node, {kS, term.span, "as the result of `substr`"}, term.span);
+      classes_.narrow(term.node, {kS, term.span, "as the result of `substr`"}, term.span);
       return;
     }
     const Signature signature = signature_of(term.functor);
     for (const BoundTerm& argument : term.arguments) {
-      restrict_node(
+      classes_.narrow(
           argument.node,
           {signature.operands, argument.span, fmt::format("as an operand of `{}`", signature.name)},
           argument.span);
-      if (!signature.result.has_value()) unite(term.node, argument.node, term.span, signature.name);
+      if (!signature.result.has_value())
+        classes_.unite(term.node, argument.node, term.span, signature.name);
     }
     if (signature.result.has_value()) {
-      restrict_node(
+      classes_.narrow(
           term.node,
           {*signature.result, term.span, fmt::format("as the result of `{}`", signature.name)},
           term.span);
@@ -351,12 +183,12 @@ class Inference {
     const ExternalFunctor& functor = declarations_.functors[term.external].functor;
     for (std::size_t i = 0; i < term.arguments.size(); ++i) {
       const BoundTerm& argument = term.arguments[i];
-      restrict_node(argument.node,
-                    {mask_of(functor.arguments[i]), argument.span,
-                     fmt::format("as argument {} of `@{}`", i + 1, functor.name)},
-                    argument.span);
+      classes_.narrow(argument.node,
+                      {mask_of(functor.arguments[i]), argument.span,
+                       fmt::format("as argument {} of `@{}`", i + 1, functor.name)},
+                      argument.span);
     }
-    restrict_node(
+    classes_.narrow(
         term.node,
         {mask_of(functor.result), term.span, fmt::format("as the result of `@{}`", functor.name)},
         term.span);
@@ -371,24 +203,25 @@ class Inference {
       return;
     }
     const StructureId structure = types_.structures().of(type.name);
-    const Use use{structure == kNoStructure ? mask_of(*kind) : kR, term.span,
-                  fmt::format("by the cast to `{}`", type.name), structure};
-    restrict_node(term.node, use, term.span);
+    const KindUse use{structure == kNoStructure ? mask_of(*kind) : kR, term.span,
+                      fmt::format("by the cast to `{}`", type.name), structure};
+    classes_.narrow(term.node, use, term.span);
     // A constant is read as what it is cast to: as(1, float) is 1.0.
     BoundTerm& value = term.arguments[0];
     if (value.kind == BoundTermKind::kConstant && value.constant->kind == TermKind::kInteger) {
-      restrict_node(value.node, use, value.span);
+      classes_.narrow(value.node, use, value.span);
     }
   }
 
   void visit_record(BoundTerm& term) {
     if (term.record->kind == TermKind::kRecord) {
-      restrict_node(term.node, {kR, term.span, "as `[...]`"}, term.span);
+      classes_.narrow(term.node, {kR, term.span, "as `[...]`"}, term.span);
       open_records_.push_back(&term);
       return;
     }
     const BranchPlace place = *types_.structures().find_branch(term.record->type.name);
-    restrict_node(term.node, {kR, term.span, "as one of its branches", place.structure}, term.span);
+    classes_.narrow(term.node, {kR, term.span, "as one of its branches", place.structure},
+                    term.span);
     visit_fields(term, types_.structures().at(place.structure).branches[place.branch]);
   }
 
@@ -396,10 +229,10 @@ class Inference {
     for (std::size_t i = 0; i < term.arguments.size(); ++i) {
       const BoundTerm& argument = term.arguments[i];
       if (argument.kind == BoundTermKind::kWildcard) continue;
-      restrict_node(argument.node,
-                    use_of(branch.fields[i], argument.span,
-                           fmt::format("as field `{}`", branch.fields[i].name)),
-                    argument.span);
+      classes_.narrow(argument.node,
+                      use_of(branch.fields[i], argument.span,
+                             fmt::format("as field `{}`", branch.fields[i].name)),
+                      argument.span);
     }
   }
 
@@ -416,9 +249,9 @@ class Inference {
       changed = false;
       for (BoundTerm*& record : open_records_) {
         if (record == nullptr) continue;
-        const Class& cls = classes_[root(record->node)];
-        if (cls.structure == kNoStructure || cls.is_clashing) continue;
-        resolve_record(*record, cls.structure);
+        const StructureId structure = classes_.structure(record->node);
+        if (structure == kNoStructure || classes_.is_clashing(record->node)) continue;
+        resolve_record(*record, structure);
         record = nullptr;
         changed = true;
       }
@@ -431,7 +264,7 @@ class Inference {
     std::map<KindNode, const BoundTerm*> models;  // one record of each class
     for (BoundTerm*& record : open_records_) {
       if (record == nullptr) continue;
-      const auto [model, is_first] = models.emplace(root(record->node), record);
+      const auto [model, is_first] = models.emplace(classes_.root(record->node), record);
       if (is_first) continue;
       if (model->second->arguments.size() == record->arguments.size()) {
         changed = unite_fields(*model->second, *record) || changed;
@@ -453,8 +286,8 @@ class Inference {
     for (std::size_t i = 0; i < model.arguments.size(); ++i) {
       const KindNode one = model.arguments[i].node;
       const KindNode other = record.arguments[i].node;
-      changed = changed || root(one) != root(other);
-      unite(one, other, record.arguments[i].span, "=");
+      changed = changed || classes_.root(one) != classes_.root(other);
+      classes_.unite(one, other, record.arguments[i].span, "=");
     }
     return changed;
   }
@@ -483,51 +316,52 @@ class Inference {
   }
 
   void visit_constant(BoundTerm& term) {
-    term.node = make_node();
+    term.node = classes_.make_node();
     constants_.push_back(&term);
     switch (term.constant->kind) {
       case TermKind::kNil:
-        restrict_node(term.node, {kR, term.span, "as `nil`"}, term.span);
+        classes_.narrow(term.node, {kR, term.span, "as `nil`"}, term.span);
         return;
       case TermKind::kBranch:
-        restrict_node(term.node,
-                      {kR, term.span, "as one of its branches",
-                       types_.structures().find_branch(term.constant->type.name)->structure},
-                      term.span);
+        classes_.narrow(term.node,
+                        {kR, term.span, "as one of its branches",
+                         types_.structures().find_branch(term.constant->type.name)->structure},
+                        term.span);
         return;
       case TermKind::kString:
-        restrict_node(term.node, {kS, term.span, "as a string"}, term.span);
+        classes_.narrow(term.node, {kS, term.span, "as a string"}, term.span);
         return;
       case TermKind::kUnsigned:
-        restrict_node(term.node, {kU, term.span, "with the suffix `u`"}, term.span);
+        classes_.narrow(term.node, {kU, term.span, "with the suffix `u`"}, term.span);
         return;
       case TermKind::kFloat:
-        restrict_node(term.node, {kF, term.span, "with a decimal point"}, term.span);
+        classes_.narrow(term.node, {kF, term.span, "with a decimal point"}, term.span);
         return;
       default:
-        restrict_node(term.node, {kN | kU | kF, term.span, "as a numeric constant"}, term.span);
+        classes_.narrow(term.node, {kN | kU | kF, term.span, "as a numeric constant"}, term.span);
         return;
     }
   }
 
   InferredKinds conclude() {
     InferredKinds result;
-    result.kinds.reserve(classes_.size());
-    for (KindNode node = 0; node < classes_.size(); ++node) {
-      const Class& cls = classes_[root(node)];
+    result.kinds.reserve(classes_.nodes());
+    for (KindNode node = 0; node < classes_.nodes(); ++node) {
+      const KindMask mask = classes_.mask(node);
+      const StructureId structure = classes_.structure(node);
       // Undecided classes hold constants only, or variables that grounding will refuse: number
       // comes first.
-      const bool is_number = cls.mask == 0 || (cls.structure != kNoStructure &&
-                                               types_.structures().at(cls.structure).form ==
-                                                   StructureForm::kEnumeration);
+      const bool is_number =
+          mask == 0 || (structure != kNoStructure &&
+                        types_.structures().at(structure).form == StructureForm::kEnumeration);
       result.kinds.push_back(
           is_number ? ValueKind::kNumber
-                    : static_cast<ValueKind>(std::countr_zero(static_cast<unsigned>(cls.mask))));
-      result.structures.push_back(cls.structure);
+                    : static_cast<ValueKind>(std::countr_zero(static_cast<unsigned>(mask))));
+      result.structures.push_back(structure);
     }
     for (const BoundTerm* constant : constants_) {
       const ValueKind kind = result.kinds[constant->node];
-      if (classes_[root(constant->node)].is_clashing) continue;
+      if (classes_.is_clashing(constant->node)) continue;
       if (constant->constant->kind == TermKind::kNil) check_nil(*constant);
       if (kind == ValueKind::kSymbol || result.structures[constant->node] != kNoStructure ||
           kind == ValueKind::kRecord)
@@ -538,12 +372,12 @@ class Inference {
       is_ok_ = false;
       sink_.error(constant->span, problem);
     }
-    result.is_ok = is_ok_;
+    result.is_ok = is_ok_ && classes_.is_ok();
     return result;
   }
 
   void check_nil(const BoundTerm& nil) {
-    const StructureId id = classes_[root(nil.node)].structure;
+    const StructureId id = classes_.structure(nil.node);
     if (id == kNoStructure || types_.structures().at(id).form == StructureForm::kRecord) return;
     is_ok_ = false;
     sink_.error(nil.span, fmt::format("`nil` is a record, but {} is expected here",
@@ -553,9 +387,8 @@ class Inference {
   BoundRule& rule_;
   const Declarations& declarations_;
   const TypeTable& types_;
-  std::string_view text_;
   DiagnosticSink& sink_;
-  std::vector<Class> classes_;
+  KindClasses classes_;
   std::vector<const BoundTerm*> constants_;
   std::vector<BoundTerm*> open_records_;  // `[...]` whose type is not known yet; null once it is
   bool is_ok_ = true;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan_program: orders every rule, collects how relations are read, chooses indices, decides which
-// rules move whole sets, and writes the steps down. See program_plan.h.
+// plan_program: orders every rule, collects how relations are read, chooses indices and has the
+// steps written (write_rule.h). See program_plan.h.
 #include "datalog/plan/program_plan.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "datalog/plan/carry_analysis.h"
 #include "datalog/plan/delta_index.h"
@@ -15,7 +14,9 @@
 #include "datalog/plan/literal_order.h"
 #include "datalog/plan/mirror_analysis.h"
 #include "datalog/plan/pivot_analysis.h"
+#include "datalog/plan/rule_draft.h"
 #include "datalog/plan/size_estimate.h"
+#include "datalog/plan/write_rule.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -27,23 +28,6 @@ constexpr std::uint32_t kRecursiveWeight = 16;
 // Carrying a set from a recursive relation moves more at once than from a relation of facts, whose
 // sets tend to be small.
 constexpr std::uint32_t kRecursiveSourceWeight = 4;
-
-// What a delta scan reads: an index, or the rows of a pivot relation (keys, then pivot).
-enum class DeltaLayout : std::uint8_t { kIndex, kPivotRows };
-
-// Which list of the stratum's plan a rule goes to.
-enum class Purpose : std::uint8_t { kDerive, kSweep, kReject, kRetire };
-
-struct DraftRule {
-  std::uint32_t rule = 0;
-  std::uint32_t stratum = 0;
-  bool recursive = false;
-  Purpose purpose = Purpose::kDerive;
-  std::optional<std::uint32_t> delta_literal;
-  std::vector<OrderedLiteral> order;
-  std::vector<CarryCandidate> candidates;
-  std::size_t masks = 0;  // kSweep: so many literals at the end of the order test the pivot
-};
 
 class Planner {
  public:
@@ -74,11 +58,13 @@ class Planner {
     vote_for_last_columns();
     collect_accesses();
     choose_all_indices();
-    for (const DraftRule& draft : drafts_) {
+    const PlanChoices choices{.program = program_,
+                              .statistics = statistics_,
+                              .pivot_column = pivot_column_,
+                              .relations = plan_.relations};
+    for (const RuleDraft& draft : drafts_) {
       StratumPlan& stratum = plan_.strata[draft.stratum];
-      const DeltaLayout layout =
-          draft.purpose == Purpose::kSweep ? DeltaLayout::kPivotRows : DeltaLayout::kIndex;
-      list_for(draft, stratum).push_back(write_rule(draft, layout));
+      list_for(draft, stratum).push_back(write_rule(draft, choices));
     }
     choose_delta_indices(program_, plan_);
     return std::move(plan_);
@@ -89,15 +75,15 @@ class Planner {
     return static_cast<std::uint32_t>(program_.relations[r].attributes.size());
   }
 
-  static std::vector<RulePlan>& list_for(const DraftRule& draft, StratumPlan& stratum) {
+  static std::vector<RulePlan>& list_for(const RuleDraft& draft, StratumPlan& stratum) {
     switch (draft.purpose) {
-      case Purpose::kSweep:
+      case RulePurpose::kSweep:
         return stratum.recursive;
-      case Purpose::kReject:
+      case RulePurpose::kReject:
         return stratum.reject;
-      case Purpose::kRetire:
+      case RulePurpose::kRetire:
         return stratum.retire;
-      case Purpose::kDerive:
+      case RulePurpose::kDerive:
         break;
     }
     if (!draft.recursive) return stratum.once;
@@ -146,10 +132,10 @@ class Planner {
             std::binary_search(stratum.relations.begin(), stratum.relations.end(),
                                rule.body[l].atom.relation))
           deltas.push_back(l);
-      DraftRule draft{.rule = r,
+      RuleDraft draft{.rule = r,
                       .stratum = s,
                       .recursive = !deltas.empty(),
-                      .purpose = Purpose::kDerive,
+                      .purpose = RulePurpose::kDerive,
                       .delta_literal = {},
                       .order = {},
                       .candidates = {},
@@ -163,7 +149,7 @@ class Planner {
     return {};
   }
 
-  Status add_draft(DraftRule draft) {
+  Status add_draft(RuleDraft draft) {
     const Rule& rule = program_.rules[draft.rule];
     STRATALOG_ASSIGN_OR_RETURN(draft.order,
                                order_literals(rule.body, {}, draft.delta_literal, statistics_));
@@ -174,7 +160,7 @@ class Planner {
       draft.candidates = find_carry_candidates(rule, program_.strata[draft.stratum], draft.order);
     drafts_.push_back(draft);
     if (!draft.recursive || plan_.strata[draft.stratum].strategy != Strategy::kPivot) return {};
-    draft.purpose = Purpose::kSweep;
+    draft.purpose = RulePurpose::kSweep;
     const auto masks = masks_.find(draft.rule);
     if (masks != masks_.end())
       STRATALOG_RETURN_IF_ERROR(order_masks_last(rule, masks->second, draft));
@@ -184,7 +170,7 @@ class Planner {
 
   // What finds the edges of the slot graph does not know the pivot; what tests it comes after.
   Status order_masks_last(const Rule& rule, const std::vector<std::uint32_t>& masks,
-                          DraftRule& draft) const {
+                          RuleDraft& draft) const {
     std::vector<Literal> body;
     std::vector<std::uint32_t> place;  // in the rule's body
     std::optional<std::uint32_t> delta;
@@ -226,10 +212,10 @@ class Planner {
             !std::binary_search(stratum.relations.begin(), stratum.relations.end(),
                                 rule.body[l].atom.relation))
           continue;
-        DraftRule draft{.rule = r,
+        RuleDraft draft{.rule = r,
                         .stratum = s,
                         .recursive = stratum.is_recursive,
-                        .purpose = l == 0 ? Purpose::kReject : Purpose::kRetire,
+                        .purpose = l == 0 ? RulePurpose::kReject : RulePurpose::kRetire,
                         .delta_literal = l,
                         .order = {},
                         .candidates = {},
@@ -246,9 +232,9 @@ class Planner {
   void vote_for_last_columns() {
     std::vector<std::vector<std::uint64_t>> votes(program_.relations.size());
     for (RelationId r = 0; r < votes.size(); ++r) votes[r].assign(arity(r) + 1, 0);
-    for (const DraftRule& draft : drafts_)
+    for (const RuleDraft& draft : drafts_)
       for (const CarryCandidate& c : draft.candidates) {
-        if (draft.purpose == Purpose::kSweep || !is_favourite(c, draft.candidates)) continue;
+        if (draft.purpose == RulePurpose::kSweep || !is_favourite(c, draft.candidates)) continue;
         std::uint64_t weight = draft.recursive ? kRecursiveWeight : 1;
         if (c.from_growing) weight *= kRecursiveSourceWeight;
         votes[program_.rules[draft.rule].head][c.head_column] += weight;
@@ -267,11 +253,11 @@ class Planner {
     for (RelationId r = 0; r < program_.relations.size(); ++r)
       if (head_last_[r])
         accesses_[r].push_back({.bound = {}, .last_wish = head_last_[r], .weight = 4});
-    for (const DraftRule& draft : drafts_)
-      if (draft.purpose != Purpose::kSweep || draft.masks > 0) collect_rule(draft);
+    for (const RuleDraft& draft : drafts_)
+      if (draft.purpose != RulePurpose::kSweep || draft.masks > 0) collect_rule(draft);
   }
 
-  void collect_rule(const DraftRule& draft) {
+  void collect_rule(const RuleDraft& draft) {
     const Rule& rule = program_.rules[draft.rule];
     for (const OrderedLiteral& placed : draft.order) {
       const Literal& literal = rule.body[placed.literal];
@@ -333,273 +319,6 @@ class Planner {
     }
   }
 
-  // Whether the index has a directory for prefixes of this length, where it needs one. The choice
-  // of indices gives it to one of the indices that could serve a search.
-  static bool finds_rows(const IndexPlan& index, std::size_t length) {
-    if (length == 0 || length + 1 >= index.order.size()) return true;
-    return std::binary_search(index.searched_lengths.begin(), index.searched_lengths.end(), length);
-  }
-
-  // The index that serves a search on `bound`, preferring one that ends in `last`.
-  std::uint32_t index_for(RelationId relation, const std::vector<std::uint32_t>& bound,
-                          std::optional<std::uint32_t> last) const {
-    const RelationPlan& plan = plan_.relations[relation];
-    std::optional<std::uint32_t> best;
-    for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
-      const auto& order = plan.indices[i].order;
-      std::vector<std::uint32_t> prefix(order.begin(),
-                                        order.begin() + static_cast<std::ptrdiff_t>(bound.size()));
-      std::sort(prefix.begin(), prefix.end());
-      if (prefix != bound || !finds_rows(plan.indices[i], bound.size())) continue;
-      if (last && order.back() == *last) return i;
-      // Scans and membership tests are served by any index; the primary is the one that surely is
-      // complete.
-      if (!best || i == plan.primary) best = i;
-    }
-    return best.value_or(plan.primary);
-  }
-
-  // The index whose sets, under all other columns, are those of `column`.
-  std::optional<std::uint32_t> filter_index(RelationId relation, std::uint32_t column) const {
-    const RelationPlan& plan = plan_.relations[relation];
-    for (std::uint32_t i = 0; i < plan.indices.size(); ++i)
-      if (plan.indices[i].order.back() == column) return i;
-    return std::nullopt;
-  }
-
-  // Column order in which a head is filled: keys then pivot for pivot relations, the primary index
-  // otherwise.
-  std::vector<std::uint32_t> head_order(RelationId r) const {
-    if (arity(r) == 0) return {};
-    if (!pivot_column_[r]) return plan_.relations[r].indices[plan_.relations[r].primary].order;
-    return pivot_order(r);
-  }
-
-  std::vector<std::uint32_t> pivot_order(RelationId r) const {
-    std::vector<std::uint32_t> order;
-    for (std::uint32_t c = 0; c < arity(r); ++c)
-      if (c != *pivot_column_[r]) order.push_back(c);
-    order.push_back(*pivot_column_[r]);
-    return order;
-  }
-
-  RulePlan write_rule(const DraftRule& draft, DeltaLayout layout) {
-    layout_ = layout;
-    const Rule& rule = program_.rules[draft.rule];
-    RulePlan plan{.rule = draft.rule,
-                  .delta_literal = draft.delta_literal,
-                  .steps = {},
-                  .masks = {},
-                  .constants = {},
-                  .carries = false,
-                  .carried = 0,
-                  .reason = {}};
-    choose_carry(draft, plan);
-    std::set<VariableId> needed;
-    for (const Expression& e : rule.head_arguments) collect_variables(e, needed);
-    if (plan.carries) needed.erase(plan.carried);
-    plan.steps = write_steps(draft.order, rule.body, needed, plan);
-    const auto first_mask = plan.steps.end() - static_cast<std::ptrdiff_t>(draft.masks);
-    plan.masks.assign(first_mask, plan.steps.end());
-    plan.steps.erase(first_mask, plan.steps.end());
-    return plan;
-  }
-
-  void choose_carry(const DraftRule& draft, RulePlan& plan) const {
-    const Rule& rule = program_.rules[draft.rule];
-    plan.reason = "tuple at a time";
-    const auto head_columns = head_order(rule.head);
-    for (const CarryCandidate& c : draft.candidates) {
-      if (head_columns.empty() || head_columns.back() != c.head_column) continue;
-      for (const OrderedLiteral& placed : draft.order) {
-        if (placed.literal != c.literal) continue;
-        const RelationId relation = rule.body[c.literal].atom.relation;
-        const bool from_pivot = layout_ == DeltaLayout::kPivotRows &&
-                                placed.kind == StepKind::kScanDelta &&
-                                pivot_column_[relation] == c.literal_column;
-        const auto& index =
-            plan_.relations[relation].indices[index_for(relation, placed.bound, c.literal_column)];
-        if (!from_pivot && index.order.back() != c.literal_column) continue;
-        const bool is_filtered =
-            std::all_of(c.filters.begin(), c.filters.end(), [&](const CarryFilter& filter) {
-              return filter_index(rule.body[filter.literal].atom.relation, filter.column);
-            });
-        if (!is_filtered) continue;
-        plan.carries = true;
-        plan.carried = c.variable;
-        plan.reason =
-            fmt::format("set at a time: `{}` moves as whole sets from `{}` to `{}`",
-                        rule.variables[c.variable].name, program_.relations[relation].name,
-                        program_.relations[rule.head].name);
-        return;
-      }
-    }
-  }
-
-  std::vector<Step> write_steps(const std::vector<OrderedLiteral>& order,
-                                const std::vector<Literal>& body, std::set<VariableId> needed,
-                                RulePlan& plan) {
-    std::vector<Step> steps(order.size());
-    for (std::size_t i = order.size(); i-- > 0;) {
-      const OrderedLiteral& placed = order[i];
-      const Literal& literal = body[placed.literal];
-      Step& step = steps[i];
-      step.kind = placed.kind;
-      step.literal = placed.literal;
-      step.target = placed.target;
-      step.assign_from_left = placed.assign_from_left;
-      step.live_after.assign(needed.begin(), needed.end());
-      if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom)
-        write_atom(placed, literal.atom, needed, plan, step);
-      if (literal.kind == LiteralKind::kAggregate) write_aggregate(literal, plan, step);
-      if (placed.kind == StepKind::kUnpack) write_unpack(placed, literal, needed, plan, step);
-      if (placed.kind == StepKind::kAssign || placed.kind == StepKind::kAggregate ||
-          placed.kind == StepKind::kRange)
-        needed.erase(placed.target);
-      std::set<VariableId> read;
-      collect_variables(literal, read);
-      if (placed.kind == StepKind::kAssign || placed.kind == StepKind::kAggregate ||
-          placed.kind == StepKind::kRange)
-        read.erase(placed.target);
-      if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom ||
-          placed.kind == StepKind::kUnpack) {
-        // What the atom itself binds is not needed before it.
-        for (const ColumnUse& use : step.columns)
-          if (use.role == ColumnRole::kBind || use.role == ColumnRole::kCarry)
-            needed.erase(use.variable);
-        read.clear();
-        for (const ColumnUse& use : step.columns)
-          if (use.role == ColumnRole::kMatchVariable) read.insert(use.variable);
-        if (placed.kind == StepKind::kUnpack) read.insert(record_equation(literal)->variable);
-      }
-      needed.insert(read.begin(), read.end());
-    }
-    return steps;
-  }
-
-  void write_aggregate(const Literal& literal, RulePlan& plan, Step& step) {
-    const Aggregate& aggregate = *literal.aggregate;
-    const auto order =
-        order_literals(aggregate.body, {aggregate.outer.begin(), aggregate.outer.end()},
-                       std::nullopt, statistics_);
-    if (!order.is_ok()) return;
-    std::set<VariableId> needed;
-    if (aggregate.function != AggregateFunction::kCount)
-      collect_variables(aggregate.target, needed);
-    // Counting is over combinations of body tuples, so inner columns matter even if nobody reads
-    // them; ignored columns are walked nevertheless by scans and searches.
-    const bool carries = plan.carries;
-    plan.carries = false;
-    step.aggregate_steps = write_steps(order.value(), aggregate.body, needed, plan);
-    for (Step& inner : step.aggregate_steps)
-      if (inner.kind == StepKind::kExists && inner.prefix_length < arity(inner.relation))
-        inner.kind = inner.prefix_length == 0 ? StepKind::kScan : StepKind::kSearch;
-    plan.carries = carries;
-  }
-
-  static void write_unpack(const OrderedLiteral& placed, const Literal& literal,
-                           const std::set<VariableId>& needed, RulePlan& plan, Step& step) {
-    const std::vector<Expression>& fields = record_equation(literal)->record->arguments;
-    std::map<VariableId, std::size_t> uses;
-    for (const Expression& field : fields)
-      if (field.kind == ExpressionKind::kVariable) ++uses[field.variable];
-    std::set<VariableId> bound_here;
-    for (std::uint32_t f = 0; f < fields.size(); ++f) {
-      ColumnUse use;
-      use.variable = fields[f].variable;
-      if (fields[f].kind == ExpressionKind::kConstant) {
-        use.role = ColumnRole::kMatchConstant;
-        use.constant = static_cast<std::uint32_t>(plan.constants.size());
-        plan.constants.push_back(fields[f]);
-      } else if (std::binary_search(placed.bound.begin(), placed.bound.end(), f)) {
-        use.role = ColumnRole::kMatchVariable;
-      } else if (bound_here.contains(use.variable)) {
-        use.role = ColumnRole::kMatchEarlier;
-      } else if (needed.contains(use.variable) || uses[use.variable] > 1) {
-        use.role = ColumnRole::kBind;
-        bound_here.insert(use.variable);
-      }
-      step.columns.push_back(use);
-    }
-  }
-
-  void write_atom(const OrderedLiteral& placed, const Atom& atom,
-                  const std::set<VariableId>& needed, RulePlan& plan, Step& step) {
-    const RelationId relation = atom.relation;
-    step.relation = relation;
-    if (arity(relation) == 0) {
-      if (placed.kind == StepKind::kScan) step.kind = StepKind::kExists;
-      return;
-    }
-    const bool pivot_scan =
-        placed.kind == StepKind::kScanDelta && layout_ == DeltaLayout::kPivotRows;
-    std::optional<std::uint32_t> carried_column;
-    if (plan.carries)
-      for (std::uint32_t c = 0; c < arity(relation); ++c)
-        if (is_variable(atom.arguments[c], plan.carried)) carried_column = c;
-    step.index = index_for(relation, placed.bound, carried_column);
-    step.prefix_length = static_cast<std::uint32_t>(placed.bound.size());
-    const bool filters = carried_column && std::binary_search(placed.bound.begin(),
-                                                              placed.bound.end(), *carried_column);
-    if (filters) {
-      step.index = filter_index(relation, *carried_column).value_or(step.index);
-      --step.prefix_length;
-      // The index must be dealt by columns that the search binds.
-      auto& lengths = plan_.relations[relation].indices[step.index].searched_lengths;
-      if (!std::binary_search(lengths.begin(), lengths.end(), step.prefix_length))
-        lengths.insert(std::upper_bound(lengths.begin(), lengths.end(), step.prefix_length),
-                       step.prefix_length);
-    }
-    const std::vector<std::uint32_t> order =
-        pivot_scan ? pivot_order(relation) : plan_.relations[relation].indices[step.index].order;
-
-    std::set<VariableId> bound_here;
-    for (std::uint32_t i = 0; i < order.size(); ++i) {
-      const Argument& a = atom.arguments[order[i]];
-      ColumnUse use;
-      if (a.kind == ArgumentKind::kConstant) {
-        use.role = ColumnRole::kMatchConstant;
-        use.constant = static_cast<std::uint32_t>(plan.constants.size());
-        plan.constants.push_back(a.constant);
-      } else if (a.kind == ArgumentKind::kVariable) {
-        use.variable = a.variable;
-        if (filters && order[i] == *carried_column) {
-          use.role = ColumnRole::kCarry;
-        } else if (std::binary_search(placed.bound.begin(), placed.bound.end(), order[i])) {
-          use.role = ColumnRole::kMatchVariable;
-        } else if (bound_here.contains(a.variable)) {
-          use.role = ColumnRole::kMatchEarlier;
-        } else if (plan.carries && a.variable == plan.carried) {
-          use.role = ColumnRole::kCarry;
-        } else if (needed.contains(a.variable) || occurrences(atom, a.variable) > 1) {
-          use.role = ColumnRole::kBind;
-          bound_here.insert(a.variable);
-        }
-      }
-      step.columns.push_back(use);
-    }
-    const bool binds =
-        std::any_of(step.columns.begin(), step.columns.end(), [](const ColumnUse& u) {
-          return u.role == ColumnRole::kBind || u.role == ColumnRole::kCarry;
-        });
-    if (placed.kind == StepKind::kScan) {
-      const bool full = step.prefix_length == order.size();
-      if (!binds || filters)
-        step.kind = StepKind::kExists;
-      else if (step.prefix_length > 0 && !full)
-        step.kind = StepKind::kSearch;
-    }
-  }
-
-  static bool is_variable(const Argument& a, VariableId v) {
-    return a.kind == ArgumentKind::kVariable && a.variable == v;
-  }
-  static std::size_t occurrences(const Atom& atom, VariableId v) {
-    return static_cast<std::size_t>(
-        std::count_if(atom.arguments.begin(), atom.arguments.end(),
-                      [&](const Argument& a) { return is_variable(a, v); }));
-  }
-
   const Program& program_;
   const PlanOptions& options_;
   std::vector<RelationStatistics> statistics_;
@@ -607,8 +326,7 @@ class Planner {
   std::vector<std::optional<std::uint32_t>> head_last_;
   std::vector<std::optional<std::uint32_t>> pivot_column_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> masks_;  // PivotFinding::masks of all strata
-  std::vector<DraftRule> drafts_;
-  DeltaLayout layout_ = DeltaLayout::kIndex;  // of the rule that is being written
+  std::vector<RuleDraft> drafts_;
   ProgramPlan plan_;
 };
 

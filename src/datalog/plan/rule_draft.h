@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// RuleDraft: one rule of a plan whose literals are in order, before there are indices to write its
+// steps for. Pure; local.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "datalog/plan/carry_analysis.h"
+#include "datalog/plan/literal_order.h"
+
+namespace stratalog::datalog {
+
+// Which list of the stratum's plan a rule goes to.
+enum class RulePurpose : std::uint8_t { kDerive, kSweep, kReject, kRetire };
+
+struct RuleDraft {
+  std::uint32_t rule = 0;
+  std::uint32_t stratum = 0;
+  bool recursive = false;
+  RulePurpose purpose = RulePurpose::kDerive;
+  std::optional<std::uint32_t> delta_literal;
+  std::vector<OrderedLiteral> order;
+  std::vector<CarryCandidate> candidates;
+  std::size_t masks = 0;  // kSweep: so many literals at the end of the order test the pivot
+};
+
+}  // namespace stratalog::datalog
