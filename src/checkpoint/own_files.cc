@@ -64,9 +64,8 @@ class OwnFile {
 Status append_shard(const SaveContext& context, std::size_t index, const std::string& name,
                     OwnFile& file, LocalOutput& out) {
   const RelationImage& image = context.request.images[index];
-  const int rank = context.comm.rank();
   const std::uint64_t begin = file.begin_shard();
-  ShardEncoder encoder(shard_header(context, index, rank), image.column_order,
+  ShardEncoder encoder(shard_header(context, index, context.comm.rank()), image.column_order,
                        context.options.block_bytes,
                        [&](std::span<const std::byte> bytes) { return file.append(bytes); });
   STRATALOG_RETURN_IF_ERROR(encode_image(context.request, index, encoder, out.times));
@@ -76,20 +75,7 @@ Status append_shard(const SaveContext& context, std::size_t index, const std::st
   }
   STRATALOG_ASSIGN_OR_RETURN(const ShardSummary summary, encoder.finish());
   STRATALOG_RETURN_IF_ERROR(check_rows(image, summary.rows));
-  ManifestShard shard;
-  shard.relation = static_cast<std::uint32_t>(index);
-  shard.rank = static_cast<std::uint32_t>(rank);
-  shard.file = name;
-  shard.rows = summary.rows;
-  shard.groups = summary.groups;
-  shard.blocks = summary.blocks;
-  shard.hash = summary.hash;
-  shard.streams_blocks = summary.streams_blocks;
-  shard.pools = summary.pools;
-  shard.zones = summary.zones;
-  shard.extents = {{.offset = begin, .bytes = summary.bytes}};
-  out.shard_lines += shard_line(shard);
-  out.groups += summary.groups;
+  note_shard(context, index, summary, name, {{.offset = begin, .bytes = summary.bytes}}, out);
   return Status::ok();
 }
 

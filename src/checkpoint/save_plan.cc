@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace stratalog {
 
 namespace {
@@ -55,6 +57,24 @@ ShardHeader shard_header(const SaveContext& context, std::size_t image, int rank
           .store = context.store_id,
           .arity = about.arity,
           .name = fmt::format("{}.{}", about.name, version_name(about.version))};
+}
+
+void note_shard(const SaveContext& context, std::size_t image, const ShardSummary& summary,
+                const std::string& file, std::vector<Extent> extents, LocalOutput& out) {
+  ManifestShard shard;
+  shard.relation = static_cast<std::uint32_t>(image);
+  shard.rank = static_cast<std::uint32_t>(context.comm.rank());
+  shard.file = file;
+  shard.rows = summary.rows;
+  shard.groups = summary.groups;
+  shard.blocks = summary.blocks;
+  shard.hash = summary.hash;
+  shard.streams_blocks = summary.streams_blocks;
+  shard.pools = summary.pools;
+  shard.zones = summary.zones;
+  shard.extents = std::move(extents);
+  out.shard_lines += shard_line(shard);
+  out.groups += summary.groups;
 }
 
 }  // namespace stratalog

@@ -69,6 +69,9 @@ Status encode_image(const SaveRequest& request, std::size_t index, ShardEncoder&
 Status check_rows(const RelationImage& image, std::uint64_t walked);
 
 ShardHeader shard_header(const SaveContext& context, std::size_t image, int rank);
+// This rank's shard of `image` lies in `extents` of `file`: what the manifest will say of it.
+void note_shard(const SaveContext& context, std::size_t image, const ShardSummary& summary,
+                const std::string& file, std::vector<Extent> extents, LocalOutput& out);
 
 // Mode kFilePerProcess. Local.
 Status write_own_files(const SaveContext& context, LocalOutput& out);

@@ -187,20 +187,7 @@ Status append_shards(const SaveContext& context, std::size_t index, OpenFile& op
   STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
   open.end = stream.file_bytes();
   if (summary.rows == 0) return Status::ok();
-  ManifestShard shard;
-  shard.relation = static_cast<std::uint32_t>(index);
-  shard.rank = static_cast<std::uint32_t>(context.comm.rank());
-  shard.file = open.name;
-  shard.rows = summary.rows;
-  shard.groups = summary.groups;
-  shard.blocks = summary.blocks;
-  shard.hash = summary.hash;
-  shard.streams_blocks = summary.streams_blocks;
-  shard.pools = summary.pools;
-  shard.zones = summary.zones;
-  shard.extents = stream.extents();
-  out.shard_lines += shard_line(shard);
-  out.groups += summary.groups;
+  note_shard(context, index, summary, open.name, stream.extents(), out);
   return Status::ok();
 }
 

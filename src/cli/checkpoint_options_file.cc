@@ -69,23 +69,26 @@ void take_layout_text(std::string_view text, LayoutWishes& wishes) {
   wishes.deflate_level = number_member(object, "deflate_level", wishes.deflate_level);
 }
 
+json options_object(const std::string& program_name, const RunArguments& run) {
+  return {{"program", program_name},
+          {"facts", run.facts},
+          {"output", run.output},
+          {"libraries", run.libraries},
+          {"library_directories", run.library_directories},
+          {"stage", run.stage},
+          {"every_iterations", run.every.iterations},
+          {"every_seconds", run.every.seconds},
+          {"mode", mode_name(run.mode)},
+          {"layout", layout_text(run.layout)},
+          {"encoding", encoding_name(run.encoding)},
+          {"durability", durability_name(run.durability)},
+          {"keep_generations", run.keep_generations},
+          {"full_every", run.whole_every},
+          {"mtbf_seconds", run.mtbf_seconds}};
+}
+
 Status write_options_file(Store& store, const std::string& program_name, const RunArguments& run) {
-  const json options = {{"program", program_name},
-                        {"facts", run.facts},
-                        {"output", run.output},
-                        {"libraries", run.libraries},
-                        {"library_directories", run.library_directories},
-                        {"stage", run.stage},
-                        {"every_iterations", run.every.iterations},
-                        {"every_seconds", run.every.seconds},
-                        {"mode", mode_name(run.mode)},
-                        {"layout", layout_text(run.layout)},
-                        {"encoding", encoding_name(run.encoding)},
-                        {"durability", durability_name(run.durability)},
-                        {"keep_generations", run.keep_generations},
-                        {"full_every", run.whole_every},
-                        {"mtbf_seconds", run.mtbf_seconds}};
-  const std::string text = json_text(options);
+  const std::string text = json_text(options_object(program_name, run));
   Status removed = store.remove_file(kTemporary);
   if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) return removed;
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> file,

@@ -3,6 +3,7 @@
 // resume` goes on as the run began. Advice only: resuming works without it. Local; for rank 0.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "cli/command_line.h"
@@ -13,6 +14,9 @@ namespace stratalog::cli {
 // The wishes about the layout as a JSON object, and back; what is missing or odd stays as it is.
 std::string layout_text(const LayoutWishes& wishes);
 void take_layout_text(std::string_view text, LayoutWishes& wishes);
+
+// The options with which a run can be gone on with, by name.
+nlohmann::json options_object(const std::string& program_name, const RunArguments& run);
 
 inline constexpr const char* kOptionsFile = "options.json";
 

@@ -200,22 +200,8 @@ Failure open_folders(Comm& comm, Job& job) {
 
 // What resume found out on rank 0 and the other ranks need.
 std::string resume_options_text(const RunArguments& run, const std::string& program_name) {
-  const nlohmann::json options = {{"facts", run.facts},
-                                  {"output", run.output},
-                                  {"libraries", run.libraries},
-                                  {"library_directories", run.library_directories},
-                                  {"stage", run.stage},
-                                  {"every_iterations", run.every.iterations},
-                                  {"every_seconds", run.every.seconds},
-                                  {"mode", mode_name(run.mode)},
-                                  {"layout", layout_text(run.layout)},
-                                  {"encoding", encoding_name(run.encoding)},
-                                  {"durability", durability_name(run.durability)},
-                                  {"keep", run.keep_generations},
-                                  {"full_every", run.whole_every},
-                                  {"mtbf_seconds", run.mtbf_seconds},
-                                  {"generation", run.generation},
-                                  {"program", program_name}};
+  nlohmann::json options = options_object(program_name, run);
+  options["generation"] = run.generation;
   return options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -234,7 +220,7 @@ void take_resume_options(std::string_view text, Job& job) {
   take_layout_text(options.value("layout", ""), run.layout);
   run.encoding = parse_encoding(options.value("encoding", "")).value_or(run.encoding);
   run.durability = parse_durability(options.value("durability", "")).value_or(run.durability);
-  run.keep_generations = options.value("keep", run.keep_generations);
+  run.keep_generations = options.value("keep_generations", run.keep_generations);
   run.whole_every = options.value("full_every", run.whole_every);
   run.mtbf_seconds = options.value("mtbf_seconds", run.mtbf_seconds);
   run.generation = options.value("generation", run.generation);
