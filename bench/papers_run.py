@@ -61,6 +61,7 @@ CASES = [
 WAYS = {
     "none": "no checkpoints",
     "beside": "by rounds, beside the evaluation",
+    "pack": "by rounds, packed beside the evaluation, too",
     "held": "by rounds, the evaluation waits",
     "time": "by time, as often, beside the evaluation",
     "time-held": "by time, as often, the evaluation waits",
@@ -104,6 +105,8 @@ def command_of(
     command += ["--checkpoint", str(args.scratch / "checkpoints"), "--every", every]
     if "held" in way:
         command.append("--no-overlap")
+    if way == "pack":
+        command += ["--overlap", "pack"]
     if way.endswith("skip"):
         command += ["--at-end", "skip"]
     return command

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "model/group_batch.h"
 #include "model/tuple_group.h"
 #include "policy/layout_plan.h"
+#include "policy/overlap.h"
 #include "write/store.h"
 
 namespace stratalog {
@@ -77,6 +79,7 @@ struct SaveReport {
   double commit_seconds = 0;  // agreements, manifest, rename, directory syncs, retention
   double total_seconds = 0;
   double held_seconds = 0;  // of these, the caller was held up: all, or begin() and finish()
+  OverlapWay overlap = OverlapWay::kNone;  // who packed, and whether the caller waited
   std::uint64_t rows = 0;  // written
   std::uint64_t groups = 0;
   std::uint64_t bytes = 0;  // of all files of the generation, without those of older ones
@@ -100,7 +103,9 @@ struct WriterOptions {
   std::uint32_t keep_generations = 2;  // >= 2
   std::uint64_t block_bytes = 1 << 20;  // payload size at which a block is closed; 256 .. 1 MiB
   std::uint64_t stage_bytes =
-      32 << 20;  // shared and hdf5 modes: bytes that one rank stages for one collective write
+      32 << 20;  // shared and hdf5 modes: bytes that one rank stages for one collective write;
+                 // OverlapWay::kWrite: bytes that are packed and not yet written
+  std::optional<OverlapWay> overlap;  // of begin(); none: as the policy thinks best
   ParallelBackends backends;  // MPI-IO and HDF5; empty ones: shared modes go through the Store, the
                               // hdf5 modes are NotSupported
   LayoutWishes layout;  // what the policy must respect; its mode is ignored, see SaveRequest::mode
@@ -114,7 +119,8 @@ constexpr bool may_overlap(CheckpointMode mode) {
 }
 
 // One job's right to add generations to a checkpoint directory. Memory per rank during save: one
-// block (<= 1.2 MiB), plus stage_bytes in shared and hdf5 mode, plus 24 bytes per block written;
+// block (<= 1.2 MiB), plus stage_bytes in shared and hdf5 mode and where OverlapWay::kWrite is
+// begun, plus 24 bytes per block written;
 // rank 0 holds the manifest.
 class CheckpointWriter {
  public:
@@ -128,14 +134,17 @@ class CheckpointWriter {
   // says that a newer job took over.
   virtual Result<SaveReport> save(const SaveRequest& request) = 0;
 
-  // The same in two halves. begin() starts a generation and leaves the writing to a thread of its
-  // own; what the images show must stay as it is, and nobody else may use the store, until
-  // finish(). finish() waits for the thread and commits; an error of the writing comes out there.
+  // The same in two halves. begin() starts a generation and leaves to a thread of its own what
+  // overlap() says: writing what begin() has packed, or packing, too. Until finish() nobody else
+  // may use the store, and where the thread packs, what the images show must stay as it is.
+  // finish() waits for the thread and commits; an error of packing or writing comes out there.
   // Between the two no other save may begin. Only where writing is local (may_overlap(mode));
   // NotSupported elsewhere; where mode auto chooses a mode that is not, begin() writes before it
   // returns. After an error of begin() there is nothing to finish.
   virtual Status begin(SaveRequest request) = 0;
   virtual Result<SaveReport> finish() = 0;
+  // Local, the same on every rank: how the next begin() goes about it, and why.
+  virtual OverlapPlan overlap() const = 0;
   // Local. Whether finish() would not have to wait for this rank.
   virtual bool is_written() const = 0;
 

@@ -31,7 +31,10 @@ class Writer final : public CheckpointWriter {
   Result<SaveReport> save(const SaveRequest& request) override;
   Status begin(SaveRequest request) override;
   Result<SaveReport> finish() override;
-  bool is_written() const override { return !pending_ || pending_->is_written.load(); }
+  bool is_written() const override {
+    return !pending_ || (pending_->is_written.load() && pending_->queue.is_done());
+  }
+  OverlapPlan overlap() const override { return plan_overlap(overlap_facts_, options_.overlap); }
   const std::string& base() const override { return base_.generation(); }
   ChainFacts chain(const std::string& relation, RelationVersion version) const override {
     return base_.facts(relation, version);
@@ -47,7 +50,10 @@ class Writer final : public CheckpointWriter {
   Result<Beginning> begin_generation();
   Status open_save(const SaveRequest& request, OpenSave& open);
   Status write_data(const SaveContext& context, Manifest& manifest, LocalOutput& out);
+  void write_now(OpenSave& open);
   void write_in_thread(OpenSave& open);
+  void pack_now_write_in_thread(OpenSave& open);
+  void remember_costs(const SaveReport& report);
   Result<SaveReport> close_save(OpenSave& open);
   Status clean_up(const SaveContext& context, const Status& why);
   Status commit(const SaveContext& context, Manifest& manifest, LocalOutput& out,
@@ -65,6 +71,7 @@ class Writer final : public CheckpointWriter {
   ChainBase base_;
   CheckpointMode mode_ = CheckpointMode::kFilePerProcess;  // of the save that runs
   LayoutLearner learner_;  // of mode auto
+  OverlapFacts overlap_facts_;
   SaveOutcome outcome_ = SaveOutcome::kNone;
   Status over_;  // why no further save is possible
   std::unique_ptr<OpenSave> pending_;  // between begin() and finish()
@@ -80,6 +87,9 @@ Status Writer::open() {
         Status::invalid_argument("block_bytes must be 256 .. 1 MiB, stage_bytes 4 KiB .. 1 GiB");
   STRATALOG_RETURN_IF_ERROR(agree(comm_, status));
   STRATALOG_ASSIGN_OR_RETURN(job_, gather_job_facts(comm_, store_));
+  overlap_facts_.cores = job_.cores.cores;
+  overlap_facts_.ranks = job_.cores.ranks;
+  overlap_facts_.buffer_bytes = options_.stage_bytes;
   if (comm_.rank() == 0) status = generations_.claim();
   STRATALOG_RETURN_IF_ERROR(agree(comm_, status));
   return stages_ != nullptr ? check_home_is_shared(comm_, *stages_) : Status::ok();
@@ -259,6 +269,7 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   outcome_ = SaveOutcome::kFailed;
   STRATALOG_RETURN_IF_ERROR(choose_layout(request, open));
   mode_ = open.option.mode;
+  if (!may_overlap(mode_)) open.overlap = {};
   STRATALOG_RETURN_IF_ERROR(check_alike(request));
   for (const RelationImage& image : request.images) open.rows.push_back(image.rows);
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(open.rows, ReduceOp::kSum));
@@ -285,7 +296,8 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
                                    .store_id = beginning.store_id,
                                    .total_rows = open.rows,
                                    .carried = open.carried,
-                                   .layout = open.layout});
+                                   .layout = open.layout,
+                                   .queue = open.queue});
   Manifest& manifest = open.manifest;
   manifest.store = beginning.store_id;
   manifest.id = beginning.id;
@@ -301,6 +313,8 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   if (format_of(mode_) != mode_ || !manifest.reasons.empty())
     manifest.reasons.insert(manifest.reasons.end(), open.layout.plan.reasons.begin(),
                             open.layout.plan.reasons.end());
+  if (open.overlap.way != OverlapWay::kNone)
+    manifest.reasons.push_back({.about = "overlap", .text = open.overlap.reason});
   return Status::ok();
 }
 
@@ -327,7 +341,16 @@ Result<SaveReport> Writer::close_save(OpenSave& open) {
   STRATALOG_RETURN_IF_ERROR(sum_up(comm_, open, report));
   // Its seconds are the slowest rank's, the same on all.
   if (open.facts) learner_.learn(open.option, *open.facts, report.total_seconds);
+  remember_costs(report);
   return report;
+}
+
+// Of saves whose ranks write alone; the report is the same everywhere.
+void Writer::remember_costs(const SaveReport& report) {
+  if (!may_overlap(mode_)) return;
+  overlap_facts_.last_bytes = report.bytes / static_cast<std::uint64_t>(comm_.size());
+  overlap_facts_.last_pack_seconds = report.pack_seconds + report.encode_seconds;
+  overlap_facts_.last_write_seconds = report.write_seconds + report.sync_seconds;
 }
 
 Result<SaveReport> Writer::save(const SaveRequest& request) {
@@ -343,16 +366,22 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
   return close_save(open);
 }
 
+// The containers report want of memory by an exception; it must not leave a thread, and here it is
+// a failed save like others.
+void Writer::write_now(OpenSave& open) {
+  try {
+    open.written = write_data(*open.context, open.manifest, open.out);
+  } catch (const std::bad_alloc&) {
+    open.written = Status::no_space("not enough memory to write a checkpoint");
+  }
+}
+
 void Writer::write_in_thread(OpenSave& open) {
+  open.is_written.store(false);
   const auto write = [this, &open] {
     {
-      const Stopwatch watch(open.written_ns);
-      // The containers report want of memory by an exception; it must not leave the thread.
-      try {
-        open.written = write_data(*open.context, open.manifest, open.out);
-      } catch (const std::bad_alloc&) {
-        open.written = Status::no_space("not enough memory to write a checkpoint");
-      }
+      const Stopwatch watch(open.beside_ns);
+      write_now(open);
     }
     open.is_written.store(true);
   };
@@ -361,6 +390,16 @@ void Writer::write_in_thread(OpenSave& open) {
   } catch (const std::system_error&) {
     write();  // the system has no thread to give: then at once
   }
+}
+
+void Writer::pack_now_write_in_thread(OpenSave& open) {
+  open.queue.start(options_.stage_bytes);
+  {
+    const Stopwatch held(open.held_ns);
+    write_now(open);
+    open.queue.close();
+  }
+  open.packed_at_ns = now_ns();
 }
 
 Status Writer::begin(SaveRequest request) {
@@ -372,15 +411,22 @@ Status Writer::begin(SaveRequest request) {
         fmt::format("mode {} cannot be written beside other work", mode_name(request.mode)));
   auto open = std::make_unique<OpenSave>();
   open->owned = std::move(request);
+  open->overlap = overlap();
   STRATALOG_RETURN_IF_ERROR(open_save(open->owned, *open));
   pending_ = std::move(open);
-  if (may_overlap(mode_)) {
-    write_in_thread(*pending_);
-    return Status::ok();
+  switch (pending_->overlap.way) {
+    case OverlapWay::kPack:
+      write_in_thread(*pending_);
+      break;
+    case OverlapWay::kWrite:
+      pack_now_write_in_thread(*pending_);
+      break;
+    case OverlapWay::kNone: {
+      const Stopwatch held(pending_->held_ns);
+      write_now(*pending_);
+      break;
+    }
   }
-  const Stopwatch held(pending_->held_ns);
-  pending_->written = write_data(*pending_->context, pending_->manifest, pending_->out);
-  pending_->is_written.store(true);
   return Status::ok();
 }
 
@@ -390,6 +436,7 @@ Result<SaveReport> Writer::finish() {
   {
     const Stopwatch held(open->held_ns);
     if (open->thread.joinable()) open->thread.join();
+    open->finish_queue();
   }
   return close_save(*open);
 }

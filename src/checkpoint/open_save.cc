@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/open_save.h"
 
+#include <algorithm>
+
 namespace stratalog {
+
+void OpenSave::finish_queue() {
+  if (!queue.has_thread()) return;
+  const Status finished = queue.finish();
+  if (written.is_ok()) written = finished;
+  // What the caller saw of writing was waiting for room.
+  out.times.write_ns = queue.write_ns();
+  out.times.sync_ns = queue.sync_ns();
+  out.staging_bytes = std::max(out.staging_bytes, queue.peak_bytes());
+  beside_ns += std::max(queue.done_at_ns(), packed_at_ns) - packed_at_ns;
+}
 
 Status sum_up(Comm& comm, const OpenSave& open, SaveReport& report) {
   const LocalOutput& out = open.out;
   const PhaseTimes& t = out.times;
-  const bool is_overlapped = open.context && &open.context->request == &open.owned;
-  const std::uint64_t total_ns = open.held_ns + (is_overlapped ? open.written_ns : 0);
+  const std::uint64_t total_ns = open.held_ns + open.beside_ns;
   std::uint64_t most[] = {
       t.walk_ns - t.encode_ns, t.encode_ns,   t.write_ns, t.sync_ns,   t.commit_ns, total_ns,
       out.staging_bytes,       t.metadata_ns, t.route_ns, open.held_ns};
@@ -25,6 +37,7 @@ Status sum_up(Comm& comm, const OpenSave& open, SaveReport& report) {
   report.metadata_seconds = static_cast<double>(most[7]) / kSecond;
   report.route_seconds = static_cast<double>(most[8]) / kSecond;
   report.held_seconds = static_cast<double>(most[9]) / kSecond;
+  report.overlap = open.overlap.way;
   report.groups = sums[0];
   report.bytes = sums[1];
   report.files = sums[2];

@@ -14,6 +14,8 @@
 #include "checkpoint/save_layout.h"
 #include "checkpoint/save_plan.h"
 #include "policy/learning.h"
+#include "policy/overlap.h"
+#include "write/write_queue.h"
 
 namespace stratalog {
 
@@ -26,6 +28,8 @@ struct OpenSave {
   }
 
   SaveRequest owned;  // of begin()
+  OverlapPlan overlap;
+  WriteQueue queue;
   std::vector<std::uint64_t> rows;
   SaveLayout layout;
   CarriedOver carried;
@@ -35,10 +39,14 @@ struct OpenSave {
   Manifest manifest;
   LocalOutput out;
   Status written;
-  std::uint64_t written_ns = 0;  // what the writing took
+  std::uint64_t beside_ns = 0;  // for how long the save went on while the caller did, too
   std::uint64_t held_ns = 0;  // for how long the caller was held up
-  std::thread thread;
-  std::atomic<bool> is_written = false;
+  std::thread thread;  // that packs
+  std::atomic<bool> is_written = true;  // as far as that thread goes
+  std::uint64_t packed_at_ns = 0;  // when the caller went on, where it packed
+
+  // Waits for what the caller has packed to be written.
+  void finish_queue();
 };
 
 // Collective: fills in times, sizes and counts of the report, over all ranks.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // File per process, and the section files of rank 0: each shard is one file that only its writer
 // touches, fsynced once and closed (RA-checkpoint, section III: POSIX I/O; empty shards make no
-// files). Several relations may share a file. Local; no collectives.
+// files). Several relations may share a file. What the store is asked for goes through the queue of
+// the save. Local; no collectives.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "checkpoint/save_plan.h"
 #include "place/shared_layout.h"
@@ -14,29 +16,56 @@
 namespace stratalog {
 namespace {
 
-// A new file that is filled from the front.
+// Shared by the operations on a file that wait in a queue.
+struct FileBeingMade {
+  Store& store;
+  std::string path;
+  SyncFiles sync;
+  WriteBehind behind;
+  std::unique_ptr<File> file;
+
+  // Creates the file with its first bytes.
+  Status write(std::uint64_t at, std::span<const std::byte> bytes) {
+    if (!file) {
+      STRATALOG_ASSIGN_OR_RETURN(file, open_patiently(store, path, OpenMode::kCreateExclusive));
+    }
+    STRATALOG_RETURN_IF_ERROR(file->write_at(at, bytes));
+    behind.wrote(*file, at, bytes.size());
+    return Status::ok();
+  }
+
+  Status finish() const {
+    const Status synced = sync == SyncFiles::kYes ? file->sync() : Status::ok();
+    const Status closed = file->close();
+    return synced.is_ok() ? closed : synced;
+  }
+};
+
+// A new file that is filled from the front. A shard without groups makes none.
 class OwnFile {
  public:
-  OwnFile(Store& store, std::string path, SyncFiles sync, PhaseTimes& times)
-      : store_(store), path_(std::move(path)), sync_(sync), times_(times), behind_(sync) {}
+  OwnFile(const SaveContext& context, const std::string& name, SyncFiles sync, PhaseTimes& times)
+      : queue_(context.queue),
+        times_(times),
+        made_(std::make_shared<FileBeingMade>(FileBeingMade{.store = context.store,
+                                                            .path = context.path(name),
+                                                            .sync = sync,
+                                                            .behind = WriteBehind(sync),
+                                                            .file = nullptr})) {}
 
-  // Creates the file with the first bytes, so that a shard without groups makes none.
   Status append(std::span<const std::byte> bytes) {
     const Stopwatch watch(times_.write_ns);
-    if (!file_) {
-      STRATALOG_ASSIGN_OR_RETURN(file_, open_patiently(store_, path_, OpenMode::kCreateExclusive));
-    }
-    STRATALOG_RETURN_IF_ERROR(file_->write_at(next_, bytes));
-    behind_.wrote(*file_, next_, bytes.size());
+    STRATALOG_RETURN_IF_ERROR(
+        queue_.add(bytes, [made = made_, at = next_](std::span<const std::byte> whole) {
+          return made->write(at, whole);
+        }));
     next_ += bytes.size();
     return Status::ok();
   }
 
   Status finish() {
     const Stopwatch watch(times_.sync_ns);
-    const Status synced = sync_ == SyncFiles::kYes ? file_->sync() : Status::ok();
-    const Status closed = file_->close();
-    return synced.is_ok() ? closed : synced;
+    return queue_.add([made = made_] { return made->finish(); });
   }
 
   // Where the shard begins that is appended next, if anything is; bytes in between are zero.
@@ -50,12 +79,9 @@ class OwnFile {
   std::uint64_t size() const { return next_; }
 
  private:
-  Store& store_;
-  std::string path_;
-  SyncFiles sync_;
+  WriteQueue& queue_;
   PhaseTimes& times_;
-  WriteBehind behind_;
-  std::unique_ptr<File> file_;
+  std::shared_ptr<FileBeingMade> made_;
   std::uint64_t next_ = 0;
   std::uint64_t end_ = 0;  // of the shard before
 };
@@ -90,7 +116,7 @@ Status write_own_files(const SaveContext& context, LocalOutput& out) {
     const std::string name =
         step == 1 ? shard_file_name(begin, images[begin].name, images[begin].version, rank)
                   : own_batch_name(begin / step, rank);
-    OwnFile file(context.store, context.path(name), context.sync_files(), out.times);
+    OwnFile file(context, name, context.sync_files(), out.times);
     for (std::size_t i = begin; i < std::min(begin + step, images.size()); ++i)
       if (images[i].arity != 0)
         STRATALOG_RETURN_IF_ERROR(append_shard(context, i, name, file, out));
@@ -116,8 +142,7 @@ Status write_sections(const SaveContext& context, std::vector<ManifestSection>& 
     ManifestSection entry;
     entry.name = section.name;
     entry.file = section_file_name(i, section.name);
-    OwnFile file(context.store, context.path(entry.file), sync ? SyncFiles::kYes : SyncFiles::kNo,
-                 out.times);
+    OwnFile file(context, entry.file, sync ? SyncFiles::kYes : SyncFiles::kNo, out.times);
     const ShardHeader header{.encoding = ShardEncoding::kRaw,
                              .file_id = section_file_id(i),
                              .nonce = context.nonce,

@@ -95,6 +95,7 @@ Result<JobFacts> gather_job_facts(Comm& comm, Store& store) {
   STRATALOG_ASSIGN_OR_RETURN(job.file_system, unpack_facts(text));
   STRATALOG_ASSIGN_OR_RETURN(const Topology topology, comm.topology());
   if (topology.nodes > 1) job.node_of_rank = topology.node_of_rank;
+  STRATALOG_ASSIGN_OR_RETURN(job.cores, gather_core_share(comm, topology.node_of_rank));
   return job;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "comm/core_share.h"
 #include "policy/plan_layout.h"
 
 namespace stratalog {
@@ -39,6 +40,7 @@ struct SaveLayout {
 struct JobFacts {
   FileSystemFacts file_system;
   std::vector<int> node_of_rank;
+  CoreShare cores;  // of the ranks that have the fewest to spare
 };
 
 // Collective.

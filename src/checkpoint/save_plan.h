@@ -15,6 +15,7 @@
 #include "checkpoint/save_layout.h"
 #include "commit/manifest.h"
 #include "encode/shard_encoder.h"
+#include "write/write_queue.h"
 
 namespace stratalog {
 
@@ -29,6 +30,7 @@ struct SaveContext {
   std::vector<std::uint64_t> total_rows;  // per image, over all ranks
   const CarriedOver& carried;  // rank 0: what older generations have already
   const SaveLayout& layout;
+  WriteQueue& queue;  // of what goes into files of this rank's own
 
   std::string path(const std::string& file) const { return generation_name(id) + "/" + file; }
   // What a rank stages for one write, at most.

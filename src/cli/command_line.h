@@ -71,7 +71,7 @@ struct RunArguments {
   bool has_mirror_limit = false;
   bool allow_pivot = true;
   bool allow_sets = true;
-  bool may_overlap = true;
+  std::optional<OverlapWay> overlap;  // none: as the policy thinks best
   datalog::AtEnd at_end = datalog::AtEnd::kSave;
   int ranks = 0;  // 0: as launched
   int threads = 1;  // -j: ranks that are threads of this process

@@ -167,7 +167,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   checkpoint.every_iterations = run.every.iterations;
   checkpoint.every_seconds = run.every.seconds;
   checkpoint.mtbf_seconds = run.mtbf_seconds;
-  checkpoint.may_overlap = run.may_overlap;
+  checkpoint.writer.overlap = run.overlap;
   checkpoint.at_end = run.at_end;
   checkpoint.resume = run.resume;
   checkpoint.generation = run.generation;

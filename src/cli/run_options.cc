@@ -100,8 +100,15 @@ void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->check(CLI::Range(1U, 1000000U))
       ->option_text("N")
       ->group(checkpoints);
+  app->add_option("--overlap", words.overlap,
+                  "what goes on beside the evaluation: pack (packing and writing), write (writing "
+                  "only), none, or auto: pack where a core is free, otherwise write (default auto)")
+      ->transform(
+          CLI::IsMember({"auto", "pack", "write", "none"}, CLI::ignore_case).description(""))
+      ->option_text("WHAT")
+      ->group(checkpoints);
   app->add_flag("--no-overlap", words.no_overlap,
-                "hold the evaluation up while a checkpoint is written")
+                "hold the evaluation up while a checkpoint is written: --overlap none")
       ->group(checkpoints);
   app->add_option("--at-end", run.at_end,
                   "save the answer as the last checkpoint, or skip that: for runs whose outputs "
@@ -267,6 +274,17 @@ Status read_jobs(const RunWords& words, RunArguments& run) {
       "--jobs (threads of one process) and --ranks (processes of MPI) exclude each other");
 }
 
+Status read_overlap(const RunWords& words, RunArguments& run) {
+  for (const OverlapWay way : {OverlapWay::kNone, OverlapWay::kWrite, OverlapWay::kPack})
+    if (words.overlap == overlap_name(way)) run.overlap = way;
+  if (!words.no_overlap) return Status::ok();
+  if (!words.overlap.empty() && words.overlap != "none")
+    return Status::invalid_argument(
+        fmt::format("--no-overlap and --overlap {} exclude each other", words.overlap));
+  run.overlap = OverlapWay::kNone;
+  return Status::ok();
+}
+
 Status choose_view(const RunWords& words, RunArguments& run) {
   if (words.is_quiet && words.is_verbose)
     return Status::invalid_argument("--quiet and --verbose exclude each other");
@@ -298,6 +316,7 @@ Status check_folder(const RunWords& words, const RunArguments& run) {
   if (run.has_keep) needs = "--keep";
   if (run.has_whole_every) needs = "--full-every";
   if (run.at_end == datalog::AtEnd::kSkip) needs = "--at-end";
+  if (!words.overlap.empty()) needs = "--overlap";
   if (run.has_layout) needs = "a layout option";
   if (needs == nullptr) return Status::ok();
   return Status::invalid_argument(fmt::format("{} needs --checkpoint DIR", needs));
@@ -317,7 +336,7 @@ Status check_encoding(const RunArguments& run) {
 Status complete_run(const RunWords& words, Command command, RunArguments& run) {
   run.allow_pivot = !words.no_pivot;
   run.allow_sets = !words.no_sets;
-  run.may_overlap = !words.no_overlap;
+  STRATALOG_RETURN_IF_ERROR(read_overlap(words, run));
   STRATALOG_RETURN_IF_ERROR(read_quantities(words, run));
   STRATALOG_RETURN_IF_ERROR(check_layout(words, run));
   STRATALOG_RETURN_IF_ERROR(read_jobs(words, run));

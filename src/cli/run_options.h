@@ -24,6 +24,7 @@ struct RunWords {
   bool wants_resume = false;
   bool wants_fresh = false;
   bool no_overlap = false;
+  std::string overlap;
   bool is_quiet = false;
   bool is_verbose = false;
   std::string progress;  // as given after --progress=

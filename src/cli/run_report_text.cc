@@ -66,6 +66,7 @@ json checkpoint_json(const SaveReport& saved) {
           {"commit_seconds", saved.commit_seconds},
           {"total_seconds", saved.total_seconds},
           {"held_seconds", saved.held_seconds},
+          {"overlap", std::string(overlap_name(saved.overlap))},
           {"rows", saved.rows},
           {"bytes", saved.bytes},
           {"files", saved.files}};

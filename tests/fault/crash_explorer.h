@@ -54,7 +54,7 @@ struct RunPlan {
   ProtocolSteps steps;
   Durability durability = Durability::kFull;
   Chaining chaining = Chaining::kNone;
-  bool is_overlapped = false;  // written by a thread, committed afterwards
+  OverlapWay overlap = OverlapWay::kNone;  // otherwise begun, and finished afterwards
   LayoutWishes layout = {};  // its mode is ignored
 };
 
@@ -66,12 +66,13 @@ inline WriterOptions crash_options(const RunPlan& plan) {
   options.steps = plan.steps;
   options.backends.rows = store_row_files();
   options.layout = plan.layout;
+  options.overlap = plan.overlap;
   if (!plan.steps.includes(ProtocolStep::kKeepTwo)) options.keep_generations = 1;
   return options;
 }
 
 inline Status save(CheckpointWriter& writer, const RunPlan& plan, const SaveRequest& request) {
-  if (!plan.is_overlapped) return writer.save(request).status();
+  if (plan.overlap == OverlapWay::kNone) return writer.save(request).status();
   STRATALOG_RETURN_IF_ERROR(writer.begin(request));
   return writer.finish().status();
 }

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 
 #include "checkpoint/compact.h"
 #include "fault/crash_explorer.h"
@@ -147,6 +148,48 @@ TEST(CrashStates, OtherEncodings) {
     }
 }
 
+constexpr OverlapWay kOverlapOfRanks[] = {OverlapWay::kNone, OverlapWay::kWrite, OverlapWay::kPack};
+
+// What each rank did, without the order between ranks.
+std::vector<std::string> operations_of_ranks(const RunPlan& plan) {
+  std::vector<std::string> all(static_cast<std::size_t>(plan.ranks));
+  for (const Operation& o : sample::record_run(std::make_shared<MemoryDisk>(), plan))
+    all[static_cast<std::size_t>(o.rank)] +=
+        std::to_string(static_cast<int>(o.kind)) + " " + o.name + " " + o.to_name + " " +
+        std::to_string(o.offset) + " " + std::to_string(o.data.size()) + "\n";
+  return all;
+}
+
+// However a checkpoint is begun, a rank asks the file system for the same things in the same order,
+// fsyncs included: what the search says of one way holds for the others.
+TEST(CrashStates, EveryOverlapDoesTheSame) {
+  for (const int ranks : {1, 2, 3})
+    for (const Chaining chaining : {Chaining::kNone, Chaining::kGrowth}) {
+      RunPlan plan{.ranks = ranks, .saves = 4, .steps = {}, .chaining = chaining};
+      const auto held = operations_of_ranks(plan);
+      EXPECT_GT(held[0].size(), 1000U);
+      for (const OverlapWay way : {OverlapWay::kWrite, OverlapWay::kPack}) {
+        plan.overlap = way;
+        const auto beside = operations_of_ranks(plan);
+        for (std::size_t r = 0; r < held.size(); ++r) {
+          std::istringstream expected(held[r]);
+          std::istringstream found(beside[r]);
+          std::string operation;
+          std::string other;
+          while (std::getline(expected, operation)) {
+            ASSERT_TRUE(std::getline(found, other)) << "nothing where there was " << operation;
+            // Rank 0's manifest says how it was written, which takes some bytes.
+            const auto shown = [r](const std::string& o) {
+              return r == 0 ? o.substr(0, o.rfind(' ')) : o;
+            };
+            ASSERT_EQ(shown(other), shown(operation));
+          }
+          EXPECT_FALSE(std::getline(found, other)) << other;
+        }
+      }
+    }
+}
+
 // Generations that build on each other, with retention that must keep parts of retired ones.
 class Chains : public ::testing::TestWithParam<std::tuple<CheckpointMode, int>> {};
 
@@ -163,7 +206,8 @@ TEST_P(Chains, SurvivePowerFailure) {
                   .saves = 6,
                   .steps = {},
                   .chaining = Chaining::kGrowth,
-                  .is_overlapped = mode == CheckpointMode::kFilePerProcess && ranks > 1},
+                  .overlap = mode == CheckpointMode::kFilePerProcess ? kOverlapOfRanks[ranks - 1]
+                                                                     : OverlapWay::kNone},
                  40);
   report("chains, " + std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks",
          explorer);

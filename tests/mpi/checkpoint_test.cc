@@ -351,5 +351,43 @@ TEST(MpiCheckpoint, AutoIsBegunWhateverItChooses) {
   }
 }
 
+// Whoever packs: what is begun on all ranks is finished on all, and read back by one.
+TEST(MpiCheckpoint, EveryOverlapWritesTheSame) {
+  Comm& comm = mpi_test_world();
+  const auto relations = sample::sample_relations(3, 300);
+  for (const OverlapWay way : {OverlapWay::kNone, OverlapWay::kWrite, OverlapWay::kPack}) {
+    SCOPED_TRACE(overlap_name(way));
+    const SharedDirectory directory(comm);
+    auto store = open_posix_store(directory.path(), RootMode::kMustExist);
+    WriterOptions options = mpi_options();
+    options.overlap = way;
+    options.stage_bytes = 4096;
+    auto writer = open_checkpoint_writer(comm, *store.value(), options);
+    ASSERT_TRUE(writer.is_ok()) << writer.status().to_string();
+    EXPECT_EQ(writer.value()->overlap().way, way);
+    ASSERT_TRUE(
+        writer.value()->begin(sample::request_of(relations, comm.rank(), comm.size())).is_ok());
+    const auto report = writer.value()->finish();
+    ASSERT_TRUE(report.is_ok()) << report.status().to_string();
+    EXPECT_EQ(report.value().overlap, way);
+    if (comm.rank() == 0) load_alone(*store.value(), relations);
+    EXPECT_TRUE(comm.barrier().is_ok());
+  }
+}
+
+// Without a wish all ranks come to the same conclusion, however the launcher has bound them.
+TEST(MpiCheckpoint, AllRanksPlanTheSameOverlap) {
+  Comm& comm = mpi_test_world();
+  const SharedDirectory directory(comm);
+  auto store = open_posix_store(directory.path(), RootMode::kMustExist);
+  auto writer = open_checkpoint_writer(comm, *store.value(), mpi_options());
+  ASSERT_TRUE(writer.is_ok()) << writer.status().to_string();
+  const auto way = static_cast<std::uint64_t>(writer.value()->overlap().way);
+  EXPECT_NE(writer.value()->overlap().way, OverlapWay::kNone);
+  std::uint64_t extremes[2] = {way, ~way};
+  ASSERT_TRUE(comm.allreduce(extremes, ReduceOp::kMax).is_ok());
+  EXPECT_EQ(extremes[0], ~extremes[1]);
+}
+
 }  // namespace
 }  // namespace stratalog

@@ -229,7 +229,9 @@ Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, 
 // that grow in rounds have logs of what they gain, and what else is needed of them is copied.
 bool Checkpointing::can_overlap(const EnginePosition& position) const {
   const CheckpointOptions& options = state_.options.checkpoint;
-  if (!options.may_overlap || !may_overlap(options.mode) || !position.stratum) return false;
+  if (!is_on() || writer_->overlap().way == OverlapWay::kNone || !may_overlap(options.mode) ||
+      !position.stratum)
+    return false;
   const Stratum& running = state_.program.strata[*position.stratum];
   if (!position.by_pivot)
     return std::none_of(running.relations.begin(), running.relations.end(),
@@ -264,8 +266,9 @@ Status Checkpointing::save_now(const EnginePosition& position, const Saving& sav
 Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t iteration) {
   auto saving = std::make_unique<Saving>(Saving{
       .parts = SavedParts(state_, *writer_), .iteration = iteration, .prepared = PrepareTimes()});
-  STRATALOG_ASSIGN_OR_RETURN(SaveRequest request,
-                             make_request(position, *saving, ImageLife::kFrozen));
+  const ImageLife life =
+      writer_->overlap().way == OverlapWay::kWrite ? ImageLife::kUntilPacked : ImageLife::kFrozen;
+  STRATALOG_ASSIGN_OR_RETURN(SaveRequest request, make_request(position, *saving, life));
   tell_saving(iteration);
   if (saving->parts.life() == ImageLife::kBorrowed && !position.by_pivot)
     return save_now(position, *saving, request);
@@ -273,9 +276,6 @@ Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t i
   if (begun.is_ok()) {
     pending_ = std::move(saving);
     state_.frozen_bytes = pending_->parts.copied_bytes();
-    state_.times.pack += pending_->prepared.pack;
-    state_.times.encode += pending_->prepared.encode;
-    state_.times.commit += pending_->prepared.agree;
   } else {
     STRATALOG_RETURN_IF_ERROR(conclude(*saving, begun));
   }
@@ -302,6 +302,10 @@ void Checkpointing::tell_saving(std::uint64_t iteration) const {
 
 // Notes what came of a save.
 Status Checkpointing::conclude(const Saving& saving, const Result<SaveReport>& saved) {
+  const PrepareTimes& prepared = saving.prepared;
+  state_.times.pack += prepared.pack;
+  state_.times.encode += prepared.encode;
+  state_.times.commit += prepared.agree;
   if (!saved.is_ok()) {
     if (saved.status().code() == StatusCode::kRanksDisagree) return saved.status();
     notice(fmt::format("checkpoint at iteration {} failed, the run goes on with the older ones: {}",
@@ -310,20 +314,22 @@ Status Checkpointing::conclude(const Saving& saving, const Result<SaveReport>& s
   }
   saving.parts.acknowledge();
   SaveReport report = saved.value();
-  const bool is_overlapped = report.held_seconds < report.total_seconds;
   // Hashing happens inside the walks, which the writer takes for packing.
   const double hashing = std::min(saving.parts.hash_seconds(), report.pack_seconds);
   report.pack_seconds -= hashing;
   report.encode_seconds += hashing;
-  const PrepareTimes& prepared = saving.prepared;
-  if (is_overlapped) {
-    state_.times.wait += report.held_seconds - report.commit_seconds;
-  } else {
-    state_.times.pack += report.pack_seconds + prepared.pack;
-    state_.times.encode += report.encode_seconds + prepared.encode;
+  // What the run was held up for; the rest went on beside it.
+  double held = report.held_seconds - report.commit_seconds;
+  if (report.overlap != OverlapWay::kPack) {
+    state_.times.pack += report.pack_seconds;
+    state_.times.encode += report.encode_seconds;
+    held -= report.pack_seconds + report.encode_seconds;
+  }
+  if (report.overlap == OverlapWay::kNone) {
     state_.times.write += report.write_seconds;
     state_.times.sync += report.sync_seconds;
-    state_.times.commit += prepared.agree;
+  } else {
+    state_.times.wait += std::max(0.0, held);
   }
   state_.times.commit += report.commit_seconds;
   report.pack_seconds += prepared.pack + prepared.growth;

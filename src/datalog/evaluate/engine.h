@@ -43,6 +43,8 @@ struct CheckpointOptions {
   Store* store = nullptr;  // null: no checkpoints
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   ShardEncoding encoding = ShardEncoding::kCompact;
+  // While a recursion goes on, checkpoints are written beside it as writer.overlap says, in modes
+  // where ranks write alone; a failure is told at the next safe point.
   WriterOptions writer;
   ChainRules chain;  // when a relation is written whole, when as growth
   std::uint64_t every_iterations = 0;  // 0: not by iterations
@@ -52,9 +54,6 @@ struct CheckpointOptions {
   double mtbf_seconds = 0;
   ResumePolicy resume = ResumePolicy::kFresh;
   std::string generation;  // with kResume: this one instead of the newest
-  // Checkpoints are written by a thread of their own while a pivot stratum goes on, in modes where
-  // ranks write alone; a failure is told at the next safe point.
-  bool may_overlap = true;
   AtEnd at_end = AtEnd::kSave;
 };
 

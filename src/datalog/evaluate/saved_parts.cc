@@ -298,7 +298,10 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
                               writer_.chain(name, RelationVersion::kTotal),
                               offer(id, {.rows = sums[i * 2], .growth = sums[(i * 2) + 1]})));
   }
-  if (life == ImageLife::kFrozen) STRATALOG_RETURN_IF_ERROR(agree_on_copies(plans));
+  if (life == ImageLife::kFrozen)
+    STRATALOG_RETURN_IF_ERROR(agree_on_copies(plans));
+  else
+    life_ = life;
   for (std::size_t i = 0; i < relations_.size(); ++i) {
     request.parts.push_back(plans[i]);
     add_image(total_image(relations_[i].id, plans[i].part, mine[i]), request);
@@ -308,7 +311,7 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
     request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
     add_image(delta.is_ok() ? std::move(delta).value() : Shown(), request);
   }
-  if (life_ == ImageLife::kFrozen) follow_from_now();
+  if (life_ != ImageLife::kBorrowed) follow_from_now();
   const datalog::Stopwatch watch;
   Status status = agree(state_.comm, counted);
   agree_seconds_ += watch.seconds();

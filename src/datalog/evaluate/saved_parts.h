@@ -23,10 +23,10 @@ namespace stratalog::datalog {
 // Whether rounds still add to a relation.
 enum class RelationState : std::uint8_t { kFinished, kRunning };
 
-// For how long a request may be used: while nothing changes, or beside the next rounds. The latter
-// takes copies of what rounds change: the last delta, and of relations that are written whole
-// everything.
-enum class ImageLife : std::uint8_t { kBorrowed, kFrozen };
+// For how long a request may be used: while nothing changes; the same, but the relations grow
+// before the checkpoint is acknowledged; or beside the next rounds. The last takes copies of what
+// rounds change: the last delta, and of relations that are written whole everything.
+enum class ImageLife : std::uint8_t { kBorrowed, kUntilPacked, kFrozen };
 
 struct SavedRelation {
   RelationId id = 0;

@@ -2,7 +2,9 @@
 // begin() and finish(): what save() does in two halves, with the writing in a thread in between.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <mutex>
 
 #include "checkpoint/checkpoint.h"
 #include "fault/loaded_samples.h"
@@ -16,6 +18,21 @@ using sample::Collected;
 
 constexpr std::uint64_t kOverlapSize = 80;
 
+// A buffer that holds a few blocks only, so that packing has to wait for writing.
+WriterOptions overlapped(OverlapWay way) {
+  WriterOptions options;
+  options.overlap = way;
+  options.block_bytes = 256;
+  options.stage_bytes = 4096;
+  return options;
+}
+
+constexpr OverlapWay kWays[] = {OverlapWay::kNone, OverlapWay::kWrite, OverlapWay::kPack};
+
+class OverlapWays : public ::testing::TestWithParam<OverlapWay> {};
+INSTANTIATE_TEST_SUITE_P(Overlap, OverlapWays, ::testing::ValuesIn(kWays),
+                         [](const auto& about) { return std::string(overlap_name(about.param)); });
+
 // The request borrows from the relations.
 struct Sample {
   explicit Sample(std::uint64_t iteration)
@@ -26,12 +43,13 @@ struct Sample {
   std::vector<sample::SampleRelation> relations;
 };
 
-TEST(Overlap, WhatIsFinishedIsWhatWasBegun) {
+TEST_P(OverlapWays, WhatIsFinishedIsWhatWasBegun) {
   for (const int ranks : {1, 3}) {
     const auto disk = std::make_shared<MemoryDisk>();
     const Status run = sim_run(ranks, [&](Comm& comm) -> Status {
       const auto store = open_memory_store(disk);
-      STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, {}));
+      STRATALOG_ASSIGN_OR_RETURN(const auto writer,
+                                 open_checkpoint_writer(comm, *store, overlapped(GetParam())));
       const Sample first(1);
       const Sample second(2);
       STRATALOG_RETURN_IF_ERROR(writer->begin(first.request(comm)));
@@ -41,6 +59,7 @@ TEST(Overlap, WhatIsFinishedIsWhatWasBegun) {
       STRATALOG_ASSIGN_OR_RETURN(const SaveReport report, writer->finish());
       EXPECT_EQ(report.generation, writer->base());
       EXPECT_LE(report.held_seconds, report.total_seconds);
+      EXPECT_EQ(report.overlap, GetParam());
       EXPECT_TRUE(writer->is_written());
       EXPECT_EQ(writer->finish().status().code(), StatusCode::kInvalidArgument);
       return writer->save(second.request(comm)).status();
@@ -50,6 +69,12 @@ TEST(Overlap, WhatIsFinishedIsWhatWasBegun) {
     const auto listed = list_generations(*store);
     ASSERT_TRUE(listed.is_ok());
     ASSERT_EQ(listed.value().size(), 2U);
+    const auto state = inspect_generation(*store, listed.value()[1].name);
+    ASSERT_TRUE(state.is_ok());
+    const std::vector<Reason>& reasons = state.value().layout_reasons;
+    EXPECT_EQ(std::any_of(reasons.begin(), reasons.end(),
+                          [](const Reason& reason) { return reason.about == "overlap"; }),
+              GetParam() != OverlapWay::kNone);
     for (std::uint64_t i = 0; i < 2; ++i) {
       Collected collected;
       const Status loaded = sim_run(2, [&](Comm& comm) -> Status {
@@ -112,7 +137,7 @@ TEST(Overlap, AutoIsFinishedToo) {
 
 // Each call that can fail does, once: the error comes out of one of the two halves, the generation
 // before stays the newest, and the next save works.
-TEST(Overlap, AFailureComesOutAndLeavesWhatWasThere) {
+TEST_P(OverlapWays, AFailureComesOutAndLeavesWhatWasThere) {
   std::uint64_t in_begin = 0;
   std::uint64_t in_finish = 0;
   for (std::uint64_t at = 0;; ++at) {
@@ -123,7 +148,7 @@ TEST(Overlap, AFailureComesOutAndLeavesWhatWasThere) {
     {
       const auto counter = std::make_shared<FaultCounter>(FaultPlan{});
       const auto store = open_faulty_store(*memory, counter);
-      const auto writer = open_checkpoint_writer(*comm, *store, {});
+      const auto writer = open_checkpoint_writer(*comm, *store, overlapped(GetParam()));
       ASSERT_TRUE(writer.is_ok());
       ASSERT_TRUE(writer.value()->save(Sample(1).request(*comm)).is_ok());
       calls = counter->calls();
@@ -131,7 +156,7 @@ TEST(Overlap, AFailureComesOutAndLeavesWhatWasThere) {
     const auto counter =
         std::make_shared<FaultCounter>(FaultPlan{.fail_at = at, .error_number = EIO});
     const auto store = open_faulty_store(*memory, counter);
-    const auto writer = open_checkpoint_writer(*comm, *store, {});
+    const auto writer = open_checkpoint_writer(*comm, *store, overlapped(GetParam()));
     if (!writer.is_ok()) continue;
     const Sample second(2);
     const Status begun = writer.value()->begin(second.request(*comm));
@@ -150,13 +175,13 @@ TEST(Overlap, AFailureComesOutAndLeavesWhatWasThere) {
   EXPECT_GT(in_finish, 3U);
 }
 
-TEST(Overlap, AWriterCanGoWhileItWrites) {
+TEST_P(OverlapWays, AWriterCanGoWhileItWrites) {
   const auto disk = std::make_shared<MemoryDisk>();
   const auto store = open_memory_store(disk);
   const auto comm = make_self_comm();
   const Sample one(1);
   {
-    const auto writer = open_checkpoint_writer(*comm, *store, {});
+    const auto writer = open_checkpoint_writer(*comm, *store, overlapped(GetParam()));
     ASSERT_TRUE(writer.is_ok());
     ASSERT_TRUE(writer.value()->begin(one.request(*comm)).is_ok());
   }
@@ -164,9 +189,56 @@ TEST(Overlap, AWriterCanGoWhileItWrites) {
   ASSERT_TRUE(listed.is_ok());
   ASSERT_EQ(listed.value().size(), 1U);
   EXPECT_EQ(listed.value()[0].condition, GenerationCondition::kUnfinished);
-  const auto writer = open_checkpoint_writer(*comm, *store, {});
+  const auto writer = open_checkpoint_writer(*comm, *store, overlapped(GetParam()));
   ASSERT_TRUE(writer.is_ok());
   EXPECT_TRUE(writer.value()->save(one.request(*comm)).is_ok());
+}
+
+// Packing ends before the first byte is written: whatever the images show may change then.
+TEST(Overlap, WhatIsPackedNeedsItsImagesNoMore) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  const auto memory = open_memory_store(disk);
+  const auto comm = make_self_comm();
+  WriterOptions options;
+  options.overlap = OverlapWay::kWrite;
+  // Which call of the store is the first one after packing has begun.
+  std::uint64_t before_data = 0;
+  {
+    const auto counter = std::make_shared<FaultCounter>(FaultPlan{});
+    const auto other = open_memory_store(std::make_shared<MemoryDisk>());
+    const auto store = open_faulty_store(*other, counter);
+    const auto writer = open_checkpoint_writer(*comm, *store, options);
+    ASSERT_TRUE(writer.is_ok());
+    const Sample sample(1);
+    SaveRequest request = sample.request(*comm);
+    auto& walk = request.images[0].for_each_group;
+    walk = [&, inner = walk](const GroupVisitor& visit) {
+      before_data = counter->calls();
+      return inner(visit);
+    };
+    ASSERT_TRUE(writer.value()->save(request).is_ok());
+    ASSERT_GT(before_data, 0U);
+  }
+  std::mutex gate;
+  FaultPlan plan;
+  plan.fail_at = before_data;
+  plan.meanwhile = [&] { const std::lock_guard open(gate); };
+  const auto store = open_faulty_store(*memory, std::make_shared<FaultCounter>(plan));
+  const auto writer = open_checkpoint_writer(*comm, *store, options);
+  ASSERT_TRUE(writer.is_ok());
+  auto sample = std::make_unique<Sample>(1);
+  std::unique_lock closed(gate);
+  ASSERT_TRUE(writer.value()->begin(sample->request(*comm)).is_ok());
+  EXPECT_FALSE(writer.value()->is_written());
+  sample.reset();
+  closed.unlock();
+  ASSERT_TRUE(writer.value()->finish().is_ok());
+  const auto listed = list_generations(*memory);
+  ASSERT_TRUE(listed.is_ok());
+  ASSERT_EQ(listed.value().size(), 1U);
+  const auto verified = verify_generation(*memory, listed.value()[0].name, VerifyDepth::kContent);
+  ASSERT_TRUE(verified.is_ok());
+  EXPECT_TRUE(verified.value().problems.empty());
 }
 
 }  // namespace

@@ -62,6 +62,26 @@ TEST(CommandLine, Checkpoints) {
   EXPECT_FALSE(resume.run.has_keep);
 }
 
+TEST(CommandLine, Overlap) {
+  const std::vector<std::string> run = {"run", "a.dl", "--checkpoint", "c"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), run.begin(), run.end());
+    return more;
+  };
+  EXPECT_FALSE(accepted(run).run.overlap.has_value());
+  EXPECT_FALSE(accepted(with({"--overlap", "auto"})).run.overlap.has_value());
+  EXPECT_EQ(accepted(with({"--overlap", "pack"})).run.overlap, OverlapWay::kPack);
+  EXPECT_EQ(accepted(with({"--overlap", "WRITE"})).run.overlap, OverlapWay::kWrite);
+  EXPECT_EQ(accepted(with({"--overlap", "none"})).run.overlap, OverlapWay::kNone);
+  EXPECT_EQ(accepted(with({"--no-overlap"})).run.overlap, OverlapWay::kNone);
+  EXPECT_EQ(accepted(with({"--no-overlap", "--overlap", "none"})).run.overlap, OverlapWay::kNone);
+  EXPECT_EQ(accepted({"resume", "ck", "--overlap", "pack"}).run.overlap, OverlapWay::kPack);
+  EXPECT_NE(refused(with({"--no-overlap", "--overlap", "pack"})).find("exclude each other"),
+            std::string::npos);
+  EXPECT_NE(refused(with({"--overlap", "much"})).find("--overlap"), std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "--overlap", "pack"}).find("--checkpoint"), std::string::npos);
+}
+
 TEST(CommandLine, Encodings) {
   const std::vector<std::string> run = {"run", "a.dl", "--checkpoint", "c"};
   const auto with = [&](std::vector<std::string> more) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who packs a checkpoint that is written beside a recursion. A thread of its own does where a core
+// is free for it. Where ranks fill the cores, such a thread takes turns with the evaluation and
+// throws it out of its caches, which costs more than packing: there the evaluating rank packs at
+// the safe point, into memory of bounded size, and only writing, fsync and commit go on beside the
+// next rounds. Pure; local.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stratalog {
+
+enum class OverlapWay : std::uint8_t {
+  kNone,  // the evaluation waits for all of it
+  kWrite,  // the evaluating rank packs; a thread writes
+  kPack,  // a thread packs and writes
+};
+
+std::string_view overlap_name(OverlapWay way);  // "none", "write", "pack"
+
+// The same on every rank, so that all decide alike.
+struct OverlapFacts {
+  // Of the ranks that share their cores with each other, those with the fewest cores to spare.
+  std::uint32_t cores = 1;
+  std::uint32_t ranks = 1;
+  // Of the last checkpoint, where there is one: bytes a rank, and the slowest rank's seconds.
+  std::uint64_t last_bytes = 0;
+  double last_pack_seconds = 0;
+  double last_write_seconds = 0;  // with fsync
+  std::uint64_t buffer_bytes = 0;  // what may be packed and not yet written
+};
+
+struct OverlapPlan {
+  OverlapWay way = OverlapWay::kNone;
+  std::string reason;
+};
+
+// `wish`: what the user insists on.
+OverlapPlan plan_overlap(const OverlapFacts& facts, std::optional<OverlapWay> wish);
+
+}  // namespace stratalog
