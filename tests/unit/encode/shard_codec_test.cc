@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of every shape go through every encoding and come back; the compact encoding agrees with
-// the reference; its decoder survives anything.
+// Groups of every shape go through every encoding as whole shards and come back; how large they
+// are.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -8,99 +8,14 @@
 #include <set>
 
 #include "encode/block_decoder.h"
-#include "encode/byte_order.h"
 #include "encode/shard_encoder.h"
 #include "model/set_walk.h"
+#include "unit/encode/random_sets.h"
 #include "unit/model/group_list.h"
 #include "unit/model/sample_sets.h"
 
 namespace stratalog {
 namespace {
-
-using Tuples = std::set<std::vector<Cell>>;  // group order
-
-// A set of random shape in one of the three representations, with its storage.
-struct RandomSet {
-  std::vector<Cell> values;
-  std::vector<std::uint16_t> offsets;
-  std::vector<std::uint64_t> words;
-  SetView view;
-};
-
-std::vector<Cell> random_elements(Random& random, Cell base, std::uint64_t span) {
-  std::set<Cell> elements;
-  const std::uint64_t shape = random.below(4);
-  const std::uint64_t count = 1 + random.below(shape == 0 ? 2 : 600);
-  std::uint64_t at = base;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (shape == 1) {
-      at += 1 + (random.below(20) == 0 ? random.below(300) : 0);  // runs
-    } else if (shape == 2) {
-      at += 1 + random.below(3);  // dense
-    } else {
-      at = base + random.below(span);
-    }
-    if (at >= base + span) break;
-    elements.insert(static_cast<Cell>(at));
-  }
-  elements.insert(base + static_cast<Cell>(random.below(span)));
-  return {elements.begin(), elements.end()};
-}
-
-void make_random_set(Random& random, RandomSet& set) {
-  const std::uint64_t kind = random.below(4);
-  if (kind == 0) {
-    const std::uint64_t spans[] = {10, 512, 65536, 1U << 24};
-    const std::uint64_t span = spans[random.below(4)];
-    const auto top = 0xFFFFFFFFULL - span;
-    const Cell base =
-        random.below(8) == 0 ? static_cast<Cell>(top) : static_cast<Cell>(random.below(top));
-    set.values = random_elements(random, base, span);
-    set.view = array_view(set.values);
-    return;
-  }
-  set.view.base =
-      static_cast<Cell>(random.below(4) == 0 ? random.below(1U << 31) : 512 * random.below(9));
-  if (kind == 1) {
-    for (const Cell e : random_elements(random, 0, 65536))
-      set.offsets.push_back(static_cast<std::uint16_t>(e));
-    set.view.kind = SetKind::kOffsets;
-    set.view.offsets = set.offsets;
-    set.view.count = set.offsets.size();
-    return;
-  }
-  if (kind == 3) {
-    for (std::uint32_t at = static_cast<std::uint32_t>(random.below(300)); at < 65000;) {
-      const std::uint64_t length = random.below(3) == 0 ? 0 : random.below(200);
-      set.offsets.push_back(static_cast<std::uint16_t>(at));
-      set.offsets.push_back(static_cast<std::uint16_t>(length));
-      set.view.count += length + 1;
-      at += static_cast<std::uint32_t>(length) + 2;
-      at += static_cast<std::uint32_t>(random.below(random.below(4) == 0 ? 20000 : 30));
-      if (random.below(12) == 0) break;
-    }
-    set.view.kind = SetKind::kRuns;
-    set.view.offsets = set.offsets;
-    return;
-  }
-  const std::uint64_t sizes[] = {1, 8, 8, 8, 40, 1500};
-  set.words.assign(sizes[random.below(6)], 0);
-  for (const Cell e : random_elements(random, 0, set.words.size() * 64))
-    set.words[e / 64] |= std::uint64_t{1} << (e % 64);
-  if (random.below(set.words.size() > 40 ? 60 : 10) == 0)
-    set.words.assign(set.words.size(), ~std::uint64_t{0});
-  set.view.kind = SetKind::kBitmap;
-  set.view.words = set.words;
-  set.view.count = count_bits(set.words);
-}
-
-void add_tuples(Tuples& tuples, std::span<const Cell> prefix, const SetView& set) {
-  walk_set(set, [&](Cell cell) {
-    std::vector<Cell> tuple(prefix.begin(), prefix.end());
-    tuple.push_back(cell);
-    tuples.insert(tuple);
-  });
-}
 
 // Decodes a whole shard held in memory.
 Status decode_shard(const std::vector<std::byte>& bytes, const ShardHeader& header,
@@ -229,63 +144,6 @@ TEST(ShardCodec, HugeSetsAreSplit) {
   EXPECT_EQ(found, values);
 }
 
-// Whatever the payload holds: an error or groups within the limits, no crash. (Run under sanitizers
-// in CI.)
-TEST(CompactDecoder, SurvivesRandomAndMutatedPayloads) {
-  Random random(77);
-  CompactEncoder encoder(2);
-  std::vector<std::byte> good(1 << 16);
-  std::byte* end = good.data();
-  encoder.begin_block();
-  std::uint64_t groups = 0;
-  std::uint64_t rows = 0;
-  std::uint64_t copies = 0;
-  std::vector<Cell> prefix = {1, 2};
-  std::vector<std::uint64_t> spelled;  // sizes of the sets that a copy can name
-  while (end - good.data() < 3000) {
-    if (!spelled.empty() && random.below(3) != 0) {
-      // As older versions wrote it: the set of an earlier fragment, with the prefix as it is.
-      const std::uint64_t back = random.below(spelled.size());
-      *end++ = static_cast<std::byte>(FragmentKind::kCopy);
-      end = put_varint(end, back);
-      rows += spelled[spelled.size() - 1 - back];
-      ++groups;
-      ++copies;
-      continue;
-    }
-    prefix[1] += 3;
-    RandomSet set;
-    make_random_set(random, set);
-    if (set.view.count > 500) continue;
-    ASSERT_TRUE(for_each_fragment(set.view, kCompactLimits, [&](const SetView& fragment) {
-                  end = encoder.encode(prefix, fragment, end);
-                  ++groups;
-                  rows += fragment.count;
-                  if (fragment.count > 1) spelled.push_back(fragment.count);
-                  return Status::ok();
-                }).is_ok());
-  }
-  EXPECT_GT(copies, 20U);
-  good.resize(static_cast<std::size_t>(end - good.data()));
-  CompactDecoder decoder(2);
-  const GroupVisitor check = expect_ascending_sets(kMaxDecodedElements);
-  ASSERT_TRUE(decoder.decode(good, groups, rows, check).is_ok());
-  std::size_t refused = 0;
-  for (int i = 0; i < 20000; ++i) {
-    std::vector<std::byte> bad = good;
-    if (i % 4 == 0) {
-      for (std::byte& b : bad) b = static_cast<std::byte>(random.below(256));
-    } else {
-      for (std::uint64_t k = 0; k < 1 + random.below(4); ++k)
-        bad[random.below(bad.size())] = static_cast<std::byte>(random.below(256));
-    }
-    bad.resize(random.below(3) == 0 ? random.below(bad.size()) : bad.size());
-    bad.shrink_to_fit();
-    refused += decoder.decode(bad, groups, rows, check).is_ok() ? 0U : 1U;
-  }
-  EXPECT_GT(refused, 15000U);
-}
-
 // Sets that come again are written once in a block; contents that are too far away, or in another
 // block, are spelled out again.
 TEST(ShardCodec, SetsThatComeAgainArePooled) {
@@ -348,80 +206,6 @@ TEST(ShardCodec, SetsThatComeAgainArePooled) {
     for (const auto& [prefix, s] : given) {
       ASSERT_EQ(found[prefix], cells_in(sets[s]->view)) << prefix;
     }
-  }
-}
-
-TEST(CompactDecoder, CopiesNameSetsOfTheSameBlock) {
-  const GroupVisitor pass = [](const TupleGroup&) { return Status::ok(); };
-  const auto decode = [&](const std::vector<int>& bytes, std::uint64_t groups, std::uint64_t rows) {
-    std::vector<std::byte> payload;
-    payload.reserve(bytes.size());
-    for (const int b : bytes) payload.push_back(static_cast<std::byte>(b));
-    return CompactDecoder(1).decode(payload, groups, rows, pass).code();
-  };
-  // {5, 7} for prefix 1; a single element, which copies do not count; the set again.
-  EXPECT_EQ(decode({0x11, 10, 2, 1, 0x18, 0x16, 0}, 3, 5), StatusCode::kOk);
-  EXPECT_EQ(decode({0x11, 10, 2, 1, 0x18, 0x16, 1}, 3, 5), StatusCode::kCorruption) << "too far";
-  EXPECT_EQ(decode({0x11, 10, 2, 1, 0x18, 0x16}, 3, 5), StatusCode::kCorruption) << "cut off";
-  EXPECT_EQ(decode({0x11, 10, 2, 1, 0x18, 0x1E, 0}, 3, 5), StatusCode::kCorruption) << "a base";
-  EXPECT_EQ(decode({0x11, 10, 2, 1, 0x18, 0x56, 0}, 3, 5), StatusCode::kCorruption) << "a size";
-  EXPECT_EQ(decode({0x16, 0}, 1, 2), StatusCode::kCorruption) << "nothing before";
-}
-
-// The same for streams, at several arities; and the good payload gives the good tuples.
-TEST(StreamsDecoder, SurvivesRandomAndMutatedPayloads) {
-  for (const std::uint32_t arity : {1U, 2U, 3U, 9U}) {
-    Random random(arity);
-    StreamsEncoder encoder(arity);
-    std::vector<Cell> prefix(arity - 1, 1);
-    Tuples expected;
-    while (encoder.tuples() < 4000 && (arity > 1 || encoder.tuples() == 0)) {
-      RandomSet set;
-      make_random_set(random, set);
-      if (set.view.count > 2000) continue;
-      if (arity > 1) prefix[random.below(arity - 1)] += 1 + static_cast<Cell>(random.below(100));
-      encoder.add(prefix, set.view);
-      add_tuples(expected, prefix, set.view);
-    }
-    const std::uint64_t rows = encoder.tuples();
-    const std::uint64_t groups = encoder.groups();
-    std::vector<std::byte> good(encoder.bytes() + streams_slack_bytes(arity));
-    good.resize(static_cast<std::size_t>(encoder.finish(good.data()) - good.data()));
-    StreamsDecoder decoder(arity);
-    Tuples found;
-    ASSERT_TRUE(decoder
-                    .decode(good, groups, rows,
-                            [&](const TupleGroup& group) {
-                              add_tuples(found, group.prefix, group.set);
-                              return Status::ok();
-                            })
-                    .is_ok());
-    EXPECT_EQ(found, expected);
-    const GroupVisitor check = [](const TupleGroup& group) {
-      EXPECT_LE(group.set.count, kStreamsLimits.elements);
-      for (std::size_t i = 1; i < group.set.values.size(); ++i)
-        EXPECT_LT(group.set.values[i - 1], group.set.values[i]);
-      return Status::ok();
-    };
-    std::size_t refused = 0;
-    for (int i = 0; i < 3000; ++i) {
-      std::vector<std::byte> bad = good;
-      if (i % 4 == 0) {
-        for (std::byte& b : bad) b = static_cast<std::byte>(random.below(256));
-      } else {
-        // The directory and the heads more often than the rest.
-        const std::size_t front =
-            random.below(2) == 0 ? std::min<std::size_t>(200, bad.size()) : bad.size();
-        for (std::uint64_t k = 0; k < 1 + random.below(4); ++k)
-          bad[random.below(front)] = static_cast<std::byte>(random.below(256));
-      }
-      bad.resize(random.below(3) == 0 ? random.below(bad.size()) : bad.size());
-      bad.shrink_to_fit();
-      refused += decoder.decode(bad, groups, rows, check).is_ok() ? 0U : 1U;
-    }
-    EXPECT_GT(refused, 1000U);
-    EXPECT_FALSE(decoder.decode(good, groups, rows + 1, check).is_ok());
-    EXPECT_FALSE(decoder.decode(good, groups + 1, rows, check).is_ok());
   }
 }
 
@@ -510,57 +294,6 @@ TEST(ShardCodec, AutoTakesTheSmallerEncoding) {
   EXPECT_EQ(thin.zones[thin.zones.size() - 3], 19999U);
   for (std::size_t b = 1; b < thin.blocks; ++b)
     EXPECT_EQ(thin.zones[b * 4], thin.zones[((b - 1) * 4) + 1] + 1);
-}
-
-TEST(CompactDecoder, VisitorsErrorsComeBackUnchanged) {
-  CompactEncoder encoder(0);
-  std::byte payload[kMaxCompactFragmentBytes];
-  encoder.begin_block();
-  const Cell element = 9;
-  const std::byte* end = encoder.encode({}, array_view(std::span(&element, 1)), payload);
-  CompactDecoder decoder(0);
-  const Status status =
-      decoder.decode(std::span<const std::byte>(payload, static_cast<std::size_t>(end - payload)),
-                     1, 1, [](const TupleGroup&) { return Status::cancelled("enough"); });
-  EXPECT_EQ(status.code(), StatusCode::kCancelled);
-  EXPECT_EQ(status.message(), "enough");
-}
-
-TEST(ByteReader, RefusesWhatIsTooLongOrTooLarge) {
-  std::byte bytes[16];
-  for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128},
-                                    std::uint64_t{1} << 35, ~std::uint64_t{0}}) {
-    const std::byte* end = put_varint(bytes, value);
-    const std::span written(bytes, static_cast<std::size_t>(end - bytes));
-    EXPECT_EQ(ByteReader(written).varint(~std::uint64_t{0}), value);
-    ByteReader shorter(written.first(written.size() - 1));
-    shorter.varint(~std::uint64_t{0});
-    EXPECT_FALSE(shorter.is_ok());
-    if (value != 0) {
-      ByteReader limited(written);
-      limited.varint(value - 1);
-      EXPECT_FALSE(limited.is_ok());
-    }
-  }
-  std::fill(std::begin(bytes), std::end(bytes), std::byte{0xFF});
-  ByteReader endless(bytes);
-  endless.varint(~std::uint64_t{0});
-  EXPECT_FALSE(endless.is_ok());
-  for (const std::int64_t v :
-       {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1}, std::int64_t{-4294967295}})
-    EXPECT_EQ(unzigzag(zigzag(v)), v);
-}
-
-TEST(Checksum, SeedsTellPlacesApart) {
-  const Nonce nonce{.low = 1, .high = 2};
-  std::set<std::uint64_t> seeds;
-  for (std::uint64_t file = 0; file < 50; ++file)
-    for (std::uint64_t block = 0; block < 50; ++block) seeds.insert(block_seed(nonce, file, block));
-  EXPECT_EQ(seeds.size(), 2500U);
-  EXPECT_EQ(to_hex(Hash128{.low = 1, .high = 0xAB}), "00000000000000ab0000000000000001");
-  EXPECT_EQ(parse_hash128("00000000000000ab0000000000000001"), (Hash128{.low = 1, .high = 0xAB}));
-  EXPECT_FALSE(parse_hash128("00000000000000AB0000000000000001"));
-  EXPECT_FALSE(parse_hash128("ab"));
 }
 
 }  // namespace
