@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/byte_units.h"
+
 namespace stratalog {
 namespace {
-
-constexpr std::uint64_t kPriceMiB = std::uint64_t{1} << 20;
 
 // Rates that differ by powers of two, so that sums are exact; no fixed costs.
 Machine plain() {
@@ -18,8 +18,8 @@ Machine plain() {
   machine.rank_read_rate = 2048;
   machine.node_rate = 1U << 20;
   machine.server_rate = 1U << 20;
-  machine.request_bytes = kPriceMiB;
-  machine.default_stripe_bytes = kPriceMiB;
+  machine.request_bytes = kMiB;
+  machine.default_stripe_bytes = kMiB;
   return machine;
 }
 
@@ -52,7 +52,7 @@ TEST(Price, MoreBytesNeverTakeLess) {
   machine.request_seconds = 0.25;
   machine.lock_seconds = 0.5;
   double before = 0;
-  for (std::uint64_t bytes = 0; bytes < 5 * kPriceMiB; bytes += 77777) {
+  for (std::uint64_t bytes = 0; bytes < 5 * kMiB; bytes += 77777) {
     const double now = seconds(write_of(3, {{.rank = 0, .offset = 0, .bytes = bytes},
                                             {.rank = 1, .offset = bytes, .bytes = bytes},
                                             {.rank = 2, .offset = 2 * bytes, .bytes = 100}}),
@@ -89,15 +89,12 @@ TEST(Price, LocksCostOnlyWhereClientsShareAStripe) {
     return price(write_of(4, transfers, files), machine).lock_moves;
   };
   // Neighbours that meet at a stripe's edge, or in two files.
-  EXPECT_EQ(locks({{.rank = 0, .bytes = kPriceMiB},
-                   {.rank = 1, .offset = kPriceMiB, .bytes = kPriceMiB}}),
-            0U);
+  EXPECT_EQ(locks({{.rank = 0, .bytes = kMiB}, {.rank = 1, .offset = kMiB, .bytes = kMiB}}), 0U);
   EXPECT_EQ(locks({{.rank = 0, .bytes = 9}, {.file = 1, .rank = 1, .bytes = 9}}, 2), 0U);
   // One client twice in a stripe keeps its lock.
   EXPECT_EQ(locks({{.rank = 0, .bytes = 9}, {.rank = 0, .offset = 50, .bytes = 9}}), 0U);
   // One byte over the edge.
-  EXPECT_EQ(locks({{.rank = 0, .bytes = kPriceMiB + 1},
-                   {.rank = 1, .offset = kPriceMiB + 1, .bytes = 9}}),
+  EXPECT_EQ(locks({{.rank = 0, .bytes = kMiB + 1}, {.rank = 1, .offset = kMiB + 1, .bytes = 9}}),
             1U);
   EXPECT_EQ(locks({{.rank = 0, .bytes = 1},
                    {.rank = 1, .offset = 1, .bytes = 1},
@@ -116,12 +113,12 @@ TEST(Price, StripesSpreadAFileOverServers) {
   machine.servers = 8;
   machine.rank_write_rate = 1e12;
   machine.node_rate = 1e12;
-  Steps steps = write_of(1, {{.bytes = 8 * kPriceMiB}});
+  Steps steps = write_of(1, {{.bytes = 8 * kMiB}});
   const double narrow = seconds(steps, machine);
-  steps.files[0] = {.count = 8, .bytes = kPriceMiB};
+  steps.files[0] = {.count = 8, .bytes = kMiB};
   EXPECT_DOUBLE_EQ(seconds(steps, machine), narrow / 8);
   // More stripes than servers are as many as servers.
-  steps.files[0] = {.count = 100, .bytes = kPriceMiB};
+  steps.files[0] = {.count = 100, .bytes = kMiB};
   EXPECT_DOUBLE_EQ(seconds(steps, machine), narrow / 8);
 }
 
