@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who packs a checkpoint that is written beside a recursion. A thread of its own does where a core
-// is free for it. Where ranks fill the cores, such a thread takes turns with the evaluation and
-// throws it out of its caches, which costs more than packing: there the evaluating rank packs at
-// the safe point, into memory of bounded size, and only writing, fsync and commit go on beside the
-// next rounds. Pure; local.
+// is free for it. Where ranks fill the cores, such a thread takes turns with the evaluation, needs
+// nearly twice as long for packing, and copies of what grows: there the evaluating rank packs at
+// the safe point, into memory of bounded size, and only writing and fsync go on beside the next
+// rounds. Pure; local.
 #pragma once
 
 #include <cstdint>

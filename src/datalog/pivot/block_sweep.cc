@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint8_t kQueued = 1;  // `next` holds something, the slot is in candidates_
 constexpr std::uint8_t kTouched = 2;  // `full` holds something, the slot is in touched_
 constexpr std::uint8_t kStopped = 4;  // `final_` holds something, the slot is in stopped_
+constexpr std::uint8_t kEmptied = 8;  // `full` held only what the layers below have, while storing
 
 constexpr std::uint64_t kNeverStops = std::uint64_t{1} << 62;
 
@@ -104,8 +105,11 @@ class BlockSweepOf final : public BlockSweep {
     scratch_.clear();
     recent_.clear();
     for (const RowLayer& layer : known) take_away(*layer);
-    for (const SlotId slot : touched_) {
-      if (known.empty() || !slots_[slot].full.is_empty())
+    for (std::size_t i = 0; i < touched_.size(); ++i) {
+      prefetch(&slots_[touched_[std::min(i + kAhead, touched_.size() - 1)]].full);
+      const SlotId slot = touched_[i];
+      // The states are in cache, the rows are not: they are not asked whether they are empty.
+      if ((state_[slot] & kEmptied) == 0)
         scratch_.append(slot, slots_[slot].full.words(), kWords, recent_);
       slots_[slot].full = Row();
     }
@@ -153,13 +157,15 @@ class BlockSweepOf final : public BlockSweep {
         visit(static_cast<std::uint32_t>(w * 64 + std::countr_zero(word)));
   }
 
-  // Leaves in `full` what `layer` does not have.
+  // Leaves in `full` what `layer` does not have, and notes where that is nothing.
   void take_away(const PackedRows& layer) {
     for (PackedRows::Cursor cursor(layer, kWords); !cursor.at_end();) {
-      Row& full = slots_[cursor.slot()].full;
+      const SlotId slot = cursor.slot();
+      Row& full = slots_[slot].full;
       Row row;
       cursor.read(row.words());
       full = full - row;
+      if (full.is_empty()) state_[slot] |= kEmptied;
     }
   }
 
