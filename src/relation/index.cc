@@ -128,7 +128,7 @@ void Index::unite_row(RowId row, std::span<const std::uint64_t> cells,
     return;
   }
   for (const std::uint64_t q : cells) scratch.add(static_cast<Cell>(q));
-  for (const QueuedSet& queued : sets) scratch.add(queued.set->view());
+  for (const QueuedSet& queued : sets) scratch.add(*queued.set);
   scratch.take_new(present, fresh_);
 }
 

@@ -54,6 +54,11 @@ class IntSet {
     return false;
   }
 
+  // The elements, ascending. Requires another form than a bitmap.
+  std::span<const Cell> array() const {
+    return {form_ == Form::kInline ? inline_ : array_, count_};
+  }
+
   // A view of the elements; valid until the set changes.
   SetView view() const {
     if (form_ == Form::kBitmap)

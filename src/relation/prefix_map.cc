@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "model/multiset_hash.h"
-
 namespace stratalog {
 namespace {
 
@@ -22,15 +20,6 @@ std::uint64_t most_direct(std::uint64_t keys) {
 
 }  // namespace
 
-std::uint64_t PrefixMap::hash(const Cell* key) const {
-  std::uint64_t h = 0;
-  std::uint32_t i = 0;
-  for (; i + 1 < width_; i += 2)
-    h = splitmix64(h ^ (key[i] | (static_cast<std::uint64_t>(key[i + 1]) << 32)));
-  if (i < width_) h = splitmix64(h ^ key[i]);
-  return h;
-}
-
 bool PrefixMap::equal(std::uint32_t id, const Cell* key) const {
   // Keys are short: a loop beats the call of memcmp.
   const Cell* mine = keys_.get() + (std::size_t{id} * width_);
@@ -39,26 +28,14 @@ bool PrefixMap::equal(std::uint32_t id, const Cell* key) const {
   return true;
 }
 
-std::uint32_t PrefixMap::find_hashed(const Cell* key) const {
+// Not in the direct table.
+std::uint32_t PrefixMap::find_elsewhere(const Cell* key) const {
+  if (width_ == 0) return size_ == 0 ? kAbsent : 0;
   if (slots_.empty()) return kAbsent;
   const std::uint64_t mask = slots_.size() - 1;
   for (std::uint64_t s = hash(key) & mask;; s = (s + 1) & mask) {
     const std::uint32_t id = slots_[s];
     if (id == kAbsent || equal(id, key)) return id;
-  }
-}
-
-std::uint32_t PrefixMap::find(const Cell* key) const {
-  if (width_ == 0) return size_ == 0 ? kAbsent : 0;
-  if (width_ == 1 && *key < direct_.size()) return direct_[*key];
-  return find_hashed(key);
-}
-
-void PrefixMap::prefetch(const Cell* key) const {
-  if (width_ == 1 && *key < direct_.size()) {
-    __builtin_prefetch(direct_.data() + *key);
-  } else if (!slots_.empty()) {
-    __builtin_prefetch(slots_.data() + (hash(key) & (slots_.size() - 1)));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/cell.h"
+#include "model/multiset_hash.h"
 
 namespace stratalog {
 
@@ -55,18 +56,33 @@ class PrefixMap {
     for (const std::uint32_t id : ids) to = std::copy_n(key(id).data(), width_, to);
   }
   FrozenKeys freeze_keys() const { return {keys_, width_}; }
-  std::uint32_t find(const Cell* key) const;
+  std::uint32_t find(const Cell* key) const {
+    if (width_ == 1 && *key < direct_.size()) return direct_[*key];
+    return find_elsewhere(key);
+  }
   std::uint32_t find_or_add(const Cell* key);
   // Brings the memory that find(key) will look at closer.
-  void prefetch(const Cell* key) const;
+  void prefetch(const Cell* key) const {
+    if (width_ == 1 && *key < direct_.size())
+      __builtin_prefetch(direct_.data() + *key);
+    else if (!slots_.empty())
+      __builtin_prefetch(slots_.data() + (hash(key) & (slots_.size() - 1)));
+  }
   std::uint64_t heap_bytes() const {
     return (capacity_ + direct_.capacity() + slots_.capacity()) * sizeof(std::uint32_t);
   }
 
  private:
-  std::uint64_t hash(const Cell* key) const;
+  std::uint64_t hash(const Cell* key) const {
+    std::uint64_t h = 0;
+    std::uint32_t i = 0;
+    for (; i + 1 < width_; i += 2)
+      h = splitmix64(h ^ (key[i] | (static_cast<std::uint64_t>(key[i + 1]) << 32)));
+    if (i < width_) h = splitmix64(h ^ key[i]);
+    return h;
+  }
   bool equal(std::uint32_t id, const Cell* key) const;
-  std::uint32_t find_hashed(const Cell* key) const;
+  std::uint32_t find_elsewhere(const Cell* key) const;
   std::uint32_t append(const Cell* key);
   void grow_slots();
   void grow_direct(Cell cell);

@@ -4,70 +4,108 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <new>
+#include <utility>
 
 namespace stratalog {
 namespace {
 
 constexpr std::uint64_t kSpaceBytes = (std::uint64_t{1} << 32) / 8;
+constexpr std::uint64_t kFlagBytes = kSpaceBytes / 64;  // a bit for each word
+constexpr std::uint64_t kChunkWords = 64;
+// An array that is so many times as long as words were touched is not walked, but searched for each
+// cell.
+constexpr std::uint64_t kSearchedFrom = 32;
+
+std::uint64_t* reserve_words(std::uint64_t bytes) {
+  void* space = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return space == MAP_FAILED ? nullptr : static_cast<std::uint64_t*>(space);
+}
 
 }  // namespace
 
-SetAccumulator::SetAccumulator() : touched_flag_(std::size_t{1} << (32 - kChunkBits), 0) {
-  void* space = mmap(nullptr, kSpaceBytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (space == MAP_FAILED) throw std::bad_alloc();
-  words_ = static_cast<std::uint64_t*>(space);
+SetAccumulator::SetAccumulator()
+    : words_(reserve_words(kSpaceBytes)), touched_words_(reserve_words(kFlagBytes)) {
+  if (words_ != nullptr && touched_words_ != nullptr) return;
+  if (words_ != nullptr) munmap(words_, kSpaceBytes);
+  if (touched_words_ != nullptr) munmap(touched_words_, kFlagBytes);
+  throw std::bad_alloc();
 }
 
-SetAccumulator::~SetAccumulator() { munmap(words_, kSpaceBytes); }
+SetAccumulator::~SetAccumulator() {
+  munmap(words_, kSpaceBytes);
+  munmap(touched_words_, kFlagBytes);
+}
 
 void SetAccumulator::add(const SetView& set) {
   if (set.kind == SetKind::kBitmap && set.base % 64 == 0) {
-    if (set.words.empty()) return;
-    std::uint64_t* to = words_ + (set.base / 64);
-    const std::uint64_t last = set.base / 64 + set.words.size() - 1;
-    for (std::uint64_t c = set.base >> kChunkBits; c <= (last * 64) >> kChunkBits; ++c)
-      touch(static_cast<std::uint32_t>(c));
-    for (std::size_t w = 0; w < set.words.size(); ++w) to[w] |= set.words[w];
+    const std::uint64_t first = set.base / 64;
+    const std::uint64_t end = first + set.words.size();
+    for (std::uint64_t from = first, to = 0; from < end; from = to) {
+      to = std::min(end, (from / kChunkWords + 1) * kChunkWords);
+      const std::uint64_t below = (to - 1) % kChunkWords;
+      touch(static_cast<std::uint32_t>(from / kChunkWords),
+            (~std::uint64_t{0} >> (kChunkWords - 1 - below)) &
+                (~std::uint64_t{0} << (from % kChunkWords)));
+      for (std::uint64_t w = from; w < to; ++w) words_[w] |= set.words[w - first];
+    }
     return;
   }
+  if (set.kind == SetKind::kArray) return add_array(set.values);
   walk_set(set, [&](Cell cell) { add(cell); });
 }
 
-void SetAccumulator::subtract_bitmap(const SetView& present) {
-  // Only touched chunks can hold bits; visit their overlap with the bitmap.
-  const std::uint64_t first = present.base / 64;
-  const std::uint64_t end = first + present.words.size();
-  constexpr std::uint64_t kChunkWords = (std::uint64_t{1} << kChunkBits) / 64;
-  for (const std::uint32_t chunk : touched_) {
-    const std::uint64_t from = std::max(first, chunk * kChunkWords);
-    const std::uint64_t to = std::min(end, (chunk + std::uint64_t{1}) * kChunkWords);
-    for (std::uint64_t w = from; w < to; ++w) words_[w] &= ~present.words[w - first];
+// Ascending: what was touched of a chunk is written down once, as going through memory for each
+// cell takes longer than all else.
+void SetAccumulator::add_array(std::span<const Cell> cells) {
+  if (cells.empty()) return;
+  std::uint32_t chunk = cells.front() >> kChunkBits;
+  std::uint64_t words = 0;
+  for (const Cell cell : cells) {
+    if (cell >> kChunkBits != chunk) {
+      touch(chunk, words);
+      chunk = cell >> kChunkBits;
+      words = 0;
+    }
+    words |= std::uint64_t{1} << (cell / 64 % 64);
+    words_[cell / 64] |= std::uint64_t{1} << (cell % 64);
   }
+  touch(chunk, words);
+}
+
+// An untouched word holds no bits, and writing to it would make its page cost memory.
+void SetAccumulator::subtract_array(std::span<const Cell> present) {
+  for (const Cell cell : present)
+    if (((touched_words_[cell >> kChunkBits] >> (cell / 64 % 64)) & 1U) != 0)
+      words_[cell / 64] &= ~(std::uint64_t{1} << (cell % 64));
 }
 
 void SetAccumulator::take_new(const IntSet& present, std::vector<Cell>& out) {
   const SetView view = present.view();
-  if (view.kind == SetKind::kBitmap) {
-    subtract_bitmap(view);
-  } else {
-    // An untouched chunk holds no bits, and writing to it would make its page cost memory.
-    for (const Cell cell : view.values)
-      if (touched_flag_[cell >> kChunkBits] != 0)
-        words_[cell / 64] &= ~(std::uint64_t{1} << (cell % 64));
+  const std::uint64_t first = view.base / 64;
+  bool searches = false;
+  if (view.kind == SetKind::kArray) {
+    std::uint64_t touched = 0;
+    for (const std::uint32_t chunk : touched_)
+      touched += static_cast<std::uint64_t>(std::popcount(touched_words_[chunk]));
+    searches = view.values.size() > kSearchedFrom * touched;
+    if (!searches) subtract_array(view.values);
   }
   std::sort(touched_.begin(), touched_.end());
-  constexpr std::uint64_t kChunkWords = (std::uint64_t{1} << kChunkBits) / 64;
   for (const std::uint32_t chunk : touched_) {
-    touched_flag_[chunk] = 0;
-    for (std::uint64_t w = chunk * kChunkWords; w < (chunk + std::uint64_t{1}) * kChunkWords; ++w) {
-      std::uint64_t word = words_[w];
-      if (word == 0) continue;
-      words_[w] = 0;
-      for (; word != 0; word &= word - 1)
-        out.push_back(
-            static_cast<Cell>((w * 64) + static_cast<std::uint64_t>(std::countr_zero(word))));
+    std::uint64_t left = std::exchange(touched_words_[chunk], 0);
+    for (; left != 0; left &= left - 1) {
+      const std::uint64_t w =
+          chunk * kChunkWords + static_cast<std::uint64_t>(std::countr_zero(left));
+      std::uint64_t word = std::exchange(words_[w], 0);
+      if (w - first < view.words.size()) word &= ~view.words[w - first];
+      for (; word != 0; word &= word - 1) {
+        const auto cell =
+            static_cast<Cell>((w * 64) + static_cast<std::uint64_t>(std::countr_zero(word)));
+        if (!searches || !present.contains(cell)) out.push_back(cell);
+      }
     }
   }
   touched_.clear();

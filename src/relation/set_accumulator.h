@@ -23,28 +23,36 @@ class SetAccumulator {
   SetAccumulator& operator=(const SetAccumulator&) = delete;
 
   void add(Cell cell) {
-    touch(cell >> kChunkBits);
+    touch(cell >> kChunkBits, std::uint64_t{1} << (cell / 64 % 64));
     words_[cell / 64] |= std::uint64_t{1} << (cell % 64);
   }
   void add(const SetView& set);
+  void add(const IntSet& set) {
+    if (set.form() == IntSet::Form::kBitmap)
+      add(set.view());
+    else
+      add_array(set.array());
+  }
 
   // Appends to `out` every accumulated cell that `present` does not hold, ascending, and empties
   // the accumulator.
   void take_new(const IntSet& present, std::vector<Cell>& out);
 
  private:
-  static constexpr unsigned kChunkBits = 12;  // 4096 cells, 512 bytes
+  static constexpr unsigned kChunkBits = 12;  // 4096 cells, 64 words, 512 bytes
 
-  void touch(std::uint32_t chunk) {
-    if (touched_flag_[chunk] == 0) {
-      touched_flag_[chunk] = 1;
-      touched_.push_back(chunk);
-    }
+  // `words` of the chunk are about to be written.
+  void touch(std::uint32_t chunk, std::uint64_t words) {
+    if (touched_words_[chunk] == 0) touched_.push_back(chunk);
+    touched_words_[chunk] |= words;
   }
-  void subtract_bitmap(const SetView& present);
+  void add_array(std::span<const Cell> cells);
+  void subtract_array(std::span<const Cell> present);
 
   std::uint64_t* words_ = nullptr;  // 2^32 bits of reserved address space
-  std::vector<std::uint8_t> touched_flag_;
+  // For each chunk, which of its words may hold bits: reserved as well. Untouched words are neither
+  // read nor written, as most are where sets are thin.
+  std::uint64_t* touched_words_ = nullptr;
   std::vector<std::uint32_t> touched_;
 };
 

@@ -128,6 +128,8 @@ struct RunOptions {
   std::uint64_t read_swept_min_rows = 1U << 20;
   bool allow_pivot = true;
   bool allow_sets = true;
+  // So many bytes of sets that a step of a rule has united are kept before the head takes them in.
+  std::uint64_t united_sets_bytes = 64U << 20;
   bool keep_round_counts = false;  // RunReport::new_tuples_per_round
   Metering metering = Metering::kNone;
 };

@@ -260,6 +260,15 @@ void HeadWriter::expand_sets(const Batch& batch) {
   }
 }
 
+void HeadWriter::release_sets() {
+  if (box_ != nullptr) {
+    box_->unite_parts(state_.scratch);
+    return;
+  }
+  if (outbound_ != nullptr) outbound_->unite(state_.scratch);
+  if (target_) target_->shard->primary_index().unite_queued(state_.scratch, Freshness::kUnknown);
+}
+
 void HeadWriter::release(const CellRemapping& remapping) {
   const auto& attributes = state_.program.relations[rule_.head].attributes;
   for (std::size_t at = 0; at < created_.size(); at += head_.arity) {

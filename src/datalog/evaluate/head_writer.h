@@ -31,6 +31,8 @@ class HeadWriter {
   bool is_local() const { return local_; }
 
   Status write(const Batch& batch);
+  // Borrows no set of an earlier batch any longer.
+  void release_sets();
   // Sends on the tuples that waited for the agreement on new values.
   void release(const CellRemapping& remapping);
 

@@ -30,7 +30,7 @@ class JointBox {
   bool takes_sets() const { return key_in_prefix_; }
   // `tuple` in index order.
   void add(std::span<const Cell> tuple) { parts_[owner_of_key(tuple)].tuples.append(tuple); }
-  // `set` is borrowed until bound() or clear(). Requires takes_sets().
+  // `set` is borrowed until unite_parts(), of bound() too, or clear(). Requires takes_sets().
   void add_set(std::span<const Cell> prefix, const IntSet* set);
   // Copies the cells. Requires takes_sets().
   void add_view(std::span<const Cell> prefix, const SetView& set);
@@ -40,6 +40,8 @@ class JointBox {
   void bound(SetAccumulator& scratch) {
     if (is_large()) unite_parts(scratch);
   }
+  // All that was added so far: no set stays borrowed.
+  void unite_parts(SetAccumulator& scratch);
 
   // Queues what `owner` gets in its index. The sets stay borrowed until `into` has united them.
   void take(int owner, Index& into, SetAccumulator& scratch, Freshness freshness) const;
@@ -58,7 +60,6 @@ class JointBox {
     return scale_hash(hash_columns(tuple, key_places_), static_cast<std::uint32_t>(parts_.size()));
   }
   bool is_large() const;
-  void unite_parts(SetAccumulator& scratch);
   void unite(Part& part, SetAccumulator& scratch);
 
   std::vector<std::uint32_t> order_;

@@ -25,10 +25,12 @@ class Outbound {
   void prefetch(const Cell* prefix) const { index_->prefetch_row(prefix); }
   // `tuple` in index order.
   void add(std::span<const Cell> tuple, SetAccumulator& scratch);
-  // `set` is borrowed until the next add, add_set or post.
+  // `set` is borrowed until unite or post.
   void add_set(std::span<const Cell> prefix, const IntSet* set, SetAccumulator& scratch);
   // Copies the cells.
   void add_view(std::span<const Cell> prefix, const SetView& set, SetAccumulator& scratch);
+  // No set stays borrowed.
+  void unite(SetAccumulator& scratch) { index_->unite_queued(scratch, Freshness::kNew); }
   // Hands everything to the mail under `stream` and starts again from nothing.
   void post(TupleMail& mail, int stream, SetAccumulator& scratch);
 

@@ -21,6 +21,7 @@ void Pipeline::prepare_stage(std::size_t s) {
   stage->out.columns.resize(definition_.rule->variables.size());
   const std::vector<VariableId>& before =
       s == 0 ? definition_.bound_before : definition_.steps[s - 1].live_after;
+  stage->arriving = before;
   for (const VariableId v : step.live_after) {
     stage->out.allocate(v);
     if (std::find(before.begin(), before.end(), v) != before.end()) stage->copied.push_back(v);
@@ -36,6 +37,9 @@ void Pipeline::prepare_stage(std::size_t s) {
       std::any_of(step.columns.begin(), step.columns.end(),
                   [](const ColumnUse& u) { return u.role == ColumnRole::kCarry; });
   stage->passes_sets = definition_.carries && !carried_here;
+  stage->meets_alike = !definition_.counts && !definition_.tagged && loses_variable(s);
+  stage->binds_sets = carried_here && step.kind == StepKind::kSearch &&
+                      std::size_t{step.prefix_length} + 1 == step.columns.size();
   const bool restricts =
       carried_here && (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent);
   const bool makes_sets =
@@ -117,16 +121,6 @@ Status Pipeline::process(std::size_t s, const Batch& in) {
       return aggregate(s, in);
   }
   return Status::internal("unknown step kind");
-}
-
-// Copies what passes through from input row to the next output row and returns that row; does not
-// count it yet.
-std::uint32_t Pipeline::append(Stage& stage, const Batch& in, std::uint32_t row) {
-  const std::uint32_t to = stage.out.rows;
-  for (const VariableId v : stage.copied) stage.out.columns[v][to] = in.columns[v][row];
-  if (stage.passes_sets) stage.out.sets[to] = in.sets[row];
-  if (definition_.tagged) stage.out.tags[to] = in.tags[row];
-  return to;
 }
 
 Status Pipeline::filter(std::size_t s, const Batch& in) {

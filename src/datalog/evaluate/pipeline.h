@@ -58,6 +58,11 @@ class Pipeline {
     bool carries = false;  // a carried set travels with each row (from some step on)
     bool tagged = false;  // each binding names the row of the fed batch that it stems from
     bool counts = false;  // every combination of body tuples matters (aggregates)
+    // Where carried sets may be united on the way: makes whoever took batches let go of their sets.
+    // Null: sets pass as they are.
+    std::function<void()> release_sets;
+    SetAccumulator* scratch = nullptr;  // with release_sets
+    std::uint64_t most_united_bytes = 0;  // of a step before it asks for its sets back
   };
 
   Pipeline(Definition definition, ExpressionEvaluator& evaluator, BatchSink sink);
@@ -69,6 +74,8 @@ class Pipeline {
   Status feed(const Batch& batch);
   // Runs them for a single empty binding (rules that start with a scan, or have no body).
   Status start();
+  // Whoever took batches borrows none of their sets any longer.
+  void forget_united_sets();
   // Passes on what is held back.
   Status finish();
 
@@ -79,7 +86,10 @@ class Pipeline {
   Status process(std::size_t s, const Batch& in);
   Status flush(std::size_t s);
   Status pass_on(std::size_t s, const Batch& out);
-  std::uint32_t append(Stage& stage, const Batch& in, std::uint32_t row);
+  // Copies what passes through from input row to the next output row and returns that row; does not
+  // count it yet. The other: to so many rows.
+  std::uint32_t append(Stage& stage, const Batch& in, std::uint32_t row) const;
+  void append_alike(Stage& stage, const Batch& in, std::uint32_t row, std::uint32_t count) const;
 
   Status scan(std::size_t s, const Batch& in);
   Status search(std::size_t s, const Batch& in);
@@ -97,11 +107,26 @@ class Pipeline {
   Status search_swept(std::size_t s, const Batch& in);
   // False where the next step would find nothing for this row, whatever set step `s` binds.
   bool leads_on(std::size_t s, const Batch& in, std::uint32_t in_row) const;
+  // One past the last row from `row` on that has the same bindings, whatever sets they carry.
+  std::uint32_t end_of_alike(const Stage& stage, const Batch& in, std::uint32_t row) const;
+  // Visits a row of an index for bindings that are alike: once with the union of their sets, where
+  // it binds more than one value; else once for each.
+  Status visit_alike(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end,
+                     const Index& index, std::span<const RowId> found);
+  bool is_worth_uniting(const Stage& stage, const Batch& in, std::uint32_t row, std::uint32_t end,
+                        const Index& index, std::span<const RowId> found) const;
+  bool loses_variable(std::size_t s) const;
+  Status unite_carried(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end);
   // Passes on what was made from the sets of step `s`, and forgets them once they are many.
   Status settle_made_sets(std::size_t s);
   // One row of an index: checks and binds its columns from `first` on, then its set.
   Status visit_row(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
                    std::span<const Cell> prefix, const IntSet& cells);
+  void bind_prefix(Stage& stage, std::uint32_t first, std::uint32_t count) const;
+  Status bind_each(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
+                   const IntSet& cells);
+  // The first `width` cells that the step looks for with each row of a batch.
+  void gather_keys(Stage& stage, const Batch& in, std::uint32_t width) const;
   bool exists_under(const Stage& stage, const Batch& in, std::uint32_t in_row,
                     const Cell* key) const;
   Status scan_joint(std::size_t s, const Batch& in);

@@ -16,6 +16,13 @@ constexpr std::size_t kMadeSets = 4 * kBatchRows;
 // Ranks that share a scan of joint shards take turns of so many rows.
 constexpr std::uint64_t kTurnRows = 16;
 
+// Not std::equal, which calls memcmp for a key of one or two cells.
+bool is_same_key(const Cell* a, const Cell* b, std::uint32_t length) {
+  for (std::uint32_t i = 0; i < length; ++i)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
 }  // namespace
 
 Cell Pipeline::expected(const ColumnUse& use, const Batch& in, std::uint32_t in_row) const {
@@ -62,14 +69,9 @@ Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
         break;
     }
   }
-  const auto bind_prefix = [&](std::uint32_t to) {
-    for (std::uint32_t i = first; i < last; ++i)
-      if (columns[i].role == ColumnRole::kBind)
-        stage.out.columns[columns[i].variable][to] = stage.bound[i];
-  };
   const auto emit_one = [&]() -> Status {
     const std::uint32_t to = append(stage, in, in_row);
-    bind_prefix(to);
+    bind_prefix(stage, first, 1);
     if (columns[last].role == ColumnRole::kCarry) stage.out.sets[to] = &cells;
     return ++stage.out.rows == kBatchRows ? flush(s) : Status();
   };
@@ -91,16 +93,57 @@ Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
     case ColumnRole::kBind:
       break;
   }
+  if (cells.size() == 1) {
+    stage.out.columns[use.variable][stage.out.rows] = first_of(cells.view());
+    return emit_one();
+  }
+  return bind_each(s, in, in_row, first, cells);
+}
+
+// To `count` rows from the next output row on.
+void Pipeline::bind_prefix(Stage& stage, std::uint32_t first, std::uint32_t count) const {
+  const auto& columns = stage.step->columns;
+  for (std::uint32_t i = first; i + 1 < columns.size(); ++i)
+    if (columns[i].role == ColumnRole::kBind)
+      std::fill_n(stage.out.columns[columns[i].variable].data() + stage.out.rows, count,
+                  stage.bound[i]);
+}
+
+// As many bindings as the set has elements: column by column, because a loop over all columns for
+// each element takes several times as long.
+Status Pipeline::bind_each(std::size_t s, const Batch& in, std::uint32_t in_row,
+                           std::uint32_t first, const IntSet& cells) {
+  Stage& stage = *stages_[s];
+  Batch& out = stage.out;
+  Cell* const into = out.columns[stage.step->columns.back().variable].data();
+  // The elements are there; what comes along with them is the same for all.
+  const auto complete = [&](std::uint32_t count) -> Status {
+    append_alike(stage, in, in_row, count);
+    bind_prefix(stage, first, count);
+    out.rows += count;
+    return out.rows == kBatchRows ? flush(s) : Status();
+  };
+  const SetView view = cells.view();
+  if (view.kind == SetKind::kArray) {
+    for (std::size_t at = 0; at < view.values.size();) {
+      const std::size_t count =
+          std::min<std::size_t>(kBatchRows - out.rows, view.values.size() - at);
+      std::copy_n(view.values.data() + at, count, into + out.rows);
+      STRATALOG_RETURN_IF_ERROR(complete(static_cast<std::uint32_t>(count)));
+      at += count;
+    }
+    return {};
+  }
   Status status;
-  std::vector<Cell>* into = &stage.out.columns[use.variable];
-  cells.walk([&](Cell cell) {
+  std::uint32_t count = 0;
+  walk_set(view, [&](Cell cell) {
     if (!status.is_ok()) return;
-    const std::uint32_t to = append(stage, in, in_row);
-    bind_prefix(to);
-    (*into)[to] = cell;
-    if (++stage.out.rows == kBatchRows) status = flush(s);
+    into[out.rows + count] = cell;
+    if (out.rows + ++count < kBatchRows) return;
+    status = complete(count);
+    count = 0;
   });
-  return status;
+  return count > 0 && status.is_ok() ? complete(count) : status;
 }
 
 Status Pipeline::scan(std::size_t s, const Batch& in) {
@@ -249,6 +292,21 @@ void Pipeline::find_indices(Stage& stage, const Batch& in, std::uint32_t width) 
     stage.indices[r] = source.joint[scale_hash(hash_columns({key, width}, places), ranks)];
 }
 
+void Pipeline::gather_keys(Stage& stage, const Batch& in, std::uint32_t width) const {
+  stage.keys.resize(std::size_t{in.rows} * width);
+  for (std::uint32_t i = 0; i < width; ++i) {
+    const ColumnUse& use = stage.step->columns[i];
+    Cell* to = stage.keys.data() + i;
+    if (use.role == ColumnRole::kMatchConstant) {
+      for (std::uint32_t r = 0; r < in.rows; ++r, to += width)
+        *to = definition_.constants[use.constant];
+      continue;
+    }
+    const Cell* from = in.columns[use.variable].data();
+    for (std::uint32_t r = 0; r < in.rows; ++r, to += width) *to = from[r];
+  }
+}
+
 Status Pipeline::search(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   if (stage.source.equivalence != nullptr) {
@@ -262,11 +320,7 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
   }
   if (stage.source.swept != nullptr) return search_swept(s, in);
   const std::uint32_t length = stage.step->prefix_length;
-  stage.keys.resize(std::size_t{in.rows} * length);
-  for (std::uint32_t r = 0; r < in.rows; ++r)
-    for (std::uint32_t i = 0; i < length; ++i)
-      stage.keys[(std::size_t{r} * length) + i] = expected(stage.step->columns[i], in, r);
-
+  gather_keys(stage, in, length);
   find_indices(stage, in, length);
 
   if (length == stage.source.index->prefix_width()) {
@@ -278,27 +332,38 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
       const Index& index = *stage.indices[r];
       const Cell* key = stage.keys.data() + (std::size_t{r} * length);
       // Bindings with the same key often come in a row.
-      if (r > 0 && std::equal(key, key + length, key - length)) {
+      if (r > 0 && is_same_key(key, key - length, length)) {
         stage.found[r] = stage.found[r - 1];
         continue;
       }
       stage.found[r] = index.find_row(key);
       if (stage.found[r] != Index::kNoRow) index.prefetch_total(stage.found[r]);
     }
-    for (std::uint32_t r = 0; r < in.rows; ++r)
-      if (stage.found[r] != Index::kNoRow)
-        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length,
-                                            stage.indices[r]->prefix(stage.found[r]),
-                                            stage.indices[r]->total(stage.found[r])));
+    for (std::uint32_t r = 0, end = 0; r < in.rows; r = end) {
+      end = stage.meets_alike ? end_of_alike(stage, in, r) : r + 1;
+      const RowId row = stage.found[r];
+      if (row == Index::kNoRow) continue;
+      const Index& index = *stage.indices[r];
+      if (stage.binds_sets) {  // what visit_row() does, without its questions
+        const IntSet& cells = index.total(row);
+        if (cells.empty()) continue;
+        stage.out.sets[append(stage, in, r)] = &cells;
+        if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
+        continue;
+      }
+      STRATALOG_RETURN_IF_ERROR(
+          end == r + 1 ? visit_row(s, in, r, length, index.prefix(row), index.total(row))
+                       : visit_alike(s, in, r, end, index, {&stage.found[r], 1}));
+    }
     return {};
   }
-  for (std::uint32_t r = 0; r < in.rows; ++r) {
+  for (std::uint32_t r = 0, end = 0; r < in.rows; r = end) {
+    end = stage.meets_alike ? end_of_alike(stage, in, r) : r + 1;
     const Index& index = *stage.indices[r];
     // A copy, because the rule may add rows to this very index while it walks them.
     const auto under = index.rows_under(length, stage.keys.data() + (std::size_t{r} * length));
     stage.rows.assign(under.begin(), under.end());
-    for (const RowId row : stage.rows)
-      STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length, index.prefix(row), index.total(row)));
+    STRATALOG_RETURN_IF_ERROR(visit_alike(s, in, r, end, index, stage.rows));
   }
   return {};
 }
@@ -336,10 +401,7 @@ Status Pipeline::membership(std::size_t s, const Batch& in) {
       step.columns.empty()
           ? 0
           : std::min(step.prefix_length, is_indexed ? stage.source.index->prefix_width() : 1U);
-  stage.keys.resize(std::size_t{in.rows} * width);
-  for (std::uint32_t r = 0; r < in.rows; ++r)
-    for (std::uint32_t i = 0; i < width; ++i)
-      stage.keys[(std::size_t{r} * width) + i] = expected(step.columns[i], in, r);
+  gather_keys(stage, in, width);
   if (is_indexed) find_indices(stage, in, width);
   if (is_indexed && width > 0 && width == stage.source.index->prefix_width())
     for (std::uint32_t r = 0; r < in.rows; ++r)
@@ -358,11 +420,7 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
   const Step& step = *stage.step;
   const bool is_indexed = stage.source.index != nullptr;
   const std::uint32_t width = step.prefix_length;
-  stage.keys.resize(std::size_t{in.rows} * width);
-  for (std::uint32_t r = 0; r < in.rows; ++r) {
-    Cell* const key = stage.keys.data() + (std::size_t{r} * width);
-    for (std::uint32_t i = 0; i < width; ++i) key[i] = expected(step.columns[i], in, r);
-  }
+  gather_keys(stage, in, width);
   if (is_indexed) {
     find_indices(stage, in, width);
     for (std::uint32_t r = 0; r < in.rows; ++r)

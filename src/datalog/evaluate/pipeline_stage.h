@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline::Stage: one step of a pipeline with what it reads, its output batch and its scratch
-// space. For pipeline.cc (how batches flow, and steps that compute) and pipeline_atoms.cc (steps
-// that read relations). Local.
+// space. For pipeline.cc (how batches flow, and steps that compute), pipeline_atoms.cc (steps that
+// read relations) and pipeline_alike.cc (bindings that are alike). Local.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
@@ -18,18 +19,43 @@ struct Pipeline::Stage {
   const Step* step = nullptr;
   StepSource source;
   Batch out;
+  std::vector<VariableId> arriving;
   std::vector<VariableId> copied;  // variables that pass through this step
   bool passes_sets = false;  // the carried set was there before this step
+  bool binds_sets = false;  // a search that knows all but the column of the carried set
   std::array<Cell, kMaxArity> bound{};  // by index column: what the current index row binds
   std::vector<RowId> rows;  // scratch: rows under a prefix
   std::vector<Cell> keys;  // scratch: search prefixes of a batch
   std::vector<const Index*> indices;  // scratch: where each row of a batch searches
   std::vector<RowId> found;  // scratch: rows of a batch
   std::deque<IntSet> made_sets;  // in batches further on, until those are passed on
+  bool meets_alike = false;  // bindings may arrive that are alike
+  std::deque<IntSet> united_sets;  // borrowed until they are released or forgotten
+  std::uint64_t united_bytes = 0;
+  const IntSet* united = nullptr;  // goes instead of what the row at hand carries
   std::vector<Cell> cells;  // scratch: a set in the making
   std::unique_ptr<Pipeline> inner;  // aggregates
   std::unique_ptr<AggregateFold> fold;
   Batch inner_in;
 };
+
+inline std::uint32_t Pipeline::append(Stage& stage, const Batch& in, std::uint32_t row) const {
+  const std::uint32_t to = stage.out.rows;
+  for (const VariableId v : stage.copied) stage.out.columns[v][to] = in.columns[v][row];
+  if (stage.passes_sets) stage.out.sets[to] = stage.united != nullptr ? stage.united : in.sets[row];
+  if (definition_.tagged) stage.out.tags[to] = in.tags[row];
+  return to;
+}
+
+inline void Pipeline::append_alike(Stage& stage, const Batch& in, std::uint32_t row,
+                                   std::uint32_t count) const {
+  Batch& out = stage.out;
+  for (const VariableId v : stage.copied)
+    std::fill_n(out.columns[v].data() + out.rows, count, in.columns[v][row]);
+  if (stage.passes_sets)
+    std::fill_n(out.sets.data() + out.rows, count,
+                stage.united != nullptr ? stage.united : in.sets[row]);
+  if (definition_.tagged) std::fill_n(out.tags.data() + out.rows, count, in.tags[row]);
+}
 
 }  // namespace stratalog::datalog

@@ -305,7 +305,13 @@ void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t e
   Segment& segment = segments_[s];
   const bool is_last = end == plan_.steps.size();
   BatchSink sink = options_.sink;
-  if (!is_last) sink = [this, s](const Batch& batch) { return send_hop(s + 1, batch); };
+  std::function<void()> release_sets = options_.release_sets;
+  if (!is_last) {
+    sink = [this, s](const Batch& batch) { return send_hop(s + 1, batch); };
+    // A hop copies sets into the mail, save where bindings wait for the agreement on new values.
+    release_sets = [] {};
+    if (creates_values_) release_sets = nullptr;
+  }
   segment.pipeline = std::make_unique<Pipeline>(
       Pipeline::Definition{.rule = &rule_,
                            .body = &rule_.body,
@@ -314,12 +320,17 @@ void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t e
                            .bound_before = segment.live,
                            .constants = constants_,
                            .carries = plan_.carries && options_.first_step == 0,
-                           .tagged = options_.tagged},
+                           .tagged = options_.tagged,
+                           .release_sets = std::move(release_sets),
+                           .scratch = &state_.scratch,
+                           .most_united_bytes = state_.options.united_sets_bytes},
       state_.evaluator, std::move(sink));
 }
 
 Status RuleExecutor::run_first() {
-  held_sets_.clear();  // the last round has united what borrowed them
+  // The last round has united what borrowed them.
+  held_sets_.clear();
+  for (const Segment& segment : segments_) segment.pipeline->forget_united_sets();
   if (only_on_rank_0_ && state_.comm.rank() != 0) return {};
   STRATALOG_RETURN_IF_ERROR(segments_[0].pipeline->start());
   return segments_[0].pipeline->finish();

@@ -40,6 +40,7 @@ class RuleExecutor {
     std::vector<VariableId> fed;  // the variables of fed batches, with first_step > 0
     bool tagged = false;
     BatchSink sink;
+    std::function<void()> release_sets;  // as in Pipeline::Definition, of the sink; null: none
   };
 
   // The plan and the state outlive the executor. All indices that the plan reads must have been

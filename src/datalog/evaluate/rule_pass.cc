@@ -27,6 +27,7 @@ Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32
       rule.head = std::make_unique<HeadWriter>(state, plan);
       HeadWriter* head = rule.head.get();
       options.sink = [head](const Batch& batch) { return head->write(batch); };
+      options.release_sets = [head] { head->release_sets(); };
     }
     if (rule.meter != nullptr) options.sink = metered(rule.meter, std::move(options.sink));
     STRATALOG_ASSIGN_OR_RETURN(rule.executor, RuleExecutor::bind(state, plan, std::move(options)));

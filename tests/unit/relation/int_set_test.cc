@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <random>
 #include <set>
 #include <vector>
@@ -202,7 +204,10 @@ TEST(SetAccumulator, TakesWhatIsNew) {
       } else {
         IntSet set;
         set.assign_sorted(cells);
-        scratch.add(set.view());
+        if (piece == 4)
+          scratch.add(set);
+        else
+          scratch.add(set.view());
       }
     }
     std::vector<Cell> expected{42};  // take_new appends
@@ -214,6 +219,38 @@ TEST(SetAccumulator, TakesWhatIsNew) {
     out.clear();
     scratch.take_new(IntSet(), out);
     ASSERT_TRUE(out.empty()) << "taking empties the accumulator";
+  }
+}
+
+// A long array is searched for what was added, a shorter one walked; bitmaps begin and end anywhere
+// in the chunks that the accumulator counts by.
+TEST(SetAccumulator, TakesFewOutOfMany) {
+  SetAccumulator scratch;
+  const std::vector<Cell> added{0, 63, 64, 4095, 4096, 70'000, 70'001, 0xFFFFFFFFU};
+  for (const Cell many : {2U, 40U, 400U, 4000U}) {
+    std::vector<Cell> thin(many);
+    for (Cell i = 0; i < many; ++i) thin[i] = i * 1000;
+    std::vector<Cell> dense(many);
+    for (Cell i = 0; i < many; ++i) dense[i] = 4090 + (2 * i);
+    for (const auto* cells : {&thin, &dense}) {
+      IntSet present;
+      present.assign_sorted(*cells);
+      std::vector<Cell> expected;
+      std::set_difference(added.begin(), added.end(), cells->begin(), cells->end(),
+                          std::back_inserter(expected));
+      for (const Cell cell : added) scratch.add(cell);
+      std::vector<Cell> out;
+      scratch.take_new(present, out);
+      ASSERT_EQ(out, expected) << many;
+      scratch.add(present);
+      for (const Cell cell : added) scratch.add(cell);
+      out.clear();
+      scratch.take_new(IntSet(), out);
+      expected.clear();
+      std::set_union(added.begin(), added.end(), cells->begin(), cells->end(),
+                     std::back_inserter(expected));
+      ASSERT_EQ(out, expected) << many;
+    }
   }
 }
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bindings of a Pipeline that are alike: they differ in variables that no later step reads. One
+// stands for all; if they carry sets, those are united before a search that would take each of them
+// to several places. It is the projection of a join made as early as it can be. See pipeline.h.
+#include <algorithm>
+
+#include "datalog/evaluate/pipeline_stage.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// Sets with so many elements together are united without a look at what that spares.
+constexpr std::uint64_t kUnitedInAnyCase = 64;
+
+}  // namespace
+
+// Whether the step before bound or passed a variable that nobody reads after it: then bindings that
+// differed in it alone arrive one after the other, and are alike.
+bool Pipeline::loses_variable(std::size_t s) const {
+  if (s == 0) return false;
+  const std::vector<VariableId>& left = definition_.steps[s - 1].live_after;
+  const auto is_lost = [&](VariableId v) {
+    return std::find(left.begin(), left.end(), v) == left.end();
+  };
+  return std::ranges::any_of(stages_[s - 1]->arriving, is_lost) ||
+         std::ranges::any_of(definition_.steps[s - 1].columns, [&](const ColumnUse& use) {
+           return use.role == ColumnRole::kBind && is_lost(use.variable);
+         });
+}
+
+std::uint32_t Pipeline::end_of_alike(const Stage& stage, const Batch& in, std::uint32_t row) const {
+  std::uint32_t end = row + 1;
+  const auto is_alike = [&](VariableId v) { return in.columns[v][end] == in.columns[v][row]; };
+  while (end < in.rows && std::ranges::all_of(stage.arriving, is_alike)) ++end;
+  return end;
+}
+
+Status Pipeline::visit_alike(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end,
+                             const Index& index, std::span<const RowId> found) {
+  Stage& stage = *stages_[s];
+  const auto visit = [&](std::uint32_t r) -> Status {
+    for (const RowId at : found)
+      STRATALOG_RETURN_IF_ERROR(
+          visit_row(s, in, r, stage.step->prefix_length, index.prefix(at), index.total(at)));
+    return {};
+  };
+  const bool has_sets = stage.passes_sets && in.sets[row] != nullptr;
+  // Of bindings that differ in nothing one stands for all.
+  if (end - row == 1 || !has_sets) return visit(row);
+  if (!is_worth_uniting(stage, in, row, end, index, found)) {
+    for (std::uint32_t r = row; r < end; ++r) STRATALOG_RETURN_IF_ERROR(visit(r));
+    return {};
+  }
+  STRATALOG_RETURN_IF_ERROR(unite_carried(s, in, row, end));
+  const Status status = visit(row);
+  stage.united = nullptr;
+  return status;
+}
+
+// Uniting takes as long as the sets are large, once; what it spares is as much for each value that
+// the step binds, save for the union itself, which is at least as large as the largest set.
+bool Pipeline::is_worth_uniting(const Stage& stage, const Batch& in, std::uint32_t row,
+                                std::uint32_t end, const Index& index,
+                                std::span<const RowId> found) const {
+  if (!definition_.release_sets || found.empty()) return false;
+  const ColumnUse& last = stage.step->columns.back();
+  const bool binds_last =
+      stage.step->prefix_length < stage.step->columns.size() && last.role == ColumnRole::kBind;
+  if (found.size() == 1 && (!binds_last || index.total(found[0]).size() < 2)) return false;
+  std::uint64_t sum = 0;
+  std::uint64_t largest = 0;
+  for (std::uint32_t r = row; r < end; ++r) {
+    const std::uint64_t size = in.sets[r]->size();
+    sum += size;
+    largest = std::max(largest, size);
+  }
+  return sum <= kUnitedInAnyCase || 2 * (sum - largest) >= largest;
+}
+
+Status Pipeline::unite_carried(std::size_t s, const Batch& in, std::uint32_t row,
+                               std::uint32_t end) {
+  static const IntSet kNothing{};
+  Stage& stage = *stages_[s];
+  if (stage.united_bytes > definition_.most_united_bytes) {
+    for (std::size_t t = s; t < stages_.size(); ++t) STRATALOG_RETURN_IF_ERROR(flush(t));
+    definition_.release_sets();
+    stage.united_sets.clear();
+    stage.united_bytes = 0;
+  }
+  for (std::uint32_t r = row; r < end; ++r) definition_.scratch->add(*in.sets[r]);
+  stage.cells.clear();
+  definition_.scratch->take_new(kNothing, stage.cells);
+  IntSet& united = stage.united_sets.emplace_back();
+  united.assign_sorted(stage.cells);
+  stage.united_bytes += sizeof(IntSet) + united.heap_bytes();
+  stage.united = &united;
+  return {};
+}
+
+void Pipeline::forget_united_sets() {
+  for (const auto& stage : stages_) {
+    stage->united_sets.clear();
+    stage->united_bytes = 0;
+  }
+}
+
+}  // namespace stratalog::datalog
