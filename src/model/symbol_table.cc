@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstring>
 
@@ -45,7 +46,8 @@ std::optional<Cell> SymbolTable::find(std::string_view text, std::uint64_t text_
 }
 
 Cell SymbolTable::intern(std::string_view text, std::uint64_t text_hash) {
-  if ((texts_.size() + 1) * 4 > slots_.size() * 3) grow_slots();
+  if ((texts_.size() + 1) * 4 > slots_.size() * 3)
+    set_slots(std::max(kFirstSymbolSlots, slots_.size() * 2));
   const auto tag = static_cast<std::uint32_t>(text_hash);
   Slot& slot = slots_[locate(text, tag)];
   if (slot.id_plus_one == 0) {
@@ -57,8 +59,18 @@ Cell SymbolTable::intern(std::string_view text, std::uint64_t text_hash) {
   return slot.id_plus_one - 1;
 }
 
-void SymbolTable::grow_slots() {
-  std::vector<Slot> old(std::max(kFirstSymbolSlots, slots_.size() * 2));
+void SymbolTable::reserve(std::uint64_t more) {
+  const std::uint64_t texts = texts_.size() + more;
+  // Twice what there was at least: many small calls must not copy everything each time.
+  if (texts > texts_.capacity())
+    texts_.reserve(std::max<std::uint64_t>(texts, 2 * texts_.capacity()));
+  const std::uint64_t slots = (texts * 4 / 3) + 1;
+  if (slots > slots_.size())
+    set_slots(std::max<std::uint64_t>(kFirstSymbolSlots, std::bit_ceil(slots)));
+}
+
+void SymbolTable::set_slots(std::size_t count) {
+  std::vector<Slot> old(count);
   old.swap(slots_);
   const std::size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {

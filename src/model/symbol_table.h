@@ -39,6 +39,8 @@ class SymbolTable {
   // Requires id < size(). The view stays valid until clear() or the end of the table.
   std::string_view text(Cell id) const;
 
+  // Room for so many more, so that the index is not built again on the way to them.
+  void reserve(std::uint64_t more);
   bool has_room_for(std::string_view text) const {
     return size() < kMaxSymbols && text.size() <= kMaxSymbolBytes;
   }
@@ -56,7 +58,7 @@ class SymbolTable {
 
   // The slot that holds `text`, or the empty one where it belongs.
   std::size_t locate(std::string_view text, std::uint32_t tag) const;
-  void grow_slots();
+  void set_slots(std::size_t count);  // a power of two
   const char* store(std::string_view text);
 
   std::vector<Slot> slots_;  // a power of two; at most three quarters full

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "model/record_agreement.h"
+#include "model/text_order.h"
 
 namespace stratalog {
 namespace {
@@ -44,7 +45,7 @@ Status unpack_texts(std::span<const std::byte> packed, Texts& texts) {
 }
 
 void sort_unique(Texts& texts) {
-  std::sort(texts.begin(), texts.end());
+  sort_texts(texts);
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
 }
 
@@ -66,7 +67,7 @@ Result<std::vector<std::string>> choose_splitters(Comm& comm, const Texts& sorte
   STRATALOG_ASSIGN_OR_RETURN(const Received received, comm.allgather(pack_texts(samples)));
   Texts all;
   STRATALOG_RETURN_IF_ERROR(unpack_texts(received.data, all));
-  std::sort(all.begin(), all.end());
+  sort_texts(all);
   const auto ranks = static_cast<std::uint64_t>(comm.size());
   std::vector<std::string> splitters;
   for (std::uint64_t r = 1; r < ranks && !all.empty(); ++r)
@@ -99,7 +100,7 @@ Result<Texts> deal_by_range(Comm& comm, const Texts& sorted, Received& received)
 // Collective. The union of all ranks' texts in ascending order; views into `received`.
 // `total_bytes` is the sum of all ranks' text sizes.
 Result<Texts> unite(Comm& comm, Texts mine, std::uint64_t total_bytes, Received& received) {
-  std::sort(mine.begin(), mine.end());
+  sort_texts(mine);
   const bool is_small = comm.size() == 1 || total_bytes <= kSmallUnionBytes;
   Received dealt;
   if (!is_small) {
@@ -126,15 +127,26 @@ Status check_room(const ValueDictionary& shared, std::uint64_t symbols, std::uin
   return Status::ok();
 }
 
+// Adds the symbols of all ranks to `shared`; `cells` are those of this rank's, by their ids.
 Status agree_on_symbols(Comm& comm, ValueDictionary& shared, const NewValues& mine,
-                        std::uint64_t total_bytes) {
+                        std::uint64_t total_bytes, std::vector<Cell>& cells) {
   Texts texts;
   texts.reserve(mine.symbols().size());
   for (Cell id = 0; id < mine.symbols().size(); ++id) texts.push_back(mine.symbols().text(id));
+  cells.resize(texts.size());
+  if (comm.size() == 1) {  // nobody else's: no message, and each is looked up once
+    STRATALOG_RETURN_IF_ERROR(check_room(shared, texts.size(), 0));
+    shared.symbols().reserve(texts.size());
+    for (const std::uint64_t id : order_of_texts(texts))
+      cells[id] = shared.encode_symbol(texts[id]);
+    return Status::ok();
+  }
   Received received;
-  STRATALOG_ASSIGN_OR_RETURN(const Texts all, unite(comm, std::move(texts), total_bytes, received));
+  STRATALOG_ASSIGN_OR_RETURN(const Texts all, unite(comm, texts, total_bytes, received));
   STRATALOG_RETURN_IF_ERROR(check_room(shared, all.size(), 0));
+  shared.symbols().reserve(all.size());
   for (const std::string_view text : all) shared.encode_symbol(text);
+  for (std::size_t id = 0; id < texts.size(); ++id) cells[id] = shared.encode_symbol(texts[id]);
   return Status::ok();
 }
 
@@ -174,13 +186,12 @@ Result<CellRemapping> agree_on_new_values(Comm& comm, ValueDictionary& shared, N
     return Status::no_space(
         "the program made more than 2^30 new values at once, or a symbol of 4 GiB; a recursive "
         "rule may build ever longer strings");
-  if (symbols != 0) STRATALOG_RETURN_IF_ERROR(agree_on_symbols(comm, shared, mine, symbol_bytes));
+  CellRemapping remapping;
+  if (symbols != 0)
+    STRATALOG_RETURN_IF_ERROR(
+        agree_on_symbols(comm, shared, mine, symbol_bytes, remapping.symbols));
   if (wides != 0) STRATALOG_RETURN_IF_ERROR(agree_on_wides(comm, shared, mine, wides));
 
-  CellRemapping remapping;
-  remapping.symbols.reserve(mine.symbols().size());
-  for (Cell id = 0; id < mine.symbols().size(); ++id)
-    remapping.symbols.push_back(shared.encode_symbol(mine.symbols().text(id)));
   remapping.wides.reserve(mine.wides().size());
   for (const std::uint64_t bits : mine.wides().values())
     remapping.wides.push_back(shared.encode(bits));

@@ -69,6 +69,20 @@ TEST(SymbolTable, AgreesWithAMap) {
   for (const auto& [text, id] : model) EXPECT_EQ(table.text(id), text);
 }
 
+TEST(SymbolTable, RoomAheadChangesNothing) {
+  SymbolTable table;
+  table.intern("first");
+  table.reserve(1000);
+  const std::uint64_t bytes = table.memory_bytes();
+  for (int i = 0; i < 100; ++i) table.intern("s" + std::to_string(i));
+  table.reserve(10);
+  EXPECT_LT(table.memory_bytes(), bytes + 8192);  // texts came, the index stayed
+  EXPECT_EQ(table.find("first"), Cell{0});
+  EXPECT_EQ(table.find("s99"), Cell{100});
+  EXPECT_EQ(table.find("s100"), std::nullopt);
+  EXPECT_EQ(table.size(), 101U);
+}
+
 TEST(SymbolTable, AccountsForItsMemory) {
   SymbolTable table;
   EXPECT_EQ(table.memory_bytes(), 0U);
