@@ -7,7 +7,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include "checkpoint/candidates.h"
 #include "checkpoint/checkpoint.h"
@@ -22,6 +26,45 @@
 
 namespace stratalog {
 namespace {
+
+// Chunks that are inflated, and rows, do not lie as their shards count: they are one piece each.
+std::vector<ShardPlace> places_of(const Manifest& manifest) {
+  std::map<std::pair<std::uint32_t, std::string_view>, std::size_t> files;
+  std::vector<ShardPlace> places;
+  places.reserve(manifest.shards.size());
+  for (const ManifestShard& shard : manifest.shards) {
+    const std::size_t file =
+        files.try_emplace({shard.link, shard.file}, files.size()).first->second;
+    places.push_back({.file = file, .pieces = {}});
+    if (stores_rows(manifest.mode_of(shard.link))) {
+      places.back().pieces.push_back({.offset = 0, .bytes = shard.bytes()});
+      continue;
+    }
+    for (const Extent& extent : shard.extents)
+      places.back().pieces.push_back({.offset = extent.offset, .bytes = extent.bytes});
+  }
+  return places;
+}
+
+// Ranges that are read together.
+using RangeRun = std::span<const ShardRange>;
+
+// Ranges in which a shard takes turns with others of its file; every other range by itself.
+std::vector<RangeRun> runs_of(const Manifest& manifest, RangeRun ranges) {
+  std::vector<RangeRun> runs;
+  for (std::size_t begin = 0; begin < ranges.size();) {
+    const ManifestShard& first = manifest.shards[ranges[begin].shard];
+    std::size_t end = begin + 1;
+    for (; end < ranges.size() && first.extents.size() > 1; ++end) {
+      const ManifestShard& next = manifest.shards[ranges[end].shard];
+      if (next.link != first.link || next.file != first.file || next.extents.size() < 2) break;
+    }
+    if (stores_rows(manifest.mode_of(first.link))) end = begin + 1;
+    runs.push_back(ranges.subspan(begin, end - begin));
+    begin = end;
+  }
+  return runs;
+}
 
 class Loader {
  public:
@@ -41,6 +84,7 @@ class Loader {
   Status check_frames(const Manifest& manifest);
   bool is_wanted(const ManifestShard& shard) const;
   ReadOutcome read_part(const Manifest& manifest);
+  ReadOutcome read_run(const Manifest& manifest, RangeRun run, ReadCounts& counts);
   std::vector<ShardRange> my_ranges(const Manifest& manifest) const;
 
   Comm& comm_;
@@ -104,10 +148,7 @@ Status Loader::check_frames(const Manifest& manifest) {
 
 std::vector<ShardRange> Loader::my_ranges(const Manifest& manifest) const {
   if (report_.state.needs_redistribution) {
-    std::vector<std::uint64_t> bytes;
-    bytes.reserve(manifest.shards.size());
-    for (const ManifestShard& shard : manifest.shards) bytes.push_back(shard.bytes());
-    return plan_read_ranges(bytes, comm_.size(), comm_.rank());
+    return plan_reads_in_place(places_of(manifest), comm_.size(), comm_.rank());
   }
   std::vector<ShardRange> ranges;
   for (std::size_t i = 0; i < manifest.shards.size(); ++i)
@@ -126,25 +167,36 @@ ReadOutcome Loader::read_part(const Manifest& manifest) {
   std::vector<ShardRange> ranges = my_ranges(manifest);
   std::erase_if(ranges,
                 [&](const ShardRange& range) { return !is_wanted(manifest.shards[range.shard]); });
-  std::vector<std::uint64_t> bytes;
-  bytes.reserve(ranges.size());
-  for (const ShardRange& range : ranges) bytes.push_back(range.end - range.begin);
+  const std::vector<RangeRun> runs = runs_of(manifest, ranges);
+  std::vector<std::uint64_t> bytes(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    for (const ShardRange& range : runs[i]) bytes[i] += range.end - range.begin;
   PrefetchOrder order(std::move(bytes));
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
+  for (std::size_t i = 0; i < runs.size() && outcome.is_ok(); ++i) {
     const PrefetchOrder::Part part = order.before(i);
     for (std::size_t k = part.begin; k < part.end; ++k)
-      prefetch_shard(store_, manifest, manifest.shards[ranges[k].shard], ranges[k].begin,
-                     ranges[k].end, order.asked(k));
-    const ShardRange& range = ranges[i];
-    const ManifestShard& shard = manifest.shards[range.shard];
-    outcome = read_shard(
-        store_, manifest, shard, range.begin, range.end, request_.steps,
-        [&](const TupleGroup& group) { return sink_.accept(shard.relation, group); }, counts);
-    if (!outcome.is_ok()) break;
+      for (const ShardRange& range : runs[k])
+        prefetch_shard(store_, manifest, manifest.shards[range.shard], range.begin, range.end,
+                       order.asked(k));
+    outcome = read_run(manifest, runs[i], counts);
   }
   report_.local_rows = counts.rows;
   report_.local_bytes = counts.bytes;
   return outcome;
+}
+
+ReadOutcome Loader::read_run(const Manifest& manifest, RangeRun run, ReadCounts& counts) {
+  if (run.size() > 1)
+    return read_in_turns(
+        store_, manifest, run, request_.steps,
+        [&](const ManifestShard& shard, const TupleGroup& group) {
+          return sink_.accept(shard.relation, group);
+        },
+        counts);
+  const ManifestShard& shard = manifest.shards[run.front().shard];
+  return read_shard(
+      store_, manifest, shard, run.front().begin, run.front().end, request_.steps,
+      [&](const TupleGroup& group) { return sink_.accept(shard.relation, group); }, counts);
 }
 
 Loader::Attempt Loader::attempt(const Manifest& manifest) {

@@ -10,18 +10,20 @@ namespace stratalog {
 
 Result<ExtentStream> ExtentStream::open(Store& store, std::string path,
                                         std::vector<Extent> extents) {
-  ExtentStream stream;
-  STRATALOG_ASSIGN_OR_RETURN(stream.file_, store.open(path, OpenMode::kRead));
-  stream.path_ = std::move(path);
-  stream.extents_ = std::move(extents);
-  stream.begins_.reserve(stream.extents_.size() + 1);
+  STRATALOG_ASSIGN_OR_RETURN(std::shared_ptr<File> file, store.open(path, OpenMode::kRead));
+  return ExtentStream(std::move(file), std::move(path), std::move(extents));
+}
+
+ExtentStream::ExtentStream(std::shared_ptr<File> file, std::string path,
+                           std::vector<Extent> extents)
+    : file_(std::move(file)), path_(std::move(path)), extents_(std::move(extents)) {
+  begins_.reserve(extents_.size() + 1);
   std::uint64_t at = 0;
-  for (const Extent& extent : stream.extents_) {
-    stream.begins_.push_back(at);
+  for (const Extent& extent : extents_) {
+    begins_.push_back(at);
     at += extent.bytes;
   }
-  stream.begins_.push_back(at);
-  return stream;
+  begins_.push_back(at);
 }
 
 std::size_t ExtentStream::extent_at(std::uint64_t offset) const {

@@ -18,7 +18,11 @@ namespace stratalog {
 
 class ExtentStream {
  public:
+  ExtentStream() = default;  // of nothing
   static Result<ExtentStream> open(Store& store, std::string path, std::vector<Extent> extents);
+  // In a file that is open for reading. Streams that take turns in a file should share one: the
+  // kernel reads ahead by what one open file was asked for.
+  ExtentStream(std::shared_ptr<File> file, std::string path, std::vector<Extent> extents);
 
   // Fills `bytes`; Corruption if the stream ends before.
   Status read(std::uint64_t offset, std::span<std::byte> bytes);
@@ -35,7 +39,7 @@ class ExtentStream {
   // The extent that holds `offset`; the number of extents if none does.
   std::size_t extent_at(std::uint64_t offset) const;
 
-  std::unique_ptr<File> file_;
+  std::shared_ptr<File> file_;
   std::string path_;
   std::vector<Extent> extents_;
   std::vector<std::uint64_t> begins_;  // of each extent in the stream, and the stream's end

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <utility>
 
 #include "encode/block_decoder.h"
 #include "encode/piece_checksum.h"
@@ -51,35 +54,70 @@ CheckBlocks check_blocks(const ProtocolSteps& steps) {
   return steps.includes(ProtocolStep::kCheckBlocks) ? CheckBlocks::kYes : CheckBlocks::kNo;
 }
 
-// Calls take(header, payload, place) -> Status for each block that begins in [begin, end) and that
-// is_wanted(number).
-template <typename IsWanted, typename Take>
-Status for_each_block(ExtentStream& stream, const StreamFacts& facts, const ShardFooter& footer,
-                      const Nonce& nonce, std::uint64_t begin, std::uint64_t end, CheckBlocks check,
-                      IsWanted&& is_wanted, Take&& take) {
-  std::vector<std::uint32_t> numbers;
-  std::vector<ReadAhead::Part> parts;
+// A stream of blocks whose header and footer are verified.
+struct BlockStream {
+  StreamFacts facts;
+  ExtentStream stream;
+  ShardFooter footer;
+  Nonce nonce;
+  std::vector<std::uint64_t> begins = {};  // of each block
+};
+
+Result<BlockStream> open_blocks(ExtentStream stream, const StreamFacts& facts, const Nonce& nonce) {
+  STRATALOG_ASSIGN_OR_RETURN(ShardFooter footer, read_footer(stream, facts));
+  BlockStream opened{
+      .facts = facts, .stream = std::move(stream), .footer = std::move(footer), .nonce = nonce};
   std::uint64_t offset = kShardHeaderBytes;
-  for (std::uint32_t number = 0; number < footer.blocks.size(); ++number) {
-    const BlockEntry& entry = footer.blocks[number];
-    if (offset >= begin && offset < end && is_wanted(number)) {
-      numbers.push_back(number);
-      parts.push_back({.offset = offset, .bytes = entry.bytes});
-    }
+  for (const BlockEntry& entry : opened.footer.blocks) {
+    opened.begins.push_back(offset);
     offset += entry.bytes;
   }
-  if (parts.size() > 1) stream.will_read();
+  return opened;
+}
+
+// A block to be read.
+struct BlockPlace {
+  BlockStream* from = nullptr;
+  std::uint32_t number = 0;
+
+  std::uint64_t offset() const { return from->begins[number]; }
+  std::uint64_t bytes() const { return from->footer.blocks[number].bytes; }
+  std::string place() const { return from->stream.place(offset()); }
+};
+
+// The blocks that begin in [begin, end) and that is_wanted(number), behind those of `blocks`.
+template <typename IsWanted>
+void list_blocks(BlockStream& from, std::uint64_t begin, std::uint64_t end, IsWanted&& is_wanted,
+                 std::vector<BlockPlace>& blocks) {
+  const auto first = std::lower_bound(from.begins.begin(), from.begins.end(), begin);
+  for (auto at = first; at != from.begins.end() && *at < end; ++at) {
+    const auto number = static_cast<std::uint32_t>(at - from.begins.begin());
+    if (is_wanted(number)) blocks.push_back({.from = &from, .number = number});
+  }
+}
+
+// Calls take(block, header, payload) -> Status for each of `blocks`, which lie in one file.
+template <typename Take>
+Status for_each_block(const std::vector<BlockPlace>& blocks, CheckBlocks check, Take&& take) {
+  std::vector<ReadAhead::Part> parts;
+  parts.reserve(blocks.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    parts.push_back({.offset = i, .bytes = blocks[i].bytes()});
+  if (parts.size() > 1) blocks.front().from->stream.will_read();
   ReadAhead ahead(
-      [&stream](std::uint64_t at, std::span<std::byte> to) { return stream.read(at, to); }, parts);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+      [&blocks](std::uint64_t at, std::span<std::byte> to) {
+        return blocks[at].from->stream.read(blocks[at].offset(), to);
+      },
+      std::move(parts));
+  for (const BlockPlace& at : blocks) {
     STRATALOG_ASSIGN_OR_RETURN(const std::span<std::byte> room, ahead.next());
-    const std::span<const std::byte> block = room.first(parts[i].bytes);
+    const std::span<const std::byte> block = room.first(at.bytes());
     const Result<BlockHeader> header =
-        open_block(block, footer.blocks[numbers[i]], facts.file_id, numbers[i], nonce, check);
-    if (!header.is_ok()) return header.status().with_context(stream.place(parts[i].offset));
-    STRATALOG_RETURN_IF_ERROR(take(header.value(),
-                                   block.subspan(kBlockHeaderBytes, header.value().payload_bytes),
-                                   parts[i].offset));
+        open_block(block, at.from->footer.blocks[at.number], at.from->facts.file_id, at.number,
+                   at.from->nonce, check);
+    if (!header.is_ok()) return header.status().with_context(at.place());
+    STRATALOG_RETURN_IF_ERROR(
+        take(at, header.value(), block.subspan(kBlockHeaderBytes, header.value().payload_bytes)));
   }
   return Status::ok();
 }
@@ -87,11 +125,9 @@ Status for_each_block(ExtentStream& stream, const StreamFacts& facts, const Shar
 // Keeps the visitor's errors apart from ours.
 class GuardedVisitor {
  public:
-  explicit GuardedVisitor(const GroupVisitor& visit) : visit_(visit) {}
-
-  GroupVisitor guard() {
-    return [this](const TupleGroup& group) {
-      Status status = visit_(group);
+  GroupVisitor guard(GroupVisitor visit) {
+    return [this, visit = std::move(visit)](const TupleGroup& group) {
+      Status status = visit(group);
       if (!status.is_ok()) failure_ = status;
       return status;
     };
@@ -103,7 +139,6 @@ class GuardedVisitor {
   }
 
  private:
-  const GroupVisitor& visit_;
   Status failure_;
 };
 
@@ -114,34 +149,94 @@ bool may_hold(const ManifestShard& shard, std::uint64_t number, const TupleFilte
   return wanted->may_hold(std::span(shard.zones).subspan(number * each, each));
 }
 
+Result<BlockStream> open_shard(const Manifest& manifest, const ManifestShard& shard,
+                               const std::shared_ptr<File>& file) {
+  STRATALOG_ASSIGN_OR_RETURN(
+      BlockStream opened,
+      open_blocks(ExtentStream(file, manifest.path(shard.link, shard.file), shard.extents),
+                  {.file_id = shard.file_id(),
+                   .bytes = shard.bytes(),
+                   .blocks = shard.blocks,
+                   .hash = shard.hash},
+                  manifest.nonce_of(shard.link)));
+  if (opened.footer.rows != shard.rows || opened.footer.groups != shard.groups)
+    return Status::corruption(fmt::format("{}: {} rows expected, the footer says {}",
+                                          opened.stream.place(0), shard.rows, opened.footer.rows));
+  return opened;
+}
+
+// A shard of blocks that is being read, and who takes its groups.
+struct OpenShard {
+  BlockStream blocks;
+  BlockDecoder decoder;
+  GroupVisitor visit;
+};
+
+Status decode_block(OpenShard& shard, const BlockPlace& at, const BlockHeader& header,
+                    std::span<const std::byte> payload, const GuardedVisitor& visitor,
+                    ReadCounts& counts) {
+  ++counts.blocks;
+  counts.rows += header.rows;
+  counts.bytes += block_bytes_for(payload.size());
+  const Status decoded = shard.decoder.decode(header, payload, shard.visit);
+  return decoded.is_ok() || visitor.has_failed() ? decoded : decoded.with_context(at.place());
+}
+
 Status read_blocks(Store& store, const Manifest& manifest, const ManifestShard& shard,
                    std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
-                   GuardedVisitor& visitor, ReadCounts& counts, const TupleFilter* wanted) {
-  STRATALOG_ASSIGN_OR_RETURN(
-      ExtentStream stream,
-      ExtentStream::open(store, manifest.path(shard.link, shard.file), shard.extents));
-  const ManifestRelation& relation = manifest.relations[shard.relation];
-  const StreamFacts facts{.file_id = shard.file_id(),
-                          .bytes = shard.bytes(),
-                          .blocks = shard.blocks,
-                          .hash = shard.hash};
-  STRATALOG_ASSIGN_OR_RETURN(const ShardFooter footer, read_footer(stream, facts));
-  if (footer.rows != shard.rows || footer.groups != shard.groups)
-    return Status::corruption(fmt::format("{}: {} rows expected, the footer says {}",
-                                          stream.place(0), shard.rows, footer.rows));
-  BlockDecoder decoder(relation.column_order);
-  const GroupVisitor guarded = visitor.guard();
-  const auto is_wanted = [&](std::uint64_t number) { return may_hold(shard, number, wanted); };
+                   const GroupVisitor& visit, GuardedVisitor& visitor, ReadCounts& counts,
+                   const TupleFilter* wanted) {
+  STRATALOG_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
+                             store.open(manifest.path(shard.link, shard.file), OpenMode::kRead));
+  STRATALOG_ASSIGN_OR_RETURN(BlockStream opened, open_shard(manifest, shard, file));
+  OpenShard reading{.blocks = std::move(opened),
+                    .decoder = BlockDecoder(manifest.relations[shard.relation].column_order),
+                    .visit = visitor.guard(visit)};
+  std::vector<BlockPlace> blocks;
+  list_blocks(
+      reading.blocks, begin, end,
+      [&](std::uint64_t number) { return may_hold(shard, number, wanted); }, blocks);
   return for_each_block(
-      stream, facts, footer, manifest.nonce_of(shard.link), begin, end, check_blocks(steps),
-      is_wanted,
-      [&](const BlockHeader& header, std::span<const std::byte> payload, std::uint64_t offset) {
-        ++counts.blocks;
-        counts.rows += header.rows;
-        counts.bytes += block_bytes_for(payload.size());
-        const Status decoded = decoder.decode(header, payload, guarded);
-        return decoded.is_ok() || visitor.has_failed() ? decoded
-                                                       : decoded.with_context(stream.place(offset));
+      blocks, check_blocks(steps),
+      [&](const BlockPlace& at, const BlockHeader& header, std::span<const std::byte> payload) {
+        return decode_block(reading, at, header, payload, visitor, counts);
+      });
+}
+
+// Ranges of several shards of blocks in one file, in their order.
+Status read_turns(Store& store, const Manifest& manifest, std::span<const ShardRange> ranges,
+                  const ProtocolSteps& steps, const ShardVisitor& visit, GuardedVisitor& visitor,
+                  ReadCounts& counts) {
+  const ManifestShard& first = manifest.shards[ranges.front().shard];
+  STRATALOG_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
+                             store.open(manifest.path(first.link, first.file), OpenMode::kRead));
+  std::map<std::size_t, OpenShard> shards;  // stay where they are
+  std::map<const BlockStream*, OpenShard*> shard_of;
+  std::vector<BlockPlace> blocks;
+  for (const ShardRange& range : ranges) {
+    auto found = shards.find(range.shard);
+    if (found == shards.end()) {
+      const ManifestShard& shard = manifest.shards[range.shard];
+      STRATALOG_ASSIGN_OR_RETURN(BlockStream opened, open_shard(manifest, shard, file));
+      found = shards
+                  .try_emplace(
+                      range.shard,
+                      OpenShard{
+                          .blocks = std::move(opened),
+                          .decoder = BlockDecoder(manifest.relations[shard.relation].column_order),
+                          .visit = visitor.guard([&visit, &shard](const TupleGroup& group) {
+                            return visit(shard, group);
+                          })})
+                  .first;
+      shard_of[&found->second.blocks] = &found->second;
+    }
+    list_blocks(
+        found->second.blocks, range.begin, range.end, [](std::uint64_t) { return true; }, blocks);
+  }
+  return for_each_block(
+      blocks, check_blocks(steps),
+      [&](const BlockPlace& at, const BlockHeader& header, std::span<const std::byte> payload) {
+        return decode_block(*shard_of.at(at.from), at, header, payload, visitor, counts);
       });
 }
 
@@ -203,7 +298,8 @@ class PieceStream {
 
 Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& shard,
                    std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
-                   GuardedVisitor& visitor, ReadCounts& counts, const TupleFilter* wanted) {
+                   const GroupVisitor& visit, GuardedVisitor& visitor, ReadCounts& counts,
+                   const TupleFilter* wanted) {
   static_assert(ReadAhead::kRoom >= kPiecePadding);
   const ManifestRelation& relation = manifest.relations[shard.relation];
   const std::uint64_t row_bytes = 8ULL * relation.arity;
@@ -221,7 +317,7 @@ Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& 
   ReadAhead ahead(
       [&stream](std::uint64_t at, std::span<std::byte> to) { return stream.stream().read(at, to); },
       std::move(parts));
-  const GroupVisitor guarded = visitor.guard();
+  const GroupVisitor guarded = visitor.guard(visit);
   for (const PieceStream::Piece& piece : pieces) {
     STRATALOG_ASSIGN_OR_RETURN(const std::span<std::byte> read, ahead.next());
     STRATALOG_ASSIGN_OR_RETURN(const std::span<std::byte> rows, stream.rows(piece, read));
@@ -246,11 +342,19 @@ Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& 
 ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestShard& shard,
                        std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
                        const GroupVisitor& visit, ReadCounts& counts, const TupleFilter* wanted) {
-  GuardedVisitor visitor(visit);
+  GuardedVisitor visitor;
   const bool rows = stores_rows(manifest.mode_of(shard.link));
   return visitor.outcome(
-      rows ? read_pieces(store, manifest, shard, begin, end, steps, visitor, counts, wanted)
-           : read_blocks(store, manifest, shard, begin, end, steps, visitor, counts, wanted));
+      rows
+          ? read_pieces(store, manifest, shard, begin, end, steps, visit, visitor, counts, wanted)
+          : read_blocks(store, manifest, shard, begin, end, steps, visit, visitor, counts, wanted));
+}
+
+ReadOutcome read_in_turns(Store& store, const Manifest& manifest,
+                          std::span<const ShardRange> ranges, const ProtocolSteps& steps,
+                          const ShardVisitor& visit, ReadCounts& counts) {
+  GuardedVisitor visitor;
+  return visitor.outcome(read_turns(store, manifest, ranges, steps, visit, visitor, counts));
 }
 
 void prefetch_shard(Store& store, const Manifest& manifest, const ManifestShard& shard,
@@ -282,14 +386,16 @@ Result<std::vector<std::byte>> read_section(Store& store, const Manifest& manife
   STRATALOG_ASSIGN_OR_RETURN(ExtentStream stream,
                              ExtentStream::open(store, manifest.path(section.link, section.file),
                                                 {{.offset = 0, .bytes = file->bytes}}));
-  STRATALOG_ASSIGN_OR_RETURN(const ShardFooter footer, read_footer(stream, facts));
+  STRATALOG_ASSIGN_OR_RETURN(
+      BlockStream opened, open_blocks(std::move(stream), facts, manifest.nonce_of(section.link)));
+  std::vector<BlockPlace> blocks;
+  list_blocks(opened, 0, facts.bytes, [](std::uint32_t) { return true; }, blocks);
   std::vector<std::byte> content;
   STRATALOG_RETURN_IF_ERROR(for_each_block(
-      stream, facts, footer, manifest.nonce_of(section.link), 0, facts.bytes, check_blocks(steps),
-      [](std::uint32_t) { return true; },
-      [&](const BlockHeader& header, std::span<const std::byte> payload, std::uint64_t offset) {
+      blocks, check_blocks(steps),
+      [&](const BlockPlace& at, const BlockHeader& header, std::span<const std::byte> payload) {
         if (header.encoding != ShardEncoding::kRaw)
-          return Status::corruption("not a block of raw bytes").with_context(stream.place(offset));
+          return Status::corruption("not a block of raw bytes").with_context(at.place());
         content.insert(content.end(), payload.begin(), payload.end());
         return Status::ok();
       }));

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -13,6 +15,7 @@
 #include "commit/protocol_steps.h"
 #include "model/tuple_filter.h"
 #include "model/tuple_group.h"
+#include "place/read_ranges.h"
 #include "write/store.h"
 
 namespace stratalog {
@@ -39,6 +42,14 @@ ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestSha
                        std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
                        const GroupVisitor& visit, ReadCounts& counts,
                        const TupleFilter* wanted = nullptr);
+
+using ShardVisitor = std::function<Status(const ManifestShard& shard, const TupleGroup& group)>;
+
+// Reads ranges (at least one) of shards of blocks that lie in one file, all in the order in which
+// they are given: one stream of reads. Memory: the footers of all of these shards, four blocks.
+ReadOutcome read_in_turns(Store& store, const Manifest& manifest,
+                          std::span<const ShardRange> ranges, const ProtocolSteps& steps,
+                          const ShardVisitor& visit, ReadCounts& counts);
 
 // A hint: read_shard will soon be called with these. Asks the device for the first `head` bytes of
 // them, and for the footer, which is read before.

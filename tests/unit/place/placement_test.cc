@@ -3,6 +3,8 @@
 // ranks as well.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model/multiset_hash.h"
 #include "place/checkpoint_names.h"
 #include "place/read_ranges.h"
@@ -115,6 +117,82 @@ TEST(ReadRanges, NeighboursMeet) {
         for (std::uint64_t b = range.begin; b < range.end; ++b) ++owner[starts[range.shard] + b];
     for (const int count : owner) ASSERT_EQ(count, 1);
   }
+}
+
+// `shards` shards of `bytes` each in one file, piece after piece in turns.
+std::vector<ShardPlace> shards_in_turns(std::size_t shards, std::uint64_t bytes,
+                                        std::uint64_t piece) {
+  std::vector<ShardPlace> places(shards);
+  std::uint64_t offset = 0;
+  for (std::uint64_t at = 0; at < bytes; at += piece)
+    for (ShardPlace& place : places) {
+      place.pieces.push_back({.offset = offset, .bytes = std::min(piece, bytes - at)});
+      offset += place.pieces.back().bytes;
+    }
+  return places;
+}
+
+// Offset in the file of a shard's byte.
+std::uint64_t offset_of(const ShardPlace& place, std::uint64_t at) {
+  for (const ShardPlace::Piece& piece : place.pieces) {
+    if (at < piece.bytes) return piece.offset + at;
+    at -= piece.bytes;
+  }
+  return ~std::uint64_t{0};
+}
+
+TEST(ReadsInPlace, EachReaderGoesThroughOnePartOfTheFile) {
+  // 16,384 shards and readers: samples.
+  for (const std::size_t shards : {2U, 4U, 7U, 16384U})
+    for (const int readers : {1, 2, 3, 4, 7, 16384}) {
+      const std::uint64_t bytes = (shards > 7 ? 5 : 300) * kTurnBytes + 4097;
+      const auto places = shards_in_turns(shards, bytes, 2 * kTurnBytes);
+      const int step = shards > 7 && readers > 7 ? 5461 : readers > 64 ? 1237 : 1;
+      const std::uint64_t total = bytes * shards;
+      std::uint64_t covered = 0;
+      for (int r = 0; r < readers; r += step) {
+        const std::uint64_t low =
+            total / static_cast<std::uint64_t>(readers) * static_cast<std::uint64_t>(r);
+        std::uint64_t at = ~std::uint64_t{0};
+        for (const ShardRange& range : plan_reads_in_place(places, readers, r)) {
+          ASSERT_LT(range.begin, range.end);
+          const std::uint64_t begin = offset_of(places[range.shard], range.begin);
+          if (at == ~std::uint64_t{0}) {
+            ASSERT_GE(begin, low);
+            ASSERT_LE(begin, low + static_cast<std::uint64_t>(readers));
+          } else {
+            ASSERT_EQ(begin, at);
+          }
+          at = offset_of(places[range.shard], range.end - 1) + 1;
+          covered += range.end - range.begin;
+        }
+      }
+      if (step == 1) {
+        ASSERT_EQ(covered, total);
+      }
+    }
+}
+
+TEST(ReadsInPlace, WithoutTurnsItIsTheOrderOfTheShards) {
+  // Several files, a file of several shards that follow each other, and pieces too small for
+  // cutting: only the last two shards are in one file.
+  std::vector<ShardPlace> places(5);
+  std::vector<std::uint64_t> bytes = {5000, 100, 0, 70000, 70000};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    places[i].file = std::min<std::size_t>(i, 3);
+    places[i].pieces = {{.offset = 0, .bytes = bytes[i]}};
+  }
+  const auto turns = shards_in_turns(2, 70000, kTurnBytes / 64);
+  for (std::size_t i = 0; i < 2; ++i) places[3 + i].pieces = turns[i].pieces;
+  for (const int readers : {1, 2, 3, 10})
+    for (int r = 0; r < readers; ++r)
+      EXPECT_EQ(plan_reads_in_place(places, readers, r), plan_read_ranges(bytes, readers, r));
+  EXPECT_TRUE(plan_reads_in_place({}, 3, 1).empty());
+  // One reader of long pieces.
+  const auto large = shards_in_turns(2, 3 * kLongTurnBytes, kLongTurnBytes);
+  const std::vector<std::uint64_t> sizes(2, 3 * kLongTurnBytes);
+  EXPECT_EQ(plan_reads_in_place(large, 1, 0), plan_read_ranges(sizes, 1, 0));
+  EXPECT_NE(plan_reads_in_place(large, 2, 0), plan_read_ranges(sizes, 2, 0));
 }
 
 TEST(CheckpointNames, RoundTripAndAreStrict) {
