@@ -56,6 +56,7 @@ struct RunPlan {
   Chaining chaining = Chaining::kNone;
   OverlapWay overlap = OverlapWay::kNone;  // otherwise begun, and finished afterwards
   LayoutWishes layout = {};  // its mode is ignored
+  bool is_pooled = false;  // equal sets are written once: blocks are pools
 };
 
 inline WriterOptions crash_options(const RunPlan& plan) {
@@ -71,7 +72,8 @@ inline WriterOptions crash_options(const RunPlan& plan) {
   return options;
 }
 
-inline Status save(CheckpointWriter& writer, const RunPlan& plan, const SaveRequest& request) {
+inline Status save(CheckpointWriter& writer, const RunPlan& plan, SaveRequest request) {
+  if (plan.is_pooled) walk_in_batches(request);
   if (plan.overlap == OverlapWay::kNone) return writer.save(request).status();
   STRATALOG_RETURN_IF_ERROR(writer.begin(request));
   return writer.finish().status();

@@ -4,8 +4,10 @@
 // raises the number of states.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <sstream>
 
 #include "checkpoint/compact.h"
@@ -39,6 +41,21 @@ void explore_orders(CrashExplorer& explorer, const RunPlan& plan, std::uint64_t 
     ASSERT_EQ(merged.size(), log.size());
     explorer.explore(empty, merged, 0);
   }
+}
+
+// At least so many generations of `disk` have blocks that are pools.
+void expect_pools(const std::shared_ptr<MemoryDisk>& disk, std::size_t least) {
+  const auto store = open_memory_store(disk);
+  const auto listed = list_generations(*store);
+  ASSERT_TRUE(listed.is_ok());
+  std::size_t pooled = 0;
+  for (const GenerationSummary& generation : listed.value()) {
+    if (generation.condition != GenerationCondition::kValid) continue;
+    const Bytes& data = disk->node(disk->find(generation.name + "/MANIFEST").value()).data;
+    const std::string text(reinterpret_cast<const char*>(data.data()), data.size());
+    if (text.find("\"pools\"") != std::string::npos) ++pooled;
+  }
+  EXPECT_GE(pooled, least);
 }
 
 // One test for each mode and number of ranks, so that long campaigns run in small chunks.
@@ -219,6 +236,43 @@ INSTANTIATE_TEST_SUITE_P(CrashStates, Chains,
                                                               CheckpointMode::kShared),
                                             ::testing::Values(1, 2, 3)));
 
+// As pivot strata are written: pools whole and as growth, in chains, by a thread beside the run or
+// not. Every generation really has pools.
+class Pools : public ::testing::TestWithParam<std::tuple<CheckpointMode, int>> {};
+
+TEST_P(Pools, SurvivePowerFailure) {
+  const auto [mode, ranks] = GetParam();
+  ExplorerSettings settings;
+  settings.most_states = states_wanted() / 4;
+  // Few, so that a whole order is seen, growth of pools included.
+  settings.most_variants_per_prefix = 12;
+  settings.chaining = Chaining::kGrowth;
+  CrashExplorer explorer(settings);
+  const RunPlan plan{.ranks = ranks,
+                     .mode = mode,
+                     .saves = 5,
+                     .steps = {},
+                     .chaining = Chaining::kGrowth,
+                     .overlap = mode == CheckpointMode::kFilePerProcess ? kOverlapOfRanks[ranks - 1]
+                                                                        : OverlapWay::kNone,
+                     .is_pooled = true};
+  const auto disk = std::make_shared<MemoryDisk>();
+  sample::record_run(disk, plan);
+  expect_pools(disk, 2);  // the newest and the one that it builds on
+  // Campaigns take more orders.
+  explore_orders(explorer, plan, std::clamp<std::uint64_t>(states_wanted() / 80000, 1, 40));
+  report("pools, " + std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks",
+         explorer);
+  EXPECT_FALSE(explorer.is_over());  // for want of states
+  EXPECT_GE(explorer.states(), 500U);
+}
+
+INSTANTIATE_TEST_SUITE_P(CrashStates, Pools,
+                         ::testing::Combine(::testing::Values(CheckpointMode::kFilePerProcess,
+                                                              CheckpointMode::kShared,
+                                                              CheckpointMode::kSharedOpt),
+                                            ::testing::Values(1, 2, 3)));
+
 // The process dies somewhere in its second save, a second job goes on from what it sees, then power
 // fails.
 TEST(CrashStates, PowerFailsAfterASecondJobTookOver) {
@@ -261,10 +315,9 @@ std::vector<Operation> record_compaction(const std::shared_ptr<MemoryDisk>& disk
 
 // Power fails while the newest link of a chain is written anew, whole and in another layout, by as
 // many ranks as before or by others: what was acknowledged stays.
-TEST(CrashStates, CompactionOfAChain) {
+void explore_compactions(bool is_pooled, std::span<const CheckpointMode> modes) {
   const MemoryDisk empty;
-  for (const CheckpointMode mode :
-       {CheckpointMode::kFilePerProcess, CheckpointMode::kShared, CheckpointMode::kHdf5Direct})
+  for (const CheckpointMode mode : modes)
     for (const int ranks : {1, 2}) {
       ExplorerSettings settings;
       settings.most_states = states_wanted() / 40;
@@ -272,16 +325,19 @@ TEST(CrashStates, CompactionOfAChain) {
       settings.chaining = Chaining::kGrowth;
       CrashExplorer explorer(settings);
       const auto disk = std::make_shared<MemoryDisk>();
-      std::vector<Operation> both = sample::record_run(
-          disk, {.ranks = 2, .saves = 5, .steps = {}, .chaining = Chaining::kGrowth});
+      std::vector<Operation> both = sample::record_run(disk, {.ranks = 2,
+                                                              .saves = 5,
+                                                              .steps = {},
+                                                              .chaining = Chaining::kGrowth,
+                                                              .is_pooled = is_pooled});
       const std::size_t cut = both.size();
       const auto seen = crash_image(empty, both, {}, {});
       const auto compaction = record_compaction(seen, {.ranks = ranks, .mode = mode, .steps = {}});
       both.insert(both.end(), compaction.begin(), compaction.end());
       explorer.explore(empty, both, cut);
-      report(
-          "compaction, " + std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks",
-          explorer);
+      report((is_pooled ? "compaction of pools, " : "compaction, ") + std::string(mode_name(mode)) +
+                 ", " + std::to_string(ranks) + " ranks",
+             explorer);
       EXPECT_GE(explorer.states(), 100U);
       // Without a failure the generation stands by itself and holds the same tuples.
       const auto store = open_memory_store(seen);
@@ -295,6 +351,17 @@ TEST(CrashStates, CompactionOfAChain) {
       ASSERT_TRUE(verified.is_ok());
       EXPECT_TRUE(verified.value().problems.empty()) << verified.value().problems.front();
     }
+}
+
+TEST(CrashStates, CompactionOfAChain) {
+  constexpr CheckpointMode kModes[] = {CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
+                                       CheckpointMode::kHdf5Direct};
+  explore_compactions(false, kModes);
+}
+
+TEST(CrashStates, CompactionOfAChainOfPools) {
+  constexpr CheckpointMode kModes[] = {CheckpointMode::kFilePerProcess, CheckpointMode::kShared};
+  explore_compactions(true, kModes);
 }
 
 }  // namespace

@@ -91,6 +91,32 @@ TEST(StagedCheckpoints, SurvivePowerFailureWithTheStageAndWithout) {
   EXPECT_GE(states, 20000U);
 }
 
+// Pools in chains, written by a thread beside the run, as a pivot stratum is with --overlap.
+TEST(StagedCheckpoints, PoolsSurvivePowerFailureWithTheStageAndWithout) {
+  std::size_t states = 0;
+  for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kShared}) {
+    const auto disk = disk_with_two_folders();
+    const auto start = disk->clone();
+    const RunPlan plan{
+        .ranks = 2,
+        .mode = mode,
+        .saves = 3,
+        .steps = {},
+        .chaining = Chaining::kGrowth,
+        .overlap = mode == CheckpointMode::kFilePerProcess ? OverlapWay::kPack : OverlapWay::kNone,
+        .is_pooled = true};
+    const auto log = reorder_ranks(record_staged_run(disk, plan, 2), plan.ranks, 7);
+    ExplorerSettings settings{.most_variants_per_prefix = 2,
+                              .most_states = 6000,
+                              .chaining = plan.chaining,
+                              .view = view_of_both};
+    states += explore(*start, log, settings, "pools with the stage");
+    settings.view = view_of_home;
+    states += explore(*start, sample::without_stages(log), settings, "pools, the stage is lost");
+  }
+  EXPECT_GE(states, 3000U);
+}
+
 TEST(StagedCheckpoints, NoFileHasRanksOfTwoNodes) {
   const std::vector<int> one_node = {0, 0, 0};
   const std::vector<int> three_nodes = {0, 0, 1, 2};
