@@ -6,7 +6,7 @@ Needs STRATALOG_SOUFFLE (the souffle command), STRATALOG (the command), WRITE_PR
 target write_programs builds) and, for more than one rank, MPIEXEC. Without STRATALOG_SOUFFLE it
 says so and stops. Programs that Soufflé refuses or that take too long are counted and left out;
 every difference is kept in a folder of its own. The log has one line per program that was not
-equal, and a summary.
+equal, and a summary; SIGTERM and SIGINT end it with both after the programs at hand.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -86,10 +87,15 @@ class Campaign:
         if not what.startswith("refused"):
             shutil.copytree(folder, self.options.keep / folder.name, dirs_exist_ok=True)
 
+    def stop_early(self, *_: object) -> None:
+        self.options.seconds = 0
+
     def run(self) -> int:
         start = time.monotonic()
         seed = self.options.first
         end = seed + self.options.count
+        for ending in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(ending, self.stop_early)
         while seed < end and time.monotonic() - start < self.options.seconds:
             many = min(50, end - seed)
             with tempfile.TemporaryDirectory() as scratch:
