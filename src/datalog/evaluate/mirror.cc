@@ -2,12 +2,15 @@
 #include "datalog/evaluate/mirror.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "datalog/evaluate/incoming.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/redistribute.h"
+#include "datalog/evaluate/shard_sender.h"
 #include "datalog/evaluate/stratum_run.h"
+#include "route/tuple_mail.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -16,12 +19,17 @@ namespace {
 constexpr std::uint64_t kSmallSet = 3;
 // Up to so many rows on all ranks together, copies cost nothing worth counting.
 constexpr std::uint64_t kThinRows = 1U << 16;
+// The first word of what a rank tells the others in a round.
+constexpr std::uint64_t kFits = 0;
+constexpr std::uint64_t kOutgrown = 1;
 
 }  // namespace
 
 bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t rows,
                   DeltaSize delta) {
   if (state.is_single() || !state.plan.strata[stratum].may_be_mirrored) return false;
+  const auto ranks = static_cast<std::uint64_t>(state.comm.size());
+  if (rows < std::min(kThinRows, state.options.mirror_limit_rows) / ranks) return true;
   const auto& members = state.program.strata[stratum].relations;
   std::vector<bool> empty(state.relations.size());
   for (RelationId r = 0; r < empty.size(); ++r)
@@ -33,7 +41,7 @@ bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t
       (!state.peers.empty() ||
        !has_hops(state.program, state.plan, stratum, state.placements, empty)))
     limit = std::min(limit, kThinRows);
-  return rows < limit / static_cast<std::uint64_t>(state.comm.size());
+  return rows < limit / ranks;
 }
 
 Shard& mirror_of(RelationData& relation) {
@@ -43,7 +51,7 @@ Shard& mirror_of(RelationData& relation) {
 }
 
 MirrorRound::MirrorRound(EngineState& state, std::uint32_t stratum)
-    : state_(state), members_(state.program.strata[stratum]) {
+    : state_(state), stratum_(stratum), members_(state.program.strata[stratum]) {
   for (const RelationId r : members_.relations) {
     if (state.relations[r].arity == 0) continue;
     relations_.push_back(r);
@@ -76,44 +84,119 @@ void MirrorRound::pack(int stream, Index& index) {
   if (!run_.empty()) encode_run(stream, run_.size() / arity, run_.words(), out_);
 }
 
-Status MirrorRound::share() {
+// What one rank has found is distinct and new: with what was known it is the least that the
+// relations will hold.
+bool MirrorRound::finds_too_much() {
+  std::uint64_t known = 0;
+  std::uint64_t found = 0;
+  for (const RelationId r : relations_) {
+    known += state_.relations[r].global_rows;
+    for (const DeltaRow& row : mirror_of(state_.relations[r]).primary_index().next_delta())
+      found += row.cells.size();
+  }
+  return !are_mirrored(state_, stratum_, known + found,
+                       found <= kAloneTuples ? DeltaSize::kTiny : DeltaSize::kAny);
+}
+
+Status MirrorRound::pack_found() {
   out_.clear();
-  Status mine = guard_memory([&]() -> Status {
-    for (std::size_t i = 0; i < relations_.size(); ++i)
-      pack(static_cast<int>(i), mirror_of(state_.relations[relations_[i]]).primary_index());
-    return {};
-  });
+  const bool outgrown = finds_too_much();
+  *out_.extend(1) = outgrown ? kOutgrown : kFits;
+  if (outgrown) return {};
+  for (std::size_t i = 0; i < relations_.size(); ++i)
+    pack(static_cast<int>(i), mirror_of(state_.relations[relations_[i]]).primary_index());
+  return {};
+}
+
+Status MirrorRound::share() {
+  Status mine = guard_memory([&] { return pack_found(); });
   if (!mine.is_ok()) out_.clear();
   const auto bytes = std::as_bytes(out_.words());
   state_.traffic.mine += bytes.size() * static_cast<std::uint64_t>(state_.comm.size() - 1);
   STRATALOG_ASSIGN_OR_RETURN(const Received received, state_.comm.allgather(bytes));
+  outgrown_ = false;
+  std::uint64_t offset = 0;
+  for (const std::uint64_t size : received.counts) {
+    std::uint64_t first = kFits;
+    if (size > 0) std::memcpy(&first, received.data.data() + offset, sizeof(first));
+    outgrown_ |= first == kOutgrown;
+    offset += size;
+  }
+  if (outgrown_) {
+    Status sent = send_home();
+    return mine.is_ok() ? sent : mine;
+  }
+  if (!mine.is_ok()) return mine;
+  return guard_memory([&] { return unite_found(received); });
+}
+
+Status MirrorRound::unite_found(const Received& received) {
+  std::uint64_t offset = 0;
+  for (int sender = 0; sender < state_.comm.size(); ++sender) {
+    const std::uint64_t size = received.counts[static_cast<std::size_t>(sender)];
+    const std::span<const std::uint64_t> words(
+        reinterpret_cast<const std::uint64_t*>(received.data.data() + offset),
+        size / sizeof(std::uint64_t));
+    offset += size;
+    if (sender == state_.comm.rank() || words.empty()) continue;
+    const auto index_of = [&](int stream) -> Index& {
+      return mirror_of(state_.relations[relations_[static_cast<std::size_t>(stream)]])
+          .primary_index();
+    };
+    STRATALOG_RETURN_IF_ERROR(decode_records(words.subspan(1), sender, arities_,
+                                             {.on_run = [&](const MailRun& run) -> Status {
+                                                queue_run(index_of(run.stream), run);
+                                                return {};
+                                              },
+                                              .on_group = [&](const MailGroup& mail) -> Status {
+                                                queue_group(index_of(mail.stream), mail);
+                                                return {};
+                                              }}));
+  }
+  // Nobody has sent what was known before; but two ranks may have found the same.
+  for (const RelationId r : relations_)
+    mirror_of(state_.relations[r]).primary_index().unite_queued(state_.scratch, Freshness::kNew);
+  return {};
+}
+
+// Collective; every rank calls it. What this rank has found goes to its owners in the home shards.
+Status MirrorRound::send_home() {
+  MailOptions options;
+  options.ranks = state_.comm.size();
+  options.self = state_.comm.rank();
+  options.arity_of_stream = arities_;
+  options.agreement = MailAgreement::kByCaller;
+  TupleMail mail(options);
+  Status mine = guard_memory([&]() -> Status {
+    for (std::size_t i = 0; i < relations_.size(); ++i) {
+      RelationData& relation = state_.relations[relations_[i]];
+      ShardSender sender(state_, relation.shards.front(), mail);
+      const Index& mirror = mirror_of(relation).primary_index();
+      for (const DeltaRow& row : mirror.next_delta())
+        sender.send(static_cast<int>(i), mirror.order(),
+                    {.prefix = mirror.prefix(row.row), .set = row.cells.view()});
+    }
+    return {};
+  });
+  const auto home_of = [&](int stream) -> Index& {
+    return state_.relations[relations_[static_cast<std::size_t>(stream)]]
+        .shards.front()
+        .primary_index();
+  };
+  STRATALOG_RETURN_IF_ERROR(
+      mail.deliver(state_.comm, {.on_run = [&](const MailRun& run) -> Status {
+                                   queue_run(home_of(run.stream), run);
+                                   return {};
+                                 },
+                                 .on_group = [&](const MailGroup& group) -> Status {
+                                   queue_group(home_of(group.stream), group);
+                                   return {};
+                                 }}));
+  state_.traffic.mine += mail.counters().bytes_sent;
   if (!mine.is_ok()) return mine;
   return guard_memory([&]() -> Status {
-    std::uint64_t offset = 0;
-    for (int sender = 0; sender < state_.comm.size(); ++sender) {
-      const std::uint64_t size = received.counts[static_cast<std::size_t>(sender)];
-      const std::span<const std::uint64_t> words(
-          reinterpret_cast<const std::uint64_t*>(received.data.data() + offset),
-          size / sizeof(std::uint64_t));
-      offset += size;
-      if (sender == state_.comm.rank()) continue;
-      const auto index_of = [&](int stream) -> Index& {
-        return mirror_of(state_.relations[relations_[static_cast<std::size_t>(stream)]])
-            .primary_index();
-      };
-      STRATALOG_RETURN_IF_ERROR(decode_records(words, sender, arities_,
-                                               {.on_run = [&](const MailRun& run) -> Status {
-                                                  queue_run(index_of(run.stream), run);
-                                                  return {};
-                                                },
-                                                .on_group = [&](const MailGroup& mail) -> Status {
-                                                  queue_group(index_of(mail.stream), mail);
-                                                  return {};
-                                                }}));
-    }
-    // Nobody has sent what was known before; but two ranks may have found the same.
-    for (const RelationId r : relations_)
-      mirror_of(state_.relations[r]).primary_index().unite_queued(state_.scratch, Freshness::kNew);
+    for (std::size_t i = 0; i < relations_.size(); ++i)
+      home_of(static_cast<int>(i)).unite_queued(state_.scratch, Freshness::kNew);
     return {};
   });
 }
@@ -153,6 +236,10 @@ void MirrorRound::keep_home_part(RelationData& relation) {
 void MirrorRound::advance() {
   for (const RelationId r : relations_) {
     RelationData& relation = state_.relations[r];
+    if (outgrown_) {
+      advance_shard(relation.shards.front(), state_.scratch);
+      continue;
+    }
     keep_home_part(relation);
     for (Shard& shard : relation.shards) advance_shard(shard, state_.scratch);
   }

@@ -12,10 +12,15 @@
 #include <vector>
 
 #include "base/status.h"
+#include "comm/comm.h"
 #include "datalog/evaluate/engine_state.h"
 #include "route/mail_format.h"
 
 namespace stratalog::datalog {
+
+// A delta of mirrored relations up to this size is joined by every rank as a whole: that takes less
+// time than to tell each other what the parts have given.
+inline constexpr std::uint64_t kAloneTuples = 1024;
 
 // Whether relations of a stratum that hold `rows` tuples together are to be mirrored. The limit is
 // one of all copies together, so that neither memory nor what travels grows with the number of
@@ -29,7 +34,9 @@ bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t
 Shard& mirror_of(RelationData& relation);
 
 // Ends a round of mirrored relations, one after the other: first what this rank has derived is told
-// from what is known, then what all ranks have found is united, then it joins the totals.
+// from what is known, then what all ranks have found is united, then it joins the totals. A round
+// in which one rank alone finds so much that the relations will be dealt brings it to its owners at
+// once: the mirrors have then been outgrown, know nothing of that round and must be dealt next.
 class MirrorRound {
  public:
   MirrorRound(EngineState& state, std::uint32_t stratum);
@@ -39,6 +46,8 @@ class MirrorRound {
   // Collective; every rank calls it, also after an error of its own. The status is this rank's own
   // unless the collective failed.
   Status share();
+  // Local, the same on all ranks.
+  bool is_outgrown() const { return outgrown_; }
   // Local. All indices take over the new tuples.
   void advance();
 
@@ -48,13 +57,19 @@ class MirrorRound {
   std::vector<std::uint64_t> rows_of_members() const;
 
  private:
+  bool finds_too_much();
+  Status pack_found();
   void pack(int stream, Index& index);
+  Status unite_found(const Received& received);
+  Status send_home();
   void keep_home_part(RelationData& relation);
 
   EngineState& state_;
+  std::uint32_t stratum_;
   const Stratum& members_;
   std::vector<RelationId> relations_;  // with columns
   std::vector<std::uint32_t> arities_;
+  bool outgrown_ = false;
   MailWords out_;
   WordBuffer<Cell> run_;  // tuples of small sets
   std::vector<Cell> key_;  // scratch

@@ -24,9 +24,6 @@
 namespace stratalog::datalog {
 namespace {
 
-// A delta of mirrored relations up to this size is joined by every rank as a whole: that takes less
-// time than to tell each other what the parts have given.
-constexpr std::uint64_t kAloneTuples = 1024;
 // After so many rounds alone the ranks meet, so that signals and errors are heard.
 constexpr std::uint64_t kAloneRounds = 64;
 
@@ -65,6 +62,9 @@ class RoundRun {
     }
     if (members_.is_recursive) {
       STRATALOG_RETURN_IF_ERROR(iterate());
+      // .limitsize may end the recursion before they are dealt; nobody may read them as copies.
+      if (is_mirrored() && mirror_.is_outgrown())
+        STRATALOG_RETURN_IF_ERROR(deal_mirrored(state_, stratum_));
       if (!state_.is_single()) STRATALOG_RETURN_IF_ERROR(measure_share());
       outcome_.report.largest_share = largest_share_;
     }
@@ -214,7 +214,8 @@ class RoundRun {
     std::uint64_t rows = 0;
     for (const RelationId r : members_.relations) rows += state_.relations[r].global_rows;
     const DeltaSize delta = new_tuples_ <= kAloneTuples ? DeltaSize::kTiny : DeltaSize::kAny;
-    if (!is_crowded_ && are_mirrored(state_, stratum_, rows, delta)) return false;
+    if (!mirror_.is_outgrown() && !is_crowded_ && are_mirrored(state_, stratum_, rows, delta))
+      return false;
     const Stopwatch watch;
     STRATALOG_RETURN_IF_ERROR(deal_mirrored(state_, stratum_));
     state_.times.exchange += watch.seconds();

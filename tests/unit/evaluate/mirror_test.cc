@@ -111,6 +111,42 @@ TEST(Mirror, NothingTravelsInThinRounds) {
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
+// Every rank finds far more in one round than may be mirrored: that goes to its owners and not to
+// everybody.
+TEST(Mirror, ARoundThatOutgrowsTheMirrorsIsDealtAtOnce) {
+  std::string starts;
+  for (int i = 0; i < 1500; ++i) starts += fmt::format("{}\n", i * 3);
+  std::string steps;
+  for (int i = 1; i <= 100; ++i) steps += fmt::format("{}\n", i);
+  const FileTexts facts{{"s.facts", starts}, {"e.facts", steps}};
+  for (const char* limit_size : {"", ".limitsize p(n=2000)\n"}) {
+    const Program program = compiled(fmt::format(
+        ".decl s(x: number)\n.input s\n.decl e(x: number)\n.input e\n"
+        ".decl p(x: number, y: number)\n.output p\n{}"
+        ".decl last(x: number)\n.output last\n"
+        "p(x, 0) :- s(x).\np(x, y) :- p(x, 0), e(y).\np(y, x) :- p(x, y), x = 3, y > 98.\n"
+        "last(x) :- p(x, 100), p(x, 1).\n",
+        limit_size));
+    const EngineOutcome expected = run_engine(program, facts, 1, {});
+    ASSERT_TRUE(expected.status.is_ok()) << expected.status.to_string();
+    for (const int ranks : {2, 3, 7}) {
+      SCOPED_TRACE(fmt::format("{} ranks {}", ranks, limit_size));
+      std::vector<std::uint64_t> bytes;
+      for (const std::uint64_t limit : {0U, 20000U}) {
+        RunOptions options;
+        options.mirror_limit_rows = limit;
+        options.allow_pivot = false;
+        const EngineOutcome outcome = run_engine(program, facts, ranks, options);
+        ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+        EXPECT_EQ(outcome.files, expected.files);
+        bytes.push_back(sent(outcome));
+      }
+      EXPECT_GT(bytes[1], 0U);
+      EXPECT_LT(bytes[1], bytes[0] + bytes[0] / 2) << "what one owner needs goes to one";
+    }
+  }
+}
+
 TEST(Mirror, AnErrorOfOneRankInARoundAloneIsEveryones) {
   const Program program = compiled(
       ".decl e(x: number)\n.input e\n.decl out(x: number)\n.output out\n"
