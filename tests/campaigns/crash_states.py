@@ -3,12 +3,12 @@
 """The long campaign of crash states: every layout and feature, in chunks, on one core, at the
 lowest priority, with a log.
 
-PROGRAM is what the target fault_crash_states_test builds. Each of its tests is a chunk with a
-process of its own; STATES scales how many states each may see (the default of `make test` is
-80,000). The log has the program's lines of states for each layout and feature, each chunk's CPU
-time, and a total. With --resume a campaign that was interrupted goes on: chunks that the log says
-have passed are not run again. The exit code is 1 if a chunk finds a problem, or if the total is
-below LEAST.
+PROGRAMs are what the targets fault_crash_states_test, fault_stage_test and fault_node_stages_test
+build. Each of their tests is a chunk with a process of its own; STATES scales how many states each
+may see (the default of `make test` is 80,000). The log has the program's lines of states for each
+layout and feature, each chunk's CPU time, and a total. With --resume a campaign that was
+interrupted goes on: chunks that the log says have passed are not run again. The exit code is 1 if a
+chunk finds a problem, or if the total is below LEAST.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def run_chunk(program: Path, test: str, states: int) -> tuple[int, str, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", type=Path)
+    parser.add_argument("programs", type=Path, nargs="+", metavar="PROGRAM")
     parser.add_argument("--states", type=int, default=1_000_000)
     parser.add_argument("--least", type=int, default=1_000_000)
     parser.add_argument("--log", type=Path, required=True)
@@ -94,10 +94,11 @@ def main() -> int:
             f"Crash states, {started}, {options.version or 'unnamed version'}, --states "
             f"{options.states}"
         )
-        for test in tests_of(options.program):
+        chunks = [(program, test) for program in options.programs for test in tests_of(program)]
+        for program, test in chunks:
             if test in done:
                 continue
-            code, output, seconds = run_chunk(options.program, test, options.states)
+            code, output, seconds = run_chunk(program, test, options.states)
             states = 0
             for line in output.splitlines():
                 found = STATES.match(line)

@@ -7,8 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <set>
 #include <string>
@@ -40,6 +42,15 @@ struct ExplorerSettings {
   // How a reader opens the disk; empty: its root.
   std::function<std::unique_ptr<Store>(std::shared_ptr<MemoryDisk>)> view = {};
 };
+
+// What STRATALOG_CRASH_STATES says; how many of these a test sees is its own choice.
+inline std::size_t states_wanted() {
+  const char* text = std::getenv("STRATALOG_CRASH_STATES");
+  return text == nullptr ? 80000 : std::strtoull(text, nullptr, 10);
+}
+
+// How many times as much as `make test` a campaign is to see; 1 in tests.
+inline std::size_t campaign_factor() { return std::max<std::size_t>(1, states_wanted() / 80000); }
 
 // The size of the relations of crash tests: a few tuples a rank.
 inline constexpr std::uint64_t kCrashTestSize = 5;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <span>
 #include <sstream>
 
@@ -16,15 +15,12 @@
 namespace stratalog {
 namespace {
 
+using sample::campaign_factor;
 using sample::Chaining;
 using sample::CrashExplorer;
 using sample::ExplorerSettings;
 using sample::RunPlan;
-
-std::size_t states_wanted() {
-  const char* text = std::getenv("STRATALOG_CRASH_STATES");
-  return text == nullptr ? 80000 : std::strtoull(text, nullptr, 10);
-}
+using sample::states_wanted;
 
 // Orders of one run; one rank has one. The order in which threads happened to run is not used: it
 // would not come again.
@@ -260,7 +256,7 @@ TEST_P(Pools, SurvivePowerFailure) {
   sample::record_run(disk, plan);
   expect_pools(disk, 2);  // the newest and the one that it builds on
   // Campaigns take more orders.
-  explore_orders(explorer, plan, std::clamp<std::uint64_t>(states_wanted() / 80000, 1, 40));
+  explore_orders(explorer, plan, std::min<std::uint64_t>(campaign_factor(), 40));
   report("pools, " + std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks",
          explorer);
   EXPECT_FALSE(explorer.is_over());  // for want of states

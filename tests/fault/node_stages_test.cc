@@ -105,8 +105,8 @@ std::unique_ptr<Store> restart(const std::shared_ptr<MemoryDisk>& disk, int lost
 CrashExplorer explored(const MemoryDisk& start, const std::vector<Operation>& log,
                        const RunPlan& plan, std::size_t most_states, int lost) {
   CrashExplorer explorer(
-      {.most_variants_per_prefix = 4,
-       .most_states = most_states,
+      {.most_variants_per_prefix = 4 * sample::campaign_factor(),
+       .most_states = most_states * sample::campaign_factor(),
        .chaining = plan.chaining,
        .view = [lost](const std::shared_ptr<MemoryDisk>& disk) { return restart(disk, lost); }});
   explorer.explore(start, lost == kNoNode ? log : sample::without_stages(log), 0);

@@ -12,6 +12,7 @@
 namespace stratalog {
 namespace {
 
+using sample::campaign_factor;
 using sample::Chaining;
 using sample::ExplorerSettings;
 using sample::loaded;
@@ -80,8 +81,8 @@ TEST(StagedCheckpoints, SurvivePowerFailureWithTheStageAndWithout) {
         const auto start = disk->clone();
         const RunPlan plan{.ranks = 2, .mode = mode, .saves = 4, .steps = {}, .chaining = chaining};
         const auto log = reorder_ranks(record_staged_run(disk, plan, settle_every), plan.ranks, 7);
-        ExplorerSettings settings{.most_variants_per_prefix = 6,
-                                  .most_states = 12000,
+        ExplorerSettings settings{.most_variants_per_prefix = 6 * campaign_factor(),
+                                  .most_states = 12000 * campaign_factor(),
                                   .chaining = chaining,
                                   .view = view_of_both};
         states += explore(*start, log, settings, "with the stage");
@@ -106,8 +107,8 @@ TEST(StagedCheckpoints, PoolsSurvivePowerFailureWithTheStageAndWithout) {
         .overlap = mode == CheckpointMode::kFilePerProcess ? OverlapWay::kPack : OverlapWay::kNone,
         .is_pooled = true};
     const auto log = reorder_ranks(record_staged_run(disk, plan, 2), plan.ranks, 7);
-    ExplorerSettings settings{.most_variants_per_prefix = 2,
-                              .most_states = 6000,
+    ExplorerSettings settings{.most_variants_per_prefix = 2 * campaign_factor(),
+                              .most_states = 6000 * campaign_factor(),
                               .chaining = plan.chaining,
                               .view = view_of_both};
     states += explore(*start, log, settings, "pools with the stage");
