@@ -38,9 +38,9 @@ constexpr ColumnFactors column_factors(Cell cell, std::uint32_t column) {
 // Hashes many groups of one relation. All but arrays are summed from tables that are made where
 // they pay: prefix sums of g, so that a run costs two look-ups, over the 512 cells from the base
 // that rows share (those of a pivot block do) and over pages of 512 cells for all other sets; and
-// for bitmaps with a shared base a table for each byte, so that a row costs 64 look-ups whatever it
-// holds. Arrays are hashed cell by cell. At most about 8.5 MiB, only where large sets come by.
-// Local.
+// for bitmaps with a shared base a table for each half byte, so that a row costs 128 look-ups
+// whatever it holds. Arrays are hashed cell by cell. At most about 8.5 MiB, only where large sets
+// come by. Local.
 class GroupHasher {
  public:
   // `column_order` as in RelationImage; its size is the arity (>= 1). It outlives the hasher.
@@ -60,7 +60,7 @@ class GroupHasher {
   // not see that two additions side by side are one.
   typedef std::uint64_t Sum __attribute__((vector_size(16)));  // NOLINT: attribute needs it
   struct Page;
-  struct ByteTables;
+  struct NibbleTables;
   struct KnownSum;
 
   Sum factors(Cell cell) const;
@@ -85,13 +85,13 @@ class GroupHasher {
   // Rows of one base, all within 512 cells of it.
   bool enter_row(const SetView& set);
   Sum sum_row(const SetView& row);
-  void make_byte_tables();
+  void make_nibble_tables();
 
   std::span<const std::uint32_t> column_order_;
   std::vector<std::unique_ptr<Page>> pages_;  // direct-mapped by page number; empty until needed
   std::vector<std::uint32_t> heat_;  // elements hashed one by one for want of the page
   std::unique_ptr<Page> row_;
-  std::unique_ptr<ByteTables> row_bytes_;
+  std::unique_ptr<NibbleTables> row_nibbles_;
   std::vector<KnownSum> known_;  // direct-mapped by content; empty until needed
   Cell row_base_ = 0;
   std::uint32_t rows_ = 0;  // that came with row_base_
