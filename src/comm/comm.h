@@ -33,6 +33,24 @@ struct Received {
   std::span<const std::byte> from(int sender) const;
 };
 
+// A reduction that ranks begin at different times and do not wait for.
+class ReductionUnderWay {
+ public:
+  ReductionUnderWay() = default;
+  ReductionUnderWay(const ReductionUnderWay&) = delete;
+  ReductionUnderWay& operator=(const ReductionUnderWay&) = delete;
+  // May wait for it.
+  virtual ~ReductionUnderWay() = default;
+
+  // Local. Whether all ranks have begun it; then values() is the result.
+  virtual Result<bool> is_done() = 0;
+  virtual Status wait() = 0;
+  std::span<const std::uint64_t> values() const { return values_; }
+
+ protected:
+  std::vector<std::uint64_t> values_;
+};
+
 class Comm {
  public:
   Comm() = default;
@@ -48,6 +66,13 @@ class Comm {
   virtual Status barrier() = 0;
   // Element-wise reduction in place; all ranks pass the same length and get the same result.
   virtual Status allreduce(std::span<std::uint64_t> values, ReduceOp op) = 0;
+  // The same, but a rank may do other things until the others have begun it: so they ask each other
+  // something while they work. One at a time; the next collective call comes when it is done. Where
+  // reduces_beside() is false, it is done when this returns.
+  virtual Result<std::unique_ptr<ReductionUnderWay>> begin_allreduce(
+      std::vector<std::uint64_t> values, ReduceOp op);
+  // Local.
+  virtual bool reduces_beside() const { return false; }
   // `root`'s bytes replace everyone's `data` (sizes need not agree beforehand).
   virtual Status broadcast(Bytes& data, int root) = 0;
   // Everyone's bytes on everyone, in rank order; sizes may differ.

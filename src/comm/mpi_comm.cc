@@ -71,6 +71,32 @@ MPI_Op mpi_op(ReduceOp op) {
   return MPI_OP_NULL;
 }
 
+class MpiReduction final : public ReductionUnderWay {
+ public:
+  explicit MpiReduction(std::vector<std::uint64_t> values) { values_ = std::move(values); }
+  // The buffer belongs to MPI until then.
+  ~MpiReduction() override { (void)wait(); }
+  MpiReduction(const MpiReduction&) = delete;
+  MpiReduction& operator=(const MpiReduction&) = delete;
+
+  Status begin(ReduceOp op, MPI_Comm handle) {
+    return mpi_status(
+        MPI_Iallreduce_c(MPI_IN_PLACE, values_.data(), static_cast<MPI_Count>(values_.size()),
+                         MPI_UINT64_T, mpi_op(op), handle, &request_),
+        "MPI_Iallreduce_c");
+  }
+  Result<bool> is_done() override {
+    int done = 0;
+    STRATALOG_RETURN_IF_ERROR(
+        mpi_status(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test"));
+    return done != 0;
+  }
+  Status wait() override { return mpi_status(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait"); }
+
+ private:
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
 class MpiComm final : public Comm {
  public:
   // Takes ownership of `handle`.
@@ -86,6 +112,9 @@ class MpiComm final : public Comm {
 
   Status barrier() override { return mpi_status(MPI_Barrier(handle_), "MPI_Barrier"); }
   Status allreduce(std::span<std::uint64_t> values, ReduceOp op) override;
+  Result<std::unique_ptr<ReductionUnderWay>> begin_allreduce(std::vector<std::uint64_t> values,
+                                                             ReduceOp op) override;
+  bool reduces_beside() const override { return true; }
   Status broadcast(Bytes& data, int root) override;
   Result<Received> allgather(std::span<const std::byte> mine) override;
   Result<Received> gather(std::span<const std::byte> mine, int root) override;
@@ -126,6 +155,13 @@ Status MpiComm::allreduce(std::span<std::uint64_t> values, ReduceOp op) {
                    "MPI_Allreduce_c"));
   }
   return Status::ok();
+}
+
+Result<std::unique_ptr<ReductionUnderWay>> MpiComm::begin_allreduce(
+    std::vector<std::uint64_t> values, ReduceOp op) {
+  auto reduction = std::make_unique<MpiReduction>(std::move(values));
+  STRATALOG_RETURN_IF_ERROR(reduction->begin(op, handle_));
+  return std::unique_ptr<ReductionUnderWay>(std::move(reduction));
 }
 
 Status MpiComm::broadcast(Bytes& data, int root) {

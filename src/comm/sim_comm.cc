@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 #include <numeric>
 #include <system_error>
 #include <thread>
@@ -78,6 +79,30 @@ class Bell {
   int looks_;
 };
 
+std::uint64_t fold(std::uint64_t a, std::uint64_t b, ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return a + b;
+    case ReduceOp::kMin:
+      return std::min(a, b);
+    case ReduceOp::kMax:
+      return std::max(a, b);
+    case ReduceOp::kBitOr:
+      return a | b;
+  }
+  return a;
+}
+
+// A reduction that ranks come to one after the other. Its result stays with those who have not read
+// it when the next one has begun.
+struct SlowReduction {
+  std::vector<std::uint64_t> values;
+  ReduceOp op = ReduceOp::kSum;
+  int begun_by = 0;
+  bool is_alike = true;  // lengths and operations
+  std::atomic<bool> is_done = false;
+};
+
 class SimWorld {
  public:
   explicit SimWorld(int ranks)
@@ -89,6 +114,13 @@ class SimWorld {
   // when all have read.
   template <typename Read>
   Status meet(int rank, const Call& call, Read&& read);
+
+  // Adds a rank's values to those of the ranks that came before.
+  std::shared_ptr<const SlowReduction> begin_slowly(std::span<const std::uint64_t> values,
+                                                    ReduceOp op);
+  // Blocks until all ranks have begun it.
+  Status wait_for(int rank, const SlowReduction& reduction) const;
+  Status check(const SlowReduction& reduction) const;
 
   // `rank` will call no more.
   void leave(int rank);
@@ -104,6 +136,8 @@ class SimWorld {
   std::atomic<std::uint64_t> meeting_ = 0;  // counts meetings that all ranks reached
   std::atomic<int> left_ = -1;  // the first rank that returned
   Status verdict_;  // of the current meeting
+  std::mutex slow_mutex_;
+  std::shared_ptr<SlowReduction> slow_;  // that some ranks have begun
   Bell bell_;
 };
 
@@ -156,11 +190,78 @@ Status SimWorld::meet(int rank, const Call& call, Read&& read) {
   return verdict;
 }
 
+std::shared_ptr<const SlowReduction> SimWorld::begin_slowly(std::span<const std::uint64_t> values,
+                                                            ReduceOp op) {
+  std::shared_ptr<SlowReduction> mine;
+  bool is_last = false;
+  {
+    const std::lock_guard guard(slow_mutex_);
+    if (!slow_) {
+      slow_ = std::make_shared<SlowReduction>();
+      slow_->values.assign(values.begin(), values.end());
+      slow_->op = op;
+    } else if (slow_->op != op || slow_->values.size() != values.size()) {
+      slow_->is_alike = false;
+    } else {
+      for (std::size_t i = 0; i < values.size(); ++i)
+        slow_->values[i] = fold(slow_->values[i], values[i], op);
+    }
+    mine = slow_;
+    is_last = ++slow_->begun_by == size();
+    if (is_last) slow_.reset();
+  }
+  if (is_last) {
+    mine->is_done.store(true);
+    bell_.ring();
+  }
+  return mine;
+}
+
+Status SimWorld::check(const SlowReduction& reduction) const {
+  if (reduction.is_alike) return Status::ok();
+  return Status::ranks_disagree(
+      "ranks begin a reduction with different lengths or operations; all ranks must make the same "
+      "collective calls in the same order");
+}
+
+Status SimWorld::wait_for(int rank, const SlowReduction& reduction) const {
+  bell_.wait([&] { return reduction.is_done.load() || is_broken(); });
+  if (reduction.is_done.load()) return check(reduction);
+  return broken_status(rank, {.name = "a reduction"});
+}
+
 void SimWorld::leave(int rank) {
   int nobody = -1;
   left_.compare_exchange_strong(nobody, rank);
   bell_.ring();
 }
+
+class SimReduction final : public ReductionUnderWay {
+ public:
+  SimReduction(const SimWorld& world, int rank, std::shared_ptr<const SlowReduction> reduction)
+      : world_(world), rank_(rank), reduction_(std::move(reduction)) {}
+
+  Result<bool> is_done() override {
+    if (!reduction_->is_done.load()) {
+      // Or it never will be.
+      if (world_.is_broken()) STRATALOG_RETURN_IF_ERROR(wait());
+      return false;
+    }
+    STRATALOG_RETURN_IF_ERROR(world_.check(*reduction_));
+    values_ = reduction_->values;
+    return true;
+  }
+  Status wait() override {
+    STRATALOG_RETURN_IF_ERROR(world_.wait_for(rank_, *reduction_));
+    values_ = reduction_->values;
+    return Status::ok();
+  }
+
+ private:
+  const SimWorld& world_;
+  int rank_;
+  std::shared_ptr<const SlowReduction> reduction_;
+};
 
 class SimComm final : public Comm {
  public:
@@ -189,6 +290,13 @@ class SimComm final : public Comm {
     std::ranges::copy(reduced, values.begin());
     return Status::ok();
   }
+
+  Result<std::unique_ptr<ReductionUnderWay>> begin_allreduce(std::vector<std::uint64_t> values,
+                                                             ReduceOp op) override {
+    return std::unique_ptr<ReductionUnderWay>(
+        std::make_unique<SimReduction>(world_, rank_, world_.begin_slowly(values, op)));
+  }
+  bool reduces_beside() const override { return true; }
 
   Status broadcast(Bytes& data, int root) override {
     const Status valid = check_root(root, size());
@@ -250,20 +358,6 @@ class SimComm final : public Comm {
   Result<Topology> topology() override { return uniform_topology(size(), ranks_per_node_); }
 
  private:
-  static std::uint64_t fold(std::uint64_t a, std::uint64_t b, ReduceOp op) {
-    switch (op) {
-      case ReduceOp::kSum:
-        return a + b;
-      case ReduceOp::kMin:
-        return std::min(a, b);
-      case ReduceOp::kMax:
-        return std::max(a, b);
-      case ReduceOp::kBitOr:
-        return a | b;
-    }
-    return a;
-  }
-
   static void append(std::span<const std::byte> part, Received& received) {
     received.data.insert(received.data.end(), part.begin(), part.end());
     received.counts.push_back(part.size());

@@ -124,6 +124,28 @@ double Checkpointing::seconds_between_safe_points() const {
   return every > 0 ? std::min(every, kSoon) : kSoon;
 }
 
+bool Checkpointing::is_due_by_time() const {
+  const double seconds =
+      interval_.is_on() ? interval_.interval_seconds() : state_.options.checkpoint.every_seconds;
+  return is_on() && seconds > 0 && since_last_.seconds() >= seconds;
+}
+
+// On rank 0. What was asked for since it was taken last; a request may be told only once.
+StopRequest Checkpointing::take_request() {
+  const StopRequest now =
+      state_.hooks.stop_requested ? state_.hooks.stop_requested() : StopRequest::kNone;
+  return std::max(std::exchange(asked_, StopRequest::kNone), now);
+}
+
+SafePointWish Checkpointing::wish() {
+  SafePointWish wish{.is_saving = pending_ != nullptr,
+                     .is_writing = pending_ && !writer_->is_written()};
+  if (state_.comm.rank() != 0) return wish;
+  asked_ = take_request();
+  wish.is_needed = asked_ != StopRequest::kNone || is_due_by_time();
+  return wish;
+}
+
 Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const SafePoint& point) {
   // Where nobody can ask for anything, thousands of thin rounds need not talk about it.
   if (!may_be_asked_) {
@@ -135,14 +157,11 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
   enum : std::uint64_t { kNothing = 0, kSave = 1, kSaveAndStop = 2 };
   std::uint64_t decision = kNothing;
   if (state_.comm.rank() == 0) {
-    const StopRequest asked =
-        state_.hooks.stop_requested ? state_.hooks.stop_requested() : StopRequest::kNone;
-    const CheckpointOptions& options = state_.options.checkpoint;
-    const double seconds = interval_.is_on() ? interval_.interval_seconds() : options.every_seconds;
-    const bool by_time = seconds > 0 && since_last_.seconds() >= seconds;
+    const StopRequest asked = take_request();
     if (asked == StopRequest::kCheckpointAndStop)
       decision = kSaveAndStop;
-    else if (asked == StopRequest::kCheckpoint || is_due_by_rounds(position, point) || by_time)
+    else if (asked == StopRequest::kCheckpoint || is_due_by_rounds(position, point) ||
+             is_due_by_time())
       decision = kSave;
   }
   std::vector<std::uint64_t> shared{decision, pending_ && !writer_->is_written() ? 1U : 0U,

@@ -82,6 +82,11 @@ class Checkpointing {
   std::uint64_t rounds_between_checkpoints() const;
   // Rounds until a checkpoint by iterations is due; 0 = not by iterations.
   std::uint64_t rounds_until_due(std::uint64_t iteration) const;
+  // Local. What this rank would bring to a safe point now.
+  SafePointWish wish();
+  // Local. Whether any rank's wish may ever be more than nothing; known from the first safe point
+  // on.
+  bool may_be_asked() const { return may_be_asked_.value_or(true); }
   // Saves if one is due by iterations, by time, or because somebody asked; says whether to go on.
   Result<Verdict> safe_point(const EnginePosition& position, const SafePoint& point);
   // Saves unconditionally. A failed save is a notice; only errors that end the run are returned.
@@ -114,6 +119,8 @@ class Checkpointing {
   bool can_overlap(const EnginePosition& position) const;
   Status conclude(const Saving& saving, const Result<SaveReport>& saved);
   void add_sections(const EnginePosition& position, SaveRequest& request) const;
+  StopRequest take_request();
+  bool is_due_by_time() const;
   bool is_due_by_rounds(const EnginePosition& position, const SafePoint& point) const;
   void tell_saving(std::uint64_t iteration) const;
   void notice(const std::string& text) const;
@@ -126,6 +133,7 @@ class Checkpointing {
   std::uint64_t last_iteration_ = 0;
   std::optional<std::uint32_t> last_stratum_;
   std::unique_ptr<Saving> pending_;
+  StopRequest asked_ = StopRequest::kNone;  // on rank 0, and not yet answered
   std::optional<bool> may_be_asked_;  // by safe points, on any rank; known from the first one on
 };
 

@@ -280,6 +280,8 @@ class Engine {
     // What a checkpoint in this stratum says about it.
     StratumHooks hooks;
     hooks.seconds_between_safe_points = checkpointing_.seconds_between_safe_points();
+    hooks.wish = [this] { return checkpointing_.wish(); };
+    hooks.may_be_asked = [this] { return checkpointing_.may_be_asked(); };
     hooks.settle = [this] { return checkpointing_.settle(); };
     hooks.rounds_until_due = [this](std::uint64_t iteration) {
       return checkpointing_.rounds_until_due(iteration);

@@ -19,6 +19,11 @@ PivotPace::PivotPace(const Setting& setting) {
   target_ = step_;
 }
 
+void PivotPace::note(std::uint64_t block_rounds) {
+  longest_ = std::max(longest_, block_rounds - std::min(done_, block_rounds));
+  done_ = block_rounds;
+}
+
 void PivotPace::go_on() {
   if (kind_ == Kind::kByProgress && done_ >= target_) target_ = (done_ / step_ + 1) * step_;
 }

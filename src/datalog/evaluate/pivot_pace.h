@@ -33,10 +33,13 @@ class PivotPace {
   // The same on all ranks.
   Kind kind() const { return kind_; }
   // The rounds that this rank's blocks did so far, summed over blocks.
-  void note(std::uint64_t block_rounds) { done_ = block_rounds; }
+  void note(std::uint64_t block_rounds);
   // Whether this rank's blocks did as many rounds as lie before the next checkpoint. Never where
   // none is due by progress.
   bool is_reached() const { return kind_ == Kind::kByProgress && done_ >= target_; }
+  // Whether one more block might bring it to the checkpoint after that: no further without the
+  // others, so that none is left out.
+  bool is_far_ahead() const { return is_reached() && done_ + longest_ >= target_ + step_; }
   // The checkpoint that was due is past. The next one is due at the next multiple that this rank
   // has not reached.
   void go_on();
@@ -46,6 +49,7 @@ class PivotPace {
   std::uint64_t step_ = 0;  // block rounds of this rank between two checkpoints
   std::uint64_t target_ = 0;
   std::uint64_t done_ = 0;
+  std::uint64_t longest_ = 0;  // of its blocks so far, in rounds
 };
 
 }  // namespace stratalog::datalog

@@ -12,6 +12,7 @@
 #include "datalog/evaluate/pivot_pace.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/rule_pass.h"
+#include "datalog/evaluate/safe_point_poll.h"
 #include "datalog/evaluate/stratum_run.h"
 #include "datalog/facts/cell_class.h"
 
@@ -22,6 +23,8 @@ namespace {
 // that signals are heard. Short windows are slow: lanes cannot be delayed by more than a window.
 constexpr double kWindowSeconds = 8.0;
 constexpr std::uint64_t kFirstWindowRounds = 128;
+constexpr std::uint64_t kBlocksBeforeCommit = 100;
+constexpr double kSecondsBeforeCommit = 5.0;
 constexpr std::uint64_t kMostWindowRounds = std::uint64_t{1} << 32U;
 // A dense lane range may be so many times larger than the number of seeds, or this large anyway.
 constexpr std::uint64_t kDenseFactor = 4;
@@ -304,18 +307,54 @@ class PivotRun {
   // blocks total and delta are fit for a checkpoint as well: finished blocks have no delta left,
   // the others stand where they stood. Lanes then keep the delays that let many of them move at
   // once, and each block is written by one checkpoint only. True at the fixpoint.
+  // Whether to end the slice is asked while the ranks work, and none waits for an answer: ranks end
+  // their blocks at different times, and whoever came to a safe point first would wait for the
+  // last.
   Result<bool> slice() {
-    Stopwatch watch;
     blocks_in_slice_ = 0;
     if (is_due_) pace_.go_on();
-    return advance(~std::uint64_t{0}, [&] {
-      return pace_.is_reached() ||
-             (blocks_in_slice_ > 0 && watch.seconds() >= hooks_.seconds_between_safe_points);
-    });
+    if (!hooks_.may_be_asked()) return advance(~std::uint64_t{0}, [] { return false; });
+    Stopwatch watch;
+    SafePointPoll poll(state_.comm, hooks_.seconds_between_safe_points);
+    const auto word = [&](bool has_blocks) {
+      return SafePointPoll::Word{.wish = wish(watch.seconds()),
+                                 .is_reached = pace_.is_reached() || !has_blocks,
+                                 .has_blocks = has_blocks};
+    };
+    return advance(
+        ~std::uint64_t{0},
+        [&] {
+          if (blocks_in_slice_ == 0) return false;
+          const auto mine = [&] { return word(true); };
+          if (!pace_.is_far_ahead()) return poll.ask(mine);
+          (void)poll.wait(mine);  // which says it again below
+          return true;
+        },
+        [&](const Status& mine) {
+          return poll.wait([&] {
+            SafePointPoll::Word last = word(false);
+            last.wish.is_needed |= !mine.is_ok();
+            return last;
+          });
+        });
   }
 
-  // Runs the blocks until all have done `rounds` rounds or `stop` says so. True at the fixpoint.
-  Result<bool> advance(std::uint64_t rounds, std::function<bool()> stop) {
+  // A meeting costs about half a block: a checkpoint that is written is committed when ranks meet
+  // anyway, or when that is little of what they did since it began. Where memory is short, what
+  // fills it is looked at as often as always (advance()).
+  SafePointWish wish(double seconds) const {
+    SafePointWish wish = hooks_.wish();
+    wish.is_writing |= blocks_in_slice_ < kBlocksBeforeCommit && seconds < kSecondsBeforeCommit;
+    wish.is_needed |=
+        state_.options.memory_limit_bytes > 0 && seconds >= hooks_.seconds_between_safe_points;
+    return wish;
+  }
+
+  // Runs the blocks until all have done `rounds` rounds or `stop` says so, then meets the other
+  // ranks. True at the fixpoint.
+  Result<bool> advance(
+      std::uint64_t rounds, std::function<bool()> stop,
+      const std::function<Status(const Status&)>& meet = [](const Status&) { return Status(); }) {
     Stopwatch watch;
     PivotClosure& closure = relations_->closure();
     const std::uint64_t limit = state_.options.memory_limit_bytes;
@@ -338,6 +377,7 @@ class PivotRun {
     const bool is_cut = report.status().code() == StatusCode::kCancelled;
     const Status mine = is_cut ? Status() : report.status();
     if (report.is_ok()) take_in(report.value(), meter);
+    STRATALOG_RETURN_IF_ERROR(meet(mine));
     std::vector<std::uint64_t> found = found_;  // by this rank's blocks, the open run's included
     if (is_cut) add_counts(closure.unfinished_rows(), found);
     std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U,

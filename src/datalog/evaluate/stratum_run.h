@@ -36,6 +36,14 @@ struct SafePoint {
   DueByRounds by_rounds = DueByRounds::kAtMultiples;
 };
 
+// What a rank would bring to a safe point now.
+struct SafePointWish {
+  bool is_needed = false;  // somebody asked, or a checkpoint is due by time
+  bool is_saving =
+      false;  // a checkpoint is being written beside the stratum; the same on all ranks
+  bool is_writing = false;  // and this rank's part is not yet on the disk
+};
+
 // Collective. Saves a checkpoint if one is due.
 using SafePointHandler = std::function<Result<Verdict>(const SafePoint&)>;
 
@@ -51,6 +59,10 @@ struct StratumHooks {
   std::uint64_t rounds_between_checkpoints = 0;  // 0 = not by rounds
   // Safe points come about this often, so that checkpoints by time and signals are heard.
   double seconds_between_safe_points = std::numeric_limits<double>::infinity();
+  // Local. Where ranks ask each other whether to come to a safe point, rather than come often.
+  std::function<SafePointWish()> wish;
+  // Local, the same on all ranks after the first safe point: whether any rank may wish for one.
+  std::function<bool()> may_be_asked;
   std::function<void(const Progress&)> progress;  // may be empty
 };
 

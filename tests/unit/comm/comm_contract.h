@@ -50,6 +50,30 @@ class ContractLog {
   std::string first_;
 };
 
+// Three that ranks look at while they might do other things, and collective calls before and after.
+inline void check_reductions_under_way(Comm& comm, std::uint64_t seed, ContractLog& log) {
+  const auto size = static_cast<std::uint64_t>(comm.size());
+  const auto rank = static_cast<std::uint64_t>(comm.rank());
+  for (std::uint64_t turn = 0; turn < 3; ++turn) {
+    auto begun = comm.begin_allreduce({rank + turn, seed}, ReduceOp::kMax);
+    log.expect(begun.status(), "begin_allreduce");
+    if (!begun.is_ok()) return;
+    ReductionUnderWay& reduction = *begun.value();
+    // The last one is waited for.
+    for (bool done = turn == 2; !done;) {
+      const Result<bool> looked = reduction.is_done();
+      log.expect(looked.status(), "is_done");
+      done = !looked.is_ok() || looked.value();
+    }
+    if (turn == 2) log.expect(reduction.wait(), "wait for a reduction");
+    const auto values = reduction.values();
+    log.expect(values.size() == 2 && values[0] == size - 1 + turn && values[1] == seed,
+               "a reduction under way ends with the result of allreduce");
+  }
+  log.expect(comm.reduces_beside() || !comm.shares_memory(), "threads reduce beside other work");
+  log.expect(comm.barrier(), "barrier after reductions under way");
+}
+
 inline void check_reductions(Comm& comm, std::uint64_t seed, ContractLog& log) {
   const auto size = static_cast<std::uint64_t>(comm.size());
   const auto rank = static_cast<std::uint64_t>(comm.rank());
@@ -160,6 +184,7 @@ inline Status check_comm_contract(Comm& comm, std::uint64_t seed) {
   ContractLog log;
   log.expect(comm.barrier(), "barrier");
   check_reductions(comm, seed, log);
+  check_reductions_under_way(comm, seed, log);
   check_copies(comm, seed, log);
   check_exchange_of_letters(comm, seed, log);
   check_refusals(comm, log);

@@ -61,6 +61,22 @@ TEST(PivotPace, LongBlocksPassSeveralCheckpointsAtOnce) {
   EXPECT_TRUE(pace.is_reached());
 }
 
+TEST(PivotPace, GoesOnAsLongAsNoBlockCanPassTheNextCheckpoint) {
+  // 10 blocks, a checkpoint after every 7 rounds: every 70 block rounds. A block has up to 20.
+  PivotPace pace(setting(10 * 512, 1, 7));
+  for (const std::uint64_t done : {20, 35, 50, 65}) pace.note(done);
+  EXPECT_FALSE(pace.is_far_ahead());
+  pace.note(80);
+  EXPECT_TRUE(pace.is_reached());
+  EXPECT_FALSE(pace.is_far_ahead());
+  for (const std::uint64_t done : {100, 119}) pace.note(done);
+  EXPECT_FALSE(pace.is_far_ahead());
+  pace.note(120);
+  EXPECT_TRUE(pace.is_far_ahead());
+  pace.go_on();
+  EXPECT_FALSE(pace.is_far_ahead());
+}
+
 TEST(PivotPace, NeverDueOtherwise) {
   PivotPace in_step(setting(512, 1, 2));
   in_step.note(1000);
