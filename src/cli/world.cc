@@ -8,6 +8,7 @@
 
 #include "cli/console.h"
 #include "cli/parallel_module.h"
+#include "cli/rank_memory.h"
 #include "comm/sim_nodes.h"
 
 namespace stratalog::cli {
@@ -80,6 +81,7 @@ ExitCode in_world(MpiNeed need, const std::function<ExitCode(World&)>& body, int
     if (rank_by_environment() == 0) complain(world.status());
     return ExitCode::kInternal;
   }
+  prepare_rank_memory();
   return agree_on_code(world.value(), body);
 }
 
@@ -88,6 +90,7 @@ ExitCode in_threads(int threads, const std::function<ExitCode(World&)>& body, in
   const int on_node = ranks_per_node == 0 ? threads : ranks_per_node;
   const auto run_rank = [&](Comm& comm) {
     World world = World::of_threads(comm);
+    prepare_rank_memory();
     const ExitCode shared = agree_on_code(world, body);
     if (world.is_first()) code = shared;
     return Status::ok();
