@@ -45,9 +45,26 @@ std::optional<Cell> SymbolTable::find(std::string_view text, std::uint64_t text_
   return slot.id_plus_one - 1;
 }
 
-Cell SymbolTable::intern(std::string_view text, std::uint64_t text_hash) {
+void SymbolTable::make_room_for_one() {
   if ((texts_.size() + 1) * 4 > slots_.size() * 3)
     set_slots(std::max(kFirstSymbolSlots, slots_.size() * 2));
+}
+
+Cell SymbolTable::append(std::string_view text, std::uint64_t text_hash) {
+  make_room_for_one();
+  assert(has_room_for(text));
+  const auto tag = static_cast<std::uint32_t>(text_hash);
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t i = tag & mask;
+  while (slots_[i].id_plus_one != 0) i = (i + 1) & mask;
+  texts_.push_back(store(text));
+  slots_[i] = {.tag = tag, .id_plus_one = static_cast<std::uint32_t>(texts_.size())};
+  text_bytes_ += text.size();
+  return slots_[i].id_plus_one - 1;
+}
+
+Cell SymbolTable::intern(std::string_view text, std::uint64_t text_hash) {
+  make_room_for_one();
   const auto tag = static_cast<std::uint32_t>(text_hash);
   Slot& slot = slots_[locate(text, tag)];
   if (slot.id_plus_one == 0) {

@@ -33,6 +33,9 @@ class SymbolTable {
   // The same where the caller has hash(text) at hand.
   Cell intern(std::string_view text, std::uint64_t text_hash);
 
+  // The id of a text that is not in the table yet: as intern, without comparing any texts.
+  Cell append(std::string_view text, std::uint64_t text_hash);
+
   std::optional<Cell> find(std::string_view text) const { return find(text, hash(text)); }
   std::optional<Cell> find(std::string_view text, std::uint64_t text_hash) const;
 
@@ -58,6 +61,7 @@ class SymbolTable {
 
   // The slot that holds `text`, or the empty one where it belongs.
   std::size_t locate(std::string_view text, std::uint32_t tag) const;
+  void make_room_for_one();
   void set_slots(std::size_t count);  // a power of two
   const char* store(std::string_view text);
 

@@ -131,6 +131,8 @@ Status decode_dictionary(std::span<const std::byte> image, ValueDictionary& dict
 
 Cell NewValues::symbol(std::string_view text) {
   const std::uint64_t hash = SymbolTable::hash(text);
+  if (only_ != nullptr && only_->symbols().has_room_for(text))
+    return only_->symbols().intern(text, hash);
   if (const auto known = shared_->symbols().find(text, hash)) return *known;
   if (!symbols_.has_room_for(text)) {
     overflowed_ = true;
@@ -141,6 +143,7 @@ Cell NewValues::symbol(std::string_view text) {
 }
 
 Cell NewValues::wide(std::uint64_t bits) {
+  if (only_ != nullptr && only_->wides().has_room()) return kWideBase + only_->wides().intern(bits);
   if (const auto known = shared_->wides().find(bits)) return kWideBase + *known;
   if (!wides_.has_room()) {
     overflowed_ = true;

@@ -89,6 +89,13 @@ class NewValues {
  public:
   // `shared` must outlive this object.
   explicit NewValues(const ValueDictionary& shared) : shared_(&shared) {}
+  // Where there is one rank: nobody has to agree on a new symbol or number, so that it goes to the
+  // dictionary at once and has its final cell. Records stay provisional.
+  static NewValues of_only_rank(ValueDictionary& shared) {
+    NewValues values(shared);
+    values.only_ = &shared;
+    return values;
+  }
 
   // The final cell if the dictionary knows the value, else a provisional one. If there are more new
   // values than provisional cells (2^30) or a symbol of 4 GiB, the cell is meaningless and
@@ -115,6 +122,7 @@ class NewValues {
   const SymbolTable& symbols() const { return symbols_; }
   const WideTable& wides() const { return wides_; }
   const RecordTable& records() const { return records_; }
+  DictionarySize size() const { return {.symbols = symbols_.size(), .wides = wides_.size()}; }
   const ValueDictionary& shared() const { return *shared_; }
   bool overflowed() const { return overflowed_; }
   std::uint64_t memory_bytes() const {
@@ -126,6 +134,7 @@ class NewValues {
   Cell wide(std::uint64_t bits);
 
   const ValueDictionary* shared_;
+  ValueDictionary* only_ = nullptr;  // the same one, if this is the only rank
   SymbolTable symbols_;
   WideTable wides_;
   RecordTable records_;  // its shapes follow those of the shared table

@@ -102,12 +102,14 @@ std::set<RelationId> relations_of(const AddedFiles& added) {
 Result<std::vector<TupleColumns>> load_added_files(EngineState& state, Store& folder,
                                                    const AddedFiles& added) {
   std::vector<TupleColumns> tuples(state.program.relations.size());
-  for (const AddedFile& file : added.files) {
-    STRATALOG_ASSIGN_OR_RETURN(
-        TupleColumns loaded, load_facts(state.comm, folder, state.program.relations[file.relation],
-                                        file.directive, state.dictionary));
-    append_tuples(std::move(loaded), tuples[file.relation]);
-  }
+  std::vector<FactInput> inputs;
+  for (const AddedFile& file : added.files)
+    inputs.push_back(
+        {.relation = &state.program.relations[file.relation], .directive = &file.directive});
+  STRATALOG_ASSIGN_OR_RETURN(std::vector<TupleColumns> loaded,
+                             load_facts(state.comm, folder, inputs, state.dictionary));
+  for (std::size_t i = 0; i < loaded.size(); ++i)
+    append_tuples(std::move(loaded[i]), tuples[added.files[i].relation]);
   return tuples;
 }
 

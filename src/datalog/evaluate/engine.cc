@@ -164,13 +164,18 @@ class Engine {
   }
 
   Status load_all_facts() {
+    std::vector<RelationId> relations;
+    std::vector<FactInput> inputs;
     for (std::uint32_t s = 0; s < state_.program.strata.size(); ++s) {
       if (position_.finished.contains(s) || position_.stratum == s) continue;
       for (const RelationId r : state_.program.strata[s].relations)
         for (const IoDirective& directive : state_.program.relations[r].io)
-          if (directive.action == IoAction::kInput)
-            STRATALOG_RETURN_IF_ERROR(load_relation(r, directive));
+          if (directive.action == IoAction::kInput) {
+            relations.push_back(r);
+            inputs.push_back({.relation = &state_.program.relations[r], .directive = &directive});
+          }
     }
+    STRATALOG_RETURN_IF_ERROR(load_files(relations, inputs));
     if (!state_.options.supply) return {};
     STRATALOG_ASSIGN_OR_RETURN(
         std::vector<TupleColumns> supplied,
@@ -190,17 +195,18 @@ class Engine {
     return false;
   }
 
-  Status load_relation(RelationId r, const IoDirective& directive) {
+  Status load_files(std::span<const RelationId> relations, std::span<const FactInput> inputs) {
+    if (inputs.empty()) return {};
     if (state_.options.facts == nullptr && state_.options.supply) return {};
     if (state_.options.facts == nullptr)
       return agree(state_.comm,
                    Status::invalid_argument(fmt::format(
                        "relation `{}` has .input, but no directory of facts was given (-F)",
-                       state_.program.relations[r].name)));
+                       inputs.front().relation->name)));
     STRATALOG_ASSIGN_OR_RETURN(
-        TupleColumns loaded, load_facts(state_.comm, *state_.options.facts,
-                                        state_.program.relations[r], directive, state_.dictionary));
-    add_facts(r, std::move(loaded));
+        std::vector<TupleColumns> loaded,
+        load_facts(state_.comm, *state_.options.facts, inputs, state_.dictionary));
+    for (std::size_t i = 0; i < loaded.size(); ++i) add_facts(relations[i], std::move(loaded[i]));
     return {};
   }
 

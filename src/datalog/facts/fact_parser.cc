@@ -29,6 +29,7 @@ FactParser::FactParser(const Relation& relation, const FactFormat& format, LineP
       values_(values),
       place_(place),
       must_skip_header_(format.has_headers && place == LinePlace::kFirstOfFile),
+      has_simple_lines_(has_simple_lines()),
       fields_(format.delimiter, format.attribute_of_field.size(), bracket_use(relation, format)),
       row_(relation.attributes.size()),
       last_symbol_(relation.attributes.size()),
@@ -36,16 +37,21 @@ FactParser::FactParser(const Relation& relation, const FactFormat& format, LineP
   tuples_.columns.resize(relation.attributes.size());
 }
 
+// Whether a line is fields between delimiters of one character, in the order of the attributes.
+bool FactParser::has_simple_lines() const {
+  return !relation_.attributes.empty() && !format_.is_rfc4180 && !format_.has_chosen_columns &&
+         format_.delimiter.size() == 1 && format_.delimiter.front() != '\r' &&
+         std::all_of(relation_.attributes.begin(), relation_.attributes.end(),
+                     [](const auto& a) { return a.structure == kNoStructure; });
+}
+
 // Whether lines may consist of nothing but digits, signs and a delimiter of one character.
 bool FactParser::has_plain_lines() const {
-  if (relation_.attributes.empty() || format_.is_rfc4180 || format_.has_chosen_columns ||
-      format_.delimiter.size() != 1)
-    return false;
+  if (!has_simple_lines_) return false;
   const char delimiter = format_.delimiter.front();
-  if ((delimiter >= '0' && delimiter <= '9') || delimiter == '-' || delimiter == '\r') return false;
+  if ((delimiter >= '0' && delimiter <= '9') || delimiter == '-') return false;
   return std::all_of(relation_.attributes.begin(), relation_.attributes.end(), [](const auto& a) {
-    return a.structure == kNoStructure &&
-           (a.kind == ValueKind::kNumber || a.kind == ValueKind::kUnsigned);
+    return a.kind == ValueKind::kNumber || a.kind == ValueKind::kUnsigned;
   });
 }
 
@@ -131,6 +137,35 @@ const char* FactParser::parse_plain_line(const char* at) {
   return at;
 }
 
+// False, with nothing kept, where something is wrong: the long way says what.
+bool FactParser::parse_simple_line(std::string_view line) {
+  line = without_carriage_return(line);
+  const char delimiter = format_.delimiter.front();
+  const std::size_t arity = row_.size();
+  const char* at = line.data();
+  const char* const stop = at + line.size();
+  for (std::uint32_t c = 0; c < arity; ++c) {
+    const auto* end = static_cast<const char*>(
+        at == stop ? nullptr : std::memchr(at, delimiter, static_cast<std::size_t>(stop - at)));
+    if ((end != nullptr) != (c + 1 < arity)) return false;
+    if (end == nullptr) end = stop;
+    const std::string_view field(at, static_cast<std::size_t>(end - at));
+    const ValueKind kind = relation_.attributes[c].kind;
+    if (kind == ValueKind::kSymbol) {
+      if (field.size() > SymbolTable::kMaxSymbolBytes) return false;
+      row_[c] = symbol_cell(c, field);
+    } else {
+      const ParsedField parsed = parse_field(kind, field);
+      if (parsed.problem != FieldProblem::kNone) return false;
+      row_[c] = values_.number(parsed.bits);
+    }
+    at = end + 1;
+  }
+  for (std::size_t c = 0; c < arity; ++c) tuples_.columns[c].push_back(row_[c]);
+  ++tuples_.rows;
+  return true;
+}
+
 std::size_t FactParser::consume_lines(std::string_view text, TextEnd end) {
   std::size_t at = 0;
   while (at < text.size() && !is_full()) {
@@ -139,7 +174,8 @@ std::size_t FactParser::consume_lines(std::string_view text, TextEnd end) {
       if (end == TextEnd::kMoreFollows) return at;
       newline = text.size();
     }
-    parse_line(text.substr(at, newline - at));
+    const std::string_view line = text.substr(at, newline - at);
+    if (!has_simple_lines_ || !parse_simple_line(line)) parse_line(line);
     ++line_;
     at = std::min(newline + 1, text.size());
   }

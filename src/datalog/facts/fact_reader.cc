@@ -2,7 +2,6 @@
 #include "datalog/facts/fact_reader.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -17,19 +16,36 @@
 #include "datalog/facts/rank_zero.h"
 #include "datalog/facts/remap_columns.h"
 #include "datalog/facts/sqlite_facts.h"
-#include "model/value_agreement.h"
+#include "model/ordered_agreement.h"
 
 namespace stratalog::datalog {
 namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
 constexpr std::size_t kShownProblems = FactParser::kMaxProblems - 1;
+// Shorter files are read faster by one rank than opened by several.
+constexpr std::uint64_t kShortFileBytes = std::uint64_t{1} << 14;
+// The ranks agree on new values after files of so many bytes together, because until then each of
+// them is there twice.
+constexpr std::uint64_t kBytesPerAgreement = std::uint64_t{1} << 28;
+constexpr int kEveryRank = -1;
 
 // What rank 0 found out about the file, for all.
 struct FactFile {
   FactLocation location;
   std::uint64_t size_bytes = 0;
   bool is_gzip = false;
+};
+
+// A file to read, and what is known about it.
+struct PlannedFile {
+  FactInput input;
+  FactFormat format;
+  FactFile file;
+  int reader = kEveryRank;
+
+  bool is_whole() const { return is_json(format.medium) || format.medium == FactMedium::kSqlite; }
+  bool can_be_cut() const { return !file.is_gzip && !format.is_rfc4180 && !is_whole(); }
 };
 
 Bytes to_bytes(std::string_view text) {
@@ -69,33 +85,46 @@ Status explain_missing(const Relation& relation, const IoDirective& directive,
 }
 
 // Collective. Only rank 0 looks at names, and its verdict is everyone's, word for word.
-Result<FactFile> examine_together(Comm& comm, Store& store, const Relation& relation,
-                                  const IoDirective& directive, const FactFormat& format) {
+Status examine_together(Comm& comm, Store& store, std::span<PlannedFile> files) {
   STRATALOG_ASSIGN_OR_RETURN(
       const nlohmann::json told, ask_rank_zero(comm, [&]() -> Result<nlohmann::json> {
-        const auto found = examine(store, format);
-        if (!found.is_ok())
-          return explain_missing(relation, directive, shown_path(store, format.path),
-                                 found.status());
-        const FactFile& file = found.value();
-        return nlohmann::json{file.location.directory, file.location.path, file.size_bytes,
-                              file.is_gzip};
+        nlohmann::json answer = nlohmann::json::array();
+        for (const PlannedFile& planned : files) {
+          const auto found = examine(store, planned.format);
+          if (!found.is_ok())
+            return explain_missing(*planned.input.relation, *planned.input.directive,
+                                   shown_path(store, planned.format.path), found.status());
+          const FactFile& file = found.value();
+          answer.push_back(
+              {file.location.directory, file.location.path, file.size_bytes, file.is_gzip});
+        }
+        return answer;
       }));
-  return FactFile{
-      .location = {.directory = told[0].get<std::string>(), .path = told[1].get<std::string>()},
-      .size_bytes = told[2].get<std::uint64_t>(),
-      .is_gzip = told[3].get<bool>()};
+  for (std::size_t i = 0; i < files.size(); ++i)
+    files[i].file = {.location = {.directory = told[i][0].get<std::string>(),
+                                  .path = told[i][1].get<std::string>()},
+                     .size_bytes = told[i][2].get<std::uint64_t>(),
+                     .is_gzip = told[i][3].get<bool>()};
+  return Status::ok();
 }
 
-// Which rank reads a file that cannot be cut: spread over ranks by name.
-int lone_reader(const Comm& comm, const Relation& relation) {
-  const std::uint64_t hash = XXH3_64bits(relation.name.data(), relation.name.size());
-  return static_cast<int>(hash % static_cast<std::uint64_t>(comm.size()));
+// Files that one rank reads go to the one that has least to read so far.
+void choose_readers(int ranks, std::span<PlannedFile> files) {
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(ranks), 0);
+  for (PlannedFile& planned : files) {
+    if (planned.can_be_cut() && planned.file.size_bytes > kShortFileBytes) continue;
+    const auto least = std::min_element(bytes.begin(), bytes.end());
+    planned.reader = static_cast<int>(least - bytes.begin());
+    *least += planned.file.size_bytes;
+  }
 }
 
 // `expected_bytes` is what the source will give, where that is known.
-Status parse_all(const FactTextSource& source, std::uint64_t expected_bytes, FactParser& parser) {
-  std::vector<char> buffer(std::min<std::uint64_t>(kBlockBytes, expected_bytes + 1));
+// `buffer` keeps its memory from file to file.
+Status parse_all(const FactTextSource& source, std::uint64_t expected_bytes, FactParser& parser,
+                 std::vector<char>& buffer) {
+  const std::size_t wanted = std::min<std::uint64_t>(kBlockBytes, expected_bytes + 1);
+  if (buffer.size() < wanted) buffer.resize(wanted);
   std::size_t held = 0;
   while (!parser.is_full()) {
     if (held == buffer.size()) buffer.resize(buffer.size() * 2);  // a long line
@@ -131,20 +160,20 @@ Result<ParsedShare> parse_whole(File& file, std::uint64_t size, const Relation& 
 }
 
 // This rank's share of the file. Local.
-Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& relation,
-                                const FactFormat& format, const FactFile& fact_file,
-                                NewValues& values) {
+Result<ParsedShare> parse_share(const Comm& comm, Store& store, const PlannedFile& planned,
+                                NewValues& values, std::vector<char>& buffer) {
+  const Relation& relation = *planned.input.relation;
+  const FactFormat& format = planned.format;
   ParsedShare share;
   share.tuples.columns.resize(relation.attributes.size());
-  const bool is_whole = is_json(format.medium) || format.medium == FactMedium::kSqlite;
-  const bool is_cut = !fact_file.is_gzip && !format.is_rfc4180 && !is_whole;
-  const std::uint64_t size = fact_file.size_bytes;
-  if (size == 0 || (!is_cut && comm.rank() != lone_reader(comm, relation))) return share;
+  const std::uint64_t size = planned.file.size_bytes;
+  if (size == 0 || (planned.reader != kEveryRank && planned.reader != comm.rank())) return share;
 
-  STRATALOG_ASSIGN_OR_RETURN(LocatedStore located, LocatedStore::open(store, fact_file.location));
+  STRATALOG_ASSIGN_OR_RETURN(LocatedStore located,
+                             LocatedStore::open(store, planned.file.location));
   STRATALOG_ASSIGN_OR_RETURN(const auto file,
-                             located.get().open(fact_file.location.path, OpenMode::kRead));
-  if (is_whole) {
+                             located.get().open(planned.file.location.path, OpenMode::kRead));
+  if (planned.is_whole()) {
     auto parsed = parse_whole(*file, size, relation, format, values);
     if (!parsed.is_ok()) return parsed.status().with_context(shown_path(store, format.path));
     return parsed;
@@ -152,11 +181,11 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& 
   FileRange range{.from = 0, .to = size};
   FactTextSource source;
   std::uint64_t expected_bytes = kBlockBytes;
-  if (fact_file.is_gzip) {
+  if (planned.file.is_gzip) {
     STRATALOG_ASSIGN_OR_RETURN(source,
                                make_gzip_source(*file, size, shown_path(store, format.path)));
   } else {
-    if (is_cut) {
+    if (planned.reader == kEveryRank) {
       STRATALOG_ASSIGN_OR_RETURN(range, lines_of_rank(*file, size, comm.rank(), comm.size()));
     }
     source = make_range_source(*file, range);
@@ -165,7 +194,7 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const Relation& 
   if (range.from == range.to) return share;
   FactParser parser(relation, format, range.from == 0 ? LinePlace::kFirstOfFile : LinePlace::kLater,
                     values);
-  STRATALOG_RETURN_IF_ERROR(parse_all(source, expected_bytes, parser));
+  STRATALOG_RETURN_IF_ERROR(parse_all(source, expected_bytes, parser, buffer));
   share.problems = parser.problems();
   share.tuples = parser.take_tuples();
   if (!share.problems.empty()) {
@@ -199,23 +228,87 @@ Status agree_on_problems(Comm& comm, const std::string& shown,
   return Status::invalid_argument(std::move(message));
 }
 
+// What this rank has of some files, up to the first one that it cannot read.
+struct ParsedFiles {
+  std::vector<ParsedShare> shares;
+  std::vector<DictionarySize> value_ends;  // of the new values, after each file
+  Status status;
+};
+
+ParsedFiles parse_files(const Comm& comm, Store& store, std::span<const PlannedFile> files,
+                        NewValues& values) {
+  ParsedFiles parsed;
+  std::vector<char> buffer;
+  for (const PlannedFile& planned : files) {
+    auto share = parse_share(comm, store, planned, values, buffer);
+    parsed.status = share.status();
+    if (!parsed.status.is_ok()) break;
+    parsed.shares.push_back(std::move(share).value());
+    parsed.value_ends.push_back(values.size());
+    if (!parsed.shares.back().problems.empty()) break;
+  }
+  return parsed;
+}
+
+// Collective. Speaks of the first file that is not as it should be for any rank.
+Status agree_on_files(Comm& comm, const Store& store, std::span<const PlannedFile> files,
+                      const ParsedFiles& parsed) {
+  const bool is_good = parsed.status.is_ok() && parsed.shares.size() == files.size() &&
+                       (files.empty() || parsed.shares.back().problems.empty());
+  const std::uint64_t read = parsed.shares.size();
+  std::uint64_t first_bad = is_good ? files.size() : read - (parsed.status.is_ok() ? 1 : 0);
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(std::span(&first_bad, 1), ReduceOp::kMin));
+  if (first_bad == files.size()) return Status::ok();
+  STRATALOG_RETURN_IF_ERROR(agree(comm, read > first_bad ? Status::ok() : parsed.status));
+  return agree_on_problems(comm, shown_path(store, files[first_bad].format.path),
+                           parsed.shares[first_bad].problems);
+}
+
+// Collective. Appends the tuples of some files.
+Status load_together(Comm& comm, Store& store, std::span<const PlannedFile> files,
+                     ValueDictionary& dictionary, std::vector<TupleColumns>& loaded) {
+  NewValues values = comm.size() == 1 ? NewValues::of_only_rank(dictionary) : NewValues(dictionary);
+  ParsedFiles parsed = parse_files(comm, store, files, values);
+  STRATALOG_RETURN_IF_ERROR(agree_on_files(comm, store, files, parsed));
+  STRATALOG_ASSIGN_OR_RETURN(const CellRemapping remapping,
+                             agree_on_values_in_order(comm, dictionary, values, parsed.value_ends));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    remap_columns(*files[i].input.relation, remapping, parsed.shares[i].tuples);
+    loaded.push_back(std::move(parsed.shares[i].tuples));
+  }
+  return Status::ok();
+}
+
 }  // namespace
+
+Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
+                                             std::span<const FactInput> inputs,
+                                             ValueDictionary& dictionary) {
+  std::vector<PlannedFile> files;
+  for (const FactInput& input : inputs) {
+    PlannedFile& planned = files.emplace_back(PlannedFile{.input = input});
+    STRATALOG_ASSIGN_OR_RETURN(planned.format, plan_input(*input.relation, *input.directive));
+  }
+  std::vector<TupleColumns> loaded;
+  if (files.empty()) return loaded;
+  STRATALOG_RETURN_IF_ERROR(examine_together(comm, store, files));
+  choose_readers(comm.size(), files);
+  for (std::span<const PlannedFile> rest = files; !rest.empty();) {
+    std::size_t count = 0;
+    for (std::uint64_t bytes = 0; count < rest.size() && bytes < kBytesPerAgreement; ++count)
+      bytes += rest[count].file.size_bytes;
+    STRATALOG_RETURN_IF_ERROR(load_together(comm, store, rest.first(count), dictionary, loaded));
+    rest = rest.subspan(count);
+  }
+  return loaded;
+}
 
 Result<TupleColumns> load_facts(Comm& comm, Store& store, const Relation& relation,
                                 const IoDirective& directive, ValueDictionary& dictionary) {
-  STRATALOG_ASSIGN_OR_RETURN(const FactFormat format, plan_input(relation, directive));
-  STRATALOG_ASSIGN_OR_RETURN(const FactFile file,
-                             examine_together(comm, store, relation, directive, format));
-  NewValues values(dictionary);
-  auto parsed = parse_share(comm, store, relation, format, file, values);
-  STRATALOG_RETURN_IF_ERROR(agree(comm, parsed.status()));
-  ParsedShare share = std::move(parsed).value();
-  STRATALOG_RETURN_IF_ERROR(
-      agree_on_problems(comm, shown_path(store, format.path), share.problems));
-  STRATALOG_ASSIGN_OR_RETURN(const CellRemapping remapping,
-                             agree_on_new_values(comm, dictionary, values));
-  remap_columns(relation, remapping, share.tuples);
-  return std::move(share.tuples);
+  const FactInput input{.relation = &relation, .directive = &directive};
+  STRATALOG_ASSIGN_OR_RETURN(std::vector<TupleColumns> loaded,
+                             load_facts(comm, store, std::span(&input, 1), dictionary));
+  return std::move(loaded.front());
 }
 
 }  // namespace stratalog::datalog

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// load_facts: a fact file to tuples, read by all ranks together. Each rank parses the lines that
-// begin in its share of the bytes (gzip and RFC 4180 files: one rank reads all), then the ranks
-// agree on new values and on what was wrong. Does not deal tuples to their owners; every tuple is
-// on the rank that happened to read it.
+// load_facts: fact files to tuples, read by all ranks together. Each rank parses the lines that
+// begin in its share of the bytes of a file; small files, and those that cannot be cut (gzip, RFC
+// 4180, JSON, SQLite), are read by one rank each. Then the ranks agree, once for many files, on
+// what was wrong and on new values. Does not deal tuples to their owners; every tuple is on the
+// rank that happened to read it.
 #pragma once
+
+#include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "comm/comm.h"
@@ -14,12 +18,25 @@
 
 namespace stratalog::datalog {
 
-// Collective. `store` is the directory of fact files; `dictionary` must be equal on all ranks and
-// is so afterwards, with ids that do not depend on the number of ranks. Repeated lines give
-// repeated tuples. Errors, the same on all ranks: NotFound for a missing file (with what to do),
-// InvalidArgument with the first ten malformed lines ("file:line: field N (attribute `x`, type
-// number): expected ..., found ..."), Corruption for a damaged gzip file, IoError. Nothing is added
-// to the dictionary then.
+// A file to read. Both must outlive the call.
+struct FactInput {
+  const Relation* relation = nullptr;
+  const IoDirective* directive = nullptr;
+};
+
+// Collective. The tuples of each input. `store` is the directory of fact files; `dictionary` must
+// be equal on all ranks and is so afterwards: new symbols and large numbers have ids in the order
+// in which the files mention them, at any number of ranks. Repeated lines give repeated tuples.
+// Errors, the same on all ranks: NotFound for a missing file (with what to do), InvalidArgument
+// with the first ten malformed lines of a file ("file:line: field N (attribute `x`, type number):
+// expected
+// ..., found ..."), Corruption for a damaged gzip file, IoError. The dictionary may hold some
+// values of the files then.
+Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
+                                             std::span<const FactInput> inputs,
+                                             ValueDictionary& dictionary);
+
+// Collective. The same for one file.
 Result<TupleColumns> load_facts(Comm& comm, Store& store, const Relation& relation,
                                 const IoDirective& directive, ValueDictionary& dictionary);
 

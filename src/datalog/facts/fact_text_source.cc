@@ -15,7 +15,7 @@
 namespace stratalog::datalog {
 namespace {
 
-constexpr std::size_t kScanBytes = std::size_t{1} << 16;
+constexpr std::size_t kScanBytes = std::size_t{1} << 12;
 constexpr std::size_t kCountBytes = std::size_t{1} << 20;
 constexpr std::size_t kCompressedBytes = std::size_t{1} << 17;
 

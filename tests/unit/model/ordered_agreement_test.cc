@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agreement on what was read: the ids that one reader would have given, at any number of ranks,
+// whether they share memory or send messages, few values or many.
+#include "model/ordered_agreement.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "model/multiset_hash.h"
+
+namespace stratalog {
+namespace {
+
+constexpr std::uint64_t kParts = 3;
+
+// What stands at a place of a part; texts come again, in the same part and in others.
+std::string text_at(std::uint64_t part, std::uint64_t at, std::uint64_t length) {
+  const std::uint64_t value = splitmix64((part * 1000003) + at) % (length + 1);
+  return fmt::format("v{}{}", value, std::string(value % 5, 'x'));
+}
+
+std::uint64_t number_at(std::uint64_t part, std::uint64_t at, std::uint64_t length) {
+  return (1ULL << 40) + (splitmix64((part * 7919) + at) % (length + 1));
+}
+
+struct Ids {
+  std::vector<std::string> symbols;
+  std::vector<std::uint64_t> wides;
+  friend bool operator==(const Ids&, const Ids&) = default;
+};
+
+Ids ids_of(const ValueDictionary& dictionary) {
+  Ids ids;
+  for (Cell id = 0; id < dictionary.symbols().size(); ++id)
+    ids.symbols.emplace_back(dictionary.text(id));
+  ids.wides.assign(dictionary.wides().values().begin(), dictionary.wides().values().end());
+  return ids;
+}
+
+Ids read_alone(std::uint64_t length) {
+  ValueDictionary dictionary;
+  dictionary.encode_symbol("constant");
+  NewValues values = NewValues::of_only_rank(dictionary);
+  for (std::uint64_t part = 0; part < kParts; ++part)
+    for (std::uint64_t at = 0; at < length; ++at) {
+      EXPECT_FALSE(is_provisional_symbol(values.symbol(text_at(part, at, length))));
+      values.number(number_at(part, at, length));
+    }
+  EXPECT_EQ(values.size(), DictionarySize{});
+  return ids_of(dictionary);
+}
+
+// Each rank reads its stretch of each part; the second part is the last rank's alone.
+Status read_share(Comm& comm, std::uint64_t length, Ids& ids) {
+  const auto rank = static_cast<std::uint64_t>(comm.rank());
+  const auto ranks = static_cast<std::uint64_t>(comm.size());
+  ValueDictionary dictionary;
+  dictionary.encode_symbol("constant");
+  NewValues values(dictionary);
+  std::vector<DictionarySize> ends;
+  std::vector<std::pair<std::string, Cell>> symbols;
+  std::vector<std::pair<std::uint64_t, Cell>> numbers;
+  for (std::uint64_t part = 0; part < kParts; ++part) {
+    const bool is_whole = part == 1;
+    const std::uint64_t from = is_whole ? (rank + 1 == ranks ? 0 : length) : length * rank / ranks;
+    const std::uint64_t to = is_whole ? length : length * (rank + 1) / ranks;
+    for (std::uint64_t at = from; at < to; ++at) {
+      symbols.emplace_back(text_at(part, at, length), 0);
+      symbols.back().second = values.symbol(symbols.back().first);
+      numbers.emplace_back(number_at(part, at, length), 0);
+      numbers.back().second = values.number(numbers.back().first);
+    }
+    ends.push_back(values.size());
+  }
+  const Cell constant = values.symbol("constant");
+  STRATALOG_ASSIGN_OR_RETURN(const CellRemapping remapping,
+                             agree_on_values_in_order(comm, dictionary, values, ends));
+  EXPECT_EQ(remapping.symbol(constant), 0U);
+  EXPECT_EQ(values.size(), DictionarySize{});
+  for (const auto& [text, cell] : symbols)
+    if (dictionary.text(remapping.symbol(cell)) != text) return Status::internal("not " + text);
+  for (const auto& [bits, cell] : numbers)
+    if (dictionary.decode(remapping.number(cell)) != bits) return Status::internal("number");
+  ids = ids_of(dictionary);
+  return Status::ok();
+}
+
+TEST(OrderedAgreement, IdsAreThoseOfOneReader) {
+  for (const std::uint64_t length : {0U, 1U, 2U, 60U, 30000U}) {
+    const Ids expected = read_alone(length);
+    EXPECT_EQ(expected.symbols.front(), "constant");
+    for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared})
+      for (const int ranks : {1, 2, 3, 4, 7}) {
+        std::vector<Ids> found(static_cast<std::size_t>(ranks));
+        const Status status = sim_run(
+            ranks,
+            [&](Comm& comm) {
+              return read_share(comm, length, found[static_cast<std::size_t>(comm.rank())]);
+            },
+            space);
+        EXPECT_TRUE(status.is_ok()) << status.to_string();
+        for (const Ids& ids : found)
+          EXPECT_TRUE(ids == expected) << ranks << " ranks, " << length << " values";
+      }
+  }
+}
+
+}  // namespace
+}  // namespace stratalog
