@@ -279,13 +279,16 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments) 
   app.require_subcommand(1);
   app.footer(kFooter);
   add_run(app, invocation, raw);
-  add_resume(app, invocation, raw);
-  add_program_commands(app, invocation, raw);
-  add_store_commands(app, invocation.stored, raw);
-  add_compact(app, invocation.run);
-  add_profile(app, invocation.profile);
-  add_questions(app, invocation.why, raw);
-  add_bench(app);
+  // To describe all the others takes longer than a small program runs.
+  if (arguments.empty() || arguments.front() != "run") {
+    add_resume(app, invocation, raw);
+    add_program_commands(app, invocation, raw);
+    add_store_commands(app, invocation.stored, raw);
+    add_compact(app, invocation.run);
+    add_profile(app, invocation.profile);
+    add_questions(app, invocation.why, raw);
+    add_bench(app);
+  }
   // CLI11 reports by exceptions; they end here.
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

@@ -9,6 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "comm/shared_pointers.h"
+
 namespace stratalog::cli {
 
 namespace {
@@ -42,6 +44,17 @@ std::string to_text(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// Where rank 0's program can be read by the others, they need not compile it again.
+Result<datalog::Program> copy_of_first(Comm& comm, Result<datalog::CompileOutcome> mine) {
+  const bool is_first = comm.rank() == 0;
+  const datalog::Program* own = is_first ? &*mine.value().program : nullptr;
+  STRATALOG_ASSIGN_OR_RETURN(const auto programs, pointers_of_all(comm, own));
+  datalog::Program program;
+  if (!is_first) program = *programs.front();
+  STRATALOG_RETURN_IF_ERROR(comm.barrier());
+  return is_first ? std::move(*mine.value().program) : std::move(program);
+}
+
 }  // namespace
 
 Result<datalog::CompileOutcome> compile_file(const ProgramArguments& arguments) {
@@ -73,6 +86,7 @@ Result<datalog::Program> share_program(Comm& comm, Result<datalog::CompileOutcom
       status = Status::invalid_argument("the program has errors");
   }
   STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, status));
+  if (comm.shares_memory()) return copy_of_first(comm, std::move(mine));
   Bytes text;
   if (is_first) {
     const std::string& source = mine.value().program->source_text;

@@ -152,6 +152,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   options.allow_pivot = run.allow_pivot;
   options.allow_sets = run.allow_sets;
   options.keep_round_counts = !run.report_file.empty();
+  options.relations_at_end = datalog::RelationsAtEnd::kLeft;
   if (watch.shows_rules()) options.metering = datalog::Metering::kRules;
   if (!run.profile_file.empty()) options.metering = datalog::Metering::kProfile;
   if (job.checkpoints == nullptr) return options;

@@ -10,7 +10,7 @@ namespace stratalog {
 namespace {
 
 // Where other programs fill the cores, ranks would move again and again.
-constexpr std::uint64_t kMeetingsBetweenMoves = 32;
+constexpr std::chrono::microseconds kBetweenMoves{1000};
 
 }  // namespace
 
@@ -22,7 +22,6 @@ CoreSpread::CoreSpread(int ranks, Use use)
 void CoreSpread::settle(int rank) {
   if (!is_on_) return;
   Seat& seat = seats_[static_cast<std::size_t>(rank)];
-  const std::uint64_t now = seat.settled++;
   const int core = ::sched_getcpu();
   if (seat.core.load(std::memory_order_relaxed) != core)
     seat.core.store(core, std::memory_order_relaxed);
@@ -30,8 +29,10 @@ void CoreSpread::settle(int rank) {
   const bool is_taken = std::any_of(seats_.begin(), lower, [&](const Seat& other) {
     return other.core.load(std::memory_order_relaxed) == core;
   });
-  if (!is_taken || core < 0 || now < seat.next_move) return;
-  seat.next_move = now + kMeetingsBetweenMoves;
+  if (!is_taken || core < 0) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < seat.next_move) return;
+  seat.next_move = now + kBetweenMoves;
   move_away(rank);
 }
 

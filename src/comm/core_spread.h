@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -30,8 +31,7 @@ class CoreSpread {
   static constexpr int kUnknown = -1;
   struct alignas(64) Seat {
     std::atomic<int> core = kUnknown;
-    std::uint64_t settled = 0;  // calls of settle; touched by the rank only
-    std::uint64_t next_move = 0;  // not before so many
+    std::chrono::steady_clock::time_point next_move = {};  // touched by the rank only
   };
 
   void move_away(int rank);

@@ -226,6 +226,10 @@ class SymbolsInMemory {
     for (const ShownSymbols* shown : shown_) more += shown->firsts.size();
     if (more > SymbolTable::kMaxSymbols - shared_.symbols().size()) return no_room("symbols");
     shared_.symbols().reserve(more);
+    for (const ShownSymbols* shown : shown_)
+      shared_.symbols().share_texts(*shown->symbols, shown == &own_
+                                                         ? SymbolTable::Memory::kCountedHere
+                                                         : SymbolTable::Memory::kCountedElsewhere);
     cells.resize(own_.symbols->size());
     // The cell of the first one of each part and rank.
     std::vector<Cell> begins;
@@ -253,7 +257,7 @@ class SymbolsInMemory {
   void append_firsts(const ShownSymbols& shown, std::size_t part) {
     for (std::uint64_t i = first_begin(shown, part); i < shown.first_ends[part]; ++i) {
       const Cell id = shown.firsts[i];
-      shared_.symbols().append(shown.symbols->text(id), shown.hashes[id]);
+      shared_.symbols().append_shared(*shown.symbols, id, shown.hashes[id]);
     }
   }
 

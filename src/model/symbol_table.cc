@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/symbol_table.h"
 
+// Symbols are short: the call would cost as much as the hash.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
@@ -50,17 +52,22 @@ void SymbolTable::make_room_for_one() {
     set_slots(std::max(kFirstSymbolSlots, slots_.size() * 2));
 }
 
-Cell SymbolTable::append(std::string_view text, std::uint64_t text_hash) {
+Cell SymbolTable::append_shared(const SymbolTable& other, Cell id, std::uint64_t text_hash) {
+  assert(size() < kMaxSymbols);
   make_room_for_one();
-  assert(has_room_for(text));
   const auto tag = static_cast<std::uint32_t>(text_hash);
   const std::size_t mask = slots_.size() - 1;
   std::size_t i = tag & mask;
   while (slots_[i].id_plus_one != 0) i = (i + 1) & mask;
-  texts_.push_back(store(text));
+  texts_.push_back(other.texts_[id]);
   slots_[i] = {.tag = tag, .id_plus_one = static_cast<std::uint32_t>(texts_.size())};
-  text_bytes_ += text.size();
+  text_bytes_ += other.text(id).size();
   return slots_[i].id_plus_one - 1;
+}
+
+void SymbolTable::share_texts(const SymbolTable& other, Memory memory) {
+  if (memory == Memory::kCountedHere) chunk_bytes_ += other.chunk_bytes_;
+  chunks_.insert(chunks_.end(), other.chunks_.begin(), other.chunks_.end());
 }
 
 Cell SymbolTable::intern(std::string_view text, std::uint64_t text_hash) {
@@ -102,9 +109,9 @@ const char* SymbolTable::store(std::string_view text) {
   const std::size_t needed = kLengthBytes + text.size();
   if (needed > free_bytes_) {
     const std::size_t usual =
-        std::min(kLargestChunkBytes, kFirstChunkBytes << std::min<std::size_t>(chunks_.size(), 16));
+        std::clamp<std::size_t>(chunk_bytes_, kFirstChunkBytes, kLargestChunkBytes);
     const std::size_t bytes = std::max(usual, needed);
-    chunks_.push_back(std::make_unique_for_overwrite<char[]>(bytes));
+    chunks_.emplace_back(new char[bytes]);
     free_ = chunks_.back().get();
     free_bytes_ = bytes;
     chunk_bytes_ += bytes;
@@ -121,7 +128,7 @@ const char* SymbolTable::store(std::string_view text) {
 std::uint64_t SymbolTable::memory_bytes() const {
   return chunk_bytes_ + (slots_.capacity() * sizeof(Slot)) +
          (texts_.capacity() * sizeof(const char*)) +
-         (chunks_.capacity() * sizeof(std::unique_ptr<char[]>));
+         (chunks_.capacity() * sizeof(std::shared_ptr<char[]>));
 }
 
 void SymbolTable::clear() { *this = SymbolTable(); }

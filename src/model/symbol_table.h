@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SymbolTable: strings under dense numbers, append-only. Any bytes are allowed, NUL included. Bytes
-// lie in arenas that never move, so texts stay valid as long as the table; the index is an
-// open-addressing table of (hash, id) that is rebuilt without touching the texts. Knows nothing of
-// ranks: value_agreement.h makes tables equal. Local; thread-compatible.
+// lie in arenas that never move, so texts stay valid as long as the table, and tables may share
+// them; the index is an open-addressing table of (hash, id) that is rebuilt without touching the
+// texts. Knows nothing of ranks: value_agreement.h makes tables equal. Local; thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,10 @@ class SymbolTable {
   static constexpr std::uint64_t kMaxSymbols = kProvisionalSymbolBase;
   static constexpr std::uint64_t kMaxSymbolBytes = 0xFFFFFFFFU;
 
+  SymbolTable() = default;
+  SymbolTable(SymbolTable&&) = default;
+  SymbolTable& operator=(SymbolTable&&) = default;
+
   static std::uint64_t hash(std::string_view text);
 
   // The id of `text`, a new one (size()) if it is not in the table. Requires has_room_for(text).
@@ -33,8 +37,13 @@ class SymbolTable {
   // The same where the caller has hash(text) at hand.
   Cell intern(std::string_view text, std::uint64_t text_hash);
 
-  // The id of a text that is not in the table yet: as intern, without comparing any texts.
-  Cell append(std::string_view text, std::uint64_t text_hash);
+  // Keeps the texts that the other table has now for as long as this one lives. Many may do so at
+  // once while nobody changes `other`; one of them counts their memory.
+  enum class Memory : std::uint8_t { kCountedHere, kCountedElsewhere };
+  void share_texts(const SymbolTable& other, Memory memory);
+  // After share_texts(other): a new id for a text of `other` that is not in this table. It is
+  // neither copied nor compared.
+  Cell append_shared(const SymbolTable& other, Cell id, std::uint64_t text_hash);
 
   std::optional<Cell> find(std::string_view text) const { return find(text, hash(text)); }
   std::optional<Cell> find(std::string_view text, std::uint64_t text_hash) const;
@@ -67,7 +76,7 @@ class SymbolTable {
 
   std::vector<Slot> slots_;  // a power of two; at most three quarters full
   std::vector<const char*> texts_;  // id -> 4 bytes of length, then the bytes
-  std::vector<std::unique_ptr<char[]>> chunks_;
+  std::vector<std::shared_ptr<char[]>> chunks_;  // own ones and shared ones
   char* free_ = nullptr;  // where the next text goes in the current chunk
   std::size_t free_bytes_ = 0;
   std::uint64_t chunk_bytes_ = 0;  // all chunks together

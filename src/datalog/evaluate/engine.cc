@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -463,13 +464,25 @@ class Engine {
   bool something_ran_ = false;
 };
 
+// Never destroyed, and known to those who look for lost memory.
+void leave(std::unique_ptr<Engine> engine) {
+  static std::mutex mutex;
+  static auto& left = *new std::vector<Engine*>;
+  const std::lock_guard lock(mutex);
+  left.push_back(engine.release());
+}
+
 }  // namespace
 
 Result<RunReport> run_program(Comm& comm, const Program& program, const RunOptions& options,
                               const RunHooks& hooks) {
-  Engine engine(comm, program, options, hooks);
-  STRATALOG_RETURN_IF_ERROR(engine.run());
-  return std::move(engine.report());
+  auto engine = std::make_unique<Engine>(comm, program, options, hooks);
+  const Status ran = engine->run();
+  RunReport report = std::move(engine->report());
+  if (options.relations_at_end == RelationsAtEnd::kLeft && options.checkpoint.store == nullptr)
+    leave(std::move(engine));
+  STRATALOG_RETURN_IF_ERROR(ran);
+  return report;
 }
 
 struct KeptRun::Parts {

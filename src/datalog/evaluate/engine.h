@@ -101,6 +101,12 @@ struct RunHooks {
 // are given out by `values`. Called once, on every rank, each of which may hand over its own.
 using FactSupply = std::function<Result<std::vector<TupleColumns>>(NewValues& values)>;
 
+// What becomes of the relations of run_program when it returns.
+enum class RelationsAtEnd : std::uint8_t {
+  kFreed,
+  kLeft,  // to the end of the process, which must come soon: it frees them faster
+};
+
 struct RunOptions {
   Store* facts = nullptr;  // -F: where .input files are
   // Facts beside those from files. With it and without a directory of facts, .input reads nothing.
@@ -132,6 +138,8 @@ struct RunOptions {
   std::uint64_t united_sets_bytes = 64U << 20;
   bool keep_round_counts = false;  // RunReport::new_tuples_per_round
   Metering metering = Metering::kNone;
+  // Left only where there are no checkpoints, whose threads must end.
+  RelationsAtEnd relations_at_end = RelationsAtEnd::kFreed;
 };
 
 // Seconds, maximum over ranks.

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/facts/fact_parser.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -11,6 +16,7 @@ namespace stratalog::datalog {
 namespace {
 
 constexpr std::uint64_t kMaxPlainDigits = 18;  // never overflow 63 bits
+constexpr std::uint64_t kFirstRows = 256;  // that columns get room for
 
 BracketUse bracket_use(const Relation& relation, const FactFormat& format) {
   const bool is_structured =
@@ -18,6 +24,22 @@ BracketUse bracket_use(const Relation& relation, const FactFormat& format) {
                   [](const Attribute& a) { return a.structure != kNoStructure; });
   return is_structured && format.delimiter.find(',') != std::string::npos ? BracketUse::kNested
                                                                           : BracketUse::kPlain;
+}
+
+// The first of two characters, one of which stands before `stop`.
+const char* find_either(const char* at, const char* stop, char one, char other) {
+#if defined(__AVX2__)
+  const __m256i ones = _mm256_set1_epi8(one);
+  const __m256i others = _mm256_set1_epi8(other);
+  for (; stop - at >= 32; at += 32) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    const __m256i found =
+        _mm256_or_si256(_mm256_cmpeq_epi8(bytes, ones), _mm256_cmpeq_epi8(bytes, others));
+    const auto mask = static_cast<std::uint32_t>(_mm256_movemask_epi8(found));
+    if (mask != 0) return at + std::countr_zero(mask);
+  }
+#endif
+  return std::find_if(at, stop, [&](char c) { return c == one || c == other; });
 }
 
 }  // namespace
@@ -65,32 +87,33 @@ std::size_t FactParser::consume(std::string_view text, TextEnd end) {
     ++line_;
   }
   if (format_.is_rfc4180 && !row_.empty()) return done + consume_quoted(text.substr(done), end);
-  if (has_plain_lines()) done += consume_plain(text.substr(done));
+  if (has_plain_lines())
+    done += consume_complete(text.substr(done), &FactParser::parse_plain_line);
+  else if (has_simple_lines_)
+    done += consume_complete(text.substr(done), &FactParser::parse_simple_line);
   return done + consume_lines(text.substr(done), end);
 }
 
-// All complete lines, plain or not.
-std::size_t FactParser::consume_plain(std::string_view text) {
+// All complete lines; those that `parse` does not take go the long way.
+std::size_t FactParser::consume_complete(std::string_view text, ParseLine parse) {
   const std::size_t last = text.rfind('\n');
   if (last == std::string_view::npos) return 0;
-  const std::string_view lines = text.substr(0, last + 1);
-  const auto count = static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
+  const char* at = text.data();
+  const char* const stop = at + last + 1;
+  std::uint64_t room = 0;  // rows behind the last one
   const auto resize_columns = [&](std::uint64_t rows) {
     for (std::size_t c = 0; c < tuples_.columns.size(); ++c) {
       tuples_.columns[c].resize(rows);
       column_ends_[c] = tuples_.columns[c].data() + tuples_.rows;
     }
+    room = rows - tuples_.rows;
   };
-  resize_columns(tuples_.rows + count);
-  std::uint64_t unused = count;
-  const char* at = lines.data();
-  const char* const stop = at + lines.size();
   while (at != stop && !is_full()) {
-    const char* next = parse_plain_line(at);
-    --unused;
-    if (next != nullptr) {
+    if (room == 0) resize_columns(tuples_.rows + std::max(tuples_.rows, kFirstRows));
+    if (const char* next = (this->*parse)(at, stop); next != nullptr) {
       ++tuples_.rows;
       ++line_;
+      --room;
       at = next;
       continue;
     }
@@ -101,15 +124,14 @@ std::size_t FactParser::consume_plain(std::string_view text) {
     parse_line({at, static_cast<std::size_t>(newline - at)});
     ++line_;
     at = newline + 1;
-    resize_columns(tuples_.rows + unused);
   }
   resize_columns(tuples_.rows);
-  return lines.size();
+  return last + 1;
 }
 
 // A line of decimal numbers to the ends of the columns; nullptr, with nothing kept, for any other
 // line. Needs no bounds: a line break ends every run of digits, and the text ends with one.
-const char* FactParser::parse_plain_line(const char* at) {
+const char* FactParser::parse_plain_line(const char* at, const char* /*stop*/) {
   const std::size_t arity = row_.size();
   const char delimiter = format_.delimiter.front();
   for (std::size_t c = 0; c < arity; ++c) {
@@ -137,33 +159,30 @@ const char* FactParser::parse_plain_line(const char* at) {
   return at;
 }
 
-// False, with nothing kept, where something is wrong: the long way says what.
-bool FactParser::parse_simple_line(std::string_view line) {
-  line = without_carriage_return(line);
-  const char delimiter = format_.delimiter.front();
+// A line of fields to the ends of the columns; nullptr, with nothing kept, where something is
+// wrong: the long way says what. A line break stands before `stop`.
+const char* FactParser::parse_simple_line(const char* at, const char* stop) {
   const std::size_t arity = row_.size();
-  const char* at = line.data();
-  const char* const stop = at + line.size();
+  const char delimiter = format_.delimiter.front();
   for (std::uint32_t c = 0; c < arity; ++c) {
-    const auto* end = static_cast<const char*>(
-        at == stop ? nullptr : std::memchr(at, delimiter, static_cast<std::size_t>(stop - at)));
-    if ((end != nullptr) != (c + 1 < arity)) return false;
-    if (end == nullptr) end = stop;
-    const std::string_view field(at, static_cast<std::size_t>(end - at));
+    const char* end = find_either(at, stop, delimiter, '\n');
+    const bool is_last = c + 1 == arity;
+    if ((*end == '\n') != is_last) return nullptr;
+    std::string_view field(at, static_cast<std::size_t>(end - at));
+    if (is_last) field = without_carriage_return(field);
     const ValueKind kind = relation_.attributes[c].kind;
     if (kind == ValueKind::kSymbol) {
-      if (field.size() > SymbolTable::kMaxSymbolBytes) return false;
+      if (field.size() > SymbolTable::kMaxSymbolBytes) return nullptr;
       row_[c] = symbol_cell(c, field);
     } else {
       const ParsedField parsed = parse_field(kind, field);
-      if (parsed.problem != FieldProblem::kNone) return false;
+      if (parsed.problem != FieldProblem::kNone) return nullptr;
       row_[c] = values_.number(parsed.bits);
     }
     at = end + 1;
   }
-  for (std::size_t c = 0; c < arity; ++c) tuples_.columns[c].push_back(row_[c]);
-  ++tuples_.rows;
-  return true;
+  for (std::size_t c = 0; c < arity; ++c) *column_ends_[c]++ = row_[c];
+  return at;
 }
 
 std::size_t FactParser::consume_lines(std::string_view text, TextEnd end) {
@@ -174,8 +193,7 @@ std::size_t FactParser::consume_lines(std::string_view text, TextEnd end) {
       if (end == TextEnd::kMoreFollows) return at;
       newline = text.size();
     }
-    const std::string_view line = text.substr(at, newline - at);
-    if (!has_simple_lines_ || !parse_simple_line(line)) parse_line(line);
+    parse_line(text.substr(at, newline - at));
     ++line_;
     at = std::min(newline + 1, text.size());
   }

@@ -48,12 +48,14 @@ class FactParser {
 
   bool has_plain_lines() const;
   bool has_simple_lines() const;
-  std::size_t consume_plain(std::string_view text);
-  const char* parse_plain_line(const char* at);
+  // From the start of a line; where the next one starts, or null.
+  using ParseLine = const char* (FactParser::*)(const char* at, const char* stop);
+  std::size_t consume_complete(std::string_view text, ParseLine parse);
+  const char* parse_plain_line(const char* at, const char* stop);
+  const char* parse_simple_line(const char* at, const char* stop);
   std::size_t consume_lines(std::string_view text, TextEnd end);
   std::size_t consume_quoted(std::string_view text, TextEnd end);
   void parse_line(std::string_view line);
-  bool parse_simple_line(std::string_view line);
   void parse_fields(std::string_view line);
   // False if the field was reported; otherwise row_[attribute] is set.
   bool parse_field_into_row(std::uint32_t attribute, std::size_t field);
@@ -74,7 +76,7 @@ class FactParser {
   FieldSplitter fields_;
   std::vector<Cell> row_;
   std::vector<SymbolMemory> last_symbol_;  // by attribute: sorted files repeat symbols
-  std::vector<Cell*> column_ends_;  // consume_plain only
+  std::vector<Cell*> column_ends_;  // consume_complete only
 };
 
 }  // namespace stratalog::datalog
