@@ -123,6 +123,7 @@ Status order_symbols_by_messages(Comm& comm, ValueDictionary& shared, const NewV
                                  const Ends& ends, std::uint64_t total_bytes,
                                  std::vector<Cell>& cells) {
   std::vector<std::string_view> texts;
+  texts.reserve(mine.symbols().size());
   for (Cell id = 0; id < mine.symbols().size(); ++id) texts.push_back(mine.symbols().text(id));
   Received received;
   STRATALOG_ASSIGN_OR_RETURN(

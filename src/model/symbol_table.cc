@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/symbol_table.h"
 
-// Symbols are short: the call would cost as much as the hash.
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
