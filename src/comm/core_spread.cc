@@ -9,8 +9,11 @@
 namespace stratalog {
 namespace {
 
-// Where other programs fill the cores, ranks would move again and again.
-constexpr std::chrono::microseconds kBetweenMoves{1000};
+// At the start whoever is woken may be put back at once. Later, where other programs fill the
+// cores, ranks would move again and again.
+constexpr std::uint64_t kFirstMoves = 16;
+constexpr std::chrono::microseconds kBetweenFirstMoves{50};
+constexpr std::chrono::microseconds kBetweenMoves{2000};
 
 }  // namespace
 
@@ -32,7 +35,7 @@ void CoreSpread::settle(int rank) {
   if (!is_taken || core < 0) return;
   const auto now = std::chrono::steady_clock::now();
   if (now < seat.next_move) return;
-  seat.next_move = now + kBetweenMoves;
+  seat.next_move = now + (++seat.moves <= kFirstMoves ? kBetweenFirstMoves : kBetweenMoves);
   move_away(rank);
 }
 

@@ -31,7 +31,9 @@ class CoreSpread {
   static constexpr int kUnknown = -1;
   struct alignas(64) Seat {
     std::atomic<int> core = kUnknown;
-    std::chrono::steady_clock::time_point next_move = {};  // touched by the rank only
+    // Touched by the rank only.
+    std::uint64_t moves = 0;
+    std::chrono::steady_clock::time_point next_move = {};
   };
 
   void move_away(int rank);

@@ -14,6 +14,7 @@
 #include <numeric>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "comm/call_check.h"
 #include "comm/comm.h"
@@ -24,9 +25,9 @@ namespace stratalog {
 namespace {
 
 constexpr int kMaxRanks = 1024;
-// Before a rank sleeps; 100 to 200 microseconds. To be woken from sleep takes 50 and more, and
+// Before a rank sleeps; 200 to 400 microseconds. To be woken from sleep takes 50 and more, and
 // small programs meet a hundred times in a few milliseconds.
-constexpr int kLooks = 4000;
+constexpr int kLooks = 8000;
 
 bool has_core_for_each(int ranks) {
   return static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
@@ -68,14 +69,14 @@ class Bell {
   // Returns when `done()` holds; whatever makes it hold is followed by ring(). Who may be waited
   // for on the same core is given it at once.
   template <typename Done>
-  void wait(Cores cores, Done&& done) const {
+  bool wait(Cores cores, Done&& done) const {
     for (int look = 0; cores == Cores::kOwn && look < looks_; ++look) {
-      if (done()) return;
+      if (done()) return false;
       pause_briefly();
     }
-    while (true) {
+    for (bool has_slept = false;; has_slept = true) {
       const std::uint32_t before = rung_.load(std::memory_order_acquire);
-      if (done()) return;
+      if (done()) return has_slept;
       rung_.wait(before, std::memory_order_acquire);
     }
   }
@@ -138,8 +139,11 @@ class SimWorld {
   void enter(int rank) { spread_.settle(rank); }
 
  private:
-  Bell::Cores cores_of(int rank) const {
-    return spread_.is_crowded(rank) ? Bell::Cores::kCrowded : Bell::Cores::kOwn;
+  template <typename Done>
+  void wait(int rank, Done&& done) {
+    const auto cores = spread_.is_crowded(rank) ? Bell::Cores::kCrowded : Bell::Cores::kOwn;
+    // Who was woken may be on another core now.
+    if (bell_.wait(cores, std::forward<Done>(done))) spread_.settle(rank);
   }
   Status check_calls() const;
   Status broken_status(int rank, const Call& call) const;
@@ -192,7 +196,7 @@ Status SimWorld::meet(int rank, const Call& call, Read&& read) {
     meeting_.store(mine + 1);
     bell_.ring();
   } else {
-    bell_.wait(cores_of(rank), [&] { return meeting_.load() != mine || is_broken(); });
+    wait(rank, [&] { return meeting_.load() != mine || is_broken(); });
     if (meeting_.load() == mine) return broken_status(rank, call);
   }
   const Status verdict = verdict_;
@@ -202,7 +206,7 @@ Status SimWorld::meet(int rank, const Call& call, Read&& read) {
   if (reading_.fetch_sub(1) == 1)
     bell_.ring();
   else
-    bell_.wait(cores_of(rank), [&] { return reading_.load() == 0; });
+    wait(rank, [&] { return reading_.load() == 0; });
   return verdict;
 }
 
