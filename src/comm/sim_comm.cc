@@ -129,7 +129,7 @@ class SimWorld {
   std::shared_ptr<const SlowReduction> begin_slowly(std::span<const std::uint64_t> values,
                                                     ReduceOp op);
   // Blocks until all ranks have begun it.
-  Status wait_for(int rank, const SlowReduction& reduction) const;
+  Status wait_for(int rank, const SlowReduction& reduction);
   Status check(const SlowReduction& reduction) const;
 
   // `rank` will call no more.
@@ -244,8 +244,8 @@ Status SimWorld::check(const SlowReduction& reduction) const {
       "collective calls in the same order");
 }
 
-Status SimWorld::wait_for(int rank, const SlowReduction& reduction) const {
-  bell_.wait([&] { return reduction.is_done.load() || is_broken(); });
+Status SimWorld::wait_for(int rank, const SlowReduction& reduction) {
+  wait(rank, [&] { return reduction.is_done.load() || is_broken(); });
   if (reduction.is_done.load()) return check(reduction);
   return broken_status(rank, {.name = "a reduction"});
 }
@@ -258,7 +258,7 @@ void SimWorld::leave(int rank) {
 
 class SimReduction final : public ReductionUnderWay {
  public:
-  SimReduction(const SimWorld& world, int rank, std::shared_ptr<const SlowReduction> reduction)
+  SimReduction(SimWorld& world, int rank, std::shared_ptr<const SlowReduction> reduction)
       : world_(world), rank_(rank), reduction_(std::move(reduction)) {}
 
   Result<bool> is_done() override {
@@ -278,7 +278,7 @@ class SimReduction final : public ReductionUnderWay {
   }
 
  private:
-  const SimWorld& world_;
+  SimWorld& world_;
   int rank_;
   std::shared_ptr<const SlowReduction> reduction_;
 };

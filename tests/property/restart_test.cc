@@ -391,6 +391,63 @@ TEST(Restart, ManyBlocksOfPivotsByIterations) {
   }
 }
 
+// Nodes that follow each other have numbers far apart, so pivots are dealt in an order of their
+// own. Blocks are of other widths where there are other numbers of ranks, and the next stratum
+// reads the rows where they lie, or as tuples.
+TEST(Restart, PivotsOutOfTheOrderOfTheirNumbers) {
+  constexpr std::uint32_t kNodes = 3001;
+  const auto name = [](std::uint32_t node) { return 10 + (node * 1237U) % kNodes; };
+  std::string text;
+  std::string marks;
+  for (std::uint32_t first = 0; first < kNodes;) {
+    const std::uint32_t last = std::min(kNodes - 1, first + 2 + (first / 300 * 7 % 23));
+    for (std::uint32_t x = first; x < last; ++x)
+      text += fmt::format("{}\t{}\n", name(x), name(x + 1));
+    if (first % 3 == 0) marks += fmt::format("{}\n", name(last));
+    first = last + 1;
+  }
+  const FileTexts facts{{"edge.facts", text}, {"mark.facts", marks}};
+  std::string problems;
+  const auto program = compile_text(
+      ".decl edge(x: number, y: number)\n.input edge\n.decl mark(x: number)\n.input mark\n"
+      ".decl path(x: number, y: number)\n.output path\npath(x, y) :- edge(x, y).\n"
+      "path(x, z) :- path(x, y), edge(y, z).\n"
+      ".decl leads(x: number, y: number)\n.output leads\nleads(x, y) :- mark(y), path(x, y).\n"
+      ".decl all(x: number, y: number)\n.output all\nall(y, x) :- path(x, y).\n",
+      problems);
+  ASSERT_TRUE(program) << problems;
+  const std::string expected = uninterrupted(*program, facts);
+  for (const int ranks : {1, 2, 5}) {
+    RunOptions options = options_for({}, ResumePolicy::kFresh);
+    options.checkpoint.every_iterations = 3;
+    options.checkpoint.writer.keep_generations = 100;
+    options.read_swept_min_rows = ranks == 2 ? ~std::uint64_t{0} : 1;
+    const auto disk = std::make_shared<MemoryDisk>();
+    const EngineOutcome outcome = run_engine(*program, facts, ranks, options, {}, disk);
+    ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+    EXPECT_EQ(essence(outcome), expected) << ranks << " ranks";
+    const auto store = open_memory_store(disk);
+    const auto listed = list_generations(*store);
+    ASSERT_TRUE(listed.is_ok());
+    EXPECT_GE(listed.value().size(), 2U);
+    const auto state = inspect_generation(*store, listed.value().front().name);
+    ASSERT_TRUE(state.is_ok());
+    EXPECT_NE(state.value().engine_state.find("\"sparse\":true"), std::string::npos)
+        << state.value().engine_state;
+    for (const GenerationSummary& generation : listed.value()) {
+      for (const int others : {1, 3, 7}) {
+        RunOptions again = options_for({}, ResumePolicy::kResume);
+        again.read_swept_min_rows = options.read_swept_min_rows;
+        again.checkpoint.generation = generation.name;
+        const EngineOutcome resumed = run_engine(*program, facts, others, again, {}, disk->clone());
+        ASSERT_TRUE(resumed.status.is_ok()) << resumed.status.to_string();
+        EXPECT_EQ(essence(resumed), expected)
+            << generation.name << " of " << ranks << " on " << others << " ranks";
+      }
+    }
+  }
+}
+
 TEST(Restart, RandomProgramsInChains) {
   const char* cases = std::getenv("STRATALOG_PROPERTY_CASES");
   const std::uint64_t last = cases == nullptr ? 40 : std::strtoull(cases, nullptr, 10);

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <numeric>
+#include <utility>
 
+#include "datalog/pivot/slot_order.h"
 #include "route/pivot_blocks.h"
 
 namespace stratalog::datalog {
@@ -21,6 +24,11 @@ RowWidth row_width(std::uint32_t words) {
     default:
       return RowWidth::kWords8;
   }
+}
+
+RowWidth planned_width(std::uint64_t lanes, int ranks) {
+  const auto blocks = plan_pivot_blocks(lanes, ranks);
+  return blocks.is_ok() ? row_width(blocks.value().words_per_row) : RowWidth::kWords8;
 }
 
 // The sets of one member among those of all.
@@ -98,10 +106,68 @@ Status PivotRelations::bind_rules() {
 }
 
 // Rows as wide as leaves every rank some blocks.
+std::uint32_t PivotRelations::lanes_in_block_of(std::uint64_t lanes, int ranks) {
+  return lanes_per_block(planned_width(lanes, ranks));
+}
+
+ExpandSlots PivotRelations::expander() {
+  return [this](std::span<const SlotId> slots, EdgeSink& sink) { return expand(slots, sink); };
+}
+
+// By relation and key.
+std::vector<SlotId> PivotRelations::slots_by_key() const {
+  std::vector<SlotId> order(slots());
+  std::iota(order.begin(), order.end(), SlotId{0});
+  std::ranges::sort(order, [&](SlotId a, SlotId b) {
+    const SlotKey& left = slot_keys_[a];
+    const SlotKey& right = slot_keys_[b];
+    if (left.position != right.position) return left.position < right.position;
+    return std::ranges::lexicographical_compare(members_[left.position].keys.key(left.key),
+                                                members_[right.position].keys.key(right.key));
+  });
+  return order;
+}
+
+Result<std::vector<SlotId>> PivotRelations::order_slots() {
+  // The walk starts at the least key and takes neighbours by key, however many ranks there are.
+  const std::vector<SlotId> by_key = slots_by_key();
+  renumber_slots(by_key);
+  SlotGraph graph(expander());
+  if (!by_key.empty()) graph.reserve_slot(slots() - 1);
+  std::vector<SlotId> starts(by_key.size());
+  std::iota(starts.begin(), starts.end(), SlotId{0});
+  STRATALOG_RETURN_IF_ERROR(graph.discover(starts, ~std::uint64_t{0}, [] { return Status(); }));
+  if (slots() > 0) graph.reserve_slot(slots() - 1);  // those beyond masks
+  const std::vector<SlotId> order = depth_first_order(graph);
+  std::vector<SlotId> number(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = static_cast<SlotId>(i);
+  graph.renumber(number);
+  renumber_slots(order);
+  known_graph_ = std::move(graph);
+  std::vector<SlotId> number_of_start(by_key.size());
+  for (std::size_t i = 0; i < by_key.size(); ++i) number_of_start[by_key[i]] = number[i];
+  return number_of_start;
+}
+
+void PivotRelations::renumber_slots(std::span<const SlotId> order) {
+  std::vector<Member> old = std::exchange(members_, {});
+  const std::vector<SlotKey> old_keys = std::exchange(slot_keys_, {});
+  for (const Member& member : old) {
+    Member fresh;
+    fresh.relation = member.relation;
+    fresh.order = member.order;
+    fresh.keys = PrefixMap(member.keys.width());
+    members_.push_back(std::move(fresh));
+  }
+  slot_keys_.reserve(old_keys.size());
+  for (const SlotId slot : order) {
+    const SlotKey& key = old_keys[slot];
+    slot_of(key.position, old[key.position].keys.key(key.key).data());
+  }
+}
+
 void PivotRelations::open(PivotSpace space) {
-  const auto blocks = plan_pivot_blocks(space.lanes(), state_.comm.size());
-  const RowWidth width =
-      blocks.is_ok() ? row_width(blocks.value().words_per_row) : RowWidth::kWords8;
+  const RowWidth width = planned_width(space.lanes(), state_.comm.size());
   lanes_ = lanes_per_block(width);
   PivotClosureOptions options;
   options.width = width;
@@ -112,13 +178,13 @@ void PivotRelations::open(PivotSpace space) {
     options.memory_limit_bytes = limit > others ? limit - others : 0;
   }
   closure_ = std::make_unique<PivotClosure>(
-      std::move(space),
-      [this](std::span<const SlotId> slots, EdgeSink& sink) { return expand(slots, sink); },
+      std::move(space), expander(),
       [this](MaskId mask, std::vector<LaneId>& lanes) {
         masks_.members(mask, closure_->space(), lanes);
         return Status();
       },
       options);
+  if (known_graph_) closure_->adopt(*std::exchange(known_graph_, {}));
 }
 
 SlotId PivotRelations::slot_of(std::uint32_t position, const Cell* key) {

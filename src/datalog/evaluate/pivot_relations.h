@@ -26,6 +26,12 @@ class PivotRelations {
   // `stratum` must be planned as kPivot. The state outlives this object.
   PivotRelations(EngineState& state, std::uint32_t stratum);
 
+  // How many lanes a block has if there are `lanes` in all. Equal on all ranks.
+  static std::uint32_t lanes_in_block_of(std::uint64_t lanes, int ranks);
+  // Follows the rules, which must be bound, from all slots that are named so far, and numbers the
+  // slots so that neighbours lie close together. Returns the new number of each that was named
+  // before. Before open().
+  Result<std::vector<SlotId>> order_slots();
   // Opens the closure; seeds and restored groups may follow.
   void open(PivotSpace space);
   // Binds the recursive rules to the static relations, which must be available on every rank;
@@ -87,6 +93,9 @@ class PivotRelations {
     RuleMeter* meter = nullptr;
   };
 
+  ExpandSlots expander();
+  std::vector<SlotId> slots_by_key() const;
+  void renumber_slots(std::span<const SlotId> order);
   Status expand(std::span<const SlotId> slots, EdgeSink& sink);
   Status feed_slots(EdgeRule& rule, std::span<const SlotId> slots);
   bool bind_key(EdgeRule& rule, std::span<const Cell> key, std::uint32_t row) const;
@@ -99,6 +108,7 @@ class PivotRelations {
   std::vector<SlotKey> slot_keys_;
   std::vector<EdgeRule> executors_;
   EdgeMasks masks_;
+  std::optional<SlotGraph> known_graph_;  // until the closure is opened
   std::unique_ptr<PivotClosure> closure_;
   std::uint32_t lanes_ = 512;
   EdgeSink* sink_ = nullptr;  // while expanding

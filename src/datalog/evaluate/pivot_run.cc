@@ -15,6 +15,7 @@
 #include "datalog/evaluate/safe_point_poll.h"
 #include "datalog/evaluate/stratum_run.h"
 #include "datalog/facts/cell_class.h"
+#include "datalog/pivot/slot_order.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -88,9 +89,10 @@ class PivotRun {
     Status mine = collect_seeds();
     mine = agree(state_.comm, mine);
     if (!mine.is_ok()) return mine;
-    STRATALOG_ASSIGN_OR_RETURN(PivotSpace space, choose_space());
-    relations_->open(std::move(space));
     STRATALOG_RETURN_IF_ERROR(agree(state_.comm, relations_->bind_rules()));
+    STRATALOG_ASSIGN_OR_RETURN(PivotSpace space, choose_space());
+    STRATALOG_RETURN_IF_ERROR(order_space(space));
+    relations_->open(std::move(space));
     for (std::size_t i = 0; i < members_.relations.size(); ++i) {
       RelationData& relation = state_.relations[members_.relations[i]];
       relation.pivot = relations_;
@@ -182,6 +184,7 @@ class PivotRun {
       }
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(extremes, ReduceOp::kMin));
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(count, ReduceOp::kSum));
+    all_seeds_ = count[0];
     if (count[0] == 0) return PivotSpace::dense(0, 1);
     const std::uint64_t first = extremes[0];
     const std::uint64_t lanes = ~extremes[1] - first + 1;
@@ -201,6 +204,71 @@ class PivotRun {
     std::sort(dictionary.begin(), dictionary.end());
     dictionary.erase(std::unique(dictionary.begin(), dictionary.end()), dictionary.end());
     return PivotSpace::sparse(std::move(dictionary));
+  }
+
+  // Where there are several blocks: slots and pivots in an order that suits the sweep
+  // (slot_order.h). Every rank follows the edges from all seeds, as it will have to anyway. Ranks
+  // may meet the slots in different orders, so rank 0 says where the pivots go.
+  Status order_space(PivotSpace& space) {
+    const int ranks = state_.comm.size();
+    if (space.lanes() <= PivotRelations::lanes_in_block_of(space.lanes(), ranks) ||
+        all_seeds_ > state_.options.replicate_limit_rows)
+      return {};
+    std::vector<PivotStart> starts;
+    Status mine;
+    for (std::size_t i = 0; i < seeds_.size(); ++i) {
+      if (state_.is_single()) {
+        name_starts(i, seeds_[i].cells, starts);
+        continue;
+      }
+      STRATALOG_ASSIGN_OR_RETURN(
+          const Received all,
+          state_.comm.allgather(std::as_bytes(std::span(std::as_const(seeds_[i].cells)))));
+      state_.traffic.mine +=
+          seeds_[i].cells.size() * sizeof(Cell) * static_cast<std::uint64_t>(ranks - 1);
+      if (mine.is_ok())
+        mine = guard_memory([&]() -> Status {
+          name_starts(i, cells_of(all.data), starts);
+          return {};
+        });
+    }
+    Bytes pivots;
+    if (mine.is_ok()) mine = guard_memory([&] { return order_starts(std::move(starts), pivots); });
+    STRATALOG_RETURN_IF_ERROR(agree(state_.comm, mine));
+    STRATALOG_RETURN_IF_ERROR(state_.comm.broadcast(pivots, 0));
+    std::vector<Cell> cells = cells_of(pivots);
+    const std::uint32_t lanes_in_block = PivotRelations::lanes_in_block_of(cells.size(), ranks);
+    STRATALOG_ASSIGN_OR_RETURN(PivotSpace ordered,
+                               PivotSpace::ordered(std::move(cells), lanes_in_block));
+    // Sets of a range of cells are smaller, and so are lanes that need no dictionary.
+    if (!ordered.ascends()) space = std::move(ordered);
+    return {};
+  }
+
+  static std::vector<Cell> cells_of(std::span<const std::byte> bytes) {
+    std::vector<Cell> cells(bytes.size() / sizeof(Cell));
+    std::ranges::copy(bytes, std::as_writable_bytes(std::span(cells)).begin());
+    return cells;
+  }
+
+  void name_starts(std::size_t position, std::span<const Cell> cells,
+                   std::vector<PivotStart>& starts) {
+    const std::uint32_t arity = seeds_[position].arity;
+    for (std::size_t at = 0; at < cells.size(); at += arity)
+      starts.push_back(
+          {.slot = relations_->slot_of(static_cast<std::uint32_t>(position), &cells[at]),
+           .pivot = cells[at + arity - 1]});
+  }
+
+  // `pivots`: on rank 0, the cells of all pivots in order.
+  Status order_starts(std::vector<PivotStart> starts, Bytes& pivots) {
+    STRATALOG_ASSIGN_OR_RETURN(const std::vector<SlotId> number, relations_->order_slots());
+    if (state_.comm.rank() != 0) return {};
+    for (PivotStart& start : starts) start.slot = number[start.slot];
+    const std::vector<Cell> cells = order_pivots(std::move(starts));
+    const auto bytes = std::as_bytes(std::span(cells));
+    pivots.assign(bytes.begin(), bytes.end());
+    return {};
   }
 
   // The only exchange of the stratum.
@@ -494,6 +562,7 @@ class PivotRun {
   const StratumHooks& hooks_;
   std::shared_ptr<PivotRelations> relations_;
   std::vector<Seeds> seeds_;
+  std::uint64_t all_seeds_ = 0;  // of all ranks
   StratumOutcome outcome_;
   std::uint64_t iteration_ = 0;
   std::uint64_t new_tuples_ = 0;

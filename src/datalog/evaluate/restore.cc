@@ -177,7 +177,9 @@ Status Restorer::open_pivots(const StoredState& stored) {
             fmt::format("{}: the pivots of stratum {} are missing", stored.generation, stratum));
       std::vector<Cell> cells(stored_space.lanes);
       std::memcpy(cells.data(), section->data.data(), section->data.size());
-      STRATALOG_ASSIGN_OR_RETURN(space, PivotSpace::sparse(std::move(cells)));
+      const std::uint32_t lanes_in_block =
+          PivotRelations::lanes_in_block_of(cells.size(), state_.comm.size());
+      STRATALOG_ASSIGN_OR_RETURN(space, PivotSpace::ordered(std::move(cells), lanes_in_block));
     } else {
       STRATALOG_ASSIGN_OR_RETURN(space,
                                  PivotSpace::dense(static_cast<Cell>(stored_space.first),

@@ -52,6 +52,11 @@ std::vector<std::uint32_t> SweptRows::key_places(std::span<const std::uint32_t> 
   return places;
 }
 
+// The cells of a block ascend, those of the next one may lie before or between them.
+void SweptRows::sort_cells(std::vector<Cell>& cells) const {
+  if (!pivot_->closure().space().ascends()) std::ranges::sort(cells);
+}
+
 const IntSet* SweptRows::find(const Cell* prefix, std::span<const std::uint32_t> key_places) {
   key_.clear();
   for (const std::uint32_t place : key_places) key_.push_back(prefix[place]);
@@ -61,6 +66,7 @@ const IntSet* SweptRows::find(const Cell* prefix, std::span<const std::uint32_t>
   if (set == nullptr) {
     cells_.clear();
     image_.append_pivots(*slot, cells_);
+    sort_cells(cells_);
     set = std::make_unique<IntSet>();
     set->assign_sorted(cells_);
     set_bytes_ += sizeof(IntSet) + set->heap_bytes();
@@ -79,6 +85,7 @@ Status SweptRows::for_each_row(
                                 cells.clear();
                                 for (const SetView& part : pivots)
                                   walk_set(part, [&](Cell cell) { cells.push_back(cell); });
+                                sort_cells(cells);
                                 set.assign_sorted(cells);
                                 return visit(*key, set);
                               });

@@ -39,6 +39,8 @@ class SweptRows {
   std::uint64_t heap_bytes() const;
 
  private:
+  void sort_cells(std::vector<Cell>& cells) const;
+
   std::shared_ptr<PivotRelations> pivot_;
   std::uint32_t position_;
   PivotImage image_;

@@ -148,7 +148,7 @@ Status PivotClosure::check_memory() const {
 }
 
 Status PivotClosure::discover(const RunOptions& options, std::uint64_t depth) {
-  if (graph_.is_closed()) return Status::ok();
+  if (graph_.is_closed()) return fetch_masks();
   std::vector<std::uint8_t> is_start(graph_.slots(), 0);
   for (const Block& block : blocks_)
     for (const SlotId slot : block.delta->slots()) is_start[slot] = 1;

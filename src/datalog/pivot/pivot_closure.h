@@ -67,6 +67,9 @@ class PivotClosure {
   PivotClosure(PivotSpace space, ExpandSlots expand, MaskMembers masks,
                PivotClosureOptions options);
 
+  // Takes a graph that is known already, in place of one that knows nothing. Before any seed.
+  void adopt(SlotGraph graph) { graph_ = std::move(graph); }
+
   // --- What the recursion starts from. Lanes of blocks that are not owned are ignored;
   // InvalidArgument names a cell or lane that is no pivot. Seeds wait until absorb() or run();
   // repeating one, or seeding what is known, is harmless.

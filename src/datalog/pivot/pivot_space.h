@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -26,7 +27,8 @@ constexpr std::uint32_t words_per_row(RowWidth width) { return static_cast<std::
 constexpr std::uint32_t lanes_per_block(RowWidth width) { return 64 * words_per_row(width); }
 
 // Which cells are pivots. Dense: lane l stands for cell first_cell + l. Sparse: lane l stands for
-// dictionary[l].
+// dictionary[l]. The dictionary ascends, or its lanes are in an order that brings those together
+// which move together (slot_order.h); the cells of a block ascend in any case.
 class PivotSpace {
  public:
   PivotSpace() = default;
@@ -34,6 +36,9 @@ class PivotSpace {
   static Result<PivotSpace> dense(Cell first_cell, std::uint32_t lanes);
   // InvalidArgument unless the cells ascend strictly.
   static Result<PivotSpace> sparse(std::vector<Cell> dictionary);
+  // Lanes in the order of `cells`, but ascending within each group of `lanes_in_block`.
+  // InvalidArgument where a cell comes twice.
+  static Result<PivotSpace> ordered(std::vector<Cell> cells, std::uint32_t lanes_in_block);
 
   bool is_dense() const { return dictionary_.empty(); }
   std::uint32_t lanes() const { return lanes_; }
@@ -41,12 +46,22 @@ class PivotSpace {
   Cell cell_of(LaneId lane) const { return is_dense() ? first_cell_ + lane : dictionary_[lane]; }
   // The lane of a pivot, or lanes() where the cell is none.
   LaneId lane_of(Cell cell) const;
-  std::uint64_t memory_bytes() const { return dictionary_.capacity() * sizeof(Cell); }
+  // Whether cells ascend over all lanes.
+  bool ascends() const { return lane_at_.empty() && by_cell_.empty(); }
+  std::span<const Cell> dictionary() const { return dictionary_; }
+  std::uint64_t memory_bytes() const {
+    return (dictionary_.capacity() * sizeof(Cell)) +
+           ((lane_at_.capacity() + by_cell_.capacity()) * sizeof(LaneId));
+  }
 
  private:
   Cell first_cell_ = 0;
   std::uint32_t lanes_ = 0;
   std::vector<Cell> dictionary_;
+  // Of an order that does not ascend: the lane of cell first_cell_ + i, where pivots lie close
+  // together, or else the lanes by ascending cell.
+  std::vector<LaneId> lane_at_;
+  std::vector<LaneId> by_cell_;
 };
 
 // Which blocks this rank holds.

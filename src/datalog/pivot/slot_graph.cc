@@ -99,6 +99,35 @@ Status SlotGraph::discover(const std::vector<SlotId>& starts, std::uint64_t dept
   return Status::ok();
 }
 
+void SlotGraph::renumber(std::span<const SlotId> number) {
+  std::vector<SlotId> old(number.size());  // by new number
+  for (SlotId slot = 0; slot < number.size(); ++slot) old[number[slot]] = slot;
+  std::vector<Extent> extents(extents_.size());
+  std::vector<SlotId> targets;
+  targets.reserve(targets_.size());
+  std::vector<std::uint32_t> masks;
+  masks.reserve(masks_.size());
+  std::vector<std::uint64_t> edges;  // of a slot: new target, then mask, in one number
+  for (SlotId slot = 0; slot < extents.size(); ++slot) {
+    const Extent from = extents_[old[slot]];
+    if (!from.is_expanded()) continue;
+    edges.clear();
+    for (std::uint32_t e = from.begin; e != from.end; ++e)
+      edges.push_back(std::uint64_t{number[targets_[e]]} << 32U |
+                      (masks_.empty() ? kNoMask : masks_[e]));
+    std::sort(edges.begin(), edges.end());
+    extents[slot].begin = static_cast<std::uint32_t>(targets.size());
+    for (const std::uint64_t edge : edges) {
+      targets.push_back(static_cast<SlotId>(edge >> 32U));
+      if (!masks_.empty()) masks.push_back(static_cast<std::uint32_t>(edge));
+    }
+    extents[slot].end = static_cast<std::uint32_t>(targets.size());
+  }
+  extents_ = std::move(extents);
+  targets_ = std::move(targets);
+  masks_ = std::move(masks);
+}
+
 std::uint64_t SlotGraph::memory_bytes() const {
   return extents_.capacity() * sizeof(Extent) + targets_.capacity() * sizeof(SlotId) +
          masks_.capacity() * sizeof(std::uint32_t) + mask_seen_.capacity();

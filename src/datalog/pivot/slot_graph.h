@@ -73,6 +73,9 @@ class SlotGraph {
   Status discover(const std::vector<SlotId>& starts, std::uint64_t depth,
                   const std::function<Status()>& before_layer);
 
+  // Slot s becomes number[s], a permutation of all slots.
+  void renumber(std::span<const SlotId> number);
+
   const Extent* extents() const { return extents_.data(); }
   const SlotId* targets() const { return targets_.data(); }
   // Parallel to targets(); null while no edge has a mask.
