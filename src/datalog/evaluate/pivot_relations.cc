@@ -7,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "datalog/pivot/slot_order.h"
 #include "route/pivot_blocks.h"
 
 namespace stratalog::datalog {
@@ -147,6 +146,27 @@ Result<std::vector<SlotId>> PivotRelations::order_slots() {
   std::vector<SlotId> number_of_start(by_key.size());
   for (std::size_t i = 0; i < by_key.size(); ++i) number_of_start[by_key[i]] = number[i];
   return number_of_start;
+}
+
+void PivotRelations::begin_at_own_slots(std::vector<PivotStart>& starts) const {
+  const SlotGraph& graph = *known_graph_;
+  const auto own_slot = [&](Cell pivot) -> std::optional<SlotId> {
+    for (std::uint32_t p = 0; p < members_.size(); ++p)
+      if (members_[p].keys.width() == 1)
+        if (const auto slot = find_slot(p, &pivot)) return slot;
+    return std::nullopt;
+  };
+  std::size_t neighbours = 0;
+  std::vector<PivotStart> own = starts;
+  for (PivotStart& start : own) {
+    const std::optional<SlotId> slot = own_slot(start.pivot);
+    if (!slot) continue;
+    const SlotGraph::Extent out = graph.extents()[*slot];
+    const std::span targets(graph.targets() + out.begin, out.end - out.begin);
+    if (out.is_expanded() && std::ranges::find(targets, start.slot) != targets.end()) ++neighbours;
+    start.slot = *slot;
+  }
+  if (neighbours > starts.size() / 2) starts = std::move(own);
 }
 
 void PivotRelations::renumber_slots(std::span<const SlotId> order) {

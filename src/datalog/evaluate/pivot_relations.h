@@ -16,6 +16,7 @@
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/rule_executor.h"
 #include "datalog/pivot/pivot_closure.h"
+#include "datalog/pivot/slot_order.h"
 #include "model/group_batch.h"
 #include "relation/prefix_map.h"
 
@@ -32,6 +33,9 @@ class PivotRelations {
   // slots so that neighbours lie close together. Returns the new number of each that was named
   // before. Before open().
   Result<std::vector<SlotId>> order_slots();
+  // Where most pivots are keys themselves, with an edge to where they start (as in a closure): the
+  // same starts from there. After order_slots(), before open().
+  void begin_at_own_slots(std::vector<PivotStart>& starts) const;
   // Opens the closure; seeds and restored groups may follow.
   void open(PivotSpace space);
   // Binds the recursive rules to the static relations, which must be available on every rank;

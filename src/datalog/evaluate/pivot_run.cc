@@ -31,6 +31,9 @@ constexpr std::uint64_t kMostWindowRounds = std::uint64_t{1} << 32U;
 constexpr std::uint64_t kDenseFactor = 4;
 constexpr std::uint64_t kDenseFloor = 1U << 16;
 
+// From fewer seeds a sweep takes no longer than the search for an order.
+constexpr std::uint64_t kFewSeeds = 2048;
+
 double process_cpu_seconds() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
@@ -212,7 +215,7 @@ class PivotRun {
   Status order_space(PivotSpace& space) {
     const int ranks = state_.comm.size();
     if (space.lanes() <= PivotRelations::lanes_in_block_of(space.lanes(), ranks) ||
-        all_seeds_ > state_.options.replicate_limit_rows)
+        all_seeds_ < kFewSeeds || all_seeds_ > state_.options.replicate_limit_rows)
       return {};
     std::vector<PivotStart> starts;
     Status mine;
@@ -265,6 +268,7 @@ class PivotRun {
     STRATALOG_ASSIGN_OR_RETURN(const std::vector<SlotId> number, relations_->order_slots());
     if (state_.comm.rank() != 0) return {};
     for (PivotStart& start : starts) start.slot = number[start.slot];
+    relations_->begin_at_own_slots(starts);
     const std::vector<Cell> cells = order_pivots(std::move(starts));
     const auto bytes = std::as_bytes(std::span(cells));
     pivots.assign(bytes.begin(), bytes.end());
