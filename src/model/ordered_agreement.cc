@@ -290,22 +290,14 @@ Result<CellRemapping> agree_on_values_in_order(Comm& comm, ValueDictionary& shar
     symbol_ends.push_back(end.symbols);
     wide_ends.push_back(end.wides);
   }
-  CellRemapping remapping;
+  std::vector<Cell> cells;  // of this rank's new symbols, by their ids
   if (symbols != 0 && comm.shares_memory() && comm.size() > 1)
-    STRATALOG_RETURN_IF_ERROR(
-        SymbolsInMemory(comm, shared, mine, symbol_ends).order(remapping.symbols));
+    STRATALOG_RETURN_IF_ERROR(SymbolsInMemory(comm, shared, mine, symbol_ends).order(cells));
   else if (symbols != 0)
-    STRATALOG_RETURN_IF_ERROR(order_symbols_by_messages(comm, shared, mine, symbol_ends,
-                                                        symbol_bytes, remapping.symbols));
+    STRATALOG_RETURN_IF_ERROR(
+        order_symbols_by_messages(comm, shared, mine, symbol_ends, symbol_bytes, cells));
   if (wides != 0) STRATALOG_RETURN_IF_ERROR(order_wides(comm, shared, mine, wide_ends, wides));
-  for (const std::uint64_t bits : mine.wides().values())
-    remapping.wides.push_back(shared.encode(bits));
-  if (records != 0) {
-    STRATALOG_ASSIGN_OR_RETURN(remapping.records,
-                               agree_on_new_records(comm, shared, mine, remapping));
-  }
-  mine.clear();
-  return remapping;
+  return remap_new_values(comm, shared, mine, std::move(cells), records != 0);
 }
 
 }  // namespace stratalog

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "model/value_agreement.h"
 
@@ -145,6 +146,21 @@ Result<std::vector<Cell>> agree_on_new_records(Comm& comm, ValueDictionary& shar
   result.reserve(my_places.size());
   for (const std::uint32_t place : my_places) result.push_back(final[place]);
   return result;
+}
+
+Result<CellRemapping> remap_new_values(Comm& comm, ValueDictionary& shared, NewValues& mine,
+                                       std::vector<Cell> symbols, bool are_records) {
+  CellRemapping remapping;
+  remapping.symbols = std::move(symbols);
+  remapping.wides.reserve(mine.wides().size());
+  for (const std::uint64_t bits : mine.wides().values())
+    remapping.wides.push_back(shared.encode(bits));
+  if (are_records) {
+    STRATALOG_ASSIGN_OR_RETURN(remapping.records,
+                               agree_on_new_records(comm, shared, mine, remapping));
+  }
+  mine.clear();
+  return remapping;
 }
 
 }  // namespace stratalog

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// agree_on_new_records: the part of agree_on_new_values (value_agreement.h) that makes new records
-// known to all ranks. New records may hold each other; they get their numbers level by level (first
-// those that hold no new record) and by content within a level, so numbers depend neither on the
-// number of ranks nor on which rank made a record first. Collective.
+// The part of both agreements on new values (value_agreement.h, ordered_agreement.h) that makes new
+// records known to all ranks. New records may hold each other; they get their numbers level by
+// level (first those that hold no new record) and by content within a level, so numbers depend
+// neither on the number of ranks nor on which rank made a record first. Collective.
 #pragma once
 
 #include <vector>
@@ -21,5 +21,11 @@ struct CellRemapping;
 // records.
 Result<std::vector<Cell>> agree_on_new_records(Comm& comm, ValueDictionary& shared,
                                                const NewValues& mine, const CellRemapping& fields);
+
+// The end of both agreements, when all ranks know each other's symbols and numbers and `symbols`
+// are the final cells of this rank's: numbers, then records if any rank has new ones
+// (`are_records`, equal on all ranks). Empties `mine`.
+Result<CellRemapping> remap_new_values(Comm& comm, ValueDictionary& shared, NewValues& mine,
+                                       std::vector<Cell> symbols, bool are_records);
 
 }  // namespace stratalog

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "model/record_agreement.h"
 #include "model/text_order.h"
@@ -186,21 +187,11 @@ Result<CellRemapping> agree_on_new_values(Comm& comm, ValueDictionary& shared, N
     return Status::no_space(
         "the program made more than 2^30 new values at once, or a symbol of 4 GiB; a recursive "
         "rule may build ever longer strings");
-  CellRemapping remapping;
+  std::vector<Cell> cells;  // of this rank's new symbols, by their ids
   if (symbols != 0)
-    STRATALOG_RETURN_IF_ERROR(
-        agree_on_symbols(comm, shared, mine, symbol_bytes, remapping.symbols));
+    STRATALOG_RETURN_IF_ERROR(agree_on_symbols(comm, shared, mine, symbol_bytes, cells));
   if (wides != 0) STRATALOG_RETURN_IF_ERROR(agree_on_wides(comm, shared, mine, wides));
-
-  remapping.wides.reserve(mine.wides().size());
-  for (const std::uint64_t bits : mine.wides().values())
-    remapping.wides.push_back(shared.encode(bits));
-  if (records != 0) {
-    STRATALOG_ASSIGN_OR_RETURN(remapping.records,
-                               agree_on_new_records(comm, shared, mine, remapping));
-  }
-  mine.clear();
-  return remapping;
+  return remap_new_values(comm, shared, mine, std::move(cells), records != 0);
 }
 
 }  // namespace stratalog

@@ -14,4 +14,17 @@ void queue_run(Index& index, const MailRun& run);
 // The set stays with the mail until the index is united.
 void queue_group(Index& index, const MailGroup& mail);
 
+// Queues everything; `index_of` gives the index of a stream as an Index&.
+template <typename IndexOf>
+MailHandler queue_into(IndexOf index_of) {
+  return {.on_run = [index_of](const MailRun& run) -> Status {
+            queue_run(index_of(run.stream), run);
+            return {};
+          },
+          .on_group = [index_of](const MailGroup& mail) -> Status {
+            queue_group(index_of(mail.stream), mail);
+            return {};
+          }};
+}
+
 }  // namespace stratalog::datalog

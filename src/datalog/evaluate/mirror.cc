@@ -143,15 +143,8 @@ Status MirrorRound::unite_found(const Received& received) {
       return mirror_of(state_.relations[relations_[static_cast<std::size_t>(stream)]])
           .primary_index();
     };
-    STRATALOG_RETURN_IF_ERROR(decode_records(words.subspan(1), sender, arities_,
-                                             {.on_run = [&](const MailRun& run) -> Status {
-                                                queue_run(index_of(run.stream), run);
-                                                return {};
-                                              },
-                                              .on_group = [&](const MailGroup& mail) -> Status {
-                                                queue_group(index_of(mail.stream), mail);
-                                                return {};
-                                              }}));
+    STRATALOG_RETURN_IF_ERROR(
+        decode_records(words.subspan(1), sender, arities_, queue_into(index_of)));
   }
   // Nobody has sent what was known before; but two ranks may have found the same.
   for (const RelationId r : relations_)
@@ -183,15 +176,7 @@ Status MirrorRound::send_home() {
         .shards.front()
         .primary_index();
   };
-  STRATALOG_RETURN_IF_ERROR(
-      mail.deliver(state_.comm, {.on_run = [&](const MailRun& run) -> Status {
-                                   queue_run(home_of(run.stream), run);
-                                   return {};
-                                 },
-                                 .on_group = [&](const MailGroup& group) -> Status {
-                                   queue_group(home_of(group.stream), group);
-                                   return {};
-                                 }}));
+  STRATALOG_RETURN_IF_ERROR(mail.deliver(state_.comm, queue_into(home_of)));
   state_.traffic.mine += mail.counters().bytes_sent;
   if (!mine.is_ok()) return mine;
   return guard_memory([&]() -> Status {

@@ -25,6 +25,7 @@ RowWidth row_width(std::uint32_t words) {
   }
 }
 
+// Rows as wide as leaves every rank some blocks.
 RowWidth planned_width(std::uint64_t lanes, int ranks) {
   const auto blocks = plan_pivot_blocks(lanes, ranks);
   return blocks.is_ok() ? row_width(blocks.value().words_per_row) : RowWidth::kWords8;
@@ -104,7 +105,6 @@ Status PivotRelations::bind_rules() {
   return {};
 }
 
-// Rows as wide as leaves every rank some blocks.
 std::uint32_t PivotRelations::lanes_in_block_of(std::uint64_t lanes, int ranks) {
   return lanes_per_block(planned_width(lanes, ranks));
 }

@@ -201,9 +201,7 @@ class PivotRun {
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     STRATALOG_ASSIGN_OR_RETURN(const Received all,
                                state_.comm.allgather(std::as_bytes(std::span(mine))));
-    std::vector<Cell> dictionary(all.data.size() / sizeof(Cell));
-    std::copy(all.data.begin(), all.data.end(),
-              std::as_writable_bytes(std::span(dictionary)).begin());
+    std::vector<Cell> dictionary = cells_of(all.data);
     std::sort(dictionary.begin(), dictionary.end());
     dictionary.erase(std::unique(dictionary.begin(), dictionary.end()), dictionary.end());
     return PivotSpace::sparse(std::move(dictionary));
@@ -275,7 +273,7 @@ class PivotRun {
     return {};
   }
 
-  // The only exchange of the stratum.
+  // Each seed goes to the owner of its pivot; from then on no tuple crosses ranks.
   Status deal_seeds() {
     Stopwatch watch;
     MailOptions options;

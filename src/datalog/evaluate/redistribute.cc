@@ -231,15 +231,7 @@ Status copy_shard(EngineState& state, RelationId id, const Shard& from, Shard& t
   const auto target = [&](int stream) -> Index& {
     return stream == kTotalStream ? to.primary_index() : delta;
   };
-  STRATALOG_RETURN_IF_ERROR(
-      mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
-                                  queue_run(target(run.stream), run);
-                                  return {};
-                                },
-                                .on_group = [&](const MailGroup& group) -> Status {
-                                  queue_group(target(group.stream), group);
-                                  return {};
-                                }}));
+  STRATALOG_RETURN_IF_ERROR(mail.deliver(state.comm, queue_into(target)));
   settle(state, to);
   delta.unite_queued(state.scratch, Freshness::kUnknown);
   restore_shard_delta(to, delta, state.scratch);

@@ -47,15 +47,7 @@ Status ShardUpdate::send() {
     return shard_of(targets_[static_cast<std::size_t>(stream)]).primary_index();
   };
   const std::uint64_t sent_before = mail_->counters().bytes_sent;
-  STRATALOG_RETURN_IF_ERROR(
-      mail_->deliver(state_.comm, {.on_run = [&](const MailRun& run) -> Status {
-                                     queue_run(index_of(run.stream), run);
-                                     return {};
-                                   },
-                                   .on_group = [&](const MailGroup& group) -> Status {
-                                     queue_group(index_of(group.stream), group);
-                                     return {};
-                                   }}));
+  STRATALOG_RETURN_IF_ERROR(mail_->deliver(state_.comm, queue_into(index_of)));
   state_.traffic.mine += mail_->counters().bytes_sent - sent_before;
   if (!mine.is_ok()) return mine;
   return guard_memory([&]() -> Status {

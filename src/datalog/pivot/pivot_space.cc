@@ -44,7 +44,7 @@ Result<PivotSpace> PivotSpace::ordered(std::vector<Cell> cells, std::uint32_t la
     std::sort(cells.begin() + static_cast<std::ptrdiff_t>(at),
               cells.begin() + static_cast<std::ptrdiff_t>(
                                   std::min<std::size_t>(at + lanes_in_block, cells.size())));
-  if (std::is_sorted(cells.begin(), cells.end(), std::less_equal<>()) || cells.empty())
+  if (std::is_sorted(cells.begin(), cells.end(), std::less_equal<>()))
     return sparse(std::move(cells));
   PivotSpace space;
   space.lanes_ = static_cast<std::uint32_t>(cells.size());

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -48,7 +47,6 @@ class PivotSpace {
   LaneId lane_of(Cell cell) const;
   // Whether cells ascend over all lanes.
   bool ascends() const { return lane_at_.empty() && by_cell_.empty(); }
-  std::span<const Cell> dictionary() const { return dictionary_; }
   std::uint64_t memory_bytes() const {
     return (dictionary_.capacity() * sizeof(Cell)) +
            ((lane_at_.capacity() + by_cell_.capacity()) * sizeof(LaneId));

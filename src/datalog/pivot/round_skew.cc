@@ -54,15 +54,7 @@ void RoundSkew::refresh(const SlotGraph& graph) {
   landmarks_.clear();
   allowance_ = std::max<std::uint64_t>(allowance_, 32 * graph.edges());
   const std::uint32_t slots = graph.slots();
-  reverse_begin_.assign(std::size_t{slots} + 2, 0);
-  for (std::uint64_t e = 0; e < graph.edges(); ++e) ++reverse_begin_[graph.targets()[e] + 2];
-  for (std::uint32_t s = 2; s < slots + 2; ++s) reverse_begin_[s] += reverse_begin_[s - 1];
-  reverse_.resize(graph.edges());
-  for (SlotId slot = 0; slot < slots; ++slot) {
-    const SlotGraph::Extent extent = graph.extents()[slot];
-    for (std::uint32_t e = extent.begin; e != extent.end; ++e)
-      reverse_[reverse_begin_[graph.targets()[e] + 1]++] = slot;
-  }
+  reverse_ = graph.reverse_edges();
   distance_.assign(slots, kNoWay);
   find_potential(graph);
 }
@@ -87,8 +79,8 @@ void RoundSkew::find_potential(const SlotGraph& graph) {
       const SlotGraph::Extent extent = graph.extents()[slot];
       for (std::uint32_t e = extent.begin; e != extent.end; ++e)
         reach(graph.targets()[e], value + 1);
-      for (std::uint32_t e = reverse_begin_[slot]; e != reverse_begin_[slot + 1]; ++e)
-        reach(reverse_[e], value - 1);
+      for (std::uint32_t e = reverse_.begin[slot]; e != reverse_.begin[slot + 1]; ++e)
+        reach(reverse_.sources[e], value - 1);
     }
   }
 }
@@ -162,11 +154,11 @@ void RoundSkew::measure(SlotId target) {
     const SlotId slot = queue_[i];
     const std::uint32_t next = distance_[slot] + 1U;
     if (next >= kNoWay) break;
-    edges += reverse_begin_[slot + 1] - reverse_begin_[slot];
-    for (std::uint32_t e = reverse_begin_[slot]; e != reverse_begin_[slot + 1]; ++e)
-      if (distance_[reverse_[e]] == kNoWay) {
-        distance_[reverse_[e]] = static_cast<std::uint16_t>(next);
-        queue_.push_back(reverse_[e]);
+    edges += reverse_.begin[slot + 1] - reverse_.begin[slot];
+    for (std::uint32_t e = reverse_.begin[slot]; e != reverse_.begin[slot + 1]; ++e)
+      if (distance_[reverse_.sources[e]] == kNoWay) {
+        distance_[reverse_.sources[e]] = static_cast<std::uint16_t>(next);
+        queue_.push_back(reverse_.sources[e]);
       }
   }
   allowance_ -= std::min(allowance_, edges + queue_.size());  // a visit is like a row operation
@@ -332,8 +324,8 @@ std::vector<std::uint32_t> RoundSkew::plan(const SlotGraph& graph, std::span<con
 }
 
 std::uint64_t RoundSkew::memory_bytes() const {
-  std::uint64_t bytes = reverse_begin_.capacity() * sizeof(std::uint32_t) +
-                        (reverse_.capacity() + queue_.capacity()) * sizeof(SlotId) +
+  std::uint64_t bytes = reverse_.begin.capacity() * sizeof(std::uint32_t) +
+                        (reverse_.sources.capacity() + queue_.capacity()) * sizeof(SlotId) +
                         potential_.capacity() * sizeof(std::int32_t) +
                         tally_.capacity() * sizeof(std::uint32_t) +
                         distance_.capacity() * sizeof(std::uint16_t);

@@ -60,8 +60,7 @@ class RoundSkew {
                                  std::span<const LaneDistances> surveyed);
 
   std::uint64_t edges_seen_ = 0;
-  std::vector<std::uint32_t> reverse_begin_;
-  std::vector<SlotId> reverse_;
+  ReverseEdges reverse_;
   std::vector<std::int32_t> potential_;
   std::vector<Landmark> landmarks_;
   std::vector<SlotId> queue_;

@@ -99,6 +99,18 @@ Status SlotGraph::discover(const std::vector<SlotId>& starts, std::uint64_t dept
   return Status::ok();
 }
 
+ReverseEdges SlotGraph::reverse_edges() const {
+  ReverseEdges reverse;
+  reverse.begin.assign(extents_.size() + 2, 0);
+  for (const SlotId target : targets_) ++reverse.begin[target + 2];
+  for (std::size_t s = 2; s < reverse.begin.size(); ++s) reverse.begin[s] += reverse.begin[s - 1];
+  reverse.sources.resize(targets_.size());
+  for (SlotId slot = 0; slot < extents_.size(); ++slot)
+    for (std::uint32_t e = extents_[slot].begin; e != extents_[slot].end; ++e)
+      reverse.sources[reverse.begin[targets_[e] + 1]++] = slot;
+  return reverse;
+}
+
 void SlotGraph::renumber(std::span<const SlotId> number) {
   std::vector<SlotId> old(number.size());  // by new number
   for (SlotId slot = 0; slot < number.size(); ++slot) old[number[slot]] = slot;

@@ -46,6 +46,12 @@ class EdgeSink {
 // the graph has as many slots as the largest one named needs. Mask ids are dense, too, below 2^30.
 using ExpandSlots = std::function<Status(std::span<const SlotId> batch, EdgeSink& sink)>;
 
+// The edges into each slot: sources[begin[s] .. begin[s + 1]).
+struct ReverseEdges {
+  std::vector<std::uint32_t> begin;
+  std::vector<SlotId> sources;
+};
+
 class SlotGraph {
  public:
   struct Extent {
@@ -81,6 +87,7 @@ class SlotGraph {
   // Parallel to targets(); null while no edge has a mask.
   const std::uint32_t* masks() const { return masks_.empty() ? nullptr : masks_.data(); }
   std::uint64_t edges() const { return targets_.size(); }
+  ReverseEdges reverse_edges() const;
   // Whether every slot that an edge or a seed names has been expanded.
   bool is_closed() const { return expanded_ == extents_.size(); }
   // Masks named for the first time since the last call.

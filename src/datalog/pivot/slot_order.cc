@@ -5,32 +5,8 @@
 #include <tuple>
 
 namespace stratalog {
-namespace {
-
-// The edges into each slot: sources[begin[s] .. begin[s + 1]).
-struct ReverseEdges {
-  std::vector<std::uint32_t> begin;
-  std::vector<SlotId> sources;
-};
-
-ReverseEdges reverse_edges(const SlotGraph& graph) {
-  ReverseEdges reverse;
-  reverse.begin.assign(std::size_t{graph.slots()} + 2, 0);
-  for (std::uint64_t e = 0; e < graph.edges(); ++e) ++reverse.begin[graph.targets()[e] + 2];
-  for (std::size_t s = 2; s < reverse.begin.size(); ++s) reverse.begin[s] += reverse.begin[s - 1];
-  reverse.sources.resize(graph.edges());
-  for (SlotId slot = 0; slot < graph.slots(); ++slot) {
-    const SlotGraph::Extent extent = graph.extents()[slot];
-    for (std::uint32_t e = extent.begin; e != extent.end; ++e)
-      reverse.sources[reverse.begin[graph.targets()[e] + 1]++] = slot;
-  }
-  return reverse;
-}
-
-}  // namespace
-
 std::vector<SlotId> depth_first_order(const SlotGraph& graph) {
-  const ReverseEdges reverse = reverse_edges(graph);
+  const ReverseEdges reverse = graph.reverse_edges();
   struct Visit {
     SlotId slot;
     std::uint32_t next_out;
@@ -41,11 +17,10 @@ std::vector<SlotId> depth_first_order(const SlotGraph& graph) {
   order.reserve(graph.slots());
   std::vector<Visit> path;
   const auto enter = [&](SlotId slot) {
-    if (seen[slot]) return false;
+    if (seen[slot]) return;
     seen[slot] = true;
     order.push_back(slot);
     path.push_back({slot, graph.extents()[slot].begin, reverse.begin[slot]});
-    return true;
   };
   for (SlotId root = 0; root < graph.slots(); ++root) {
     enter(root);
