@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/evaluate/pivot_relations.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cassert>
 #include <numeric>
 #include <utility>
 
+#include "relation/key_order.h"
 #include "route/pivot_blocks.h"
 
 namespace stratalog::datalog {
@@ -115,16 +118,22 @@ ExpandSlots PivotRelations::expander() {
 
 // By relation and key.
 std::vector<SlotId> PivotRelations::slots_by_key() const {
-  std::vector<SlotId> order(slots());
-  std::iota(order.begin(), order.end(), SlotId{0});
-  std::ranges::sort(order, [&](SlotId a, SlotId b) {
-    const SlotKey& left = slot_keys_[a];
-    const SlotKey& right = slot_keys_[b];
-    if (left.position != right.position) return left.position < right.position;
-    return std::ranges::lexicographical_compare(members_[left.position].keys.key(left.key),
-                                                members_[right.position].keys.key(right.key));
-  });
+  std::vector<SlotId> order;
+  order.reserve(slots());
+  for (const Member& member : members_)
+    for (const std::uint32_t id : ids_by_key(member.keys)) order.push_back(member.slots[id]);
   return order;
+}
+
+// What is known while edges are followed before the closure is opened.
+Status PivotRelations::check_memory(const SlotGraph& graph) const {
+  const std::uint64_t limit = state_.options.memory_limit_bytes;
+  const std::uint64_t used = state_.memory_bytes() + memory_bytes() + graph.memory_bytes();
+  if (limit == 0 || used <= limit) return {};
+  return Status::no_space(fmt::format(
+      "memory limit: {} bytes in facts and in {} keys and {} edges of a pivot recursion, {} "
+      "allowed per rank; raise --memory-limit",
+      used, slots(), graph.edges(), limit));
 }
 
 Result<std::vector<SlotId>> PivotRelations::order_slots() {
@@ -135,7 +144,9 @@ Result<std::vector<SlotId>> PivotRelations::order_slots() {
   if (!by_key.empty()) graph.reserve_slot(slots() - 1);
   std::vector<SlotId> starts(by_key.size());
   std::iota(starts.begin(), starts.end(), SlotId{0});
-  STRATALOG_RETURN_IF_ERROR(graph.discover(starts, ~std::uint64_t{0}, [] { return Status(); }));
+  STRATALOG_RETURN_IF_ERROR(
+      graph.discover(starts, ~std::uint64_t{0}, [&] { return check_memory(graph); }));
+  STRATALOG_RETURN_IF_ERROR(check_memory(graph));
   if (slots() > 0) graph.reserve_slot(slots() - 1);  // those beyond masks
   const std::vector<SlotId> order = depth_first_order(graph);
   std::vector<SlotId> number(order.size());
@@ -149,24 +160,13 @@ Result<std::vector<SlotId>> PivotRelations::order_slots() {
 }
 
 void PivotRelations::begin_at_own_slots(std::vector<PivotStart>& starts) const {
-  const SlotGraph& graph = *known_graph_;
   const auto own_slot = [&](Cell pivot) -> std::optional<SlotId> {
     for (std::uint32_t p = 0; p < members_.size(); ++p)
       if (members_[p].keys.width() == 1)
         if (const auto slot = find_slot(p, &pivot)) return slot;
     return std::nullopt;
   };
-  std::size_t neighbours = 0;
-  std::vector<PivotStart> own = starts;
-  for (PivotStart& start : own) {
-    const std::optional<SlotId> slot = own_slot(start.pivot);
-    if (!slot) continue;
-    const SlotGraph::Extent out = graph.extents()[*slot];
-    const std::span targets(graph.targets() + out.begin, out.end - out.begin);
-    if (out.is_expanded() && std::ranges::find(targets, start.slot) != targets.end()) ++neighbours;
-    start.slot = *slot;
-  }
-  if (neighbours > starts.size() / 2) starts = std::move(own);
+  stratalog::begin_at_own_slots(*known_graph_, own_slot, starts);
 }
 
 void PivotRelations::renumber_slots(std::span<const SlotId> order) {

@@ -31,10 +31,9 @@ class PivotRelations {
   static std::uint32_t lanes_in_block_of(std::uint64_t lanes, int ranks);
   // Follows the rules, which must be bound, from all slots that are named so far, and numbers the
   // slots so that neighbours lie close together. Returns the new number of each that was named
-  // before. Before open().
+  // before. NoSpace where the keys and edges do not fit into the memory limit. Before open().
   Result<std::vector<SlotId>> order_slots();
-  // Where most pivots are keys themselves, with an edge to where they start (as in a closure): the
-  // same starts from there. After order_slots(), before open().
+  // slot_order.h. After order_slots(), before open().
   void begin_at_own_slots(std::vector<PivotStart>& starts) const;
   // Opens the closure; seeds and restored groups may follow.
   void open(PivotSpace space);
@@ -99,6 +98,7 @@ class PivotRelations {
 
   ExpandSlots expander();
   std::vector<SlotId> slots_by_key() const;
+  Status check_memory(const SlotGraph& graph) const;
   void renumber_slots(std::span<const SlotId> order);
   Status expand(std::span<const SlotId> slots, EdgeSink& sink);
   Status feed_slots(EdgeRule& rule, std::span<const SlotId> slots);

@@ -2,10 +2,11 @@
 #include "datalog/facts/sorted_ranges.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <numeric>
+#include <functional>
 #include <vector>
+
+#include "model/radix_sort.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -30,43 +31,20 @@ struct KeyedRow {
   std::uint64_t row;
 };
 
-std::uint64_t key_of(std::uint64_t key) { return key; }
-std::uint64_t key_of(const KeyedRow& keyed) { return keyed.key; }
-
-// Least significant digit first, 11 bits at a time; stable; digits that are equal in all keys cost
-// one look only.
-template <typename T>
-void radix_sort(std::vector<T>& values) {
-  constexpr unsigned kBits = 11;
-  constexpr std::size_t kBuckets = std::size_t{1} << kBits;
-  std::uint64_t varying = 0;
-  for (const T& value : values) varying |= key_of(value) ^ key_of(values.front());
-  std::vector<T> sorted(values.size());
-  for (unsigned shift = 0; shift < 64; shift += kBits) {
-    if (((varying >> shift) & (kBuckets - 1)) == 0) continue;
-    std::array<std::size_t, kBuckets> starts = {};
-    for (const T& value : values) ++starts[(key_of(value) >> shift) & (kBuckets - 1)];
-    std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), std::size_t{0});
-    for (const T& value : values)
-      sorted[starts[(key_of(value) >> shift) & (kBuckets - 1)]++] = value;
-    values.swap(sorted);
-  }
-}
-
 std::uint64_t first_two(const OrderCode* row) {
   return (static_cast<std::uint64_t>(row[0]) << 32) | row[1];
 }
 
 void sort_singles(CodeRows& rows) {
   std::vector<std::uint64_t> keys(rows.begin(), rows.end());
-  radix_sort(keys);
+  radix_sort(keys, std::identity());
   for (std::size_t i = 0; i < keys.size(); ++i) rows[i] = static_cast<OrderCode>(keys[i]);
 }
 
 void sort_pairs(CodeRows& rows) {
   std::vector<std::uint64_t> keys(rows.size() / 2);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = first_two(&rows[2 * i]);
-  radix_sort(keys);
+  radix_sort(keys, std::identity());
   for (std::size_t i = 0; i < keys.size(); ++i) {
     rows[2 * i] = static_cast<OrderCode>(keys[i] >> 32);
     rows[(2 * i) + 1] = static_cast<OrderCode>(keys[i]);
@@ -78,7 +56,7 @@ void sort_wide_rows(CodeRows& rows, std::uint32_t width) {
   std::vector<KeyedRow> keyed(rows.size() / width);
   for (std::size_t i = 0; i < keyed.size(); ++i)
     keyed[i] = {.key = first_two(&rows[i * width]), .row = i};
-  radix_sort(keyed);
+  radix_sort(keyed, [](const KeyedRow& k) { return k.key; });
   for (auto run = keyed.begin(); run != keyed.end();) {
     const auto end = std::find_if(run + 1, keyed.end(),
                                   [&](const KeyedRow& other) { return other.key != run->key; });

@@ -12,6 +12,8 @@ namespace {
 // Slots that are looked for beyond masks before a sweep asks for them.
 constexpr std::uint64_t kMostBeyondMasks = std::uint64_t{1} << 15;
 constexpr std::uint64_t kMostBeyondMasksPerSlot = 16;
+// Slots that are asked for at once: their edges wait as a list before they are kept.
+constexpr std::size_t kMostInBatch = std::size_t{1} << 16;
 
 }  // namespace
 
@@ -75,7 +77,7 @@ bool SlotGraph::is_followed(std::uint32_t edge, std::uint64_t& most_beyond_masks
 }
 
 Status SlotGraph::discover(const std::vector<SlotId>& starts, std::uint64_t depth,
-                           const std::function<Status()>& before_layer) {
+                           const std::function<Status()>& before_batch) {
   std::vector<std::uint8_t> seen(extents_.size(), 0);
   std::vector<SlotId> layer;
   for (const SlotId slot : starts)
@@ -83,9 +85,13 @@ Status SlotGraph::discover(const std::vector<SlotId>& starts, std::uint64_t dept
   std::uint64_t most_beyond_masks = kMostBeyondMasks + kMostBeyondMasksPerSlot * extents_.size();
   std::vector<SlotId> next;
   for (; depth != 0 && !layer.empty() && !is_closed(); --depth) {
-    STRATALOG_RETURN_IF_ERROR(before_layer());
-    next = layer;
-    STRATALOG_RETURN_IF_ERROR(expand(next));
+    for (std::size_t at = 0; at < layer.size(); at += kMostInBatch) {
+      STRATALOG_RETURN_IF_ERROR(before_batch());
+      const auto batch =
+          std::span(layer).subspan(at, std::min<std::size_t>(kMostInBatch, layer.size() - at));
+      next.assign(batch.begin(), batch.end());
+      STRATALOG_RETURN_IF_ERROR(expand(next));
+    }
     seen.resize(extents_.size(), 0);
     next.clear();
     for (const SlotId slot : layer)

@@ -75,9 +75,9 @@ class SlotGraph {
   // Expands what up to `depth` steps from `starts` reach, layer by layer, so that the sweep seldom
   // has to stop for it. Edges that let through the members of a mask only, and edges that hold them
   // back once there were many, are left to the sweep: they may hide an endless part of the graph.
-  // `before_layer` may end it early with an error.
+  // `before_batch` may end it early with an error.
   Status discover(const std::vector<SlotId>& starts, std::uint64_t depth,
-                  const std::function<Status()>& before_layer);
+                  const std::function<Status()>& before_batch);
 
   // Slot s becomes number[s], a permutation of all slots.
   void renumber(std::span<const SlotId> number);

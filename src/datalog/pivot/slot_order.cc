@@ -2,9 +2,12 @@
 #include "datalog/pivot/slot_order.h"
 
 #include <algorithm>
-#include <tuple>
+#include <span>
+
+#include "model/radix_sort.h"
 
 namespace stratalog {
+
 std::vector<SlotId> depth_first_order(const SlotGraph& graph) {
   const ReverseEdges reverse = graph.reverse_edges();
   struct Visit {
@@ -37,11 +40,30 @@ std::vector<SlotId> depth_first_order(const SlotGraph& graph) {
   return order;
 }
 
+void begin_at_own_slots(const SlotGraph& graph, const OwnSlot& own_slot,
+                        std::vector<PivotStart>& starts) {
+  std::vector<SlotId> own(starts.size());
+  std::size_t neighbours = 0;
+  std::optional<SlotId> slot;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const PivotStart& start = starts[i];
+    if (i == 0 || start.pivot != starts[i - 1].pivot) slot = own_slot(start.pivot);
+    own[i] = slot.value_or(start.slot);
+    if (!slot) continue;
+    const SlotGraph::Extent out = graph.extents()[*slot];
+    if (!out.is_expanded()) continue;
+    const std::span targets(graph.targets() + out.begin, out.end - out.begin);
+    if (std::ranges::find(targets, start.slot) != targets.end()) ++neighbours;
+  }
+  if (neighbours <= starts.size() / 2) return;
+  for (std::size_t i = 0; i < starts.size(); ++i) starts[i].slot = own[i];
+}
+
 std::vector<Cell> order_pivots(std::vector<PivotStart> starts) {
-  std::ranges::sort(starts, {}, [](const PivotStart& s) { return std::tuple(s.pivot, s.slot); });
+  radix_sort(starts, [](const PivotStart& s) { return std::uint64_t{s.pivot} << 32U | s.slot; });
   const auto [rest, end] = std::ranges::unique(starts, {}, &PivotStart::pivot);
   starts.erase(rest, end);
-  std::ranges::sort(starts, {}, [](const PivotStart& s) { return std::tuple(s.slot, s.pivot); });
+  radix_sort(starts, [](const PivotStart& s) { return s.slot; });  // pivots of a slot still ascend
   std::vector<Cell> pivots;
   pivots.reserve(starts.size());
   for (const PivotStart& start : starts) pivots.push_back(start.pivot);

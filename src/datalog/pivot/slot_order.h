@@ -7,7 +7,8 @@
 // results. Pure; local.
 #pragma once
 
-#include <span>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "datalog/pivot/pivot_space.h"
@@ -23,6 +24,16 @@ struct PivotStart {
   SlotId slot = 0;
   Cell pivot = 0;
 };
+
+// The slot whose key is a pivot, where there is one.
+using OwnSlot = std::function<std::optional<SlotId>(Cell pivot)>;
+
+// Where most pivots are keys themselves, with an edge to where they start (as in a closure, whose
+// first tuples are the edges): lets those pivots start at their own slots instead. A pivot then has
+// one place in the walk, and not that of whichever neighbour was walked first: the tails of a loop
+// would all go to where its head lies. Quickest where the starts of a pivot follow each other.
+void begin_at_own_slots(const SlotGraph& graph, const OwnSlot& own_slot,
+                        std::vector<PivotStart>& starts);
 
 // The distinct pivots by the lowest slot at which each starts, then by cell.
 std::vector<Cell> order_pivots(std::vector<PivotStart> starts);

@@ -76,6 +76,29 @@ TEST(Engine, MemoryLimitIsNoSpaceOnAllRanksAndLeavesTheCheckpoint) {
   }
 }
 
+TEST(Engine, FollowingEdgesObeysTheMemoryLimit) {
+  // Few facts, but 90,000 keys; and pivots for several blocks, so that slots are ordered before the
+  // sweep begins.
+  const Program program = compiled(
+      ".decl step(a: number, b: number)\n.input step\n"
+      ".decl at(a: number, b: number, who: number)\n"
+      ".decl found(n: number)\n.output found\n"
+      "at(w % 300, w % 299, w) :- w = range(0, 4000).\n"
+      "at(c, b, w) :- at(a, b, w), step(a, c).\n"
+      "at(a, c, w) :- at(a, b, w), step(b, c).\n"
+      "found(count : { at(_, _, 7) }).\n");
+  const FileTexts facts{{"step.facts", ring(300)}};
+  for (const int ranks : {1, 3}) {
+    RunOptions limited;
+    limited.memory_limit_bytes = 2'000'000;
+    const EngineOutcome stopped = run_engine(program, facts, ranks, limited);
+    ASSERT_EQ(stopped.status.code(), StatusCode::kNoSpace) << stopped.status.to_string();
+    EXPECT_NE(stopped.status.message().find("edges of a pivot recursion"), std::string::npos)
+        << stopped.status.message();
+    EXPECT_TRUE(stopped.files.empty());
+  }
+}
+
 TEST(Engine, AnErrorOfOneRankIsEveryones) {
   // Only one rank has the row with the zero, in the first round or in a late one.
   const Program first = compiled(
