@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from stratalog_formats.compact import decode_compact
 from stratalog_formats.damage import DamagedError, demand
-from stratalog_formats.pool import decode_pool
+from stratalog_formats.pool import decode_pool, decode_run_pool
 from stratalog_formats.streams import decode_streams
 from stratalog_formats.xxh3 import xxh3_64, xxh3_128
 
@@ -37,6 +37,7 @@ Rows = npt.NDArray[np.uint64]
 U32 = npt.NDArray[np.uint32]
 Zone = npt.NDArray[np.uint32]  # shape (arity, 2): lowest and highest cell of each declared column
 _MASK = 0xFFFFFFFFFFFFFFFF
+_FEATURES = {"links", "deflated-chunks", "streams", "copies", "pools", "run-pools"}
 # From byte 8 of a block: magic, encoding, file id, number, payload, groups, prefix cells, rows.
 _BLOCK_HEADER = struct.Struct("<4sIQIIIIQ")
 
@@ -102,6 +103,8 @@ def decode_block(header: BlockHeader, payload: bytes, order: list[int]) -> list[
         grouped = decode_streams(payload, arity, header.rows)
     elif header.encoding == 5:
         grouped = decode_pool(payload, header.groups, arity, header.rows)
+    elif header.encoding == 6:
+        grouped = decode_run_pool(payload, header.groups, arity, header.rows)
     else:
         demand(header.encoding == 0, f"no tuples in encoding {header.encoding}")
         grouped = decode_compact(payload, header.groups, arity, header.rows)
@@ -325,7 +328,7 @@ def read_generation(directory: Path, store_id: str) -> Generation:
     lines = [json.loads(line) for line in body.splitlines()]
     head = lines[0]
     demand(head["stratalog"] == "manifest" and head["version"] == 1, "MANIFEST: version")
-    unknown = set(head["critical"]) - {"links", "deflated-chunks", "streams", "copies", "pools"}
+    unknown = set(head["critical"]) - _FEATURES
     demand(not unknown, "MANIFEST: a feature this reader does not know")
     demand(head["store"] == store_id, "MANIFEST: of another store")
     name = f"gen-{head['epoch']:08x}-{head['sequence']:010d}"

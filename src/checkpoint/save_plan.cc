@@ -70,7 +70,7 @@ void note_shard(const SaveContext& context, std::size_t image, const ShardSummar
   shard.blocks = summary.blocks;
   shard.hash = summary.hash;
   shard.streams_blocks = summary.streams_blocks;
-  shard.pools = summary.pools;
+  shard.run_pools = summary.run_pools;
   shard.zones = summary.zones;
   shard.extents = std::move(extents);
   out.shard_lines += shard_line(shard);

@@ -77,6 +77,7 @@ std::string shard_line(const ManifestShard& shard) {
   if (shard.streams_blocks != 0) object["streams_blocks"] = shard.streams_blocks;
   if (shard.copies != 0) object["copies"] = shard.copies;
   if (shard.pools != 0) object["pools"] = shard.pools;
+  if (shard.run_pools != 0) object["run_pools"] = shard.run_pools;
   if (!shard.zones.empty()) object["zones"] = zones_json(shard);
   return line(object);
 }
@@ -135,6 +136,8 @@ std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
     critical.push_back(kStreamsFeature);
   if (shard_lines.find("\"copies\":") != std::string_view::npos) critical.push_back(kCopiesFeature);
   if (shard_lines.find("\"pools\":") != std::string_view::npos) critical.push_back(kPoolsFeature);
+  if (shard_lines.find("\"run_pools\":") != std::string_view::npos)
+    critical.push_back(kRunPoolsFeature);
   Json head = {{"stratalog", "manifest"},
                {"version", kFormatVersion},
                {"critical", std::move(critical)},

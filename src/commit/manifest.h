@@ -81,7 +81,8 @@ struct ManifestShard {
   std::vector<std::uint64_t> pieces;  // row files only: the checksums
   std::uint64_t streams_blocks = 0;  // of `blocks`: encoded as streams
   std::uint64_t copies = 0;  // of `groups`: fragments of the kind copy, of older versions
-  std::uint64_t pools = 0;  // of `blocks`: encoded as pools
+  std::uint64_t pools = 0;  // of `blocks`: encoded as pools without runs, of older versions
+  std::uint64_t run_pools = 0;  // of `blocks`: encoded as pools with runs
   // For each block and each declared column the lowest and the highest cell; empty where whoever
   // wrote the shard did not say.
   std::vector<Cell> zones;
@@ -143,8 +144,9 @@ std::string file_line(const ManifestFile& file);
 inline constexpr const char* kStreamsFeature = "streams";
 // And to read fragments of the kind copy.
 inline constexpr const char* kCopiesFeature = "copies";
-// And blocks of the encoding "pool".
+// And blocks of the encodings "pool" and "run_pool".
 inline constexpr const char* kPoolsFeature = "pools";
+inline constexpr const char* kRunPoolsFeature = "run-pools";
 
 // The whole text. `file_lines` and `shard_lines` stand for manifest.files and manifest.shards,
 // which are ignored; counts are taken from the lines.

@@ -175,7 +175,7 @@ Status Parser::parse_head() {
     const std::string feature = item.is_string() ? item.get<std::string>() : "?";
     may_link |= feature == kLinksFeature;
     if (feature != kLinksFeature && feature != kDeflatedChunks && feature != kStreamsFeature &&
-        feature != kCopiesFeature && feature != kPoolsFeature)
+        feature != kCopiesFeature && feature != kPoolsFeature && feature != kRunPoolsFeature)
       critical = feature;
     return item.is_string();
   });
@@ -342,6 +342,7 @@ Status Parser::parse_shard() {
   if (in.has("streams_blocks")) s.streams_blocks = in.number("streams_blocks", s.blocks);
   if (in.has("copies")) s.copies = in.number("copies", s.groups);
   if (in.has("pools")) s.pools = in.number("pools", s.blocks);
+  if (in.has("run_pools")) s.run_pools = in.number("run_pools", s.blocks);
   if (in.is_ok() && in.has("zones")) parse_zones(in, s);
   if (!in.is_ok()) return bad(in.problem());
   manifest_.shards.push_back(std::move(s));

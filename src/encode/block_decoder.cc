@@ -42,7 +42,9 @@ Status BlockDecoder::decode(const BlockHeader& header, std::span<const std::byte
     case ShardEncoding::kStreams:
       return streams_.decode(payload, header.groups, header.rows, visit);
     case ShardEncoding::kPool:
-      return pool_.decode(payload, header.groups, header.rows, visit);
+      return pool_.decode(payload, PoolForm::kGroups, header.groups, header.rows, visit);
+    case ShardEncoding::kRunPool:
+      return pool_.decode(payload, PoolForm::kRuns, header.groups, header.rows, visit);
     case ShardEncoding::kRaw:
     case ShardEncoding::kAuto:
       break;

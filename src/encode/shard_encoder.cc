@@ -64,41 +64,47 @@ Status ShardEncoder::begin() {
 Status ShardEncoder::add(const TupleGroup& group) { return add_group(group, 0); }
 
 Status ShardEncoder::add(const GroupBatch& batch) {
-  if (batch.prefixes.size() != batch.size() * (column_order_.size() - 1))
-    return Status::internal(
-        fmt::format("a batch of {} groups with {} cells in a relation of arity "
-                    "{}",
-                    batch.size(), batch.prefixes.size(), column_order_.size()));
+  if (batch.prefix_cells + 1 != column_order_.size())
+    return Status::internal(fmt::format("a batch with {} prefix cells in a relation of arity {}",
+                                        batch.prefix_cells, column_order_.size()));
   const bool has_pools =
       header_.encoding == ShardEncoding::kCompact || header_.encoding == ShardEncoding::kAuto;
   if (pool_ == nullptr && has_pools && column_order_.size() > 1)
     pool_ = std::make_unique<PoolEncoder>(column_order_.size() - 1);
-  for (std::size_t i = 0; i < batch.size();) {
+  for (BatchPlace place; place.run < batch.runs();) {
     if (block_rows_ != 0 && way_ == Way::kPool) {
-      STRATALOG_ASSIGN_OR_RETURN(const std::size_t next, add_pooled(batch, i));
-      if (std::exchange(i, next) != next) continue;
+      const std::size_t before = place.group;
+      STRATALOG_RETURN_IF_ERROR(add_pooled(batch, place));
+      if (place.group != before) continue;
     }
     STRATALOG_RETURN_IF_ERROR(
-        add_group({.prefix = batch.prefix(i), .set = batch.sets.set(i)}, batch.contents[i]));
-    ++i;
+        add_group({.prefix = batch.prefix(place.group), .set = batch.sets.set(place.run)},
+                  batch.contents[place.run]));
+    ++place.group;
+    if (++place.in_run < batch.lengths[place.run]) continue;
+    ++place.run;
+    place.in_run = 0;
   }
   return Status::ok();
 }
 
-// Groups from `first` on, as far as the block takes them at once; returns the next one. None: one
-// that needs a closer look. Prefixes enter the block's zone together.
-Result<std::size_t> ShardEncoder::add_pooled(const GroupBatch& batch, std::size_t first) {
-  const std::size_t cells = column_order_.size() - 1;
+// Groups from `place` on, as far as the block takes them at once. None: one that needs a closer
+// look. Prefixes enter the block's zone together.
+Status ShardEncoder::add_pooled(const GroupBatch& batch, BatchPlace& place) {
+  const std::size_t cells = batch.prefix_cells;
+  const std::size_t first = place.group;
   std::byte* const sets = block_.get() + kBlockHeaderBytes + payload_bytes_;
   const PoolEncoder::Added added =
-      pool_->add(batch, first, kMostPoolRows - block_rows_,
-                 block_bytes_ - std::min(block_bytes_, payload_bytes_), zones_, sets);
+      pool_->add(batch, place,
+                 {.groups = kMostPoolGroups - pool_->groups(),
+                  .rows = kMostPoolRows - block_rows_,
+                  .bytes = block_bytes_ - std::min(block_bytes_, payload_bytes_)},
+                 zones_, sets);
   payload_bytes_ += static_cast<std::size_t>(added.end - sets);
   block_groups_ += static_cast<std::uint32_t>(added.groups);
   block_rows_ += added.rows;
   zones_.add_prefixes(batch.prefixes.subspan(first * cells, added.groups * cells));
-  if (is_full()) STRATALOG_RETURN_IF_ERROR(close_block());
-  return first + added.groups;
+  return is_full() ? close_block() : Status::ok();
 }
 
 bool ShardEncoder::is_one_fragment(const SetView& set) const {
@@ -122,6 +128,7 @@ void ShardEncoder::begin_block() {
   switch (header_.encoding) {
     case ShardEncoding::kCompact:
     case ShardEncoding::kPool:  // of blocks only
+    case ShardEncoding::kRunPool:
       way_ = Way::kCompact;
       break;
     case ShardEncoding::kRowsU64:
@@ -240,8 +247,8 @@ Status ShardEncoder::close_block() {
   if (encoding == ShardEncoding::kStreams) {
     ++streams_blocks_;
   } else if (in_pool_) {
-    encoding = ShardEncoding::kPool;
-    ++pools_;
+    encoding = ShardEncoding::kRunPool;
+    ++run_pools_;
   }
   const std::span block(block_.get(), block_bytes_for(payload_bytes_));
   const BlockHeader header{.encoding = encoding,
@@ -271,7 +278,7 @@ Result<ShardSummary> ShardEncoder::finish() {
                       .groups = footer_.groups,
                       .blocks = footer_.blocks.size(),
                       .streams_blocks = streams_blocks_,
-                      .pools = pools_,
+                      .run_pools = run_pools_,
                       .hash = hash_shard(header_bytes_, footer),
                       .zones = zones_.zones()};
 }

@@ -30,7 +30,7 @@ struct ShardSummary {
   std::uint64_t groups = 0;
   std::uint64_t blocks = 0;
   std::uint64_t streams_blocks = 0;  // of `blocks`
-  std::uint64_t pools = 0;  // of `blocks`
+  std::uint64_t run_pools = 0;  // of `blocks`
   Hash128 hash;
   // Of tuples: for each block and each declared column the lowest and the highest cell.
   std::vector<Cell> zones;
@@ -59,7 +59,7 @@ class ShardEncoder {
   enum class Way : std::uint8_t { kCompact, kPool, kRows, kStreams, kTrial, kRaw };
 
   Status add_group(const TupleGroup& group, std::uint64_t content);
-  Result<std::size_t> add_pooled(const GroupBatch& batch, std::size_t first);
+  Status add_pooled(const GroupBatch& batch, BatchPlace& place);
   bool is_one_fragment(const SetView& set) const;
   Status add_fragment(std::span<const Cell> prefix, const SetView& fragment, std::uint64_t content);
   void add_rows(std::span<const Cell> prefix, const SetView& fragment);
@@ -89,7 +89,7 @@ class ShardEncoder {
   std::uint32_t block_groups_ = 0;  // likewise
   std::uint64_t block_rows_ = 0;
   std::uint64_t streams_blocks_ = 0;
-  std::uint64_t pools_ = 0;
+  std::uint64_t run_pools_ = 0;
   std::vector<std::byte> header_bytes_;
   ShardFooter footer_;
   std::uint64_t bytes_ = 0;

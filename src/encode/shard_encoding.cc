@@ -17,6 +17,8 @@ std::string_view encoding_name(ShardEncoding encoding) {
       return "auto";
     case ShardEncoding::kPool:
       return "pool";
+    case ShardEncoding::kRunPool:
+      return "run_pool";
   }
   return "unknown";
 }

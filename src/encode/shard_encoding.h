@@ -16,7 +16,9 @@ enum class ShardEncoding : std::uint8_t {
   kRaw = 2,  // "raw": bytes of a named section; not for tuples
   kStreams = 3,  // "streams": the trie of the tuples as bit-packed streams, level by level
   kAuto = 4,  // "auto": of shards only; each block is compact or streams, whichever is smaller
-  kPool = 5,  // "pool": of blocks only, of compact and auto shards; sets that come again, once each
+  kPool = 5,  // "pool": of blocks only, of compact and auto shards; sets that come again, once
+              // each; of older versions
+  kRunPool = 6,  // "run_pool": the same with runs of groups, and sets by what has changed
 };
 
 std::string_view encoding_name(ShardEncoding encoding);

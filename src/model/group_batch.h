@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GroupBatch: many groups at once on their way to an encoder, column by column, with what the
-// relation knows of equal sets. For relations of millions of small groups, most of which have a set
-// that came before: such a set is not even looked at again. Pure views, valid during the call only.
-// Local.
+// relation knows of equal sets. For relations of millions of groups, most of which have the set of
+// the group before: such a set is not even looked at again, and one that is new is often shown as
+// bits, so that only its difference to another one need be looked at. Pure views, valid during the
+// call only. Local.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <span>
 
 #include "base/status.h"
+#include "model/bit_row.h"
 #include "model/tuple_group.h"
 
 namespace stratalog {
@@ -21,22 +23,28 @@ class SetSource {
   SetSource(const SetSource&) = delete;
   SetSource& operator=(const SetSource&) = delete;
   virtual ~SetSource() = default;
-  // Of group `index`, not empty. Valid until the next call.
+  // Of run `index`, not empty. Valid until the next call.
   virtual SetView set(std::size_t index) = 0;
+  // The same as bits, if it can be shown so.
+  virtual BitRow row(std::size_t /*index*/) { return {}; }
 };
 
+// Groups in runs: those of a run follow each other and have the same set.
 struct GroupBatch {
   // arity - 1 cells of each group, one group after the other.
   std::span<const Cell> prefixes;
-  // One for each group, and so their number. Where not 0: all groups of the walk with this number
-  // have the same set. Never ~0.
+  // Of each run: how many groups, at least one.
+  std::span<const std::uint32_t> lengths;
+  // One for each run. Where not 0: all runs of the walk with this number have the same set. Never
+  // ~0.
   std::span<const std::uint64_t> contents;
-  SetSource& sets;
+  std::size_t prefix_cells = 1;  // at least one
+  SetSource& sets;  // by run
 
-  std::size_t size() const { return contents.size(); }
-  std::span<const Cell> prefix(std::size_t index) const {
-    const std::size_t cells = prefixes.size() / contents.size();
-    return prefixes.subspan(index * cells, cells);
+  std::size_t runs() const { return contents.size(); }
+  std::size_t groups() const { return prefixes.size() / prefix_cells; }
+  std::span<const Cell> prefix(std::size_t group) const {
+    return prefixes.subspan(group * prefix_cells, prefix_cells);
   }
 };
 

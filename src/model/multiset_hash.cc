@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/bit_row.h"
 #include "model/set_walk.h"
 
 namespace stratalog {
@@ -70,6 +71,14 @@ struct GroupHasher::KnownSum {
   std::uint64_t content = ~std::uint64_t{0};
   std::uint64_t low = 0;
   std::uint64_t high = 0;
+};
+
+// The last row of bits, and what each of its cells adds.
+struct GroupHasher::LastRow {
+  std::uint64_t table = 0;
+  BitRowWords words{};
+  Sum sum{};
+  std::array<Sum, kMaxBitRowCells> cells;
 };
 
 GroupHasher::GroupHasher(std::span<const std::uint32_t> column_order)
@@ -311,73 +320,95 @@ MultisetHash GroupHasher::hash(const TupleGroup& group) {
   return {.low = product.low * sum[0], .high = product.high * sum[1]};
 }
 
-// Of group `index`, whose content is not in its place.
-GroupHasher::KnownSum GroupHasher::sum_anew(const GroupBatch& batch, std::size_t index) {
-  const std::uint64_t content = batch.contents[index];
-  const Sum sum = sum_set(batch.sets.set(index));
+void GroupHasher::enter_table(const BitRow& row) {
+  if (last_row_ == nullptr) last_row_ = std::make_unique<LastRow>();
+  if (last_row_->table == row.table) return;
+  last_row_->table = row.table;
+  last_row_->words = {};
+  last_row_->sum = Sum{};
+  std::array<std::uint64_t, kFactorsAtOnce> lows;  // NOLINT: filled as far as it is read
+  std::array<std::uint64_t, kFactorsAtOnce> highs;  // NOLINT
+  for (std::size_t begin = 0; begin < row.cells.size(); begin += kFactorsAtOnce) {
+    const std::size_t count = std::min(row.cells.size() - begin, kFactorsAtOnce);
+    find_factors(row.cells.data() + begin, count, column_order_.back(), lows.data(), highs.data());
+    for (std::size_t i = 0; i < count; ++i) last_row_->cells[begin + i] = Sum{lows[i], highs[i]};
+  }
+}
+
+// From the sum of the row before, where the two have more in common than not.
+GroupHasher::Sum GroupHasher::sum_bit_row(const BitRow& row) {
+  enter_table(row);
+  LastRow& last = *last_row_;
+  BitRowChanges changes = changes_between(row, last.words);
+  Sum sum = last.sum;
+  if (changes.changed > changes.count) {
+    sum = Sum{};
+    std::copy(row.words.begin(), row.words.end(), changes.words.begin());
+  }
+  const BitPositions bits(std::span(changes.words).first(row.words.size()));
+  for (const std::uint16_t bit : bits.all()) {
+    const std::uint64_t sign = ((row.words[bit / 64] >> (bit % 64)) & 1) - 1;  // all ones: taken
+    sum += (last.cells[bit] ^ sign) - sign;
+  }
+  std::copy(row.words.begin(), row.words.end(), last.words.begin());
+  last.sum = sum;
+  return sum;
+}
+
+// Of a run whose set is looked at only where its content is not known.
+GroupHasher::KnownSum GroupHasher::sum_of_run(const GroupBatch& batch, std::size_t run) {
+  const std::uint64_t content = batch.contents[run];
+  KnownSum& known = known_[place_of_content(content, kKnownBits)];
+  if (content != 0 && known.content == content) return known;
+  const BitRow row = batch.sets.row(run);
+  const Sum sum = row.words.empty() ? sum_set(batch.sets.set(run)) : sum_bit_row(row);
   const KnownSum found{.content = content, .low = sum[0], .high = sum[1]};
-  if (content != 0) known_[place_of_content(content, kKnownBits)] = found;
+  if (content != 0) known = found;
   return found;
 }
 
-// Of group `index`, whose set is looked at only where its content is not known.
-GroupHasher::KnownSum GroupHasher::sum_known(const GroupBatch& batch, std::size_t index) {
-  const std::uint64_t content = batch.contents[index];
-  const KnownSum& known = known_[place_of_content(content, kKnownBits)];
-  return known.content == content ? known : sum_anew(batch, index);
-}
-
-// As many groups as have a content whose sum is in its place; what they add goes to `all`. By
-// itself, so that all that the loop needs is in registers.
-std::size_t GroupHasher::add_known(std::span<const std::uint64_t> contents,
-                                   const std::uint64_t* lows, const std::uint64_t* highs,
-                                   MultisetHash& all) const {
-  const KnownSum* const known = known_.data();
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  std::size_t i = 0;
-  for (; i < contents.size(); ++i) {
-    const KnownSum& sum = known[place_of_content(contents[i], kKnownBits)];
-    if (sum.content != contents[i]) break;
-    low += lows[i] * sum.low;
-    high += highs[i] * sum.high;
-  }
-  all += {.low = low, .high = high};
-  return i;
-}
-
-// Of the groups from `first` on that have these prefixes of one cell, at most kFactorsAtOnce. Their
-// factors come first, all at once.
-MultisetHash GroupHasher::hash_some(const GroupBatch& batch, std::size_t first,
-                                    std::span<const Cell> prefixes) {
+// Prefixes of one cell: by far the most common. Their factors come first, many at once; those of
+// the groups of a run are added before they meet the sum of its set.
+MultisetHash GroupHasher::hash_single_cells(const GroupBatch& batch) {
   std::array<std::uint64_t, kFactorsAtOnce> lows;  // NOLINT: filled as far as it is read
   std::array<std::uint64_t, kFactorsAtOnce> highs;  // NOLINT
-  find_factors(prefixes.data(), prefixes.size(), column_order_[0], lows.data(), highs.data());
-  const std::span contents = batch.contents.subspan(first, prefixes.size());
   MultisetHash all;
-  for (std::size_t i = 0; i < contents.size(); ++i) {
-    i += add_known(contents.subspan(i), lows.data() + i, highs.data() + i, all);
-    if (i == contents.size()) break;
-    const KnownSum sum = sum_anew(batch, first + i);
-    all += {.low = lows[i] * sum.low, .high = highs[i] * sum.high};
+  std::size_t run = 0;
+  std::size_t left = 0;  // groups of the run before `run`
+  KnownSum sum;
+  for (std::size_t begin = 0; begin < batch.prefixes.size(); begin += kFactorsAtOnce) {
+    const std::size_t count = std::min(batch.prefixes.size() - begin, kFactorsAtOnce);
+    find_factors(batch.prefixes.data() + begin, count, column_order_[0], lows.data(), highs.data());
+    for (std::size_t i = 0; i < count;) {
+      if (left == 0) {
+        left = batch.lengths[run];
+        sum = sum_of_run(batch, run++);
+      }
+      const std::size_t end = std::min(count, i + left);
+      left -= end - i;
+      std::uint64_t low = 0;
+      std::uint64_t high = 0;
+      for (; i < end; ++i) {
+        low += lows[i];
+        high += highs[i];
+      }
+      all += {.low = low * sum.low, .high = high * sum.high};
+    }
   }
   return all;
 }
 
 MultisetHash GroupHasher::hash(const GroupBatch& batch) {
   if (known_.empty()) known_.resize(std::size_t{1} << kKnownBits);
+  if (batch.prefix_cells == 1) return hash_single_cells(batch);
   MultisetHash all;
-  if (batch.prefixes.size() == batch.size()) {  // one cell each: by far the most common
-    for (std::size_t begin = 0; begin < batch.size(); begin += kFactorsAtOnce) {
-      const std::span cells = batch.prefixes.subspan(begin);
-      all += hash_some(batch, begin, cells.first(std::min(cells.size(), kFactorsAtOnce)));
-    }
-    return all;
-  }
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    const MultisetHash product = prefix_product(batch.prefix(i));
-    const KnownSum sum = sum_known(batch, i);
-    all += {.low = product.low * sum.low, .high = product.high * sum.high};
+  std::size_t group = 0;
+  for (std::size_t run = 0; run < batch.runs(); ++run) {
+    MultisetHash factors;
+    for (std::uint32_t i = 0; i < batch.lengths[run]; ++i)
+      factors += prefix_product(batch.prefix(group++));
+    const KnownSum sum = sum_of_run(batch, run);
+    all += {.low = factors.low * sum.low, .high = factors.high * sum.high};
   }
   return all;
 }

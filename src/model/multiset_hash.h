@@ -39,7 +39,8 @@ constexpr ColumnFactors column_factors(Cell cell, std::uint32_t column) {
 // they pay: prefix sums of g, so that a run costs two look-ups, over the 512 cells from the base
 // that rows share (those of a pivot block do) and over pages of 512 cells for all other sets; and
 // for bitmaps with a shared base a table for each half byte, so that a row costs 128 look-ups
-// whatever it holds. Arrays are hashed cell by cell. At most about 8.5 MiB, only where large sets
+// whatever it holds. Rows of one table of cells (BitRow) are summed by what differs from the row
+// before. Arrays are hashed cell by cell. At most about 8.5 MiB, only where large sets
 // come by. Local.
 class GroupHasher {
  public:
@@ -62,6 +63,7 @@ class GroupHasher {
   struct Page;
   struct NibbleTables;
   struct KnownSum;
+  struct LastRow;
 
   Sum factors(Cell cell) const;
   void fill(Page& page, Cell first) const;
@@ -73,14 +75,11 @@ class GroupHasher {
   Sum sum_runs(Cell base, std::span<const std::uint16_t> runs);
   Sum sum_bits(Cell base, std::span<const std::uint64_t> words);
   Sum sum_set(const SetView& set);
-  KnownSum sum_anew(const GroupBatch& batch, std::size_t index);
-  KnownSum sum_known(const GroupBatch& batch, std::size_t index);
+  void enter_table(const BitRow& row);
+  Sum sum_bit_row(const BitRow& row);
+  KnownSum sum_of_run(const GroupBatch& batch, std::size_t run);
   MultisetHash prefix_product(std::span<const Cell> prefix) const;
-  [[gnu::noinline]] std::size_t add_known(std::span<const std::uint64_t> contents,
-                                          const std::uint64_t* lows, const std::uint64_t* highs,
-                                          MultisetHash& all) const;
-  MultisetHash hash_some(const GroupBatch& batch, std::size_t first,
-                         std::span<const Cell> prefixes);
+  MultisetHash hash_single_cells(const GroupBatch& batch);
 
   // Rows of one base, all within 512 cells of it.
   bool enter_row(const SetView& set);
@@ -92,6 +91,7 @@ class GroupHasher {
   std::vector<std::uint32_t> heat_;  // elements hashed one by one for want of the page
   std::unique_ptr<Page> row_;
   std::unique_ptr<NibbleTables> row_nibbles_;
+  std::unique_ptr<LastRow> last_row_;
   std::vector<KnownSum> known_;  // direct-mapped by content; empty until needed
   Cell row_base_ = 0;
   std::uint32_t rows_ = 0;  // that came with row_base_

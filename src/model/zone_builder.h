@@ -40,11 +40,12 @@ class ZoneBuilder {
   }
   // The same in two parts, for many groups: their sets, as far as they are not the same ones, and
   // their prefixes, one after the other.
-  void add_set(const SetView& set) {
+  void add_set(const SetView& set) { add_last(first_of(set), last_of(set)); }
+  void add_last(Cell lowest, Cell highest) {  // of a set
     const std::size_t column = column_order_.back();
     Cell* const ends = zones_.data() + zones_.size() - ((column_order_.size() - column) * 2);
-    ends[0] = std::min(ends[0], first_of(set));
-    ends[1] = std::max(ends[1], last_of(set));
+    ends[0] = std::min(ends[0], lowest);
+    ends[1] = std::max(ends[1], highest);
   }
   void add_prefixes(std::span<const Cell> prefixes) {
     const std::size_t cells = column_order_.size() - 1;

@@ -28,6 +28,8 @@ GOLDEN = PROJECT / "tests" / "golden" / "checkpoint_v1"
 Unpack = Callable[[str], Path]
 
 # Length: XXH3-64, XXH3-64 with seed 0x123456789ABCDEF0, XXH3-128, by the reference implementation.
+COPIES = ("copies", "pools", "run_pools")  # stores with many sets that are equal
+KINDS = ("fpp", "shared", "rows", "streams", "auto", *COPIES)
 KNOWN_HASHES = {
     241: (
         "8beadd3a8874fe17",
@@ -67,7 +69,7 @@ KNOWN_HASHES = {
 }
 
 
-@pytest.mark.parametrize("kind", ["fpp", "shared", "rows", "streams", "auto", "copies", "pools"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_golden_stores_hold_the_tuples_written_beside_them(kind: str) -> None:
     generation = newest_generation(GOLDEN / kind)
     found = set()
@@ -76,9 +78,9 @@ def test_golden_stores_hold_the_tuples_written_beside_them(kind: str) -> None:
             continue
         name = f"{relation['relation']}.{relation['version']}"
         found |= {"\t".join([name, *map(str, row)]) for row in generation.rows(i)}
-    tuples = GOLDEN / ("copies.tsv" if kind in ("copies", "pools") else "tuples.tsv")
+    tuples = GOLDEN / ("copies.tsv" if kind in COPIES else "tuples.tsv")
     assert found == set(tuples.read_text().splitlines())
-    for feature in ("copies", "pools"):
+    for feature in COPIES:
         assert any(feature in shard for shard in generation.shards) == (kind == feature)
     assert generation.section("symbols") == b"s" * 300
     assert generation.head["state"] == '{"golden":true}'
@@ -99,7 +101,7 @@ def test_golden_stores_use_every_form_of_a_set() -> None:
     assert len(kinds) >= 3
 
 
-@pytest.mark.parametrize("kind", ["fpp", "shared", "rows", "streams", "auto", "copies", "pools"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_any_damage_is_noticed(kind: str, tmp_path: Path) -> None:
     """A bit of every 97th byte of STORE, MANIFEST and a shard, one at a time."""
 
@@ -158,7 +160,7 @@ def test_sets_that_come_again(stratalog: Stratalog, tmp_path: Path, mode: str) -
         ranks=2,
     )
     generation = newest_generation(store)
-    assert generation.head["critical"] == ["pools"]
+    assert generation.head["critical"] == ["run-pools"]
     path = [r["relation"] for r in generation.relations].index("path")
     stored = sorted(map(tuple, generation.rows(path).tolist()))
     text = (tmp_path / "out" / "path.csv").read_text()

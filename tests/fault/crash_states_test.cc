@@ -49,7 +49,7 @@ void expect_pools(const std::shared_ptr<MemoryDisk>& disk, std::size_t least) {
     if (generation.condition != GenerationCondition::kValid) continue;
     const Bytes& data = disk->node(disk->find(generation.name + "/MANIFEST").value()).data;
     const std::string text(reinterpret_cast<const char*>(data.data()), data.size());
-    if (text.find("\"pools\"") != std::string::npos) ++pooled;
+    if (text.find("\"run_pools\"") != std::string::npos) ++pooled;
   }
   EXPECT_GE(pooled, least);
 }

@@ -203,7 +203,7 @@ TEST(Damage, EveryBitAndEveryLengthOfPools) {
     if (path.ends_with("MANIFEST")) {
       const Bytes& data = disk->node(disk->find(path).value()).data;
       const std::string text(reinterpret_cast<const char*>(data.data()), data.size());
-      EXPECT_NE(text.find("\"critical\":[\"pools\"]"), std::string::npos);
+      EXPECT_NE(text.find("\"critical\":[\"run-pools\"]"), std::string::npos);
     }
     const Counts flips = flip_bits(disk, path, 3, {});
     EXPECT_EQ(flips.wrong + flips.accepted, 0U) << path;

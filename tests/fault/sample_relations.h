@@ -94,8 +94,8 @@ inline SaveRequest request_of(const std::vector<SampleRelation>& relations, int 
   return request;
 }
 
-// The images are walked in batches, too, in which equal sets have equal contents: they are written
-// as pools, where the encoding has such.
+// The images are walked in batches, too, in which equal sets have equal contents, and some are
+// shown as bits: they are written as pools, where the encoding has such.
 inline void walk_in_batches(SaveRequest& request) {
   for (const RelationImage& image : request.images) {
     request.batch_walks.emplace_back();
@@ -103,6 +103,7 @@ inline void walk_in_batches(SaveRequest& request) {
     request.batch_walks.back() = [image](const BatchVisitor& visit) -> Status {
       std::map<std::vector<Cell>, std::uint64_t> contents;
       GroupList groups;
+      groups.show_rows();
       STRATALOG_RETURN_IF_ERROR(image.for_each_group([&](const TupleGroup& group) {
         const std::vector<Cell> cells(group.set.values.begin(), group.set.values.end());
         const std::uint64_t content =
@@ -111,7 +112,7 @@ inline void walk_in_batches(SaveRequest& request) {
         return Status::ok();
       }));
       const GroupBatch all = groups.batch();
-      return all.size() == 0 ? Status::ok() : visit(all);
+      return all.runs() == 0 ? Status::ok() : visit(all);
     };
   }
 }

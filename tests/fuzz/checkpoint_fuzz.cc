@@ -60,9 +60,11 @@ void fuzz_payload(std::span<const std::byte> bytes) {
 void fuzz_pool(std::span<const std::byte> bytes) {
   if (bytes.size() < 4) return;
   const auto prefix_cells = (static_cast<std::size_t>(bytes[0]) % 5) + 1;
+  const PoolForm form =
+      (static_cast<unsigned>(bytes[0]) & 0x80) != 0 ? PoolForm::kGroups : PoolForm::kRuns;
   const auto groups = load_le<std::uint16_t>(bytes.data() + 1) + std::uint64_t{1};
   PoolDecoder decoder(prefix_cells);
-  (void)decoder.decode(bytes.subspan(3), groups, 1,
+  (void)decoder.decode(bytes.subspan(3), form, groups, 1,
                        [&](const TupleGroup& group) { return check_group(group, prefix_cells); });
 }
 

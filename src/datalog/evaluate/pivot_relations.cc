@@ -40,6 +40,7 @@ class MemberSets final : public SetSource {
   explicit MemberSets(SetSource& all) : all_(all) {}
   void add(std::size_t index) { chosen_[size_++] = index; }
   SetView set(std::size_t index) override { return all_.set(chosen_[index]); }
+  BitRow row(std::size_t index) override { return all_.row(chosen_[index]); }
 
  private:
   SetSource& all_;
@@ -338,23 +339,36 @@ Status PivotRelations::for_each_batch(std::uint32_t position, const PivotImage& 
     return image.for_each_batch([&](const SlotBatch& batch) -> Status {
       keys.read(batch.slots, prefixes.data());
       return visit({.prefixes = std::span(prefixes).first(batch.slots.size() * keys.width()),
+                    .lengths = batch.lengths,
                     .contents = batch.contents,
+                    .prefix_cells = keys.width(),
                     .sets = batch.pivots});
     });
   std::array<std::uint64_t, PivotImage::kMostInBatch> contents;
+  std::array<std::uint32_t, PivotImage::kMostInBatch> lengths;
   return image.for_each_batch([&](const SlotBatch& batch) -> Status {
     MemberSets sets(batch.pivots);
+    std::size_t runs = 0;
     std::size_t size = 0;
-    for (std::size_t i = 0; i < batch.slots.size(); ++i) {
-      const SlotKey& key = slot_keys_[batch.slots[i]];
-      if (key.position != position) continue;
-      keys.read(std::span(&key.key, 1), prefixes.data() + (size * keys.width()));
-      contents[size++] = batch.contents[i];
-      sets.add(i);
+    const SlotId* slot = batch.slots.data();
+    for (std::size_t run = 0; run < batch.lengths.size(); ++run) {
+      const std::size_t before = size;
+      for (std::uint32_t i = 0; i < batch.lengths[run]; ++i) {
+        const SlotKey& key = slot_keys_[*slot++];
+        if (key.position != position) continue;
+        keys.read(std::span(&key.key, 1), prefixes.data() + (size * keys.width()));
+        ++size;
+      }
+      if (size == before) continue;
+      lengths[runs] = static_cast<std::uint32_t>(size - before);
+      contents[runs++] = batch.contents[run];
+      sets.add(run);
     }
     if (size == 0) return {};
     return visit({.prefixes = std::span(prefixes).first(size * keys.width()),
-                  .contents = std::span(contents).first(size),
+                  .lengths = std::span(lengths).first(runs),
+                  .contents = std::span(contents).first(runs),
+                  .prefix_cells = keys.width(),
                   .sets = sets});
   });
 }

@@ -13,6 +13,8 @@
 #include <bit>
 #include <cstring>
 
+#include "model/bit_row.h"
+
 namespace stratalog {
 namespace {
 
@@ -33,25 +35,6 @@ void set_run(std::uint64_t* words, std::uint32_t first, std::uint32_t last) {
   words[first / 64] |= head;
   for (std::uint32_t w = first / 64 + 1; w < last / 64; ++w) words[w] = ~std::uint64_t{0};
   words[last / 64] |= tail;
-}
-
-// Writes the positions of the set bits to out, out + stride, ...; returns how many there are. May
-// write one position too many. The first two bits of a word go without a branch: most words have no
-// more, and loops mispredict.
-std::uint32_t write_positions(const std::uint64_t* words, std::uint32_t width, std::uint16_t* out,
-                              std::uint32_t stride) {
-  std::uint32_t count = 0;
-  for (std::uint32_t w = 0; w < width; ++w) {
-    std::uint64_t word = words[w];
-    for (int i = 0; i < 2; ++i) {
-      out[stride * count] = static_cast<std::uint16_t>(w * 64 + std::countr_zero(word));
-      count += word != 0 ? 1 : 0;
-      word &= word - 1;
-    }
-    for (; word != 0; word &= word - 1)
-      out[stride * count++] = static_cast<std::uint16_t>(w * 64 + std::countr_zero(word));
-  }
-  return count;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <bitset>
 #include <utility>
 
 namespace stratalog {
@@ -146,7 +147,7 @@ class BlockRows final : public SetSource {
 
   // Contents are numbered from `first_content` on; returns the first one of the next block.
   Result<std::uint64_t> walk(const PivotImage::Block& block, std::uint64_t first_content) {
-    first_lane_ = block.first_lane;
+    enter(block.first_lane);
     layers_.clear();
     std::uint64_t first = first_content;
     for (const RowLayer& layer : block.layers) {
@@ -175,15 +176,29 @@ class BlockRows final : public SetSource {
   // A row of several layers comes alone, and is in the view.
   SetView set(std::size_t index) override {
     const std::uint64_t content = contents_[index];
-    if (content == 0) return view_.view(first_lane_);
-    std::size_t at = layers_.size() - 1;
-    while (layers_[at].first_content > content) --at;
-    const Layer& layer = layers_[at];
-    const std::uint64_t place = content - layer.first_content;
-    if (space_.is_dense())
-      return layer.rows->view_at(place, space_.cell_of(first_lane_), words_, view_.row());
-    layer.rows->read_at(place, words_, view_.row());
+    if (content != 0 && space_.is_dense()) {
+      const auto [rows, place] = place_of(content);
+      return rows->view_at(place, space_.cell_of(first_lane_), words_, bitmap_.data());
+    }
+    if (content != 0) {
+      const auto [rows, place] = place_of(content);
+      rows->read_at(place, words_, view_.row());
+    }
     return view_.view(first_lane_);
+  }
+  BitRow row(std::size_t index) override {
+    const std::uint64_t content = contents_[index];
+    std::uint64_t* row = view_.row();
+    if (content != 0) {
+      // Asked for by more than one, each for the whole batch.
+      row = read_[index].data();
+      if (!is_read_[index]) {
+        const auto [rows, place] = place_of(content);
+        rows->read_at(place, words_, row);
+        is_read_[index] = true;
+      }
+    }
+    return {.words = {row, words_}, .cells = cells_, .table = std::uint64_t{first_lane_} + 1};
   }
 
  private:
@@ -191,12 +206,41 @@ class BlockRows final : public SetSource {
     const PackedRows* rows;
     std::uint64_t first_content;
   };
+  struct Spot {
+    const PackedRows* rows;
+    std::uint64_t place;
+  };
+
+  void enter(LaneId first_lane) {
+    first_lane_ = first_lane;
+    const std::uint32_t lanes = std::min(64 * words_, space_.lanes() - first_lane);
+    cells_.clear();
+    for (std::uint32_t i = 0; i < lanes; ++i) cells_.push_back(space_.cell_of(first_lane + i));
+  }
+
+  Spot place_of(std::uint64_t content) const {
+    std::size_t at = layers_.size() - 1;
+    while (layers_[at].first_content > content) --at;
+    return {.rows = layers_[at].rows, .place = content - layers_[at].first_content};
+  }
 
   Status flush() {
     const std::size_t size = std::exchange(size_, 0);
     if (size == 0) return Status::ok();
+    // Neighbours with one content become a run; contents_ is overwritten behind what was read.
+    is_read_.reset();
+    std::size_t runs = 0;
+    for (std::size_t i = 0; i < size;) {
+      const std::uint64_t content = contents_[i];
+      std::size_t end = i + 1;
+      while (end < size && contents_[end] == content) ++end;
+      contents_[runs] = content;
+      lengths_[runs++] = static_cast<std::uint32_t>(end - i);
+      i = end;
+    }
     return visit_({.slots = std::span(slots_).first(size),
-                   .contents = std::span(contents_).first(size),
+                   .lengths = std::span(lengths_).first(runs),
+                   .contents = std::span(contents_).first(runs),
                    .pivots = *this});
   }
 
@@ -204,11 +248,16 @@ class BlockRows final : public SetSource {
   std::uint32_t words_;
   const SlotBatchVisitor& visit_;
   RowView view_;
+  std::array<std::uint64_t, kMaxRowWords> bitmap_;
+  std::vector<Cell> cells_;  // of the block's lanes
   LaneId first_lane_ = 0;
   std::vector<Layer> layers_;
   std::size_t size_ = 0;
   std::array<SlotId, PivotImage::kMostInBatch> slots_;
   std::array<std::uint64_t, PivotImage::kMostInBatch> contents_;
+  std::array<std::uint32_t, PivotImage::kMostInBatch> lengths_;
+  std::array<BitRowWords, PivotImage::kMostInBatch> read_;  // by run, as far as asked for
+  std::bitset<PivotImage::kMostInBatch> is_read_;
 };
 
 }  // namespace

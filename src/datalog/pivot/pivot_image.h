@@ -20,11 +20,12 @@ namespace stratalog {
 
 // (slot, pivots of one block that hold it); the views live during the call only.
 using SlotVisitor = std::function<Status(SlotId slot, const SetView& pivots)>;
-// Many of them at once, as in GroupBatch.
+// Many of them at once, in runs as in GroupBatch.
 struct SlotBatch {
   std::span<const SlotId> slots;
+  std::span<const std::uint32_t> lengths;
   std::span<const std::uint64_t> contents;
-  SetSource& pivots;
+  SetSource& pivots;  // by run
 };
 using SlotBatchVisitor = std::function<Status(const SlotBatch&)>;
 // (slot, its pivots over all owned blocks, ascending).

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the stores of tests/golden/checkpoint_v1 into the directory that STRATALOG_WRITE_GOLDEN
 // names; skipped otherwise. Stores that are in the tree are never written anew: old bytes must stay
-// readable. (What wrote the store "copies" is gone; its tuples are those of "pools".)
+// readable. (What wrote the stores "copies" and "pools" is gone; their tuples are
+// those of "run_pools".)
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -77,7 +78,7 @@ TEST(GoldenWriter, WritesStoresOnDemand) {
         Kind{"rows", CheckpointMode::kFilePerProcess, ShardEncoding::kRowsU64},
         Kind{"streams", CheckpointMode::kFilePerProcess, ShardEncoding::kStreams},
         Kind{"auto", CheckpointMode::kShared, ShardEncoding::kAuto},
-        Kind{"pools", CheckpointMode::kFilePerProcess, ShardEncoding::kCompact, true}}) {
+        Kind{"run_pools", CheckpointMode::kFilePerProcess, ShardEncoding::kCompact, true}}) {
     const auto relations = kind.has_copies ? golden_relations_with_copies() : golden_relations();
     const std::string root = std::string(target) + "/" + kind.name;
     ASSERT_FALSE(std::filesystem::exists(root)) << root << " exists; it is not overwritten";

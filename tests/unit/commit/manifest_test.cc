@@ -123,6 +123,18 @@ TEST(Manifest, PoolsAreCriticalAndComeBack) {
   EXPECT_EQ(parse(m).code(), StatusCode::kCorruption) << "more pools than blocks";
 }
 
+TEST(Manifest, RunPoolsAreCriticalAndComeBack) {
+  Manifest m = sample_manifest();
+  m.shards[0].run_pools = m.shards[0].blocks;
+  EXPECT_NE(text_of(m).find(R"("critical":["run-pools"])"), std::string::npos);
+  const auto parsed = parse_manifest(text_of(m), CheckManifest::kYes);
+  ASSERT_TRUE(parsed.is_ok()) << parsed.status().to_string();
+  EXPECT_EQ(parsed.value().shards[0].run_pools, m.shards[0].blocks);
+  EXPECT_EQ(text_of(parsed.value()), text_of(m));
+  ++m.shards[0].run_pools;
+  EXPECT_EQ(parse(m).code(), StatusCode::kCorruption) << "more pools than blocks";
+}
+
 TEST(Manifest, ZonesThatCannotBeAreRefused) {
   const auto refused = [](auto change, const char* why) {
     Manifest m = manifest_with_zones();

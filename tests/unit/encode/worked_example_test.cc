@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "encode/shard_encoder.h"
-#include "unit/model/group_list.h"
+#include "unit/model/sample_sets.h"
 
 namespace stratalog {
 namespace {
@@ -70,6 +70,24 @@ TEST_P(WorkedExample, IsWhatTheFormatPageShows) {
   expect_on_page(bytes, summary.value().hash);
 }
 
+// The sets of the example; all but the first are rows over a table of four cells.
+class ExampleSets final : public SetSource {
+ public:
+  explicit ExampleSets(std::vector<const std::vector<Cell>*> sets) : sets_(std::move(sets)) {}
+  SetView set(std::size_t index) override { return array_view(*sets_[index]); }
+  BitRow row(std::size_t index) override {
+    if (index == 0) return {};
+    row_ = 0;
+    for (const Cell cell : *sets_[index]) row_ |= std::uint64_t{1} << (cell - table_.front());
+    return {.words = {&row_, 1}, .cells = table_, .table = 7};
+  }
+
+ private:
+  std::vector<const std::vector<Cell>*> sets_;
+  std::vector<Cell> table_ = {10, 11, 12, 13};
+  std::uint64_t row_ = 0;
+};
+
 TEST(WorkedExampleOfAPool, IsWhatTheFormatPageShows) {
   std::vector<std::byte> bytes;
   const std::vector<std::uint32_t> order = {0, 1};
@@ -78,19 +96,23 @@ TEST(WorkedExampleOfAPool, IsWhatTheFormatPageShows) {
                          bytes.insert(bytes.end(), piece.begin(), piece.end());
                          return Status::ok();
                        });
-  const std::vector<Cell> run = {10, 11, 12, 13, 14, 15, 16, 17};
   const std::vector<Cell> gaps = {10, 13, 400};
-  GroupList groups;
-  for (const Cell prefix : {3, 4, 9, 10, 13}) {
-    SetView set;
-    set.values = prefix == 4 || prefix == 13 ? gaps : run;
-    set.count = set.values.size();
-    groups.add(std::span(&prefix, 1), set, set.count);
-  }
-  ASSERT_TRUE(encoder.add(groups.batch()).is_ok());
+  const std::vector<Cell> row = {10, 13};
+  const std::vector<Cell> next = {10, 12, 13};
+  ExampleSets sets({&gaps, &row, &next, &row});
+  const std::vector<Cell> prefixes = {3, 4, 9, 10, 13};
+  const std::vector<std::uint32_t> lengths = {1, 2, 1, 1};
+  const std::vector<std::uint64_t> contents = {1, 2, 3, 2};
+  ASSERT_TRUE(encoder
+                  .add({.prefixes = prefixes,
+                        .lengths = lengths,
+                        .contents = contents,
+                        .prefix_cells = 1,
+                        .sets = sets})
+                  .is_ok());
   const auto summary = encoder.finish();
   ASSERT_TRUE(summary.is_ok());
-  ASSERT_EQ(summary.value().pools, 1U);
+  ASSERT_EQ(summary.value().run_pools, 1U);
   ASSERT_EQ(bytes.size(), 600U);
   expect_on_page(bytes, summary.value().hash);
 }

@@ -148,6 +148,39 @@ TEST(GroupHasher, BatchesWithSetsThatComeAgain) {
   compare_batches({2, 0, 1});
 }
 
+TEST(GroupHasher, RowsOfBitsBySmallChanges) {
+  Random random(6);
+  std::vector<std::vector<Cell>> sets;
+  std::vector<Cell> cells = {3, 70, 500};
+  for (int i = 0; i < 3000; ++i) {
+    const auto cell = static_cast<Cell>(random.below(i % 40 == 0 ? 2000 : 512));
+    const auto at = std::lower_bound(cells.begin(), cells.end(), cell);
+    if (at == cells.end() || *at != cell)
+      cells.insert(at, cell);
+    else if (cells.size() > 1)
+      cells.erase(at);
+    if (i % 400 == 0) cells = {cell};
+    sets.push_back(cells);
+  }
+  const std::vector<std::uint32_t> order = {1, 0};
+  GroupHasher one_by_one(order);
+  GroupHasher batched(order);
+  MultisetHash expected;
+  MultisetHash found;
+  for (std::size_t begin = 0; begin < sets.size(); begin += 30) {
+    GroupList groups;
+    groups.show_rows();
+    for (std::size_t i = begin; i < begin + 30; ++i)
+      for (Cell prefix = 0; prefix < i % 3 + 1; ++prefix) {
+        const Cell x = prefix + static_cast<Cell>(i);
+        groups.add(std::span(&x, 1), array_view(sets[i]), i % 7 == 0 ? 0 : i + 1);
+        expected += one_by_one.hash({.prefix = std::span(&x, 1), .set = array_view(sets[i])});
+      }
+    found += batched.hash(groups.batch());
+  }
+  EXPECT_EQ(found, expected);
+}
+
 TEST(GroupHasher, ColumnOrderDoesNotMatter) {
   // The same tuples as groups of the first and of the second column.
   const std::vector<std::uint32_t> forward = {0, 1};

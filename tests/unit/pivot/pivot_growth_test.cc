@@ -15,6 +15,11 @@
 namespace stratalog {
 namespace {
 
+std::vector<std::uint16_t> positions_of(const BitRow& row) {
+  const BitPositions bits(row.words);
+  return {bits.all().begin(), bits.all().end()};
+}
+
 std::set<NaiveTuple> tuples_of(const PivotImage& image, const PivotSpace& space) {
   std::set<NaiveTuple> all;
   const Status status = image.for_each_group([&](SlotId slot, const SetView& pivots) {
@@ -29,16 +34,23 @@ std::set<NaiveTuple> tuples_of(const PivotImage& image, const PivotSpace& space)
   std::map<std::uint64_t, std::vector<Cell>> pivots_of;
   const Status again = image.for_each_batch([&](const SlotBatch& batch) {
     EXPECT_LE(batch.slots.size(), PivotImage::kMostInBatch);
-    for (std::size_t i = 0; i < batch.slots.size(); ++i) {
+    std::size_t slot = 0;
+    for (std::size_t i = 0; i < batch.lengths.size(); ++i) {
       std::vector<Cell> cells;
-      walk_set(batch.pivots.set(i), [&](Cell cell) {
-        cells.push_back(cell);
-        EXPECT_TRUE(batched.insert({batch.slots[i], space.lane_of(cell)}).second);
-      });
+      walk_set(batch.pivots.set(i), [&](Cell cell) { cells.push_back(cell); });
+      for (std::uint32_t n = 0; n < batch.lengths[i]; ++n, ++slot)
+        for (const Cell cell : cells)
+          EXPECT_TRUE(batched.insert({batch.slots[slot], space.lane_of(cell)}).second);
+      // As bits it is the same.
+      const BitRow row = batch.pivots.row(i);
+      std::vector<Cell> from_bits;
+      for (const std::uint16_t bit : positions_of(row)) from_bits.push_back(row.cells[bit]);
+      EXPECT_EQ(from_bits, cells);
       if (batch.contents[i] != 0) {
         EXPECT_EQ(pivots_of.try_emplace(batch.contents[i], cells).first->second, cells);
       }
     }
+    EXPECT_EQ(slot, batch.slots.size());
     return Status::ok();
   });
   EXPECT_TRUE(again.is_ok());

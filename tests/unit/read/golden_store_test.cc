@@ -18,7 +18,8 @@
 namespace stratalog {
 namespace {
 
-const char* const kStores[] = {"fpp", "shared", "rows", "streams", "auto", "copies", "pools"};
+const char* const kStores[] = {"fpp",  "shared", "rows",  "streams",
+                               "auto", "copies", "pools", "run_pools"};
 
 std::string golden() { return std::string(STRATALOG_SOURCE_DIR) + "/tests/golden/checkpoint_v1/"; }
 
@@ -48,6 +49,7 @@ TEST_P(GoldenStore, IsRead) {
   std::set<std::string> lines;
   std::uint64_t copies = 0;
   std::uint64_t pools = 0;
+  std::uint64_t run_pools = 0;
   for (const ManifestShard& shard : manifest.shards) {
     const ManifestRelation& relation = manifest.relations[shard.relation];
     ReadCounts counts;
@@ -70,12 +72,13 @@ TEST_P(GoldenStore, IsRead) {
     EXPECT_EQ(counts.rows, shard.rows);
     copies += shard.copies;
     pools += shard.pools;
+    run_pools += shard.run_pools;
   }
   EXPECT_EQ(copies > 300, std::string(GetParam()) == "copies") << copies;
-  const bool has_pools = std::string(GetParam()) == "pools";
-  EXPECT_EQ(pools > 3, has_pools) << pools;
+  EXPECT_EQ(pools > 3, std::string(GetParam()) == "pools") << pools;
+  EXPECT_EQ(run_pools > 3, std::string(GetParam()) == "run_pools") << run_pools;
   std::set<std::string> expected;
-  const bool has_copies = has_pools || std::string(GetParam()) == "copies";
+  const bool has_copies = pools + run_pools + copies > 0;
   std::istringstream in(read_text(golden() + (has_copies ? "copies.tsv" : "tuples.tsv")));
   for (std::string line; std::getline(in, line);) expected.insert(line);
   EXPECT_GT(expected.size(), 100U);
