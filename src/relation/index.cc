@@ -2,6 +2,7 @@
 #include "relation/index.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <iterator>
@@ -14,6 +15,9 @@ namespace {
 // Up to this many queued cells of a row are sorted directly instead of going through the scratch
 // bitmap.
 constexpr std::size_t kSortDirectly = 24;
+// And so many sets with so many cells together are merged.
+constexpr std::size_t kMergedSets = 4;
+constexpr std::size_t kMergedCells = 96;
 
 RowId queued_row(std::uint64_t queued) { return static_cast<RowId>(queued >> 32); }
 
@@ -104,6 +108,36 @@ void Index::sort_queued() {
   sort_by_row(queued_sets_, set_sort_space_, rows, row_of_set);
 }
 
+// A few short sets are merged: going through the scratch bitmap takes longer. False if there are
+// too many for that.
+bool Index::unite_short(std::span<const QueuedSet> sets, const IntSet& present) {
+  if (sets.size() > kMergedSets) return false;
+  std::size_t most = 0;
+  for (const QueuedSet& queued : sets) {
+    if (queued.set->form() == IntSet::Form::kBitmap) return false;
+    most += queued.set->size();
+  }
+  if (most > kMergedCells) return false;
+  std::array<Cell, kMergedCells> first;
+  std::array<Cell, kMergedCells> second;
+  std::span<const Cell> all = sets[0].set->array();
+  Cell* to = first.data();
+  Cell* next = second.data();
+  for (const QueuedSet& queued : sets.subspan(1)) {
+    all = {to, unite_sorted(all, queued.set->array(), to)};
+    std::swap(to, next);
+  }
+  // What is kept is written over what comes next, at most.
+  fresh_.resize(all.size());
+  std::size_t kept = 0;
+  for (const Cell cell : all) {
+    fresh_[kept] = cell;
+    kept += present.contains(cell) ? 0 : 1;
+  }
+  fresh_.resize(kept);
+  return true;
+}
+
 void Index::unite_row(RowId row, std::span<const std::uint64_t> cells,
                       std::span<const QueuedSet> sets, SetAccumulator& scratch,
                       Freshness freshness) {
@@ -121,12 +155,7 @@ void Index::unite_row(RowId row, std::span<const std::uint64_t> cells,
     }
     return;
   }
-  if (cells.empty() && sets.size() == 1 && sets[0].set->size() <= 4 * kSortDirectly) {
-    sets[0].set->walk([&](Cell cell) {
-      if (!present.contains(cell)) fresh_.push_back(cell);
-    });
-    return;
-  }
+  if (cells.empty() && unite_short(sets, present)) return;
   for (const std::uint64_t q : cells) scratch.add(static_cast<Cell>(q));
   for (const QueuedSet& queued : sets) scratch.add(*queued.set);
   scratch.take_new(present, fresh_);

@@ -111,6 +111,7 @@ class Index {
   IntSet& mutable_total(RowId row) { return totals_[row / kChunkRows][row % kChunkRows]; }
   void sort_queued();
   // Collects into fresh_ what is queued for `row` and not in its total.
+  bool unite_short(std::span<const QueuedSet> sets, const IntSet& present);
   void unite_row(RowId row, std::span<const std::uint64_t> cells, std::span<const QueuedSet> sets,
                  SetAccumulator& scratch, Freshness freshness);
   template <typename Sink>

@@ -15,6 +15,7 @@
 #include "model/cell.h"
 #include "model/set_walk.h"
 #include "model/tuple_group.h"
+#include "relation/sorted_cells.h"
 
 namespace stratalog {
 
@@ -44,7 +45,7 @@ class IntSet {
       case Form::kInline:
         return (count_ > 0 && inline_[0] == cell) || (count_ > 1 && inline_[1] == cell);
       case Form::kArray:
-        return std::binary_search(array_, array_ + count_, cell);
+        return contains_sorted({array_, count_}, cell);
       case Form::kBitmap: {
         const std::uint32_t word = cell / 64;
         if (word < base_word_ || word - base_word_ >= capacity_) return false;

@@ -13,6 +13,8 @@ constexpr std::uint64_t kDirectPerKey = 4;
 constexpr std::uint64_t kSmallDirectPerKey = 64;
 constexpr std::uint64_t kSmallDirect = 1U << 16;
 constexpr std::uint64_t kLeastDirect = 64;
+// So many bits for each hashed key: at most 8 bytes a key.
+constexpr std::uint64_t kBitsPerHashed = 64;
 
 std::uint64_t most_direct(std::uint64_t keys) {
   return std::max(kDirectPerKey * keys, std::min(kSmallDirect, kSmallDirectPerKey * keys));
@@ -67,7 +69,25 @@ std::uint32_t PrefixMap::find_or_add(const Cell* key) {
   if ((hashed_ + std::uint64_t{1}) * 8 > slots_.size() * 5) grow_slots();
   insert_slot(id);
   ++hashed_;
+  if (width_ == 1) note_hashed(*key);
   return id;
+}
+
+// Where the first cell comes that the bits may reach, they take over what is hashed already.
+void PrefixMap::note_hashed(Cell cell) {
+  const std::size_t word = cell / 64;
+  if (word >= hashed_bits_.size()) {
+    const std::uint64_t words = std::bit_ceil(word + std::uint64_t{1});
+    if (words * 64 > kBitsPerHashed * std::max<std::uint64_t>(hashed_, kLeastDirect)) return;
+    hashed_bits_.resize(words);
+    for (const std::uint32_t id : slots_) {
+      if (id == kAbsent) continue;
+      const Cell hashed = keys_[id];
+      if (hashed / 64 < words) hashed_bits_[hashed / 64] |= std::uint64_t{1} << (hashed % 64);
+    }
+    return;
+  }
+  hashed_bits_[word] |= std::uint64_t{1} << (cell % 64);
 }
 
 void PrefixMap::insert_slot(std::uint32_t id) {

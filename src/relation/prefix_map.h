@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PrefixMap: numbers distinct tuples of `width` cells densely in order of arrival. Width 1 uses a
-// directly addressed table for small cells (dense ids) and open addressing for the rest; wider keys
+// directly addressed table for small cells (dense ids) and open addressing for the rest, beside it
+// a bit for each cell that could be there, as what is not there takes longest to find; wider keys
 // use open addressing with linear probing. Never forgets. find() and prefetch() are safe for
 // concurrent readers only while nobody adds; frozen keys always are. Local.
 #pragma once
@@ -57,7 +58,10 @@ class PrefixMap {
   }
   FrozenKeys freeze_keys() const { return {keys_, width_}; }
   std::uint32_t find(const Cell* key) const {
-    if (width_ == 1 && *key < direct_.size()) return direct_[*key];
+    if (width_ == 1) {
+      if (*key < direct_.size()) return direct_[*key];
+      if (is_known_absent(*key)) return kAbsent;
+    }
     return find_elsewhere(key);
   }
   std::uint32_t find_or_add(const Cell* key);
@@ -69,7 +73,8 @@ class PrefixMap {
       __builtin_prefetch(slots_.data() + (hash(key) & (slots_.size() - 1)));
   }
   std::uint64_t heap_bytes() const {
-    return (capacity_ + direct_.capacity() + slots_.capacity()) * sizeof(std::uint32_t);
+    return ((capacity_ + direct_.capacity() + slots_.capacity()) * sizeof(std::uint32_t)) +
+           (hashed_bits_.capacity() * sizeof(std::uint64_t));
   }
 
  private:
@@ -81,12 +86,17 @@ class PrefixMap {
     if (i < width_) h = splitmix64(h ^ key[i]);
     return h;
   }
+  bool is_known_absent(Cell cell) const {
+    const std::size_t word = cell / 64;
+    return word < hashed_bits_.size() && ((hashed_bits_[word] >> (cell % 64)) & 1U) == 0;
+  }
   bool equal(std::uint32_t id, const Cell* key) const;
   std::uint32_t find_elsewhere(const Cell* key) const;
   std::uint32_t append(const Cell* key);
   void grow_slots();
   void grow_direct(Cell cell);
   void insert_slot(std::uint32_t id);
+  void note_hashed(Cell cell);
 
   std::uint32_t width_;
   std::uint32_t size_ = 0;
@@ -95,6 +105,9 @@ class PrefixMap {
   std::shared_ptr<Cell[]> keys_;
   std::size_t capacity_ = 0;  // in cells
   std::vector<std::uint32_t> direct_;  // width 1: cell -> id
+  // Width 1: a bit for each cell below its end, set if the cell is in slots_. Empty where cells are
+  // too far apart.
+  std::vector<std::uint64_t> hashed_bits_;
   std::vector<std::uint32_t> slots_;  // id or kAbsent; a power of two, at most 5/8 full
 };
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <new>
 #include <utility>
@@ -94,6 +95,13 @@ void SetAccumulator::take_new(const IntSet& present, std::vector<Cell>& out) {
     if (!searches) subtract_array(view.values);
   }
   std::sort(touched_.begin(), touched_.end());
+  // Cells go to the caller's vector many at a time: it grows by calls.
+  std::array<Cell, 256> gathered;
+  std::size_t kept = 0;
+  const auto append_gathered = [&] {
+    out.insert(out.end(), gathered.begin(), gathered.begin() + kept);
+    kept = 0;
+  };
   for (const std::uint32_t chunk : touched_) {
     std::uint64_t left = std::exchange(touched_words_[chunk], 0);
     for (; left != 0; left &= left - 1) {
@@ -101,13 +109,16 @@ void SetAccumulator::take_new(const IntSet& present, std::vector<Cell>& out) {
           chunk * kChunkWords + static_cast<std::uint64_t>(std::countr_zero(left));
       std::uint64_t word = std::exchange(words_[w], 0);
       if (w - first < view.words.size()) word &= ~view.words[w - first];
+      if (kept + 64 > gathered.size()) append_gathered();
       for (; word != 0; word &= word - 1) {
         const auto cell =
             static_cast<Cell>((w * 64) + static_cast<std::uint64_t>(std::countr_zero(word)));
-        if (!searches || !present.contains(cell)) out.push_back(cell);
+        gathered[kept] = cell;
+        kept += !searches || !present.contains(cell) ? 1 : 0;
       }
     }
   }
+  append_gathered();
   touched_.clear();
 }
 

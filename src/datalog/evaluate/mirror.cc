@@ -17,8 +17,10 @@ namespace {
 
 // A header and a padded prefix cost more than repeating the prefix in so few tuples.
 constexpr std::uint64_t kSmallSet = 3;
-// Up to so many rows on all ranks together, copies cost nothing worth counting.
+// Up to so many rows on all ranks together, copies cost nothing worth counting. Where ranks read
+// each other's shards a meeting takes microseconds, and copies pay for fewer rows only.
 constexpr std::uint64_t kThinRows = 1U << 16;
+constexpr std::uint64_t kThinRowsOfThreads = 1U << 14;
 // The first word of what a rank tells the others in a round.
 constexpr std::uint64_t kFits = 0;
 constexpr std::uint64_t kOutgrown = 1;
@@ -29,7 +31,8 @@ bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t
                   DeltaSize delta) {
   if (state.is_single() || !state.plan.strata[stratum].may_be_mirrored) return false;
   const auto ranks = static_cast<std::uint64_t>(state.comm.size());
-  if (rows < std::min(kThinRows, state.options.mirror_limit_rows) / ranks) return true;
+  const std::uint64_t thin = state.peers.empty() ? kThinRows : kThinRowsOfThreads;
+  if (rows < std::min(thin, state.options.mirror_limit_rows) / ranks) return true;
   const auto& members = state.program.strata[stratum].relations;
   std::vector<bool> empty(state.relations.size());
   for (RelationId r = 0; r < empty.size(); ++r)
@@ -40,7 +43,7 @@ bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t
   if (delta == DeltaSize::kAny &&
       (!state.peers.empty() ||
        !has_hops(state.program, state.plan, stratum, state.placements, empty)))
-    limit = std::min(limit, kThinRows);
+    limit = std::min(limit, thin);
   return rows < limit / ranks;
 }
 

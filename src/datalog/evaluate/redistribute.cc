@@ -2,6 +2,7 @@
 #include "datalog/evaluate/redistribute.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "comm/shared_pointers.h"
@@ -274,6 +275,28 @@ Shard& open_shard(EngineState& state, RelationId id, std::uint32_t which) {
   return relation.shards.back();
 }
 
+namespace {
+
+// Memory that a row's number is looked up in is asked for so many tuples ahead.
+constexpr std::uint64_t kLooksAhead = 16;
+
+void queue_columns(Index& index, const TupleColumns& tuples) {
+  const auto order = index.order();
+  std::array<Cell, kMaxArity> tuple{};
+  std::array<Cell, kMaxArity> ahead{};
+  for (std::uint64_t r = 0; r < tuples.rows; ++r) {
+    if (r + kLooksAhead < tuples.rows) {
+      for (std::size_t i = 0; i + 1 < order.size(); ++i)
+        ahead[i] = tuples.columns[order[i]][r + kLooksAhead];
+      index.prefetch_row(ahead.data());
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) tuple[i] = tuples.columns[order[i]][r];
+    index.queue(index.find_or_add_row(tuple.data()), tuple[order.size() - 1]);
+  }
+}
+
+}  // namespace
+
 Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples) {
   RelationData& relation = state.relations[id];
   if (relation.arity == 0) {
@@ -306,10 +329,7 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
     return {};
   }
   if (state.is_single()) {
-    for (std::uint64_t r = 0; r < tuples.rows; ++r) {
-      for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
-      queue_tuple(home, tuple);
-    }
+    queue_columns(home.primary_index(), tuples);
     return {};
   }
   TupleMail mail = make_mail(state, {relation.arity});
