@@ -65,6 +65,8 @@ void Pipeline::prepare_stage(std::size_t s) {
     for (const VariableId v : aggregate.outer) stage->inner_in.allocate(v);
     stage->inner_in.tags.resize(kBatchRows, 0);
   }
+  if (s > 0 && (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent))
+    prepare_guard(*stages_[s - 1], *stage);
   stages_.push_back(std::move(stage));
 }
 

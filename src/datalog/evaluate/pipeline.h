@@ -38,6 +38,9 @@ struct StepSource {
   // hashes to `part`. Of a joint one it takes some rows of each rank's.
   std::uint32_t parts = 1;
   std::uint32_t part = 0;
+  // Scans of joint shards: which part begins, counted on by one with each scan, so that it is not
+  // always the same rank that has the odd rows.
+  std::uint64_t next_turn = 0;
   std::vector<StepSource> inner;  // aggregates: what the steps of their body read
 };
 
@@ -81,6 +84,7 @@ class Pipeline {
 
  private:
   struct Stage;
+  struct Guard;
 
   void prepare_stage(std::size_t s);
   Status process(std::size_t s, const Batch& in);
@@ -125,6 +129,10 @@ class Pipeline {
   void bind_prefix(Stage& stage, std::uint32_t first, std::uint32_t count) const;
   Status bind_each(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
                    const IntSet& cells);
+  void prepare_guard(Stage& stage, const Stage& next) const;
+  static bool is_guarding(Stage& stage);
+  // Whether the next step would let the row at hand through.
+  bool is_admitted(Stage& stage, const Batch& in, std::uint32_t in_row) const;
   // The first `width` cells that the step looks for with each row of a batch.
   void gather_keys(Stage& stage, const Batch& in, std::uint32_t width) const;
   bool exists_under(const Stage& stage, const Batch& in, std::uint32_t in_row,

@@ -13,8 +13,10 @@ namespace {
 
 // So many sets that a step has made wait for the end of the rule.
 constexpr std::size_t kMadeSets = 4 * kBatchRows;
-// Ranks that share a scan of joint shards take turns of so many rows.
-constexpr std::uint64_t kTurnRows = 16;
+// Ranks that share a scan of joint shards take turns of so many rows, and of fewer where each would
+// have less than so many turns.
+constexpr std::uint64_t kMostTurnRows = 16;
+constexpr std::uint64_t kTurnsOfEach = 8;
 
 // Not std::equal, which calls memcmp for a key of one or two cells.
 bool is_same_key(const Cell* a, const Cell* b, std::uint32_t length) {
@@ -69,6 +71,9 @@ Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
         break;
     }
   }
+  const bool guarded = is_guarding(stage);
+  const bool asks_each = guarded && stage.guard->asks_last;
+  if (guarded && !asks_each && !is_admitted(stage, in, in_row)) return {};
   const auto emit_one = [&]() -> Status {
     const std::uint32_t to = append(stage, in, in_row);
     bind_prefix(stage, first, 1);
@@ -94,8 +99,20 @@ Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
       break;
   }
   if (cells.size() == 1) {
-    stage.out.columns[use.variable][stage.out.rows] = first_of(cells.view());
+    stage.bound[last] = first_of(cells.view());
+    if (asks_each && !is_admitted(stage, in, in_row)) return {};
+    stage.out.columns[use.variable][stage.out.rows] = stage.bound[last];
     return emit_one();
+  }
+  if (asks_each) {
+    Status status;
+    cells.walk([&](Cell cell) {
+      stage.bound[last] = cell;
+      if (!status.is_ok() || !is_admitted(stage, in, in_row)) return;
+      stage.out.columns[use.variable][stage.out.rows] = cell;
+      status = emit_one();
+    });
+    return status;
   }
   return bind_each(s, in, in_row, first, cells);
 }
@@ -182,12 +199,18 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
 
 // All ranks' rows, in turns where the scan is shared: evenly, however the rows are dealt.
 Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
-  const StepSource& source = stages_[s]->source;
+  StepSource& source = stages_[s]->source;
+  const bool delta = stages_[s]->step->kind == StepKind::kScanDelta;
+  std::uint64_t rows = 0;
+  for (const Index* index : source.joint)
+    rows += delta ? index->delta().size() : index->row_count();
+  const std::uint64_t turn =
+      std::clamp<std::uint64_t>(rows / (kTurnsOfEach * source.parts), 1, kMostTurnRows);
   for (std::uint32_t r = 0; r < in.rows; ++r) {
-    std::uint64_t seen = 0;
-    const auto is_mine = [&] { return (seen++ / kTurnRows) % source.parts == source.part; };
+    std::uint64_t seen = turn * (source.next_turn++ % source.parts);
+    const auto is_mine = [&] { return (seen++ / turn) % source.parts == source.part; };
     for (const Index* index : source.joint) {
-      if (stages_[s]->step->kind == StepKind::kScanDelta) {
+      if (delta) {
         for (const DeltaRow& row : index->delta())
           if (is_mine())
             STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index->prefix(row.row), row.cells));

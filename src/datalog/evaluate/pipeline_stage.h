@@ -8,12 +8,31 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "datalog/evaluate/aggregate_fold.h"
 #include "datalog/evaluate/pipeline.h"
 
 namespace stratalog::datalog {
+
+// A cell that a guard looks for: a constant, or of a variable that arrives, or of a column of the
+// row at hand.
+struct GuardPart {
+  enum class From : std::uint8_t { kConstant, kArriving, kBound };
+  From from = From::kConstant;
+  std::uint32_t at = 0;  // which constant, variable or column
+};
+
+struct Pipeline::Guard {
+  const Stage* next = nullptr;
+  std::vector<GuardPart> parts;
+  bool asks_bound = false;  // anything that this step binds: else it would be asked too late
+  bool asks_last = false;  // the row's set
+  std::uint32_t answers = 0;  // since it was judged
+  std::uint32_t refused = 0;
+  std::uint32_t unguarded = 0;  // bindings to go without it
+};
 
 struct Pipeline::Stage {
   const Step* step = nullptr;
@@ -24,6 +43,7 @@ struct Pipeline::Stage {
   bool passes_sets = false;  // the carried set was there before this step
   bool binds_sets = false;  // a search that knows all but the column of the carried set
   std::array<Cell, kMaxArity> bound{};  // by index column: what the current index row binds
+  std::optional<Guard> guard;
   std::vector<RowId> rows;  // scratch: rows under a prefix
   std::vector<Cell> keys;  // scratch: search prefixes of a batch
   std::vector<const Index*> indices;  // scratch: where each row of a batch searches

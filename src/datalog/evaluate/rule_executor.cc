@@ -125,6 +125,7 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
     if (whole && is_first && shares) {
       source.parts = static_cast<std::uint32_t>(state_.comm.size());
       source.part = static_cast<std::uint32_t>(state_.comm.rank());
+      source.next_turn = plan_.rule + plan_.delta_literal.value_or(0);
     }
     location = {kUnknown};
     return joint_source(step, std::move(source));

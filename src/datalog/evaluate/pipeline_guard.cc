@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Guards of a Pipeline: where the step after a search or scan only asks whether a tuple is there, the
+// search asks it itself before it makes a binding, as long as most are refused. A refused binding
+// then costs a look-up, not also a row of a batch that is written and read. See pipeline.h.
+#include <algorithm>
+
+#include "datalog/evaluate/pipeline_stage.h"
+#include "route/cell_hash.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// A guard is judged by so many answers at a time, and tried again after so many bindings without.
+constexpr std::uint32_t kJudgedAnswers = 256;
+constexpr std::uint32_t kUnguardedBindings = 1U << 14;
+
+}  // namespace
+
+// Where each column that the next step looks for comes from. None where it cannot be asked by one
+// row of an index.
+void Pipeline::prepare_guard(Stage& stage, const Stage& next) const {
+  const bool reads_rows = stage.step->kind == StepKind::kSearch ||
+                          stage.step->kind == StepKind::kScan ||
+                          stage.step->kind == StepKind::kScanDelta;
+  const Step& asked = *next.step;
+  if (!reads_rows || stage.source.index == nullptr || stage.source.swept != nullptr ||
+      next.source.index == nullptr || next.source.swept != nullptr)
+    return;
+  const std::size_t length = asked.prefix_length;
+  if (length == 0 || length < next.source.index->prefix_width()) return;
+  const auto& places = next.source.owner_places;
+  if (asked.columns.back().role == ColumnRole::kCarry ||
+      std::ranges::any_of(places, [&](std::uint32_t place) { return place >= length; }))
+    return;
+  const auto& columns = stage.step->columns;
+  Guard guard;
+  guard.next = &next;
+  for (std::size_t i = 0; i < length; ++i) {
+    const ColumnUse& use = asked.columns[i];
+    if (use.role == ColumnRole::kMatchConstant) {
+      guard.parts.push_back({.from = GuardPart::From::kConstant, .at = use.constant});
+      continue;
+    }
+    if (use.role != ColumnRole::kMatchVariable) return;
+    const auto binds = [&](const ColumnUse& c) {
+      return c.role == ColumnRole::kBind && c.variable == use.variable;
+    };
+    const auto bound = static_cast<std::uint32_t>(
+        std::ranges::find_if(columns, binds) - columns.begin());
+    if (bound == columns.size()) {
+      guard.parts.push_back({.from = GuardPart::From::kArriving, .at = use.variable});
+    } else {
+      guard.parts.push_back({.from = GuardPart::From::kBound, .at = bound});
+      guard.asks_last |= bound + 1 == columns.size();
+      guard.asks_bound = true;
+    }
+  }
+  if (guard.asks_bound) stage.guard = std::move(guard);
+}
+
+bool Pipeline::is_guarding(Stage& stage) {
+  if (!stage.guard) return false;
+  Guard& guard = *stage.guard;
+  if (guard.unguarded > 0) {
+    --guard.unguarded;
+    return false;
+  }
+  if (guard.answers < kJudgedAnswers) return true;
+  const bool refuses_most = 2 * guard.refused > guard.answers;
+  guard.answers = guard.refused = 0;
+  if (!refuses_most) guard.unguarded = kUnguardedBindings;
+  return refuses_most;
+}
+
+bool Pipeline::is_admitted(Stage& stage, const Batch& in, std::uint32_t in_row) const {
+  Guard& guard = *stage.guard;
+  const Stage& next = *guard.next;
+  std::array<Cell, kMaxArity> key;
+  for (std::size_t i = 0; i < guard.parts.size(); ++i) {
+    const GuardPart part = guard.parts[i];
+    key[i] = part.from == GuardPart::From::kConstant   ? definition_.constants[part.at]
+             : part.from == GuardPart::From::kArriving ? in.columns[part.at][in_row]
+                                                       : stage.bound[part.at];
+  }
+  const StepSource& source = next.source;
+  const Index* index = source.index;
+  if (!source.joint.empty() && !source.owner_places.empty()) {
+    const std::uint64_t hash =
+        hash_places(source.owner_places, [&](std::uint32_t place) { return key[place]; });
+    index = source.joint[scale_hash(hash, static_cast<std::uint32_t>(source.joint.size()))];
+  }
+  const RowId row = index->find_row(key.data());
+  const bool there =
+      row != Index::kNoRow && (guard.parts.size() == index->prefix_width()
+                                   ? !index->total(row).empty()
+                                   : index->total(row).contains(key[index->prefix_width()]));
+  const bool admitted = there == (next.step->kind == StepKind::kExists);
+  ++guard.answers;
+  guard.refused += admitted ? 0 : 1;
+  return admitted;
+}
+
+}  // namespace stratalog::datalog
