@@ -210,14 +210,21 @@ void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
             std::back_inserter(next_delta_));
 }
 
-void Index::advance() {
+void Index::advance(DeltaUse use) {
   assert(queued() == 0);
   delta_ = std::move(next_delta_);
   next_delta_.clear();
   delta_tuples_ = 0;
   delta_bytes_ = 0;
-  for (const DeltaRow& row : delta_) {
+  for (DeltaRow& row : delta_) {
     IntSet& total = mutable_total(row.row);
+    delta_tuples_ += row.cells.size();
+    if (use == DeltaUse::kForgotten && total.empty()) {
+      set_bytes_ -= total.heap_bytes();
+      total = std::move(row.cells);
+      set_bytes_ += total.heap_bytes();
+      continue;
+    }
     set_bytes_ -= total.heap_bytes();
     const SetView view = row.cells.view();
     if (view.kind == SetKind::kArray) {
@@ -229,9 +236,12 @@ void Index::advance() {
     }
     set_bytes_ += total.heap_bytes();
     delta_bytes_ += row.cells.heap_bytes();
-    delta_tuples_ += row.cells.size();
   }
   tuples_ += delta_tuples_;
+  if (use == DeltaUse::kKept) return;
+  delta_.clear();
+  delta_.shrink_to_fit();
+  delta_bytes_ = 0;
 }
 
 void Index::erase(std::span<const Cell> tuples) {

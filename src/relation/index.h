@@ -31,6 +31,8 @@ enum class Freshness : std::uint8_t {
   kNew,  // the caller knows that they are not (secondary indices)
 };
 
+enum class DeltaUse : std::uint8_t { kKept, kForgotten };
+
 class Index {
  public:
   static constexpr RowId kNoRow = PrefixMap::kAbsent;
@@ -70,8 +72,9 @@ class Index {
   // advanced; more often to bound the memory of rounds with many derivations.
   void unite_queued(SetAccumulator& scratch, Freshness freshness);
   // The next delta becomes the delta and joins the total; the former delta is forgotten. Requires
-  // that nothing is queued.
-  void advance();
+  // that nothing is queued. Where nobody reads the delta its sets move, and only delta_tuples()
+  // tells of it.
+  void advance(DeltaUse use = DeltaUse::kKept);
   // What unite_queued() has found new so far in this round.
   std::span<const DeltaRow> next_delta() const { return next_delta_; }
   void forget_next_delta() { next_delta_.clear(); }

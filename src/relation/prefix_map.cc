@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace stratalog {
 namespace {
@@ -15,6 +16,7 @@ constexpr std::uint64_t kSmallDirect = 1U << 16;
 constexpr std::uint64_t kLeastDirect = 64;
 // So many bits for each hashed key: at most 8 bytes a key.
 constexpr std::uint64_t kBitsPerHashed = 64;
+constexpr std::size_t kKeysAhead = 16;
 
 std::uint64_t most_direct(std::uint64_t keys) {
   return std::max(kDirectPerKey * keys, std::min(kSmallDirect, kSmallDirectPerKey * keys));
@@ -35,9 +37,12 @@ std::uint32_t PrefixMap::find_elsewhere(const Cell* key) const {
   if (width_ == 0) return size_ == 0 ? kAbsent : 0;
   if (slots_.empty()) return kAbsent;
   const std::uint64_t mask = slots_.size() - 1;
-  for (std::uint64_t s = hash(key) & mask;; s = (s + 1) & mask) {
-    const std::uint32_t id = slots_[s];
-    if (id == kAbsent || equal(id, key)) return id;
+  const std::uint64_t h = hash(key);
+  const std::uint32_t tag = tag_of(h);
+  for (std::uint64_t s = h & mask;; s = (s + 1) & mask) {
+    const std::uint32_t slot = slots_[s];
+    if (slot == kAbsent) return kAbsent;
+    if ((slot & tag_mask_) == tag && equal(slot & ~tag_mask_, key)) return slot & ~tag_mask_;
   }
 }
 
@@ -55,19 +60,32 @@ std::uint32_t PrefixMap::append(const Cell* key) {
 }
 
 std::uint32_t PrefixMap::find_or_add(const Cell* key) {
-  const std::uint32_t found = find(key);
-  if (found != kAbsent) return found;
-  const std::uint32_t id = append(key);
-  if (width_ == 0) return id;
+  if (width_ == 0) return size_ > 0 ? 0 : append(key);
   if (width_ == 1) {
-    if (*key >= direct_.size() && *key < most_direct(size_)) grow_direct(*key);
-    if (*key < direct_.size()) {
-      direct_[*key] = id;
-      return id;
-    }
+    const std::uint32_t found = find(key);
+    if (found != kAbsent) return found;
+    if (*key >= direct_.size() && *key < most_direct(size_ + std::uint64_t{1})) grow_direct(*key);
+    if (*key < direct_.size()) return direct_[*key] = append(key);
   }
-  if ((hashed_ + std::uint64_t{1}) * 8 > slots_.size() * 5) grow_slots();
-  insert_slot(id);
+  return add_hashed(key);
+}
+
+// Finds or adds what the direct table does not hold.
+std::uint32_t PrefixMap::add_hashed(const Cell* key) {
+  if ((hashed_ + std::uint64_t{1}) * 8 > slots_.size() * 5)
+    rebuild_slots(std::max<std::size_t>(16, slots_.size() * 2));
+  // All ones are no id, with any tag.
+  if (((size_ + 1) & tag_mask_) != 0) rebuild_slots(slots_.size());
+  const std::uint64_t mask = slots_.size() - 1;
+  const std::uint64_t h = hash(key);
+  const std::uint32_t tag = tag_of(h);
+  std::uint64_t s = h & mask;
+  for (; slots_[s] != kAbsent; s = (s + 1) & mask)
+    if (const std::uint32_t slot = slots_[s];
+        (slot & tag_mask_) == tag && equal(slot & ~tag_mask_, key))
+      return slot & ~tag_mask_;
+  const std::uint32_t id = append(key);
+  slots_[s] = id | tag;
   ++hashed_;
   if (width_ == 1) note_hashed(*key);
   return id;
@@ -80,9 +98,9 @@ void PrefixMap::note_hashed(Cell cell) {
     const std::uint64_t words = std::bit_ceil(word + std::uint64_t{1});
     if (words * 64 > kBitsPerHashed * std::max<std::uint64_t>(hashed_, kLeastDirect)) return;
     hashed_bits_.resize(words);
-    for (const std::uint32_t id : slots_) {
-      if (id == kAbsent) continue;
-      const Cell hashed = keys_[id];
+    for (const std::uint32_t slot : slots_) {
+      if (slot == kAbsent) continue;
+      const Cell hashed = keys_[slot & ~tag_mask_];
       if (hashed / 64 < words) hashed_bits_[hashed / 64] |= std::uint64_t{1} << (hashed % 64);
     }
     return;
@@ -92,16 +110,27 @@ void PrefixMap::note_hashed(Cell cell) {
 
 void PrefixMap::insert_slot(std::uint32_t id) {
   const std::uint64_t mask = slots_.size() - 1;
-  std::uint64_t s = hash(keys_.get() + (std::size_t{id} * width_)) & mask;
+  const std::uint64_t h = hash(keys_.get() + (std::size_t{id} * width_));
+  std::uint64_t s = h & mask;
   while (slots_[s] != kAbsent) s = (s + 1) & mask;
-  slots_[s] = id;
+  slots_[s] = id | tag_of(h);
 }
 
-void PrefixMap::grow_slots() {
-  std::vector<std::uint32_t> old(std::max<std::size_t>(16, slots_.size() * 2), kAbsent);
+void PrefixMap::rebuild_slots(std::size_t slots) {
+  // Twice as many ids as there are have room, those of the direct table too.
+  const auto id_bits = static_cast<unsigned>(
+      std::bit_width(std::max<std::uint64_t>(slots, 2 * std::uint64_t{size_})));
+  const std::uint32_t old_mask = std::exchange(
+      tag_mask_,
+      id_bits >= 32 ? 0 : ~static_cast<std::uint32_t>((std::uint64_t{1} << id_bits) - 1));
+  std::vector<std::uint32_t> old(slots, kAbsent);
   old.swap(slots_);
-  for (const std::uint32_t id : old)
-    if (id != kAbsent) insert_slot(id);
+  // Keys are read in the order of their hashes, which is no order: they are asked for ahead.
+  for (std::size_t s = 0; s < old.size(); ++s) {
+    if (s + kKeysAhead < old.size() && old[s + kKeysAhead] != kAbsent)
+      __builtin_prefetch(keys_.get() + (std::size_t{old[s + kKeysAhead] & ~old_mask} * width_));
+    if (old[s] != kAbsent) insert_slot(old[s] & ~old_mask);
+  }
 }
 
 void PrefixMap::grow_direct(Cell cell) {
@@ -113,8 +142,9 @@ void PrefixMap::grow_direct(Cell cell) {
   old.swap(slots_);
   slots_.assign(old.size(), kAbsent);
   hashed_ = 0;
-  for (const std::uint32_t id : old) {
-    if (id == kAbsent) continue;
+  for (const std::uint32_t slot : old) {
+    if (slot == kAbsent) continue;
+    const std::uint32_t id = slot & ~tag_mask_;
     if (keys_[id] < direct_.size()) {
       direct_[keys_[id]] = id;
     } else {

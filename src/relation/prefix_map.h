@@ -90,10 +90,15 @@ class PrefixMap {
     const std::size_t word = cell / 64;
     return word < hashed_bits_.size() && ((hashed_bits_[word] >> (cell % 64)) & 1U) == 0;
   }
+  // The bits of a hash that stand beside the number in a slot.
+  std::uint32_t tag_of(std::uint64_t hash) const {
+    return static_cast<std::uint32_t>(hash >> 32) & tag_mask_;
+  }
   bool equal(std::uint32_t id, const Cell* key) const;
   std::uint32_t find_elsewhere(const Cell* key) const;
+  std::uint32_t add_hashed(const Cell* key);
   std::uint32_t append(const Cell* key);
-  void grow_slots();
+  void rebuild_slots(std::size_t slots);
   void grow_direct(Cell cell);
   void insert_slot(std::uint32_t id);
   void note_hashed(Cell cell);
@@ -108,7 +113,10 @@ class PrefixMap {
   // Width 1: a bit for each cell below its end, set if the cell is in slots_. Empty where cells are
   // too far apart.
   std::vector<std::uint64_t> hashed_bits_;
-  std::vector<std::uint32_t> slots_;  // id or kAbsent; a power of two, at most 5/8 full
+  // A power of two, at most 5/8 full: kAbsent, or an id, and in the bits that ids do not need some
+  // of the key's hash, so that few keys are looked at that are others.
+  std::vector<std::uint32_t> slots_;
+  std::uint32_t tag_mask_ = 0;
 };
 
 }  // namespace stratalog

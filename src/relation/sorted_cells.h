@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searching and uniting short ascending runs of cells without branches that depend on their values:
-// what comes next in sets of a recursion cannot be guessed, and a wrong guess of the processor costs
-// as much as a dozen comparisons. Pure; local.
+// what comes next in sets of a recursion cannot be guessed, and a wrong guess of the processor
+// costs as much as a dozen comparisons. Pure; local.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guards of a Pipeline: where the step after a search or scan only asks whether a tuple is there, the
-// search asks it itself before it makes a binding, as long as most are refused. A refused binding
-// then costs a look-up, not also a row of a batch that is written and read. See pipeline.h.
+// Guards of a Pipeline: where the step after a search or scan only asks whether a tuple is there,
+// the search asks it itself before it makes a binding, as long as most are refused. A refused
+// binding then costs a look-up, not also a row of a batch that is written and read. See pipeline.h.
 #include <algorithm>
 
 #include "datalog/evaluate/pipeline_stage.h"
@@ -45,8 +45,8 @@ void Pipeline::prepare_guard(Stage& stage, const Stage& next) const {
     const auto binds = [&](const ColumnUse& c) {
       return c.role == ColumnRole::kBind && c.variable == use.variable;
     };
-    const auto bound = static_cast<std::uint32_t>(
-        std::ranges::find_if(columns, binds) - columns.begin());
+    const auto bound =
+        static_cast<std::uint32_t>(std::ranges::find_if(columns, binds) - columns.begin());
     if (bound == columns.size()) {
       guard.parts.push_back({.from = GuardPart::From::kArriving, .at = use.variable});
     } else {

@@ -34,7 +34,7 @@ TupleMail make_mail(const EngineState& state, std::vector<std::uint32_t> arities
 
 void settle(EngineState& state, Shard& shard) {
   unite_shard(shard, state.scratch);
-  advance_shard(shard, state.scratch);
+  advance_shard(shard, state.scratch, DeltaUse::kForgotten);
   for (const auto& index : shard.indices)
     if (index) index->forget_delta();
 }

@@ -79,7 +79,7 @@ void unite_shard(Shard& shard, SetAccumulator& scratch) {
   shard.primary_index().unite_queued(scratch, Freshness::kUnknown);
 }
 
-void advance_shard(Shard& shard, SetAccumulator& scratch) {
+void advance_shard(Shard& shard, SetAccumulator& scratch, DeltaUse use) {
   Index& primary = shard.primary_index();
   for (const auto& index : shard.indices) {
     if (!index || index.get() == &primary) continue;
@@ -89,9 +89,9 @@ void advance_shard(Shard& shard, SetAccumulator& scratch) {
       if (index->queued() >= kIndexQueueLimit) index->unite_queued(scratch, Freshness::kNew);
     }
     index->unite_queued(scratch, Freshness::kNew);
-    index->advance();
+    index->advance(use);
   }
-  primary.advance();
+  primary.advance(use);
 }
 
 void erase_from_shard(Shard& shard, std::span<const Cell> tuples) {
@@ -124,7 +124,7 @@ Index& ensure_index(Shard& shard, const RelationPlan& plan, std::uint32_t which,
     if (slot->queued() >= kIndexQueueLimit) slot->unite_queued(scratch, Freshness::kNew);
   }
   slot->unite_queued(scratch, Freshness::kNew);
-  slot->advance();
+  slot->advance(DeltaUse::kForgotten);
   slot->forget_delta();
   return *slot;
 }

@@ -89,7 +89,7 @@ void queue_tuple(Shard& shard, std::span<const Cell> tuple);
 // advances all indices. Between the two calls no set of the shard changes, so that all shards of a
 // stratum can unite first.
 void unite_shard(Shard& shard, SetAccumulator& scratch);
-void advance_shard(Shard& shard, SetAccumulator& scratch);
+void advance_shard(Shard& shard, SetAccumulator& scratch, DeltaUse use = DeltaUse::kKept);
 
 // Takes tuples (in the column order of the primary index, back to back) out of all indices.
 void erase_from_shard(Shard& shard, std::span<const Cell> tuples);

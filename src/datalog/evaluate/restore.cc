@@ -333,7 +333,7 @@ Status Restorer::settle(const StoredState& stored) {
       continue;
     Shard& home = relation.shards.front();
     unite_shard(home, state_.scratch);
-    advance_shard(home, state_.scratch);
+    advance_shard(home, state_.scratch, DeltaUse::kForgotten);
     for (const auto& index : home.indices)
       if (index) index->forget_delta();
   }

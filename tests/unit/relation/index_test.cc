@@ -23,13 +23,16 @@ using Tuples = std::set<Tuple>;
 
 TEST(PrefixMap, NumbersInOrderOfArrival) {
   for (std::uint32_t width = 0; width <= 5; ++width) {
-    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 11; ++seed) {
       std::mt19937_64 random(seed);
       PrefixMap map(width);
       std::map<Tuple, std::uint32_t> model;
       // Small cells first live hashed or direct, depending on how many there are; both must be
       // found for good.
-      const std::uint64_t range = seed % 2 == 0 ? 50 : 1ULL << (8 * (1 + seed % 4));
+      // Beyond, too far apart for the direct table and close enough for a bit each.
+      const std::uint64_t range = seed > 8        ? 30'000 * (seed - 7)
+                                  : seed % 2 == 0 ? 50
+                                                  : 1ULL << (8 * (1 + seed % 4));
       for (int step = 0; step < 3000; ++step) {
         Tuple key(width);
         for (Cell& cell : key)
@@ -203,6 +206,52 @@ TEST_P(RoundsOfAnIndex, AreThoseOfASet) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Arities, RoundsOfAnIndex, ::testing::Values(1U, 2U, 3U, 5U));
+
+// Ids of the direct table need bits that the slots of the few hashed keys have given to tags.
+TEST(PrefixMap, TagsGiveWayToManyDirectKeys) {
+  PrefixMap map(1);
+  std::vector<Cell> far;
+  std::uint32_t next = 0;
+  for (Cell cell = 0; cell < 40'000; ++cell) {
+    ASSERT_EQ(map.find_or_add(&cell), next++);
+    if (cell % 1000 != 0) continue;
+    far.push_back(0xF0000000U + cell);
+    ASSERT_EQ(map.find_or_add(&far.back()), next++);
+    for (const Cell known : far) ASSERT_EQ(map.key(map.find(&known))[0], known);
+  }
+  const Cell absent = 0xF0000001U;
+  EXPECT_EQ(map.find(&absent), PrefixMap::kAbsent);
+}
+
+// A stratum without recursion: what is new joins the total, and nothing is left of it beside.
+TEST(Index, ADeltaThatNobodyReadsMoves) {
+  SetAccumulator scratch;
+  Index index({0, 1}, {});
+  Index twin({0, 1}, {});
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 2000; ++i) {
+      const Cell tuple[] = {static_cast<Cell>(random() % 300), static_cast<Cell>(random() % 500)};
+      for (Index* to : {&index, &twin}) to->queue(to->find_or_add_row(tuple), tuple[1]);
+    }
+    index.unite_queued(scratch, Freshness::kUnknown);
+    twin.unite_queued(scratch, Freshness::kUnknown);
+    index.advance(DeltaUse::kForgotten);
+    twin.advance();
+    EXPECT_TRUE(index.delta().empty());
+    EXPECT_EQ(index.delta_tuples(), twin.delta_tuples());
+    EXPECT_EQ(index.tuples(), twin.tuples());
+    for (RowId row = 0; row < twin.row_count(); ++row) {
+      std::vector<Cell> left;
+      std::vector<Cell> right;
+      index.total(row).walk([&](Cell cell) { left.push_back(cell); });
+      twin.total(row).walk([&](Cell cell) { right.push_back(cell); });
+      ASSERT_EQ(left, right);
+    }
+  }
+  twin.forget_delta();
+  EXPECT_LE(index.heap_bytes(), twin.heap_bytes() + twin.heap_bytes() / 4);
+}
 
 TEST(Index, SetsThatAJoinBorrowedStayWhereTheyAre) {
   Index index({0, 1}, {});
