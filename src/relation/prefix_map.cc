@@ -35,7 +35,7 @@ bool PrefixMap::equal(std::uint32_t id, const Cell* key) const {
 // Not in the direct table.
 std::uint32_t PrefixMap::find_elsewhere(const Cell* key) const {
   if (width_ == 0) return size_ == 0 ? kAbsent : 0;
-  if (slots_.empty()) return kAbsent;
+  if (slots_.empty() || (width_ == 1 && is_known_absent(*key))) return kAbsent;
   const std::uint64_t mask = slots_.size() - 1;
   const std::uint64_t h = hash(key);
   const std::uint32_t tag = tag_of(h);

@@ -58,10 +58,7 @@ class PrefixMap {
   }
   FrozenKeys freeze_keys() const { return {keys_, width_}; }
   std::uint32_t find(const Cell* key) const {
-    if (width_ == 1) {
-      if (*key < direct_.size()) return direct_[*key];
-      if (is_known_absent(*key)) return kAbsent;
-    }
+    if (width_ == 1 && *key < direct_.size()) return direct_[*key];
     return find_elsewhere(key);
   }
   std::uint32_t find_or_add(const Cell* key);
