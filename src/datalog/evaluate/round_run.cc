@@ -292,8 +292,9 @@ class RoundRun {
   void advance(Members which) {
     for (const RelationId r : members_.relations) {
       if (shrinks(state_.program.relations[r]) != (which == Members::kShrinking)) continue;
-      // No rule reads the delta of a stratum without recursion.
-      const bool reads = members_.is_recursive || state_.relations[r].growth != nullptr;
+      // No rule reads the delta of a stratum without recursion; subsumption does.
+      const bool reads = members_.is_recursive || subsumption_.is_needed() ||
+                         state_.relations[r].growth != nullptr;
       for (Shard& shard : state_.relations[r].shards)
         advance_shard(shard, state_.scratch, reads ? DeltaUse::kKept : DeltaUse::kForgotten);
       if (state_.relations[r].equivalence) state_.relations[r].equivalence->advance();
