@@ -53,10 +53,10 @@ struct Variant {
   std::string name() const {
     return fmt::format(
         "{} ranks, allow_pivot {}, allow_sets {}, replicate_limit_rows {}, mirror_limit_rows {}, "
-        "rebalance_min_rows {}, read_swept_min_rows {}, {} memory",
+        "rebalance_min_rows {}, read_swept_min_rows {}, order_slots_min_seeds {}, {} memory",
         ranks, options.allow_pivot, options.allow_sets, options.replicate_limit_rows,
         options.mirror_limit_rows, options.rebalance_min_rows, options.read_swept_min_rows,
-        space == AddressSpace::kShared ? "one" : "each its");
+        options.order_slots_min_seeds, space == AddressSpace::kShared ? "one" : "each its");
   }
 };
 
@@ -75,6 +75,7 @@ std::vector<Variant> variants_for(std::uint64_t seed) {
     if (random() % 2 == 0) variant.options.read_swept_min_rows = 0;
     variant.options.keep_round_counts = true;
     if (random() % 2 == 0) variant.space = AddressSpace::kShared;
+    if (random() % 2 == 0) variant.options.order_slots_min_seeds = 0;
     variants.push_back(variant);
   }
   return variants;

@@ -123,8 +123,9 @@ StoppedRun run_until(const Program& program, const FileTexts& facts, int ranks,
   newest_generation(checkpoints, iteration);
   const AddressSpace space =
       (stop_at + iteration) % 2 == 0 ? AddressSpace::kSeparate : AddressSpace::kShared;
-  run.outcome = run_engine(program, facts, ranks, options_for(base, resume), hooks, checkpoints,
-                           nullptr, {}, space);
+  RunOptions options = options_for(base, resume);
+  if (stop_at % 3 != 0) options.order_slots_min_seeds = 0;
+  run.outcome = run_engine(program, facts, ranks, options, hooks, checkpoints, nullptr, {}, space);
   return run;
 }
 

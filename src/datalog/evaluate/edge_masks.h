@@ -36,6 +36,7 @@ class EdgeMasks {
   EdgeMask of_edge(std::size_t rule, const Batch& batch, std::uint32_t row);
   // Appends the lanes of the mask's members that are pivots; one may come more than once.
   void members(MaskId mask, const PivotSpace& space, std::vector<LaneId>& lanes) const;
+  bool is_empty() const { return rules_.empty(); }  // no rule has masks
   std::uint64_t memory_bytes() const;
 
  private:

@@ -132,6 +132,10 @@ struct RunOptions {
   // Finished relations that were swept by pivots and have as many rows are read where they lie by
   // rules that run once; smaller ones are copied as tuples.
   std::uint64_t read_swept_min_rows = 1U << 20;
+  // Recursions run by pivot order their slots where they begin with as many tuples, and with pivots
+  // for more than one block: from fewer, a sweep takes no longer than the search for an order. 0:
+  // always.
+  std::uint64_t order_slots_min_seeds = 1U << 11;
   bool allow_pivot = true;
   bool allow_sets = true;
   // So many bytes of sets that a step of a rule has united are kept before the head takes them in.

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "relation/key_order.h"
+#include "datalog/evaluate/joint_shards.h"
 #include "route/pivot_blocks.h"
 
 namespace stratalog::datalog {
@@ -54,6 +54,7 @@ PivotRelations::PivotRelations(EngineState& state, std::uint32_t stratum)
     : state_(state), stratum_(stratum) {
   const Stratum& members = state.program.strata[stratum];
   const PivotPlan& pivot = *state.plan.strata[stratum].pivot;
+  std::vector<std::uint32_t> widths;
   for (std::size_t i = 0; i < members.relations.size(); ++i) {
     Member member;
     member.relation = members.relations[i];
@@ -62,9 +63,10 @@ PivotRelations::PivotRelations(EngineState& state, std::uint32_t stratum)
     for (std::uint32_t c = 0; c < arity; ++c)
       if (c != pivot.column[i]) member.order.push_back(c);
     member.order.push_back(pivot.column[i]);
-    member.keys = PrefixMap(arity - 1);
+    widths.push_back(arity - 1);
     members_.push_back(std::move(member));
   }
+  keys_ = std::make_shared<SlotKeys>(widths);
 }
 
 std::uint32_t PivotRelations::position_of(RelationId relation) const {
@@ -74,6 +76,10 @@ std::uint32_t PivotRelations::position_of(RelationId relation) const {
 }
 
 Status PivotRelations::bind_rules() {
+  // Until the rules are bound: they then know the indices of all ranks that they read.
+  std::optional<JointShards> joint;
+  if (runs_jointly(state_, stratum_))
+    STRATALOG_RETURN_IF_ERROR(joint.emplace(state_, stratum_).open());
   for (const RulePlan& plan : state_.plan.strata[stratum_].recursive) {
     EdgeRule rule;
     const Rule& source = state_.program.rules[plan.rule];
@@ -117,78 +123,52 @@ ExpandSlots PivotRelations::expander() {
   return [this](std::span<const SlotId> slots, EdgeSink& sink) { return expand(slots, sink); };
 }
 
-// By relation and key.
-std::vector<SlotId> PivotRelations::slots_by_key() const {
-  std::vector<SlotId> order;
-  order.reserve(slots());
-  for (const Member& member : members_)
-    for (const std::uint32_t id : ids_by_key(member.keys)) order.push_back(member.slots[id]);
-  return order;
-}
-
 // What is known while edges are followed before the closure is opened.
-Status PivotRelations::check_memory(const SlotGraph& graph) const {
+Status PivotRelations::check_memory() const {
   const std::uint64_t limit = state_.options.memory_limit_bytes;
-  const std::uint64_t used = state_.memory_bytes() + memory_bytes() + graph.memory_bytes();
+  const std::uint64_t used = state_.memory_bytes() + memory_bytes() + graph_->memory_bytes();
   if (limit == 0 || used <= limit) return {};
   return Status::no_space(fmt::format(
       "memory limit: {} bytes in facts and in {} keys and {} edges of a pivot recursion, {} "
       "allowed per rank; raise --memory-limit",
-      used, slots(), graph.edges(), limit));
+      used, slots(), graph_->edges(), limit));
 }
 
 Result<std::vector<SlotId>> PivotRelations::order_slots() {
   // The walk starts at the least key and takes neighbours by key, however many ranks there are.
-  const std::vector<SlotId> by_key = slots_by_key();
-  renumber_slots(by_key);
-  SlotGraph graph(expander());
+  const std::vector<SlotId> by_key = keys_->by_key();
+  keys_->renumber(by_key);
+  graph_ = std::make_shared<SlotGraph>(expander());
+  landmarks_ = std::make_shared<Landmarks>();
+  SlotGraph& graph = *graph_;
   if (!by_key.empty()) graph.reserve_slot(slots() - 1);
   std::vector<SlotId> starts(by_key.size());
   std::iota(starts.begin(), starts.end(), SlotId{0});
   STRATALOG_RETURN_IF_ERROR(
-      graph.discover(starts, ~std::uint64_t{0}, [&] { return check_memory(graph); }));
-  STRATALOG_RETURN_IF_ERROR(check_memory(graph));
+      graph.discover(starts, ~std::uint64_t{0}, [this] { return check_memory(); }));
+  STRATALOG_RETURN_IF_ERROR(check_memory());
   if (slots() > 0) graph.reserve_slot(slots() - 1);  // those beyond masks
   const std::vector<SlotId> order = depth_first_order(graph);
   std::vector<SlotId> number(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = static_cast<SlotId>(i);
   graph.renumber(number);
-  renumber_slots(order);
-  known_graph_ = std::move(graph);
+  keys_->renumber(order);
   std::vector<SlotId> number_of_start(by_key.size());
   for (std::size_t i = 0; i < by_key.size(); ++i) number_of_start[by_key[i]] = number[i];
   return number_of_start;
 }
 
-void PivotRelations::begin_at_own_slots(std::vector<PivotStart>& starts) const {
-  const auto own_slot = [&](Cell pivot) -> std::optional<SlotId> {
-    for (std::uint32_t p = 0; p < members_.size(); ++p)
-      if (members_[p].keys.width() == 1)
-        if (const auto slot = find_slot(p, &pivot)) return slot;
-    return std::nullopt;
-  };
-  stratalog::begin_at_own_slots(*known_graph_, own_slot, starts);
+void PivotRelations::share_slots_of(const PivotRelations& other) {
+  is_shared_ = true;
+  if (&other == this) return;  // others read it
+  keys_ = other.keys_;
+  graph_ = other.graph_;
+  landmarks_ = other.landmarks_;
+  holding_ = Holding::kBorrowed;
 }
 
-void PivotRelations::renumber_slots(std::span<const SlotId> order) {
-  std::vector<Member> old = std::exchange(members_, {});
-  const std::vector<SlotKey> old_keys = std::exchange(slot_keys_, {});
-  for (const Member& member : old) {
-    Member fresh;
-    fresh.relation = member.relation;
-    fresh.order = member.order;
-    fresh.keys = PrefixMap(member.keys.width());
-    members_.push_back(std::move(fresh));
-  }
-  slot_keys_.reserve(old_keys.size());
-  for (const SlotId slot : order) {
-    const SlotKey& key = old_keys[slot];
-    slot_of(key.position, old[key.position].keys.key(key.key).data());
-  }
-}
-
-void PivotRelations::open(PivotSpace space) {
-  const RowWidth width = planned_width(space.lanes(), state_.comm.size());
+void PivotRelations::open(std::shared_ptr<const PivotSpace> space) {
+  const RowWidth width = planned_width(space->lanes(), state_.comm.size());
   lanes_ = lanes_per_block(width);
   PivotClosureOptions options;
   options.width = width;
@@ -205,31 +185,20 @@ void PivotRelations::open(PivotSpace space) {
         return Status();
       },
       options);
-  if (known_graph_) closure_->adopt(*std::exchange(known_graph_, {}));
+  if (graph_) closure_->adopt(graph_, landmarks_, holding_);
 }
 
 SlotId PivotRelations::slot_of(std::uint32_t position, const Cell* key) {
-  Member& member = members_[position];
-  const std::uint32_t id = member.keys.find_or_add(key);
-  if (id == member.slots.size()) {
-    member.slots.push_back(static_cast<SlotId>(slot_keys_.size()));
-    slot_keys_.push_back({.position = position, .key = id});
-  }
-  return member.slots[id];
-}
-
-std::optional<SlotId> PivotRelations::find_slot(std::uint32_t position, const Cell* key) const {
-  const Member& member = members_[position];
-  const std::uint32_t id = member.keys.find(key);
-  if (id == PrefixMap::kAbsent) return std::nullopt;
-  return member.slots[id];
+  if (!is_shared_) return keys_->name(position, key);
+  const std::optional<SlotId> known = keys_->find(position, key);
+  assert(known);  // all slots were named before they were shared
+  return *known;
 }
 
 std::optional<std::span<const Cell>> PivotRelations::key_of_slot(std::uint32_t position,
                                                                  SlotId slot) const {
-  const SlotKey& key = slot_keys_[slot];
-  if (key.position != position) return std::nullopt;
-  return members_[position].keys.key(key.key);
+  if (keys_->position_of(slot) != position) return std::nullopt;
+  return keys_->key_of(slot);
 }
 
 int PivotRelations::owner_of_pivot(Cell pivot) const {
@@ -276,9 +245,8 @@ bool PivotRelations::bind_key(EdgeRule& rule, std::span<const Cell> key, std::ui
 Status PivotRelations::feed_slots(EdgeRule& rule, std::span<const SlotId> slots) {
   rule.batch.rows = 0;
   for (std::uint32_t i = 0; i < slots.size(); ++i) {
-    const SlotKey& slot = slot_keys_[slots[i]];
-    if (slot.position != rule.from) continue;
-    if (!bind_key(rule, members_[slot.position].keys.key(slot.key), rule.batch.rows)) continue;
+    if (keys_->position_of(slots[i]) != rule.from) continue;
+    if (!bind_key(rule, keys_->key_of(slots[i]), rule.batch.rows)) continue;
     rule.batch.tags[rule.batch.rows] = i;
     if (++rule.batch.rows < kBatchRows) continue;
     STRATALOG_RETURN_IF_ERROR(rule.executor->feed(rule.batch));
@@ -323,17 +291,15 @@ Status PivotRelations::for_each_group(std::uint32_t position, RelationVersion ve
 
 Status PivotRelations::for_each_group(std::uint32_t position, const PivotImage& image,
                                       const GroupVisitor& visit) const {
-  const Member& member = members_[position];
   return image.for_each_group([&](SlotId slot, const SetView& pivots) -> Status {
-    const SlotKey& key = slot_keys_[slot];
-    if (key.position != position) return {};
-    return visit({.prefix = member.keys.key(key.key), .set = pivots});
+    if (keys_->position_of(slot) != position) return {};
+    return visit({.prefix = keys_->key_of(slot), .set = pivots});
   });
 }
 
 Status PivotRelations::for_each_batch(std::uint32_t position, const PivotImage& image,
                                       const BatchVisitor& visit) const {
-  const PrefixMap& keys = members_[position].keys;
+  const PrefixMap& keys = keys_->keys(position);
   std::vector<Cell> prefixes(PivotImage::kMostInBatch * keys.width());
   if (members_.size() == 1)  // then slots are its keys
     return image.for_each_batch([&](const SlotBatch& batch) -> Status {
@@ -354,9 +320,10 @@ Status PivotRelations::for_each_batch(std::uint32_t position, const PivotImage& 
     for (std::size_t run = 0; run < batch.lengths.size(); ++run) {
       const std::size_t before = size;
       for (std::uint32_t i = 0; i < batch.lengths[run]; ++i) {
-        const SlotKey& key = slot_keys_[*slot++];
-        if (key.position != position) continue;
-        keys.read(std::span(&key.key, 1), prefixes.data() + (size * keys.width()));
+        const SlotId here = *slot++;
+        if (keys_->position_of(here) != position) continue;
+        const std::uint32_t key = keys_->id_of(here);
+        keys.read(std::span(&key, 1), prefixes.data() + (size * keys.width()));
         ++size;
       }
       if (size == before) continue;
@@ -374,11 +341,8 @@ Status PivotRelations::for_each_batch(std::uint32_t position, const PivotImage& 
 }
 
 std::uint64_t PivotRelations::memory_bytes() const {
-  std::uint64_t bytes = closure_ ? closure_->memory_bytes() : 0;
-  bytes += slot_keys_.capacity() * sizeof(SlotKey) + masks_.memory_bytes();
-  for (const Member& member : members_)
-    bytes += member.keys.heap_bytes() + member.slots.capacity() * sizeof(SlotId);
-  return bytes;
+  const std::uint64_t bytes = (closure_ ? closure_->memory_bytes() : 0) + masks_.memory_bytes();
+  return holding_ == Holding::kOwn ? bytes + keys_->memory_bytes() : bytes;
 }
 
 }  // namespace stratalog::datalog

@@ -15,10 +15,10 @@
 #include "datalog/evaluate/edge_masks.h"
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/rule_executor.h"
+#include "datalog/evaluate/slot_keys.h"
 #include "datalog/pivot/pivot_closure.h"
 #include "datalog/pivot/slot_order.h"
 #include "model/group_batch.h"
-#include "relation/prefix_map.h"
 
 namespace stratalog::datalog {
 
@@ -29,16 +29,28 @@ class PivotRelations {
 
   // How many lanes a block has if there are `lanes` in all. Equal on all ranks.
   static std::uint32_t lanes_in_block_of(std::uint64_t lanes, int ranks);
+  // Whether ranks are threads that can have slots, edges and landmarks in common: then one of them
+  // orders the slots. After bind_rules(), the same on all ranks. Masks are each rank's own.
+  bool can_share_slots() const { return !state_.peers.empty() && masks_.is_empty(); }
+  // What `other` has ordered, of a rank that is another thread. Before open(); from now on neither
+  // names a slot. `other` stays as it is until all ranks have shared.
+  void share_slots_of(const PivotRelations& other);
+  bool shares_slots() const { return is_shared_; }
   // Follows the rules, which must be bound, from all slots that are named so far, and numbers the
   // slots so that neighbours lie close together. Returns the new number of each that was named
   // before. NoSpace where the keys and edges do not fit into the memory limit. Before open().
   Result<std::vector<SlotId>> order_slots();
   // slot_order.h. After order_slots(), before open().
-  void begin_at_own_slots(std::vector<PivotStart>& starts) const;
+  void begin_at_own_slots(std::vector<PivotStart>& starts) const {
+    stratalog::begin_at_own_slots(
+        *graph_, [this](Cell pivot) { return keys_->find_single(pivot); }, starts);
+  }
   // Opens the closure; seeds and restored groups may follow.
-  void open(PivotSpace space);
-  // Binds the recursive rules to the static relations, which must be available on every rank;
-  // rounds may follow.
+  void open(PivotSpace space) { open(std::make_shared<const PivotSpace>(std::move(space))); }
+  void open(std::shared_ptr<const PivotSpace> space);
+  // Binds the recursive rules to the static relations, which must have been ensured; rounds may
+  // follow. Ranks that are threads read each other's, so all call it at the same time, and go on
+  // when all have returned.
   Status bind_rules();
   // Drops what only a running stratum needs.
   void finish() {
@@ -55,8 +67,10 @@ class PivotRelations {
   const PivotClosure& closure() const { return *closure_; }
   SlotId slot_of(std::uint32_t position, const Cell* key);
   // Nothing where no tuple has the key (keys in declared order).
-  std::optional<SlotId> find_slot(std::uint32_t position, const Cell* key) const;
-  std::uint32_t slots() const { return static_cast<std::uint32_t>(slot_keys_.size()); }
+  std::optional<SlotId> find_slot(std::uint32_t position, const Cell* key) const {
+    return keys_->find(position, key);
+  }
+  std::uint32_t slots() const { return keys_->slots(); }
   // Nothing where the slot is one of another relation.
   std::optional<std::span<const Cell>> key_of_slot(std::uint32_t position, SlotId slot) const;
   // The rank that owns a pivot.
@@ -71,19 +85,13 @@ class PivotRelations {
                         const GroupVisitor& visit) const;
   Status for_each_batch(std::uint32_t position, const PivotImage& image,
                         const BatchVisitor& visit) const;
-  std::uint32_t position_of_slot(SlotId slot) const { return slot_keys_[slot].position; }
+  std::uint32_t position_of_slot(SlotId slot) const { return keys_->position_of(slot); }
   std::uint64_t memory_bytes() const;
 
  private:
   struct Member {
     RelationId relation = 0;
     std::vector<std::uint32_t> order;
-    PrefixMap keys{0};
-    std::vector<SlotId> slots;  // by key
-  };
-  struct SlotKey {
-    std::uint32_t position = 0;
-    std::uint32_t key = 0;
   };
   // One recursive rule as a producer of edges.
   struct EdgeRule {
@@ -97,9 +105,7 @@ class PivotRelations {
   };
 
   ExpandSlots expander();
-  std::vector<SlotId> slots_by_key() const;
-  Status check_memory(const SlotGraph& graph) const;
-  void renumber_slots(std::span<const SlotId> order);
+  Status check_memory() const;
   Status expand(std::span<const SlotId> slots, EdgeSink& sink);
   Status feed_slots(EdgeRule& rule, std::span<const SlotId> slots);
   bool bind_key(EdgeRule& rule, std::span<const Cell> key, std::uint32_t row) const;
@@ -109,10 +115,14 @@ class PivotRelations {
   EngineState& state_;
   std::uint32_t stratum_;
   std::vector<Member> members_;
-  std::vector<SlotKey> slot_keys_;
+  std::shared_ptr<SlotKeys> keys_;
   std::vector<EdgeRule> executors_;
   EdgeMasks masks_;
-  std::optional<SlotGraph> known_graph_;  // until the closure is opened
+  // Of ordered slots.
+  std::shared_ptr<SlotGraph> graph_;
+  std::shared_ptr<Landmarks> landmarks_;
+  bool is_shared_ = false;  // with other threads, which read at the same time
+  Holding holding_ = Holding::kOwn;  // of what is shared
   std::unique_ptr<PivotClosure> closure_;
   std::uint32_t lanes_ = 512;
   EdgeSink* sink_ = nullptr;  // while expanding

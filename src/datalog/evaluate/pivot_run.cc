@@ -11,11 +11,9 @@
 
 #include "datalog/evaluate/pivot_pace.h"
 #include "datalog/evaluate/pivot_relations.h"
-#include "datalog/evaluate/rule_pass.h"
+#include "datalog/evaluate/pivot_seeds.h"
 #include "datalog/evaluate/safe_point_poll.h"
 #include "datalog/evaluate/stratum_run.h"
-#include "datalog/facts/cell_class.h"
-#include "datalog/pivot/slot_order.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -27,12 +25,6 @@ constexpr std::uint64_t kFirstWindowRounds = 128;
 constexpr std::uint64_t kBlocksBeforeCommit = 100;
 constexpr double kSecondsBeforeCommit = 5.0;
 constexpr std::uint64_t kMostWindowRounds = std::uint64_t{1} << 32U;
-// A dense lane range may be so many times larger than the number of seeds, or this large anyway.
-constexpr std::uint64_t kDenseFactor = 4;
-constexpr std::uint64_t kDenseFloor = 1U << 16;
-
-// From fewer seeds a sweep takes no longer than the search for an order.
-constexpr std::uint64_t kFewSeeds = 2048;
 
 double process_cpu_seconds() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
@@ -71,11 +63,6 @@ class PivotRun {
   }
 
  private:
-  struct Seeds {
-    std::vector<Cell> cells;  // keys, then pivot
-    std::uint32_t arity = 0;
-  };
-
   std::uint64_t memory() const { return relations_ ? relations_->memory_bytes() : 0; }
 
   Status seed(const StratumFacts& facts) {
@@ -84,24 +71,17 @@ class PivotRun {
     STRATALOG_RETURN_IF_ERROR(
         ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].recursive, true));
     relations_ = std::make_shared<PivotRelations>(state_, stratum_);
-    seeds_.resize(members_.relations.size());
-    for (std::size_t i = 0; i < seeds_.size(); ++i) {
-      seeds_[i].arity = state_.relations[members_.relations[i]].arity;
-      if (i < facts.size()) add_facts(i, facts[i]);
-    }
-    Status mine = collect_seeds();
-    mine = agree(state_.comm, mine);
-    if (!mine.is_ok()) return mine;
+    PivotSeeds seeds(state_, stratum_, *relations_);
+    STRATALOG_RETURN_IF_ERROR(seeds.collect(facts));
     STRATALOG_RETURN_IF_ERROR(agree(state_.comm, relations_->bind_rules()));
-    STRATALOG_ASSIGN_OR_RETURN(PivotSpace space, choose_space());
-    STRATALOG_RETURN_IF_ERROR(order_space(space));
+    STRATALOG_ASSIGN_OR_RETURN(std::shared_ptr<const PivotSpace> space, seeds.choose_space());
     relations_->open(std::move(space));
     for (std::size_t i = 0; i < members_.relations.size(); ++i) {
       RelationData& relation = state_.relations[members_.relations[i]];
       relation.pivot = relations_;
       relation.pivot_position = static_cast<std::uint32_t>(i);
     }
-    STRATALOG_RETURN_IF_ERROR(deal_seeds());
+    STRATALOG_RETURN_IF_ERROR(seeds.deal());
     auto absorbed = relations_->closure().absorb();
     std::vector<std::uint64_t> sums{absorbed.is_ok() ? 0U : 1U,
                                     absorbed.is_ok() ? absorbed.value() : 0,
@@ -114,206 +94,6 @@ class PivotRun {
     return {};
   }
 
-  void add_facts(std::size_t position, const TupleColumns& facts) {
-    const auto order = relations_->column_order(static_cast<std::uint32_t>(position));
-    for (std::uint64_t r = 0; r < facts.rows; ++r)
-      for (const std::uint32_t c : order) seeds_[position].cells.push_back(facts.columns[c][r]);
-  }
-
-  // Runs the non-recursive rules; their bindings become seeds on this rank, in key-then-pivot
-  // order.
-  Status collect_seeds() {
-    auto pass = RulePass::bind(
-        state_, stratum_, state_.plan.strata[stratum_].once, [&](const RulePlan& plan) {
-          return BatchSink([this, &plan](const Batch& batch) { return take_seeds(plan, batch); });
-        });
-    if (!pass.is_ok()) return pass.status();
-    pass.value()->when_values_are_shared(
-        [this](const CellRemapping& remapping) { remap_seeds(remapping); });
-    return pass.value()->run();
-  }
-
-  void remap_seeds(const CellRemapping& remapping) {
-    if (remapping.empty()) return;
-    for (std::size_t i = 0; i < seeds_.size(); ++i) {
-      const auto order = relations_->column_order(static_cast<std::uint32_t>(i));
-      const auto& attributes = state_.program.relations[members_.relations[i]].attributes;
-      for (std::size_t at = 0; at < seeds_[i].cells.size(); ++at) {
-        Cell& cell = seeds_[i].cells[at];
-        cell = remapping.of(cell_class(attributes[order[at % order.size()]].kind), cell);
-      }
-    }
-  }
-
-  Status take_seeds(const RulePlan& plan, const Batch& batch) {
-    const Rule& rule = state_.program.rules[plan.rule];
-    const std::uint32_t position = relations_->position_of(rule.head);
-    const auto order = relations_->column_order(position);
-    std::vector<Cell>& cells = seeds_[position].cells;
-    std::vector<Cell> tuple(order.size());
-    std::size_t carried = order.size();  // place of the carried set's column, if there is one
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const Expression& e = rule.head_arguments[order[i]];
-      if (plan.carries && e.kind == ExpressionKind::kVariable && e.variable == plan.carried)
-        carried = i;
-    }
-    for (std::uint32_t r = 0; r < batch.rows; ++r) {
-      for (std::size_t i = 0; i < order.size(); ++i)
-        if (i != carried)
-          tuple[i] = state_.evaluator.evaluate(rule.head_arguments[order[i]], batch, r);
-      if (carried == order.size()) {
-        cells.insert(cells.end(), tuple.begin(), tuple.end());
-        continue;
-      }
-      batch.sets[r]->walk([&](Cell cell) {
-        tuple[carried] = cell;
-        cells.insert(cells.end(), tuple.begin(), tuple.end());
-      });
-    }
-    return state_.evaluator.status();
-  }
-
-  // The pivots of all ranks: a range of cells if they lie close together, else a dictionary.
-  Result<PivotSpace> choose_space() {
-    std::vector<std::uint64_t> extremes{~std::uint64_t{0},
-                                        ~std::uint64_t{0}};  // min, and min of the complement
-    std::vector<std::uint64_t> count{0};
-    for (const Seeds& seeds : seeds_)
-      for (std::size_t at = seeds.arity; at <= seeds.cells.size(); at += seeds.arity) {
-        const std::uint64_t pivot = seeds.cells[at - 1];
-        extremes[0] = std::min(extremes[0], pivot);
-        extremes[1] = std::min(extremes[1], ~pivot);
-        ++count[0];
-      }
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(extremes, ReduceOp::kMin));
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(count, ReduceOp::kSum));
-    all_seeds_ = count[0];
-    if (count[0] == 0) return PivotSpace::dense(0, 1);
-    const std::uint64_t first = extremes[0];
-    const std::uint64_t lanes = ~extremes[1] - first + 1;
-    if (lanes <= std::max(kDenseFloor, kDenseFactor * count[0]))
-      return PivotSpace::dense(static_cast<Cell>(first), static_cast<std::uint32_t>(lanes));
-    std::vector<Cell> mine;
-    for (const Seeds& seeds : seeds_)
-      for (std::size_t at = seeds.arity; at <= seeds.cells.size(); at += seeds.arity)
-        mine.push_back(seeds.cells[at - 1]);
-    std::sort(mine.begin(), mine.end());
-    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
-    STRATALOG_ASSIGN_OR_RETURN(const Received all,
-                               state_.comm.allgather(std::as_bytes(std::span(mine))));
-    std::vector<Cell> dictionary = cells_of(all.data);
-    std::sort(dictionary.begin(), dictionary.end());
-    dictionary.erase(std::unique(dictionary.begin(), dictionary.end()), dictionary.end());
-    return PivotSpace::sparse(std::move(dictionary));
-  }
-
-  // Where there are several blocks: slots and pivots in an order that suits the sweep
-  // (slot_order.h). Every rank follows the edges from all seeds, as it will have to anyway. Ranks
-  // may meet the slots in different orders, so rank 0 says where the pivots go.
-  Status order_space(PivotSpace& space) {
-    const int ranks = state_.comm.size();
-    if (space.lanes() <= PivotRelations::lanes_in_block_of(space.lanes(), ranks) ||
-        all_seeds_ < kFewSeeds || all_seeds_ > state_.options.replicate_limit_rows)
-      return {};
-    std::vector<PivotStart> starts;
-    Status mine;
-    for (std::size_t i = 0; i < seeds_.size(); ++i) {
-      if (state_.is_single()) {
-        name_starts(i, seeds_[i].cells, starts);
-        continue;
-      }
-      STRATALOG_ASSIGN_OR_RETURN(
-          const Received all,
-          state_.comm.allgather(std::as_bytes(std::span(std::as_const(seeds_[i].cells)))));
-      state_.traffic.mine +=
-          seeds_[i].cells.size() * sizeof(Cell) * static_cast<std::uint64_t>(ranks - 1);
-      if (mine.is_ok())
-        mine = guard_memory([&]() -> Status {
-          name_starts(i, cells_of(all.data), starts);
-          return {};
-        });
-    }
-    Bytes pivots;
-    if (mine.is_ok()) mine = guard_memory([&] { return order_starts(std::move(starts), pivots); });
-    STRATALOG_RETURN_IF_ERROR(agree(state_.comm, mine));
-    STRATALOG_RETURN_IF_ERROR(state_.comm.broadcast(pivots, 0));
-    std::vector<Cell> cells = cells_of(pivots);
-    const std::uint32_t lanes_in_block = PivotRelations::lanes_in_block_of(cells.size(), ranks);
-    STRATALOG_ASSIGN_OR_RETURN(PivotSpace ordered,
-                               PivotSpace::ordered(std::move(cells), lanes_in_block));
-    // Sets of a range of cells are smaller, and so are lanes that need no dictionary.
-    if (!ordered.ascends()) space = std::move(ordered);
-    return {};
-  }
-
-  static std::vector<Cell> cells_of(std::span<const std::byte> bytes) {
-    std::vector<Cell> cells(bytes.size() / sizeof(Cell));
-    std::ranges::copy(bytes, std::as_writable_bytes(std::span(cells)).begin());
-    return cells;
-  }
-
-  void name_starts(std::size_t position, std::span<const Cell> cells,
-                   std::vector<PivotStart>& starts) {
-    const std::uint32_t arity = seeds_[position].arity;
-    for (std::size_t at = 0; at < cells.size(); at += arity)
-      starts.push_back(
-          {.slot = relations_->slot_of(static_cast<std::uint32_t>(position), &cells[at]),
-           .pivot = cells[at + arity - 1]});
-  }
-
-  // `pivots`: on rank 0, the cells of all pivots in order.
-  Status order_starts(std::vector<PivotStart> starts, Bytes& pivots) {
-    STRATALOG_ASSIGN_OR_RETURN(const std::vector<SlotId> number, relations_->order_slots());
-    if (state_.comm.rank() != 0) return {};
-    for (PivotStart& start : starts) start.slot = number[start.slot];
-    relations_->begin_at_own_slots(starts);
-    const std::vector<Cell> cells = order_pivots(std::move(starts));
-    const auto bytes = std::as_bytes(std::span(cells));
-    pivots.assign(bytes.begin(), bytes.end());
-    return {};
-  }
-
-  // Each seed goes to the owner of its pivot; from then on no tuple crosses ranks.
-  Status deal_seeds() {
-    Stopwatch watch;
-    MailOptions options;
-    options.ranks = state_.comm.size();
-    options.self = state_.comm.rank();
-    for (const Seeds& seeds : seeds_) options.arity_of_stream.push_back(seeds.arity);
-    TupleMail mail(options);
-    const auto take = [&](std::size_t position, std::span<const Cell> cells) -> Status {
-      const std::uint32_t arity = seeds_[position].arity;
-      for (std::size_t at = 0; at < cells.size(); at += arity) {
-        const SlotId slot =
-            relations_->slot_of(static_cast<std::uint32_t>(position), cells.data() + at);
-        STRATALOG_RETURN_IF_ERROR(relations_->closure().seed(
-            slot, relations_->closure().space().lane_of(cells[at + arity - 1])));
-      }
-      return {};
-    };
-    for (std::size_t i = 0; i < seeds_.size(); ++i) {
-      Seeds& seeds = seeds_[i];
-      if (state_.is_single()) {
-        STRATALOG_RETURN_IF_ERROR(take(i, seeds.cells));
-      } else {
-        for (std::size_t at = 0; at < seeds.cells.size(); at += seeds.arity)
-          mail.append(relations_->owner_of_pivot(seeds.cells[at + seeds.arity - 1]),
-                      static_cast<int>(i), std::span(seeds.cells).subspan(at, seeds.arity));
-      }
-      seeds.cells = {};
-    }
-    if (state_.is_single()) return {};
-    const Status status = mail.deliver(
-        state_.comm, {.on_run =
-                          [&](const MailRun& run) {
-                            return take(static_cast<std::size_t>(run.stream), run.cells);
-                          },
-                      .on_group = {}});
-    state_.traffic.mine += mail.counters().bytes_sent;
-    state_.times.exchange += watch.seconds();
-    return status;
-  }
-
   void note_round(std::uint64_t new_tuples) {
     new_tuples_ = new_tuples;
     total_ += new_tuples;
@@ -323,7 +103,19 @@ class PivotRun {
     if (state_.meter) state_.meter->note_round(stratum_, iteration_, new_tuples, std::nullopt);
   }
 
+  // Where ranks sweep over one graph, and no checkpoint depends on how far each one's own blocks
+  // are, those that have none left take blocks of the others. All have opened their closures.
+  void find_others() {
+    if (!relations_->shares_slots() || hooks_.rounds_between_checkpoints != 0) return;
+    const auto rank = static_cast<std::size_t>(state_.comm.rank());
+    for (std::size_t r = 1; r < state_.peers.size(); ++r) {
+      const EngineState& peer = *state_.peers[(rank + r) % state_.peers.size()];
+      others_.push_back(&peer.relations[members_.relations.front()].pivot->closure());
+    }
+  }
+
   Status iterate() {
+    find_others();
     const PivotClosure& closure = relations_->closure();
     pace_ = PivotPace({.lanes = closure.space().lanes(),
                        .lanes_in_block = relations_->lanes_in_block(),
@@ -432,6 +224,7 @@ class PivotRun {
     stratalog::RunOptions options;
     options.max_rounds = rounds;
     options.stop = std::move(stop);
+    options.others = others_;
     options.progress = [&](const BlockProgress& p) {
       ++blocks_in_slice_;
       pace_.note(p.block_rounds);
@@ -563,8 +356,7 @@ class PivotRun {
   const Stratum& members_;
   const StratumHooks& hooks_;
   std::shared_ptr<PivotRelations> relations_;
-  std::vector<Seeds> seeds_;
-  std::uint64_t all_seeds_ = 0;  // of all ranks
+  std::vector<PivotClosure*> others_;  // of other threads, from the next rank on
   StratumOutcome outcome_;
   std::uint64_t iteration_ = 0;
   std::uint64_t new_tuples_ = 0;

@@ -61,7 +61,7 @@ bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum) {
           std::min(kMostMaskRows,
                    state.is_single() ? kMostMaskRows : state.options.replicate_limit_rows))
         return false;
-  if (state.is_single()) return true;
+  if (state.is_single() || runs_jointly(state, stratum)) return true;
   for (const RulePlan& plan : state.plan.strata[stratum].recursive)
     for (const Step& step : plan.steps)
       if (reads_relation(step) && !is_member(state.program.strata[stratum], step.relation) &&
@@ -116,7 +116,8 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       Availability wanted = step.kind == StepKind::kSearch && !jointly
                                 ? Availability::kAsDealt
                                 : Availability::kWholeBuckets;
-      if (everywhere || (small && !shared_scan)) wanted = Availability::kEverywhere;
+      if (everywhere ? small || !jointly : small && !shared_scan)
+        wanted = Availability::kEverywhere;
       STRATALOG_RETURN_IF_ERROR(ensure_available(state, step.relation, step.index, wanted));
     }
     for (const Step& mask : plan.masks)

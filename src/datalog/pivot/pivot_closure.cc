@@ -21,16 +21,24 @@ constexpr std::uint32_t kDeltaSample = 4;
 
 }  // namespace
 
-PivotClosure::PivotClosure(PivotSpace space, ExpandSlots expand, MaskMembers masks,
-                           PivotClosureOptions options)
-    : space_(std::make_shared<const PivotSpace>(std::move(space))),
+PivotClosure::PivotClosure(std::shared_ptr<const PivotSpace> space, ExpandSlots expand,
+                           MaskMembers masks, PivotClosureOptions options)
+    : space_(std::move(space)),
       mask_members_(std::move(masks)),
       options_(options),
-      graph_(std::move(expand)),
+      graph_(std::make_shared<SlotGraph>(std::move(expand))),
       sweep_(BlockSweep::make(options.width)) {
   const std::uint32_t width = lanes_per_block(options.width);
   const std::uint32_t blocks = space_->lanes() / width + (space_->lanes() % width != 0 ? 1 : 0);
   blocks_.resize(options.ownership.owned_of(blocks));
+}
+
+void PivotClosure::adopt(std::shared_ptr<SlotGraph> graph, std::shared_ptr<Landmarks> landmarks,
+                         Holding holding) {
+  graph_ = std::move(graph);
+  landmarks_ = std::move(landmarks);
+  skew_ = RoundSkew(landmarks_);
+  holding_ = holding;
 }
 
 PivotClosure::Place PivotClosure::place_of(LaneId lane) {
@@ -41,7 +49,7 @@ PivotClosure::Place PivotClosure::place_of(LaneId lane) {
 }
 
 Status PivotClosure::seed(SlotId slot, std::span<const LaneId> lanes) {
-  graph_.reserve_slot(slot);
+  graph_->reserve_slot(slot);
   for (const LaneId lane : lanes) {
     if (lane >= space_->lanes())
       return Status::invalid_argument(
@@ -55,7 +63,7 @@ Status PivotClosure::seed(SlotId slot, std::span<const LaneId> lanes) {
 Status PivotClosure::seed(SlotId slot, LaneId lane) { return seed(slot, std::span(&lane, 1)); }
 
 Status PivotClosure::seed(SlotId slot, const SetView& pivots) {
-  graph_.reserve_slot(slot);
+  graph_->reserve_slot(slot);
   LaneId bad = 0;
   bool is_bad = false;
   walk_set(pivots, [&](Cell cell) {
@@ -80,19 +88,18 @@ Status PivotClosure::seed_pivot(LaneId lane, std::span<const SlotId> slots) {
         fmt::format("lane {} of {} pivots seeded", lane, space_->lanes()));
   const Place place = place_of(lane);
   for (const SlotId slot : slots) {
-    graph_.reserve_slot(slot);
+    graph_->reserve_slot(slot);
     if (place.block != nullptr) place.block->seeds.push_back({slot, place.offset});
   }
   return Status::ok();
 }
 
-void PivotClosure::note_rest(const Block& block, std::int64_t sign) {
-  resting_bytes_ += static_cast<std::uint64_t>(
-      sign * static_cast<std::int64_t>(block.total.memory_bytes() + block.delta->memory_bytes()));
+std::uint64_t PivotClosure::rest_of(const Block& block) {
+  return block.total.memory_bytes() + block.delta->memory_bytes();
 }
 
 void PivotClosure::load(const Block& block) {
-  sweep_->load(block.total.all(), *block.delta, graph_.slots());
+  sweep_->load(block.total.all(), *block.delta, graph_->slots());
 }
 
 // New objects take the place of the old: a checkpoint may still be reading those.
@@ -113,17 +120,18 @@ Result<std::uint64_t> PivotClosure::absorb() {
     added += sweep_->absorb(block.seeds);
     block.seeds = {};
     block.delays = {};
-    note_rest(block, -1);
+    resting_bytes_ -= rest_of(block);
     store(block);
-    note_rest(block, 1);
+    resting_bytes_ += rest_of(block);
   }
   STRATALOG_RETURN_IF_ERROR(check_memory());
   return added;
 }
 
 Status PivotClosure::fetch_masks() {
+  if (graph_->mask_count() == 0) return Status::ok();
   std::vector<LaneId> lanes;
-  for (const MaskId mask : graph_.take_new_masks()) {
+  for (const MaskId mask : graph_->take_new_masks()) {
     lanes.clear();
     STRATALOG_RETURN_IF_ERROR(mask_members_(mask, lanes));
     for (const LaneId lane : lanes) {
@@ -142,62 +150,59 @@ Status PivotClosure::check_memory() const {
   const std::uint64_t used = memory_bytes();
   if (used <= options_.memory_limit_bytes) return Status::ok();
   return Status::no_space(fmt::format(
-      "the pivot recursion holds {} bytes in {} tuples; the memory limit leaves it {}; raise "
-      "--memory-limit or use more ranks",
-      used, row_count(), options_.memory_limit_bytes));
+      "the pivot recursion holds {} bytes; the memory limit leaves it {}; raise --memory-limit or "
+      "use more ranks",
+      used, options_.memory_limit_bytes));
 }
 
 Status PivotClosure::discover(const RunOptions& options, std::uint64_t depth) {
-  if (graph_.is_closed()) return fetch_masks();
-  std::vector<std::uint8_t> is_start(graph_.slots(), 0);
+  if (graph_->is_closed()) return fetch_masks();
+  std::vector<std::uint8_t> is_start(graph_->slots(), 0);
   for (const Block& block : blocks_)
     for (const SlotId slot : block.delta->slots()) is_start[slot] = 1;
   std::vector<SlotId> starts;
   for (SlotId slot = 0; slot < is_start.size(); ++slot)
     if (is_start[slot] != 0) starts.push_back(slot);
-  STRATALOG_RETURN_IF_ERROR(graph_.discover(starts, depth, [&]() -> Status {
+  STRATALOG_RETURN_IF_ERROR(graph_->discover(starts, depth, [&]() -> Status {
     if (options.stop && options.stop()) return Status::cancelled("stopped while following edges");
     return check_memory();
   }));
   return fetch_masks();
 }
 
-std::span<const std::uint32_t> PivotClosure::choose_delays(std::size_t owned,
-                                                           std::uint64_t rounds) {
-  Block& block = blocks_[owned];
+std::span<const std::uint32_t> PivotClosure::choose_delays(Block& block, std::uint32_t number) {
+  const std::uint64_t rounds = unfinished_.max_rounds;
   if (options_.skew == SkewPolicy::kNever || rounds < kFewRounds) return {};
-  if (block.delays.empty())
-    block.delays = skew_.plan(graph_, sweep_->delta_bits(kDeltaSample),
-                              lanes_per_block(options_.width), block_number(owned));
-  return block.delays;
+  std::vector<std::uint32_t>& delays = rounds == RunOptions::kNoLimit ? delays_ : block.delays;
+  if (&delays == &delays_ || delays.empty())
+    delays = skew_.plan(*graph_, sweep_->delta_bits(kDeltaSample), lanes_per_block(options_.width),
+                        number);
+  return delays;
 }
 
-Status PivotClosure::advance(std::size_t owned, std::uint64_t rounds, RunReport& report) {
-  Block& block = blocks_[owned];
-  if (block.delta->is_empty()) return Status::ok();
-  note_rest(block, -1);
+// The block is this closure's own, or borrowed.
+Status PivotClosure::advance(Block& block, std::uint32_t number) {
+  const std::uint64_t rounds = unfinished_.max_rounds;
+  RunReport& report = unfinished_.report;
   block.total.fold_saved(words_per_row(options_.width));
-  note_rest(block, 1);
   load(block);
-  const std::span<const std::uint32_t> delays = choose_delays(owned, rounds);
-  sweep_->add_masks(block.masks, graph_.mask_count());
+  const std::span<const std::uint32_t> delays = choose_delays(block, number);
+  sweep_->add_masks(block.masks, graph_->mask_count());
   const ExpandMet expand = [&](std::vector<SlotId>& met) -> Status {
     const std::size_t known = block.masks.size();
-    STRATALOG_RETURN_IF_ERROR(graph_.expand(met));
+    STRATALOG_RETURN_IF_ERROR(graph_->expand(met));
     STRATALOG_RETURN_IF_ERROR(fetch_masks());
-    sweep_->add_masks(std::span(block.masks).subspan(known), graph_.mask_count());
+    sweep_->add_masks(std::span(block.masks).subspan(known), graph_->mask_count());
     return check_memory();
   };
   SweepTally tally;
-  Status status = sweep_->run(graph_, {.rounds = rounds, .delays = delays}, expand, tally);
+  Status status = sweep_->run(*graph_, {.rounds = rounds, .delays = delays}, expand, tally);
   if (!status.is_ok()) {
     sweep_->discard();
     return status;
   }
   skew_.note_work(tally.row_operations);
-  note_rest(block, -1);
   store(block);
-  note_rest(block, 1);
   // The round that finds nothing and so ends a block counts as one of its rounds.
   while (!tally.new_rows.empty() && tally.new_rows.back() == 0) tally.new_rows.pop_back();
   if (tally.new_rows.size() < rounds) tally.new_rows.push_back(0);
@@ -209,31 +214,74 @@ Status PivotClosure::advance(std::size_t owned, std::uint64_t rounds, RunReport&
   return Status::ok();
 }
 
+Status PivotClosure::may_go_on(const RunOptions& options, std::size_t done) const {
+  if (options.stop && options.stop())
+    return Status::cancelled(fmt::format("stopped after {} of {} blocks", done, blocks_.size()));
+  return check_memory();
+}
+
+void PivotClosure::tell(const RunOptions& options, std::size_t done) const {
+  if (!options.progress) return;
+  std::uint64_t added = 0;
+  for (const std::uint64_t rows : unfinished_.report.new_rows) added += rows;
+  options.progress({.blocks_done = static_cast<std::uint32_t>(done),
+                    .blocks = owned_blocks(),
+                    .new_rows = added,
+                    .block_rounds = unfinished_.report.block_rounds,
+                    .memory_bytes = memory_bytes()});
+}
+
+Status PivotClosure::sweep_own(const RunOptions& options) {
+  while (const std::optional<std::uint32_t> owned = shelf_->take()) {
+    Block& block = blocks_[*owned];
+    const std::uint64_t rest = rest_of(block);
+    Status swept = may_go_on(options, *owned);
+    if (swept.is_ok()) swept = advance(block, block_number(*owned));
+    resting_bytes_ += rest_of(block) - rest;
+    if (!swept.is_ok()) {
+      shelf_->put_back(*owned);
+      return swept;
+    }
+    tell(options, *owned + 1);
+  }
+  return Status::ok();
+}
+
+Status PivotClosure::sweep_borrowed(const RunOptions& options) {
+  for (PivotClosure* const other : options.others)
+    while (const std::optional<std::uint32_t> lent = other->shelf_->borrow()) {
+      Block& block = other->blocks_[*lent];
+      const std::uint64_t rest = rest_of(block);
+      Status swept = may_go_on(options, blocks_.size());
+      if (swept.is_ok()) swept = advance(block, other->block_number(*lent));
+      other->shelf_->give_back(
+          *lent, swept.is_ok() ? BlockShelf::Outcome::kSwept : BlockShelf::Outcome::kAsBefore,
+          static_cast<std::int64_t>(rest_of(block) - rest));
+      STRATALOG_RETURN_IF_ERROR(swept);
+      tell(options, blocks_.size());
+    }
+  return Status::ok();
+}
+
 Result<RunReport> PivotClosure::run(const RunOptions& options) {
   Unfinished& open = unfinished_;
   if (!open.is_open) {
     STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t seeds, absorb());
-    open = {.is_open = true, .max_rounds = options.max_rounds, .next_block = 0, .report = {}};
+    open = {.is_open = true, .max_rounds = options.max_rounds, .report = {}};
     open.report.seeds = seeds;
+    std::deque<std::uint32_t> waiting;
+    for (std::uint32_t owned = 0; owned < owned_blocks(); ++owned)
+      if (!blocks_[owned].delta->is_empty()) waiting.push_back(owned);
+    shelf_->fill(std::move(waiting));
   }
   if (open.max_rounds != 0) {
     STRATALOG_RETURN_IF_ERROR(discover(options, open.max_rounds));
-    for (; open.next_block < blocks_.size(); ++open.next_block) {
-      if (blocks_[open.next_block].delta->is_empty()) continue;
-      if (options.stop && options.stop())
-        return Status::cancelled(
-            fmt::format("stopped after {} of {} blocks", open.next_block, blocks_.size()));
-      STRATALOG_RETURN_IF_ERROR(check_memory());
-      STRATALOG_RETURN_IF_ERROR(advance(open.next_block, open.max_rounds, open.report));
-      if (!options.progress) continue;
-      std::uint64_t added = 0;
-      for (const std::uint64_t rows : open.report.new_rows) added += rows;
-      options.progress({.blocks_done = static_cast<std::uint32_t>(open.next_block + 1),
-                        .blocks = owned_blocks(),
-                        .new_rows = added,
-                        .block_rounds = open.report.block_rounds,
-                        .memory_bytes = memory_bytes()});
-    }
+    const bool lends = !options.others.empty() && open.max_rounds == RunOptions::kNoLimit;
+    shelf_->open(lends ? BlockShelf::Lending::kYes : BlockShelf::Lending::kNo);
+    Status swept = sweep_own(options);
+    if (swept.is_ok() && lends) swept = sweep_borrowed(options);
+    resting_bytes_ += static_cast<std::uint64_t>(shelf_->close());
+    STRATALOG_RETURN_IF_ERROR(swept);
   }
   open.report.is_fixpoint = delta_count() == 0;
   open.is_open = false;
@@ -255,9 +303,10 @@ std::uint64_t PivotClosure::delta_count() const {
 std::uint64_t PivotClosure::resting_bytes() const { return resting_bytes_; }
 
 std::uint64_t PivotClosure::memory_bytes() const {
-  std::uint64_t bytes = resting_bytes_ + graph_.memory_bytes() + skew_.memory_bytes() +
-                        sweep_->memory_bytes() + space_->memory_bytes() +
+  std::uint64_t bytes = resting_bytes_ + skew_.memory_bytes() + sweep_->memory_bytes() +
                         blocks_.capacity() * sizeof(Block);
+  if (holding_ == Holding::kOwn)
+    bytes += graph_->memory_bytes() + landmarks_->memory_bytes() + space_->memory_bytes();
   for (const Block& block : blocks_)
     bytes += block.seeds.capacity() * sizeof(SlotBit) + block.masks.capacity() * sizeof(MaskBit) +
              block.delays.capacity() * sizeof(std::uint32_t);

@@ -12,10 +12,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "datalog/pivot/block_shelf.h"
 #include "datalog/pivot/block_sweep.h"
+#include "datalog/pivot/landmarks.h"
 #include "datalog/pivot/packed_rows.h"
 #include "datalog/pivot/pivot_image.h"
 #include "datalog/pivot/pivot_space.h"
@@ -47,10 +50,18 @@ struct BlockProgress {
   std::uint64_t memory_bytes = 0;  // memory_bytes() at this moment
 };
 
+class PivotClosure;
+
 struct RunOptions {
-  std::uint64_t max_rounds = ~std::uint64_t{0};
+  static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
+  std::uint64_t max_rounds = kNoLimit;
   std::function<bool()> stop;  // asked between blocks; may be empty
   std::function<void(const BlockProgress&)> progress;  // told between blocks; may be empty
+  // Closures of other threads that run at the same time over the same graph (adopt()): this run
+  // sweeps blocks of theirs when it has none left, and they may sweep blocks of this one. Only
+  // where rounds have no limit.
+  std::span<PivotClosure* const> others = {};
 };
 
 struct RunReport {
@@ -62,13 +73,23 @@ struct RunReport {
   std::uint64_t block_rounds = 0;  // rounds that each block did, summed over blocks
 };
 
+// Whose memory something is that several closures hold.
+enum class Holding : std::uint8_t { kOwn, kBorrowed };
+
 class PivotClosure {
  public:
-  PivotClosure(PivotSpace space, ExpandSlots expand, MaskMembers masks,
+  PivotClosure(PivotSpace space, ExpandSlots expand, MaskMembers masks, PivotClosureOptions options)
+      : PivotClosure(std::make_shared<const PivotSpace>(std::move(space)), std::move(expand),
+                     std::move(masks), options) {}
+  PivotClosure(std::shared_ptr<const PivotSpace> space, ExpandSlots expand, MaskMembers masks,
                PivotClosureOptions options);
 
-  // Takes a graph that is known already, in place of one that knows nothing. Before any seed.
-  void adopt(SlotGraph graph) { graph_ = std::move(graph); }
+  // Takes a graph that is known already, in place of one that knows nothing. Before any seed. Where
+  // other threads hold it, too, it is closed and has no masks, so that nobody changes it. They may
+  // have landmarks in common, which count as memory where they, the graph and the space are held as
+  // one's own.
+  void adopt(std::shared_ptr<SlotGraph> graph, std::shared_ptr<Landmarks> landmarks,
+             Holding holding);
 
   // --- What the recursion starts from. Lanes of blocks that are not owned are ignored;
   // InvalidArgument names a cell or lane that is no pivot. Seeds wait until absorb() or run();
@@ -86,7 +107,8 @@ class PivotClosure {
   // rounds: calling again goes on with the same max_rounds until all have met, then reports the
   // whole run; total and delta are those of one round only after an OK. (Where max_rounds is no
   // limit, a checkpoint of them in between is sound: whoever restores it goes on with what is left
-  // of the delta.) Errors of the callbacks are passed on, with the same effect.
+  // of the delta.) Errors of the callbacks are passed on, with the same effect. What a run reports
+  // is what its thread swept, blocks of others included.
   Result<RunReport> run(const RunOptions& options);
   bool is_between_rounds() const { return !unfinished_.is_open; }
   // Of a run that was cancelled: RunReport::new_rows so far.
@@ -115,7 +137,7 @@ class PivotClosure {
   Status restore(SlotId slot, const SetView& pivots, RelationVersion version);
 
   const PivotSpace& space() const { return *space_; }
-  const SlotGraph& graph() const { return graph_; }
+  const SlotGraph& graph() const { return *graph_; }
   std::uint32_t owned_blocks() const { return static_cast<std::uint32_t>(blocks_.size()); }
   std::uint64_t memory_bytes() const;
   // The part of memory_bytes() that holds tuples at rest.
@@ -137,7 +159,6 @@ class PivotClosure {
   struct Unfinished {
     bool is_open = false;
     std::uint64_t max_rounds = 0;
-    std::size_t next_block = 0;
     RunReport report;
   };
 
@@ -149,21 +170,29 @@ class PivotClosure {
   void store(Block& block);
   Status fetch_masks();
   Status discover(const RunOptions& options, std::uint64_t depth);
-  Status advance(std::size_t owned, std::uint64_t rounds, RunReport& report);
-  std::span<const std::uint32_t> choose_delays(std::size_t owned, std::uint64_t rounds);
+  Status sweep_own(const RunOptions& options);
+  Status sweep_borrowed(const RunOptions& options);
+  Status may_go_on(const RunOptions& options, std::size_t done) const;
+  void tell(const RunOptions& options, std::size_t done) const;
+  Status advance(Block& block, std::uint32_t number);
+  std::span<const std::uint32_t> choose_delays(Block& block, std::uint32_t number);
+  static std::uint64_t rest_of(const Block& block);
   void settle();
   Status check_memory() const;
-  void note_rest(const Block& block, std::int64_t sign);
 
   std::shared_ptr<const PivotSpace> space_;
   MaskMembers mask_members_;
   PivotClosureOptions options_;
-  SlotGraph graph_;
-  RoundSkew skew_;
+  std::shared_ptr<SlotGraph> graph_;
+  std::shared_ptr<Landmarks> landmarks_ = std::make_shared<Landmarks>();
+  Holding holding_ = Holding::kOwn;
+  RoundSkew skew_{landmarks_};
+  std::vector<std::uint32_t> delays_;  // of a block that will not run again
   std::unique_ptr<BlockSweep> sweep_;
   std::vector<Block> blocks_;  // owned ones, ascending by number
   std::vector<MaskBit> mask_bits_of_block_;
   Unfinished unfinished_;
+  std::unique_ptr<BlockShelf> shelf_ = std::make_unique<BlockShelf>();  // of the open run
   std::uint64_t resting_bytes_ = 0;
   bool is_settled_ = true;
 };

@@ -24,7 +24,7 @@ void PivotClosure::settle() {
       load(block);
       store(block);
     }
-    note_rest(block, 1);
+    resting_bytes_ += rest_of(block);
   }
 }
 
@@ -67,9 +67,9 @@ void PivotClosure::acknowledge() {
 void PivotClosure::forget_growth() {
   settle();
   for (Block& block : blocks_) {
-    note_rest(block, -1);
+    resting_bytes_ -= rest_of(block);
     block.total.fold_all(words_per_row(options_.width));
-    note_rest(block, 1);
+    resting_bytes_ += rest_of(block);
   }
 }
 
@@ -80,7 +80,7 @@ Status PivotClosure::for_each_group(RelationVersion version, const SlotVisitor& 
 
 Status PivotClosure::for_each_slot(RelationVersion version, const SlotRowVisitor& visit) {
   return image(version == RelationVersion::kTotal ? ImageRows::kTotal : ImageRows::kDelta)
-      .for_each_slot(graph_.slots(), visit);
+      .for_each_slot(graph_->slots(), visit);
 }
 
 // Collects the lanes of one group into rows, one for each owned block that they fall in.
@@ -132,7 +132,7 @@ class PivotClosure::RowCollector {
 };
 
 Status PivotClosure::restore(SlotId slot, const SetView& pivots, RelationVersion version) {
-  graph_.reserve_slot(slot);
+  graph_->reserve_slot(slot);
   is_settled_ = false;
   RowCollector collector(*this, slot, version);
   const LaneId first = space_->is_dense() ? space_->lane_of(pivots.base) : space_->lanes();

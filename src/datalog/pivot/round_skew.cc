@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Potentials, landmarks and the choice among delays. Deterministic; local.
+// The search for landmarks and the choice among delays.
 #include "datalog/pivot/round_skew.h"
 
 #include <algorithm>
@@ -12,12 +12,11 @@
 namespace stratalog {
 namespace {
 
-constexpr std::uint16_t kNoWay = 0xFFFF;
-constexpr std::size_t kLandmarksKept = 16;
 constexpr std::size_t kLandmarksWanted = 6;
 constexpr std::size_t kLandmarksTried = 6;  // as delays of their own
 constexpr std::size_t kLandmarksVoting = 8;
 constexpr std::size_t kLandmarksDrawn = 24;  // for one block, at most
+constexpr std::uint64_t kReservePerEdge = 32;
 constexpr std::uint32_t kSlotsOfLane = 4;
 constexpr std::uint32_t kLongestWalk = 512;
 constexpr std::int32_t kLargestDelay = 1 << 20;
@@ -49,40 +48,11 @@ std::size_t farthest(std::span<const std::vector<std::uint16_t>> surveyed) {
 }  // namespace
 
 void RoundSkew::refresh(const SlotGraph& graph) {
-  if (potential_.size() == graph.slots() && graph.edges() - edges_seen_ <= edges_seen_ / 8) return;
-  edges_seen_ = graph.edges();
-  landmarks_.clear();
-  allowance_ = std::max<std::uint64_t>(allowance_, 32 * graph.edges());
-  const std::uint32_t slots = graph.slots();
-  reverse_ = graph.reverse_edges();
-  distance_.assign(slots, kNoWay);
-  find_potential(graph);
-}
-
-// A spanning forest of the graph without directions; the potential rises by one along each of its
-// edges.
-void RoundSkew::find_potential(const SlotGraph& graph) {
-  const std::uint32_t slots = graph.slots();
-  constexpr std::int32_t kUnset = std::numeric_limits<std::int32_t>::min();
-  potential_.assign(slots, kUnset);
-  const auto reach = [&](SlotId slot, std::int32_t value) {
-    if (potential_[slot] != kUnset) return;
-    potential_[slot] = value;
-    queue_.push_back(slot);
-  };
-  for (SlotId root = 0; root < slots; ++root) {
-    queue_.clear();
-    reach(root, 0);
-    for (std::size_t i = 0; i < queue_.size(); ++i) {
-      const SlotId slot = queue_[i];
-      const std::int32_t value = potential_[slot];
-      const SlotGraph::Extent extent = graph.extents()[slot];
-      for (std::uint32_t e = extent.begin; e != extent.end; ++e)
-        reach(graph.targets()[e], value + 1);
-      for (std::uint32_t e = reverse_.begin[slot]; e != reverse_.begin[slot + 1]; ++e)
-        reach(reverse_.sources[e], value - 1);
-    }
-  }
+  std::shared_ptr<const Landmarks::Sides> sides = landmarks_->sides_of(graph);
+  if (sides == sides_) return;
+  sides_ = std::move(sides);
+  reserve_ = kReservePerEdge * graph.edges();
+  distance_.assign(graph.slots(), kNoWay);
 }
 
 RoundSkew::Lanes RoundSkew::collect(std::span<const SlotBit> delta, std::uint32_t lanes) {
@@ -135,7 +105,7 @@ bool RoundSkew::is_little_work(const SlotGraph& graph, const Lanes& lanes) {
   return true;
 }
 
-RoundSkew::LaneDistances RoundSkew::distances_to(const std::vector<std::uint16_t>& to_landmark,
+RoundSkew::LaneDistances RoundSkew::distances_to(const LandmarkDistances& to_landmark,
                                                  const Lanes& lanes) {
   LaneDistances distances(lanes.offsets.size(), kNoWay);
   for (std::size_t i = 0; i < distances.size(); ++i)
@@ -147,6 +117,7 @@ RoundSkew::LaneDistances RoundSkew::distances_to(const std::vector<std::uint16_t
 // Distances to `target` in distance_, which is all kNoWay before and, but for the slots in queue_,
 // after.
 void RoundSkew::measure(SlotId target) {
+  const ReverseEdges& reverse = sides_->reverse;
   distance_[target] = 0;
   queue_.assign(1, target);
   std::uint64_t edges = 0;
@@ -154,14 +125,15 @@ void RoundSkew::measure(SlotId target) {
     const SlotId slot = queue_[i];
     const std::uint32_t next = distance_[slot] + 1U;
     if (next >= kNoWay) break;
-    edges += reverse_.begin[slot + 1] - reverse_.begin[slot];
-    for (std::uint32_t e = reverse_.begin[slot]; e != reverse_.begin[slot + 1]; ++e)
-      if (distance_[reverse_.sources[e]] == kNoWay) {
-        distance_[reverse_.sources[e]] = static_cast<std::uint16_t>(next);
-        queue_.push_back(reverse_.sources[e]);
+    edges += reverse.begin[slot + 1] - reverse.begin[slot];
+    for (std::uint32_t e = reverse.begin[slot]; e != reverse.begin[slot + 1]; ++e)
+      if (distance_[reverse.sources[e]] == kNoWay) {
+        distance_[reverse.sources[e]] = static_cast<std::uint16_t>(next);
+        queue_.push_back(reverse.sources[e]);
       }
   }
-  allowance_ -= std::min(allowance_, edges + queue_.size());  // a visit is like a row operation
+  // A visit is like a row operation.
+  reserve_ -= std::min(reserve_, landmarks_->note_search(edges + queue_.size()));
 }
 
 // The distances of the lanes to landmarks: known ones that at least half of the lanes reach, then
@@ -170,7 +142,7 @@ std::vector<RoundSkew::LaneDistances> RoundSkew::survey(const SlotGraph& graph, 
                                                         std::uint64_t seed) {
   std::vector<LaneDistances> surveyed;
   std::size_t reaching = 0;
-  const auto take = [&](const std::vector<std::uint16_t>& to_landmark, std::size_t at_least) {
+  const auto take = [&](const LandmarkDistances& to_landmark, std::size_t at_least) {
     LaneDistances distances = distances_to(to_landmark, lanes);
     const auto reached = static_cast<std::size_t>(
         std::count_if(distances.begin(), distances.end(), [](auto d) { return d != kNoWay; }));
@@ -179,15 +151,17 @@ std::vector<RoundSkew::LaneDistances> RoundSkew::survey(const SlotGraph& graph, 
     surveyed.push_back(std::move(distances));
     return reached;
   };
-  ++clock_;
   const std::size_t half = (lanes.offsets.size() + 1) / 2;
-  for (Landmark& landmark : landmarks_)
-    if (take(landmark.distance, half) >= half) landmark.last_used = clock_;
-  for (std::size_t drawn = 0; drawn < kLandmarksDrawn && allowance_ != 0 &&
+  for (const auto& landmark : landmarks_->kept())
+    if (take(*landmark, half) >= half) landmarks_->note_use(*landmark);
+  const auto may_search = [&] {
+    return landmarks_->may_search() || (surveyed.empty() && reserve_ != 0);
+  };
+  for (std::size_t drawn = 0; drawn < kLandmarksDrawn && may_search() &&
                               reaching < kLandmarksWanted * lanes.offsets.size();
        ++drawn) {
     measure(walk(graph, lanes.slots, splitmix64(splitmix64(seed) + drawn)));
-    if (take(distance_, 2) >= half) keep_landmark();
+    if (take(distance_, 2) >= half) landmarks_->keep(distance_);
     for (const SlotId slot : queue_) distance_[slot] = kNoWay;
   }
   std::stable_sort(surveyed.begin(), surveyed.end(), [&](const auto& a, const auto& b) {
@@ -196,23 +170,12 @@ std::vector<RoundSkew::LaneDistances> RoundSkew::survey(const SlotGraph& graph, 
   return surveyed;
 }
 
-// Keeps distance_ for the blocks to come, in place of the landmark that has been of no use the
-// longest.
-void RoundSkew::keep_landmark() {
-  if (landmarks_.size() < kLandmarksKept) landmarks_.emplace_back();
-  Landmark& landmark = *std::min_element(
-      landmarks_.begin(), landmarks_.end(),
-      [](const Landmark& a, const Landmark& b) { return a.last_used < b.last_used; });
-  landmark.distance = distance_;
-  landmark.last_used = clock_;
-}
-
 std::vector<std::int32_t> RoundSkew::by_potential(const Lanes& lanes) const {
   std::vector<std::int32_t> delays(lanes.offsets.size());
   for (std::size_t i = 0; i < delays.size(); ++i) {
     std::int32_t highest = std::numeric_limits<std::int32_t>::min();
     for (std::uint32_t s = lanes.first[i]; s != lanes.first[i + 1]; ++s)
-      highest = std::max(highest, potential_[lanes.slots[s]]);
+      highest = std::max(highest, sides_->potential[lanes.slots[s]]);
     delays[i] = highest;
   }
   return delays;
@@ -324,14 +287,8 @@ std::vector<std::uint32_t> RoundSkew::plan(const SlotGraph& graph, std::span<con
 }
 
 std::uint64_t RoundSkew::memory_bytes() const {
-  std::uint64_t bytes = reverse_.begin.capacity() * sizeof(std::uint32_t) +
-                        (reverse_.sources.capacity() + queue_.capacity()) * sizeof(SlotId) +
-                        potential_.capacity() * sizeof(std::int32_t) +
-                        tally_.capacity() * sizeof(std::uint32_t) +
-                        distance_.capacity() * sizeof(std::uint16_t);
-  for (const Landmark& landmark : landmarks_)
-    bytes += landmark.distance.capacity() * sizeof(std::uint16_t);
-  return bytes;
+  return queue_.capacity() * sizeof(SlotId) + tally_.capacity() * sizeof(std::uint32_t) +
+         distance_.capacity() * sizeof(std::uint16_t);
 }
 
 }  // namespace stratalog

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 namespace stratalog {
@@ -86,6 +87,48 @@ TEST(RoundSkew, LooksAtALongWayFromFewOfTheLanes) {
   const auto delays = skew.plan(graph, one_slot_for_each_lane(), kLanes, 1);
   ASSERT_EQ(delays.size(), kLanes);
   EXPECT_EQ(delays[kLanes - 1] - delays[kLanes / 2], kLanes / 2 - 1);
+}
+
+SlotGraph long_chain() {
+  std::vector<Link> links;
+  for (SlotId slot = 0; slot + 1 < 4 * kLanes; ++slot) links.push_back({slot, slot + 1});
+  return graph_of(4 * kLanes, links);
+}
+
+TEST(RoundSkew, UsesWhatOthersFound) {
+  const SlotGraph graph = long_chain();
+  const auto landmarks = std::make_shared<Landmarks>();
+  RoundSkew first(landmarks);
+  RoundSkew second(landmarks);
+  ASSERT_EQ(first.plan(graph, one_slot_for_each_lane(), kLanes, 1).size(), kLanes);
+  const Landmarks::Kept kept = landmarks->kept();
+  ASSERT_FALSE(kept.empty());
+  const std::uint64_t bytes = landmarks->memory_bytes();
+  // Other slots of the same chain: their lanes reach what the first block's lanes do.
+  std::vector<SlotBit> delta = one_slot_for_each_lane();
+  for (SlotBit& bit : delta) bit.slot /= 2;
+  EXPECT_EQ(second.plan(graph, delta, kLanes, 2).size(), kLanes);
+  EXPECT_EQ(landmarks->kept(), kept) << "it has looked for more";
+  EXPECT_EQ(landmarks->memory_bytes(), bytes);
+}
+
+// Where others have used up what the search may cost, a block that no landmark is known for is not
+// left without delays.
+TEST(RoundSkew, KeepsAReserveForBlocksThatNoLandmarkIsKnownFor) {
+  const SlotGraph graph = long_chain();
+  const auto landmarks = std::make_shared<Landmarks>();
+  (void)landmarks->sides_of(graph);
+  EXPECT_TRUE(landmarks->may_search());
+  const std::uint64_t all = ~std::uint64_t{0};
+  EXPECT_GT(landmarks->note_search(all), 0U);
+  EXPECT_FALSE(landmarks->may_search());
+  EXPECT_EQ(landmarks->note_search(7), 7U);
+  RoundSkew skew(landmarks);
+  const auto delays = skew.plan(graph, one_slot_for_each_lane(), kLanes, 1);
+  ASSERT_EQ(delays.size(), kLanes);
+  for (std::uint32_t lane = 0; lane < kLanes; ++lane) EXPECT_EQ(delays[lane], lane);
+  landmarks->note_work(80);
+  EXPECT_EQ(landmarks->note_search(15), 5U);
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// PivotSeeds: what a stratum that runs by pivot begins with. Facts and non-recursive rules make
+// seeds; their pivots are numbered as lanes, and slots and lanes are put in an order that suits the
+// sweep (slot_order.h); then each seed goes to the rank that owns its pivot's block. Collective.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/pivot_relations.h"
+#include "datalog/evaluate/stratum_run.h"
+
+namespace stratalog::datalog {
+
+// The calls in order: collect, (relations.bind_rules), choose_space, (relations.open), deal.
+class PivotSeeds {
+ public:
+  // State and relations outlive this object.
+  PivotSeeds(EngineState& state, std::uint32_t stratum, PivotRelations& relations);
+
+  // The static relations of the stratum's rules must have been ensured.
+  Status collect(const StratumFacts& facts);
+  using Space = std::shared_ptr<const PivotSpace>;
+  // Where slots are ordered, `relations` know slots and edges afterwards.
+  Result<Space> choose_space();
+  // Each seed goes to the owner of its pivot; from then on no tuple crosses ranks.
+  Status deal();
+
+ private:
+  struct Seeds {
+    std::vector<Cell> cells;  // keys, then pivot
+    std::uint32_t arity = 0;
+  };
+
+  void add_facts(std::size_t position, const TupleColumns& facts);
+  Status run_once();
+  void remap(const CellRemapping& remapping);
+  Status take(const RulePlan& plan, const Batch& batch);
+  Result<PivotSpace> space_of_cells();
+  Status order_space(Space& space);
+  Status order_once(Space& space);
+  Status order_everywhere(Space& space);
+  Status take_order(std::vector<Cell> pivots, Space& space) const;
+  void name_starts(std::size_t position, std::span<const Cell> cells,
+                   std::vector<PivotStart>& starts);
+  Result<std::vector<Cell>> order_starts(std::vector<PivotStart> starts);
+  Status plant(std::size_t position, std::span<const Cell> cells);
+
+  EngineState& state_;
+  std::uint32_t stratum_;
+  const Stratum& members_;
+  PivotRelations& relations_;
+  std::vector<Seeds> seeds_;  // by position in the stratum
+  std::uint64_t all_seeds_ = 0;  // of all ranks
+};
+
+}  // namespace stratalog::datalog
