@@ -4,7 +4,8 @@
 
 Both peers speak dialects of their own, so the programs are translated rule by rule (plain atoms,
 negation, `!=`, constants), and symbols become numbers beforehand: the peers read integers from CSV
-files, Stratalog the original facts. Ascent is compiled, once with `ascent!` for one thread and once
+files, Stratalog the original facts, and where those hold symbols the peers' files, too.
+Ascent is compiled, once with `ascent!` for one thread and once
 with `ascent_par!` for several; datatoad interprets. Whole processes, all sizes checked. A peer that
 needs more memory or time than allowed is listed as such.
 """
@@ -161,6 +162,34 @@ class Toad:
         return "\n".join([*lines, ".quit", ""])
 
 
+class Dialect:
+    """The program in its own dialect, with numbers for symbols, over the peers' files."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        self.numbers = numbers
+
+    def argument(self, text: str) -> str:
+        return str(self.numbers.of(text[1:-1])) if text.startswith('"') else text
+
+    def atom(self, atom: Atom) -> str:
+        arguments = [self.argument(a) for a in atom.arguments]
+        if atom.name == "!=":
+            return " != ".join(arguments)
+        return f"{'!' if atom.is_negated else ''}{atom.name}({', '.join(arguments)})"
+
+    def source(self, program: Program, sizes: dict[str, int]) -> str:
+        lines = []
+        for r in program.relations.values():
+            columns = ", ".join(f"c{i}: number" for i in range(len(r.is_symbol)))
+            lines.append(f".decl {r.name}({columns})")
+            if r.filename is not None:
+                lines.append(f'.input {r.name}(filename="{r.name}.csv", delimiter=",")')
+        for rule in program.rules:
+            body = ", ".join(self.atom(a) for a in rule.body)
+            lines.append(f"{self.atom(rule.head)} :- {body}.")
+        return "\n".join([*lines, *(f".printsize {name}" for name in sizes), ""])
+
+
 class Ascent:
     """A Rust program around `ascent!` or `ascent_par!`: from CSV files to printed sizes."""
 
@@ -303,6 +332,14 @@ def run_case(case: peers.Case, args: argparse.Namespace) -> dict[str, object]:
         row[f"stratalog {ranks}"] = asdict(
             peers.measure([*base, "-j", str(ranks)], case.sizes, args.repeats)
         )
+    if any(any(relation.is_symbol) for relation in program.relations.values()):
+        numeric = folder / "program.dl"
+        numeric.write_text(Dialect(numbers).source(program, case.sizes))
+        base = [args.stratalog, "run", str(numeric), "-F", str(folder), "-q"]
+        for ranks in (1, 2):
+            row[f"stratalog, integers {ranks}"] = asdict(
+                peers.measure([*base, "-j", str(ranks)], case.sizes, args.repeats)
+            )
     if args.datatoad:
         script = folder / "program.dt"
         script.write_text(Toad(numbers).script(program, folder, case.sizes))
@@ -327,8 +364,8 @@ def cell(row: dict[str, object], key: str) -> str:
     return text if entry["correct"] else f"{text} WRONG"
 
 
-def best_ratio(row: dict[str, object], threads: int) -> str:
-    mine = row[f"stratalog {threads}"]
+def best_ratio(row: dict[str, object], threads: int, ours: str = "stratalog") -> str:
+    mine = row.get(f"{ours} {threads}")
     theirs = [
         entry["wall_seconds"]
         for key in ("datatoad", "Ascent")
@@ -345,7 +382,8 @@ def best_ratio(row: dict[str, object], threads: int) -> str:
 def to_markdown(
     rows: list[dict[str, object]], about: dict[str, object], args: argparse.Namespace
 ) -> str:
-    keys = [f"{name} {n}" for n in (1, 2) for name in ("stratalog", "datatoad", "Ascent")]
+    names = ("stratalog", "stratalog, integers", "datatoad", "Ascent")
+    keys = [f"{name} {n}" for n in (1, 2) for name in names]
     lines = [
         "# Stratalog against datatoad and Ascent",
         "",
@@ -353,18 +391,22 @@ def to_markdown(
         f"load at start {about['load_at_start']:.1f}. Whole processes from fact files to printed "
         "sizes: wall seconds (MiB of the largest process). Medians of "
         f"{args.repeats} runs of Stratalog, one run of each peer. Stratalog reads the original "
-        "facts, the peers integers in CSV. The number behind a name is that of threads or workers; "
-        "ratios: the best of the peers at one or so many of them / Stratalog. All sizes were "
-        "checked.",
+        "facts and, where those hold symbols, the peers' integers in CSV. The number behind a name "
+        "is that of threads or workers; ratios: the best of the peers at one or so many of them "
+        "/ Stratalog. All sizes were checked.",
         "",
-        f"| case | {' | '.join(keys)} | best peer / ours, 1 thread | 2 threads |",
-        f"|---|{'--:|' * (len(keys) + 2)}",
+        f"| case | {' | '.join(keys)} | best peer / ours, 1 thread | 2 threads | "
+        "on integers, 1 thread | 2 threads |",
+        f"|---|{'--:|' * (len(keys) + 4)}",
     ]
     for row in rows:
         cells = [cell(row, key) for key in keys]
-        lines.append(
-            f"| {row['case']} | {' | '.join(cells)} | {best_ratio(row, 1)} | {best_ratio(row, 2)} |"
-        )
+        cells += [
+            best_ratio(row, threads, ours)
+            for ours in ("stratalog", "stratalog, integers")
+            for threads in (1, 2)
+        ]
+        lines.append(f"| {row['case']} | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 
