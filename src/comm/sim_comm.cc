@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <numeric>
@@ -52,6 +53,9 @@ void pause_briefly() {
 #endif
 }
 
+// So long a rank that waits lends its core before it sleeps.
+constexpr std::chrono::microseconds kLends{3000};
+
 // What ranks wait for: a number that grows when something has happened. Waiting looks a while
 // before it sleeps, because small rounds are shorter than a sleep, but not where ranks have to
 // share cores.
@@ -74,9 +78,18 @@ class Bell {
       if (done()) return false;
       pause_briefly();
     }
+    // Who is woken may be put on the core of the waker: short waits are not slept through, but the
+    // core is lent to whoever else wants it.
+    if (looks_ > 0) {
+      const auto until = std::chrono::steady_clock::now() + kLends;
+      do {
+        if (done()) return true;
+        std::this_thread::yield();
+      } while (std::chrono::steady_clock::now() < until);
+    }
     for (bool has_slept = false;; has_slept = true) {
       const std::uint32_t before = rung_.load(std::memory_order_acquire);
-      if (done()) return has_slept;
+      if (done()) return has_slept || looks_ > 0;
       rung_.wait(before, std::memory_order_acquire);
     }
   }
