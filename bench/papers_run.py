@@ -52,7 +52,9 @@ CASES = [
         1_676_697_757,
         500,
     ),
-    # To see that everything works; said by name only.
+    # Said by name only. No run of the papers that have checkpoints, but another graph of theirs.
+    PaperCase("fe_ocean", "graph:fe_ocean", 1_669_750_513, 100),
+    # To see that everything works.
     PaperCase(
         "small", "gen:ring n=5108 w=7 deg=10 sink=1 narrow=73 extra=334 seed=1", 26_086_557, 60
     ),
