@@ -109,6 +109,10 @@ class Numbers:
     def of(self, symbol: str) -> int:
         return self.known.setdefault(symbol, len(self.known))
 
+    def argument(self, text: str) -> str:
+        """An argument of an atom: symbols by their numbers, all else as it is."""
+        return str(self.of(text[1:-1])) if text.startswith('"') else text
+
 
 def write_numbers(program: Program, facts: Path, into: Path) -> Numbers:
     """The facts as comma-separated integers, NAME.csv for each relation that is read."""
@@ -140,7 +144,7 @@ class Toad:
         if text == "_":
             self.wildcards += 1
             return f"any{self.wildcards}"
-        return str(self.numbers.of(text[1:-1])) if text.startswith('"') else text
+        return self.numbers.argument(text)
 
     def atom(self, atom: Atom) -> str:
         arguments = ", ".join(self.argument(a) for a in atom.arguments)
@@ -168,11 +172,8 @@ class Dialect:
     def __init__(self, numbers: Numbers) -> None:
         self.numbers = numbers
 
-    def argument(self, text: str) -> str:
-        return str(self.numbers.of(text[1:-1])) if text.startswith('"') else text
-
     def atom(self, atom: Atom) -> str:
-        arguments = [self.argument(a) for a in atom.arguments]
+        arguments = [self.numbers.argument(a) for a in atom.arguments]
         if atom.name == "!=":
             return " != ".join(arguments)
         return f"{'!' if atom.is_negated else ''}{atom.name}({', '.join(arguments)})"
@@ -196,11 +197,8 @@ class Ascent:
     def __init__(self, numbers: Numbers) -> None:
         self.numbers = numbers
 
-    def argument(self, text: str) -> str:
-        return str(self.numbers.of(text[1:-1])) if text.startswith('"') else text
-
     def atom(self, atom: Atom) -> str:
-        arguments = [self.argument(a) for a in atom.arguments]
+        arguments = [self.numbers.argument(a) for a in atom.arguments]
         if atom.name == "!=":
             return f"if {' != '.join(arguments)}"
         return f"{'!' if atom.is_negated else ''}{rust_name(atom.name)}({', '.join(arguments)})"

@@ -56,9 +56,9 @@ void pause_briefly() {
 // So long a rank that waits lends its core before it sleeps.
 constexpr std::chrono::microseconds kLends{3000};
 
-// What ranks wait for: a number that grows when something has happened. Waiting looks a while
-// before it sleeps, because small rounds are shorter than a sleep, but not where ranks have to
-// share cores.
+// What ranks wait for: a number that grows when something has happened. Where there is a core for
+// each rank, who waits looks a while, then lends the core, and sleeps only then: small rounds are
+// shorter than a sleep.
 class Bell {
  public:
   enum class Cores : std::uint8_t { kOwn, kCrowded };
@@ -71,7 +71,7 @@ class Bell {
   }
 
   // Returns when `done()` holds; whatever makes it hold is followed by ring(). Who may be waited
-  // for on the same core is given it at once.
+  // for on the same core is given it at once. True if others may have run on this core meanwhile.
   template <typename Done>
   bool wait(Cores cores, Done&& done) const {
     for (int look = 0; cores == Cores::kOwn && look < looks_; ++look) {

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 #include <iterator>
 #include <unordered_map>
 #include <utility>
+
+#include "model/radix_sort.h"
 
 namespace stratalog {
 namespace {
@@ -18,32 +19,18 @@ constexpr std::size_t kSortDirectly = 24;
 // And so many sets with so many cells together are merged.
 constexpr std::size_t kMergedSets = 4;
 constexpr std::size_t kMergedCells = 96;
+// Fewer are sorted by comparing.
+constexpr std::size_t kFewQueued = 64;
 
 RowId queued_row(std::uint64_t queued) { return static_cast<RowId>(queued >> 32); }
 
-// By row only, whose numbers have `bits` bits: radix sort, least significant digit first.
+// By row only.
 template <typename Item, typename RowOf>
-void sort_by_row(std::vector<Item>& items, std::vector<Item>& space, unsigned bits, RowOf row_of) {
-  if (items.size() < 64) {
-    std::sort(items.begin(), items.end(),
-              [&](const Item& a, const Item& b) { return row_of(a) < row_of(b); });
-    return;
-  }
-  constexpr unsigned kDigitBits = 11;
-  constexpr RowId kDigitMask = (1U << kDigitBits) - 1;
-  space.resize(items.size());
-  for (unsigned shift = 0; shift < bits; shift += kDigitBits) {
-    std::uint64_t starts[1U << kDigitBits] = {};
-    for (const Item& item : items) ++starts[(row_of(item) >> shift) & kDigitMask];
-    std::uint64_t sum = 0;
-    for (std::uint64_t& start : starts) {
-      const std::uint64_t n = start;
-      start = sum;
-      sum += n;
-    }
-    for (const Item& item : items) space[starts[(row_of(item) >> shift) & kDigitMask]++] = item;
-    items.swap(space);
-  }
+void sort_by_row(std::vector<Item>& items, std::vector<Item>& space, RowOf row_of) {
+  if (items.size() < kFewQueued)
+    std::ranges::sort(items, {}, row_of);
+  else
+    radix_sort(items, space, row_of);
 }
 
 }  // namespace
@@ -81,11 +68,6 @@ std::span<const RowId> Index::rows_under(std::uint32_t length, const Cell* prefi
   return {};
 }
 
-bool Index::contains(const Cell* tuple) const {
-  const RowId row = rows_.find(tuple);
-  return row != kNoRow && total(row).contains(tuple[order_.size() - 1]);
-}
-
 void Index::queue_view(RowId row, const SetView& set) {
   if (set.count <= kSortDirectly) {
     walk_set(set, [&](Cell cell) { queue(row, cell); });
@@ -100,12 +82,11 @@ void Index::queue_view(RowId row, const SetView& set) {
 }
 
 void Index::sort_queued() {
-  const auto rows = static_cast<unsigned>(std::bit_width(rows_.size()));
   const auto row_of_cell = [](std::uint64_t queued) { return queued_row(queued); };
   const auto row_of_set = [](const QueuedSet& queued) { return queued.row; };
   // Few cells of a row are ordered later, many go through the scratch bitmap anyway.
-  sort_by_row(queued_cells_, sort_space_, rows, row_of_cell);
-  sort_by_row(queued_sets_, set_sort_space_, rows, row_of_set);
+  sort_by_row(queued_cells_, sort_space_, row_of_cell);
+  sort_by_row(queued_sets_, set_sort_space_, row_of_set);
 }
 
 // A few short sets are merged: going through the scratch bitmap takes longer. False if there are
@@ -239,9 +220,9 @@ void Index::advance(DeltaUse use) {
   }
   tuples_ += delta_tuples_;
   if (use == DeltaUse::kKept) return;
-  delta_.clear();
-  delta_.shrink_to_fit();
-  delta_bytes_ = 0;
+  const std::uint64_t came = delta_tuples_;
+  forget_delta();
+  delta_tuples_ = came;
 }
 
 void Index::erase(std::span<const Cell> tuples) {

@@ -51,6 +51,11 @@ class Index {
   FrozenKeys freeze_prefixes() const { return rows_.freeze_keys(); }
   const IntSet& total(RowId row) const { return totals_[row / kChunkRows][row % kChunkRows]; }
   RowId find_row(const Cell* prefix) const { return rows_.find(prefix); }
+  // Whether any tuple begins so.
+  bool has_row(const Cell* prefix) const {
+    const RowId row = find_row(prefix);
+    return row != kNoRow && !total(row).empty();
+  }
   void prefetch_row(const Cell* prefix) const { rows_.prefetch(prefix); }
   void prefetch_total(RowId row) const { __builtin_prefetch(&total(row)); }
   RowId find_or_add_row(const Cell* prefix);
@@ -91,7 +96,10 @@ class Index {
   // nobody borrows a set.
   void erase(std::span<const Cell> tuples);
 
-  bool contains(const Cell* tuple) const;  // in index order
+  bool contains(const Cell* tuple) const {
+    const RowId row = find_row(tuple);
+    return row != kNoRow && total(row).contains(tuple[order_.size() - 1]);
+  }  // in index order
   // About what pack_total() makes of it, or less.
   std::uint64_t packed_bytes() const { return set_bytes_ + (std::uint64_t{8} * rows_.size()); }
   std::uint64_t heap_bytes() const;

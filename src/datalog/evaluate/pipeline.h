@@ -17,6 +17,7 @@
 #include "datalog/plan/program_plan.h"
 #include "relation/equivalence.h"
 #include "relation/index.h"
+#include "route/cell_hash.h"
 
 namespace stratalog::datalog {
 
@@ -42,6 +43,15 @@ struct StepSource {
   // always the same rank that has the odd rows.
   std::uint64_t next_turn = 0;
   std::vector<StepSource> inner;  // aggregates: what the steps of their body read
+
+  // The index that holds what a search looks for: `cell_at(place)` is the cell of the step's column
+  // `place`.
+  template <typename CellAt>
+  const Index& index_for(CellAt&& cell_at) const {
+    if (joint.empty() || owner_places.empty()) return *index;
+    const std::uint64_t hash = hash_places(owner_places, cell_at);
+    return *joint[scale_hash(hash, static_cast<std::uint32_t>(joint.size()))];
+  }
 };
 
 using BatchSink = std::function<Status(const Batch&)>;

@@ -33,12 +33,8 @@ Cell Pipeline::expected(const ColumnUse& use, const Batch& in, std::uint32_t in_
 }
 
 const Index& Pipeline::index_of(const Stage& stage, const Batch& in, std::uint32_t in_row) const {
-  const StepSource& source = stage.source;
-  if (source.joint.empty() || source.owner_places.empty()) return *source.index;
-  const std::uint64_t hash = hash_places(source.owner_places, [&](std::uint32_t place) {
-    return expected(stage.step->columns[place], in, in_row);
-  });
-  return *source.joint[scale_hash(hash, static_cast<std::uint32_t>(source.joint.size()))];
+  return stage.source.index_for(
+      [&](std::uint32_t place) { return expected(stage.step->columns[place], in, in_row); });
 }
 
 Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
@@ -273,9 +269,7 @@ bool Pipeline::leads_on(std::size_t s, const Batch& in, std::uint32_t in_row) co
   std::array<Cell, kMaxArity> key;
   for (std::uint32_t i = 0; i < next.prefix_length; ++i)
     key[i] = expected(next.columns[i], in, in_row);
-  const Index& index = index_of(*stages_[s + 1], in, in_row);
-  const RowId row = index.find_row(key.data());
-  return row != Index::kNoRow && !index.total(row).empty();
+  return index_of(*stages_[s + 1], in, in_row).has_row(key.data());
 }
 
 // All key columns are known: one row at most.
@@ -404,10 +398,10 @@ bool Pipeline::exists_under(const Stage& stage, const Batch& in, std::uint32_t i
   const Index& index = *stage.indices[in_row];
   if (length == 0) return index.tuples() > 0 || *stage.source.global_rows > 0;
   if (length >= index.prefix_width()) {
+    if (length == index.prefix_width()) return index.has_row(key);
     const RowId row = index.find_row(key);
-    if (row == Index::kNoRow || index.total(row).empty()) return false;
-    if (length == index.prefix_width()) return true;
-    return index.total(row).contains(expected(step.columns.back(), in, in_row));
+    return row != Index::kNoRow &&
+           index.total(row).contains(expected(step.columns.back(), in, in_row));
   }
   for (const RowId row : index.rows_under(length, key))
     if (!index.total(row).empty()) return true;

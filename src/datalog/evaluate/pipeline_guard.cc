@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "datalog/evaluate/pipeline_stage.h"
-#include "route/cell_hash.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -82,18 +81,9 @@ bool Pipeline::is_admitted(Stage& stage, const Batch& in, std::uint32_t in_row) 
              : part.from == GuardPart::From::kArriving ? in.columns[part.at][in_row]
                                                        : stage.bound[part.at];
   }
-  const StepSource& source = next.source;
-  const Index* index = source.index;
-  if (!source.joint.empty() && !source.owner_places.empty()) {
-    const std::uint64_t hash =
-        hash_places(source.owner_places, [&](std::uint32_t place) { return key[place]; });
-    index = source.joint[scale_hash(hash, static_cast<std::uint32_t>(source.joint.size()))];
-  }
-  const RowId row = index->find_row(key.data());
-  const bool there =
-      row != Index::kNoRow && (guard.parts.size() == index->prefix_width()
-                                   ? !index->total(row).empty()
-                                   : index->total(row).contains(key[index->prefix_width()]));
+  const Index& index = next.source.index_for([&](std::uint32_t place) { return key[place]; });
+  const bool there = guard.parts.size() == index.prefix_width() ? index.has_row(key.data())
+                                                                : index.contains(key.data());
   const bool admitted = there == (next.step->kind == StepKind::kExists);
   ++guard.answers;
   guard.refused += admitted ? 0 : 1;

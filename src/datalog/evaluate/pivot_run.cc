@@ -231,21 +231,23 @@ class PivotRun {
       if (hooks_.progress || state_.meter) report_progress(p);
     };
     RuleMeter* const meter = state_.meter ? state_.meter->sweep(stratum_) : nullptr;
-    const auto report = [&] {
+    std::optional<stratalog::RunReport> report;
+    const Status swept = guard_memory([&]() -> Status {
       const MeteredTime time(meter);
-      return closure.run(options);
-    }();
+      STRATALOG_ASSIGN_OR_RETURN(report, closure.run(options));
+      return {};
+    });
     state_.times.join += watch.lap();
     state_.pivot_bytes = memory();
-    const bool is_cut = report.status().code() == StatusCode::kCancelled;
-    const Status mine = is_cut ? Status() : report.status();
-    if (report.is_ok()) take_in(report.value(), meter);
+    const bool is_cut = swept.code() == StatusCode::kCancelled;
+    const Status mine = is_cut ? Status() : swept;
+    if (report) take_in(*report, meter);
     STRATALOG_RETURN_IF_ERROR(meet(mine));
     std::vector<std::uint64_t> found = found_;  // by this rank's blocks, the open run's included
     if (is_cut) add_counts(closure.unfinished_rows(), found);
     std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U,
                                     is_cut ? 1U : 0U,
-                                    report.is_ok() && !report.value().is_fixpoint ? 1U : 0U,
+                                    report && !report->is_fixpoint ? 1U : 0U,
                                     state_.memory_bytes(),
                                     std::exchange(untold_derivations_, 0),
                                     is_cut && !pace_.is_reached() ? 1U : 0U};

@@ -208,7 +208,7 @@ Status PivotSeeds::order_everywhere(Space& space) {
   const auto bytes = std::as_bytes(std::span(std::as_const(pivots)));
   Bytes agreed(bytes.begin(), bytes.end());
   STRATALOG_RETURN_IF_ERROR(state_.comm.broadcast(agreed, 0));
-  return take_order(cells_of(agreed), space);
+  return agree(state_.comm, guard_memory([&] { return take_order(cells_of(agreed), space); }));
 }
 
 Status PivotSeeds::take_order(std::vector<Cell> pivots, Space& space) const {

@@ -23,6 +23,8 @@ constexpr int kDeltaStream = 1;
 // What waits to be united while a copy of a relation is made.
 constexpr std::uint64_t kMostQueued = 8U << 20;
 constexpr std::uint64_t kMostHeldBytes = 64U << 20;
+// Memory that a row's number is looked up in is asked for so many tuples ahead.
+constexpr std::uint64_t kLooksAhead = 16;
 
 TupleMail make_mail(const EngineState& state, std::vector<std::uint32_t> arities) {
   MailOptions options;
@@ -30,6 +32,21 @@ TupleMail make_mail(const EngineState& state, std::vector<std::uint32_t> arities
   options.self = state.comm.rank();
   options.arity_of_stream = std::move(arities);
   return TupleMail(std::move(options));
+}
+
+void queue_columns(Index& index, const TupleColumns& tuples) {
+  const auto order = index.order();
+  std::array<Cell, kMaxArity> tuple{};
+  std::array<Cell, kMaxArity> ahead{};
+  for (std::uint64_t r = 0; r < tuples.rows; ++r) {
+    if (r + kLooksAhead < tuples.rows) {
+      for (std::size_t i = 0; i + 1 < order.size(); ++i)
+        ahead[i] = tuples.columns[order[i]][r + kLooksAhead];
+      index.prefetch_row(ahead.data());
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) tuple[i] = tuples.columns[order[i]][r];
+    index.queue(index.find_or_add_row(tuple.data()), tuple[order.size() - 1]);
+  }
 }
 
 void settle(EngineState& state, Shard& shard) {
@@ -274,28 +291,6 @@ Shard& open_shard(EngineState& state, RelationId id, std::uint32_t which) {
   relation.shards.push_back(std::move(shard));
   return relation.shards.back();
 }
-
-namespace {
-
-// Memory that a row's number is looked up in is asked for so many tuples ahead.
-constexpr std::uint64_t kLooksAhead = 16;
-
-void queue_columns(Index& index, const TupleColumns& tuples) {
-  const auto order = index.order();
-  std::array<Cell, kMaxArity> tuple{};
-  std::array<Cell, kMaxArity> ahead{};
-  for (std::uint64_t r = 0; r < tuples.rows; ++r) {
-    if (r + kLooksAhead < tuples.rows) {
-      for (std::size_t i = 0; i + 1 < order.size(); ++i)
-        ahead[i] = tuples.columns[order[i]][r + kLooksAhead];
-      index.prefetch_row(ahead.data());
-    }
-    for (std::size_t i = 0; i < order.size(); ++i) tuple[i] = tuples.columns[order[i]][r];
-    index.queue(index.find_or_add_row(tuple.data()), tuple[order.size() - 1]);
-  }
-}
-
-}  // namespace
 
 Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples) {
   RelationData& relation = state.relations[id];

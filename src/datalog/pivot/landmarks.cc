@@ -45,7 +45,7 @@ std::shared_ptr<const Landmarks::Sides> Landmarks::sides_of(const SlotGraph& gra
       graph.edges() - sides_->edges <= sides_->edges / 8)
     return sides_;
   landmarks_.clear();
-  allowance_ = std::max<std::uint64_t>(allowance_, 32 * graph.edges());
+  allowance_ = std::max<std::uint64_t>(allowance_, kVisitsPerEdge * graph.edges());
   auto sides = std::make_shared<Sides>();
   sides->edges = graph.edges();
   sides->reverse = graph.reverse_edges();

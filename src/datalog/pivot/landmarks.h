@@ -18,6 +18,8 @@ namespace stratalog {
 // Rounds from each slot to a landmark; kNoWay where there is none.
 using LandmarkDistances = std::vector<std::uint16_t>;
 inline constexpr std::uint16_t kNoWay = 0xFFFF;
+// What a first search may cost before any sweep has paid for it, in visits for each edge.
+inline constexpr std::uint64_t kVisitsPerEdge = 32;
 
 class Landmarks {
  public:

@@ -13,6 +13,20 @@
 namespace stratalog {
 namespace {
 
+// Calls `end` on every way out of a scope, also on that of an exception: whoever waits for it would
+// wait for ever.
+template <typename End>
+class OnExit {
+ public:
+  explicit OnExit(End end) : end_(std::move(end)) {}
+  OnExit(const OnExit&) = delete;
+  OnExit& operator=(const OnExit&) = delete;
+  ~OnExit() { end_(); }
+
+ private:
+  End end_;
+};
+
 // Delays are planned for runs of at least this many rounds: a shorter run would hardly bring the
 // lanes together.
 constexpr std::uint64_t kFewRounds = 16;
@@ -251,13 +265,16 @@ Status PivotClosure::sweep_borrowed(const RunOptions& options) {
   for (PivotClosure* const other : options.others)
     while (const std::optional<std::uint32_t> lent = other->shelf_->borrow()) {
       Block& block = other->blocks_[*lent];
-      const std::uint64_t rest = rest_of(block);
-      Status swept = may_go_on(options, blocks_.size());
-      if (swept.is_ok()) swept = advance(block, other->block_number(*lent));
-      other->shelf_->give_back(
-          *lent, swept.is_ok() ? BlockShelf::Outcome::kSwept : BlockShelf::Outcome::kAsBefore,
-          static_cast<std::int64_t>(rest_of(block) - rest));
-      STRATALOG_RETURN_IF_ERROR(swept);
+      {
+        auto outcome = BlockShelf::Outcome::kAsBefore;
+        const OnExit give_back([&, rest = rest_of(block)] {
+          other->shelf_->give_back(*lent, outcome,
+                                   static_cast<std::int64_t>(rest_of(block) - rest));
+        });
+        STRATALOG_RETURN_IF_ERROR(may_go_on(options, blocks_.size()));
+        STRATALOG_RETURN_IF_ERROR(advance(block, other->block_number(*lent)));
+        outcome = BlockShelf::Outcome::kSwept;
+      }
       tell(options, blocks_.size());
     }
   return Status::ok();
@@ -278,10 +295,9 @@ Result<RunReport> PivotClosure::run(const RunOptions& options) {
     STRATALOG_RETURN_IF_ERROR(discover(options, open.max_rounds));
     const bool lends = !options.others.empty() && open.max_rounds == RunOptions::kNoLimit;
     shelf_->open(lends ? BlockShelf::Lending::kYes : BlockShelf::Lending::kNo);
-    Status swept = sweep_own(options);
-    if (swept.is_ok() && lends) swept = sweep_borrowed(options);
-    resting_bytes_ += static_cast<std::uint64_t>(shelf_->close());
-    STRATALOG_RETURN_IF_ERROR(swept);
+    const OnExit close([&] { resting_bytes_ += static_cast<std::uint64_t>(shelf_->close()); });
+    STRATALOG_RETURN_IF_ERROR(sweep_own(options));
+    if (lends) STRATALOG_RETURN_IF_ERROR(sweep_borrowed(options));
   }
   open.report.is_fixpoint = delta_count() == 0;
   open.is_open = false;

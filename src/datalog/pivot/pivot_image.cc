@@ -176,14 +176,11 @@ class BlockRows final : public SetSource {
   // A row of several layers comes alone, and is in the view.
   SetView set(std::size_t index) override {
     const std::uint64_t content = contents_[index];
-    if (content != 0 && space_.is_dense()) {
-      const auto [rows, place] = place_of(content);
+    if (content == 0) return view_.view(first_lane_);
+    const auto [rows, place] = place_of(content);
+    if (space_.is_dense())
       return rows->view_at(place, space_.cell_of(first_lane_), words_, bitmap_.data());
-    }
-    if (content != 0) {
-      const auto [rows, place] = place_of(content);
-      rows->read_at(place, words_, view_.row());
-    }
+    rows->read_at(place, words_, view_.row());
     return view_.view(first_lane_);
   }
   BitRow row(std::size_t index) override {

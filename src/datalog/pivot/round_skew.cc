@@ -16,7 +16,6 @@ constexpr std::size_t kLandmarksWanted = 6;
 constexpr std::size_t kLandmarksTried = 6;  // as delays of their own
 constexpr std::size_t kLandmarksVoting = 8;
 constexpr std::size_t kLandmarksDrawn = 24;  // for one block, at most
-constexpr std::uint64_t kReservePerEdge = 32;
 constexpr std::uint32_t kSlotsOfLane = 4;
 constexpr std::uint32_t kLongestWalk = 512;
 constexpr std::int32_t kLargestDelay = 1 << 20;
@@ -51,7 +50,7 @@ void RoundSkew::refresh(const SlotGraph& graph) {
   std::shared_ptr<const Landmarks::Sides> sides = landmarks_->sides_of(graph);
   if (sides == sides_) return;
   sides_ = std::move(sides);
-  reserve_ = kReservePerEdge * graph.edges();
+  reserve_ = kVisitsPerEdge * graph.edges();
   distance_.assign(graph.slots(), kNoWay);
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <thread>
 
@@ -64,11 +65,15 @@ std::vector<Ended> run_on_threads(std::vector<std::unique_ptr<PivotClosure>>& cl
       RunOptions options;
       options.stop = [&] { return stop(rank); };
       options.others = others;
-      Result<RunReport> report = closures[rank]->run(options);
-      if (report.is_ok())
-        ended[rank].report = std::move(report).value();
-      else
-        ended[rank].status = report.status();
+      try {
+        Result<RunReport> report = closures[rank]->run(options);
+        if (report.is_ok())
+          ended[rank].report = std::move(report).value();
+        else
+          ended[rank].status = report.status();
+      } catch (const std::bad_alloc&) {
+        ended[rank].status = Status::no_space("no memory");
+      }
     });
   for (std::thread& thread : threads) thread.join();
   return ended;
@@ -156,6 +161,36 @@ TEST(SharedSweep, ThreadsThatHaveNothingLeftHelp) {
     EXPECT_GT(rounds_of_others, 10 * ended[0].report.block_rounds);
     expect_result(closures, rounds, found);
   }
+}
+
+// What it had borrowed is given back, and nobody waits for it.
+TEST(SharedSweep, AThreadWithoutMemoryLeavesTheOthersTheirBlocks) {
+  const NaiveProblem problem = uneven_problem(2);
+  const std::vector<NaiveRound> rounds = naive_rounds(problem);
+  auto closures = shared_closures(problem, 2);
+  const std::uint32_t own_blocks = closures[1]->owned_blocks();
+  std::atomic<bool> is_open = false;
+  std::atomic<bool> has_failed = false;
+  std::atomic<std::uint32_t> asked = 0;
+  const std::vector<Ended> ended = run_on_threads(closures, [&](std::size_t rank) {
+    if (rank == 0) {
+      is_open = true;
+      while (!has_failed) std::this_thread::yield();
+      return false;
+    }
+    while (!is_open) std::this_thread::yield();
+    if (++asked <= own_blocks + 2) return false;
+    has_failed = true;
+    throw std::bad_alloc();
+  });
+  EXPECT_EQ(ended[1].status.code(), StatusCode::kNoSpace);
+  ASSERT_TRUE(ended[0].status.is_ok()) << ended[0].status.to_string();
+  // Rank 0 may have had nothing left when the block came back: it is swept in the next run.
+  const Result<RunReport> rest = closures[0]->run({});
+  ASSERT_TRUE(rest.is_ok()) << rest.status().to_string();
+  EXPECT_TRUE(rest.value().is_fixpoint);
+  EXPECT_EQ(closures[0]->delta_count() + closures[1]->delta_count(), 0U);
+  EXPECT_EQ(closures[0]->row_count() + closures[1]->row_count(), rounds.back().total.size());
 }
 
 TEST(SharedSweep, RandomProblemsStoppedInTheMidst) {
