@@ -5,6 +5,7 @@
 #include <array>
 #include <cassert>
 #include <iterator>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -44,28 +45,103 @@ Index::Index(std::vector<std::uint32_t> order, std::span<const std::uint32_t> se
 }
 
 RowId Index::find_or_add_row(const Cell* prefix) {
+  if (!first_.empty()) [[unlikely]]
+    take_first();
   const RowId row = rows_.find_or_add(prefix);
   if (row < known_rows_) return row;
   ++known_rows_;
   if (row % kChunkRows == 0) totals_.push_back(std::make_unique<IntSet[]>(kChunkRows));
-  for (Directory& directory : directories_) {
-    const std::uint32_t entry = directory.keys.find_or_add(prefix);
-    if (entry == directory.rows.size()) directory.rows.emplace_back();
-    directory.rows[entry].push_back(row);
-    ++directory_rows_;
-  }
+  for (Directory& directory : directories_) add_to(directory, row);
   return row;
+}
+
+void Index::add_to(Directory& directory, RowId row) {
+  const std::uint32_t key = directory.keys.find_or_add(prefix(row).data());
+  if (key >= directory.rows.size()) directory.rows.resize(std::size_t{key} + 1);
+  std::vector<RowId>& rows = directory.rows[key];
+  if (rows.empty() && key + std::size_t{1} < directory.starts.size()) {
+    const auto first = ascending_.begin();
+    rows.assign(first + directory.starts[key], first + directory.starts[key + std::size_t{1}]);
+    directory_rows_ += rows.size();
+  }
+  rows.push_back(row);
+  ++directory_rows_;
 }
 
 std::span<const RowId> Index::rows_under(std::uint32_t length, const Cell* prefix) const {
   for (const Directory& directory : directories_) {
     if (directory.length != length) continue;
-    const std::uint32_t entry = directory.keys.find(prefix);
-    if (entry == PrefixMap::kAbsent) return {};
-    return directory.rows[entry];
+    const std::uint32_t key = directory.keys.find(prefix);
+    if (key == PrefixMap::kAbsent) return {};
+    if (key < directory.rows.size() && !directory.rows[key].empty()) return directory.rows[key];
+    const RowId* const starts = directory.starts.data() + key;
+    return {ascending_.data() + starts[0], ascending_.data() + starts[1]};
   }
   assert(false);
   return {};
+}
+
+// What came before there were rows.
+void Index::take_first() {
+  WordBuffer<Cell> first = std::exchange(first_, {});
+  const std::size_t arity = order_.size();
+  if (first.size() >= kFewQueued * arity)
+    if (auto tuples = PackedTuples::pack(first.words(), static_cast<std::uint32_t>(arity))) {
+      first.release();
+      tuples->sort();
+      make_rows(*tuples);
+      return;
+    }
+  for (std::size_t at = 0; at < first.size(); at += arity) {
+    const Cell* const tuple = first.words().data() + at;
+    queue(find_or_add_row(tuple), tuple[arity - 1]);
+  }
+}
+
+// Their sets are the next delta, as if they had been queued and united.
+void Index::make_rows(const PackedTuples& tuples) {
+  const auto keys = tuples.keys();
+  const std::uint32_t width = prefix_width();
+  const auto same_row = [&](std::uint64_t a, std::uint64_t b) {
+    return width == 0 || tuples.head(a, width) == tuples.head(b, width);
+  };
+  std::size_t rows = 1;
+  for (std::size_t i = 1; i < keys.size(); ++i) rows += same_row(keys[i - 1], keys[i]) ? 0 : 1;
+  WordBuffer<Cell> prefixes;
+  Cell* prefix = prefixes.extend(rows * width);
+  next_delta_.resize(rows);
+  std::size_t at = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::uint64_t first = keys[at];
+    for (std::uint32_t c = 0; c < width; ++c) *prefix++ = tuples.cell(first, c);
+    fresh_.clear();
+    for (; at < keys.size() && same_row(first, keys[at]); ++at)
+      fresh_.push_back(tuples.cell(keys[at], width));
+    next_delta_[row].row = static_cast<RowId>(row);
+    next_delta_[row].cells.assign_sorted(fresh_);
+  }
+  rows_.assign_distinct(prefixes.words());
+  known_rows_ = rows_.size();
+  for (std::size_t row = 0; row < rows; row += kChunkRows)
+    totals_.push_back(std::make_unique<IntSet[]>(kChunkRows));
+  if (directories_.empty()) return;
+  ascending_.resize(rows);
+  std::iota(ascending_.begin(), ascending_.end(), 0);
+  for (Directory& directory : directories_) make_directory(directory);
+}
+
+void Index::make_directory(Directory& directory) {
+  const auto same_key = [&](RowId a, RowId b) {
+    return std::ranges::equal(prefix(a).first(directory.length), prefix(b).first(directory.length));
+  };
+  WordBuffer<Cell> keys;
+  for (RowId row = 0; row < rows_.size(); ++row) {
+    if (row > 0 && same_key(row - 1, row)) continue;
+    directory.starts.push_back(row);
+    keys.append(prefix(row).first(directory.length));
+  }
+  directory.starts.push_back(rows_.size());
+  directory.keys.assign_distinct(keys.words());
 }
 
 void Index::queue_view(RowId row, const SetView& set) {
@@ -169,6 +245,7 @@ void Index::for_each_queued_row(SetAccumulator& scratch, Freshness freshness, Si
 }
 
 void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
+  if (!first_.empty()) take_first();
   if (queued_cells_.empty() && queued_sets_.empty()) return;
   // What was found earlier in this round, by ascending rows, is merged with what came since: both
   // are disjoint with the total, but not with each other.
@@ -284,9 +361,11 @@ std::uint64_t Index::heap_bytes() const {
   bytes += (delta_.capacity() + next_delta_.capacity()) * sizeof(DeltaRow);
   bytes += (queued_cells_.capacity() + sort_space_.capacity()) * sizeof(std::uint64_t);
   bytes += (queued_sets_.capacity() + set_sort_space_.capacity()) * sizeof(QueuedSet);
-  bytes += directory_rows_ * sizeof(RowId);
+  bytes += first_.capacity() * sizeof(Cell);
+  bytes += (directory_rows_ + ascending_.capacity()) * sizeof(RowId);
   for (const Directory& directory : directories_)
-    bytes += directory.keys.heap_bytes() + directory.rows.capacity() * sizeof(std::vector<RowId>);
+    bytes += directory.keys.heap_bytes() + directory.starts.capacity() * sizeof(RowId) +
+             directory.rows.capacity() * sizeof(std::vector<RowId>);
   return bytes;
 }
 

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "model/tuple_group.h"
+#include "model/word_buffer.h"
 #include "relation/int_set.h"
+#include "relation/packed_tuples.h"
 #include "relation/prefix_map.h"
 #include "relation/set_accumulator.h"
 
@@ -63,13 +65,22 @@ class Index {
   // searched.
   std::span<const RowId> rows_under(std::uint32_t length, const Cell* prefix) const;
 
-  // Queue for the next round.
+  // Queue for the next round. Tuples (in index order) that come while there are no rows are sorted
+  // together later, and the rows made from them in order, which takes no look-up for each.
+  void queue_tuple(const Cell* tuple) {
+    if (rows_.size() == 0)
+      first_.append({tuple, order_.size()});
+    else
+      queue(find_or_add_row(tuple), tuple[order_.size() - 1]);
+  }
   void queue(RowId row, Cell cell) { queued_cells_.push_back((std::uint64_t{row} << 32) | cell); }
   // `set` is borrowed until unite_queued().
   void queue_set(RowId row, const IntSet* set) { queued_sets_.push_back({row, set}); }
   // Copies the cells.
   void queue_view(RowId row, const SetView& set);
-  std::uint64_t queued() const { return queued_cells_.size() + queued_sets_.size(); }
+  std::uint64_t queued() const {
+    return queued_cells_.size() + queued_sets_.size() + (first_.size() / order_.size());
+  }
   // Of the copies that queue_view() has made.
   std::uint64_t held_bytes() const { return held_bytes_; }
   // Unites what is queued so far into the next delta and releases all borrowed sets. Called at
@@ -112,7 +123,10 @@ class Index {
   struct Directory {
     std::uint32_t length;
     PrefixMap keys;
-    std::vector<std::vector<RowId>> rows;
+    // Rows that were made in order: those of key k are starts[k] .. starts[k + 1], if no other has
+    // come to them since.
+    std::vector<RowId> starts;
+    std::vector<std::vector<RowId>> rows;  // by key; perhaps shorter
   };
 
   // Sets stay where they are when rows are added, because joins borrow them: fixed chunks, not one
@@ -120,6 +134,10 @@ class Index {
   static constexpr RowId kChunkRows = 1024;
 
   IntSet& mutable_total(RowId row) { return totals_[row / kChunkRows][row % kChunkRows]; }
+  void add_to(Directory& directory, RowId row);
+  void take_first();
+  void make_rows(const PackedTuples& tuples);
+  void make_directory(Directory& directory);
   void sort_queued();
   // Collects into fresh_ what is queued for `row` and not in its total.
   bool unite_short(std::span<const QueuedSet> sets, const IntSet& present);
@@ -131,6 +149,8 @@ class Index {
   std::vector<std::uint32_t> order_;
   PrefixMap rows_;
   std::vector<std::unique_ptr<IntSet[]>> totals_;
+  WordBuffer<Cell> first_;  // tuples that came before there were rows
+  std::vector<RowId> ascending_;  // 0, 1, ...: the rows that were made in order
   std::vector<Directory> directories_;
   std::vector<DeltaRow> delta_;
   std::vector<DeltaRow> next_delta_;  // disjoint with the total; ascending rows

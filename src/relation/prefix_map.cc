@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <utility>
 
 namespace stratalog {
@@ -68,6 +69,28 @@ std::uint32_t PrefixMap::find_or_add(const Cell* key) {
     if (*key < direct_.size()) return direct_[*key] = append(key);
   }
   return add_hashed(key);
+}
+
+void PrefixMap::assign_distinct(std::span<const Cell> keys) {
+  assert(size_ == 0);
+  if (width_ <= 1) {
+    for (std::size_t at = 0; at < std::max<std::size_t>(keys.size(), 1); ++at)
+      find_or_add(keys.data() + at);
+    return;
+  }
+  keys_ = std::make_shared_for_overwrite<Cell[]>(keys.size());
+  std::ranges::copy(keys, keys_.get());
+  capacity_ = keys.size();
+  size_ = static_cast<std::uint32_t>(capacity_ / width_);
+  hashed_ = size_;
+  // As full as it would be had they come one by one.
+  std::size_t slots = 16;
+  while (std::uint64_t{hashed_} * 8 > slots * 5) slots *= 2;
+  rebuild_slots(slots);
+  for (std::uint32_t id = 0; id < size_; ++id) {
+    if (id + kKeysAhead < size_) prefetch(key(id + kKeysAhead).data());
+    insert_slot(id);
+  }
 }
 
 // Finds or adds what the direct table does not hold.

@@ -62,6 +62,9 @@ class PrefixMap {
     return find_elsewhere(key);
   }
   std::uint32_t find_or_add(const Cell* key);
+  // Numbers `keys` (width() cells each, back to back, all distinct, at least one) in this order,
+  // without looking for each first. Requires an empty map.
+  void assign_distinct(std::span<const Cell> keys);
   // Brings the memory that find(key) will look at closer.
   void prefetch(const Cell* key) const {
     if (width_ == 1 && *key < direct_.size())

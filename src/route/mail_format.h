@@ -19,7 +19,7 @@
 
 #include "base/status.h"
 #include "model/tuple_group.h"
-#include "route/word_buffer.h"
+#include "model/word_buffer.h"
 
 namespace stratalog {
 

@@ -207,8 +207,7 @@ void HeadWriter::write_tuples(std::uint32_t rows) {
     index.prefetch_row(keys_.data() + keys_.size() - arity);
   }
   for (std::size_t at = 0; at < keys_.size(); at += arity) {
-    const Cell* key = keys_.data() + at;
-    index.queue(index.find_or_add_row(key), key[arity - 1]);
+    index.queue_tuple(keys_.data() + at);
   }
 }
 
@@ -252,7 +251,7 @@ void HeadWriter::expand_sets(const Batch& batch) {
       for (std::uint32_t i = 0; i < arity; ++i) keys_[i] = tuple_[target.order[i]];
       const int to = owner(tuple_);
       if (to == state_.comm.rank())
-        index.queue(index.find_or_add_row(keys_.data()), keys_[arity - 1]);
+        index.queue_tuple(keys_.data());
       else
         outbound_->add(keys_, state_.scratch);
     });

@@ -8,7 +8,7 @@ void queue_run(Index& index, const MailRun& run) {
   for (std::uint64_t t = 0; t < run.count; ++t) {
     const Cell* tuple = run.cells.data() + (t * run.arity);
     if (t + kAhead < run.count) index.prefetch_row(tuple + (kAhead * run.arity));
-    index.queue(index.find_or_add_row(tuple), tuple[run.arity - 1]);
+    index.queue_tuple(tuple);
   }
 }
 

@@ -94,7 +94,7 @@ void JointBox::unite(Part& part, SetAccumulator& scratch) {
   const std::size_t arity = order_.size();
   for (std::size_t at = 0; at < part.tuples.size(); at += arity) {
     const Cell* tuple = part.tuples.words().data() + at;
-    united.queue(united.find_or_add_row(tuple), tuple[arity - 1]);
+    united.queue_tuple(tuple);
   }
   for (std::size_t s = 0; s < part.sets.size(); ++s)
     united.queue_set(united.find_or_add_row(part.prefixes.words().data() + (s * (arity - 1))),
@@ -115,7 +115,7 @@ void JointBox::take(int owner, Index& into, SetAccumulator& scratch, Freshness f
   for (std::size_t at = 0; at < part.tuples.size(); at += arity) {
     const Cell* tuple = part.tuples.words().data() + at;
     if (at + ahead < part.tuples.size()) into.prefetch_row(tuple + ahead);
-    into.queue(into.find_or_add_row(tuple), tuple[arity - 1]);
+    into.queue_tuple(tuple);
     bound_queue();
   }
   for (std::size_t s = 0; s < part.sets.size(); ++s) {

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "datalog/evaluate/relation_data.h"
+#include "model/word_buffer.h"
 #include "relation/index.h"
 #include "relation/set_accumulator.h"
 #include "route/cell_hash.h"
-#include "route/word_buffer.h"
 
 namespace stratalog::datalog {
 

@@ -49,7 +49,7 @@ void Outbound::bound_queue(SetAccumulator& scratch) {
 
 void Outbound::add(std::span<const Cell> tuple, SetAccumulator& scratch) {
   bound_queue(scratch);
-  index_->queue(index_->find_or_add_row(tuple.data()), tuple.back());
+  index_->queue_tuple(tuple.data());
 }
 
 void Outbound::add_set(std::span<const Cell> prefix, const IntSet* set, SetAccumulator& scratch) {

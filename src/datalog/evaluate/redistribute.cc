@@ -45,7 +45,7 @@ void queue_columns(Index& index, const TupleColumns& tuples) {
       index.prefetch_row(ahead.data());
     }
     for (std::size_t i = 0; i < order.size(); ++i) tuple[i] = tuples.columns[order[i]][r];
-    index.queue(index.find_or_add_row(tuple.data()), tuple[order.size() - 1]);
+    index.queue_tuple(tuple.data());
   }
 }
 
@@ -140,7 +140,7 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
             walk_set(group.set, [&](Cell cell) {
               declared[order.back()] = cell;
               bring_in_order();
-              index.queue(index.find_or_add_row(ordered.data()), ordered.back());
+              index.queue_tuple(ordered.data());
             });
           }
           settle_if_much(state, shard);

@@ -31,7 +31,7 @@ class Transposer {
     cells.walk([&](Cell cell) {
       tuple_[last] = cell;
       for (std::uint32_t i = 0; i <= last; ++i) prefix_[i] = tuple_[source_[i]];
-      to_.queue(to_.find_or_add_row(prefix_.data()), prefix_[last]);
+      to_.queue_tuple(prefix_.data());
     });
   }
 
@@ -72,7 +72,7 @@ void queue_tuple(Shard& shard, std::span<const Cell> tuple) {
   std::array<Cell, kMaxArity> reordered{};
   assert(tuple.size() <= reordered.size());
   for (std::size_t i = 0; i < tuple.size(); ++i) reordered[i] = tuple[index.order()[i]];
-  index.queue(index.find_or_add_row(reordered.data()), reordered[tuple.size() - 1]);
+  index.queue_tuple(reordered.data());
 }
 
 void unite_shard(Shard& shard, SetAccumulator& scratch) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <set>
 #include <vector>
@@ -51,6 +52,41 @@ TEST(PrefixMap, NumbersInOrderOfArrival) {
       }
     }
   }
+}
+
+TEST(PrefixMap, DistinctKeysAreNumberedAtOnce) {
+  std::mt19937_64 random(3);
+  for (std::uint32_t width = 0; width <= 4; ++width)
+    for (const std::size_t wanted : {1U, 2U, 10U, 11U, 1000U, 20'000U}) {
+      std::set<Tuple> keys;
+      while (keys.size() < (width == 0 ? 1 : wanted)) {
+        Tuple key(width);
+        for (Cell& cell : key) cell = static_cast<Cell>(random() % (wanted * 3));
+        if (width > 0 && random() % 50 == 0) key.back() = static_cast<Cell>(random());
+        keys.insert(key);
+      }
+      std::vector<Cell> flat;
+      for (const Tuple& key : keys) flat.insert(flat.end(), key.begin(), key.end());
+      PrefixMap map(width);
+      map.assign_distinct(flat);
+      ASSERT_EQ(map.size(), keys.size());
+      std::uint32_t id = 0;
+      for (const Tuple& key : keys) {
+        ASSERT_EQ(map.find(key.data()), id);
+        ASSERT_EQ(map.find_or_add(key.data()), id);
+        ASSERT_TRUE(std::ranges::equal(key, map.key(id++)));
+      }
+      if (width == 0) continue;
+      for (int probe = 0; probe < 1000; ++probe) {
+        Tuple key(width);
+        for (Cell& cell : key) cell = static_cast<Cell>(random() % (wanted * 3));
+        const auto known = keys.contains(key);
+        ASSERT_EQ(map.find(key.data()) != PrefixMap::kAbsent, known);
+        if (known) continue;
+        ASSERT_EQ(map.find_or_add(key.data()), id++);
+        keys.insert(key);
+      }
+    }
 }
 
 Tuples tuples_of(const Index& index, std::span<const DeltaRow> rows) {
@@ -131,6 +167,12 @@ TEST_P(RoundsOfAnIndex, AreThoseOfASet) {
     for (int round = 0; round < 8; ++round) {
       Tuples queued;
       std::vector<std::unique_ptr<IntSet>> sets;
+      // Those that come before there are rows are sorted together.
+      for (std::uint64_t n = random_() % (round == 0 ? 400 : 10); n > 0; --n) {
+        const Tuple tuple = random_tuple(arity);
+        index.queue_tuple(tuple.data());
+        queued.insert(tuple);
+      }
       const auto pieces = random_() % 60;
       for (std::uint64_t p = 0; p < pieces; ++p) {
         const Tuple tuple = random_tuple(arity);
@@ -267,6 +309,44 @@ TEST(Index, SetsThatAJoinBorrowedStayWhereTheyAre) {
   }
   EXPECT_EQ(borrowed, &index.total(index.find_row(first)));
   EXPECT_EQ(borrowed->size(), 1U);
+}
+
+// Whatever shape the first tuples have: few or many, of columns too wide for one integer.
+TEST(Index, FirstTuplesInAnyOrderMakeTheSameRows) {
+  SetAccumulator scratch;
+  std::mt19937_64 random(11);
+  for (const std::uint64_t domain : {20ULL, 3000ULL, 1ULL << 31, 1ULL << 32})
+    for (const std::uint32_t arity : {1U, 2U, 3U, 4U})
+      for (const int count : {0, 1, 63, 64, 65, 5000}) {
+        std::vector<std::uint32_t> order(arity);
+        std::iota(order.begin(), order.end(), 0U);
+        std::vector<std::uint32_t> searched;
+        for (std::uint32_t length = 1; length + 1 < arity; ++length) searched.push_back(length);
+        Index index(order, searched);
+        Tuples model;
+        for (int i = 0; i < count; ++i) {
+          Tuple tuple(arity);
+          for (Cell& cell : tuple) cell = static_cast<Cell>(random() % domain);
+          for (int twice = 0; twice < 2; ++twice) index.queue_tuple(tuple.data());
+          model.insert(tuple);
+        }
+        ASSERT_EQ(index.queued(), 2U * static_cast<unsigned>(count));
+        index.unite_queued(scratch, Freshness::kNew);
+        ASSERT_EQ(index.queued(), 0U);
+        ASSERT_EQ(tuples_of(index, index.next_delta()), model);
+        index.advance(DeltaUse::kForgotten);
+        ASSERT_EQ(index.tuples(), model.size());
+        ASSERT_EQ(all_tuples_of(index), model);
+        for (const Tuple& tuple : model)
+          for (const std::uint32_t length : searched) {
+            std::set<Tuple> under;
+            for (const RowId row : index.rows_under(length, tuple.data()))
+              under.emplace(index.prefix(row).begin(), index.prefix(row).end());
+            ASSERT_TRUE(under.contains(Tuple(tuple.begin(), tuple.end() - 1)));
+            for (const Tuple& prefix : under)
+              ASSERT_TRUE(std::equal(prefix.begin(), prefix.begin() + length, tuple.begin()));
+          }
+      }
 }
 
 TEST(Index, KeepsAccountOfItsMemory) {

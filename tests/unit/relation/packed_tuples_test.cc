@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// PackedTuples against std::set: the same order, each tuple once, all cells back.
+#include "relation/packed_tuples.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace stratalog {
+namespace {
+
+using Tuple = std::vector<Cell>;
+
+TEST(PackedTuples, SortAsASetDoes) {
+  std::mt19937_64 random(1);
+  for (std::uint32_t arity = 1; arity <= 6; ++arity)
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      // Up to 10 bits a column, somewhere among the 32.
+      Tuple lowest(arity);
+      Tuple range(arity);
+      for (std::uint32_t c = 0; c < arity; ++c) {
+        range[c] = Cell{1} << (random() % 11);
+        lowest[c] = static_cast<Cell>(random()) % (0xFFFFFFFFU - range[c]);
+      }
+      std::set<Tuple> model;
+      std::vector<Cell> flat;
+      for (std::uint64_t n = 1 + (random() % 3000); n > 0; --n) {
+        Tuple tuple(arity);
+        for (std::uint32_t c = 0; c < arity; ++c)
+          tuple[c] = lowest[c] + static_cast<Cell>(random() % range[c]);
+        flat.insert(flat.end(), tuple.begin(), tuple.end());
+        model.insert(tuple);
+      }
+      auto packed = PackedTuples::pack(flat, arity);
+      ASSERT_TRUE(packed.has_value());
+      packed->sort();
+      ASSERT_EQ(packed->keys().size(), model.size());
+      std::size_t at = 0;
+      for (const Tuple& tuple : model) {
+        const std::uint64_t key = packed->keys()[at];
+        for (std::uint32_t c = 0; c < arity; ++c) ASSERT_EQ(packed->cell(key, c), tuple[c]);
+        if (at++ == 0) continue;
+        const Tuple& before = *std::prev(model.find(tuple));
+        for (std::uint32_t length = 1; length <= arity; ++length)
+          ASSERT_EQ(packed->head(packed->keys()[at - 2], length) == packed->head(key, length),
+                    std::equal(before.begin(), before.begin() + length, tuple.begin()));
+      }
+    }
+}
+
+TEST(PackedTuples, RefuseMoreBitsThanAnIntegerHas) {
+  const auto of_bits = [](std::vector<std::uint32_t> bits) {
+    std::vector<Cell> flat(bits.size(), 0);
+    for (const std::uint32_t b : bits)
+      flat.push_back(static_cast<Cell>((std::uint64_t{1} << b) - 1));
+    return PackedTuples::pack(flat, static_cast<std::uint32_t>(bits.size()));
+  };
+  EXPECT_FALSE(of_bits({32, 32}).has_value());
+  EXPECT_FALSE(of_bits({0, 32, 32}).has_value());
+  EXPECT_FALSE(of_bits({32, 31, 1}).has_value());
+  for (auto bits :
+       std::vector<std::vector<std::uint32_t>>{{32}, {32, 31}, {31, 32}, {0, 32, 31}, {0, 0, 0}}) {
+    auto packed = of_bits(bits);
+    ASSERT_TRUE(packed.has_value());
+    packed->sort();
+    const std::uint64_t last = packed->keys().back();
+    for (std::uint32_t c = 0; c < bits.size(); ++c)
+      EXPECT_EQ(packed->cell(last, c), static_cast<Cell>((std::uint64_t{1} << bits[c]) - 1));
+  }
+}
+
+}  // namespace
+}  // namespace stratalog
