@@ -20,6 +20,8 @@ _REACH = 4096  # sets that a run may name
 _GROUPS = (1 << 20) + 256
 _ROWS = (1 << 22) + 65536
 _ROW_CELLS = 512  # of a table
+_ROWS_AT_ONCE = 1 << 13
+_ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 # What a run of groups may say of its set; above: how far back it is.
 _SPELLED, _CHANGES, _ROW, _TABLE = range(4)
 
@@ -73,6 +75,17 @@ def _read_rows(sizes: I64, gaps: I64, begins_anew: npt.NDArray[np.bool_]) -> npt
     return np.asarray(summed_changes ^ base, dtype=np.uint8)
 
 
+def _places_of_bits(rows: npt.NDArray[np.uint8]) -> tuple[I64, I64]:
+    """Row and place of each bit that is set; of some rows at a time, as each takes 512 bytes."""
+    found_rows, found_bits = [], []
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        some = np.unpackbits(rows[first : first + _ROWS_AT_ONCE], axis=1, bitorder="little")
+        row, bit = np.nonzero(some)
+        found_rows.append(row + first)
+        found_bits.append(bit)
+    return np.concatenate(found_rows), np.concatenate(found_bits)
+
+
 def decode_run_pool(payload: bytes | memoryview, groups: int, arity: int, rows: int) -> list[U32]:
     """The same of a block with runs of groups, and rows of bits."""
     view = memoryview(payload)
@@ -114,11 +127,11 @@ def decode_run_pool(payload: bytes | memoryview, groups: int, arity: int, rows: 
         demand(bool((tables[own] > 0).all()), "a row without a table")
         bits = _read_rows(sizes + 1, gaps, kinds[own] != _CHANGES)
         table_at = spelled[kinds == _TABLE][tables[own] - 1]
-        set_bits = np.unpackbits(bits, axis=1, bitorder="little")
-        row, bit = np.nonzero(set_bits)
-        demand(bool((bit < (stops - starts)[table_at][row]).all()), "a bit without a cell")
-        counts[own] = np.bincount(row, minlength=row_count)
+        counts[own] = _ONES[bits].sum(axis=1, dtype=np.int64)
         demand(bool((counts[own] > 0).all()), "a row of nothing")
+        demand(int(counts[own].sum()) <= rows, "rows of more cells than there are tuples")
+        row, bit = _places_of_bits(bits)
+        demand(bool((bit < (stops - starts)[table_at][row]).all()), "a bit without a cell")
         places[own] = len(cells) + np.cumsum(counts[own]) - counts[own]
         cells = np.concatenate([cells, cells[starts[table_at][row] + bit]])
     pooled = np.cumsum(is_new)

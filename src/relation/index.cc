@@ -40,8 +40,10 @@ Index::Index(std::vector<std::uint32_t> order, std::span<const std::uint32_t> se
     : order_(std::move(order)), rows_(static_cast<std::uint32_t>(order_.size()) - 1) {
   assert(!order_.empty());
   for (const std::uint32_t length : searched)
-    if (length >= 1 && length < rows_.width())
-      directories_.push_back({.length = length, .keys = PrefixMap(length), .rows = {}});
+    if (length >= rows_.width())
+      finds_rows_ = true;
+    else if (length >= 1)
+      directories_.push_back({.length = length, .keys = PrefixMap(length)});
 }
 
 RowId Index::find_or_add_row(const Cell* prefix) {
@@ -83,27 +85,28 @@ std::span<const RowId> Index::rows_under(std::uint32_t length, const Cell* prefi
 
 // What came before there were rows.
 void Index::take_first() {
-  WordBuffer<Cell> first = std::exchange(first_, {});
   const std::size_t arity = order_.size();
-  if (first.size() >= kFewQueued * arity)
-    if (auto tuples = PackedTuples::pack(first.words(), static_cast<std::uint32_t>(arity))) {
-      first.release();
-      tuples->sort();
-      make_rows(*tuples);
-      return;
-    }
+  if (first_.size() >= kFewQueued * arity && (make_rows<std::uint64_t>() || make_rows<WideKey>()))
+    return;
+  const WordBuffer<Cell> first = std::exchange(first_, {});
   for (std::size_t at = 0; at < first.size(); at += arity) {
     const Cell* const tuple = first.words().data() + at;
     queue(find_or_add_row(tuple), tuple[arity - 1]);
   }
 }
 
-// Their sets are the next delta, as if they had been queued and united.
-void Index::make_rows(const PackedTuples& tuples) {
-  const auto keys = tuples.keys();
+// Sets of the first tuples are the next delta, as if they had been queued and united. False if
+// they are too wide for such keys.
+template <typename Key>
+bool Index::make_rows() {
+  auto tuples = PackedTuples<Key>::pack(first_.words(), static_cast<std::uint32_t>(order_.size()));
+  if (!tuples) return false;
+  first_.release();
+  tuples->sort();
+  const std::span<const Key> keys = tuples->keys();
   const std::uint32_t width = prefix_width();
-  const auto same_row = [&](std::uint64_t a, std::uint64_t b) {
-    return width == 0 || tuples.head(a, width) == tuples.head(b, width);
+  const auto same_row = [&](Key a, Key b) {
+    return width == 0 || tuples->head(a, width) == tuples->head(b, width);
   };
   std::size_t rows = 1;
   for (std::size_t i = 1; i < keys.size(); ++i) rows += same_row(keys[i - 1], keys[i]) ? 0 : 1;
@@ -112,22 +115,24 @@ void Index::make_rows(const PackedTuples& tuples) {
   next_delta_.resize(rows);
   std::size_t at = 0;
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::uint64_t first = keys[at];
-    for (std::uint32_t c = 0; c < width; ++c) *prefix++ = tuples.cell(first, c);
+    const Key first = keys[at];
+    for (std::uint32_t c = 0; c < width; ++c) *prefix++ = tuples->cell(first, c);
     fresh_.clear();
     for (; at < keys.size() && same_row(first, keys[at]); ++at)
-      fresh_.push_back(tuples.cell(keys[at], width));
+      fresh_.push_back(tuples->cell(keys[at], width));
     next_delta_[row].row = static_cast<RowId>(row);
     next_delta_[row].cells.assign_sorted(fresh_);
   }
-  rows_.assign_distinct(prefixes.words());
+  rows_.assign_ascending(prefixes.words());
+  if (finds_rows_) rows_.index_keys();
   known_rows_ = rows_.size();
   for (std::size_t row = 0; row < rows; row += kChunkRows)
     totals_.push_back(std::make_unique<IntSet[]>(kChunkRows));
-  if (directories_.empty()) return;
+  if (directories_.empty()) return true;
   ascending_.resize(rows);
   std::iota(ascending_.begin(), ascending_.end(), 0);
   for (Directory& directory : directories_) make_directory(directory);
+  return true;
 }
 
 void Index::make_directory(Directory& directory) {
@@ -141,7 +146,8 @@ void Index::make_directory(Directory& directory) {
     keys.append(prefix(row).first(directory.length));
   }
   directory.starts.push_back(rows_.size());
-  directory.keys.assign_distinct(keys.words());
+  directory.keys.assign_ascending(keys.words());
+  directory.keys.index_keys();
 }
 
 void Index::queue_view(RowId row, const SetView& set) {

@@ -39,8 +39,8 @@ class Index {
  public:
   static constexpr RowId kNoRow = PrefixMap::kAbsent;
 
-  // `order[i]` is the declared column that stands at place i. `searched` lists the prefix lengths
-  // (1 .. arity-2) for which rows_under() will be asked.
+  // `order[i]` is the declared column that stands at place i. `searched` lists the lengths of what
+  // will be looked for: rows_under() is for those of 1 .. arity-2; longer ones find rows quickly.
   Index(std::vector<std::uint32_t> order, std::span<const std::uint32_t> searched);
 
   std::uint32_t arity() const { return static_cast<std::uint32_t>(order_.size()); }
@@ -125,8 +125,8 @@ class Index {
     PrefixMap keys;
     // Rows that were made in order: those of key k are starts[k] .. starts[k + 1], if no other has
     // come to them since.
-    std::vector<RowId> starts;
-    std::vector<std::vector<RowId>> rows;  // by key; perhaps shorter
+    std::vector<RowId> starts = {};
+    std::vector<std::vector<RowId>> rows = {};  // by key; perhaps shorter
   };
 
   // Sets stay where they are when rows are added, because joins borrow them: fixed chunks, not one
@@ -136,7 +136,8 @@ class Index {
   IntSet& mutable_total(RowId row) { return totals_[row / kChunkRows][row % kChunkRows]; }
   void add_to(Directory& directory, RowId row);
   void take_first();
-  void make_rows(const PackedTuples& tuples);
+  template <typename Key>
+  bool make_rows();
   void make_directory(Directory& directory);
   void sort_queued();
   // Collects into fresh_ what is queued for `row` and not in its total.
@@ -150,6 +151,7 @@ class Index {
   PrefixMap rows_;
   std::vector<std::unique_ptr<IntSet[]>> totals_;
   WordBuffer<Cell> first_;  // tuples that came before there were rows
+  bool finds_rows_ = false;  // whoever made the plan looks for whole prefixes
   std::vector<RowId> ascending_;  // 0, 1, ...: the rows that were made in order
   std::vector<Directory> directories_;
   std::vector<DeltaRow> delta_;

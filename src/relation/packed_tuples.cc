@@ -8,13 +8,10 @@
 #include "model/radix_sort.h"
 
 namespace stratalog {
-namespace {
 
-constexpr std::uint32_t kMostBits = 63;
-
-}  // namespace
-
-std::optional<PackedTuples> PackedTuples::pack(std::span<const Cell> tuples, std::uint32_t arity) {
+template <typename Key>
+std::optional<PackedTuples<Key>> PackedTuples<Key>::pack(std::span<const Cell> tuples,
+                                                         std::uint32_t arity) {
   std::vector<Cell> highest(arity, 0);
   PackedTuples packed;
   packed.columns_.assign(arity, {.lowest = std::numeric_limits<Cell>::max()});
@@ -35,19 +32,28 @@ std::optional<PackedTuples> PackedTuples::pack(std::span<const Cell> tuples, std
   }
   packed.keys_.reserve(tuples.size() / arity);
   for (std::size_t at = 0; at < tuples.size(); at += arity) {
-    std::uint64_t key = 0;
+    Key key = 0;
     for (std::uint32_t c = 0; c < arity; ++c) {
       const Column& column = packed.columns_[c];
-      key |= static_cast<std::uint64_t>(tuples[at + c] - column.lowest) << column.shift;
+      key |= static_cast<Key>(tuples[at + c] - column.lowest) << column.shift;
     }
     packed.keys_.push_back(key);
   }
   return packed;
 }
 
-void PackedTuples::sort() {
-  if (!std::ranges::is_sorted(keys_)) radix_sort(keys_, [](std::uint64_t key) { return key; });
+template <typename Key>
+void PackedTuples<Key>::sort() {
+  if (!std::ranges::is_sorted(keys_)) {
+    std::vector<Key> space;
+    radix_sort(keys_, space, [](Key key) { return static_cast<std::uint64_t>(key); });
+    if constexpr (sizeof(Key) > sizeof(std::uint64_t))
+      radix_sort(keys_, space, [](Key key) { return static_cast<std::uint64_t>(key >> 64); });
+  }
   keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
 }
+
+template class PackedTuples<std::uint64_t>;
+template class PackedTuples<WideKey>;
 
 }  // namespace stratalog

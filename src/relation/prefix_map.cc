@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <ranges>
 #include <utility>
 
 namespace stratalog {
@@ -36,7 +37,8 @@ bool PrefixMap::equal(std::uint32_t id, const Cell* key) const {
 // Not in the direct table.
 std::uint32_t PrefixMap::find_elsewhere(const Cell* key) const {
   if (width_ == 0) return size_ == 0 ? kAbsent : 0;
-  if (slots_.empty() || (width_ == 1 && is_known_absent(*key))) return kAbsent;
+  if (slots_.empty()) return width_ == 1 ? kAbsent : find_by_halving(key);
+  if (width_ == 1 && is_known_absent(*key)) return kAbsent;
   const std::uint64_t mask = slots_.size() - 1;
   const std::uint64_t h = hash(key);
   const std::uint32_t tag = tag_of(h);
@@ -45,6 +47,15 @@ std::uint32_t PrefixMap::find_elsewhere(const Cell* key) const {
     if (slot == kAbsent) return kAbsent;
     if ((slot & tag_mask_) == tag && equal(slot & ~tag_mask_, key)) return slot & ~tag_mask_;
   }
+}
+
+std::uint32_t PrefixMap::find_by_halving(const Cell* key) const {
+  const std::span<const Cell> wanted(key, width_);
+  const auto ids = std::views::iota(0U, size_);
+  const auto key_of = [&](std::uint32_t id) { return this->key(id); };
+  const auto found =
+      std::ranges::lower_bound(ids, wanted, std::ranges::lexicographical_compare, key_of);
+  return found != ids.end() && std::ranges::equal(key_of(*found), wanted) ? *found : kAbsent;
 }
 
 std::uint32_t PrefixMap::append(const Cell* key) {
@@ -71,7 +82,7 @@ std::uint32_t PrefixMap::find_or_add(const Cell* key) {
   return add_hashed(key);
 }
 
-void PrefixMap::assign_distinct(std::span<const Cell> keys) {
+void PrefixMap::assign_ascending(std::span<const Cell> keys) {
   assert(size_ == 0);
   if (width_ <= 1) {
     for (std::size_t at = 0; at < std::max<std::size_t>(keys.size(), 1); ++at)
@@ -82,6 +93,10 @@ void PrefixMap::assign_distinct(std::span<const Cell> keys) {
   std::ranges::copy(keys, keys_.get());
   capacity_ = keys.size();
   size_ = static_cast<std::uint32_t>(capacity_ / width_);
+}
+
+void PrefixMap::index_keys() {
+  if (width_ <= 1 || !slots_.empty()) return;
   hashed_ = size_;
   // As full as it would be had they come one by one.
   std::size_t slots = 16;
@@ -95,6 +110,7 @@ void PrefixMap::assign_distinct(std::span<const Cell> keys) {
 
 // Finds or adds what the direct table does not hold.
 std::uint32_t PrefixMap::add_hashed(const Cell* key) {
+  if (slots_.empty()) index_keys();
   if ((hashed_ + std::uint64_t{1}) * 8 > slots_.size() * 5)
     rebuild_slots(std::max<std::size_t>(16, slots_.size() * 2));
   // All ones are no id, with any tag.

@@ -62,9 +62,11 @@ class PrefixMap {
     return find_elsewhere(key);
   }
   std::uint32_t find_or_add(const Cell* key);
-  // Numbers `keys` (width() cells each, back to back, all distinct, at least one) in this order,
-  // without looking for each first. Requires an empty map.
-  void assign_distinct(std::span<const Cell> keys);
+  // Numbers `keys` (width() cells each, back to back, ascending and distinct, at least one) without
+  // looking for each first. Requires an empty map. Wide keys are found by halving then, until some
+  // are added or index_keys() is called, which many look-ups are worth.
+  void assign_ascending(std::span<const Cell> keys);
+  void index_keys();
   // Brings the memory that find(key) will look at closer.
   void prefetch(const Cell* key) const {
     if (width_ == 1 && *key < direct_.size())
@@ -96,6 +98,7 @@ class PrefixMap {
   }
   bool equal(std::uint32_t id, const Cell* key) const;
   std::uint32_t find_elsewhere(const Cell* key) const;
+  std::uint32_t find_by_halving(const Cell* key) const;
   std::uint32_t add_hashed(const Cell* key);
   std::uint32_t append(const Cell* key);
   void rebuild_slots(std::size_t slots);
@@ -113,8 +116,9 @@ class PrefixMap {
   // Width 1: a bit for each cell below its end, set if the cell is in slots_. Empty where cells are
   // too far apart.
   std::vector<std::uint64_t> hashed_bits_;
-  // A power of two, at most 5/8 full: kAbsent, or an id, and in the bits that ids do not need some
-  // of the key's hash, so that few keys are looked at that are others.
+  // None while keys ascend and nobody has asked for them. A power of two, at most 5/8 full:
+  // kAbsent, or an id, and in the bits that ids do not need some of the key's hash, so that few
+  // keys are looked at that are others.
   std::vector<std::uint32_t> slots_;
   std::uint32_t tag_mask_ = 0;
 };

@@ -40,16 +40,15 @@ void JointBox::add_set(std::span<const Cell> prefix, const IntSet* set) {
 }
 
 void JointBox::add_view(std::span<const Cell> prefix, const SetView& set) {
-  std::vector<Cell> cells;
   if (set.count <= kBoxedAsTuples) {
-    cells.assign(prefix.begin(), prefix.end());
-    cells.push_back(0);
+    Cell* to = parts_[owner_of_key(prefix)].tuples.extend(set.count * order_.size());
     walk_set(set, [&](Cell cell) {
-      cells.back() = cell;
-      add(cells);
+      for (const Cell known : prefix) *to++ = known;
+      *to++ = cell;
     });
     return;
   }
+  std::vector<Cell> cells;
   cells.reserve(set.count);
   walk_set(set, [&](Cell cell) { cells.push_back(cell); });
   held_sets_.emplace_back().assign_sorted(cells);

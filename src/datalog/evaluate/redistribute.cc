@@ -23,6 +23,8 @@ constexpr int kDeltaStream = 1;
 // What waits to be united while a copy of a relation is made.
 constexpr std::uint64_t kMostQueued = 8U << 20;
 constexpr std::uint64_t kMostHeldBytes = 64U << 20;
+// So many tuples go into a box before it is asked whether it is large.
+constexpr std::uint64_t kTuplesBetweenBounds = 1024;
 // Memory that a row's number is looked up in is asked for so many tuples ahead.
 constexpr std::uint64_t kLooksAhead = 16;
 
@@ -319,7 +321,7 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
     for (std::uint64_t r = 0; r < tuples.rows; ++r) {
       for (std::uint32_t i = 0; i < relation.arity; ++i) tuple[i] = tuples.columns[order[i]][r];
       box->add(tuple);
-      box->bound(state.scratch);
+      if (r % kTuplesBetweenBounds == 0) box->bound(state.scratch);
     }
     return {};
   }

@@ -10,8 +10,10 @@
 namespace stratalog::datalog {
 namespace {
 
-// Queues every tuple of `groups` (rows of `from`) into `to`, another column order of the same
-// relation.
+// Sets up to this size are queued as tuples, which an index without rows sorts together.
+constexpr std::uint64_t kQueuedAsTuples = 4;
+
+// Queues every tuple of rows of `from` into `to`, another column order of the same relation.
 class Transposer {
  public:
   Transposer(const Index& from, Index& to) : to_(to), tuple_(from.arity()), prefix_(to.arity()) {
@@ -20,19 +22,29 @@ class Transposer {
         if (from.order()[i] == column) source_.push_back(i);
   }
 
+  // Both stay where they are until unite().
   void add(std::span<const Cell> prefix, const IntSet& cells) {
-    std::copy(prefix.begin(), prefix.end(), tuple_.begin());
     const std::uint32_t last = static_cast<std::uint32_t>(tuple_.size()) - 1;
-    if (source_[last] == last) {  // the same last column: one row takes the whole set
-      for (std::uint32_t i = 0; i < last; ++i) prefix_[i] = tuple_[source_[i]];
-      to_.queue_set(to_.find_or_add_row(prefix_.data()), &cells);
+    // The same last column: one row takes the whole set, after what makes most rows.
+    if (source_[last] == last && cells.size() > kQueuedAsTuples) {
+      sets_.emplace_back(prefix, &cells);
       return;
     }
+    std::copy(prefix.begin(), prefix.end(), tuple_.begin());
     cells.walk([&](Cell cell) {
       tuple_[last] = cell;
       for (std::uint32_t i = 0; i <= last; ++i) prefix_[i] = tuple_[source_[i]];
       to_.queue_tuple(prefix_.data());
     });
+  }
+  std::uint64_t queued() const { return to_.queued() + sets_.size(); }
+  void unite(SetAccumulator& scratch) {
+    for (const auto& [prefix, cells] : sets_) {
+      for (std::size_t i = 0; i < prefix.size(); ++i) prefix_[i] = prefix[source_[i]];
+      to_.queue_set(to_.find_or_add_row(prefix_.data()), cells);
+    }
+    sets_.clear();
+    to_.unite_queued(scratch, Freshness::kNew);
   }
 
  private:
@@ -40,6 +52,7 @@ class Transposer {
   std::vector<std::uint32_t> source_;
   std::vector<Cell> tuple_;
   std::vector<Cell> prefix_;
+  std::vector<std::pair<std::span<const Cell>, const IntSet*>> sets_;
 };
 
 // So many queued tuples (16 bytes each with the sorting space) are united before more are queued.
@@ -86,9 +99,9 @@ void advance_shard(Shard& shard, SetAccumulator& scratch, DeltaUse use) {
     Transposer transposer(primary, *index);
     for (const DeltaRow& row : primary.next_delta()) {
       transposer.add(primary.prefix(row.row), row.cells);
-      if (index->queued() >= kIndexQueueLimit) index->unite_queued(scratch, Freshness::kNew);
+      if (transposer.queued() >= kIndexQueueLimit) transposer.unite(scratch);
     }
-    index->unite_queued(scratch, Freshness::kNew);
+    transposer.unite(scratch);
     index->advance(use);
   }
   primary.advance(use);
@@ -121,9 +134,9 @@ Index& ensure_index(Shard& shard, const RelationPlan& plan, std::uint32_t which,
   Transposer transposer(primary, *slot);
   for (RowId row = 0; row < primary.row_count(); ++row) {
     transposer.add(primary.prefix(row), primary.total(row));
-    if (slot->queued() >= kIndexQueueLimit) slot->unite_queued(scratch, Freshness::kNew);
+    if (transposer.queued() >= kIndexQueueLimit) transposer.unite(scratch);
   }
-  slot->unite_queued(scratch, Freshness::kNew);
+  transposer.unite(scratch);
   slot->advance(DeltaUse::kForgotten);
   slot->forget_delta();
   return *slot;
@@ -136,7 +149,7 @@ void restore_shard_delta(Shard& shard, const Index& delta, SetAccumulator& scrat
     Index reordered({index->order().begin(), index->order().end()}, {});
     Transposer transposer(delta, reordered);
     for (const DeltaRow& row : delta.next_delta()) transposer.add(delta.prefix(row.row), row.cells);
-    reordered.unite_queued(scratch, Freshness::kNew);
+    transposer.unite(scratch);
     for (const DeltaRow& row : reordered.next_delta())
       index->restore_delta(index->find_row(reordered.prefix(row.row).data()), row.cells.view());
   }

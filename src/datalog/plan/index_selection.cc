@@ -80,8 +80,14 @@ IndexPlan complete_order(std::uint32_t arity, Columns order,
                          const std::vector<const Access*>& accesses) {
   std::set<std::uint32_t> taken(order.begin(), order.end());
   const std::optional<std::uint32_t> last = preferred_last(arity, taken, accesses);
+  std::vector<std::uint64_t> asked(arity, 0);
+  for (const Access* access : accesses)
+    for (const std::uint32_t c : access->asked) asked[c] += access->weight;
+  const auto free = static_cast<std::ptrdiff_t>(order.size());
   for (std::uint32_t c = 0; c < arity; ++c)
     if (!taken.contains(c) && c != last) order.push_back(c);
+  std::stable_sort(order.begin() + free, order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return asked[a] > asked[b]; });
   if (last) order.push_back(*last);
   return {.order = std::move(order), .searched_lengths = {}};
 }

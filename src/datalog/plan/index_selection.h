@@ -4,7 +4,7 @@
 // shares one index, so a minimum chain cover (Dilworth, by bipartite matching) is a minimum set of
 // indices, as in Subotic et al., "Automatic index selection for large-scale Datalog computation"
 // (VLDB 2018). Where a chain leaves freedom, the last column follows the wishes of rules that move
-// whole sets. Pure.
+// whole sets, and columns that later steps look for come first. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,9 @@ struct Access {
   std::vector<std::uint32_t>
       bound;  // declared columns, ascending; may be empty (scan) or all (membership)
   std::optional<std::uint32_t> last_wish;  // declared column wished to be the last of the index
+  // Declared columns that are free here and that later steps look for: they come before those that
+  // only the head wants, so that a later step is asked once for a whole set of the latter.
+  std::vector<std::uint32_t> asked;
   std::uint32_t weight = 1;
 };
 

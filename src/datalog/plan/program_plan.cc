@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <span>
 
 #include "datalog/plan/carry_analysis.h"
 #include "datalog/plan/delta_index.h"
@@ -28,6 +30,30 @@ constexpr std::uint32_t kRecursiveWeight = 16;
 // Carrying a set from a recursive relation moves more at once than from a relation of facts, whose
 // sets tend to be small.
 constexpr std::uint32_t kRecursiveSourceWeight = 4;
+
+bool is_read(const Literal& literal) {
+  return literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom;
+}
+
+// Free columns of the atom at `place` whose variables the atoms after it look for.
+std::vector<std::uint32_t> asked_later(const Rule& rule, std::span<const OrderedLiteral> order,
+                                       std::size_t place) {
+  std::set<VariableId> wanted;
+  for (const OrderedLiteral& later : order.subspan(place + 1)) {
+    const Literal& literal = rule.body[later.literal];
+    if (!is_read(literal)) continue;
+    for (const std::uint32_t c : later.bound)
+      if (const Argument& a = literal.atom.arguments[c]; a.kind == ArgumentKind::kVariable)
+        wanted.insert(a.variable);
+  }
+  std::vector<std::uint32_t> asked;
+  const auto& arguments = rule.body[order[place].literal].atom.arguments;
+  for (std::uint32_t c = 0; c < arguments.size(); ++c)
+    if (arguments[c].kind == ArgumentKind::kVariable && wanted.contains(arguments[c].variable) &&
+        !std::ranges::binary_search(order[place].bound, c))
+      asked.push_back(c);
+  return asked;
+}
 
 class Planner {
  public:
@@ -252,19 +278,23 @@ class Planner {
   void collect_accesses() {
     for (RelationId r = 0; r < program_.relations.size(); ++r)
       if (head_last_[r])
-        accesses_[r].push_back({.bound = {}, .last_wish = head_last_[r], .weight = 4});
+        accesses_[r].push_back({.bound = {}, .last_wish = head_last_[r], .asked = {}, .weight = 4});
     for (const RuleDraft& draft : drafts_)
       if (draft.purpose != RulePurpose::kSweep || draft.masks > 0) collect_rule(draft);
   }
 
   void collect_rule(const RuleDraft& draft) {
     const Rule& rule = program_.rules[draft.rule];
-    for (const OrderedLiteral& placed : draft.order) {
+    for (std::size_t place = 0; place < draft.order.size(); ++place) {
+      const OrderedLiteral& placed = draft.order[place];
       const Literal& literal = rule.body[placed.literal];
       if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate);
-      if (literal.kind != LiteralKind::kAtom && literal.kind != LiteralKind::kNegatedAtom) continue;
-      Access access{
-          .bound = placed.bound, .last_wish = {}, .weight = draft.recursive ? kRecursiveWeight : 1};
+      if (!is_read(literal)) continue;
+      Access access{.bound = placed.bound,
+                    .last_wish = {},
+                    .asked = placed.bound.empty() ? std::vector<std::uint32_t>()
+                                                  : asked_later(rule, draft.order, place),
+                    .weight = draft.recursive ? kRecursiveWeight : 1};
       for (const CarryCandidate& c : draft.candidates) {
         if (head_last_[rule.head] != c.head_column) continue;
         if (c.literal == placed.literal) access.last_wish = c.literal_column;
@@ -294,8 +324,9 @@ class Planner {
     for (const OrderedLiteral& placed : order.value()) {
       const Literal& literal = aggregate.body[placed.literal];
       if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate);
-      if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom)
-        add_access(literal.atom.relation, {.bound = placed.bound, .last_wish = {}, .weight = 1});
+      if (is_read(literal))
+        add_access(literal.atom.relation,
+                   {.bound = placed.bound, .last_wish = {}, .asked = {}, .weight = 1});
     }
   }
 

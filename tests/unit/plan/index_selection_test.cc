@@ -15,7 +15,9 @@ namespace {
 
 using Columns = std::vector<std::uint32_t>;
 
-Access search(Columns bound) { return {.bound = std::move(bound), .last_wish = {}, .weight = 1}; }
+Access search(Columns bound) {
+  return {.bound = std::move(bound), .last_wish = {}, .asked = {}, .weight = 1};
+}
 
 std::vector<Columns> orders(const IndexChoice& choice) {
   std::vector<Columns> result;
@@ -49,6 +51,19 @@ TEST(IndexSelection, MatchingBeatsGreed) {
   const IndexChoice choice =
       choose_indices(3, {search({0}), search({1}), search({0, 1}), search({0, 2})});
   EXPECT_EQ(choice.indices.size(), 2U);
+}
+
+TEST(IndexSelection, ColumnsThatLaterStepsAskForComeFirst) {
+  Access asks_two = search({1});
+  asks_two.asked = {2};
+  EXPECT_EQ(orders(choose_indices(3, {asks_two})), (std::vector<Columns>{{1, 2, 0}}));
+  Access asks_more = search({1});
+  asks_more.asked = {0};
+  asks_more.weight = 2;
+  EXPECT_EQ(orders(choose_indices(4, {asks_two, asks_more})), (std::vector<Columns>{{1, 0, 2, 3}}));
+  asks_more.last_wish = 0;
+  EXPECT_EQ(orders(choose_indices(4, {asks_two, asks_more})), (std::vector<Columns>{{1, 2, 3, 0}}))
+      << "whole sets outweigh look-ups";
 }
 
 TEST(IndexSelection, TheWishedColumnComesLast) {

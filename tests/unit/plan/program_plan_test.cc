@@ -191,6 +191,25 @@ void expect_directories(const ProgramPlan& plan, const std::vector<Step>& steps)
   }
 }
 
+// Field-sensitive points-to: what `held` is asked for stands before what only the head wants.
+TEST(ProgramPlan, WhatTheNextStepAsksForStandsFirst) {
+  const Program program = compiled(R"(
+    .decl load(to: number, base: number, field: number)
+    .input load
+    .decl points(v: number, h: number)
+    .input points
+    .decl held(h: number, field: number, value: number)
+    .input held
+    .decl flows(to: number, value: number)
+    flows(to, x) :- held(h, f, x), load(to, b, f), points(b, h).
+    .output flows
+  )");
+  const ProgramPlan plan = planned(program);
+  const RelationId load = relation_named(program, "load");
+  ASSERT_EQ(plan.relations[load].indices.size(), 1U);
+  EXPECT_EQ(plan.relations[load].indices[0].order, (std::vector<std::uint32_t>{2, 1, 0}));
+}
+
 TEST(ProgramPlan, SearchesUseAnIndexThatHasADirectoryForThem) {
   // Two indices of `split` begin with `rest`, and the one in which tuples are told apart is not the
   // one that was chosen for searches by `rest` alone.

@@ -14,9 +14,10 @@ namespace {
 
 using Tuple = std::vector<Cell>;
 
-TEST(PackedTuples, SortAsASetDoes) {
+template <typename Key>
+void sort_as_a_set_does(std::uint32_t most_arity) {
   std::mt19937_64 random(1);
-  for (std::uint32_t arity = 1; arity <= 6; ++arity)
+  for (std::uint32_t arity = 1; arity <= most_arity; ++arity)
     for (int attempt = 0; attempt < 20; ++attempt) {
       // Up to 10 bits a column, somewhere among the 32.
       Tuple lowest(arity);
@@ -34,13 +35,13 @@ TEST(PackedTuples, SortAsASetDoes) {
         flat.insert(flat.end(), tuple.begin(), tuple.end());
         model.insert(tuple);
       }
-      auto packed = PackedTuples::pack(flat, arity);
+      auto packed = PackedTuples<Key>::pack(flat, arity);
       ASSERT_TRUE(packed.has_value());
       packed->sort();
       ASSERT_EQ(packed->keys().size(), model.size());
       std::size_t at = 0;
       for (const Tuple& tuple : model) {
-        const std::uint64_t key = packed->keys()[at];
+        const Key key = packed->keys()[at];
         for (std::uint32_t c = 0; c < arity; ++c) ASSERT_EQ(packed->cell(key, c), tuple[c]);
         if (at++ == 0) continue;
         const Tuple& before = *std::prev(model.find(tuple));
@@ -51,12 +52,17 @@ TEST(PackedTuples, SortAsASetDoes) {
     }
 }
 
+TEST(PackedTuples, SortAsASetDoes) {
+  sort_as_a_set_does<std::uint64_t>(6);
+  sort_as_a_set_does<WideKey>(12);
+}
+
 TEST(PackedTuples, RefuseMoreBitsThanAnIntegerHas) {
   const auto of_bits = [](std::vector<std::uint32_t> bits) {
     std::vector<Cell> flat(bits.size(), 0);
     for (const std::uint32_t b : bits)
       flat.push_back(static_cast<Cell>((std::uint64_t{1} << b) - 1));
-    return PackedTuples::pack(flat, static_cast<std::uint32_t>(bits.size()));
+    return PackedTuples<std::uint64_t>::pack(flat, static_cast<std::uint32_t>(bits.size()));
   };
   EXPECT_FALSE(of_bits({32, 32}).has_value());
   EXPECT_FALSE(of_bits({0, 32, 32}).has_value());
@@ -70,6 +76,21 @@ TEST(PackedTuples, RefuseMoreBitsThanAnIntegerHas) {
     for (std::uint32_t c = 0; c < bits.size(); ++c)
       EXPECT_EQ(packed->cell(last, c), static_cast<Cell>((std::uint64_t{1} << bits[c]) - 1));
   }
+}
+
+TEST(PackedTuples, WideKeysTakeWhatNarrowOnesRefuse) {
+  const std::vector<Cell> flat{5, 0xFFFFFFFFU, 9, 0, 0xFFFFFFFFU, 0, 9, 0xFFFFFFFFU, 5, 0, 7, 0};
+  EXPECT_FALSE(PackedTuples<std::uint64_t>::pack(flat, 4).has_value());
+  auto packed = PackedTuples<WideKey>::pack(flat, 4);
+  ASSERT_TRUE(packed.has_value());
+  packed->sort();
+  std::vector<Cell> sorted;
+  for (const WideKey key : packed->keys())
+    for (std::uint32_t c = 0; c < 4; ++c) sorted.push_back(packed->cell(key, c));
+  EXPECT_EQ(sorted,
+            (std::vector<Cell>{5, 0, 7, 0, 5, 0xFFFFFFFFU, 9, 0, 0xFFFFFFFFU, 0, 9, 0xFFFFFFFFU}));
+  const std::vector<Cell> wider{0, 0, 0, 0, ~0U, ~0U, ~0U, ~0U};
+  EXPECT_FALSE(PackedTuples<WideKey>::pack(wider, 4).has_value());
 }
 
 }  // namespace
