@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace stratalog {
 namespace {
@@ -35,12 +36,15 @@ class Axis {
         from_(from),
         to_(to),
         scale_(scale) {
-    if (!(high_ > low_)) high_ = low_ + 1;
+    // One more is nothing beside a very large number.
+    if (!(high_ > low_))
+      high_ = std::min(low_ + std::max(1.0, std::abs(low_)), std::numeric_limits<double>::max());
   }
   double place(double value) const {
     // On a logarithmic axis everything below 1 stands at the bottom.
     const double v = scale_ == AxisScale::kLog ? std::log10(std::max(1.0, value)) : value;
-    return from_ + ((to_ - from_) * (v - low_) / (high_ - low_));
+    const double share = (v - low_) / (high_ - low_);
+    return std::isfinite(share) ? from_ + ((to_ - from_) * share) : from_;
   }
   std::vector<double> ticks(int wanted) const {
     std::vector<double> values;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "profile/svg_chart.h"
 
 namespace stratalog {
@@ -74,6 +76,28 @@ TEST(ProfilePage, ManyRanksAreBoundedAndSaidSo) {
   EXPECT_LT(page.size(), 100000U);
   EXPECT_EQ(count(page, "rank 777<"), 1U) << "the busiest is drawn";
   EXPECT_EQ(count(page, "of 16384 ranks"), 1U);
+}
+
+// One more than such a number is the same number, so an axis from it to one more had no length.
+TEST(SvgChart, VeryLargeNumbersAreDrawn) {
+  for (const std::vector<double>& places : {std::vector<double>{1e17},
+                                            {1.1e32},
+                                            {1.7e308},
+                                            {1e32, 1e32},
+                                            {0, 1.7e308},
+                                            {1e16, 1e16 + 2}}) {
+    LineChart chart{.label = "l",
+                    .x_name = "x",
+                    .series = {{.name = "s", .colour = 1, .points = {}}},
+                    .y_scale = AxisScale::kLinear,
+                    .x_text = [](double v) { return std::to_string(v); },
+                    .y_text = [](double v) { return std::to_string(v); }};
+    for (const double place : places) chart.series[0].points.push_back({.x = place, .y = place});
+    const std::string svg = draw_lines(chart);
+    EXPECT_EQ(svg.find("nan"), std::string::npos);
+    EXPECT_NE(svg.find(" d=\"M"), std::string::npos);
+    EXPECT_LT(svg.size(), 20'000U);
+  }
 }
 
 TEST(SvgChart, LongSeriesAreThinnedToWhatCanBeSeen) {
