@@ -39,6 +39,7 @@ class Axis {
     // One more is nothing beside a very large number.
     if (!(high_ > low_))
       high_ = std::min(low_ + std::max(1.0, std::abs(low_)), std::numeric_limits<double>::max());
+    if (!(high_ > low_)) low_ = high_ / 2;  // nor is there any above the largest
   }
   double place(double value) const {
     // On a logarithmic axis everything below 1 stands at the bottom.

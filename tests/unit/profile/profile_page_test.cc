@@ -78,20 +78,25 @@ TEST(ProfilePage, ManyRanksAreBoundedAndSaidSo) {
   EXPECT_EQ(count(page, "of 16384 ranks"), 1U);
 }
 
+LineChart empty_chart() {
+  return {.label = "l",
+          .x_name = "x",
+          .series = {{.name = "s", .colour = 1, .points = {}}},
+          .y_scale = AxisScale::kLinear,
+          .x_text = [](double v) { return std::to_string(v); },
+          .y_text = [](double v) { return std::to_string(v); }};
+}
+
 // One more than such a number is the same number, so an axis from it to one more had no length.
 TEST(SvgChart, VeryLargeNumbersAreDrawn) {
   for (const std::vector<double>& places : {std::vector<double>{1e17},
                                             {1.1e32},
                                             {1.7e308},
+                                            {std::numeric_limits<double>::max()},
                                             {1e32, 1e32},
                                             {0, 1.7e308},
                                             {1e16, 1e16 + 2}}) {
-    LineChart chart{.label = "l",
-                    .x_name = "x",
-                    .series = {{.name = "s", .colour = 1, .points = {}}},
-                    .y_scale = AxisScale::kLinear,
-                    .x_text = [](double v) { return std::to_string(v); },
-                    .y_text = [](double v) { return std::to_string(v); }};
+    LineChart chart = empty_chart();
     for (const double place : places) chart.series[0].points.push_back({.x = place, .y = place});
     const std::string svg = draw_lines(chart);
     EXPECT_EQ(svg.find("nan"), std::string::npos);
@@ -101,12 +106,7 @@ TEST(SvgChart, VeryLargeNumbersAreDrawn) {
 }
 
 TEST(SvgChart, LongSeriesAreThinnedToWhatCanBeSeen) {
-  LineChart chart{.label = "l",
-                  .x_name = "x",
-                  .series = {{.name = "s", .colour = 1, .points = {}}},
-                  .y_scale = AxisScale::kLinear,
-                  .x_text = [](double v) { return std::to_string(v); },
-                  .y_text = [](double v) { return std::to_string(v); }};
+  LineChart chart = empty_chart();
   for (int i = 0; i < 100000; ++i)
     chart.series[0].points.push_back({.x = i * 1.0, .y = i == 54321 ? 1e6 : i % 10});
   const std::string svg = draw_lines(chart);
