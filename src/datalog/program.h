@@ -233,6 +233,11 @@ struct Literal {
   SourcePlace place;
 };
 
+// Whether it reads a relation itself, negated or not.
+inline bool reads_atom(const Literal& literal) {
+  return literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom;
+}
+
 struct Variable {
   std::string name;  // as written, or "_1" style names for lifted expressions
   ValueKind kind = ValueKind::kNumber;

@@ -22,6 +22,8 @@ constexpr std::size_t kMergedSets = 4;
 constexpr std::size_t kMergedCells = 96;
 // Fewer are sorted by comparing.
 constexpr std::size_t kFewQueued = 64;
+// Memory that a row's number is looked up in is asked for so many tuples ahead.
+constexpr std::size_t kTuplesAhead = 16;
 
 RowId queued_row(std::uint64_t queued) { return static_cast<RowId>(queued >> 32); }
 
@@ -83,30 +85,43 @@ std::span<const RowId> Index::rows_under(std::uint32_t length, const Cell* prefi
   return {};
 }
 
-// What came before there were rows.
-void Index::take_first() {
-  const std::size_t arity = order_.size();
-  if (first_.size() >= kFewQueued * arity && (make_rows<std::uint64_t>() || make_rows<WideKey>()))
+void Index::queue_tuples(std::span<const Cell> tuples) {
+  if (rows_.size() == 0) {
+    first_.append(tuples);
     return;
-  const WordBuffer<Cell> first = std::exchange(first_, {});
-  for (std::size_t at = 0; at < first.size(); at += arity) {
-    const Cell* const tuple = first.words().data() + at;
-    queue(find_or_add_row(tuple), tuple[arity - 1]);
+  }
+  const std::size_t arity = order_.size();
+  for (std::size_t at = 0; at < tuples.size(); at += arity) {
+    const std::size_t ahead = at + (kTuplesAhead * arity);
+    if (ahead < tuples.size()) prefetch_row(tuples.data() + ahead);
+    queue_tuple(tuples.data() + at);
   }
 }
 
-// Sets of the first tuples are the next delta, as if they had been queued and united. False if
-// they are too wide for such keys.
+// What came before there were rows.
+void Index::take_first() {
+  const std::size_t arity = order_.size();
+  if (first_.size() >= kFewQueued * arity) {
+    const ColumnRanges ranges(first_.words(), static_cast<std::uint32_t>(arity));
+    if (ranges.bits() <= PackedTuples<std::uint64_t>::kMostBits)
+      return make_rows<std::uint64_t>(ranges);
+    if (ranges.bits() <= PackedTuples<WideKey>::kMostBits) return make_rows<WideKey>(ranges);
+  }
+  const WordBuffer<Cell> first = std::exchange(first_, {});
+  find_or_add_row(first.words().data());
+  queue_tuples(first.words());
+}
+
+// Sets of the first tuples are the next delta, as if they had been queued and united.
 template <typename Key>
-bool Index::make_rows() {
-  auto tuples = PackedTuples<Key>::pack(first_.words(), static_cast<std::uint32_t>(order_.size()));
-  if (!tuples) return false;
+void Index::make_rows(const ColumnRanges& ranges) {
+  PackedTuples<Key> tuples(first_.words(), ranges);
   first_.release();
-  tuples->sort();
-  const std::span<const Key> keys = tuples->keys();
+  tuples.sort();
+  const std::span<const Key> keys = tuples.keys();
   const std::uint32_t width = prefix_width();
   const auto same_row = [&](Key a, Key b) {
-    return width == 0 || tuples->head(a, width) == tuples->head(b, width);
+    return tuples.head(a, width) == tuples.head(b, width);
   };
   std::size_t rows = 1;
   for (std::size_t i = 1; i < keys.size(); ++i) rows += same_row(keys[i - 1], keys[i]) ? 0 : 1;
@@ -116,10 +131,10 @@ bool Index::make_rows() {
   std::size_t at = 0;
   for (std::size_t row = 0; row < rows; ++row) {
     const Key first = keys[at];
-    for (std::uint32_t c = 0; c < width; ++c) *prefix++ = tuples->cell(first, c);
+    for (std::uint32_t c = 0; c < width; ++c) *prefix++ = tuples.cell(first, c);
     fresh_.clear();
     for (; at < keys.size() && same_row(first, keys[at]); ++at)
-      fresh_.push_back(tuples->cell(keys[at], width));
+      fresh_.push_back(tuples.cell(keys[at], width));
     next_delta_[row].row = static_cast<RowId>(row);
     next_delta_[row].cells.assign_sorted(fresh_);
   }
@@ -128,11 +143,10 @@ bool Index::make_rows() {
   known_rows_ = rows_.size();
   for (std::size_t row = 0; row < rows; row += kChunkRows)
     totals_.push_back(std::make_unique<IntSet[]>(kChunkRows));
-  if (directories_.empty()) return true;
+  if (directories_.empty()) return;
   ascending_.resize(rows);
   std::iota(ascending_.begin(), ascending_.end(), 0);
   for (Directory& directory : directories_) make_directory(directory);
-  return true;
 }
 
 void Index::make_directory(Directory& directory) {

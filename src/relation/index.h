@@ -73,13 +73,16 @@ class Index {
     else
       queue(find_or_add_row(tuple), tuple[order_.size() - 1]);
   }
+  // Many, back to back.
+  void queue_tuples(std::span<const Cell> tuples);
   void queue(RowId row, Cell cell) { queued_cells_.push_back((std::uint64_t{row} << 32) | cell); }
   // `set` is borrowed until unite_queued().
   void queue_set(RowId row, const IntSet* set) { queued_sets_.push_back({row, set}); }
   // Copies the cells.
   void queue_view(RowId row, const SetView& set);
   std::uint64_t queued() const {
-    return queued_cells_.size() + queued_sets_.size() + (first_.size() / order_.size());
+    return queued_cells_.size() + queued_sets_.size() +
+           (first_.empty() ? 0 : first_.size() / order_.size());
   }
   // Of the copies that queue_view() has made.
   std::uint64_t held_bytes() const { return held_bytes_; }
@@ -107,10 +110,11 @@ class Index {
   // nobody borrows a set.
   void erase(std::span<const Cell> tuples);
 
+  // `tuple` is in index order.
   bool contains(const Cell* tuple) const {
     const RowId row = find_row(tuple);
     return row != kNoRow && total(row).contains(tuple[order_.size() - 1]);
-  }  // in index order
+  }
   // About what pack_total() makes of it, or less.
   std::uint64_t packed_bytes() const { return set_bytes_ + (std::uint64_t{8} * rows_.size()); }
   std::uint64_t heap_bytes() const;
@@ -137,7 +141,7 @@ class Index {
   void add_to(Directory& directory, RowId row);
   void take_first();
   template <typename Key>
-  bool make_rows();
+  void make_rows(const ColumnRanges& ranges);
   void make_directory(Directory& directory);
   void sort_queued();
   // Collects into fresh_ what is queued for `row` and not in its total.

@@ -3,43 +3,43 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <limits>
 
 #include "model/radix_sort.h"
 
 namespace stratalog {
 
-template <typename Key>
-std::optional<PackedTuples<Key>> PackedTuples<Key>::pack(std::span<const Cell> tuples,
-                                                         std::uint32_t arity) {
+ColumnRanges::ColumnRanges(std::span<const Cell> tuples, std::uint32_t arity)
+    : columns_(arity, {.lowest = std::numeric_limits<Cell>::max()}) {
   std::vector<Cell> highest(arity, 0);
-  PackedTuples packed;
-  packed.columns_.assign(arity, {.lowest = std::numeric_limits<Cell>::max()});
   for (std::size_t at = 0; at < tuples.size(); at += arity)
     for (std::uint32_t c = 0; c < arity; ++c) {
-      Cell& lowest = packed.columns_[c].lowest;
+      Cell& lowest = columns_[c].lowest;
       lowest = std::min(lowest, tuples[at + c]);
       highest[c] = std::max(highest[c], tuples[at + c]);
     }
-  std::uint32_t bits = 0;
   for (std::uint32_t c = arity; c-- > 0;) {
-    Column& column = packed.columns_[c];
+    Column& column = columns_[c];
     const auto wide = static_cast<std::uint32_t>(std::bit_width(highest[c] - column.lowest));
     column.mask = static_cast<std::uint32_t>((std::uint64_t{1} << wide) - 1);
-    column.shift = bits;
-    bits += wide;
-    if (bits > kMostBits) return std::nullopt;
+    column.shift = bits_;
+    bits_ += wide;
   }
-  packed.keys_.reserve(tuples.size() / arity);
-  for (std::size_t at = 0; at < tuples.size(); at += arity) {
+}
+
+template <typename Key>
+PackedTuples<Key>::PackedTuples(std::span<const Cell> tuples, const ColumnRanges& ranges)
+    : ranges_(ranges) {
+  assert(ranges.bits() <= kMostBits);
+  const auto columns = ranges_.columns();
+  keys_.reserve(tuples.size() / columns.size());
+  for (std::size_t at = 0; at < tuples.size(); at += columns.size()) {
     Key key = 0;
-    for (std::uint32_t c = 0; c < arity; ++c) {
-      const Column& column = packed.columns_[c];
-      key |= static_cast<Key>(tuples[at + c] - column.lowest) << column.shift;
-    }
-    packed.keys_.push_back(key);
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      key |= static_cast<Key>(tuples[at + c] - columns[c].lowest) << columns[c].shift;
+    keys_.push_back(key);
   }
-  return packed;
 }
 
 template <typename Key>

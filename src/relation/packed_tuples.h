@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,35 +15,50 @@ namespace stratalog {
 
 __extension__ using WideKey = unsigned __int128;
 
-template <typename Key>
-class PackedTuples {
+// Where the cells of each column lie, and in which bits of a key.
+class ColumnRanges {
  public:
-  // Of all columns' ranges together.
-  static constexpr std::uint32_t kMostBits = (8 * sizeof(Key)) - 1;
-
-  // `tuples` are `arity` cells each, back to back, at least one. Nothing if the ranges of their
-  // columns take more than kMostBits.
-  static std::optional<PackedTuples> pack(std::span<const Cell> tuples, std::uint32_t arity);
-
-  // Ascending by the first column, then by the second, and so on; each tuple once.
-  void sort();
-
-  std::span<const Key> keys() const { return keys_; }
-  // Equal for tuples that agree in their first `length` cells; ascending once sorted. 1 .. arity.
-  Key head(Key key, std::uint32_t length) const { return key >> columns_[length - 1].shift; }
-  Cell cell(Key key, std::uint32_t column) const {
-    const Column& at = columns_[column];
-    return at.lowest + (static_cast<Cell>(key >> at.shift) & at.mask);
-  }
-
- private:
   struct Column {
     Cell lowest = 0;
     std::uint32_t mask = 0;
     std::uint32_t shift = 0;
   };
 
+  // Of `tuples` of `arity` cells each, back to back, at least one.
+  ColumnRanges(std::span<const Cell> tuples, std::uint32_t arity);
+
+  // What a key needs.
+  std::uint32_t bits() const { return bits_; }
+  std::span<const Column> columns() const { return columns_; }
+
+ private:
   std::vector<Column> columns_;
+  std::uint32_t bits_ = 0;
+};
+
+template <typename Key>
+class PackedTuples {
+ public:
+  static constexpr std::uint32_t kMostBits = (8 * sizeof(Key)) - 1;
+
+  // `ranges` are those of `tuples`, and take kMostBits at most.
+  PackedTuples(std::span<const Cell> tuples, const ColumnRanges& ranges);
+
+  // Ascending by the first column, then by the second, and so on; each tuple once.
+  void sort();
+
+  std::span<const Key> keys() const { return keys_; }
+  // Equal for tuples that agree in their first `length` cells; ascending once sorted.
+  Key head(Key key, std::uint32_t length) const {
+    return length == 0 ? 0 : key >> ranges_.columns()[length - 1].shift;
+  }
+  Cell cell(Key key, std::uint32_t column) const {
+    const ColumnRanges::Column& at = ranges_.columns()[column];
+    return at.lowest + (static_cast<Cell>(key >> at.shift) & at.mask);
+  }
+
+ private:
+  ColumnRanges ranges_;
   std::vector<Key> keys_;
 };
 

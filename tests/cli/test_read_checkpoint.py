@@ -15,6 +15,7 @@ from stratalog_runner import PROGRAMS, Stratalog
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "python"))
 
+from stratalog_formats import pool  # noqa: E402
 from stratalog_formats.read_checkpoint import (  # noqa: E402
     DamagedError,
     _file_id,
@@ -99,6 +100,32 @@ def test_golden_stores_use_every_form_of_a_set() -> None:
                 kinds.add(payload[0] & 7)
     assert kinds <= {0, 1, 2, 3, 4, 5}
     assert len(kinds) >= 3
+
+
+def test_rows_of_bits_are_counted_before_they_are_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise AssertionError("unpacked")
+
+    monkeypatch.setattr(pool, "_places_of_bits", refuse)
+    generation = newest_generation(GOLDEN / "run_pools")
+    nonce = generation.head["nonce"]
+    counted = 0
+    for shard in generation.shards:
+        with (generation.directory / shard["file"]).open("rb") as file:
+            stream = _Stream(file, shard["extents"])
+            for _, header, payload in _read_blocks(
+                stream, _file_id(shard), nonce, shard, lambda _: True
+            ):
+                if header.encoding != 6:
+                    continue
+                arity = header.prefix_cells + 1
+                try:  # as few tuples as so many groups can have
+                    pool.decode_run_pool(payload, header.groups, arity, header.groups)
+                except DamagedError as error:
+                    counted += "rows of more cells" in str(error)
+                except AssertionError:
+                    pass  # its rows have no more cells than there are groups
+    assert counted >= 2
 
 
 @pytest.mark.parametrize("kind", KINDS)

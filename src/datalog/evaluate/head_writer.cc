@@ -183,7 +183,8 @@ void HeadWriter::write_pairs(const Batch& batch) {
   }
 }
 
-// Tuples of `columns_`: all prefixes first, so that their cache misses overlap, then the rows.
+// Tuples of `columns_`: all are laid back to back first, so that the cache misses of their rows
+// overlap.
 void HeadWriter::write_tuples(std::uint32_t rows) {
   Target& target = *target_;
   Index& index = target.shard->primary_index();
@@ -204,11 +205,8 @@ void HeadWriter::write_tuples(std::uint32_t rows) {
       }
     }
     for (std::uint32_t i = 0; i < arity; ++i) keys_.push_back(columns_[target.order[i]][r]);
-    index.prefetch_row(keys_.data() + keys_.size() - arity);
   }
-  for (std::size_t at = 0; at < keys_.size(); at += arity) {
-    index.queue_tuple(keys_.data() + at);
-  }
+  index.queue_tuples(keys_);
 }
 
 void HeadWriter::write_sets(const Batch& batch) {

@@ -4,12 +4,7 @@
 namespace stratalog::datalog {
 
 void queue_run(Index& index, const MailRun& run) {
-  constexpr std::uint64_t kAhead = 16;
-  for (std::uint64_t t = 0; t < run.count; ++t) {
-    const Cell* tuple = run.cells.data() + (t * run.arity);
-    if (t + kAhead < run.count) index.prefetch_row(tuple + (kAhead * run.arity));
-    index.queue_tuple(tuple);
-  }
+  index.queue_tuples({run.cells.data(), run.count * run.arity});
 }
 
 void queue_group(Index& index, const MailGroup& mail) {

@@ -91,10 +91,7 @@ void JointBox::unite(Part& part, SetAccumulator& scratch) {
   if (!part.united) part.united = std::make_unique<Index>(order_, std::vector<std::uint32_t>{});
   Index& united = *part.united;
   const std::size_t arity = order_.size();
-  for (std::size_t at = 0; at < part.tuples.size(); at += arity) {
-    const Cell* tuple = part.tuples.words().data() + at;
-    united.queue_tuple(tuple);
-  }
+  united.queue_tuples(part.tuples.words());
   for (std::size_t s = 0; s < part.sets.size(); ++s)
     united.queue_set(united.find_or_add_row(part.prefixes.words().data() + (s * (arity - 1))),
                      part.sets.words()[s]);
@@ -107,14 +104,15 @@ void JointBox::unite(Part& part, SetAccumulator& scratch) {
 void JointBox::take(int owner, Index& into, SetAccumulator& scratch, Freshness freshness) const {
   const Part& part = parts_[static_cast<std::size_t>(owner)];
   const std::size_t arity = order_.size();
-  const std::size_t ahead = 16 * arity;
   const auto bound_queue = [&] {
     if (into.queued() >= kMostTakenFromBox) into.unite_queued(scratch, freshness);
   };
-  for (std::size_t at = 0; at < part.tuples.size(); at += arity) {
-    const Cell* tuple = part.tuples.words().data() + at;
-    if (at + ahead < part.tuples.size()) into.prefetch_row(tuple + ahead);
-    into.queue_tuple(tuple);
+  bound_queue();
+  for (std::span<const Cell> left = part.tuples.words(); !left.empty();) {
+    const std::size_t room = (kMostTakenFromBox - into.queued()) * arity;
+    const std::size_t cells = std::min(left.size(), room);
+    into.queue_tuples(left.first(cells));
+    left = left.subspan(cells);
     bound_queue();
   }
   for (std::size_t s = 0; s < part.sets.size(); ++s) {

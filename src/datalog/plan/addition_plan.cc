@@ -46,8 +46,7 @@ bool counts_rounds(const Rule& rule) {
 
 // Relations that the rules of a stratum read in any way.
 void collect_read(const Literal& literal, std::set<RelationId>& read) {
-  if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom)
-    read.insert(literal.atom.relation);
+  if (reads_atom(literal)) read.insert(literal.atom.relation);
   if (literal.aggregate)
     for (const Literal& inner : literal.aggregate->body) collect_read(inner, read);
 }
@@ -127,7 +126,7 @@ class AdditionPlanner {
       look_inside(*literal.aggregate, literal.place, reason);
       return;
     }
-    if (literal.kind != LiteralKind::kAtom && literal.kind != LiteralKind::kNegatedAtom) return;
+    if (!reads_atom(literal)) return;
     const AdditionEffect effect = effects_[literal.atom.relation];
     if (effect == AdditionEffect::kNone) return;
     is_reached = true;
@@ -144,9 +143,8 @@ class AdditionPlanner {
     for (const Literal& literal : aggregate.body) {
       if (literal.kind == LiteralKind::kAggregate)
         look_inside(*literal.aggregate, literal.place, reason);
-      const bool is_atom =
-          literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom;
-      if (!is_atom || effects_[literal.atom.relation] == AdditionEffect::kNone || !reason.empty())
+      if (!reads_atom(literal) || effects_[literal.atom.relation] == AdditionEffect::kNone ||
+          !reason.empty())
         continue;
       reason = fmt::format("`{}` is aggregated at {}",
                            shown_name(program_.relations[literal.atom.relation]), line_of(place));

@@ -9,10 +9,6 @@
 namespace stratalog::datalog {
 namespace {
 
-bool reads_atom(const Literal& literal) {
-  return literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom;
-}
-
 bool mentions(const Expression& expression, VariableId variable) {
   std::set<VariableId> variables;
   collect_variables(expression, variables);

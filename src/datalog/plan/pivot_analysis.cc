@@ -139,8 +139,7 @@ class Analysis {
 
   // Whether the literal only tests the pivot: one column holds it, the others are known without it.
   bool is_mask(const RecursiveRule& r, const Literal& literal, VariableId pivot) const {
-    if (literal.kind != LiteralKind::kAtom && literal.kind != LiteralKind::kNegatedAtom)
-      return false;
+    if (!reads_atom(literal)) return false;
     const Atom& atom = literal.atom;
     if (is_recursive(atom.relation) || is_equivalence(program_.relations[atom.relation]) ||
         atom.arguments.size() < 2)

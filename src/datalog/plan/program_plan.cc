@@ -31,17 +31,13 @@ constexpr std::uint32_t kRecursiveWeight = 16;
 // sets tend to be small.
 constexpr std::uint32_t kRecursiveSourceWeight = 4;
 
-bool is_read(const Literal& literal) {
-  return literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom;
-}
-
 // Free columns of the atom at `place` whose variables the atoms after it look for.
 std::vector<std::uint32_t> asked_later(const Rule& rule, std::span<const OrderedLiteral> order,
                                        std::size_t place) {
   std::set<VariableId> wanted;
   for (const OrderedLiteral& later : order.subspan(place + 1)) {
     const Literal& literal = rule.body[later.literal];
-    if (!is_read(literal)) continue;
+    if (!reads_atom(literal)) continue;
     for (const std::uint32_t c : later.bound)
       if (const Argument& a = literal.atom.arguments[c]; a.kind == ArgumentKind::kVariable)
         wanted.insert(a.variable);
@@ -289,7 +285,7 @@ class Planner {
       const OrderedLiteral& placed = draft.order[place];
       const Literal& literal = rule.body[placed.literal];
       if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate);
-      if (!is_read(literal)) continue;
+      if (!reads_atom(literal)) continue;
       Access access{.bound = placed.bound,
                     .last_wish = {},
                     .asked = placed.bound.empty() ? std::vector<std::uint32_t>()
@@ -324,7 +320,7 @@ class Planner {
     for (const OrderedLiteral& placed : order.value()) {
       const Literal& literal = aggregate.body[placed.literal];
       if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate);
-      if (is_read(literal))
+      if (reads_atom(literal))
         add_access(literal.atom.relation,
                    {.bound = placed.bound, .last_wish = {}, .asked = {}, .weight = 1});
     }

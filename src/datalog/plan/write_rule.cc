@@ -142,8 +142,7 @@ class StepWriter {
       step.target = placed.target;
       step.assign_from_left = placed.assign_from_left;
       step.live_after.assign(needed.begin(), needed.end());
-      if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom)
-        write_atom(placed, literal.atom, needed, plan, step);
+      if (reads_atom(literal)) write_atom(placed, literal.atom, needed, plan, step);
       if (literal.kind == LiteralKind::kAggregate) write_aggregate(literal, plan, step);
       if (placed.kind == StepKind::kUnpack) write_unpack(placed, literal, needed, plan, step);
       if (placed.kind == StepKind::kAssign || placed.kind == StepKind::kAggregate ||
@@ -154,8 +153,7 @@ class StepWriter {
       if (placed.kind == StepKind::kAssign || placed.kind == StepKind::kAggregate ||
           placed.kind == StepKind::kRange)
         read.erase(placed.target);
-      if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom ||
-          placed.kind == StepKind::kUnpack) {
+      if (reads_atom(literal) || placed.kind == StepKind::kUnpack) {
         // What the atom itself binds is not needed before it.
         for (const ColumnUse& use : step.columns)
           if (use.role == ColumnRole::kBind || use.role == ColumnRole::kCarry)

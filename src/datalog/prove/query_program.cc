@@ -103,7 +103,7 @@ bool widen(const Program& program, Demand& demand, RelationId relation, ColumnDe
 bool widen_aggregate(const Program& program, const Aggregate& aggregate, Demand& demand) {
   bool changed = false;
   for (const Literal& inner : aggregate.body) {
-    if (inner.kind == LiteralKind::kAtom || inner.kind == LiteralKind::kNegatedAtom)
+    if (reads_atom(inner))
       changed |=
           widen(program, demand, inner.atom.relation, ColumnDemand(inner.atom.arguments.size()));
     if (inner.kind == LiteralKind::kAggregate)

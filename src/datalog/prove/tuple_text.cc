@@ -45,7 +45,7 @@ class StructureFinder {
       : program_(program), found_(variables, kNoStructure) {}
 
   void look_at(const Literal& literal) {
-    if (literal.kind == LiteralKind::kAtom || literal.kind == LiteralKind::kNegatedAtom) {
+    if (reads_atom(literal)) {
       const auto& attributes = program_.relations[literal.atom.relation].attributes;
       for (std::size_t c = 0; c < literal.atom.arguments.size(); ++c)
         if (literal.atom.arguments[c].kind == ArgumentKind::kVariable)
