@@ -2,8 +2,9 @@
 #include "cli/rank_memory.h"
 
 #include <array>
-#include <cstdint>
+#include <cstddef>
 #include <cstdlib>  // which says whether the library is glibc
+#include <memory>
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -25,11 +26,12 @@ constexpr int kOwnMappingBytes = 16 << 20;
 constexpr int kKeptBytes = 128 << 20;
 
 void advise_huge_pages(void* begin, std::size_t bytes) {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto from = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
-  const auto to = (reinterpret_cast<std::uintptr_t>(begin) + bytes) / page * page;
+  // Whole pages only: the first one that begins inside, and as many as end inside.
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::size_t room = bytes;
+  if (std::align(page, page, begin, room) == nullptr) return;
   // A system without huge pages refuses; nothing is lost.
-  (void)::madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
+  (void)::madvise(begin, room / page * page, MADV_HUGEPAGE);
 }
 
 }  // namespace

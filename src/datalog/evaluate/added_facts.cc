@@ -103,6 +103,7 @@ Result<std::vector<TupleColumns>> load_added_files(EngineState& state, Store& fo
                                                    const AddedFiles& added) {
   std::vector<TupleColumns> tuples(state.program.relations.size());
   std::vector<FactInput> inputs;
+  inputs.reserve(added.files.size());
   for (const AddedFile& file : added.files)
     inputs.push_back(
         {.relation = &state.program.relations[file.relation], .directive = &file.directive});
