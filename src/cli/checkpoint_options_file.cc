@@ -78,6 +78,7 @@ json options_object(const std::string& program_name, const RunArguments& run) {
           {"stage", run.stage},
           {"every_iterations", run.every.iterations},
           {"every_seconds", run.every.seconds},
+          {"most_share", run.every.most_share},
           {"mode", mode_name(run.mode)},
           {"layout", layout_text(run.layout)},
           {"encoding", encoding_name(run.encoding)},
@@ -104,6 +105,7 @@ std::string complete_from_options_file(Store& store, RunArguments& run) {
   if (!run.has_every) {
     run.every.iterations = number_member<std::uint64_t>(options, "every_iterations", 0);
     run.every.seconds = number_member<double>(options, "every_seconds", 60);
+    run.every.most_share = number_member<double>(options, "most_share", 0);
     run.mtbf_seconds = number_member<double>(options, "mtbf_seconds", 0);
   }
   if (!run.has_keep) {

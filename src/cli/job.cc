@@ -216,6 +216,7 @@ void take_resume_options(std::string_view text, Job& job) {
   run.stage = options.value("stage", run.stage);
   run.every.iterations = options.value("every_iterations", run.every.iterations);
   run.every.seconds = options.value("every_seconds", run.every.seconds);
+  run.every.most_share = options.value("most_share", run.every.most_share);
   run.mode = parse_mode(options.value("mode", "")).value_or(run.mode);
   take_layout_text(options.value("layout", ""), run.layout);
   run.encoding = parse_encoding(options.value("encoding", "")).value_or(run.encoding);

@@ -32,8 +32,7 @@ bool split_number(std::string_view text, NumberAndUnit& split) {
 Status bad_interval(std::string_view text) {
   return Status::invalid_argument(
       fmt::format("'{}' is not an interval; write a number of rounds (400it), a time (60s, 5m, 1h, "
-                  "auto), or both "
-                  "(400it,60s)",
+                  "auto) or a part of the run (2%), or rounds and one of the others (400it,60s)",
                   text));
 }
 
@@ -59,6 +58,15 @@ Status add_interval(std::string_view text, Interval& interval) {
           fmt::format("'{}': an interval in rounds is given twice", text));
     }
     interval.iterations = static_cast<std::uint64_t>(split.number);
+    return Status::ok();
+  }
+  if (split.unit == "%") {
+    if (split.number <= 0 || split.number >= 100)
+      return Status::invalid_argument(
+          fmt::format("'{}' is no part of a run that checkpoints can take; write, say, 2%", text));
+    if (interval.most_share != 0)
+      return Status::invalid_argument(fmt::format("'{}': a part of the run is given twice", text));
+    interval.most_share = split.number / 100;
     return Status::ok();
   }
   const double scale = seconds_in(split.unit);
@@ -120,8 +128,12 @@ Result<Interval> parse_intervals(const std::vector<std::string>& texts) {
       rest.remove_prefix(comma + 1);
     }
   }
-  if (interval.is_automatic && interval.seconds != 0)
-    return Status::invalid_argument("'auto' is an interval in time, and another one is given");
+  const int in_time = static_cast<int>(interval.is_automatic) +
+                      static_cast<int>(interval.seconds != 0) +
+                      static_cast<int>(interval.most_share != 0);
+  if (in_time > 1)
+    return Status::invalid_argument(
+        "more than one interval in time is given; choose from 60s, 2% (of the run) and auto");
   return interval;
 }
 

@@ -27,10 +27,11 @@ struct Interval {
   std::uint64_t iterations = 0;
   double seconds = 0;
   bool is_automatic = false;  // "auto": by what checkpoints cost and how often the machine fails
+  double most_share = 0;  // "2%": as often as costs so much of the run; of 1
 };
 
-// "auto", "400it", "60s", "5m", "1h", or two measures: "400it,60s", "400it,auto". At most one of
-// each measure over all texts.
+// "auto", "2%", "400it", "60s", "5m", "1h", or two measures: "400it,60s", "400it,auto". At most one
+// of each measure over all texts; "auto" and a percentage are intervals in time.
 Result<Interval> parse_intervals(const std::vector<std::string>& texts);
 
 std::string format_count(std::uint64_t count);  // 24,413,481

@@ -167,7 +167,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   checkpoint.chain.whole_every = run.whole_every;
   checkpoint.every_iterations = run.every.iterations;
   checkpoint.every_seconds = run.every.seconds;
-  checkpoint.mtbf_seconds = run.mtbf_seconds;
+  checkpoint.interval = {.mtbf_seconds = run.mtbf_seconds, .most_share = run.every.most_share};
   checkpoint.writer.overlap = run.overlap;
   checkpoint.at_end = run.at_end;
   checkpoint.resume = run.resume;

@@ -65,8 +65,10 @@ void add_layout_options(CLI::App* app, RunArguments& run, RunWords& words) {
 
 void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
   const std::string checkpoints = "Checkpoints";
-  app->add_option("--every", words.every,
-                  "interval: 400it, 60s, 5m, both as 400it,60s, or auto with --mtbf (default 60s)")
+  app->add_option(
+         "--every", words.every,
+         "interval: 400it, 60s, 5m, both as 400it,60s, 2% (as often as holds the run up for "
+         "at most that part of it), or auto with --mtbf (default 60s)")
       ->allow_extra_args(false)
       ->group(checkpoints);
   app->add_option("--mtbf", words.mtbf,

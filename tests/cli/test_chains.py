@@ -75,3 +75,19 @@ def test_the_interval_follows_from_cost_and_failures(stratalog: Stratalog, tmp_p
     interval = json.loads(report.read_text())["interval"]
     cost = interval["cost_seconds"]
     assert interval["seconds"] == pytest.approx((2 * cost * 86400) ** 0.5, rel=0.05)
+
+
+def test_the_interval_follows_from_a_part_of_the_run(stratalog: Stratalog, tmp_path: Path) -> None:
+    facts = chain(50, tmp_path / "facts")
+    report = tmp_path / "report.json"
+    folder = ("--checkpoint", tmp_path / "checkpoints")
+    arguments = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path, "--report", report)
+    stratalog(*arguments, *folder, "--every", "2%", "--mtbf", "24h", expect=1)
+    done = stratalog(*arguments, *folder, "--every", "2%")
+    assert "checkpoint interval" in done.err
+    interval = json.loads(report.read_text())["interval"]
+    assert interval["seconds"] == pytest.approx(50 * interval["cost_seconds"])
+    # What resumes the run goes on with it.
+    options = json.loads((tmp_path / "checkpoints" / "options.json").read_text())
+    assert options["most_share"] == 0.02
+    assert options["every_seconds"] == 0

@@ -23,12 +23,20 @@ double optimal_interval(double cost_seconds, double mtbf_seconds) {
 
 void IntervalRule::note_cost(double seconds) {
   const double cost = std::max(seconds, kLeastCost);
+  spent_seconds_ += cost;
   cost_seconds_ = is_measured_ ? (1 - kNewestWeight) * cost_seconds_ + kNewestWeight * cost : cost;
   is_measured_ = true;
 }
 
 double IntervalRule::interval_seconds() const {
-  return is_on() ? optimal_interval(cost_seconds_, mtbf_seconds_) : 0;
+  if (basis_.most_share > 0) return cost_seconds_ / basis_.most_share;
+  return is_on() ? optimal_interval(cost_seconds_, basis_.mtbf_seconds) : 0;
+}
+
+bool IntervalRule::is_due(double seconds_since_last, double run_seconds) const {
+  if (seconds_since_last < interval_seconds()) return false;
+  return basis_.most_share <= 0 ||
+         spent_seconds_ + cost_seconds_ <= basis_.most_share * run_seconds;
 }
 
 }  // namespace stratalog::datalog

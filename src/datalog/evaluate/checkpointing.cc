@@ -125,9 +125,10 @@ double Checkpointing::seconds_between_safe_points() const {
 }
 
 bool Checkpointing::is_due_by_time() const {
-  const double seconds =
-      interval_.is_on() ? interval_.interval_seconds() : state_.options.checkpoint.every_seconds;
-  return is_on() && seconds > 0 && since_last_.seconds() >= seconds;
+  if (!is_on()) return false;
+  if (interval_.is_on()) return interval_.is_due(since_last_.seconds(), since_begin_.seconds());
+  const double every = state_.options.checkpoint.every_seconds;
+  return every > 0 && since_last_.seconds() >= every;
 }
 
 // On rank 0. What was asked for since it was taken last; a request may be told only once.

@@ -67,7 +67,7 @@ std::string hash_program(const Program& program);
 class Checkpointing {
  public:
   explicit Checkpointing(EngineState& state)
-      : state_(state), interval_(state.options.checkpoint.mtbf_seconds) {}
+      : state_(state), interval_(state.options.checkpoint.interval) {}
 
   bool is_on() const { return state_.options.checkpoint.store != nullptr; }
   // Checks the directory against the resume policy, before anything is loaded. The position of the
@@ -128,6 +128,7 @@ class Checkpointing {
   EngineState& state_;
   std::unique_ptr<CheckpointWriter> writer_;
   IntervalRule interval_;
+  Stopwatch since_begin_;
   Stopwatch since_last_;
   // Of the last checkpoint: each stratum counts its own iterations.
   std::uint64_t last_iteration_ = 0;

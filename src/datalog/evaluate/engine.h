@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "checkpoint/checkpoint.h"
 #include "comm/comm.h"
+#include "datalog/evaluate/checkpoint_interval.h"
 #include "datalog/external_function.h"
 #include "datalog/facts/fact_writer.h"
 #include "datalog/facts/tuple_columns.h"
@@ -49,9 +50,9 @@ struct CheckpointOptions {
   ChainRules chain;  // when a relation is written whole, when as growth
   std::uint64_t every_iterations = 0;  // 0: not by iterations
   double every_seconds = 0;  // 0: not by time
-  // Above 0: the interval follows from this mean time between failures and from what checkpoints
-  // cost; every_seconds is then not used.
-  double mtbf_seconds = 0;
+  // If set, the interval follows from it and from what checkpoints cost; every_seconds is then not
+  // used.
+  IntervalBasis interval;
   ResumePolicy resume = ResumePolicy::kFresh;
   std::string generation;  // with kResume: this one instead of the newest
   AtEnd at_end = AtEnd::kSave;
@@ -197,7 +198,7 @@ struct RunReport {
   std::uint64_t resumed_iteration = 0;
   bool stopped_early = false;  // on kCheckpointAndStop
   std::optional<RunProfile> profile;  // rank 0, with Metering::kProfile
-  // With CheckpointOptions::mtbf_seconds: rank 0's last numbers.
+  // With CheckpointOptions::interval: rank 0's last numbers.
   double interval_seconds = 0;
   double interval_cost_seconds = 0;  // of a checkpoint, newest ones weighing most
 };

@@ -46,6 +46,11 @@ TEST(ParseIntervals, AutomaticTime) {
   EXPECT_EQ(parse_intervals({"400it,auto"}).value().iterations, 400U);
   EXPECT_FALSE(parse_intervals({"60s"}).value().is_automatic);
   EXPECT_FALSE(parse_intervals({"auto,60s"}).is_ok());
+  EXPECT_EQ(parse_intervals({"2%"}).value().most_share, 0.02);
+  EXPECT_EQ(parse_intervals({"400it,0.5%"}).value().iterations, 400U);
+  EXPECT_EQ(parse_intervals({"400it,0.5%"}).value().most_share, 0.005);
+  for (const char* text : {"0%", "100%", "-2%", "%", "2%,3%", "2%,60s", "auto,2%"})
+    EXPECT_FALSE(parse_intervals({text}).is_ok()) << text;
   EXPECT_EQ(parse_duration("24h").value(), 86400);
   EXPECT_EQ(parse_duration("1.5d").value(), 129600);
   for (const char* text : {"", "24", "0h", "24it", "auto"})
