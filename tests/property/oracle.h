@@ -9,39 +9,21 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
-#include <cmath>
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
-#include <regex>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "datalog/program.h"
+#include "property/oracle_values.h"
 
 namespace stratalog::datalog::oracle {
 
-// A number, unsigned or float is its 64-bit pattern; a symbol is its text. The attribute says
-// which.
-struct Value {
-  std::uint64_t bits = 0;
-  std::string text;
-  auto operator<=>(const Value&) const = default;
-};
 using Row = std::vector<Value>;
 using Rows = std::set<Row>;
-
-// The oracle gives up: the program is too large, or divides by zero, or uses what no oracle can
-// know (ord).
-class GaveUp : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 struct Answer {
   std::vector<Rows> relations;  // by RelationId
@@ -242,58 +224,6 @@ class Oracle {
 
   // ---- values ----
 
-  static std::int64_t number(const Value& v) { return static_cast<std::int64_t>(v.bits); }
-  static double real(const Value& v) { return std::bit_cast<double>(v.bits); }
-  static Value of(std::uint64_t bits) { return {.bits = bits, .text = {}}; }
-  static Value of(std::int64_t n) { return of(static_cast<std::uint64_t>(n)); }
-  static Value of(double d) { return of(std::bit_cast<std::uint64_t>(d)); }
-  static Value of(bool b) { return of(std::uint64_t{b ? 1U : 0U}); }
-  static Value of(std::string text) { return {.bits = 0, .text = std::move(text)}; }
-
-  // -1, 0, 1 in the order of the kind (floats must not be NaN).
-  static int order(ValueKind kind, const Value& a, const Value& b) {
-    const auto sign = [](const auto& x, const auto& y) { return x < y ? -1 : x == y ? 0 : 1; };
-    switch (kind) {
-      case ValueKind::kNumber:
-        return sign(number(a), number(b));
-      case ValueKind::kUnsigned:
-        return sign(a.bits, b.bits);
-      case ValueKind::kFloat:
-        return sign(real(a), real(b));
-      case ValueKind::kSymbol:
-        return sign(a.text, b.text);
-      case ValueKind::kRecord:
-        break;  // the oracle knows no records
-    }
-    return 0;
-  }
-
-  static bool holds(Comparison comparison, ValueKind kind, const Value& a, const Value& b) {
-    switch (comparison) {
-      case Comparison::kEqual:
-        return order(kind, a, b) == 0;
-      case Comparison::kNotEqual:
-        return order(kind, a, b) != 0;
-      case Comparison::kLess:
-        return order(kind, a, b) < 0;
-      case Comparison::kLessEqual:
-        return order(kind, a, b) <= 0;
-      case Comparison::kGreater:
-        return order(kind, a, b) > 0;
-      case Comparison::kGreaterEqual:
-        return order(kind, a, b) >= 0;
-      case Comparison::kMatch:
-        return std::regex_match(b.text, std::regex(a.text));
-      case Comparison::kNotMatch:
-        return !std::regex_match(b.text, std::regex(a.text));
-      case Comparison::kContains:
-        return b.text.find(a.text) != std::string::npos;
-      case Comparison::kNotContains:
-        return b.text.find(a.text) == std::string::npos;
-    }
-    return false;
-  }
-
   Value evaluate(const Expression& e, const Bindings& bindings) const {
     switch (e.kind) {
       case ExpressionKind::kVariable:
@@ -351,104 +281,6 @@ class Oracle {
     for (std::size_t i = 1; i < arguments.size(); ++i)
       result = combine(e.functor, e.value_kind, result, arguments[i]);
     return result;
-  }
-
-  static Value combine(Functor functor, ValueKind kind, const Value& a, const Value& b) {
-    if (functor == Functor::kMin) return order(kind, b, a) < 0 ? b : a;
-    if (functor == Functor::kMax) return order(kind, b, a) > 0 ? b : a;
-    if (kind == ValueKind::kFloat) return combine_reals(functor, real(a), real(b));
-    const bool is_number = kind == ValueKind::kNumber;
-    switch (functor) {
-      case Functor::kAdd:
-        return of(a.bits + b.bits);
-      case Functor::kSubtract:
-        return of(a.bits - b.bits);
-      case Functor::kMultiply:
-        return of(a.bits * b.bits);
-      case Functor::kDivide:
-        if (b.bits == 0) throw GaveUp("division by zero");
-        if (!is_number) return of(a.bits / b.bits);
-        return number(b) == -1 ? of(0 - a.bits) : of(number(a) / number(b));
-      case Functor::kModulo:
-        if (b.bits == 0) throw GaveUp("division by zero");
-        if (!is_number) return of(a.bits % b.bits);
-        return number(b) == -1 ? of(std::int64_t{0}) : of(number(a) % number(b));
-      case Functor::kPower: {
-        if (is_number && number(b) < 0) throw GaveUp("negative exponent");
-        if (b.bits > 4096) throw GaveUp("large exponent");
-        std::uint64_t product = 1;
-        for (std::uint64_t i = 0; i < b.bits; ++i) product *= a.bits;
-        return of(product);
-      }
-      case Functor::kBitAnd:
-        return of(a.bits & b.bits);
-      case Functor::kBitOr:
-        return of(a.bits | b.bits);
-      case Functor::kBitXor:
-        return of(a.bits ^ b.bits);
-      case Functor::kShiftLeft:
-        return of(a.bits << (b.bits % 64));
-      case Functor::kShiftRight:
-        return is_number ? of(number(a) >> (b.bits % 64)) : of(a.bits >> (b.bits % 64));
-      case Functor::kShiftRightUnsigned:
-        return of(a.bits >> (b.bits % 64));
-      case Functor::kLogicalAnd:
-        return of(a.bits != 0 && b.bits != 0);
-      case Functor::kLogicalOr:
-        return of(a.bits != 0 || b.bits != 0);
-      case Functor::kLogicalXor:
-        return of((a.bits != 0) != (b.bits != 0));
-      default:
-        throw std::logic_error("not a binary functor of integers");
-    }
-  }
-
-  static Value combine_reals(Functor functor, double a, double b) {
-    switch (functor) {
-      case Functor::kAdd:
-        return of(a + b);
-      case Functor::kSubtract:
-        return of(a - b);
-      case Functor::kMultiply:
-        return of(a * b);
-      case Functor::kDivide:
-        return of(a / b);
-      case Functor::kModulo:
-        return of(std::fmod(a, b));
-      case Functor::kPower:
-        return of(std::pow(a, b));
-      default:
-        throw std::logic_error("not a binary functor of floats");
-    }
-  }
-
-  static Value convert(ValueKind from, ValueKind to, const Value& v) {
-    if (from == to) return v;
-    if (to == ValueKind::kSymbol) {
-      if (from == ValueKind::kNumber) return of(std::to_string(number(v)));
-      if (from == ValueKind::kUnsigned) return of(std::to_string(v.bits));
-      throw GaveUp("texts of floats are not the oracle's business");
-    }
-    if (from == ValueKind::kSymbol) return parse(to, v.text);
-    if (to == ValueKind::kFloat)
-      return from == ValueKind::kNumber ? of(static_cast<double>(number(v)))
-                                        : of(static_cast<double>(v.bits));
-    if (from == ValueKind::kFloat) {
-      const double d = std::trunc(real(v));
-      if (!(std::abs(d) < 1e15) || (to == ValueKind::kUnsigned && d < 0))
-        throw GaveUp("outside the range");
-      return of(static_cast<std::int64_t>(d));
-    }
-    return v;
-  }
-
-  static Value parse(ValueKind to, const std::string& text) {
-    std::int64_t n = 0;
-    const char* const end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, n);
-    if (parsed.ec != std::errc() || parsed.ptr != end || (to == ValueKind::kUnsigned && n < 0))
-      throw GaveUp("not a number");
-    return to == ValueKind::kFloat ? of(static_cast<double>(n)) : of(n);
   }
 
   // ---- aggregates and ranges ----

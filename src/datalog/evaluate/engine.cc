@@ -18,11 +18,12 @@
 #include "datalog/evaluate/fact_statistics.h"
 #include "datalog/evaluate/kept_run.h"
 #include "datalog/evaluate/placement.h"
+#include "datalog/evaluate/program_constants.h"
+#include "datalog/evaluate/program_facts.h"
 #include "datalog/evaluate/relation_images.h"
+#include "datalog/evaluate/run_ending.h"
 #include "datalog/evaluate/stratum_run.h"
-#include "datalog/evaluate/supplied_facts.h"
 #include "datalog/facts/cell_class.h"
-#include "datalog/facts/fact_reader.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -74,11 +75,12 @@ class Engine {
     if (state_.addition && state_.comm.rank() == 0 && state_.hooks.notice)
       for (const std::string& line : describe_addition(state_, added_)) state_.hooks.notice(line);
     announce_shapes(state_.program, state_.dictionary);
-    intern_constants();
+    intern_constants(state_.program, state_.dictionary);
     state_.times.restore = watch.lap();
 
     tell(Phase::kLoading);
-    STRATALOG_RETURN_IF_ERROR(load_all_facts());
+    STRATALOG_ASSIGN_OR_RETURN(
+        facts_, load_program_facts(state_, [this](std::uint32_t s) { return is_settled(s); }));
     if (state_.addition) STRATALOG_RETURN_IF_ERROR(load_added_facts());
     state_.times.load = watch.lap();
     if (!resumed) STRATALOG_RETURN_IF_ERROR(make_plan());
@@ -88,10 +90,10 @@ class Engine {
     if (!state_.report.stopped_early) {
       tell(Phase::kOutput);
       Stopwatch output;
-      STRATALOG_RETURN_IF_ERROR(write_outputs());
+      STRATALOG_RETURN_IF_ERROR(write_outputs(state_));
       state_.times.output = output.seconds();
     }
-    return finish_report();
+    return finish_report(state_, position_.reports);
   }
 
   void tell(Phase phase) const {
@@ -101,41 +103,6 @@ class Engine {
     progress.strata = static_cast<std::uint32_t>(state_.program.strata.size());
     progress.elapsed_seconds = state_.clock.seconds();
     state_.hooks.progress(progress);
-  }
-
-  // All constants, in program order, before anything else: rules then find them known on every
-  // rank.
-  void intern_constants() {
-    for (const Rule& rule : state_.program.rules) {
-      for (const Expression& e : rule.head_arguments) intern(e);
-      for (const Literal& literal : rule.body) intern(literal);
-    }
-  }
-  void intern(const Expression& e) {
-    if (e.kind == ExpressionKind::kConstant) {
-      if (e.value_kind == ValueKind::kSymbol)
-        state_.dictionary.encode_symbol(e.text);
-      else
-        state_.dictionary.encode(e.bits);
-    }
-    for (const Expression& argument : e.arguments) intern(argument);
-  }
-  void intern(const Literal& literal) {
-    for (const Argument& a : literal.atom.arguments)
-      if (a.kind == ArgumentKind::kConstant) intern(a.constant);
-    if (literal.kind == LiteralKind::kComparison) {
-      intern(literal.left);
-      intern(literal.right);
-    }
-    if (literal.aggregate) {
-      intern(literal.aggregate->target);
-      for (const Literal& inner : literal.aggregate->body) intern(inner);
-    }
-    if (literal.range) {
-      intern(literal.range->from);
-      intern(literal.range->to);
-      intern(literal.range->step);
-    }
   }
 
   // Which relations get facts from the folder, if there is one.
@@ -164,54 +131,10 @@ class Engine {
     return {};
   }
 
-  Status load_all_facts() {
-    std::vector<RelationId> relations;
-    std::vector<FactInput> inputs;
-    for (std::uint32_t s = 0; s < state_.program.strata.size(); ++s) {
-      if (position_.finished.contains(s) || position_.stratum == s) continue;
-      for (const RelationId r : state_.program.strata[s].relations)
-        for (const IoDirective& directive : state_.program.relations[r].io)
-          if (directive.action == IoAction::kInput) {
-            relations.push_back(r);
-            inputs.push_back({.relation = &state_.program.relations[r], .directive = &directive});
-          }
-    }
-    STRATALOG_RETURN_IF_ERROR(load_files(relations, inputs));
-    if (!state_.options.supply) return {};
-    STRATALOG_ASSIGN_OR_RETURN(
-        std::vector<TupleColumns> supplied,
-        take_supply(state_.comm, state_.program, state_.options.supply, state_.dictionary));
-    for (RelationId r = 0; r < supplied.size(); ++r)
-      if (!is_settled(r)) add_facts(r, std::move(supplied[r]));
-    return {};
+  // Whether a checkpoint holds the stratum with all facts that it began with.
+  bool is_settled(std::uint32_t s) const {
+    return position_.finished.contains(s) || position_.stratum == s;
   }
-
-  // Whether a checkpoint holds the relation with all facts that it began with.
-  bool is_settled(RelationId r) const {
-    for (std::uint32_t s = 0; s < state_.program.strata.size(); ++s) {
-      const auto& members = state_.program.strata[s].relations;
-      if (std::find(members.begin(), members.end(), r) != members.end())
-        return position_.finished.contains(s) || position_.stratum == s;
-    }
-    return false;
-  }
-
-  Status load_files(std::span<const RelationId> relations, std::span<const FactInput> inputs) {
-    if (inputs.empty()) return {};
-    if (state_.options.facts == nullptr && state_.options.supply) return {};
-    if (state_.options.facts == nullptr)
-      return agree(state_.comm,
-                   Status::invalid_argument(fmt::format(
-                       "relation `{}` has .input, but no directory of facts was given (-F)",
-                       inputs.front().relation->name)));
-    STRATALOG_ASSIGN_OR_RETURN(
-        std::vector<TupleColumns> loaded,
-        load_facts(state_.comm, *state_.options.facts, inputs, state_.dictionary));
-    for (std::size_t i = 0; i < loaded.size(); ++i) add_facts(relations[i], std::move(loaded[i]));
-    return {};
-  }
-
-  void add_facts(RelationId r, TupleColumns more) { append_tuples(std::move(more), facts_[r]); }
 
   Status make_plan() {
     STRATALOG_ASSIGN_OR_RETURN(position_.statistics,
@@ -376,83 +299,6 @@ class Engine {
     if (busiest.meter == nullptr || busiest.meter->work != ProfileWork::kRule) return;
     progress.busiest_rule = state_.program.rules[busiest.meter->rule].text;
     progress.busiest_share = busiest.share;
-  }
-
-  Status write_outputs() {
-    ValueOrder order(state_.dictionary);
-    for (RelationId r = 0; r < state_.program.relations.size(); ++r) {
-      const Relation& relation = state_.program.relations[r];
-      for (const IoDirective& directive : relation.io) {
-        if (directive.action == IoAction::kPrintSize)
-          state_.report.print_sizes.push_back(
-              {.name = relation.name, .rows = state_.relations[r].global_rows});
-        if (directive.action != IoAction::kOutput || state_.options.output == nullptr) continue;
-        STRATALOG_ASSIGN_OR_RETURN(
-            const WrittenFacts written,
-            write_facts(state_.comm, *state_.options.output, relation, directive, order,
-                        relation_image(state_, r, RelationVersion::kTotal), state_.options.write));
-        if (!written.console.empty()) state_.report.console.push_back(written.console);
-        if (!written.path.empty()) state_.report.output_files.push_back(written.path);
-      }
-    }
-    return {};
-  }
-
-  // This rank's times, with what is in none of the phases.
-  TimeBreakdown own_times() const {
-    TimeBreakdown mine = state_.times;
-    mine.other =
-        std::max(0.0, mine.total - (mine.load + mine.restore + mine.join + mine.exchange +
-                                    mine.deduplicate + mine.pack + mine.encode + mine.write +
-                                    mine.sync + mine.commit + mine.wait + mine.output));
-    return mine;
-  }
-
-  // Collective. Warnings of all ranks, each once.
-  Status tell_warnings() {
-    std::string mine;
-    for (const std::string& warning : state_.evaluator.warnings()) mine += warning + '\n';
-    STRATALOG_ASSIGN_OR_RETURN(const Received all,
-                               state_.comm.gather(std::as_bytes(std::span(mine)), 0));
-    if (state_.comm.rank() != 0 || !state_.hooks.notice) return {};
-    std::set<std::string> told;
-    std::string_view rest(reinterpret_cast<const char*>(all.data.data()), all.data.size());
-    while (!rest.empty()) {
-      const std::size_t end = rest.find('\n');
-      const std::string warning(rest.substr(0, end));
-      if (told.insert(warning).second) state_.hooks.notice("warning: " + warning);
-      rest.remove_prefix(end + 1);
-    }
-    return {};
-  }
-
-  Status finish_report() {
-    STRATALOG_RETURN_IF_ERROR(tell_warnings());
-    RunReport& report = state_.report;
-    report.ranks = state_.comm.size();
-    for (RelationId r = 0; r < state_.program.relations.size(); ++r)
-      report.relations.push_back(
-          {.name = state_.program.relations[r].name, .rows = state_.relations[r].global_rows});
-    report.strata = position_.reports;
-    TimeBreakdown& t = state_.times;
-    t.total = state_.clock.seconds();
-    if (state_.meter && state_.meter->keeps_profile()) {
-      STRATALOG_ASSIGN_OR_RETURN(report.profile, state_.meter->collect(state_, own_times()));
-    }
-    double* const parts[] = {&t.load, &t.restore, &t.join,  &t.exchange, &t.deduplicate,
-                             &t.pack, &t.encode,  &t.write, &t.sync,     &t.commit,
-                             &t.wait, &t.output,  &t.total};
-    std::vector<std::uint64_t> micros;
-    for (const double* part : parts) micros.push_back(static_cast<std::uint64_t>(*part * 1e6));
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(micros, ReduceOp::kMax));
-    double known = 0;
-    for (std::size_t i = 0; i < micros.size(); ++i) {
-      *parts[i] = static_cast<double>(micros[i]) / 1e6;
-      if (parts[i] != &t.total) known += *parts[i];
-    }
-    t.other = std::max(0.0, t.total - known);
-    report.times = t;
-    return {};
   }
 
   EngineState state_;

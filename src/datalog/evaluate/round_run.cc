@@ -11,10 +11,12 @@
 
 #include "datalog/evaluate/choice_filter.h"
 #include "datalog/evaluate/equivalence_run.h"
+#include "datalog/evaluate/growth_logs.h"
 #include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/numbered_tuples.h"
 #include "datalog/evaluate/redistribute.h"
+#include "datalog/evaluate/round_counts.h"
 #include "datalog/evaluate/rule_pass.h"
 #include "datalog/evaluate/shard_update.h"
 #include "datalog/evaluate/stratum_run.h"
@@ -36,7 +38,8 @@ class RoundRun {
         hooks_(hooks),
         subsumption_(state, stratum),
         mirror_(state, stratum),
-        shard_update_(state, stratum) {}
+        shard_update_(state, stratum),
+        counts_(state, stratum) {}
 
   Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
     Stopwatch watch;
@@ -49,11 +52,8 @@ class RoundRun {
     STRATALOG_RETURN_IF_ERROR(subsumption_.ensure_relations());
     if (start != nullptr && start->from == StartFrom::kRounds) {
       if (joint_) STRATALOG_RETURN_IF_ERROR(joint_->open());
-      iteration_ = start->iteration;
+      counts_.restore(start->iteration);  // the delta is there
       outcome_.report.new_tuples_per_round = start->new_tuples_per_round;
-      new_tuples_ = 1;  // unknown until the first round; the delta is there
-      for (const RelationId r : members_.relations)
-        total_tuples_ += state_.relations[r].global_rows;
       for (const auto& choice : choices_) STRATALOG_RETURN_IF_ERROR(choice->admit_home());
     } else {
       static const std::vector<RulePlan> kNone;
@@ -65,14 +65,14 @@ class RoundRun {
       // .limitsize may end the recursion before they are dealt; nobody may read them as copies.
       if (is_mirrored() && mirror_.is_outgrown())
         STRATALOG_RETURN_IF_ERROR(deal_mirrored(state_, stratum_));
-      if (!state_.is_single()) STRATALOG_RETURN_IF_ERROR(measure_share());
-      outcome_.report.largest_share = largest_share_;
+      if (!state_.is_single()) STRATALOG_RETURN_IF_ERROR(counts_.measure_share());
+      outcome_.report.largest_share = counts_.largest_share();
     }
     STRATALOG_RETURN_IF_ERROR(hooks_.settle());
     if (!outcome_.stopped) finish();
     outcome_.report.strategy = members_.is_recursive ? Strategy::kSemiNaive : Strategy::kOnce;
-    outcome_.report.iterations = iteration_;
-    outcome_.report.tuples = total_tuples_;
+    outcome_.report.iterations = counts_.iteration();
+    outcome_.report.tuples = counts_.total_tuples();
     outcome_.report.seconds = watch.seconds();
     return std::move(outcome_);
   }
@@ -100,7 +100,7 @@ class RoundRun {
     std::unique_ptr<RulePass> pass;
     std::unique_ptr<RulePass> alone;  // takes the whole delta on every rank
     const auto& rules = state_.plan.strata[stratum_].rules_of_rounds();
-    while (new_tuples_ > 0 && !has_reached_limit()) {
+    while (counts_.new_tuples() > 0 && !has_reached_limit()) {
       STRATALOG_ASSIGN_OR_RETURN(const bool moved, move_grown());
       if (moved) {
         subsumption_.forget_bindings();
@@ -114,15 +114,15 @@ class RoundRun {
       }
       STRATALOG_ASSIGN_OR_RETURN(
           const Verdict verdict,
-          hooks_.safe_point({.iteration = iteration_,
-                             .new_tuples = new_tuples_,
-                             .total_tuples = total_tuples_,
+          hooks_.safe_point({.iteration = counts_.iteration(),
+                             .new_tuples = counts_.new_tuples(),
+                             .total_tuples = counts_.total_tuples(),
                              .new_tuples_per_round = outcome_.report.new_tuples_per_round}));
       if (verdict == Verdict::kStop) {
         outcome_.stopped = true;
         break;
       }
-      if (is_mirrored() && !pass->sends_tuples() && new_tuples_ <= kAloneTuples) {
+      if (is_mirrored() && !pass->sends_tuples() && counts_.new_tuples() <= kAloneTuples) {
         if (alone == nullptr) {
           STRATALOG_ASSIGN_OR_RETURN(
               alone, RulePass::bind(state_, stratum_, rules, nullptr, DeltaShare::kAll));
@@ -130,7 +130,7 @@ class RoundRun {
         STRATALOG_RETURN_IF_ERROR(run_alone(*alone));
         continue;
       }
-      state_.evaluator.set_iteration(iteration_);
+      state_.evaluator.set_iteration(counts_.iteration());
       STRATALOG_RETURN_IF_ERROR(end_round(pass->run(), *pass, RoundKind::kRecursive));
     }
     return {};
@@ -145,64 +145,39 @@ class RoundRun {
   // Rounds in which all ranks do the same and need nothing from each other, and then one reduction.
   Status run_alone(RulePass& pass) {
     const std::uint64_t until_due =
-        hooks_.rounds_until_due ? hooks_.rounds_until_due(iteration_) : 0;
+        hooks_.rounds_until_due ? hooks_.rounds_until_due(counts_.iteration()) : 0;
     std::uint64_t memory = held_bytes();
     std::uint64_t left = until_due == 0 ? kAloneRounds : std::min(kAloneRounds, until_due);
     Status mine;
-    while (mine.is_ok() && left > 0 && new_tuples_ > 0 && new_tuples_ <= kAloneTuples &&
-           !has_reached_limit()) {
+    while (mine.is_ok() && left > 0 && counts_.new_tuples() > 0 &&
+           counts_.new_tuples() <= kAloneTuples && !has_reached_limit()) {
       --left;
       mine = run_round_alone(pass, memory);
     }
     std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, memory};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
     if (sums[0] > 0) return agree(state_.comm, mine);
-    STRATALOG_RETURN_IF_ERROR(check_alike());
+    STRATALOG_RETURN_IF_ERROR(counts_.check_alike());
     note_memory(sums[1]);
     if (hooks_.progress) report_progress(sums[1]);
     return {};
   }
 
-  // Collective. Rounds alone stand on all ranks doing the same; what they count says whether they
-  // have.
-  Status check_alike() {
-    const ValueDictionary& values = state_.dictionary;
-    const std::uint64_t counts[] = {iteration_,
-                                    new_tuples_,
-                                    total_tuples_,
-                                    values.symbols().size(),
-                                    values.wides().size(),
-                                    values.records().size()};
-    std::vector<std::uint64_t> least;
-    for (const std::uint64_t count : counts) {
-      least.push_back(count);
-      least.push_back(~count);  // the least of these is that of the greatest count
-    }
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(least, ReduceOp::kMin));
-    for (std::size_t i = 0; i < least.size(); i += 2)
-      if (least[i] != ~least[i + 1])
-        return Status::internal(fmt::format(
-            "ranks that evaluate the same have got different counts in iteration {}", iteration_));
-    return {};
-  }
-
   // `memory`: becomes what this rank holds after the round.
   Status run_round_alone(RulePass& pass, std::uint64_t& memory) {
-    state_.evaluator.set_iteration(iteration_);
+    state_.evaluator.set_iteration(counts_.iteration());
     STRATALOG_RETURN_IF_ERROR(pass.run());
     const Stopwatch watch;
     STRATALOG_RETURN_IF_ERROR(guard_memory([&]() -> Status {
       mirror_.unite();
       mirror_.advance();
-      follow_growth();
+      follow_growth(state_, members_);
       return {};
     }));
     state_.times.deduplicate += watch.seconds();
     memory = held_bytes();
     STRATALOG_RETURN_IF_ERROR(check_memory(memory));
-    new_tuples_ = mirror_.new_tuples();
-    take_global_rows(mirror_.rows_of_members());
-    note_round();
+    take_round(mirror_.new_tuples(), mirror_.rows_of_members());
     if (state_.meter)
       meter_round(pass, memory, memory * static_cast<std::uint64_t>(state_.comm.size()));
     return {};
@@ -213,7 +188,8 @@ class RoundRun {
     if (!is_mirrored()) return rebalance_grown();
     std::uint64_t rows = 0;
     for (const RelationId r : members_.relations) rows += state_.relations[r].global_rows;
-    const DeltaSize delta = new_tuples_ <= kAloneTuples ? DeltaSize::kTiny : DeltaSize::kAny;
+    const DeltaSize delta =
+        counts_.new_tuples() <= kAloneTuples ? DeltaSize::kTiny : DeltaSize::kAny;
     if (!mirror_.is_outgrown() && !is_crowded_ && are_mirrored(state_, stratum_, rows, delta))
       return false;
     const Stopwatch watch;
@@ -250,35 +226,6 @@ class RoundRun {
       const std::optional<std::uint64_t>& limit = state_.program.relations[r].size_limit;
       return limit && state_.relations[r].global_rows >= *limit;
     });
-  }
-
-  // Notes what the round added where checkpoints write growth only. A log that has become large, or
-  // for which there is no memory, is given up: the next checkpoint is whole. It is the beginning of
-  // packing, and its time counts as that.
-  void follow_growth() {
-    if (std::none_of(members_.relations.begin(), members_.relations.end(),
-                     [&](RelationId r) { return state_.relations[r].growth != nullptr; }))
-      return;
-    const Stopwatch watch;
-    append_growth();
-    const double spent = watch.seconds();
-    state_.times.pack += spent;
-    state_.times.deduplicate -= spent;
-    state_.growth_seconds += spent;
-  }
-
-  void append_growth() {
-    constexpr std::uint64_t kFloor = 1U << 20;
-    for (const RelationId r : members_.relations) {
-      RelationData& relation = state_.relations[r];
-      if (!relation.growth) continue;
-      const Index& home = relation.shards.front().primary_index();
-      relation.growth->append(home.delta());
-      if (relation.growth->heap_bytes() > kFloor + home.heap_bytes() / 2) relation.growth.reset();
-    }
-    const std::uint64_t limit = state_.options.memory_limit_bytes;
-    if (limit > 0 && state_.memory_bytes() > limit)
-      for (RelationData& relation : state_.relations) relation.growth.reset();
   }
 
   void unite_homes() {
@@ -339,7 +286,7 @@ class RoundRun {
                                           : subsumption_.settle_round());
     keep_first(guard_memory([&]() -> Status {
       if (!mirrored) advance(Members::kGrowing);
-      follow_growth();
+      follow_growth(state_, members_);
       return {};
     }));
     if (jointly) joint_->clear();
@@ -352,66 +299,25 @@ class RoundRun {
     std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, 0, memory, state_.traffic.untold(),
                                     wants_shares ? 1U : 0U};
     const std::size_t fixed = sums.size();
-    const std::uint64_t grown = append_local_rows(sums);
+    const std::uint64_t grown = counts_.append_local_rows(sums);
     sums[1] = grown;
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
     if (sums[0] > 0) return agree(state_.comm, mine);
     state_.traffic.note_told(sums[3]);
     outcome_.report.exchanged_bytes += sums[3];
-    new_tuples_ = sums[1];
-    take_global_rows(std::span(sums).subspan(fixed));
-    note_round();
+    take_round(sums[1], std::span(sums).subspan(fixed));
     note_memory(sums[2]);
-    if (sums[4] > 0) STRATALOG_RETURN_IF_ERROR(measure_share());
+    if (sums[4] > 0) STRATALOG_RETURN_IF_ERROR(counts_.measure_share());
     if (state_.meter) meter_round(pass, memory, sums[2]);
     if (hooks_.progress) report_progress(sums[2]);
     return {};
   }
 
-  // One number for each relation: the tuples that this rank counts, of a nullary relation whether
-  // it holds. Returns how many tuples are new.
-  std::uint64_t append_local_rows(std::vector<std::uint64_t>& rows) const {
-    std::uint64_t grown = 0;
-    for (const RelationId r : members_.relations) {
-      const RelationData& relation = state_.relations[r];
-      if (relation.arity == 0) {
-        rows.push_back(relation.queued_holds ? 1 : 0);
-      } else if (relation.equivalence) {
-        // The same on all ranks: one counts.
-        const bool counts = state_.comm.rank() == 0;
-        grown += counts ? relation.equivalence->delta_pairs() : 0;
-        rows.push_back(counts ? relation.equivalence->pairs() : 0);
-      } else {
-        grown += relation.shards.front().primary_index().delta_tuples();
-        rows.push_back(relation.shards.front().primary_index().tuples());
-      }
-    }
-    return grown;
-  }
-
-  // The same numbers, summed over all ranks.
-  void take_global_rows(std::span<const std::uint64_t> rows) {
-    total_tuples_ = 0;
-    for (std::size_t i = 0; i < members_.relations.size(); ++i) {
-      RelationData& relation = state_.relations[members_.relations[i]];
-      if (relation.arity == 0) {
-        relation.delta_holds = rows[i] > 0 && !relation.holds;
-        relation.holds |= rows[i] > 0;
-        relation.queued_holds = false;
-        relation.global_rows = relation.holds ? 1 : 0;
-        new_tuples_ += relation.delta_holds ? 1 : 0;
-      } else {
-        relation.global_rows = rows[i];
-      }
-      total_tuples_ += relation.global_rows;
-    }
-  }
-
-  void note_round() {
-    if (new_tuples_ == 0) return;
-    ++iteration_;
-    if (state_.options.keep_round_counts || std::isfinite(hooks_.seconds_between_safe_points))
-      outcome_.report.new_tuples_per_round.push_back(new_tuples_);
+  void take_round(std::uint64_t new_tuples, std::span<const std::uint64_t> rows) {
+    counts_.take_round(new_tuples, rows);
+    if (counts_.new_tuples() > 0 &&
+        (state_.options.keep_round_counts || std::isfinite(hooks_.seconds_between_safe_points)))
+      outcome_.report.new_tuples_per_round.push_back(counts_.new_tuples());
   }
 
   std::uint64_t held_bytes() const {
@@ -427,7 +333,7 @@ class RoundRun {
         "memory limit: {} MiB of tuples and indices in iteration {}, {} MiB allowed per rank; "
         "raise --memory-limit, "
         "use more ranks, or continue from the last checkpoint where there is more memory",
-        memory >> 20, iteration_ + 1, limit >> 20));
+        memory >> 20, counts_.iteration() + 1, limit >> 20));
   }
 
   // What all ranks hold together. Copies on every rank are given up well before the limit.
@@ -438,43 +344,29 @@ class RoundRun {
     is_crowded_ = limit > 0 && bytes / ranks > limit / 2;
   }
 
-  // How unevenly the stratum's tuples lie: the part of them on the fullest rank. Unknown of
-  // equivalence relations, which all ranks have as classes.
-  Status measure_share() {
-    std::vector<std::uint64_t> rows{0};
-    for (const RelationId r : members_.relations) {
-      const RelationData& relation = state_.relations[r];
-      if (relation.equivalence) return {};
-      if (relation.arity > 0) rows[0] += relation.shards.front().primary_index().tuples();
-    }
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(rows, ReduceOp::kMax));
-    if (total_tuples_ > 0)
-      largest_share_ = static_cast<double>(rows[0]) / static_cast<double>(total_tuples_);
-    return {};
-  }
-
   void meter_round(RulePass& pass, std::uint64_t local_memory, std::uint64_t memory) {
     pass.meter_new_tuples();
     state_.meter->note_local_memory(local_memory);
-    if (new_tuples_ > 0)
-      state_.meter->note_round(stratum_, iteration_, new_tuples_, round_watch_.lap());
+    if (counts_.new_tuples() > 0)
+      state_.meter->note_round(stratum_, counts_.iteration(), counts_.new_tuples(),
+                               round_watch_.lap());
     const double now = state_.clock.seconds();
-    if (new_tuples_ > 0 && !state_.meter->is_sample_due(now)) return;
+    if (counts_.new_tuples() > 0 && !state_.meter->is_sample_due(now)) return;
     state_.meter->note_sample({.at_seconds = now,
                                .stratum = stratum_,
                                .memory_bytes = memory,
-                               .tuples = total_tuples_,
+                               .tuples = counts_.total_tuples(),
                                .sent_bytes = state_.traffic.all});
   }
 
   void report_progress(std::uint64_t memory) {
     Progress progress;
     progress.phase = Phase::kEvaluating;
-    progress.iteration = iteration_;
-    progress.new_tuples = new_tuples_;
-    progress.total_tuples = total_tuples_;
+    progress.iteration = counts_.iteration();
+    progress.new_tuples = counts_.new_tuples();
+    progress.total_tuples = counts_.total_tuples();
     progress.memory_bytes = memory;
-    progress.largest_share = largest_share_;
+    progress.largest_share = counts_.largest_share();
     hooks_.progress(progress);
   }
 
@@ -496,15 +388,12 @@ class RoundRun {
   Subsumption subsumption_;
   MirrorRound mirror_;
   ShardUpdate shard_update_;
+  RoundCounts counts_;
   std::unique_ptr<JointShards> joint_;  // where ranks read each other's shards
   StratumOutcome outcome_;
   std::vector<std::unique_ptr<ChoiceFilter>> choices_;
-  std::uint64_t iteration_ = 0;
-  std::uint64_t new_tuples_ = 0;
-  std::uint64_t total_tuples_ = 0;
   std::vector<std::uint64_t> checked_rows_;  // of the members when their balance was last looked at
   bool is_crowded_ = false;  // half of the memory that ranks may use is taken
-  double largest_share_ = -1;
   Stopwatch round_watch_;  // laps where the run is metered
 };
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/program_facts.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "datalog/evaluate/supplied_facts.h"
+#include "datalog/facts/fact_reader.h"
+
+namespace stratalog::datalog {
+namespace {
+
+Status load_files(EngineState& state, const IsSettled& is_settled,
+                  std::vector<TupleColumns>& facts) {
+  std::vector<RelationId> relations;
+  std::vector<FactInput> inputs;
+  for (std::uint32_t s = 0; s < state.program.strata.size(); ++s) {
+    if (is_settled(s)) continue;
+    for (const RelationId r : state.program.strata[s].relations)
+      for (const IoDirective& directive : state.program.relations[r].io)
+        if (directive.action == IoAction::kInput) {
+          relations.push_back(r);
+          inputs.push_back({.relation = &state.program.relations[r], .directive = &directive});
+        }
+  }
+  if (inputs.empty()) return {};
+  if (state.options.facts == nullptr && state.options.supply) return {};
+  if (state.options.facts == nullptr)
+    return agree(state.comm, Status::invalid_argument(fmt::format(
+                                 "relation `{}` has .input, but no directory of facts was given "
+                                 "(-F)",
+                                 inputs.front().relation->name)));
+  STRATALOG_ASSIGN_OR_RETURN(
+      std::vector<TupleColumns> loaded,
+      load_facts(state.comm, *state.options.facts, inputs, state.dictionary));
+  for (std::size_t i = 0; i < loaded.size(); ++i)
+    append_tuples(std::move(loaded[i]), facts[relations[i]]);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<TupleColumns>> load_program_facts(EngineState& state,
+                                                     const IsSettled& is_settled) {
+  std::vector<TupleColumns> facts(state.program.relations.size());
+  STRATALOG_RETURN_IF_ERROR(load_files(state, is_settled, facts));
+  if (!state.options.supply) return facts;
+  STRATALOG_ASSIGN_OR_RETURN(
+      std::vector<TupleColumns> supplied,
+      take_supply(state.comm, state.program, state.options.supply, state.dictionary));
+  for (std::uint32_t s = 0; s < state.program.strata.size(); ++s)
+    for (const RelationId r : state.program.strata[s].relations)
+      if (!is_settled(s)) append_tuples(std::move(supplied[r]), facts[r]);
+  return facts;
+}
+
+}  // namespace stratalog::datalog

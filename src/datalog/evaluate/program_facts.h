@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// load_program_facts: what .input directives name and what the caller supplies, for the relations
+// that no checkpoint holds. Collective.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/result.h"
+#include "datalog/evaluate/engine_state.h"
+#include "datalog/facts/tuple_columns.h"
+
+namespace stratalog::datalog {
+
+// Whether a checkpoint holds the relations of a stratum with all facts that they began with. The
+// same on all ranks.
+using IsSettled = std::function<bool(std::uint32_t stratum)>;
+
+// By relation: this rank's part of its facts. Errors: InvalidArgument if there is no folder to read
+// from; those of load_facts() and take_supply().
+Result<std::vector<TupleColumns>> load_program_facts(EngineState& state,
+                                                     const IsSettled& is_settled);
+
+}  // namespace stratalog::datalog
