@@ -56,6 +56,7 @@ class PivotRelations {
   void finish() {
     executors_.clear();
     masks_ = {};
+    closure_->release_workspace();
   }
 
   std::uint32_t position_of(RelationId relation) const;

@@ -304,6 +304,15 @@ Result<RunReport> PivotClosure::run(const RunOptions& options) {
   return std::exchange(open.report, {});
 }
 
+void PivotClosure::release_workspace() {
+  sweep_ = BlockSweep::make(options_.width);
+  // Those of other threads stay theirs.
+  landmarks_ = std::make_shared<Landmarks>();
+  skew_ = RoundSkew(landmarks_);
+  delays_ = {};
+  for (Block& block : blocks_) block.delays = {};
+}
+
 std::uint64_t PivotClosure::row_count() const {
   std::uint64_t rows = 0;
   for (const Block& block : blocks_) rows += block.total.tuples();

@@ -110,6 +110,9 @@ class PivotClosure {
   // of the delta.) Errors of the callbacks are passed on, with the same effect. What a run reports
   // is what its thread swept, blocks of others included.
   Result<RunReport> run(const RunOptions& options);
+  // Gives back what rounds need beside the graph and the result, which the next run makes anew.
+  // Between rounds only.
+  void release_workspace();
   bool is_between_rounds() const { return !unfinished_.is_open; }
   // Of a run that was cancelled: RunReport::new_rows so far.
   const std::vector<std::uint64_t>& unfinished_rows() const { return unfinished_.report.new_rows; }

@@ -455,5 +455,24 @@ TEST(PivotClosure, AccountsForItsMemory) {
   EXPECT_GT(closure.memory_bytes(), closure.resting_bytes());
 }
 
+TEST(PivotClosure, GoesOnAfterItGaveBackItsWorkspace) {
+  for (const bool with_masks : {false, true}) {
+    const NaiveProblem problem = random_problem(6006, with_masks);
+    Ranks ranks(problem, Pivots::kDense, RowWidth::kWords8, 1);
+    PivotClosure& closure = ranks.closures().front();
+    std::vector<std::uint64_t> counts;
+    ASSERT_TRUE(closure.seed(problem.seeds[0].slot, problem.seeds[0].lane).is_ok());
+    ASSERT_TRUE(ranks.run(RunOptions::kNoLimit, counts));
+    const std::uint64_t before = closure.memory_bytes();
+    const std::set<NaiveTuple> tuples = ranks.tuples(RelationVersion::kTotal);
+    closure.release_workspace();
+    EXPECT_LT(closure.memory_bytes(), before);
+    EXPECT_EQ(ranks.tuples(RelationVersion::kTotal), tuples);
+    ranks.seed(problem);
+    ASSERT_TRUE(ranks.run(RunOptions::kNoLimit, counts));
+    EXPECT_EQ(ranks.tuples(RelationVersion::kTotal), naive_rounds(problem).back().total);
+  }
+}
+
 }  // namespace
 }  // namespace stratalog
