@@ -49,11 +49,15 @@ class IncludeExpander {
       outcome_.text.append(text, copied, token.span.begin - copied);
       copied = file.span.end;
       const MarkedPlace place = map.locate({token.span.begin, file.span.end});
-      splice(unquote(lexer.text_of(file.span)).characters, place, file.span, sink);
+      const bool returns =
+          splice(unquote(lexer.text_of(file.span)).characters, place, file.span, sink);
       const std::size_t line_begin = text.rfind('\n', file.span.end - 1);
       const std::size_t column =
           file.span.end - (line_begin == std::string::npos ? 0 : line_begin + 1);
-      outcome_.text += '\n' + line_marker(place.place.line, place.place.file) + '\n';
+      const LineMarker back{.line = place.place.line,
+                            .file = place.place.file,
+                            .step = returns ? FileStep::kReturns : FileStep::kNone};
+      outcome_.text += '\n' + line_marker(back) + '\n';
       outcome_.text.append(column, ' ');
     }
     outcome_.text.append(text, copied, std::string::npos);
@@ -61,7 +65,8 @@ class IncludeExpander {
     std::move(found.begin(), found.end(), std::back_inserter(outcome_.diagnostics));
   }
 
-  void splice(const std::string& wanted, const MarkedPlace& place, Span span,
+  // Whether there is anything in the place of the directive.
+  bool splice(const std::string& wanted, const MarkedPlace& place, Span span,
               DiagnosticSink& sink) {
     Found found;
     if (!search(wanted, place.place.file, found)) {
@@ -70,30 +75,36 @@ class IncludeExpander {
       draft.hint = fmt::format(
           "it is searched beside `{}`{}", place.place.file,
           directories_.empty() ? "; add directories with -I" : " and in the -I directories");
-      return;
+      return false;
     }
-    if (taken_once_.contains(found.canonical)) return;
+    if (taken_once_.contains(found.canonical)) return false;
     if (std::find(open_.begin(), open_.end(), found.canonical) != open_.end()) {
       sink.error(span, fmt::format("`{}` includes itself", found.path)).hint =
           "write `.once` in files that are included from several places";
-      return;
+      return false;
     }
     const std::optional<std::string> text = read_text_file(found.path);
     if (!text) {
       sink.error(span, fmt::format("cannot read the included file `{}`", found.path));
-      return;
+      return false;
     }
     if (open_.size() >= kMaxIncludeDepth ||
         outcome_.text.size() + text->size() > kMaxExpandedBytes) {
       sink.error(span, open_.size() >= kMaxIncludeDepth ? "included files nest too deep"
                                                         : "the included files are too large");
-      return;
+      return false;
     }
     if (says_once(*text)) taken_once_.insert(found.canonical);
     open_.push_back(found.canonical);
-    outcome_.text += '\n' + line_marker(1, found.path) + '\n';
+    const LineMarker entry{.line = 1,
+                           .file = found.path,
+                           .step = FileStep::kEnters,
+                           .included_line = place.place.line,
+                           .included_column = place.place.column};
+    outcome_.text += '\n' + line_marker(entry) + '\n';
     expand(found.path, *text);
     open_.pop_back();
+    return true;
   }
 
   static bool says_once(const std::string& text) {

@@ -21,6 +21,7 @@
 
 #include "datalog/language/include_files.h"
 #include "datalog/language/lexer.h"
+#include "datalog/language/place_words.h"
 #include "datalog/language/source_files.h"
 
 extern char** environ;
@@ -173,8 +174,14 @@ std::vector<std::string> command_line(const CompileOptions& options) {
   // -undef: no `linux` or `unix` macros that would rewrite a relation's name. -w: only errors are
   // of interest.
   std::vector<std::string> arguments{
-      options.preprocessor_command, "-x", "c", "-undef", "-nostdinc", "-w",
-      "-DRAM_DOMAIN_SIZE=64"};  // as Soufflé built for 64 bits says
+      options.preprocessor_command,
+      "-x",
+      "c",
+      "-undef",
+      "-nostdinc",
+      "-w",
+      "-DRAM_DOMAIN_SIZE=64",  // as Soufflé built for 64 bits says
+      "-U__FILE__"};  // it reads standard input and runs elsewhere: place_words knows the file
   for (const std::string& directory : options.include_directories) {
     arguments.emplace_back("-I");
     arguments.push_back(language::canonical_path(directory));  // it does not run where we do
@@ -204,7 +211,8 @@ std::string with_user_names(const SourceText& source, std::string_view expanded)
       text += line;
       text += '\n';
     } else if (marker.file == kStandardInput || !marker.file.starts_with('<')) {
-      text += language::line_marker(marker.line, user_name(source, marker.file)) + '\n';
+      marker.file = user_name(source, marker.file);
+      text += language::line_marker(marker) + '\n';
     }
     expanded.remove_prefix(std::min(end + 1, expanded.size()));
   }
@@ -324,8 +332,12 @@ OriginalTexts read_originals(const SourceText& source, std::string_view expanded
 
 PreprocessOutcome preprocess(const SourceText& source, const CompileOptions& options) {
   PreprocessOutcome outcome;
+  if (options.preprocessor == PreprocessorUse::kNever) {
+    outcome.text =
+        language::with_place_words(source.text, source.name, language::PathForm::kAsNamed);
+    return outcome;
+  }
   outcome.text = source.text;
-  if (options.preprocessor == PreprocessorUse::kNever) return outcome;
 
   const std::optional<std::uint32_t> first_line = first_preprocessor_line(source.text);
   if (first_line || !options.macros.empty()) {
@@ -341,6 +353,10 @@ PreprocessOutcome preprocess(const SourceText& source, const CompileOptions& opt
     outcome.text = std::move(included.text);
     outcome.diagnostics = std::move(included.diagnostics);
   }
+  if (outcome.originals.empty() && language::has_place_words(*outcome.text))
+    outcome.originals = read_originals(source, *outcome.text);
+  outcome.text =
+      language::with_place_words(*outcome.text, source.name, language::PathForm::kCanonical);
   return outcome;
 }
 

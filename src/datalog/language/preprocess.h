@@ -20,7 +20,7 @@ struct PreprocessOutcome {
       originals;  // of the files that line markers name, as far as they could be read
 };
 
-// With PreprocessorUse::kNever the text comes back unchanged.
+// With PreprocessorUse::kNever the text comes back unchanged, but for __FILE__ and its like.
 PreprocessOutcome preprocess(const SourceText& source, const CompileOptions& options);
 
 }  // namespace stratalog::datalog

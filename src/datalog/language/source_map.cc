@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <limits>
+#include <system_error>
 
 namespace stratalog::datalog::language {
 namespace {
@@ -66,6 +68,32 @@ std::size_t align(std::string_view expanded, std::string_view original, std::siz
   return at_end ? found : std::string_view::npos;
 }
 
+// Behind the file: `1` (with ` at LINE:COLUMN` from .include), `2`, and what means nothing here.
+void parse_step(std::string_view rest, LineMarker& marker) {
+  const auto number = [&] {
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (error != std::errc()) return std::uint32_t{0};
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    return value;
+  };
+  const auto skip = [&](std::string_view text) {
+    if (!rest.starts_with(text)) return false;
+    rest.remove_prefix(text.size());
+    return true;
+  };
+  marker.step = FileStep::kNone;
+  marker.included_line = 0;
+  marker.included_column = 0;
+  if (!skip(" ")) return;
+  const std::uint32_t flag = number();
+  if (flag == 1) marker.step = FileStep::kEnters;
+  if (flag == 2) marker.step = FileStep::kReturns;
+  if (marker.step != FileStep::kEnters || !skip(" at ")) return;
+  marker.included_line = number();
+  if (skip(":")) marker.included_column = number();
+}
+
 }  // namespace
 
 bool parse_line_marker(std::string_view line, LineMarker& marker) {
@@ -90,6 +118,7 @@ bool parse_line_marker(std::string_view line, LineMarker& marker) {
   }
   if (i >= line.size()) return false;
   marker.line = static_cast<std::uint32_t>(number);
+  parse_step(line.substr(i + 1), marker);
   return true;
 }
 
@@ -100,6 +129,15 @@ std::string line_marker(std::uint32_t line, std::string_view file) {
     quoted.push_back(c == '\n' ? ' ' : c);
   }
   return fmt::format("# {} \"{}\"", line, quoted);
+}
+
+std::string line_marker(const LineMarker& marker) {
+  std::string text = line_marker(marker.line, marker.file);
+  if (marker.step == FileStep::kReturns) text += " 2";
+  if (marker.step == FileStep::kEnters) text += " 1";
+  if (marker.step == FileStep::kEnters && marker.included_line != 0)
+    text += fmt::format(" at {}:{}", marker.included_line, marker.included_column);
+  return text;
 }
 
 SourceMap::SourceMap(std::string_view expanded, const std::string& name,

@@ -53,10 +53,18 @@ class SourceMap {
       characters_before_block_;  // of every kBlock bytes: lines may be megabytes long
 };
 
+// What a marker says about includes: the numbers behind the file, as the C preprocessor writes
+// them.
+enum class FileStep : std::uint8_t { kNone, kEnters, kReturns };
+
 // A parsed line marker.
 struct LineMarker {
   std::uint32_t line = 0;
   std::string file;
+  FileStep step = FileStep::kNone;
+  // kEnters: where the `.include` stands; 0: the marker stands in the place of the including line.
+  std::uint32_t included_line = 0;
+  std::uint32_t included_column = 0;
 };
 
 // True when `line` (without its newline) is a marker that the preprocessor or .include wrote; fills
@@ -65,5 +73,6 @@ bool parse_line_marker(std::string_view line, LineMarker& marker);
 
 // The text of such a marker, without the newline.
 std::string line_marker(std::uint32_t line, std::string_view file);
+std::string line_marker(const LineMarker& marker);
 
 }  // namespace stratalog::datalog::language

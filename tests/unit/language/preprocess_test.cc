@@ -208,5 +208,73 @@ TEST_F(Preprocess, ExpandedTextCompilesAgainWithoutFiles) {
   EXPECT_EQ(second.program->rules[1].place.line, 3U);
 }
 
+// The same text with and without the C preprocessor.
+constexpr const char* kPlaces =
+    ".decl at(file:symbol, line:number, incl:symbol)\n"
+    "at(__FILE__, __LINE__, __INCL__).\n"
+    "  .include \"inc/b.dl\"\n"
+    "at(\"__FILE__ \" , /* __LINE__ */ 0,\n"
+    "   __INCL__). at(__FILE__, __LINE__, \"\").\n";
+
+TEST_F(Preprocess, WordsForPlacesAreConstants) {
+  write("inc/b.dl", "at(__FILE__, __LINE__, __INCL__).\n.include \"c.dl\"\n");
+  write("inc/c.dl", "\nat(__FILE__, __LINE__, __INCL__).\n");
+  write("main.dl", kPlaces);
+  const std::string expected =
+      "  at(\"main.dl\", 2, \"\").\n"
+      "  at(\"inc/b.dl\", 1, \"main.dl:3:3\").\n"
+      "  at(\"inc/c.dl\", 2, \"main.dl:3:3;inc/b.dl:2:1\").\n"
+      "  at(\"__FILE__ \", 0, \"\").\n"
+      "  at(\"main.dl\", 5, \"\").\n";
+  EXPECT_EQ(outcome(kPlaces),
+            ".decl at(file: symbol, line: number, incl: symbol)\n"
+            "stratum 0: at\n" +
+                expected);
+  // An unrelated line for the C preprocessor changes nothing.
+  EXPECT_EQ(outcome(std::string(kPlaces) + "#define UNRELATED 1\n"), outcome(kPlaces));
+}
+
+TEST_F(Preprocess, WordsForPlacesInFilesOfTheCPreprocessor) {
+  write("inc/b.dl", "at(__FILE__, __LINE__, __INCL__).\n#include \"c.dl\"\n");
+  write("inc/c.dl", "\nat(HERE, __INCL__).\n");
+  write("main.dl", "");
+  EXPECT_EQ(outcome("#define HERE __FILE__, __LINE__\n"
+                    ".decl at(file:symbol, line:number, incl:symbol)\n"
+                    "#include \"inc/b.dl\"\n"
+                    "at(HERE, __INCL__).\n"),
+            ".decl at(file: symbol, line: number, incl: symbol)\n"
+            "stratum 0: at\n"
+            "  at(\"inc/b.dl\", 1, \"main.dl:3:1\").\n"
+            "  at(\"inc/c.dl\", 2, \"main.dl:3:1;inc/b.dl:2:1\").\n"
+            "  at(\"main.dl\", 4, \"\").\n");
+}
+
+TEST_F(Preprocess, WhatWordsForPlacesMeanIsInTheTextThatRanksGet) {
+  write("inc/b.dl", "at(__FILE__).\n");
+  write("main.dl", "");
+  const CompileOutcome first = compile({(directory_ / "main.dl").string(),
+                                        ".decl at(file:symbol)\nat(__FILE__).\n"
+                                        ".include \"inc/b.dl\"\n.printsize at\n"});
+  ASSERT_TRUE(first.is_ok());
+  CompileOptions options;
+  options.preprocessor = PreprocessorUse::kNever;
+  const CompileOutcome again = compile({"program", first.program->source_text}, options);
+  ASSERT_TRUE(again.is_ok());
+  EXPECT_EQ(print_program(*again.program), print_program(*first.program));
+  EXPECT_NE(first.program->source_text.find("# 3 \"" + (directory_ / "main.dl").string() + "\"\n"),
+            std::string::npos)
+      << "line markers are as they always were: " << first.program->source_text;
+}
+
+TEST_F(Preprocess, ErrorsBesideWordsForPlacesAreShownAsAfterAMacro) {
+  EXPECT_EQ(outcome(".decl at(line:number)\nat(__LINE__) :- nowhere(1).\n"),
+            "main.dl:2:10: error: undeclared relation `nowhere`\n"
+            "    2 | at(2) :- nowhere(1).\n"
+            "      |          ^~~~~~~\n"
+            "      = after macro expansion\n"
+            "      = hint: declare it with `.decl nowhere(...)`\n"
+            "1 error, 0 warnings\n");
+}
+
 }  // namespace
 }  // namespace stratalog::datalog
