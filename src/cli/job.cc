@@ -198,6 +198,28 @@ Failure open_folders(Comm& comm, Job& job) {
   return {};
 }
 
+std::vector<std::string> pragma_values(const datalog::Program& program, std::string_view name) {
+  std::vector<std::string> values;
+  for (const datalog::Pragma& pragma : program.pragmas)
+    if (pragma.name == name) values.push_back(pragma.value);
+  return values;
+}
+
+// What neither the command line nor (resuming) the checkpoint says: as the program's pragmas do,
+// else the current folder.
+void complete_from_pragmas(const datalog::Program& program, RunArguments& run) {
+  const auto fill_path = [&](std::string& path, std::string_view name) {
+    const std::vector<std::string> values = pragma_values(program, name);
+    if (path.empty() && !values.empty()) path = values.back();
+    if (path.empty()) path = ".";
+  };
+  fill_path(run.facts, "fact-dir");
+  fill_path(run.output, "output-dir");
+  if (run.libraries.empty()) run.libraries = pragma_values(program, "libraries");
+  if (run.library_directories.empty())
+    run.library_directories = pragma_values(program, "library-dir");
+}
+
 // What resume found out on rank 0 and the other ranks need.
 std::string resume_options_text(const RunArguments& run, const std::string& program_name) {
   nlohmann::json options = options_object(program_name, run);
@@ -240,9 +262,8 @@ Result<datalog::CompileOutcome> read_stored(Job& job) {
   job.program_name = complete_from_options_file(*store, run);
   STRATALOG_RETURN_IF_ERROR(check_encoding(run));
   if (job.program_name.empty()) job.program_name = "program";
-  if (run.facts.empty()) run.facts = ".";
-  if (run.output.empty()) run.output = ".";
   STRATALOG_ASSIGN_OR_RETURN(datalog::Program program, stored_program(state));
+  complete_from_pragmas(program, run);
   datalog::CompileOutcome outcome;
   outcome.program = std::move(program);
   return outcome;
@@ -252,8 +273,6 @@ Result<datalog::CompileOutcome> read_stored(Job& job) {
 
 Failure prepare_run(Comm& comm, const Invocation& invocation, Job& job) {
   job.run = invocation.run;
-  if (job.run.facts.empty()) job.run.facts = ".";
-  if (job.run.output.empty()) job.run.output = ".";
   job.program_name = invocation.program.file;
   Result<datalog::CompileOutcome> compiled = Status::internal("compiled on rank 0 only");
   if (comm.rank() == 0) {
@@ -265,6 +284,7 @@ Failure prepare_run(Comm& comm, const Invocation& invocation, Job& job) {
   auto program = share_program(comm, std::move(compiled));
   if (!program.is_ok()) return {program.status(), Part::kProgram};
   job.program = std::move(program).value();
+  complete_from_pragmas(job.program, job.run);
   return open_folders(comm, job);
 }
 

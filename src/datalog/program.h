@@ -278,6 +278,13 @@ struct ExternalFunctor {
   SourcePlace place;
 };
 
+// `.pragma "name" "value"`: an option of the command (fact-dir, output-dir, libraries,
+// library-dir), which an option on the command line overrides.
+struct Pragma {
+  std::string name;
+  std::string value;
+};
+
 struct Program {
   std::vector<Relation> relations;
   std::vector<Rule> rules;
@@ -287,7 +294,7 @@ struct Program {
   // kSymbol or kRecord. Types with equal lists share a shape.
   std::vector<std::vector<ValueKind>> shapes;
   std::vector<ExternalFunctor> external_functors;  // in the order of their declarations
-  std::map<std::string, std::string> pragmas;
+  std::vector<Pragma> pragmas;  // those that have a meaning, in the order of the text
   std::string source_text;  // after the preprocessor; hashed for checkpoints
 };
 

@@ -16,6 +16,7 @@
 #include "datalog/language/emit_rule.h"
 #include "datalog/language/independent_parts.h"
 #include "datalog/language/kind_inference.h"
+#include "datalog/language/pragmas.h"
 #include "datalog/language/print_program.h"
 #include "datalog/language/rule_expansion.h"
 #include "datalog/language/rule_grounding.h"
@@ -52,8 +53,7 @@ class Analyser {
     const bool is_stratified =
         check_stratification(program_.strata, dependencies_, declarations_, sink_);
     warn_about_relations(syntax_, declared_, sink_);
-    for (const PragmaSyntax& pragma : syntax_.pragmas)
-      program_.pragmas[pragma.key.name] = pragma.value;
+    program_.pragmas = take_pragmas(syntax_.pragmas, sink_);
     if (is_stratified && !sink_.has_errors()) finish();
     return std::move(program_);
   }

@@ -356,8 +356,8 @@ std::string print_rule(const Program& program, const Rule& rule) {
 
 std::string print_program(const Program& program) {
   std::string text;
-  for (const auto& [key, value] : program.pragmas) {
-    text += fmt::format(".pragma {} {}\n", quoted(key), quoted(value));
+  for (const auto& [name, value] : program.pragmas) {
+    text += fmt::format(".pragma {} {}\n", quoted(name), quoted(value));
   }
   for (const Relation& relation : program.relations) text += print_relation(relation);
   for (std::size_t i = 0; i < program.strata.size(); ++i) {

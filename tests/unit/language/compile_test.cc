@@ -380,12 +380,24 @@ TEST(Compile, DirectivesAndParameters) {
 .output a, b(compress=false, IO="hdf5")
 .output b(IO=stdout)
 .printsize a, b
-.pragma "magic-transform" "*"
+.pragma "output-dir" "early"
+.pragma "libraries" "a"
+.pragma "libraries" "b"
+.pragma "output-dir" "late"
 .pragma "verbose"
 .input b()
 )"),
-            R"(.pragma "magic-transform" "*"
-.pragma "verbose" ""
+            R"(test.dl:9:9: warning: `.pragma "output-dir"` is given twice; this one counts
+    9 | .pragma "output-dir" "late"
+      |         ^~~~~~~~~~~~
+test.dl:10:9: warning: `.pragma "verbose"` is ignored
+   10 | .pragma "verbose"
+      |         ^~~~~~~~~
+      = hint: give `-v` to the command
+0 errors, 2 warnings
+.pragma "libraries" "a"
+.pragma "libraries" "b"
+.pragma "output-dir" "late"
 .decl a(x: number) btree
 .input a(IO="file", delimiter=",", filename="a b.csv", headers="true")
 .output a(IO="hdf5", compress="false")
