@@ -119,8 +119,12 @@ std::string complete_from_options_file(Store& store, RunArguments& run) {
     return member != options.end() && member->is_string() ? member->get<std::string>()
                                                           : std::string();
   };
-  if (!run.has_layout) take_layout_text(word("layout"), run.layout);
   if (!run.has_mode) run.mode = parse_mode(word("mode")).value_or(run.mode);
+  if (run.given_layout.empty()) {
+    take_layout_text(word("layout"), run.layout);
+    // Files were asked for in another mode.
+    if (run.mode == CheckpointMode::kFilePerProcess) run.layout.files = 0;
+  }
   if (!run.has_encoding) run.encoding = parse_encoding(word("encoding")).value_or(run.encoding);
   if (!run.has_durability)
     run.durability = parse_durability(word("durability")).value_or(run.durability);

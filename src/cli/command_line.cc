@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "cli/option_words.h"
 #include "cli/run_options.h"
 #include "datalog/language/spelling.h"
 
@@ -24,13 +25,12 @@ struct RawArguments {
   std::vector<std::string> goal_places;  // DIR [GENERATION] TUPLE
 };
 
-const std::map<std::string, ExportFormat> kFormats = {
-    {"tsv", ExportFormat::kTsv},
-    {"hdf5", ExportFormat::kHdf5},
-    {"hdf5-streams", ExportFormat::kHdf5Streams},
-    {"hdf5-streams-blosc", ExportFormat::kHdf5StreamsBlosc}};
-const std::map<std::string, RelationVersion> kVersions = {{"total", RelationVersion::kTotal},
-                                                          {"delta", RelationVersion::kDelta}};
+const Words<ExportFormat> kFormats = {{"tsv", ExportFormat::kTsv},
+                                      {"hdf5", ExportFormat::kHdf5},
+                                      {"hdf5-streams", ExportFormat::kHdf5Streams},
+                                      {"hdf5-streams-blosc", ExportFormat::kHdf5StreamsBlosc}};
+const Words<RelationVersion> kVersions = {{"total", RelationVersion::kTotal},
+                                          {"delta", RelationVersion::kDelta}};
 
 constexpr const char* kFooter =
     R"(Exit codes: 0 done; 1 wrong command line or program; 2 facts; 3 checkpoints exist but none is valid;
@@ -134,13 +134,13 @@ void add_store_commands(CLI::App& app, StoredArguments& stored, RawArguments& ra
   write
       ->add_option("--version", stored.version,
                    "total, or delta: what the last round added (default total)")
-      ->transform(CLI::CheckedTransformer(kVersions).description(""))
+      ->transform(one_of(kVersions))
       ->option_text("WHICH");
   write
       ->add_option("--to", stored.format,
                    "tsv, hdf5 (columns), hdf5-streams (sorted, small: shuffle + deflate) or "
                    "hdf5-streams-blosc (shuffle + LZ4, needs blosc's HDF5 plugin); default tsv")
-      ->transform(CLI::CheckedTransformer(kFormats).description(""))
+      ->transform(one_of(kFormats))
       ->option_text("FORMAT");
 }
 
@@ -225,6 +225,18 @@ std::string complain_about_first_word(const std::vector<std::string>& arguments)
   return fmt::format("'{}' is no command; the commands are {}", word, fmt::join(names, ", "));
 }
 
+// A message if an option ends with "=": CLI11 would take the next word for its value, whatever that
+// is. What follows `bench` is the Python front's.
+std::string complain_about_lost_value(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments.front() == "bench") return {};
+  for (const std::string& word : arguments) {
+    if (word == "--") break;
+    if (word.starts_with("--") && word.find('=') == word.size() - 1)
+      return fmt::format("{} has no value behind the =", word);
+  }
+  return {};
+}
+
 Status finish(const CLI::App& app, RawArguments& raw, Invocation& invocation) {
   invocation.command = commands().at(app.get_subcommands().front()->get_name());
   note_given(app, raw.run, invocation.run);
@@ -269,7 +281,14 @@ ParsedCommandLine refuse(const std::string& message) {
 }  // namespace
 
 ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments) {
-  const std::string complaint = complain_about_first_word(arguments);
+  // `help` and `help COMMAND`, as many commands have it.
+  if (!arguments.empty() && arguments.front() == "help") {
+    std::vector<std::string> asked(arguments.begin() + 1, arguments.end());
+    asked.emplace_back("--help");
+    return parse_command_line(asked);
+  }
+  std::string complaint = complain_about_first_word(arguments);
+  if (complaint.empty()) complaint = complain_about_lost_value(arguments);
   if (!complaint.empty()) return refuse(complaint);
   Invocation invocation;
   RawArguments raw;

@@ -87,7 +87,7 @@ struct RunArguments {
   bool has_durability = false;
   bool has_keep = false;
   bool has_whole_every = false;
-  bool has_layout = false;
+  std::vector<std::string> given_layout;  // layout options, by name
 };
 
 // ls, inspect, verify, export.
@@ -141,8 +141,9 @@ struct ParsedCommandLine {
 // `arguments` without the program's own name.
 ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments);
 
-// Whether the encoding that was asked for (if any) has a meaning in the mode; InvalidArgument says
-// why not.
+// Whether what was asked for has a meaning in the mode; InvalidArgument says why not. Of a resumed
+// run known only when its checkpoint has been read.
 Status check_encoding(const RunArguments& run);
+Status check_layout(const RunArguments& run);
 
 }  // namespace stratalog::cli

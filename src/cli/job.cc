@@ -261,6 +261,7 @@ Result<datalog::CompileOutcome> read_stored(Job& job) {
   if (!run.has_durability) run.durability = state.durability;
   job.program_name = complete_from_options_file(*store, run);
   STRATALOG_RETURN_IF_ERROR(check_encoding(run));
+  STRATALOG_RETURN_IF_ERROR(check_layout(run));
   if (job.program_name.empty()) job.program_name = "program";
   STRATALOG_ASSIGN_OR_RETURN(datalog::Program program, stored_program(state));
   complete_from_pragmas(program, run);

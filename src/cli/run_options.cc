@@ -9,26 +9,50 @@
 #include <string>
 #include <thread>
 
+#include "cli/option_words.h"
 #include "policy/plan_layout.h"
 
 namespace stratalog::cli {
 
 namespace {
 
-const std::map<std::string, ShardEncoding> kEncodings = {{"compact", ShardEncoding::kCompact},
-                                                         {"streams", ShardEncoding::kStreams},
-                                                         {"rows_u64", ShardEncoding::kRowsU64},
-                                                         {"auto", ShardEncoding::kAuto}};
-const std::map<std::string, Durability> kDurabilities = {
+const Words<ShardEncoding> kEncodings = {{"compact", ShardEncoding::kCompact},
+                                         {"streams", ShardEncoding::kStreams},
+                                         {"rows_u64", ShardEncoding::kRowsU64},
+                                         {"auto", ShardEncoding::kAuto}};
+const Words<Durability> kDurabilities = {
     {"full", Durability::kFull}, {"data", Durability::kData}, {"none", Durability::kNone}};
-const std::map<std::string, datalog::AtEnd> kAtEnd = {{"save", datalog::AtEnd::kSave},
-                                                      {"skip", datalog::AtEnd::kSkip}};
+const Words<datalog::AtEnd> kAtEnd = {{"save", datalog::AtEnd::kSave},
+                                      {"skip", datalog::AtEnd::kSkip}};
 
-std::map<std::string, CheckpointMode> modes_by_name() {
-  std::map<std::string, CheckpointMode> modes;
-  for (const CheckpointMode mode : all_modes()) modes.emplace(mode_name(mode), mode);
+Words<CheckpointMode> modes_by_name() {
+  Words<CheckpointMode> modes;
+  for (const CheckpointMode mode : all_modes()) modes.emplace_back(mode_name(mode), mode);
   return modes;
 }
+
+// Which modes have a use for a layout option. --files is the policy's to judge.
+struct LayoutOptionUse {
+  const char* option;
+  const char* modes;  // as a refusal names them
+  bool (*is_for)(CheckpointMode mode);
+};
+constexpr LayoutOptionUse kLayoutOptionUses[] = {
+    {"--hdf5-opt", "mode hdf5-opt",
+     [](CheckpointMode mode) { return mode == CheckpointMode::kHdf5Opt; }},
+    {"--deflate", "mode hdf5-opt",
+     [](CheckpointMode mode) { return mode == CheckpointMode::kHdf5Opt; }},
+    {"--aggregators", "modes shared-opt, hdf5-opt and auto",
+     [](CheckpointMode mode) {
+       return mode == CheckpointMode::kSharedOpt || mode == CheckpointMode::kHdf5Opt ||
+              mode == CheckpointMode::kAuto;
+     }},
+    {"--align", "modes shared, shared-opt, hdf5-direct and auto",
+     [](CheckpointMode mode) {
+       return mode == CheckpointMode::kShared || mode == CheckpointMode::kSharedOpt ||
+              mode == CheckpointMode::kHdf5Direct || mode == CheckpointMode::kAuto;
+     }},
+};
 
 void add_layout_options(CLI::App* app, RunArguments& run, RunWords& words) {
   const std::string group = "Layout of checkpoints";
@@ -105,8 +129,7 @@ void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
   app->add_option("--overlap", words.overlap,
                   "what goes on beside the evaluation: pack (packing and writing), write (writing "
                   "only), none, or auto: pack where a core is free, otherwise write (default auto)")
-      ->transform(
-          CLI::IsMember({"auto", "pack", "write", "none"}, CLI::ignore_case).description(""))
+      ->transform(one_of({"auto", "pack", "write", "none"}))
       ->option_text("WHAT")
       ->group(checkpoints);
   app->add_flag("--no-overlap", words.no_overlap,
@@ -115,7 +138,7 @@ void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
   app->add_option("--at-end", run.at_end,
                   "save the answer as the last checkpoint, or skip that: for runs whose outputs "
                   "are all that is wanted (default save)")
-      ->transform(CLI::CheckedTransformer(kAtEnd, CLI::ignore_case).description(""))
+      ->transform(one_of(kAtEnd))
       ->option_text("WHAT")
       ->group(checkpoints);
 }
@@ -153,19 +176,19 @@ void add_engine_options(CLI::App* app, RunArguments& run, RunWords& words) {
 
 CLI::Option* add_mode(CLI::App* app, RunArguments& run, const std::string& text) {
   return app->add_option("--mode,--layout", run.mode, text)
-      ->transform(CLI::CheckedTransformer(modes_by_name(), CLI::ignore_case).description(""))
+      ->transform(one_of(modes_by_name()))
       ->option_text("MODE");
 }
 
 CLI::Option* add_encoding(CLI::App* app, RunArguments& run, const std::string& text) {
   return app->add_option("--encoding", run.encoding, text)
-      ->transform(CLI::CheckedTransformer(kEncodings, CLI::ignore_case).description(""))
+      ->transform(one_of(kEncodings))
       ->option_text("ENCODING");
 }
 
 CLI::Option* add_durability(CLI::App* app, RunArguments& run, const std::string& text) {
   return app->add_option("--durability", run.durability, text)
-      ->transform(CLI::CheckedTransformer(kDurabilities, CLI::ignore_case).description(""))
+      ->transform(one_of(kDurabilities))
       ->option_text("LEVEL");
 }
 
@@ -219,7 +242,7 @@ void note_given(const CLI::App& app, RunWords& words, RunArguments& run) {
     run.has_whole_every = command->count("--full-every") > 0;
     for (const char* option :
          {"--hdf5-opt", "--files", "--relations-per-file", "--align", "--aggregators", "--deflate"})
-      run.has_layout = run.has_layout || command->count(option) > 0;
+      if (command->count(option) > 0) run.given_layout.emplace_back(option);
     run.has_replicate_limit = command->count("--replicate-limit") > 0;
     run.has_mirror_limit = command->count("--mirror-limit") > 0;
   }
@@ -227,8 +250,9 @@ void note_given(const CLI::App& app, RunWords& words, RunArguments& run) {
 
 namespace {
 
-Status check_layout(const RunWords& words, RunArguments& run) {
-  if (!words.ladder.empty()) {
+Status read_layout(const RunWords& words, RunArguments& run) {
+  const auto& given = run.given_layout;
+  if (std::find(given.begin(), given.end(), "--hdf5-opt") != given.end()) {
     auto ladder = parse_ladder(words.ladder);
     if (!ladder.is_ok()) return ladder.status().with_context("--hdf5-opt");
     run.layout.ladder = ladder.value();
@@ -238,12 +262,7 @@ Status check_layout(const RunWords& words, RunArguments& run) {
     if (!alignment.is_ok()) return alignment.status().with_context("--align");
     run.layout.alignment = alignment.value();
   }
-  LayoutWishes wishes = run.layout;
-  // What auto may choose takes all wishes.
-  wishes.mode = run.mode == CheckpointMode::kAuto ? CheckpointMode::kSharedOpt : run.mode;
-  const auto plan = plan_layout({}, wishes);
-  // Modes and wishes of a resumed run are complete only when its checkpoint has been read.
-  return run.checkpoint.empty() || run.has_mode ? plan.status() : Status::ok();
+  return Status::ok();
 }
 
 // Sizes, times and numbers that have words of their own.
@@ -319,7 +338,9 @@ Status check_folder(const RunWords& words, const RunArguments& run) {
   if (run.has_whole_every) needs = "--full-every";
   if (run.at_end == datalog::AtEnd::kSkip) needs = "--at-end";
   if (!words.overlap.empty()) needs = "--overlap";
-  if (run.has_layout) needs = "a layout option";
+  if (words.no_overlap) needs = "--no-overlap";
+  if (!run.stage.empty()) needs = "--stage";
+  if (!run.given_layout.empty()) needs = run.given_layout.front().c_str();
   if (needs == nullptr) return Status::ok();
   return Status::invalid_argument(fmt::format("{} needs --checkpoint DIR", needs));
 }
@@ -335,24 +356,42 @@ Status check_encoding(const RunArguments& run) {
       encoding_name(run.encoding), mode_name(run.mode)));
 }
 
+Status check_layout(const RunArguments& run) {
+  LayoutWishes wishes = run.layout;
+  // What auto may choose takes all wishes.
+  wishes.mode = run.mode == CheckpointMode::kAuto ? CheckpointMode::kSharedOpt : run.mode;
+  STRATALOG_RETURN_IF_ERROR(plan_layout({}, wishes).status());
+  for (const LayoutOptionUse& use : kLayoutOptionUses) {
+    const auto& given = run.given_layout;
+    if (use.is_for(run.mode) || std::find(given.begin(), given.end(), use.option) == given.end())
+      continue;
+    return Status::invalid_argument(fmt::format("{} is for {}; mode {} has no use for it",
+                                                use.option, use.modes, mode_name(run.mode)));
+  }
+  return Status::ok();
+}
+
 Status complete_run(const RunWords& words, Command command, RunArguments& run) {
   run.allow_pivot = !words.no_pivot;
   run.allow_sets = !words.no_sets;
   STRATALOG_RETURN_IF_ERROR(read_overlap(words, run));
   STRATALOG_RETURN_IF_ERROR(read_quantities(words, run));
-  STRATALOG_RETURN_IF_ERROR(check_layout(words, run));
+  STRATALOG_RETURN_IF_ERROR(read_layout(words, run));
   STRATALOG_RETURN_IF_ERROR(read_jobs(words, run));
   STRATALOG_RETURN_IF_ERROR(choose_view(words, run));
   // Mode auto chooses the encoding, too, unless it is told.
   if (run.mode == CheckpointMode::kAuto && !run.has_encoding) run.encoding = ShardEncoding::kAuto;
   if (command == Command::kResume) {
     run.resume = datalog::ResumePolicy::kResume;
-    return run.has_mode ? check_encoding(run) : Status::ok();
+    // Modes and wishes of a resumed run are complete only when its checkpoint has been read.
+    return Status::ok();
   }
+  STRATALOG_RETURN_IF_ERROR(check_folder(words, run));
+  STRATALOG_RETURN_IF_ERROR(check_layout(run));
   STRATALOG_RETURN_IF_ERROR(check_encoding(run));
   if (words.wants_resume) run.resume = datalog::ResumePolicy::kResumeOrFresh;
   if (words.wants_fresh) run.resume = datalog::ResumePolicy::kFreshForced;
-  return check_folder(words, run);
+  return Status::ok();
 }
 
 }  // namespace stratalog::cli

@@ -106,6 +106,69 @@ TEST(CommandLine, Encodings) {
             std::string::npos);
 }
 
+TEST(CommandLine, LayoutOptionsNeedAModeThatUsesThem) {
+  const auto with = [&](std::vector<std::string> more) {
+    const std::vector<std::string> run = {"run", "a.dl", "--checkpoint", "c"};
+    more.insert(more.begin(), run.begin(), run.end());
+    return more;
+  };
+  // The default mode is no way around the check.
+  EXPECT_NE(refused(with({"--files", "3"})).find("--files spreads ranks over shared files"),
+            std::string::npos);
+  EXPECT_EQ(accepted(with({"--files", "3", "--mode", "shared"})).run.layout.files, 3U);
+  accepted(with({"--files", "3", "--mode", "auto"}));
+  struct Case {
+    const char* option;
+    const char* value;
+    const char* useful;
+    const char* useless;
+  };
+  for (const Case& c : {Case{"--hdf5-opt", "O1", "hdf5-opt", "shared-opt"},
+                        {"--deflate", "1", "hdf5-opt", "auto"},
+                        {"--aggregators", "2", "shared-opt", "shared"},
+                        {"--align", "4K", "auto", "hdf5"}}) {
+    accepted(with({c.option, c.value, "--mode", c.useful}));
+    for (const std::vector<std::string>& mode :
+         {std::vector<std::string>{}, {"--mode", c.useless}}) {
+      std::vector<std::string> words = {c.option, c.value};
+      words.insert(words.end(), mode.begin(), mode.end());
+      const std::string why = refused(with(words));
+      EXPECT_NE(why.find(std::string(c.option) + " is for mode"), std::string::npos) << why;
+      EXPECT_NE(why.find(mode.empty() ? "fpp" : c.useless), std::string::npos) << why;
+    }
+    accepted({"resume", "c", c.option, c.value});  // in which mode is not known yet
+    EXPECT_NE(refused({"run", "a.dl", c.option, c.value}).find("needs --checkpoint"),
+              std::string::npos);
+  }
+  EXPECT_NE(refused({"run", "a.dl", "--stage", "fast"}).find("--stage needs --checkpoint"),
+            std::string::npos);
+  EXPECT_NE(refused({"run", "a.dl", "--no-overlap"}).find("--no-overlap needs --checkpoint"),
+            std::string::npos);
+}
+
+TEST(CommandLine, WordsThatAreNoneOfAFewAreToldAllOfThem) {
+  const std::vector<std::pair<std::string, std::string>> lists = {
+      {"--mode", "fpp, shared, hdf5, shared-opt, hdf5-opt, hdf5-direct, auto"},
+      {"--durability", "full, data, none"},
+      {"--encoding", "compact, streams, rows_u64, auto"},
+      {"--overlap", "auto, pack, write, none"},
+      {"--at-end", "save, skip"}};
+  for (const auto& [option, words] : lists)
+    EXPECT_NE(refused({"run", "a.dl", "--checkpoint", "c", option, "foo"})
+                  .find(option + ": \"foo\" is none of " + words),
+              std::string::npos)
+        << option;
+  EXPECT_NE(refused({"export", "c", "o", "--relation", "r", "--to", "foo"})
+                .find("none of tsv, hdf5, hdf5-streams, hdf5-streams-blosc"),
+            std::string::npos);
+  EXPECT_EQ(accepted({"run", "a.dl", "--checkpoint", "c", "--mode", "FPP"}).run.mode,
+            CheckpointMode::kFilePerProcess);
+  // CLI11 would take "60it" for the value, or the option after it.
+  EXPECT_NE(refused({"run", "a.dl", "--checkpoint", "c", "--hdf5-opt=", "--every", "60it"})
+                .find("--hdf5-opt= has no value"),
+            std::string::npos);
+}
+
 TEST(CommandLine, OtherCommands) {
   EXPECT_EQ(accepted({"check", "a.dl", "--json"}).style, OutputStyle::kJson);
   EXPECT_EQ(accepted({"run", "a.dl", "-j4"}).run.threads, 4);
@@ -158,6 +221,8 @@ TEST(CommandLine, RefusalsSayWhatWasWrong) {
 
 TEST(CommandLine, HelpAndVersionAreNoErrors) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
+                                                    {"help"},
+                                                    {"help", "ls"},
                                                     {"run", "--help"},
                                                     {"--version"},
                                                     {"export", "--help"}}) {
@@ -168,6 +233,9 @@ TEST(CommandLine, HelpAndVersionAreNoErrors) {
     EXPECT_EQ(parsed.standard_error, "");
   }
   EXPECT_NE(parse_command_line({"--help"}).standard_output.find("Exit codes"), std::string::npos);
+  EXPECT_EQ(parse_command_line({"help", "run"}).standard_output,
+            parse_command_line({"run", "--help"}).standard_output);
+  EXPECT_NE(refused({"help", "inspekt"}).find("did you mean `inspect`"), std::string::npos);
 }
 
 }  // namespace

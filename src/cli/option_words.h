@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options whose value is one of a few words, as CLI11 takes them: the word in any case, and a
+// refusal that names all of them. Local.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/Option.hpp>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace stratalog::cli {
+
+// Words in the order in which a refusal lists them, and what each stands for.
+template <typename Value>
+using Words = std::vector<std::pair<std::string_view, Value>>;
+
+// The word itself, in lower case.
+inline CLI::Validator one_of(std::vector<std::string_view> words) {
+  const auto check = [words = std::move(words)](std::string& text) -> std::string {
+    const std::string word = CLI::detail::to_lower(text);
+    for (const std::string_view known : words) {
+      if (word != known) continue;
+      text = word;
+      return {};
+    }
+    return fmt::format("\"{}\" is none of {}", text, fmt::join(words, ", "));
+  };
+  return {check, ""};
+}
+
+// What the word stands for, as the number that CLI11 makes an enumerator of.
+template <typename Value>
+CLI::Validator one_of(Words<Value> words) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : words) names.push_back(name);
+  const auto take = [words = std::move(words),
+                     word = one_of(std::move(names))](std::string& text) -> std::string {
+    std::string refusal = word(text);
+    for (const auto& [name, value] : words)
+      if (refusal.empty() && text == name) {
+        text = std::to_string(static_cast<std::underlying_type_t<Value>>(value));
+        break;
+      }
+    return refusal;
+  };
+  return {take, ""};
+}
+
+}  // namespace stratalog::cli
