@@ -66,6 +66,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "run": (CODE, (POINTER,)),
     "stop": (None, (POINTER,)),
     "console": (TEXT, (POINTER,)),
+    "failed_checkpoint": (TEXT, (POINTER, SIZE)),
     "measure": (CODE, (POINTER, TEXT, ctypes.POINTER(ctypes.c_double))),
     "count": (CODE, (POINTER, SIZE, ctypes.POINTER(U64))),
     "count_here": (CODE, (POINTER, SIZE, ctypes.POINTER(U64))),
@@ -130,8 +131,8 @@ class Handle:
         if code != 0:
             raise error_of(code, self.text("message").rstrip("\n"))
 
-    def text(self, name: str) -> str:
-        found: bytes = getattr(self.library, f"stratalog_{name}")(self._open())
+    def text(self, name: str, *arguments: Any) -> str:
+        found: bytes = getattr(self.library, f"stratalog_{name}")(self._open(), *arguments)
         return found.decode("utf-8", "surrogateescape")
 
     def number(self, name: str, kind: Any, *arguments: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import threading
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ class RunSummary:
     seconds: float
     peak_memory_bytes: int  # of relations, all ranks together
     checkpoints: int
+    failed_checkpoints: tuple[str, ...]  # why each one failed; the run went on without it
+    is_saved: bool  # whether the folder of checkpoints, if one was named, holds the answer
     is_resumed: bool
     console: str  # of .printsize and, with an output folder, of .output with IO=stdout
 
@@ -243,7 +246,8 @@ class Program(Mapping[str, Table]):
         `checkpoint_every` seconds; if it holds some, they are refused ("refuse"), gone on from
         ("resume") or replaced ("overwrite"). `memory_limit` in bytes, for each rank. `threads`
         share the work (0: one a core), where no communicator names other ranks. Ctrl-C stops
-        a run of this process. Tables of earlier runs end here.
+        a run of this process. Tables of earlier runs end here. A checkpoint that fails does not
+        end the run: it is in the summary, and a RuntimeWarning.
         """
         self._end_results()
         for name, folder in (("facts", facts), ("output", output), ("checkpoint", checkpoint)):
@@ -259,10 +263,19 @@ class Program(Mapping[str, Table]):
                 raise error from self._bridge.error
             raise
         self._results = Results(self._handle, self._relations, self._structures)
+        failed = tuple(
+            self._handle.text("failed_checkpoint", number)
+            for number in range(int(self._measure("failed-checkpoints")))
+        )
+        if failed:
+            message = f"{len(failed)} checkpoint(s) in {checkpoint} failed; the last: {failed[-1]}"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
         return RunSummary(
             seconds=self._measure("seconds"),
             peak_memory_bytes=int(self._measure("peak-memory-bytes")),
             checkpoints=int(self._measure("checkpoints")),
+            failed_checkpoints=failed,
+            is_saved=self._measure("saved") != 0,
             is_resumed=self._measure("resumed") != 0,
             console=self._handle.text("console"),
         )

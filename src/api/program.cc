@@ -67,6 +67,13 @@ int threads_of(const RunSettings& settings, int ranks) {
   return static_cast<int>(settings.threads == 0 ? most : settings.threads);
 }
 
+std::vector<std::string> failure_texts(const datalog::RunReport& report) {
+  std::vector<std::string> texts;
+  for (const datalog::FailedCheckpoint& failed : report.failed_checkpoints)
+    texts.push_back(fmt::format("iteration {}: {}", failed.iteration, failed.status.to_string()));
+  return texts;
+}
+
 std::string console_text(const datalog::RunReport& report) {
   std::string text;
   for (const std::string& part : report.console) text += part;
@@ -302,10 +309,18 @@ Result<RunSummary> Program::run(const RunSettings& settings) {
         AddressSpace::kShared));
   }
   const datalog::RunReport& report = ranks[0].kept().report();
-  if (report.stopped_early) return Status::cancelled("the run was stopped before its end");
+  const datalog::FailedCheckpoint* missing = datalog::missing_at_end(report);
+  if (report.stopped_early)
+    return Status::cancelled(missing == nullptr
+                                 ? "the run was stopped before its end"
+                                 : fmt::format("the run was stopped before its end, and could not "
+                                               "write a checkpoint: {}",
+                                               missing->status.to_string()));
   RunSummary summary{.seconds = report.times.total,
                      .peak_memory_bytes = report.peak_memory_bytes,
                      .checkpoints = report.checkpoints.size(),
+                     .failed_checkpoints = failure_texts(report),
+                     .is_saved = !settings.checkpoint.empty() && missing == nullptr,
                      .resumed_from = report.resumed_from,
                      .console = console_text(report)};
   parts.ranks = std::move(ranks);

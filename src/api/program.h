@@ -64,6 +64,9 @@ struct RunSummary {
   double seconds = 0;
   std::uint64_t peak_memory_bytes = 0;  // of relations, all ranks together
   std::uint64_t checkpoints = 0;
+  // What failed, one text each, oldest first. The run went on without them.
+  std::vector<std::string> failed_checkpoints = {};
+  bool is_saved = false;  // whether the folder of checkpoints, if there is one, holds the answer
   std::string resumed_from = {};  // the generation; empty: from the start
   // Rank 0: .printsize and, with a folder of outputs, .output with IO=stdout.
   std::string console = {};

@@ -306,16 +306,24 @@ stratalog_status stratalog_measure(stratalog_program* program, const char* name,
         {"seconds", summary.seconds},
         {"peak-memory-bytes", static_cast<double>(summary.peak_memory_bytes)},
         {"checkpoints", static_cast<double>(summary.checkpoints)},
+        {"failed-checkpoints", static_cast<double>(summary.failed_checkpoints.size())},
+        {"saved", summary.is_saved ? 1.0 : 0.0},
         {"resumed", summary.resumed_from.empty() ? 0.0 : 1.0}};
     const auto found = known.find(name);
     if (found == known.end())
       return Status::not_found(
           fmt::format("there is no measure `{}`; there are seconds, "
-                      "peak-memory-bytes, checkpoints and resumed",
+                      "peak-memory-bytes, checkpoints, failed-checkpoints, saved and resumed",
                       name));
     *value = found->second;
     return Status::ok();
   });
+}
+
+const char* stratalog_failed_checkpoint(const stratalog_program* program, size_t failed) {
+  return program == nullptr || failed >= program->summary.failed_checkpoints.size()
+             ? nullptr
+             : program->summary.failed_checkpoints[failed].c_str();
 }
 
 stratalog_status stratalog_count(stratalog_program* program, size_t relation, uint64_t* rows) {

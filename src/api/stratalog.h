@@ -100,8 +100,12 @@ void stratalog_stop(stratalog_program* program);
 // What .printsize and, with a folder of outputs, .output with IO=stdout have to say. Valid until
 // the next run.
 const char* stratalog_console(const stratalog_program* program);
-// The last run: "seconds", "peak-memory-bytes", "checkpoints", "resumed" (1 or 0).
+// The last run: "seconds", "peak-memory-bytes", "checkpoints", "failed-checkpoints", "saved" (1:
+// its folder of checkpoints holds the answer; otherwise 0) and "resumed" (1 or 0).
 stratalog_status stratalog_measure(stratalog_program* program, const char* name, double* value);
+// Why a checkpoint of the last run could not be written, of number `failed` < "failed-checkpoints";
+// null where there is none. The run went on without it. Valid until the next run.
+const char* stratalog_failed_checkpoint(const stratalog_program* program, size_t failed);
 
 // After a run. Tuples on all ranks, and on this one.
 stratalog_status stratalog_count(stratalog_program* program, size_t relation, uint64_t* rows);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stratalog command: parses its arguments, becomes several ranks if asked to, and calls the
 // subcommand.
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,8 @@ ExitCode start(const std::vector<std::string>& arguments) {
 }  // namespace stratalog::cli
 
 int main(int argc, char** argv) {
+  // Beyond a limit of file sizes (ulimit -f) writes fail and are reported as others are.
+  std::signal(SIGXFSZ, SIG_IGN);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   return static_cast<int>(stratalog::cli::start(arguments));
 }

@@ -100,6 +100,10 @@ void ProgressLines::notice(std::string_view text) {
   write_(line({{"event", "notice"}, {"text", text}}));
 }
 
+void ProgressLines::failure(std::string_view text) {
+  write_(line({{"event", "failure"}, {"text", text}}));
+}
+
 void ProgressLines::end(const datalog::RunReport& report) {
   if (in_stratum_) tell_stratum();
   Json rows = Json::object();
@@ -109,6 +113,7 @@ void ProgressLines::end(const datalog::RunReport& report) {
                {"stopped_early", report.stopped_early},
                {"resumed_from", report.resumed_from.empty() ? Json() : Json(report.resumed_from)},
                {"checkpoints", report.checkpoints.size()},
+               {"failed_checkpoints", report.failed_checkpoints.size()},
                {"peak_memory_bytes", report.peak_memory_bytes},
                {"rows", std::move(rows)}}));
 }

@@ -18,6 +18,7 @@ class ProgressLines {
 
   void update(const datalog::Progress& progress);
   void notice(std::string_view text);
+  void failure(std::string_view text);
   void end(const datalog::RunReport& report);
 
  private:

@@ -72,6 +72,13 @@ class Watch {
     hooks.notice = [this](const std::string& line) {
       if (job_.run.verbosity != Verbosity::kQuiet) notice(line);
     };
+    // An error, if not the run's: told whatever the verbosity is.
+    hooks.failure = [this](const std::string& line) {
+      if (lines_)
+        lines_->failure(line);
+      else
+        view_.notice("stratalog: " + line);
+    };
     if (job_.checkpoints != nullptr)
       hooks.stop_requested = [this] {
         tell_stage_notes();
@@ -207,23 +214,26 @@ ExitCode hand_out(const Job& job, const datalog::RunReport& report, Watch& watch
     complain(written);
     return ExitCode::kInputOutput;
   }
+  if (const auto* missing = datalog::missing_at_end(report)) {
+    complain(missing_checkpoint_text(report, job.run.checkpoint, stop_signal()));
+    return exit_code_of(missing->status, Part::kOutput);
+  }
   if (!report.stopped_early) return ExitCode::kDone;
-  complain(fmt::format(
-      "stopped on signal {} after checkpoint {}; go on with: stratalog resume {}", stop_signal(),
-      report.checkpoints.empty() ? "" : report.checkpoints.back().generation, job.run.checkpoint));
+  complain(fmt::format("stopped on signal {} after checkpoint {}; go on with: stratalog resume {}",
+                       stop_signal(), newest_generation(report), job.run.checkpoint));
   return ExitCode::kStopped;
 }
 
 // At the end of a run: what was staged is where it belongs, or somebody is told. Collective where
-// stages lie on several nodes.
-void settle_stage(Comm& comm, const Job& job, Watch& watch) {
-  if (job.stage == nullptr) return;
+// stages lie on several nodes. Rank 0's status counts.
+Status settle_stage(Comm& comm, const Job& job, Watch& watch) {
+  if (job.stage == nullptr) return Status::ok();
   Status settled;
   if (job.stage->seat().spans_nodes())
     settled = settle_stages(comm, *job.stage);
   else if (comm.rank() == 0)
     settled = job.stage->settle();
-  if (comm.rank() != 0) return;
+  if (comm.rank() != 0) return settled;
   watch.tell_stage_notes();
   if (!settled.is_ok())
     complain(fmt::format(
@@ -233,6 +243,7 @@ void settle_stage(Comm& comm, const Job& job, Watch& watch) {
   else if (job.run.verbosity != Verbosity::kQuiet)
     tell(fmt::format("checkpoints were staged in {} and drained to {}\n", job.stage->stage_root(),
                      job.run.checkpoint));
+  return settled;
 }
 
 // What threads cannot do is said before the run, not at its first checkpoint.
@@ -266,11 +277,14 @@ ExitCode run_or_resume(World& world, const Invocation& invocation) {
   auto ran =
       datalog::run_program(comm, job.program, engine_options(world, job, watch), watch.hooks());
   watch.finish();
-  settle_stage(comm, job, watch);
+  const Status settled = settle_stage(comm, job, watch);
   if (comm.rank() != 0) return ExitCode::kDone;
-  if (ran.is_ok()) return hand_out(job, ran.value(), watch);
-  complain(ran.status());
-  return exit_code_of(ran.status(), watch.part_of(ran.status()));
+  if (!ran.is_ok()) {
+    complain(ran.status());
+    return exit_code_of(ran.status(), watch.part_of(ran.status()));
+  }
+  const ExitCode code = hand_out(job, ran.value(), watch);
+  return code == ExitCode::kDone ? exit_code_of(settled, Part::kOutput) : code;
 }
 
 MpiNeed mpi_need(const RunArguments& run) {

@@ -72,6 +72,12 @@ json checkpoint_json(const SaveReport& saved) {
           {"files", saved.files}};
 }
 
+json failed_json(const datalog::FailedCheckpoint& failed) {
+  return {{"iteration", failed.iteration},
+          {"at_end", failed.time == datalog::SaveTime::kAtEnd},
+          {"error", failed.status.to_string()}};
+}
+
 json sizes_json(const std::vector<datalog::RelationSize>& sizes) {
   json entries = json::array();
   for (const datalog::RelationSize& size : sizes) {
@@ -142,6 +148,8 @@ std::string breakdown_text(const RunReport& report) {
         beside > 0 ? fmt::format(" and {:.2f} s beside the evaluation", beside) : "",
         100 * pack_share(report.checkpoints));
   }
+  if (const std::size_t failed = report.failed_checkpoints.size(); failed > 0)
+    text += fmt::format("{} checkpoint{} failed\n", failed, failed == 1 ? "" : "s");
   if (report.interval_seconds > 0) {
     text += fmt::format("checkpoint interval {}: one costs about {}\n",
                         format_duration(report.interval_seconds),
@@ -152,6 +160,22 @@ std::string breakdown_text(const RunReport& report) {
                             report.ranks == 1 ? "" : "s");
 }
 
+std::string newest_generation(const RunReport& report) {
+  return report.checkpoints.empty() ? report.resumed_from : report.checkpoints.back().generation;
+}
+
+std::string missing_checkpoint_text(const RunReport& report, std::string_view folder, int signal) {
+  const std::string newest = newest_generation(report);
+  const std::string there = newest.empty()
+                                ? fmt::format("{} holds no checkpoint of this run", folder)
+                                : fmt::format("the newest one in {} is {}", folder, newest);
+  if (!report.stopped_early)
+    return fmt::format("all results were written, but not the checkpoint of the answer; {}", there);
+  return fmt::format(
+      "stopped on signal {} without a checkpoint; {}{}", signal, there,
+      newest.empty() ? "" : fmt::format("; go on with: stratalog resume {}", folder));
+}
+
 json report_json(const RunReport& report, std::string_view program) {
   json times;
   for (const TimeRow& row : kRows) times[row.key] = report.times.*row.seconds;
@@ -160,6 +184,9 @@ json report_json(const RunReport& report, std::string_view program) {
   for (const StratumReport& stratum : report.strata) strata.push_back(stratum_json(stratum));
   json checkpoints = json::array();
   for (const SaveReport& saved : report.checkpoints) checkpoints.push_back(checkpoint_json(saved));
+  json failed = json::array();
+  for (const auto& checkpoint : report.failed_checkpoints)
+    failed.push_back(failed_json(checkpoint));
   const double total = report.times.total > 0 ? report.times.total : 1;
   return {{"format", "stratalog-run-report"},
           {"version", 1},
@@ -172,6 +199,7 @@ json report_json(const RunReport& report, std::string_view program) {
           {"print_sizes", sizes_json(report.print_sizes)},
           {"strata", std::move(strata)},
           {"checkpoints", std::move(checkpoints)},
+          {"failed_checkpoints", std::move(failed)},
           {"interval",
            {{"seconds", report.interval_seconds}, {"cost_seconds", report.interval_cost_seconds}}},
           {"seconds", std::move(times)},

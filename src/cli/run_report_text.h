@@ -18,6 +18,13 @@ std::string print_sizes_text(const datalog::RunReport& report);
 // time are left out.
 std::string breakdown_text(const datalog::RunReport& report);
 
+// The newest generation that the run has written or come from; empty: none.
+std::string newest_generation(const datalog::RunReport& report);
+// Where missing_at_end(): what is lost, and what there is. `signal` counts where it stopped the
+// run.
+std::string missing_checkpoint_text(const datalog::RunReport& report, std::string_view folder,
+                                    int signal);
+
 // Everything. Keys are documented in docs/command.md; numbers are seconds, rows or bytes as the key
 // says.
 nlohmann::json report_json(const datalog::RunReport& report, std::string_view program);

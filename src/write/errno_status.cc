@@ -32,6 +32,8 @@ std::string_view advice_for(int error_number) {
       return "; free some space or choose another directory";
     case EDQUOT:
       return "; the quota is used up: free some space or choose another directory";
+    case EFBIG:
+      return "; the limit of file sizes (ulimit -f) or the file system's is reached";
     case EROFS:
       return "; the file system is mounted read-only";
     case EACCES:

@@ -172,7 +172,9 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
   if (shared[0] == kSave && is_on() && shared[2] == 0)
     STRATALOG_RETURN_IF_ERROR(begin_save(position, point.iteration));
   else if (shared[0] != kNothing && is_on())
-    STRATALOG_RETURN_IF_ERROR(save(position, point.iteration));
+    STRATALOG_RETURN_IF_ERROR(
+        save(position, point.iteration,
+             shared[0] == kSaveAndStop ? SaveTime::kAtEnd : SaveTime::kOnTheWay));
   return shared[0] == kSaveAndStop ? Verdict::kStop : Verdict::kGoOn;
 }
 
@@ -260,14 +262,12 @@ bool Checkpointing::can_overlap(const EnginePosition& position) const {
   return pivot && pivot->closure().graph().is_closed();
 }
 
-Status Checkpointing::save(const EnginePosition& position, std::uint64_t iteration) {
+Status Checkpointing::save(const EnginePosition& position, std::uint64_t iteration, SaveTime time) {
   STRATALOG_RETURN_IF_ERROR(settle());
-  return save_whole(position, iteration);
-}
-
-Status Checkpointing::save_whole(const EnginePosition& position, std::uint64_t iteration) {
-  Saving saving{
-      .parts = SavedParts(state_, *writer_), .iteration = iteration, .prepared = PrepareTimes()};
+  Saving saving{.parts = SavedParts(state_, *writer_),
+                .iteration = iteration,
+                .time = time,
+                .prepared = PrepareTimes()};
   STRATALOG_ASSIGN_OR_RETURN(const SaveRequest request,
                              make_request(position, saving, ImageLife::kBorrowed));
   tell_saving(iteration);
@@ -284,8 +284,10 @@ Status Checkpointing::save_now(const EnginePosition& position, const Saving& sav
 }
 
 Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t iteration) {
-  auto saving = std::make_unique<Saving>(Saving{
-      .parts = SavedParts(state_, *writer_), .iteration = iteration, .prepared = PrepareTimes()});
+  auto saving = std::make_unique<Saving>(Saving{.parts = SavedParts(state_, *writer_),
+                                                .iteration = iteration,
+                                                .time = SaveTime::kOnTheWay,
+                                                .prepared = PrepareTimes()});
   const ImageLife life =
       writer_->overlap().way == OverlapWay::kWrite ? ImageLife::kUntilPacked : ImageLife::kFrozen;
   STRATALOG_ASSIGN_OR_RETURN(SaveRequest request, make_request(position, *saving, life));
@@ -320,6 +322,22 @@ void Checkpointing::tell_saving(std::uint64_t iteration) const {
   state_.hooks.progress(progress);
 }
 
+void Checkpointing::note_failure(const Saving& saving, const Status& status) {
+  state_.report.failed_checkpoints.push_back(
+      {.iteration = saving.iteration, .time = saving.time, .status = status});
+  if (state_.comm.rank() != 0) return;
+  const std::string text =
+      saving.time == SaveTime::kAtEnd
+          ? fmt::format("the checkpoint at the end failed: {}", status.to_string())
+          : fmt::format(
+                "checkpoint at iteration {} failed, the run goes on with the older ones: {}",
+                saving.iteration, status.to_string());
+  if (state_.hooks.failure)
+    state_.hooks.failure(text);
+  else
+    notice(text);
+}
+
 // Notes what came of a save.
 Status Checkpointing::conclude(const Saving& saving, const Result<SaveReport>& saved) {
   const PrepareTimes& prepared = saving.prepared;
@@ -328,8 +346,7 @@ Status Checkpointing::conclude(const Saving& saving, const Result<SaveReport>& s
   state_.times.commit += prepared.agree;
   if (!saved.is_ok()) {
     if (saved.status().code() == StatusCode::kRanksDisagree) return saved.status();
-    notice(fmt::format("checkpoint at iteration {} failed, the run goes on with the older ones: {}",
-                       saving.iteration, saved.status().to_string()));
+    note_failure(saving, saved.status());
     return {};
   }
   saving.parts.acknowledge();

@@ -89,8 +89,9 @@ class Checkpointing {
   bool may_be_asked() const { return may_be_asked_.value_or(true); }
   // Saves if one is due by iterations, by time, or because somebody asked; says whether to go on.
   Result<Verdict> safe_point(const EnginePosition& position, const SafePoint& point);
-  // Saves unconditionally. A failed save is a notice; only errors that end the run are returned.
-  Status save(const EnginePosition& position, std::uint64_t iteration);
+  // Saves unconditionally. A failed save is in the report, and told; only errors that end the run
+  // are returned.
+  Status save(const EnginePosition& position, std::uint64_t iteration, SaveTime time);
   // Waits for a checkpoint that is being written beside the evaluation and commits it. Before
   // finished relations move, or running ones change in other ways than growing.
   Status settle();
@@ -108,16 +109,17 @@ class Checkpointing {
   struct Saving {
     SavedParts parts;
     std::uint64_t iteration = 0;
+    SaveTime time = SaveTime::kOnTheWay;
     PrepareTimes prepared;
   };
 
   Result<std::optional<EnginePosition>> load();
   Status save_now(const EnginePosition& position, const Saving& saving, const SaveRequest& request);
-  Status save_whole(const EnginePosition& position, std::uint64_t iteration);
   Status begin_save(const EnginePosition& position, std::uint64_t iteration);
   Result<SaveRequest> make_request(const EnginePosition& position, Saving& saving, ImageLife life);
   bool can_overlap(const EnginePosition& position) const;
   Status conclude(const Saving& saving, const Result<SaveReport>& saved);
+  void note_failure(const Saving& saving, const Status& status);
   void add_sections(const EnginePosition& position, SaveRequest& request) const;
   StopRequest take_request();
   bool is_due_by_time() const;

@@ -181,7 +181,7 @@ class Engine {
     // The answer itself is the last checkpoint, unless it was there before.
     if (!checkpointing_.is_on() || !something_ran_) return {};
     if (state_.options.checkpoint.at_end == AtEnd::kSkip) return checkpointing_.settle();
-    return checkpointing_.save(position_, last_iteration_);
+    return checkpointing_.save(position_, last_iteration_, SaveTime::kAtEnd);
   }
 
   Status run_stratum(std::uint32_t s) {

@@ -58,6 +58,19 @@ struct CheckpointOptions {
   AtEnd at_end = AtEnd::kSave;
 };
 
+// When a checkpoint was to be written.
+enum class SaveTime : std::uint8_t {
+  kOnTheWay,  // a later one holds all that it would have held
+  kAtEnd,  // of the answer, or where the run was told to stop: nothing comes after it
+};
+
+// A checkpoint that could not be written. The run went on without it.
+struct FailedCheckpoint {
+  std::uint64_t iteration = 0;
+  SaveTime time = SaveTime::kOnTheWay;
+  Status status;
+};
+
 // Asked at every safe point; rank 0's answer counts for all.
 enum class StopRequest : std::uint8_t { kNone, kCheckpoint, kCheckpointAndStop };
 
@@ -96,6 +109,9 @@ struct RunHooks {
   std::function<StopRequest()> stop_requested;  // polled on rank 0 only
   std::function<void(const std::string&)>
       notice;  // rank 0: lines for the log (skipped generations, warnings)
+  // Rank 0: what failed without ending the run (checkpoints), for whoever wants errors only.
+  // Without it such a line is a notice.
+  std::function<void(const std::string&)> failure;
 };
 
 // Local. Tuples that the caller holds in memory, by relation (no columns: none); may repeat. Cells
@@ -190,6 +206,7 @@ struct RunReport {
   std::vector<RelationSize> print_sizes;  // those with .printsize, in program order
   std::vector<StratumReport> strata;
   std::vector<SaveReport> checkpoints;
+  std::vector<FailedCheckpoint> failed_checkpoints;
   TimeBreakdown times;
   std::uint64_t peak_memory_bytes = 0;  // accounted, all ranks together
   std::vector<std::string> console;  // rank 0: what .output with IO=stdout prints, in program order
@@ -203,10 +220,13 @@ struct RunReport {
   double interval_cost_seconds = 0;  // of a checkpoint, newest ones weighing most
 };
 
+// Of the checkpoint that was to hold what the run ended with, if it failed; else null.
+const FailedCheckpoint* missing_at_end(const RunReport& report);
+
 // Errors: InvalidArgument / NotFound / Corruption with file and line for facts; NoSpace when a
 // memory limit is reached (the last checkpoint is intact); what checkpoints return. A failed
-// checkpoint during the run is a notice, not the end of the run: it goes on with the older
-// generation.
+// checkpoint is not the end of the run: it goes on with the older generation, outputs are written,
+// and the report tells of it.
 Result<RunReport> run_program(Comm& comm, const Program& program, const RunOptions& options,
                               const RunHooks& hooks);
 

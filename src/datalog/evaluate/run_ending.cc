@@ -78,6 +78,11 @@ Status write_outputs(EngineState& state) {
   return {};
 }
 
+const FailedCheckpoint* missing_at_end(const RunReport& report) {
+  const auto& failed = report.failed_checkpoints;
+  return failed.empty() || failed.back().time != SaveTime::kAtEnd ? nullptr : &failed.back();
+}
+
 Status finish_report(EngineState& state, const std::vector<StratumReport>& strata) {
   STRATALOG_RETURN_IF_ERROR(tell_warnings(state));
   RunReport& report = state.report;

@@ -35,6 +35,32 @@ datalog::RunReport example() {
   return report;
 }
 
+TEST(RunReportText, FailedCheckpoints) {
+  datalog::RunReport report = example();
+  report.failed_checkpoints = {{.iteration = 7, .status = Status::no_space("full")},
+                               {.iteration = 9,
+                                .time = datalog::SaveTime::kAtEnd,
+                                .status = Status::no_space("still full")}};
+  EXPECT_NE(breakdown_text(report).find("\n2 checkpoints failed\n"), std::string::npos);
+  const nlohmann::json failed = report_json(report, "tc.dl")["failed_checkpoints"];
+  ASSERT_EQ(failed.size(), 2U);
+  EXPECT_EQ(failed[0]["iteration"], 7);
+  EXPECT_EQ(failed[0]["at_end"], false);
+  EXPECT_EQ(failed[1]["at_end"], true);
+  EXPECT_NE(failed[1]["error"].get<std::string>().find("still full"), std::string::npos);
+
+  EXPECT_EQ(missing_checkpoint_text(report, "ck", 0),
+            "all results were written, but not the checkpoint of the answer; the newest one in ck "
+            "is gen-00000001-0000000001");
+  report.stopped_early = true;
+  EXPECT_EQ(missing_checkpoint_text(report, "ck", 15),
+            "stopped on signal 15 without a checkpoint; the newest one in ck is "
+            "gen-00000001-0000000001; go on with: stratalog resume ck");
+  report.checkpoints.clear();
+  EXPECT_EQ(missing_checkpoint_text(report, "ck", 15),
+            "stopped on signal 15 without a checkpoint; ck holds no checkpoint of this run");
+}
+
 TEST(RunReportText, SizesAsSoufflePrintsThem) {
   EXPECT_EQ(print_sizes_text(example()), "path\t24413481\nedge\t0\n");
 }

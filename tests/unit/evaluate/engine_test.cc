@@ -8,9 +8,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <map>
 
 #include "property/engine_runner.h"
+#include "write/faulty_store.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -73,6 +76,53 @@ TEST(Engine, MemoryLimitIsNoSpaceOnAllRanksAndLeavesTheCheckpoint) {
     ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
     EXPECT_GT(outcome.report.resumed_iteration, 0U);
     EXPECT_EQ(outcome.files, whole.files);
+  }
+}
+
+TEST(Engine, FailedCheckpointsAreInTheReport) {
+  const Program program = compiled(kClosure);
+  const FileTexts facts{{"edge.facts", ring(200)}};
+  RunOptions options;
+  options.allow_pivot = false;
+  options.checkpoint.every_iterations = 50;
+  for (const FaultSpan span : {FaultSpan::kOnce, FaultSpan::kPersistent}) {
+    for (const int ranks : {1, 3}) {
+      const auto counter = std::make_shared<FaultCounter>(
+          FaultPlan{.fail_at = 40, .error_number = ENOSPC, .span = span});
+      std::vector<std::string> failures;
+      std::vector<std::string> notices;
+      RunHooks hooks;
+      hooks.failure = [&](const std::string& text) { failures.push_back(text); };
+      hooks.notice = [&](const std::string& text) { notices.push_back(text); };
+      // Only one rank's disk is full.
+      std::atomic<bool> is_taken = false;
+      const auto front = [&](Store& inner) {
+        return open_faulty_store(
+            inner, is_taken.exchange(true) ? std::make_shared<FaultCounter>(FaultPlan()) : counter);
+      };
+      const EngineOutcome outcome = run_engine(program, facts, ranks, options, hooks,
+                                               std::make_shared<MemoryDisk>(), nullptr, front);
+      ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+      EXPECT_TRUE(counter->has_fired());
+      EXPECT_EQ(outcome.report.relations[1].rows, 200U * 200U);
+      EXPECT_FALSE(outcome.files.empty()) << "outputs are written all the same";
+      const auto& failed = outcome.report.failed_checkpoints;
+      EXPECT_EQ(failures.size(), failed.size());
+      for (const std::string& notice : notices)
+        EXPECT_EQ(notice.find("failed"), std::string::npos) << notice;
+      ASSERT_FALSE(failed.empty());
+      for (const FailedCheckpoint& checkpoint : failed)
+        EXPECT_EQ(checkpoint.status.code(), StatusCode::kNoSpace) << checkpoint.status.to_string();
+      const FailedCheckpoint* missing = missing_at_end(outcome.report);
+      if (span == FaultSpan::kOnce) {
+        EXPECT_EQ(failed.size(), 1U);
+        EXPECT_EQ(missing, nullptr) << "the last checkpoint holds the answer";
+      } else {
+        ASSERT_NE(missing, nullptr);
+        EXPECT_EQ(missing->time, SaveTime::kAtEnd);
+        EXPECT_EQ(failed.front().time, SaveTime::kOnTheWay);
+      }
+    }
   }
 }
 

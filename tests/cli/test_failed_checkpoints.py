@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints that cannot be written: the run goes on, and whoever started it is told.
+
+A limit of file sizes stands for a full disk: writes beyond it fail as writes to a full disk do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stratalog_runner import Finished, Stratalog, chain, committed, wait_until
+
+NODES = 300
+PAIRS = NODES * (NODES - 1) // 2
+CLOSURE = """
+.decl edge(x: number, y: number)
+.input edge
+.decl path(x: number, y: number)
+.printsize path
+path(x, y) :- edge(x, y).
+path(x, z) :- path(x, y), edge(y, z).
+"""
+# Rows of 16 bytes: the pairs of the first 20 rounds fit below 128 KiB, those of all 300 do not.
+ROWS = ("--no-pivot", "--full-every", "1", "--encoding", "rows_u64")
+
+
+def job(tmp_path: Path, nodes: int) -> tuple[str, ...]:
+    program = tmp_path / "closure.dl"
+    program.write_text(CLOSURE)
+    facts = chain(nodes, tmp_path / "chain")
+    return ("run", str(program), "-F", str(facts), "--checkpoint", str(tmp_path / "ck"))
+
+
+def is_finished(stratalog: Stratalog, tmp_path: Path) -> bool:
+    return "2 of 2 strata finished" in stratalog("inspect", tmp_path / "ck").out
+
+
+def run_with_small_files(
+    stratalog: Stratalog, tmp_path: Path, *options: str, kib: int = 128, ranks: int | None = None
+) -> Finished:
+    limited = ["sh", "-c", f'ulimit -f {2 * kib}; exec "$0" "$@"', stratalog.program]
+    launcher = [] if ranks is None else [stratalog.mpiexec, "-n", str(ranks)]
+    command = job(tmp_path, NODES if ranks is None else 1500)
+    return stratalog.run_command([*launcher, *limited, *command, *ROWS, *options])
+
+
+@pytest.mark.parametrize("threads", ("1", "3"))
+@pytest.mark.parametrize("overlap", ("none", "write"))
+def test_a_lost_answer_is_an_error_after_all_results(
+    stratalog: Stratalog, tmp_path: Path, threads: str, overlap: str
+) -> None:
+    report = tmp_path / "report.json"
+    options = ("-q", "--every", "20it", "--report", str(report), "-j", threads)
+    limit = 128 // int(threads)
+    done = run_with_small_files(stratalog, tmp_path, *options, "--overlap", overlap, kib=limit)
+    assert done.code == 4, done
+    assert done.sizes()["path"] == PAIRS
+    told = done.err.splitlines()
+    assert all(line.startswith("stratalog: ") for line in told), "errors only"
+    assert "checkpoint at iteration" in told[0] and "run goes on" in told[0]
+    assert "File too large" in told[0] and "ulimit -f" in told[0]
+    assert "the checkpoint at the end failed" in told[-2]
+    newest = committed(tmp_path / "ck")[-1]
+    assert told[-1] == (
+        "stratalog: all results were written, but not the checkpoint of the answer; "
+        f"the newest one in {tmp_path / 'ck'} is {newest}"
+    )
+    said = json.loads(report.read_text())
+    failed = said["failed_checkpoints"]
+    assert len(said["checkpoints"]) >= 1 and len(failed) >= 2
+    assert [entry["at_end"] for entry in failed] == [False] * (len(failed) - 1) + [True]
+    assert all("File too large" in entry["error"] for entry in failed)
+    # What is there can be gone on from.
+    stratalog("resume", tmp_path / "ck", "-q")
+    assert is_finished(stratalog, tmp_path)
+
+
+def test_all_ranks_end_with_the_code(stratalog: Stratalog, tmp_path: Path) -> None:
+    """MPI's own shared memory needs 8 MiB; a rank's part of the answer is larger."""
+    done = run_with_small_files(stratalog, tmp_path, "-q", kib=8192, ranks=2)
+    assert done.code == 4, done
+    assert done.sizes()["path"] == 1500 * 1499 // 2
+    assert "holds no checkpoint of this run" in done.err
+
+
+def test_lines_of_json_tell_of_failures(stratalog: Stratalog, tmp_path: Path) -> None:
+    done = run_with_small_files(stratalog, tmp_path, "--every", "100it", "--progress=json", kib=16)
+    assert done.code == 4
+    events = [json.loads(line) for line in done.err.splitlines() if line.startswith("{")]
+    failures = [event["text"] for event in events if event["event"] == "failure"]
+    assert len(failures) == events[-1]["failed_checkpoints"] > 1
+    assert events[-1]["event"] == "end" and events[-1]["checkpoints"] == 0
+
+
+def test_a_folder_that_goes_away_is_told(stratalog: Stratalog, tmp_path: Path) -> None:
+    quick = ("--every", "2it", "--durability", "none", "--no-pivot", "-q")
+    process = stratalog.start(*job(tmp_path, 900), *quick)
+    assert wait_until(lambda: committed(tmp_path / "ck"))
+    while (tmp_path / "ck").exists():
+        shutil.rmtree(tmp_path / "ck", ignore_errors=True)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 4, err
+    assert f"path\t{900 * 899 // 2}" in out
+    assert "the checkpoint at the end failed" in err
+
+
+def test_what_a_later_checkpoint_makes_good_is_no_error(
+    stratalog: Stratalog, tmp_path: Path
+) -> None:
+    """The disk has room again before the run ends."""
+    often = ("--every", "10it", "--durability", "none")
+    command = stratalog.command(*job(tmp_path, 900), *ROWS, *often, "-q")
+    limited = ["sh", "-c", 'ulimit -S -f 16; exec "$0" "$@"', *command]
+    process = subprocess.Popen(limited, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert "failed, the run goes on" in process.stderr.readline()
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, unlimited)
+    err = process.communicate(timeout=300)[1]
+    assert process.returncode == 0, err
+    assert is_finished(stratalog, tmp_path)
+
+
+def test_stopped_without_a_checkpoint(stratalog: Stratalog, tmp_path: Path) -> None:
+    command = stratalog.command(*job(tmp_path, 3000), *ROWS, "--every", "1h", "--progress=json")
+    limited = ["sh", "-c", 'ulimit -f 16; exec "$0" "$@"', *command]
+    process = subprocess.Popen(limited, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while "evaluate" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    err = process.communicate(timeout=300)[1]
+    assert process.returncode == 4, err
+    assert "stopped on signal 15 without a checkpoint" in err
+    assert "holds no checkpoint of this run" in err
+
+
+def test_python_is_told(tmp_path: Path) -> None:
+    script = f"""
+import resource, warnings
+import stratalog
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+program = stratalog.Program('''
+.decl edge(a: number, b: number)
+.decl path(a: number, b: number)
+path(x, y) :- edge(x, y).
+path(x, z) :- path(x, y), edge(y, z).
+''')
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    program.insert("edge", [(1, 2), (2, 3)])
+    small = program.run(checkpoint={str(tmp_path / "ck")!r})
+    assert small.failed_checkpoints == () and small.is_saved and not caught
+    assert not program.run().is_saved and not caught
+    program.insert("edge", [(7 * i, 7 * i + 7) for i in range(40000)])
+    program.insert("path", [(3 * i * i, i) for i in range(40000)])
+    program.clear("edge")
+    large = program.run(checkpoint={str(tmp_path / "ck2")!r})
+assert len(large.failed_checkpoints) == 1 and large.checkpoints == 0 and not large.is_saved
+assert "File too large" in large.failed_checkpoints[0], large
+assert len(program["path"]) == 40000
+assert [w.category for w in caught] == [RuntimeWarning] and "ck2" in str(caught[0].message)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=python_environment()
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def python_environment() -> dict[str, str]:
+    project = Path(__file__).resolve().parents[2]
+    return {**os.environ, "PYTHONPATH": str(project / "python")}
