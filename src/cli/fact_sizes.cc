@@ -4,6 +4,7 @@
 #include "comm/comm.h"
 #include "datalog/evaluate/fact_statistics.h"
 #include "datalog/facts/fact_reader.h"
+#include "datalog/relation_storage.h"
 #include "write/store.h"
 
 namespace stratalog::cli {
@@ -18,13 +19,18 @@ Result<std::vector<datalog::RelationStatistics>> measure_facts(const datalog::Pr
   for (std::size_t id = 0; id < program.relations.size(); ++id) {
     for (const datalog::IoDirective& directive : program.relations[id].io) {
       if (directive.action != datalog::IoAction::kInput) continue;
+      if (datalog::is_standard_input(directive)) continue;
       STRATALOG_ASSIGN_OR_RETURN(
           datalog::TupleColumns tuples,
           load_facts(*self, *store, program.relations[id], directive, dictionary));
       facts[id] = std::move(tuples);
     }
   }
-  return datalog::gather_statistics(*self, program, facts);
+  STRATALOG_ASSIGN_OR_RETURN(std::vector<datalog::RelationStatistics> statistics,
+                             datalog::gather_statistics(*self, program, facts));
+  for (std::size_t id = 0; id < program.relations.size(); ++id)
+    if (datalog::reads_standard_input(program.relations[id])) statistics[id] = {};
+  return statistics;
 }
 
 }  // namespace stratalog::cli

@@ -37,8 +37,9 @@ Use use_of(const datalog::Program& program, IoAction action) {
     for (const IoDirective& directive : relation.io) {
       if (directive.action != action) continue;
       const auto kind = directive.parameters.find("IO");
-      const bool is_console = kind != directive.parameters.end() &&
-                              (kind->second == "stdout" || kind->second == "json");
+      const bool is_console =
+          kind != directive.parameters.end() &&
+          (kind->second == "stdin" || kind->second == "stdout" || kind->second == "json");
       use = std::max(use, is_console ? Use::kConsole : Use::kFiles);
     }
   }
@@ -175,8 +176,10 @@ Failure open_folders(Comm& comm, Job& job) {
     const Status agreed = agree_in_own_words(comm, judged);
     if (!agreed.is_ok()) return {agreed, Part::kCheckpoint};
   }
-  if (use_of(job.program, IoAction::kInput) == Use::kFiles) {
-    auto store = open_on_all(comm, run.facts, RootMode::kMustExist);
+  if (const Use use = use_of(job.program, IoAction::kInput); use != Use::kNone) {
+    // The engine asks for a folder even where all comes from standard input.
+    const std::string folder = use == Use::kFiles ? run.facts : ".";
+    auto store = open_on_all(comm, folder, RootMode::kMustExist);
     // A resumed program has its facts in the checkpoint.
     if (!store.is_ok() && !is_resume)
       return {store.status().with_context("fact folder"), Part::kFacts};

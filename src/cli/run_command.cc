@@ -3,11 +3,15 @@
 // world, whose ranks may be threads of this process. Only rank 0 speaks; it also decides the exit
 // code and tells the others, so that the launcher sees one code.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "checkpoint/node_stages.h"
@@ -145,10 +149,20 @@ class Watch {
   bool has_options_file_ = false;
 };
 
+Result<std::size_t> read_standard_input(std::span<char> buffer) {
+  for (;;) {
+    const ssize_t bytes = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (bytes >= 0) return static_cast<std::size_t>(bytes);
+    if (errno != EINTR)
+      return Status::io_error(fmt::format("standard input: {}", std::strerror(errno)));
+  }
+}
+
 datalog::RunOptions engine_options(const World& world, const Job& job, const Watch& watch) {
   const RunArguments& run = job.run;
   datalog::RunOptions options;
   options.facts = job.facts.get();
+  options.standard_input = read_standard_input;
   options.added_facts = job.added_facts.get();
   options.output = job.output.get();
   options.externals = job.externals;

@@ -20,6 +20,15 @@ inline bool is_read_from_files(const Relation& relation) {
                      [](const IoDirective& io) { return io.action == IoAction::kInput; });
 }
 
+// Whether some of its tuples come from standard input, which can be read once.
+inline bool is_standard_input(const IoDirective& io) {
+  const auto kind = io.parameters.find("IO");
+  return io.action == IoAction::kInput && kind != io.parameters.end() && kind->second == "stdin";
+}
+inline bool reads_standard_input(const Relation& relation) {
+  return std::any_of(relation.io.begin(), relation.io.end(), is_standard_input);
+}
+
 // A stratum whose relation only holds what is read from files.
 inline bool is_only_read(const Program& program, const Stratum& stratum) {
   return stratum.rules.empty() && stratum.subsumptions.empty() &&

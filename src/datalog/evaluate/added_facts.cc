@@ -10,6 +10,7 @@
 #include "datalog/facts/fact_location.h"
 #include "datalog/facts/fact_reader.h"
 #include "datalog/facts/rank_zero.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -28,6 +29,7 @@ Result<std::vector<AddedFile>> all_inputs(const Program& program) {
       STRATALOG_ASSIGN_OR_RETURN(const FactFormat format,
                                  plan_input(program.relations[r], directive));
       AddedFile input{.relation = r, .directive = directive};
+      if (is_standard_input(directive)) input.directive.parameters["IO"] = "file";
       input.directive.parameters["filename"] = path_in_folder(format.path);
       inputs.push_back(std::move(input));
     }

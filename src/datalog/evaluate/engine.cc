@@ -71,6 +71,7 @@ class Engine {
     STRATALOG_RETURN_IF_ERROR(look_for_added_facts());
     tell(Phase::kRestoring);
     STRATALOG_ASSIGN_OR_RETURN(const auto resumed, checkpointing_.resume());
+    state_.is_resumed = resumed.has_value();
     if (resumed) position_ = *resumed;
     if (state_.addition && state_.comm.rank() == 0 && state_.hooks.notice)
       for (const std::string& line : describe_addition(state_, added_)) state_.hooks.notice(line);

@@ -112,6 +112,7 @@ struct EngineState {
   TimeBreakdown times;
   double growth_seconds = 0;  // of times.pack: growth noted since the last checkpoint began
   RunReport report;
+  bool is_resumed = false;
   std::uint32_t stratum = 0;
 
   // Where the ranks are threads of one process: the states of all, in rank order. Who reads what of

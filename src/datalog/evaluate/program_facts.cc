@@ -7,9 +7,18 @@
 
 #include "datalog/evaluate/supplied_facts.h"
 #include "datalog/facts/fact_reader.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
+
+// Nobody can tell whether standard input is what it was.
+Status came_too_early(const Relation& relation) {
+  return Status::invalid_argument(
+      fmt::format("relation `{}` is read from standard input, and the checkpoint was taken before "
+                  "it was complete: run the program anew",
+                  relation.name));
+}
 
 Status load_files(EngineState& state, const IsSettled& is_settled,
                   std::vector<TupleColumns>& facts) {
@@ -20,6 +29,8 @@ Status load_files(EngineState& state, const IsSettled& is_settled,
     for (const RelationId r : state.program.strata[s].relations)
       for (const IoDirective& directive : state.program.relations[r].io)
         if (directive.action == IoAction::kInput) {
+          if (is_standard_input(directive) && state.is_resumed)
+            return agree(state.comm, came_too_early(state.program.relations[r]));
           relations.push_back(r);
           inputs.push_back({.relation = &state.program.relations[r], .directive = &directive});
         }
@@ -31,9 +42,9 @@ Status load_files(EngineState& state, const IsSettled& is_settled,
                                  "relation `{}` has .input, but no directory of facts was given "
                                  "(-F)",
                                  inputs.front().relation->name)));
-  STRATALOG_ASSIGN_OR_RETURN(
-      std::vector<TupleColumns> loaded,
-      load_facts(state.comm, *state.options.facts, inputs, state.dictionary));
+  STRATALOG_ASSIGN_OR_RETURN(std::vector<TupleColumns> loaded,
+                             load_facts(state.comm, *state.options.facts, inputs, state.dictionary,
+                                        state.options.standard_input));
   for (std::size_t i = 0; i < loaded.size(); ++i)
     append_tuples(std::move(loaded[i]), facts[relations[i]]);
   return {};

@@ -17,7 +17,8 @@ namespace stratalog::datalog {
 using IsSettled = std::function<bool(std::uint32_t stratum)>;
 
 // By relation: this rank's part of its facts. Errors: InvalidArgument if there is no folder to read
-// from; those of load_facts() and take_supply().
+// from, or if a resumed run would have to read standard input; those of load_facts() and
+// take_supply().
 Result<std::vector<TupleColumns>> load_program_facts(EngineState& state,
                                                      const IsSettled& is_settled);
 

@@ -134,6 +134,15 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
     format.medium = FactMedium::kConsole;
     return Status::ok();
   }
+  if (io == "stdin" && directive.action == IoAction::kInput) {
+    if (parameter(directive, "compress").value_or("false") == "true")
+      return Status::not_supported(
+          fmt::format("{}: standard input is read as plain text; decompress it before, as in "
+                      "`zcat FILE | stratalog run ...`",
+                      where(relation, directive)));
+    format.medium = FactMedium::kConsole;
+    return Status::ok();
+  }
   if (io == "hdf5" && directive.action == IoAction::kOutput) {
     for (const Attribute& attribute : relation.attributes)
       if (attribute.structure != kNoStructure)
@@ -165,7 +174,7 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
   }
   const std::string_view known = directive.action == IoAction::kOutput
                                      ? "file, stdout, jsonfile, json, sqlite and hdf5"
-                                     : "file, jsonfile and sqlite";
+                                     : "file, stdin, jsonfile and sqlite";
   return Status::not_supported(fmt::format("{}: IO={} is not supported; supported are {}",
                                            where(relation, directive), io, known));
 }

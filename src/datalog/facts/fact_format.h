@@ -15,7 +15,7 @@ namespace stratalog::datalog {
 
 enum class FactMedium : std::uint8_t {
   kText,
-  kConsole,
+  kConsole,  // text: standard input or standard output
   kHdf5,
   kJson,  // a file
   kJsonConsole,

@@ -29,6 +29,7 @@ constexpr std::uint64_t kShortFileBytes = std::uint64_t{1} << 14;
 // them is there twice.
 constexpr std::uint64_t kBytesPerAgreement = std::uint64_t{1} << 28;
 constexpr int kEveryRank = -1;
+constexpr std::string_view kStandardInput = "<standard input>";
 
 // What rank 0 found out about the file, for all.
 struct FactFile {
@@ -45,7 +46,13 @@ struct PlannedFile {
   int reader = kEveryRank;
 
   bool is_whole() const { return is_json(format.medium) || format.medium == FactMedium::kSqlite; }
-  bool can_be_cut() const { return !file.is_gzip && !format.is_rfc4180 && !is_whole(); }
+  bool is_standard_input() const { return format.medium == FactMedium::kConsole; }
+  bool can_be_cut() const {
+    return !file.is_gzip && !format.is_rfc4180 && !is_whole() && !is_standard_input();
+  }
+  std::string shown(const Store& store) const {
+    return is_standard_input() ? std::string(kStandardInput) : shown_path(store, format.path);
+  }
 };
 
 Bytes to_bytes(std::string_view text) {
@@ -71,30 +78,40 @@ Result<FactFile> examine(Store& store, const FactFormat& format) {
   return found;
 }
 
-Status explain_missing(const Relation& relation, const IoDirective& directive,
-                       const std::string& shown, const Status& reason) {
-  const std::string where =
-      fmt::format("{}:{}:{}: .input {}", directive.place.file, directive.place.line,
-                  directive.place.column, relation.name);
+// Where the directive stands, for messages.
+std::string place_of(const FactInput& input) {
+  const SourcePlace& place = input.directive->place;
+  return fmt::format("{}:{}:{}: .input {}", place.file, place.line, place.column,
+                     input.relation->name);
+}
+
+Status explain_missing(const FactInput& input, const std::string& shown, const Status& reason) {
+  const std::string where = place_of(input);
   if (reason.code() != StatusCode::kNotFound)
     return reason.with_context(fmt::format("{}: cannot read {}", where, shown));
   return Status::not_found(
       fmt::format("{}: there is no fact file {}; name the directory of the fact files with -F DIR, "
                   "or the file with .input {}(filename=\"...\")",
-                  where, shown, relation.name));
+                  where, shown, input.relation->name));
 }
 
 // Collective. Only rank 0 looks at names, and its verdict is everyone's, word for word.
-Status examine_together(Comm& comm, Store& store, std::span<PlannedFile> files) {
+Status examine_together(Comm& comm, Store& store, const FactTextSource& standard_input,
+                        std::span<PlannedFile> files) {
   STRATALOG_ASSIGN_OR_RETURN(
       const nlohmann::json told, ask_rank_zero(comm, [&]() -> Result<nlohmann::json> {
         nlohmann::json answer = nlohmann::json::array();
         for (const PlannedFile& planned : files) {
-          const auto found = examine(store, planned.format);
-          if (!found.is_ok())
-            return explain_missing(*planned.input.relation, *planned.input.directive,
-                                   shown_path(store, planned.format.path), found.status());
-          const FactFile& file = found.value();
+          FactFile file;
+          if (!planned.is_standard_input()) {
+            auto found = examine(store, planned.format);
+            if (!found.is_ok())
+              return explain_missing(planned.input, planned.shown(store), found.status());
+            file = std::move(found).value();
+          } else if (!standard_input) {
+            return Status::not_supported(fmt::format(
+                "{}: IO=stdin: there is no standard input here", place_of(planned.input)));
+          }
           answer.push_back(
               {file.location.directory, file.location.path, file.size_bytes, file.is_gzip});
         }
@@ -112,6 +129,10 @@ Status examine_together(Comm& comm, Store& store, std::span<PlannedFile> files) 
 void choose_readers(int ranks, std::span<PlannedFile> files) {
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(ranks), 0);
   for (PlannedFile& planned : files) {
+    if (planned.is_standard_input()) {
+      planned.reader = 0;
+      continue;
+    }
     if (planned.can_be_cut() && planned.file.size_bytes > kShortFileBytes) continue;
     const auto least = std::min_element(bytes.begin(), bytes.end());
     planned.reader = static_cast<int>(least - bytes.begin());
@@ -159,15 +180,30 @@ Result<ParsedShare> parse_whole(File& file, std::uint64_t size, const Relation& 
   return share;
 }
 
+Status parse_standard_input(const FactTextSource& standard_input, const PlannedFile& planned,
+                            NewValues& values, std::vector<char>& buffer, ParsedShare& share) {
+  FactParser parser(*planned.input.relation, planned.format, LinePlace::kFirstOfFile, values);
+  STRATALOG_RETURN_IF_ERROR(parse_all(standard_input, kBlockBytes, parser, buffer));
+  share.problems = parser.problems();
+  share.tuples = parser.take_tuples();
+  return Status::ok();
+}
+
 // This rank's share of the file. Local.
-Result<ParsedShare> parse_share(const Comm& comm, Store& store, const PlannedFile& planned,
+Result<ParsedShare> parse_share(const Comm& comm, Store& store,
+                                const FactTextSource& standard_input, const PlannedFile& planned,
                                 NewValues& values, std::vector<char>& buffer) {
   const Relation& relation = *planned.input.relation;
   const FactFormat& format = planned.format;
   ParsedShare share;
   share.tuples.columns.resize(relation.attributes.size());
   const std::uint64_t size = planned.file.size_bytes;
-  if (size == 0 || (planned.reader != kEveryRank && planned.reader != comm.rank())) return share;
+  if (planned.reader != kEveryRank && planned.reader != comm.rank()) return share;
+  if (planned.is_standard_input()) {
+    STRATALOG_RETURN_IF_ERROR(parse_standard_input(standard_input, planned, values, buffer, share));
+    return share;
+  }
+  if (size == 0) return share;
 
   STRATALOG_ASSIGN_OR_RETURN(LocatedStore located,
                              LocatedStore::open(store, planned.file.location));
@@ -235,12 +271,12 @@ struct ParsedFiles {
   Status status;
 };
 
-ParsedFiles parse_files(const Comm& comm, Store& store, std::span<const PlannedFile> files,
-                        NewValues& values) {
+ParsedFiles parse_files(const Comm& comm, Store& store, const FactTextSource& standard_input,
+                        std::span<const PlannedFile> files, NewValues& values) {
   ParsedFiles parsed;
   std::vector<char> buffer;
   for (const PlannedFile& planned : files) {
-    auto share = parse_share(comm, store, planned, values, buffer);
+    auto share = parse_share(comm, store, standard_input, planned, values, buffer);
     parsed.status = share.status();
     if (!parsed.status.is_ok()) break;
     parsed.shares.push_back(std::move(share).value());
@@ -260,15 +296,15 @@ Status agree_on_files(Comm& comm, const Store& store, std::span<const PlannedFil
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(std::span(&first_bad, 1), ReduceOp::kMin));
   if (first_bad == files.size()) return Status::ok();
   STRATALOG_RETURN_IF_ERROR(agree(comm, read > first_bad ? Status::ok() : parsed.status));
-  return agree_on_problems(comm, shown_path(store, files[first_bad].format.path),
-                           parsed.shares[first_bad].problems);
+  return agree_on_problems(comm, files[first_bad].shown(store), parsed.shares[first_bad].problems);
 }
 
 // Collective. Appends the tuples of some files.
-Status load_together(Comm& comm, Store& store, std::span<const PlannedFile> files,
-                     ValueDictionary& dictionary, std::vector<TupleColumns>& loaded) {
+Status load_together(Comm& comm, Store& store, const FactTextSource& standard_input,
+                     std::span<const PlannedFile> files, ValueDictionary& dictionary,
+                     std::vector<TupleColumns>& loaded) {
   NewValues values = comm.size() == 1 ? NewValues::of_only_rank(dictionary) : NewValues(dictionary);
-  ParsedFiles parsed = parse_files(comm, store, files, values);
+  ParsedFiles parsed = parse_files(comm, store, standard_input, files, values);
   STRATALOG_RETURN_IF_ERROR(agree_on_files(comm, store, files, parsed));
   STRATALOG_ASSIGN_OR_RETURN(const CellRemapping remapping,
                              agree_on_values_in_order(comm, dictionary, values, parsed.value_ends));
@@ -283,7 +319,8 @@ Status load_together(Comm& comm, Store& store, std::span<const PlannedFile> file
 
 Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
                                              std::span<const FactInput> inputs,
-                                             ValueDictionary& dictionary) {
+                                             ValueDictionary& dictionary,
+                                             const FactTextSource& standard_input) {
   std::vector<PlannedFile> files;
   for (const FactInput& input : inputs) {
     PlannedFile& planned = files.emplace_back(PlannedFile{.input = input});
@@ -291,23 +328,26 @@ Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
   }
   std::vector<TupleColumns> loaded;
   if (files.empty()) return loaded;
-  STRATALOG_RETURN_IF_ERROR(examine_together(comm, store, files));
+  STRATALOG_RETURN_IF_ERROR(examine_together(comm, store, standard_input, files));
   choose_readers(comm.size(), files);
   for (std::span<const PlannedFile> rest = files; !rest.empty();) {
     std::size_t count = 0;
     for (std::uint64_t bytes = 0; count < rest.size() && bytes < kBytesPerAgreement; ++count)
       bytes += rest[count].file.size_bytes;
-    STRATALOG_RETURN_IF_ERROR(load_together(comm, store, rest.first(count), dictionary, loaded));
+    STRATALOG_RETURN_IF_ERROR(
+        load_together(comm, store, standard_input, rest.first(count), dictionary, loaded));
     rest = rest.subspan(count);
   }
   return loaded;
 }
 
 Result<TupleColumns> load_facts(Comm& comm, Store& store, const Relation& relation,
-                                const IoDirective& directive, ValueDictionary& dictionary) {
+                                const IoDirective& directive, ValueDictionary& dictionary,
+                                const FactTextSource& standard_input) {
   const FactInput input{.relation = &relation, .directive = &directive};
-  STRATALOG_ASSIGN_OR_RETURN(std::vector<TupleColumns> loaded,
-                             load_facts(comm, store, std::span(&input, 1), dictionary));
+  STRATALOG_ASSIGN_OR_RETURN(
+      std::vector<TupleColumns> loaded,
+      load_facts(comm, store, std::span(&input, 1), dictionary, standard_input));
   return std::move(loaded.front());
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "comm/comm.h"
+#include "datalog/facts/fact_text_source.h"
 #include "datalog/facts/tuple_columns.h"
 #include "datalog/program.h"
 #include "model/value_dictionary.h"
@@ -24,7 +25,9 @@ struct FactInput {
   const IoDirective* directive = nullptr;
 };
 
-// Collective. The tuples of each input. `store` is the directory of fact files; `dictionary` must
+// Collective. The tuples of each input. `standard_input` counts on rank 0 only, which reads it to
+// its end for the first input with IO=stdin; later ones get nothing. Without it they are
+// NotSupported. `store` is the directory of fact files; `dictionary` must
 // be equal on all ranks and is so afterwards: new symbols and large numbers have ids in the order
 // in which the files mention them, at any number of ranks. Repeated lines give repeated tuples.
 // Errors, the same on all ranks: NotFound for a missing file (with what to do), InvalidArgument
@@ -34,10 +37,12 @@ struct FactInput {
 // values of the files then.
 Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
                                              std::span<const FactInput> inputs,
-                                             ValueDictionary& dictionary);
+                                             ValueDictionary& dictionary,
+                                             const FactTextSource& standard_input = {});
 
 // Collective. The same for one file.
 Result<TupleColumns> load_facts(Comm& comm, Store& store, const Relation& relation,
-                                const IoDirective& directive, ValueDictionary& dictionary);
+                                const IoDirective& directive, ValueDictionary& dictionary,
+                                const FactTextSource& standard_input = {});
 
 }  // namespace stratalog::datalog

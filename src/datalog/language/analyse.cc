@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -50,9 +52,11 @@ class Analyser {
     sink_.set_origin(nullptr);
     bind_deltas_to_their_relations();
     program_.strata = stratify(declarations_.relations.size(), dependencies_);
+    put_standard_input_first();
     const bool is_stratified =
         check_stratification(program_.strata, dependencies_, declarations_, sink_);
     warn_about_relations(syntax_, declared_, sink_);
+    warn_about_standard_input(syntax_, sink_);
     program_.pragmas = take_pragmas(syntax_.pragmas, sink_);
     if (is_stratified && !sink_.has_errors()) finish();
     return std::move(program_);
@@ -187,6 +191,18 @@ class Analyser {
         collect_dependencies(head, literal.aggregate->body, DependencyKind::kAggregated);
       }
     }
+  }
+
+  // What is read from standard input comes before everything else: it cannot be read twice, so
+  // every checkpoint must hold it.
+  void put_standard_input_first() {
+    std::set<RelationId> derived;
+    for (const Dependency& dependency : dependencies_) derived.insert(dependency.head);
+    std::stable_partition(program_.strata.begin(), program_.strata.end(), [&](const Stratum& s) {
+      return std::all_of(s.relations.begin(), s.relations.end(), [&](RelationId id) {
+        return reads_standard_input(declarations_.relations[id]) && !derived.contains(id);
+      });
+    });
   }
 
   void finish() {

@@ -48,7 +48,7 @@ constexpr std::array kKinds = {
 };
 
 std::string_view known_kinds(bool is_input) {
-  return is_input ? "file, jsonfile, sqlite or hdf5"
+  return is_input ? "file, stdin, jsonfile, sqlite or hdf5"
                   : "file, jsonfile, stdout, json, sqlite or hdf5";
 }
 

@@ -63,6 +63,21 @@ void warn_about_variables(const RuleSyntax& rule, const std::vector<Conjunction>
   }
 }
 
+void warn_about_standard_input(const ProgramSyntax& syntax, DiagnosticSink& sink) {
+  std::size_t readers = 0;
+  for (const DirectiveSyntax& directive : syntax.directives) {
+    if (directive.action != IoAction::kInput) continue;
+    const bool is_reader = std::any_of(
+        directive.parameters.begin(), directive.parameters.end(),
+        [](const ParameterSyntax& p) { return p.key.name == "IO" && p.value == "stdin"; });
+    if (!is_reader) continue;
+    readers += directive.relations.size();
+    if (readers > 1)
+      sink.warning(directive.span, "standard input is read for several relations").hint =
+          "the first one that is read gets all of it, the others nothing";
+  }
+}
+
 void warn_about_relations(const ProgramSyntax& syntax, const Declarations& declarations,
                           DiagnosticSink& sink) {
   if (!syntax.is_complete || syntax.has_unknown_names)

@@ -16,6 +16,9 @@ namespace stratalog::datalog::language {
 void warn_about_variables(const RuleSyntax& rule, const std::vector<Conjunction>& bodies,
                           DiagnosticSink& sink);
 
+// Only one relation can get what standard input holds.
+void warn_about_standard_input(const ProgramSyntax& syntax, DiagnosticSink& sink);
+
 // A relation without rules, facts and .input is empty.
 void warn_about_relations(const ProgramSyntax& syntax, const Declarations& declarations,
                           DiagnosticSink& sink);

@@ -280,5 +280,59 @@ TEST(LoadFacts, EveryFailingCallFailsTheLoad) {
   EXPECT_GT(calls, 5U);
 }
 
+// Standard input that comes in pieces of a few bytes, to whoever asks.
+FactTextSource in_pieces(std::string text, std::size_t piece) {
+  return [text = std::move(text), piece,
+          at = std::size_t{0}](std::span<char> buffer) mutable -> Result<std::size_t> {
+    const std::size_t bytes = std::min({piece, buffer.size(), text.size() - at});
+    std::copy_n(text.data() + at, bytes, buffer.data());
+    at += bytes;
+    return bytes;
+  };
+}
+
+// The status, and how many tuples each of two relations got on each rank.
+std::vector<std::string> load_standard_input(int ranks, const std::string& text) {
+  const Relation relation = make_relation("a", "n:number s:symbol");
+  const IoDirective directive = make_directive(IoAction::kInput, {{"IO", "stdin"}});
+  std::vector<std::string> seen(static_cast<std::size_t>(ranks));
+  const Status ran = sim_run(ranks, [&](Comm& comm) -> Status {
+    const auto store = open_memory_store(std::make_shared<MemoryDisk>());
+    ValueDictionary dictionary;
+    const FactInput input{.relation = &relation, .directive = &directive};
+    const std::vector<FactInput> inputs{input, input};
+    auto loaded = load_facts(comm, *store, inputs, dictionary,
+                             comm.rank() == 0 ? in_pieces(text, 3) : FactTextSource());
+    std::string& mine = seen[static_cast<std::size_t>(comm.rank())];
+    mine = loaded.is_ok() ? fmt::format("{} {}, {} symbols", loaded.value()[0].rows,
+                                        loaded.value()[1].rows, dictionary.size().symbols)
+                          : loaded.status().to_string();
+    return Status::ok();
+  });
+  EXPECT_TRUE(ran.is_ok()) << ran.to_string();
+  return seen;
+}
+
+TEST(FactReader, StandardInputIsReadByTheFirstRankForTheFirstRelation) {
+  for (const int ranks : kReaderRanks) {
+    std::vector<std::string> expected(static_cast<std::size_t>(ranks), "0 0, 2 symbols");
+    expected[0] = "3 0, 2 symbols";
+    EXPECT_EQ(load_standard_input(ranks, "1\ta\n2\tb\n3\ta"), expected);
+    const std::vector<std::string> refused(
+        static_cast<std::size_t>(ranks),
+        "InvalidArgument: <standard input>:2: field 1 (attribute `n`, type number): expected a "
+        "whole number, found \"x\"; declare the attribute as symbol to read any text");
+    EXPECT_EQ(load_standard_input(ranks, "1\ta\nx\tb\n"), refused);
+  }
+}
+
+TEST(FactReader, WithoutStandardInputItIsRefused) {
+  const Loaded loaded =
+      load(2, make_relation("a", "n:number"), make_directive(IoAction::kInput, {{"IO", "stdin"}}),
+           std::make_shared<MemoryDisk>());
+  EXPECT_NE(loaded.status.find("there is no standard input here"), std::string::npos)
+      << loaded.status;
+}
+
 }  // namespace
 }  // namespace stratalog::datalog

@@ -200,7 +200,7 @@ TEST(IoParameterErrors, UnknownKind) {
             R"(test.dl:2:16: error: unknown IO `fil`
     2 | .input edge(IO=fil)
       |                ^~~
-      = expected: file, jsonfile, sqlite or hdf5
+      = expected: file, stdin, jsonfile, sqlite or hdf5
       = hint: did you mean `file`?
 test.dl:3:17: error: unknown IO `parquet`
     3 | .output edge(IO="parquet")
@@ -218,7 +218,7 @@ TEST(IoParameterErrors, WrongDirection) {
             R"(test.dl:2:16: error: IO `stdout` cannot be used for reading
     2 | .input edge(IO=stdout)
       |                ^~~~~~
-      = expected: file, jsonfile, sqlite or hdf5
+      = expected: file, stdin, jsonfile, sqlite or hdf5
 test.dl:3:17: error: IO `stdin` cannot be used for writing
     3 | .output edge(IO=stdin)
       |                 ^~~~~
