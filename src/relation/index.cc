@@ -98,6 +98,16 @@ void Index::queue_tuples(std::span<const Cell> tuples) {
   }
 }
 
+void Index::shorten_queue(SetAccumulator& scratch, Freshness freshness) {
+  const std::uint64_t waiting = queued();
+  // The first tuples stay together as long as it pays, because rows are best made of all of them.
+  if (!first_.empty() && held_bytes_ < kMostHeldBytes && queue_limit_.let_wait(first_, arity()))
+    return;
+  const std::uint64_t before = next_tuples_;
+  unite_queued(scratch, freshness);
+  queue_limit_.note(waiting, next_tuples_ - before, tuples_ + next_tuples_);
+}
+
 // What came before there were rows.
 void Index::take_first() {
   const std::size_t arity = order_.size();
@@ -138,6 +148,7 @@ void Index::make_rows(const ColumnRanges& ranges) {
     next_delta_[row].row = static_cast<RowId>(row);
     next_delta_[row].cells.assign_sorted(fresh_);
   }
+  next_tuples_ = keys.size();
   rows_.assign_ascending(prefixes.words());
   if (finds_rows_) rows_.index_keys();
   known_rows_ = rows_.size();
@@ -277,10 +288,12 @@ void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
     if (e == earlier.size() || earlier[e].row != row) {
       next_delta_.push_back({.row = row, .cells = {}});
       next_delta_.back().cells.assign_sorted(fresh_);
+      next_tuples_ += fresh_.size();
       return;
     }
     IntSet& found = earlier[e].cells;
     std::erase_if(fresh_, [&](Cell cell) { return found.contains(cell); });
+    next_tuples_ += fresh_.size();
     found.add_new_sorted(fresh_);
     next_delta_.push_back(std::move(earlier[e++]));
   });
@@ -291,7 +304,7 @@ void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
 void Index::advance(DeltaUse use) {
   assert(queued() == 0);
   delta_ = std::move(next_delta_);
-  next_delta_.clear();
+  forget_next_delta();
   delta_tuples_ = 0;
   delta_bytes_ = 0;
   for (DeltaRow& row : delta_) {

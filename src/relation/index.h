@@ -17,6 +17,7 @@
 #include "relation/int_set.h"
 #include "relation/packed_tuples.h"
 #include "relation/prefix_map.h"
+#include "relation/queue_limit.h"
 #include "relation/set_accumulator.h"
 
 namespace stratalog {
@@ -86,6 +87,12 @@ class Index {
   }
   // Of the copies that queue_view() has made.
   std::uint64_t held_bytes() const { return held_bytes_; }
+  // Whoever queues derivations calls this now and then: what is queued may be united, or duplicates
+  // among it forgotten, so that no more wait than is good.
+  void bound_queue(SetAccumulator& scratch, Freshness freshness) {
+    if (queue_limit_.is_reached(queued()) || held_bytes_ >= kMostHeldBytes)
+      shorten_queue(scratch, freshness);
+  }
   // Unites what is queued so far into the next delta and releases all borrowed sets. Called at
   // least once at the end of each round, for all indices of a stratum before any of them is
   // advanced; more often to bound the memory of rounds with many derivations.
@@ -96,7 +103,10 @@ class Index {
   void advance(DeltaUse use = DeltaUse::kKept);
   // What unite_queued() has found new so far in this round.
   std::span<const DeltaRow> next_delta() const { return next_delta_; }
-  void forget_next_delta() { next_delta_.clear(); }
+  void forget_next_delta() {
+    next_delta_.clear();
+    next_tuples_ = 0;
+  }
 
   std::span<const DeltaRow> delta() const { return delta_; }
   std::uint64_t delta_tuples() const { return delta_tuples_; }
@@ -136,10 +146,13 @@ class Index {
   // Sets stay where they are when rows are added, because joins borrow them: fixed chunks, not one
   // growing array.
   static constexpr RowId kChunkRows = 1024;
+  // So many bytes of sets may be copied for the queue.
+  static constexpr std::uint64_t kMostHeldBytes = std::uint64_t{64} << 20;
 
   IntSet& mutable_total(RowId row) { return totals_[row / kChunkRows][row % kChunkRows]; }
   void add_to(Directory& directory, RowId row);
   void take_first();
+  void shorten_queue(SetAccumulator& scratch, Freshness freshness);
   template <typename Key>
   void make_rows(const ColumnRanges& ranges);
   void make_directory(Directory& directory);
@@ -160,6 +173,8 @@ class Index {
   std::vector<Directory> directories_;
   std::vector<DeltaRow> delta_;
   std::vector<DeltaRow> next_delta_;  // disjoint with the total; ascending rows
+  std::uint64_t next_tuples_ = 0;  // in the next delta
+  QueueLimit queue_limit_;
   std::vector<std::uint64_t> queued_cells_;
   std::vector<std::uint64_t> sort_space_;
   std::vector<QueuedSet> queued_sets_;

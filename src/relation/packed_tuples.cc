@@ -53,6 +53,32 @@ void PackedTuples<Key>::sort() {
   keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
 }
 
+namespace {
+
+template <typename Key>
+void keep_distinct_keys(WordBuffer<Cell>& tuples, const ColumnRanges& ranges) {
+  PackedTuples<Key> packed(tuples.words(), ranges);
+  packed.sort();
+  tuples.clear();
+  const auto arity = static_cast<std::uint32_t>(ranges.columns().size());
+  Cell* to = tuples.extend(packed.keys().size() * arity);
+  for (const Key key : packed.keys())
+    for (std::uint32_t c = 0; c < arity; ++c) *to++ = packed.cell(key, c);
+}
+
+}  // namespace
+
+bool keep_distinct(WordBuffer<Cell>& tuples, std::uint32_t arity) {
+  if (tuples.empty()) return true;
+  const ColumnRanges ranges(tuples.words(), arity);
+  if (ranges.bits() > PackedTuples<WideKey>::kMostBits) return false;
+  if (ranges.bits() > PackedTuples<std::uint64_t>::kMostBits)
+    keep_distinct_keys<WideKey>(tuples, ranges);
+  else
+    keep_distinct_keys<std::uint64_t>(tuples, ranges);
+  return true;
+}
+
 template class PackedTuples<std::uint64_t>;
 template class PackedTuples<WideKey>;
 

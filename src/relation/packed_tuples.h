@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/cell.h"
+#include "model/word_buffer.h"
 
 namespace stratalog {
 
@@ -61,6 +62,10 @@ class PackedTuples {
   ColumnRanges ranges_;
   std::vector<Key> keys_;
 };
+
+// Sorts tuples of `arity` cells, back to back, and leaves each once. False, and nothing done, where
+// they do not fit into keys.
+bool keep_distinct(WordBuffer<Cell>& tuples, std::uint32_t arity);
 
 extern template class PackedTuples<std::uint64_t>;
 extern template class PackedTuples<WideKey>;

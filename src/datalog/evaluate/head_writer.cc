@@ -2,6 +2,7 @@
 #include "datalog/evaluate/head_writer.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/mirror.h"
@@ -11,11 +12,25 @@
 namespace stratalog::datalog {
 namespace {
 
-// So many queued derivations (16 bytes each with the sorting space) are united before the round
-// ends.
-constexpr std::uint64_t kHeadQueueLimit = 16U << 20;
-// And so many bytes of sets that were made on the way.
-constexpr std::uint64_t kDerivedHeldBytes = 256U << 20;
+// So many cells of tuples that wait for the agreement on new values are looked through for
+// duplicates; then as many again as were left.
+constexpr std::size_t kLeastCreated = std::size_t{4} << 20;
+
+// Marks cells that only this rank knows.
+void mark_new_values(CellClass column, std::span<const Cell> cells, std::uint8_t* marks) {
+  const auto mark = [&](auto is_new) {
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      marks[i] |= static_cast<std::uint8_t>(is_new(cells[i]));
+  };
+  switch (column) {
+    case CellClass::kSymbol:
+      return mark(is_provisional_symbol);
+    case CellClass::kRecord:
+      return mark(is_provisional_record);
+    case CellClass::kNumber:
+      return mark(is_provisional_wide);
+  }
+}
 
 }  // namespace
 
@@ -25,6 +40,7 @@ HeadWriter::HeadWriter(EngineState& state, const RulePlan& plan)
       rule_(state.program.rules[plan.rule]),
       head_(state.relations[rule_.head]),
       columns_(head_.arity),
+      most_created_(kLeastCreated),
       tuple_(head_.arity) {
   for (auto& column : columns_) column.resize(kBatchRows);
 }
@@ -68,6 +84,9 @@ void HeadWriter::bind(const RuleExecutor& executor) {
       target.always_mine = true;  // nothing to send
     }
     local_ &= target.always_mine;
+    // Where bindings ended was found before their new values had their cells.
+    if (creates_values_ && box_ == nullptr)
+      target.always_mine = state_.is_single() || head_.mirrored;
     target_ = std::move(target);
   }
   if (head_.arity == 0) local_ = true;  // settled in the fixpoint test
@@ -104,47 +123,83 @@ Status HeadWriter::write(const Batch& batch) {
   }
   form_columns(batch);
   STRATALOG_RETURN_IF_ERROR(state_.evaluator.status());
-  if (creates_values_) {
-    for (std::uint32_t r = 0; r < batch.rows; ++r) {
-      const auto add_row = [&](Cell carried) {
-        for (std::uint32_t c = 0; c < head_.arity; ++c)
-          created_.push_back(plan_.carries && c == carried_column_ ? carried : columns_[c][r]);
-      };
-      if (plan_.carries)
-        batch.sets[r]->walk(add_row);
-      else
-        add_row(0);
-    }
-    return {};
-  }
+  const std::uint32_t rows = creates_values_ ? keep_waiting(batch) : batch.rows;
+  if (rows == 0) return {};
   if (chooses_) {
-    for (std::uint32_t r = 0; r < batch.rows; ++r)
+    for (std::uint32_t r = 0; r < rows; ++r)
       for (std::uint32_t c = 0; c < head_.arity; ++c) head_.candidates.push_back(columns_[c][r]);
   }
-  if (head_.equivalence) write_pairs(batch);
+  if (head_.equivalence) write_pairs(batch, rows);
   if (!target_) return {};
   if (box_ != nullptr) {
-    box_batch(batch);
+    box_batch(batch, rows);
     return {};
   }
   if (!plan_.carries)
-    write_tuples(batch.rows);
+    write_tuples(rows);
   else if (target_->takes_sets)
     write_sets(batch);
   else
     expand_sets(batch);
-  Index& index = target_->shard->primary_index();
-  if (index.queued() > kHeadQueueLimit || index.held_bytes() > kDerivedHeldBytes)
-    index.unite_queued(state_.scratch, Freshness::kUnknown);
+  target_->shard->primary_index().bound_queue(state_.scratch, Freshness::kUnknown);
   return {};
 }
 
+// Takes the rows that wait out of `columns_`, and returns how many others there are. Where sets are
+// carried, all wait or none.
+std::uint32_t HeadWriter::keep_waiting(const Batch& batch) {
+  const auto& attributes = state_.program.relations[rule_.head].attributes;
+  waits_.assign(batch.rows, 0);
+  for (std::uint32_t c = 0; c < head_.arity; ++c)
+    if (!plan_.carries || c != carried_column_)
+      mark_new_values(cell_class(attributes[c].kind), std::span(columns_[c]).first(batch.rows),
+                      waits_.data());
+  if (std::find(waits_.begin(), waits_.end(), 1) == waits_.end()) return batch.rows;
+  std::uint32_t kept = 0;
+  for (std::uint32_t r = 0; r < batch.rows; ++r) {
+    const auto add_row = [&](Cell carried) {
+      for (std::uint32_t c = 0; c < head_.arity; ++c)
+        created_.push_back(plan_.carries && c == carried_column_ ? carried : columns_[c][r]);
+    };
+    if (plan_.carries) {
+      batch.sets[r]->walk(add_row);
+    } else if (waits_[r] != 0) {
+      add_row(0);
+    } else {
+      for (auto& column : columns_) column[kept] = column[r];
+      ++kept;
+    }
+    if (created_.size() > most_created_) forget_duplicates();
+  }
+  return kept;
+}
+
+// Of the tuples that wait.
+void HeadWriter::forget_duplicates() {
+  const std::size_t arity = head_.arity;
+  const auto tuple = [&](std::size_t i) { return std::span(created_).subspan(i * arity, arity); };
+  std::vector<std::uint32_t> order(created_.size() / arity);
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    return std::ranges::lexicographical_compare(tuple(a), tuple(b));
+  });
+  const auto repeated = std::ranges::unique(order, [&](std::uint32_t a, std::uint32_t b) {
+    return std::ranges::equal(tuple(a), tuple(b));
+  });
+  order.erase(repeated.begin(), repeated.end());
+  std::vector<Cell> once;
+  once.reserve(order.size() * arity);
+  for (const std::uint32_t i : order) once.insert(once.end(), tuple(i).begin(), tuple(i).end());
+  created_ = std::move(once);
+  most_created_ = std::max(kLeastCreated, 2 * created_.size());
+}
+
 // What others may be reading is changed at the end of the round, by its owners.
-void HeadWriter::box_batch(const Batch& batch) {
+void HeadWriter::box_batch(const Batch& batch, std::uint32_t rows) {
   const Target& target = *target_;
   const std::uint32_t arity = head_.arity;
   keys_.resize(arity);
-  for (std::uint32_t r = 0; r < batch.rows; ++r) {
+  for (std::uint32_t r = 0; r < rows; ++r) {
     std::uint32_t carried_at = 0;
     for (std::uint32_t i = 0; i < arity; ++i) {
       if (plan_.carries && target.order[i] == carried_column_)
@@ -171,9 +226,9 @@ void HeadWriter::box_batch(const Batch& batch) {
 }
 
 // Into the classes of an equivalence relation, whose pairs have no side.
-void HeadWriter::write_pairs(const Batch& batch) {
+void HeadWriter::write_pairs(const Batch& batch, std::uint32_t rows) {
   Equivalence& equivalence = *head_.equivalence;
-  for (std::uint32_t r = 0; r < batch.rows; ++r) {
+  for (std::uint32_t r = 0; r < rows; ++r) {
     if (!plan_.carries) {
       equivalence.unite(columns_[0][r], columns_[1][r]);
       continue;
@@ -253,7 +308,7 @@ void HeadWriter::expand_sets(const Batch& batch) {
       else
         outbound_->add(keys_, state_.scratch);
     });
-    if (index.queued() > kHeadQueueLimit) index.unite_queued(state_.scratch, Freshness::kUnknown);
+    index.bound_queue(state_.scratch, Freshness::kUnknown);
   }
 }
 
@@ -280,10 +335,7 @@ void HeadWriter::release(const CellRemapping& remapping) {
       box_->add(keys_);
       continue;
     }
-    // Where bindings ended was found before their new values had their cells.
-    const bool is_mine = state_.is_single() || head_.mirrored;
-    const int to =
-        is_mine || (target_->always_mine && !creates_values_) ? state_.comm.rank() : owner(tuple_);
+    const int to = owner(tuple_);
     if (to == state_.comm.rank()) {
       queue_tuple(*target_->shard, tuple_);
       continue;

@@ -3,7 +3,7 @@
 // them to the home shard of the head relation, or to its mirror: into the queue where this rank
 // owns them, to what leaves it otherwise. Where other ranks read the shard meanwhile, everything
 // goes to a box (joint_shards.h). Tuples with values that other ranks do not know yet wait for the
-// ranks' agreement. Local.
+// ranks' agreement, each once; the others do not. Local.
 #pragma once
 
 #include <cstdint>
@@ -47,11 +47,13 @@ class HeadWriter {
   };
 
   void form_columns(const Batch& batch);
-  void write_pairs(const Batch& batch);
+  std::uint32_t keep_waiting(const Batch& batch);
+  void forget_duplicates();
+  void write_pairs(const Batch& batch, std::uint32_t rows);
   void write_tuples(std::uint32_t rows);
   void write_sets(const Batch& batch);
   void expand_sets(const Batch& batch);
-  void box_batch(const Batch& batch);
+  void box_batch(const Batch& batch, std::uint32_t rows);
   int owner(std::span<const Cell> tuple);
 
   EngineState& state_;
@@ -65,7 +67,9 @@ class HeadWriter {
   Outbound* outbound_ = nullptr;
   JointBox* box_ = nullptr;  // where ranks read each other's shards: takes everything
   std::vector<std::vector<Cell>> columns_;  // declared head columns of the batch at hand
-  std::vector<Cell> created_;  // rows in declared order
+  std::vector<Cell> created_;  // tuples that wait, in declared order
+  std::size_t most_created_;  // of which this many, in cells, may be there before they are compared
+  std::vector<std::uint8_t> waits_;  // scratch: by row of the batch
   std::vector<Cell> keys_;  // scratch
   std::vector<Cell> tuple_;  // scratch
   std::vector<Cell> placed_;  // scratch

@@ -9,15 +9,14 @@
 namespace stratalog::datalog {
 namespace {
 
-// So many cells and sets of one owner are united before more come.
-constexpr std::size_t kMostBoxCells = 8U << 20;
+// So many sets of one owner are united before more come.
 constexpr std::size_t kMostBoxSets = 1U << 20;
 // And so many bytes of sets that were made on the way.
 constexpr std::uint64_t kMostBoxHeldBytes = 64U << 20;
 // Sets up to this size go as tuples.
 constexpr std::uint64_t kBoxedAsTuples = 3;
-// So many tuples (16 bytes each with the sorting space) wait in the owner's index.
-constexpr std::uint64_t kMostTakenFromBox = 8U << 20;
+// So many tuples are taken from a box at once.
+constexpr std::size_t kTakenAtOnce = 1U << 16;
 // Vectors that are larger after a round give their memory back.
 constexpr std::size_t kKeptBoxCells = 1U << 18;
 
@@ -75,9 +74,20 @@ void JointBox::add_each(std::span<Cell> tuple, std::uint32_t at, const SetView& 
 }
 
 bool JointBox::is_large() const {
-  return held_bytes_ >= kMostBoxHeldBytes || std::ranges::any_of(parts_, [](const Part& part) {
-           return part.tuples.size() >= kMostBoxCells || part.sets.size() >= kMostBoxSets;
+  return held_bytes_ >= kMostBoxHeldBytes || std::ranges::any_of(parts_, [&](const Part& part) {
+           return part.limit.is_reached(part.tuples.size() / order_.size()) ||
+                  part.sets.size() >= kMostBoxSets;
          });
+}
+
+void JointBox::shorten(SetAccumulator& scratch) {
+  const auto arity = static_cast<std::uint32_t>(order_.size());
+  for (Part& part : parts_) {
+    if (part.limit.is_reached(part.tuples.size() / arity) &&
+        !part.limit.let_wait(part.tuples, arity))
+      unite(part, scratch);
+  }
+  if (is_large()) unite_parts(scratch);
 }
 
 // All parts at once, as sets that were made on the way may belong to any.
@@ -104,13 +114,9 @@ void JointBox::unite(Part& part, SetAccumulator& scratch) {
 void JointBox::take(int owner, Index& into, SetAccumulator& scratch, Freshness freshness) const {
   const Part& part = parts_[static_cast<std::size_t>(owner)];
   const std::size_t arity = order_.size();
-  const auto bound_queue = [&] {
-    if (into.queued() >= kMostTakenFromBox) into.unite_queued(scratch, freshness);
-  };
-  bound_queue();
+  const auto bound_queue = [&] { into.bound_queue(scratch, freshness); };
   for (std::span<const Cell> left = part.tuples.words(); !left.empty();) {
-    const std::size_t room = (kMostTakenFromBox - into.queued()) * arity;
-    const std::size_t cells = std::min(left.size(), room);
+    const std::size_t cells = std::min(left.size(), kTakenAtOnce * arity);
     into.queue_tuples(left.first(cells));
     left = left.subspan(cells);
     bound_queue();

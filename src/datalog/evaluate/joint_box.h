@@ -16,6 +16,7 @@
 #include "datalog/evaluate/relation_data.h"
 #include "model/word_buffer.h"
 #include "relation/index.h"
+#include "relation/queue_limit.h"
 #include "relation/set_accumulator.h"
 #include "route/cell_hash.h"
 
@@ -36,9 +37,10 @@ class JointBox {
   void add_view(std::span<const Cell> prefix, const SetView& set);
   // Every cell of `set` with `tuple`, where it takes place `at`.
   void add_each(std::span<Cell> tuple, std::uint32_t at, const SetView& set);
-  // Whoever adds calls this after each set, and after some tuples: unites what has become much.
+  // Whoever adds calls this after each set, and after some tuples: forgets duplicates in what has
+  // become much, or unites it.
   void bound(SetAccumulator& scratch) {
-    if (is_large()) unite_parts(scratch);
+    if (is_large()) shorten(scratch);
   }
   // All that was added so far: no set stays borrowed.
   void unite_parts(SetAccumulator& scratch);
@@ -53,6 +55,7 @@ class JointBox {
     WordBuffer<Cell> prefixes;  // of `sets`
     WordBuffer<const IntSet*> sets;
     std::unique_ptr<Index> united;  // what was too much to keep as it came
+    QueueLimit limit;  // of `tuples`
   };
 
   // As owner_of in placement.h says; `tuple` may be a prefix that holds the key.
@@ -60,6 +63,7 @@ class JointBox {
     return scale_hash(hash_columns(tuple, key_places_), static_cast<std::uint32_t>(parts_.size()));
   }
   bool is_large() const;
+  void shorten(SetAccumulator& scratch);
   void unite(Part& part, SetAccumulator& scratch);
 
   std::vector<std::uint32_t> order_;

@@ -8,10 +8,6 @@
 namespace stratalog::datalog {
 namespace {
 
-// So many queued derivations are united before more are queued.
-constexpr std::uint64_t kOutboundQueueLimit = 4U << 20;
-// And so many bytes of sets that were made on the way.
-constexpr std::uint64_t kLeavingHeldBytes = 64U << 20;
 // The numbering of prefixes is kept from round to round, because thin rounds are many; it is
 // dropped when it has grown to this many times what a round needs.
 constexpr std::uint64_t kKeepFactor = 16;
@@ -43,8 +39,7 @@ int Outbound::owner(std::span<const Cell> tuple) {
 }
 
 void Outbound::bound_queue(SetAccumulator& scratch) {
-  if (index_->queued() >= kOutboundQueueLimit || index_->held_bytes() >= kLeavingHeldBytes)
-    index_->unite_queued(scratch, Freshness::kNew);
+  index_->bound_queue(scratch, Freshness::kNew);
 }
 
 void Outbound::add(std::span<const Cell> tuple, SetAccumulator& scratch) {

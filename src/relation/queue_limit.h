@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// QueueLimit: how many derivations may wait before duplicates among them are forgotten. Rules with
+// many derivations for each tuple would fill the memory with them; where most are new, looking for
+// duplicates early is work for nothing. So it starts low, stays in proportion to what is left, and
+// rises where little was found. Pure; local.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "model/cell.h"
+#include "model/word_buffer.h"
+
+namespace stratalog {
+
+// About which part of tuples of `arity` cells, back to back, are different ones: counts those whose
+// hash falls into a 64th of its range. 1 where there are too few tuples to say.
+double distinct_share(std::span<const Cell> tuples, std::uint32_t arity);
+
+class QueueLimit {
+ public:
+  static constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kMost = std::uint64_t{8} << 20;
+
+  bool is_reached(std::uint64_t waiting) const { return waiting >= limit_; }
+  // Of `waiting` derivations `left` were different tuples; `tuples` are there beside them, which
+  // have to be gone through each time.
+  void note(std::uint64_t waiting, std::uint64_t left, std::uint64_t tuples) {
+    limit_ = std::clamp(std::max(2 * left, 2 * left >= waiting ? 2 * limit_ : 0) + tuples, kLeast,
+                        kMost);
+  }
+  // Forgets duplicates among tuples that wait and have reached the limit, if there are many.
+  // Whether the others may go on waiting; else they need a place now.
+  bool let_wait(WordBuffer<Cell>& tuples, std::uint32_t arity);
+
+ private:
+  std::uint64_t limit_ = kLeast;
+};
+
+}  // namespace stratalog
