@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/fact_sizes.h"
 
+#include "cli/parallel_module.h"
 #include "comm/comm.h"
 #include "datalog/evaluate/fact_statistics.h"
 #include "datalog/facts/fact_reader.h"
@@ -22,7 +23,8 @@ Result<std::vector<datalog::RelationStatistics>> measure_facts(const datalog::Pr
       if (datalog::is_standard_input(directive)) continue;
       STRATALOG_ASSIGN_OR_RETURN(
           datalog::TupleColumns tuples,
-          load_facts(*self, *store, program.relations[id], directive, dictionary));
+          load_facts(*self, *store, program.relations[id], directive, dictionary,
+                     {.standard_input = {}, .hdf5 = read_hdf5_by_module}));
       facts[id] = std::move(tuples);
     }
   }

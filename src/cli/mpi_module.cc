@@ -8,6 +8,7 @@
 #include "cli/parallel_module.h"
 #include "comm/mpi_comm.h"
 #include "comm/mpi_session.h"
+#include "datalog/facts/hdf5_input.h"
 #include "datalog/facts/hdf5_output.h"
 #include "datalog/facts/hdf5_streams_output.h"
 #include "write/hdf5_relation_writer.h"
@@ -46,6 +47,7 @@ const stratalog::cli::ParallelModule stratalog_parallel_module = {
     .enter_world = stratalog::cli::enter_world,
     .backends = stratalog::cli::backends,
     .write_hdf5 = stratalog::datalog::write_hdf5,
-    .write_hdf5_streams = stratalog::datalog::write_hdf5_streams};
+    .write_hdf5_streams = stratalog::datalog::write_hdf5_streams,
+    .read_hdf5 = stratalog::datalog::read_hdf5};
 }
 // NOLINTEND(readability-identifier-naming)

@@ -41,6 +41,12 @@ Result<const ParallelModule*> parallel_module() {
   return kLoaded;
 }
 
+Result<datalog::ParsedFacts> read_hdf5_by_module(const datalog::Hdf5Input& input,
+                                                 NewValues& values) {
+  STRATALOG_ASSIGN_OR_RETURN(const ParallelModule* module, parallel_module());
+  return module->read_hdf5(input, values);
+}
+
 Status write_hdf5_by_module(Comm& comm, const std::string& path,
                             const datalog::SortedRelation& sorted) {
   STRATALOG_ASSIGN_OR_RETURN(const ParallelModule* module, parallel_module());

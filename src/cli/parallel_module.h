@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "checkpoint/backends.h"
 #include "comm/comm.h"
+#include "datalog/facts/fact_reader.h"
 #include "datalog/facts/fact_writer.h"
 #include "datalog/facts/key_streams.h"
 
@@ -34,13 +35,18 @@ struct ParallelModule {
   // write_hdf5_streams of datalog/facts/hdf5_streams_output.h.
   Status (*write_hdf5_streams)(Comm& comm, const std::string& path,
                                const datalog::SortedRelation& sorted, datalog::StreamFilter filter);
+  // read_hdf5 of datalog/facts/hdf5_input.h. Local.
+  Result<datalog::ParsedFacts> (*read_hdf5)(const datalog::Hdf5Input& input, NewValues& values);
 };
 
 // The table, loaded once. NotSupported with the loader's own reason if the module is not beside the
 // program (or in ../lib/stratalog) or does not fit it.
 Result<const ParallelModule*> parallel_module();
 
-// Loads the module when a file is really written; fits datalog::WriteOptions::hdf5.
+// Load the module when a file is really read or written; fit datalog::ReadOptions::hdf5 and
+// datalog::WriteOptions::hdf5.
+Result<datalog::ParsedFacts> read_hdf5_by_module(const datalog::Hdf5Input& input,
+                                                 NewValues& values);
 Status write_hdf5_by_module(Comm& comm, const std::string& path,
                             const datalog::SortedRelation& sorted);
 Status write_streams_by_module(Comm& comm, const std::string& path,

@@ -162,7 +162,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   const RunArguments& run = job.run;
   datalog::RunOptions options;
   options.facts = job.facts.get();
-  options.standard_input = read_standard_input;
+  options.read = {.standard_input = read_standard_input, .hdf5 = read_hdf5_by_module};
   options.added_facts = job.added_facts.get();
   options.output = job.output.get();
   options.externals = job.externals;

@@ -109,8 +109,9 @@ Result<std::vector<TupleColumns>> load_added_files(EngineState& state, Store& fo
   for (const AddedFile& file : added.files)
     inputs.push_back(
         {.relation = &state.program.relations[file.relation], .directive = &file.directive});
-  STRATALOG_ASSIGN_OR_RETURN(std::vector<TupleColumns> loaded,
-                             load_facts(state.comm, folder, inputs, state.dictionary));
+  STRATALOG_ASSIGN_OR_RETURN(
+      std::vector<TupleColumns> loaded,
+      load_facts(state.comm, folder, inputs, state.dictionary, state.options.read));
   for (std::size_t i = 0; i < loaded.size(); ++i)
     append_tuples(std::move(loaded[i]), tuples[added.files[i].relation]);
   return tuples;

@@ -18,7 +18,7 @@
 #include "comm/comm.h"
 #include "datalog/evaluate/checkpoint_interval.h"
 #include "datalog/external_function.h"
-#include "datalog/facts/fact_text_source.h"
+#include "datalog/facts/fact_reader.h"
 #include "datalog/facts/fact_writer.h"
 #include "datalog/facts/tuple_columns.h"
 #include "datalog/plan/program_plan.h"
@@ -127,7 +127,7 @@ enum class RelationsAtEnd : std::uint8_t {
 
 struct RunOptions {
   Store* facts = nullptr;  // -F: where .input files are
-  FactTextSource standard_input;  // for IO=stdin; counts on rank 0. Null: there is none
+  ReadOptions read;  // how they are read; what is missing in it is an IO that is not supported
   // Facts beside those from files. With it and without a directory of facts, .input reads nothing.
   FactSupply supply;
   // With ResumePolicy::kResume: a folder with files of facts that a finished run is to take in.

@@ -42,9 +42,9 @@ Status load_files(EngineState& state, const IsSettled& is_settled,
                                  "relation `{}` has .input, but no directory of facts was given "
                                  "(-F)",
                                  inputs.front().relation->name)));
-  STRATALOG_ASSIGN_OR_RETURN(std::vector<TupleColumns> loaded,
-                             load_facts(state.comm, *state.options.facts, inputs, state.dictionary,
-                                        state.options.standard_input));
+  STRATALOG_ASSIGN_OR_RETURN(
+      std::vector<TupleColumns> loaded,
+      load_facts(state.comm, *state.options.facts, inputs, state.dictionary, state.options.read));
   for (std::size_t i = 0; i < loaded.size(); ++i)
     append_tuples(std::move(loaded[i]), facts[relations[i]]);
   return {};

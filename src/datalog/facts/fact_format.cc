@@ -118,12 +118,15 @@ Status read_json_form(const Relation& relation, const IoDirective& directive, Fa
 Status check_text_only(const Relation& relation, const IoDirective& directive,
                        const FactFormat& format) {
   const bool is_sqlite = format.medium == FactMedium::kSqlite;
-  if (!is_sqlite && !is_json(format.medium)) return Status::ok();
+  const bool is_hdf5 = format.medium == FactMedium::kHdf5 && directive.action == IoAction::kInput;
+  if (!is_sqlite && !is_hdf5 && !is_json(format.medium)) return Status::ok();
   for (const char* const name : {"headers", "compress", "rfc4180", "columns", "delimiter"})
     if (const auto value = parameter(directive, name); value && *value != "false")
       return Status::not_supported(fmt::format("{}: parameter `{}` has no meaning for {}",
                                                where(relation, directive), name,
-                                               is_sqlite ? "SQLite" : "JSON"));
+                                               is_sqlite ? "SQLite"
+                                               : is_hdf5 ? "HDF5"
+                                                         : "JSON"));
   return Status::ok();
 }
 
@@ -143,13 +146,14 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
     format.medium = FactMedium::kConsole;
     return Status::ok();
   }
-  if (io == "hdf5" && directive.action == IoAction::kOutput) {
+  if (io == "hdf5") {
     for (const Attribute& attribute : relation.attributes)
       if (attribute.structure != kNoStructure)
         return Status::not_supported(fmt::format(
             "{}: IO=hdf5 cannot hold attribute `{}` of type {}, a structured value; choose IO=file",
             where(relation, directive), attribute.name, attribute.type_name));
     format.medium = FactMedium::kHdf5;
+    format.table = parameter(directive, "name").value_or(relation.name);
     return Status::ok();
   }
   const bool is_json_console = io == "json" && directive.action == IoAction::kOutput;
@@ -174,7 +178,7 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
   }
   const std::string_view known = directive.action == IoAction::kOutput
                                      ? "file, stdout, jsonfile, json, sqlite and hdf5"
-                                     : "file, stdin, jsonfile and sqlite";
+                                     : "file, stdin, jsonfile, sqlite and hdf5";
   return Status::not_supported(fmt::format("{}: IO={} is not supported; supported are {}",
                                            where(relation, directive), io, known));
 }
@@ -241,6 +245,7 @@ Result<FactFormat> plan_input(const Relation& relation, const IoDirective& direc
     format.path = fmt::format("{}.{}", relation.name,
                               format.medium == FactMedium::kJson     ? "json"
                               : format.medium == FactMedium::kSqlite ? "sqlite"
+                              : format.medium == FactMedium::kHdf5   ? "h5"
                                                                      : "facts");
   STRATALOG_RETURN_IF_ERROR(read_columns(relation, directive, format));
   return format;

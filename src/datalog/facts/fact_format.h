@@ -28,7 +28,7 @@ inline bool is_json(FactMedium medium) {
 
 struct FactFormat {
   FactMedium medium = FactMedium::kText;
-  std::string table;  // of an SQLite database
+  std::string table;  // of an SQLite database; the group of an HDF5 file (input)
   std::string path;  // below the facts or output directory, or absolute
   std::string delimiter = "\t";
   bool has_headers = false;

@@ -95,22 +95,32 @@ Status explain_missing(const FactInput& input, const std::string& shown, const S
                   where, shown, input.relation->name));
 }
 
+// Whether the caller has what the medium takes.
+Status check_medium(const PlannedFile& planned, const ReadOptions& options) {
+  if (planned.is_standard_input() && !options.standard_input)
+    return Status::not_supported(
+        fmt::format("{}: IO=stdin: there is no standard input here", place_of(planned.input)));
+  if (planned.format.medium == FactMedium::kHdf5 && !options.hdf5)
+    return Status::not_supported(
+        fmt::format("{}: IO=hdf5: this program was built without HDF5, or is used as a library",
+                    place_of(planned.input)));
+  return Status::ok();
+}
+
 // Collective. Only rank 0 looks at names, and its verdict is everyone's, word for word.
-Status examine_together(Comm& comm, Store& store, const FactTextSource& standard_input,
+Status examine_together(Comm& comm, Store& store, const ReadOptions& options,
                         std::span<PlannedFile> files) {
   STRATALOG_ASSIGN_OR_RETURN(
       const nlohmann::json told, ask_rank_zero(comm, [&]() -> Result<nlohmann::json> {
         nlohmann::json answer = nlohmann::json::array();
         for (const PlannedFile& planned : files) {
+          STRATALOG_RETURN_IF_ERROR(check_medium(planned, options));
           FactFile file;
           if (!planned.is_standard_input()) {
             auto found = examine(store, planned.format);
             if (!found.is_ok())
               return explain_missing(planned.input, planned.shown(store), found.status());
             file = std::move(found).value();
-          } else if (!standard_input) {
-            return Status::not_supported(fmt::format(
-                "{}: IO=stdin: there is no standard input here", place_of(planned.input)));
           }
           answer.push_back(
               {file.location.directory, file.location.path, file.size_bytes, file.is_gzip});
@@ -165,6 +175,13 @@ struct ParsedShare {
   std::vector<FactProblem> problems;  // lines counted from the start of the file
 };
 
+ParsedShare share_of(ParsedFacts facts) {
+  ParsedShare share;
+  share.tuples = std::move(facts.tuples);
+  if (facts.problem) share.problems.push_back(std::move(*facts.problem));
+  return share;
+}
+
 // A document or database, which only one rank reads. Local.
 Result<ParsedShare> parse_whole(File& file, std::uint64_t size, const Relation& relation,
                                 const FactFormat& format, NewValues& values) {
@@ -174,10 +191,7 @@ Result<ParsedShare> parse_whole(File& file, std::uint64_t size, const Relation& 
                              format.medium == FactMedium::kSqlite
                                  ? read_sqlite_facts(relation, format.table, content, values)
                                  : parse_json_facts(relation, to_text(content), values));
-  ParsedShare share;
-  share.tuples = std::move(facts.tuples);
-  if (facts.problem) share.problems.push_back(std::move(*facts.problem));
-  return share;
+  return share_of(std::move(facts));
 }
 
 Status parse_standard_input(const FactTextSource& standard_input, const PlannedFile& planned,
@@ -189,10 +203,27 @@ Status parse_standard_input(const FactTextSource& standard_input, const PlannedF
   return Status::ok();
 }
 
+Result<ParsedShare> parse_hdf5(const Comm& comm, Store& store, const Hdf5Reader& read,
+                               const PlannedFile& planned, NewValues& values) {
+  STRATALOG_ASSIGN_OR_RETURN(LocatedStore located,
+                             LocatedStore::open(store, planned.file.location));
+  RowShare share;
+  if (planned.reader == kEveryRank)
+    share = {.part = static_cast<std::uint64_t>(comm.rank()),
+             .parts = static_cast<std::uint64_t>(comm.size())};
+  auto facts = read({.relation = *planned.input.relation,
+                     .path = located.get().name_of(planned.file.location.path),
+                     .group = planned.format.table,
+                     .share = share},
+                    values);
+  if (!facts.is_ok()) return facts.status().with_context(planned.shown(store));
+  return share_of(std::move(facts).value());
+}
+
 // This rank's share of the file. Local.
-Result<ParsedShare> parse_share(const Comm& comm, Store& store,
-                                const FactTextSource& standard_input, const PlannedFile& planned,
-                                NewValues& values, std::vector<char>& buffer) {
+Result<ParsedShare> parse_share(const Comm& comm, Store& store, const ReadOptions& options,
+                                const PlannedFile& planned, NewValues& values,
+                                std::vector<char>& buffer) {
   const Relation& relation = *planned.input.relation;
   const FactFormat& format = planned.format;
   ParsedShare share;
@@ -200,10 +231,13 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store,
   const std::uint64_t size = planned.file.size_bytes;
   if (planned.reader != kEveryRank && planned.reader != comm.rank()) return share;
   if (planned.is_standard_input()) {
-    STRATALOG_RETURN_IF_ERROR(parse_standard_input(standard_input, planned, values, buffer, share));
+    STRATALOG_RETURN_IF_ERROR(
+        parse_standard_input(options.standard_input, planned, values, buffer, share));
     return share;
   }
   if (size == 0) return share;
+  if (format.medium == FactMedium::kHdf5)
+    return parse_hdf5(comm, store, options.hdf5, planned, values);
 
   STRATALOG_ASSIGN_OR_RETURN(LocatedStore located,
                              LocatedStore::open(store, planned.file.location));
@@ -271,12 +305,12 @@ struct ParsedFiles {
   Status status;
 };
 
-ParsedFiles parse_files(const Comm& comm, Store& store, const FactTextSource& standard_input,
+ParsedFiles parse_files(const Comm& comm, Store& store, const ReadOptions& options,
                         std::span<const PlannedFile> files, NewValues& values) {
   ParsedFiles parsed;
   std::vector<char> buffer;
   for (const PlannedFile& planned : files) {
-    auto share = parse_share(comm, store, standard_input, planned, values, buffer);
+    auto share = parse_share(comm, store, options, planned, values, buffer);
     parsed.status = share.status();
     if (!parsed.status.is_ok()) break;
     parsed.shares.push_back(std::move(share).value());
@@ -300,11 +334,11 @@ Status agree_on_files(Comm& comm, const Store& store, std::span<const PlannedFil
 }
 
 // Collective. Appends the tuples of some files.
-Status load_together(Comm& comm, Store& store, const FactTextSource& standard_input,
+Status load_together(Comm& comm, Store& store, const ReadOptions& options,
                      std::span<const PlannedFile> files, ValueDictionary& dictionary,
                      std::vector<TupleColumns>& loaded) {
   NewValues values = comm.size() == 1 ? NewValues::of_only_rank(dictionary) : NewValues(dictionary);
-  ParsedFiles parsed = parse_files(comm, store, standard_input, files, values);
+  ParsedFiles parsed = parse_files(comm, store, options, files, values);
   STRATALOG_RETURN_IF_ERROR(agree_on_files(comm, store, files, parsed));
   STRATALOG_ASSIGN_OR_RETURN(const CellRemapping remapping,
                              agree_on_values_in_order(comm, dictionary, values, parsed.value_ends));
@@ -320,7 +354,7 @@ Status load_together(Comm& comm, Store& store, const FactTextSource& standard_in
 Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
                                              std::span<const FactInput> inputs,
                                              ValueDictionary& dictionary,
-                                             const FactTextSource& standard_input) {
+                                             const ReadOptions& options) {
   std::vector<PlannedFile> files;
   for (const FactInput& input : inputs) {
     PlannedFile& planned = files.emplace_back(PlannedFile{.input = input});
@@ -328,14 +362,14 @@ Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
   }
   std::vector<TupleColumns> loaded;
   if (files.empty()) return loaded;
-  STRATALOG_RETURN_IF_ERROR(examine_together(comm, store, standard_input, files));
+  STRATALOG_RETURN_IF_ERROR(examine_together(comm, store, options, files));
   choose_readers(comm.size(), files);
   for (std::span<const PlannedFile> rest = files; !rest.empty();) {
     std::size_t count = 0;
     for (std::uint64_t bytes = 0; count < rest.size() && bytes < kBytesPerAgreement; ++count)
       bytes += rest[count].file.size_bytes;
     STRATALOG_RETURN_IF_ERROR(
-        load_together(comm, store, standard_input, rest.first(count), dictionary, loaded));
+        load_together(comm, store, options, rest.first(count), dictionary, loaded));
     rest = rest.subspan(count);
   }
   return loaded;
@@ -343,11 +377,10 @@ Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
 
 Result<TupleColumns> load_facts(Comm& comm, Store& store, const Relation& relation,
                                 const IoDirective& directive, ValueDictionary& dictionary,
-                                const FactTextSource& standard_input) {
+                                const ReadOptions& options) {
   const FactInput input{.relation = &relation, .directive = &directive};
-  STRATALOG_ASSIGN_OR_RETURN(
-      std::vector<TupleColumns> loaded,
-      load_facts(comm, store, std::span(&input, 1), dictionary, standard_input));
+  STRATALOG_ASSIGN_OR_RETURN(std::vector<TupleColumns> loaded,
+                             load_facts(comm, store, std::span(&input, 1), dictionary, options));
   return std::move(loaded.front());
 }
 

@@ -6,12 +6,16 @@
 // rank that happened to read it.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "comm/comm.h"
 #include "datalog/facts/fact_text_source.h"
+#include "datalog/facts/parsed_facts.h"
 #include "datalog/facts/tuple_columns.h"
 #include "datalog/program.h"
 #include "model/value_dictionary.h"
@@ -25,9 +29,35 @@ struct FactInput {
   const IoDirective* directive = nullptr;
 };
 
-// Collective. The tuples of each input. `standard_input` counts on rank 0 only, which reads it to
-// its end for the first input with IO=stdin; later ones get nothing. Without it they are
-// NotSupported. `store` is the directory of fact files; `dictionary` must
+// A part of the rows of a file that several ranks read.
+struct RowShare {
+  std::uint64_t part = 0;
+  std::uint64_t parts = 1;
+
+  std::uint64_t begin_of(std::uint64_t rows, std::uint64_t a_part) const {
+    return (rows / parts * a_part) + (rows % parts * a_part / parts);
+  }
+};
+
+// What an Hdf5Reader reads.
+struct Hdf5Input {
+  const Relation& relation;
+  std::string path;  // for the system
+  std::string group;  // of the relation in the file
+  RowShare share;
+};
+
+// Local. A problem's line is a row of the file.
+using Hdf5Reader = std::function<Result<ParsedFacts>(const Hdf5Input& input, NewValues& values)>;
+
+struct ReadOptions {
+  // For IO=stdin; counts on rank 0 only, which reads it to its end for the first input that has it;
+  // later ones get nothing. Empty: they are not supported.
+  FactTextSource standard_input;
+  Hdf5Reader hdf5;  // empty: IO=hdf5 is not supported
+};
+
+// Collective. The tuples of each input. `store` is the directory of fact files; `dictionary` must
 // be equal on all ranks and is so afterwards: new symbols and large numbers have ids in the order
 // in which the files mention them, at any number of ranks. Repeated lines give repeated tuples.
 // Errors, the same on all ranks: NotFound for a missing file (with what to do), InvalidArgument
@@ -38,11 +68,11 @@ struct FactInput {
 Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
                                              std::span<const FactInput> inputs,
                                              ValueDictionary& dictionary,
-                                             const FactTextSource& standard_input = {});
+                                             const ReadOptions& options = {});
 
 // Collective. The same for one file.
 Result<TupleColumns> load_facts(Comm& comm, Store& store, const Relation& relation,
                                 const IoDirective& directive, ValueDictionary& dictionary,
-                                const FactTextSource& standard_input = {});
+                                const ReadOptions& options = {});
 
 }  // namespace stratalog::datalog

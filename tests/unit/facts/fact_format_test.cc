@@ -70,9 +70,10 @@ TEST(FactFormat, Mistakes) {
   EXPECT_EQ(input_error({{"delimiter", "\""}, {"rfc4180", "true"}}),
             "InvalidArgument: " + place +
                 "parameter `delimiter` cannot hold a double quote together with rfc4180=true");
-  EXPECT_EQ(input_error({{"IO", "parquet"}}),
-            "NotSupported: " + place +
-                "IO=parquet is not supported; supported are file, stdin, jsonfile and sqlite");
+  EXPECT_EQ(
+      input_error({{"IO", "parquet"}}),
+      "NotSupported: " + place +
+          "IO=parquet is not supported; supported are file, stdin, jsonfile, sqlite and hdf5");
   EXPECT_EQ(input_error({{"IO", "sqlite"}, {"delimiter", ";"}}),
             "NotSupported: " + place + "parameter `delimiter` has no meaning for SQLite");
   EXPECT_EQ(input_error({{"filename", ""}}),

@@ -301,8 +301,9 @@ std::vector<std::string> load_standard_input(int ranks, const std::string& text)
     ValueDictionary dictionary;
     const FactInput input{.relation = &relation, .directive = &directive};
     const std::vector<FactInput> inputs{input, input};
-    auto loaded = load_facts(comm, *store, inputs, dictionary,
-                             comm.rank() == 0 ? in_pieces(text, 3) : FactTextSource());
+    auto loaded =
+        load_facts(comm, *store, inputs, dictionary,
+                   {.standard_input = comm.rank() == 0 ? in_pieces(text, 3) : FactTextSource()});
     std::string& mine = seen[static_cast<std::size_t>(comm.rank())];
     mine = loaded.is_ok() ? fmt::format("{} {}, {} symbols", loaded.value()[0].rows,
                                         loaded.value()[1].rows, dictionary.size().symbols)
