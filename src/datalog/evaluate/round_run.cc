@@ -26,8 +26,11 @@
 namespace stratalog::datalog {
 namespace {
 
-// After so many rounds alone the ranks meet, so that signals and errors are heard.
-constexpr std::uint64_t kAloneRounds = 64;
+// After so many rounds alone the ranks meet, so that signals and errors are heard: as many as take
+// some milliseconds.
+constexpr std::uint64_t kLeastAloneRounds = 64;
+constexpr std::uint64_t kMostAloneRounds = 1U << 14;
+constexpr std::uint64_t kShortAloneMicros = 4000;
 
 class RoundRun {
  public:
@@ -147,16 +150,22 @@ class RoundRun {
     const std::uint64_t until_due =
         hooks_.rounds_until_due ? hooks_.rounds_until_due(counts_.iteration()) : 0;
     std::uint64_t memory = held_bytes();
-    std::uint64_t left = until_due == 0 ? kAloneRounds : std::min(kAloneRounds, until_due);
+    std::uint64_t left = until_due == 0 ? alone_rounds_ : std::min(alone_rounds_, until_due);
+    const Stopwatch watch;
     Status mine;
     while (mine.is_ok() && left > 0 && counts_.new_tuples() > 0 &&
            counts_.new_tuples() <= kAloneTuples && !has_reached_limit()) {
       --left;
       mine = run_round_alone(pass, memory);
     }
-    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, memory};
+    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, memory,
+                                    static_cast<std::uint64_t>(watch.seconds() * 1e6)};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
     if (sums[0] > 0) return agree(state_.comm, mine);
+    const bool is_short =
+        sums[2] < kShortAloneMicros * static_cast<std::uint64_t>(state_.comm.size());
+    alone_rounds_ = is_short ? std::min(2 * alone_rounds_, kMostAloneRounds)
+                             : std::max(alone_rounds_ / 2, kLeastAloneRounds);
     STRATALOG_RETURN_IF_ERROR(counts_.check_alike());
     note_memory(sums[1]);
     if (hooks_.progress) report_progress(sums[1]);
@@ -393,6 +402,7 @@ class RoundRun {
   StratumOutcome outcome_;
   std::vector<std::unique_ptr<ChoiceFilter>> choices_;
   std::vector<std::uint64_t> checked_rows_;  // of the members when their balance was last looked at
+  std::uint64_t alone_rounds_ = kLeastAloneRounds;
   bool is_crowded_ = false;  // half of the memory that ranks may use is taken
   Stopwatch round_watch_;  // laps where the run is metered
 };
