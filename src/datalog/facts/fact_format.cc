@@ -153,7 +153,6 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
             "{}: IO=hdf5 cannot hold attribute `{}` of type {}, a structured value; choose IO=file",
             where(relation, directive), attribute.name, attribute.type_name));
     format.medium = FactMedium::kHdf5;
-    format.table = parameter(directive, "name").value_or(relation.name);
     return Status::ok();
   }
   const bool is_json_console = io == "json" && directive.action == IoAction::kOutput;
@@ -173,7 +172,6 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
           fmt::format("{}: IO=sqlite cannot hold a relation without attributes; choose IO=file",
                       where(relation, directive)));
     format.medium = FactMedium::kSqlite;
-    format.table = parameter(directive, "name").value_or(relation.name);
     return Status::ok();
   }
   const std::string_view known = directive.action == IoAction::kOutput
@@ -185,6 +183,10 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
 
 Result<FactFormat> plan_shared(const Relation& relation, const IoDirective& directive) {
   FactFormat format;
+  format.name = parameter(directive, "name").value_or(relation.name);
+  if (format.name.empty())
+    return Status::invalid_argument(
+        fmt::format("{}: parameter `name` is empty", where(relation, directive)));
   STRATALOG_RETURN_IF_ERROR(read_medium(relation, directive, format));
   STRATALOG_RETURN_IF_ERROR(read_json_form(relation, directive, format));
   STRATALOG_RETURN_IF_ERROR(check_text_only(relation, directive, format));
@@ -242,7 +244,7 @@ Status read_columns(const Relation& relation, const IoDirective& directive, Fact
 Result<FactFormat> plan_input(const Relation& relation, const IoDirective& directive) {
   STRATALOG_ASSIGN_OR_RETURN(FactFormat format, plan_shared(relation, directive));
   if (format.path.empty())
-    format.path = fmt::format("{}.{}", relation.name,
+    format.path = fmt::format("{}.{}", format.name,
                               format.medium == FactMedium::kJson     ? "json"
                               : format.medium == FactMedium::kSqlite ? "sqlite"
                               : format.medium == FactMedium::kHdf5   ? "h5"
@@ -253,13 +255,21 @@ Result<FactFormat> plan_input(const Relation& relation, const IoDirective& direc
 
 Result<FactFormat> plan_output(const Relation& relation, const IoDirective& directive) {
   STRATALOG_ASSIGN_OR_RETURN(FactFormat format, plan_shared(relation, directive));
+  if (const auto names = parameter(directive, "attributeNames")) {
+    if (format.medium != FactMedium::kText && format.medium != FactMedium::kConsole)
+      return Status::not_supported(
+          fmt::format("{}: parameter `attributeNames` is the line that headers=true writes into "
+                      "text, and has no other meaning",
+                      where(relation, directive)));
+    format.header = *names;
+  }
   if (!format.path.empty()) return format;
   std::string_view ending = ".csv";
   if (format.is_compressed) ending = ".csv.gz";
   if (format.medium == FactMedium::kHdf5) ending = ".h5";
   if (format.medium == FactMedium::kJson) ending = ".json";
   if (format.medium == FactMedium::kSqlite) ending = ".sqlite";
-  format.path = fmt::format("{}{}", relation.name, ending);
+  format.path = fmt::format("{}{}", format.name, ending);
   return format;
 }
 

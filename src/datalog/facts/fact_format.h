@@ -28,10 +28,13 @@ inline bool is_json(FactMedium medium) {
 
 struct FactFormat {
   FactMedium medium = FactMedium::kText;
-  std::string table;  // of an SQLite database; the group of an HDF5 file (input)
+  // What the relation is called outside: the table of an SQLite database, the group of an HDF5
+  // file, the frame on standard output, the stem of a file without a name.
+  std::string name;
   std::string path;  // below the facts or output directory, or absolute
   std::string delimiter = "\t";
   bool has_headers = false;
+  std::string header;  // output: this line for headers; empty: the attributes' names
   bool is_rfc4180 = false;
   bool is_json_object = false;  // tuples and records as objects; output only, input takes both
   bool is_compressed = false;  // output only: input recognises gzip by its first bytes

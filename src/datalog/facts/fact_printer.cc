@@ -44,6 +44,7 @@ FactPrinter::FactPrinter(const Relation& relation, const FactFormat& format,
       columns_(relation.attributes.size()) {}
 
 std::string FactPrinter::header() const {
+  if (!format_.header.empty()) return format_.header + '\n';
   std::string line;
   for (const Attribute& attribute : relation_.attributes) {
     if (!line.empty()) line += format_.delimiter;

@@ -21,7 +21,7 @@ class FactPrinter {
   FactPrinter(const Relation& relation, const FactFormat& format, const ValueDictionary& dictionary,
               std::span<const ColumnOrder> orders);
 
-  // The attribute names as one line.
+  // The attribute names, or what stands for them, as one line.
   std::string header() const;
   // Appends one line a row. Sorted rows repeat their first columns; those are not formatted again.
   void print(std::span<const OrderCode> rows, std::string& text);

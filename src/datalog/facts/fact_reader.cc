@@ -189,7 +189,7 @@ Result<ParsedShare> parse_whole(File& file, std::uint64_t size, const Relation& 
   STRATALOG_RETURN_IF_ERROR(file.read_at(0, content));
   STRATALOG_ASSIGN_OR_RETURN(ParsedFacts facts,
                              format.medium == FactMedium::kSqlite
-                                 ? read_sqlite_facts(relation, format.table, content, values)
+                                 ? read_sqlite_facts(relation, format.name, content, values)
                                  : parse_json_facts(relation, to_text(content), values));
   return share_of(std::move(facts));
 }
@@ -213,7 +213,7 @@ Result<ParsedShare> parse_hdf5(const Comm& comm, Store& store, const Hdf5Reader&
              .parts = static_cast<std::uint64_t>(comm.size())};
   auto facts = read({.relation = *planned.input.relation,
                      .path = located.get().name_of(planned.file.location.path),
-                     .group = planned.format.table,
+                     .group = planned.format.name,
                      .share = share},
                     values);
   if (!facts.is_ok()) return facts.status().with_context(planned.shown(store));

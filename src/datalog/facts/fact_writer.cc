@@ -116,9 +116,8 @@ Status print_to_console(Comm& comm, const FactFormat& format, const SortedRelati
     return Status::ok();
   }
   const FactPrinter printer(sorted.relation, format, sorted.dictionary, sorted.orders);
-  console =
-      fmt::format("---------------\n{}\n{}===============\n{}===============\n",
-                  sorted.relation.name, format.has_headers ? printer.header() : "", sink.take());
+  console = fmt::format("---------------\n{}\n{}===============\n{}===============\n", format.name,
+                        format.has_headers ? printer.header() : "", sink.take());
   return Status::ok();
 }
 
@@ -132,7 +131,7 @@ Status fill_database(Comm& comm, OutputFile& file, const FactFormat& format,
     status = [&]() -> Status {
       STRATALOG_ASSIGN_OR_RETURN(const Bytes older, file.read_older());
       STRATALOG_ASSIGN_OR_RETURN(database, SqliteDatabase::begin(older));
-      STRATALOG_ASSIGN_OR_RETURN(table, SqliteTable::create(database, sorted.relation, format.table,
+      STRATALOG_ASSIGN_OR_RETURN(table, SqliteTable::create(database, sorted.relation, format.name,
                                                             sorted.dictionary, sorted.orders));
       return Status::ok();
     }();
@@ -163,7 +162,15 @@ Status fill_database(Comm& comm, OutputFile& file, const FactFormat& format,
 Status fill_file(Comm& comm, OutputFile& file, const FactFormat& format,
                  const SortedRelation& sorted, const WriteOptions& options, WrittenFacts& written) {
   if (format.medium == FactMedium::kHdf5) {
-    STRATALOG_RETURN_IF_ERROR(options.hdf5(comm, file.temporary_path(), sorted));
+    Relation named = sorted.relation;
+    named.name = format.name;
+    STRATALOG_RETURN_IF_ERROR(options.hdf5(comm, file.temporary_path(),
+                                           {.relation = named,
+                                            .dictionary = sorted.dictionary,
+                                            .orders = sorted.orders,
+                                            .source = sorted.source,
+                                            .total_rows = sorted.total_rows,
+                                            .limits = sorted.limits}));
     return file.open_for_sync();
   }
   if (format.medium == FactMedium::kSqlite)

@@ -101,6 +101,9 @@ void check_io_parameters(const DirectiveSyntax& directive, DiagnosticSink& sink)
       sink.error(parameter.value_span,
                  fmt::format("`{}` is true or false, not `{}`", name, parameter.value));
     }
+    if (name == "attributeNames" && directive.action == IoAction::kInput)
+      sink.warning(parameter.key.span, "`attributeNames` has no meaning for reading").hint =
+          "it is the line that `headers=true` writes";
     if (name == "delimiter" && parameter.value.empty()) {
       sink.error(parameter.value_span, "the delimiter is empty").expected =
           "a text such as \",\" or \"\\t\"";

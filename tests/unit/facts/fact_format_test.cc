@@ -43,6 +43,21 @@ TEST(FactFormat, Defaults) {
   EXPECT_EQ(output({{"filename", "a/b.txt"}}).path, "a/b.txt");
 }
 
+TEST(FactFormat, NamesOutside) {
+  EXPECT_EQ(input({{"name", "r2"}}).path, "r2.facts");
+  EXPECT_EQ(output({{"name", "r2"}, {"compress", "true"}}).path, "r2.csv.gz");
+  EXPECT_EQ(output({{"name", "r2"}, {"IO", "hdf5"}}).path, "r2.h5");
+  EXPECT_EQ(output({{"name", "r2"}, {"filename", "f"}}).path, "f");
+  EXPECT_EQ(output({{"name", "r2"}, {"filename", "f"}}).name, "r2");
+  const auto refused =
+      plan_output(make_relation("edge", "x:number y:number"),
+                  make_directive(IoAction::kOutput, {{"IO", "sqlite"}, {"attributeNames", "A"}}));
+  EXPECT_EQ(
+      refused.status().to_string(),
+      "NotSupported: program.dl:7:1: .output edge: parameter `attributeNames` is the line that "
+      "headers=true writes into text, and has no other meaning");
+}
+
 TEST(FactFormat, Delimiters) {
   EXPECT_EQ(input({{"delimiter", ", "}}).delimiter, ", ");
   EXPECT_EQ(input({{"delimiter", "\\t"}}).delimiter, "\t");

@@ -179,6 +179,10 @@ TEST(WriteFacts, FormatsOfText) {
   EXPECT_EQ(write_by(3, test, Input::kColumns), "x;;s\n1;;say \"hi\"\n2;;b\n");
   test.parameters = {{"rfc4180", "true"}, {"headers", "true"}};
   EXPECT_EQ(write_by(2, test, Input::kGroups), "x,s\n1,\"say \"\"hi\"\"\"\n2,\"b\"\n");
+  test.parameters = {{"headers", "true"}, {"attributeNames", "A,B|C"}};
+  EXPECT_EQ(write_by(2, test, Input::kColumns), "A,B|C\n1\tsay \"hi\"\n2\tb\n");
+  test.parameters = {{"attributeNames", "A,B"}};
+  EXPECT_EQ(write_by(2, test, Input::kColumns), "1\tsay \"hi\"\n2\tb\n");
 }
 
 TEST(WriteFacts, NullaryAndEmptyRelations) {
@@ -306,15 +310,18 @@ TEST(WriteFacts, Console) {
     const auto store = open_memory_store(std::make_shared<MemoryDisk>());
     STRATALOG_ASSIGN_OR_RETURN(
         const WrittenFacts written,
-        write_facts(comm, *store, relation,
-                    make_directive(IoAction::kOutput, {{"IO", "stdout"}, {"headers", "true"}}),
-                    order, mine));
+        write_facts(
+            comm, *store, relation,
+            make_directive(
+                IoAction::kOutput,
+                {{"IO", "stdout"}, {"headers", "true"}, {"name", "R2"}, {"attributeNames", "X"}}),
+            order, mine));
     const std::lock_guard lock(mutex);
     consoles[static_cast<std::size_t>(comm.rank())] = written.console;
     return Status::ok();
   });
   EXPECT_TRUE(status.is_ok()) << status.to_string();
-  EXPECT_EQ(consoles[0], "---------------\nr\nx\n===============\n7\n8\n9\n===============\n");
+  EXPECT_EQ(consoles[0], "---------------\nR2\nX\n===============\n7\n8\n9\n===============\n");
   EXPECT_EQ(consoles[1] + consoles[2], "");
 }
 
