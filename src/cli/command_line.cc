@@ -160,7 +160,8 @@ void add_program_commands(CLI::App& app, Invocation& invocation, RawArguments& r
   explain->add_flag("--json", raw.is_json, "print JSON");
 }
 
-CLI::App* add_goal(CLI::App& app, const char* name, const char* text, RawArguments& raw) {
+CLI::App* add_goal(CLI::App& app, const char* name, const char* text, WhyArguments& why,
+                   RawArguments& raw) {
   CLI::App* command = app.add_subcommand(name, text);
   command
       ->add_option("PLACES", raw.goal_places,
@@ -169,19 +170,20 @@ CLI::App* add_goal(CLI::App& app, const char* name, const char* text, RawArgumen
       ->expected(2, 3)
       ->required()
       ->option_text("DIR [GENERATION] TUPLE");
+  add_libraries(command, why.libraries, why.library_directories);
   command->add_flag("--json", raw.is_json, "print JSON");
   return command;
 }
 
 void add_questions(CLI::App& app, WhyArguments& why, RawArguments& raw) {
-  CLI::App* proof = add_goal(app, "why", "how a tuple of a checkpoint is derived", raw);
+  CLI::App* proof = add_goal(app, "why", "how a tuple of a checkpoint is derived", why, raw);
   proof->add_option("--depth", why.depth, "levels of the tree to print (default 40; 0 prints all)")
       ->option_text("N");
   proof
       ->add_option("--limit", why.max_instances,
                    "give up after so many ways to apply rules (default 5000000)")
       ->option_text("N");
-  add_goal(app, "why-not", "where each rule that could derive a tuple fails", raw);
+  add_goal(app, "why-not", "where each rule that could derive a tuple fails", why, raw);
 }
 
 void add_profile(CLI::App& app, ProfileArguments& profile) {

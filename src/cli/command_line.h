@@ -117,6 +117,9 @@ struct WhyArguments {
   OutputStyle style = OutputStyle::kText;
   std::uint32_t depth = 40;  // levels of the tree that are printed; 0: all
   std::uint64_t max_instances = 5'000'000;
+  // -l and -L; empty: as the checkpoint says
+  std::vector<std::string> libraries;
+  std::vector<std::string> library_directories;
 };
 
 struct Invocation {

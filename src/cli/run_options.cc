@@ -145,18 +145,8 @@ void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
 
 void add_engine_options(CLI::App* app, RunArguments& run, RunWords& words) {
   const std::string engine = "Engine";
-  app->add_option(
-         "-l,--library", run.libraries,
-         "shared library with functions of .functor: NAME for libNAME.so, or a file with a "
-         "slash (default functors)")
-      ->allow_extra_args(false)
-      ->option_text("NAME")
-      ->group(engine);
-  app->add_option("-L,--library-dir", run.library_directories,
-                  "folder of such libraries (default .)")
-      ->allow_extra_args(false)
-      ->option_text("DIR")
-      ->group(engine);
+  for (CLI::Option* option : add_libraries(app, run.libraries, run.library_directories))
+    option->group(engine);
   app->add_option("--replicate-limit", run.replicate_limit_rows,
                   "static relations up to so many rows are copied to all ranks")
       ->option_text("ROWS")
@@ -190,6 +180,19 @@ CLI::Option* add_durability(CLI::App* app, RunArguments& run, const std::string&
   return app->add_option("--durability", run.durability, text)
       ->transform(one_of(kDurabilities))
       ->option_text("LEVEL");
+}
+
+std::vector<CLI::Option*> add_libraries(CLI::App* app, std::vector<std::string>& libraries,
+                                        std::vector<std::string>& directories) {
+  return {app->add_option(
+                 "-l,--library", libraries,
+                 "shared library with functions of .functor: NAME for libNAME.so, or a file with "
+                 "a slash (default functors)")
+              ->allow_extra_args(false)
+              ->option_text("NAME"),
+          app->add_option("-L,--library-dir", directories, "folder of such libraries (default .)")
+              ->allow_extra_args(false)
+              ->option_text("DIR")};
 }
 
 void add_run_options(CLI::App* app, RunArguments& run, RunWords& words) {

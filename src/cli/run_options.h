@@ -39,6 +39,10 @@ CLI::Option* add_mode(CLI::App* app, RunArguments& run, const std::string& text)
 CLI::Option* add_encoding(CLI::App* app, RunArguments& run, const std::string& text);
 CLI::Option* add_durability(CLI::App* app, RunArguments& run, const std::string& text);
 
+// -l and -L.
+std::vector<CLI::Option*> add_libraries(CLI::App* app, std::vector<std::string>& libraries,
+                                        std::vector<std::string>& directories);
+
 // Which options were given (has_...), of the command that was parsed.
 void note_given(const CLI::App& app, RunWords& words, RunArguments& run);
 

@@ -3,14 +3,19 @@
 // Local.
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/checkpoint_options_file.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/json_text.h"
+#include "cli/program_source.h"
 #include "cli/proof_text.h"
 #include "cli/stored_program.h"
+#include "datalog/functors/shared_libraries.h"
 #include "datalog/prove/prove.h"
 
 namespace stratalog::cli {
@@ -33,8 +38,27 @@ ExitCode end_without_proof(const Status& status) {
 struct Place {
   std::unique_ptr<Store> store;
   StoredState state;
+  std::vector<datalog::ExternalFunction> externals;
   datalog::ProveOptions options;
 };
+
+// The functions behind the program's .functor. Where they cannot be loaded, only what calls them
+// fails.
+std::vector<datalog::ExternalFunction> load_externals(const StoredState& state,
+                                                      const std::string& program_name,
+                                                      const RunArguments& run) {
+  const NamedSection* section = find_section(state, "program");
+  if (section == nullptr) return {};
+  const datalog::CompileOutcome compiled = compile_text(
+      program_name, {reinterpret_cast<const char*>(section->data.data()), section->data.size()});
+  if (!compiled.is_ok() || compiled.program->external_functors.empty()) return {};
+  auto loaded = datalog::load_external_functions(
+      *compiled.program, {.libraries = run.libraries, .directories = run.library_directories});
+  if (loaded.is_ok()) return std::move(loaded).value();
+  const auto refuse = [status = loaded.status()](std::span<const datalog::ExternalValue>)
+      -> Result<datalog::ExternalValue> { return status; };
+  return std::vector<datalog::ExternalFunction>(compiled.program->external_functors.size(), refuse);
+}
 
 Result<Place> open_place(const WhyArguments& arguments) {
   Place place;
@@ -50,6 +74,11 @@ Result<Place> open_place(const WhyArguments& arguments) {
   const std::string program = complete_from_options_file(*place.store, run);
   if (!program.empty()) place.options.program_name = program;
   place.options.max_instances = arguments.max_instances;
+  if (!arguments.libraries.empty()) run.libraries = arguments.libraries;
+  if (!arguments.library_directories.empty())
+    run.library_directories = arguments.library_directories;
+  place.externals = load_externals(place.state, place.options.program_name, run);
+  place.options.externals = place.externals;
   return place;
 }
 

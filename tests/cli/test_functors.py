@@ -148,3 +148,42 @@ def test_a_library_by_its_file_and_functors_that_nobody_calls(
     assert (tmp_path / "values.csv").exists()
     program.write_text(".functor f(number): number\n.decl a(x: number)\na(1).\n.printsize a\n")
     assert stratalog("run", program).sizes() == {"a": 1}
+
+
+QUESTIONS = """
+.functor half(x: number): number
+.functor length(symbol): number
+.decl start(n: number)
+.input start
+.decl down(n: number)
+down(n) :- start(n).
+down(@half(n)) :- down(n), n > 0.
+.decl named(n: number)
+named(n) :- down(n), @length("abc") = n.
+.output down, named
+"""
+
+
+@pytest.mark.parametrize("question", ["why", "why-not"])
+def test_questions_call_functions(
+    library: Path, tmp_path: Path, stratalog: Stratalog, question: str
+) -> None:
+    (tmp_path / "q.dl").write_text(QUESTIONS)
+    run = ("run", tmp_path / "q.dl", "-F", library, "-D", tmp_path, "-L", library)
+    stratalog(*run, "--checkpoint", tmp_path / "ck")
+    goal = "down(@half(12))" if question == "why" else "down(4)"
+    told = stratalog(question, tmp_path / "ck", goal)
+    if question == "why":
+        assert "down(6)" in told.out and "start(12)" in told.out
+        assert '@length("abc") = 3  holds' in stratalog("why", tmp_path / "ck", "named(3)").out
+    else:
+        assert "fails  4 = @half(1)" in told.out
+
+    # Elsewhere, the libraries are named on the command line; what calls none needs none.
+    (tmp_path / "ck" / "options.json").unlink()
+    refused = stratalog(question, tmp_path / "ck", goal, cwd=tmp_path, expect=1)
+    assert "the shared library `functors` cannot be loaded" in refused.err
+    again = stratalog(question, tmp_path / "ck", goal, "-L", library, cwd=tmp_path)
+    assert len(again.out.splitlines()) == len(told.out.splitlines())
+    other = "start(12)" if question == "why" else "start(13000)"
+    stratalog(question, tmp_path / "ck", other, cwd=tmp_path)

@@ -7,11 +7,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "checkpoint/checkpoint.h"
+#include "datalog/external_function.h"
 #include "write/store.h"
 
 namespace stratalog::datalog {
@@ -70,6 +72,8 @@ struct ProveOptions {
   // A search that finds more instances of rules than this gives up (NoSpace, unless it knows a
   // proof).
   std::uint64_t max_instances = 5'000'000;
+  // By number in Program::external_functors; empty where there are none. Called where a rule does.
+  std::span<const ExternalFunction> externals;
 };
 
 // `stored` is what inspect_generation says of the generation; `goal` is "path(3, 17)".

@@ -144,14 +144,16 @@ Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal
   return result;
 }
 
-Result<std::unique_ptr<StoredQuery>> StoredQuery::open(Store& store, const StoredState& stored,
-                                                       const Program& original,
-                                                       QueryProgram query) {
+Result<std::unique_ptr<StoredQuery>> StoredQuery::open(
+    Store& store, const StoredState& stored, const Program& original, QueryProgram query,
+    std::span<const ExternalFunction> externals) {
   std::unique_ptr<StoredQuery> opened(new StoredQuery(store, stored, std::move(query)));
   StoredQuery& self = *opened;
   self.state_ =
       std::make_unique<EngineState>(*self.self_, self.query_.program, self.options_, self.hooks_);
   EngineState& state = *self.state_;
+  self.options_.externals = externals;
+  state.evaluator.set_externals(externals);
   STRATALOG_RETURN_IF_ERROR(self.read_values());
   open_equivalences(state);
 

@@ -33,9 +33,10 @@ Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal
 
 class StoredQuery {
  public:
-  // `original` and `store` outlive the object.
+  // `original`, `store` and the functions outlive the object.
   static Result<std::unique_ptr<StoredQuery>> open(Store& store, const StoredState& stored,
-                                                   const Program& original, QueryProgram query);
+                                                   const Program& original, QueryProgram query,
+                                                   std::span<const ExternalFunction> externals);
 
   const QueryProgram& query() const { return query_; }
   const NewValues& values() const { return state_->new_values; }

@@ -445,8 +445,9 @@ Result<Proof> why(Store& store, const StoredState& stored, const std::string& go
     query.add_query(static_cast<std::uint32_t>(query.rules.size() - 1), std::move(all));
   }
   query.add_forward(parsed.program, parsed.relation);
-  STRATALOG_ASSIGN_OR_RETURN(const auto search,
-                             StoredQuery::open(store, stored, parsed.program, std::move(query)));
+  STRATALOG_ASSIGN_OR_RETURN(
+      const auto search,
+      StoredQuery::open(store, stored, parsed.program, std::move(query), options.externals));
   STRATALOG_ASSIGN_OR_RETURN(const std::vector<Cell> tuple,
                              search->load_for(parsed, Reach::kProofs));
   if (!search->contains(parsed.relation, tuple))

@@ -178,8 +178,9 @@ Result<WhyNot> why_not(Store& store, const StoredState& stored, const std::strin
           static_cast<std::uint32_t>(query.rules.size() - 1),
           {orders.back().begin(), orders.back().begin() + static_cast<std::ptrdiff_t>(k)});
   }
-  STRATALOG_ASSIGN_OR_RETURN(const auto search,
-                             StoredQuery::open(store, stored, program, std::move(query)));
+  STRATALOG_ASSIGN_OR_RETURN(
+      const auto search,
+      StoredQuery::open(store, stored, program, std::move(query), options.externals));
   STRATALOG_ASSIGN_OR_RETURN(const std::vector<Cell> tuple,
                              search->load_for(parsed, Reach::kBodies));
   WhyNot answer;
