@@ -44,7 +44,8 @@ void add_program(CLI::App* app, ProgramArguments& program) {
                   "folder searched by #include; may be repeated")
       ->allow_extra_args(false);
   app->add_option("-M,--macro", program.macros,
-                  "NAME or NAME=VALUE for the preprocessor; may be repeated")
+                  "NAME or NAME=VALUE for the preprocessor, several between blanks; may be "
+                  "repeated")
       ->allow_extra_args(false);
 }
 

@@ -6,8 +6,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "comm/shared_pointers.h"
 
@@ -40,6 +43,21 @@ Result<std::string> read_text(const std::string& name) {
   return text;
 }
 
+// `-M "A=1 B=2"` is two macros, as in Soufflé; blanks in double quotes belong to a value.
+std::vector<std::string> split_macros(const std::string& words) {
+  std::vector<std::string> macros(1);
+  bool is_quoted = false;
+  for (const char c : words) {
+    if (c == '"') is_quoted = !is_quoted;
+    if (c == ' ' && !is_quoted)
+      macros.emplace_back();
+    else
+      macros.back() += c;
+  }
+  std::erase(macros, std::string());
+  return macros;
+}
+
 std::string to_text(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -61,7 +79,10 @@ Result<datalog::CompileOutcome> compile_file(const ProgramArguments& arguments) 
   STRATALOG_ASSIGN_OR_RETURN(std::string text, read_text(arguments.file));
   datalog::CompileOptions options;
   options.include_directories = arguments.include_directories;
-  options.macros = arguments.macros;
+  for (const std::string& words : arguments.macros) {
+    std::vector<std::string> macros = split_macros(words);
+    std::move(macros.begin(), macros.end(), std::back_inserter(options.macros));
+  }
   const std::string name = arguments.file == "-" ? "<standard input>" : arguments.file;
   return datalog::compile({.name = name, .text = std::move(text)}, options);
 }

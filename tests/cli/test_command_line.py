@@ -103,6 +103,11 @@ def test_macros_includes_and_standard_input(stratalog: Stratalog, tmp_path: Path
     for ranks in (None, 2):
         assert stratalog("run", program, *include, ranks=ranks).sizes() == {"n": 3}
         assert stratalog("run", program, *include, "-M", "LIMIT=7", ranks=ranks).sizes() == {"n": 7}
+    for words in ("LIMIT=HALF*2 HALF=4", " HALF=4  LIMIT=HALF*2 "):
+        assert stratalog("run", program, *include, "-M", words).sizes() == {"n": 8}
+    program.write_text(".decl n(x: symbol)\nn(A). n(B).\n.output n\n")
+    words = ("-M", 'A="a b" B="c"')
+    assert "\na b\nc\n" in stratalog("run", program, *words, "-D", "-").out
     text = ".decl n(x: number)\nn(1). n(2).\n.printsize n\n"
     assert stratalog("run", "-", text=text).out == "n\t2\n"
 

@@ -66,7 +66,7 @@ Signature signature_of(Functor functor) {
     case Functor::kReinterpret:
       return {"as", kAny, kAny};
     case Functor::kIteration:
-      return {"recursive_iteration_cnt", kAny, kU};
+      return {"recursive_iteration_cnt", kAny, kN | kU};
     case Functor::kCounter:
       return {"autoinc", kAny, kN};
     case Functor::kPack:

@@ -171,6 +171,7 @@ class Inference {
       if (!signature.result.has_value())
         classes_.unite(term.node, argument.node, term.span, signature.name);
     }
+    if (term.functor == Functor::kIteration) passes_.push_back(term.node);
     if (signature.result.has_value()) {
       classes_.narrow(
           term.node,
@@ -344,6 +345,10 @@ class Inference {
   }
 
   InferredKinds conclude() {
+    // Where nothing decides, the number of a pass is unsigned, as in Soufflé.
+    for (const KindNode node : passes_)
+      if (classes_.mask(node) == (kN | kU))
+        classes_.narrow(node, {kU, {}, "as the number of a pass"}, {});
     InferredKinds result;
     result.kinds.reserve(classes_.nodes());
     for (KindNode node = 0; node < classes_.nodes(); ++node) {
@@ -390,6 +395,7 @@ class Inference {
   DiagnosticSink& sink_;
   KindClasses classes_;
   std::vector<const BoundTerm*> constants_;
+  std::vector<KindNode> passes_;  // of recursive_iteration_cnt()
   std::vector<BoundTerm*> open_records_;  // `[...]` whose type is not known yet; null once it is
   bool is_ok_ = true;
 };

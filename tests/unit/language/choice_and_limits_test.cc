@@ -31,6 +31,23 @@ stratum 1 (recursive): c.d c.r
 )");
 }
 
+TEST(ChoiceAndLimits, NumbersOfPassesAreNumbersOrUnsigned) {
+  EXPECT_EQ(outcome_of(R"(.decl n(i: number) n(0).
+n(recursive_iteration_cnt()) :- n(i), i < recursive_iteration_cnt(), recursive_iteration_cnt() < 3.
+.decl u(i: unsigned) u(0).
+u(recursive_iteration_cnt()) :- u(i), i < recursive_iteration_cnt().
+)"),
+            R"(.decl n(i: number)
+.decl u(i: unsigned)
+stratum 0 (recursive): n
+  n(0).
+  n(recursive_iteration_cnt()) :- n(i), i < recursive_iteration_cnt(), recursive_iteration_cnt() < 3u.
+stratum 1 (recursive): u
+  u(0u).
+  u(recursive_iteration_cnt()) :- u(i), i < recursive_iteration_cnt().
+)");
+}
+
 TEST(ChoiceAndLimits, Errors) {
   EXPECT_EQ(outcome_of(R"(.decl m(x: number, yes: symbol) choice-domain z, (x, yess)
 .decl n(x: number) choice-domain (x
@@ -48,7 +65,7 @@ TEST(ChoiceAndLimits, Errors) {
 .decl i(x: number) inline
 .decl h = debug_delta(i)
 d(1, 2).
-r(x) :- r(x), g(x), x < recursive_iteration_cnt().
+r(x) :- r(x), g(x), 0.5 < recursive_iteration_cnt().
 )"),
             R"(test.dl:1:47: error: `m` has no attribute `z` to choose by
     1 | .decl m(x: number, yes: symbol) choice-domain z, (x, yess)
