@@ -235,7 +235,8 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const ReadOption
         parse_standard_input(options.standard_input, planned, values, buffer, share));
     return share;
   }
-  if (size == 0) return share;
+  const bool is_text = !planned.is_whole() && format.medium != FactMedium::kHdf5;
+  if (size == 0 && is_text) return share;
   if (format.medium == FactMedium::kHdf5)
     return parse_hdf5(comm, store, options.hdf5, planned, values);
 

@@ -187,8 +187,9 @@ bool Parser::parse_qualified_name(NameSyntax& name, std::string_view expected) {
 
 // At a `.` with a name right behind it, where a clause should begin.
 bool Parser::report_unknown_directive() {
-  static const std::vector<std::string> kKnown = {".decl",      ".type",   ".input", ".output",
-                                                  ".printsize", ".pragma", ".plan",  ".include"};
+  static const std::vector<std::string> kKnown = {
+      ".decl", ".type", ".input",    ".output", ".printsize", ".limitsize", ".functor",
+      ".comp", ".init", ".override", ".pragma", ".plan",      ".include",   ".once"};
   const Span dot = token_.span;
   advance();
   const Span span{dot.begin, token_.span.end};

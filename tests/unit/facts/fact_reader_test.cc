@@ -327,6 +327,20 @@ TEST(FactReader, StandardInputIsReadByTheFirstRankForTheFirstRelation) {
   }
 }
 
+TEST(FactReader, AnEmptyFileIsNoJson) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  const auto store = open_memory_store(disk);
+  put_file(*store, "a.json", "");
+  put_file(*store, "a.facts", "");
+  const Relation relation = make_relation("a", "n:number");
+  for (const int ranks : kReaderRanks) {
+    const Loaded json =
+        load(ranks, relation, make_directive(IoAction::kInput, {{"IO", "jsonfile"}}), disk);
+    EXPECT_NE(json.status.find("a.json:1: "), std::string::npos) << json.status;
+    EXPECT_EQ(load(ranks, relation, make_directive(IoAction::kInput), disk).status, "OK");
+  }
+}
+
 TEST(FactReader, WithoutStandardInputItIsRefused) {
   const Loaded loaded =
       load(2, make_relation("a", "n:number"), make_directive(IoAction::kInput, {{"IO", "stdin"}}),

@@ -100,6 +100,28 @@ a.
 )");
 }
 
+TEST(SyntaxErrors, UnknownDirectiveLikeNone) {
+  EXPECT_EQ(outcome_of(".foo a\n"),
+            R"(test.dl:1:1: error: unknown directive `.foo`
+    1 | .foo a
+      | ^~~~
+      = hint: the directives are .decl .type .input .output .printsize .limitsize .functor .comp .init .override .pragma .plan .include .once
+1 error, 0 warnings
+)");
+}
+
+TEST(SyntaxErrors, UserDefinedAggregates) {
+  EXPECT_EQ(outcome_of(R"(.decl a(x:number)
+a(y) :- y = @@lub x : 0, { a(x) }.
+)"),
+            R"(test.dl:2:13: error: not supported yet: user-defined aggregates (`@@name`)
+    2 | a(y) :- y = @@lub x : 0, { a(x) }.
+      |             ^~
+      = hint: count, sum, min, max and mean are there, and rules that subsume keep the best tuples of a relation
+1 error, 0 warnings
+)");
+}
+
 TEST(SyntaxErrors, UnknownDirective) {
   EXPECT_EQ(outcome_of(R"(.dcl a(x:number)
 .decl b(x:number)
