@@ -47,6 +47,11 @@ if(STRATALOG_MPI)
     endforeach()
   endforeach()
 
+  find_program(STRATALOG_H5DUMP h5dump HINTS ${HDF5_ROOT}/bin $ENV{HDF5_ROOT}/bin ${HDF5_DIR}/../bin ${HDF5_DIR}/../../../bin)
+  if(NOT STRATALOG_H5DUMP)
+    set(STRATALOG_H5DUMP "")  # its tests are skipped
+  endif()
+
   # The command from outside, one test for each file. They start ranks, which wait for each other more than they work.
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/test_*.py)
   foreach(source IN LISTS sources)
@@ -56,6 +61,6 @@ if(STRATALOG_MPI)
     set_tests_properties(
       ${name}
       PROPERTIES LABELS cli TIMEOUT 1200 COST 20 ENVIRONMENT
-                 "STRATALOG=$<TARGET_FILE:stratalog>;STRATALOG_LIBRARY=$<TARGET_FILE:stratalog_library>;MPIEXEC=${MPIEXEC_EXECUTABLE};MPIR_CVAR_CH4_PROGRESS_THROTTLE=1;MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=10;MPIR_CVAR_ENABLE_HEAVY_YIELD=1")
+                 "STRATALOG=$<TARGET_FILE:stratalog>;STRATALOG_LIBRARY=$<TARGET_FILE:stratalog_library>;MPIEXEC=${MPIEXEC_EXECUTABLE};H5DUMP=${STRATALOG_H5DUMP};MPIR_CVAR_CH4_PROGRESS_THROTTLE=1;MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=10;MPIR_CVAR_ENABLE_HEAVY_YIELD=1")
   endforeach()
 endif()

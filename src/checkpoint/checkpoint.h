@@ -24,6 +24,7 @@
 #include "model/tuple_group.h"
 #include "policy/layout_plan.h"
 #include "policy/overlap.h"
+#include "write/column_label.h"
 #include "write/store.h"
 
 namespace stratalog {
@@ -56,9 +57,8 @@ struct SaveRequest {
   // and nothing is to be taken over. Sections that are the same as in the base are then taken over,
   // too.
   std::string base;
-  // Names of the declared columns of each image, for readers of HDF5 files; empty, or one list per
-  // image.
-  std::vector<std::vector<std::string>> column_names;
+  // Of the declared columns of each image, for readers of HDF5 files; empty, or one list for each.
+  std::vector<ColumnLabels> labels;
   std::uint64_t iteration = 0;  // for listings; rank 0's counts
   std::string program_hash;  // printable ASCII; rank 0's counts
   std::string engine_state;  // opaque UTF-8 text, by custom a JSON object; rank 0's counts

@@ -80,7 +80,7 @@ Result<SaveReport> compact_generation(Comm& comm, Store& store, const CompactReq
   SaveRequest save;
   save.mode = request.mode;
   save.encoding = request.encoding;
-  save.column_names = request.column_names;
+  save.labels = request.labels;
   save.iteration = manifest.iteration;
   save.program_hash = manifest.program_hash;
   save.engine_state = manifest.engine_state;

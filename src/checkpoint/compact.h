@@ -15,9 +15,9 @@ struct CompactRequest {
   std::string generation;  // the same on every rank
   CheckpointMode mode = CheckpointMode::kFilePerProcess;  // of the new one
   ShardEncoding encoding = ShardEncoding::kCompact;  // ignored by modes that store plain rows
-  // Names of the declared columns of each stored relation, for readers of HDF5 files; empty, or one
-  // list per relation.
-  std::vector<std::vector<std::string>> column_names;
+  // Of the declared columns of each stored relation, for readers of HDF5 files; empty, or one list
+  // for each.
+  std::vector<ColumnLabels> labels;
 };
 
 // Collective. On as many ranks as wrote the generation, every rank writes what it wrote before, so

@@ -10,15 +10,12 @@
 namespace stratalog {
 namespace {
 
-std::vector<std::string> column_names(const SaveRequest& request, std::size_t image) {
-  if (image < request.column_names.size() &&
-      request.column_names[image].size() == request.images[image].arity)
-    return request.column_names[image];
-  std::vector<std::string> names;
-  names.reserve(request.images[image].arity);
-  for (std::uint32_t c = 0; c < request.images[image].arity; ++c)
-    names.push_back(fmt::format("column{}", c));
-  return names;
+ColumnLabels labels_of(const SaveRequest& request, std::size_t image) {
+  if (image < request.labels.size() && request.labels[image].size() == request.images[image].arity)
+    return request.labels[image];
+  ColumnLabels labels(request.images[image].arity);
+  for (std::size_t c = 0; c < labels.size(); ++c) labels[c].name = fmt::format("column{}", c);
+  return labels;
 }
 
 // This rank's extents: a run of rows, or the chunks that hold some of them.
@@ -66,7 +63,7 @@ std::vector<RowFilePart> row_file_parts(const SaveContext& context) {
            .relation = image.name,
            .version = std::string(version_name(image.version)),
            .rows = first.back(),
-           .column_names = column_names(context.request, layout.images[d]),
+           .labels = labels_of(context.request, layout.images[d]),
            .columns = image.arity});
       DatasetPlan plan = layout.plan.datasets[d];
       plan.chunk_rows = std::min(plan.chunk_rows, first.back());

@@ -12,25 +12,25 @@
 #include "cli/quantities.h"
 #include "cli/stored_program.h"
 #include "cli/world.h"
+#include "datalog/evaluate/column_labels.h"
 
 namespace stratalog::cli {
 
 namespace {
 
-// Column names for readers of HDF5 files, where the program tells them.
-std::vector<std::vector<std::string>> column_names(const StoredState& state) {
+// For readers of HDF5 files, where the program tells them.
+std::vector<ColumnLabels> column_labels(const StoredState& state) {
   const auto program = stored_program(state);
   if (!program.is_ok()) return {};
-  std::vector<std::vector<std::string>> names;
+  std::vector<ColumnLabels> labels;
   for (const StoredRelation& stored : state.relations) {
-    names.emplace_back();
+    labels.emplace_back();
     for (const datalog::Relation& relation : program.value().relations)
       if (relation.name == stored.name && relation.attributes.size() == stored.arity)
-        for (const datalog::Attribute& attribute : relation.attributes)
-          names.back().push_back(attribute.name);
-    if (names.back().size() != stored.arity) return {};
+        labels.back() = datalog::column_labels(relation);
+    if (labels.back().size() != stored.arity) return {};
   }
-  return names;
+  return labels;
 }
 
 struct Choice {
@@ -52,7 +52,7 @@ Result<Choice> choose(Store& store, const RunArguments& run) {
   RunArguments asked = run;
   asked.mode = choice.request.mode;
   STRATALOG_RETURN_IF_ERROR(check_encoding(asked));
-  choice.request.column_names = column_names(state);
+  choice.request.labels = column_labels(state);
   return choice;
 }
 

@@ -62,6 +62,13 @@ H5D_alloc_time_t alloc_time(SpaceTime space) {
   return H5D_ALLOC_TIME_DEFAULT;
 }
 
+// For who opens the file without the documentation.
+constexpr const char* kWhatCellsAre =
+    "numbers below 2130706432 stand for themselves, from there to 2147483647 for themselves less "
+    "2147483648; larger cells, and those of symbols and records, are entries of the dictionary "
+    "beside this file (docs/formats/checkpoint.md). Values: stratalog export, or stratalog.open() "
+    "in Python";
+
 Hdf5Handle creation_properties(const RowDataset& about, const DatasetPlan& plan) {
   Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   if (plan.layout == DataLayout::kChunked) {
@@ -122,7 +129,15 @@ Result<Hdf5Handle> add_row_dataset(hid_t file, const RowDataset& about, const Da
   if (!dataset.is_open()) return hdf5_error("H5Dcreate", path);
   STRATALOG_RETURN_IF_ERROR(put_text(dataset.id(), "relation", about.relation, path));
   STRATALOG_RETURN_IF_ERROR(put_text(dataset.id(), "version", about.version, path));
-  STRATALOG_RETURN_IF_ERROR(put_texts(dataset.id(), "columns", about.column_names, path));
+  std::vector<std::string> names;
+  std::vector<std::string> kinds;
+  for (const ColumnLabel& label : about.labels) {
+    names.push_back(label.name);
+    kinds.push_back(label.kind.empty() ? "unknown" : label.kind);
+  }
+  STRATALOG_RETURN_IF_ERROR(put_texts(dataset.id(), "columns", names, path));
+  STRATALOG_RETURN_IF_ERROR(put_texts(dataset.id(), "kinds", kinds, path));
+  STRATALOG_RETURN_IF_ERROR(put_text(dataset.id(), "cells", kWhatCellsAre, path));
   return dataset;
 }
 

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "comm/comm.h"
 #include "policy/layout_plan.h"
+#include "write/column_label.h"
 #include "write/store.h"
 
 namespace stratalog {
@@ -57,7 +58,7 @@ struct RowDataset {
   std::string relation;  // attribute
   std::string version;  // attribute
   std::uint64_t rows = 0;  // of all ranks of the group
-  std::vector<std::string> column_names;  // attribute
+  ColumnLabels labels;  // attributes
   std::uint32_t columns = 0;  // >= 1
 };
 

@@ -68,7 +68,11 @@ def test_written_verified_and_read_by_others(
             with h5py.File(path) as file:
                 if "path.total" in file:
                     part = np.asarray(file["path.total"])
-                    assert bytes(file["path.total"].attrs["relation"]) == b"path"
+                    about = file["path.total"].attrs
+                    assert bytes(about["relation"]) == b"path"
+                    assert [bytes(name) for name in about["columns"]] == [b"from", b"to"]
+                    assert [bytes(kind) for kind in about["kinds"]] == [b"number"] * 2
+                    assert b"stratalog export" in bytes(about["cells"])
                     found |= {(a, b) for a, b in part.tolist()}
         assert found == expected
     if len(mode) > 2 and mode[1] == "--relations-per-file" and mode[0] == "fpp":

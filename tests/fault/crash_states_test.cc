@@ -302,7 +302,7 @@ std::vector<Operation> record_compaction(const std::shared_ptr<MemoryDisk>& disk
   EXPECT_TRUE(listed.is_ok() && !listed.value().empty());
   if (!listed.is_ok() || listed.value().empty()) return {};
   const CompactRequest request{
-      .generation = listed.value()[0].name, .mode = plan.mode, .column_names = {}};
+      .generation = listed.value()[0].name, .mode = plan.mode, .labels = {}};
   return sample::record_ranks(
       disk, plan.ranks, [&](Comm& comm, const std::shared_ptr<Store>& store, OperationLog&) {
         return compact_generation(comm, *store, request, sample::crash_options(plan)).status();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "checkpoint/phase_times.h"
+#include "datalog/evaluate/column_labels.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/relation_images.h"
 #include "datalog/facts/tuple_source.h"
@@ -189,6 +190,9 @@ void SavedParts::add_image(Shown shown, SaveRequest& request) const {
       };
     request.walked_hashes.back() = std::move(hash);
   }
+  request.labels.emplace_back();
+  for (const Relation& relation : state_.program.relations)
+    if (relation.name == image.name) request.labels.back() = column_labels(relation);
   request.images.push_back(std::move(image));
 }
 
