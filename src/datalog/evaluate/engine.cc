@@ -225,7 +225,7 @@ class Engine {
     hooks.safe_point = [&](const SafePoint& point) {
       position_.start.iteration = point.iteration;
       position_.start.tuples_ahead.assign(point.tuples_ahead.begin(), point.tuples_ahead.end());
-      keep_counts(point, position_.start.new_tuples_per_round);
+      if (checkpointing_.is_on()) keep_counts(point, position_.start.new_tuples_per_round);
       return checkpointing_.safe_point(position_, point);
     };
     if (state_.comm.rank() == 0 && state_.hooks.progress)

@@ -42,6 +42,26 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_;
 };
 
+// Times the phases of a round; where they are not timed it reads no clock and says zero.
+class PhaseWatch {
+ public:
+  explicit PhaseWatch(bool is_on) : is_on_(is_on) {
+    if (is_on) lap();
+  }
+  // Seconds since the last lap.
+  double lap() {
+    if (!is_on_) return 0;
+    const auto now = std::chrono::steady_clock::now();
+    const double result = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return result;
+  }
+
+ private:
+  bool is_on_;
+  std::chrono::steady_clock::time_point last_;
+};
+
 // Runs local work of the engine. The standard containers report exhausted memory by an exception,
 // the only one that the engine expects; here it becomes this rank's Status, so that the next
 // agreement can tell the others.
@@ -110,6 +130,7 @@ struct EngineState {
   Traffic traffic;
   Stopwatch clock;
   TimeBreakdown times;
+  bool times_phases = true;  // of the round at hand; thin_rounds.h
   double growth_seconds = 0;  // of times.pack: growth noted since the last checkpoint began
   RunReport report;
   bool is_resumed = false;

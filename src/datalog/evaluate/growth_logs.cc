@@ -26,9 +26,9 @@ void follow_growth(EngineState& state, const Stratum& stratum) {
   if (std::none_of(stratum.relations.begin(), stratum.relations.end(),
                    [&](RelationId r) { return state.relations[r].growth != nullptr; }))
     return;
-  const Stopwatch watch;
+  PhaseWatch watch(state.times_phases);
   append_growth(state, stratum);
-  const double spent = watch.seconds();
+  const double spent = watch.lap();
   state.times.pack += spent;
   state.times.deduplicate -= spent;
   state.growth_seconds += spent;

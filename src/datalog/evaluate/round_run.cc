@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "datalog/evaluate/choice_filter.h"
@@ -21,16 +20,11 @@
 #include "datalog/evaluate/shard_update.h"
 #include "datalog/evaluate/stratum_run.h"
 #include "datalog/evaluate/subsumption.h"
+#include "datalog/evaluate/thin_rounds.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
-
-// After so many rounds alone the ranks meet, so that signals and errors are heard: as many as take
-// some milliseconds.
-constexpr std::uint64_t kLeastAloneRounds = 64;
-constexpr std::uint64_t kMostAloneRounds = 1U << 14;
-constexpr std::uint64_t kShortAloneMicros = 4000;
 
 class RoundRun {
  public:
@@ -42,7 +36,8 @@ class RoundRun {
         subsumption_(state, stratum),
         mirror_(state, stratum),
         shard_update_(state, stratum),
-        counts_(state, stratum) {}
+        counts_(state, stratum),
+        thin_(state) {}
 
   Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
     Stopwatch watch;
@@ -104,6 +99,13 @@ class RoundRun {
     std::unique_ptr<RulePass> alone;  // takes the whole delta on every rank
     const auto& rules = state_.plan.strata[stratum_].rules_of_rounds();
     while (counts_.new_tuples() > 0 && !has_reached_limit()) {
+      const bool is_thin = counts_.new_tuples() <= kAloneTuples && !state_.meter;
+      if (state_.is_single() && is_thin && thin_.go_on()) {
+        STRATALOG_RETURN_IF_ERROR(run_round(*pass));
+        continue;
+      }
+      thin_.close();
+      if (state_.is_single()) thin_.note(thin_.seconds());
       STRATALOG_ASSIGN_OR_RETURN(const bool moved, move_grown());
       if (moved) {
         subsumption_.forget_bindings();
@@ -133,10 +135,25 @@ class RoundRun {
         STRATALOG_RETURN_IF_ERROR(run_alone(*alone));
         continue;
       }
-      state_.evaluator.set_iteration(counts_.iteration());
-      STRATALOG_RETURN_IF_ERROR(end_round(pass->run(), *pass, RoundKind::kRecursive));
+      if (state_.is_single() && is_thin) {
+        thin_.open(rounds_until_due());
+        (void)thin_.go_on();
+      }
+      STRATALOG_RETURN_IF_ERROR(run_round(*pass));
     }
+    thin_.close();
+    // Of what came after the last safe point.
+    if (hooks_.progress && state_.is_single()) report_progress(held_bytes());
     return {};
+  }
+
+  Status run_round(RulePass& pass) {
+    state_.evaluator.set_iteration(counts_.iteration());
+    return end_round(pass.run(), pass, RoundKind::kRecursive);
+  }
+
+  std::uint64_t rounds_until_due() const {
+    return hooks_.rounds_until_due ? hooks_.rounds_until_due(counts_.iteration()) : 0;
   }
 
   // All relations of the stratum are, or none.
@@ -147,25 +164,18 @@ class RoundRun {
 
   // Rounds in which all ranks do the same and need nothing from each other, and then one reduction.
   Status run_alone(RulePass& pass) {
-    const std::uint64_t until_due =
-        hooks_.rounds_until_due ? hooks_.rounds_until_due(counts_.iteration()) : 0;
     std::uint64_t memory = held_bytes();
-    std::uint64_t left = until_due == 0 ? alone_rounds_ : std::min(alone_rounds_, until_due);
-    const Stopwatch watch;
+    thin_.open(rounds_until_due());
     Status mine;
-    while (mine.is_ok() && left > 0 && counts_.new_tuples() > 0 &&
-           counts_.new_tuples() <= kAloneTuples && !has_reached_limit()) {
-      --left;
+    while (mine.is_ok() && counts_.new_tuples() > 0 && counts_.new_tuples() <= kAloneTuples &&
+           !has_reached_limit() && thin_.go_on())
       mine = run_round_alone(pass, memory);
-    }
+    thin_.close();
     std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, memory,
-                                    static_cast<std::uint64_t>(watch.seconds() * 1e6)};
+                                    static_cast<std::uint64_t>(thin_.seconds() * 1e6)};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
     if (sums[0] > 0) return agree(state_.comm, mine);
-    const bool is_short =
-        sums[2] < kShortAloneMicros * static_cast<std::uint64_t>(state_.comm.size());
-    alone_rounds_ = is_short ? std::min(2 * alone_rounds_, kMostAloneRounds)
-                             : std::max(alone_rounds_ / 2, kLeastAloneRounds);
+    thin_.note(static_cast<double>(sums[2]) / (1e6 * state_.comm.size()));
     STRATALOG_RETURN_IF_ERROR(counts_.check_alike());
     note_memory(sums[1]);
     if (hooks_.progress) report_progress(sums[1]);
@@ -176,14 +186,14 @@ class RoundRun {
   Status run_round_alone(RulePass& pass, std::uint64_t& memory) {
     state_.evaluator.set_iteration(counts_.iteration());
     STRATALOG_RETURN_IF_ERROR(pass.run());
-    const Stopwatch watch;
+    PhaseWatch watch(state_.times_phases);
     STRATALOG_RETURN_IF_ERROR(guard_memory([&]() -> Status {
       mirror_.unite();
       mirror_.advance();
       follow_growth(state_, members_);
       return {};
     }));
-    state_.times.deduplicate += watch.seconds();
+    state_.times.deduplicate += watch.lap();
     memory = held_bytes();
     STRATALOG_RETURN_IF_ERROR(check_memory(memory));
     take_round(mirror_.new_tuples(), mirror_.rows_of_members());
@@ -262,7 +272,7 @@ class RoundRun {
   // Deduplicates, advances and agrees: one reduction for errors, counts, memory and nullary
   // relations.
   Status end_round(Status mine, RulePass& pass, RoundKind kind) {
-    Stopwatch watch;
+    PhaseWatch watch(state_.times_phases);
     for (const auto& choice : choices_) STRATALOG_RETURN_IF_ERROR(choice->choose());
     for (const RelationId r : members_.relations)
       if (state_.relations[r].equivalence) STRATALOG_RETURN_IF_ERROR(share_equivalence(state_, r));
@@ -299,7 +309,7 @@ class RoundRun {
       return {};
     }));
     if (jointly) joint_->clear();
-    state_.times.deduplicate += watch.seconds();
+    state_.times.deduplicate += watch.lap();
 
     const std::uint64_t memory = held_bytes();
     if (mine.is_ok()) mine = check_memory(memory);
@@ -318,14 +328,14 @@ class RoundRun {
     note_memory(sums[2]);
     if (sums[4] > 0) STRATALOG_RETURN_IF_ERROR(counts_.measure_share());
     if (state_.meter) meter_round(pass, memory, sums[2]);
-    if (hooks_.progress) report_progress(sums[2]);
+    if (hooks_.progress && state_.times_phases) report_progress(sums[2]);
     return {};
   }
 
   void take_round(std::uint64_t new_tuples, std::span<const std::uint64_t> rows) {
     counts_.take_round(new_tuples, rows);
     if (counts_.new_tuples() > 0 &&
-        (state_.options.keep_round_counts || std::isfinite(hooks_.seconds_between_safe_points)))
+        (state_.options.keep_round_counts || state_.options.checkpoint.store != nullptr))
       outcome_.report.new_tuples_per_round.push_back(counts_.new_tuples());
   }
 
@@ -398,11 +408,11 @@ class RoundRun {
   MirrorRound mirror_;
   ShardUpdate shard_update_;
   RoundCounts counts_;
+  ThinRounds thin_;
   std::unique_ptr<JointShards> joint_;  // where ranks read each other's shards
   StratumOutcome outcome_;
   std::vector<std::unique_ptr<ChoiceFilter>> choices_;
   std::vector<std::uint64_t> checked_rows_;  // of the members when their balance was last looked at
-  std::uint64_t alone_rounds_ = kLeastAloneRounds;
   bool is_crowded_ = false;  // half of the memory that ranks may use is taken
   Stopwatch round_watch_;  // laps where the run is metered
 };

@@ -141,7 +141,7 @@ void RulePass::open_mail(std::uint32_t stratum) {
 Status RulePass::run() {
   Status mine;
   for (std::size_t stage = 0; stage < stages_; ++stage) {
-    Stopwatch watch;
+    PhaseWatch watch(state_.times_phases);
     if (mine.is_ok()) mine = guard_memory([&] { return run_stage(stage); });
     state_.times.join += watch.lap();
     if (creates_values_) STRATALOG_RETURN_IF_ERROR(share_new_values());

@@ -268,6 +268,55 @@ TEST(Engine, ProgressIsToldInOrder) {
   }
 }
 
+// Of thousands of thin rounds few have a safe point, or are timed; all count, and the last one is
+// told.
+TEST(Engine, ThinRoundsPassBetweenSafePoints) {
+  constexpr std::uint64_t kRounds = 30000;
+  const Program program = compiled(
+      fmt::format(".decl n(x: number)\nn(0).\nn(x + 1) :- n(x), x < {}.\n.printsize n\n", kRounds));
+  for (const int ranks : {1, 2}) {
+    std::uint64_t asked = 0;
+    std::uint64_t told = 0;
+    Progress last;
+    RunHooks hooks;
+    hooks.stop_requested = [&] {
+      ++asked;
+      return StopRequest::kNone;
+    };
+    hooks.progress = [&](const Progress& progress) {
+      if (progress.phase != Phase::kEvaluating) return;
+      ++told;
+      last = progress;
+    };
+    const EngineOutcome outcome = run_engine(program, {}, ranks, {}, hooks);
+    ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+    ASSERT_EQ(outcome.report.print_sizes.front().rows, kRounds + 1);
+    EXPECT_EQ(last.iteration, kRounds + 1);
+    EXPECT_EQ(last.total_tuples, kRounds + 1);
+    EXPECT_GT(asked, 3U);
+    EXPECT_LT(asked, kRounds / 10);
+    EXPECT_LT(told, kRounds / 10);
+    const TimeBreakdown& times = outcome.report.times;
+    EXPECT_GT(times.join, 0);
+    EXPECT_GT(times.deduplicate, 0);
+    EXPECT_LE(times.join + times.exchange + times.deduplicate, times.total * ranks * 1.01);
+  }
+}
+
+// And checkpoints by rounds come at their rounds nevertheless.
+TEST(Engine, ThinRoundsStopForCheckpoints) {
+  const Program program =
+      compiled(".decl n(x: number)\nn(0).\nn(x + 1) :- n(x), x < 1000.\n.output n\n");
+  for (const int ranks : {1, 2}) {
+    RunOptions options;
+    options.checkpoint.every_iterations = 90;
+    const auto disk = std::make_shared<MemoryDisk>();
+    const EngineOutcome outcome = run_engine(program, {}, ranks, options, {}, disk);
+    ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+    EXPECT_EQ(outcome.report.checkpoints.size(), 12U) << "11 on the way, one at the end";
+  }
+}
+
 TEST(Engine, OneHeavyKeyIsJoinedOnSeveralRanks) {
   // Key 0 has 6,000 rows of `wide`, so that its bucket is split where relations stay dealt.
   const Program program = compiled(
