@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kMaxInlined = 1U << 18U;
 // Inline relations that use each other, and levels of a term.
 constexpr std::uint32_t kMaxChain = 100;
-constexpr std::uint32_t kMaxTermDepth = 400;
+constexpr std::uint32_t kMaxInlinedDepth = 1000;
 
 using VariableNames = std::set<std::string>;
 
@@ -371,14 +371,14 @@ class Inliner {
       return !entry.second.arguments.empty();
     });
     const auto measure = [&](Term& term) {
-      if (depth_of(term, 0) > kMaxTermDepth) report_size(term.span);
+      if (depth_of(term, 0) > kMaxInlinedDepth) report_size(term.span);
     };
     if (grows) walk(tree, measure, [](AtomSyntax&) {});
   }
 
   static std::uint32_t depth_of(const Term& term, std::uint32_t around) {
     std::uint32_t deepest = around + 1;
-    if (deepest > kMaxTermDepth) return deepest;
+    if (deepest > kMaxInlinedDepth) return deepest;
     for (const Term& argument : term.arguments)
       deepest = std::max(deepest, depth_of(argument, around + 1));
     return deepest;

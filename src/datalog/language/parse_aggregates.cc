@@ -120,8 +120,8 @@ bool Parser::parse_aggregate_rest(AggregateFunction function, Span start, Term& 
   if (aggregate->target) result.depth = std::max(result.depth, aggregate->target->depth + 1);
   result.aggregate = std::move(aggregate);
   term = std::move(result);
-  if (term.depth <= kMaxNesting) return true;
-  sink_.error(term.span, fmt::format("this nests deeper than {} levels", kMaxNesting)).hint =
+  if (term.depth <= kMaxTermDepth) return true;
+  sink_.error(term.span, fmt::format("this nests deeper than {} levels", kMaxTermDepth)).hint =
       "give the inner aggregate a rule of its own";
   return false;
 }

@@ -161,8 +161,8 @@ bool Parser::finish_functor(Term& term, Functor functor, std::vector<Term> argum
 }
 
 bool Parser::check_depth(const Term& term) {
-  if (term.depth <= kMaxNesting) return true;
-  sink_.error(term.span, fmt::format("this nests deeper than {} levels", kMaxNesting)).hint =
+  if (term.depth <= kMaxTermDepth) return true;
+  sink_.error(term.span, fmt::format("this nests deeper than {} levels", kMaxTermDepth)).hint =
       "name parts of it with `variable = expression`";
   return false;
 }

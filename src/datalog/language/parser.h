@@ -14,9 +14,11 @@
 
 namespace stratalog::datalog::language {
 
-// Parentheses, unary operators and aggregates may nest this deep, and an operator chain may be this
-// long.
+// Parentheses, unary operators and aggregates may nest this deep.
 inline constexpr std::uint32_t kMaxNesting = 200;
+// A chain of operators that group to the left may be this long: it is parsed in a loop, so that the
+// limit is for those who walk the tree it makes.
+inline constexpr std::uint32_t kMaxTermDepth = 1000;
 
 class Parser {
  public:

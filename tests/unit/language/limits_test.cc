@@ -45,10 +45,10 @@ TEST(Limits, UnaryOperators) {
 
 TEST(Limits, OperatorChains) {
   EXPECT_EQ(first_line(outcome_of(kDeclaration + "a(1" + repeated(" + 1", 100000) + ").\n")),
-            "test.dl:2:3: error: this nests deeper than 200 levels");
+            "test.dl:2:3: error: this nests deeper than 1000 levels");
   EXPECT_EQ(first_line(outcome_of(kDeclaration + "a(1" + repeated(" ^ 1", 100000) + ").\n")),
             "test.dl:2:803: error: this nests deeper than 200 levels");
-  EXPECT_EQ(first_line(outcome_of(kDeclaration + "a(1" + repeated(" + 1", 150) + ").\n")),
+  EXPECT_EQ(first_line(outcome_of(kDeclaration + "a(1" + repeated(" + 1", 999) + ").\n")),
             ".decl a(x: number)");
 }
 
