@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -77,6 +78,7 @@ std::string why_ignored(const KnownPragma& known) {
 
 void warn_unknown(const NameSyntax& key, DiagnosticSink& sink) {
   std::vector<std::string> names;
+  names.reserve(std::size(kPragmas));
   for (const KnownPragma& known : kPragmas) names.emplace_back(known.name);
   DiagnosticDraft& draft =
       sink.warning(key.span, fmt::format("`.pragma \"{}\"` is unknown and ignored", key.name));
