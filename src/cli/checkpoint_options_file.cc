@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/checkpoint_options_file.h"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 
 #include "cli/json_text.h"
 #include "commit/vocabulary.h"
@@ -39,6 +41,25 @@ std::vector<std::string> words_member(const json& options, const char* name) {
   for (const json& word : *member)
     if (word.is_string()) words.push_back(word.get<std::string>());
   return words;
+}
+
+std::string absolute(const std::string& path) {
+  std::error_code error;
+  const auto whole = std::filesystem::absolute(path, error).lexically_normal();
+  if (error) return path;
+  return whole.has_filename() ? whole.string() : whole.parent_path().string();  // of "folder/."
+}
+
+// Whoever resumes may do so in another folder. `-` prints, and libraries without a slash are looked
+// for in folders.
+RunArguments with_absolute_paths(RunArguments run) {
+  run.facts = absolute(run.facts);
+  if (run.output != "-") run.output = absolute(run.output);
+  for (std::string& library : run.libraries)
+    if (library.find('/') != std::string::npos) library = absolute(library);
+  if (run.library_directories.empty()) run.library_directories = {"."};
+  for (std::string& folder : run.library_directories) folder = absolute(folder);
+  return run;
 }
 
 }  // namespace
@@ -89,7 +110,7 @@ json options_object(const std::string& program_name, const RunArguments& run) {
 }
 
 Status write_options_file(Store& store, const std::string& program_name, const RunArguments& run) {
-  const std::string text = json_text(options_object(program_name, run));
+  const std::string text = json_text(options_object(program_name, with_absolute_paths(run)));
   Status removed = store.remove_file(kTemporary);
   if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) return removed;
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> file,

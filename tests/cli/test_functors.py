@@ -118,6 +118,37 @@ def test_resume_knows_the_libraries(library: Path, tmp_path: Path, stratalog: St
         assert outputs(tmp_path / generation) == outputs(tmp_path / "whole")
 
 
+def test_resume_from_another_folder(library: Path, tmp_path: Path, stratalog: Stratalog) -> None:
+    there, elsewhere = tmp_path / "there", tmp_path / "elsewhere"
+    shutil.copytree(library, there / "code")
+    for name in ("libfunctors.so", "start.facts", "case.dl"):
+        shutil.copy(library / name, there)
+    elsewhere.mkdir()
+    ways: dict[str, tuple[object, ...]] = {
+        "plain": (),  # ./libfunctors.so, facts and outputs in the current folder
+        "folders": ("-F", "code", "-D", "out", "-L", "code", "-l", "functors"),
+        "file": ("-F", "code", "-D", "out2", "-l", "./code/libfunctors.so"),
+    }
+    for name, options in ways.items():
+        keep = ("--checkpoint", f"ck-{name}", "--every", "1it", "--keep", "100", "-q")
+        stratalog("run", "case.dl", *options, *keep, cwd=there)
+        out = there / str(options[3]) if options else there
+        expected = outputs(out)
+        for path in out.glob("*.csv"):
+            path.unlink()
+        checkpoints = there / f"ck-{name}"
+        middle = committed(checkpoints)[len(committed(checkpoints)) // 2]
+        stratalog("resume", Path("..") / "there" / checkpoints.name, middle, "-q", cwd=elsewhere)
+        assert outputs(out) == expected and not list(elsewhere.iterdir())
+    # Moved: options say where things are now.
+    moved = tmp_path / "moved"
+    there.rename(moved)
+    found = ("-L", moved / "code", "-D", elsewhere, "-q")
+    stratalog("resume", moved / "ck-folders", middle, *found, cwd=tmp_path)
+    assert outputs(elsewhere) == expected
+    assert not there.exists()
+
+
 def complaint(stratalog: Stratalog, folder: Path, text: str, *options: object) -> str:
     (folder / "bad.dl").write_text(text)
     return stratalog("run", folder / "bad.dl", *options, "-D", "-", expect=1).err
