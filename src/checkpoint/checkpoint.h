@@ -281,6 +281,7 @@ struct GenerationSummary {
   std::uint64_t bytes = 0;  // of all its own files
   std::uint64_t linked_bytes = 0;  // of the files of older generations that it uses
   std::vector<std::string> builds_on;  // those generations, oldest first
+  std::string engine_state;
 };
 
 // Local (no Comm): every generation, newest first, judged by manifest and file sizes (not by

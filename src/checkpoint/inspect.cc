@@ -35,6 +35,7 @@ GenerationSummary summarise(Store& store, const GenerationId& id, const Hash128&
   summary.ranks = manifest.ranks;
   summary.mode = manifest.mode;
   summary.durability = manifest.durability;
+  summary.engine_state = manifest.engine_state;
   for (const ManifestRelation& relation : manifest.relations) summary.rows += relation.rows;
   summary.bytes = found.value().text.size();
   for (const ManifestFile& file : manifest.files)

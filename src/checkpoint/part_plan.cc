@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/size_text.h"
+
 namespace stratalog {
 namespace {
 
@@ -54,11 +56,13 @@ PartPlan plan_part(const ChainRules& rules, const ChainFacts& chain, const PartO
   const Wide together = Wide{chain.growth_bytes} + added;
   if (together * 100 > Wide{chain.whole_bytes} * rules.most_growth_percent)
     return whole(chain, offer,
-                 fmt::format("about {} bytes of growth on {} whole ones are more than {} percent",
-                             narrow(together), chain.whole_bytes, rules.most_growth_percent));
-  return growth(
-      chain, added,
-      fmt::format("about {} new bytes against {}", added, estimate_bytes(chain, offer.rows)));
+                 fmt::format("about {} of growth on {} that were whole are more than {} percent",
+                             size_text(narrow(together)), size_text(chain.whole_bytes),
+                             rules.most_growth_percent));
+  return growth(chain, added,
+                fmt::format("{} new row{}, about {}, where all are about {}", offer.growth_rows,
+                            offer.growth_rows == 1 ? "" : "s", size_text(added),
+                            size_text(estimate_bytes(chain, offer.rows))));
 }
 
 }  // namespace stratalog

@@ -64,12 +64,21 @@ std::string stage_text(Store& store, const std::string& generation) {
                      dynamic_cast<StagedStore&>(store).stage_root());
 }
 
+// Whether all strata were finished. A round of the last one says nothing then.
+bool holds_answer(const GenerationSummary& generation) {
+  const json engine = json::parse(generation.engine_state, nullptr, false);
+  if (!engine.is_object() || !engine.contains("strata_done")) return false;
+  return engine["strata_done"].size() == engine.value("strata", json(0)) &&
+         !engine.contains("stratum");
+}
+
 json summary_json(const GenerationSummary& generation) {
   json entry = {{"name", generation.name},
                 {"condition", condition_name(generation.condition)},
                 {"reason", generation.reason}};
   if (!is_described(generation)) return entry;
   entry.update({{"iteration", generation.iteration},
+                {"finished", holds_answer(generation)},
                 {"ranks", generation.ranks},
                 {"mode", mode_name(generation.mode)},
                 {"durability", durability_name(generation.durability)},
@@ -83,16 +92,17 @@ json summary_json(const GenerationSummary& generation) {
 std::string list_text(Store& store, const std::vector<GenerationSummary>& generations,
                       const StoredArguments& arguments) {
   std::string text =
-      fmt::format("{:<26} {:<10} {:>9} {:>6} {:<6} {:<10} {:>16} {:>11}\n", "generation",
+      fmt::format("{:<26} {:<10} {:>9} {:>6} {:<11} {:<10} {:>16} {:>11}\n", "generation",
                   "condition", "iteration", "ranks", "mode", "durability", "rows", "size");
   bool is_first_valid = true;
   for (const GenerationSummary& generation : generations) {
     text += fmt::format("{:<26} {:<10}", generation.name, condition_name(generation.condition));
     if (is_described(generation)) {
-      text += fmt::format(" {:>9} {:>6} {:<6} {:<10} {:>16} {:>11}",
-                          format_count(generation.iteration), generation.ranks,
-                          mode_name(generation.mode), durability_name(generation.durability),
-                          format_count(generation.rows), format_size(generation.bytes));
+      text += fmt::format(
+          " {:>9} {:>6} {:<11} {:<10} {:>16} {:>11}",
+          holds_answer(generation) ? "finished" : format_count(generation.iteration),
+          generation.ranks, mode_name(generation.mode), durability_name(generation.durability),
+          format_count(generation.rows), format_size(generation.bytes));
     }
     // Of several nodes only this one's stage can be looked into.
     if (place_name(store, generation.name) == "staged")

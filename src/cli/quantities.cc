@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/size_text.h"
+
 namespace stratalog::cli {
 
 namespace {
@@ -165,19 +167,12 @@ std::string format_short_count(double count) {
                    : fmt::format("{:.{}f}{}", count, count < 99.95 ? 1 : 0, kUnits[unit]);
 }
 
-std::string format_size(std::uint64_t size_bytes) {
-  constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto size = static_cast<double>(size_bytes);
-  std::size_t unit = 0;
-  while (size >= 1023.5 && unit + 1 < kUnits.size()) {
-    size /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{} B", size_bytes) : fmt::format("{:.1f} {}", size, kUnits[unit]);
-}
+std::string format_size(std::uint64_t size_bytes) { return size_text(size_bytes); }
 
 std::string format_duration(double seconds) {
   if (!(seconds > 0)) seconds = 0;
+  if (seconds > 0 && seconds < 0.001) return fmt::format("{:.0f} us", std::ceil(seconds * 1e6));
+  if (seconds > 0 && seconds < 0.01) return fmt::format("{:.1f} ms", seconds * 1e3);
   if (seconds < 9.995) return fmt::format("{:.2f} s", seconds);
   if (seconds < 99.95) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<std::uint64_t>(std::llround(seconds));

@@ -37,6 +37,6 @@ Result<Interval> parse_intervals(const std::vector<std::string>& texts);
 std::string format_count(std::uint64_t count);  // 24,413,481
 std::string format_short_count(double count);  // 24.4 M
 std::string format_size(std::uint64_t size_bytes);  // 312.4 MiB
-std::string format_duration(double seconds);  // 0.42 s, 31.0 s, 5:07, 2:05:09
+std::string format_duration(double seconds);  // 320 us, 4.2 ms, 0.42 s, 31.0 s, 5:07
 
 }  // namespace stratalog::cli

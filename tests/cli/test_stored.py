@@ -27,6 +27,7 @@ def stored(stratalog: Stratalog, facts: Unpack, tmp_path_factory: pytest.TempPat
 def test_ls(stratalog: Stratalog, stored: Path) -> None:
     text = stratalog("ls", stored / "checkpoints").out
     assert text.count("resume takes this") == 1
+    assert [line.split()[2] for line in text.splitlines()[:2]] == ["iteration", "finished"]
     listed = stratalog("ls", stored / "checkpoints", "--json").json()["generations"]
     conditions = [entry["condition"] for entry in listed]
     # Retired generations whose files the kept ones use are listed behind them.
@@ -34,7 +35,22 @@ def test_ls(stratalog: Stratalog, stored: Path) -> None:
     assert set(listed[0]["builds_on"]) <= {entry["name"] for entry in listed}
     assert listed[0]["builds_on"], "finished relations are written once"
     assert listed[0]["ranks"] == 3
+    assert [entry.get("finished") for entry in listed[:2]] == [True, False]
     assert listed[0]["name"] > listed[-1]["name"], "newest first"
+
+
+@pytest.mark.parametrize("mode", ("fpp", "shared-opt", "hdf5-direct"))
+def test_columns_of_ls(stratalog: Stratalog, tmp_path: Path, mode: str) -> None:
+    program = tmp_path / "p.dl"
+    program.write_text(".decl x(n: number)\nx(7).\n")
+    where = ("--checkpoint", tmp_path / "ck", "--mode", mode)
+    stratalog("run", program, *where, "-q", ranks=1)
+    head, row = stratalog("ls", tmp_path / "ck").out.splitlines()[:2]
+    for word, value in (("mode", mode), ("durability", "full")):
+        assert row[head.index(word) :].startswith(f"{value} "), f"{head}\n{row}"
+    for word in ("iteration", "ranks", "rows"):
+        end = head.index(word) + len(word)
+        assert row[end - 1] != " " and row[end] == " ", f"{head}\n{row}"
 
 
 def test_inspect(stratalog: Stratalog, stored: Path) -> None:

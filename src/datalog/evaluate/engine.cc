@@ -101,9 +101,19 @@ class Engine {
     if (state_.comm.rank() != 0 || !state_.hooks.progress) return;
     Progress progress;
     progress.phase = phase;
-    progress.strata = static_cast<std::uint32_t>(state_.program.strata.size());
-    progress.elapsed_seconds = state_.clock.seconds();
+    progress.memory_bytes = state_.report.peak_memory_bytes;
+    note_job(progress);
     state_.hooks.progress(progress);
+  }
+
+  // What does not belong to a stratum.
+  void note_job(Progress& progress) const {
+    progress.strata = static_cast<std::uint32_t>(state_.program.strata.size());
+    for (const SaveReport& saved : state_.report.checkpoints)
+      progress.checkpoint_seconds += saved.total_seconds;
+    progress.checkpoints = state_.report.checkpoints.size();
+    progress.elapsed_seconds = state_.clock.seconds();
+    progress.exchanged_bytes = state_.traffic.all;
   }
 
   // Which relations get facts from the folder, if there is one.
@@ -284,13 +294,8 @@ class Engine {
 
   void pass_on(Progress progress, const std::string& names) const {
     progress.stratum = state_.stratum;
-    progress.strata = static_cast<std::uint32_t>(state_.program.strata.size());
     progress.relations = names;
-    for (const SaveReport& saved : state_.report.checkpoints)
-      progress.checkpoint_seconds += saved.total_seconds;
-    progress.checkpoints = state_.report.checkpoints.size();
-    progress.elapsed_seconds = state_.clock.seconds();
-    progress.exchanged_bytes = state_.traffic.all;
+    note_job(progress);
     if (state_.meter) name_busiest_rule(progress);
     state_.hooks.progress(progress);
   }

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/size_text.h"
 #include "datalog/evaluate/joint_shards.h"
 #include "route/pivot_blocks.h"
 
@@ -128,10 +129,10 @@ Status PivotRelations::check_memory() const {
   const std::uint64_t limit = state_.options.memory_limit_bytes;
   const std::uint64_t used = state_.memory_bytes() + memory_bytes() + graph_->memory_bytes();
   if (limit == 0 || used <= limit) return {};
-  return Status::no_space(fmt::format(
-      "memory limit: {} bytes in facts and in {} keys and {} edges of a pivot recursion, {} "
-      "allowed per rank; raise --memory-limit",
-      used, slots(), graph_->edges(), limit));
+  return Status::no_space(
+      fmt::format("memory limit: {} in facts and in {} keys and {} edges of a pivot recursion, {} "
+                  "allowed per rank; raise --memory-limit",
+                  size_text(used), slots(), graph_->edges(), size_text(limit)));
 }
 
 Result<std::vector<SlotId>> PivotRelations::order_slots() {

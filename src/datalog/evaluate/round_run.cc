@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/size_text.h"
 #include "datalog/evaluate/choice_filter.h"
 #include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/growth_logs.h"
@@ -349,10 +350,10 @@ class RoundRun {
     const std::uint64_t limit = state_.options.memory_limit_bytes;
     if (limit == 0 || memory <= limit) return {};
     return Status::no_space(fmt::format(
-        "memory limit: {} MiB of tuples and indices in iteration {}, {} MiB allowed per rank; "
+        "memory limit: {} of tuples and indices in iteration {}, {} allowed per rank; "
         "raise --memory-limit, "
         "use more ranks, or continue from the last checkpoint where there is more memory",
-        memory >> 20, counts_.iteration() + 1, limit >> 20));
+        size_text(memory), counts_.iteration() + 1, size_text(limit)));
   }
 
   // What all ranks hold together. Copies on every rank are given up well before the limit.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/size_text.h"
 #include "model/set_walk.h"
 
 namespace stratalog {
@@ -164,9 +165,9 @@ Status PivotClosure::check_memory() const {
   const std::uint64_t used = memory_bytes();
   if (used <= options_.memory_limit_bytes) return Status::ok();
   return Status::no_space(fmt::format(
-      "the pivot recursion holds {} bytes; the memory limit leaves it {}; raise --memory-limit or "
+      "the pivot recursion holds {}; the memory limit leaves it {}; raise --memory-limit or "
       "use more ranks",
-      used, options_.memory_limit_bytes));
+      size_text(used), size_text(options_.memory_limit_bytes)));
 }
 
 Status PivotClosure::discover(const RunOptions& options, std::uint64_t depth) {

@@ -91,6 +91,10 @@ TEST(Format, SizesAndDurations) {
   EXPECT_EQ(format_size(5ULL << 30U), "5.0 GiB");
   EXPECT_EQ(format_duration(0), "0.00 s");
   EXPECT_EQ(format_duration(-1), "0.00 s");
+  EXPECT_EQ(format_duration(1e-9), "1 us");
+  EXPECT_EQ(format_duration(0.00032), "320 us");
+  EXPECT_EQ(format_duration(0.0042), "4.2 ms");
+  EXPECT_EQ(format_duration(0.0123), "0.01 s");
   EXPECT_EQ(format_duration(0.417), "0.42 s");
   EXPECT_EQ(format_duration(31), "31.0 s");
   EXPECT_EQ(format_duration(307.2), "5:07");

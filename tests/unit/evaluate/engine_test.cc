@@ -248,8 +248,10 @@ TEST(Engine, ProgressIsToldInOrder) {
   for (const bool pivot : {true, false}) {
     std::vector<Phase> phases;
     std::uint64_t iteration = 0;
+    Progress last;
     RunHooks hooks;
     hooks.progress = [&](const Progress& progress) {
+      last = progress;
       if (phases.empty() || phases.back() != progress.phase) phases.push_back(progress.phase);
       if (progress.phase != Phase::kEvaluating || progress.relations != "path") return;
       EXPECT_GE(progress.iteration, iteration);
@@ -265,6 +267,20 @@ TEST(Engine, ProgressIsToldInOrder) {
     if (!pivot) {
       EXPECT_EQ(iteration, 40U);
     }
+    EXPECT_EQ(last.phase, Phase::kOutput);
+    EXPECT_EQ(last.memory_bytes, outcome.report.peak_memory_bytes);
+    EXPECT_GT(last.memory_bytes, 0U);
+    EXPECT_GT(last.exchanged_bytes, 0U);
+    EXPECT_EQ(last.checkpoints, 0U);
+
+    iteration = 0;
+    options.checkpoint.every_iterations = 10;
+    const EngineOutcome saved = run_engine(program, {{"edge.facts", ring(40)}}, 3, options, hooks,
+                                           std::make_shared<MemoryDisk>());
+    ASSERT_TRUE(saved.status.is_ok()) << saved.status.to_string();
+    EXPECT_EQ(last.phase, Phase::kOutput);
+    EXPECT_EQ(last.checkpoints, saved.report.checkpoints.size());
+    EXPECT_GT(last.checkpoint_seconds, 0);
   }
 }
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes in messages: "312.4 MiB", "48.3 KiB", "17 B". Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace stratalog {
+
+std::string size_text(std::uint64_t size_bytes);
+
+}  // namespace stratalog
