@@ -28,15 +28,15 @@ const NamedSection* find_section(const StoredState& state, std::string_view name
   return found == state.sections.end() ? nullptr : &*found;
 }
 
-Result<datalog::Program> stored_program(const StoredState& state) {
+Result<datalog::Program> stored_program(const StoredState& state, const std::string& name) {
   const NamedSection* section = find_section(state, "program");
   if (section == nullptr) {
     return Status::not_found(fmt::format(
         "{} holds no program; it was not written by a run of Stratalog", state.generation));
   }
   std::string text(reinterpret_cast<const char*>(section->data.data()), section->data.size());
-  datalog::CompileOutcome outcome =
-      compile_text(fmt::format("program of {}", state.generation), std::move(text));
+  datalog::CompileOutcome outcome = compile_text(
+      name.empty() ? fmt::format("program of {}", state.generation) : name, std::move(text));
   if (!outcome.is_ok()) {
     return Status::corruption(fmt::format("the program stored in {} does not compile:\n{}",
                                           state.generation,

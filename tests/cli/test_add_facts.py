@@ -94,6 +94,25 @@ def test_adding_twice(
     stratalog("why", case.checkpoints, "path(99, 31)")
 
 
+def test_lines_name_what_the_program_names(stratalog: Stratalog, tmp_path: Path) -> None:
+    """Places in the program's file, and no relations that were made for others."""
+    program = tmp_path / "p.dl"
+    numbered = ".decl id(x: number, n: number)\nid(x, autoinc()) :- path(x, _).\n"
+    counted = ".decl many(n: number)\n.output many\nmany(c) :- c = count : { id(_, _) }.\n"
+    program.write_text(PROGRAM + numbered + counted)
+    first = folder(tmp_path / "first", chain(1, 9), "1,one\n")
+    run = ("run", program, "-F", first, "-D", tmp_path / "out", "--checkpoint", tmp_path / "ck")
+    stratalog(*run, "-q")
+    second = folder(tmp_path / "second", "9\t10\n")
+    added = stratalog("resume", tmp_path / "ck", "--add-facts", second).err
+    assert f"starting over: apart (`path` is negated at {program}:15)" in added
+    assert "starting over: id (" in added
+    assert f"starting over: many (`id`, which starts over, is read at {program}:" in added or (
+        f"starting over: many (`id` is aggregated at {program}:" in added
+    )
+    assert "#" not in added and "program of gen-" not in added
+
+
 @pytest.mark.parametrize("ranks", (None, 2))
 def test_killed_on_the_way(ranks: int | None, stratalog: Stratalog, tmp_path: Path) -> None:
     case = Case(stratalog, tmp_path, ranks, 40)

@@ -77,6 +77,17 @@ std::string names_of_members(const EngineState& state, const Stratum& stratum) {
   return names;
 }
 
+// Without relations that the language stage made, whose names have "#" in them: what becomes of
+// them becomes of the relations that they were made for.
+std::string declared_members(const EngineState& state, const Stratum& stratum) {
+  std::string names;
+  for (const RelationId r : stratum.relations)
+    if (const std::string& name = state.program.relations[r].name;
+        name.find('#') == std::string::npos)
+      names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
 }  // namespace
 
 Result<AddedFiles> find_added_files(Comm& comm, Store& folder, const Program& program) {
@@ -157,7 +168,8 @@ std::vector<std::string> describe_addition(const EngineState& state, const Added
   std::string going_on;
   for (std::uint32_t s = 0; s < state.addition->strata.size(); ++s) {
     const StratumAddition& stratum = state.addition->strata[s];
-    const std::string names = names_of_members(state, state.declared_strata[s]);
+    const std::string names = declared_members(state, state.declared_strata[s]);
+    if (names.empty()) continue;
     if (stratum.effect == AdditionEffect::kGoesOn)
       going_on += (going_on.empty() ? "" : ", ") + names;
     if (stratum.effect == AdditionEffect::kStartsOver)
