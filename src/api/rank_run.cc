@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "datalog/facts/fact_writer.h"
+
 namespace stratalog {
 
 // A group that is only there during the run; later it says who this rank was.
@@ -83,6 +85,8 @@ Status RankRun::run(Comm& comm, std::shared_ptr<const datalog::Program> program,
   STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.facts, RootMode::kMustExist, facts_));
   STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.output, RootMode::kCreate, output_));
   STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.checkpoints, RootMode::kCreate, checkpoints_));
+  if (output_ != nullptr)
+    STRATALOG_RETURN_IF_ERROR(datalog::check_outputs(comm, *output_, *program, options.write));
   options.facts = facts_.get();
   options.output = output_.get();
   options.checkpoint.store = checkpoints_.get();

@@ -23,6 +23,7 @@
 #include "datalog/language/spelling.h"
 #include "datalog/relation_storage.h"
 #include "model/set_walk.h"
+#include "write/public_files.h"
 
 namespace stratalog::cli {
 
@@ -161,7 +162,7 @@ Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& st
   datalog::ValueOrder order(dictionary);
   const std::unique_ptr<Comm> self = make_self_comm();
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<Store> target,
-                             open_posix_store(".", RootMode::kMustExist));
+                             open_public_store(".", RootMode::kMustExist));
   datalog::WriteOptions options;
   options.hdf5 = hdf5_writer(arguments.format);
   return write_facts(*self, *target, *choice.relation, directive_of(arguments), order, image,

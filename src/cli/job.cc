@@ -13,9 +13,11 @@
 #include "checkpoint/save_layout.h"
 #include "cli/checkpoint_options_file.h"
 #include "cli/console.h"
+#include "cli/parallel_module.h"
 #include "cli/program_source.h"
 #include "cli/stored_program.h"
 #include "commit/vocabulary.h"
+#include "datalog/facts/fact_writer.h"
 #include "datalog/functors/shared_libraries.h"
 #include "place/stage_plan.h"
 #include "write/public_files.h"
@@ -50,8 +52,10 @@ void send_outputs_to_console(datalog::Program& program) {
   for (datalog::Relation& relation : program.relations) {
     for (IoDirective& directive : relation.io) {
       if (directive.action != IoAction::kOutput) continue;
-      std::erase_if(directive.parameters,
-                    [](const auto& parameter) { return parameter.first == "filename"; });
+      std::erase_if(directive.parameters, [](const auto& parameter) {
+        return parameter.first == "filename" || parameter.first == "dbname" ||
+               parameter.first == "format" || parameter.first == "compress";
+      });
       directive.parameters["IO"] = "stdout";
     }
   }
@@ -197,6 +201,9 @@ Failure open_folders(Comm& comm, Job& job) {
                      : open_on_all(comm, ".", RootMode::kMustExist);
     if (!store.is_ok()) return {store.status().with_context("output folder"), Part::kOutput};
     job.output = std::move(store).value();
+    const Status writable =
+        datalog::check_outputs(comm, *job.output, job.program, {.hdf5 = write_hdf5_by_module});
+    if (!writable.is_ok()) return {writable, Part::kOutput};
   }
   return {};
 }
@@ -221,6 +228,12 @@ void complete_from_pragmas(const datalog::Program& program, RunArguments& run) {
   if (run.libraries.empty()) run.libraries = pragma_values(program, "libraries");
   if (run.library_directories.empty())
     run.library_directories = pragma_values(program, "library-dir");
+}
+
+// Whether all output goes to the console, where formats of files do not matter.
+bool prints_outputs(const datalog::CompileOutcome& outcome, RunArguments run) {
+  if (outcome.is_ok()) complete_from_pragmas(*outcome.program, run);
+  return run.output == kConsoleName;
 }
 
 // What resume found out on rank 0 and the other ranks need.
@@ -265,9 +278,9 @@ Result<datalog::CompileOutcome> read_stored(Job& job) {
   job.program_name = complete_from_options_file(*store, run);
   STRATALOG_RETURN_IF_ERROR(check_encoding(run));
   STRATALOG_RETURN_IF_ERROR(check_layout(run));
-  if (job.program_name.empty()) job.program_name = "program";
-  STRATALOG_ASSIGN_OR_RETURN(datalog::Program program, stored_program(state));
+  STRATALOG_ASSIGN_OR_RETURN(datalog::Program program, stored_program(state, job.program_name));
   complete_from_pragmas(program, run);
+  if (job.program_name.empty()) job.program_name = "program";
   datalog::CompileOutcome outcome;
   outcome.program = std::move(program);
   return outcome;
@@ -281,6 +294,8 @@ Failure prepare_run(Comm& comm, const Invocation& invocation, Job& job) {
   Result<datalog::CompileOutcome> compiled = Status::internal("compiled on rank 0 only");
   if (comm.rank() == 0) {
     compiled = compile_file(invocation.program);
+    if (compiled.is_ok() && !prints_outputs(compiled.value(), job.run))
+      add_output_problems(compiled.value(), invocation.program);
     if (compiled.is_ok() && (job.run.verbosity != Verbosity::kQuiet || !compiled.value().is_ok())) {
       tell(datalog::render_all(compiled.value().diagnostics));
     }

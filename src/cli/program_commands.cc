@@ -46,7 +46,8 @@ json diagnostic_json(const datalog::Diagnostic& diagnostic) {
 ExitCode check_command(const Invocation& invocation) {
   auto compiled = compile_file(invocation.program);
   if (!compiled.is_ok()) return end_with_error(compiled.status(), Part::kProgram);
-  const datalog::CompileOutcome& outcome = compiled.value();
+  datalog::CompileOutcome& outcome = compiled.value();
+  add_output_problems(outcome, invocation.program);
   if (invocation.style == OutputStyle::kJson) {
     json list = json::array();
     for (const auto& diagnostic : outcome.diagnostics) list.push_back(diagnostic_json(diagnostic));

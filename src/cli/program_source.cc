@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "comm/shared_pointers.h"
+#include "datalog/facts/fact_format.h"
 
 namespace stratalog::cli {
 
@@ -58,6 +59,20 @@ std::vector<std::string> split_macros(const std::string& words) {
   return macros;
 }
 
+// The line of a program's file; empty where it cannot be had again.
+std::string line_of(const ProgramArguments& arguments, const datalog::SourcePlace& place) {
+  if (arguments.file == "-" || place.line == 0) return {};
+  const auto text = read_text(place.file);
+  if (!text.is_ok()) return {};
+  std::string_view rest = text.value();
+  for (std::uint32_t line = 1; line < place.line; ++line) {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return {};
+    rest.remove_prefix(end + 1);
+  }
+  return std::string(rest.substr(0, rest.find('\n')));
+}
+
 std::string to_text(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -85,6 +100,21 @@ Result<datalog::CompileOutcome> compile_file(const ProgramArguments& arguments) 
   }
   const std::string name = arguments.file == "-" ? "<standard input>" : arguments.file;
   return datalog::compile({.name = name, .text = std::move(text)}, options);
+}
+
+void add_output_problems(datalog::CompileOutcome& outcome, const ProgramArguments& arguments) {
+  if (!outcome.is_ok()) return;
+  const auto problems = datalog::unwritable_outputs(*outcome.program);
+  if (problems.empty()) return;
+  for (const datalog::FormatProblem& problem : problems) {
+    datalog::MarkedPlace where{.place = problem.place};
+    where.line_text = line_of(arguments, problem.place);
+    if (where.line_text.empty()) where.place.column = 0;
+    outcome.diagnostics.push_back({.severity = datalog::Severity::kError,
+                                   .where = std::move(where),
+                                   .message = problem.message});
+  }
+  outcome.program.reset();
 }
 
 datalog::CompileOutcome compile_text(std::string name, std::string text) {

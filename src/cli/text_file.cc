@@ -4,22 +4,48 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "cli/console.h"
+#include "write/public_files.h"
+
 namespace stratalog::cli {
 
-Status write_text_file(std::string_view option, const std::string& path, std::string_view text) {
-  const std::string temporary = path + ".new";
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr)
-    return Status::io_error(fmt::format("{}: cannot write {}", option, temporary));
+namespace {
+
+// What is no file of its own: standard output and other open files, terminals, pipes. They are
+// written to, never replaced.
+bool is_written_in_place(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  return leads_to_open_file(path) ||
+         (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status));
+}
+
+Status put(std::FILE* file, const std::string& path, std::string_view text) {
+  if (file == nullptr) return Status::io_error(fmt::format("cannot write {}", path));
   const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool is_closed = std::fclose(file) == 0;
-  if (!is_written || !is_closed || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    return Status::io_error(fmt::format("{}: cannot write {}", option, path));
-  }
-  return Status::ok();
+  return is_written && is_closed ? Status::ok()
+                                 : Status::io_error(fmt::format("cannot write {}", path));
+}
+
+Status write_file(const std::string& path, std::string_view text) {
+  if (path == "/dev/stdout") return print_result(text);  // where others print, in order
+  if (is_written_in_place(path)) return put(std::fopen(path.c_str(), "ab"), path, text);
+  const std::string temporary = path + ".new";
+  STRATALOG_RETURN_IF_ERROR(put(std::fopen(temporary.c_str(), "wb"), temporary, text));
+  if (std::rename(temporary.c_str(), path.c_str()) == 0) return Status::ok();
+  return Status::io_error(fmt::format("cannot write {}", path));
+}
+
+}  // namespace
+
+Status write_text_file(std::string_view option, const std::string& path, std::string_view text) {
+  const Status written = write_file(path, text);
+  return written.is_ok() ? written : written.with_context(std::string(option));
 }
 
 std::optional<std::string> read_text_file(const std::string& path) {

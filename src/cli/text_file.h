@@ -11,7 +11,8 @@
 
 namespace stratalog::cli {
 
-// Replaces the file by way of PATH.new. IoError names the option that asked for it.
+// Replaces the file by way of PATH.new; standard output, terminals and pipes are written to.
+// IoError names the option that asked for it.
 Status write_text_file(std::string_view option, const std::string& path, std::string_view text);
 
 // Nothing if the file cannot be read; whoever asks knows what it was to hold.

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "write/errno_status.h"
 #include "write/file_descriptor.h"
@@ -286,6 +287,22 @@ Result<std::unique_ptr<Store>> open_posix_store(const std::string& root, RootMod
 
 Result<std::unique_ptr<Store>> open_public_store(const std::string& root, RootMode mode) {
   return open_store(root, mode, posix_calls(), kPublic);
+}
+
+bool leads_to_open_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  fs::path at = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    const fs::path folder = fs::canonical(at.has_parent_path() ? at.parent_path() : ".", error);
+    if (error) return false;
+    const fs::path target = fs::read_symlink(folder / at.filename(), error);
+    if (error) return false;  // no link
+    if (folder.string().starts_with("/proc/")) return true;
+    at = folder / target;  // which is `target` where that is absolute
+  }
+  return false;
 }
 
 }  // namespace stratalog

@@ -12,6 +12,10 @@
 
 namespace stratalog {
 
+// Whether `path` leads, through links of /proc as /dev/stdout has them, to what a process has open:
+// a file that others write to may be behind it, and must not be replaced by another one.
+bool leads_to_open_file(const std::string& path);
+
 Result<std::unique_ptr<Store>> open_public_store(const std::string& root, RootMode mode);
 
 }  // namespace stratalog

@@ -25,9 +25,13 @@ std::string_view action_name(IoAction action) {
   return "directive";
 }
 
+std::string place_text(const SourcePlace& place) {
+  return fmt::format("{}:{}:{}: ", place.file, place.line, place.column);
+}
+
 std::string where(const Relation& relation, const IoDirective& directive) {
-  return fmt::format("{}:{}:{}: {} {}", directive.place.file, directive.place.line,
-                     directive.place.column, action_name(directive.action), relation.name);
+  return fmt::format("{}{} {}", place_text(directive.place), action_name(directive.action),
+                     relation.name);
 }
 
 std::optional<std::string_view> parameter(const IoDirective& directive, std::string_view name) {
@@ -174,9 +178,10 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
     format.medium = FactMedium::kSqlite;
     return Status::ok();
   }
-  const std::string_view known = directive.action == IoAction::kOutput
-                                     ? "file, stdout, jsonfile, json, sqlite and hdf5"
-                                     : "file, stdin, jsonfile, sqlite and hdf5";
+  const std::string_view known =
+      directive.action == IoAction::kOutput
+          ? "file, stdout, stdoutprintsize, jsonfile, json, sqlite and hdf5"
+          : "file, stdin, jsonfile, sqlite and hdf5";
   return Status::not_supported(fmt::format("{}: IO={} is not supported; supported are {}",
                                            where(relation, directive), io, known));
 }
@@ -271,6 +276,22 @@ Result<FactFormat> plan_output(const Relation& relation, const IoDirective& dire
   if (format.medium == FactMedium::kSqlite) ending = ".sqlite";
   format.path = fmt::format("{}{}", format.name, ending);
   return format;
+}
+
+std::vector<FormatProblem> unwritable_outputs(const Program& program) {
+  std::vector<FormatProblem> problems;
+  for (const Relation& relation : program.relations) {
+    for (const IoDirective& directive : relation.io) {
+      if (directive.action != IoAction::kOutput) continue;
+      const Status planned = plan_output(relation, directive).status();
+      if (planned.is_ok()) continue;
+      std::string message = planned.message();
+      if (const std::string place = place_text(directive.place); message.starts_with(place))
+        message.erase(0, place.size());
+      problems.push_back({.place = directive.place, .message = std::move(message)});
+    }
+  }
+  return problems;
 }
 
 }  // namespace stratalog::datalog

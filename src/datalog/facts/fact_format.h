@@ -51,4 +51,12 @@ inline constexpr std::uint32_t kIgnoredField = 0xFFFFFFFFU;
 Result<FactFormat> plan_input(const Relation& relation, const IoDirective& directive);
 Result<FactFormat> plan_output(const Relation& relation, const IoDirective& directive);
 
+// A directive that cannot be carried out, whatever the relation will hold.
+struct FormatProblem {
+  SourcePlace place;
+  std::string message;  // does not repeat the place
+};
+// Every .output that plan_output refuses, in the order of the relations.
+std::vector<FormatProblem> unwritable_outputs(const Program& program);
+
 }  // namespace stratalog::datalog

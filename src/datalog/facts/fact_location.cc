@@ -81,6 +81,11 @@ Result<FactLocation> locate_output(Store& store, const std::string& path) {
     if (has_parent && store.info(path).status().code() == StatusCode::kNotFound)
       return FactLocation{.directory = {}, .path = path};
   }
+  if (leads_to_open_file(shown))
+    return Status::invalid_argument(
+        shown +
+        " stands for a file that is open already, which is not replaced; IO=stdout prints, and so "
+        "do -D - and export to -");
   auto existing = resolve(shown);
   if (existing.is_ok()) {
     FactLocation location = split(existing.value());

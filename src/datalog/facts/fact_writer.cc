@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "datalog/facts/fact_printer.h"
 #include "datalog/facts/json_printer.h"
 #include "datalog/facts/output_file.h"
+#include "datalog/facts/rank_zero.h"
 #include "datalog/facts/sqlite_facts.h"
 #include "datalog/facts/text_sink.h"
 
@@ -187,15 +189,29 @@ Status fill_file(Comm& comm, OutputFile& file, const FactFormat& format,
   return Status::ok();
 }
 
+std::string named_place(const Relation& relation, const IoDirective& directive) {
+  return fmt::format("{}:{}:{}: .output {}", directive.place.file, directive.place.line,
+                     directive.place.column, relation.name);
+}
+
+Result<FactFormat> plan_writable(const Relation& relation, const IoDirective& directive,
+                                 const WriteOptions& options) {
+  STRATALOG_ASSIGN_OR_RETURN(FactFormat format, plan_output(relation, directive));
+  if (format.medium == FactMedium::kHdf5 && !options.hdf5)
+    return Status::not_supported(fmt::format("{}: this build cannot write HDF5; choose IO=file",
+                                             named_place(relation, directive)));
+  return format;
+}
+
+bool goes_to_console(const FactFormat& format) {
+  return format.medium == FactMedium::kConsole || format.medium == FactMedium::kJsonConsole;
+}
+
 Result<WrittenFacts> write_source(Comm& comm, Store& store, const Relation& relation,
                                   const IoDirective& directive, const ValueDictionary& dictionary,
                                   std::span<const ColumnOrder> orders, const TupleSource& source,
                                   const WriteOptions& options) {
-  STRATALOG_ASSIGN_OR_RETURN(const FactFormat format, plan_output(relation, directive));
-  if (format.medium == FactMedium::kHdf5 && !options.hdf5)
-    return Status::not_supported(fmt::format(
-        "{}:{}:{}: .output {}: this build cannot write HDF5; choose IO=file", directive.place.file,
-        directive.place.line, directive.place.column, relation.name));
+  STRATALOG_ASSIGN_OR_RETURN(const FactFormat format, plan_writable(relation, directive, options));
   WrittenFacts written;
   written.rows = source.rows;
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(std::span(&written.rows, 1), ReduceOp::kSum));
@@ -205,7 +221,7 @@ Result<WrittenFacts> write_source(Comm& comm, Store& store, const Relation& rela
                               .source = source,
                               .total_rows = written.rows,
                               .limits = options.limits};
-  if (format.medium == FactMedium::kConsole || format.medium == FactMedium::kJsonConsole) {
+  if (goes_to_console(format)) {
     STRATALOG_RETURN_IF_ERROR(print_to_console(comm, format, sorted, written.console));
     return written;
   }
@@ -217,6 +233,37 @@ Result<WrittenFacts> write_source(Comm& comm, Store& store, const Relation& rela
 }
 
 }  // namespace
+
+Status check_outputs(Comm& comm, Store& store, const Program& program,
+                     const WriteOptions& options) {
+  struct Place {
+    std::string directive;
+    std::string path;
+  };
+  std::vector<Place> places;
+  for (const Relation& relation : program.relations) {
+    for (const IoDirective& directive : relation.io) {
+      if (directive.action != IoAction::kOutput) continue;
+      STRATALOG_ASSIGN_OR_RETURN(const FactFormat format,
+                                 plan_writable(relation, directive, options));
+      if (!goes_to_console(format))
+        places.push_back({.directive = named_place(relation, directive), .path = format.path});
+    }
+  }
+  if (places.empty()) return Status::ok();
+  return ask_rank_zero(
+             comm,
+             [&]() -> Result<nlohmann::json> {
+               for (const Place& place : places) {
+                 const Status located = locate_output(store, place.path).status();
+                 if (!located.is_ok())
+                   return located.with_context(fmt::format("{}: cannot write {}", place.directive,
+                                                           shown_path(store, place.path)));
+               }
+               return nlohmann::json(true);
+             })
+      .status();
+}
 
 Result<WrittenFacts> write_facts(Comm& comm, Store& store, const Relation& relation,
                                  const IoDirective& directive, ValueOrder& order,

@@ -48,6 +48,12 @@ struct WrittenFacts {
   std::string console;  // IO=stdout: what to print, on rank 0
 };
 
+// Collective. Before anything is computed: whether the program's .output files can be made as far
+// as that can be known, which is their format and where they go. InvalidArgument, NotSupported or
+// NotFound with the directive's place, the same on all ranks.
+Status check_outputs(Comm& comm, Store& store, const Program& program,
+                     const WriteOptions& options = {});
+
 // Collective. Every tuple must be on exactly one rank, once; arity 0: present if any rank has a
 // row. `store` is the output directory, `order` belongs to the dictionary of the cells. Errors, the
 // same on all ranks: InvalidArgument, NotFound, NoSpace or IoError, naming the file; an older file

@@ -214,6 +214,10 @@ class Resolver {
       directive.action = syntax.action;
       for (const ParameterSyntax& parameter : syntax.parameters) {
         directive.parameters[parameter.key.name] = parameter.value;
+        // Another way to write .printsize.
+        if (syntax.action == IoAction::kOutput && parameter.key.name == "IO" &&
+            parameter.value == "stdoutprintsize")
+          directive.action = IoAction::kPrintSize;
       }
       result_.relations[found->second].io.push_back(std::move(directive));
       result_.io_spans[found->second].push_back(name.span);

@@ -49,7 +49,7 @@ constexpr std::array kKinds = {
 
 std::string_view known_kinds(bool is_input) {
   return is_input ? "file, stdin, jsonfile, sqlite or hdf5"
-                  : "file, jsonfile, stdout, json, sqlite or hdf5";
+                  : "file, jsonfile, stdout, stdoutprintsize, json, sqlite or hdf5";
 }
 
 void check_kind(const ParameterSyntax& parameter, IoAction action, DiagnosticSink& sink) {

@@ -102,5 +102,21 @@ TEST(FactFormat, Mistakes) {
                     place, columns));
 }
 
+TEST(FactFormat, OutputsThatCannotBeWritten) {
+  Program program;
+  program.relations.push_back(make_relation("edge", "x:number y:number"));
+  program.relations.push_back(make_relation("none", ""));
+  program.relations[0].io = {make_directive(IoAction::kOutput, {}),
+                             make_directive(IoAction::kInput, {{"IO", "parquet"}}),
+                             make_directive(IoAction::kOutput, {{"filename", ""}})};
+  program.relations[1].io = {make_directive(IoAction::kOutput, {{"IO", "sqlite"}})};
+  const auto problems = unwritable_outputs(program);
+  ASSERT_EQ(problems.size(), 2U) << "of .output only";
+  EXPECT_EQ(problems[0].message, ".output edge: parameter `filename` is empty");
+  EXPECT_EQ(problems[0].place.line, 7U);
+  EXPECT_EQ(problems[1].message,
+            ".output none: IO=sqlite cannot hold a relation without attributes; choose IO=file");
+}
+
 }  // namespace
 }  // namespace stratalog::datalog

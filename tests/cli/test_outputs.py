@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outputs that cannot be written are refused before anything is computed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from stratalog_runner import Stratalog
+
+# Division by zero would end the run, if it began.
+PROGRAM = """.type T = A {} | B {x: number}
+.type R = [x: number]
+.decl zero(x: number)
+zero(0).
+.decl ends(x: number)
+ends(1 / x) :- zero(x).
+.decl m(x: number)
+m(1). m(2).
+.decl t(x: T)
+t($A()).
+.decl r(x: R)
+r([1]).
+.decl n()
+n().
+"""
+
+
+def program(tmp_path: Path, *outputs: str) -> Path:
+    file = tmp_path / "p.dl"
+    file.write_text(PROGRAM + "".join(line + "\n" for line in outputs))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    (
+        ("t(IO=jsonfile)", "IO=jsonfile cannot hold attribute `x` of type T"),
+        ("r(IO=hdf5)", "IO=hdf5 cannot hold attribute `x` of type R"),
+        ("n(IO=sqlite)", "IO=sqlite cannot hold a relation without attributes"),
+    ),
+)
+def test_formats_are_errors_of_the_program(
+    stratalog: Stratalog, tmp_path: Path, output: str, told: str
+) -> None:
+    file = program(tmp_path, ".output m", f"  .output {output}")
+    place = f"{file}:16:11: error: .output {output[0]}: {told}"
+    for command in ("check", "run"):
+        refused = stratalog(command, file, expect=1, cwd=tmp_path)
+        assert place in refused.err
+        assert f"   16 |   .output {output}\n" in refused.err
+    refused = stratalog("run", file, "-q", ranks=2, expect=1, cwd=tmp_path)
+    assert place in refused.err
+    found = stratalog("check", "--json", file, expect=1).json()["diagnostics"]
+    assert [entry["line"] for entry in found] == [16]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.dl"], "nothing was written"
+    # Where all output is printed, files do not matter.
+    assert "division by zero" in stratalog("run", file, "-D", "-", expect=1, cwd=tmp_path).err
+
+
+@pytest.mark.parametrize("ranks", (None, 2))
+def test_folders_that_are_not_there(
+    stratalog: Stratalog, tmp_path: Path, ranks: int | None
+) -> None:
+    file = program(tmp_path, '.output m(filename="nodir/m.csv")')
+    stratalog("check", file)
+    refused = stratalog("run", file, "-D", tmp_path / "out", "-q", ranks=ranks, expect=4)
+    assert f"{file}:15:9: .output m: cannot write {tmp_path}/out/nodir/m.csv" in refused.err
+    (tmp_path / "out" / "nodir").mkdir()
+    computed = stratalog("run", file, "-D", tmp_path / "out", "-q", ranks=ranks, expect=1)
+    assert "division by zero" in computed.err
+
+
+def test_sizes_as_an_output(stratalog: Stratalog, tmp_path: Path) -> None:
+    file = tmp_path / "p.dl"
+    file.write_text(".decl m(x: number)\nm(1). m(2).\n.output m(IO=stdoutprintsize)\n")
+    report = tmp_path / "report.json"
+    assert stratalog("run", file, "--report", report, cwd=tmp_path).out == "m\t2\n"
+    assert json.loads(report.read_text())["print_sizes"] == [{"name": "m", "rows": 2}]
+    assert not (tmp_path / "m.csv").exists()
+    assert stratalog("run", file, "-D", "-", cwd=tmp_path).out == "m\t2\n"
+
+
+def test_printing_what_was_to_be_a_json_file(stratalog: Stratalog, tmp_path: Path) -> None:
+    file = tmp_path / "p.dl"
+    file.write_text(".decl m(x: number)\nm(1).\n.output m(IO=jsonfile, format=object)\n")
+    assert "1\n" in stratalog("run", file, "-D", "-", cwd=tmp_path).out
+
+
+ONE_ROW = '.decl x(n: number)\nx(7).\n.output x(filename="/dev/stdout")\n'
+
+
+def run_into(stratalog: Stratalog, log: Path, *arguments: object) -> str:
+    """Standard output at the end of a file, as a shell's `>> log` has it."""
+    with log.open("a") as out:
+        command = stratalog.command(*arguments)
+        done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+    return f"{done.returncode} {done.stderr}"
+
+
+def test_what_standard_output_goes_to_is_not_replaced(stratalog: Stratalog, tmp_path: Path) -> None:
+    file = tmp_path / "p.dl"
+    file.write_text(ONE_ROW)
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    same = log.stat().st_ino
+    said = run_into(stratalog, log, "run", file, "-q")
+    assert said.startswith("4 ") and "/dev/stdout stands for a file that is open already" in said
+    (tmp_path / "link").symlink_to("/dev/stdout")
+    file.write_text(ONE_ROW.replace("/dev/stdout", str(tmp_path / "link")))
+    assert "stands for a file that is open" in run_into(stratalog, log, "run", file, "-q")
+
+    checkpoint = ("--checkpoint", tmp_path / "ck")
+    stratalog("run", file, "-q", *checkpoint, "-D", "-")
+    for target in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+        said = run_into(stratalog, log, "export", tmp_path / "ck", target, "--relation", "x")
+        assert "stands for a file that is open already" in said
+    assert log.read_text() == "before\n" and log.stat().st_ino == same
+    assert run_into(stratalog, log, "export", tmp_path / "ck", "-", "--relation", "x") == "0 "
+    assert log.read_text() == "before\n7\n" or log.read_text().startswith("before\n---")
+
+    # Reports go there as text; what is there stays.
+    log.write_text("before\n")
+    for option in ("/dev/stdout", "/dev/fd/1"):
+        report = ("--report", option, "-q", "--restart-fresh", *checkpoint, "-D", tmp_path)
+        assert run_into(stratalog, log, "run", plain(tmp_path), *report) == "0 "
+    lines = log.read_text().splitlines()
+    assert lines[0] == "before" and log.read_text().count('"stratalog-run-report"') == 2
+    assert Path("/dev/stdout").is_symlink()
+
+
+def plain(tmp_path: Path) -> Path:
+    file = tmp_path / "plain.dl"
+    file.write_text(".decl x(n: number)\nx(7).\n.output x\n")
+    return file
+
+
+def test_exported_files_have_the_mode_of_the_umask(stratalog: Stratalog, tmp_path: Path) -> None:
+    stratalog("run", plain(tmp_path), "-q", "--checkpoint", "ck", cwd=tmp_path)
+    umask = os.umask(0o022)
+    try:
+        for name in ("x.tsv", str(tmp_path / "y.tsv")):
+            stratalog("export", "ck", name, "--relation", "x", cwd=tmp_path)
+    finally:
+        os.umask(umask)
+    for name in ("x.csv", "x.tsv", "y.tsv"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o644, name
