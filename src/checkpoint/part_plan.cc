@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/size_text.h"
+#include "base/readable_size.h"
 
 namespace stratalog {
 namespace {
@@ -57,12 +57,12 @@ PartPlan plan_part(const ChainRules& rules, const ChainFacts& chain, const PartO
   if (together * 100 > Wide{chain.whole_bytes} * rules.most_growth_percent)
     return whole(chain, offer,
                  fmt::format("about {} of growth on {} that were whole are more than {} percent",
-                             size_text(narrow(together)), size_text(chain.whole_bytes),
+                             readable_size(narrow(together)), readable_size(chain.whole_bytes),
                              rules.most_growth_percent));
   return growth(chain, added,
                 fmt::format("{} new row{}, about {}, where all are about {}", offer.growth_rows,
-                            offer.growth_rows == 1 ? "" : "s", size_text(added),
-                            size_text(estimate_bytes(chain, offer.rows))));
+                            offer.growth_rows == 1 ? "" : "s", readable_size(added),
+                            readable_size(estimate_bytes(chain, offer.rows))));
 }
 
 }  // namespace stratalog

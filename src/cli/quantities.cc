@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/size_text.h"
+#include "base/readable_size.h"
 
 namespace stratalog::cli {
 
@@ -167,7 +167,7 @@ std::string format_short_count(double count) {
                    : fmt::format("{:.{}f}{}", count, count < 99.95 ? 1 : 0, kUnits[unit]);
 }
 
-std::string format_size(std::uint64_t size_bytes) { return size_text(size_bytes); }
+std::string format_size(std::uint64_t size_bytes) { return readable_size(size_bytes); }
 
 std::string format_duration(double seconds) {
   if (!(seconds > 0)) seconds = 0;

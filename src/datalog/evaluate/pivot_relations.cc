@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "base/size_text.h"
+#include "base/readable_size.h"
 #include "datalog/evaluate/joint_shards.h"
 #include "route/pivot_blocks.h"
 
@@ -132,7 +132,7 @@ Status PivotRelations::check_memory() const {
   return Status::no_space(
       fmt::format("memory limit: {} in facts and in {} keys and {} edges of a pivot recursion, {} "
                   "allowed per rank; raise --memory-limit",
-                  size_text(used), slots(), graph_->edges(), size_text(limit)));
+                  readable_size(used), slots(), graph_->edges(), readable_size(limit)));
 }
 
 Result<std::vector<SlotId>> PivotRelations::order_slots() {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <span>
 
-#include "base/size_text.h"
+#include "base/readable_size.h"
 #include "datalog/evaluate/choice_filter.h"
 #include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/growth_logs.h"
@@ -353,7 +353,7 @@ class RoundRun {
         "memory limit: {} of tuples and indices in iteration {}, {} allowed per rank; "
         "raise --memory-limit, "
         "use more ranks, or continue from the last checkpoint where there is more memory",
-        size_text(memory), counts_.iteration() + 1, size_text(limit)));
+        readable_size(memory), counts_.iteration() + 1, readable_size(limit)));
   }
 
   // What all ranks hold together. Copies on every rank are given up well before the limit.

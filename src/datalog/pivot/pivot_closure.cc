@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/size_text.h"
+#include "base/readable_size.h"
 #include "model/set_walk.h"
 
 namespace stratalog {
@@ -167,7 +167,7 @@ Status PivotClosure::check_memory() const {
   return Status::no_space(fmt::format(
       "the pivot recursion holds {}; the memory limit leaves it {}; raise --memory-limit or "
       "use more ranks",
-      size_text(used), size_text(options_.memory_limit_bytes)));
+      readable_size(used), readable_size(options_.memory_limit_bytes)));
 }
 
 Status PivotClosure::discover(const RunOptions& options, std::uint64_t depth) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/size_text.h"
+#include "base/readable_size.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 namespace stratalog {
 
-std::string size_text(std::uint64_t size_bytes) {
+std::string readable_size(std::uint64_t size_bytes) {
   constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto size = static_cast<double>(size_bytes);
   std::size_t unit = 0;

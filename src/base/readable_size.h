@@ -7,6 +7,6 @@
 
 namespace stratalog {
 
-std::string size_text(std::uint64_t size_bytes);
+std::string readable_size(std::uint64_t size_bytes);
 
 }  // namespace stratalog
