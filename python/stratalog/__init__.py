@@ -20,6 +20,9 @@ path.where({"to": slice(10, 20)})          # reads only blocks that can hold suc
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError as _PackageNotFoundError
+from importlib.metadata import version as _version
+
 from stratalog.checkpoint import Checkpoint, StoredGeneration, generations
 from stratalog.checkpoint import open_checkpoint as open
 from stratalog.errors import (
@@ -53,3 +56,21 @@ __all__ = [
     "generations",
     "open",
 ]
+
+
+def _own_version() -> str:
+    try:
+        return _version("stratalog")
+    except _PackageNotFoundError:  # in a clone, not installed: what the library says
+        from stratalog.library import load
+
+        try:
+            return str(load().stratalog_version().decode())
+        except NotInstalledError:
+            return "unknown"
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return _own_version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

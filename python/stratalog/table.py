@@ -23,6 +23,7 @@ from stratalog.values import Column, Values, to_text
 
 U32 = npt.NDArray[np.uint32]
 _PAIRS_AT_ONCE = 1 << 20
+_NUMERIC = ("number", "unsigned", "float")
 
 
 class Blocks(Protocol):
@@ -137,6 +138,12 @@ class Table:
         keys = key if isinstance(key, tuple) else (key,)
         if len(keys) > len(self.columns):
             raise KeyError(f"{self.name} has {len(self.columns)} columns, not {len(keys)}")
+        first = self.attributes[0] if self.attributes else None
+        if isinstance(key, str) and key in self.columns and first and first.kind in _NUMERIC:
+            raise TypeError(
+                f"{self.name}[{key!r}] asks for tuples with {key!r} in column {self.columns[0]}, "
+                f"which has type {first.type}; .column({key!r}) is the column of that name"
+            )
         return self.where(dict(zip(self.columns, keys, strict=False)))
 
     def __contains__(self, values: object) -> bool:

@@ -8,7 +8,7 @@ print as Soufflé writes them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,11 @@ class Term(tuple[Any, ...]):
     branch: str
 
     def __new__(cls, branch: str, fields: tuple[Any, ...] = ()) -> Term:
+        if isinstance(fields, (str, bytes)) or not isinstance(fields, Iterable):
+            raise TypeError(
+                f"the fields of a Term are a tuple: Term({branch!r}, ({fields!r},)), "
+                f"not Term({branch!r}, {fields!r})"
+            )
         term = super().__new__(cls, fields)
         term.branch = branch
         return term

@@ -125,7 +125,9 @@ def draw_sizes(results: Results, plot: Any) -> Any:
             )
         size_axis(axis, rows)
         axis.set_yscale("log")
-        axis.set_title(f"{name}  (±{models[name].median_error:.0%})", fontsize=8.5)
+        model = models[name]
+        error = f"±{model.median_error:.0%}" if model.is_tested else f"{model.points} points"
+        axis.set_title(f"{name}  ({error})", fontsize=8.5)
     for axis in axes[:: min(4, len(axes))]:
         axis.set_ylabel("seconds")
     for axis in axes[: -min(4, len(axes))]:

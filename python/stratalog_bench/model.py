@@ -45,6 +45,13 @@ class CostModel:
     median_error: float  # of |model / measured - 1|
     largest_error: float
     points: int
+    parameters: int  # coefficients that are not 0
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether there are enough points for the errors to say anything: a model passes through
+        as many points as it has parameters, whatever they are."""
+        return self.points >= 2 * self.parameters
 
     @property
     def device_bandwidth(self) -> float:
@@ -125,4 +132,5 @@ def fit(costs: Sequence[Cost]) -> CostModel | None:
         median_error=float(median(errors.tolist())),
         largest_error=float(errors.max()),
         points=len(usable),
+        parameters=int(np.count_nonzero(best[1])),
     )

@@ -118,7 +118,7 @@ def model_table(models: dict[str, CostModel]) -> list[str]:
             "core, MB/s",
             "median error",
             "largest error",
-            "points",
+            "points (parameters)",
         ],
         (
             [
@@ -128,9 +128,9 @@ def model_table(models: dict[str, CostModel]) -> list[str]:
                 f"{model.seconds_per_rank * 1e3:.2f}",
                 _speed(model.device_bandwidth),
                 _speed(model.core_bandwidth),
-                f"{model.median_error:.0%}",
-                f"{model.largest_error:.0%}",
-                str(model.points),
+                f"{model.median_error:.0%}" if model.is_tested else "too few points",
+                f"{model.largest_error:.0%}" if model.is_tested else "",
+                f"{model.points} ({model.parameters})",
             ]
             for name, model in models.items()
         ),
@@ -250,6 +250,10 @@ def _tables(results: Results) -> list[str]:
     return lines
 
 
+def _times_text(repeats: int) -> str:
+    return "of one run each" if repeats == 1 else f"medians of {repeats} repeats"
+
+
 def write_report(results: Results, folder: Path) -> Path:
     """folder/report.md with folder/figures; without matplotlib, tables only."""
     rows = saves(results, "sizes")
@@ -257,7 +261,7 @@ def write_report(results: Results, folder: Path) -> Path:
     lines = ["# Checkpoint strategies side by side", "", *_machine_lines(results)]
     lines += [
         "Everything here is **measured** on this machine; nothing is extrapolated. Times are "
-        f"medians of {results.options.get('repeats', 1)} repeats, of the slowest rank, "
+        f"{_times_text(results.options.get('repeats', 1))}, of the slowest rank, "
         "strategies taking turns; "
         "bandwidths count rows of 64-bit numbers, as the papers do, whatever an encoding makes of "
         "them. After every save the relations were read back and compared with row counts and "

@@ -300,14 +300,15 @@ Result<RunSummary> Program::run(const RunSettings& settings) {
         {.facts = settings.facts, .output = settings.output, .checkpoints = settings.checkpoint},
         parts.options(settings, &rank == ranks.data()), std::move(hooks));
   };
-  if (threads == 1) {
-    STRATALOG_RETURN_IF_ERROR(run_rank(*parts.comm, ranks[0]));
-  } else {
-    STRATALOG_RETURN_IF_ERROR(sim_run(
-        threads,
-        [&](Comm& comm) { return run_rank(comm, ranks[static_cast<std::size_t>(comm.rank())]); },
-        AddressSpace::kShared));
-  }
+  const auto run_thread = [&](Comm& comm) {
+    return run_rank(comm, ranks[static_cast<std::size_t>(comm.rank())]);
+  };
+  const Status ran = threads == 1 ? run_rank(*parts.comm, ranks[0])
+                                  : sim_run(threads, run_thread, AddressSpace::kShared);
+  if (ran.code() == StatusCode::kAlreadyExists)
+    return Status::already_exists(ran.message() +
+                                  "; on_checkpoints says which: resume or overwrite");
+  STRATALOG_RETURN_IF_ERROR(ran);
   const datalog::RunReport& report = ranks[0].kept().report();
   const datalog::FailedCheckpoint* missing = datalog::missing_at_end(report);
   if (report.stopped_early)

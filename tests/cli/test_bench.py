@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from stratalog_runner import Stratalog, wait_until
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "python"))
 
-from stratalog_bench import closure, summary  # noqa: E402
+from stratalog_bench import closure, report, summary  # noqa: E402
 from stratalog_bench.model import Cost, fit  # noqa: E402
 from stratalog_bench.modelled import machines, price_all, price_with  # noqa: E402
 from stratalog_bench.modelled_claims import numbers  # noqa: E402
@@ -203,6 +204,20 @@ def test_bench_says_what_there_is(stratalog: Stratalog, tmp_path: Path) -> None:
     spec = tmp_path / "spec.json"
     spec.write_text('{"directory": "x", "cases": [{"name": "a", "strategy": "tape"}]}')
     assert "tape" in stratalog("bench", "worker", spec, ranks=2, expect=1).err
+
+
+def test_a_model_of_few_points_claims_no_precision() -> None:
+    sizes = [1000 << n for n in range(4)]
+    few = fit([Cost(1, 1, size, size, 0.01 + size % 7 / 70) for size in sizes])
+    assert few is not None and few.points == 4
+    for model in (replace(few, parameters=2), replace(few, parameters=3)):
+        text = "\n".join(report.model_table({"fpp": model}))
+        assert f"4 ({model.parameters})" in text
+        assert model.is_tested == (model.parameters == 2)
+        assert ("too few points" in text) == (model.parameters == 3)
+    sizes = (1000, 10**6, 10**8, 10**9)
+    exact = fit([Cost(1, 1, size, size, 0.002 + size / 8e8) for size in sizes])
+    assert exact is not None and exact.parameters == 2 and exact.is_tested
 
 
 def test_the_model_finds_the_costs_that_made_the_times() -> None:

@@ -241,9 +241,34 @@ def test_files_and_checkpoints(tmp_path: Path, stratalog: Stratalog) -> None:
     with pytest.raises(package.RunError) as refused:
         program.run(**folders)
     assert refused.value.code == "AlreadyExists"
+    assert "on_checkpoints says which: resume or overwrite" in str(refused.value)
+    assert "--" not in str(refused.value), "no words of the command line"
     assert program.run(**folders, on_checkpoints="resume").is_resumed
     with pytest.raises(package.RunError, match="nowhere"):
         program.run(facts=tmp_path / "nowhere")
+
+
+def test_mistakes_are_answered_with_what_was_meant() -> None:
+    with pytest.raises(TypeError, match=r"not Term\('X', 3\)") as refused:
+        Term("X", 3)  # type: ignore[arg-type]
+    assert "Term('X', (3,))" in str(refused.value)
+    with pytest.raises(TypeError, match="are a tuple"):
+        Term("X", "text")  # type: ignore[arg-type]
+    assert Term("X", (3,)) == Term("X", [3])  # type: ignore[arg-type]
+    program = package.Program(
+        '.decl t(a: number, b: number)\nt(1, 2).\n.decl s(a: symbol, b: symbol)\ns("b", "c").'
+    )
+    program.run()
+    with pytest.raises(TypeError, match=r"\.column\('b'\) is the column of that name"):
+        program["t"]["b"]
+    assert program["t"].column("b").tolist() == [2]
+    assert len(program["s"]["b"]) == 1, "a key of the first column"
+
+
+def test_the_version_is_known(stratalog: Stratalog) -> None:
+    assert stratalog("--version").out.split()[-1] == package.__version__
+    with pytest.raises(AttributeError, match="__author__"):
+        _ = package.__author__
 
 
 def test_a_run_can_be_stopped() -> None:

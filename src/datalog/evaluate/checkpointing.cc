@@ -44,10 +44,10 @@ Result<std::optional<EnginePosition>> Checkpointing::resume() {
     if (state_.comm.rank() == 0) {
       const auto generations = list_generations(*options.store);
       if (generations.is_ok() && !generations.value().empty())
-        mine =
-            Status::already_exists(fmt::format("{} holds {} checkpoint generations; continue with "
-                                               "--resume, or start over with --restart-fresh",
-                                               options.store->root(), generations.value().size()));
+        mine = Status::already_exists(
+            fmt::format("{} holds {} checkpoint generations, neither to be gone on from nor to be "
+                        "replaced",
+                        options.store->root(), generations.value().size()));
     }
     STRATALOG_RETURN_IF_ERROR(agree(state_.comm, mine));
     return std::optional<EnginePosition>();
