@@ -238,9 +238,9 @@ ExitCode hand_out(const Job& job, const datalog::RunReport& report, Watch& watch
   return ExitCode::kStopped;
 }
 
-// At the end of a run: what was staged is where it belongs, or somebody is told. Collective where
-// stages lie on several nodes. Rank 0's status counts.
-Status settle_stage(Comm& comm, const Job& job, Watch& watch) {
+// At the end of a run: what was staged is where it belongs, above all its newest generation (empty:
+// none), or somebody is told. Collective where stages lie on several nodes. Rank 0's status counts.
+Status settle_stage(Comm& comm, const Job& job, const std::string& newest, Watch& watch) {
   if (job.stage == nullptr) return Status::ok();
   Status settled;
   if (job.stage->seat().spans_nodes())
@@ -248,6 +248,8 @@ Status settle_stage(Comm& comm, const Job& job, Watch& watch) {
   else if (comm.rank() == 0)
     settled = job.stage->settle();
   if (comm.rank() != 0) return settled;
+  if (settled.is_ok() && !newest.empty() && job.stage->place_of(newest) == StagePlace::kStage)
+    settled = Status::io_error(newest + " could not be drained");
   watch.tell_stage_notes();
   if (!settled.is_ok())
     complain(fmt::format(
@@ -291,7 +293,8 @@ ExitCode run_or_resume(World& world, const Invocation& invocation) {
   auto ran =
       datalog::run_program(comm, job.program, engine_options(world, job, watch), watch.hooks());
   watch.finish();
-  const Status settled = settle_stage(comm, job, watch);
+  const Status settled =
+      settle_stage(comm, job, ran.is_ok() ? newest_generation(ran.value()) : std::string(), watch);
   if (comm.rank() != 0) return ExitCode::kDone;
   if (!ran.is_ok()) {
     complain(ran.status());

@@ -112,6 +112,18 @@ def test_a_folder_that_goes_away_is_told(stratalog: Stratalog, tmp_path: Path) -
     assert "the checkpoint at the end failed" in err
 
 
+def test_what_stays_in_the_stage_is_told(stratalog: Stratalog, tmp_path: Path) -> None:
+    stage = ("--stage", tmp_path / "fast", "--every", "2it", "--no-pivot", "-q")
+    process = stratalog.start(*job(tmp_path, 900), *stage, "--durability", "none")
+    assert wait_until(lambda: committed(tmp_path / "ck"))
+    while (tmp_path / "ck").exists():
+        shutil.rmtree(tmp_path / "ck", ignore_errors=True)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 4, err
+    assert f"path\t{900 * 899 // 2}" in out
+    assert f"the newest checkpoints are in {tmp_path}/fast" in err
+
+
 def test_what_a_later_checkpoint_makes_good_is_no_error(
     stratalog: Stratalog, tmp_path: Path
 ) -> None:

@@ -110,7 +110,7 @@ class Engine {
   void note_job(Progress& progress) const {
     progress.strata = static_cast<std::uint32_t>(state_.program.strata.size());
     for (const SaveReport& saved : state_.report.checkpoints)
-      progress.checkpoint_seconds += saved.total_seconds;
+      progress.checkpoint_seconds += saved.held_seconds;
     progress.checkpoints = state_.report.checkpoints.size();
     progress.elapsed_seconds = state_.clock.seconds();
     progress.exchanged_bytes = state_.traffic.all;

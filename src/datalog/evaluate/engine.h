@@ -93,7 +93,7 @@ struct Progress {
   double busiest_share = 0;  // of the time of all its rules
   std::uint64_t exchanged_bytes = 0;  // by all ranks, so far
   std::uint64_t memory_bytes = 0;  // all ranks
-  double checkpoint_seconds = 0;  // so far
+  double checkpoint_seconds = 0;  // that they held the run up for, so far
   std::uint64_t checkpoints = 0;
   double elapsed_seconds = 0;
 };
