@@ -69,6 +69,7 @@ int threads_of(const RunSettings& settings, int ranks) {
 
 std::vector<std::string> failure_texts(const datalog::RunReport& report) {
   std::vector<std::string> texts;
+  texts.reserve(report.failed_checkpoints.size());
   for (const datalog::FailedCheckpoint& failed : report.failed_checkpoints)
     texts.push_back(fmt::format("iteration {}: {}", failed.iteration, failed.status.to_string()));
   return texts;
