@@ -67,5 +67,5 @@ def test_what_is_wrong_is_named(tmp_path: Path, stratalog: Stratalog, ranks: int
     colour = ".type C = R {} | G {}\n.decl c(c: C)\nc($R()).\n.output c(IO=jsonfile)\n"
     (tmp_path / "case.dl").write_text(colour)
     told = stratalog("run", tmp_path / "case.dl", "-D", tmp_path, ranks=ranks, expect=None)
-    assert told.code != 0
-    assert "case.dl:4:9: .output c: IO=jsonfile cannot hold attribute `c` of type C" in told.err
+    assert told.code == 1
+    assert "case.dl:4:9: error: .output c: IO=jsonfile cannot hold attribute `c` of type C" in told.err
