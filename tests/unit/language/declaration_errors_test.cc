@@ -205,7 +205,7 @@ TEST(IoParameterErrors, UnknownKind) {
 test.dl:3:17: error: unknown IO `parquet`
     3 | .output edge(IO="parquet")
       |                 ^~~~~~~~~
-      = expected: file, jsonfile, stdout, json, sqlite or hdf5
+      = expected: file, jsonfile, stdout, stdoutprintsize, json, sqlite or hdf5
 2 errors, 0 warnings
 )");
 }
@@ -222,7 +222,7 @@ TEST(IoParameterErrors, WrongDirection) {
 test.dl:3:17: error: IO `stdin` cannot be used for writing
     3 | .output edge(IO=stdin)
       |                 ^~~~~
-      = expected: file, jsonfile, stdout, json, sqlite or hdf5
+      = expected: file, jsonfile, stdout, stdoutprintsize, json, sqlite or hdf5
 2 errors, 0 warnings
 )");
 }
