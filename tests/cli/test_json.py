@@ -68,4 +68,4 @@ def test_what_is_wrong_is_named(tmp_path: Path, stratalog: Stratalog, ranks: int
     (tmp_path / "case.dl").write_text(colour)
     told = stratalog("run", tmp_path / "case.dl", "-D", tmp_path, ranks=ranks, expect=None)
     assert told.code == 1
-    assert "case.dl:4:9: error: .output c: IO=jsonfile cannot hold attribute `c` of type C" in told.err
+    assert "case.dl:4:9: error: .output c: IO=jsonfile cannot hold attribute `c`" in told.err
