@@ -52,6 +52,8 @@ using SafePointHandler = std::function<Result<Verdict>(const SafePoint&)>;
 using RoundsUntilDue = std::function<std::uint64_t(std::uint64_t iteration)>;
 
 struct StratumHooks {
+  // After each round or run of blocks; thin rounds may pass without, save where rounds_until_due
+  // says that none may.
   SafePointHandler safe_point;
   // Collective. No checkpoint is being written beside the stratum any more. Called at its end.
   std::function<Status()> settle;

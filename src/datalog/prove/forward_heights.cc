@@ -26,6 +26,7 @@ Status ForwardHeights::run(RelationId goal, std::span<const Cell> tuple,
   bool is_reached = false;
   StratumHooks hooks;
   hooks.settle = [] { return Status::ok(); };
+  hooks.rounds_until_due = [](std::uint64_t) { return std::uint64_t{1}; };  // none is passed over
   hooks.safe_point = [&](const SafePoint& point) -> Result<Verdict> {
     keep_round();
     is_reached = height(goal, tuple) != kNotReached;
