@@ -20,7 +20,7 @@ nlohmann::json options_object(const std::string& program_name, const RunArgument
 
 inline constexpr const char* kOptionsFile = "options.json";
 
-// Replaces the file. Folders and files are stored as absolute paths.
+// Replaces the file. Folders of facts, outputs and libraries are stored as absolute paths.
 Status write_options_file(Store& store, const std::string& program_name, const RunArguments& run);
 
 // Fills in what the command line of `resume` left open, and returns the program's name, if known. A

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from stratalog_runner import Stratalog
+from stratalog_runner import Stratalog, committed
 
 CLOSURE = """
 .decl first(x: number, y: number)
@@ -31,6 +31,13 @@ def prepare(folder: Path) -> Path:
     program.write_text(CLOSURE)
     (folder / "first.facts").write_text("".join(f"{i}\t{i + 1}\n" for i in range(40)))
     return program
+
+
+def oldest_checkpoint(stratalog: Stratalog, program: Path) -> str:
+    """Runs the program with a checkpoint for each round; the generation of the first."""
+    keep = ("--checkpoint", "ck", "--every", "1it", "--keep", "100", "--at-end", "skip")
+    stratalog("run", program, *keep, "--no-pivot", cwd=program.parent, text=EDGES)
+    return committed(program.parent / "ck")[0]
 
 
 @pytest.mark.parametrize("ranks", (None, 1, 3))
@@ -77,22 +84,10 @@ def test_the_first_relation_gets_all(stratalog: Stratalog, tmp_path: Path) -> No
 
 def test_resume_does_not_ask_again(stratalog: Stratalog, tmp_path: Path) -> None:
     program = prepare(tmp_path)
-    options = (
-        "--checkpoint",
-        "ck",
-        "--every",
-        "1it",
-        "--keep",
-        "100",
-        "--no-pivot",
-        "--at-end",
-        "skip",
-    )
-    stratalog("run", program, *options, cwd=tmp_path, text=EDGES)
-    generations = sorted(p.name for p in (tmp_path / "ck").iterdir() if p.name.startswith("gen-"))
+    oldest = oldest_checkpoint(stratalog, program)
     (tmp_path / "path.csv").unlink()
     # The oldest is of the recursion that comes before everything that needs standard input.
-    stratalog("resume", "ck", generations[0], "--at-end", "skip", cwd=tmp_path, text="")
+    stratalog("resume", "ck", oldest, "--at-end", "skip", cwd=tmp_path, text="")
     assert (tmp_path / "path.csv").read_text() == PATHS
 
 
@@ -101,19 +96,7 @@ def test_resume_refuses_what_it_would_have_to_ask_again(
 ) -> None:
     program = prepare(tmp_path)
     program.write_text(CLOSURE + 'edge("z", "a") :- reach(0, 9).\n')
-    options = (
-        "--checkpoint",
-        "ck",
-        "--every",
-        "1it",
-        "--keep",
-        "100",
-        "--no-pivot",
-        "--at-end",
-        "skip",
-    )
-    stratalog("run", program, *options, cwd=tmp_path, text=EDGES)
-    generations = sorted(p.name for p in (tmp_path / "ck").iterdir() if p.name.startswith("gen-"))
-    refused = stratalog("resume", "ck", generations[0], cwd=tmp_path, text=EDGES, expect=None)
+    oldest = oldest_checkpoint(stratalog, program)
+    refused = stratalog("resume", "ck", oldest, cwd=tmp_path, text=EDGES, expect=None)
     assert refused.code != 0
     assert "relation `edge` is read from standard input" in refused.err

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "datalog/facts/fact_format.h"
 #include "datalog/facts/fact_location.h"
@@ -70,9 +71,9 @@ std::string names_of_files(const std::vector<AddedFile>& inputs) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string names_of_members(const EngineState& state, const Stratum& stratum) {
+std::string names_of(const EngineState& state, std::span<const RelationId> relations) {
   std::string names;
-  for (const RelationId r : stratum.relations)
+  for (const RelationId r : relations)
     names += (names.empty() ? "" : ", ") + state.program.relations[r].name;
   return names;
 }
@@ -80,12 +81,11 @@ std::string names_of_members(const EngineState& state, const Stratum& stratum) {
 // Without relations that the language stage made, whose names have "#" in them: what becomes of
 // them becomes of the relations that they were made for.
 std::string declared_members(const EngineState& state, const Stratum& stratum) {
-  std::string names;
-  for (const RelationId r : stratum.relations)
-    if (const std::string& name = state.program.relations[r].name;
-        name.find('#') == std::string::npos)
-      names += (names.empty() ? "" : ", ") + name;
-  return names;
+  std::vector<RelationId> declared = stratum.relations;
+  std::erase_if(declared, [&](RelationId r) {
+    return state.program.relations[r].name.find('#') != std::string::npos;
+  });
+  return names_of(state, declared);
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ void begin_addition(const EngineState& state, const std::string& base, EnginePos
                         .restarted = strata_with(*state.addition, AdditionEffect::kStartsOver)};
   std::set<std::string> untouched;
   for (const std::uint32_t s : strata_with(*state.addition, AdditionEffect::kNone))
-    untouched.insert(names_of_members(state, state.declared_strata[s]));
+    untouched.insert(names_of(state, state.declared_strata[s].relations));
   std::erase_if(position.reports,
                 [&](const StratumReport& report) { return !untouched.contains(report.relations); });
   for (const auto* strata : {&addition.continued, &addition.restarted})

@@ -156,7 +156,7 @@ Result<SavedParts::Shown> SavedParts::delta_image(RelationId id) const {
 }
 
 // Every walk hashes anew, so that the last one counts, however often a writer walks.
-void SavedParts::add_image(Shown shown, SaveRequest& request) const {
+void SavedParts::add_image(RelationId id, Shown shown, SaveRequest& request) const {
   RelationImage& image = shown.image;
   request.walked_hashes.emplace_back();
   request.batch_walks.emplace_back();
@@ -190,9 +190,7 @@ void SavedParts::add_image(Shown shown, SaveRequest& request) const {
       };
     request.walked_hashes.back() = std::move(hash);
   }
-  request.labels.emplace_back();
-  for (const Relation& relation : state_.program.relations)
-    if (relation.name == image.name) request.labels.back() = column_labels(relation);
+  request.labels.push_back(column_labels(state_.program.relations[id]));
   request.images.push_back(std::move(image));
 }
 
@@ -308,12 +306,12 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
     life_ = life;
   for (std::size_t i = 0; i < relations_.size(); ++i) {
     request.parts.push_back(plans[i]);
-    add_image(total_image(relations_[i].id, plans[i].part, mine[i]), request);
+    add_image(relations_[i].id, total_image(relations_[i].id, plans[i].part, mine[i]), request);
     if (relations_[i].state != RelationState::kRunning) continue;
     Result<Shown> delta = delta_image(relations_[i].id);
     if (counted.is_ok()) counted = delta.status();
     request.parts.push_back({.part = ImagePart::kWhole, .choice = {}});
-    add_image(delta.is_ok() ? std::move(delta).value() : Shown(), request);
+    add_image(relations_[i].id, delta.is_ok() ? std::move(delta).value() : Shown(), request);
   }
   if (life_ != ImageLife::kBorrowed) follow_from_now();
   const datalog::Stopwatch watch;

@@ -82,7 +82,7 @@ class SavedParts {
   Result<Shown> delta_image(RelationId id) const;
   Shown pivot_image(RelationId id, RelationVersion version, ImageRows rows) const;
   Shown growth_image(RelationId id) const;
-  void add_image(Shown shown, SaveRequest& request) const;
+  void add_image(RelationId id, Shown shown, SaveRequest& request) const;
 
   EngineState& state_;
   const CheckpointWriter& writer_;

@@ -29,11 +29,6 @@ std::string place_text(const SourcePlace& place) {
   return fmt::format("{}:{}:{}: ", place.file, place.line, place.column);
 }
 
-std::string where(const Relation& relation, const IoDirective& directive) {
-  return fmt::format("{}{} {}", place_text(directive.place), action_name(directive.action),
-                     relation.name);
-}
-
 std::optional<std::string_view> parameter(const IoDirective& directive, std::string_view name) {
   const auto found = directive.parameters.find(std::string(name));
   if (found == directive.parameters.end()) return std::nullopt;
@@ -47,7 +42,7 @@ Result<bool> read_switch(const Relation& relation, const IoDirective& directive,
   if (*value == "true") return true;
   return Status::invalid_argument(
       fmt::format("{}: parameter `{}`: expected true or false, found \"{}\"",
-                  where(relation, directive), name, *value));
+                  place_of(relation, directive), name, *value));
 }
 
 // \t, \\ and so on, for delimiters that reach us as they were typed.
@@ -73,15 +68,15 @@ Status read_delimiter(const Relation& relation, const IoDirective& directive, Fa
   if (format.delimiter.empty())
     return Status::invalid_argument(
         fmt::format("{}: parameter `delimiter` is empty; fields need something between them",
-                    where(relation, directive)));
+                    place_of(relation, directive)));
   if (format.delimiter.find('\n') != std::string::npos)
     return Status::invalid_argument(
         fmt::format("{}: parameter `delimiter` holds a line break, which ends tuples",
-                    where(relation, directive)));
+                    place_of(relation, directive)));
   if (format.is_rfc4180 && format.delimiter.find('"') != std::string::npos)
     return Status::invalid_argument(fmt::format(
         "{}: parameter `delimiter` cannot hold a double quote together with rfc4180=true",
-        where(relation, directive)));
+        place_of(relation, directive)));
   return Status::ok();
 }
 
@@ -109,11 +104,11 @@ Status read_json_form(const Relation& relation, const IoDirective& directive, Fa
   if (!is_json(format.medium))
     return Status::invalid_argument(
         fmt::format("{}: parameter `format` has a meaning with IO=jsonfile and IO=json only",
-                    where(relation, directive)));
+                    place_of(relation, directive)));
   if (*value != "list" && *value != "object")
     return Status::invalid_argument(
         fmt::format("{}: parameter `format`: expected list or object, found \"{}\"",
-                    where(relation, directive), *value));
+                    place_of(relation, directive), *value));
   format.is_json_object = *value == "object";
   return Status::ok();
 }
@@ -127,7 +122,7 @@ Status check_text_only(const Relation& relation, const IoDirective& directive,
   for (const char* const name : {"headers", "compress", "rfc4180", "columns", "delimiter"})
     if (const auto value = parameter(directive, name); value && *value != "false")
       return Status::not_supported(fmt::format("{}: parameter `{}` has no meaning for {}",
-                                               where(relation, directive), name,
+                                               place_of(relation, directive), name,
                                                is_sqlite ? "SQLite"
                                                : is_hdf5 ? "HDF5"
                                                          : "JSON"));
@@ -146,7 +141,7 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
       return Status::not_supported(
           fmt::format("{}: standard input is read as plain text; decompress it before, as in "
                       "`zcat FILE | stratalog run ...`",
-                      where(relation, directive)));
+                      place_of(relation, directive)));
     format.medium = FactMedium::kConsole;
     return Status::ok();
   }
@@ -155,7 +150,7 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
       if (attribute.structure != kNoStructure)
         return Status::not_supported(fmt::format(
             "{}: IO=hdf5 cannot hold attribute `{}` of type {}, a structured value; choose IO=file",
-            where(relation, directive), attribute.name, attribute.type_name));
+            place_of(relation, directive), attribute.name, attribute.type_name));
     format.medium = FactMedium::kHdf5;
     return Status::ok();
   }
@@ -166,7 +161,7 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
         return Status::not_supported(fmt::format(
             "{}: IO={} cannot hold attribute `{}` of type {}, with values of an algebraic type; "
             "choose IO=file",
-            where(relation, directive), io, attribute.name, attribute.type_name));
+            place_of(relation, directive), io, attribute.name, attribute.type_name));
     format.medium = is_json_console ? FactMedium::kJsonConsole : FactMedium::kJson;
     return Status::ok();
   }
@@ -174,7 +169,7 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
     if (relation.attributes.empty())
       return Status::not_supported(
           fmt::format("{}: IO=sqlite cannot hold a relation without attributes; choose IO=file",
-                      where(relation, directive)));
+                      place_of(relation, directive)));
     format.medium = FactMedium::kSqlite;
     return Status::ok();
   }
@@ -183,7 +178,7 @@ Status read_medium(const Relation& relation, const IoDirective& directive, FactF
           ? "file, stdout, stdoutprintsize, jsonfile, json, sqlite and hdf5"
           : "file, stdin, jsonfile, sqlite and hdf5";
   return Status::not_supported(fmt::format("{}: IO={} is not supported; supported are {}",
-                                           where(relation, directive), io, known));
+                                           place_of(relation, directive), io, known));
 }
 
 Result<FactFormat> plan_shared(const Relation& relation, const IoDirective& directive) {
@@ -191,7 +186,7 @@ Result<FactFormat> plan_shared(const Relation& relation, const IoDirective& dire
   format.name = parameter(directive, "name").value_or(relation.name);
   if (format.name.empty())
     return Status::invalid_argument(
-        fmt::format("{}: parameter `name` is empty", where(relation, directive)));
+        fmt::format("{}: parameter `name` is empty", place_of(relation, directive)));
   STRATALOG_RETURN_IF_ERROR(read_medium(relation, directive, format));
   STRATALOG_RETURN_IF_ERROR(read_json_form(relation, directive, format));
   STRATALOG_RETURN_IF_ERROR(check_text_only(relation, directive, format));
@@ -204,7 +199,7 @@ Result<FactFormat> plan_shared(const Relation& relation, const IoDirective& dire
   if (path) {
     if (path->empty())
       return Status::invalid_argument(
-          fmt::format("{}: parameter `filename` is empty", where(relation, directive)));
+          fmt::format("{}: parameter `filename` is empty", place_of(relation, directive)));
     format.path = *path;
   }
   return format;
@@ -214,7 +209,7 @@ Status bad_columns(const Relation& relation, const IoDirective& directive, std::
   return Status::invalid_argument(fmt::format(
       "{}: parameter `columns`: expected {} different field numbers from 0 on, separated by colons "
       "(for example \"0:2\"), found \"{}\"",
-      where(relation, directive), relation.attributes.size(), value));
+      place_of(relation, directive), relation.attributes.size(), value));
 }
 
 Status read_columns(const Relation& relation, const IoDirective& directive, FactFormat& format) {
@@ -246,6 +241,11 @@ Status read_columns(const Relation& relation, const IoDirective& directive, Fact
 
 }  // namespace
 
+std::string place_of(const Relation& relation, const IoDirective& directive) {
+  return fmt::format("{}{} {}", place_text(directive.place), action_name(directive.action),
+                     relation.name);
+}
+
 Result<FactFormat> plan_input(const Relation& relation, const IoDirective& directive) {
   STRATALOG_ASSIGN_OR_RETURN(FactFormat format, plan_shared(relation, directive));
   if (format.path.empty())
@@ -265,7 +265,7 @@ Result<FactFormat> plan_output(const Relation& relation, const IoDirective& dire
       return Status::not_supported(
           fmt::format("{}: parameter `attributeNames` is the line that headers=true writes into "
                       "text, and has no other meaning",
-                      where(relation, directive)));
+                      place_of(relation, directive)));
     format.header = *names;
   }
   if (!format.path.empty()) return format;

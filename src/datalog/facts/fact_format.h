@@ -51,6 +51,9 @@ inline constexpr std::uint32_t kIgnoredField = 0xFFFFFFFFU;
 Result<FactFormat> plan_input(const Relation& relation, const IoDirective& directive);
 Result<FactFormat> plan_output(const Relation& relation, const IoDirective& directive);
 
+// Where a directive stands, and what it says, for messages: "a.dl:3:1: .input edge".
+std::string place_of(const Relation& relation, const IoDirective& directive);
+
 // A directive that cannot be carried out, whatever the relation will hold.
 struct FormatProblem {
   SourcePlace place;

@@ -78,15 +78,8 @@ Result<FactFile> examine(Store& store, const FactFormat& format) {
   return found;
 }
 
-// Where the directive stands, for messages.
-std::string place_of(const FactInput& input) {
-  const SourcePlace& place = input.directive->place;
-  return fmt::format("{}:{}:{}: .input {}", place.file, place.line, place.column,
-                     input.relation->name);
-}
-
 Status explain_missing(const FactInput& input, const std::string& shown, const Status& reason) {
-  const std::string where = place_of(input);
+  const std::string where = place_of(*input.relation, *input.directive);
   if (reason.code() != StatusCode::kNotFound)
     return reason.with_context(fmt::format("{}: cannot read {}", where, shown));
   return Status::not_found(
@@ -99,11 +92,12 @@ Status explain_missing(const FactInput& input, const std::string& shown, const S
 Status check_medium(const PlannedFile& planned, const ReadOptions& options) {
   if (planned.is_standard_input() && !options.standard_input)
     return Status::not_supported(
-        fmt::format("{}: IO=stdin: there is no standard input here", place_of(planned.input)));
+        fmt::format("{}: IO=stdin: there is no standard input here",
+                    place_of(*planned.input.relation, *planned.input.directive)));
   if (planned.format.medium == FactMedium::kHdf5 && !options.hdf5)
     return Status::not_supported(
         fmt::format("{}: IO=hdf5: this program was built without HDF5, or is used as a library",
-                    place_of(planned.input)));
+                    place_of(*planned.input.relation, *planned.input.directive)));
   return Status::ok();
 }
 

@@ -189,17 +189,12 @@ Status fill_file(Comm& comm, OutputFile& file, const FactFormat& format,
   return Status::ok();
 }
 
-std::string named_place(const Relation& relation, const IoDirective& directive) {
-  return fmt::format("{}:{}:{}: .output {}", directive.place.file, directive.place.line,
-                     directive.place.column, relation.name);
-}
-
 Result<FactFormat> plan_writable(const Relation& relation, const IoDirective& directive,
                                  const WriteOptions& options) {
   STRATALOG_ASSIGN_OR_RETURN(FactFormat format, plan_output(relation, directive));
   if (format.medium == FactMedium::kHdf5 && !options.hdf5)
     return Status::not_supported(fmt::format("{}: this build cannot write HDF5; choose IO=file",
-                                             named_place(relation, directive)));
+                                             place_of(relation, directive)));
   return format;
 }
 
@@ -247,7 +242,7 @@ Status check_outputs(Comm& comm, Store& store, const Program& program,
       STRATALOG_ASSIGN_OR_RETURN(const FactFormat format,
                                  plan_writable(relation, directive, options));
       if (!goes_to_console(format))
-        places.push_back({.directive = named_place(relation, directive), .path = format.path});
+        places.push_back({.directive = place_of(relation, directive), .path = format.path});
     }
   }
   if (places.empty()) return Status::ok();
