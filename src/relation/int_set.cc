@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relation/int_set.h"
 
+#include <array>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -30,6 +32,26 @@ T* allocate(std::uint64_t n) {
   return memory;
 }
 
+// The number of elements, and the words; all zero.
+std::uint64_t* allocate_bitmap(std::uint32_t words) {
+  void* bitmap = std::calloc(std::uint64_t{words} + 1, sizeof(std::uint64_t));
+  if (bitmap == nullptr) throw std::bad_alloc();
+  return static_cast<std::uint64_t*>(bitmap);
+}
+
+// Behind the `count` cells of `into` there is room for as many more.
+void merge_from_back(Cell* into, std::uint32_t count, std::span<const Cell> more) {
+  std::size_t fresh = more.size();
+  std::size_t write = count + fresh;
+  std::size_t old = count;
+  while (fresh > 0) {
+    if (old > 0 && into[old - 1] > more[fresh - 1])
+      into[--write] = into[--old];
+    else
+      into[--write] = more[--fresh];
+  }
+}
+
 }  // namespace
 
 void IntSet::take(IntSet& other) noexcept {
@@ -38,23 +60,30 @@ void IntSet::take(IntSet& other) noexcept {
 }
 
 void IntSet::release() {
-  if (form_ == Form::kArray) std::free(array_);
-  if (form_ == Form::kBitmap) std::free(words_);
+  if (form() != Form::kInline) std::free(held());
+}
+
+void IntSet::hold(void* memory, std::uint32_t extent) {
+  const auto address = std::bit_cast<std::array<Cell, 2>>(memory);
+  words_[0] = address[0];
+  words_[1] = address[1];
+  words_[2] = extent;
 }
 
 void IntSet::reserve_array(std::uint32_t capacity) {
-  if (form_ == Form::kInline) {
+  const std::uint32_t count = cell_count();
+  if (form() == Form::kInline) {
     auto* grown = allocate<Cell>(capacity);
-    std::copy(inline_, inline_ + count_, grown);
-    array_ = grown;
-    form_ = Form::kArray;
-    capacity_ = capacity;
-  } else if (capacity > capacity_) {
-    auto* grown = static_cast<Cell*>(std::realloc(array_, capacity * sizeof(Cell)));
+    std::copy_n(words_, count, grown);
+    hold(grown, count);
+  } else if (capacity > number()) {
+    auto* grown = static_cast<Cell*>(std::realloc(held(), capacity * sizeof(Cell)));
     if (grown == nullptr) throw std::bad_alloc();
-    array_ = grown;
-    capacity_ = capacity;
+    hold(grown, count);
+  } else {
+    return;
   }
+  set_tag(Form::kArray, capacity);
 }
 
 void IntSet::assign_sorted(std::span<const Cell> cells) {
@@ -65,104 +94,83 @@ void IntSet::assign_sorted(std::span<const Cell> cells) {
 void IntSet::become_bitmap(Cell lowest, Cell highest) {
   const std::uint32_t base = lowest / 64;
   const std::uint32_t words = (highest / 64) - base + 1;
-  auto* bits = static_cast<std::uint64_t*>(std::calloc(words, sizeof(std::uint64_t)));
-  if (bits == nullptr) throw std::bad_alloc();
-  const Cell* cells = form_ == Form::kInline ? inline_ : array_;
-  for (std::uint32_t i = 0; i < count_; ++i)
-    bits[(cells[i] / 64) - base] |= std::uint64_t{1} << (cells[i] % 64);
+  std::uint64_t* bits = allocate_bitmap(words);
+  for (const Cell cell : array()) bits[1 + (cell / 64) - base] |= std::uint64_t{1} << (cell % 64);
+  bits[0] = cell_count();
   release();
-  words_ = bits;
-  base_word_ = base;
-  capacity_ = words;
-  form_ = Form::kBitmap;
+  hold(bits, words);
+  set_tag(Form::kBitmap, base);
 }
 
 void IntSet::widen_bitmap(Cell lowest, Cell highest) {
-  std::uint32_t first = std::min(base_word_, lowest / 64);
-  std::uint32_t last = std::max(base_word_ + capacity_ - 1, highest / 64);
-  if (first == base_word_ && last == base_word_ + capacity_ - 1) return;
+  const std::uint32_t base = number();
+  const std::uint32_t end = base + extent();
+  std::uint32_t first = std::min(base, lowest / 64);
+  std::uint32_t last = std::max(end - 1, highest / 64);
+  if (first == base && last == end - 1) return;
   // Sets of a recursion grow at their ends round after round: leave an eighth of room on the side
   // that grew.
   const std::uint32_t slack = (last - first + 1) / 8;
-  if (first < base_word_) first -= std::min(first, slack);
-  if (last > base_word_ + capacity_ - 1) last = std::min(last + slack, kLastWord);
+  if (first < base) first -= std::min(first, slack);
+  if (last > end - 1) last = std::min(last + slack, kLastWord);
   const std::uint32_t words = last - first + 1;
-  auto* bits = static_cast<std::uint64_t*>(std::calloc(words, sizeof(std::uint64_t)));
-  if (bits == nullptr) throw std::bad_alloc();
-  std::memcpy(bits + (base_word_ - first), words_, std::uint64_t{capacity_} * 8);
-  std::free(words_);
-  words_ = bits;
-  base_word_ = first;
-  capacity_ = words;
+  std::uint64_t* bits = allocate_bitmap(words);
+  bits[0] = bitmap()[0];
+  std::memcpy(bits + 1 + (base - first), bitmap() + 1, std::uint64_t{extent()} * 8);
+  release();
+  hold(bits, words);
+  set_tag(Form::kBitmap, first);
 }
 
 void IntSet::set_bits(std::span<const Cell> cells) {
-  for (const Cell cell : cells) words_[(cell / 64) - base_word_] |= std::uint64_t{1} << (cell % 64);
-  count_ += static_cast<std::uint32_t>(cells.size());
+  std::uint64_t* const bits = bitmap() + 1;
+  const std::uint32_t base = number();
+  for (const Cell cell : cells) bits[(cell / 64) - base] |= std::uint64_t{1} << (cell % 64);
+  bitmap()[0] += cells.size();
 }
 
 void IntSet::add_new_sorted(std::span<const Cell> cells) {
   if (cells.empty()) return;
   const auto added = static_cast<std::uint32_t>(cells.size());
-  if (form_ == Form::kBitmap) {
-    const Cell lowest = std::min(base_word_ * 64, cells.front());
-    const std::uint64_t words =
-        std::max<std::uint64_t>(base_word_ + std::uint64_t{capacity_}, (cells.back() / 64) + 1) -
-        (lowest / 64);
-    if (words * 64 <= 2 * kBitsPerElement * (std::uint64_t{count_} + added)) {
+  if (form() == Form::kBitmap) {
+    const std::uint64_t first = std::min(number(), cells.front() / 64);
+    const std::uint64_t end =
+        std::max<std::uint64_t>(std::uint64_t{number()} + extent(), (cells.back() / 64) + 1);
+    if ((end - first) * 64 <= 2 * kBitsPerElement * (size() + added)) {
       widen_bitmap(cells.front(), cells.back());
       set_bits(cells);
       return;
     }
     // A far outlier would make the bitmap too thin: back to an array.
-    std::vector<Cell> all;
-    all.reserve(count_);
-    walk([&](Cell cell) { all.push_back(cell); });
-    const std::vector<Cell> before = std::move(all);
+    std::vector<Cell> before;
+    before.reserve(size());
+    walk([&](Cell cell) { before.push_back(cell); });
     clear();
-    reserve_array(static_cast<std::uint32_t>(before.size()) + added);
-    std::merge(before.begin(), before.end(), cells.begin(), cells.end(), array_);
-    count_ = static_cast<std::uint32_t>(before.size()) + added;
+    const auto total = static_cast<std::uint32_t>(before.size()) + added;
+    reserve_array(total);
+    std::merge(before.begin(), before.end(), cells.begin(), cells.end(), held_array());
+    words_[2] = total;
     return;
   }
-  const std::uint32_t total = count_ + added;
-  const Cell* current = form_ == Form::kInline ? inline_ : array_;
-  const Cell lowest = count_ > 0 ? std::min(current[0], cells.front()) : cells.front();
-  const Cell highest = count_ > 0 ? std::max(current[count_ - 1], cells.back()) : cells.back();
+  const std::span<const Cell> current = array();
+  const std::uint32_t total = cell_count() + added;
+  const Cell lowest = current.empty() ? cells.front() : std::min(current.front(), cells.front());
+  const Cell highest = current.empty() ? cells.back() : std::max(current.back(), cells.back());
   if (prefers_bitmap(total, lowest, highest)) {
     become_bitmap(lowest, highest);
     set_bits(cells);
     return;
   }
-  if (form_ == Form::kInline && total <= 2) {
-    if (count_ == 0) {
-      std::copy(cells.begin(), cells.end(), inline_);
-    } else {  // one there, one new
-      if (cells[0] < inline_[0]) {
-        inline_[1] = inline_[0];
-        inline_[0] = cells[0];
-      } else {
-        inline_[1] = cells[0];
-      }
-    }
-    count_ = total;
+  if (total <= kInlineCells) {
+    merge_from_back(words_, cell_count(), cells);
+    set_tag(Form::kInline, total);
     return;
   }
-  if (form_ == Form::kInline || total > capacity_) {
-    // Sets that are filled once stay exact; sets that grow get a quarter of room.
-    reserve_array(count_ == 0 ? total : total + (total / 4));
-  }
-  // Merge from the back, in place.
-  std::uint32_t write = total;
-  std::uint32_t old = count_;
-  std::uint32_t fresh = added;
-  while (fresh > 0) {
-    if (old > 0 && array_[old - 1] > cells[fresh - 1])
-      array_[--write] = array_[--old];
-    else
-      array_[--write] = cells[--fresh];
-  }
-  count_ = total;
+  // Sets that are filled once stay exact; sets that grow get a quarter of room.
+  if (form() == Form::kInline || total > number())
+    reserve_array(current.empty() ? total : total + (total / 4));
+  merge_from_back(held_array(), extent(), cells);
+  words_[2] = total;
 }
 
 void IntSet::unite(const IntSet& other) {

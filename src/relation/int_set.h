@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // IntSet: the last level of every index: a set of cells, kept in the smallest of three forms: up to
-// two cells inside the object, an ascending array, or a bitmap over the range it spans. A bitmap is
-// used from one element in 32 on, so a set never takes more than four bytes an element (plus growth
-// slack), and dense sets take a bit. CRoaring was considered: its 64 Ki containers and per-set
-// headers cost more than they save for the many small sets of a relation, and joins want plain
-// spans to walk. Local; not thread-safe; move-only.
+// three cells inside the object, an ascending array, or a bitmap over the range it spans. A bitmap
+// is used from one element in 32 on, so a set never takes more than four bytes an element (plus
+// growth slack), and dense sets take a bit. The object itself takes 16 bytes, as most relations
+// have many sets of few cells. CRoaring was considered: its 64 Ki containers and per-set headers
+// cost more than they save for the many small sets of a relation, and joins want plain spans to
+// walk. Local; not thread-safe; move-only.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -36,20 +38,23 @@ class IntSet {
   IntSet& operator=(const IntSet&) = delete;
   ~IntSet() { release(); }
 
-  bool empty() const { return count_ == 0; }
-  std::uint64_t size() const { return count_; }
-  Form form() const { return form_; }
+  bool empty() const { return tag_ == 0; }
+  std::uint64_t size() const { return form() == Form::kBitmap ? bitmap()[0] : cell_count(); }
+  Form form() const { return static_cast<Form>(tag_ % kForms); }
 
   bool contains(Cell cell) const {
-    switch (form_) {
-      case Form::kInline:
-        return (count_ > 0 && inline_[0] == cell) || (count_ > 1 && inline_[1] == cell);
+    switch (form()) {
+      case Form::kInline: {
+        const std::uint32_t count = number();
+        return (count > 0 && words_[0] == cell) || (count > 1 && words_[1] == cell) ||
+               (count > 2 && words_[2] == cell);
+      }
       case Form::kArray:
-        return contains_sorted({array_, count_}, cell);
+        return contains_sorted(array(), cell);
       case Form::kBitmap: {
         const std::uint32_t word = cell / 64;
-        if (word < base_word_ || word - base_word_ >= capacity_) return false;
-        return ((words_[word - base_word_] >> (cell % 64)) & 1U) != 0;
+        if (word < number() || word - number() >= extent()) return false;
+        return ((bitmap()[1 + word - number()] >> (cell % 64)) & 1U) != 0;
       }
     }
     return false;
@@ -57,24 +62,24 @@ class IntSet {
 
   // The elements, ascending. Requires another form than a bitmap.
   std::span<const Cell> array() const {
-    return {form_ == Form::kInline ? inline_ : array_, count_};
+    return {form() == Form::kInline ? words_ : held_array(), cell_count()};
   }
 
   // A view of the elements; valid until the set changes.
   SetView view() const {
-    if (form_ == Form::kBitmap)
+    if (form() == Form::kBitmap)
       return {.kind = SetKind::kBitmap,
-              .base = base_word_ * 64,
+              .base = number() * 64,
               .values = {},
               .offsets = {},
-              .words = {words_, capacity_},
-              .count = count_};
+              .words = {bitmap() + 1, extent()},
+              .count = bitmap()[0]};
     return {.kind = SetKind::kArray,
             .base = 0,
-            .values = {form_ == Form::kInline ? inline_ : array_, count_},
+            .values = array(),
             .offsets = {},
             .words = {},
-            .count = count_};
+            .count = cell_count()};
   }
 
   template <typename Visit>
@@ -96,25 +101,44 @@ class IntSet {
 
   // Heap bytes behind this object.
   std::uint64_t heap_bytes() const {
-    switch (form_) {
+    switch (form()) {
       case Form::kInline:
         return 0;
       case Form::kArray:
-        return std::uint64_t{capacity_} * sizeof(Cell);
+        return std::uint64_t{number()} * sizeof(Cell);
       case Form::kBitmap:
-        return std::uint64_t{capacity_} * sizeof(std::uint64_t);
+        return (std::uint64_t{extent()} + 1) * sizeof(std::uint64_t);
     }
     return 0;
   }
 
  private:
+  static constexpr std::uint32_t kInlineCells = 3;
+  static constexpr std::uint32_t kForms = 4;  // that a tag can tell
+
   void take(IntSet& other) noexcept;
+  // Of cells inside the object, how many there are; of an array, for how many it has room (fewer
+  // than 2^28, as more are always worth a bitmap); of a bitmap, the number of its first word among
+  // those of all cells.
+  std::uint32_t number() const { return tag_ / kForms; }
+  void set_tag(Form form, std::uint32_t number) {
+    tag_ = (number * kForms) + static_cast<std::uint32_t>(form);
+  }
+  // On the heap: cells of an array, words of a bitmap.
+  std::uint32_t extent() const { return words_[2]; }
+  // Requires another form than a bitmap.
+  std::uint32_t cell_count() const { return form() == Form::kInline ? number() : extent(); }
+
+  // What lies on the heap: the cells of an array; of a bitmap the number of elements, then its
+  // words.
+  void* held() const { return std::bit_cast<void*>(std::array<Cell, 2>{words_[0], words_[1]}); }
+  Cell* held_array() const { return static_cast<Cell*>(held()); }
+  std::uint64_t* bitmap() const { return static_cast<std::uint64_t*>(held()); }
+  void hold(void* memory, std::uint32_t extent);
+
   void reset() {
-    form_ = Form::kInline;
-    count_ = 0;
-    capacity_ = 0;
-    base_word_ = 0;
-    inline_[0] = inline_[1] = 0;
+    words_[0] = words_[1] = words_[2] = 0;
+    tag_ = 0;
   }
   void release();
   void reserve_array(std::uint32_t capacity);
@@ -122,17 +146,12 @@ class IntSet {
   void widen_bitmap(Cell lowest, Cell highest);
   void set_bits(std::span<const Cell> cells);
 
-  union {
-    Cell inline_[2] = {0, 0};
-    Cell* array_;
-    std::uint64_t* words_;
-  };
-  std::uint32_t count_ = 0;
-  std::uint32_t capacity_ = 0;  // cells of the array or words of the bitmap
-  std::uint32_t base_word_ = 0;
-  Form form_ = Form::kInline;
+  // Cells, or the address of what is held in the first two and its extent in the third.
+  alignas(sizeof(void*)) Cell words_[kInlineCells] = {0, 0, 0};
+  std::uint32_t tag_ = 0;
 };
 
-static_assert(sizeof(IntSet) == 24);
+static_assert(sizeof(void*) == 2 * sizeof(Cell));
+static_assert(sizeof(IntSet) == 16);
 
 }  // namespace stratalog

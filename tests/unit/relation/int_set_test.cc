@@ -151,6 +151,9 @@ TEST(IntSet, DenseSetsAreBitmapsAndSmallOnesInline) {
   EXPECT_EQ(set.form(), IntSet::Form::kInline);
   EXPECT_EQ(set.heap_bytes(), 0U);
   set.add_new_sorted(std::vector<Cell>{9});
+  EXPECT_EQ(set.form(), IntSet::Form::kInline);
+  EXPECT_TRUE(std::ranges::equal(set.array(), std::vector<Cell>{5, 9, 1'000'000}));
+  set.add_new_sorted(std::vector<Cell>{1});
   EXPECT_EQ(set.form(), IntSet::Form::kArray);
   std::vector<Cell> run(1000);
   for (Cell i = 0; i < run.size(); ++i) run[i] = 3000 + i;
