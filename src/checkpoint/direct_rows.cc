@@ -91,18 +91,16 @@ class DirectRows {
         },
         plan_write_thread(bytes, context_.ranks_on_node(), std::thread::hardware_concurrency()));
     const PhaseTimes before = out_.times;
-    Status status = pack_rows(
-        context_, image, shape,
-        [&](std::uint64_t first, std::span<const std::uint64_t> rows) {
-          const Stopwatch waiting(out_.times.write_ns);
-          return write_rows(first * row_bytes_, std::as_bytes(rows), beside);
-        },
-        shard, out_, beside.buffers());
-    {
-      const Stopwatch waiting(out_.times.write_ns);
-      const Status written = beside.finish();
-      if (status.is_ok()) status = written;
-    }
+    const Status status =
+        pack_rows(context_, image, shape,
+                  [&](std::uint64_t first, std::span<const std::uint64_t> rows) {
+                    const Stopwatch waiting(out_.times.write_ns);
+                    return write_rows(first * row_bytes_, std::as_bytes(rows), beside);
+                  },
+                  shard, out_, {.buffers = beside.buffers(), .finish = [&] {
+                                  const Stopwatch waiting(out_.times.write_ns);
+                                  return beside.finish();
+                                }});
     out_.times.count_hidden(before, beside.busy_ns());
     return status;
   }

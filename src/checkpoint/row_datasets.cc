@@ -117,11 +117,16 @@ Status describe_row_file(const SaveContext& context, const RowFilePart& part,
 
 Status pack_rows(const SaveContext& context, std::size_t image, const RowUnitShape& shape,
                  RowUnits::Sink sink, WrittenShard& shard, LocalOutput& out,
-                 std::uint32_t buffers) {
+                 const SinkReads& reads) {
   const RelationImage& about = context.request.images[image];
   RowUnits units(about, shape, context.nonce, shard_file_id(image, context.comm.rank()),
-                 std::move(sink), buffers);
-  const Status status = units.run(out.times);
+                 std::move(sink), reads.buffers);
+  Status status = units.run(out.times);
+  // Also after an error: the buffers go with `units`.
+  if (reads.finish) {
+    const Status finished = reads.finish();
+    if (status.is_ok()) status = finished;
+  }
   shard.rows = about.rows;
   shard.groups = units.groups();
   shard.shape = shape;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,9 +48,16 @@ Status describe_row_file(const SaveContext& context, const RowFilePart& part,
                          const std::vector<WrittenShard>& shards,
                          const std::vector<RowPlacement>& placements, LocalOutput& out);
 
+// For sinks that read what they were given after they have returned.
+struct SinkReads {
+  std::uint32_t buffers = 1;  // rows stay until the sink has been called so often less one
+  // Returns when nothing is read any more; then the buffers go. Empty: nothing is read later.
+  std::function<Status()> finish = {};
+};
+
 // Packs this rank's rows of a dataset into `sink`.
 Status pack_rows(const SaveContext& context, std::size_t image, const RowUnitShape& shape,
                  RowUnits::Sink sink, WrittenShard& shard, LocalOutput& out,
-                 std::uint32_t buffers = 1);
+                 const SinkReads& reads = {});
 
 }  // namespace stratalog
