@@ -18,6 +18,7 @@
 #include "datalog/language/emit_rule.h"
 #include "datalog/language/independent_parts.h"
 #include "datalog/language/kind_inference.h"
+#include "datalog/language/plan_checks.h"
 #include "datalog/language/pragmas.h"
 #include "datalog/language/print_program.h"
 #include "datalog/language/rule_expansion.h"
@@ -55,6 +56,7 @@ class Analyser {
     put_standard_input_first();
     const bool is_stratified =
         check_stratification(program_.strata, dependencies_, declarations_, sink_);
+    check_plans(planned_, program_.strata, sink_);
     warn_about_relations(syntax_, declared_, sink_);
     warn_about_standard_input(syntax_, sink_);
     program_.pragmas = take_pragmas(syntax_.pragmas, sink_);
@@ -109,6 +111,7 @@ class Analyser {
       check_types(*rule, declarations);
       return;
     }
+    if (!syntax.plan.empty()) planned_.push_back(planned_rule(*rule, syntax, origin_of(syntax)));
     for (BoundRule& projection : projections_.apply(*rule)) finish_rule(projection);
     // The two atoms that are compared stay where they are, and counters count combinations.
     if (rule->role == RuleRole::kDerives && !has_counter(*rule, sink_))
@@ -251,6 +254,7 @@ class Analyser {
   Declarations declarations_;  // of the relations that are computed
   AggregateProjections projections_{declarations_};
   std::vector<Dependency> dependencies_;
+  std::vector<PlannedRule> planned_;
   Program program_;
 };
 

@@ -302,23 +302,52 @@ bool Parser::parse_pragma() {
   return true;
 }
 
+bool Parser::parse_small_number(std::uint64_t& number, std::string_view expected) {
+  const std::string digits(text_of(token_));
+  if (!expect(TokenKind::kInteger, expected)) return false;
+  constexpr std::size_t kMostDigits = 18;  // more are out of every range
+  number = 0;
+  for (const char digit : digits.substr(0, kMostDigits))
+    if (digit >= '0' && digit <= '9')
+      number = (number * 10) + static_cast<std::uint64_t>(digit - '0');
+  return true;
+}
+
+bool Parser::parse_plan_order(PlanOrderSyntax& order) {
+  order.span = token_.span;
+  if (!parse_small_number(order.version, "the number of a version, as in `.plan 0:(2,1)`"))
+    return false;
+  if (!expect(TokenKind::kColon, "`:`")) return false;
+  if (!expect(TokenKind::kLeftParen, "`(` and the order of the atoms")) return false;
+  if (!accept(TokenKind::kRightParen)) {
+    do {
+      if (!parse_small_number(order.atoms.emplace_back(), "the number of an atom")) return false;
+    } while (accept(TokenKind::kComma));
+    if (!expect(TokenKind::kRightParen, "`,` or `)`")) return false;
+  }
+  order.span.end = previous_.end;
+  return true;
+}
+
 // .plan 0:(2,1), 1:(1,2)
 bool Parser::parse_plan() {
-  sink_.warning(token_.span,
-                "`.plan` is ignored; join orders are chosen from the sizes at run time");
+  const Span start = token_.span;
+  const bool follows_rule = !program_.rules.empty() && rule_end_ == previous_.end;
   advance();
+  std::vector<PlanOrderSyntax> plan;
   do {
-    if (!expect(TokenKind::kInteger, "the number of a version, as in `.plan 0:(2,1)`"))
-      return false;
-    if (!expect(TokenKind::kColon, "`:`")) return false;
-    if (!expect(TokenKind::kLeftParen, "`(` and the order of the atoms")) return false;
-    if (!accept(TokenKind::kRightParen)) {
-      do {
-        if (!expect(TokenKind::kInteger, "the number of an atom")) return false;
-      } while (accept(TokenKind::kComma));
-      if (!expect(TokenKind::kRightParen, "`,` or `)`")) return false;
-    }
+    if (!parse_plan_order(plan.emplace_back())) return false;
   } while (accept(TokenKind::kComma));
+  if (follows_rule && program_.rules.back().body) {
+    sink_.warning(start, "`.plan` is ignored; join orders are chosen from the sizes at run time");
+    program_.rules.back().plan = std::move(plan);
+    rule_end_ = 0;
+  } else if (program_.is_complete) {
+    sink_.error(start, "`.plan` belongs behind a rule").hint =
+        follows_rule ? "a fact has nothing to join: leave `.plan` away"
+                     : "write it after the `.` of its rule, once, as in `a(x) :- a(y), e(y,x). "
+                       ".plan 0:(2,1)`; or leave it away";
+  }
   return true;
 }
 

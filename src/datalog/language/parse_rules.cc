@@ -90,6 +90,7 @@ bool Parser::parse_clause() {
   rule.span = {start.span.begin, token_.span.end};
   if (!accept(TokenKind::kDot) && !report_missing_dot()) return false;
   program_.rules.push_back(std::move(rule));
+  rule_end_ = previous_.end;
   return true;
 }
 

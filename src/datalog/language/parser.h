@@ -61,6 +61,8 @@ class Parser {
   bool parse_pragma();
   bool parse_functor_declaration();
   bool parse_plan();
+  bool parse_plan_order(PlanOrderSyntax& order);
+  bool parse_small_number(std::uint64_t& number, std::string_view expected);
   bool parse_unsupported_item();
   bool report_unknown_directive();
 
@@ -133,6 +135,7 @@ class Parser {
   ProgramSyntax program_;
   Token token_;
   Span previous_;  // of the token before token_
+  std::uint32_t rule_end_ = 0;  // of the last rule that was read; `.plan` may follow
   std::uint32_t nesting_ = 0;
   std::uint32_t braces_ = 0;  // that are open before token_
   std::uint32_t component_depth_ = 0;

@@ -117,6 +117,13 @@ struct AggregateSyntax {
 // checked, and with those relations written out, to be evaluated.
 enum class RuleUse : std::uint8_t { kBoth, kCheckOnly, kEvaluateOnly };
 
+// One of the orders of `.plan 0:(2,1), 1:(1,2)`, by which Soufflé joins one version of a rule.
+struct PlanOrderSyntax {
+  std::uint64_t version = 0;
+  std::vector<std::uint64_t> atoms;  // from 1
+  Span span;
+};
+
 struct RuleSyntax {
   RuleRole role = RuleRole::kDerives;
   std::vector<AtomSyntax> heads;
@@ -124,6 +131,7 @@ struct RuleSyntax {
   Span span;
   InstanceNumber instance = kNoInstance;
   RuleUse use = RuleUse::kBoth;
+  std::vector<PlanOrderSyntax> plan;  // checked, and not followed
 };
 
 struct AttributeSyntax {

@@ -477,19 +477,19 @@ TEST(Compile, PlansAreIgnored) {
       outcome_of(R"(.decl e(x:number, y:number)
 .input e
 .decl a(x:number)
-a(x) :- e(x, y), e(y, x). .plan 0:(2,1), 1:(1,2)
+a(x) :- a(y), a(z), e(y, z), e(z, x). .plan 0:(2,1,4,3), 1:(1,2,3,4)
 a(x) :- e(x, x).
 )"),
-      R"(test.dl:4:27: warning: `.plan` is ignored; join orders are chosen from the sizes at run time
-    4 | a(x) :- e(x, y), e(y, x). .plan 0:(2,1), 1:(1,2)
-      |                           ^~~~~
+      R"(test.dl:4:39: warning: `.plan` is ignored; join orders are chosen from the sizes at run time
+    4 | a(x) :- a(y), a(z), e(y, z), e(z, x). .plan 0:(2,1,4,3), 1:(1,2,3,4)
+      |                                       ^~~~~
 0 errors, 1 warning
 .decl e(x: number, y: number)
 .input e()
 .decl a(x: number)
 stratum 0: e
-stratum 1: a
-  a(x) :- e(x, y), e(y, x).
+stratum 1 (recursive): a
+  a(x) :- a(y), a(z), e(y, z), e(z, x).
   a(x) :- e(x, x).
 )");
 }

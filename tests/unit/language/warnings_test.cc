@@ -56,7 +56,7 @@ TEST(Warnings, DeprecatedForms) {
 .type Word
 .decl edge(x:Id, y:Name, z:Word) input output
 .decl out(x:Id)
-out(x) :- edge(x, _, _), edge(x, _, _). .plan 0:(2,1)
+out(x) :- edge(x, _, _), out(x). .plan 0:(2,1)
 )"),
             R"(test.dl:1:1: warning: `.number_type` is deprecated
     1 | .number_type Id
@@ -78,17 +78,17 @@ test.dl:4:40: warning: the qualifier `output` is deprecated
     4 | .decl edge(x:Id, y:Name, z:Word) input output
       |                                        ^~~~~~
       = hint: write `.output edge`
-test.dl:6:41: warning: `.plan` is ignored; join orders are chosen from the sizes at run time
-    6 | out(x) :- edge(x, _, _), edge(x, _, _). .plan 0:(2,1)
-      |                                         ^~~~~
+test.dl:6:34: warning: `.plan` is ignored; join orders are chosen from the sizes at run time
+    6 | out(x) :- edge(x, _, _), out(x). .plan 0:(2,1)
+      |                                  ^~~~~
 0 errors, 6 warnings
 .decl edge(x: Id <: number, y: Name <: symbol, z: Word <: symbol) input output
 .input edge()
 .output edge()
 .decl out(x: Id <: number)
 stratum 0: edge
-stratum 1: out
-  out(x) :- edge(x, _, _), edge(x, _, _).
+stratum 1 (recursive): out
+  out(x) :- edge(x, _, _), out(x).
 )");
 }
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/language/plan_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace stratalog::datalog::language {
+namespace {
+
+std::string counted(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+// Whether each of 1 .. atoms.size() is there.
+bool is_permutation_from_one(const std::vector<std::uint64_t>& atoms) {
+  const std::set<std::uint64_t> distinct(atoms.begin(), atoms.end());
+  return distinct.size() == atoms.size() && (distinct.empty() || *distinct.begin() == 1) &&
+         (distinct.empty() || *distinct.rbegin() == atoms.size());
+}
+
+void check_order(const PlanOrderSyntax& order, std::size_t atoms, DiagnosticSink& sink) {
+  if (order.atoms.size() != atoms) {
+    sink.error(order.span, fmt::format("this order has {}, the rule has {}",
+                                       counted(order.atoms.size(), "atom"), atoms))
+        .hint =
+        "name all atoms of the body that are not negated, from 1 on and with inline relations "
+        "written out, or leave `.plan` away";
+  } else if (!is_permutation_from_one(order.atoms)) {
+    sink.error(order.span,
+               fmt::format("this order does not name each of the atoms 1 to {} once", atoms))
+        .hint = "atoms count from 1 in the order in which the body has them";
+  }
+}
+
+void check_plan(const PlannedRule& rule, const std::set<RelationId>& recursion,
+                DiagnosticSink& sink) {
+  const auto versions = static_cast<std::size_t>(std::count_if(
+      rule.atoms.begin(), rule.atoms.end(), [&](RelationId id) { return recursion.contains(id); }));
+  if (versions == 0) {
+    sink.error(rule.plan->front().span, "`.plan` of a rule that is not recursive").hint =
+        "leave `.plan` away: join orders are chosen from the sizes at run time";
+    return;
+  }
+  std::map<std::uint64_t, const PlanOrderSyntax*> orders;  // the last one of a version counts
+  for (const PlanOrderSyntax& order : *rule.plan) orders[order.version] = &order;
+  for (const auto& [version, order] : orders) {
+    check_order(*order, rule.atoms.size(), sink);
+    if (version < versions) continue;
+    sink.error(order->span, fmt::format("this rule has no version {}", version)).hint = fmt::format(
+        "it has {} in its own recursion: {}", counted(versions, "atom"),
+        versions == 1 ? "version 0 only" : fmt::format("versions 0 to {}", versions - 1));
+  }
+}
+
+}  // namespace
+
+PlannedRule planned_rule(const BoundRule& rule, const RuleSyntax& syntax,
+                         std::shared_ptr<const std::vector<NoteDraft>> origin) {
+  PlannedRule planned{
+      .plan = &syntax.plan, .head = rule.head, .atoms = {}, .origin = std::move(origin)};
+  for (const BoundLiteral& literal : rule.body)
+    if (literal.kind == LiteralKind::kAtom) planned.atoms.push_back(literal.atom.relation);
+  return planned;
+}
+
+void check_plans(const std::vector<PlannedRule>& rules, const std::vector<Stratum>& strata,
+                 DiagnosticSink& sink) {
+  for (const PlannedRule& rule : rules) {
+    const auto stratum = std::find_if(strata.begin(), strata.end(), [&](const Stratum& s) {
+      return std::binary_search(s.relations.begin(), s.relations.end(), rule.head);
+    });
+    if (stratum == strata.end()) continue;
+    sink.set_origin(rule.origin);
+    check_plan(rule, {stratum->relations.begin(), stratum->relations.end()}, sink);
+  }
+  sink.set_origin(nullptr);
+}
+
+}  // namespace stratalog::datalog::language

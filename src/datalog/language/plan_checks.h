@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// `.plan`: an order that cannot be that of its rule is an error, as in Soufflé, though no plan is
+// followed here. Rules must be stratified first: Soufflé numbers the versions of a rule by the
+// atoms of its own recursion. Local.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "datalog/language/bound_rule.h"
+#include "datalog/language/diagnostic_sink.h"
+
+namespace stratalog::datalog::language {
+
+// A rule with a plan, as it is evaluated: one for each head and conjunction.
+struct PlannedRule {
+  const std::vector<PlanOrderSyntax>* plan = nullptr;  // in the syntax, not empty
+  RelationId head = 0;
+  std::vector<RelationId> atoms;  // of the body, not negated
+  std::shared_ptr<const std::vector<NoteDraft>> origin;
+};
+
+PlannedRule planned_rule(const BoundRule& rule, const RuleSyntax& syntax,
+                         std::shared_ptr<const std::vector<NoteDraft>> origin);
+
+void check_plans(const std::vector<PlannedRule>& rules, const std::vector<Stratum>& strata,
+                 DiagnosticSink& sink);
+
+}  // namespace stratalog::datalog::language
