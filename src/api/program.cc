@@ -311,7 +311,7 @@ Result<RunSummary> Program::run(const RunSettings& settings) {
                                   "; on_checkpoints says which: resume or overwrite");
   STRATALOG_RETURN_IF_ERROR(ran);
   const datalog::RunReport& report = ranks[0].kept().report();
-  const datalog::FailedCheckpoint* missing = datalog::missing_at_end(report);
+  const datalog::FailedCheckpoint* missing = datalog::missing_checkpoint(report);
   if (report.stopped_early)
     return Status::cancelled(missing == nullptr
                                  ? "the run was stopped before its end"

@@ -228,7 +228,7 @@ ExitCode hand_out(const Job& job, const datalog::RunReport& report, Watch& watch
     complain(written);
     return ExitCode::kInputOutput;
   }
-  if (const auto* missing = datalog::missing_at_end(report)) {
+  if (const auto* missing = datalog::missing_checkpoint(report)) {
     complain(missing_checkpoint_text(report, job.run.checkpoint, stop_signal()));
     return exit_code_of(missing->status, Part::kOutput);
   }
@@ -266,7 +266,16 @@ Status settle_stage(Comm& comm, const Job& job, const std::string& newest, Watch
 Failure check_threads(const RunArguments& run) {
   const bool is_collective =
       run.mode == CheckpointMode::kHdf5 || run.mode == CheckpointMode::kHdf5Opt;
-  if (run.threads <= 1 || run.checkpoint.empty() || !is_collective) return {};
+  if (run.threads <= 1 || run.checkpoint.empty()) return {};
+  const bool deflates =
+      run.mode == CheckpointMode::kHdf5Auto && run.layout.deflate_level.value_or(0) != 0;
+  if (deflates)
+    return {.status = Status::not_supported(fmt::format(
+                "--deflate {0} of mode hdf5-auto writes through MPI, and the ranks of -j are "
+                "threads; take --ranks {1} instead of -j {1}, or leave --deflate away",
+                *run.layout.deflate_level, run.threads)),
+            .part = Part::kProgram};
+  if (!is_collective) return {};
   return {.status = Status::not_supported(fmt::format(
               "mode {0} writes through MPI, and the ranks of -j are threads; take --ranks {1} "
               "instead of -j {1}, or another mode (hdf5-direct writes HDF5, too)",

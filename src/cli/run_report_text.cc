@@ -169,8 +169,11 @@ std::string missing_checkpoint_text(const RunReport& report, std::string_view fo
   const std::string there = newest.empty()
                                 ? fmt::format("{} holds no checkpoint of this run", folder)
                                 : fmt::format("the newest one in {} is {}", folder, newest);
+  const auto* missing = datalog::missing_checkpoint(report);
+  const bool is_answer = missing == nullptr || missing->time == datalog::SaveTime::kAtEnd;
   if (!report.stopped_early)
-    return fmt::format("all results were written, but not the checkpoint of the answer; {}", there);
+    return fmt::format("all results were written, but not {}; {}",
+                       is_answer ? "the checkpoint of the answer" : "the last checkpoint", there);
   return fmt::format(
       "stopped on signal {} without a checkpoint; {}{}", signal, there,
       newest.empty() ? "" : fmt::format("; go on with: stratalog resume {}", folder));

@@ -20,7 +20,7 @@ std::string breakdown_text(const datalog::RunReport& report);
 
 // The newest generation that the run has written or come from; empty: none.
 std::string newest_generation(const datalog::RunReport& report);
-// Where missing_at_end(): what is lost, and what there is. `signal` counts where it stopped the
+// Where missing_checkpoint(): what is lost, and what there is. `signal` counts where it stopped the
 // run.
 std::string missing_checkpoint_text(const datalog::RunReport& report, std::string_view folder,
                                     int signal);

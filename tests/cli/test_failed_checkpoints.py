@@ -83,6 +83,24 @@ def test_a_lost_answer_is_an_error_after_all_results(
     assert is_finished(stratalog, tmp_path)
 
 
+def test_the_newest_counts_also_where_the_answer_is_not_saved(
+    stratalog: Stratalog, tmp_path: Path
+) -> None:
+    skip = ("-q", "--every", "20it", "--at-end", "skip")
+    done = run_with_small_files(stratalog, tmp_path, *skip)
+    assert done.code == 4, done
+    assert done.sizes()["path"] == PAIRS
+    newest = committed(tmp_path / "ck")[-1]
+    assert done.err.splitlines()[-1] == (
+        "stratalog: all results were written, but not the last checkpoint; "
+        f"the newest one in {tmp_path / 'ck'} is {newest}"
+    )
+    # Where there was none to be written, nothing is missing.
+    shutil.rmtree(tmp_path / "ck")
+    done = run_with_small_files(stratalog, tmp_path, "-q", "--every", "1h", "--at-end", "skip")
+    assert done.code == 0, done
+
+
 def test_all_ranks_end_with_the_code(stratalog: Stratalog, tmp_path: Path) -> None:
     """MPI's own shared memory needs 8 MiB; a rank's part of the answer is larger."""
     done = run_with_small_files(stratalog, tmp_path, "-q", kib=8192, ranks=2)

@@ -323,8 +323,10 @@ void Checkpointing::tell_saving(std::uint64_t iteration) const {
 }
 
 void Checkpointing::note_failure(const Saving& saving, const Status& status) {
-  state_.report.failed_checkpoints.push_back(
-      {.iteration = saving.iteration, .time = saving.time, .status = status});
+  state_.report.failed_checkpoints.push_back({.iteration = saving.iteration,
+                                              .time = saving.time,
+                                              .status = status,
+                                              .saved_before = state_.report.checkpoints.size()});
   if (state_.comm.rank() != 0) return;
   const std::string text =
       saving.time == SaveTime::kAtEnd

@@ -70,6 +70,7 @@ struct FailedCheckpoint {
   std::uint64_t iteration = 0;
   SaveTime time = SaveTime::kOnTheWay;
   Status status;
+  std::size_t saved_before = 0;  // how many checkpoints of this run had been written
 };
 
 // Asked at every safe point; rank 0's answer counts for all.
@@ -222,8 +223,9 @@ struct RunReport {
   double interval_cost_seconds = 0;  // of a checkpoint, newest ones weighing most
 };
 
-// Of the checkpoint that was to hold what the run ended with, if it failed; else null.
-const FailedCheckpoint* missing_at_end(const RunReport& report);
+// Of the newest checkpoint that was to be written, if it failed; else null. Where the run ends with
+// one it is that, and with AtEnd::kSkip the last one on the way.
+const FailedCheckpoint* missing_checkpoint(const RunReport& report);
 
 // Errors: InvalidArgument / NotFound / Corruption with file and line for facts; NoSpace when a
 // memory limit is reached (the last checkpoint is intact); what checkpoints return. A failed

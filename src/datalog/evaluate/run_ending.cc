@@ -78,9 +78,10 @@ Status write_outputs(EngineState& state) {
   return {};
 }
 
-const FailedCheckpoint* missing_at_end(const RunReport& report) {
+const FailedCheckpoint* missing_checkpoint(const RunReport& report) {
   const auto& failed = report.failed_checkpoints;
-  return failed.empty() || failed.back().time != SaveTime::kAtEnd ? nullptr : &failed.back();
+  const bool is_newest = !failed.empty() && failed.back().saved_before == report.checkpoints.size();
+  return is_newest ? &failed.back() : nullptr;
 }
 
 Status finish_report(EngineState& state, const std::vector<StratumReport>& strata) {

@@ -113,7 +113,7 @@ TEST(Engine, FailedCheckpointsAreInTheReport) {
       ASSERT_FALSE(failed.empty());
       for (const FailedCheckpoint& checkpoint : failed)
         EXPECT_EQ(checkpoint.status.code(), StatusCode::kNoSpace) << checkpoint.status.to_string();
-      const FailedCheckpoint* missing = missing_at_end(outcome.report);
+      const FailedCheckpoint* missing = missing_checkpoint(outcome.report);
       if (span == FaultSpan::kOnce) {
         EXPECT_EQ(failed.size(), 1U);
         EXPECT_EQ(missing, nullptr) << "the last checkpoint holds the answer";
