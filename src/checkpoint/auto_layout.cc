@@ -10,7 +10,8 @@ LayoutOption option_of(CheckpointMode mode, const LayoutWishes& wishes) {
           .files = wishes.files,
           .aggregators = wishes.aggregators,
           .alignment = wishes.alignment,
-          .relations_per_file = wishes.relations_per_file};
+          .relations_per_file = wishes.relations_per_file,
+          .deflate_level = wishes.deflate_level};
 }
 
 ShardEncoding encoding_of(TupleCoding coding, ShardEncoding asked) {
@@ -34,20 +35,24 @@ LayoutWishes wishes_with(const LayoutOption& option, const LayoutWishes& wishes)
   take(all.aggregators, option.aggregators);
   take(all.alignment, option.alignment);
   take(all.relations_per_file, option.relations_per_file);
+  all.deflate_level = option.deflate_level;
   return all;
 }
 
 // Sums and maxima only, so that ranks that were given different lists still agree.
 Result<AutoFacts> gather_auto_facts(Comm& comm, const JobFacts& job, const WriterOptions& options,
                                     const SaveRequest& request) {
-  AutoFacts facts{.ranks = comm.size(),
+  const bool has_rows = request.mode == CheckpointMode::kHdf5Auto;
+  AutoFacts facts{.format = has_rows ? LearnedFormat::kRows : LearnedFormat::kEncoded,
+                  .ranks = comm.size(),
                   .file_system = job.file_system,
                   .wished_files = options.layout.files,
                   .wished_aggregators = options.layout.aggregators,
                   .wished_alignment = options.layout.alignment,
-                  .wished_relations = options.layout.relations_per_file};
+                  .wished_relations = options.layout.relations_per_file,
+                  .wished_deflate = options.layout.deflate_level};
   // "The better of the two, block by block" leaves it to us.
-  if (request.encoding == ShardEncoding::kAuto) facts.coding = CodingWish::kFree;
+  if (request.encoding == ShardEncoding::kAuto && !has_rows) facts.coding = CodingWish::kFree;
   for (const int node : job.node_of_rank) facts.nodes = std::max(facts.nodes, node + 1);
   std::uint64_t bytes = 0;
   std::uint64_t images = 0;
@@ -55,14 +60,16 @@ Result<AutoFacts> gather_auto_facts(Comm& comm, const JobFacts& job, const Write
     bytes += image.rows * 8 * image.arity;
     images += image.rows != 0 ? 1 : 0;
   }
-  bytes = bytes / 1000 * encoded_milli(request.encoding);
-  std::uint64_t most[] = {bytes, images};
+  bytes = bytes / 1000 * encoded_milli(has_rows ? ShardEncoding::kRowsU64 : request.encoding);
+  const std::uint64_t is_missing = options.backends.rows.create ? 0 : 1;
+  std::uint64_t most[] = {bytes, images, is_missing};
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(most, ReduceOp::kMax));
   std::uint64_t sums[] = {bytes};
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(sums, ReduceOp::kSum));
   facts.bytes = sums[0];
   facts.largest_rank_bytes = most[0];
   facts.images = static_cast<std::uint32_t>(most[1]);
+  facts.collective_hdf5 = most[2] == 0 ? CollectiveHdf5::kThere : CollectiveHdf5::kMissing;
   return facts;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mode auto goes by, and how its choices are named in a request. gather_auto_facts is
-// collective, the rest is pure and local.
+// What modes auto and hdf5-auto go by, and how its choices are named in a request.
+// gather_auto_facts is collective, the rest is pure and local.
 #pragma once
 
 #include "base/result.h"
@@ -11,7 +11,7 @@
 
 namespace stratalog {
 
-// What a save without mode auto does.
+// What a save without a learned mode does.
 LayoutOption option_of(CheckpointMode mode, const LayoutWishes& wishes);
 // The encoding of a choice; `asked` where it leaves that open.
 ShardEncoding encoding_of(TupleCoding coding, ShardEncoding asked);

@@ -36,8 +36,8 @@ struct NamedSection {
 };
 
 struct SaveRequest {
-  // kAuto: the writer chooses for each save, by policy and by what its saves have cost
-  // (policy/learning.h).
+  // One that is_learned: the writer chooses for each save, by policy and by what its saves have
+  // cost (policy/learning.h).
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   ShardEncoding encoding = ShardEncoding::kCompact;  // ignored by modes that store plain rows
   // The same list (name, version, arity, column order) in the same order on every rank; rows and

@@ -70,7 +70,7 @@ class Writer final : public CheckpointWriter {
   GenerationSequence generations_;
   ChainBase base_;
   CheckpointMode mode_ = CheckpointMode::kFilePerProcess;  // of the save that runs
-  LayoutLearner learner_;  // of mode auto
+  LayoutLearner learner_;  // of modes auto and hdf5-auto
   OverlapFacts overlap_facts_;
   SaveOutcome outcome_ = SaveOutcome::kNone;
   Status over_;  // why no further save is possible
@@ -146,8 +146,9 @@ Status Writer::write_data(const SaveContext& context, Manifest& manifest, LocalO
     case CheckpointMode::kHdf5Direct:
       status = write_rows_directly(context, out);
       break;
+    case CheckpointMode::kHdf5Auto:
     case CheckpointMode::kAuto:
-      status = Status::internal("mode auto was not resolved");
+      status = Status::internal("a learned mode was not resolved");
       break;
   }
   if (status.is_ok() && comm_.rank() == 0) status = write_sections(context, manifest.sections, out);
@@ -241,10 +242,10 @@ Status Writer::publish(const SaveContext& context, const Manifest& manifest,
   return base_.accept(generation_name(context.id), context.request, told.value());
 }
 
-// Collective. The layout of this save, which mode auto chooses.
+// Collective. The layout of this save, which a learned mode chooses.
 Status Writer::choose_layout(const SaveRequest& request, OpenSave& open) {
   open.option = option_of(request.mode, options_.layout);
-  if (request.mode != CheckpointMode::kAuto) return Status::ok();
+  if (!is_learned(request.mode)) return Status::ok();
   STRATALOG_ASSIGN_OR_RETURN(open.facts, gather_auto_facts(comm_, job_, options_, request));
   AutoChoice choice = learner_.choose(*open.facts);
   open.option = choice.option;

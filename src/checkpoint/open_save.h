@@ -34,7 +34,7 @@ struct OpenSave {
   SaveLayout layout;
   CarriedOver carried;
   LayoutOption option;
-  std::optional<AutoFacts> facts;  // of mode auto
+  std::optional<AutoFacts> facts;  // of a learned mode
   std::optional<SaveContext> context;
   Manifest manifest;
   LocalOutput out;

@@ -105,7 +105,7 @@ Result<BenchCase> parse_bench_case(const json& object) {
   const std::string strategy = fields.text("strategy", one.stored.empty() ? "" : "fpp");
   if (strategy == "raw-fpp" || strategy == "raw-shared") {
     one.raw = strategy == "raw-fpp" ? RawFiles::kOwn : RawFiles::kShared;
-  } else if (const auto mode = parse_mode(strategy); mode && *mode != CheckpointMode::kAuto) {
+  } else if (const auto mode = parse_mode(strategy); mode && !is_learned(*mode)) {
     one.mode = *mode;
   } else {
     fields.fail(fmt::format("strategy \"{}\" is not known", strategy));

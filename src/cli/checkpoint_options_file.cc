@@ -70,7 +70,7 @@ std::string layout_text(const LayoutWishes& wishes) {
               {"relations_per_file", wishes.relations_per_file},
               {"alignment", wishes.alignment},
               {"aggregators", wishes.aggregators},
-              {"deflate_level", wishes.deflate_level}}
+              {"deflate", wishes.deflate_level ? json(*wishes.deflate_level) : json()}}
       .dump();
 }
 
@@ -87,7 +87,12 @@ void take_layout_text(std::string_view text, LayoutWishes& wishes) {
       number_member(object, "relations_per_file", wishes.relations_per_file);
   wishes.alignment = number_member(object, "alignment", wishes.alignment);
   wishes.aggregators = number_member(object, "aggregators", wishes.aggregators);
-  wishes.deflate_level = number_member(object, "deflate_level", wishes.deflate_level);
+  // Of older files, where 0 said nothing.
+  const auto level = number_member<std::uint32_t>(object, "deflate_level", 0);
+  if (level != 0) wishes.deflate_level = level;
+  const auto deflate = object.find("deflate");
+  if (deflate != object.end() && deflate->is_number_unsigned())
+    wishes.deflate_level = deflate->get<std::uint32_t>();
 }
 
 json options_object(const std::string& program_name, const RunArguments& run) {

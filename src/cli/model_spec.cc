@@ -75,7 +75,7 @@ Status parse_strategy(const json& object, const std::string& where, ModelCase& o
     return Status::ok();
   }
   const std::optional<CheckpointMode> mode = parse_mode(strategy);
-  if (!mode || *mode == CheckpointMode::kAuto)
+  if (!mode || is_learned(*mode))
     return wrong(where, "strategy", fmt::format("\"{}\" is no layout", strategy));
   one.question.wishes.mode = *mode;
   return Status::ok();

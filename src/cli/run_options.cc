@@ -40,17 +40,18 @@ struct LayoutOptionUse {
 constexpr LayoutOptionUse kLayoutOptionUses[] = {
     {"--hdf5-opt", "mode hdf5-opt",
      [](CheckpointMode mode) { return mode == CheckpointMode::kHdf5Opt; }},
-    {"--deflate", "mode hdf5-opt",
-     [](CheckpointMode mode) { return mode == CheckpointMode::kHdf5Opt; }},
-    {"--aggregators", "modes shared-opt, hdf5-opt and auto",
+    {"--deflate", "modes hdf5-opt and hdf5-auto",
+     [](CheckpointMode mode) {
+       return mode == CheckpointMode::kHdf5Opt || mode == CheckpointMode::kHdf5Auto;
+     }},
+    {"--aggregators", "modes shared-opt, hdf5-opt, auto and hdf5-auto",
      [](CheckpointMode mode) {
        return mode == CheckpointMode::kSharedOpt || mode == CheckpointMode::kHdf5Opt ||
-              mode == CheckpointMode::kAuto;
+              is_learned(mode);
      }},
-    {"--align", "modes shared, shared-opt, hdf5-direct and auto",
+    {"--align", "modes shared, shared-opt, hdf5-opt, hdf5-direct, auto and hdf5-auto",
      [](CheckpointMode mode) {
-       return mode == CheckpointMode::kShared || mode == CheckpointMode::kSharedOpt ||
-              mode == CheckpointMode::kHdf5Direct || mode == CheckpointMode::kAuto;
+       return mode != CheckpointMode::kFilePerProcess && mode != CheckpointMode::kHdf5;
      }},
 };
 
@@ -81,8 +82,9 @@ void add_layout_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->option_text("N")
       ->group(group);
   app->add_option("--deflate", run.layout.deflate_level,
-                  "level of hdf5-opt's chunks (default 1, and none on a local disk)")
-      ->check(CLI::Range(1U, 9U))
+                  "level of hdf5-opt's chunks, 0: contiguous (default 1, and 0 on a local disk; "
+                  "hdf5-auto: what is quickest)")
+      ->check(CLI::Range(0U, 9U))
       ->option_text("LEVEL")
       ->group(group);
 }
@@ -105,8 +107,8 @@ void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->option_text("DIR")
       ->group(checkpoints);
   add_mode(app, run,
-           "fpp (a file per process), shared, shared-opt (MPI-IO), hdf5, hdf5-opt, hdf5-direct, or "
-           "auto: chosen by what checkpoints cost (default fpp)")
+           "fpp (a file per process), shared, shared-opt (MPI-IO), hdf5, hdf5-opt, hdf5-direct; "
+           "chosen by what checkpoints cost: auto, or hdf5-auto for HDF5 files (default fpp)")
       ->group(checkpoints);
   add_encoding(
       app, run,
@@ -361,8 +363,10 @@ Status check_encoding(const RunArguments& run) {
 
 Status check_layout(const RunArguments& run) {
   LayoutWishes wishes = run.layout;
-  // What auto may choose takes all wishes.
-  wishes.mode = run.mode == CheckpointMode::kAuto ? CheckpointMode::kSharedOpt : run.mode;
+  wishes.mode = run.mode;
+  // What the learned modes may choose takes all wishes.
+  if (run.mode == CheckpointMode::kAuto) wishes.mode = CheckpointMode::kSharedOpt;
+  if (run.mode == CheckpointMode::kHdf5Auto) wishes.mode = CheckpointMode::kHdf5Opt;
   STRATALOG_RETURN_IF_ERROR(plan_layout({}, wishes).status());
   for (const LayoutOptionUse& use : kLayoutOptionUses) {
     const auto& given = run.given_layout;

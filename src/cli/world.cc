@@ -57,7 +57,9 @@ Result<World> World::enter(MpiNeed need, int ranks_per_node) {
 }
 
 ParallelBackends World::backends(CheckpointMode mode) const {
-  if (session_ == nullptr && mode != CheckpointMode::kHdf5Direct) return {};
+  const bool lays_out_alone =
+      mode == CheckpointMode::kHdf5Direct || mode == CheckpointMode::kHdf5Auto;
+  if (session_ == nullptr && !lays_out_alone) return {};
   const auto module = parallel_module();
   return module.is_ok() ? module.value()->backends(*comm_) : ParallelBackends{};
 }

@@ -34,7 +34,7 @@ class World {
 
   Comm& comm() { return *comm_; }
   // The MPI-IO and HDF5 writers of checkpoints that `mode` may need; without MPI at most what lays
-  // out the files of hdf5-direct. Local.
+  // out the files of hdf5-direct and hdf5-auto. Local.
   ParallelBackends backends(CheckpointMode mode) const;
   bool is_first() const { return comm_->rank() == 0; }
 

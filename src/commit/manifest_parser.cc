@@ -196,7 +196,7 @@ Status Parser::parse_head() {
   if (is_format && in.has("layout")) {
     // Which writer it was. An unknown one does not matter: the format is what `mode` says.
     const auto layout = parse_mode(in.text("layout")).value_or(format);
-    if (format_of(layout) == format) m.mode = layout;
+    if (!is_learned(layout) && format_of(layout) == format) m.mode = layout;
   }
   const auto encoding = parse_encoding(in.text("encoding"));
   const auto durability = parse_durability(in.text("durability"));

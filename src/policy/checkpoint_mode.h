@@ -18,13 +18,20 @@ enum class CheckpointMode : std::uint8_t {
   kSharedOpt,  // "shared-opt": shared with tuned ROMIO hints, alignment and striping
   kHdf5Opt,  // "hdf5-opt": hdf5 with the tuning ladder O1..O7 (policy/ladder.h)
   kHdf5Direct,  // "hdf5-direct": rank 0 lays out the HDF5 file, all ranks write at its offsets
-  kAuto,  // "auto": chosen from checkpoint to checkpoint; only ever a wish, never in a manifest
+  kHdf5Auto,  // "hdf5-auto": kHdf5Direct or kHdf5Opt, chosen from checkpoint to checkpoint
+  kAuto,  // "auto": kFilePerProcess or kSharedOpt, chosen from checkpoint to checkpoint
 };
 
 std::string_view mode_name(CheckpointMode mode);
 std::optional<CheckpointMode> parse_mode(std::string_view name);
 // All modes, kAuto last.
 std::span<const CheckpointMode> all_modes();
+
+// Whether the writer chooses for each save what is cheapest (policy/learning.h): only ever a wish,
+// never in a manifest.
+constexpr bool is_learned(CheckpointMode mode) {
+  return mode == CheckpointMode::kAuto || mode == CheckpointMode::kHdf5Auto;
+}
 
 // What the files look like to a reader: kFilePerProcess, kShared or kHdf5. Requires not kAuto.
 CheckpointMode format_of(CheckpointMode mode);

@@ -131,24 +131,29 @@ class Ladder {
     for (std::size_t i = 0; i < facts_.datasets.size(); ++i) choose_layout(i);
   }
 
+  // Why a data set stays contiguous; empty: it does not.
+  std::string why_contiguous(std::uint64_t bytes, const std::vector<std::uint64_t>& rows_of_rank) {
+    if (tier_of(bytes) == SizeTier::kTiny) return "less than 10 MB";
+    if (wishes_.deflate_level)
+      return *wishes_.deflate_level == 0 ? "no deflate, as asked for" : std::string();
+    if (tier_of(bytes) == SizeTier::kLarge) return "more than 10 GB";
+    const Skew skew = measure_skew(rows_of_rank);
+    if (skew.ratio_exceeds(value_of(Limit::kUnevenRatio), empty_ranks()))
+      return fmt::format(
+          "largest rank {} rows, smallest {}", skew.largest,
+          choice_.as_printed(PrintedDetail::kEmptyRanks) && skew.empty != 0 ? 0 : skew.smallest);
+    if (!blocks_are_contended(facts_.file_system.kind) &&
+        !choice_.as_printed(PrintedDetail::kDeflateLocal))
+      return fmt::format("{} takes rows faster than deflate gives them", facts_.file_system.name);
+    return {};
+  }
+
   void choose_layout(std::size_t index) {
     const DatasetFacts& about = facts_.datasets[index];
     DatasetPlan& dataset = plan_.datasets[index];
     const std::uint64_t rows = about.rows();
     const std::uint64_t bytes = rows * about.row_bytes();
-    const Skew skew = measure_skew(about.rows_of_rank);
-    std::string why;
-    if (tier_of(bytes) == SizeTier::kTiny)
-      why = "less than 10 MB";
-    else if (tier_of(bytes) == SizeTier::kLarge)
-      why = "more than 10 GB";
-    else if (skew.ratio_exceeds(value_of(Limit::kUnevenRatio), empty_ranks()))
-      why = fmt::format(
-          "largest rank {} rows, smallest {}", skew.largest,
-          choice_.as_printed(PrintedDetail::kEmptyRanks) && skew.empty != 0 ? 0 : skew.smallest);
-    else if (!blocks_are_contended(facts_.file_system.kind) && wishes_.deflate_level == 0 &&
-             !choice_.as_printed(PrintedDetail::kDeflateLocal))
-      why = fmt::format("{} takes rows faster than deflate gives them", facts_.file_system.name);
+    const std::string why = why_contiguous(bytes, about.rows_of_rank);
     if (!why.empty()) {
       say(LadderStep::kLayout,
           fmt::format("data set {}: contiguous: {} in all, {} ({})", index, bytes_text(bytes), why,
@@ -161,13 +166,12 @@ class Ladder {
                                                              : Limit::kFewRowsChunk;
     dataset.chunk_rows =
         std::min({value_of(chunk), rows, value_of(Limit::kMostChunkBytes) / about.row_bytes()});
-    dataset.deflate_level = wishes_.deflate_level != 0
-                                ? wishes_.deflate_level
-                                : static_cast<std::uint32_t>(value_of(Limit::kDeflateLevel));
+    dataset.deflate_level =
+        wishes_.deflate_level.value_or(static_cast<std::uint32_t>(value_of(Limit::kDeflateLevel)));
     say(LadderStep::kLayout,
-        fmt::format("data set {}: chunks of {} rows, deflate {}: {} rows, {}, balanced ({})", index,
+        fmt::format("data set {}: chunks of {} rows, deflate {}: {} rows, {}, {} ({})", index,
                     dataset.chunk_rows, dataset.deflate_level, rows, bytes_text(bytes),
-                    source_of(chunk)));
+                    wishes_.deflate_level ? "as asked for" : "balanced", source_of(chunk)));
   }
 
   void allocation() {
@@ -198,12 +202,13 @@ class Ladder {
   }
 
   void tuning() {
+    if (wishes_.alignment != 0) align_as_asked();
     if (!choice_.takes(LadderStep::kTuning)) {
       say(LadderStep::kTuning, "off: HDF5's defaults");
       return;
     }
     const TierLimits limits = limits_of(tier_of(output_));
-    align(value_of(limits.align_from), value_of(limits.alignment));
+    if (wishes_.alignment == 0) align(value_of(limits.align_from), value_of(limits.alignment));
     const auto scaled = [&](Limit least, Limit most) {
       return std::clamp(output_ / value_of(Limit::kCacheShare), value_of(least), value_of(most));
     };
@@ -224,6 +229,13 @@ class Ladder {
       say(LadderStep::kTuning, fmt::format("as printed: sieve buffer of {}, unused by MPI-IO",
                                            bytes_text(plan_.tuning.sieve_bytes)));
     }
+  }
+
+  void align_as_asked() {
+    plan_.tuning.align_from = wishes_.alignment;
+    plan_.tuning.alignment = wishes_.alignment;
+    say(LadderStep::kTuning, fmt::format("objects from {0} aligned to {0}, as asked for",
+                                         bytes_text(wishes_.alignment)));
   }
 
   void align(std::uint64_t from, std::uint64_t alignment) {

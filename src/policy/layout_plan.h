@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,8 @@ struct LayoutWishes {
   std::uint32_t relations_per_file = 0;
   std::uint64_t alignment = 0;  // where ranks' parts of shared files are cut; a power of two
   std::uint32_t aggregators = 0;
-  std::uint32_t deflate_level = 0;  // 1..9; of chunked data sets
+  // Of all data sets that are not tiny: 0 contiguous, 1..9 chunked and deflated.
+  std::optional<std::uint32_t> deflate_level;
 };
 
 enum class DataLayout : std::uint8_t { kContiguous, kChunked };
@@ -98,7 +100,7 @@ struct Reason {
 };
 
 struct LayoutPlan {
-  CheckpointMode mode = CheckpointMode::kFilePerProcess;  // never kAuto
+  CheckpointMode mode = CheckpointMode::kFilePerProcess;  // never one that is_learned
   LadderChoice ladder;  // kHdf5Opt only
   std::uint32_t files = 1;
   std::uint32_t relations_per_file = 1;  // 0: all

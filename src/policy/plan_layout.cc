@@ -18,8 +18,9 @@ constexpr std::uint64_t kSharedAlignment = 4096;
 constexpr std::uint64_t kMostAlignment = std::uint64_t{1} << 30;
 
 Status check_wishes(const LayoutFacts& facts, const LayoutWishes& wishes) {
-  if (wishes.mode == CheckpointMode::kAuto)
-    return Status::invalid_argument("mode auto must be resolved before a layout is planned");
+  if (is_learned(wishes.mode))
+    return Status::invalid_argument(
+        fmt::format("mode {} must be resolved before a layout is planned", mode_name(wishes.mode)));
   if (facts.ranks < 1) return Status::invalid_argument("a layout for no ranks");
   for (const DatasetFacts& dataset : facts.datasets)
     if (dataset.rows_of_rank.size() != static_cast<std::size_t>(facts.ranks) ||
@@ -33,9 +34,9 @@ Status check_wishes(const LayoutFacts& facts, const LayoutWishes& wishes) {
       (wishes.alignment != 0 && !std::has_single_bit(wishes.alignment)))
     return Status::invalid_argument(
         fmt::format("an alignment is a power of two up to 1 GiB, not {}", wishes.alignment));
-  if (wishes.deflate_level > 9)
+  if (wishes.deflate_level.value_or(0) > 9)
     return Status::invalid_argument(
-        fmt::format("deflate levels are 1 to 9, not {}", wishes.deflate_level));
+        fmt::format("deflate levels are 0 to 9, not {}", *wishes.deflate_level));
   return Status::ok();
 }
 

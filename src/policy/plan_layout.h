@@ -16,7 +16,8 @@
 namespace stratalog {
 
 // InvalidArgument for wishes that contradict each other or the mode: --files with fpp, an alignment
-// that is no power of two, kAuto (policy/learning.h resolves that first). O(datasets * ranks).
+// that is no power of two, a learned mode (policy/learning.h resolves
+// that first). O(datasets * ranks).
 Result<LayoutPlan> plan_layout(const LayoutFacts& facts, const LayoutWishes& wishes);
 
 // Spreads ranks over `files` groups of consecutive ranks, in rank order: whole nodes while there

@@ -29,7 +29,8 @@ def run_staged(stratalog: Stratalog, tmp_path: Path, *options: str, ranks: int =
 
 
 @pytest.mark.parametrize(
-    "mode", ["fpp", "shared", "shared-opt", "hdf5", "hdf5-opt", "hdf5-direct", "auto"]
+    "mode",
+    ["fpp", "shared", "shared-opt", "hdf5", "hdf5-opt", "hdf5-direct", "hdf5-auto", "auto"],
 )
 def test_all_is_drained_at_the_end(mode: str, stratalog: Stratalog, tmp_path: Path) -> None:
     said = run_staged(stratalog, tmp_path, "--mode", mode)

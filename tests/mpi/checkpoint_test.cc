@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
+#include <thread>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/node_stages.h"
@@ -327,6 +330,98 @@ TEST(Ladder, EveryStepWritesWhatIsReadBack) {
     }
     EXPECT_TRUE(comm.barrier().is_ok());
   }
+}
+
+// Where a core is free a thread writes rows of more than 4 MiB: they stay until it has.
+TEST(MpiCheckpoint, RowsStayUntilTheThreadHasWrittenThem) {
+  Comm& comm = mpi_test_world();
+  const SharedDirectory directory(comm);
+  auto store = open_posix_store(directory.path(), RootMode::kMustExist);
+  auto writer = open_checkpoint_writer(comm, *store.value(), mpi_options());
+  ASSERT_TRUE(writer.is_ok()) << writer.status().to_string();
+  std::vector<Cell> elements;
+  SaveRequest request;
+  request.mode = CheckpointMode::kHdf5Direct;
+  request.images.push_back(big_image(300000, static_cast<Cell>(comm.rank() * 100000), elements));
+  for (int save = 0; save < 5; ++save) {
+    const auto saved = writer.value()->save(request);
+    ASSERT_TRUE(saved.is_ok()) << saved.status().to_string();
+    if (comm.rank() == 0) {
+      const auto verified =
+          verify_generation(*store.value(), saved.value().generation, VerifyDepth::kContent);
+      ASSERT_TRUE(verified.is_ok());
+      for (const std::string& problem : verified.value().problems) ADD_FAILURE() << problem;
+    }
+    EXPECT_TRUE(comm.barrier().is_ok());
+  }
+}
+
+// Rows that take their time, or nothing would be worth trying: hdf5-direct, then hdf5-opt without
+// and with deflate, then neighbours. Whatever is chosen is the same on all ranks and read back.
+TEST(MpiCheckpoint, Hdf5AutoTriesBothWritersAndDeflate) {
+  Comm& comm = mpi_test_world();
+  const SharedDirectory directory(comm);
+  auto store = open_posix_store(directory.path(), RootMode::kMustExist);
+  WriterOptions options = mpi_options();
+  options.stage_bytes = 1 << 20;
+  auto writer = open_checkpoint_writer(comm, *store.value(), options);
+  ASSERT_TRUE(writer.is_ok()) << writer.status().to_string();
+  const auto ranks = static_cast<std::uint64_t>(comm.size());
+  std::vector<Cell> elements;
+  SaveRequest request;
+  request.mode = CheckpointMode::kHdf5Auto;
+  request.images.push_back(
+      big_image(900000 / ranks, static_cast<Cell>(comm.rank() * 100000), elements));
+  const auto walk = request.images[0].for_each_group;
+  request.images[0].for_each_group = [walk](const GroupVisitor& visit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    return walk(visit);
+  };
+  std::set<CheckpointMode> modes;
+  std::string reasons;
+  for (int save = 0; save < 6; ++save) {
+    const auto saved = writer.value()->save(request);
+    ASSERT_TRUE(saved.is_ok()) << saved.status().to_string();
+    const auto state = inspect_generation(*store.value(), saved.value().generation);
+    ASSERT_TRUE(state.is_ok());
+    EXPECT_TRUE(stores_rows(state.value().mode));
+    modes.insert(state.value().mode);
+    for (const Reason& reason : state.value().layout_reasons)
+      reasons += reason.about + ": " + reason.text + "\n";
+    if (comm.rank() == 0) {
+      const auto verified =
+          verify_generation(*store.value(), saved.value().generation, VerifyDepth::kContent);
+      ASSERT_TRUE(verified.is_ok());
+      EXPECT_EQ(verified.value().rows, 900000 / ranks * ranks);
+      for (const std::string& problem : verified.value().problems) ADD_FAILURE() << problem;
+    }
+    EXPECT_TRUE(comm.barrier().is_ok());
+  }
+  EXPECT_EQ(modes, (std::set{CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Opt}));
+  EXPECT_NE(reasons.find("O4: data set 0: chunks of 32768 rows, deflate 1"), std::string::npos)
+      << reasons;
+  EXPECT_NE(reasons.find("hdf5-opt over 1 file, deflate 1: "), std::string::npos) << reasons;
+}
+
+// Ranks that cannot write HDF5 together, threads for example.
+TEST(MpiCheckpoint, Hdf5AutoWithoutCollectiveHdf5IsDirect) {
+  Comm& comm = mpi_test_world();
+  const auto relations = sample::sample_relations(2, 300);
+  const SharedDirectory directory(comm);
+  auto store = open_posix_store(directory.path(), RootMode::kMustExist);
+  WriterOptions options = mpi_options();
+  // One rank without it is enough.
+  if (comm.rank() == comm.size() - 1) options.backends.rows.create = {};
+  auto writer = open_checkpoint_writer(comm, *store.value(), options);
+  ASSERT_TRUE(writer.is_ok()) << writer.status().to_string();
+  SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+  request.mode = CheckpointMode::kHdf5Auto;
+  const auto saved = writer.value()->save(request);
+  ASSERT_TRUE(saved.is_ok()) << saved.status().to_string();
+  const auto state = inspect_generation(*store.value(), saved.value().generation);
+  EXPECT_EQ(state.value().mode, CheckpointMode::kHdf5Direct);
+  if (comm.rank() == 0) load_alone(*store.value(), relations);
+  EXPECT_TRUE(comm.barrier().is_ok());
 }
 
 // Where auto chooses a mode in which ranks write together, begin() writes before it returns.

@@ -96,7 +96,7 @@ TEST(CommandLine, Encodings) {
   EXPECT_EQ(accepted(with({"--encoding", "rows_u64", "--mode", "hdf5"})).run.encoding,
             ShardEncoding::kRowsU64);
   EXPECT_TRUE(accepted({"resume", "c", "--encoding", "streams"}).run.has_encoding);
-  for (const char* mode : {"hdf5", "hdf5-opt", "hdf5-direct"}) {
+  for (const char* mode : {"hdf5", "hdf5-opt", "hdf5-direct", "hdf5-auto"}) {
     const std::string why = refused(with({"--encoding", "streams", "--mode", mode}));
     EXPECT_NE(why.find("--encoding streams is for modes fpp"), std::string::npos) << why;
     EXPECT_NE(why.find(mode), std::string::npos) << why;
@@ -117,6 +117,7 @@ TEST(CommandLine, LayoutOptionsNeedAModeThatUsesThem) {
             std::string::npos);
   EXPECT_EQ(accepted(with({"--files", "3", "--mode", "shared"})).run.layout.files, 3U);
   accepted(with({"--files", "3", "--mode", "auto"}));
+  accepted(with({"--files", "3", "--mode", "hdf5-auto"}));
   struct Case {
     const char* option;
     const char* value;
@@ -126,6 +127,10 @@ TEST(CommandLine, LayoutOptionsNeedAModeThatUsesThem) {
   for (const Case& c : {Case{"--hdf5-opt", "O1", "hdf5-opt", "shared-opt"},
                         {"--deflate", "1", "hdf5-opt", "auto"},
                         {"--aggregators", "2", "shared-opt", "shared"},
+                        {"--hdf5-opt", "O1", "hdf5-opt", "hdf5-auto"},
+                        {"--deflate", "0", "hdf5-auto", "hdf5-direct"},
+                        {"--aggregators", "2", "hdf5-auto", "hdf5"},
+                        {"--align", "4K", "hdf5-auto", "fpp"},
                         {"--align", "4K", "auto", "hdf5"}}) {
     accepted(with({c.option, c.value, "--mode", c.useful}));
     for (const std::vector<std::string>& mode :
@@ -148,7 +153,7 @@ TEST(CommandLine, LayoutOptionsNeedAModeThatUsesThem) {
 
 TEST(CommandLine, WordsThatAreNoneOfAFewAreToldAllOfThem) {
   const std::vector<std::pair<std::string, std::string>> lists = {
-      {"--mode", "fpp, shared, hdf5, shared-opt, hdf5-opt, hdf5-direct, auto"},
+      {"--mode", "fpp, shared, hdf5, shared-opt, hdf5-opt, hdf5-direct, hdf5-auto, auto"},
       {"--durability", "full, data, none"},
       {"--encoding", "compact, streams, rows_u64, auto"},
       {"--overlap", "auto, pack, write, none"},

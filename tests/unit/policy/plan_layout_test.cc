@@ -116,6 +116,22 @@ TEST(Policy, NothingIsDeflatedOnItsWayToALocalDisk) {
   EXPECT_EQ(plan_layout(even(8, kGB), wishes).value().datasets[0].deflate_level, 3U);
 }
 
+// A level that is asked for is taken where the ladder alone would not deflate, and none where it
+// would.
+TEST(Policy, TheDeflateLevelThatIsAskedFor) {
+  const auto layout = [](LayoutFacts facts, std::uint32_t level) {
+    facts.file_system = lustre();
+    const LayoutWishes wishes{.mode = CheckpointMode::kHdf5Opt, .deflate_level = level};
+    return plan_layout(facts, wishes).value().datasets[0];
+  };
+  EXPECT_EQ(layout(even(8, kGB), 0).layout, DataLayout::kContiguous);
+  EXPECT_EQ(layout(even(8, 20 * kGB), 6).deflate_level, 6U);
+  LayoutFacts skewed = even(4, kGB);
+  skewed.datasets[0].rows_of_rank[1] = 1;
+  EXPECT_EQ(layout(skewed, 9).deflate_level, 9U);
+  EXPECT_EQ(layout(even(8, kMB), 6).layout, DataLayout::kContiguous);  // tiny: rank 0 writes
+}
+
 TEST(Policy, SpaceEarlyButNotForChunks) {
   const auto space = [](const char* ladder, std::uint64_t bytes) {
     return plan(even(8, bytes, lustre()), CheckpointMode::kHdf5Opt, ladder).datasets[0].space;
@@ -176,7 +192,8 @@ TEST(Policy, NoCollectiveBufferingOnALocalDisk) {
 }
 
 TEST(Policy, RanksWriteEachForItselfOnlyContiguousDataOfALocalDisk) {
-  const auto transfer = [](const char* ladder, FileSystemFacts fs, std::uint32_t deflate = 0) {
+  const auto transfer = [](const char* ladder, FileSystemFacts fs,
+                           std::optional<std::uint32_t> deflate = {}) {
     LayoutWishes wishes;
     wishes.mode = CheckpointMode::kHdf5Opt;
     wishes.ladder = parse_ladder(ladder).value();
@@ -216,6 +233,14 @@ TEST(Policy, AlignmentOnlyWhereItIsWorthIt) {
   EXPECT_EQ(plan(even(4, 5 * kGB), CheckpointMode::kHdf5Opt).tuning.alignment, 32 * kMiB);
   EXPECT_EQ(plan(even(4, 50 * kGB), CheckpointMode::kHdf5Opt).tuning.alignment, 64 * kMiB);
   EXPECT_EQ(plan(even(4, kMB), CheckpointMode::kHdf5Opt, "O6").tuning.alignment, 16384U);
+  for (const char* ladder : {"all", "none"}) {
+    const LayoutWishes wishes{.mode = CheckpointMode::kHdf5Opt,
+                              .ladder = parse_ladder(ladder).value(),
+                              .alignment = 64 * kKiB};
+    const auto asked = plan_layout(five, wishes).value().tuning;
+    EXPECT_EQ(asked.alignment, 64 * kKiB);
+    EXPECT_EQ(asked.align_from, 64 * kKiB);
+  }
 }
 
 TEST(Policy, BuffersAndCaches) {
@@ -274,14 +299,16 @@ TEST(Policy, WishesWinOrAreRefused) {
   wishes.alignment = 0;
   wishes.mode = CheckpointMode::kFilePerProcess;
   EXPECT_EQ(refused(wishes), StatusCode::kInvalidArgument);
-  wishes.mode = CheckpointMode::kAuto;
-  EXPECT_EQ(refused(wishes), StatusCode::kInvalidArgument);
+  for (const CheckpointMode learned : {CheckpointMode::kAuto, CheckpointMode::kHdf5Auto}) {
+    wishes.mode = learned;
+    EXPECT_EQ(refused(wishes), StatusCode::kInvalidArgument);
+  }
 }
 
 TEST(Policy, ManyRanksAndNothing) {
   for (const int ranks : {1, 7, 16384})
     for (const CheckpointMode mode : all_modes()) {
-      if (mode == CheckpointMode::kAuto) continue;
+      if (is_learned(mode)) continue;
       LayoutFacts nothing;
       nothing.ranks = ranks;
       EXPECT_TRUE(plan_layout(nothing, {.mode = mode}).is_ok());
