@@ -90,7 +90,11 @@ def test_a_slow_file_system_teaches_deflate(
     said = layouts(stratalog, checkpoints)
     last = list(said.values())[-1]
     measured = next(line for line in last.splitlines() if line.startswith("auto: measured: "))
-    for option in ("hdf5-direct", "hdf5-opt over 1 file, contiguous", "hdf5-opt over 1 file, deflate 1"):
+    for option in (
+        "hdf5-direct",
+        "hdf5-opt over 1 file, contiguous",
+        "hdf5-opt over 1 file, deflate 1",
+    ):
         assert option in measured
     assert measured.count(" s for about ") >= 4  # and neighbours
     assert any("deflate 3, to measure it" in text for text in said.values())

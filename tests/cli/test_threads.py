@@ -124,7 +124,9 @@ def test_one_for_each_core(stratalog: Stratalog, tmp_path: Path) -> None:
     assert json.loads(report.read_text())["ranks"] == len(os.sched_getaffinity(0))
 
 
-@pytest.mark.parametrize("mode", ("fpp", "shared", "shared-opt", "hdf5-direct", "hdf5-auto", "auto"))
+@pytest.mark.parametrize(
+    "mode", ("fpp", "shared", "shared-opt", "hdf5-direct", "hdf5-auto", "auto")
+)
 def test_checkpoints_of_threads_are_those_of_ranks(
     mode: str, stratalog: Stratalog, tmp_path: Path
 ) -> None:

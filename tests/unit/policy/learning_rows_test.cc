@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kMib = 1 << 20;
 constexpr std::uint64_t kGib = 1 << 30;
 
-AutoFacts facts_of(int ranks, std::uint64_t bytes, FileSystemKind kind) {
+AutoFacts rows_facts(int ranks, std::uint64_t bytes, FileSystemKind kind) {
   AutoFacts facts{.format = LearnedFormat::kRows,
                   .ranks = ranks,
                   .nodes = std::max(1, ranks / 64),
@@ -107,24 +107,24 @@ TEST(LearningRows, TheTableGoesByFileSystemSizeAndSkew) {
   const auto chosen = [](const AutoFacts& facts) { return choose_by_table(facts).option; };
   const LayoutOption direct{.mode = CheckpointMode::kHdf5Direct, .files = 1};
   const LayoutOption deflated{.mode = CheckpointMode::kHdf5Opt, .files = 1, .deflate_level = 1};
-  EXPECT_EQ(chosen(facts_of(4, 1 << 30, FileSystemKind::kLocal)), direct);
-  EXPECT_EQ(chosen(facts_of(4, 9'999'999, FileSystemKind::kNetwork)), direct);
-  EXPECT_EQ(chosen(facts_of(4, 10'000'000, FileSystemKind::kNetwork)), deflated);
-  EXPECT_EQ(chosen(facts_of(4096, 10'000'000'001, FileSystemKind::kLustre)), direct);
-  EXPECT_EQ(chosen(facts_of(1, 1 << 30, FileSystemKind::kNetwork)), deflated);
-  AutoFacts giant = facts_of(64, 1 << 30, FileSystemKind::kLustre);
+  EXPECT_EQ(chosen(rows_facts(4, 1 << 30, FileSystemKind::kLocal)), direct);
+  EXPECT_EQ(chosen(rows_facts(4, 9'999'999, FileSystemKind::kNetwork)), direct);
+  EXPECT_EQ(chosen(rows_facts(4, 10'000'000, FileSystemKind::kNetwork)), deflated);
+  EXPECT_EQ(chosen(rows_facts(4096, 10'000'000'001, FileSystemKind::kLustre)), direct);
+  EXPECT_EQ(chosen(rows_facts(1, 1 << 30, FileSystemKind::kNetwork)), deflated);
+  AutoFacts giant = rows_facts(64, 1 << 30, FileSystemKind::kLustre);
   giant.largest_rank_bytes = giant.bytes / 2;
   EXPECT_EQ(chosen(giant), direct);
   // Ranks that are threads.
-  AutoFacts threads = facts_of(4, 1 << 30, FileSystemKind::kNetwork);
+  AutoFacts threads = rows_facts(4, 1 << 30, FileSystemKind::kNetwork);
   threads.collective_hdf5 = CollectiveHdf5::kMissing;
   EXPECT_EQ(chosen(threads), direct);
   for (const std::uint32_t level : {0U, 6U}) {
-    AutoFacts wished = facts_of(4, 1 << 30, FileSystemKind::kLocal);
+    AutoFacts wished = rows_facts(4, 1 << 30, FileSystemKind::kLocal);
     wished.wished_deflate = level;
     EXPECT_EQ(level_of(chosen(wished)), level);
   }
-  AutoFacts files = facts_of(4, 1 << 30, FileSystemKind::kLocal);
+  AutoFacts files = rows_facts(4, 1 << 30, FileSystemKind::kLocal);
   files.wished_files = 3;
   EXPECT_EQ(chosen(files).files, 3U);
   EXPECT_FALSE(choose_by_table(giant).reasons.empty());
@@ -138,7 +138,7 @@ TEST(LearningRows, ASlowNetworkGetsTheCheapestDeflateLevel) {
   for (const FileSystemKind kind : {FileSystemKind::kLocal, FileSystemKind::kNetwork})
     for (const Case& c :
          {Case{10e6, {6}}, {20e6, {3, 6}}, {60e6, {1, 3}}, {150e6, {1, 3}}, {400e6, {0}}}) {
-      const AutoFacts facts = facts_of(4, 2 * kGib, kind);
+      const AutoFacts facts = rows_facts(4, 2 * kGib, kind);
       const SlowOrFast disk{.bytes_per_second = c.bytes_per_second};
       const LayoutOption settled = walk(disk, facts, 200).learner.settled(facts);
       EXPECT_TRUE(c.levels.contains(level_of(settled)))
@@ -151,7 +151,7 @@ TEST(LearningRows, ASlowNetworkGetsTheCheapestDeflateLevel) {
 TEST(LearningRows, AFastDiskStaysContiguousAndNeverPaysForDeflate) {
   for (const int ranks : {1, 2, 4, 64}) {
     const AutoFacts facts =
-        facts_of(ranks, static_cast<std::uint64_t>(ranks) << 30U, FileSystemKind::kLocal);
+        rows_facts(ranks, static_cast<std::uint64_t>(ranks) << 30U, FileSystemKind::kLocal);
     const Walked walked = walk({.bytes_per_second = ranks * 2e9}, facts, 300);
     EXPECT_EQ(walked.levels, std::set<std::uint32_t>{0});
     EXPECT_EQ(walked.learner.settled(facts).mode, CheckpointMode::kHdf5Direct);
@@ -160,14 +160,14 @@ TEST(LearningRows, AFastDiskStaysContiguousAndNeverPaysForDeflate) {
 
 // Faster than deflate, but not by so much that it is known beforehand: tried once, and left.
 TEST(LearningRows, AMediumDiskTriesOneLevelAndReturns) {
-  const AutoFacts facts = facts_of(4, 4 * kGib, FileSystemKind::kLocal);
+  const AutoFacts facts = rows_facts(4, 4 * kGib, FileSystemKind::kLocal);
   const Walked walked = walk({.bytes_per_second = 600e6}, facts, 40);
   EXPECT_EQ(walked.levels, (std::set<std::uint32_t>{0, 1}));
   EXPECT_EQ(level_of(walked.learner.settled(facts)), 0U);
 }
 
 TEST(LearningRows, AggregatorsAreLearnedBesideTheLevel) {
-  const AutoFacts facts = facts_of(256, std::uint64_t{64} << 30, FileSystemKind::kLustre);
+  const AutoFacts facts = rows_facts(256, std::uint64_t{64} << 30, FileSystemKind::kLustre);
   const SlowOrFast disk{.bytes_per_second = 1e9, .deflate_speed = 10, .aggregators = 16};
   const Walked walked = walk(disk, facts, 300);
   const LayoutOption settled = walked.learner.settled(facts);
@@ -177,7 +177,7 @@ TEST(LearningRows, AggregatorsAreLearnedBesideTheLevel) {
 }
 
 TEST(LearningRows, ReasonsNameTheLevelsThatWereTried) {
-  const AutoFacts facts = facts_of(4, 2 * kGib, FileSystemKind::kNetwork);
+  const AutoFacts facts = rows_facts(4, 2 * kGib, FileSystemKind::kNetwork);
   const Walked walked = walk({.bytes_per_second = 30e6}, facts, 60);
   std::string text;
   for (const Reason& reason : walked.learner.choose(facts).reasons)
@@ -188,7 +188,7 @@ TEST(LearningRows, ReasonsNameTheLevelsThatWereTried) {
 }
 
 TEST(LearningRows, TheSameOnAllRanks) {
-  const AutoFacts facts = facts_of(1024, std::uint64_t{1} << 36, FileSystemKind::kLustre);
+  const AutoFacts facts = rows_facts(1024, std::uint64_t{1} << 36, FileSystemKind::kLustre);
   const SlowOrFast disk{.bytes_per_second = 2e9};
   LayoutLearner one;
   LayoutLearner other;
@@ -239,8 +239,8 @@ TEST(LearningRows, NeverLeavesWhatIsAllowed) {
   for (int round = 0; round < 160; ++round) {
     const int ranks = 1 + static_cast<int>(random() % (round % 2 == 0 ? 16384 : 8));
     AutoFacts facts =
-        facts_of(ranks, std::uint64_t{1} << (20 + random() % 20),
-                 random() % 2 == 0 ? FileSystemKind::kLocal : FileSystemKind::kLustre);
+        rows_facts(ranks, std::uint64_t{1} << (20 + random() % 20),
+                   random() % 2 == 0 ? FileSystemKind::kLocal : FileSystemKind::kLustre);
     facts.images = static_cast<std::uint32_t>(random() % 4);
     if (random() % 4 == 0) facts.collective_hdf5 = CollectiveHdf5::kMissing;
     if (random() % 4 == 0) facts.wished_files = 1 + static_cast<std::uint32_t>(random() % 4);
@@ -264,7 +264,7 @@ TEST(LearningRows, NeverLeavesWhatIsAllowed) {
 // 10 GB and uneven ranks, where the ladder by itself would not deflate.
 TEST(LearningRows, EveryNeighbourCanBePlanned) {
   for (const int ranks : {1, 2, 7, 16384}) {
-    const AutoFacts facts = facts_of(ranks, std::uint64_t{1} << 36, FileSystemKind::kLustre);
+    const AutoFacts facts = rows_facts(ranks, std::uint64_t{1} << 36, FileSystemKind::kLustre);
     LayoutOption option{.mode = CheckpointMode::kHdf5Opt, .files = 1, .deflate_level = 1};
     for (int step = 0; step < 8; ++step) {
       const std::vector<LayoutOption> all = neighbours(option, facts);
