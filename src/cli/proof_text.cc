@@ -169,21 +169,38 @@ std::string proof_text(const Proof& proof, std::uint32_t depth) {
   return Tree(proof, depth).text();
 }
 
+namespace {
+
+std::string remark(const datalog::FailedRule& failed) {
+  if (!failed.found.empty())
+    return fmt::format("  (it is {}{})", failed.found,
+                       failed.satisfied.empty() ? "" : "; no other values do better");
+  return failed.satisfied.empty() ? "" : "  (for these values and all others)";
+}
+
+}  // namespace
+
 std::string why_not_text(const datalog::WhyNot& answer) {
   std::string text = fmt::format("{} is not there\n", answer.tuple);
   if (!answer.note.empty()) text += answer.note + '\n';
   if (answer.is_input) text += "it is not among the tuples that were read\n";
   if (!answer.is_input && answer.rules.empty()) text += "no rule derives tuples of its relation\n";
+  std::string before;  // the rule of the entry before: several stand in one with `;`
   for (const datalog::FailedRule& failed : answer.rules) {
-    text += fmt::format("\n{}  {}\n", place(failed.rule), failed.rule.text);
+    const std::string rule = fmt::format("{}  {}\n", place(failed.rule), failed.rule.text);
+    text += rule == before ? "  or\n" : "\n" + rule;
+    before = rule;
+    if (failed.is_fact) {
+      text += "  stands in the program\n";
+      continue;
+    }
     for (const std::string& literal : failed.satisfied) text += "  holds  " + literal + '\n';
     if (!failed.head_fits)
       text += "  its head is never this tuple\n";
     else if (failed.fails.empty())
       text += "  all of it holds\n";
     else
-      text += "  fails  " + failed.fails +
-              (failed.satisfied.empty() ? "\n" : "  (for these values and all others)\n");
+      text += "  fails  " + failed.fails + remark(failed) + '\n';
   }
   return text;
 }
@@ -204,9 +221,11 @@ json why_not_json(const datalog::WhyNot& answer, const std::string& generation) 
   json rules = json::array();
   for (const datalog::FailedRule& failed : answer.rules)
     rules.push_back({{"rule", rule_json(failed.rule)},
+                     {"is_fact", failed.is_fact},
                      {"head_fits", failed.head_fits},
                      {"satisfied", failed.satisfied},
-                     {"fails", failed.fails.empty() ? json() : json(failed.fails)}});
+                     {"fails", failed.fails.empty() ? json() : json(failed.fails)},
+                     {"found", failed.found.empty() ? json() : json(failed.found)}});
   return {{"generation", generation},
           {"tuple", answer.tuple},
           {"is_input", answer.is_input},

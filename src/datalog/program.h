@@ -257,6 +257,7 @@ struct Rule {
   std::vector<Literal> body;
   std::vector<Variable> variables;
   std::string text;  // normalised source text, one line, for `explain` and profiles
+  std::string written;  // as the source has it, on one line, for people; empty: nobody wrote it
   SourcePlace place;
 };
 

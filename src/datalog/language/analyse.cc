@@ -18,6 +18,7 @@
 #include "datalog/language/emit_rule.h"
 #include "datalog/language/independent_parts.h"
 #include "datalog/language/kind_inference.h"
+#include "datalog/language/one_line.h"
 #include "datalog/language/plan_checks.h"
 #include "datalog/language/pragmas.h"
 #include "datalog/language/print_program.h"
@@ -156,6 +157,8 @@ class Analyser {
     const bool is_grounded = check_grounding(rule, sink_);
     if (!kinds.is_ok || !is_grounded || rule.never_fires || sink_.has_errors()) return;
     Rule emitted = emit_rule(rule, kinds, declarations_, types_.structures(), map_);
+    if (!rule.is_fact)
+      emitted.written = on_one_line(text_.substr(rule.span.begin, rule.span.end - rule.span.begin));
     if (counters) program_.rules.push_back(split_counters(emitted, *counters, declarations_));
     program_.rules.push_back(std::move(emitted));
   }

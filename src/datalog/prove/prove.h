@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "checkpoint/checkpoint.h"
 #include "datalog/external_function.h"
+#include "datalog/program.h"
 #include "write/store.h"
 
 namespace stratalog::datalog {
@@ -23,6 +24,9 @@ struct RuleMention {
   std::string file;
   std::uint32_t line = 0;
 };
+
+// The rule as the source has it.
+RuleMention mention_of(const Rule& rule);
 
 enum class ProofKind : std::uint8_t {
   kInput,  // read from a file
@@ -53,11 +57,13 @@ struct Proof {
 // Where one rule fails for the tuple.
 struct FailedRule {
   RuleMention rule;
+  bool is_fact = false;  // the tuple stands in the program
   bool head_fits = true;  // false: its head can never be this tuple
   std::vector<std::string> satisfied;  // by one choice of values that gets furthest
   // The first literal that no choice satisfies together with those before it; empty if all of the
   // body holds, and yet the tuple is not there.
   std::string fails;
+  std::string found;  // what an aggregate that fails gives instead, for the choice; may be empty
 };
 
 struct WhyNot {

@@ -15,6 +15,7 @@
 #include "datalog/evaluate/stratum_run.h"
 #include "datalog/facts/cell_class.h"
 #include "datalog/language/compile.h"
+#include "datalog/prove/goal_text.h"
 #include "model/record_image.h"
 #include "model/set_walk.h"
 #include "model/value_agreement.h"
@@ -101,7 +102,7 @@ Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal
         "{} holds no program; it was not written by a run of Stratalog", stored.generation));
   const std::string source(reinterpret_cast<const char*>(section->data.data()),
                            section->data.size());
-  std::string text = goal;
+  std::string text = with_written_out_branches(goal);
   while (!text.empty() && (text.back() == '.' || std::isspace(text.back()) != 0)) text.pop_back();
   CompileOptions options;
   options.preprocessor = PreprocessorUse::kNever;

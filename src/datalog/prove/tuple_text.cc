@@ -3,13 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "datalog/facts/structured_text.h"
 #include "datalog/language/print_program.h"
+#include "datalog/prove/goal_text.h"
+#include "datalog/prove/made_relations.h"
 
 namespace stratalog::datalog {
 namespace {
+
+// A record that is not stored: only its making says what is in it.
+constexpr std::string_view kUnknownRecord = "[...]";
 
 std::string quoted(std::string_view text) {
   std::string result = "\"";
@@ -36,6 +42,13 @@ std::string bits_text(ValueKind kind, std::uint64_t bits) {
     default:
       return fmt::format("{}", bits);
   }
+}
+
+bool has_values(const Expression& e, const Bindings& bindings) {
+  if (e.kind == ExpressionKind::kVariable)
+    return e.variable < bindings.size() && bindings[e.variable].has_value();
+  return std::all_of(e.arguments.begin(), e.arguments.end(),
+                     [&](const Expression& argument) { return has_values(argument, bindings); });
 }
 
 // Variables have a kind but no type; the columns that they stand in have.
@@ -76,9 +89,9 @@ std::string TupleText::value(ValueKind kind, StructureId structure, Cell cell) c
     std::string text;
     append_structured(*program_->structures, structure, values_->shared(), cell,
                       SymbolQuotes::kDouble, text);
-    return text;
+    return with_written_out_branches(text);
   }
-  if (kind == ValueKind::kRecord) return cell == kNilCell ? "nil" : "[...]";
+  if (kind == ValueKind::kRecord) return cell == kNilCell ? "nil" : std::string(kUnknownRecord);
   return kind == ValueKind::kSymbol ? quoted(values_->text(cell))
                                     : bits_text(kind, values_->bits(cell));
 }
@@ -97,12 +110,17 @@ std::string TupleText::value_of(RelationId relation, Cell cell) const {
   return value(first.kind, first.structure, cell);
 }
 
-std::string TupleText::literal(const Rule& rule, const Literal& literal,
-                               const Bindings& bindings) const {
+std::string TupleText::number(RelationId numbered, Cell cell) const {
+  const Attribute& last = program_->relations[numbered].attributes.back();
+  return fmt::format("{} = autoinc()", value(last.kind, last.structure, cell));
+}
+
+std::vector<std::string> TupleText::variables(const Rule& rule, const Bindings& bindings) const {
   StructureFinder structures(*program_, rule.variables.size());
   structures.look_at_head(rule);
   for (const Literal& each : rule.body) structures.look_at(each);
   std::vector<std::string> texts;
+  texts.reserve(rule.variables.size());
   for (VariableId v = 0; v < rule.variables.size(); ++v) {
     const Variable& variable = rule.variables[v];
     if (v < bindings.size() && bindings[v])
@@ -110,7 +128,45 @@ std::string TupleText::literal(const Rule& rule, const Literal& literal,
     else
       texts.push_back(variable.name.starts_with('_') ? "_" : variable.name);
   }
-  return print_literal(*program_, literal, std::move(texts));
+  for (const Literal& each : rule.body) {
+    const bool makes =
+        each.kind == LiteralKind::kComparison && each.comparison == Comparison::kEqual &&
+        each.left.kind == ExpressionKind::kVariable &&
+        each.right.kind == ExpressionKind::kFunctor && each.right.functor == Functor::kPack;
+    if (!makes) continue;
+    const VariableId made = each.left.variable;
+    const bool is_bound = made < bindings.size() && bindings[made];
+    if (is_bound ? texts[made] != kUnknownRecord : !has_values(each.right, bindings)) continue;
+    texts[made] =
+        print_literal(*program_, each, texts).substr(texts[made].size() + 3);  // behind " = "
+  }
+  return texts;
+}
+
+// What stands in the source where an atom of a made relation is.
+std::string TupleText::made_atom(const Atom& atom, const std::vector<std::string>& texts) const {
+  const Relation& relation = program_->relations[atom.relation];
+  if (relation.numbering) return texts[atom.arguments.back().variable] + " = autoinc()";
+  std::string text;
+  for (const Rule& rule : program_->rules) {
+    if (rule.head != atom.relation) continue;
+    for (const Literal& each : rule.body)
+      text += (text.empty() ? "" : ", ") + literal(rule, each, {});
+    break;
+  }
+  return text;
+}
+
+std::string TupleText::literal(const Rule& rule, const Literal& literal,
+                               const Bindings& bindings) const {
+  std::vector<std::string> texts = variables(rule, bindings);
+  if (literal.kind == LiteralKind::kAtom &&
+      is_made_relation(program_->relations[literal.atom.relation]))
+    return made_atom(literal.atom, texts);
+  std::string text = print_literal(*program_, literal, texts);
+  if (literal.kind != LiteralKind::kRange) return text;
+  const std::string& value = texts[literal.range->variable];
+  return fmt::format("{} is one of {}", value, text.substr(value.size() + 3));  // behind " = "
 }
 
 }  // namespace stratalog::datalog

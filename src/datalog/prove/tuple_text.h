@@ -26,10 +26,14 @@ class TupleText {
   std::string tuple(RelationId relation, std::span<const Cell> cells) const;
   // An element of a relation whose columns have one type, as in tuple().
   std::string value_of(RelationId relation, Cell cell) const;
+  // "7 = autoinc()", of the last column of a relation that numbers tuples.
+  std::string number(RelationId numbered, Cell cell) const;
   // "!path(3, _)", "3 + 1 = 4"; variables without a value keep their names.
   std::string literal(const Rule& rule, const Literal& literal, const Bindings& bindings) const;
 
  private:
+  std::vector<std::string> variables(const Rule& rule, const Bindings& bindings) const;
+  std::string made_atom(const Atom& atom, const std::vector<std::string>& texts) const;
   std::string value(ValueKind kind, StructureId structure, Cell cell) const;
 
   const Program* program_;

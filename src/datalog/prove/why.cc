@@ -12,6 +12,7 @@
 
 #include "datalog/prove/equivalence_chains.h"
 #include "datalog/prove/forward_heights.h"
+#include "datalog/prove/made_relations.h"
 #include "datalog/prove/proof_graph.h"
 #include "datalog/prove/prove.h"
 #include "datalog/prove/stored_query.h"
@@ -332,7 +333,11 @@ class WhySearch {
           entry.premises.push_back(number_of(premise));
       proof.nodes.push_back(std::move(entry));
     }
-    return proof;
+    std::vector<bool> is_made;
+    is_made.reserve(order.size());
+    for (const NodeId n : order)
+      is_made.push_back(is_made_relation(program_.relations[graph_.relation(n)]));
+    return without_made_relations(std::move(proof), is_made);
   }
 
   ProofNode describe(NodeId n) {
@@ -345,7 +350,7 @@ class WhySearch {
       const auto fact = facts_[relation].find({tuple.begin(), tuple.end()});
       if (fact == facts_[relation].end()) return entry;
       entry.kind = ProofKind::kFact;
-      mention(program_.rules[fact->second], entry.rule);
+      entry.rule = mention_of(program_.rules[fact->second]);
       return entry;
     }
     const InstanceId best = graph_.best(n);
@@ -360,12 +365,14 @@ class WhySearch {
     const Query& query = query_.query().queries[graph_.rule(best)];
     const OpenRule& open = query_.query().rules[query.open_rule];
     entry.kind = ProofKind::kDerived;
-    mention(open.rule, entry.rule);
+    entry.rule = mention_of(open.rule);
     const Bindings bindings = bindings_of(open, query, n, graph_.premises(best));
     for (std::uint32_t l = 0; l < open.written; ++l)
       if (open.rule.body[l].kind != LiteralKind::kAtom &&
           open.rule.body[l].record_use != RecordUse::kFound)
         entry.conditions.push_back(text_.literal(open.rule, open.rule.body[l], bindings));
+    if (program_.relations[relation].numbering)
+      entry.conditions.push_back(text_.number(relation, graph_.tuple(n).back()));
     add_choice(relation, entry);
     return entry;
   }
@@ -378,10 +385,6 @@ class WhySearch {
         columns += (columns.empty() ? "" : ", ") + declared.attributes[c].name;
       entry.conditions.push_back(fmt::format("chosen for its ({})", columns));
     }
-  }
-
-  static void mention(const Rule& rule, RuleMention& mention) {
-    mention = {.text = rule.text, .file = rule.place.file, .line = rule.place.line};
   }
 
   // What the tuples of an instance say about the rule's variables.
@@ -431,6 +434,12 @@ class WhySearch {
 };
 
 }  // namespace
+
+RuleMention mention_of(const Rule& rule) {
+  return {.text = rule.written.empty() ? rule.text : rule.written,
+          .file = rule.place.file,
+          .line = rule.place.line};
+}
 
 Result<Proof> why(Store& store, const StoredState& stored, const std::string& goal,
                   const ProveOptions& options) {
