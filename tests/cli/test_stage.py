@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -61,6 +62,29 @@ def test_what_waits_in_the_stage_is_found(stratalog: Stratalog, tmp_path: Path) 
     stratalog("resume", tmp_path / "ck", "-D", tmp_path / "again")
     assert (tmp_path / "ck" / newest / "MANIFEST").exists()
     assert "all is well" in stratalog("verify", tmp_path / "ck", newest, "--deep").out
+
+
+@pytest.mark.parametrize("stage", ["fast", "./fast-{node}", "there/../fast"])
+def test_a_relative_stage_is_found_from_elsewhere(
+    stage: str, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    for name in ("here", "here/there", "elsewhere"):
+        (tmp_path / name).mkdir()
+    facts = chain(NODES, tmp_path / "facts")
+    run = ("run", PROGRAMS / "closure.dl", "-F", facts, "--every", "30it", "--no-pivot", "-j", 4)
+    how = ("--checkpoint", "ck", "--stage", stage, "--ranks-per-node", 2 if "{" in stage else 4)
+    stratalog(*run, *how, cwd=tmp_path / "here")
+    said = json.loads((tmp_path / "here" / "ck" / "options.json").read_text())["stage"]
+    assert Path(said).is_absolute()
+    assert ("{node}" in said) == ("{node}" in stage)
+    # As if the job had died before draining the newest.
+    last = newest(stratalog, tmp_path / "here" / "ck")
+    as_if_killed_before_draining(tmp_path / "here" / "ck", last)
+    again = ("resume", "../here/ck", "-j", 4, "--ranks-per-node", 2 if "{" in stage else 4)
+    resumed = stratalog(*again, cwd=tmp_path / "elsewhere")
+    assert f"resumed from {last}" in resumed.err
+    assert newest(stratalog, tmp_path / "here" / "ck") >= last
+    assert not [path for path in (tmp_path / "elsewhere").iterdir() if "fast" in path.name]
 
 
 def nodes(tmp_path: Path, *options: str) -> tuple[str, ...]:
