@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
@@ -150,6 +151,12 @@ def _run(handle: Handle, is_alone: bool) -> None:
     handle.check(codes[0])
 
 
+def _seconds(every: Any) -> float:
+    if isinstance(every, Real) and 0 <= float(every) < float("inf"):
+        return float(every)
+    raise ValueError(f"checkpoint_every is a number of seconds, not {every!r}")
+
+
 class Program(Mapping[str, Table]):
     """A program: relation names to tables, once it has been run."""
 
@@ -170,6 +177,11 @@ class Program(Mapping[str, Table]):
         libraries with the functions of .functor. `comm` is a communicator of mpi4py
         (or a stratalog.communicator.Collectives): all of its ranks make the same calls.
         """
+        if not isinstance(text, str):
+            raise TypeError(
+                f"a program is its text, a str, not {type(text).__name__}; "
+                "Program.from_file(path) reads a file"
+            )
         self._handle = Handle()
         self._results: Results | None = None
         self._bridge = None if comm is None else Bridge(collectives_of(comm))
@@ -186,7 +198,10 @@ class Program(Mapping[str, Table]):
         try:
             self._handle.call("compile", source, len(source))
         except RunError as error:
-            raise ProgramError(str(error), error.code) from None
+            message = str(error)
+            if len(text.split()) == 1 and text.strip().endswith(".dl"):
+                message += f"\nif {text.strip()} is a file: Program.from_file(path) reads it"
+            raise ProgramError(message, error.code) from None
         self.warnings = self._handle.text("notes")
         schema = parse_schema({"schema": json.loads(self._handle.section("schema"))})
         assert schema is not None
@@ -249,10 +264,20 @@ class Program(Mapping[str, Table]):
         a run of this process. Tables of earlier runs end here. A checkpoint that fails does not
         end the run: it is in the summary, and a RuntimeWarning.
         """
+        every = _seconds(checkpoint_every)
+        if on_checkpoints not in ("refuse", "resume", "overwrite"):
+            raise ValueError(
+                f"on_checkpoints is 'refuse', 'resume' or 'overwrite', not {on_checkpoints!r}"
+            )
+        if checkpoint is None and (every != 0 or on_checkpoints != "refuse"):
+            given = "checkpoint_every" if every != 0 else "on_checkpoints"
+            raise ValueError(f"{given} needs checkpoint=, the folder for checkpoints")
+        if threads < 0:
+            raise ValueError(f"threads is a number, or 0 for one a core, not {threads}")
         self._end_results()
         for name, folder in (("facts", facts), ("output", output), ("checkpoint", checkpoint)):
             self._set(name, "" if folder is None else fspath(folder))
-        self._set("checkpoint-every", repr(float(checkpoint_every)))
+        self._set("checkpoint-every", repr(every))
         self._set("on-checkpoints", on_checkpoints)
         self._set("memory-limit", str(int(memory_limit)))
         self._set("threads", str(int(threads)))

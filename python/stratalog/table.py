@@ -332,7 +332,11 @@ class Table:
             raise NotInstalledError("to_pandas() needs pandas: pip install pandas") from error
         columns = self.to_columns()
         return pandas.DataFrame(
-            {a.name: _flat(a, columns[a.name]) for a in self.attributes},
+            {
+                # As they are: pandas would make texts of its own, and has none that are no UTF-8.
+                a.name: pandas.Series(_flat(a, columns[a.name]), dtype=columns[a.name].dtype)
+                for a in self.attributes
+            },
             index=range(len(self)) if not self.attributes else None,
         )
 

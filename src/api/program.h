@@ -5,6 +5,11 @@
 // which is collective where Collectives name several ranks; one thread at a time, stop() excepted.
 #pragma once
 
+#if !defined(__cplusplus) || __cplusplus < 202002L
+#error \
+    "stratalog/program.h needs C++20 (-std=c++20); <stratalog/stratalog.h> is for C and older C++"
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>

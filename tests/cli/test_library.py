@@ -73,38 +73,47 @@ def test_compiled_examples_of_the_page(
     (text,) = examples(language)
     source = tmp_path / f"example.{language}"
     source.write_text(text)
-    flags = subprocess.run(
-        ["pkg-config", "--cflags", "--libs", "stratalog"],
+    flags = [*pkg_config(installed, "--cflags", "--libs")]
+    (folder,) = pkg_config(installed, "--variable=libdir")
+    flags.append(f"-Wl,-rpath,{folder}")
+    program = tmp_path / "example"
+    warnings = ["-Wall", "-Wextra", "-Werror"]
+    subprocess.run([*compiler, *warnings, source, "-o", program, *flags], check=True)
+    assert_closure_is_printed(program)
+
+
+def pkg_config(installed: Path, *options: str) -> list[str]:
+    return subprocess.run(
+        ["pkg-config", *options, "stratalog"],
         env={**os.environ, "PKG_CONFIG_PATH": str(installed / "lib" / "pkgconfig")},
         check=True,
         capture_output=True,
         text=True,
     ).stdout.split()
-    program = tmp_path / "example"
-    warnings = ["-Wall", "-Wextra", "-Werror"]
-    subprocess.run([*compiler, *warnings, source, "-o", program, *flags], check=True)
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(installed / "lib")}
-    ran = subprocess.run([program], env=environment, check=True, capture_output=True, text=True)
+
+
+def assert_closure_is_printed(program: Path) -> None:
+    ran = subprocess.run([program], check=True, capture_output=True, text=True)
     assert sorted(ran.stdout.split("\n")) == ["", "1 2", "1 3", "2 3"]
 
 
-def test_the_cmake_package_is_found(installed: Path, tmp_path: Path) -> None:
-    (tmp_path / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES C)\n"
-        "find_package(stratalog 0.1 REQUIRED)\n"
-        "get_target_property(place stratalog::stratalog INTERFACE_INCLUDE_DIRECTORIES)\n"
-        'message(STATUS "headers: ${place}")\n'
-    )
-    command = [
-        "cmake",
-        "-S",
-        tmp_path,
-        "-B",
-        tmp_path / "build",
-        f"-DCMAKE_PREFIX_PATH={installed}",
-    ]
-    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert f"headers: {installed}/include" in found
+def test_older_dialects_are_told_what_is_missing(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "old.cc").write_text("#include <stratalog/program.h>\n")
+    flags = pkg_config(installed, "--cflags")
+    command = ["c++", "-std=c++17", "-c", tmp_path / "old.cc", "-o", tmp_path / "old.o", *flags]
+    refused = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert refused.returncode != 0
+    assert "stratalog/program.h needs C++20" in refused.stderr
+
+
+def test_the_cmake_example_of_the_page(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(*examples("cmake"))
+    (tmp_path / "main.cc").write_text(*examples("cpp"))
+    build = tmp_path / "build"
+    prefix = f"-DCMAKE_PREFIX_PATH={installed}"
+    for command in (["-S", tmp_path, "-B", build, prefix], ["--build", build]):
+        subprocess.run(["cmake", *command], check=True, capture_output=True)
+    assert_closure_is_printed(build / "closure")
     assert (installed / "include" / "stratalog" / "program.h").exists()
 
 
@@ -246,6 +255,40 @@ def test_files_and_checkpoints(tmp_path: Path, stratalog: Stratalog) -> None:
     assert program.run(**folders, on_checkpoints="resume").is_resumed
     with pytest.raises(package.RunError, match="nowhere"):
         program.run(facts=tmp_path / "nowhere")
+
+
+def test_arguments_that_make_no_sense_are_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"not PosixPath; Program\.from_file"):
+        package.Program(tmp_path / "closure.dl")  # type: ignore[arg-type]
+    with pytest.raises(package.ProgramError, match=r"Program\.from_file"):
+        package.Program("closure.dl")
+    program = package.Program(CLOSURE)
+    program.insert("edge", [(1, 2)])
+    program.run()
+    table = program["path"]
+    for arguments, words in (
+        ({"checkpoint": tmp_path / "ck", "checkpoint_every": "60s"}, "a number of seconds"),
+        ({"checkpoint": tmp_path / "ck", "checkpoint_every": float("nan")}, "a number of seconds"),
+        ({"checkpoint_every": 60}, "checkpoint_every needs checkpoint="),
+        ({"on_checkpoints": "resume"}, "on_checkpoints needs checkpoint="),
+        ({"checkpoint": tmp_path / "ck", "on_checkpoints": "replace"}, "'overwrite', not"),
+        ({"threads": -1}, "threads"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            program.run(**arguments)  # type: ignore[arg-type]
+    assert list(table) == [(1, 2)], "nothing has been run again"
+    assert not (tmp_path / "ck").exists()
+
+
+def test_symbols_that_are_no_text_in_pandas() -> None:
+    pytest.importorskip("pandas")
+    program = package.Program(".decl s(x: symbol, n: number)")
+    program.insert("s", [(b"\xff", 1), ("a", 2)])
+    program.run()
+    frame = program["s"].to_pandas()
+    assert frame["x"].dtype == object
+    assert sorted(frame["x"]) == ["a", "\udcff"]
+    assert frame["n"].dtype == np.int64
 
 
 def test_mistakes_are_answered_with_what_was_meant() -> None:

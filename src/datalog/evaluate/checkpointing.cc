@@ -43,11 +43,12 @@ Result<std::optional<EnginePosition>> Checkpointing::resume() {
     Status mine;
     if (state_.comm.rank() == 0) {
       const auto generations = list_generations(*options.store);
-      if (generations.is_ok() && !generations.value().empty())
+      const std::size_t count = generations.is_ok() ? generations.value().size() : 0;
+      if (count != 0)
         mine = Status::already_exists(
-            fmt::format("{} holds {} checkpoint generations, neither to be gone on from nor to be "
+            fmt::format("{} holds {} checkpoint generation{}, neither to be gone on from nor to be "
                         "replaced",
-                        options.store->root(), generations.value().size()));
+                        options.store->root(), count, count == 1 ? "" : "s"));
     }
     STRATALOG_RETURN_IF_ERROR(agree(state_.comm, mine));
     return std::optional<EnginePosition>();
