@@ -492,6 +492,23 @@ def test_what_is_printed_can_be_asked(stratalog: Stratalog, tmp_path: Path) -> N
         assert [node["tuple"] for node in nodes] == ["nat($Succ($Zero()))", "nat($Zero())"]
         for node in nodes:
             stratalog("why", checkpoint, node["tuple"])
+    kinds = """.type R = [a: float, s: symbol, u: unsigned]
+.decl w(f: float, s: symbol, u: unsigned, n: number)
+.input w
+.decl x(r: R)
+x([f, s, u]) :- w(f, s, u, _).
+"""
+    rows = '1e300\ta\\b"c\t18446744073709551615\t-9223372036854775808\n1e-7\t$Zero é\t0\t-1\n3\t\t1\t1\n'
+    values = save(stratalog, tmp_path / "kinds", kinds, {"w": rows})
+    for goal in (
+        'x([1e300, "a\\\\b\\"c", 18446744073709551615])',
+        'x([0.0000001, "$Zero é", 0])',
+        'x([3, "", 1])',
+    ):
+        nodes = stratalog("why", values, goal, "--json").json()["nodes"]
+        assert [node["tuple"][0] for node in nodes] == ["x", "w"]
+        for node in nodes:
+            stratalog("why", values, node["tuple"])
     deep = "nat($Succ($Succ($Zero())))"
     assert stratalog("why-not", checkpoint, deep, "--json").json()["tuple"] == deep
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Goals and tuples as text: in a program a branch without fields is `$Zero()`, in output files it
-// is
-// `$Zero`. Goals may have either, tuples are shown as in programs. Pure; local.
+// Goals and tuples as text: what is `$Zero` and `1e22` in output files is `$Zero()` and `1.0e22` in
+// a program. Goals may have either, tuples are shown as in programs. Pure; local.
 #pragma once
 
 #include <string>
@@ -9,7 +8,8 @@
 
 namespace stratalog::datalog {
 
-// Puts `()` behind every `$Name` that has no `(`, outside of strings.
-std::string with_written_out_branches(std::string_view text);
+// Puts `()` behind every `$Name` that has no `(`, and `.0` into whole numbers that have an
+// exponent, outside of strings.
+std::string as_in_programs(std::string_view text);
 
 }  // namespace stratalog::datalog

@@ -102,7 +102,7 @@ Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal
         "{} holds no program; it was not written by a run of Stratalog", stored.generation));
   const std::string source(reinterpret_cast<const char*>(section->data.data()),
                            section->data.size());
-  std::string text = with_written_out_branches(goal);
+  std::string text = as_in_programs(goal);
   while (!text.empty() && (text.back() == '.' || std::isspace(text.back()) != 0)) text.pop_back();
   CompileOptions options;
   options.preprocessor = PreprocessorUse::kNever;

@@ -37,7 +37,7 @@ std::string bits_text(ValueKind kind, std::uint64_t bits) {
       return fmt::format("{}", static_cast<std::int64_t>(bits));
     case ValueKind::kFloat: {
       const std::string text = fmt::format("{}", std::bit_cast<double>(bits));
-      return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+      return text.find_first_of(".en") == std::string::npos ? text + ".0" : as_in_programs(text);
     }
     default:
       return fmt::format("{}", bits);
@@ -89,7 +89,7 @@ std::string TupleText::value(ValueKind kind, StructureId structure, Cell cell) c
     std::string text;
     append_structured(*program_->structures, structure, values_->shared(), cell,
                       SymbolQuotes::kDouble, text);
-    return with_written_out_branches(text);
+    return as_in_programs(text);
   }
   if (kind == ValueKind::kRecord) return cell == kNilCell ? "nil" : std::string(kUnknownRecord);
   return kind == ValueKind::kSymbol ? quoted(values_->text(cell))
