@@ -497,12 +497,19 @@ def test_what_is_printed_can_be_asked(stratalog: Stratalog, tmp_path: Path) -> N
 .input w
 .decl x(r: R)
 x([f, s, u]) :- w(f, s, u, _).
+w(2, "a\\n\\tb", 5, 6).
 """
-    rows = '1e300\ta\\b"c\t18446744073709551615\t-9223372036854775808\n1e-7\t$Zero é\t0\t-1\n3\t\t1\t1\n'
-    values = save(stratalog, tmp_path / "kinds", kinds, {"w": rows})
+    rows = [
+        '1e300\ta\\b"c\t18446744073709551615\t-9223372036854775808',
+        "1e-7\t$Zero é\t0\t-1",
+        "3\t\t1\t1",
+    ]
+    facts = {"w": "\n".join(rows) + "\n"}
+    values = save(stratalog, tmp_path / "kinds", kinds, facts)
     for goal in (
         'x([1e300, "a\\\\b\\"c", 18446744073709551615])',
         'x([0.0000001, "$Zero é", 0])',
+        'x([2, "a\\n\\tb", 5])',
         'x([3, "", 1])',
     ):
         nodes = stratalog("why", values, goal, "--json").json()["nodes"]

@@ -21,6 +21,20 @@ void append_escaping_quotes(std::string_view symbol, std::string& text) {
   text += '"';
 }
 
+void append_literal(std::string_view symbol, std::string& text) {
+  text += '"';
+  for (const char c : symbol) {
+    if (c == '"' || c == '\\') text += '\\';
+    if (c == '\n')
+      text += "\\n";
+    else if (c == '\t')
+      text += "\\t";
+    else
+      text += c;
+  }
+  text += '"';
+}
+
 class Writer {
  public:
   Writer(const std::vector<Structure>& structures, const ValueDictionary& dictionary,
@@ -114,6 +128,8 @@ class Writer {
       case ValueKind::kSymbol:
         if (quotes_ == SymbolQuotes::kDouble)
           append_escaping_quotes(dictionary_.text(cell), text_);
+        else if (quotes_ == SymbolQuotes::kLiteral)
+          append_literal(dictionary_.text(cell), text_);
         else
           text_ += dictionary_.text(cell);
         return;

@@ -14,6 +14,7 @@ namespace stratalog::datalog {
 enum class SymbolQuotes : std::uint8_t {
   kNone,  // symbols stand as they are
   kDouble,  // in double quotes, with a backslash before double quotes inside
+  kLiteral,  // as in a program, with its escapes
 };
 
 // Appends the value that `cell` is in a column of structure `id`. Requires final cells. A number

@@ -88,7 +88,7 @@ std::string TupleText::value(ValueKind kind, StructureId structure, Cell cell) c
   if (structure != kNoStructure && is_final) {
     std::string text;
     append_structured(*program_->structures, structure, values_->shared(), cell,
-                      SymbolQuotes::kDouble, text);
+                      SymbolQuotes::kLiteral, text);
     return as_in_programs(text);
   }
   if (kind == ValueKind::kRecord) return cell == kNilCell ? "nil" : std::string(kUnknownRecord);
