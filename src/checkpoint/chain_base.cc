@@ -47,6 +47,11 @@ ChainFacts ChainBase::facts(const std::string& relation, RelationVersion version
   return found == facts_.end() ? ChainFacts{} : found->second;
 }
 
+MultisetHash hash_of_image(const SaveRequest& request, std::size_t i) {
+  const bool is_walked = i < request.walked_hashes.size() && request.walked_hashes[i] != nullptr;
+  return is_walked ? *request.walked_hashes[i] : request.images[i].hash;
+}
+
 const ManifestRelation* ChainBase::find(const RelationImage& image, std::uint32_t& position) const {
   if (!manifest_) return nullptr;
   const auto& relations = manifest_->relations;
@@ -64,17 +69,21 @@ Result<CarriedOver> ChainBase::carry(const SaveRequest& request) const {
   CarryRequest wanted;
   for (std::size_t i = 0; i < request.images.size(); ++i) {
     wanted.relations.emplace_back();
-    if (part_of(request, i) == ImagePart::kWhole) continue;
+    const ImagePart part = part_of(request, i);
+    if (part == ImagePart::kWhole) continue;
     std::uint32_t position = 0;
     if (find(request.images[i], position) == nullptr)
       return Status::invalid_argument(
           fmt::format("relation {}: its growth is to be saved, but {} does not have it, or in "
                       "another column order",
                       request.images[i].name, request.base));
-    wanted.relations.back() = position;
+    if (part == ImagePart::kGrowth) wanted.relations.back() = position;
   }
+  const bool stands_alone = std::all_of(request.parts.begin(), request.parts.end(),
+                                        [](const PartPlan& plan) { return is_whole(plan.part); });
   for (const NamedSection& section : request.sections) {
     wanted.sections.emplace_back();
+    if (stands_alone) continue;
     const auto hash = section_hashes_.find(section.name);
     const auto& known = manifest_->sections;
     const auto old = std::find_if(known.begin(), known.end(), [&](const ManifestSection& s) {
@@ -99,6 +108,13 @@ void ChainBase::add_carried(const SaveRequest& request,
   }
 }
 
+const ManifestRelation* ChainBase::relation(const RelationImage& image) const {
+  std::uint32_t position = 0;
+  return find(image, position);
+}
+
+void ChainBase::forget() { *this = {}; }
+
 std::string ChainBase::advance(Manifest manifest, const SaveRequest& request) {
   section_hashes_.clear();
   for (const NamedSection& section : request.sections)
@@ -117,7 +133,7 @@ Status ChainBase::accept(const std::string& generation, const SaveRequest& reque
   std::map<Key, ChainFacts> now;
   for (std::size_t i = 0; i < told.size(); ++i) {
     const RelationImage& image = request.images[i];
-    const bool whole = part_of(request, i) == ImagePart::kWhole;
+    const bool whole = is_whole(part_of(request, i));
     const ChainFacts before = ChainBase::facts(image.name, image.version);
     now[{image.name, image.version}] = {.parts = static_cast<std::uint32_t>(told[i].parts),
                                         .rows = told[i].rows,

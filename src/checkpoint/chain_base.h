@@ -27,6 +27,10 @@ class ChainBase {
   // Rank 0: what the generation of `request` takes over. InvalidArgument if it asks for what the
   // base does not have.
   Result<CarriedOver> carry(const SaveRequest& request) const;
+  // Rank 0: what the base has of an image; null: nothing, or in another column order.
+  const ManifestRelation* relation(const RelationImage& image) const;
+  // Every rank: its files are not what was written. Nothing is to build on it.
+  void forget();
   // Rank 0: adds rows and hashes of what was taken over to those of the new parts.
   void add_carried(const SaveRequest& request, std::vector<ManifestRelation>& relations) const;
   // Rank 0: `manifest` has been committed. Returns what accept() needs on every rank.
@@ -46,7 +50,10 @@ class ChainBase {
   std::map<std::string, Hash128> section_hashes_;  // rank 0
 };
 
-// Whether image `i` of the request is written as growth only.
+// What of image `i` of the request is written.
 ImagePart part_of(const SaveRequest& request, std::size_t i);
+// This rank's hash of what image `i` hands out; of one that is hashed while it is walked,
+// afterwards.
+MultisetHash hash_of_image(const SaveRequest& request, std::size_t i);
 
 }  // namespace stratalog

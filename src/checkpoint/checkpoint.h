@@ -48,7 +48,10 @@ struct SaveRequest {
   std::vector<BatchWalk> batch_walks;
   // What is written of each image; empty: everything. An image whose part is kGrowth hands out only
   // the tuples that are new since `base`, and its rows and hash are theirs; none at all means that
-  // it is unchanged. The same on every rank.
+  // it is unchanged. The same on every rank. Of one whose part is kFolded the same is new, but it
+  // hands out a group for each prefix of the relation, with an empty set where nothing is, and
+  // every generation since the whole part had these prefixes in the same order. Only where
+  // can_fold(), in mode kFilePerProcess, and not where a thread writes what the caller has packed.
   std::vector<PartPlan> parts;
   // Where an entry is set: the local hash of that image, valid once its groups have been walked; it
   // takes the place of the image's own. Empty, or one for each image.
@@ -85,6 +88,7 @@ struct SaveReport {
   std::uint64_t bytes = 0;  // of all files of the generation, without those of older ones
   std::uint64_t files = 0;
   std::uint64_t growth_images = 0;  // images of which only the growth was written, if any
+  std::uint64_t folded_images = 0;  // images whose chains were read back and written as one
   std::uint64_t staging_bytes = 0;  // largest buffer space that one rank used
   std::vector<std::string>
       notes;  // for the log: for example old generations that could not be removed
@@ -145,12 +149,14 @@ class CheckpointWriter {
   virtual Result<SaveReport> finish() = 0;
   // Local, the same on every rank: how the next begin() goes about it, and why.
   virtual OverlapPlan overlap() const = 0;
+  // Local, the same on every rank: whether ranks can read back what they have saved.
+  virtual bool can_fold() const = 0;
   // Local. Whether finish() would not have to wait for this rank.
   virtual bool is_written() const = 0;
 
   // Local, the same on every rank. The generation on which the next one may build: the last one
   // that this writer committed. Empty before the first: what other jobs wrote may be collected by
-  // them.
+  // them. And after a fold has found it damaged.
   virtual const std::string& base() const = 0;
   // Local, the same on every rank. How a relation version lies in base().
   virtual ChainFacts chain(const std::string& relation, RelationVersion version) const = 0;

@@ -35,6 +35,7 @@ class Writer final : public CheckpointWriter {
     return !pending_ || (pending_->is_written.load() && pending_->queue.is_done());
   }
   OverlapPlan overlap() const override { return plan_overlap(overlap_facts_, options_.overlap); }
+  bool can_fold() const override { return stages_ == nullptr; }
   const std::string& base() const override { return base_.generation(); }
   ChainFacts chain(const std::string& relation, RelationVersion version) const override {
     return base_.facts(relation, version);
@@ -44,12 +45,14 @@ class Writer final : public CheckpointWriter {
 
  private:
   Status choose_layout(const SaveRequest& request, OpenSave& open);
-  Status check_alike(const SaveRequest& request);
-  Status check_base(const SaveRequest& request) const;
+  Status check_alike(const SaveRequest& request, OverlapWay overlap);
+  Status check_base(const SaveRequest& request, OverlapWay overlap) const;
   Result<CarriedOver> carry(const SaveRequest& request);
   Result<Beginning> begin_generation();
   Status open_save(const SaveRequest& request, OpenSave& open);
   Status write_data(const SaveContext& context, Manifest& manifest, LocalOutput& out);
+  void prepare_folds(OpenSave& open);
+  Status judge_folds(const SaveContext& context, const Status& written);
   void write_now(OpenSave& open);
   void write_in_thread(OpenSave& open);
   void pack_now_write_in_thread(OpenSave& open);
@@ -96,9 +99,9 @@ Status Writer::open() {
 }
 
 // The lists must be the same everywhere, or ranks would write different files under one number.
-Status Writer::check_alike(const SaveRequest& request) {
+Status Writer::check_alike(const SaveRequest& request, OverlapWay overlap) {
   const Status mine = check_request(request, mode_, options_);
-  STRATALOG_RETURN_IF_ERROR(agree(comm_, mine.is_ok() ? check_base(request) : mine));
+  STRATALOG_RETURN_IF_ERROR(agree(comm_, mine.is_ok() ? check_base(request, overlap) : mine));
   const std::uint64_t digest = image_list_digest(request, mode_);
   std::uint64_t extremes[2] = {digest, ~digest};
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(extremes, ReduceOp::kMax));
@@ -107,15 +110,21 @@ Status Writer::check_alike(const SaveRequest& request) {
 }
 
 // Growth needs the generation that it builds on, and that is always the last acknowledged one.
-Status Writer::check_base(const SaveRequest& request) const {
+Status Writer::check_base(const SaveRequest& request, OverlapWay overlap) const {
   if (!request.base.empty() && request.base != base_.generation())
     return Status::invalid_argument(
         fmt::format("a checkpoint cannot build on {}; the last one is {}", request.base,
                     base_.generation().empty() ? "none" : base_.generation()));
   for (std::size_t i = 0; i < request.images.size(); ++i)
-    if (request.base.empty() && part_of(request, i) == ImagePart::kGrowth)
+    if (request.base.empty() && part_of(request, i) != ImagePart::kWhole)
       return Status::invalid_argument(fmt::format(
           "the growth of {} cannot be saved without what it builds on", request.images[i].name));
+  if (!has_folds(request)) return Status::ok();
+  if (!can_fold())
+    return Status::not_supported("chains cannot be folded where stages lie on several nodes");
+  // One thread would read while another writes.
+  if (overlap == OverlapWay::kWrite)
+    return Status::not_supported("chains are folded by the thread that packs, if there is one");
   return Status::ok();
 }
 
@@ -176,8 +185,7 @@ Status Writer::commit(const SaveContext& context, Manifest& manifest, LocalOutpu
   const SaveRequest& request = context.request;
   std::vector<std::uint64_t> sums;
   for (std::size_t i = 0; i < request.images.size(); ++i) {
-    const bool is_walked = i < request.walked_hashes.size() && request.walked_hashes[i] != nullptr;
-    const MultisetHash& hash = is_walked ? *request.walked_hashes[i] : request.images[i].hash;
+    const MultisetHash hash = hash_of_image(request, i);
     sums.insert(sums.end(), {request.images[i].rows, hash.low, hash.high});
   }
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
@@ -271,7 +279,7 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   STRATALOG_RETURN_IF_ERROR(choose_layout(request, open));
   mode_ = open.option.mode;
   if (!may_overlap(mode_)) open.overlap = {};
-  STRATALOG_RETURN_IF_ERROR(check_alike(request));
+  STRATALOG_RETURN_IF_ERROR(check_alike(request, open.overlap.way));
   for (const RelationImage& image : request.images) open.rows.push_back(image.rows);
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(open.rows, ReduceOp::kSum));
 
@@ -298,7 +306,8 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
                                    .total_rows = open.rows,
                                    .carried = open.carried,
                                    .layout = open.layout,
-                                   .queue = open.queue});
+                                   .queue = open.queue,
+                                   .fold = open.fold ? &*open.fold : nullptr});
   Manifest& manifest = open.manifest;
   manifest.store = beginning.store_id;
   manifest.id = beginning.id;
@@ -319,6 +328,26 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   return Status::ok();
 }
 
+// Of a request that the save owns.
+void Writer::prepare_folds(OpenSave& open) {
+  open.fold.emplace(comm_, store_, open.owned.base);
+  walk_through(*open.fold, open.owned);
+}
+
+// Collective. Whether what was read of the base is what it was; if not, nothing builds on it again.
+Status Writer::judge_folds(const SaveContext& context, const Status& written) {
+  if (context.fold == nullptr) return written;
+  std::uint64_t damaged = context.fold->damage().is_ok() ? 0 : 1;
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(std::span(&damaged, 1), ReduceOp::kSum));
+  if (written.is_ok()) {
+    const Status checked = check_folds(comm_, context.request, *context.fold, base_);
+    if (!checked.is_ok()) base_.forget();
+    return checked;
+  }
+  if (damaged != 0) base_.forget();
+  return written;
+}
+
 // All have written, well or not: the agreement, and the commit.
 Result<SaveReport> Writer::close_save(OpenSave& open) {
   const SaveContext& context = *open.context;
@@ -326,14 +355,21 @@ Result<SaveReport> Writer::close_save(OpenSave& open) {
   Status written = options_.steps.includes(ProtocolStep::kAgreeBeforeManifest)
                        ? agree(comm_, open.written)
                        : comm_.barrier();
+  written = judge_folds(context, written);
   if (written.is_ok() && stages_ != nullptr)
     written = seal_in_stages(comm_, *stages_, context.id, options_.durability, options_.steps);
   if (!written.is_ok()) return clean_up(context, written);
   SaveReport report;
   report.generation = generation_name(context.id);
   for (const std::uint64_t count : open.rows) report.rows += count;
-  for (std::size_t i = 0; i < context.request.images.size(); ++i)
-    report.growth_images += part_of(context.request, i) == ImagePart::kGrowth ? 1 : 0;
+  for (std::size_t i = 0; i < context.request.images.size(); ++i) {
+    const RelationImage& image = context.request.images[i];
+    const ImagePart part = part_of(context.request, i);
+    report.growth_images += part == ImagePart::kGrowth ? 1 : 0;
+    if (part != ImagePart::kFolded) continue;
+    ++report.folded_images;
+    report.rows += base_.facts(image.name, image.version).rows;
+  }
   {
     const Stopwatch watch(open.out.times.commit_ns);
     STRATALOG_RETURN_IF_ERROR(commit(context, open.manifest, open.out, report));
@@ -359,7 +395,12 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
   if (pending_)
     return Status::invalid_argument("a checkpoint is being written; finish() it before the next");
   OpenSave open;
-  STRATALOG_RETURN_IF_ERROR(open_save(request, open));
+  const bool folds = has_folds(request);
+  if (folds) {
+    open.owned = request;
+    prepare_folds(open);
+  }
+  STRATALOG_RETURN_IF_ERROR(open_save(folds ? open.owned : request, open));
   {
     const Stopwatch held(open.held_ns);
     open.written = write_data(*open.context, open.manifest, open.out);
@@ -413,6 +454,7 @@ Status Writer::begin(SaveRequest request) {
   auto open = std::make_unique<OpenSave>();
   open->owned = std::move(request);
   open->overlap = overlap();
+  if (has_folds(open->owned)) prepare_folds(*open);
   STRATALOG_RETURN_IF_ERROR(open_save(open->owned, *open));
   pending_ = std::move(open);
   switch (pending_->overlap.way) {

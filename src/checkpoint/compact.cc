@@ -3,28 +3,13 @@
 
 #include <utility>
 
+#include "checkpoint/own_shards.h"
 #include "checkpoint/stored_state.h"
 #include "read/file_frame.h"
 #include "read/shard_reader.h"
 
 namespace stratalog {
 namespace {
-
-// The shards that this rank writes anew: its own, or its share of them where the number of ranks is
-// another.
-std::vector<const ManifestShard*> shards_of_rank(const Manifest& manifest, std::uint32_t relation,
-                                                 const Comm& comm) {
-  const auto ranks = static_cast<std::uint32_t>(comm.size());
-  const auto rank = static_cast<std::uint32_t>(comm.rank());
-  std::vector<const ManifestShard*> mine;
-  std::uint32_t number = 0;
-  for (const ManifestShard& shard : manifest.shards) {
-    if (shard.relation != relation) continue;
-    const std::uint32_t owner = (manifest.ranks == ranks ? shard.rank : number++) % ranks;
-    if (owner == rank) mine.push_back(&shard);
-  }
-  return mine;
-}
 
 RelationImage image_of(Store& store, const Manifest& manifest, std::uint32_t number,
                        const Comm& comm) {

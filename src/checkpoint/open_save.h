@@ -11,6 +11,7 @@
 
 #include "checkpoint/chain_base.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/fold.h"
 #include "checkpoint/save_layout.h"
 #include "checkpoint/save_plan.h"
 #include "policy/learning.h"
@@ -27,7 +28,8 @@ struct OpenSave {
     if (thread.joinable()) thread.join();
   }
 
-  SaveRequest owned;  // of begin()
+  SaveRequest owned;  // of begin(), and of what is folded
+  std::optional<Fold> fold;  // where something is
   OverlapPlan overlap;
   WriteQueue queue;
   std::vector<std::uint64_t> rows;

@@ -95,12 +95,14 @@ Status append_shard(const SaveContext& context, std::size_t index, const std::st
                        context.options.block_bytes,
                        [&](std::span<const std::byte> bytes) { return file.append(bytes); });
   STRATALOG_RETURN_IF_ERROR(encode_image(context.request, index, encoder, out.times));
+  const std::uint64_t stored =
+      context.fold == nullptr ? 0 : context.fold->folded(image).stored_rows;
   if (encoder.is_empty()) {
     file.drop_shard();
-    return check_rows(image, 0);
+    return check_rows(image, 0, stored);
   }
   STRATALOG_ASSIGN_OR_RETURN(const ShardSummary summary, encoder.finish());
-  STRATALOG_RETURN_IF_ERROR(check_rows(image, summary.rows));
+  STRATALOG_RETURN_IF_ERROR(check_rows(image, summary.rows, stored));
   note_shard(context, index, summary, name, {{.offset = begin, .bytes = summary.bytes}}, out);
   return Status::ok();
 }

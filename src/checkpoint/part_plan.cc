@@ -30,6 +30,16 @@ PartPlan whole(const ChainFacts& chain, const PartOffer& offer, std::string reas
                      .growth_bytes = 0}};
 }
 
+// The chain ends, and its growth is known.
+PartPlan end_of_chain(const ChainFacts& chain, const PartOffer& offer, std::string reason) {
+  PartPlan plan = whole(chain, offer, std::move(reason));
+  if (offer.folding == Folding::kNo || chain.parts == 0) return plan;
+  plan.part = ImagePart::kFolded;
+  plan.choice.part = "folded";
+  plan.choice.reason += ": read back and written as one beside the evaluation";
+  return plan;
+}
+
 PartPlan growth(const ChainFacts& chain, std::uint64_t bytes, std::string reason) {
   return {.part = ImagePart::kGrowth,
           .choice = {.part = "growth",
@@ -44,21 +54,23 @@ PartPlan growth(const ChainFacts& chain, std::uint64_t bytes, std::string reason
 PartPlan plan_part(const ChainRules& rules, const ChainFacts& chain, const PartOffer& offer) {
   if (offer.growth == GrowthKnowledge::kNoBase) return whole(chain, offer, "nothing to build on");
   if (rules.whole_every == 1) return whole(chain, offer, "every generation is to be whole");
-  if (rules.whole_every != 0 && chain.generations >= rules.whole_every)
-    return whole(chain, offer, fmt::format("every {}. generation is whole", rules.whole_every));
   if (offer.growth == GrowthKnowledge::kNotFollowed)
     return whole(chain, offer, "its growth was not followed");
+  if (rules.whole_every != 0 && chain.generations >= rules.whole_every)
+    return end_of_chain(chain, offer,
+                        fmt::format("every {}. generation is whole", rules.whole_every));
   if (offer.growth_rows == 0) return growth(chain, 0, "unchanged");
   if (chain.parts == 0) return whole(chain, offer, "it was empty before");
   if (chain.parts >= rules.most_parts)
-    return whole(chain, offer, fmt::format("in {} parts, folded", chain.parts));
+    return end_of_chain(chain, offer, fmt::format("in {} parts", chain.parts));
   const std::uint64_t added = estimate_bytes(chain, offer.growth_rows);
   const Wide together = Wide{chain.growth_bytes} + added;
   if (together * 100 > Wide{chain.whole_bytes} * rules.most_growth_percent)
-    return whole(chain, offer,
-                 fmt::format("about {} of growth on {} that were whole are more than {} percent",
-                             readable_size(narrow(together)), readable_size(chain.whole_bytes),
-                             rules.most_growth_percent));
+    return end_of_chain(
+        chain, offer,
+        fmt::format("about {} of growth on {} that were whole are more than {} percent",
+                    readable_size(narrow(together)), readable_size(chain.whole_bytes),
+                    rules.most_growth_percent));
   return growth(chain, added,
                 fmt::format("{} new row{}, about {}, where all are about {}", offer.growth_rows,
                             offer.growth_rows == 1 ? "" : "s", readable_size(added),

@@ -12,9 +12,13 @@
 
 namespace stratalog {
 
-// What a checkpoint holds of an image: all its tuples, or those that are new since the generation
-// on which it builds (which may be none).
-enum class ImagePart : std::uint8_t { kWhole, kGrowth };
+// What a checkpoint holds of an image: all its tuples; those that are new since the generation on
+// which it builds (which may be none); or all its tuples, of which those of the base are read from
+// its files and written again in one with the new ones (checkpoint/fold.h).
+enum class ImagePart : std::uint8_t { kWhole, kGrowth, kFolded };
+
+// Whether the part stands by itself: nothing of the image is taken over from older generations.
+constexpr bool is_whole(ImagePart part) { return part != ImagePart::kGrowth; }
 
 // The one table of thresholds.
 struct ChainRules {
@@ -45,10 +49,14 @@ enum class GrowthKnowledge : std::uint8_t {
   kNotFollowed,  // the memory for it was not granted, or tuples were not only added
 };
 
+// Whether a chain may be read back and written as one, where it is to end and its growth is known.
+enum class Folding : std::uint8_t { kNo, kAllowed };
+
 struct PartOffer {
   GrowthKnowledge growth = GrowthKnowledge::kNoBase;
   std::uint64_t rows = 0;  // now, all ranks
   std::uint64_t growth_rows = 0;  // since the base, all ranks
+  Folding folding = Folding::kNo;
 };
 
 struct PartPlan {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "checkpoint/fold.h"
 #include "encode/checksum.h"
 #include "encode/compact_codec.h"
 
@@ -60,6 +61,9 @@ Status check_request(const SaveRequest& request, CheckpointMode mode,
   STRATALOG_RETURN_IF_ERROR(check_backends(mode, options.backends.rows));
   if (!request.parts.empty() && request.parts.size() != request.images.size())
     return Status::invalid_argument("the parts of a checkpoint are not those of its images");
+  if (has_folds(request) && mode != CheckpointMode::kFilePerProcess)
+    return Status::not_supported(
+        fmt::format("mode {} cannot fold a chain of older files", mode_name(mode)));
   if (request.encoding == ShardEncoding::kRaw)
     return Status::invalid_argument("encoding raw is not for tuples");
   std::set<std::string> names;
@@ -73,7 +77,7 @@ Status check_request(const SaveRequest& request, CheckpointMode mode,
 std::uint64_t image_list_digest(const SaveRequest& request, CheckpointMode mode) {
   std::string text = fmt::format("{} {} {}", static_cast<int>(mode),
                                  static_cast<int>(request.encoding), request.base);
-  for (const PartPlan& plan : request.parts) text += plan.part == ImagePart::kWhole ? "w" : "g";
+  for (const PartPlan& plan : request.parts) text += "wgf"[static_cast<int>(plan.part)];
   for (const RelationImage& image : request.images) {
     text += fmt::format("\n{}.{} {}:", image.name, static_cast<int>(image.version), image.arity);
     for (const std::uint32_t column : image.column_order) text += fmt::format(" {}", column);

@@ -11,6 +11,7 @@
 
 #include "checkpoint/carry_over.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/fold.h"
 #include "checkpoint/phase_times.h"
 #include "checkpoint/save_layout.h"
 #include "commit/manifest.h"
@@ -31,6 +32,7 @@ struct SaveContext {
   const CarriedOver& carried;  // rank 0: what older generations have already
   const SaveLayout& layout;
   WriteQueue& queue;  // of what goes into files of this rank's own
+  const Fold* fold = nullptr;  // where a part is folded
 
   std::string path(const std::string& file) const { return generation_name(id) + "/" + file; }
   // What a rank stages for one write, at most.
@@ -67,8 +69,9 @@ struct LocalOutput {
 Status encode_image(const SaveRequest& request, std::size_t index, ShardEncoder& encoder,
                     PhaseTimes& times);
 
-// Internal if the groups walked are not the rows announced: what would be a wrong checkpoint.
-Status check_rows(const RelationImage& image, std::uint64_t walked);
+// Internal if the groups walked are not the rows announced, and those that a fold has read of the
+// base: what would be a wrong checkpoint.
+Status check_rows(const RelationImage& image, std::uint64_t walked, std::uint64_t stored = 0);
 
 ShardHeader shard_header(const SaveContext& context, std::size_t image, int rank);
 // This rank's shard of `image` lies in `extents` of `file`: what the manifest will say of it.

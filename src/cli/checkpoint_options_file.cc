@@ -111,6 +111,7 @@ json options_object(const std::string& program_name, const RunArguments& run) {
           {"durability", durability_name(run.durability)},
           {"keep_generations", run.keep_generations},
           {"full_every", run.whole_every},
+          {"compaction", run.folding == Folding::kAllowed ? "auto" : "none"},
           {"mtbf_seconds", run.mtbf_seconds}};
 }
 
@@ -145,6 +146,7 @@ std::string complete_from_options_file(Store& store, RunArguments& run) {
     return member != options.end() && member->is_string() ? member->get<std::string>()
                                                           : std::string();
   };
+  if (!run.has_folding && word("compaction") == "none") run.folding = Folding::kNo;
   if (!run.has_mode) run.mode = parse_mode(word("mode")).value_or(run.mode);
   if (run.given_layout.empty()) {
     take_layout_text(word("layout"), run.layout);

@@ -60,6 +60,7 @@ struct RunArguments {
   Durability durability = Durability::kFull;
   std::uint32_t keep_generations = 2;
   std::uint32_t whole_every = 0;  // --full-every; 0: by size
+  Folding folding = Folding::kAllowed;  // --compaction
   LayoutWishes layout;  // its mode does not count
   datalog::ResumePolicy resume = datalog::ResumePolicy::kFresh;
   std::string generation;  // resume only
@@ -87,6 +88,7 @@ struct RunArguments {
   bool has_durability = false;
   bool has_keep = false;
   bool has_whole_every = false;
+  bool has_folding = false;
   std::vector<std::string> given_layout;  // layout options, by name
 };
 

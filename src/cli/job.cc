@@ -261,6 +261,7 @@ void take_resume_options(std::string_view text, Job& job) {
   run.durability = parse_durability(options.value("durability", "")).value_or(run.durability);
   run.keep_generations = options.value("keep_generations", run.keep_generations);
   run.whole_every = options.value("full_every", run.whole_every);
+  if (options.value("compaction", "") == "none") run.folding = Folding::kNo;
   run.mtbf_seconds = options.value("mtbf_seconds", run.mtbf_seconds);
   run.generation = options.value("generation", run.generation);
   job.program_name = options.value("program", job.program_name);

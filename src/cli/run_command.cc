@@ -186,6 +186,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   checkpoint.writer.layout = run.layout;
   checkpoint.writer.backends = world.backends(run.mode);
   checkpoint.chain.whole_every = run.whole_every;
+  checkpoint.folding = run.folding;
   checkpoint.every_iterations = run.every.iterations;
   checkpoint.every_seconds = run.every.seconds;
   checkpoint.interval = {.mtbf_seconds = run.mtbf_seconds, .most_share = run.every.most_share};

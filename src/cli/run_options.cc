@@ -22,6 +22,7 @@ const Words<ShardEncoding> kEncodings = {{"compact", ShardEncoding::kCompact},
                                          {"auto", ShardEncoding::kAuto}};
 const Words<Durability> kDurabilities = {
     {"full", Durability::kFull}, {"data", Durability::kData}, {"none", Durability::kNone}};
+const Words<Folding> kFoldings = {{"auto", Folding::kAllowed}, {"none", Folding::kNo}};
 const Words<datalog::AtEnd> kAtEnd = {{"save", datalog::AtEnd::kSave},
                                       {"skip", datalog::AtEnd::kSkip}};
 
@@ -127,6 +128,13 @@ void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
                   "(default: by size)")
       ->check(CLI::Range(1U, 1000000U))
       ->option_text("N")
+      ->group(checkpoints);
+  app->add_option("--compaction", run.folding,
+                  "of chains of growth in mode fpp: auto reads them back and writes them as one "
+                  "beside the evaluation, where a core is free; none: copies of the relations are "
+                  "written (default auto)")
+      ->transform(one_of(kFoldings))
+      ->option_text("WHEN")
       ->group(checkpoints);
   app->add_option("--overlap", words.overlap,
                   "what goes on beside the evaluation: pack (packing and writing), write (writing "
@@ -245,6 +253,7 @@ void note_given(const CLI::App& app, RunWords& words, RunArguments& run) {
     run.has_durability = command->count("--durability") > 0;
     run.has_keep = command->count("--keep") > 0;
     run.has_whole_every = command->count("--full-every") > 0;
+    run.has_folding = command->count("--compaction") > 0;
     for (const char* option :
          {"--hdf5-opt", "--files", "--relations-per-file", "--align", "--aggregators", "--deflate"})
       if (command->count(option) > 0) run.given_layout.emplace_back(option);
@@ -341,6 +350,7 @@ Status check_folder(const RunWords& words, const RunArguments& run) {
   if (run.has_durability) needs = "--durability";
   if (run.has_keep) needs = "--keep";
   if (run.has_whole_every) needs = "--full-every";
+  if (run.has_folding) needs = "--compaction";
   if (run.at_end == datalog::AtEnd::kSkip) needs = "--at-end";
   if (!words.overlap.empty()) needs = "--overlap";
   if (words.no_overlap) needs = "--no-overlap";

@@ -67,6 +67,7 @@ json checkpoint_json(const SaveReport& saved) {
           {"total_seconds", saved.total_seconds},
           {"held_seconds", saved.held_seconds},
           {"overlap", std::string(overlap_name(saved.overlap))},
+          {"folded_relations", saved.folded_images},
           {"rows", saved.rows},
           {"bytes", saved.bytes},
           {"files", saved.files}};
@@ -136,9 +137,11 @@ std::string breakdown_text(const RunReport& report) {
   if (!report.checkpoints.empty()) {
     std::uint64_t bytes = 0;
     double beside = 0;
+    std::uint64_t folding = 0;  // checkpoints
     for (const SaveReport& saved : report.checkpoints) {
       bytes += saved.bytes;
       beside += saved.total_seconds - saved.held_seconds;
+      folding += saved.folded_images > 0 ? 1 : 0;
     }
     text += fmt::format(
         "{} checkpoint{}, {} written, {:.1f} % of the time{}; packing is {:.1f} % of checkpoint "
@@ -147,6 +150,8 @@ std::string breakdown_text(const RunReport& report) {
         100 * checkpoint_seconds(times) / total,
         beside > 0 ? fmt::format(" and {:.2f} s beside the evaluation", beside) : "",
         100 * pack_share(report.checkpoints));
+    if (folding > 0)
+      text += fmt::format("chains of growth were written as one in {} of them\n", folding);
   }
   if (const std::size_t failed = report.failed_checkpoints.size(); failed > 0)
     text += fmt::format("{} checkpoint{} failed\n", failed, failed == 1 ? "" : "s");

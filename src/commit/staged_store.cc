@@ -151,7 +151,11 @@ Result<std::unique_ptr<File>> Staged::open(const std::string& path, OpenMode mod
   }
   const bool is_new = mode == OpenMode::kCreateExclusive;
   Store* const staged = stage_with(is_new ? path.substr(0, path.find('/')) : path);
-  return (staged != nullptr ? *staged : *home_).open(path, mode);
+  if (staged == nullptr) return home_->open(path, mode);
+  auto file = staged->open(path, mode);
+  // It may have been drained and removed in between.
+  if (file.is_ok() || mode != OpenMode::kRead || !is_absent(file.status())) return file;
+  return home_->open(path, mode);
 }
 
 // A file that is not there yet goes to where its generation is.

@@ -4,47 +4,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "model/set_union.h"
 #include "model/set_walk.h"
 
 namespace stratalog {
 namespace {
 
-// A set is stored as a bitmap where that takes at most this many bytes an element: hardly more than
-// the list, and neither packing nor reading it looks at elements.
-constexpr std::uint64_t kBitmapBytes = 2;
-// Parts of a row are united in a bitmap of at most this many words an element, and sorted lists are
-// merged where it would be larger.
-constexpr std::uint64_t kUniteWords = 4;
-
 std::uint8_t* put(std::uint8_t* to, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) *to++ = static_cast<std::uint8_t>(value | 0x80);
   *to++ = static_cast<std::uint8_t>(value);
   return to;
-}
-
-bool suits_bitmap(std::uint64_t words, std::uint64_t count) {
-  return words * 8 <= count * kBitmapBytes;
-}
-
-void set_bits(std::span<const Cell> cells, std::uint64_t first_word, std::uint64_t* words) {
-  for (const Cell cell : cells) words[(cell / 64) - first_word] |= std::uint64_t{1} << (cell % 64);
-}
-
-SetView array_view(std::span<const Cell> cells) {
-  SetView view;
-  view.values = cells;
-  view.count = cells.size();
-  return view;
-}
-
-SetView bitmap_view(std::uint64_t first_word, std::span<const std::uint64_t> words,
-                    std::uint64_t count) {
-  SetView view;
-  view.kind = SetKind::kBitmap;
-  view.base = static_cast<Cell>(first_word * 64);
-  view.words = words;
-  view.count = count;
-  return view;
 }
 
 class SegmentWriter {
@@ -69,7 +38,7 @@ class SegmentWriter {
     put_bitmap_head(set.count, first, words);
     const std::size_t at = segment_.words.size();
     segment_.words.resize(at + words);
-    set_bits(set.values, first, segment_.words.data() + at);
+    mark_cells(set.values, first, segment_.words.data() + at);
   }
   std::shared_ptr<const GrowthSegment> finish(std::uint32_t tier) {
     segment_.tier = tier;
@@ -198,91 +167,15 @@ class SegmentReader {
   bool is_bitmap_ = false;
 };
 
-// One row's parts from several segments, which are disjoint, as one view.
-class RowUnion {
- public:
-  void add(SegmentReader& reader) {
-    count_ += reader.count();
-    ++parts_;
-    if (reader.is_bitmap()) {
-      bitmaps_.push_back(reader.take_bitmap());
-      widen(bitmaps_.back().base / 64, bitmaps_.back().words.size());
-      return;
-    }
-    const std::size_t begin = cells_.size();
-    reader.take_list(cells_);
-    ends_.push_back(cells_.size());
-    const std::uint64_t first = cells_[begin] / 64;
-    widen(first, (cells_.back() / 64) - first + 1);
+// One row's part from a segment.
+void add_part(SegmentReader& reader, SetUnion& together) {
+  if (reader.is_bitmap()) {
+    together.add_lasting(reader.take_bitmap());
+    return;
   }
-  // Valid until clear().
-  SetView view() {
-    if (parts_ == 1) return bitmaps_.empty() ? array_view(cells_) : bitmaps_.front();
-    const std::uint64_t words = end_word_ - first_word_;
-    if (words > count_ * kUniteWords) {
-      for (const SetView& bitmap : bitmaps_) {
-        walk_set(bitmap, [&](Cell cell) { cells_.push_back(cell); });
-        ends_.push_back(cells_.size());
-      }
-      merge_lists();
-      return array_view(cells_);
-    }
-    words_.assign(words, 0);
-    set_bits(cells_, first_word_, words_.data());
-    for (const SetView& bitmap : bitmaps_) {
-      std::uint64_t* const to = words_.data() + ((bitmap.base / 64) - first_word_);
-      for (std::size_t w = 0; w < bitmap.words.size(); ++w) to[w] |= bitmap.words[w];
-    }
-    const SetView all = bitmap_view(first_word_, words_, count_);
-    if (suits_bitmap(words, count_)) return all;
-    cells_.clear();
-    walk_set(all, [&](Cell cell) { cells_.push_back(cell); });
-    return array_view(cells_);
-  }
-  void clear() {
-    cells_.clear();
-    ends_.clear();
-    bitmaps_.clear();
-    count_ = 0;
-    parts_ = 0;
-    first_word_ = ~std::uint64_t{0};
-    end_word_ = 0;
-  }
-
- private:
-  void widen(std::uint64_t first, std::uint64_t words) {
-    first_word_ = std::min(first_word_, first);
-    end_word_ = std::max(end_word_, first + words);
-  }
-  // Sorted lists, one behind the other, become one: neighbours by neighbours.
-  void merge_lists() {
-    while (ends_.size() > 1) {
-      merged_.resize(cells_.size());
-      std::size_t begin = 0;
-      std::size_t kept = 0;
-      for (std::size_t i = 0; i < ends_.size(); i += 2) {
-        const std::size_t middle = ends_[i];
-        const std::size_t end = i + 1 < ends_.size() ? ends_[i + 1] : middle;
-        std::merge(cells_.data() + begin, cells_.data() + middle, cells_.data() + middle,
-                   cells_.data() + end, merged_.data() + begin);
-        ends_[kept++] = end;
-        begin = end;
-      }
-      ends_.resize(kept);
-      cells_.swap(merged_);
-    }
-  }
-
-  std::vector<Cell> cells_;  // lists, one behind the other
-  std::vector<std::size_t> ends_;  // of the lists
-  std::vector<SetView> bitmaps_;
-  std::vector<Cell> merged_;
-  std::vector<std::uint64_t> words_;
-  std::uint64_t count_ = 0;
-  std::size_t parts_ = 0;
-  std::uint64_t first_word_ = ~std::uint64_t{0};  // of all parts
-  std::uint64_t end_word_ = 0;
-};
+  reader.take_list(together.cells());
+  together.end_list();
+}
 
 std::shared_ptr<const GrowthSegment> merge(
     std::span<const std::shared_ptr<const GrowthSegment>> segments, std::uint32_t tier) {
@@ -329,12 +222,12 @@ Status for_each_row(std::span<const std::shared_ptr<const GrowthSegment>> segmen
   }
   // There are few segments, and rows that grow do so in many of them: looking at all costs less
   // than keeping them in order.
-  RowUnion together;
+  SetUnion together;
   while (row != SegmentReader::kNoMoreRows) {
     together.clear();
     std::uint64_t next = SegmentReader::kNoMoreRows;
     for (SegmentReader& reader : readers) {
-      if (reader.row() == row) together.add(reader);
+      if (reader.row() == row) add_part(reader, together);
       next = std::min(next, reader.row());
     }
     STRATALOG_RETURN_IF_ERROR(visit(static_cast<RowId>(row), together.view()));

@@ -32,6 +32,7 @@ namespace stratalog::sample {
 enum class Chaining : std::uint8_t {
   kNone,  // each is whole, and relations change at will
   kGrowth,  // relations grow; every third generation is whole, the others build on the one before
+  kFolded,  // likewise, and every third one is the one before and its growth, written as one
 };
 
 struct ExplorerSettings {
@@ -92,10 +93,12 @@ inline Status save(CheckpointWriter& writer, const RunPlan& plan, SaveRequest re
 
 inline Status save_iteration(CheckpointWriter& writer, Comm& comm, const RunPlan& plan,
                              std::uint64_t iteration) {
-  if (plan.chaining == Chaining::kGrowth) {
-    const bool whole = writer.base().empty() || iteration % 3 == 0;
+  if (plan.chaining != Chaining::kNone) {
+    const bool ends = iteration % 3 == 0;  // the chain
+    const bool whole = writer.base().empty() || (ends && plan.chaining == Chaining::kGrowth);
     SaveRequest request = grown_request(iteration, whole ? 0 : iteration - 1, writer.base(),
                                         kCrashTestSize, comm.rank(), comm.size());
+    if (ends && !whole) fold_growth(request, iteration, kCrashTestSize, comm.rank(), comm.size());
     request.mode = plan.mode;
     request.encoding = plan.encoding;
     return save(writer, plan, request);
@@ -305,7 +308,7 @@ class CrashExplorer {
   const std::vector<SampleRelation>& relations_at(std::uint64_t iteration) {
     auto& relations = relations_[iteration];
     if (relations.empty())
-      relations = settings_.chaining == Chaining::kGrowth
+      relations = settings_.chaining != Chaining::kNone
                       ? grown_relations(iteration, kCrashTestSize)
                       : sample_relations(iteration, kCrashTestSize);
     return relations;
@@ -329,7 +332,7 @@ class CrashExplorer {
       return "iteration " + std::to_string(promise.acknowledged) + " was acknowledged, " +
              std::to_string(state.iteration) + " came back";
     if (state.iteration > promise.begun) return "an iteration from nowhere";
-    const bool grows = settings_.chaining == Chaining::kGrowth;
+    const bool grows = settings_.chaining != Chaining::kNone;
     const auto& relations = relations_at(state.iteration);
     for (std::size_t i = 0; i < relations.size(); ++i) {
       const bool same = relations[i].arity == 0

@@ -258,4 +258,31 @@ inline SaveRequest grown_request(std::uint64_t now, std::uint64_t before, const 
   return request;
 }
 
+// Makes images of which the growth is to be saved hand out what a fold needs: a group for each
+// prefix, in the order of all parts, `now` being the iteration of the request.
+inline void fold_growth(SaveRequest& request, std::uint64_t now, std::uint64_t size, int rank,
+                        int ranks) {
+  const std::vector<SampleRelation> relations = grown_relations(now, size);
+  for (std::size_t i = 0; i < request.parts.size(); ++i) {
+    if (request.parts[i].part != ImagePart::kGrowth) continue;
+    request.parts[i].part = ImagePart::kFolded;
+    const auto all = std::make_shared<SampleShard>(shard_of(relations[i], rank, ranks));
+    auto& walk = request.images[i].for_each_group;
+    walk = [all, growth = walk](const GroupVisitor& visit) -> Status {
+      std::size_t next = 0;
+      const Status walked = growth([&](const TupleGroup& group) -> Status {
+        const Tuple prefix(group.prefix.begin(), group.prefix.end());
+        for (; all->prefixes[next] != prefix; ++next)
+          STRATALOG_RETURN_IF_ERROR(visit({.prefix = all->prefixes[next], .set = {}}));
+        ++next;
+        return visit(group);
+      });
+      STRATALOG_RETURN_IF_ERROR(walked);
+      for (; next < all->prefixes.size(); ++next)
+        STRATALOG_RETURN_IF_ERROR(visit({.prefix = all->prefixes[next], .set = {}}));
+      return Status::ok();
+    };
+  }
+}
+
 }  // namespace stratalog::sample

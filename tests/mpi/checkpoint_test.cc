@@ -195,6 +195,34 @@ TEST_P(CheckpointModes, RelationsThatAreEmptyEverywhere) {
   EXPECT_TRUE(loaded.is_ok()) << loaded.to_string();
 }
 
+// A chain is read back by its writers and written as one.
+TEST(CheckpointChains, AreFoldedByThoseWhoWroteThem) {
+  Comm& comm = mpi_test_world();
+  const SharedDirectory directory(comm);
+  auto store = open_posix_store(directory.path(), RootMode::kMustExist);
+  WriterOptions options = mpi_options();
+  options.overlap = OverlapWay::kPack;
+  auto writer = open_checkpoint_writer(comm, *store.value(), options);
+  EXPECT_TRUE(writer.is_ok()) << writer.status().to_string();
+  if (!writer.is_ok()) return;
+  for (std::uint64_t now = 1; now <= 6; ++now) {
+    SaveRequest request =
+        sample::grown_request(now, now - 1, writer.value()->base(), 400, comm.rank(), comm.size());
+    if (now % 3 == 0) sample::fold_growth(request, now, 400, comm.rank(), comm.size());
+    const Status begun = writer.value()->begin(std::move(request));
+    EXPECT_TRUE(begun.is_ok()) << begun.to_string();
+    const auto report = writer.value()->finish();
+    EXPECT_TRUE(report.is_ok()) << report.status().to_string();
+    if (!report.is_ok()) return;
+    EXPECT_EQ(report.value().folded_images > 0, now % 3 == 0);
+    const auto relations = sample::grown_relations(now, 400);
+    const Status loaded = load_here(comm, *store.value(), relations);
+    EXPECT_TRUE(loaded.is_ok()) << loaded.to_string();
+    if (comm.rank() == comm.size() - 1) load_alone(*store.value(), relations);
+    EXPECT_TRUE(comm.barrier().is_ok());
+  }
+}
+
 // One rank cannot write: everybody hears of it, nothing is left, the next save works.
 TEST_P(CheckpointModes, OneRanksErrorIsEverybodys) {
   Comm& comm = mpi_test_world();

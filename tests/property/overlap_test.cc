@@ -132,9 +132,14 @@ std::vector<std::string> valid_generations(const std::shared_ptr<MemoryDisk>& di
 }
 
 // Checkpoints of `way` that were written beside rounds; all must have been acknowledged.
-std::uint64_t check_overlapped(const Program& program, const Growing& sample, RunOptions way,
-                               int from, int to, const std::string& expected) {
-  way.checkpoint.every_iterations = 3;
+struct Seen {
+  std::uint64_t beside = 0;
+  std::uint64_t folded = 0;  // had chains that were written as one
+};
+
+Seen check_overlapped(const Program& program, const Growing& sample, RunOptions way, int from,
+                      int to, const std::string& expected) {
+  if (way.checkpoint.every_iterations == 0) way.checkpoint.every_iterations = 3;
   way.checkpoint.writer.keep_generations = 100;
   RunHooks hooks;
   std::string failures;
@@ -155,9 +160,12 @@ std::uint64_t check_overlapped(const Program& program, const Growing& sample, Ru
   EXPECT_EQ(outcome.report.checkpoints.size(), begun);
   const std::vector<std::string> generations = valid_generations(disk);
   EXPECT_EQ(generations.size(), begun);
-  std::uint64_t beside = 0;
-  for (const SaveReport& saved : outcome.report.checkpoints)
-    beside += saved.held_seconds < saved.total_seconds ? 1 : 0;
+  Seen seen;
+  for (const SaveReport& saved : outcome.report.checkpoints) {
+    seen.beside += saved.held_seconds < saved.total_seconds ? 1 : 0;
+    seen.folded += saved.folded_images > 0 ? 1 : 0;
+    EXPECT_TRUE(saved.folded_images == 0 || saved.overlap == OverlapWay::kPack);
+  }
   for (const std::string& generation : generations) {
     RunOptions resumed = way;
     resumed.checkpoint.resume = ResumePolicy::kResume;
@@ -167,7 +175,7 @@ std::uint64_t check_overlapped(const Program& program, const Growing& sample, Ru
     EXPECT_EQ(again.report.resumed_from, generation);
     EXPECT_EQ(outcome_text(again), expected) << generation << " of " << from << " ranks, on " << to;
   }
-  return beside;
+  return seen;
 }
 
 TEST(OverlappedRounds, EveryGenerationIsWhatItsRoundHeld) {
@@ -187,16 +195,40 @@ TEST(OverlappedRounds, EveryGenerationIsWhatItsRoundHeld) {
       for (int i = 0; i < 2; ++i) {
         const Move move = moves[next++ % moves.size()];
         way.checkpoint.writer.overlap = i == 0 ? OverlapWay::kWrite : OverlapWay::kPack;
-        EXPECT_GE(check_overlapped(*program, sample, way, move.from, move.to, expected), 1U);
+        const Seen seen = check_overlapped(*program, sample, way, move.from, move.to, expected);
+        EXPECT_GE(seen.beside, 1U);
         if (HasFailure()) return;
       }
     }
   }
 }
 
+// Chains that end soon, by being read back and written as one: in every generation that a run can
+// go on from, on another number of ranks.
+TEST(OverlappedRounds, FoldedChainsAreWhatTheirRoundsHeld) {
+  std::uint64_t folded = 0;
+  int from = 0;
+  for (const Growing& sample : growing_programs()) {
+    std::string problems;
+    const auto program = compile_text(sample.text, problems);
+    ASSERT_TRUE(program) << problems;
+    for (RunOptions& way : round_ways()) {
+      const std::string expected = outcome_text(run_engine(*program, sample.facts, 1, way));
+      way.checkpoint.writer.overlap = OverlapWay::kPack;
+      way.checkpoint.chain.most_parts = 2;
+      way.checkpoint.every_iterations = 2;
+      from = from % 4 + 1;
+      folded +=
+          check_overlapped(*program, sample, way, from, from == 1 ? 3 : from - 1, expected).folded;
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GE(folded, 6U);
+}
+
 // Whichever call of the store fails, in the thread or out of it: the run says so and goes on, and
 // the newest generation that is left is sound.
-void check_failures(OverlapWay overlap) {
+void check_failures(OverlapWay overlap, std::uint32_t most_parts) {
   const Growing sample = growing_programs()[0];
   std::string problems;
   const auto program = compile_text(sample.text, problems);
@@ -204,6 +236,7 @@ void check_failures(OverlapWay overlap) {
   RunOptions way = round_ways()[1];
   way.checkpoint.every_iterations = 2;
   way.checkpoint.writer.overlap = overlap;
+  way.checkpoint.chain.most_parts = most_parts;
   const std::string expected = outcome_text(run_engine(*program, sample.facts, 1, way));
   std::uint64_t told = 0;
   for (std::uint64_t at = 0;; at += 7) {
@@ -231,7 +264,12 @@ void check_failures(OverlapWay overlap) {
 }
 
 TEST(OverlappedRounds, AFailureCostsOneGeneration) {
-  for (const OverlapWay overlap : {OverlapWay::kWrite, OverlapWay::kPack}) check_failures(overlap);
+  for (const OverlapWay overlap : {OverlapWay::kWrite, OverlapWay::kPack})
+    check_failures(overlap, 8);
+}
+
+TEST(OverlappedRounds, AFailureWhileAChainIsFoldedDoesNoMore) {
+  check_failures(OverlapWay::kPack, 1);
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ SafePointWish Checkpointing::wish() {
                      .is_writing = pending_ && !writer_->is_written()};
   if (state_.comm.rank() != 0) return wish;
   asked_ = take_request();
-  wish.is_needed = asked_ != StopRequest::kNone || is_due_by_time();
+  wish.is_needed = asked_ != StopRequest::kNone || is_owed_ || is_due_by_time();
   return wish;
 }
 
@@ -162,7 +162,7 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
     const StopRequest asked = take_request();
     if (asked == StopRequest::kCheckpointAndStop)
       decision = kSaveAndStop;
-    else if (asked == StopRequest::kCheckpoint || is_due_by_rounds(position, point) ||
+    else if (asked == StopRequest::kCheckpoint || is_owed_ || is_due_by_rounds(position, point) ||
              is_due_by_time())
       decision = kSave;
   }
@@ -265,6 +265,7 @@ bool Checkpointing::can_overlap(const EnginePosition& position) const {
 
 Status Checkpointing::save(const EnginePosition& position, std::uint64_t iteration, SaveTime time) {
   STRATALOG_RETURN_IF_ERROR(settle());
+  is_owed_ = false;
   Saving saving{.parts = SavedParts(state_, *writer_),
                 .iteration = iteration,
                 .time = time,
@@ -285,6 +286,7 @@ Status Checkpointing::save_now(const EnginePosition& position, const Saving& sav
 }
 
 Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t iteration) {
+  is_owed_ = false;
   auto saving = std::make_unique<Saving>(Saving{.parts = SavedParts(state_, *writer_),
                                                 .iteration = iteration,
                                                 .time = SaveTime::kOnTheWay,
@@ -312,7 +314,11 @@ Status Checkpointing::settle() {
   if (!pending_) return {};
   const std::unique_ptr<Saving> saving = std::move(pending_);
   state_.frozen_bytes = 0;
-  return conclude(*saving, writer_->finish());
+  const bool had_base = !writer_->base().empty();
+  STRATALOG_RETURN_IF_ERROR(conclude(*saving, writer_->finish()));
+  // What is there is damaged: one that stands by itself is wanted soon.
+  is_owed_ = had_base && writer_->base().empty();
+  return {};
 }
 
 void Checkpointing::tell_saving(std::uint64_t iteration) const {

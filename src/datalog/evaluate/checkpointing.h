@@ -136,6 +136,7 @@ class Checkpointing {
   std::uint64_t last_iteration_ = 0;
   std::optional<std::uint32_t> last_stratum_;
   std::unique_ptr<Saving> pending_;
+  bool is_owed_ = false;  // the last one failed because those before it are damaged
   StopRequest asked_ = StopRequest::kNone;  // on rank 0, and not yet answered
   std::optional<bool> may_be_asked_;  // by safe points, on any rank; known from the first one on
 };

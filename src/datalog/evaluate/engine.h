@@ -49,6 +49,10 @@ struct CheckpointOptions {
   // where ranks write alone; a failure is told at the next safe point.
   WriterOptions writer;
   ChainRules chain;  // when a relation is written whole, when as growth
+  // Whether chains of relations that grow in rounds end by being read back and written as one, in
+  // mode fpp where a thread packs beside the evaluation. Otherwise they end by a copy of the
+  // relation, which holds the evaluation up.
+  Folding folding = Folding::kAllowed;
   std::uint64_t every_iterations = 0;  // 0: not by iterations
   double every_seconds = 0;  // 0: not by time
   // If set, the interval follows from it and from what checkpoints cost; every_seconds is then not

@@ -56,8 +56,21 @@ Result<SavedParts::Sizes> SavedParts::measure(RelationId id) {
   return known->second[relation.pivot_position];
 }
 
-PartOffer SavedParts::offer(RelationId id, const Sizes& all) const {
-  PartOffer offer{.growth = GrowthKnowledge::kNoBase, .rows = all.rows, .growth_rows = all.growth};
+// Ranks read back what they wrote while the evaluation goes on, and the parts of a relation have
+// its rows in the order of its index, which those that grow in rounds keep. Of relations in pivot
+// strata no copies are needed, and images pack better than what would be read.
+bool SavedParts::may_fold(const SavedRelation& saved, ImageLife life) const {
+  const CheckpointOptions& options = state_.options.checkpoint;
+  return life == ImageLife::kFrozen && options.folding == Folding::kAllowed &&
+         options.mode == CheckpointMode::kFilePerProcess && writer_.can_fold() && only_grows(saved);
+}
+
+PartOffer SavedParts::offer(const SavedRelation& saved, const Sizes& all, ImageLife life) const {
+  const RelationId id = saved.id;
+  PartOffer offer{.growth = GrowthKnowledge::kNoBase,
+                  .rows = all.rows,
+                  .growth_rows = all.growth,
+                  .folding = may_fold(saved, life) ? Folding::kAllowed : Folding::kNo};
   const ChainFacts chain =
       writer_.chain(state_.program.relations[id].name, RelationVersion::kTotal);
   const RelationData& relation = state_.relations[id];
@@ -93,30 +106,42 @@ SavedParts::Shown SavedParts::pivot_image(RelationId id, RelationVersion version
 // Of segments that were made from the home's primary index. Neither they nor the prefixes change
 // while rounds go on.
 RelationImage SavedParts::segment_image(RelationId id, RelationVersion version,
-                                        GrowthSegments segments) const {
+                                        GrowthSegments segments, ShownRows shown) const {
   RelationImage image = relation_image(state_, id, version);
   const Index& home = state_.relations[id].shards.front().primary_index();
-  image.for_each_group = [keys = home.freeze_prefixes(),
-                          segments = std::move(segments)](const GroupVisitor& visit) {
-    return for_each_row(segments, [&](RowId row, const SetView& elements) {
+  const RowId rows = shown == ShownRows::kAll ? home.row_count() : 0;
+  image.for_each_group = [keys = home.freeze_prefixes(), rows,
+                          segments = std::move(segments)](const GroupVisitor& visit) -> Status {
+    RowId next = 0;
+    const auto visit_empty = [&](RowId end) -> Status {
+      for (; next < end; ++next)
+        STRATALOG_RETURN_IF_ERROR(visit({.prefix = keys.key(next), .set = {}}));
+      return {};
+    };
+    const Status walked = for_each_row(segments, [&](RowId row, const SetView& elements) -> Status {
+      if (rows != 0) STRATALOG_RETURN_IF_ERROR(visit_empty(row));
+      next = row + 1;
       return visit({.prefix = keys.key(row), .set = elements});
     });
+    return walked.is_ok() ? visit_empty(rows) : walked;
   };
   return image;
 }
 
-SavedParts::Shown SavedParts::growth_image(RelationId id) const {
+SavedParts::Shown SavedParts::growth_image(RelationId id, ShownRows shown) const {
   const RelationData& relation = state_.relations[id];
   if (relation.pivot) return pivot_image(id, RelationVersion::kTotal, ImageRows::kGrowth);
   if (relation.arity == 0) return {.image = relation_image(state_, id, RelationVersion::kTotal)};
-  return {.image = segment_image(id, RelationVersion::kTotal,
-                                 relation.growth ? relation.growth->freeze() : GrowthSegments())};
+  return {.image =
+              segment_image(id, RelationVersion::kTotal,
+                            relation.growth ? relation.growth->freeze() : GrowthSegments(), shown)};
 }
 
 SavedParts::Shown SavedParts::total_image(RelationId id, ImagePart part, const Sizes& mine) {
   RelationData& relation = state_.relations[id];
-  if (part == ImagePart::kGrowth) {
-    Shown shown = growth_image(id);
+  if (part != ImagePart::kWhole) {
+    Shown shown = growth_image(
+        id, part == ImagePart::kFolded ? ShownRows::kAll : ShownRows::kThoseWithElements);
     shown.image.rows = mine.growth;
     return shown;
   }
@@ -278,6 +303,18 @@ void SavedParts::follow_from_now() {
   }
 }
 
+std::vector<PartPlan> SavedParts::plan(std::span<const std::uint64_t> sums, ImageLife life) const {
+  std::vector<PartPlan> plans;
+  plans.reserve(relations_.size());
+  for (std::size_t i = 0; i < relations_.size(); ++i) {
+    const std::string& name = state_.program.relations[relations_[i].id].name;
+    plans.push_back(
+        plan_part(state_.options.checkpoint.chain, writer_.chain(name, RelationVersion::kTotal),
+                  offer(relations_[i], {.rows = sums[i * 2], .growth = sums[(i * 2) + 1]}, life)));
+  }
+  return plans;
+}
+
 Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& request,
                        ImageLife life) {
   relations_.assign(relations.begin(), relations.end());
@@ -291,19 +328,13 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
     sums.insert(sums.end(), {mine.back().rows, mine.back().growth});
   }
   STRATALOG_RETURN_IF_ERROR(add_up(counted, sums));
-  std::vector<PartPlan> plans;
-  plans.reserve(relations_.size());
-  for (std::size_t i = 0; i < relations_.size(); ++i) {
-    const RelationId id = relations_[i].id;
-    const std::string& name = state_.program.relations[id].name;
-    plans.push_back(plan_part(state_.options.checkpoint.chain,
-                              writer_.chain(name, RelationVersion::kTotal),
-                              offer(id, {.rows = sums[i * 2], .growth = sums[(i * 2) + 1]})));
-  }
+  std::vector<PartPlan> plans = plan(sums, life);
   if (life == ImageLife::kFrozen)
     STRATALOG_RETURN_IF_ERROR(agree_on_copies(plans));
   else
     life_ = life;
+  // Who is held up anyway has the relation at hand.
+  if (life_ != life) plans = plan(sums, life_);
   for (std::size_t i = 0; i < relations_.size(); ++i) {
     request.parts.push_back(plans[i]);
     add_image(relations_[i].id, total_image(relations_[i].id, plans[i].part, mine[i]), request);

@@ -59,7 +59,10 @@ class SavedParts {
 
   Result<Sizes> measure(RelationId id);
   Status add_up(const Status& counted, std::vector<std::uint64_t>& sums);
-  PartOffer offer(RelationId id, const Sizes& all) const;
+  PartOffer offer(const SavedRelation& saved, const Sizes& all, ImageLife life) const;
+  // `sums`: rows and growth of each relation on all ranks.
+  std::vector<PartPlan> plan(std::span<const std::uint64_t> sums, ImageLife life) const;
+  bool may_fold(const SavedRelation& saved, ImageLife life) const;
   // What this rank has copied of a running relation; nothing of what is not written whole.
   struct Copies {
     GrowthSegments total;
@@ -71,8 +74,10 @@ class SavedParts {
   Status copy(std::span<const PartPlan> plans);
   std::uint64_t needed_bytes(std::span<const PartPlan> plans) const;
   void follow_from_now();
-  RelationImage segment_image(RelationId id, RelationVersion version,
-                              GrowthSegments segments) const;
+  // Which rows an image has a group for.
+  enum class ShownRows : std::uint8_t { kThoseWithElements, kAll };
+  RelationImage segment_image(RelationId id, RelationVersion version, GrowthSegments segments,
+                              ShownRows shown = ShownRows::kThoseWithElements) const;
   // An image and, where there is one, the better way to walk it.
   struct Shown {
     RelationImage image;
@@ -81,7 +86,7 @@ class SavedParts {
   Shown total_image(RelationId id, ImagePart part, const Sizes& mine);
   Result<Shown> delta_image(RelationId id) const;
   Shown pivot_image(RelationId id, RelationVersion version, ImageRows rows) const;
-  Shown growth_image(RelationId id) const;
+  Shown growth_image(RelationId id, ShownRows shown) const;
   void add_image(RelationId id, Shown shown, SaveRequest& request) const;
 
   EngineState& state_;

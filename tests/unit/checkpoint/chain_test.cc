@@ -271,6 +271,28 @@ TEST(PartPlan, DecidesByTheTable) {
   EXPECT_EQ(plan(GrowthKnowledge::kKnown, 0, {.whole_every = 2}, chain).part, kWhole);
   EXPECT_EQ(plan(GrowthKnowledge::kKnown, 0, {.whole_every = 3}, chain).part, kGrowth);
   EXPECT_EQ(plan(GrowthKnowledge::kKnown, 5, rules, {.generations = 4}).part, kWhole);
+  // Where chains may be read back, they are wherever they would end by the numbers.
+  const auto folding = [&](GrowthKnowledge knowledge, std::uint64_t growth, const ChainRules& r,
+                           const ChainFacts& c) {
+    return plan_part(r, c,
+                     {.growth = knowledge,
+                      .rows = c.rows + growth,
+                      .growth_rows = growth,
+                      .folding = Folding::kAllowed});
+  };
+  const PartPlan folded = folding(GrowthKnowledge::kKnown, 1, rules, longest);
+  EXPECT_EQ(folded.part, ImagePart::kFolded);
+  EXPECT_EQ(folded.choice.part, "folded");
+  EXPECT_EQ(folded.choice.parts, 1U);
+  EXPECT_EQ(folded.choice.growth_bytes, 0U);
+  EXPECT_EQ(folding(GrowthKnowledge::kKnown, 3001, rules, chain).part, ImagePart::kFolded);
+  EXPECT_EQ(folding(GrowthKnowledge::kKnown, 3000, rules, chain).part, kGrowth);
+  EXPECT_EQ(folding(GrowthKnowledge::kKnown, 0, {.whole_every = 2}, chain).part,
+            ImagePart::kFolded);
+  EXPECT_EQ(folding(GrowthKnowledge::kKnown, 0, {.whole_every = 1}, chain).part, kWhole);
+  EXPECT_EQ(folding(GrowthKnowledge::kNoBase, 0, rules, chain).part, kWhole);
+  EXPECT_EQ(folding(GrowthKnowledge::kNotFollowed, 1, rules, chain).part, kWhole);
+  EXPECT_EQ(folding(GrowthKnowledge::kKnown, 5, rules, {.generations = 4}).part, kWhole);
   // Numbers beyond 64 bits in between.
   const ChainFacts huge{.parts = 1,
                         .rows = std::uint64_t{1} << 62,

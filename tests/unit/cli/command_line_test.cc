@@ -157,6 +157,7 @@ TEST(CommandLine, WordsThatAreNoneOfAFewAreToldAllOfThem) {
       {"--durability", "full, data, none"},
       {"--encoding", "compact, streams, rows_u64, auto"},
       {"--overlap", "auto, pack, write, none"},
+      {"--compaction", "auto, none"},
       {"--at-end", "save, skip"}};
   for (const auto& [option, words] : lists)
     EXPECT_NE(refused({"run", "a.dl", "--checkpoint", "c", option, "foo"})
