@@ -73,7 +73,7 @@ class RowOfParts {
   }
 
   std::vector<ShardCursor> parts_;
-  SetUnion together_;
+  SetUnion together_{kCellBytes};  // as an index would show it
   std::uint64_t stored_rows_ = 0;
   Status failure_;
 };

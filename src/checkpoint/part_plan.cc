@@ -59,6 +59,9 @@ PartPlan plan_part(const ChainRules& rules, const ChainFacts& chain, const PartO
   if (rules.whole_every != 0 && chain.generations >= rules.whole_every)
     return end_of_chain(chain, offer,
                         fmt::format("every {}. generation is whole", rules.whole_every));
+  if (offer.growth_rows == 0 && offer.whole_beside == WholeBeside::kYes &&
+      chain.parts >= rules.most_finished_parts)
+    return whole(chain, offer, fmt::format("finished, in {} parts", chain.parts));
   if (offer.growth_rows == 0) return growth(chain, 0, "unchanged");
   if (chain.parts == 0) return whole(chain, offer, "it was empty before");
   if (chain.parts >= rules.most_parts)

@@ -28,6 +28,10 @@ struct ChainRules {
   // least five times the one before, so all of them together cost at most 1.25 times the relation's
   // final size, on top of the growth, which costs that size once.
   std::uint64_t most_growth_percent = 400;
+  // Parts from which a relation that has finished is written whole, if that holds nobody up: once,
+  // and then neither restarts open that many files nor do older generations stay for it. Half of
+  // most_parts: with fewer there is little to gain for writing all of it again.
+  std::uint32_t most_finished_parts = 4;
   // Every n-th generation writes everything whole, unchanged relations included; 0: never for this
   // reason, 1: always.
   std::uint32_t whole_every = 0;
@@ -52,11 +56,16 @@ enum class GrowthKnowledge : std::uint8_t {
 // Whether a chain may be read back and written as one, where it is to end and its growth is known.
 enum class Folding : std::uint8_t { kNo, kAllowed };
 
+// Whether the relation can be written whole without a copy and without holding anybody up, because
+// it has finished and a thread packs.
+enum class WholeBeside : std::uint8_t { kNo, kYes };
+
 struct PartOffer {
   GrowthKnowledge growth = GrowthKnowledge::kNoBase;
   std::uint64_t rows = 0;  // now, all ranks
   std::uint64_t growth_rows = 0;  // since the base, all ranks
   Folding folding = Folding::kNo;
+  WholeBeside whole_beside = WholeBeside::kNo;
 };
 
 struct PartPlan {

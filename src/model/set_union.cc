@@ -8,8 +8,6 @@
 namespace stratalog {
 namespace {
 
-// At most this many bytes an element.
-constexpr std::uint64_t kBitmapBytes = 2;
 // Sets are united in a bitmap of at most this many words an element, and sorted lists are merged
 // where it would be larger.
 constexpr std::uint64_t kUniteWords = 4;
@@ -31,10 +29,6 @@ SetView bitmap_view(std::uint64_t first_word, std::span<const std::uint64_t> wor
   view.words = words;
   view.count = count;
   return view;
-}
-
-bool suits_bitmap(std::uint64_t words, std::uint64_t count) {
-  return words * 8 <= count * kBitmapBytes;
 }
 
 void mark_cells(std::span<const Cell> cells, std::uint64_t first_word, std::uint64_t* words) {
@@ -87,7 +81,7 @@ SetView SetUnion::view() {
     for (std::size_t w = 0; w < bitmap.words.size(); ++w) to[w] |= bitmap.words[w];
   }
   const SetView all = bitmap_view(first_word_, words_, count_);
-  if (suits_bitmap(words, count_)) return all;
+  if (suits_bitmap(words, count_, bitmap_bytes_)) return all;
   cells_.clear();
   walk_set(all, [&](Cell cell) { cells_.push_back(cell); });
   return array_view(cells_);

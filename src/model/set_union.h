@@ -17,13 +17,21 @@ SetView array_view(std::span<const Cell> cells);
 // Of words that begin with cell first_word * 64.
 SetView bitmap_view(std::uint64_t first_word, std::span<const std::uint64_t> words,
                     std::uint64_t count);
-// A set is kept as a bitmap where that takes hardly more bytes than the list: neither packing nor
-// reading it looks at elements.
-bool suits_bitmap(std::uint64_t words, std::uint64_t count);
+// As many bytes an element may a bitmap take: hardly more than a packed list, so that neither
+// packing nor reading it looks at elements; and no more than cells do.
+inline constexpr std::uint64_t kPackedBytes = 2;
+inline constexpr std::uint64_t kCellBytes = sizeof(Cell);
+constexpr bool suits_bitmap(std::uint64_t words, std::uint64_t count,
+                            std::uint64_t most_bytes = kPackedBytes) {
+  return words * 8 <= count * most_bytes;
+}
 void mark_cells(std::span<const Cell> cells, std::uint64_t first_word, std::uint64_t* words);
 
 class SetUnion {
  public:
+  // The view is a bitmap where it takes at most so many bytes an element.
+  explicit SetUnion(std::uint64_t bitmap_bytes) : bitmap_bytes_(bitmap_bytes) {}
+
   // The view need not last.
   void add(const SetView& set);
   // Of a bitmap from a multiple of 64 on, which lasts until clear().
@@ -41,6 +49,7 @@ class SetUnion {
   void widen(std::uint64_t first, std::uint64_t words);
   void merge_lists();
 
+  std::uint64_t bitmap_bytes_;
   std::vector<Cell> cells_;  // lists, one behind the other
   std::vector<std::size_t> ends_;  // of the lists
   std::vector<SetView> bitmaps_;

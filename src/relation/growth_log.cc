@@ -222,7 +222,7 @@ Status for_each_row(std::span<const std::shared_ptr<const GrowthSegment>> segmen
   }
   // There are few segments, and rows that grow do so in many of them: looking at all costs less
   // than keeping them in order.
-  SetUnion together;
+  SetUnion together(kPackedBytes);
   while (row != SegmentReader::kNoMoreRows) {
     together.clear();
     std::uint64_t next = SegmentReader::kNoMoreRows;

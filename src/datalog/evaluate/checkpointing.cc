@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "checkpoint/fold.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/position_json.h"
 #include "datalog/evaluate/restore.h"
@@ -156,21 +157,28 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
     may_be_asked_ = askers > 0;
   }
   if (!*may_be_asked_) return Verdict::kGoOn;
-  enum : std::uint64_t { kNothing = 0, kSave = 1, kSaveAndStop = 2 };
+  enum : std::uint64_t { kNothing = 0, kSave = 1, kSaveAsAsked = 2, kSaveAndStop = 3 };
   std::uint64_t decision = kNothing;
   if (state_.comm.rank() == 0) {
     const StopRequest asked = take_request();
     if (asked == StopRequest::kCheckpointAndStop)
       decision = kSaveAndStop;
-    else if (asked == StopRequest::kCheckpoint || is_owed_ || is_due_by_rounds(position, point) ||
-             is_due_by_time())
+    else if (asked == StopRequest::kCheckpoint)
+      decision = kSaveAsAsked;
+    else if (is_owed_ || is_due_by_rounds(position, point) || is_due_by_time())
       decision = kSave;
   }
   std::vector<std::uint64_t> shared{decision, pending_ && !writer_->is_written() ? 1U : 0U,
                                     can_overlap(position) ? 0U : 1U};
   STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(shared, ReduceOp::kSum));
+  // To fold a chain takes longer than to write its growth. What is due meanwhile comes afterwards:
+  // the evaluation does not wait, and the fold is a checkpoint, too.
+  if (pending_ && pending_->folds && shared[1] != 0 && shared[0] == kSave) {
+    is_owed_ = true;
+    return Verdict::kGoOn;
+  }
   if (pending_ && (shared[1] == 0 || shared[0] != kNothing)) STRATALOG_RETURN_IF_ERROR(settle());
-  if (shared[0] == kSave && is_on() && shared[2] == 0)
+  if ((shared[0] == kSave || shared[0] == kSaveAsAsked) && is_on() && shared[2] == 0)
     STRATALOG_RETURN_IF_ERROR(begin_save(position, point.iteration));
   else if (shared[0] != kNothing && is_on())
     STRATALOG_RETURN_IF_ERROR(
@@ -297,6 +305,7 @@ Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t i
   tell_saving(iteration);
   if (saving->parts.life() == ImageLife::kBorrowed && !position.by_pivot)
     return save_now(position, *saving, request);
+  saving->folds = has_folds(request);
   const Status begun = writer_->begin(std::move(request));
   if (begun.is_ok()) {
     pending_ = std::move(saving);
@@ -317,7 +326,7 @@ Status Checkpointing::settle() {
   const bool had_base = !writer_->base().empty();
   STRATALOG_RETURN_IF_ERROR(conclude(*saving, writer_->finish()));
   // What is there is damaged: one that stands by itself is wanted soon.
-  is_owed_ = had_base && writer_->base().empty();
+  is_owed_ |= had_base && writer_->base().empty();
   return {};
 }
 

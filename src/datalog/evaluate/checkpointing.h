@@ -111,6 +111,7 @@ class Checkpointing {
     std::uint64_t iteration = 0;
     SaveTime time = SaveTime::kOnTheWay;
     PrepareTimes prepared;
+    bool folds = false;  // chains are read back and written as one
   };
 
   Result<std::optional<EnginePosition>> load();
@@ -136,7 +137,9 @@ class Checkpointing {
   std::uint64_t last_iteration_ = 0;
   std::optional<std::uint32_t> last_stratum_;
   std::unique_ptr<Saving> pending_;
-  bool is_owed_ = false;  // the last one failed because those before it are damaged
+  // One is due at the next safe point: it was put off, or the last one failed because those before
+  // it are damaged. Rank 0's counts.
+  bool is_owed_ = false;
   StopRequest asked_ = StopRequest::kNone;  // on rank 0, and not yet answered
   std::optional<bool> may_be_asked_;  // by safe points, on any rank; known from the first one on
 };

@@ -65,12 +65,20 @@ bool SavedParts::may_fold(const SavedRelation& saved, ImageLife life) const {
          options.mode == CheckpointMode::kFilePerProcess && writer_.can_fold() && only_grows(saved);
 }
 
+// What has finished does not change under a thread that packs.
+bool SavedParts::is_finished_beside(const SavedRelation& saved, ImageLife life) const {
+  return life == ImageLife::kFrozen && saved.state == RelationState::kFinished &&
+         state_.options.checkpoint.folding == Folding::kAllowed;
+}
+
 PartOffer SavedParts::offer(const SavedRelation& saved, const Sizes& all, ImageLife life) const {
   const RelationId id = saved.id;
   PartOffer offer{.growth = GrowthKnowledge::kNoBase,
                   .rows = all.rows,
                   .growth_rows = all.growth,
-                  .folding = may_fold(saved, life) ? Folding::kAllowed : Folding::kNo};
+                  .folding = may_fold(saved, life) ? Folding::kAllowed : Folding::kNo,
+                  .whole_beside = is_finished_beside(saved, life) ? WholeBeside::kYes
+                                                                  : WholeBeside::kNo};
   const ChainFacts chain =
       writer_.chain(state_.program.relations[id].name, RelationVersion::kTotal);
   const RelationData& relation = state_.relations[id];

@@ -63,6 +63,7 @@ class SavedParts {
   // `sums`: rows and growth of each relation on all ranks.
   std::vector<PartPlan> plan(std::span<const std::uint64_t> sums, ImageLife life) const;
   bool may_fold(const SavedRelation& saved, ImageLife life) const;
+  bool is_finished_beside(const SavedRelation& saved, ImageLife life) const;
   // What this rank has copied of a running relation; nothing of what is not written whole.
   struct Copies {
     GrowthSegments total;

@@ -291,6 +291,17 @@ TEST(PartPlan, DecidesByTheTable) {
             ImagePart::kFolded);
   EXPECT_EQ(folding(GrowthKnowledge::kKnown, 0, {.whole_every = 1}, chain).part, kWhole);
   EXPECT_EQ(folding(GrowthKnowledge::kNoBase, 0, rules, chain).part, kWhole);
+  // What has finished is written whole once, where nobody waits for it.
+  const auto finished = [&](std::uint32_t parts, WholeBeside beside) {
+    ChainFacts c = chain;
+    c.parts = parts;
+    return plan_part(rules, c,
+                     {.growth = GrowthKnowledge::kKnown, .rows = c.rows, .whole_beside = beside});
+  };
+  EXPECT_EQ(finished(4, WholeBeside::kYes).part, kWhole);
+  EXPECT_EQ(finished(4, WholeBeside::kYes).choice.reason, "finished, in 4 parts");
+  EXPECT_EQ(finished(3, WholeBeside::kYes).part, kGrowth);
+  EXPECT_EQ(finished(8, WholeBeside::kNo).part, kGrowth);
   EXPECT_EQ(folding(GrowthKnowledge::kNotFollowed, 1, rules, chain).part, kWhole);
   EXPECT_EQ(folding(GrowthKnowledge::kKnown, 5, rules, {.generations = 4}).part, kWhole);
   // Numbers beyond 64 bits in between.

@@ -45,11 +45,14 @@ void show(const std::set<Cell>& elements, SetKind kind, Kept& kept) {
 
 TEST(SetUnion, HoldsTheElementsOfAll) {
   std::mt19937 random(7);
-  SetUnion together;
+  SetUnion packed(kPackedBytes);
+  SetUnion cells(kCellBytes);
+  SetUnion* const unions[] = {&packed, &cells};
   for (int round = 0; round < 400; ++round) {
     const Cell below = round % 2 == 0 ? 300 : 50000;
     std::set<Cell> all;
     std::vector<Kept> parts(1 + random() % 5);
+    SetUnion& together = *unions[static_cast<std::size_t>(round / 2 % 2)];
     together.clear();
     for (Kept& part : parts) {
       std::set<Cell> elements;
