@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "read/shard_cursor.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,64 +16,85 @@ namespace {
 // Copies of the groups of one block, in the form in which they came.
 class KeptGroups {
  public:
-  void clear() {
-    groups_.clear();
+  // A block may hold hundreds of thousands of groups of a tuple or two.
+  void begin(std::size_t groups, std::size_t prefix_cells) {
+    prefix_cells_ = prefix_cells;
+    sets_.clear();
     prefixes_.clear();
     values_.clear();
     offsets_.clear();
     words_.clear();
+    sets_.reserve(groups);
+    prefixes_.reserve(groups * prefix_cells);
   }
-  void add(const TupleGroup& group) {
-    groups_.push_back({.kind = group.set.kind,
-                       .base = group.set.base,
-                       .prefix = prefixes_.size(),
-                       .prefix_cells = group.prefix.size(),
-                       .values = values_.size(),
-                       .offsets = offsets_.size(),
-                       .words = words_.size(),
-                       .count = group.set.count});
+  Status add(const TupleGroup& group) {
+    // Positions are 32 bits. What a writer puts into a block is far below.
+    constexpr std::size_t kMost = std::size_t{1} << 31;
+    if (std::max({values_.size(), offsets_.size(), words_.size()}) > kMost)
+      return Status::corruption("a block decodes to more elements than any that was written");
+    const SetView& set = group.set;
     append(group.prefix, prefixes_);
-    append(group.set.values, values_);
-    append(group.set.offsets, offsets_);
-    append(group.set.words, words_);
+    Kept kept{.base = set.base, .count = static_cast<std::uint32_t>(set.count), .kind = set.kind};
+    switch (set.kind) {
+      case SetKind::kArray:
+        kept.begin = append(set.values, values_);
+        break;
+      case SetKind::kOffsets:
+      case SetKind::kRuns:
+        kept.begin = append(set.offsets, offsets_);
+        kept.size = static_cast<std::uint32_t>(set.offsets.size());
+        break;
+      case SetKind::kBitmap:
+        kept.begin = append(set.words, words_);
+        kept.size = static_cast<std::uint32_t>(set.words.size());
+        break;
+    }
+    sets_.push_back(kept);
+    return Status::ok();
   }
-  std::size_t size() const { return groups_.size(); }
+  std::size_t size() const { return sets_.size(); }
   TupleGroup group(std::size_t index) const {
-    const Kept& kept = groups_[index];
-    const bool is_last = index + 1 == groups_.size();
-    const auto part = [&](const auto& all, std::size_t begin, std::size_t Kept::* where) {
-      const std::size_t end = is_last ? all.size() : groups_[index + 1].*where;
-      return std::span(all).subspan(begin, end - begin);
-    };
+    const Kept& kept = sets_[index];
     TupleGroup group;
-    group.prefix = std::span(prefixes_).subspan(kept.prefix, kept.prefix_cells);
+    group.prefix = std::span(prefixes_).subspan(index * prefix_cells_, prefix_cells_);
     group.set.kind = kept.kind;
     group.set.base = kept.base;
-    group.set.values = part(values_, kept.values, &Kept::values);
-    group.set.offsets = part(offsets_, kept.offsets, &Kept::offsets);
-    group.set.words = part(words_, kept.words, &Kept::words);
     group.set.count = kept.count;
+    switch (kept.kind) {
+      case SetKind::kArray:
+        group.set.values = std::span(values_).subspan(kept.begin, kept.count);
+        break;
+      case SetKind::kOffsets:
+      case SetKind::kRuns:
+        group.set.offsets = std::span(offsets_).subspan(kept.begin, kept.size);
+        break;
+      case SetKind::kBitmap:
+        group.set.words = std::span(words_).subspan(kept.begin, kept.size);
+        break;
+    }
     return group;
   }
 
  private:
+  // A group has 65536 elements at most.
   struct Kept {
-    SetKind kind = SetKind::kArray;
     Cell base = 0;
-    std::size_t prefix = 0;  // positions at which its parts begin
-    std::size_t prefix_cells = 0;
-    std::size_t values = 0;
-    std::size_t offsets = 0;
-    std::size_t words = 0;
-    std::uint64_t count = 0;
+    std::uint32_t begin = 0;  // of its elements, among those of its kind
+    std::uint32_t size = 0;
+    std::uint32_t count = 0;
+    SetKind kind = SetKind::kArray;
   };
 
+  // Where it begins.
   template <typename T>
-  static void append(std::span<const T> from, std::vector<T>& to) {
+  static std::uint32_t append(std::span<const T> from, std::vector<T>& to) {
+    const std::size_t begin = to.size();
     to.insert(to.end(), from.begin(), from.end());
+    return static_cast<std::uint32_t>(begin);
   }
 
-  std::vector<Kept> groups_;
+  std::size_t prefix_cells_ = 0;
+  std::vector<Kept> sets_;
   std::vector<Cell> prefixes_;
   std::vector<Cell> values_;
   std::vector<std::uint16_t> offsets_;
@@ -84,6 +106,7 @@ class KeptGroups {
 struct ShardCursor::Parts {
   BlockStream blocks;
   BlockDecoder decoder;
+  std::size_t prefix_cells = 0;
   PageBuffer buffer = {};  // of the block at hand
   std::uint32_t next_block = 0;
   KeptGroups groups = {};
@@ -100,14 +123,11 @@ struct ShardCursor::Parts {
     const Result<BlockHeader> header =
         open_block(bytes, entry, blocks.facts.file_id, number, blocks.nonce, CheckBlocks::kYes);
     if (!header.is_ok()) return header.status().with_context(blocks.stream.place(offset));
-    groups.clear();
+    groups.begin(header.value().groups, prefix_cells);
     at = 0;
     const Status decoded = decoder.decode(
         header.value(), bytes.subspan(kBlockHeaderBytes, header.value().payload_bytes),
-        [this](const TupleGroup& group) {
-          groups.add(group);
-          return Status::ok();
-        });
+        [this](const TupleGroup& group) { return groups.add(group); });
     return decoded.is_ok() ? decoded : decoded.with_context(blocks.stream.place(offset));
   }
 
@@ -137,7 +157,8 @@ Result<ShardCursor> ShardCursor::open(Store& store, const Manifest& manifest,
   blocks.stream.will_read();
   auto parts = std::make_unique<Parts>(
       Parts{.blocks = std::move(blocks),
-            .decoder = BlockDecoder(manifest.relations[shard.relation].column_order)});
+            .decoder = BlockDecoder(manifest.relations[shard.relation].column_order),
+            .prefix_cells = manifest.relations[shard.relation].column_order.size() - 1});
   STRATALOG_RETURN_IF_ERROR(parts->find_head());
   return ShardCursor(std::move(parts));
 }

@@ -134,6 +134,7 @@ def test_a_damaged_base_is_found_and_left(stratalog: Stratalog, tmp_path: Path) 
             file = folder / generation / name
             try:
                 data = bytearray(file.read_bytes())
+                assert data
                 data[len(data) // 2] ^= 8
                 file.write_bytes(data)
                 damaged += 1
