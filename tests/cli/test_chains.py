@@ -104,8 +104,9 @@ def test_killed_while_chains_are_folded(stratalog: Stratalog, tmp_path: Path) ->
     while kills < 6:
         seen = committed(folder)[-1:]
         assert wait_until(
-            lambda before=seen, running=process: committed(folder)[-1:] != before
-            or running.poll() is not None
+            lambda before=seen, running=process: (
+                committed(folder)[-1:] != before or running.poll() is not None
+            )
         )
         if process.poll() is not None:
             break

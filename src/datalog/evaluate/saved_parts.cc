@@ -73,12 +73,12 @@ bool SavedParts::is_finished_beside(const SavedRelation& saved, ImageLife life) 
 
 PartOffer SavedParts::offer(const SavedRelation& saved, const Sizes& all, ImageLife life) const {
   const RelationId id = saved.id;
-  PartOffer offer{.growth = GrowthKnowledge::kNoBase,
-                  .rows = all.rows,
-                  .growth_rows = all.growth,
-                  .folding = may_fold(saved, life) ? Folding::kAllowed : Folding::kNo,
-                  .whole_beside = is_finished_beside(saved, life) ? WholeBeside::kYes
-                                                                  : WholeBeside::kNo};
+  PartOffer offer{
+      .growth = GrowthKnowledge::kNoBase,
+      .rows = all.rows,
+      .growth_rows = all.growth,
+      .folding = may_fold(saved, life) ? Folding::kAllowed : Folding::kNo,
+      .whole_beside = is_finished_beside(saved, life) ? WholeBeside::kYes : WholeBeside::kNo};
   const ChainFacts chain =
       writer_.chain(state_.program.relations[id].name, RelationVersion::kTotal);
   const RelationData& relation = state_.relations[id];
