@@ -30,10 +30,21 @@ PartPlan whole(const ChainFacts& chain, const PartOffer& offer, std::string reas
                      .growth_bytes = 0}};
 }
 
+bool is_folded_in_time(const ChainRules& rules, const ChainFacts& chain, const PartOffer& offer) {
+  const Wide bytes = Wide{chain.whole_bytes} + chain.growth_bytes;
+  return bytes * 1'000'000 / offer.ranks / rules.folded_bytes_per_second <=
+         offer.interval_microseconds;
+}
+
 // The chain ends, and its growth is known.
-PartPlan end_of_chain(const ChainFacts& chain, const PartOffer& offer, std::string reason) {
+PartPlan end_of_chain(const ChainRules& rules, const ChainFacts& chain, const PartOffer& offer,
+                      std::string reason) {
   PartPlan plan = whole(chain, offer, std::move(reason));
   if (offer.folding == Folding::kNo || chain.parts == 0) return plan;
+  if (!is_folded_in_time(rules, chain, offer)) {
+    plan.choice.reason += ": checkpoints are too close to read it back";
+    return plan;
+  }
   plan.part = ImagePart::kFolded;
   plan.choice.part = "folded";
   plan.choice.reason += ": read back and written as one beside the evaluation";
@@ -57,7 +68,7 @@ PartPlan plan_part(const ChainRules& rules, const ChainFacts& chain, const PartO
   if (offer.growth == GrowthKnowledge::kNotFollowed)
     return whole(chain, offer, "its growth was not followed");
   if (rules.whole_every != 0 && chain.generations >= rules.whole_every)
-    return end_of_chain(chain, offer,
+    return end_of_chain(rules, chain, offer,
                         fmt::format("every {}. generation is whole", rules.whole_every));
   if (offer.growth_rows == 0 && offer.whole_beside == WholeBeside::kYes &&
       chain.parts >= rules.most_finished_parts)
@@ -65,12 +76,12 @@ PartPlan plan_part(const ChainRules& rules, const ChainFacts& chain, const PartO
   if (offer.growth_rows == 0) return growth(chain, 0, "unchanged");
   if (chain.parts == 0) return whole(chain, offer, "it was empty before");
   if (chain.parts >= rules.most_parts)
-    return end_of_chain(chain, offer, fmt::format("in {} parts", chain.parts));
+    return end_of_chain(rules, chain, offer, fmt::format("in {} parts", chain.parts));
   const std::uint64_t added = estimate_bytes(chain, offer.growth_rows);
   const Wide together = Wide{chain.growth_bytes} + added;
   if (together * 100 > Wide{chain.whole_bytes} * rules.most_growth_percent)
     return end_of_chain(
-        chain, offer,
+        rules, chain, offer,
         fmt::format("about {} of growth on {} that were whole are more than {} percent",
                     readable_size(narrow(together)), readable_size(chain.whole_bytes),
                     rules.most_growth_percent));

@@ -32,6 +32,9 @@ struct ChainRules {
   // and then neither restarts open that many files nor do older generations stay for it. Half of
   // most_parts: with fewer there is little to gain for writing all of it again.
   std::uint32_t most_finished_parts = 4;
+  // What a rank folds in a second, about (60 to 130 MB measured): a chain that would take longer
+  // than checkpoints are apart is not folded, because the next one would wait for it.
+  std::uint64_t folded_bytes_per_second = 100'000'000;
   // Every n-th generation writes everything whole, unchanged relations included; 0: never for this
   // reason, 1: always.
   std::uint32_t whole_every = 0;
@@ -65,6 +68,8 @@ struct PartOffer {
   std::uint64_t rows = 0;  // now, all ranks
   std::uint64_t growth_rows = 0;  // since the base, all ranks
   Folding folding = Folding::kNo;
+  std::uint64_t ranks = 1;  // that fold
+  std::uint64_t interval_microseconds = 0;  // since the last checkpoint began
   WholeBeside whole_beside = WholeBeside::kNo;
 };
 

@@ -66,7 +66,7 @@ def test_chains_are_folded_beside_the_evaluation(
         report = tmp_path / f"{compaction}.json"
         done = stratalog(
             *("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / compaction),
-            *("--checkpoint", folder / compaction, "--every", "30it", "--durability", "none"),
+            *("--checkpoint", folder / compaction, "--every", "50it", "--durability", "none"),
             *("--no-pivot", "--overlap", "pack", "--compaction", compaction, "--keep", "100"),
             *("--full-every", "2", "--report", report, "-j", ranks),
         )

@@ -216,6 +216,7 @@ TEST(OverlappedRounds, FoldedChainsAreWhatTheirRoundsHeld) {
       const std::string expected = outcome_text(run_engine(*program, sample.facts, 1, way));
       way.checkpoint.writer.overlap = OverlapWay::kPack;
       way.checkpoint.chain.most_parts = 2;
+      way.checkpoint.chain.folded_bytes_per_second = ~std::uint64_t{0};
       way.checkpoint.every_iterations = 2;
       from = from % 4 + 1;
       folded +=
@@ -237,6 +238,7 @@ void check_failures(OverlapWay overlap, std::uint32_t most_parts) {
   way.checkpoint.every_iterations = 2;
   way.checkpoint.writer.overlap = overlap;
   way.checkpoint.chain.most_parts = most_parts;
+  way.checkpoint.chain.folded_bytes_per_second = ~std::uint64_t{0};
   const std::string expected = outcome_text(run_engine(*program, sample.facts, 1, way));
   std::uint64_t told = 0;
   for (std::uint64_t at = 0;; at += 7) {

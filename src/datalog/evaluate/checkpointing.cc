@@ -157,28 +157,28 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
     may_be_asked_ = askers > 0;
   }
   if (!*may_be_asked_) return Verdict::kGoOn;
-  enum : std::uint64_t { kNothing = 0, kSave = 1, kSaveAsAsked = 2, kSaveAndStop = 3 };
+  enum : std::uint64_t { kNothing = 0, kSave = 1, kSaveNow = 2, kSaveAndStop = 3 };
   std::uint64_t decision = kNothing;
   if (state_.comm.rank() == 0) {
     const StopRequest asked = take_request();
     if (asked == StopRequest::kCheckpointAndStop)
       decision = kSaveAndStop;
-    else if (asked == StopRequest::kCheckpoint)
-      decision = kSaveAsAsked;
-    else if (is_owed_ || is_due_by_rounds(position, point) || is_due_by_time())
+    else if (asked == StopRequest::kCheckpoint || is_due_by_rounds(position, point))
+      decision = kSaveNow;
+    else if (is_owed_ || is_due_by_time())
       decision = kSave;
   }
   std::vector<std::uint64_t> shared{decision, pending_ && !writer_->is_written() ? 1U : 0U,
                                     can_overlap(position) ? 0U : 1U};
   STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(shared, ReduceOp::kSum));
-  // To fold a chain takes longer than to write its growth. What is due meanwhile comes afterwards:
-  // the evaluation does not wait, and the fold is a checkpoint, too.
+  // To fold a chain takes longer than to write its growth. What is due by time meanwhile comes
+  // afterwards: the evaluation does not wait, and the fold is a checkpoint, too.
   if (pending_ && pending_->folds && shared[1] != 0 && shared[0] == kSave) {
     is_owed_ = true;
     return Verdict::kGoOn;
   }
   if (pending_ && (shared[1] == 0 || shared[0] != kNothing)) STRATALOG_RETURN_IF_ERROR(settle());
-  if ((shared[0] == kSave || shared[0] == kSaveAsAsked) && is_on() && shared[2] == 0)
+  if ((shared[0] == kSave || shared[0] == kSaveNow) && is_on() && shared[2] == 0)
     STRATALOG_RETURN_IF_ERROR(begin_save(position, point.iteration));
   else if (shared[0] != kNothing && is_on())
     STRATALOG_RETURN_IF_ERROR(
@@ -241,7 +241,7 @@ Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, 
       relations.push_back(
           {.id = r, .state = running ? RelationState::kRunning : RelationState::kFinished});
   }
-  STRATALOG_RETURN_IF_ERROR(saving.parts.add(relations, request, life));
+  STRATALOG_RETURN_IF_ERROR(saving.parts.add(relations, request, life, since_last_.seconds()));
   times.agree = saving.parts.agree_seconds();
   times.pack = watch.lap() - times.agree;
   // Where everything is whole, the generation is to stand by itself, sections included.

@@ -71,13 +71,16 @@ bool SavedParts::is_finished_beside(const SavedRelation& saved, ImageLife life) 
          state_.options.checkpoint.folding == Folding::kAllowed;
 }
 
-PartOffer SavedParts::offer(const SavedRelation& saved, const Sizes& all, ImageLife life) const {
+PartOffer SavedParts::offer(const SavedRelation& saved, const Sizes& all, ImageLife life,
+                            std::uint64_t interval_microseconds) const {
   const RelationId id = saved.id;
   PartOffer offer{
       .growth = GrowthKnowledge::kNoBase,
       .rows = all.rows,
       .growth_rows = all.growth,
       .folding = may_fold(saved, life) ? Folding::kAllowed : Folding::kNo,
+      .ranks = static_cast<std::uint64_t>(state_.comm.size()),
+      .interval_microseconds = interval_microseconds,
       .whole_beside = is_finished_beside(saved, life) ? WholeBeside::kYes : WholeBeside::kNo};
   const ChainFacts chain =
       writer_.chain(state_.program.relations[id].name, RelationVersion::kTotal);
@@ -318,13 +321,14 @@ std::vector<PartPlan> SavedParts::plan(std::span<const std::uint64_t> sums, Imag
     const std::string& name = state_.program.relations[relations_[i].id].name;
     plans.push_back(
         plan_part(state_.options.checkpoint.chain, writer_.chain(name, RelationVersion::kTotal),
-                  offer(relations_[i], {.rows = sums[i * 2], .growth = sums[(i * 2) + 1]}, life)));
+                  offer(relations_[i], {.rows = sums[i * 2], .growth = sums[(i * 2) + 1]}, life,
+                        sums.back())));
   }
   return plans;
 }
 
 Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& request,
-                       ImageLife life) {
+                       ImageLife life, double since_last) {
   relations_.assign(relations.begin(), relations.end());
   std::vector<Sizes> mine;
   std::vector<std::uint64_t> sums;
@@ -335,6 +339,7 @@ Status SavedParts::add(std::span<const SavedRelation> relations, SaveRequest& re
     mine.push_back(sizes.is_ok() ? sizes.value() : Sizes());
     sums.insert(sums.end(), {mine.back().rows, mine.back().growth});
   }
+  sums.push_back(state_.comm.rank() == 0 ? static_cast<std::uint64_t>(since_last * 1e6) : 0);
   STRATALOG_RETURN_IF_ERROR(add_up(counted, sums));
   std::vector<PartPlan> plans = plan(sums, life);
   if (life == ImageLife::kFrozen)

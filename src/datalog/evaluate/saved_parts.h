@@ -39,7 +39,9 @@ class SavedParts {
 
   // Collective. Adds the totals of `relations` and the deltas of the running ones to the request.
   // kFrozen is a wish, granted where every rank has the memory for the copies.
-  Status add(std::span<const SavedRelation> relations, SaveRequest& request, ImageLife life);
+  // `since_last`: seconds since the last checkpoint began, of which rank 0's count.
+  Status add(std::span<const SavedRelation> relations, SaveRequest& request, ImageLife life,
+             double since_last);
   ImageLife life() const { return life_; }
   // Local. Memory that only this checkpoint holds.
   std::uint64_t copied_bytes() const;
@@ -59,8 +61,10 @@ class SavedParts {
 
   Result<Sizes> measure(RelationId id);
   Status add_up(const Status& counted, std::vector<std::uint64_t>& sums);
-  PartOffer offer(const SavedRelation& saved, const Sizes& all, ImageLife life) const;
-  // `sums`: rows and growth of each relation on all ranks.
+  PartOffer offer(const SavedRelation& saved, const Sizes& all, ImageLife life,
+                  std::uint64_t interval_microseconds) const;
+  // `sums`: rows and growth of each relation on all ranks, and microseconds since the last
+  // checkpoint.
   std::vector<PartPlan> plan(std::span<const std::uint64_t> sums, ImageLife life) const;
   bool may_fold(const SavedRelation& saved, ImageLife life) const;
   bool is_finished_beside(const SavedRelation& saved, ImageLife life) const;

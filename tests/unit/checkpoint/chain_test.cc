@@ -278,8 +278,24 @@ TEST(PartPlan, DecidesByTheTable) {
                      {.growth = knowledge,
                       .rows = c.rows + growth,
                       .growth_rows = growth,
-                      .folding = Folding::kAllowed});
+                      .folding = Folding::kAllowed,
+                      .interval_microseconds = 10});
   };
+  // These 1000 bytes take 10 microseconds, on each of two ranks 5.
+  const auto in_time = [&](std::uint64_t ranks, std::uint64_t microseconds) {
+    return plan_part(rules, longest,
+                     {.growth = GrowthKnowledge::kKnown,
+                      .rows = 1001,
+                      .growth_rows = 1,
+                      .folding = Folding::kAllowed,
+                      .ranks = ranks,
+                      .interval_microseconds = microseconds})
+        .part;
+  };
+  EXPECT_EQ(in_time(1, 10), ImagePart::kFolded);
+  EXPECT_EQ(in_time(1, 9), kWhole);
+  EXPECT_EQ(in_time(2, 5), ImagePart::kFolded);
+  EXPECT_EQ(in_time(2, 4), kWhole);
   const PartPlan folded = folding(GrowthKnowledge::kKnown, 1, rules, longest);
   EXPECT_EQ(folded.part, ImagePart::kFolded);
   EXPECT_EQ(folded.choice.part, "folded");
