@@ -210,10 +210,14 @@ struct LoadSink {
   // generation turned out to be damaged and an older one follows: forget everything received so
   // far. An error ends the load.
   std::function<Status(const StoredState&)> begin;
-  // Local: a group of relation `index` in its column order. A large set may come in several groups
-  // of one prefix. Views stay valid during the call only. Arity 0: no call; see
+  // Local, but see settle: a group of relation `index` in its column order. A large set may come in
+  // several groups of one prefix. Views stay valid during the call only. Arity 0: no call; see
   // StoredRelation::rows.
   std::function<Status(std::size_t index, const TupleGroup&)> accept;
+  // Collective. Called once by every rank behind its last group of a generation, also after an
+  // error: what is on its way between ranks arrives here. So accept may take part in exchanges that
+  // this one meets. An error ends the load. Empty: nothing travels.
+  std::function<Status()> settle = {};
   // After begin; the same on all ranks. Files of relations that are not wanted are not read. Empty:
   // all are wanted.
   std::function<bool(std::size_t index)> wants = {};

@@ -210,10 +210,13 @@ Loader::Attempt Loader::attempt(const Manifest& manifest) {
   if (!status.is_ok()) return {.is_final = true, .status = status};
 
   const ReadOutcome outcome = read_part(manifest);
+  const Status arrived = sink_.settle ? sink_.settle() : Status::ok();
   status = agree(comm_, outcome.visitor);
   if (!status.is_ok()) return {.is_final = true, .status = status};
   status = agree(comm_, outcome.read);
   if (!status.is_ok()) return {.is_final = false, .status = status};
+  status = agree(comm_, arrived);
+  if (!status.is_ok()) return {.is_final = true, .status = status};
 
   std::uint64_t expected = 0;
   for (const ManifestShard& shard : manifest.shards) expected += is_wanted(shard) ? shard.rows : 0;

@@ -32,13 +32,23 @@ std::size_t ExtentStream::extent_at(std::uint64_t offset) const {
   return static_cast<std::size_t>(after - begins_.begin()) - 1;
 }
 
-Status ExtentStream::read(std::uint64_t offset, std::span<std::byte> bytes) {
-  for (std::size_t e = extent_at(offset); e < extents_.size() && !bytes.empty(); ++e) {
+std::vector<ShardPlace::Piece> ExtentStream::pieces(std::uint64_t offset,
+                                                    std::uint64_t bytes) const {
+  std::vector<ShardPlace::Piece> found;
+  for (std::size_t e = extent_at(offset); e < extents_.size() && bytes > 0; ++e) {
     const std::uint64_t within = offset - begins_[e];
-    const std::size_t piece = std::min<std::uint64_t>(bytes.size(), extents_[e].bytes - within);
-    STRATALOG_RETURN_IF_ERROR(file_->read_at(extents_[e].offset + within, bytes.first(piece)));
-    bytes = bytes.subspan(piece);
+    const std::uint64_t piece = std::min(bytes, extents_[e].bytes - within);
+    found.push_back({.offset = extents_[e].offset + within, .bytes = piece});
+    bytes -= piece;
     offset += piece;
+  }
+  return found;
+}
+
+Status ExtentStream::read(std::uint64_t offset, std::span<std::byte> bytes) {
+  for (const ShardPlace::Piece& piece : pieces(offset, bytes.size())) {
+    STRATALOG_RETURN_IF_ERROR(file_->read_at(piece.offset, bytes.first(piece.bytes)));
+    bytes = bytes.subspan(piece.bytes);
   }
   if (bytes.empty()) return Status::ok();
   return Status::corruption(
@@ -50,13 +60,8 @@ void ExtentStream::will_read() {
 }
 
 void ExtentStream::begin_reading(std::uint64_t offset, std::uint64_t bytes) {
-  for (std::size_t e = extent_at(offset); e < extents_.size() && bytes > 0; ++e) {
-    const std::uint64_t within = offset - begins_[e];
-    const std::uint64_t piece = std::min(bytes, extents_[e].bytes - within);
-    file_->begin_reading(extents_[e].offset + within, piece);
-    bytes -= piece;
-    offset += piece;
-  }
+  for (const ShardPlace::Piece& piece : pieces(offset, bytes))
+    file_->begin_reading(piece.offset, piece.bytes);
 }
 
 std::string ExtentStream::place(std::uint64_t offset) const {

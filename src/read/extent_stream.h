@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "commit/manifest.h"
+#include "place/read_ranges.h"
 #include "write/store.h"
 
 namespace stratalog {
@@ -26,6 +27,9 @@ class ExtentStream {
 
   // Fills `bytes`; Corruption if the stream ends before.
   Status read(std::uint64_t offset, std::span<std::byte> bytes);
+  // Where these bytes lie in the file: in several pieces, if extents end between. Fewer bytes where
+  // the stream ends.
+  std::vector<ShardPlace::Piece> pieces(std::uint64_t offset, std::uint64_t bytes) const;
   // A hint: most of it will be read, front to back.
   void will_read();
   // A hint: these bytes will be read soon, and a file may be opened or another be read before.

@@ -15,6 +15,7 @@
 #include "read/block_stream.h"
 #include "read/extent_stream.h"
 #include "read/read_ahead.h"
+#include "read/turn_reader.h"
 
 namespace stratalog {
 namespace {
@@ -44,19 +45,17 @@ void list_blocks(BlockStream& from, std::uint64_t begin, std::uint64_t end, IsWa
   }
 }
 
-// Calls take(block, header, payload) -> Status for each of `blocks`, which lie in one file.
+// Calls take(block, header, payload) -> Status for each of `blocks`, which lie in one file. `read`
+// fills a span with the block of a number among them; it is called for each, in their order.
 template <typename Take>
-Status for_each_block(const std::vector<BlockPlace>& blocks, CheckBlocks check, Take&& take) {
+Status for_each_block(const std::vector<BlockPlace>& blocks, CheckBlocks check,
+                      ReadAhead::Read read, Take&& take) {
   std::vector<ReadAhead::Part> parts;
   parts.reserve(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i)
     parts.push_back({.offset = i, .bytes = blocks[i].bytes()});
   if (parts.size() > 1) blocks.front().from->stream.will_read();
-  ReadAhead ahead(
-      [&blocks](std::uint64_t at, std::span<std::byte> to) {
-        return blocks[at].from->stream.read(blocks[at].offset(), to);
-      },
-      std::move(parts));
+  ReadAhead ahead(std::move(read), std::move(parts));
   for (const BlockPlace& at : blocks) {
     STRATALOG_ASSIGN_OR_RETURN(const std::span<std::byte> room, ahead.next());
     const std::span<const std::byte> block = room.first(at.bytes());
@@ -68,6 +67,17 @@ Status for_each_block(const std::vector<BlockPlace>& blocks, CheckBlocks check, 
         take(at, header.value(), block.subspan(kBlockHeaderBytes, header.value().payload_bytes)));
   }
   return Status::ok();
+}
+
+// The same, each block read in one go.
+template <typename Take>
+Status for_each_block(const std::vector<BlockPlace>& blocks, CheckBlocks check, Take&& take) {
+  return for_each_block(
+      blocks, check,
+      [&blocks](std::uint64_t at, std::span<std::byte> to) {
+        return blocks[at].from->stream.read(blocks[at].offset(), to);
+      },
+      std::forward<Take>(take));
 }
 
 // Keeps the visitor's errors apart from ours.
@@ -135,7 +145,7 @@ Status read_blocks(Store& store, const Manifest& manifest, const ManifestShard& 
       });
 }
 
-// Ranges of several shards of blocks in one file, in their order.
+// Ranges of several shards of blocks in one file, front to back.
 Status read_turns(Store& store, const Manifest& manifest, std::span<const ShardRange> ranges,
                   const ProtocolSteps& steps, const ShardVisitor& visit, GuardedVisitor& visitor,
                   ReadCounts& counts) {
@@ -144,7 +154,7 @@ Status read_turns(Store& store, const Manifest& manifest, std::span<const ShardR
                              store.open(manifest.path(first.link, first.file), OpenMode::kRead));
   std::map<std::size_t, OpenShard> shards;  // stay where they are
   std::map<const BlockStream*, OpenShard*> shard_of;
-  std::vector<BlockPlace> blocks;
+  std::vector<BlockPlace> met;
   for (const ShardRange& range : ranges) {
     auto found = shards.find(range.shard);
     if (found == shards.end()) {
@@ -163,10 +173,19 @@ Status read_turns(Store& store, const Manifest& manifest, std::span<const ShardR
       shard_of[&found->second.blocks] = &found->second;
     }
     list_blocks(
-        found->second.blocks, range.begin, range.end, [](std::uint64_t) { return true; }, blocks);
+        found->second.blocks, range.begin, range.end, [](std::uint64_t) { return true; }, met);
   }
+  std::vector<BlockPieces> pieces;
+  pieces.reserve(met.size());
+  for (const BlockPlace& block : met)
+    pieces.push_back(block.from->stream.pieces(block.offset(), block.bytes()));
+  TurnReader reader(file, pieces);
+  std::vector<BlockPlace> blocks;  // as they get complete
+  blocks.reserve(met.size());
+  for (const std::size_t i : reader.order()) blocks.push_back(met[i]);
   return for_each_block(
       blocks, check_blocks(steps),
+      [&reader](std::uint64_t at, std::span<std::byte> to) { return reader.read(at, to); },
       [&](const BlockPlace& at, const BlockHeader& header, std::span<const std::byte> payload) {
         return decode_block(*shard_of.at(at.from), at, header, payload, visitor, counts);
       });

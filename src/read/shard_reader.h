@@ -45,8 +45,9 @@ ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestSha
 
 using ShardVisitor = std::function<Status(const ManifestShard& shard, const TupleGroup& group)>;
 
-// Reads ranges (at least one) of shards of blocks that lie in one file, all in the order in which
-// they are given: one stream of reads. Memory: the footers of all of these shards, four blocks.
+// Reads ranges (at least one) of shards of blocks that lie in one file, front to back in one stream
+// of reads; blocks are handed out as they get complete (place/turn_order.h). Memory: the footers of
+// all of these shards, four blocks and those that wait for their rest (32 MiB at most).
 ReadOutcome read_in_turns(Store& store, const Manifest& manifest,
                           std::span<const ShardRange> ranges, const ProtocolSteps& steps,
                           const ShardVisitor& visit, ReadCounts& counts);

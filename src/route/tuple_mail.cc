@@ -74,6 +74,13 @@ bool TupleMail::is_empty() const {
   return std::ranges::all_of(runs_, is_clear) && std::ranges::all_of(groups_, is_clear);
 }
 
+std::uint64_t TupleMail::waiting_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& box : runs_) bytes += box.size() * sizeof(Cell);
+  for (const auto& box : groups_) bytes += box.size() * kWordBytes;
+  return bytes;
+}
+
 std::uint64_t TupleMail::memory_bytes() const {
   std::uint64_t bytes = out_.capacity() * kWordBytes;
   for (const auto& box : runs_) bytes += box.capacity() * sizeof(Cell);
@@ -220,6 +227,17 @@ Result<Outlook> TupleMail::deliver_round(Comm& comm, Outlook mine, const MailHan
     STRATALOG_RETURN_IF_ERROR(agree(comm, verdict));
   STRATALOG_RETURN_IF_ERROR(verdict);
   return Outlook::kLast;
+}
+
+Status TupleMail::deliver_if_full(Comm& comm, std::uint64_t appended, const MailHandler& handler) {
+  const std::uint64_t full = std::max(options_.full_bytes, options_.full_part_bytes * ranks_);
+  most_waiting_ += appended;
+  if (most_waiting_ < full) return Status::ok();
+  most_waiting_ = waiting_bytes();
+  if (most_waiting_ < full) return Status::ok();
+  STRATALOG_RETURN_IF_ERROR(deliver_round(comm, Outlook::kMoreToCome, handler).status());
+  most_waiting_ = 0;
+  return Status::ok();
 }
 
 Status TupleMail::deliver(Comm& comm, const MailHandler& handler) {

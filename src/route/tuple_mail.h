@@ -35,6 +35,10 @@ struct MailOptions {
   // it by one record.
   std::uint64_t round_bytes = std::uint64_t{1} << 30U;
   std::uint64_t min_part_bytes = 64 << 10;
+  // A rank in the middle of its work delivers when about so many bytes wait; but what goes to one
+  // rank is worth a message.
+  std::uint64_t full_bytes = 8 << 20;
+  std::uint64_t full_part_bytes = 16 << 10;
   MailAgreement agreement = MailAgreement::kInDelivery;
 };
 
@@ -72,11 +76,17 @@ class TupleMail {
   // handler's error the rest of its mail is dropped but still received; the error is returned by
   // the round that returns kLast otherwise.
   Result<Outlook> deliver_round(Comm& comm, Outlook mine, const MailHandler& handler);
+  // Called in the middle of work by a rank that has appended at most `appended` bytes since its
+  // last call. Delivers a round if its outboxes have become full; so every rank must end its work
+  // with deliver(), which is what meets these rounds.
+  Status deliver_if_full(Comm& comm, std::uint64_t appended, const MailHandler& handler);
   // Rounds until nothing is left anywhere; one for all that fits in round_bytes.
   Status deliver(Comm& comm, const MailHandler& handler);
 
   // Nothing waits for delivery. O(ranks * streams).
   bool is_empty() const;
+  // What waits for delivery. O(ranks * streams).
+  std::uint64_t waiting_bytes() const;
   // Memory of all outboxes and of the send buffer, kept capacity included. O(ranks * streams).
   std::uint64_t memory_bytes() const;
   const MailCounters& counters() const { return counters_; }
@@ -112,6 +122,7 @@ class TupleMail {
   std::vector<Cursor> cursors_;  // [stream][rank]
   MailWords out_;
   std::vector<std::uint64_t> counts_;  // bytes per rank in out_
+  std::uint64_t most_waiting_ = 0;  // bytes at the last look, and what was appended since
   Status failure_;  // the first handler's error since the last kLast
   MailCounters counters_;
 };

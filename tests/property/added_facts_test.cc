@@ -29,6 +29,7 @@ RunOptions options_for(const RunOptions& way, ResumePolicy resume) {
 std::vector<RunOptions> ways_to_run() {
   RunOptions usual;
   usual.sweep_anew_min_rows = 4;
+  usual.restore_round_bytes = 100;
   RunOptions tuples;
   tuples.allow_pivot = false;
   tuples.allow_sets = false;

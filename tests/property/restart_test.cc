@@ -199,6 +199,7 @@ std::vector<RunOptions> ways_to_run() {
   tuples.allow_sets = false;
   tuples.mirror_limit_rows = 60;  // dealt in the middle of the run
   tuples.rebalance_min_rows = 3;
+  tuples.restore_round_bytes = 64;
   return {usual, rounds, hop_options(), tuples};
 }
 

@@ -153,6 +153,9 @@ struct RunOptions {
   std::uint64_t rebalance_min_rows = 1U << 16;
   // Where facts are added: strata that were run by pivot and hold as many rows are swept anew.
   std::uint64_t sweep_anew_min_rows = 1U << 20;
+  // A restart on another number of ranks sends tuples to their owners when about so many bytes
+  // wait for that.
+  std::uint64_t restore_round_bytes = std::uint64_t{8} << 20;
   // Finished relations that were swept by pivots and have as many rows are read where they lie by
   // rules that run once; smaller ones are copied as tuples.
   std::uint64_t read_swept_min_rows = 1U << 20;

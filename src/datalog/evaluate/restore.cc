@@ -26,12 +26,28 @@ const NamedSection* find_section(const StoredState& stored, const std::string& n
   return nullptr;
 }
 
+SetView array_view(std::span<const Cell> cells) {
+  return {.kind = SetKind::kArray,
+          .base = 0,
+          .values = cells,
+          .offsets = {},
+          .words = {},
+          .count = cells.size()};
+}
+
+// Sets of more are kept as sets.
+constexpr std::uint64_t kFewCells = 4;
+
+// Of a group in the mail, with its prefix.
+constexpr std::uint64_t kMostOfHeader = 64;
+
 }  // namespace
 
 LoadSink Restorer::sink() {
   return {
       .begin = [this](const StoredState& stored) { return begin(stored); },
       .accept = [this](std::size_t index, const TupleGroup& group) { return accept(index, group); },
+      .settle = [this] { return arrive(); },
       .wants = [this](std::size_t index) { return !targets_[index].is_dropped; }};
 }
 
@@ -81,6 +97,8 @@ Status Restorer::begin(const StoredState& stored) {
   MailOptions options;
   options.ranks = state_.comm.size();
   options.self = state_.comm.rank();
+  options.full_bytes = state_.options.restore_round_bytes;
+  options.full_part_bytes = options.full_bytes / 512;
   for (const StoredRelation& relation : stored.relations) {
     const auto known = by_name.find(relation.name);
     if (known == by_name.end() || state_.relations[known->second].arity != relation.arity)
@@ -115,6 +133,15 @@ Status Restorer::begin(const StoredState& stored) {
     targets_.push_back(std::move(target));
   }
   mail_ = std::make_unique<TupleMail>(options);
+  handler_ = {.on_run =
+                  [this](const MailRun& run) {
+                    return keep_run(targets_[static_cast<std::size_t>(run.stream)], run);
+                  },
+              .on_group =
+                  [this](const MailGroup& mail) {
+                    return keep(targets_[static_cast<std::size_t>(mail.stream)], mail.group);
+                  }};
+  arrived_ = {};
   return {};
 }
 
@@ -212,21 +239,26 @@ Status Restorer::keep(Target& target, const TupleGroup& group) {
     return relation.pivot->closure().restore(slot, group.set, target.version);
   }
   Index& index = index_of(target);
-  index.queue_view(index.find_or_add_row(group.prefix.data()), group.set);
-  if (index.queued() > (8U << 20)) index.unite_queued(state_.scratch, Freshness::kUnknown);
+  if (group.set.count > kFewCells) {
+    index.queue_view(index.find_or_add_row(group.prefix.data()), group.set);
+  } else {
+    // Tuples that come before there are rows are sorted together, which is quicker than to look for
+    // the row of each.
+    tuple_.assign(group.prefix.begin(), group.prefix.end());
+    tuple_.push_back(0);
+    walk_set(group.set, [&](Cell cell) {
+      tuple_.back() = cell;
+      index.queue_tuple(tuple_.data());
+    });
+  }
+  index.bound_queue(state_.scratch, Freshness::kUnknown);
   return {};
 }
 
 Status Restorer::keep_run(Target& target, const MailRun& run) {
   for (std::uint64_t t = 0; t < run.count; ++t) {
     const auto tuple = run.cells.subspan(t * run.arity, run.arity);
-    const TupleGroup group{.prefix = tuple.first(run.arity - 1),
-                           .set = {.kind = SetKind::kArray,
-                                   .base = 0,
-                                   .values = tuple.subspan(run.arity - 1, 1),
-                                   .offsets = {},
-                                   .words = {},
-                                   .count = 1}};
+    const TupleGroup group{.prefix = tuple.first(run.arity - 1), .set = array_view(tuple.last(1))};
     STRATALOG_RETURN_IF_ERROR(keep(target, group));
   }
   return {};
@@ -243,32 +275,49 @@ Status Restorer::accept(std::size_t i, const TupleGroup& group) {
   const bool is_home =
       !moves_ && (state_.is_single() || !position_.split.contains(target.relation));
   if (is_home && target.same_order) return keep(target, group);
-  if (relation.pivot)
-    send_pivots(static_cast<int>(i), target, group);
-  else
-    send_tuples(static_cast<int>(i), stored_[i], target, group);
+  const Status kept = relation.pivot ? send_pivots(static_cast<int>(i), target, group)
+                                     : send_tuples(static_cast<int>(i), stored_[i], target, group);
+  STRATALOG_RETURN_IF_ERROR(kept);
+  // At most so many, as tuples: sets take less.
+  const std::uint64_t most =
+      ((group.prefix.size() + 1) * group.set.count * sizeof(Cell)) + kMostOfHeader;
+  return mail_->deliver_if_full(state_.comm, most, handler_);
+}
+
+// Whatever else fails, all ranks meet here, and finish() tells what has come of it: the next older
+// generation may be better.
+Status Restorer::arrive() {
+  arrived_ = mail_->deliver(state_.comm, handler_);
+  mail_.reset();
   return {};
 }
 
 // Pivots go to the owners of their blocks, still as sets.
-void Restorer::send_pivots(int stream, Target& target, const TupleGroup& group) {
+Status Restorer::send_pivots(int stream, Target& target, const TupleGroup& group) {
   const PivotRelations& pivot = *state_.relations[target.relation].pivot;
   std::vector<Cell> part;
   int owner = -1;
+  Status kept;
+  const auto send = [&] {
+    if (owner == state_.comm.rank()) {
+      if (kept.is_ok()) kept = keep(target, {.prefix = group.prefix, .set = array_view(part)});
+    } else {
+      mail_->append_set(owner, stream, group.prefix, part);
+    }
+    part.clear();
+  };
   walk_set(group.set, [&](Cell cell) {
     const int to = pivot.owner_of_pivot(cell);
-    if (to != owner && !part.empty()) {
-      mail_->append_set(owner, stream, group.prefix, part);
-      part.clear();
-    }
+    if (to != owner && !part.empty()) send();
     owner = to;
     part.push_back(cell);
   });
-  if (!part.empty()) mail_->append_set(owner, stream, group.prefix, part);
+  if (!part.empty()) send();
+  return kept;
 }
 
-void Restorer::send_tuples(int stream, const StoredRelation& stored, Target& target,
-                           const TupleGroup& group) {
+Status Restorer::send_tuples(int stream, const StoredRelation& stored, Target& target,
+                             const TupleGroup& group) {
   const Shard& home = state_.relations[target.relation].shards.front();
   const auto order = home.primary_index().order();
   const auto& placement = home.placement.columns;
@@ -282,27 +331,21 @@ void Restorer::send_tuples(int stream, const StoredRelation& stored, Target& tar
     return state_.is_single() ? 0 : owner_of(key, state_.comm.size());
   };
   if (target.same_order && std::find(placement.begin(), placement.end(), last) == placement.end()) {
-    mail_->append_group(owner(), stream, group);
-    return;
+    const int to = owner();
+    if (to == state_.comm.rank()) return keep(target, group);
+    mail_->append_group(to, stream, group);
+    return {};
   }
   walk_set(group.set, [&](Cell cell) {
     declared[last] = cell;
     Cell* slot = mail_->append_slot(owner(), stream);
     for (std::size_t c = 0; c < order.size(); ++c) slot[c] = declared[order[c]];
   });
+  return {};
 }
 
 Result<EnginePosition> Restorer::finish(const StoredState& stored) {
-  STRATALOG_RETURN_IF_ERROR(mail_->deliver(
-      state_.comm, {.on_run =
-                        [&](const MailRun& run) {
-                          return keep_run(targets_[static_cast<std::size_t>(run.stream)], run);
-                        },
-                    .on_group =
-                        [&](const MailGroup& mail) {
-                          return keep(targets_[static_cast<std::size_t>(mail.stream)], mail.group);
-                        }}));
-  mail_.reset();
+  STRATALOG_RETURN_IF_ERROR(arrived_);
   STRATALOG_RETURN_IF_ERROR(settle(stored));
   STRATALOG_RETURN_IF_ERROR(verify(stored));
   return std::move(position_);

@@ -43,11 +43,12 @@ class Restorer {
   bool is_dropped(RelationId relation) const;
   Status open_pivots(const StoredState& stored);
   Status accept(std::size_t index, const TupleGroup& group);
+  Status arrive();
   Status keep(Target& target, const TupleGroup& group);
   Status keep_run(Target& target, const MailRun& run);
-  void send_pivots(int stream, Target& target, const TupleGroup& group);
-  void send_tuples(int stream, const StoredRelation& stored, Target& target,
-                   const TupleGroup& group);
+  Status send_pivots(int stream, Target& target, const TupleGroup& group);
+  Status send_tuples(int stream, const StoredRelation& stored, Target& target,
+                     const TupleGroup& group);
   Index& index_of(Target& target);
   Status settle_equivalences();
   Status settle(const StoredState& stored);
@@ -59,6 +60,9 @@ class Restorer {
   std::deque<Target> targets_;  // by position in StoredState::relations
   bool moves_ = false;
   std::unique_ptr<TupleMail> mail_;
+  MailHandler handler_;
+  std::vector<Cell> tuple_;  // scratch
+  Status arrived_;  // the same on all ranks
 };
 
 }  // namespace stratalog::datalog

@@ -219,6 +219,50 @@ TEST(TupleMail, ARankThatFillsUpDeliversInTheMiddleAndAllComeBack) {
   EXPECT_TRUE(status.is_ok()) << status.to_string();
 }
 
+TEST(TupleMail, ARankInTheMiddleOfItsWorkDeliversWhenItsBoxesAreFull) {
+  constexpr std::uint64_t kFull = 1000;
+  const Status status = sim_run(4, [](Comm& comm) {
+    TupleMail mail({.ranks = comm.size(),
+                    .self = comm.rank(),
+                    .arity_of_stream = {2},
+                    .full_bytes = kFull,
+                    .full_part_bytes = 1});
+    Arrivals got(1);
+    // Rank 0 has nothing to send, the others have more and more.
+    const Cell goal = 1000 * static_cast<Cell>(comm.rank());
+    std::uint64_t most = 0;
+    for (Cell i = 0; i < goal; ++i) {
+      mail.append(static_cast<int>(i) % comm.size(), 0, std::array<Cell, 2>{goal, i});
+      most = std::max(most, mail.waiting_bytes());
+      STRATALOG_RETURN_IF_ERROR(mail.deliver_if_full(comm, 8, got.handler()));
+    }
+    STRATALOG_RETURN_IF_ERROR(mail.deliver(comm, got.handler()));
+    if (most > kFull + 8) return Status::internal(fmt::format("{} bytes waited", most));
+    if (mail.counters().rounds < 3 * 8000 / kFull) return Status::internal("too few rounds");
+    return got.into(0).size() == 1500 ? Status::ok() : Status::internal("lost tuples");
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+}
+
+// What was appended is told as more than it is: the boxes are looked at before a round.
+TEST(TupleMail, NoRoundForLittleMail) {
+  const Status status = sim_run(2, [](Comm& comm) {
+    TupleMail mail({.ranks = comm.size(),
+                    .self = comm.rank(),
+                    .arity_of_stream = {1},
+                    .full_bytes = 1 << 16,
+                    .full_part_bytes = 1});
+    Arrivals got(1);
+    for (Cell i = 0; i < 100; ++i) {
+      mail.append(1 - comm.rank(), 0, std::array<Cell, 1>{i});
+      STRATALOG_RETURN_IF_ERROR(mail.deliver_if_full(comm, 1 << 15, got.handler()));
+    }
+    STRATALOG_RETURN_IF_ERROR(mail.deliver(comm, got.handler()));
+    return mail.counters().rounds == 1 ? Status::ok() : Status::internal("more rounds than one");
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+}
+
 Status fail_on_rank_1(Comm& comm, MailAgreement agreement, std::array<Status, 3>& seen) {
   TupleMail mail({.ranks = comm.size(),
                   .self = comm.rank(),

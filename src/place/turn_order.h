@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// In what order blocks of shards that take turns in a file are read. A block that begins near the
+// end of one of its shard's extents goes on in the next one, behind the extents of other shards.
+// Read in one go it would be a leap there and another one back, after each of which the kernel
+// begins anew to find out that it should read ahead. So the file is read front to back, the
+// beginnings of such blocks are held until their rest comes, and a block is complete with its last
+// piece. Pure; O(pieces log pieces).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "place/read_ranges.h"
+
+namespace stratalog {
+
+// A block's pieces in its file, in the order of the block; at least one, none of them empty.
+using BlockPieces = std::vector<ShardPlace::Piece>;
+
+struct TurnOrder {
+  struct Read {
+    std::size_t block = 0;
+    std::uint64_t within = 0;  // where in the block the piece begins
+    ShardPlace::Piece piece;
+  };
+  std::vector<Read> reads;
+  std::vector<std::size_t> blocks;  // as they get complete
+  std::vector<std::size_t> reads_until;  // for each of `blocks`, how many reads complete it
+};
+
+// All pieces of `blocks`, in ascending order but for those of blocks that are read in one go, leaps
+// and all, because otherwise more than `most_held` bytes would wait for their rest.
+TurnOrder plan_turns(std::span<const BlockPieces> blocks, std::uint64_t most_held);
+
+}  // namespace stratalog
