@@ -281,7 +281,7 @@ TEST(PartPlan, DecidesByTheTable) {
                       .folding = Folding::kAllowed,
                       .interval_microseconds = 10});
   };
-  // These 1000 bytes take 10 microseconds, on each of two ranks 5.
+  // These 1000 bytes may take 5 microseconds, on each of two ranks half of that.
   const auto in_time = [&](std::uint64_t ranks, std::uint64_t microseconds) {
     return plan_part(rules, longest,
                      {.growth = GrowthKnowledge::kKnown,
@@ -292,10 +292,10 @@ TEST(PartPlan, DecidesByTheTable) {
                       .interval_microseconds = microseconds})
         .part;
   };
-  EXPECT_EQ(in_time(1, 10), ImagePart::kFolded);
-  EXPECT_EQ(in_time(1, 9), kWhole);
-  EXPECT_EQ(in_time(2, 5), ImagePart::kFolded);
-  EXPECT_EQ(in_time(2, 4), kWhole);
+  EXPECT_EQ(in_time(1, 5), ImagePart::kFolded);
+  EXPECT_EQ(in_time(1, 4), kWhole);
+  EXPECT_EQ(in_time(2, 2), ImagePart::kFolded);
+  EXPECT_EQ(in_time(2, 1), kWhole);
   const PartPlan folded = folding(GrowthKnowledge::kKnown, 1, rules, longest);
   EXPECT_EQ(folded.part, ImagePart::kFolded);
   EXPECT_EQ(folded.choice.part, "folded");
