@@ -91,14 +91,16 @@ Status Restorer::begin(const StoredState& stored) {
   targets_.clear();
   STRATALOG_RETURN_IF_ERROR(open_pivots(stored));
 
+  STRATALOG_RETURN_IF_ERROR(open_targets(stored));
+  open_mail(stored);
+  return {};
+}
+
+// Where the tuples of each stored relation go.
+Status Restorer::open_targets(const StoredState& stored) {
   std::map<std::string, RelationId> by_name;
   for (RelationId r = 0; r < state_.program.relations.size(); ++r)
     by_name[state_.program.relations[r].name] = r;
-  MailOptions options;
-  options.ranks = state_.comm.size();
-  options.self = state_.comm.rank();
-  options.full_bytes = state_.options.restore_round_bytes;
-  options.full_part_bytes = options.full_bytes / 512;
   for (const StoredRelation& relation : stored.relations) {
     const auto known = by_name.find(relation.name);
     if (known == by_name.end() || state_.relations[known->second].arity != relation.arity)
@@ -112,7 +114,6 @@ Status Restorer::begin(const StoredState& stored) {
                   .delta = nullptr,
                   .pairs = {}};
     RelationData& data = state_.relations[target.relation];
-    options.arity_of_stream.push_back(relation.arity);
     if (target.is_dropped) {
       targets_.push_back(std::move(target));
       continue;
@@ -132,6 +133,17 @@ Status Restorer::begin(const StoredState& stored) {
     }
     targets_.push_back(std::move(target));
   }
+  return {};
+}
+
+void Restorer::open_mail(const StoredState& stored) {
+  MailOptions options;
+  options.ranks = state_.comm.size();
+  options.self = state_.comm.rank();
+  options.full_bytes = state_.options.restore_round_bytes;
+  options.full_part_bytes = options.full_bytes / 512;
+  for (const StoredRelation& relation : stored.relations)
+    options.arity_of_stream.push_back(relation.arity);
   mail_ = std::make_unique<TupleMail>(options);
   handler_ = {.on_run =
                   [this](const MailRun& run) {
@@ -142,7 +154,6 @@ Status Restorer::begin(const StoredState& stored) {
                     return keep(targets_[static_cast<std::size_t>(mail.stream)], mail.group);
                   }};
   arrived_ = {};
-  return {};
 }
 
 // Facts are to be added, or were being added when the checkpoint was written: the strata that go on

@@ -42,6 +42,8 @@ class Restorer {
   std::set<std::uint32_t> sweepable_strata(const StoredState& stored) const;
   bool is_dropped(RelationId relation) const;
   Status open_pivots(const StoredState& stored);
+  Status open_targets(const StoredState& stored);
+  void open_mail(const StoredState& stored);
   Status accept(std::size_t index, const TupleGroup& group);
   Status arrive();
   Status keep(Target& target, const TupleGroup& group);
