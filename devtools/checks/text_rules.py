@@ -65,8 +65,8 @@ def file_head(tree: SourceTree, _: Exceptions) -> list[Finding]:
 
 
 def file_name(tree: SourceTree, _: Exceptions) -> list[Finding]:
-    """Files are snake_case and named after what they define."""
-    found = []
+    """Files are snake_case and named after what they define; nothing is left over."""
+    found = [Finding(path, 0, "a left-over; remove it") for path in tree.select(r".*~")]
     for path in (*tree.cpp(), *tree.scripts("python")):
         stem = path.rsplit("/", 1)[-1].split(".")[0]
         if not re.fullmatch(r"[a-z0-9_-]+", stem):

@@ -22,6 +22,7 @@
 #include "datalog/facts/key_cells.h"
 #include "datalog/language/spelling.h"
 #include "datalog/relation_storage.h"
+#include "model/set_union.h"
 #include "model/set_walk.h"
 #include "write/public_files.h"
 
@@ -82,14 +83,8 @@ Status visit_pairs(const std::function<Status(const GroupVisitor&)>& stored_grou
   }));
   for (auto& [least, members] : classes) {
     std::sort(members.begin(), members.end());
-    const SetView all{.kind = SetKind::kArray,
-                      .base = 0,
-                      .values = members,
-                      .offsets = {},
-                      .words = {},
-                      .count = members.size()};
     for (const Cell& cell : members)
-      STRATALOG_RETURN_IF_ERROR(visit({.prefix = std::span(&cell, 1), .set = all}));
+      STRATALOG_RETURN_IF_ERROR(visit({.prefix = std::span(&cell, 1), .set = array_view(members)}));
   }
   return {};
 }

@@ -6,11 +6,15 @@
 namespace stratalog {
 namespace {
 
-// What waits for the piece that comes last, at most, if that is the last one of the block.
+// What waits for the last piece.
 std::uint64_t bytes_but_last(const BlockPieces& pieces) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i + 1 < pieces.size(); ++i) sum += pieces[i].bytes;
   return sum;
+}
+
+bool ascend(const BlockPieces& pieces) {
+  return std::ranges::is_sorted(pieces, {}, &ShardPlace::Piece::offset);
 }
 
 void append_reads(std::span<const BlockPieces> blocks, std::size_t block,
@@ -44,7 +48,7 @@ TurnOrder plan_turns(std::span<const BlockPieces> blocks, std::uint64_t most_hel
     std::size_t& count = pieces_met[read.block];
     if (count == pieces.size()) continue;  // was read in one go
     const std::uint64_t waiting = bytes_but_last(pieces);
-    if (count == 0 && waiting > most_held - held) {
+    if (count == 0 && (waiting > most_held - held || !ascend(pieces))) {
       append_reads(blocks, read.block, order.reads);
       count = pieces.size();
       complete(read.block);

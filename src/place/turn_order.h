@@ -30,8 +30,9 @@ struct TurnOrder {
   std::vector<std::size_t> reads_until;  // for each of `blocks`, how many reads complete it
 };
 
-// All pieces of `blocks`, in ascending order but for those of blocks that are read in one go, leaps
-// and all, because otherwise more than `most_held` bytes would wait for their rest.
+// All pieces of `blocks`, those of one block in its order, and in ascending order but for blocks
+// that are read in one go, leaps and all: where more than `most_held` bytes would otherwise wait
+// for their rest, and where the pieces of a block do not lie in its order.
 TurnOrder plan_turns(std::span<const BlockPieces> blocks, std::uint64_t most_held);
 
 }  // namespace stratalog

@@ -230,7 +230,9 @@ Result<Outlook> TupleMail::deliver_round(Comm& comm, Outlook mine, const MailHan
 }
 
 Status TupleMail::deliver_if_full(Comm& comm, std::uint64_t appended, const MailHandler& handler) {
-  const std::uint64_t full = std::max(options_.full_bytes, options_.full_part_bytes * ranks_);
+  constexpr std::uint64_t kRanksOfFull = 512;
+  const std::uint64_t full =
+      std::max(options_.full_bytes, options_.full_bytes / kRanksOfFull * ranks_);
   most_waiting_ += appended;
   if (most_waiting_ < full) return Status::ok();
   most_waiting_ = waiting_bytes();

@@ -35,10 +35,9 @@ struct MailOptions {
   // it by one record.
   std::uint64_t round_bytes = std::uint64_t{1} << 30U;
   std::uint64_t min_part_bytes = 64 << 10;
-  // A rank in the middle of its work delivers when about so many bytes wait; but what goes to one
-  // rank is worth a message.
+  // A rank in the middle of its work delivers when about so many bytes wait, and where there are
+  // more than 512 ranks, so many for each 512 of them: what goes to one rank is worth a message.
   std::uint64_t full_bytes = 8 << 20;
-  std::uint64_t full_part_bytes = 16 << 10;
   MailAgreement agreement = MailAgreement::kInDelivery;
 };
 

@@ -15,6 +15,7 @@
 #include "datalog/evaluate/redistribute.h"
 #include "model/multiset_hash.h"
 #include "model/record_image.h"
+#include "model/set_union.h"
 #include "model/set_walk.h"
 
 namespace stratalog::datalog {
@@ -24,15 +25,6 @@ const NamedSection* find_section(const StoredState& stored, const std::string& n
   for (const NamedSection& section : stored.sections)
     if (section.name == name) return &section;
   return nullptr;
-}
-
-SetView array_view(std::span<const Cell> cells) {
-  return {.kind = SetKind::kArray,
-          .base = 0,
-          .values = cells,
-          .offsets = {},
-          .words = {},
-          .count = cells.size()};
 }
 
 // Sets of more are kept as sets.
@@ -141,7 +133,6 @@ void Restorer::open_mail(const StoredState& stored) {
   options.ranks = state_.comm.size();
   options.self = state_.comm.rank();
   options.full_bytes = state_.options.restore_round_bytes;
-  options.full_part_bytes = options.full_bytes / 512;
   for (const StoredRelation& relation : stored.relations)
     options.arity_of_stream.push_back(relation.arity);
   mail_ = std::make_unique<TupleMail>(options);

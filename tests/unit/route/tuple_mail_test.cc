@@ -222,11 +222,8 @@ TEST(TupleMail, ARankThatFillsUpDeliversInTheMiddleAndAllComeBack) {
 TEST(TupleMail, ARankInTheMiddleOfItsWorkDeliversWhenItsBoxesAreFull) {
   constexpr std::uint64_t kFull = 1000;
   const Status status = sim_run(4, [](Comm& comm) {
-    TupleMail mail({.ranks = comm.size(),
-                    .self = comm.rank(),
-                    .arity_of_stream = {2},
-                    .full_bytes = kFull,
-                    .full_part_bytes = 1});
+    TupleMail mail(
+        {.ranks = comm.size(), .self = comm.rank(), .arity_of_stream = {2}, .full_bytes = kFull});
     Arrivals got(1);
     // Rank 0 has nothing to send, the others have more and more.
     const Cell goal = 1000 * static_cast<Cell>(comm.rank());
@@ -247,11 +244,8 @@ TEST(TupleMail, ARankInTheMiddleOfItsWorkDeliversWhenItsBoxesAreFull) {
 // What was appended is told as more than it is: the boxes are looked at before a round.
 TEST(TupleMail, NoRoundForLittleMail) {
   const Status status = sim_run(2, [](Comm& comm) {
-    TupleMail mail({.ranks = comm.size(),
-                    .self = comm.rank(),
-                    .arity_of_stream = {1},
-                    .full_bytes = 1 << 16,
-                    .full_part_bytes = 1});
+    TupleMail mail(
+        {.ranks = comm.size(), .self = comm.rank(), .arity_of_stream = {1}, .full_bytes = 1 << 16});
     Arrivals got(1);
     for (Cell i = 0; i < 100; ++i) {
       mail.append(1 - comm.rank(), 0, std::array<Cell, 1>{i});
