@@ -39,6 +39,19 @@ class RankRun::LeftComm final : public Comm {
     if (live_ == nullptr) return gone();
     return live_->exchange(data, counts);
   }
+  bool has_post() const override { return live_ != nullptr && live_->has_post(); }
+  bool may_post() override { return live_ != nullptr && live_->may_post(); }
+  Status post(int to, Bytes data) override {
+    return live_ == nullptr ? gone() : live_->post(to, std::move(data));
+  }
+  Result<std::optional<Post>> take_post() override {
+    if (live_ == nullptr) return gone();
+    return live_->take_post();
+  }
+  Result<Bytes> await_post(int sender) override {
+    if (live_ == nullptr) return gone();
+    return live_->await_post(sender);
+  }
   bool shares_memory() const override { return live_ != nullptr && live_->shares_memory(); }
   Result<Topology> topology() override {
     if (live_ == nullptr) return gone();

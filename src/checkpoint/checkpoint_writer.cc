@@ -4,9 +4,9 @@
 // Collective.
 #include <fmt/format.h>
 
-#include <new>
 #include <system_error>
 
+#include "base/memory_end.h"
 #include "checkpoint/auto_layout.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/generation_sequence.h"
@@ -403,19 +403,15 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
   STRATALOG_RETURN_IF_ERROR(open_save(folds ? open.owned : request, open));
   {
     const Stopwatch held(open.held_ns);
-    open.written = write_data(*open.context, open.manifest, open.out);
+    write_now(open);
   }
   return close_save(open);
 }
 
-// The containers report want of memory by an exception; it must not leave a thread, and here it is
-// a failed save like others.
+// Want of memory is a failed save like others.
 void Writer::write_now(OpenSave& open) {
-  try {
-    open.written = write_data(*open.context, open.manifest, open.out);
-  } catch (const std::bad_alloc&) {
-    open.written = Status::no_space("not enough memory to write a checkpoint");
-  }
+  open.written = or_no_space("not enough memory to write a checkpoint",
+                             [&] { return write_data(*open.context, open.manifest, open.out); });
 }
 
 void Writer::write_in_thread(OpenSave& open) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/memory_end.h"
 #include "checkpoint/row_datasets.h"
 #include "checkpoint/row_image.h"
 #include "place/write_edges.h"
@@ -164,8 +165,10 @@ Status write_dataset(const SaveContext& context, const RowFilePart& part, std::s
   std::unique_ptr<DirectRows> rows;
   Status status = so_far;
   if (found != part.indices.end() && so_far.is_ok()) {
-    rows = std::make_unique<DirectRows>(context, file, part, index, out);
-    status = rows->write(context.layout.images[d], shards[index]);
+    status = or_no_space("not enough memory to write rows", [&] {
+      rows = std::make_unique<DirectRows>(context, file, part, index, out);
+      return rows->write(context.layout.images[d], shards[index]);
+    });
   }
   if (context.layout.plan.edge_alignment <= 1) return status;
   const std::uint64_t start = now_ns();

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/memory_end.h"
 #include "checkpoint/candidates.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/phase_times.h"
@@ -66,6 +67,10 @@ std::vector<RangeRun> runs_of(const Manifest& manifest, RangeRun ranges) {
   return runs;
 }
 
+constexpr std::string_view kNoMemory = "not enough memory to read a checkpoint";
+
+bool is_want_of_memory(const Status& status) { return status.code() == StatusCode::kNoSpace; }
+
 class Loader {
  public:
   Loader(Comm& comm, Store& store, const LoadRequest& request, const LoadSink& sink)
@@ -79,11 +84,13 @@ class Loader {
     Status status;
   };
   Result<Manifest> choose();
+  Result<Manifest> choose_alone(std::string& text);
   Attempt attempt(const Manifest& manifest);
   Status get_sections(const Manifest& manifest);
   Status check_frames(const Manifest& manifest);
   bool is_wanted(const ManifestShard& shard) const;
   ReadOutcome read_part(const Manifest& manifest);
+  ReadOutcome read_all_parts(const Manifest& manifest);
   ReadOutcome read_run(const Manifest& manifest, RangeRun run, ReadCounts& counts);
   std::vector<ShardRange> my_ranges(const Manifest& manifest) const;
 
@@ -95,38 +102,42 @@ class Loader {
   LoadReport report_;
 };
 
+// On rank 0: the next candidate.
+Result<Manifest> Loader::choose_alone(std::string& text) {
+  if (!candidates_) {
+    STRATALOG_ASSIGN_OR_RETURN(candidates_, Candidates::find(store_, request_, request_.steps));
+  }
+  STRATALOG_ASSIGN_OR_RETURN(ManifestOnDisk next, candidates_->next());
+  text = std::move(next.text);
+  return std::move(next.manifest);
+}
+
 // Rank 0 finds the next candidate and tells everybody else its manifest.
 Result<Manifest> Loader::choose() {
+  Result<Manifest> manifest = Manifest();
   Result<std::string> choice = std::string();
-  Manifest manifest;
   if (comm_.rank() == 0) {
-    Status status;
-    if (!candidates_) {
-      Result<Candidates> found = Candidates::find(store_, request_, request_.steps);
-      status = found.status();
-      if (found.is_ok()) candidates_ = std::move(found).value();
-    }
-    if (status.is_ok()) {
-      Result<ManifestOnDisk> next = candidates_->next();
-      status = next.status();
-      if (next.is_ok()) {
-        choice = std::move(next.value().text);
-        manifest = std::move(next.value().manifest);
-      }
-    }
-    if (!status.is_ok()) choice = status;
+    manifest = or_no_space(kNoMemory, [&] { return choose_alone(choice.value()); });
+    if (!manifest.is_ok()) choice = manifest.status();
   }
   STRATALOG_ASSIGN_OR_RETURN(const std::string text, tell(comm_, choice));
-  if (comm_.rank() == 0) return manifest;
-  return parse_manifest(text, request_.steps.includes(ProtocolStep::kCheckManifest)
-                                  ? CheckManifest::kYes
-                                  : CheckManifest::kNo);
+  const auto check = request_.steps.includes(ProtocolStep::kCheckManifest) ? CheckManifest::kYes
+                                                                           : CheckManifest::kNo;
+  STRATALOG_RETURN_IF_ERROR(agree(comm_, or_no_space(kNoMemory, [&]() -> Status {
+                                    if (comm_.rank() != 0) manifest = parse_manifest(text, check);
+                                    if (manifest.is_ok())
+                                      report_.state = state_of(manifest.value());
+                                    return manifest.status();
+                                  })));
+  return manifest;
 }
 
 // Rank 0 reads the sections, everybody gets them.
 Status Loader::get_sections(const Manifest& manifest) {
   Status status;
-  if (comm_.rank() == 0) status = read_sections(store_, manifest, request_.steps, report_.state);
+  if (comm_.rank() == 0)
+    status = or_no_space(
+        kNoMemory, [&] { return read_sections(store_, manifest, request_.steps, report_.state); });
   STRATALOG_RETURN_IF_ERROR(tell_status(comm_, status));
   for (std::size_t i = 0; i < manifest.sections.size(); ++i) {
     if (comm_.rank() != 0)
@@ -142,7 +153,8 @@ Status Loader::check_frames(const Manifest& manifest) {
   const bool has_frames =
       std::any_of(manifest.files.begin(), manifest.files.end(),
                   [](const ManifestFile& file) { return !(file.frame == Hash128{}); });
-  if (has_frames && comm_.rank() == 0) status = check_row_file_frames(store_, manifest);
+  if (has_frames && comm_.rank() == 0)
+    status = or_no_space(kNoMemory, [&] { return check_row_file_frames(store_, manifest); });
   return tell_status(comm_, status);
 }
 
@@ -199,22 +211,32 @@ ReadOutcome Loader::read_run(const Manifest& manifest, RangeRun run, ReadCounts&
       [&](const TupleGroup& group) { return sink_.accept(shard.relation, group); }, counts);
 }
 
+// No other generation takes less memory.
+ReadOutcome Loader::read_all_parts(const Manifest& manifest) {
+  ReadOutcome outcome;
+  const Status ended = or_no_space(kNoMemory, [&] {
+    outcome = read_part(manifest);
+    return Status::ok();
+  });
+  if (!ended.is_ok()) outcome.visitor = ended;
+  return outcome;
+}
+
 Loader::Attempt Loader::attempt(const Manifest& manifest) {
-  report_.state = state_of(manifest);
   report_.state.needs_redistribution = request_.parts == ReadParts::kBalanced ||
                                        manifest.ranks != static_cast<std::uint32_t>(comm_.size());
   Status status = get_sections(manifest);
   if (status.is_ok()) status = check_frames(manifest);
-  if (!status.is_ok()) return {.is_final = false, .status = status};
-  status = agree(comm_, sink_.begin(report_.state));
+  if (!status.is_ok()) return {.is_final = is_want_of_memory(status), .status = status};
+  status = agree(comm_, or_no_space(kNoMemory, [&] { return sink_.begin(report_.state); }));
   if (!status.is_ok()) return {.is_final = true, .status = status};
 
-  const ReadOutcome outcome = read_part(manifest);
+  const ReadOutcome outcome = read_all_parts(manifest);
   const Status arrived = sink_.settle ? sink_.settle() : Status::ok();
   status = agree(comm_, outcome.visitor);
   if (!status.is_ok()) return {.is_final = true, .status = status};
   status = agree(comm_, outcome.read);
-  if (!status.is_ok()) return {.is_final = false, .status = status};
+  if (!status.is_ok()) return {.is_final = is_want_of_memory(status), .status = status};
   status = agree(comm_, arrived);
   if (!status.is_ok()) return {.is_final = true, .status = status};
 

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "base/memory_end.h"
 #include "read/file_frame.h"
 
 namespace stratalog {
@@ -119,21 +121,25 @@ Status pack_rows(const SaveContext& context, std::size_t image, const RowUnitSha
                  RowUnits::Sink sink, WrittenShard& shard, LocalOutput& out,
                  const SinkReads& reads) {
   const RelationImage& about = context.request.images[image];
-  RowUnits units(about, shape, context.nonce, shard_file_id(image, context.comm.rank()),
-                 std::move(sink), reads.buffers);
-  Status status = units.run(out.times);
+  std::optional<RowUnits> units;
+  Status status = or_no_space("not enough memory to pack rows", [&] {
+    units.emplace(about, shape, context.nonce, shard_file_id(image, context.comm.rank()),
+                  std::move(sink), reads.buffers);
+    return units->run(out.times);
+  });
   // Also after an error: the buffers go with `units`.
   if (reads.finish) {
     const Status finished = reads.finish();
     if (status.is_ok()) status = finished;
   }
+  if (!status.is_ok()) return status;
   shard.rows = about.rows;
-  shard.groups = units.groups();
+  shard.groups = units->groups();
   shard.shape = shape;
-  shard.checksums = units.take_checksums();
-  shard.zones = units.take_zones();
+  shard.checksums = units->take_checksums();
+  shard.zones = units->take_zones();
   out.groups += shard.groups;
-  out.staging_bytes = std::max(out.staging_bytes, units.staging_bytes());
+  out.staging_bytes = std::max(out.staging_bytes, units->staging_bytes());
   return status;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/memory_end.h"
 #include "checkpoint/save_plan.h"
 #include "place/shared_layout.h"
 #include "write/patient_open.h"
@@ -172,17 +173,17 @@ Status append_shards(const SaveContext& context, std::size_t index, OpenFile& op
                      LocalOutput& out) {
   const RelationImage& image = context.request.images[index];
   SharedShard stream(context, open.file, open.end, out);
-  ShardEncoder encoder(shard_header(context, index, context.comm.rank()), image.column_order,
-                       context.options.block_bytes,
-                       [&](std::span<const std::byte> bytes) { return stream.append(bytes); });
-  Status status = encode_image(context.request, index, encoder, out.times);
   ShardSummary summary;
-  if (status.is_ok() && !encoder.is_empty()) {
-    Result<ShardSummary> finished = encoder.finish();
-    status = finished.status();
-    if (finished.is_ok()) summary = finished.value();
-  }
-  if (status.is_ok()) status = check_rows(image, summary.rows);
+  Status status = or_no_space("not enough memory to pack a shard", [&]() -> Status {
+    ShardEncoder encoder(shard_header(context, index, context.comm.rank()), image.column_order,
+                         context.options.block_bytes,
+                         [&](std::span<const std::byte> bytes) { return stream.append(bytes); });
+    STRATALOG_RETURN_IF_ERROR(encode_image(context.request, index, encoder, out.times));
+    if (!encoder.is_empty()) {
+      STRATALOG_ASSIGN_OR_RETURN(summary, encoder.finish());
+    }
+    return check_rows(image, summary.rows);
+  });
   status = stream.drain(status);
   STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
   open.end = stream.file_bytes();

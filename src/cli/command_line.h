@@ -70,6 +70,7 @@ struct RunArguments {
   bool has_replicate_limit = false;
   std::uint64_t mirror_limit_rows = 0;
   bool has_mirror_limit = false;
+  datalog::ExchangeTime exchange = datalog::ExchangeTime::kAuto;
   bool allow_pivot = true;
   bool allow_sets = true;
   std::optional<OverlapWay> overlap;  // none: as the policy thinks best

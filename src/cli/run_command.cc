@@ -170,6 +170,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   options.memory_limit_bytes = run.memory_limit_bytes;
   if (run.has_replicate_limit) options.replicate_limit_rows = run.replicate_limit_rows;
   if (run.has_mirror_limit) options.mirror_limit_rows = run.mirror_limit_rows;
+  options.exchange = run.exchange;
   options.allow_pivot = run.allow_pivot;
   options.allow_sets = run.allow_sets;
   options.keep_round_counts = !run.report_file.empty();

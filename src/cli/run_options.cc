@@ -26,6 +26,10 @@ const Words<Folding> kFoldings = {{"auto", Folding::kAllowed}, {"none", Folding:
 const Words<datalog::AtEnd> kAtEnd = {{"save", datalog::AtEnd::kSave},
                                       {"skip", datalog::AtEnd::kSkip}};
 
+const Words<datalog::ExchangeTime> kExchangeTimes = {{"auto", datalog::ExchangeTime::kAuto},
+                                                     {"beside", datalog::ExchangeTime::kBeside},
+                                                     {"after", datalog::ExchangeTime::kAfter}};
+
 Words<CheckpointMode> modes_by_name() {
   Words<CheckpointMode> modes;
   for (const CheckpointMode mode : all_modes()) modes.emplace_back(mode_name(mode), mode);
@@ -165,6 +169,12 @@ void add_engine_options(CLI::App* app, RunArguments& run, RunWords& words) {
                   "growing relations of a recursion are kept on every rank while all copies "
                   "together hold fewer rows (default 32 Mi; 0: never)")
       ->option_text("ROWS")
+      ->group(engine);
+  app->add_option("--exchange", run.exchange,
+                  "send tuples to other ranks beside the rules that derive them, or after them "
+                  "(default auto: beside where ranks lie on several nodes)")
+      ->transform(one_of(kExchangeTimes))
+      ->option_text("WHEN")
       ->group(engine);
   app->add_flag("--no-pivot", words.no_pivot, "do not run decomposable recursion by pivot values")
       ->group(engine);

@@ -200,6 +200,7 @@ json report_json(const RunReport& report, std::string_view program) {
           {"version", 1},
           {"program", program},
           {"ranks", report.ranks},
+          {"exchange", report.exchanges_beside ? "beside" : "after"},
           {"resumed_from", report.resumed_from.empty() ? json() : json(report.resumed_from)},
           {"resumed_iteration", report.resumed_iteration},
           {"stopped_early", report.stopped_early},

@@ -4,12 +4,15 @@
 // threads of one process), MpiComm (the only code that sees <mpi.h>). Every call here is collective
 // over the group unless marked Local: all ranks must make the same calls in the same order, also
 // ranks that hold nothing. Counts are 64-bit bytes; implementations split what MPI cannot carry.
+// Where a rank has no memory for what arrives, the call is NoSpace on all ranks, and the group goes
+// on (of less than 1 MiB it may be an exception).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +35,15 @@ struct Received {
   // Bytes that `sender` sent; O(sender) unless walked in order.
   std::span<const std::byte> from(int sender) const;
 };
+
+// Bytes that one rank sent another beside the collective calls.
+struct Post {
+  int sender = 0;
+  Bytes data;
+};
+
+// So many posts of a rank may be under way.
+inline constexpr int kMostPostsUnderWay = 64;
 
 // A reduction that ranks begin at different times and do not wait for.
 class ReductionUnderWay {
@@ -82,6 +94,21 @@ class Comm {
   // All-to-all: `data` holds the parts for rank 0, 1, ... back to back, `counts[r]` bytes each.
   virtual Result<Received> exchange(std::span<const std::byte> data,
                                     std::span<const std::uint64_t> counts) = 0;
+  // Local, the same on all ranks. Whether ranks can post to each other.
+  virtual bool has_post() const { return false; }
+  // Local. Whether so few of this rank's posts are under way that another one may follow: they take
+  // memory until they are taken. Gets those on their way that it can.
+  virtual bool may_post() { return false; }
+  // Local; waits for nobody. Sends bytes to another rank beside the collective calls. Posts of one
+  // sender arrive in their order, and each has to be taken: ranks tell each other by a collective
+  // call how many there were.
+  virtual Status post(int to, Bytes data);
+  // Local; waits for nobody. A post that has arrived here, if there is one. Where there is no
+  // memory for it (std::bad_alloc), it can be taken later.
+  virtual Result<std::optional<Post>> take_post();
+  // Local; waits for the next post of `sender`. NoSpace where there was no memory for it; then it
+  // is lost.
+  virtual Result<Bytes> await_post(int sender);
   // Local. Whether the ranks are threads that may read each other's memory.
   virtual bool shares_memory() const { return false; }
   // Which ranks share a node. Unless an implementation knows better: all do.

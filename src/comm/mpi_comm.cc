@@ -13,7 +13,9 @@
 #include <numeric>
 #include <utility>
 
+#include "base/memory_end.h"
 #include "comm/call_check.h"
+#include "comm/mpi_posts.h"
 #include "comm/mpi_status.h"
 #include "comm/topology.h"
 
@@ -29,6 +31,9 @@ namespace {
 constexpr std::uint64_t kSlotHead = 2 * sizeof(std::uint64_t);
 constexpr std::uint64_t kMostInline = 496;
 constexpr std::uint64_t kInlineBudget = 8192;
+
+// For less there is always room.
+constexpr std::uint64_t kAlwaysThere = std::uint64_t{1} << 20;
 
 // The pieces of one all-to-one, one-to-all or all-to-all round, in MPI's types.
 struct RoundPieces {
@@ -101,7 +106,8 @@ class MpiComm final : public Comm {
  public:
   // Takes ownership of `handle`.
   MpiComm(MPI_Comm handle, int rank, int size, const MpiCommOptions& options)
-      : handle_(handle), rank_(rank), size_(size), options_(options) {}
+      : handle_(handle), rank_(rank), size_(size), options_(options), posts_(handle) {}
+  // MPI keeps the communicator until what is under way has arrived.
   ~MpiComm() override { MPI_Comm_free(&handle_); }
   MpiComm(const MpiComm&) = delete;
   MpiComm& operator=(const MpiComm&) = delete;
@@ -121,6 +127,17 @@ class MpiComm final : public Comm {
   Result<Received> exchange(std::span<const std::byte> data,
                             std::span<const std::uint64_t> counts) override;
   Result<Topology> topology() override;
+  bool has_post() const override { return true; }
+  bool may_post() override { return posts_.may_post(); }
+  Status post(int to, Bytes data) override {
+    STRATALOG_RETURN_IF_ERROR(check_root(to, size_));
+    return posts_.post(to, std::move(data));
+  }
+  Result<std::optional<Post>> take_post() override { return posts_.take(); }
+  Result<Bytes> await_post(int sender) override {
+    STRATALOG_RETURN_IF_ERROR(check_root(sender, size_));
+    return posts_.await(sender);
+  }
 
  private:
   std::uint64_t limit() const { return options_.bytes_per_message; }
@@ -136,6 +153,9 @@ class MpiComm final : public Comm {
                                std::span<const std::uint64_t> counts);
   Status exchange_parts(std::span<const std::byte> data, std::span<const std::uint64_t> counts,
                         std::uint64_t largest, Received& received);
+  // Room for `bytes` in `data`, or NoSpace on all ranks; `most` is the same on all, and at least
+  // what any of them needs. Collective where that is much.
+  Status make_room(Bytes& data, std::uint64_t bytes, std::uint64_t most);
   // Every rank's `word` on every rank.
   Result<std::vector<std::uint64_t>> allgather_word(std::uint64_t word);
 
@@ -143,6 +163,7 @@ class MpiComm final : public Comm {
   int rank_;
   int size_;
   MpiCommOptions options_;
+  MpiPosts posts_;
 };
 
 Status MpiComm::allreduce(std::span<std::uint64_t> values, ReduceOp op) {
@@ -164,12 +185,23 @@ Result<std::unique_ptr<ReductionUnderWay>> MpiComm::begin_allreduce(
   return std::unique_ptr<ReductionUnderWay>(std::move(reduction));
 }
 
+Status MpiComm::make_room(Bytes& data, std::uint64_t bytes, std::uint64_t most) {
+  if (most < kAlwaysThere) {
+    data.resize(bytes);
+    return Status::ok();
+  }
+  return agree(*this, or_no_space("not enough memory for what others send", [&]() -> Status {
+    data.resize(bytes);
+    return Status::ok();
+  }));
+}
+
 Status MpiComm::broadcast(Bytes& data, int root) {
   STRATALOG_RETURN_IF_ERROR(check_root(root, size_));
   std::uint64_t bytes = data.size();
   STRATALOG_RETURN_IF_ERROR(
       mpi_status(MPI_Bcast(&bytes, 1, MPI_UINT64_T, root, handle_), "MPI_Bcast"));
-  if (rank_ != root) data.resize(bytes);
+  STRATALOG_RETURN_IF_ERROR(make_room(data, bytes, bytes));
   for (std::uint64_t at = 0; at < bytes; at += limit())
     STRATALOG_RETURN_IF_ERROR(mpi_status(
         MPI_Bcast_c(data.data() + at, static_cast<MPI_Count>(std::min(limit(), bytes - at)),
@@ -189,7 +221,8 @@ Result<std::vector<std::uint64_t>> MpiComm::allgather_word(std::uint64_t word) {
 Result<Received> MpiComm::allgather(std::span<const std::byte> mine) {
   Received received;
   STRATALOG_ASSIGN_OR_RETURN(received.counts, allgather_word(mine.size()));
-  received.data.resize(sum_of(received.counts));
+  const std::uint64_t sum = sum_of(received.counts);
+  STRATALOG_RETURN_IF_ERROR(make_room(received.data, sum, sum));
   RoundPieces pieces(received.counts.size());
   const std::uint64_t rounds = rounds_for(largest_of(received.counts));
   for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -208,7 +241,8 @@ Result<Received> MpiComm::gather(std::span<const std::byte> mine, int root) {
   STRATALOG_RETURN_IF_ERROR(check_root(root, size_));
   Received received;
   STRATALOG_ASSIGN_OR_RETURN(received.counts, allgather_word(mine.size()));
-  if (rank_ == root) received.data.resize(sum_of(received.counts));
+  const std::uint64_t sum = sum_of(received.counts);
+  STRATALOG_RETURN_IF_ERROR(make_room(received.data, rank_ == root ? sum : 0, sum));
   RoundPieces pieces(received.counts.size());
   const std::uint64_t rounds = rounds_for(largest_of(received.counts));
   for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -244,7 +278,8 @@ Result<Received> MpiComm::exchange(std::span<const std::byte> data,
     received.counts.push_back(head[0]);
     largest = std::max(largest, head[1]);
   }
-  received.data.resize(sum_of(received.counts));
+  STRATALOG_RETURN_IF_ERROR(make_room(received.data, sum_of(received.counts),
+                                      largest * static_cast<std::uint64_t>(size_)));
   if (largest <= inline_bytes()) {
     std::uint64_t into = 0;
     for (std::size_t r = 0; r < received.counts.size(); ++r) {

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <numeric>
@@ -17,10 +16,13 @@
 #include <thread>
 #include <utility>
 
+#include "base/memory_end.h"
+#include "comm/bell.h"
 #include "comm/call_check.h"
 #include "comm/comm.h"
 #include "comm/core_spread.h"
 #include "comm/sim_nodes.h"
+#include "comm/sim_posts.h"
 
 namespace stratalog {
 namespace {
@@ -42,61 +44,6 @@ struct Call {
   std::span<const std::byte> data = {};
   std::span<const std::uint64_t> words = {};
   std::vector<std::uint64_t> offsets = {};  // exchange: size() + 1 offsets into data
-};
-
-// A look at memory that another core is about to change.
-void pause_briefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#else
-  std::this_thread::yield();
-#endif
-}
-
-// So long a rank that waits lends its core before it sleeps.
-constexpr std::chrono::microseconds kLends{3000};
-
-// What ranks wait for: a number that grows when something has happened. Where there is a core for
-// each rank, who waits looks a while, then lends the core, and sleeps only then: small rounds are
-// shorter than a sleep.
-class Bell {
- public:
-  enum class Cores : std::uint8_t { kOwn, kCrowded };
-
-  explicit Bell(int looks) : looks_(looks) {}
-
-  void ring() {
-    rung_.fetch_add(1, std::memory_order_release);
-    rung_.notify_all();
-  }
-
-  // Returns when `done()` holds; whatever makes it hold is followed by ring(). Who may be waited
-  // for on the same core is given it at once. True if others may have run on this core meanwhile.
-  template <typename Done>
-  bool wait(Cores cores, Done&& done) const {
-    for (int look = 0; cores == Cores::kOwn && look < looks_; ++look) {
-      if (done()) return false;
-      pause_briefly();
-    }
-    // Who is woken may be put on the core of the waker: short waits are not slept through, but the
-    // core is lent to whoever else wants it.
-    if (looks_ > 0) {
-      const auto until = std::chrono::steady_clock::now() + kLends;
-      do {
-        if (done()) return true;
-        std::this_thread::yield();
-      } while (std::chrono::steady_clock::now() < until);
-    }
-    for (bool has_slept = false;; has_slept = true) {
-      const std::uint32_t before = rung_.load(std::memory_order_acquire);
-      if (done()) return has_slept || looks_ > 0;
-      rung_.wait(before, std::memory_order_acquire);
-    }
-  }
-
- private:
-  std::atomic<std::uint32_t> rung_ = 0;
-  int looks_;
 };
 
 std::uint64_t fold(std::uint64_t a, std::uint64_t b, ReduceOp op) {
@@ -127,6 +74,7 @@ class SimWorld {
  public:
   SimWorld(int ranks, AddressSpace space)
       : calls_(static_cast<std::size_t>(ranks)),
+        posts_(ranks),
         bell_(has_core_for_each(ranks) ? kLooks : 0),
         spread_(ranks, space == AddressSpace::kShared ? CoreSpread::Use::kSpread
                                                       : CoreSpread::Use::kLeave) {}
@@ -144,6 +92,15 @@ class SimWorld {
   // Blocks until all ranks have begun it.
   Status wait_for(int rank, const SlowReduction& reduction);
   Status check(const SlowReduction& reduction) const;
+
+  bool may_post(int rank) const { return posts_.may_post(rank); }
+  void post(int from, int to, Bytes data) {
+    posts_.post(from, to, std::move(data));
+    bell_.ring();
+  }
+  std::optional<Post> take_post(int rank) { return posts_.take(rank); }
+  // Blocks until there is one.
+  Result<Bytes> await_post(int rank, int sender);
 
   // `rank` will call no more.
   void leave(int rank);
@@ -166,9 +123,11 @@ class SimWorld {
   std::atomic<int> reading_ = 0;
   std::atomic<std::uint64_t> meeting_ = 0;  // counts meetings that all ranks reached
   std::atomic<int> left_ = -1;  // the first rank that returned
+  std::atomic<int> without_room_ = -1;  // a rank that had none for what arrived in this meeting
   Status verdict_;  // of the current meeting
   std::mutex slow_mutex_;
   std::shared_ptr<SlowReduction> slow_;  // that some ranks have begun
+  SimPosts posts_;
   Bell bell_;
   CoreSpread spread_;
 };
@@ -205,6 +164,7 @@ Status SimWorld::meet(int rank, const Call& call, Read&& read) {
   if (arrived_.fetch_add(1) + 1 == size()) {
     arrived_.store(0);
     reading_.store(size());
+    without_room_.store(-1);
     verdict_ = check_calls();
     meeting_.store(mine + 1);
     bell_.ring();
@@ -213,13 +173,20 @@ Status SimWorld::meet(int rank, const Call& call, Read&& read) {
     if (meeting_.load() == mine) return broken_status(rank, call);
   }
   const Status verdict = verdict_;
-  if (verdict.is_ok()) read(std::span<const Call* const>(calls_));
+  const Status arrived = or_no_space("", [&]() -> Status {
+    if (verdict.is_ok()) read(std::span<const Call* const>(calls_));
+    return Status::ok();
+  });
+  if (!arrived.is_ok()) without_room_.store(rank);
   // Nobody can leave or begin the next meeting in between: that takes all ranks, and each waits for
   // the last reader.
   if (reading_.fetch_sub(1) == 1)
     bell_.ring();
   else
     wait(rank, [&] { return reading_.load() == 0; });
+  const int poor = without_room_.load();
+  if (poor >= 0)
+    return Status::no_space(fmt::format("rank {}: not enough memory for what others send", poor));
   return verdict;
 }
 
@@ -261,6 +228,18 @@ Status SimWorld::wait_for(int rank, const SlowReduction& reduction) {
   wait(rank, [&] { return reduction.is_done.load() || is_broken(); });
   if (reduction.is_done.load()) return check(reduction);
   return broken_status(rank, {.name = "a reduction"});
+}
+
+Result<Bytes> SimWorld::await_post(int rank, int sender) {
+  std::optional<Bytes> data;
+  wait(rank, [&] {
+    data = posts_.take_from(rank, sender);
+    return data.has_value() || is_broken();
+  });
+  // It may have come before somebody left.
+  if (!data) data = posts_.take_from(rank, sender);
+  if (!data) return broken_status(rank, {.name = "await_post"});
+  return std::move(*data);
 }
 
 void SimWorld::leave(int rank) {
@@ -388,6 +367,19 @@ class SimComm final : public Comm {
     return received;
   }
 
+  bool has_post() const override { return true; }
+  bool may_post() override { return world_.may_post(rank_); }
+  Status post(int to, Bytes data) override {
+    STRATALOG_RETURN_IF_ERROR(check_root(to, size()));
+    world_.post(rank_, to, std::move(data));
+    return Status::ok();
+  }
+  Result<std::optional<Post>> take_post() override { return world_.take_post(rank_); }
+  Result<Bytes> await_post(int sender) override {
+    STRATALOG_RETURN_IF_ERROR(check_root(sender, size()));
+    return world_.await_post(rank_, sender);
+  }
+
   Result<Topology> topology() override { return uniform_topology(size(), ranks_per_node_); }
 
  private:
@@ -447,7 +439,8 @@ Status sim_run_on_nodes(int ranks, int ranks_per_node, const std::function<Statu
   const auto run_rank = [&world, &body, &results, ranks_per_node, space](int r) {
     world.enter(r);
     SimComm comm(world, r, ranks_per_node, space);
-    results[static_cast<std::size_t>(r)] = body(comm);
+    results[static_cast<std::size_t>(r)] =
+        or_no_space("not enough memory", [&] { return body(comm); });
     world.leave(r);
   };
   world.enter(0);  // before the others look who is where

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 #include <system_error>
 #include <utility>
 
+#include "base/memory_end.h"
 #include "commit/drain.h"
 #include "commit/generations.h"
 #include "commit/retention.h"
@@ -38,6 +38,13 @@ std::size_t Drainer::waiting() const {
       steps_.begin(), steps_.end(), [](const Step& step) { return step.id.has_value(); }));
 }
 
+// An epoch may be claimed, and is told again with every generation, while the thread drains.
+void Drainer::set_epoch(std::uint32_t epoch) {
+  const std::lock_guard guard(mutex_);
+  rules_.epoch = epoch;
+}
+
+// With the lock.
 void Drainer::start() {
   if (draining_ != Draining::kBeside || thread_.joinable()) return;
   try {
@@ -48,9 +55,9 @@ void Drainer::start() {
 }
 
 void Drainer::add_generation(Store& stage, const GenerationId& id) {
-  start();
   {
     const std::lock_guard guard(mutex_);
+    start();
     steps_.push_back({.id = id, .change = {}, .stage = &stage});
     failure_ = Status::ok();
   }
@@ -106,15 +113,11 @@ void Drainer::run() {
 
 void Drainer::carry_out_front(std::unique_lock<std::mutex>& lock) {
   Step step = steps_.front();
+  const CommitRules rules = rules_;
   lock.unlock();
-  Status status;
   Progress progress = Progress::kOver;
-  // The containers report want of memory by an exception; it must not leave the thread.
-  try {
-    status = carry_out(step, progress);
-  } catch (const std::bad_alloc&) {
-    status = Status::no_space("not enough memory to drain a checkpoint");
-  }
+  Status status = or_no_space("not enough memory to drain a checkpoint",
+                              [&] { return carry_out(step, rules, progress); });
   lock.lock();
   if (status.is_ok() && progress == Progress::kWaitsForOthers) {
     if (!patience_ends_ || Clock::now() < *patience_ends_) {
@@ -139,49 +142,49 @@ void Drainer::carry_out_front(std::unique_lock<std::mutex>& lock) {
   changed_.notify_all();
 }
 
-Status Drainer::carry_out(Step& step, Progress& progress) const {
+Status Drainer::carry_out(Step& step, const CommitRules& rules, Progress& progress) const {
   if (!step.id) return step.change();
   Status drained;
   if (!seat_.spans_nodes())
-    drained = drain_generation(*step.stage, home_, *step.id, rules_);
+    drained = drain_generation(*step.stage, home_, *step.id, rules);
   else
-    drained = drain_own_part(step);
+    drained = drain_own_part(step, rules);
   if (drained.is_ok() && seat_.spans_nodes() && seat_.role == StageRole::kPublishes)
-    drained = publish_all_parts(step, progress);
+    drained = publish_all_parts(step, rules, progress);
   if (drained.code() == StatusCode::kNotFound)
     return Status::corruption(fmt::format("something of it is missing: {}", drained.message()));
-  if (drained.is_ok() && progress == Progress::kOver) free_stage(*step.stage, *step.id);
+  if (drained.is_ok() && progress == Progress::kOver) free_stage(*step.stage, *step.id, rules);
   return drained;
 }
 
 // What lies in this node's stage.
-Status Drainer::drain_own_part(const Step& step) const {
+Status Drainer::drain_own_part(const Step& step, const CommitRules& rules) const {
   if (is_drained(home_, *step.id)) return Status::ok();
   STRATALOG_ASSIGN_OR_RETURN(const auto files, data_files_in(*step.stage, *step.id));
-  return drain_files(*step.stage, home_, *step.id, files, seat_.node, rules_);
+  return drain_files(*step.stage, home_, *step.id, files, seat_.node, rules);
 }
 
-Status Drainer::publish_all_parts(Step& step, Progress& progress) const {
+Status Drainer::publish_all_parts(Step& step, const CommitRules& rules, Progress& progress) const {
   if (is_drained(home_, *step.id)) return Status::ok();
   STRATALOG_ASSIGN_OR_RETURN(const Hash128 store_id, read_store_id(home_));
   STRATALOG_ASSIGN_OR_RETURN(const ManifestOnDisk staged,
-                             read_manifest(*step.stage, *step.id, store_id, rules_.steps));
+                             read_manifest(*step.stage, *step.id, store_id, rules.steps));
   const std::vector<StagedFile> files = own_files_of(staged.manifest);
   STRATALOG_ASSIGN_OR_RETURN(step.arrived, first_not_arrived(home_, *step.id, files, step.arrived));
-  if (step.arrived == files.size()) return publish_drained(home_, staged, rules_);
+  if (step.arrived == files.size()) return publish_drained(home_, staged, rules);
   progress = Progress::kWaitsForOthers;
   return Status::ok();
 }
 
 // Older generations that have arrived need no room in the stage; the newest stays, for a restart.
 // Parts of generations on several nodes go when anything newer has arrived as a whole.
-void Drainer::free_stage(Store& stage, const GenerationId& newest) const {
+void Drainer::free_stage(Store& stage, const GenerationId& newest, const CommitRules& rules) const {
   const auto ids = list_generation_ids(stage);
   if (!ids.is_ok()) return;
   bool is_superseded = false;
   for (const GenerationId& id : ids.value()) {
     if (id < newest && (is_superseded || is_drained(home_, id)))
-      (void)remove_generation(stage, {.id = id, .keep = {}}, rules_);
+      (void)remove_generation(stage, {.id = id, .keep = {}}, rules);
     is_superseded = is_superseded || (seat_.spans_nodes() && is_drained(home_, id));
   }
 }

@@ -29,12 +29,12 @@ namespace stratalog {
 class Drainer {
  public:
   Drainer(Store& home, Draining draining, const StageSeat& seat)
-      : home_(home), draining_(draining), seat_(seat) {}
+      : home_(home), seat_(seat), draining_(draining) {}
   Drainer(const Drainer&) = delete;
   Drainer& operator=(const Drainer&) = delete;
   ~Drainer();
 
-  void set_epoch(std::uint32_t epoch) { rules_.epoch = epoch; }
+  void set_epoch(std::uint32_t epoch);
   void add_generation(Store& stage, const GenerationId& id);
   // Carried out at once if nothing waits, else in its turn.
   Status in_order(std::function<Status()> change);
@@ -58,18 +58,20 @@ class Drainer {
   void start();
   void run();
   void carry_out_front(std::unique_lock<std::mutex>& lock);
-  Status carry_out(Step& step, Progress& progress) const;
-  Status drain_own_part(const Step& step) const;
-  Status publish_all_parts(Step& step, Progress& progress) const;
-  void free_stage(Store& stage, const GenerationId& newest) const;
+  // Without the lock; `rules` as they were when the step was taken.
+  Status carry_out(Step& step, const CommitRules& rules, Progress& progress) const;
+  Status drain_own_part(const Step& step, const CommitRules& rules) const;
+  Status publish_all_parts(Step& step, const CommitRules& rules, Progress& progress) const;
+  void free_stage(Store& stage, const GenerationId& newest, const CommitRules& rules) const;
 
   Store& home_;
-  Draining draining_;
-  StageSeat seat_;
-  CommitRules rules_;
+  const StageSeat seat_;
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  // All that follows is guarded by mutex_.
+  Draining draining_;
+  CommitRules rules_;
   std::deque<Step> steps_;  // the front one stays until it is done
   Status failure_;  // of the front one: nothing goes on
   std::vector<std::string> notes_;

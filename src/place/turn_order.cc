@@ -21,8 +21,17 @@ void append_reads(std::span<const BlockPieces> blocks, std::size_t block,
                   std::vector<TurnOrder::Read>& reads) {
   std::uint64_t within = 0;
   for (const ShardPlace::Piece& piece : blocks[block]) {
-    reads.push_back({.block = block, .within = within, .piece = piece});
+    reads.push_back({.block = block, .within = within, .piece = piece, .read_over = 0});
     within += piece.bytes;
+  }
+}
+
+// Short stretches between two pieces that follow each other.
+void read_over_gaps(std::vector<TurnOrder::Read>& reads) {
+  for (std::size_t i = 1; i < reads.size(); ++i) {
+    const std::uint64_t end = reads[i - 1].piece.offset + reads[i - 1].piece.bytes;
+    const std::uint64_t begin = reads[i].piece.offset;
+    if (begin > end && begin - end <= kMostReadOver) reads[i].read_over = begin - end;
   }
 }
 
@@ -61,6 +70,7 @@ TurnOrder plan_turns(std::span<const BlockPieces> blocks, std::uint64_t most_hel
     held -= waiting;
     complete(read.block);
   }
+  read_over_gaps(order.reads);
   return order;
 }
 

@@ -4,7 +4,8 @@
 // Read in one go it would be a leap there and another one back, after each of which the kernel
 // begins anew to find out that it should read ahead. So the file is read front to back, the
 // beginnings of such blocks are held until their rest comes, and a block is complete with its last
-// piece. Pure; O(pieces log pieces).
+// piece. What lies between two pieces and is short (the rest of a block that another reader begins,
+// a footer) is read and dropped, as it would be a leap, too. Pure; O(pieces log pieces).
 #pragma once
 
 #include <cstddef>
@@ -19,11 +20,15 @@ namespace stratalog {
 // A block's pieces in its file, in the order of the block; at least one, none of them empty.
 using BlockPieces = std::vector<ShardPlace::Piece>;
 
+// As long as this, it takes less time to read than the kernel loses by a leap.
+inline constexpr std::uint64_t kMostReadOver = std::uint64_t{512} << 10;
+
 struct TurnOrder {
   struct Read {
     std::size_t block = 0;
     std::uint64_t within = 0;  // where in the block the piece begins
     ShardPlace::Piece piece;
+    std::uint64_t read_over = 0;  // so many bytes before the piece are read and dropped
   };
   std::vector<Read> reads;
   std::vector<std::size_t> blocks;  // as they get complete

@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/memory_end.h"
+
 namespace stratalog {
 
 std::span<std::byte> PageBuffer::of(std::size_t bytes) {
@@ -52,8 +54,11 @@ void ReadAhead::read_all() {
       changed_.wait(lock, [&] { return stops_ || i < released_ + kBuffers; });
       if (stops_) return;
     }
-    const std::span<std::byte> buffer = buffers_[i % kBuffers].of(parts_[i].bytes + kRoom);
-    Status status = read_(parts_[i].offset, buffer.first(parts_[i].bytes));
+    std::span<std::byte> buffer;
+    Status status = or_no_space("not enough memory to read ahead", [&] {
+      buffer = buffers_[i % kBuffers].of(parts_[i].bytes + kRoom);
+      return read_(parts_[i].offset, buffer.first(parts_[i].bytes));
+    });
     const bool failed = !status.is_ok();
     {
       const std::lock_guard guard(mutex_);

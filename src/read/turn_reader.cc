@@ -28,6 +28,9 @@ Status TurnReader::read(std::size_t at, std::span<std::byte> to) {
     const TurnOrder::Read& next = order_.reads[done_];
     const std::span<std::byte> into =
         next.block == block ? to.subspan(next.within, next.piece.bytes) : room_for(next);
+    if (next.read_over > 0)
+      STRATALOG_RETURN_IF_ERROR(file_->read_at(next.piece.offset - next.read_over,
+                                               dropped_.of(kMostReadOver).first(next.read_over)));
     STRATALOG_RETURN_IF_ERROR(file_->read_at(next.piece.offset, into));
   }
   if (const auto held = held_.find(block); held != held_.end()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TurnReader: reads the blocks of several shards that take turns in a file in the order that
-// plan_turns gives, front to back, and holds what comes before its rest. Local; used by one thread.
+// plan_turns gives, front to back, holds what comes before its rest and drops what is of others.
+// Local; used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +43,7 @@ class TurnReader {
   };
   std::map<std::size_t, Beginning> held_;  // by block
   std::vector<PageBuffer> unused_;
+  PageBuffer dropped_;
 };
 
 }  // namespace stratalog

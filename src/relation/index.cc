@@ -6,7 +6,6 @@
 #include <cassert>
 #include <iterator>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
 #include "model/radix_sort.h"
@@ -145,10 +144,11 @@ void Index::make_rows(const ColumnRanges& ranges) {
     fresh_.clear();
     for (; at < keys.size() && same_row(first, keys[at]); ++at)
       fresh_.push_back(tuples.cell(keys[at], width));
+    if (best_ != nullptr) best_->keep_best(fresh_, IntSet());
     next_delta_[row].row = static_cast<RowId>(row);
     next_delta_[row].cells.assign_sorted(fresh_);
+    next_tuples_ += fresh_.size();
   }
-  next_tuples_ = keys.size();
   rows_.assign_ascending(prefixes.words());
   if (finds_rows_) rows_.index_keys();
   known_rows_ = rows_.size();
@@ -265,6 +265,7 @@ void Index::for_each_queued_row(SetAccumulator& scratch, Freshness freshness, Si
     if (c_end < queued_cells_.size()) prefetch_total(queued_row(queued_cells_[c_end]));
     unite_row(row, {queued_cells_.data() + c, c_end - c}, {queued_sets_.data() + s, s_end - s},
               scratch, freshness);
+    if (best_ != nullptr) best_->keep_best(fresh_, total(row));
     if (!fresh_.empty()) sink(row);
     c = c_end;
     s = s_end;
@@ -291,14 +292,58 @@ void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
       next_tuples_ += fresh_.size();
       return;
     }
-    IntSet& found = earlier[e].cells;
-    std::erase_if(fresh_, [&](Cell cell) { return found.contains(cell); });
-    next_tuples_ += fresh_.size();
-    found.add_new_sorted(fresh_);
+    merge_into(earlier[e]);
     next_delta_.push_back(std::move(earlier[e++]));
   });
   std::move(earlier.begin() + static_cast<std::ptrdiff_t>(e), earlier.end(),
             std::back_inserter(next_delta_));
+}
+
+// What has come since, in fresh_.
+void Index::merge_into(DeltaRow& earlier) {
+  IntSet& found = earlier.cells;
+  std::erase_if(fresh_, [&](Cell cell) { return found.contains(cell); });
+  next_tuples_ += fresh_.size();
+  if (best_ == nullptr) {
+    found.add_new_sorted(fresh_);
+    return;
+  }
+  next_tuples_ -= fresh_.size();
+  best_->keep_best(fresh_, found);
+  if (fresh_.empty()) return;
+  const std::uint64_t before = found.size();
+  replace_beaten(found, fresh_);
+  next_tuples_ += found.size() - before;
+}
+
+// `cells` are new, and nothing in `set` beats one of them.
+void Index::replace_beaten(IntSet& set, std::span<const Cell> cells) {
+  static const IntSet kNothing{};
+  if (cells.size() == 1 && set.size() == 1 && best_->beats(cells[0], set.array()[0])) {
+    set.assign_sorted(cells);
+    return;
+  }
+  std::vector<Cell> kept(cells.begin(), cells.end());
+  set.walk([&](Cell cell) { kept.push_back(cell); });
+  best_->keep_best(kept, kNothing);
+  std::sort(kept.begin(), kept.end());
+  set.assign_sorted(kept);
+}
+
+void Index::append_beaten(std::vector<Cell>& tuples) const {
+  for (const DeltaRow& row : next_delta_) {
+    const auto is_beaten = [&](Cell known) {
+      bool found = false;
+      row.cells.walk([&](Cell cell) { found |= best_->beats(cell, known); });
+      return found;
+    };
+    total(row.row).walk([&](Cell known) {
+      if (!is_beaten(known)) return;
+      const std::span<const Cell> key = prefix(row.row);
+      tuples.insert(tuples.end(), key.begin(), key.end());
+      tuples.push_back(known);
+    });
+  }
 }
 
 void Index::advance(DeltaUse use) {
@@ -318,7 +363,13 @@ void Index::advance(DeltaUse use) {
     }
     set_bytes_ -= total.heap_bytes();
     const SetView view = row.cells.view();
-    if (view.kind == SetKind::kArray) {
+    if (best_ != nullptr && !total.empty()) {
+      fresh_.clear();
+      row.cells.walk([&](Cell cell) { fresh_.push_back(cell); });
+      tuples_ -= fresh_.size() + total.size();  // what is new is counted with the others below
+      replace_beaten(total, fresh_);
+      tuples_ += total.size();
+    } else if (view.kind == SetKind::kArray) {
       total.add_new_sorted(view.values);
     } else {
       fresh_.clear();
@@ -341,9 +392,19 @@ void Index::erase(std::span<const Cell> tuples) {
     if (const RowId row = rows_.find(tuples.data() + at); row != kNoRow)
       doomed.push_back((std::uint64_t{row} << 32) | tuples[at + order_.size() - 1]);
   std::sort(doomed.begin(), doomed.end());
+  // Ascending by row, save after a restart.
+  if (!std::ranges::is_sorted(delta_, {}, &DeltaRow::row))
+    std::ranges::sort(delta_, {}, &DeltaRow::row);
   // Returns how many elements of the set went; `doomed` from `from` on names the row's elements.
   const auto shrink = [&](IntSet& set, std::size_t from, std::size_t to) {
     const std::uint64_t before = set.size();
+    if (before == 0) return before;
+    if (before == 1) {
+      const Cell only = set.array()[0];
+      while (from < to && static_cast<Cell>(doomed[from]) < only) ++from;
+      if (from < to && static_cast<Cell>(doomed[from]) == only) set.clear();
+      return before - set.size();
+    }
     fresh_.clear();
     set.walk([&](Cell cell) {
       while (from < to && static_cast<Cell>(doomed[from]) < cell) ++from;
@@ -352,8 +413,7 @@ void Index::erase(std::span<const Cell> tuples) {
     if (fresh_.size() < before) set.assign_sorted(fresh_);
     return before - set.size();
   };
-  std::unordered_map<RowId, std::size_t> delta_at;
-  for (std::size_t i = 0; i < delta_.size(); ++i) delta_at[delta_[i].row] = i;
+  auto delta_row = delta_.begin();
   for (std::size_t from = 0, to = 0; from < doomed.size(); from = to) {
     const auto row = static_cast<RowId>(doomed[from] >> 32);
     while (to < doomed.size() && static_cast<RowId>(doomed[to] >> 32) == row) ++to;
@@ -361,9 +421,9 @@ void Index::erase(std::span<const Cell> tuples) {
     set_bytes_ -= total.heap_bytes();
     tuples_ -= shrink(total, from, to);
     set_bytes_ += total.heap_bytes();
-    const auto found = delta_at.find(row);
-    if (found == delta_at.end()) continue;
-    IntSet& delta = delta_[found->second].cells;
+    delta_row = std::ranges::lower_bound(delta_row, delta_.end(), row, {}, &DeltaRow::row);
+    if (delta_row == delta_.end() || delta_row->row != row) continue;
+    IntSet& delta = delta_row->cells;
     delta_bytes_ -= delta.heap_bytes();
     delta_tuples_ -= shrink(delta, from, to);
     delta_bytes_ += delta.heap_bytes();

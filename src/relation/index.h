@@ -14,6 +14,7 @@
 
 #include "model/tuple_group.h"
 #include "model/word_buffer.h"
+#include "relation/best_cells.h"
 #include "relation/int_set.h"
 #include "relation/packed_tuples.h"
 #include "relation/prefix_map.h"
@@ -43,6 +44,11 @@ class Index {
   // `order[i]` is the declared column that stands at place i. `searched` lists the lengths of what
   // will be looked for: rows_under() is for those of 1 .. arity-2; longer ones find rows quickly.
   Index(std::vector<std::uint32_t> order, std::span<const std::uint32_t> searched);
+
+  // From now on a row keeps only what no other of its values beats: of what is queued only such
+  // values are new, and they replace those that they beat when the index advances. `best` is
+  // borrowed; null ends it.
+  void keep_best(const BestCells* best) { best_ = best; }
 
   std::uint32_t arity() const { return static_cast<std::uint32_t>(order_.size()); }
   std::span<const std::uint32_t> order() const { return order_; }
@@ -103,6 +109,8 @@ class Index {
   void advance(DeltaUse use = DeltaUse::kKept);
   // What unite_queued() has found new so far in this round.
   std::span<const DeltaRow> next_delta() const { return next_delta_; }
+  // Known tuples that what is new so far beats: appended to `tuples` in index order, back to back.
+  void append_beaten(std::vector<Cell>& tuples) const;
   void forget_next_delta() {
     next_delta_.clear();
     next_tuples_ = 0;
@@ -157,6 +165,8 @@ class Index {
   void make_rows(const ColumnRanges& ranges);
   void make_directory(Directory& directory);
   void sort_queued();
+  void merge_into(DeltaRow& earlier);
+  void replace_beaten(IntSet& set, std::span<const Cell> cells);
   // Collects into fresh_ what is queued for `row` and not in its total.
   bool unite_short(std::span<const QueuedSet> sets, const IntSet& present);
   void unite_row(RowId row, std::span<const std::uint64_t> cells, std::span<const QueuedSet> sets,
@@ -165,6 +175,7 @@ class Index {
   void for_each_queued_row(SetAccumulator& scratch, Freshness freshness, Sink&& sink);
 
   std::vector<std::uint32_t> order_;
+  const BestCells* best_ = nullptr;
   PrefixMap rows_;
   std::vector<std::unique_ptr<IntSet[]>> totals_;
   WordBuffer<Cell> first_;  // tuples that came before there were rows

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relation/int_set.h"
 
-#include <array>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -64,9 +62,8 @@ void IntSet::release() {
 }
 
 void IntSet::hold(void* memory, std::uint32_t extent) {
-  const auto address = std::bit_cast<std::array<Cell, 2>>(memory);
-  words_[0] = address[0];
-  words_[1] = address[1];
+  static_assert(sizeof(memory) == 2 * sizeof(Cell));
+  std::memcpy(words_, static_cast<const void*>(&memory), sizeof(memory));
   words_[2] = extent;
 }
 

@@ -9,9 +9,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "model/cell.h"
@@ -131,7 +130,13 @@ class IntSet {
 
   // What lies on the heap: the cells of an array; of a bitmap the number of elements, then its
   // words.
-  void* held() const { return std::bit_cast<void*>(std::array<Cell, 2>{words_[0], words_[1]}); }
+  // Copied as one pointer: of one that is cut into two numbers GCC 12 loses track, and with -O1 it
+  // leaves out what is written to that memory.
+  void* held() const {
+    void* memory = nullptr;
+    std::memcpy(static_cast<void*>(&memory), words_, sizeof(memory));
+    return memory;
+  }
   Cell* held_array() const { return static_cast<Cell*>(held()); }
   std::uint64_t* bitmap() const { return static_cast<std::uint64_t*>(held()); }
   void hold(void* memory, std::uint32_t extent);

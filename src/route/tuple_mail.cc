@@ -7,15 +7,25 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 #include <utility>
 
+#include "base/memory_end.h"
 #include "route/set_encoding.h"
 
 namespace stratalog {
 namespace {
 
+// The first word of a part: this flag, and how many pieces of it were posted.
 constexpr std::uint64_t kMoreFlag = 1;
+constexpr int kPostedShift = 1;
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
+
+const MailHandler& dropping_handler() {
+  static const MailHandler kDrop{.on_run = [](const MailRun&) { return Status::ok(); },
+                                 .on_group = [](const MailGroup&) { return Status::ok(); }};
+  return kDrop;
+}
 
 // Empties a box and keeps its memory for the next round, unless that is much more than the box
 // needed.
@@ -37,9 +47,14 @@ TupleMail::TupleMail(MailOptions options)
       runs_(ranks_ * options_.arity_of_stream.size()),
       groups_(runs_.size()),
       cursors_(runs_.size()),
-      counts_(ranks_) {
+      counts_(ranks_),
+      left_(ranks_),
+      posted_(ranks_),
+      taken_(ranks_) {
   assert(options_.arity_of_stream.size() <= kMaxMailStreams);
   for (const std::uint32_t arity : options_.arity_of_stream) width_.push_back(std::max(1U, arity));
+  // A rank without memory must still be able to say whether it comes back.
+  (void)out_.extend(ranks_);
 }
 
 void TupleMail::append_tuples(int to, int stream, std::span<const Cell> tuples) {
@@ -141,22 +156,34 @@ void TupleMail::assemble_part(int to, std::uint64_t limit) {
   }
 }
 
+void TupleMail::drop_all() {
+  for (auto& box : runs_) box.release();
+  for (auto& box : groups_) box.release();
+  std::ranges::fill(cursors_, Cursor());
+}
+
+void TupleMail::give_up(const Status& why) {
+  drop_all();
+  if (failure_.is_ok()) failure_ = why;
+}
+
 bool TupleMail::assemble(Outlook mine) {
   const std::uint64_t limit =
       std::max(options_.round_bytes / ranks_, options_.min_part_bytes) / kWordBytes;
   recycle(out_);
-  std::vector<std::uint64_t> left(ranks_);
   bool more = mine == Outlook::kMoreToCome;
   for (int to = 0; to < options_.ranks; ++to) {
     if (to == options_.self) continue;
-    left[static_cast<std::size_t>(to)] = words_left(to);
-    more = more || left[static_cast<std::size_t>(to)] > limit;
+    left_[static_cast<std::size_t>(to)] = words_left(to);
+    more = more || left_[static_cast<std::size_t>(to)] > limit;
   }
   for (int to = 0; to < options_.ranks; ++to) {
     const std::size_t begin = out_.size();
-    const bool has_mail = left[static_cast<std::size_t>(to)] != 0;
+    const bool has_mail = left_[static_cast<std::size_t>(to)] != 0;
     // Everybody must hear of another round, but an empty part costs nothing where there is none.
-    if (to != options_.self && (more || has_mail)) out_.append(more ? kMoreFlag : 0);
+    const std::uint64_t posted = posted_[static_cast<std::size_t>(to)];
+    if (to != options_.self && (more || has_mail || posted != 0))
+      out_.append((more ? kMoreFlag : 0) | (posted << kPostedShift));
     if (has_mail) assemble_part(to, limit);
     counts_[static_cast<std::size_t>(to)] = (out_.size() - begin) * kWordBytes;
   }
@@ -181,7 +208,47 @@ Status TupleMail::deliver_own(const MailHandler& handler) {
   return Status::ok();
 }
 
-Status TupleMail::receive(const Received& received, const MailHandler& handler, bool& more) {
+// Whether another rank goes on after this round.
+bool TupleMail::is_told_of_more(const Received& received) const {
+  std::uint64_t offset = 0;
+  for (const std::uint64_t bytes : received.counts) {
+    const std::byte* const part = received.data.data() + offset;
+    if (bytes != 0 && (*reinterpret_cast<const std::uint64_t*>(part) & kMoreFlag) != 0) return true;
+    offset += bytes;
+  }
+  return false;
+}
+
+Status TupleMail::read_post(const Bytes& data, int sender, const MailHandler& handler) {
+  counters_.bytes_received += data.size();
+  const std::span<const std::uint64_t> words(reinterpret_cast<const std::uint64_t*>(data.data()),
+                                             data.size() / kWordBytes);
+  return or_no_space("not enough memory for tuples that arrive", [&] {
+    return decode_records(words, sender, options_.arity_of_stream, handler);
+  });
+}
+
+// Pieces that parts tell of and that have not been taken; all of them also after an error.
+Status TupleMail::receive_posts(Comm& comm, const Received& received, const MailHandler& handler) {
+  Status first;
+  std::uint64_t offset = 0;
+  for (std::size_t sender = 0; sender < received.counts.size(); ++sender) {
+    const std::byte* const part = received.data.data() + offset;
+    offset += received.counts[sender];
+    if (received.counts[sender] == 0) continue;
+    const std::uint64_t count = *reinterpret_cast<const std::uint64_t*>(part) >> kPostedShift;
+    for (; taken_[sender] < count; ++taken_[sender]) {
+      const Result<Bytes> data = comm.await_post(static_cast<int>(sender));
+      if (first.is_ok())
+        first = data.is_ok() ? read_post(data.value(), static_cast<int>(sender), handler)
+                             : data.status();
+    }
+    taken_[sender] = 0;
+  }
+  return first;
+}
+
+Status TupleMail::receive(const Received& received, const MailHandler& handler) {
   Status first;
   std::uint64_t offset = 0;
   for (int sender = 0; sender < options_.ranks; ++sender) {
@@ -195,7 +262,6 @@ Status TupleMail::receive(const Received& received, const MailHandler& handler, 
     offset += bytes;
     counters_.bytes_received += bytes;
     if (words.empty()) continue;
-    more = more || (words[0] & kMoreFlag) != 0;
     if (first.is_ok())
       first = decode_records(words.subspan(1), sender, options_.arity_of_stream, handler);
   }
@@ -206,16 +272,37 @@ Result<Outlook> TupleMail::deliver_round(Comm& comm, Outlook mine, const MailHan
   if (comm.size() != options_.ranks || comm.rank() != options_.self)
     return Status::invalid_argument(fmt::format("this mail is of rank {} of {}, the group is not",
                                                 options_.self, options_.ranks));
-  bool more = assemble(mine);
+  bool more = false;
+  if (!failure_.is_ok()) drop_all();
+  const Status assembled = or_no_space("not enough memory to send tuples", [&]() -> Status {
+    more = assemble(mine);
+    return Status::ok();
+  });
+  if (!assembled.is_ok()) {
+    give_up(assembled);
+    more = assemble(mine);
+  }
   Received received;
   if (options_.ranks > 1) {
-    STRATALOG_ASSIGN_OR_RETURN(received, comm.exchange(std::as_bytes(out_.words()), counts_));
+    Result<Received> arrived = comm.exchange(std::as_bytes(out_.words()), counts_);
+    // So it is for all ranks, some of which may be in the middle of their work: they meet again.
+    if (arrived.status().code() == StatusCode::kNoSpace) {
+      ++counters_.rounds;
+      give_up(arrived.status());
+      return Outlook::kMoreToCome;
+    }
+    STRATALOG_ASSIGN_OR_RETURN(received, std::move(arrived));
   }
   ++counters_.rounds;
+  std::ranges::fill(posted_, 0);  // the others have been told
+  more = more || is_told_of_more(received);
   const bool had_failed = !failure_.is_ok();
-  static const MailHandler kDrop{.on_run = [](const MailRun&) { return Status::ok(); },
-                                 .on_group = [](const MailGroup&) { return Status::ok(); }};
-  const Status read = receive(received, had_failed ? kDrop : handler, more);
+  const MailHandler& taking = had_failed ? dropping_handler() : handler;
+  const Status posts = receive_posts(comm, received, taking);
+  const MailHandler& reading = posts.is_ok() ? taking : dropping_handler();
+  Status read = or_no_space("not enough memory for tuples that arrive",
+                            [&] { return receive(received, reading); });
+  if (!posts.is_ok()) read = posts;
   if (!had_failed) failure_ = read;
   for (int stream = 0; stream < streams_; ++stream) {
     recycle(runs_[box(options_.self, stream)]);
@@ -227,6 +314,32 @@ Result<Outlook> TupleMail::deliver_round(Comm& comm, Outlook mine, const MailHan
     STRATALOG_RETURN_IF_ERROR(agree(comm, verdict));
   STRATALOG_RETURN_IF_ERROR(verdict);
   return Outlook::kLast;
+}
+
+Status TupleMail::post_full(Comm& comm) {
+  const std::uint64_t full = options_.post_bytes / kWordBytes;
+  for (int to = 0; to < options_.ranks; ++to) {
+    if (to == options_.self) continue;
+    while (words_left(to) >= full && comm.may_post()) {
+      recycle(out_);
+      assemble_part(to, full);
+      const auto bytes = std::as_bytes(out_.words());
+      STRATALOG_RETURN_IF_ERROR(comm.post(to, Bytes(bytes.begin(), bytes.end())));
+      ++posted_[static_cast<std::size_t>(to)];
+      ++counters_.posts;
+      counters_.bytes_sent += bytes.size();
+    }
+  }
+  return Status::ok();
+}
+
+Status TupleMail::take_posted(Comm& comm, const MailHandler& handler) {
+  for (;;) {
+    STRATALOG_ASSIGN_OR_RETURN(const std::optional<Post> post, comm.take_post());
+    if (!post) return Status::ok();
+    ++taken_[static_cast<std::size_t>(post->sender)];
+    if (failure_.is_ok()) failure_ = read_post(post->data, post->sender, handler);
+  }
 }
 
 Status TupleMail::deliver_if_full(Comm& comm, std::uint64_t appended, const MailHandler& handler) {

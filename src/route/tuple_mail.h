@@ -3,7 +3,12 @@
 // any rank and any of several streams (one stream = one relation's index, say); deliver() sends all
 // of it in one Comm::exchange and hands what arrived to the caller, sender by sender in rank order.
 // It decides nothing: who gets what is a planner's business. append_* are local; deliver* are
-// collective, also for ranks that appended nothing. One thread.
+// collective, also for ranks that appended nothing.
+// Where the group has posts, much mail need not wait for its delivery: post_full() sends it while
+// its rank goes on, take_posted() hands over what has come so far, both local. The delivery says
+// how many pieces there were and waits for those that are missing, so that a rank that posts
+// nothing costs nothing. Between two deliveries all ranks post and take with the same mail only.
+// One thread.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +43,8 @@ struct MailOptions {
   // A rank in the middle of its work delivers when about so many bytes wait, and where there are
   // more than 512 ranks, so many for each 512 of them: what goes to one rank is worth a message.
   std::uint64_t full_bytes = 8 << 20;
+  // What waits for one rank is posted from so many bytes on.
+  std::uint64_t post_bytes = 256 << 10;
   MailAgreement agreement = MailAgreement::kInDelivery;
 };
 
@@ -45,6 +52,7 @@ struct MailCounters {
   std::uint64_t rounds = 0;
   std::uint64_t bytes_sent = 0;  // to other ranks
   std::uint64_t bytes_received = 0;  // from other ranks
+  std::uint64_t posts = 0;  // pieces that left before their delivery
 };
 
 class TupleMail {
@@ -72,8 +80,9 @@ class TupleMail {
   // One exchange. Everything that fits goes; kMoreToCome on all ranks if anything is left anywhere
   // or a rank's `mine` is kMoreToCome, and then all must come back: so a rank whose outboxes fill
   // up can deliver in the middle of its work. The handler must not append to this mail. After a
-  // handler's error the rest of its mail is dropped but still received; the error is returned by
-  // the round that returns kLast otherwise.
+  // handler's error the rest of its mail is dropped but still received, and what waits here as
+  // well; the error is returned by the round that returns kLast otherwise. Want of memory, here or
+  // in the handler, is such an error.
   Result<Outlook> deliver_round(Comm& comm, Outlook mine, const MailHandler& handler);
   // Called in the middle of work by a rank that has appended at most `appended` bytes since its
   // last call. Delivers a round if its outboxes have become full; so every rank must end its work
@@ -81,6 +90,18 @@ class TupleMail {
   Status deliver_if_full(Comm& comm, std::uint64_t appended, const MailHandler& handler);
   // Rounds until nothing is left anywhere; one for all that fits in round_bytes.
   Status deliver(Comm& comm, const MailHandler& handler);
+
+  // Local. What was appended is not all that there is to send: nothing of it goes any more, and
+  // `why` is this rank's verdict of the deliveries. For whoever could not append, for want of
+  // memory.
+  void give_up(const Status& why);
+
+  // Local; requires Comm::has_post(). Posts what waits for ranks for which much waits, as far as
+  // the group takes it. O(ranks * streams). Not from within a handler of this mail.
+  Status post_full(Comm& comm);
+  // Local; requires Comm::has_post(). Hands over what other ranks have posted and is there by now.
+  // A handler's error is returned by the delivery, as are its others; the status is the group's.
+  Status take_posted(Comm& comm, const MailHandler& handler);
 
   // Nothing waits for delivery. O(ranks * streams).
   bool is_empty() const;
@@ -106,10 +127,14 @@ class TupleMail {
   std::uint64_t words_left(int to) const;
   // Moves what fits into out_; true if this rank will need another round.
   bool assemble(Outlook mine);
+  void drop_all();
   void assemble_part(int to, std::uint64_t limit);
   void assemble_run(int to, int stream, std::uint64_t end);
   void assemble_groups(int to, int stream, std::uint64_t end);
-  Status receive(const Received& received, const MailHandler& handler, bool& more);
+  bool is_told_of_more(const Received& received) const;
+  Status receive(const Received& received, const MailHandler& handler);
+  Status receive_posts(Comm& comm, const Received& received, const MailHandler& handler);
+  Status read_post(const Bytes& data, int sender, const MailHandler& handler);
   Status deliver_own(const MailHandler& handler);
 
   MailOptions options_;
@@ -121,8 +146,11 @@ class TupleMail {
   std::vector<Cursor> cursors_;  // [stream][rank]
   MailWords out_;
   std::vector<std::uint64_t> counts_;  // bytes per rank in out_
+  std::vector<std::uint64_t> left_;  // words per rank, while a round is assembled
+  std::vector<std::uint64_t> posted_;  // pieces per rank since the last round
+  std::vector<std::uint64_t> taken_;  // and pieces that were taken before it, by sender
   std::uint64_t most_waiting_ = 0;  // bytes at the last look, and what was appended since
-  Status failure_;  // the first handler's error since the last kLast
+  Status failure_;  // the first error since the last kLast
   MailCounters counters_;
 };
 

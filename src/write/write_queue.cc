@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <system_error>
 #include <utility>
+
+#include "base/memory_end.h"
 
 namespace stratalog {
 namespace {
@@ -32,13 +33,9 @@ void WriteQueue::start(std::uint64_t most_bytes) {
 
 Status WriteQueue::carry_out(const Operation& operation) {
   const std::uint64_t start = queue_clock_ns();
-  Status status;
-  // The containers report want of memory by an exception; it must not leave the thread.
-  try {
-    status = operation.write ? operation.write(operation.bytes) : operation.sync();
-  } catch (const std::bad_alloc&) {
-    status = Status::no_space("not enough memory to write a file");
-  }
+  Status status = or_no_space("not enough memory to write a file", [&] {
+    return operation.write ? operation.write(operation.bytes) : operation.sync();
+  });
   (operation.write ? write_ns_ : sync_ns_) += queue_clock_ns() - start;
   return status;
 }

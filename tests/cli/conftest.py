@@ -7,12 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from stopping_runs import StoppingRuns
 from stratalog_runner import DATA, Stratalog, unpack_facts, unpack_graph
 
 
 @pytest.fixture(scope="session")
 def stratalog() -> Stratalog:
     return Stratalog()
+
+
+@pytest.fixture(scope="session")
+def stopping(stratalog: Stratalog, tmp_path_factory: pytest.TempPathFactory) -> StoppingRuns:
+    return StoppingRuns(stratalog, tmp_path_factory.mktemp("stopping"))
 
 
 @pytest.fixture(scope="session")

@@ -166,7 +166,7 @@ def test_an_interrupted_run_keeps_what_it_has(stratalog: Stratalog, tmp_path: Pa
     assert wait_until(lambda: (out / "work" / "cases").exists())
     assert wait_until(lambda: any((out / "work" / "cases").glob("*")))
     os.kill(process.pid, signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == STOPPED, err
     results = Results.load(out / "results.json")
     assert not results.complete

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stratalog_runner import PROGRAMS, Stratalog, chain, committed, outputs, wait_until
+from stopping_runs import StoppingRuns
+from stratalog_runner import PROGRAMS, Stratalog, chain, committed, outputs
 
 NODES = 300
 PAIRS = NODES * (NODES - 1) // 2
@@ -93,57 +94,47 @@ def test_chains_are_folded_beside_the_evaluation(
     assert outputs(tmp_path / "again") == outputs(tmp_path / "none")
 
 
-def test_killed_while_chains_are_folded(stratalog: Stratalog, tmp_path: Path) -> None:
-    facts = chain(2500, tmp_path / "facts")
+def test_killed_while_chains_are_folded(
+    stratalog: Stratalog, stopping: StoppingRuns, tmp_path: Path
+) -> None:
+    nodes = 1200
+    facts = chain(nodes, tmp_path / "facts")
     folder = tmp_path / "ck"
     often = ("--every", "2it", "--durability", "none", "--full-every", "2", "--overlap", "pack")
     run = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out", "--no-pivot")
-    process = stratalog.start(*run, "--checkpoint", folder, *often)
+    stopping(*run, "--checkpoint", folder, *often, STOP_AT_WRITE=50).kill()
     resumed = ("resume", folder, "-D", tmp_path / "out", "--no-pivot", "--overlap", "pack")
-    kills = 0
-    while kills < 6:
-        seen = committed(folder)[-1:]
-        assert wait_until(
-            lambda before=seen, running=process: (
-                committed(folder)[-1:] != before or running.poll() is not None
-            )
-        )
-        if process.poll() is not None:
-            break
-        process.kill()
-        process.communicate(timeout=60)
-        kills += 1
-        process = stratalog.start(*resumed, "-j", 1 + kills % 3)
-    assert kills >= 2
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
-    assert f"path\t{2500 * 2499 // 2}" in out
+    for kill in range(1, 6):
+        before = committed(folder)[-1]
+        stopping(*resumed, "-j", 1 + kill % 3, STOP_AT_WRITE=50 + 13 * kill).kill()
+        assert committed(folder)[-1] > before
+    last = stratalog(*resumed)
+    assert last.sizes() == {"path": nodes * (nodes - 1) // 2}
+    assert "chains of growth were written as one in" in last.err
     assert "all is well" in stratalog("verify", folder, "--deep").out
 
 
-def test_a_damaged_base_is_found_and_left(stratalog: Stratalog, tmp_path: Path) -> None:
+def test_a_damaged_base_is_found_and_left(
+    stratalog: Stratalog, stopping: StoppingRuns, tmp_path: Path
+) -> None:
     """The next checkpoint stands by itself, soon after."""
     facts = chain(2500, tmp_path / "facts")
     folder = tmp_path / "ck"
     run = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path, "--no-pivot")
-    often = ("--every", "4it", "--durability", "none", "--overlap", "pack", "--full-every", "8")
-    process = stratalog.start(*run, "--checkpoint", folder, *often)
-    assert wait_until(lambda: len(committed(folder)) >= 2)
+    often = ("--every", "100it", "--durability", "none", "--overlap", "pack", "--full-every", "4")
+    # The fourth one folds these three.
+    stopped = stopping(*run, "--checkpoint", folder, *often, STOP_AT_COMMIT=3)
+    assert len(committed(folder)) == 3
     damaged = 0
-    for generation in committed(folder):
-        for name in ("0001-path.total.000000", "0000-path.total.000000"):
-            file = folder / generation / name
-            try:
-                data = bytearray(file.read_bytes())
-                assert data
-                data[len(data) // 2] ^= 8
-                file.write_bytes(data)
-                damaged += 1
-            except FileNotFoundError:
-                continue  # not its name, or retention was quicker
-    assert damaged
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
+    for file in folder.glob("gen-*/*-path.total.*"):
+        data = bytearray(file.read_bytes())
+        assert data
+        data[len(data) // 2] ^= 8
+        file.write_bytes(data)
+        damaged += 1
+    assert damaged == 3
+    out, err = stopped.end()
+    assert stopped.process.returncode == 0, err
     assert f"path\t{2500 * 2499 // 2}" in out
     assert "failed, the run goes on with the older ones" in err and "to be folded" in err
     newest = committed(folder)[-1]

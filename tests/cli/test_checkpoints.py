@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
-from stratalog_runner import PROGRAMS, Stratalog, chain, committed, wait_until
+from stopping_runs import StoppedRun, StoppingRuns
+from stratalog_runner import PROGRAMS, Stratalog, chain, committed
 
 MODES = ("fpp", "shared", "hdf5")
 
@@ -22,81 +21,48 @@ def sorted_pairs(path: Path) -> str:
     return path.read_text()
 
 
-def kill_all(process: subprocess.Popen[str], ranks: int | None) -> None:
-    """SIGKILL to every rank, as a node that loses power would: no handler, no clean end."""
-    if ranks is not None:
-        children = subprocess.run(
-            ["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
-        ).stdout
-        parent = {
-            int(pid): int(ppid) for pid, ppid in (line.split() for line in children.splitlines())
-        }
-
-        def descends(pid: int) -> bool:
-            while pid in parent and pid != process.pid:
-                pid = parent[pid]
-            return pid == process.pid
-
-        for pid in [pid for pid in parent if pid != process.pid and descends(pid)]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-    process.kill()
-    process.communicate(timeout=60)
+NODES = 1600
+PAIRS = NODES * (NODES - 1) // 2
 
 
-def interrupt_after_checkpoints(
-    stratalog: Stratalog, tmp_path: Path, ranks: int | None, stop: object, *options: str
-) -> int:
-    """Runs a chain's closure until two generations are there, then stops it; the chain's length."""
-    for nodes in (400, 1600, 6400):
-        checkpoints = tmp_path / f"checkpoints-{nodes}"
-        folder = chain(nodes, tmp_path / f"chain-{nodes}")
-        arguments = ("-F", folder, "-D", tmp_path / "out", "--checkpoint", checkpoints)
-        quick = ("--every", "20it", "--durability", "none")  # kills lose no written pages
-        process = stratalog.start(
-            "run", PROGRAMS / "closure.dl", *arguments, *quick, *options, ranks=ranks
-        )
-        assert wait_until(
-            lambda c=checkpoints, p=process: len(committed(c)) >= 2 or p.poll() is not None
-        )
-        if process.poll() is None:
-            stop(process)  # type: ignore[operator]
-            if not (tmp_path / "out" / "path.csv").exists():
-                return nodes
-        process.kill()
-        process.communicate()
-        (tmp_path / "out" / "path.csv").unlink(missing_ok=True)
-    pytest.fail("the run was always faster than the test")
+def stop_at_second_checkpoint(
+    stopping: StoppingRuns, tmp_path: Path, ranks: int | None, *options: str
+) -> StoppedRun:
+    """The closure of a chain, with most of its rounds before it."""
+    folder = chain(NODES, tmp_path / "chain")
+    arguments = ("-F", folder, "-D", tmp_path / "out", "--checkpoint", tmp_path / "checkpoints")
+    quick = ("--every", "20it", "--durability", "none")  # kills lose no written pages
+    run = ("run", PROGRAMS / "closure.dl", *arguments, *quick, *options)
+    return stopping(*run, ranks=ranks, STOP_AT_COMMIT=2)
 
 
 @pytest.mark.parametrize(
     ("before", "after"), ((None, 3), (2, None), (2, 3), (3, 2), (4, 7), (3, 3))
 )
 def test_killed_and_resumed_on_other_ranks(
-    before: int | None, after: int | None, stratalog: Stratalog, tmp_path: Path
+    before: int | None,
+    after: int | None,
+    stratalog: Stratalog,
+    stopping: StoppingRuns,
+    tmp_path: Path,
 ) -> None:
-    nodes = interrupt_after_checkpoints(stratalog, tmp_path, before, lambda p: kill_all(p, before))
-    checkpoints = tmp_path / f"checkpoints-{nodes}"
-    finished = stratalog("resume", checkpoints, ranks=after)
-    assert finished.sizes() == {"path": nodes * (nodes - 1) // 2}
-    assert sorted_pairs(tmp_path / "out" / "path.csv") == closure_of_chain(nodes)
+    stop_at_second_checkpoint(stopping, tmp_path, before).kill()
+    assert not (tmp_path / "out" / "path.csv").exists()
+    finished = stratalog("resume", tmp_path / "checkpoints", ranks=after)
+    assert finished.sizes() == {"path": PAIRS}
+    assert sorted_pairs(tmp_path / "out" / "path.csv") == closure_of_chain(NODES)
     assert "resumed from gen-" in finished.err
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_modes(mode: str, stratalog: Stratalog, tmp_path: Path) -> None:
-    def kill(process: subprocess.Popen[str]) -> None:
-        kill_all(process, 2)
-
-    nodes = interrupt_after_checkpoints(stratalog, tmp_path, 2, kill, "--mode", mode)
-    checkpoints = tmp_path / f"checkpoints-{nodes}"
+def test_modes(mode: str, stratalog: Stratalog, stopping: StoppingRuns, tmp_path: Path) -> None:
+    stop_at_second_checkpoint(stopping, tmp_path, 2, "--mode", mode).kill()
+    checkpoints = tmp_path / "checkpoints"
     listed = stratalog("ls", checkpoints, "--json").json()["generations"]
     assert {entry["mode"] for entry in listed if entry["condition"] == "valid"} == {mode}
     assert stratalog("verify", checkpoints, "--deep").out.count("all is well") >= 1
     finished = stratalog("resume", checkpoints, ranks=3)
-    assert finished.sizes() == {"path": nodes * (nodes - 1) // 2}
+    assert finished.sizes() == {"path": PAIRS}
     # The run went on in the mode that it had.
     listed = stratalog("ls", checkpoints, "--json").json()["generations"]
     assert {entry["mode"] for entry in listed if entry["condition"] == "valid"} == {mode}
@@ -105,22 +71,21 @@ def test_modes(mode: str, stratalog: Stratalog, tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGINT))
 @pytest.mark.parametrize("ranks", (None, 2))
 def test_stop_signals_checkpoint_and_end(
-    ranks: int | None, number: signal.Signals, stratalog: Stratalog, tmp_path: Path
+    ranks: int | None,
+    number: signal.Signals,
+    stratalog: Stratalog,
+    stopping: StoppingRuns,
+    tmp_path: Path,
 ) -> None:
-    messages = []
-
-    def stop(process: subprocess.Popen[str]) -> None:
-        process.send_signal(number)
-        messages.append(process.communicate(timeout=120))
-        assert process.returncode in (0, 6)
-
-    nodes = interrupt_after_checkpoints(stratalog, tmp_path, ranks, stop)
-    out, err = messages[-1]
+    stopped = stop_at_second_checkpoint(stopping, tmp_path, ranks)
+    stopped.send_and_go_on(number)
+    out, err = stopped.process.communicate(timeout=300)
+    assert stopped.process.returncode in (0, 6)  # mpiexec has codes of its own
     assert f"stopped on signal {int(number)} after checkpoint gen-" in err
     assert "stratalog resume" in err
     assert "path\t" not in out, "half an answer is no answer"
-    finished = stratalog("resume", tmp_path / f"checkpoints-{nodes}", ranks=2)
-    assert finished.sizes() == {"path": nodes * (nodes - 1) // 2}
+    finished = stratalog("resume", tmp_path / "checkpoints", ranks=2)
+    assert finished.sizes() == {"path": PAIRS}
 
 
 @pytest.mark.parametrize("ranks", (None, 2))
@@ -147,29 +112,19 @@ def test_at_end_needs_a_folder(stratalog: Stratalog, tmp_path: Path) -> None:
     assert "--at-end needs --checkpoint DIR" in refused.err
 
 
-def test_sigusr1_checkpoints_and_goes_on(stratalog: Stratalog, tmp_path: Path) -> None:
-    nodes = 3000
-    folder = chain(nodes, tmp_path / "chain")
+def test_sigusr1_checkpoints_and_goes_on(
+    stratalog: Stratalog, stopping: StoppingRuns, tmp_path: Path
+) -> None:
+    folder = chain(NODES, tmp_path / "chain")
     checkpoints = tmp_path / "checkpoints"
-    arguments = (
-        "-F",
-        folder,
-        "-D",
-        tmp_path,
-        "--checkpoint",
-        checkpoints,
-        "--every",
-        "1h",
-        "--keep",
-        "100",
-    )
-    process = stratalog.start("run", PROGRAMS / "closure.dl", *arguments, "--no-pivot")
-    assert wait_until(lambda: (checkpoints / "STORE").exists() or process.poll() is not None)
-    process.send_signal(signal.SIGUSR1)
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
-    assert out == f"path\t{nodes * (nodes - 1) // 2}\n"
-    assert len(committed(checkpoints)) >= 2, "one asked for, one at the end"
+    arguments = ("-F", folder, "-D", tmp_path, "--checkpoint", checkpoints, "--keep", "100")
+    seldom = ("--every", f"{NODES - 600}it", "--no-pivot")
+    stopped = stopping("run", PROGRAMS / "closure.dl", *arguments, *seldom, STOP_AT_COMMIT=1)
+    stopped.send_and_go_on(signal.SIGUSR1)
+    out, err = stopped.process.communicate(timeout=300)
+    assert stopped.process.returncode == 0, err
+    assert out == f"path\t{PAIRS}\n"
+    assert len(committed(checkpoints)) == 3, "one by rounds, one asked for, one at the end"
 
 
 def test_policies_for_a_folder_with_checkpoints(stratalog: Stratalog, tmp_path: Path) -> None:

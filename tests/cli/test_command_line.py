@@ -133,18 +133,28 @@ def test_ranks_starts_mpiexec(stratalog: Stratalog, tmp_path: Path) -> None:
     assert "no program" in stratalog(*run, "--ranks", 2, expect=1, MPIEXEC="/nowhere/mpiexec").err
 
 
+def parts_of_time(report: Path) -> tuple[list[float], float]:
+    seconds = dict(json.loads(report.read_text())["seconds"])
+    total = seconds.pop("total")
+    return list(seconds.values()), total
+
+
 def test_breakdown_on_standard_error_and_as_json(stratalog: Stratalog, tmp_path: Path) -> None:
     folder = chain(200, tmp_path / "chain")
     report = tmp_path / "report.json"
     run = ("run", PROGRAMS / "closure.dl", "-F", folder, "-D", tmp_path)
     keep = ("--checkpoint", tmp_path / "checkpoints", "--every", "50it", "--report", report)
-    finished = stratalog(*run, *keep, ranks=2)
+    stratalog(*run, *keep, "--overlap", "none")
+    parts, total = parts_of_time(report)
+    assert sum(parts) == pytest.approx(total, abs=1e-4), "on one rank"
+    finished = stratalog(*run, *keep, "--restart-fresh", ranks=2)
     for word in ("join", "exchange", "deduplicate", "checkpoint: write", "total", "packing is"):
         assert word in finished.err
     told = json.loads(report.read_text())
-    parts = dict(told["seconds"])
-    total = parts.pop("total")
-    assert sum(parts.values()) == pytest.approx(total, rel=0.02, abs=0.002)
+    # Of each part the slowest rank's time: ranks wait for each other at different places.
+    parts, total = parts_of_time(report)
+    assert sum(parts) >= total - 1e-4
+    assert max(parts) <= total
     assert len(told["checkpoints"]) >= 3
     assert 0 <= told["pack_share_of_checkpoints"] <= 1
     assert told["print_sizes"] == [{"name": "path", "rows": 19900}]

@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from stratalog_runner import Finished, Stratalog, chain, committed, wait_until
+from stopping_runs import StoppedRun, StoppingRuns
+from stratalog_runner import Finished, Stratalog, chain, committed
 
 NODES = 300
 PAIRS = NODES * (NODES - 1) // 2
@@ -118,58 +119,50 @@ def test_lines_of_json_tell_of_failures(stratalog: Stratalog, tmp_path: Path) ->
     assert events[-1]["event"] == "end" and events[-1]["checkpoints"] == 0
 
 
-def end_without_folder(process: subprocess.Popen[str], checkpoints: Path) -> str:
+def end_without_folder(stopped: StoppedRun, checkpoints: Path) -> str:
     """Takes the folder away from job(..., 900), which ends with all results; what it complains."""
-    assert wait_until(lambda: committed(checkpoints))
-    while checkpoints.exists():
-        shutil.rmtree(checkpoints, ignore_errors=True)
-    out, err = process.communicate(timeout=300)
-    assert process.returncode == 4, err
+    shutil.rmtree(checkpoints)
+    out, err = stopped.end()
+    assert stopped.process.returncode == 4, err
     assert f"path\t{900 * 899 // 2}" in out
     return err
 
 
-def test_a_folder_that_goes_away_is_told(stratalog: Stratalog, tmp_path: Path) -> None:
+def test_a_folder_that_goes_away_is_told(stopping: StoppingRuns, tmp_path: Path) -> None:
     quick = ("--every", "2it", "--durability", "none", "--no-pivot", "-q")
-    process = stratalog.start(*job(tmp_path, 900), *quick)
-    err = end_without_folder(process, tmp_path / "ck")
+    stopped = stopping(*job(tmp_path, 900), *quick, STOP_AT_COMMIT=1)
+    err = end_without_folder(stopped, tmp_path / "ck")
     assert "the checkpoint at the end failed" in err
 
 
-def test_what_stays_in_the_stage_is_told(stratalog: Stratalog, tmp_path: Path) -> None:
+def test_what_stays_in_the_stage_is_told(stopping: StoppingRuns, tmp_path: Path) -> None:
     stage = ("--stage", tmp_path / "fast", "--every", "2it", "--no-pivot", "-q")
-    process = stratalog.start(*job(tmp_path, 900), *stage, "--durability", "none")
-    err = end_without_folder(process, tmp_path / "ck")
+    run = (*job(tmp_path, 900), *stage, "--durability", "none")
+    err = end_without_folder(stopping(*run, STOP_AT_COMMIT=1), tmp_path / "ck")
     assert f"the newest checkpoints are in {tmp_path}/fast" in err
 
 
 def test_what_a_later_checkpoint_makes_good_is_no_error(
-    stratalog: Stratalog, tmp_path: Path
+    stratalog: Stratalog, stopping: StoppingRuns, tmp_path: Path
 ) -> None:
     """The disk has room again before the run ends."""
     often = ("--every", "10it", "--durability", "none")
-    command = stratalog.command(*job(tmp_path, 900), *ROWS, *often, "-q")
-    limited = ["sh", "-c", 'ulimit -S -f 16; exec "$0" "$@"', *command]
-    process = subprocess.Popen(limited, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    assert "failed, the run goes on" in process.stderr.readline()
+    run = (*job(tmp_path, 900), *ROWS, *often, "-q")
+    stopped = stopping(*run, kib=8, STOP_AT_FAILED_WRITE=1)
     unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, unlimited)
-    err = process.communicate(timeout=300)[1]
-    assert process.returncode == 0, err
+    resource.prlimit(stopped.pid, resource.RLIMIT_FSIZE, unlimited)
+    _, err = stopped.end()
+    assert "failed, the run goes on" in err
+    assert stopped.process.returncode == 0, err
     assert is_finished(stratalog, tmp_path)
 
 
-def test_stopped_without_a_checkpoint(stratalog: Stratalog, tmp_path: Path) -> None:
-    command = stratalog.command(*job(tmp_path, 3000), *ROWS, "--every", "1h", "--progress=json")
-    limited = ["sh", "-c", 'ulimit -f 16; exec "$0" "$@"', *command]
-    process = subprocess.Popen(limited, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    while "evaluate" not in process.stderr.readline():
-        assert process.poll() is None
-    process.send_signal(signal.SIGTERM)
-    err = process.communicate(timeout=300)[1]
-    assert process.returncode == 4, err
+def test_stopped_without_a_checkpoint(stopping: StoppingRuns, tmp_path: Path) -> None:
+    run = (*job(tmp_path, 3000), *ROWS, "--every", "1500it")
+    stopped = stopping(*run, kib=8, STOP_AT_FAILED_WRITE=1)
+    stopped.send_and_go_on(signal.SIGTERM)
+    _, err = stopped.process.communicate(timeout=300)
+    assert stopped.process.returncode == 4, err
     assert "stopped on signal 15 without a checkpoint" in err
     assert "holds no checkpoint of this run" in err
 

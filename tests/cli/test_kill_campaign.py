@@ -66,7 +66,7 @@ def test_kills_at_random_calls(stratalog: Stratalog, tmp_path: Path) -> None:
             call = choose.randint(1, 90)
             command = killed_run(stratalog, arguments, ranks, choose.randrange(ranks), call)
             where = f"seed {seed}, chain {chains}, kill {done}: {shlex.join(command)}"
-            ended = stratalog.run_command(command, timeout=120)
+            ended = stratalog.run_command(command, timeout=600)
             done += 1
             after = committed(checkpoints)
             # Retention may remove older generations, but the newest committed one is never lost.
@@ -76,7 +76,7 @@ def test_kills_at_random_calls(stratalog: Stratalog, tmp_path: Path) -> None:
                 assert ended.sizes() == {"path": PAIRS}, where
                 break
         ranks = choose.randint(1, 4)
-        finished = stratalog(*arguments, ranks=ranks, timeout=120)
+        finished = stratalog(*arguments, ranks=ranks, timeout=600)
         where = f"seed {seed}, chain {chains}, after {done} kills, {ranks} ranks"
         assert finished.sizes() == {"path": PAIRS}, where
         assert "path" in finished.out

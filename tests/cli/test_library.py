@@ -345,7 +345,7 @@ class Meeting:
     """Ranks as threads: what one lays down, all see."""
 
     def __init__(self, size: int) -> None:
-        self.barrier = threading.Barrier(size, timeout=60)
+        self.barrier = threading.Barrier(size, timeout=300)
         self.given: list[Any] = [None] * size
 
     def meet(self, rank: int, mine: Any) -> list[Any]:

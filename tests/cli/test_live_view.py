@@ -32,7 +32,7 @@ def run_on_terminal(command: list[str], **extra: str) -> tuple[int, str, str]:
         if not piece:
             break
         seen += piece
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=300)
     os.close(ours)
     return process.returncode, out, seen.decode()
 

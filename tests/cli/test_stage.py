@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
-import time
 from pathlib import Path
 
 import pytest
-from stratalog_runner import PROGRAMS, Stratalog, chain
+from stopping_runs import StoppingRuns
+from stratalog_runner import PROGRAMS, Stratalog, chain, committed
 
 NODES = 150
 PAIRS = NODES * (NODES - 1) // 2
@@ -156,19 +154,14 @@ def test_stages_of_nodes_are_found_again_or_given_up(stratalog: Stratalog, tmp_p
 
 
 def test_a_killed_job_goes_on_from_the_stages_of_its_nodes(
-    stratalog: Stratalog, tmp_path: Path
+    stratalog: Stratalog, stopping: StoppingRuns, tmp_path: Path
 ) -> None:
     facts = chain(900, tmp_path / "facts")
     run = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out", "--every", "5it")
     options = ("--checkpoint", tmp_path / "ck", *nodes(tmp_path))
-    job = stratalog.start(*run, *options, ranks=4)
-    deadline = time.monotonic() + 60
-    while job.poll() is None and time.monotonic() < deadline:
-        if len(list((tmp_path / "fast-0").glob("*/gen-*/MANIFEST"))) > 0:
-            break
-        time.sleep(0.01)
-    os.killpg(job.pid, signal.SIGKILL)
-    job.communicate()
+    stopping(*run, *options, ranks=4, STOP_AT_COMMIT=1).kill()
+    assert len(list((tmp_path / "fast-0").glob("*/gen-*/MANIFEST"))) == 1
+    assert not committed(tmp_path / "ck"), "nothing was drained"
     done = stratalog("resume", tmp_path / "ck", "--ranks-per-node", "2", ranks=4)
     assert done.sizes() == {"path": 900 * 899 // 2}
     assert "all is well" in stratalog("verify", tmp_path / "ck", "--deep").out

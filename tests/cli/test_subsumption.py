@@ -8,7 +8,13 @@ import random
 from pathlib import Path
 
 import pytest
-from stratalog_runner import PROGRAMS, Stratalog, check_resumed_generations, outputs
+from stratalog_runner import (
+    PROGRAMS,
+    RANK_COUNTS,
+    Stratalog,
+    check_resumed_generations,
+    outputs,
+)
 
 PROGRAM = PROGRAMS / "shortest_paths.dl"
 NODES = 30
@@ -135,9 +141,127 @@ best(x, d) <= best(x, c) :- c < d.
 def test_explanations(stratalog: Stratalog, tmp_path: Path) -> None:
     (tmp_path / "p.dl").write_text(SMALL)
     plan = stratalog("explain", tmp_path / "p.dl").out
-    assert "best(x, d) <= best(x, c) :- c < d." in plan
+    assert "keeps the least d of each (x)" in plan
+    assert "best(x, d) <= best(x, c)" not in plan  # nothing is joined for it
+    (tmp_path / "joins.dl").write_text(SMALL.replace("c < d.", "c < d, x > 0."))
+    joins = stratalog("explain", tmp_path / "joins.dl").out
+    assert "best(x, d) <= best(x, c) :- c < d, x > 0." in joins
     stratalog("run", tmp_path / "p.dl", "--checkpoint", tmp_path / "ck", "-q")
     assert "e(1, 3)" in stratalog("why", tmp_path / "ck", "best(1, 3)").out
     gone = stratalog("why-not", tmp_path / "ck", "best(1, 5)").out
     assert "subsumes it" in gone
     assert "all of it holds" in gone
+
+
+WEIGHTED = """.decl edge(x: number, y: number)
+.input edge
+.decl w(x: number, y: number, d: {kind})
+w(x, y, {weight}) :- edge(x, y).
+.decl dist(s: number, y: number, d: {kind})
+dist(s, s, {zero}) :- edge(s, _), s % 5 = 0.
+dist(s, z, d + e) :- dist(s, y, d), w(y, z, e).
+dist(s, y, a) <= dist(s, y, b) :- {test}.
+.decl between(s: number, z: number, d: {kind})
+between(s, z, d) :- dist(s, z, d), s < z.
+.output dist, between
+"""
+# Weights as the program has them and as Python does: small numbers, such that cells do not ascend
+# with values, and floats; the longest ways are asked for as the least of negative lengths.
+WEIGHTS = {
+    "small": ("number", "1 + (x * 7 + y * 13) % 9", "0", "b < a"),
+    "wide": ("unsigned", "3000000000 + to_unsigned((x * 7 + y * 13) % 9)", "0", "a >= b"),
+    "float": ("float", "0.25 + to_float((x * 7 + y * 13) % 9)", "0.0", "b < a"),
+    "least": ("number", "0 - 3000000000 - (x * 7 + y * 13) % 9", "0", "b > a"),
+}
+
+
+def weight(name: str, x: int, y: int) -> float:
+    rest = (x * 7 + y * 13) % 9
+    if name == "small":
+        return 1 + rest
+    return {"wide": 3000000000 + rest, "float": 0.25 + rest, "least": 3000000000 + rest}[name]
+
+
+def arcs() -> list[tuple[int, int]]:
+    choose = random.Random(5)
+    return sorted({(choose.randrange(80), choose.randrange(80)) for _ in range(260)})
+
+
+def shortest(name: str) -> set[tuple[int, int, float]]:
+    following: dict[int, list[tuple[int, float]]] = {}
+    for x, y in arcs():
+        following.setdefault(x, []).append((y, weight(name, x, y)))
+    sign = -1 if name == "least" else 1
+    found: set[tuple[int, int, float]] = set()
+    for start in (x for x in following if x % 5 == 0):
+        known: dict[int, float] = {}
+        waiting = [(0.0, start)]
+        while waiting:
+            length, at = heapq.heappop(waiting)
+            if at in known:
+                continue
+            known[at] = length
+            for to, more in following.get(at, []):
+                heapq.heappush(waiting, (length + more, to))
+        found |= {(start, to, sign * length) for to, length in known.items()}
+    return found
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_best_values_against_dijkstra(name: str, stratalog: Stratalog, tmp_path: Path) -> None:
+    """The closest by sums of weights, for all kinds of numbers, on threads and on processes."""
+    kind, formula, zero, test = WEIGHTS[name]
+    program = tmp_path / "p.dl"
+    program.write_text(WEIGHTED.format(kind=kind, weight=formula, zero=zero, test=test))
+    (tmp_path / "edge.facts").write_text("".join(f"{x}\t{y}\n" for x, y in arcs()))
+    expected = shortest(name)
+    assert len(expected) > 300
+    assert "only the best value" in stratalog("explain", program, "-F", tmp_path).out
+    runs: list[tuple[tuple[object, ...], int | None]] = [
+        *((("-j", ranks), None) for ranks in RANK_COUNTS),
+        *(((), ranks) for ranks in RANK_COUNTS[1:]),
+        (("--replicate-limit", 1), 3),
+    ]
+    for arguments, ranks in runs:
+        folder = tmp_path / f"out-{arguments}-{ranks}"
+        stratalog("run", program, "-F", tmp_path, "-D", folder, *arguments, ranks=ranks)
+        rows = {
+            (int(s), int(y), float(d))
+            for s, y, d in (
+                line.split("\t") for line in (folder / "dist.csv").read_text().splitlines()
+            )
+        }
+        assert rows == expected, (arguments, ranks)
+        assert len((folder / "between.csv").read_text().splitlines()) == sum(
+            s < z for s, z, _ in expected
+        )
+
+
+# Both sides of the recursion are searched, so that there are further shards and indices to follow.
+BOTH_WAYS = WEIGHTED.replace(
+    "dist(s, z, d + e) :- dist(s, y, d), w(y, z, e).",
+    "dist(x, y, e) :- w(x, y, e), x % 5 = 0.\n"
+    ".decl rest(s: number, y: number, d: {kind})\n"
+    "rest(x, y, d) :- w(x, y, d).\n"
+    "rest(x, z, d + e) :- rest(x, y, d), rest(y, z, e).\n"
+    "rest(s, y, a) <= rest(s, y, b) :- {test}.\n"
+    "dist(s, z, d) :- rest(s, z, d), s % 5 = 0.",
+)
+
+
+@pytest.mark.parametrize("name", ("small", "wide"))
+def test_best_values_that_are_searched_both_ways(
+    name: str, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    kind, formula, zero, test = WEIGHTS[name]
+    program = tmp_path / "p.dl"
+    program.write_text(BOTH_WAYS.format(kind=kind, weight=formula, zero=zero, test=test))
+    (tmp_path / "edge.facts").write_text("".join(f"{x}\t{y}\n" for x, y in arcs()))
+    for arguments, ranks in ((("-j", 1), None), (("-j", 3), None), ((), 2), ((), 4)):
+        folder = tmp_path / f"out-{arguments}-{ranks}"
+        stratalog("run", program, "-F", tmp_path, "-D", folder, *arguments, ranks=ranks)
+        rows = {
+            tuple(map(int, line.split("\t")))
+            for line in (folder / "dist.csv").read_text().splitlines()
+        }
+        assert rows == shortest(name), (arguments, ranks)

@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from stopping_runs import StoppingRuns
 from stratalog_runner import (
     PROGRAMS,
     RANK_COUNTS,
@@ -18,7 +19,6 @@ from stratalog_runner import (
     chain,
     committed,
     outputs,
-    wait_until,
 )
 
 # Thin rounds that make symbols, large numbers and records, of which two rules make some alike.
@@ -153,26 +153,20 @@ def test_auto_spreads_threads_over_files(stratalog: Stratalog, tmp_path: Path) -
     assert listed[-1]["mode"] == "shared-opt"
 
 
-def test_threads_stop_together(stratalog: Stratalog, tmp_path: Path) -> None:
-    for nodes in (1600, 6400):
-        folder = chain(nodes, tmp_path / f"chain-{nodes}")
-        checkpoints = tmp_path / f"checkpoints-{nodes}"
-        where = ("-F", folder, "-D", tmp_path, "--checkpoint", checkpoints)
-        how = ("--every", "20it", "--durability", "none", "--no-pivot", "-j", 3)
-        process = stratalog.start("run", PROGRAMS / "closure.dl", *where, *how)
-        assert wait_until(
-            lambda c=checkpoints, p=process: len(committed(c)) >= 2 or p.poll() is not None
-        )
-        process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=120)
-        if process.returncode == 0:
-            continue
-        assert process.returncode == 6, err
-        assert "stopped on signal 15 after checkpoint gen-" in err
-        finished = stratalog("resume", checkpoints, "-j", 2)
-        assert finished.sizes() == {"path": closure_size(nodes)}
-        return
-    pytest.fail("the run was always faster than the test")
+def test_threads_stop_together(
+    stratalog: Stratalog, stopping: StoppingRuns, tmp_path: Path
+) -> None:
+    nodes = 1600
+    checkpoints = tmp_path / "checkpoints"
+    where = ("-F", chain(nodes, tmp_path / "chain"), "-D", tmp_path, "--checkpoint", checkpoints)
+    how = ("--every", "20it", "--durability", "none", "--no-pivot", "-j", 3)
+    stopped = stopping("run", PROGRAMS / "closure.dl", *where, *how, STOP_AT_COMMIT=2)
+    stopped.send_and_go_on(signal.SIGTERM)
+    _, err = stopped.process.communicate(timeout=300)
+    assert stopped.process.returncode == 6, err
+    assert "stopped on signal 15 after checkpoint gen-" in err
+    finished = stratalog("resume", checkpoints, "-j", 2)
+    assert finished.sizes() == {"path": closure_size(nodes)}
 
 
 def test_functions_of_libraries_need_not_be_ready_for_threads(

@@ -407,7 +407,14 @@ TEST(MpiCheckpoint, Hdf5AutoTriesBothWritersAndDeflate) {
   };
   std::set<CheckpointMode> modes;
   std::string reasons;
-  for (int save = 0; save < 6; ++save) {
+  const auto has = [&](const char* text) { return reasons.find(text) != std::string::npos; };
+  const auto has_measured_all = [&] {
+    return has("O4: data set 0: chunks of 32768 rows, deflate 1") &&
+           has("hdf5-opt over 1 file, deflate 1: ");
+  };
+  // As a rule six saves; what the clock says of a busy machine may put others before them.
+  constexpr int kMostSaves = 18;
+  for (int save = 0; save < kMostSaves && !(save >= 6 && has_measured_all()); ++save) {
     const auto saved = writer.value()->save(request);
     ASSERT_TRUE(saved.is_ok()) << saved.status().to_string();
     const auto state = inspect_generation(*store.value(), saved.value().generation);
@@ -426,9 +433,7 @@ TEST(MpiCheckpoint, Hdf5AutoTriesBothWritersAndDeflate) {
     EXPECT_TRUE(comm.barrier().is_ok());
   }
   EXPECT_EQ(modes, (std::set{CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Opt}));
-  EXPECT_NE(reasons.find("O4: data set 0: chunks of 32768 rows, deflate 1"), std::string::npos)
-      << reasons;
-  EXPECT_NE(reasons.find("hdf5-opt over 1 file, deflate 1: "), std::string::npos) << reasons;
+  EXPECT_TRUE(has_measured_all()) << reasons;
 }
 
 // Ranks that cannot write HDF5 together, threads for example.

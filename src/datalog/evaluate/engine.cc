@@ -62,7 +62,21 @@ class Engine {
     return {};
   }
 
+  // Within a node messages are copies, and nobody waits for them.
+  Status settle_exchange_time() {
+    const ExchangeTime wish = state_.options.exchange;
+    if (state_.is_single() || !state_.comm.has_post() || wish == ExchangeTime::kAfter) return {};
+    state_.exchanges_beside = wish == ExchangeTime::kBeside;
+    if (wish == ExchangeTime::kAuto) {
+      STRATALOG_ASSIGN_OR_RETURN(const Topology topology, state_.comm.topology());
+      state_.exchanges_beside = topology.nodes > 1;
+    }
+    state_.report.exchanges_beside = state_.exchanges_beside;
+    return {};
+  }
+
   Status run_all() {
+    STRATALOG_RETURN_IF_ERROR(settle_exchange_time());
     for (RelationId r = 0; r < state_.relations.size(); ++r)
       state_.relations[r].arity =
           static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());

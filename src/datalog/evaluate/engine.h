@@ -130,6 +130,13 @@ enum class RelationsAtEnd : std::uint8_t {
   kLeft,  // to the end of the process, which must come soon: it frees them faster
 };
 
+// Whether tuples for other ranks leave while rules run.
+enum class ExchangeTime : std::uint8_t {
+  kAuto,  // beside them where ranks lie on several nodes: within one there is no way to wait for
+  kBeside,  // wherever ranks can post to each other
+  kAfter,
+};
+
 struct RunOptions {
   Store* facts = nullptr;  // -F: where .input files are
   ReadOptions read;  // how they are read; what is missing in it is an IO that is not supported
@@ -163,6 +170,7 @@ struct RunOptions {
   // for more than one block: from fewer, a sweep takes no longer than the search for an order. 0:
   // always.
   std::uint64_t order_slots_min_seeds = 1U << 11;
+  ExchangeTime exchange = ExchangeTime::kAuto;
   bool allow_pivot = true;
   bool allow_sets = true;
   // So many bytes of sets that a step of a rule has united are kept before the head takes them in.
@@ -212,6 +220,7 @@ struct StratumReport {
 
 struct RunReport {
   int ranks = 1;
+  bool exchanges_beside = false;  // ExchangeTime as it was chosen
   std::vector<RelationSize> relations;  // all relations of the program, declaration order
   std::vector<RelationSize> print_sizes;  // those with .printsize, in program order
   std::vector<StratumReport> strata;

@@ -7,12 +7,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/memory_end.h"
 #include "comm/comm.h"
 #include "datalog/evaluate/engine.h"
 #include "datalog/evaluate/expression.h"
@@ -62,19 +63,13 @@ class PhaseWatch {
   std::chrono::steady_clock::time_point last_;
 };
 
-// Runs local work of the engine. The standard containers report exhausted memory by an exception,
-// the only one that the engine expects; here it becomes this rank's Status, so that the next
-// agreement can tell the others.
+// Runs local work of the engine, so that the next agreement can tell the others where memory ends.
 template <typename Work>
 Status guard_memory(Work&& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return Status::no_space(
-        "the machine has no memory left for tuples; use more ranks on more nodes, or set "
-        "--memory-limit to stop in "
-        "order with the last checkpoint intact");
-  }
+  return or_no_space(
+      "the machine has no memory left for tuples; use more ranks on more nodes, or set "
+      "--memory-limit to stop in order with the last checkpoint intact",
+      std::forward<Work>(work));
 }
 
 // Bytes sent to other ranks.
@@ -128,6 +123,8 @@ struct EngineState {
 
   std::unique_ptr<RunMeter> meter;  // null unless somebody asked
   Traffic traffic;
+  bool exchanges_beside =
+      false;  // what fills a message leaves while rules run; the same everywhere
   Stopwatch clock;
   TimeBreakdown times;
   bool times_phases = true;  // of the round at hand; thin_rounds.h

@@ -22,8 +22,9 @@ constexpr std::size_t kKeptBoxCells = 1U << 18;
 
 }  // namespace
 
-JointBox::JointBox(const Shard& shard, int ranks)
+JointBox::JointBox(const Shard& shard, int ranks, const BestCells* best)
     : order_(shard.primary_index().order().begin(), shard.primary_index().order().end()),
+      best_(best),
       parts_(static_cast<std::size_t>(ranks)) {
   for (const std::uint32_t column : shard.placement.columns) {
     const auto at = std::find(order_.begin(), order_.end(), column) - order_.begin();
@@ -100,6 +101,7 @@ void JointBox::unite_parts(SetAccumulator& scratch) {
 void JointBox::unite(Part& part, SetAccumulator& scratch) {
   if (!part.united) part.united = std::make_unique<Index>(order_, std::vector<std::uint32_t>{});
   Index& united = *part.united;
+  united.keep_best(best_);
   const std::size_t arity = order_.size();
   united.queue_tuples(part.tuples.words());
   for (std::size_t s = 0; s < part.sets.size(); ++s)

@@ -25,7 +25,8 @@ namespace stratalog::datalog {
 class JointBox {
  public:
   // For a shard that is dealt by the hash of columns, in the column order of its primary index.
-  JointBox(const Shard& shard, int ranks);
+  // Where a box becomes large it keeps of each row what is `best`, which may be null.
+  JointBox(const Shard& shard, int ranks, const BestCells* best = nullptr);
 
   // Whether a whole set has one owner.
   bool takes_sets() const { return key_in_prefix_; }
@@ -47,6 +48,10 @@ class JointBox {
 
   // Queues what `owner` gets in its index. The sets stay borrowed until `into` has united them.
   void take(int owner, Index& into, SetAccumulator& scratch, Freshness freshness) const;
+  // Of a box that was never united.
+  std::span<const Cell> tuples_for(int owner) const {
+    return parts_[static_cast<std::size_t>(owner)].tuples.words();
+  }
   void clear();
 
  private:
@@ -67,6 +72,7 @@ class JointBox {
   void unite(Part& part, SetAccumulator& scratch);
 
   std::vector<std::uint32_t> order_;
+  const BestCells* best_;
   std::vector<std::uint32_t> key_places_;  // of the placement columns in index order
   bool key_in_prefix_ = true;
   std::vector<Part> parts_;  // by owner

@@ -2,6 +2,7 @@
 #include "datalog/evaluate/joint_shards.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "datalog/relation_storage.h"
 
@@ -16,11 +17,10 @@ constexpr std::uint64_t kSentAsTuples = 2;
 bool runs_jointly(const EngineState& state, std::uint32_t stratum) {
   if (state.peers.empty()) return false;
   const Stratum& members = state.program.strata[stratum];
-  if (!members.subsumptions.empty()) return false;
   return std::none_of(members.relations.begin(), members.relations.end(), [&](RelationId r) {
     const Relation& relation = state.program.relations[r];
-    return is_equivalence(relation) || !relation.choice_keys.empty() || shrinks(relation) ||
-           relation.numbering.has_value();
+    return is_equivalence(relation) || !relation.choice_keys.empty() ||
+           (shrinks(relation) && !state.plan.relations[r].best) || relation.numbering.has_value();
   });
 }
 
@@ -39,7 +39,9 @@ Status JointShards::open() {
     if (relation.mirrored) continue;
     for (std::size_t s = 0; s < relation.shards.size(); ++s)
       if (relation.shards[s].placement.dealing == Dealing::kHashed)
-        (s == 0 ? heads_ : further_).emplace_back(r, s, relation.shards[s], state_.comm.size());
+        (s == 0 ? heads_ : further_)
+            .emplace_back(r, s, relation.shards[s],
+                          s == 0 && relation.best ? &*relation.best : nullptr, state_.comm.size());
   }
   return state_.comm.barrier();
 }
@@ -82,7 +84,7 @@ Status JointShards::unite() {
   return take(heads_, &JointShards::heads_, Freshness::kUnknown);
 }
 
-Status JointShards::share() {
+Status JointShards::share(const std::map<RelationId, std::vector<Cell>>& beaten) {
   Status mine = guard_memory([&]() -> Status {
     std::vector<Cell> tuple;
     for (Target& target : further_) {
@@ -104,19 +106,50 @@ Status JointShards::share() {
           target.box.add_each(tuple, at, row.cells.view());
         target.box.bound(state_.scratch);
       }
+      if (const auto found = beaten.find(target.relation); found != beaten.end())
+        box_beaten(target, found->second);
     }
     return {};
   });
   STRATALOG_RETURN_IF_ERROR(state_.comm.barrier());
   if (further_.empty()) return mine;
   const Status taken = take(further_, &JointShards::further_, Freshness::kNew);
+  const Status heard = guard_memory([&]() -> Status {
+    for (std::size_t t = 0; t < further_.size(); ++t)
+      for (const EngineState* peer : state_.peers) {
+        const auto tuples = peer->joint->further_[t].beaten.tuples_for(state_.comm.rank());
+        further_[t].gone.insert(further_[t].gone.end(), tuples.begin(), tuples.end());
+      }
+    return {};
+  });
   STRATALOG_RETURN_IF_ERROR(state_.comm.barrier());
-  return mine.is_ok() ? taken : mine;
+  if (!mine.is_ok()) return mine;
+  return taken.is_ok() ? heard : taken;
+}
+
+void JointShards::box_beaten(Target& target, std::span<const Cell> tuples) {
+  const auto from = state_.relations[target.relation].shards.front().primary_index().order();
+  const auto to = shard_of(target).primary_index().order();
+  std::vector<Cell> tuple(to.size());
+  for (std::size_t at = 0; at < tuples.size(); at += to.size()) {
+    for (std::size_t i = 0; i < to.size(); ++i)
+      tuple[i] =
+          tuples[at + static_cast<std::size_t>(std::ranges::find(from, to[i]) - from.begin())];
+    target.beaten.add(tuple);
+  }
+}
+
+void JointShards::erase_beaten() {
+  for (Target& target : further_)
+    if (!target.gone.empty()) erase_from_shard(shard_of(target), std::exchange(target.gone, {}));
 }
 
 void JointShards::clear() {
   for (Target& target : heads_) target.box.clear();
-  for (Target& target : further_) target.box.clear();
+  for (Target& target : further_) {
+    target.box.clear();
+    target.beaten.clear();
+  }
 }
 
 }  // namespace stratalog::datalog

@@ -6,7 +6,8 @@
 //   unite     each rank takes what it owns out of all boxes into its home shards' queues and next
 //             deltas; totals, which sets are borrowed from, do not change;
 //   share     where relations have further shards: their owners take the new tuples, from boxes
-//             that borrow the sets of the homes' next deltas;
+//             that borrow the sets of the homes' next deltas, and hear which ones a best value
+//             has replaced;
 //   advance   each rank's indices take over their new tuples; the reduction that ends the round is
 //             the barrier before the next rules.
 // Shards are opened, and indices are made, before rules are bound. Collective where marked.
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -45,19 +47,25 @@ class JointShards {
   // The phases' ends. Collective; every rank calls them, also after an error of its own. The status
   // is this rank's own unless a collective failed.
   Status unite();
-  Status share();
+  // `beaten`: tuples of this rank's part of a home, in the order of its primary index.
+  Status share(const std::map<RelationId, std::vector<Cell>>& beaten);
+  // Local, after this rank's shards have advanced: takes what has been beaten out of further ones.
+  void erase_beaten();
   // Local, after all ranks have advanced.
   void clear();
 
  private:
   struct Target {
-    Target(RelationId of, std::size_t number, const Shard& to, int ranks)
-        : relation(of), shard(number), box(to, ranks) {}
+    Target(RelationId of, std::size_t number, const Shard& to, const BestCells* best, int ranks)
+        : relation(of), shard(number), box(to, ranks, best), beaten(to, ranks) {}
     RelationId relation;
     std::size_t shard;  // of the relation
     JointBox box;
+    JointBox beaten;
+    std::vector<Cell> gone;  // what all ranks' `beaten` have for this one
   };
 
+  void box_beaten(Target& target, std::span<const Cell> tuples);
   Status take(const std::deque<Target>& mine, std::deque<Target> JointShards::* boxes,
               Freshness freshness);
   Shard& shard_of(const Target& target);

@@ -94,6 +94,9 @@ std::vector<std::vector<Columns>> plan_placements(const Program& program, const 
           !std::binary_search(columns.begin(), columns.end(), *pivot))
         all_bind_pivot = false;
     }
+    // All values of a key have one rank, where they are compared.
+    const RelationPlan& relation = plan.relations[r];
+    if (relation.best) std::erase(result[r][relation.primary], relation.best->column);
     if (pivot && all_bind_pivot)
       for (Columns& columns : result[r]) columns = {*pivot};
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "datalog/evaluate/schema_json.h"
 
@@ -110,7 +111,11 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
 }
 
 Result<EnginePosition> position_from_json(const Program& program, const std::string& text) {
-  // nlohmann-json reports problems by exceptions only; they end here.
+  // nlohmann-json and std::stoul report problems by exceptions only; they end here. Want of memory
+  // is none of these: the text may be as it should be.
+  const auto refuse = [](const std::exception& error) {
+    return Status::corruption(fmt::format("engine state is not readable: {}", error.what()));
+  };
   try {
     const Json json = Json::parse(text);
     if (json.at("format") != 1)
@@ -156,8 +161,10 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
       if (s >= program.strata.size())
         return Status::corruption("engine state: a finished stratum does not exist");
     return position;
-  } catch (const std::exception& error) {
-    return Status::corruption(fmt::format("engine state is not readable: {}", error.what()));
+  } catch (const Json::exception& error) {
+    return refuse(error);
+  } catch (const std::logic_error& error) {
+    return refuse(error);
   }
 }
 

@@ -258,6 +258,33 @@ Status copy_shard(EngineState& state, RelationId id, const Shard& from, Shard& t
   return {};
 }
 
+// Takes this rank's tuples (declared columns) out of a shard, wherever they lie.
+Status erase_in_shard(EngineState& state, RelationId id, Shard& shard,
+                      std::span<const Cell> tuples) {
+  const std::uint32_t arity = state.relations[id].arity;
+  // In the column order of the primary index, on this rank.
+  std::vector<Cell> here;
+  const auto order = shard.primary_index().order();
+  if (state.is_single()) {
+    for (std::size_t at = 0; at < tuples.size(); at += arity)
+      for (const std::uint32_t column : order) here.push_back(tuples[at + column]);
+  } else {
+    TupleMail mail = make_mail(state, {arity});
+    ShardSender sender(state, shard, mail);
+    for (std::size_t at = 0; at < tuples.size(); at += arity)
+      sender.send_tuple(kTotalStream, tuples.subspan(at, arity));
+    STRATALOG_RETURN_IF_ERROR(
+        mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
+                                    here.insert(here.end(), run.cells.begin(), run.cells.end());
+                                    return {};
+                                  },
+                                  .on_group = {}}));
+    state.traffic.mine += mail.counters().bytes_sent;
+  }
+  erase_from_shard(shard, here);
+  return {};
+}
+
 }  // namespace
 
 void open_mirror(EngineState& state, RelationId id, std::uint32_t which) {
@@ -345,30 +372,22 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
 }
 
 Status erase_tuples(EngineState& state, RelationId id, std::span<const Cell> tuples) {
+  for (Shard& shard : state.relations[id].shards)
+    STRATALOG_RETURN_IF_ERROR(erase_in_shard(state, id, shard, tuples));
+  return {};
+}
+
+Status erase_beside_home(EngineState& state, RelationId id, std::span<const Cell> tuples) {
   RelationData& relation = state.relations[id];
-  const std::uint32_t arity = relation.arity;
-  for (Shard& shard : relation.shards) {
-    // In the column order of the primary index, on this rank.
-    std::vector<Cell> here;
-    const auto order = shard.primary_index().order();
-    if (state.is_single()) {
-      for (std::size_t at = 0; at < tuples.size(); at += arity)
-        for (const std::uint32_t column : order) here.push_back(tuples[at + column]);
-    } else {
-      TupleMail mail = make_mail(state, {arity});
-      ShardSender sender(state, shard, mail);
-      for (std::size_t at = 0; at < tuples.size(); at += arity)
-        sender.send_tuple(kTotalStream, tuples.subspan(at, arity));
-      STRATALOG_RETURN_IF_ERROR(
-          mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
-                                      here.insert(here.end(), run.cells.begin(), run.cells.end());
-                                      return {};
-                                    },
-                                    .on_group = {}}));
-      state.traffic.mine += mail.counters().bytes_sent;
-    }
-    erase_from_shard(shard, here);
-  }
+  Shard& home = relation.shards.front();
+  erase_beside_primary(home, tuples);
+  if (relation.shards.size() == 1) return {};
+  const auto order = home.primary_index().order();
+  std::vector<Cell> declared(tuples.size());
+  for (std::size_t at = 0; at < tuples.size(); at += order.size())
+    for (std::size_t i = 0; i < order.size(); ++i) declared[at + order[i]] = tuples[at + i];
+  for (std::size_t s = 1; s < relation.shards.size(); ++s)
+    STRATALOG_RETURN_IF_ERROR(erase_in_shard(state, id, relation.shards[s], declared));
   return {};
 }
 
@@ -432,6 +451,7 @@ Result<bool> rebalance(EngineState& state, RelationId id) {
   for (std::size_t s = 0; s < relation.shards.size(); ++s) {
     Shard& old = relation.shards[s];
     if (old.placement.dealing == Dealing::kReplicated) continue;
+    if (s == 0 && relation.best) continue;
     // 8/5 is a little above what plan_buckets leaves alone, so that nothing moves for small gains.
     if (largest[s] / 8 <= mean / 5) continue;
     BucketCount count(state, relation.arity, old.placement.columns);

@@ -29,6 +29,10 @@ Status deal_tuples(EngineState& state, RelationId relation, const TupleColumns& 
 // running stratum, wherever they lie.
 Status erase_tuples(EngineState& state, RelationId relation, std::span<const Cell> tuples);
 
+// The same of tuples of this rank's part of the home, in the order of its primary index, out of
+// everything but that index, which knows that they have gone.
+Status erase_beside_home(EngineState& state, RelationId relation, std::span<const Cell> tuples);
+
 // Where a finished relation is needed by a stratum.
 enum class Availability : std::uint8_t {
   kAsDealt,  // for searches: dealt by the index's columns, heavy buckets split over ranks
@@ -45,7 +49,8 @@ Status ensure_available(EngineState& state, RelationId relation, std::uint32_t w
 // Deals the shards of a growing relation anew where one rank holds much more than the mean: heavy
 // buckets are split over several ranks by the hash of the whole tuple (RA-checkpoint, section
 // II.B). Total and delta move. True, on all ranks, if a shard was moved: everything that was bound
-// to the relation's shards must then be bound again. Needs global_rows; nothing may be queued.
+// to the relation's shards must then be bound again. Needs global_rows; nothing may be queued. A
+// home that keeps best values stays, because buckets are split by whole tuples.
 Result<bool> rebalance(EngineState& state, RelationId relation);
 
 // Fills the open but empty shards of `relation` from its home shard, total and delta (after a

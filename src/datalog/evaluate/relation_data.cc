@@ -108,10 +108,15 @@ void advance_shard(Shard& shard, SetAccumulator& scratch, DeltaUse use) {
 }
 
 void erase_from_shard(Shard& shard, std::span<const Cell> tuples) {
+  erase_beside_primary(shard, tuples);
+  shard.primary_index().erase(tuples);
+}
+
+void erase_beside_primary(Shard& shard, std::span<const Cell> tuples) {
   const auto primary = shard.primary_index().order();
   std::vector<Cell> reordered(tuples.size());
   for (const auto& index : shard.indices) {
-    if (!index) continue;
+    if (!index || index.get() == &shard.primary_index()) continue;
     const std::size_t arity = index->arity();
     for (std::size_t i = 0; i < arity; ++i) {
       const auto from = static_cast<std::size_t>(

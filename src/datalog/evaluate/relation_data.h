@@ -13,6 +13,7 @@
 
 #include "datalog/plan/program_plan.h"
 #include "model/tuple_group.h"
+#include "relation/best_cells.h"
 #include "relation/equivalence.h"
 #include "relation/growth_log.h"
 #include "relation/index.h"
@@ -74,6 +75,8 @@ struct RelationData {
   // While its stratum runs: one of the shards is a copy on every rank that grows with the others
   // (mirror.h), and the home keeps the primary index only.
   bool mirrored = false;
+  // While a stratum runs that keeps the best value of the home index's last column only.
+  std::optional<BestCells> best;
   // Of an equivalence relation, which has no shards: all classes, equal on all ranks.
   std::unique_ptr<Equivalence> equivalence;
 
@@ -91,8 +94,10 @@ void queue_tuple(Shard& shard, std::span<const Cell> tuple);
 void unite_shard(Shard& shard, SetAccumulator& scratch);
 void advance_shard(Shard& shard, SetAccumulator& scratch, DeltaUse use = DeltaUse::kKept);
 
-// Takes tuples (in the column order of the primary index, back to back) out of all indices.
+// Takes tuples (in the column order of the primary index, back to back) out of all indices, or out
+// of those beside the primary one.
 void erase_from_shard(Shard& shard, std::span<const Cell> tuples);
+void erase_beside_primary(Shard& shard, std::span<const Cell> tuples);
 
 // Sets the delta of all indices of the shard to what `delta` (in the primary's column order) has
 // found new; those tuples must be in the total already. After a restart.

@@ -33,6 +33,10 @@ constexpr std::uint64_t kFewCells = 4;
 // Of a group in the mail, with its prefix.
 constexpr std::uint64_t kMostOfHeader = 64;
 
+bool runs_by_rounds(const EnginePosition& position) {
+  return position.stratum && !position.by_pivot;
+}
+
 }  // namespace
 
 LoadSink Restorer::sink() {
@@ -266,7 +270,14 @@ Status Restorer::keep_run(Target& target, const MailRun& run) {
   return {};
 }
 
+// Where memory ends, the tuple that is being appended would be half there.
 Status Restorer::accept(std::size_t i, const TupleGroup& group) {
+  const Status taken = guard_memory([&] { return take(i, group); });
+  if (taken.code() == StatusCode::kNoSpace) mail_->give_up(taken);
+  return taken;
+}
+
+Status Restorer::take(std::size_t i, const TupleGroup& group) {
   if (i >= targets_.size()) return Status::internal("a group of an unknown relation");
   Target& target = targets_[i];
   const RelationData& relation = state_.relations[target.relation];
@@ -367,7 +378,7 @@ Status Restorer::settle_equivalences() {
   return {};
 }
 
-Status Restorer::settle(const StoredState& stored) {
+void Restorer::settle_totals(const StoredState& stored) {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     if (targets_[i].is_dropped) continue;
     RelationData& relation = state_.relations[targets_[i].relation];
@@ -382,9 +393,10 @@ Status Restorer::settle(const StoredState& stored) {
     for (const auto& index : home.indices)
       if (index) index->forget_delta();
   }
-  STRATALOG_RETURN_IF_ERROR(settle_equivalences());
-  const bool running_by_rounds = position_.stratum && !position_.by_pivot;
-  if (running_by_rounds) {
+}
+
+void Restorer::settle_deltas() {
+  if (runs_by_rounds(position_)) {
     std::uint64_t rows = 0;
     for (const RelationId r : state_.program.strata[*position_.stratum].relations)
       rows += state_.relations[r].global_rows;
@@ -396,52 +408,68 @@ Status Restorer::settle(const StoredState& stored) {
     restore_shard_delta(state_.relations[target.relation].shards.front(), *target.delta,
                         state_.scratch);
   }
-  if (running_by_rounds)
+}
+
+Status Restorer::settle(const StoredState& stored) {
+  STRATALOG_RETURN_IF_ERROR(agree(state_.comm, guard_memory([&]() -> Status {
+                                    settle_totals(stored);
+                                    return {};
+                                  })));
+  STRATALOG_RETURN_IF_ERROR(settle_equivalences());
+  STRATALOG_RETURN_IF_ERROR(agree(state_.comm, guard_memory([&]() -> Status {
+                                    settle_deltas();
+                                    return {};
+                                  })));
+  if (runs_by_rounds(position_))
     for (const RelationId r : state_.program.strata[*position_.stratum].relations)
       if (state_.relations[r].arity > 0) STRATALOG_RETURN_IF_ERROR(fill_from_home(state_, r));
+  return {};
+}
+
+// This rank's part of what is there now.
+Status Restorer::sum_up(const Target& target, std::uint64_t& rows, MultisetHash& hash) {
+  const RelationData& relation = state_.relations[target.relation];
+  const auto add = [&](GroupHasher& hasher, const TupleGroup& group) {
+    rows += group.set.count;
+    hash += hasher.hash(group);
+  };
+  if (relation.equivalence) {
+    const RelationImage image = classes_image(state_, target.relation, target.version);
+    GroupHasher hasher(image.column_order);
+    return image.for_each_group([&](const TupleGroup& group) -> Status {
+      add(hasher, group);
+      return {};
+    });
+  }
+  if (relation.pivot) {
+    const auto columns = relation.pivot->column_order(relation.pivot_position);
+    GroupHasher hasher(columns);
+    return relation.pivot->for_each_group(relation.pivot_position, target.version,
+                                          [&](const TupleGroup& group) -> Status {
+                                            add(hasher, group);
+                                            return {};
+                                          });
+  }
+  const Index& index = relation.shards.front().primary_index();
+  GroupHasher hasher(index.order());
+  if (target.version == RelationVersion::kDelta) {
+    for (const DeltaRow& row : index.delta())
+      add(hasher, {.prefix = index.prefix(row.row), .set = row.cells.view()});
+    return {};
+  }
+  for (RowId row = 0; row < index.row_count(); ++row)
+    if (!index.total(row).empty())
+      add(hasher, {.prefix = index.prefix(row), .set = index.total(row).view()});
   return {};
 }
 
 Status Restorer::verify(const StoredState& stored) {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     const Target& target = targets_[i];
-    const RelationData& relation = state_.relations[target.relation];
-    if (relation.arity == 0 || target.is_dropped) continue;
+    if (state_.relations[target.relation].arity == 0 || target.is_dropped) continue;
     std::uint64_t rows = 0;
     MultisetHash hash;
-    std::vector<std::uint32_t> order;
-    const auto add = [&](GroupHasher& hasher, const TupleGroup& group) {
-      rows += group.set.count;
-      hash += hasher.hash(group);
-    };
-    Status mine;
-    if (relation.equivalence) {
-      const RelationImage image = classes_image(state_, target.relation, target.version);
-      GroupHasher hasher(image.column_order);
-      mine = image.for_each_group([&](const TupleGroup& group) -> Status {
-        add(hasher, group);
-        return {};
-      });
-    } else if (relation.pivot) {
-      const auto columns = relation.pivot->column_order(relation.pivot_position);
-      GroupHasher hasher(columns);
-      mine = relation.pivot->for_each_group(relation.pivot_position, target.version,
-                                            [&](const TupleGroup& group) -> Status {
-                                              add(hasher, group);
-                                              return {};
-                                            });
-    } else {
-      const Index& index = relation.shards.front().primary_index();
-      GroupHasher hasher(index.order());
-      if (target.version == RelationVersion::kDelta) {
-        for (const DeltaRow& row : index.delta())
-          add(hasher, {.prefix = index.prefix(row.row), .set = row.cells.view()});
-      } else {
-        for (RowId row = 0; row < index.row_count(); ++row)
-          if (!index.total(row).empty())
-            add(hasher, {.prefix = index.prefix(row), .set = index.total(row).view()});
-      }
-    }
+    const Status mine = guard_memory([&] { return sum_up(target, rows, hash); });
     STRATALOG_RETURN_IF_ERROR(agree(state_.comm, mine));
     STRATALOG_RETURN_IF_ERROR(verify_relation(state_.comm, stored.relations[i], rows, hash));
   }

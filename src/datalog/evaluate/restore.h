@@ -45,6 +45,7 @@ class Restorer {
   Status open_targets(const StoredState& stored);
   void open_mail(const StoredState& stored);
   Status accept(std::size_t index, const TupleGroup& group);
+  Status take(std::size_t index, const TupleGroup& group);
   Status arrive();
   Status keep(Target& target, const TupleGroup& group);
   Status keep_run(Target& target, const MailRun& run);
@@ -53,7 +54,10 @@ class Restorer {
                      const TupleGroup& group);
   Index& index_of(Target& target);
   Status settle_equivalences();
+  void settle_totals(const StoredState& stored);
+  void settle_deltas();
   Status settle(const StoredState& stored);
+  Status sum_up(const Target& target, std::uint64_t& rows, MultisetHash& hash);
   Status verify(const StoredState& stored);
 
   EngineState& state_;

@@ -283,15 +283,19 @@ class RoundRun {
     const bool mirrored = is_mirrored();
     const bool jointly = joint_ != nullptr && !mirrored;
     keep_first(guard_memory([&]() -> Status {
-      if (jointly) return joint_->unite();
-      if (mirrored)
+      if (jointly)
+        STRATALOG_RETURN_IF_ERROR(joint_->unite());
+      else if (mirrored)
         mirror_.unite();
       else
         unite_homes();
+      subsumption_.note_beaten();
       return {};
     }));
     state_.times.deduplicate += watch.lap();
-    keep_first(jointly ? joint_->share() : mirrored ? mirror_.share() : shard_update_.send());
+    keep_first(jointly    ? joint_->share(subsumption_.beaten())
+               : mirrored ? mirror_.share()
+                          : shard_update_.send());
     state_.times.exchange += watch.lap();
     keep_first(guard_memory([&]() -> Status {
       if (mirrored)
@@ -300,6 +304,7 @@ class RoundRun {
         advance(Members::kShrinking);
       return {};
     }));
+    keep_first(subsumption_.erase_beaten());
     // While tuples are compared, the other relations are as the round's rules have seen them.
     if (subsumption_.is_needed())
       keep_first(kind == RoundKind::kSeed ? subsumption_.settle_seed()
@@ -394,6 +399,9 @@ class RoundRun {
     for (const RelationId r : members_.relations) {
       state_.relations[r].delta_holds = false;
       state_.relations[r].mirrored = false;  // what was a mirror is a copy like any other
+      if (state_.relations[r].best)
+        state_.relations[r].shards.front().primary_index().keep_best(nullptr);
+      state_.relations[r].best.reset();
       if (state_.relations[r].equivalence) state_.relations[r].equivalence->forget_delta();
       for (Shard& shard : state_.relations[r].shards)
         for (const auto& index : shard.indices)

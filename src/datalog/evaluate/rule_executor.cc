@@ -328,10 +328,12 @@ void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t e
       state_.evaluator, std::move(sink));
 }
 
-Status RuleExecutor::run_first() {
-  // The last round has united what borrowed them.
+void RuleExecutor::begin() {
   held_sets_.clear();
   for (const Segment& segment : segments_) segment.pipeline->forget_united_sets();
+}
+
+Status RuleExecutor::run_first() {
   if (only_on_rank_0_ && state_.comm.rank() != 0) return {};
   STRATALOG_RETURN_IF_ERROR(segments_[0].pipeline->start());
   return segments_[0].pipeline->finish();
@@ -379,7 +381,7 @@ Status RuleExecutor::send_hop(std::size_t s, const Batch& batch) {
       post(s, row, to.has_set ? batch.sets[r] : nullptr);
     }
   }
-  return {};
+  return options_.after_hop ? options_.after_hop() : Status();
 }
 
 Status RuleExecutor::release_hops(const CellRemapping& remapping) {

@@ -41,6 +41,8 @@ class RuleExecutor {
     bool tagged = false;
     BatchSink sink;
     std::function<void()> release_sets;  // as in Pipeline::Definition, of the sink; null: none
+    // Called after each batch that hops to other ranks; null: nothing is.
+    std::function<Status()> after_hop;
   };
 
   // The plan and the state outlive the executor. All indices that the plan reads must have been
@@ -67,6 +69,8 @@ class RuleExecutor {
     first_hop_stream_ = first_stream;
   }
 
+  // Before any segment runs or receives: the last round has united what borrowed sets held here.
+  void begin();
   // Runs the first segment on this rank's share.
   Status run_first();
   // Bindings that arrived for segment `s`: rows of hop_width(s) cells, or one row and a set. Some

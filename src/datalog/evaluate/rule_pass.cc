@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "datalog/evaluate/incoming.h"
 #include "datalog/relation_storage.h"
@@ -30,6 +31,14 @@ Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32
       options.release_sets = [head] { head->release_sets(); };
     }
     if (rule.meter != nullptr) options.sink = metered(rule.meter, std::move(options.sink));
+    if (state.exchanges_beside && share == DeltaShare::kMine) {
+      options.after_hop = [to = pass.get(), meter = rule.meter] { return to->after_batch(meter); };
+      options.sink = [sink = std::move(options.sink),
+                      after = options.after_hop](const Batch& batch) {
+        STRATALOG_RETURN_IF_ERROR(sink(batch));
+        return after();
+      };
+    }
     STRATALOG_ASSIGN_OR_RETURN(rule.executor, RuleExecutor::bind(state, plan, std::move(options)));
     if (rule.head) rule.head->bind(*rule.executor);
     pass->stages_ = std::max(pass->stages_, rule.executor->segments());
@@ -117,7 +126,8 @@ void RulePass::open_mail(std::uint32_t stratum) {
     if (relation.mirrored || relation.shards.empty() || state_.joint != nullptr) continue;
     options.arity_of_stream.push_back(relation.arity);
     head_streams_.push_back({.shard = &relation.shards.front()});
-    outbound_.push_back(std::make_unique<Outbound>(relation.shards.front(), state_.comm.size()));
+    outbound_.push_back(std::make_unique<Outbound>(relation.shards.front(), state_.comm.size(),
+                                                   relation.best ? &*relation.best : nullptr));
     outbound_of[r] = outbound_.back().get();
   }
   for (std::size_t r = 0; r < rules_.size(); ++r) {
@@ -140,10 +150,14 @@ void RulePass::open_mail(std::uint32_t stratum) {
 
 Status RulePass::run() {
   Status mine;
+  for (ActiveRule& rule : rules_) rule.executor->begin();
   for (std::size_t stage = 0; stage < stages_; ++stage) {
     PhaseWatch watch(state_.times_phases);
     if (mine.is_ok()) mine = guard_memory([&] { return run_stage(stage); });
-    state_.times.join += watch.lap();
+    is_running_ = false;
+    const double passing = std::exchange(passing_seconds_, 0);
+    state_.times.join += watch.lap() - passing;
+    state_.times.exchange += passing;
     if (creates_values_) STRATALOG_RETURN_IF_ERROR(share_new_values());
     if (needs_exchange_) STRATALOG_RETURN_IF_ERROR(deliver());
     state_.times.exchange += watch.lap();
@@ -155,6 +169,7 @@ Status RulePass::run() {
 }
 
 Status RulePass::run_stage(std::size_t stage) {
+  is_running_ = needs_exchange_ && state_.exchanges_beside;
   for (ActiveRule& rule : rules_) {
     if (stage < rule.executor->segments()) STRATALOG_RETURN_IF_ERROR(run_rule(rule, stage));
   }
@@ -175,6 +190,30 @@ Status RulePass::share_new_values() {
   return {};
 }
 
+Status RulePass::after_batch(RuleMeter* meter) {
+  if (!is_running_ || !pace_.is_due()) return {};
+  const Stopwatch watch;
+  is_running_ = false;  // what arrives sets off batches, too
+  STRATALOG_RETURN_IF_ERROR(pass_on());
+  is_running_ = true;
+  const double seconds = watch.seconds();
+  if (state_.times_phases) passing_seconds_ += seconds;
+  if (meter != nullptr) meter->seconds -= seconds;
+  return {};
+}
+
+Status RulePass::pass_on() {
+  for (std::size_t s = 0; s < outbound_.size(); ++s)
+    outbound_[s]->post_if_full(*mail_, static_cast<int>(s), state_.scratch);
+  STRATALOG_RETURN_IF_ERROR(mail_->post_full(state_.comm));
+  return mail_->take_posted(state_.comm, receiving());
+}
+
+MailHandler RulePass::receiving() {
+  return {.on_run = [this](const MailRun& run) { return receive_run(run); },
+          .on_group = [this](const MailGroup& group) { return receive_group(group); }};
+}
+
 Status RulePass::deliver() {
   for (std::size_t s = 0; s < outbound_.size(); ++s)
     outbound_[s]->post(*mail_, static_cast<int>(s), state_.scratch);
@@ -182,9 +221,7 @@ Status RulePass::deliver() {
   // mail.
   mail_.swap(other_);
   for (ActiveRule& rule : rules_) rule.executor->use_mail(mail_.get(), rule.hop_stream);
-  return other_->deliver(
-      state_.comm, {.on_run = [this](const MailRun& run) { return receive_run(run); },
-                    .on_group = [this](const MailGroup& group) { return receive_group(group); }});
+  return other_->deliver(state_.comm, receiving());
 }
 
 Status RulePass::receive_run(const MailRun& run) {

@@ -2,7 +2,9 @@
 // RulePass: evaluates a set of bound rules once, in lockstep on all ranks: the rules' first
 // segments, then for each hop an exchange and the next segments. With one rank, or where analysis
 // shows that nothing can leave a rank, there is no exchange at all. Head tuples end in the queues
-// of the head relations' home shards or mirrors. Collective.
+// of the head relations' home shards or mirrors. Where exchanges go on beside joining
+// (EngineState::exchanges_beside), tuples and bindings leave as soon as they are many, and what
+// arrives is joined on while the rules of its stage still run. Collective.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +15,7 @@
 #include "base/result.h"
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/head_writer.h"
+#include "datalog/evaluate/passing_pace.h"
 #include "datalog/evaluate/rule_executor.h"
 
 namespace stratalog::datalog {
@@ -70,7 +73,11 @@ class RulePass {
   std::uint64_t unite_head(const ActiveRule& rule);
   static BatchSink metered(RuleMeter* meter, BatchSink sink);
   Status share_new_values();
+  // After a batch of `meter`'s rule has left for heads or other ranks.
+  Status after_batch(RuleMeter* meter);
+  Status pass_on();
   Status deliver();
+  MailHandler receiving();
   Status receive_run(const MailRun& run);
   Status receive_group(const MailGroup& group);
 
@@ -87,6 +94,9 @@ class RulePass {
   std::unique_ptr<TupleMail> mail_;  // being filled
   std::unique_ptr<TupleMail> other_;  // takes what a delivery sets off
   std::function<void(const CellRemapping&)> listener_;
+  bool is_running_ = false;  // rules of a stage, and nothing of the mail
+  PassingPace pace_;
+  double passing_seconds_ = 0;  // of the stage at hand
   std::uint64_t counted_bytes_ = 0;  // of bytes_sent(), in the state's traffic already
 };
 

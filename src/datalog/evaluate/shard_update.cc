@@ -26,28 +26,43 @@ void ShardUpdate::open_mail() {
   mail_ = std::make_unique<TupleMail>(options);
 }
 
+Shard& ShardUpdate::shard_of(const Target& target) {
+  return state_.relations[target.relation].shards[target.shard];
+}
+
+MailHandler ShardUpdate::receiving() {
+  return queue_into([this](int stream) -> Index& {
+    return shard_of(targets_[static_cast<std::size_t>(stream)]).primary_index();
+  });
+}
+
+Status ShardUpdate::fill_mail() {
+  constexpr std::uint64_t kCellsBetweenLooks = 1U << 12;
+  std::uint64_t cells = 0;
+  for (std::size_t t = 0; t < targets_.size(); ++t) {
+    const Index& home = state_.relations[targets_[t].relation].shards.front().primary_index();
+    ShardSender sender(state_, shard_of(targets_[t]), *mail_);
+    for (const DeltaRow& row : home.next_delta()) {
+      sender.send(static_cast<int>(t), home.order(),
+                  {.prefix = home.prefix(row.row), .set = row.cells.view()});
+      cells += row.cells.size();
+      if (!state_.exchanges_beside || cells < kCellsBetweenLooks) continue;
+      cells = 0;
+      if (!pace_.is_due()) continue;
+      STRATALOG_RETURN_IF_ERROR(mail_->post_full(state_.comm));
+      STRATALOG_RETURN_IF_ERROR(mail_->take_posted(state_.comm, receiving()));
+    }
+  }
+  return {};
+}
+
 Status ShardUpdate::send() {
   if (state_.is_single()) return {};
   if (mail_ == nullptr) open_mail();
   if (targets_.empty()) return {};
-  const auto shard_of = [&](const Target& target) -> Shard& {
-    return state_.relations[target.relation].shards[target.shard];
-  };
-  Status mine = guard_memory([&]() -> Status {
-    for (std::size_t t = 0; t < targets_.size(); ++t) {
-      const Index& home = state_.relations[targets_[t].relation].shards.front().primary_index();
-      ShardSender sender(state_, shard_of(targets_[t]), *mail_);
-      for (const DeltaRow& row : home.next_delta())
-        sender.send(static_cast<int>(t), home.order(),
-                    {.prefix = home.prefix(row.row), .set = row.cells.view()});
-    }
-    return {};
-  });
-  const auto index_of = [&](int stream) -> Index& {
-    return shard_of(targets_[static_cast<std::size_t>(stream)]).primary_index();
-  };
   const std::uint64_t sent_before = mail_->counters().bytes_sent;
-  STRATALOG_RETURN_IF_ERROR(mail_->deliver(state_.comm, queue_into(index_of)));
+  const Status mine = guard_memory([&] { return fill_mail(); });
+  STRATALOG_RETURN_IF_ERROR(mail_->deliver(state_.comm, receiving()));
   state_.traffic.mine += mail_->counters().bytes_sent - sent_before;
   if (!mine.is_ok()) return mine;
   return guard_memory([&]() -> Status {

@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/passing_pace.h"
 #include "route/tuple_mail.h"
 
 namespace stratalog::datalog {
@@ -33,11 +34,15 @@ class ShardUpdate {
   };
 
   void open_mail();
+  Shard& shard_of(const Target& target);
+  MailHandler receiving();
+  Status fill_mail();
 
   EngineState& state_;
   const Stratum& members_;
   std::vector<Target> targets_;  // by stream
   std::unique_ptr<TupleMail> mail_;
+  PassingPace pace_;
 };
 
 }  // namespace stratalog::datalog

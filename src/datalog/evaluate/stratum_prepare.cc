@@ -36,6 +36,21 @@ bool reads_relation(const Step& step) {
   }
 }
 
+NumberOrder order_of(ValueKind kind) {
+  if (kind == ValueKind::kFloat) return NumberOrder::kFloat;
+  return kind == ValueKind::kUnsigned ? NumberOrder::kUnsigned : NumberOrder::kSigned;
+}
+
+// The home, once open, keeps best values from now on.
+void keep_best_value(EngineState& state, RelationId relation) {
+  const std::optional<BestValue>& best = state.plan.relations[relation].best;
+  if (!best) return;
+  RelationData& data = state.relations[relation];
+  data.best.emplace(state.dictionary, order_of(best->kind),
+                    best->keeps == KeptValue::kLeast ? Wanted::kLeast : Wanted::kGreatest);
+  data.shards.front().primary_index().keep_best(&*data.best);
+}
+
 bool lies_in_shards(const EngineState& state, RelationId relation) {
   return state.relations[relation].arity > 0 && !state.relations[relation].equivalence;
 }
@@ -77,6 +92,7 @@ void open_stratum_shards(EngineState& state, std::uint32_t stratum, std::uint64_
   for (const RelationId r : members.relations)
     if (lies_in_shards(state, r)) {
       open_shard(state, r, state.plan.relations[r].primary);
+      keep_best_value(state, r);
       if (mirrored) open_mirror(state, r, state.plan.relations[r].primary);
     }
   const StratumPlan& plan = state.plan.strata[stratum];

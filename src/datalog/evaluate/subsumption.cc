@@ -4,10 +4,23 @@
 #include <algorithm>
 #include <utility>
 
+#include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/stratum_run.h"
 
 namespace stratalog::datalog {
+namespace {
+
+// Whether more than the home's primary index holds its best values.
+bool lies_beside_home(const RelationData& relation) {
+  if (!relation.best) return false;
+  const auto indices =
+      std::ranges::count_if(relation.shards.front().indices,
+                            [](const std::unique_ptr<Index>& index) { return index != nullptr; });
+  return indices > 1 || relation.shards.size() > 1;
+}
+
+}  // namespace
 
 Subsumption::Subsumption(EngineState& state, std::uint32_t stratum)
     : state_(state), stratum_(stratum) {
@@ -63,6 +76,28 @@ BatchSink Subsumption::doom(const RulePlan& plan) {
     }
     return state_.evaluator.status();
   };
+}
+
+void Subsumption::note_beaten() {
+  for (const RelationId r : state_.program.strata[stratum_].relations) {
+    const RelationData& relation = state_.relations[r];
+    if (lies_beside_home(relation))
+      relation.shards.front().primary_index().append_beaten(beaten_[r]);
+  }
+}
+
+Status Subsumption::erase_beaten() {
+  for (const RelationId relation : state_.program.strata[stratum_].relations) {
+    // The same relations on every rank, also after an error.
+    if (!lies_beside_home(state_.relations[relation])) continue;
+    const std::vector<Cell> gone = std::exchange(beaten_[relation], {});
+    if (state_.joint != nullptr)
+      erase_beside_primary(state_.relations[relation].shards.front(), gone);
+    else
+      STRATALOG_RETURN_IF_ERROR(erase_beside_home(state_, relation, gone));
+  }
+  if (state_.joint != nullptr) state_.joint->erase_beaten();
+  return {};
 }
 
 Status Subsumption::erase_doomed() {

@@ -3,6 +3,8 @@
 // program's `dominated <= dominating :- body` rules say, leave the relation. As in Soufflé, first
 // the round's new tuples are compared with all, old and new, and what is dominated was never there;
 // then older tuples are compared with the new ones that stay. A tuple never dominates itself.
+// Where only the best value of each key is kept (plan/best_value.h), home indices do that by
+// themselves while they unite and advance; then what they have dropped leaves the other indices.
 // Collective.
 #pragma once
 
@@ -29,6 +31,12 @@ class Subsumption {
   Status settle_round();
   // For the first round, before which the relations were empty.
   Status settle_seed();
+  // Local, after the home shards have united and before they advance: which known tuples go.
+  void note_beaten();
+  // What note_beaten() has found on this rank, for relations with more than their home index.
+  const std::map<RelationId, std::vector<Cell>>& beaten() const { return beaten_; }
+  // After all indices have advanced. This rank's status, as RulePass::run().
+  Status erase_beaten();
   // The shards of some relation of the stratum have changed places.
   void forget_bindings();
 
@@ -43,6 +51,7 @@ class Subsumption {
   std::unique_ptr<RulePass> reject_;
   std::unique_ptr<RulePass> retire_;
   std::map<RelationId, std::vector<Cell>> doomed_;  // found by this rank, back to back
+  std::map<RelationId, std::vector<Cell>> beaten_;  // in the order of the home's primary index
 };
 
 }  // namespace stratalog::datalog

@@ -12,6 +12,7 @@
 #include "datalog/language/delta_relations.h"
 #include "datalog/language/diagnostic_sink.h"
 #include "datalog/language/inline_relations.h"
+#include "datalog/language/lattices.h"
 #include "datalog/language/parser.h"
 #include "datalog/language/preprocess.h"
 #include "datalog/language/source_map.h"
@@ -55,6 +56,7 @@ CompileOutcome compile(const SourceText& source, const CompileOptions& options) 
   language::ProgramSyntax syntax = language::Parser(text, sink).parse();
   language::instantiate_components(syntax, sink);
   language::expand_delta_relations(syntax, sink);
+  language::expand_lattices(syntax, sink);
   const language::InlineOutcome inlined = language::inline_relations(syntax, sink);
   Program program = language::analyse(syntax, inlined, text, map, sink);
   std::vector<Diagnostic> found = sink.finish(map, options.diagnostic_limit);

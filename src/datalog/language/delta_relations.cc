@@ -70,6 +70,7 @@ class Expansion {
       return;
     }
     relation.attributes = watched->attributes;
+    for (AttributeSyntax& attribute : relation.attributes) attribute.is_lattice = false;
     relation.attributes.push_back({{kIterationAttribute, source.span}, {"unsigned", source.span}});
     program_.rules.push_back(rule_of(relation, *watched));
   }

@@ -64,7 +64,9 @@ bool Parser::parse_attributes(std::vector<AttributeSyntax>& attributes) {
                               "a type: number, unsigned, float, symbol or a declared one")) {
       return false;
     }
-    if (is_at(TokenKind::kLess)) return not_supported(token_.span, "lattice attributes");
+    attribute.is_lattice = accept(TokenKind::kLess);
+    if (attribute.is_lattice && !expect(TokenKind::kGreater, "`<>` behind the type of a lattice"))
+      return false;
     attributes.push_back(std::move(attribute));
   } while (accept(TokenKind::kComma));
   return expect(TokenKind::kRightParen, "`,` or `)`");
@@ -257,6 +259,52 @@ bool Parser::parse_parameters(std::vector<ParameterSyntax>& parameters) {
 }
 
 // .functor name(type, name: type): type
+bool Parser::parse_lattice() {
+  const Span start = token_.span;
+  if (component_depth_ > 0) {
+    sink_.error(start, "`.lattice` stands inside a component").hint =
+        "it is meant for the whole program; move it out";
+  }
+  advance();
+  LatticeSyntax lattice;
+  if (!parse_qualified_name(lattice.type, "the type of the lattice") ||
+      !expect(TokenKind::kLess, "`<>` behind the type") ||
+      !expect(TokenKind::kGreater, "`<>` behind the type") ||
+      !expect(TokenKind::kLeftBrace, "`{` and operators, as in `{ Lub -> @lub(_, _) }`"))
+    return false;
+  do {
+    if (!parse_lattice_operator(lattice)) return false;
+  } while (accept(TokenKind::kComma));
+  lattice.span = cover(start, token_.span);
+  if (!expect(TokenKind::kRightBrace, "`,` or `}`")) return false;
+  program_.lattices.push_back(std::move(lattice));
+  return true;
+}
+
+// Top and Leq may be said, as in Soufflé, which has no use for them.
+bool Parser::parse_lattice_operator(LatticeSyntax& lattice) {
+  NameSyntax name;
+  Term term;
+  if (!parse_name(name, "Bottom, Top, Lub, Glb or Leq") ||
+      !expect(TokenKind::kArrow, "`->` and what it is") || !parse_term(term))
+    return false;
+  std::optional<Term> ignored;
+  std::optional<Term>* place = nullptr;
+  if (name.name == "Bottom") place = &lattice.bottom;
+  if (name.name == "Lub") place = &lattice.lub;
+  if (name.name == "Glb") place = &lattice.glb;
+  if (name.name == "Top" || name.name == "Leq") place = &ignored;
+  if (place == nullptr) {
+    sink_.error(name.span, fmt::format("a lattice has no operator `{}`", name.name)).hint =
+        "they are Bottom, Top, Lub, Glb and Leq";
+  } else if (place->has_value()) {
+    sink_.error(name.span, fmt::format("`{}` is given twice", name.name));
+  } else {
+    *place = std::move(term);
+  }
+  return true;
+}
+
 bool Parser::parse_functor_declaration() {
   if (component_depth_ > 0) {
     sink_.error(token_.span, "`.functor` stands inside a component").hint =

@@ -76,6 +76,7 @@ bool Parser::parse_item() {
     case TokenKind::kFunctorDecl:
       return parse_functor_declaration();
     case TokenKind::kLattice:
+      return parse_lattice();
     case TokenKind::kInclude:
       return parse_unsupported_item();
     case TokenKind::kOnce:
@@ -209,8 +210,6 @@ bool Parser::parse_unsupported_item() {
   const Token start = token_;
   advance();
   switch (start.kind) {
-    case TokenKind::kLattice:
-      return not_supported(start.span, "lattices (`.lattice`)");
     case TokenKind::kInclude:
       if (is_at(TokenKind::kString)) {
         sink_.error(start.span, "`.include` was not expanded because preprocessing is off");

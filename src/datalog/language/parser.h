@@ -60,6 +60,8 @@ class Parser {
   bool parse_parameters(std::vector<ParameterSyntax>& parameters);
   bool parse_pragma();
   bool parse_functor_declaration();
+  bool parse_lattice();
+  bool parse_lattice_operator(LatticeSyntax& lattice);
   bool parse_plan();
   bool parse_plan_order(PlanOrderSyntax& order);
   bool parse_small_number(std::uint64_t& number, std::string_view expected);

@@ -137,6 +137,7 @@ struct RuleSyntax {
 struct AttributeSyntax {
   NameSyntax name;
   NameSyntax type;
+  bool is_lattice = false;  // `x: T<>`
 };
 
 // One of the keys behind `choice-domain`: `x` or `(x, y)`.
@@ -196,6 +197,15 @@ struct FunctorSyntax {
   NameSyntax result;
 };
 
+// .lattice T<> { Bottom -> term, Lub -> @f(_, _), Glb -> @g(_, _), ... }
+struct LatticeSyntax {
+  NameSyntax type;
+  Span span;
+  std::optional<Term> bottom;
+  std::optional<Term> lub;
+  std::optional<Term> glb;
+};
+
 struct PragmaSyntax {
   NameSyntax key;
   std::string value;
@@ -238,6 +248,7 @@ struct ProgramSyntax {
   std::vector<DirectiveSyntax> directives;
   std::vector<SizeLimitSyntax> size_limits;
   std::vector<FunctorSyntax> functors;
+  std::vector<LatticeSyntax> lattices;
   std::vector<PragmaSyntax> pragmas;
   std::vector<RuleSyntax> rules;
   std::vector<ComponentSyntax> components;

@@ -19,6 +19,13 @@ std::string column_names(const Relation& relation, const std::vector<std::uint32
   return text;
 }
 
+std::string key_names(const Relation& relation, std::uint32_t value) {
+  std::vector<std::uint32_t> key;
+  for (std::uint32_t c = 0; c < relation.attributes.size(); ++c)
+    if (c != value) key.push_back(c);
+  return fmt::format("({})", column_names(relation, key));
+}
+
 std::string strategy_name(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOnce:
@@ -114,6 +121,12 @@ std::string explain(const Program& program, const ProgramPlan& plan) {
         out += fmt::format("    index {}({})\n", program.relations[r].name,
                            column_names(program.relations[r], index.order));
     }
+    for (const RelationId r : stratum.relations)
+      if (const auto& best = plan.relations[r].best)
+        out += fmt::format("    keeps the {} {} of each {}, compared where tuples lie\n",
+                           best->keeps == KeptValue::kLeast ? "least" : "greatest",
+                           program.relations[r].attributes[best->column].name,
+                           key_names(program.relations[r], best->column));
     explain_rules(program, plan, stratum_plan.once, out);
     explain_rules(program, plan, stratum_plan.recursive, out);
     explain_rules(program, plan, stratum_plan.reject, out);

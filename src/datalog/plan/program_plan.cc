@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 
+#include "datalog/plan/best_value.h"
 #include "datalog/plan/carry_analysis.h"
 #include "datalog/plan/delta_index.h"
 #include "datalog/plan/index_selection.h"
@@ -51,6 +52,9 @@ std::vector<std::uint32_t> asked_later(const Rule& rule, std::span<const Ordered
   return asked;
 }
 
+// How strongly the column that a relation keeps the best value of wishes to be the last.
+constexpr std::uint32_t kBestValueWeight = 1U << 20;
+
 class Planner {
  public:
   Planner(const Program& program, const PlanOptions& options)
@@ -58,6 +62,7 @@ class Planner {
         options_(options),
         accesses_(program.relations.size()),
         head_last_(program.relations.size()),
+        best_(program.relations.size()),
         pivot_column_(program.relations.size()) {
     statistics_ = estimate_sizes(program, options.statistics);
   }
@@ -115,6 +120,7 @@ class Planner {
   void analyse_stratum(std::uint32_t s) {
     const Stratum& stratum = program_.strata[s];
     StratumPlan& plan = plan_.strata[s];
+    for (const auto& [relation, best] : find_best_values(program_, stratum)) best_[relation] = best;
     if (!stratum.is_recursive) {
       plan.reason = "not recursive: every rule is evaluated once";
       return;
@@ -125,7 +131,8 @@ class Planner {
       return;
     }
     if (!stratum.subsumptions.empty()) {
-      plan.reason = "tuples are subsumed round by round";
+      plan.reason = keeps_best_values(stratum) ? "only the best value of each key is kept"
+                                               : "tuples are subsumed round by round";
       return;
     }
     for (const RelationId r : stratum.relations) {
@@ -223,10 +230,16 @@ class Planner {
     return {};
   }
 
+  bool keeps_best_values(const Stratum& stratum) const {
+    return std::ranges::any_of(stratum.relations,
+                               [&](RelationId r) { return best_[r].has_value(); });
+  }
+
   // Each rule that subsumes once for new dominated tuples, once for new dominating ones, and once
   // for each atom of the stratum that follows.
   Status draft_subsumptions(std::uint32_t s) {
     const Stratum& stratum = program_.strata[s];
+    if (keeps_best_values(stratum)) return {};
     for (const std::uint32_t r : stratum.subsumptions) {
       const Rule& rule = program_.rules[r];
       for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
@@ -262,8 +275,8 @@ class Planner {
         votes[program_.rules[draft.rule].head][c.head_column] += weight;
       }
     for (RelationId r = 0; r < votes.size(); ++r) {
-      if (pivot_column_[r]) {
-        head_last_[r] = pivot_column_[r];
+      if (pivot_column_[r] || best_[r]) {
+        head_last_[r] = best_[r] ? best_[r]->column : pivot_column_[r];
         continue;
       }
       const auto best = std::max_element(votes[r].begin(), votes[r].end());
@@ -274,7 +287,10 @@ class Planner {
   void collect_accesses() {
     for (RelationId r = 0; r < program_.relations.size(); ++r)
       if (head_last_[r])
-        accesses_[r].push_back({.bound = {}, .last_wish = head_last_[r], .asked = {}, .weight = 4});
+        accesses_[r].push_back({.bound = {},
+                                .last_wish = head_last_[r],
+                                .asked = {},
+                                .weight = best_[r] ? kBestValueWeight : 4});
     for (const RuleDraft& draft : drafts_)
       if (draft.purpose != RulePurpose::kSweep || draft.masks > 0) collect_rule(draft);
   }
@@ -333,6 +349,7 @@ class Planner {
   void choose_all_indices() {
     for (RelationId r = 0; r < program_.relations.size(); ++r) {
       RelationPlan relation;
+      relation.best = best_[r];
       if (arity(r) > 0) {
         IndexChoice choice = choose_indices(arity(r), accesses_[r]);
         relation.indices = std::move(choice.indices);
@@ -341,9 +358,25 @@ class Planner {
             relation.primary = i;
             break;
           }
+        if (best_[r]) place_values_together(relation);
       }
       plan_.relations.push_back(std::move(relation));
     }
+  }
+
+  // The values of a key lie in one row of the primary index, on one rank.
+  static void place_values_together(RelationPlan& relation) {
+    const std::uint32_t value = relation.best->column;
+    const IndexPlan& home = relation.indices[relation.primary];
+    if (home.order.back() == value &&
+        !std::ranges::binary_search(columns_of_all_searches(home), value))
+      return;
+    IndexPlan added;
+    for (std::uint32_t c = 0; c < home.order.size(); ++c)
+      if (c != value) added.order.push_back(c);
+    added.order.push_back(value);
+    relation.primary = static_cast<std::uint32_t>(relation.indices.size());
+    relation.indices.push_back(std::move(added));
   }
 
   const Program& program_;
@@ -351,6 +384,7 @@ class Planner {
   std::vector<RelationStatistics> statistics_;
   std::vector<std::vector<Access>> accesses_;
   std::vector<std::optional<std::uint32_t>> head_last_;
+  std::vector<std::optional<BestValue>> best_;
   std::vector<std::optional<std::uint32_t>> pivot_column_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> masks_;  // PivotFinding::masks of all strata
   std::vector<RuleDraft> drafts_;

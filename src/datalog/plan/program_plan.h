@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "datalog/plan/best_value.h"
 #include "datalog/program.h"
 
 namespace stratalog::datalog {
@@ -86,6 +87,9 @@ struct IndexPlan {
 struct RelationPlan {
   std::vector<IndexPlan> indices;  // at least one if the arity is >= 1
   std::uint32_t primary = 0;  // the index in which derived tuples are deduplicated
+  // Its stratum keeps the least or greatest value of the primary index's last column, and no value
+  // decides where a tuple lies.
+  std::optional<BestValue> best;
 };
 
 // Columns of a relation, at most.
@@ -109,6 +113,7 @@ struct StratumPlan {
       recursive;  // evaluated in each round (kSemiNaive), or compiled to a slot graph (kPivot)
   // Rules that subsume, evaluated after each round in this order: which new tuples are dominated by
   // any tuple, then which older ones are by a tuple that is new (or because of another relation).
+  // None where all that they do is to keep a best value (RelationPlan::best).
   std::vector<RulePlan> reject;
   std::vector<RulePlan> retire;
   // kPivot: the recursive rules as rounds evaluate them, for the case that a relation is too large

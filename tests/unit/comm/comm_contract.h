@@ -74,6 +74,50 @@ inline void check_reductions_under_way(Comm& comm, std::uint64_t seed, ContractL
   log.expect(comm.barrier(), "barrier after reductions under way");
 }
 
+// Every rank posts letters to every other, in an order that differs from rank to rank; some are
+// taken as they come, the others waited for. Posts of one sender stay in order.
+inline void check_posts(Comm& comm, std::uint64_t seed, ContractLog& log) {
+  if (!comm.has_post()) {
+    log.expect(!comm.may_post() && !comm.post(0, {}).is_ok() && !comm.take_post().is_ok() &&
+                   !comm.await_post(0).is_ok(),
+               "a group without posts refuses them");
+    return;
+  }
+  constexpr std::uint64_t kLetters = 5;
+  const int size = comm.size();
+  for (std::uint64_t letter = 0; letter < kLetters; ++letter)
+    for (int hop = 1; hop < size; ++hop) {
+      const int to = (comm.rank() + hop) % size;
+      log.expect(comm.post(to, bytes_of(contract_letter(comm.rank(), to, seed + letter))), "post");
+    }
+  std::vector<std::uint64_t> taken(static_cast<std::size_t>(size));
+  const auto read = [&](int sender, const Bytes& data) {
+    std::uint64_t& at = taken[static_cast<std::size_t>(sender)];
+    log.expect(text_of(data) == contract_letter(sender, comm.rank(), seed + at),
+               "posts of a sender arrive in order");
+    ++at;
+  };
+  for (int look = 0; look < 3 * size; ++look) {
+    auto post = comm.take_post();
+    log.expect(post.status(), "take_post");
+    if (post.is_ok() && post.value()) read(post.value()->sender, post.value()->data);
+  }
+  for (int hop = size - 1; hop > 0; --hop) {
+    const int from = (comm.rank() + hop) % size;
+    while (taken[static_cast<std::size_t>(from)] < kLetters) {
+      auto data = comm.await_post(from);
+      log.expect(data.status(), "await_post");
+      if (!data.is_ok()) return;
+      read(from, data.value());
+    }
+  }
+  log.expect(comm.barrier(), "barrier after posts");
+  const Result<std::optional<Post>> none = comm.take_post();
+  log.expect(none.is_ok() && !none.value(), "no post is taken twice");
+  log.expect(comm.barrier(), "barrier before other posts");
+  log.expect(!comm.post(size, {}).is_ok() && !comm.await_post(-1).is_ok(), "nobody is there");
+}
+
 inline void check_reductions(Comm& comm, std::uint64_t seed, ContractLog& log) {
   const auto size = static_cast<std::uint64_t>(comm.size());
   const auto rank = static_cast<std::uint64_t>(comm.rank());
@@ -185,6 +229,7 @@ inline Status check_comm_contract(Comm& comm, std::uint64_t seed) {
   log.expect(comm.barrier(), "barrier");
   check_reductions(comm, seed, log);
   check_reductions_under_way(comm, seed, log);
+  check_posts(comm, seed, log);
   check_copies(comm, seed, log);
   check_exchange_of_letters(comm, seed, log);
   check_refusals(comm, log);

@@ -40,6 +40,7 @@ std::vector<BlockPieces> dealt(std::uint64_t seed, std::size_t shards, std::uint
 struct Followed {
   std::uint64_t most_waiting = 0;
   std::size_t leaps = 0;  // back
+  std::size_t read_over = 0;  // short stretches of nobody
 };
 
 // Does what the order says and checks it on the way.
@@ -50,11 +51,17 @@ Followed follow(const std::vector<BlockPieces>& blocks, const TurnOrder& order) 
   std::map<std::size_t, std::uint64_t> read;  // bytes of blocks that are not complete
   std::size_t at = 0;
   std::uint64_t before = 0;
+  std::uint64_t end = 0;
   for (std::size_t i = 0; i < order.blocks.size(); ++i) {
     for (; at < order.reads_until[i]; ++at) {
       const TurnOrder::Read& next = order.reads[at];
       seen.leaps += next.piece.offset < before ? 1 : 0;
       before = next.piece.offset;
+      const bool is_near =
+          at > 0 && next.piece.offset > end && next.piece.offset - end <= kMostReadOver;
+      EXPECT_EQ(next.read_over, is_near ? next.piece.offset - end : 0);
+      seen.read_over += next.read_over > 0 ? 1 : 0;
+      end = next.piece.offset + next.piece.bytes;
       std::uint64_t within = 0;
       bool known = false;
       for (const ShardPlace::Piece& piece : blocks[next.block]) {
@@ -117,6 +124,19 @@ TEST(TurnOrder, PiecesThatDoNotLieInTheOrderOfTheBlock) {
     EXPECT_EQ(order.blocks.size(), 2U);
     EXPECT_EQ(order.reads_until.back(), 3U);
   }
+}
+
+TEST(TurnOrder, ShortStretchesOfOthersAreReadOverAndLongOnesLeapt) {
+  const std::vector<BlockPieces> blocks{
+      {{.offset = 1000, .bytes = 50}, {.offset = 1100, .bytes = 10}},
+      {{.offset = 1110 + kMostReadOver, .bytes = 5}},
+      {{.offset = 1116 + (2 * kMostReadOver), .bytes = 5}}};
+  const TurnOrder order = plan_turns(blocks, 1 << 20);
+  EXPECT_EQ(follow(blocks, order).read_over, 2U);
+  ASSERT_EQ(order.reads.size(), 4U);
+  EXPECT_EQ(order.reads[1].read_over, 50U);
+  EXPECT_EQ(order.reads[2].read_over, kMostReadOver);
+  EXPECT_EQ(order.reads[3].read_over, 0U) << "one byte too long";
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -182,6 +183,113 @@ TEST(TupleMail, RandomTrafficArrivesInManySmallRounds) {
         sim_run(4, [&](Comm& comm) { return run_traffic(comm, 77, 300, small, 2); });
     EXPECT_TRUE(status.is_ok()) << part << " bytes a part: " << status.to_string();
   }
+}
+
+// As run_traffic, but what is worth a piece of `post_bytes` leaves before the delivery, and ranks
+// look for pieces as they go.
+Status run_posted_traffic(Comm& comm, std::uint64_t seed, const MailOptions& wishes) {
+  MailOptions options = wishes;
+  options.ranks = comm.size();
+  options.self = comm.rank();
+  options.arity_of_stream = kMailArities;
+  TupleMail mail(options);
+  TupleMail other(options);  // another mail may follow at once
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    TupleMail& at_hand = round % 2 == 0 ? mail : other;
+    Digest expected;
+    Digest got;
+    std::vector<int> senders;
+    const MailHandler handler = digesting(got, senders);
+    for (int from = 0; from < comm.size(); ++from) {
+      post(from, comm.size(), comm.rank(), seed + round, 400, at_hand, expected);
+      if (comm.rank() % 3 == 2 && round % 2 == 1) continue;  // some do not look
+      STRATALOG_RETURN_IF_ERROR(at_hand.post_full(comm));
+      STRATALOG_RETURN_IF_ERROR(at_hand.take_posted(comm, handler));
+    }
+    STRATALOG_RETURN_IF_ERROR(at_hand.deliver(comm, handler));
+    if (!at_hand.is_empty()) return Status::internal("not empty after the delivery");
+    if (got != expected) return Status::internal("what arrived is not what was sent");
+  }
+  const bool sends = comm.rank() % 3 != 1 && comm.size() > 1;
+  if (sends != (mail.counters().posts > 0)) return Status::internal("posts of the wrong ranks");
+  return Status::ok();
+}
+
+TEST(TupleMail, WhatIsPostedBeforeTheDeliveryArrivesOnce) {
+  for (const int ranks : {1, 2, 3, 7, 16}) {
+    for (const std::uint64_t bytes : {8U, 1000U, 8000U}) {
+      const MailOptions whole{.arity_of_stream = {}, .post_bytes = bytes};
+      const MailOptions cut{
+          .arity_of_stream = {}, .round_bytes = 1, .min_part_bytes = 500, .post_bytes = bytes};
+      for (const MailOptions& options : {whole, cut}) {
+        const Status status =
+            sim_run(ranks, [&](Comm& comm) { return run_posted_traffic(comm, bytes, options); });
+        EXPECT_TRUE(status.is_ok())
+            << ranks << " ranks, " << bytes << " bytes: " << status.to_string();
+      }
+    }
+  }
+}
+
+TEST(TupleMail, LittleIsNotPosted) {
+  const Status status = sim_run(2, [](Comm& comm) {
+    TupleMail mail({.ranks = comm.size(), .self = comm.rank(), .arity_of_stream = {2}});
+    Arrivals got(1);
+    mail.append(1 - comm.rank(), 0, Tuple{1, 2});
+    STRATALOG_RETURN_IF_ERROR(mail.post_full(comm));
+    if (mail.counters().posts != 0) return Status::internal("posted");
+    STRATALOG_RETURN_IF_ERROR(mail.deliver(comm, got.handler()));
+    return got.tuples[0] == std::vector<Tuple>{{1, 2}} ? Status::ok() : Status::internal("lost");
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+}
+
+// Of many pieces that nobody takes some wait with the sender.
+TEST(TupleMail, PiecesUnderWayAreBounded) {
+  const Status status = sim_run(2, [](Comm& comm) {
+    TupleMail mail(
+        {.ranks = comm.size(), .self = comm.rank(), .arity_of_stream = {1}, .post_bytes = 64});
+    std::uint64_t got = 0;
+    const MailHandler handler{.on_run =
+                                  [&](const MailRun& run) {
+                                    got += run.count;
+                                    return Status::ok();
+                                  },
+                              .on_group = {}};
+    constexpr Cell kPosted = 100'000;
+    if (comm.rank() == 0) {
+      for (Cell cell = 0; cell < kPosted; ++cell) mail.append(1, 0, Tuple{cell});
+      STRATALOG_RETURN_IF_ERROR(mail.post_full(comm));
+      if (mail.counters().posts != kMostPostsUnderWay) return Status::internal("posts");
+    }
+    STRATALOG_RETURN_IF_ERROR(mail.deliver(comm, handler));
+    return got == (comm.rank() == 1 ? kPosted : 0) ? Status::ok() : Status::internal("lost");
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+}
+
+TEST(TupleMail, AnErrorWithWhatWasPostedIsOfAllRanks) {
+  std::atomic<int> told = 0;
+  const Status status = sim_run(3, [&](Comm& comm) {
+    TupleMail mail(
+        {.ranks = comm.size(), .self = comm.rank(), .arity_of_stream = {1}, .post_bytes = 64});
+    const MailHandler handler{.on_run =
+                                  [&](const MailRun&) {
+                                    return comm.rank() == 1 ? Status::no_space("full")
+                                                            : Status::ok();
+                                  },
+                              .on_group = {}};
+    for (int turn = 0; turn < 3; ++turn) {
+      for (Cell cell = 0; cell < 1000; ++cell) mail.append((comm.rank() + 1) % 3, 0, Tuple{cell});
+      STRATALOG_RETURN_IF_ERROR(mail.post_full(comm));
+      STRATALOG_RETURN_IF_ERROR(mail.take_posted(comm, handler));
+      const Status verdict = mail.deliver(comm, handler);
+      if (verdict.code() == StatusCode::kNoSpace) ++told;
+    }
+    return Status::ok();
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+  EXPECT_EQ(told, 9);
 }
 
 TEST(TupleMail, NobodySendsAnything) {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Want of memory as a Status. The standard containers report it by an exception, the only one that
+// is expected here. It must not leave a thread, nor what a rank does between two collective calls:
+// the others would wait for this one for ever. As this rank's Status it goes to all of them with
+// the agreement that follows. Local.
+#pragma once
+
+#include <new>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "base/status.h"
+
+namespace stratalog {
+
+// What `work`, which returns a Status or a Result, returns; NoSpace with `message` where it found
+// no memory. What it has changed until then stays so.
+template <typename Work>
+std::invoke_result_t<Work&> or_no_space(std::string_view message, Work&& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return Status::no_space(std::string(message));
+  }
+}
+
+}  // namespace stratalog
