@@ -172,7 +172,7 @@ Status SimWorld::meet(int rank, const Call& call, Read&& read) {
     wait(rank, [&] { return meeting_.load() != mine || is_broken(); });
     if (meeting_.load() == mine) return broken_status(rank, call);
   }
-  const Status verdict = verdict_;
+  Status verdict = verdict_;
   const Status arrived = or_no_space("", [&]() -> Status {
     if (verdict.is_ok()) read(std::span<const Call* const>(calls_));
     return Status::ok();

@@ -277,6 +277,32 @@ class RoundRun {
     for (const auto& choice : choices_) STRATALOG_RETURN_IF_ERROR(choice->choose());
     for (const RelationId r : members_.relations)
       if (state_.relations[r].equivalence) STRATALOG_RETURN_IF_ERROR(share_equivalence(state_, r));
+    mine = unite_and_advance(std::move(mine), kind, watch);
+
+    const std::uint64_t memory = held_bytes();
+    if (mine.is_ok()) mine = check_memory(memory);
+    const bool wants_shares = state_.comm.rank() == 0 && state_.meter &&
+                              state_.meter->is_sample_due(state_.clock.seconds());
+    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, 0, memory, state_.traffic.untold(),
+                                    wants_shares ? 1U : 0U};
+    const std::size_t fixed = sums.size();
+    const std::uint64_t grown = counts_.append_local_rows(sums);
+    sums[1] = grown;
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
+    if (sums[0] > 0) return agree(state_.comm, mine);
+    state_.traffic.note_told(sums[3]);
+    outcome_.report.exchanged_bytes += sums[3];
+    take_round(sums[1], std::span(sums).subspan(fixed));
+    note_memory(sums[2]);
+    if (sums[4] > 0) STRATALOG_RETURN_IF_ERROR(counts_.measure_share());
+    if (state_.meter) meter_round(pass, memory, sums[2]);
+    if (hooks_.progress && state_.times_phases) report_progress(sums[2]);
+    return {};
+  }
+
+  // What the round has found joins the shards, all of them. This rank's own status, of which
+  // `mine` is the first part.
+  Status unite_and_advance(Status mine, RoundKind kind, PhaseWatch& watch) {
     const auto keep_first = [&mine](Status other) {
       if (mine.is_ok()) mine = std::move(other);
     };
@@ -316,26 +342,7 @@ class RoundRun {
     }));
     if (jointly) joint_->clear();
     state_.times.deduplicate += watch.lap();
-
-    const std::uint64_t memory = held_bytes();
-    if (mine.is_ok()) mine = check_memory(memory);
-    const bool wants_shares = state_.comm.rank() == 0 && state_.meter &&
-                              state_.meter->is_sample_due(state_.clock.seconds());
-    std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U, 0, memory, state_.traffic.untold(),
-                                    wants_shares ? 1U : 0U};
-    const std::size_t fixed = sums.size();
-    const std::uint64_t grown = counts_.append_local_rows(sums);
-    sums[1] = grown;
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(sums, ReduceOp::kSum));
-    if (sums[0] > 0) return agree(state_.comm, mine);
-    state_.traffic.note_told(sums[3]);
-    outcome_.report.exchanged_bytes += sums[3];
-    take_round(sums[1], std::span(sums).subspan(fixed));
-    note_memory(sums[2]);
-    if (sums[4] > 0) STRATALOG_RETURN_IF_ERROR(counts_.measure_share());
-    if (state_.meter) meter_round(pass, memory, sums[2]);
-    if (hooks_.progress && state_.times_phases) report_progress(sums[2]);
-    return {};
+    return mine;
   }
 
   void take_round(std::uint64_t new_tuples, std::span<const std::uint64_t> rows) {

@@ -61,7 +61,7 @@ Status ShardUpdate::send() {
   if (mail_ == nullptr) open_mail();
   if (targets_.empty()) return {};
   const std::uint64_t sent_before = mail_->counters().bytes_sent;
-  const Status mine = guard_memory([&] { return fill_mail(); });
+  Status mine = guard_memory([&] { return fill_mail(); });
   STRATALOG_RETURN_IF_ERROR(mail_->deliver(state_.comm, receiving()));
   state_.traffic.mine += mail_->counters().bytes_sent - sent_before;
   if (!mine.is_ok()) return mine;
