@@ -10,7 +10,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "api/collectives_comm.h"
@@ -20,6 +19,7 @@
 #include "datalog/functors/shared_libraries.h"
 #include "datalog/language/compile.h"
 #include "model/record_image.h"
+#include "read/usable_cores.h"
 
 namespace stratalog {
 namespace {
@@ -62,7 +62,7 @@ datalog::ResumePolicy policy_of(OnCheckpoints wish) {
 
 // Ranks of this process; 0 asks for one a core, or one beside the ranks of other processes.
 int threads_of(const RunSettings& settings, int ranks) {
-  const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::uint32_t cores = usable_cores();
   const std::uint32_t most = ranks > 1 ? 1 : std::min(cores, kMostThreads);
   return static_cast<int>(settings.threads == 0 ? most : settings.threads);
 }

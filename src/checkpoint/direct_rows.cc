@@ -5,8 +5,8 @@
 // writers are rounded to them and the bytes around a boundary travel to the rank that writes the
 // block. Collective; the Status is this rank's own.
 #include <algorithm>
-#include <thread>
 
+#include "base/allowed_cores.h"
 #include "base/memory_end.h"
 #include "checkpoint/row_datasets.h"
 #include "checkpoint/row_image.h"
@@ -90,7 +90,7 @@ class DirectRows {
         [this](std::uint64_t at, std::span<const std::byte> rows) {
           return file_.write(dataset_, at, rows);
         },
-        plan_write_thread(bytes, context_.ranks_on_node(), std::thread::hardware_concurrency()));
+        plan_write_thread(bytes, context_.ranks_on_node(), allowed_core_count()));
     const PhaseTimes before = out_.times;
     const Status status =
         pack_rows(context_, image, shape,

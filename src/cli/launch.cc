@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
-#include <thread>
 
+#include "base/allowed_cores.h"
 #include "cli/live_view.h"
 
 namespace stratalog::cli {
@@ -80,7 +80,7 @@ Result<std::string> find_launcher() {
 
 Status become_ranks(int ranks, const std::vector<std::string>& arguments) {
   STRATALOG_ASSIGN_OR_RETURN(std::string launcher, find_launcher());
-  if (static_cast<unsigned>(ranks) >= std::thread::hardware_concurrency()) {
+  if (static_cast<unsigned>(ranks) >= allowed_core_count()) {
     // MPICH waits by spinning; with as many ranks as cores or more they would wait for each other's
     // time slices.
     setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1", 0);

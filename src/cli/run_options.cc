@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <thread>
 
 #include "cli/option_words.h"
 #include "policy/plan_layout.h"
+#include "read/usable_cores.h"
 
 namespace stratalog::cli {
 
@@ -310,7 +310,7 @@ Status read_quantities(const RunWords& words, RunArguments& run) {
 
 Status read_jobs(const RunWords& words, RunArguments& run) {
   if (!words.has_jobs) return Status::ok();
-  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const auto cores = static_cast<int>(usable_cores());
   auto threads = parse_jobs(words.jobs, cores);
   if (!threads.is_ok()) return threads.status().with_context("--jobs");
   run.threads = threads.value();

@@ -4,7 +4,8 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <thread>
+
+#include "base/allowed_cores.h"
 
 namespace stratalog {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::chrono::microseconds kBetweenMoves{2000};
 
 CoreSpread::CoreSpread(int ranks, Use use)
     : is_on_(use == Use::kSpread && ranks > 1 &&
-             static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency()),
+             static_cast<unsigned>(ranks) <= allowed_core_count()),
       seats_(static_cast<std::size_t>(ranks)) {}
 
 void CoreSpread::settle(int rank) {

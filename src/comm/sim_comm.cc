@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/allowed_cores.h"
 #include "base/memory_end.h"
 #include "comm/bell.h"
 #include "comm/call_check.h"
@@ -32,9 +33,7 @@ constexpr int kMaxRanks = 1024;
 // small programs meet a hundred times in a few milliseconds.
 constexpr int kLooks = 8000;
 
-bool has_core_for_each(int ranks) {
-  return static_cast<unsigned>(ranks) <= std::thread::hardware_concurrency();
-}
+bool has_core_for_each(int ranks) { return static_cast<unsigned>(ranks) <= allowed_core_count(); }
 
 // What one rank lays down in a meeting. The views belong to the caller and live until the meeting
 // ends.
