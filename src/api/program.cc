@@ -62,9 +62,8 @@ datalog::ResumePolicy policy_of(OnCheckpoints wish) {
 
 // Ranks of this process; 0 asks for one a core, or one beside the ranks of other processes.
 int threads_of(const RunSettings& settings, int ranks) {
-  const std::uint32_t cores = usable_cores();
-  const std::uint32_t most = ranks > 1 ? 1 : std::min(cores, kMostThreads);
-  return static_cast<int>(settings.threads == 0 ? most : settings.threads);
+  if (settings.threads != 0) return static_cast<int>(settings.threads);
+  return ranks > 1 ? 1 : static_cast<int>(std::min(usable_cores(), kMostThreads));
 }
 
 std::vector<std::string> failure_texts(const datalog::RunReport& report) {

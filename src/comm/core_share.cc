@@ -7,8 +7,9 @@
 #include <bit>
 #include <cstring>
 #include <map>
-#include <thread>
 #include <vector>
+
+#include "base/allowed_cores.h"
 
 namespace stratalog {
 namespace {
@@ -84,8 +85,7 @@ CoreSet allowed_cores() {
     if (count(set) != 0) return set;
   }
   // The machine has more cores than the set: as many of them as there is room for.
-  const std::size_t cores =
-      std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, set.size() * kWordBits);
+  const std::size_t cores = std::min<std::size_t>(allowed_core_count(), set.size() * kWordBits);
   for (std::size_t core = 0; core < cores; ++core)
     set[core / kWordBits] |= std::uint64_t{1} << (core % kWordBits);
   return set;

@@ -124,34 +124,22 @@ class LatticeExpansion {
     return atom;
   }
 
-  RuleSyntax rule_with(AtomSyntax head, std::vector<Formula> body, RuleRole role,
-                       const LatticeSyntax& lattice, InstanceNumber instance) {
-    RuleSyntax rule;
-    rule.role = role;
-    rule.heads.push_back(std::move(head));
-    rule.body = all_of(std::move(body), lattice.span);
-    rule.span = lattice.span;
-    rule.instance = instance;
-    return rule;
-  }
-
-  // r(x, a) <= r(x, b) :- test.
-  void subsume(const RelationSyntax& relation, const LatticeSyntax& lattice, Formula test) {
-    std::vector<Formula> body;
-    for (const char* value : {"a", "b"})
-      body.push_back(atom_formula(atom_with(relation, variable_term(value, lattice.span))));
-    AtomSyntax dominated = body[0].atom;
-    body.push_back(std::move(test));
-    program_.rules.push_back(rule_with(std::move(dominated), std::move(body), RuleRole::kSubsumes,
-                                       lattice, relation.instance));
-  }
-
+  // r(x, a) <= r(x, b) :- b < a, if the least is wanted.
   void keep_extremum(const RelationSyntax& relation, const LatticeSyntax& lattice) {
+    const Span span = lattice.span;
     const Comparison better =
         lattice.lub->functor == Functor::kMin ? Comparison::kLess : Comparison::kGreater;
-    subsume(
-        relation, lattice,
-        compare_terms(better, variable_term("b", lattice.span), variable_term("a", lattice.span)));
+    std::vector<Formula> body;
+    for (const char* value : {"a", "b"})
+      body.push_back(atom_formula(atom_with(relation, variable_term(value, span))));
+    RuleSyntax rule;
+    rule.role = RuleRole::kSubsumes;
+    rule.heads.push_back(body[0].atom);
+    body.push_back(compare_terms(better, variable_term("b", span), variable_term("a", span)));
+    rule.body = all_of(std::move(body), span);
+    rule.span = span;
+    rule.instance = relation.instance;
+    program_.rules.push_back(std::move(rule));
   }
 
   ProgramSyntax& program_;
