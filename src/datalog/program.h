@@ -251,6 +251,9 @@ enum class RuleRole : std::uint8_t {
 // head :- body. A fact has an empty body and a constant head.
 struct Rule {
   RuleRole role = RuleRole::kDerives;
+  // kSubsumes: `r(x, a) <= r(x, b) :- b = f(a, b).` of a lattice whose Lub is f. Of two values
+  // neither of which is above the other, the Lub takes the place of both.
+  bool unites_values = false;
   RelationId head = 0;
   // kSubsumes: those of the dominated atom, then those of the dominating one.
   std::vector<Expression> head_arguments;

@@ -333,8 +333,8 @@ void Index::replace_beaten(IntSet& set, std::span<const Cell> cells) {
 void Index::append_beaten(std::vector<Cell>& tuples) const {
   for (const DeltaRow& row : next_delta_) {
     const auto is_beaten = [&](Cell known) {
-      bool found = false;
-      row.cells.walk([&](Cell cell) { found |= best_->beats(cell, known); });
+      bool found = keeps_latest_;
+      if (!found) row.cells.walk([&](Cell cell) { found |= best_->beats(cell, known); });
       return found;
     };
     total(row.row).walk([&](Cell known) {
@@ -344,6 +344,20 @@ void Index::append_beaten(std::vector<Cell>& tuples) const {
       tuples.push_back(known);
     });
   }
+}
+
+void Index::replace_next_delta(std::span<const Cell> values) {
+  assert(values.size() == next_delta_.size());
+  next_tuples_ = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    DeltaRow& row = next_delta_[i];
+    if (total(row.row).contains(values[i]))
+      row.cells.clear();
+    else
+      row.cells.assign_sorted(values.subspan(i, 1));
+    next_tuples_ += row.cells.size();
+  }
+  std::erase_if(next_delta_, [](const DeltaRow& row) { return row.cells.empty(); });
 }
 
 void Index::advance(DeltaUse use) {
@@ -363,7 +377,12 @@ void Index::advance(DeltaUse use) {
     }
     set_bytes_ -= total.heap_bytes();
     const SetView view = row.cells.view();
-    if (best_ != nullptr && !total.empty()) {
+    if (keeps_latest_) {
+      tuples_ -= total.size();
+      fresh_.clear();
+      row.cells.walk([&](Cell cell) { fresh_.push_back(cell); });
+      total.assign_sorted(fresh_);
+    } else if (best_ != nullptr && !total.empty()) {
       fresh_.clear();
       row.cells.walk([&](Cell cell) { fresh_.push_back(cell); });
       tuples_ -= fresh_.size() + total.size();  // what is new is counted with the others below

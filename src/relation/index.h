@@ -50,6 +50,9 @@ class Index {
   // borrowed; null ends it.
   void keep_best(const BestCells* best) { best_ = best; }
 
+  // From now on what is new in a row takes the place of what it held, all of it.
+  void keep_latest(bool keeps) { keeps_latest_ = keeps; }
+
   std::uint32_t arity() const { return static_cast<std::uint32_t>(order_.size()); }
   std::span<const std::uint32_t> order() const { return order_; }
   std::uint32_t prefix_width() const { return rows_.width(); }
@@ -111,6 +114,8 @@ class Index {
   std::span<const DeltaRow> next_delta() const { return next_delta_; }
   // Known tuples that what is new so far beats: appended to `tuples` in index order, back to back.
   void append_beaten(std::vector<Cell>& tuples) const;
+  // `values[i]` instead of all that next_delta()[i] has; nothing if its row holds that.
+  void replace_next_delta(std::span<const Cell> values);
   void forget_next_delta() {
     next_delta_.clear();
     next_tuples_ = 0;
@@ -176,6 +181,7 @@ class Index {
 
   std::vector<std::uint32_t> order_;
   const BestCells* best_ = nullptr;
+  bool keeps_latest_ = false;
   PrefixMap rows_;
   std::vector<std::unique_ptr<IntSet[]>> totals_;
   WordBuffer<Cell> first_;  // tuples that came before there were rows

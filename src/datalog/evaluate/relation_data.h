@@ -77,6 +77,9 @@ struct RelationData {
   bool mirrored = false;
   // While a stratum runs that keeps the best value of the home index's last column only.
   std::optional<BestCells> best;
+  // The same where values are united (value_union.h).
+  bool keeps_united = false;
+  bool keeps_one_value() const { return best || keeps_united; }
   // Of an equivalence relation, which has no shards: all classes, equal on all ranks.
   std::unique_ptr<Equivalence> equivalence;
 

@@ -22,6 +22,7 @@
 #include "datalog/evaluate/stratum_run.h"
 #include "datalog/evaluate/subsumption.h"
 #include "datalog/evaluate/thin_rounds.h"
+#include "datalog/evaluate/value_union.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -34,6 +35,7 @@ class RoundRun {
         stratum_(stratum),
         members_(state.program.strata[stratum]),
         hooks_(hooks),
+        value_union_(state, stratum),
         subsumption_(state, stratum),
         mirror_(state, stratum),
         shard_update_(state, stratum),
@@ -315,6 +317,12 @@ class RoundRun {
         mirror_.unite();
       else
         unite_homes();
+      return {};
+    }));
+    state_.times.deduplicate += watch.lap();
+    keep_first(value_union_.settle());
+    state_.times.exchange += watch.lap();
+    keep_first(guard_memory([&]() -> Status {
       subsumption_.note_beaten();
       return {};
     }));
@@ -406,9 +414,12 @@ class RoundRun {
     for (const RelationId r : members_.relations) {
       state_.relations[r].delta_holds = false;
       state_.relations[r].mirrored = false;  // what was a mirror is a copy like any other
-      if (state_.relations[r].best)
+      if (state_.relations[r].keeps_one_value()) {
         state_.relations[r].shards.front().primary_index().keep_best(nullptr);
+        state_.relations[r].shards.front().primary_index().keep_latest(false);
+      }
       state_.relations[r].best.reset();
+      state_.relations[r].keeps_united = false;
       if (state_.relations[r].equivalence) state_.relations[r].equivalence->forget_delta();
       for (Shard& shard : state_.relations[r].shards)
         for (const auto& index : shard.indices)
@@ -420,6 +431,7 @@ class RoundRun {
   std::uint32_t stratum_;
   const Stratum& members_;
   const StratumHooks& hooks_;
+  ValueUnion value_union_;
   Subsumption subsumption_;
   MirrorRound mirror_;
   ShardUpdate shard_update_;

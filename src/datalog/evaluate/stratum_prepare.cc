@@ -41,11 +41,14 @@ NumberOrder order_of(ValueKind kind) {
   return kind == ValueKind::kUnsigned ? NumberOrder::kUnsigned : NumberOrder::kSigned;
 }
 
-// The home, once open, keeps best values from now on.
-void keep_best_value(EngineState& state, RelationId relation) {
+// The home, once open, keeps one value of each key from now on.
+void keep_one_value(EngineState& state, RelationId relation) {
   const std::optional<BestValue>& best = state.plan.relations[relation].best;
   if (!best) return;
   RelationData& data = state.relations[relation];
+  data.keeps_united = best->keeps == KeptValue::kUnited;
+  data.shards.front().primary_index().keep_latest(data.keeps_united);
+  if (data.keeps_united) return;
   data.best.emplace(state.dictionary, order_of(best->kind),
                     best->keeps == KeptValue::kLeast ? Wanted::kLeast : Wanted::kGreatest);
   data.shards.front().primary_index().keep_best(&*data.best);
@@ -92,7 +95,7 @@ void open_stratum_shards(EngineState& state, std::uint32_t stratum, std::uint64_
   for (const RelationId r : members.relations)
     if (lies_in_shards(state, r)) {
       open_shard(state, r, state.plan.relations[r].primary);
-      keep_best_value(state, r);
+      keep_one_value(state, r);
       if (mirrored) open_mirror(state, r, state.plan.relations[r].primary);
     }
   const StratumPlan& plan = state.plan.strata[stratum];

@@ -11,9 +11,9 @@
 namespace stratalog::datalog {
 namespace {
 
-// Whether more than the home's primary index holds its best values.
+// Whether more than the home's primary index holds what that keeps one value of.
 bool lies_beside_home(const RelationData& relation) {
-  if (!relation.best) return false;
+  if (!relation.keeps_one_value()) return false;
   const auto indices =
       std::ranges::count_if(relation.shards.front().indices,
                             [](const std::unique_ptr<Index>& index) { return index != nullptr; });

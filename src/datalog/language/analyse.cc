@@ -107,6 +107,7 @@ class Analyser {
         bind_rule(head, body, syntax.span, !syntax.body.has_value(), declarations, sink_);
     if (!rule) return;
     rule->role = syntax.role;
+    rule->unites_values = syntax.unites_values;
     if (syntax.role == RuleRole::kSubsumes) check_subsumption(*rule, declarations);
     if (!is_evaluated) {
       check_types(*rule, declarations);

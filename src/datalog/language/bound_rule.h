@@ -85,6 +85,7 @@ struct BoundRule {
   // variables.
   std::map<std::string, Span> names_inside_aggregates;
   bool is_fact = false;  // written without a body
+  bool unites_values = false;  // Rule::unites_values
   bool never_fires = false;  // `false` in the body
 };
 

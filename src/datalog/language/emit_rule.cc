@@ -34,6 +34,7 @@ class Emitter {
       result.variables.push_back({rule_.variables[id].name, kinds_.kinds[id]});
     }
     result.role = rule_.role;
+    result.unites_values = rule_.unites_values;
     if (rule_.role == RuleRole::kDerives)
       for (const BoundTerm& term : rule_.head_arguments)
         result.head_arguments.push_back(expression(term));

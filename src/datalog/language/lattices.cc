@@ -25,7 +25,7 @@ class LatticeExpansion {
     if (relations_.empty()) return;
     for (const RuleSyntax& rule : program_.rules) check_role(rule);
     for (RuleSyntax& rule : program_.rules) rewrite_body(rule, relations_, sink_);
-    for (const auto& [name, of] : relations_) keep_extremum(*find(name), *of);
+    for (const auto& [name, of] : relations_) keep_one_value(*find(name), *of);
   }
 
  private:
@@ -43,9 +43,10 @@ class LatticeExpansion {
       if (*operation && !takes_two(**operation))
         sink_.error((*operation)->span, "Lub and Glb are functors of two `_`").hint =
             "`@glb(_, _)` or `max(_, _)`";
-    if (lattice.lub && takes_two(*lattice.lub) && !is_extremum(*lattice.lub))
-      sink_.error(lattice.lub->span, "not supported yet: a Lub other than min and max").hint =
-          "a rule that subsumes, `r(x, a) <= r(x, b) :- ...`, may do what the lattice is for";
+    if (lattice.lub && takes_two(*lattice.lub) && !is_extremum(*lattice.lub) &&
+        !unites(*lattice.lub))
+      sink_.error(lattice.lub->span, "this functor gives no least upper bounds").hint =
+          "`min(_, _)`, `max(_, _)`, `_ bor _` and `_ band _` do, and functors of a library may";
     if (lattice.lub && (!lattice.glb || !lattice.bottom))
       sink_.warning(
           lattice.span,
@@ -113,6 +114,12 @@ class LatticeExpansion {
     return lub.functor == Functor::kMin || lub.functor == Functor::kMax;
   }
 
+  // Whether it can be a Lub for which there is no order among its arguments.
+  static bool unites(const Term& lub) {
+    return lub.functor == Functor::kBitAnd || lub.functor == Functor::kBitOr ||
+           lub.functor == Functor::kExternal;
+  }
+
   // r(x0, ..., value)
   static AtomSyntax atom_with(const RelationSyntax& relation, Term value) {
     AtomSyntax atom;
@@ -124,18 +131,23 @@ class LatticeExpansion {
     return atom;
   }
 
-  // r(x, a) <= r(x, b) :- b < a, if the least is wanted.
-  void keep_extremum(const RelationSyntax& relation, const LatticeSyntax& lattice) {
+  // r(x, a) <= r(x, b) :- b < a, if the least is wanted; :- b = Lub(a, b) where it is no extremum.
+  void keep_one_value(const RelationSyntax& relation, const LatticeSyntax& lattice) {
     const Span span = lattice.span;
-    const Comparison better =
-        lattice.lub->functor == Functor::kMin ? Comparison::kLess : Comparison::kGreater;
+    const Term a = variable_term("a", span);
+    const Term b = variable_term("b", span);
     std::vector<Formula> body;
-    for (const char* value : {"a", "b"})
-      body.push_back(atom_formula(atom_with(relation, variable_term(value, span))));
+    for (const Term& value : {a, b}) body.push_back(atom_formula(atom_with(relation, value)));
     RuleSyntax rule;
     rule.role = RuleRole::kSubsumes;
     rule.heads.push_back(body[0].atom);
-    body.push_back(compare_terms(better, variable_term("b", span), variable_term("a", span)));
+    rule.unites_values = !is_extremum(*lattice.lub);
+    if (rule.unites_values)
+      body.push_back(compare_terms(Comparison::kEqual, b, applied(*lattice.lub, a, b)));
+    else if (lattice.lub->functor == Functor::kMin)
+      body.push_back(compare_terms(Comparison::kLess, b, a));
+    else
+      body.push_back(compare_terms(Comparison::kGreater, b, a));
     rule.body = all_of(std::move(body), span);
     rule.span = span;
     rule.instance = relation.instance;

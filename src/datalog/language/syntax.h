@@ -131,6 +131,7 @@ struct RuleSyntax {
   Span span;
   InstanceNumber instance = kNoInstance;
   RuleUse use = RuleUse::kBoth;
+  bool unites_values = false;  // kSubsumes: of a lattice (Rule::unites_values)
   std::vector<PlanOrderSyntax> plan;  // checked, and not followed
 };
 

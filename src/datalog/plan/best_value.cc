@@ -35,8 +35,16 @@ bool is_variable(const Expression& expression, VariableId variable) {
 
 }  // namespace
 
-std::optional<BestValue> find_best_value(const Program& program, const Rule& rule) {
+std::optional<BestValue> find_best_value(const Program& program, std::uint32_t which) {
+  const Rule& rule = program.rules[which];
   const Relation& relation = program.relations[rule.head];
+  if (rule.unites_values) {
+    const auto value = static_cast<std::uint32_t>(relation.attributes.size()) - 1;
+    return BestValue{.column = value,
+                     .keeps = KeptValue::kUnited,
+                     .kind = relation.attributes[value].kind,
+                     .rule = which};
+  }
   if (relation.attributes.size() < 2 || rule.body.size() != 3) return std::nullopt;
   const Literal& test = rule.body[2];
   if (rule.body[0].kind != LiteralKind::kAtom || rule.body[1].kind != LiteralKind::kAtom ||
@@ -64,13 +72,16 @@ std::optional<BestValue> find_best_value(const Program& program, const Rule& rul
 
 std::map<RelationId, BestValue> find_best_values(const Program& program, const Stratum& stratum) {
   std::map<RelationId, BestValue> found;
+  bool is_all = true;
   for (const std::uint32_t r : stratum.subsumptions) {
-    const Rule& rule = program.rules[r];
-    const auto best = find_best_value(program, rule);
-    if (!best) return {};
-    const auto [known, is_new] = found.emplace(rule.head, *best);
-    if (!is_new && known->second != *best) return {};
+    const auto best = find_best_value(program, r);
+    is_all = is_all && best;
+    if (!best) continue;
+    const auto [known, is_new] = found.emplace(program.rules[r].head, *best);
+    is_all = is_all && (is_new || known->second == *best);
   }
+  if (!is_all)
+    std::erase_if(found, [](const auto& each) { return each.second.keeps != KeptValue::kUnited; });
   return found;
 }
 

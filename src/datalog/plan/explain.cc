@@ -97,6 +97,17 @@ void explain_rules(const Program& program, const ProgramPlan& plan,
   }
 }
 
+std::string kept_text(const Program& program, RelationId relation, const BestValue& best) {
+  const Relation& declared = program.relations[relation];
+  const std::string& value = declared.attributes[best.column].name;
+  if (best.keeps != KeptValue::kUnited)
+    return fmt::format("    keeps the {} {} of each {}, compared where tuples lie\n",
+                       best.keeps == KeptValue::kLeast ? "least" : "greatest", value,
+                       key_names(declared, best.column));
+  return fmt::format("    keeps the least upper bound of the {} of each {}, where tuples lie\n",
+                     value, key_names(declared, best.column));
+}
+
 }  // namespace
 
 std::string explain(const Program& program, const ProgramPlan& plan) {
@@ -123,10 +134,7 @@ std::string explain(const Program& program, const ProgramPlan& plan) {
     }
     for (const RelationId r : stratum.relations)
       if (const auto& best = plan.relations[r].best)
-        out += fmt::format("    keeps the {} {} of each {}, compared where tuples lie\n",
-                           best->keeps == KeptValue::kLeast ? "least" : "greatest",
-                           program.relations[r].attributes[best->column].name,
-                           key_names(program.relations[r], best->column));
+        out += kept_text(program, r, *best);
     explain_rules(program, plan, stratum_plan.once, out);
     explain_rules(program, plan, stratum_plan.recursive, out);
     explain_rules(program, plan, stratum_plan.reject, out);

@@ -131,8 +131,8 @@ class Planner {
       return;
     }
     if (!stratum.subsumptions.empty()) {
-      plan.reason = keeps_best_values(stratum) ? "only the best value of each key is kept"
-                                               : "tuples are subsumed round by round";
+      plan.reason = keeps_one_value(stratum) ? "only the best value of each key is kept"
+                                             : "tuples are subsumed round by round";
       return;
     }
     for (const RelationId r : stratum.relations) {
@@ -230,18 +230,19 @@ class Planner {
     return {};
   }
 
-  bool keeps_best_values(const Stratum& stratum) const {
-    return std::ranges::any_of(stratum.relations,
-                               [&](RelationId r) { return best_[r].has_value(); });
+  bool keeps_one_value(const Stratum& stratum) const {
+    return std::ranges::all_of(stratum.subsumptions, [&](std::uint32_t r) {
+      return best_[program_.rules[r].head].has_value();
+    });
   }
 
   // Each rule that subsumes once for new dominated tuples, once for new dominating ones, and once
   // for each atom of the stratum that follows.
   Status draft_subsumptions(std::uint32_t s) {
     const Stratum& stratum = program_.strata[s];
-    if (keeps_best_values(stratum)) return {};
     for (const std::uint32_t r : stratum.subsumptions) {
       const Rule& rule = program_.rules[r];
+      if (best_[rule.head]) continue;
       for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
         if (rule.body[l].kind != LiteralKind::kAtom ||
             !std::binary_search(stratum.relations.begin(), stratum.relations.end(),

@@ -30,6 +30,13 @@ TEST(Lattices, LeastValuesSubsumeOthers) {
   EXPECT_FALSE(has(seen, "a != b")) << seen;
 }
 
+TEST(Lattices, OtherValuesAreUnited) {
+  const std::string seen = rules("t(x) :- r(x, _).\n", ".lattice T<> { Lub -> @up(_, _) }");
+  EXPECT_TRUE(has(seen, "r(x0, a) <= r(x0, b) :- b = @up(a, b).")) << seen;
+  const std::string bits = rules("t(x) :- r(x, _).\n", ".lattice T<> { Lub -> _ bor _ }");
+  EXPECT_TRUE(has(bits, "r(x0, a) <= r(x0, b) :- b = a bor b.")) << bits;
+}
+
 TEST(Lattices, KnownValuesAskForAtLeastThat) {
   const std::string seen = rules("t(x) :- r(x, 4).\nt(x) :- r(x, y), e(x, y).\n", kFull);
   EXPECT_TRUE(has(seen, "t(x) :- r(x, value#1), @down(value#1, 4) = 4.")) << seen;
@@ -80,8 +87,8 @@ TEST(Lattices, WhatIsRefused) {
   EXPECT_EQ(refused("t(x) :- e(x, y), 1 = count : { r(x, y) }.\n"),
             "not supported yet: a value of a lattice that is known, inside an aggregate");
   EXPECT_EQ(refused("", ".lattice T<> { Bottom -> 1 }"), "lattice `T<>` does not define Lub");
-  EXPECT_EQ(refused("", ".lattice T<> { Lub -> @up(_, _) }"),
-            "not supported yet: a Lub other than min and max");
+  EXPECT_EQ(refused("", ".lattice T<> { Lub -> _ bxor _ }"),
+            "this functor gives no least upper bounds");
   EXPECT_EQ(refused("", ".lattice T<> { Lub -> 1 }"), "Lub and Glb are functors of two `_`");
   EXPECT_EQ(refused("", ".lattice T<> { Lub -> min(_, _), Lob -> 1 }"),
             "a lattice has no operator `Lob`");

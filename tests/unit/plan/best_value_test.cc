@@ -16,8 +16,9 @@ std::string kept(const std::string& rule, const std::string& kind = "number") {
   const Program program = compiled(".decl p(x: number, y: number, v: " + kind +
                                    ")\n.input p\n.decl q(x: number)\n.input q\n" + rule);
   std::string text;
-  for (const Rule& each : program.rules)
-    if (const auto best = find_best_value(program, each); best && each.role == RuleRole::kSubsumes)
+  for (std::uint32_t r = 0; r < program.rules.size(); ++r)
+    if (const auto best = find_best_value(program, r);
+        best && program.rules[r].role == RuleRole::kSubsumes)
       text += fmt::format("{} {}", best->keeps == KeptValue::kLeast ? "least" : "greatest",
                           best->column);
   return text;
@@ -66,6 +67,28 @@ TEST(BestValue, AllRulesOfAStratumOrNone) {
   EXPECT_TRUE(planned_best(least + least).has_value());
   EXPECT_FALSE(planned_best(least + "p(x, y, a) <= p(x, y, b) :- a < b.\n").has_value());
   EXPECT_FALSE(planned_best(least + "p(x, y, a) <= p(x, z, a) :- z < y.\n").has_value());
+}
+
+// A Lub says what becomes of two values, whatever other relations' rules compare.
+TEST(BestValue, UnitedValuesInAnyCompany) {
+  const std::string lattice =
+      ".type M <: number\n.lattice M<> { Bottom -> 0, Lub -> _ bor _, Glb -> _ band _ }\n"
+      ".decl m(x: number, v: M<>)\nm(x, as(d, M)) :- p(x, _, d).\np(x, x, v) :- m(x, v).\n";
+  for (const char* rule : {"p(x, y, a) <= p(x, y, b) :- b < a.\n",
+                           "p(x, y, a) <= p(x, y, b) :- b < a, x > 1.\n"}) {
+    const Program program = compiled(kBase + lattice + rule);
+    const ProgramPlan plan = planned(program);
+    const auto& best = plan.relations[relation_named(program, "m")].best;
+    ASSERT_TRUE(best.has_value()) << rule;
+    EXPECT_EQ(best->keeps, KeptValue::kUnited);
+    EXPECT_EQ(best->column, 1U);
+    EXPECT_TRUE(program.rules[best->rule].unites_values);
+    const bool are_all = plan.relations[relation_named(program, "p")].best.has_value();
+    for (const StratumPlan& stratum : plan.strata)
+      for (const RulePlan& rejects : stratum.reject)
+        EXPECT_EQ(program.rules[rejects.rule].head, relation_named(program, "p"));
+    EXPECT_EQ(are_all, std::string(rule).find("x > 1") == std::string::npos);
+  }
 }
 
 // Indices that searches of values need do not decide where tuples lie.
