@@ -301,7 +301,7 @@ Failure prepare_run(Comm& comm, const Invocation& invocation, Job& job) {
       tell(datalog::render_all(compiled.value().diagnostics));
     }
   }
-  auto program = share_program(comm, std::move(compiled));
+  auto program = share_program(comm, job.program_name, std::move(compiled));
   if (!program.is_ok()) return {program.status(), Part::kProgram};
   job.program = std::move(program).value();
   complete_from_pragmas(job.program, job.run);
@@ -314,7 +314,7 @@ Failure prepare_resume(Comm& comm, const Invocation& invocation, Job& job) {
   if (!recovered.is_ok()) return {recovered, Part::kCheckpoint};
   Result<datalog::CompileOutcome> stored = Status::internal("read on rank 0 only");
   if (comm.rank() == 0) stored = read_stored(job);
-  auto program = share_program(comm, std::move(stored));
+  auto program = share_program(comm, job.program_name, std::move(stored));
   if (!program.is_ok()) return {program.status(), Part::kCheckpoint};
   job.program = std::move(program).value();
   std::string options = resume_options_text(job.run, job.program_name);

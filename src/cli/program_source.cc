@@ -73,6 +73,16 @@ std::string line_of(const ProgramArguments& arguments, const datalog::SourcePlac
   return std::string(rest.substr(0, rest.find('\n')));
 }
 
+// What errors call a program's file.
+std::string source_name(const std::string& file) {
+  return file == "-" ? "<standard input>" : file;
+}
+
+Bytes to_bytes(std::string_view text) {
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return {data, data + text.size()};
+}
+
 std::string to_text(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -98,8 +108,7 @@ Result<datalog::CompileOutcome> compile_file(const ProgramArguments& arguments) 
     std::vector<std::string> macros = split_macros(words);
     std::move(macros.begin(), macros.end(), std::back_inserter(options.macros));
   }
-  const std::string name = arguments.file == "-" ? "<standard input>" : arguments.file;
-  return datalog::compile({.name = name, .text = std::move(text)}, options);
+  return datalog::compile({.name = source_name(arguments.file), .text = std::move(text)}, options);
 }
 
 void add_output_problems(datalog::CompileOutcome& outcome, const ProgramArguments& arguments) {
@@ -128,7 +137,8 @@ Status agree_in_own_words(Comm& comm, const Status& mine) {
   return mine.is_ok() || agreed.is_ok() ? agreed : mine;
 }
 
-Result<datalog::Program> share_program(Comm& comm, Result<datalog::CompileOutcome> mine) {
+Result<datalog::Program> share_program(Comm& comm, const std::string& name,
+                                       Result<datalog::CompileOutcome> mine) {
   const bool is_first = comm.rank() == 0;
   Status status;
   if (is_first) {
@@ -139,13 +149,14 @@ Result<datalog::Program> share_program(Comm& comm, Result<datalog::CompileOutcom
   STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, status));
   if (comm.shares_memory()) return copy_of_first(comm, std::move(mine));
   Bytes text;
+  Bytes file;
   if (is_first) {
-    const std::string& source = mine.value().program->source_text;
-    const auto* data = reinterpret_cast<const std::byte*>(source.data());
-    text.assign(data, data + source.size());
+    text = to_bytes(mine.value().program->source_text);
+    file = to_bytes(source_name(name));
   }
   STRATALOG_RETURN_IF_ERROR(comm.broadcast(text, 0));
-  if (!is_first) mine = compile_text("program", to_text(text));
+  STRATALOG_RETURN_IF_ERROR(comm.broadcast(file, 0));
+  if (!is_first) mine = compile_text(to_text(file), to_text(text));
   if (!mine.value().is_ok()) {
     status = Status::internal("the preprocessed program does not compile again:\n" +
                               datalog::render_all(mine.value().diagnostics));

@@ -30,8 +30,9 @@ datalog::CompileOutcome compile_text(std::string name, std::string text);
 // 0 is the one that speaks, and where only it can fail, which rank it was is no news.
 Status agree_in_own_words(Comm& comm, const Status& mine);
 
-// Gives rank 0's program to all. `mine` counts on rank 0 only. InvalidArgument on every rank if it
-// has errors.
-Result<datalog::Program> share_program(Comm& comm, Result<datalog::CompileOutcome> mine);
+// Gives rank 0's program to all. `name` (of its file, for errors) and `mine` count on rank 0 only.
+// InvalidArgument on every rank if it has errors.
+Result<datalog::Program> share_program(Comm& comm, const std::string& name,
+                                       Result<datalog::CompileOutcome> mine);
 
 }  // namespace stratalog::cli

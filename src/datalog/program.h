@@ -88,6 +88,10 @@ struct Relation {
   // .limitsize: the recursion ends after the round in which the relation gets that large.
   std::optional<std::uint64_t> size_limit;
   std::optional<Numbering> numbering;  // then there are no rules, facts and inputs
+  // Filled by the engine while the stratum of both runs: for each value of the first columns of
+  // that relation, as many as are here beside the last, the sum of its last column. Both keep the
+  // greatest value of each key, and there are no rules, facts and inputs.
+  std::optional<RelationId> sums;
   SourcePlace place;
 };
 

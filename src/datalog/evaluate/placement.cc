@@ -97,6 +97,10 @@ std::vector<std::vector<Columns>> plan_placements(const Program& program, const 
     // All values of a key have one rank, where they are compared.
     const RelationPlan& relation = plan.relations[r];
     if (relation.best) std::erase(result[r][relation.primary], relation.best->column);
+    // Sums have one rank with their terms.
+    if (relation.dealt_by_first)
+      std::erase_if(result[r][relation.primary],
+                    [&](std::uint32_t c) { return c >= *relation.dealt_by_first; });
     if (pivot && all_bind_pivot)
       for (Columns& columns : result[r]) columns = {*pivot};
   }

@@ -18,6 +18,7 @@
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/round_counts.h"
 #include "datalog/evaluate/rule_pass.h"
+#include "datalog/evaluate/running_sums.h"
 #include "datalog/evaluate/shard_update.h"
 #include "datalog/evaluate/stratum_run.h"
 #include "datalog/evaluate/subsumption.h"
@@ -35,6 +36,7 @@ class RoundRun {
         stratum_(stratum),
         members_(state.program.strata[stratum]),
         hooks_(hooks),
+        sums_(state, stratum),
         value_union_(state, stratum),
         subsumption_(state, stratum),
         mirror_(state, stratum),
@@ -320,6 +322,7 @@ class RoundRun {
       return {};
     }));
     state_.times.deduplicate += watch.lap();
+    keep_first(sums_.settle());
     keep_first(value_union_.settle());
     state_.times.exchange += watch.lap();
     keep_first(guard_memory([&]() -> Status {
@@ -431,6 +434,7 @@ class RoundRun {
   std::uint32_t stratum_;
   const Stratum& members_;
   const StratumHooks& hooks_;
+  RunningSums sums_;
   ValueUnion value_union_;
   Subsumption subsumption_;
   MirrorRound mirror_;

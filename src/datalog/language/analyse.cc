@@ -52,7 +52,7 @@ class Analyser {
       analyse_rule(rule);
     }
     sink_.set_origin(nullptr);
-    bind_deltas_to_their_relations();
+    bind_to_other_relations();
     program_.strata = stratify(declarations_.relations.size(), dependencies_);
     put_standard_input_first();
     const bool is_stratified =
@@ -173,15 +173,17 @@ class Analyser {
   }
 
   // A relation of deltas sees every pass over the relation that it watches, so both belong to one
-  // stratum.
-  void bind_deltas_to_their_relations() {
+  // stratum. Sums follow from their terms.
+  void bind_to_other_relations() {
+    const auto bind = [&](const NameSyntax& head, const NameSyntax& on, Span span) {
+      const auto from = declarations_.ids.find(head.name);
+      const auto to = declarations_.ids.find(on.name);
+      if (from == declarations_.ids.end() || to == declarations_.ids.end()) return;
+      dependencies_.push_back({from->second, to->second, DependencyKind::kPositive, span});
+    };
     for (const RelationSyntax& relation : syntax_.relations) {
-      if (!relation.delta_of) continue;
-      const auto deltas = declarations_.ids.find(relation.name.name);
-      const auto watched = declarations_.ids.find(relation.delta_of->name);
-      if (deltas == declarations_.ids.end() || watched == declarations_.ids.end()) continue;
-      dependencies_.push_back(
-          {watched->second, deltas->second, DependencyKind::kPositive, relation.delta_of->span});
+      if (relation.delta_of) bind(*relation.delta_of, relation.name, relation.delta_of->span);
+      if (relation.sums) bind(relation.name, *relation.sums, relation.sums->span);
     }
   }
 
@@ -229,6 +231,10 @@ class Analyser {
         relation.io[i].place = map_.place(declarations_.io_spans[id][i]);
       }
     }
+    for (const RelationSyntax& relation : syntax_.relations)
+      if (relation.sums)
+        program_.relations[declarations_.ids.at(relation.name.name)].sums =
+            declarations_.ids.at(relation.sums->name);
     std::vector<std::size_t> stratum_of(program_.relations.size(), 0);
     for (std::size_t i = 0; i < program_.strata.size(); ++i) {
       for (const RelationId relation : program_.strata[i].relations) stratum_of[relation] = i;

@@ -15,6 +15,7 @@
 #include "datalog/language/lattices.h"
 #include "datalog/language/parser.h"
 #include "datalog/language/preprocess.h"
+#include "datalog/language/recursive_aggregates.h"
 #include "datalog/language/source_map.h"
 
 namespace stratalog::datalog {
@@ -56,6 +57,7 @@ CompileOutcome compile(const SourceText& source, const CompileOptions& options) 
   language::ProgramSyntax syntax = language::Parser(text, sink).parse();
   language::instantiate_components(syntax, sink);
   language::expand_delta_relations(syntax, sink);
+  language::expand_recursive_aggregates(syntax);
   language::expand_lattices(syntax, sink);
   const language::InlineOutcome inlined = language::inline_relations(syntax, sink);
   Program program = language::analyse(syntax, inlined, text, map, sink);

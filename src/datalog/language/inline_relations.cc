@@ -182,6 +182,10 @@ class Inliner {
                   [&](const AtomSyntax& head) { return !is_written_out(head); });
     if (!heads_of_inlined.heads.empty()) own_rules_.push_back(std::move(heads_of_inlined));
     if (rule.heads.empty()) return;
+    if (rule.use == RuleUse::kCheckOnly) {  // what is evaluated instead is there
+      program_.rules.push_back(std::move(rule));
+      return;
+    }
     RuleSyntax rewritten = rule;
     Context context;
     for (AtomSyntax& head : rewritten.heads) rewrite_scopes_of(head, context);

@@ -138,21 +138,6 @@ class BodyRewriter {
     return either;
   }
 
-  static Formula goal_formula(const Goal& goal) {
-    Formula formula = *goal.formula;
-    if (goal.kind == GoalKind::kComparison) formula.comparison = goal.comparison;
-    if (goal.kind == GoalKind::kFalse) {
-      formula.kind = FormulaKind::kTruth;
-      formula.truth = false;
-    }
-    if (goal.kind != GoalKind::kNegatedAtom) return formula;
-    Formula negation;
-    negation.kind = FormulaKind::kNot;
-    negation.span = formula.span;
-    negation.children.push_back(std::move(formula));
-    return negation;
-  }
-
   // The names that other literals bind. `others` gets all names that do not stand as values.
   NameSet grounded_without_values(const Conjunction& body, NameSet& others) const {
     std::vector<Formula> masked;

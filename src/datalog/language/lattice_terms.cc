@@ -41,6 +41,21 @@ Formula all_of(std::vector<Formula> children, Span span) {
   return formula;
 }
 
+Formula goal_formula(const Goal& goal) {
+  Formula formula = *goal.formula;
+  if (goal.kind == GoalKind::kComparison) formula.comparison = goal.comparison;
+  if (goal.kind == GoalKind::kFalse) {
+    formula.kind = FormulaKind::kTruth;
+    formula.truth = false;
+  }
+  if (goal.kind != GoalKind::kNegatedAtom) return formula;
+  Formula negation;
+  negation.kind = FormulaKind::kNot;
+  negation.span = formula.span;
+  negation.children.push_back(std::move(formula));
+  return negation;
+}
+
 bool takes_two(const Term& operation) {
   return operation.kind == TermKind::kFunctor && operation.arguments.size() == 2 &&
          std::ranges::all_of(operation.arguments,

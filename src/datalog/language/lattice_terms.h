@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "datalog/language/rule_expansion.h"
 #include "datalog/language/syntax.h"
 
 namespace stratalog::datalog::language {
@@ -13,6 +14,8 @@ Term variable_term(std::string name, Span span);
 Formula compare_terms(Comparison comparison, Term left, Term right);
 Formula atom_formula(AtomSyntax atom);
 Formula all_of(std::vector<Formula> children, Span span);
+// The goal as it would be written alone.
+Formula goal_formula(const Goal& goal);
 
 // Whether `operation` is written as a functor of two `_`.
 bool takes_two(const Term& operation);

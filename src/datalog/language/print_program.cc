@@ -296,7 +296,7 @@ std::string print_io(const Relation& relation, const IoDirective& io) {
   return text + ")\n";
 }
 
-std::string print_relation(const Relation& relation) {
+std::string print_relation(const Program& program, const Relation& relation) {
   std::string text = fmt::format(".decl {}(", relation.name);
   for (std::size_t i = 0; i < relation.attributes.size(); ++i) {
     const Attribute& attribute = relation.attributes[i];
@@ -312,6 +312,8 @@ std::string print_relation(const Relation& relation) {
       text += (i == 0 ? "" : ", ") + relation.attributes[relation.choice_keys[k][i]].name;
     text += ')';
   }
+  if (relation.sums)
+    text += " sums " + program.relations[*relation.sums].name;
   text += '\n';
   if (relation.size_limit)
     text += fmt::format(".limitsize {}(n={})\n", relation.name, *relation.size_limit);
@@ -359,7 +361,7 @@ std::string print_program(const Program& program) {
   for (const auto& [name, value] : program.pragmas) {
     text += fmt::format(".pragma {} {}\n", quoted(name), quoted(value));
   }
-  for (const Relation& relation : program.relations) text += print_relation(relation);
+  for (const Relation& relation : program.relations) text += print_relation(program, relation);
   for (std::size_t i = 0; i < program.strata.size(); ++i) {
     const Stratum& stratum = program.strata[i];
     text += fmt::format("stratum {}{}:", i, stratum.is_recursive ? " (recursive)" : "");

@@ -152,6 +152,7 @@ struct RelationSyntax {
   std::vector<NameSyntax> qualifiers;
   std::vector<ChoiceKeySyntax> choice_keys;
   std::optional<NameSyntax> delta_of;  // `= debug_delta(name)`
+  std::optional<NameSyntax> sums;  // made by the compiler: Relation::sums
   InstanceNumber instance = kNoInstance;
 };
 

@@ -87,6 +87,8 @@ void warn_about_relations(const ProgramSyntax& syntax, const Declarations& decla
     if (rule.role == RuleRole::kSubsumes) continue;
     for (const AtomSyntax& head : rule.heads) filled.insert(head.relation.name);
   }
+  for (const RelationSyntax& relation : syntax.relations)
+    if (relation.sums) filled.insert(relation.name.name);
   for (RelationId id = 0; id < declarations.relations.size(); ++id) {
     const Relation& relation = declarations.relations[id];
     if (is_read_from_files(relation) || filled.contains(relation.name)) continue;

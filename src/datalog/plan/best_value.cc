@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/plan/best_value.h"
 
+#include <algorithm>
 #include <set>
 
 namespace stratalog::datalog {
@@ -72,6 +73,12 @@ std::optional<BestValue> find_best_value(const Program& program, std::uint32_t w
 
 std::map<RelationId, BestValue> find_best_values(const Program& program, const Stratum& stratum) {
   std::map<RelationId, BestValue> found;
+  const auto sums_or_is_summed = [&](RelationId relation) {
+    return program.relations[relation].sums ||
+           std::ranges::any_of(stratum.relations, [&](RelationId r) {
+             return program.relations[r].sums == relation;
+           });
+  };
   bool is_all = true;
   for (const std::uint32_t r : stratum.subsumptions) {
     const auto best = find_best_value(program, r);
@@ -81,7 +88,9 @@ std::map<RelationId, BestValue> find_best_values(const Program& program, const S
     is_all = is_all && (is_new || known->second == *best);
   }
   if (!is_all)
-    std::erase_if(found, [](const auto& each) { return each.second.keeps != KeptValue::kUnited; });
+    std::erase_if(found, [&](const auto& each) {
+      return each.second.keeps != KeptValue::kUnited && !sums_or_is_summed(each.first);
+    });
   return found;
 }
 

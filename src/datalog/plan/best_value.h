@@ -29,7 +29,7 @@ std::optional<BestValue> find_best_value(const Program& program, std::uint32_t r
 
 // The same of all relations of a stratum that are subsumed. Least and greatest values are found
 // only where it holds for each of their rules, as rules compare tuples before those of other
-// relations have gone; united ones always.
+// relations have gone; united ones, sums and their terms always.
 std::map<RelationId, BestValue> find_best_values(const Program& program, const Stratum& stratum);
 
 }  // namespace stratalog::datalog

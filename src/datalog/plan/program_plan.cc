@@ -351,6 +351,7 @@ class Planner {
     for (RelationId r = 0; r < program_.relations.size(); ++r) {
       RelationPlan relation;
       relation.best = best_[r];
+      relation.dealt_by_first = first_columns(r);
       if (arity(r) > 0) {
         IndexChoice choice = choose_indices(arity(r), accesses_[r]);
         relation.indices = std::move(choice.indices);
@@ -365,12 +366,23 @@ class Planner {
     }
   }
 
+  // The key of sums, of themselves and of their terms.
+  std::optional<std::uint32_t> first_columns(RelationId relation) const {
+    for (RelationId r = 0; r < program_.relations.size(); ++r)
+      if (const auto& terms = program_.relations[r].sums; terms && (relation == r || relation == *terms))
+        return arity(r) - 1;
+    return std::nullopt;
+  }
+
   // The values of a key lie in one row of the primary index, on one rank.
   static void place_values_together(RelationPlan& relation) {
     const std::uint32_t value = relation.best->column;
     const IndexPlan& home = relation.indices[relation.primary];
-    if (home.order.back() == value &&
-        !std::ranges::binary_search(columns_of_all_searches(home), value))
+    const std::vector<std::uint32_t> searched = columns_of_all_searches(home);
+    bool holds_all = true;
+    for (std::uint32_t c = 0; c < relation.dealt_by_first.value_or(0); ++c)
+      holds_all &= std::ranges::binary_search(searched, c);
+    if (holds_all && home.order.back() == value && !std::ranges::binary_search(searched, value))
       return;
     IndexPlan added;
     for (std::uint32_t c = 0; c < home.order.size(); ++c)

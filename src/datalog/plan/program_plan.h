@@ -90,6 +90,8 @@ struct RelationPlan {
   // Its stratum keeps the least or greatest value of the primary index's last column, and no value
   // decides where a tuple lies.
   std::optional<BestValue> best;
+  // Where sums and their terms must meet: the home is dealt by so many of the first columns.
+  std::optional<std::uint32_t> dealt_by_first;
 };
 
 // Columns of a relation, at most.

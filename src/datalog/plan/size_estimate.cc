@@ -22,7 +22,7 @@ class SizeEstimate {
       if (sizes_[r].known) continue;
       const Relation& relation = program.relations[r];
       if (sizes_[r].distinct.size() == relation.attributes.size()) continue;
-      const bool is_unknown = is_read_from_files(relation) || relation.numbering;
+      const bool is_unknown = is_read_from_files(relation) || relation.numbering || relation.sums;
       sizes_[r].distinct.assign(relation.attributes.size(), is_unknown ? kUnknownDistinct : 0);
     }
   }

@@ -10,6 +10,7 @@
 #include "datalog/language/print_program.h"
 #include "datalog/prove/goal_text.h"
 #include "datalog/prove/made_relations.h"
+#include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -143,10 +144,39 @@ std::vector<std::string> TupleText::variables(const Rule& rule, const Bindings& 
   return texts;
 }
 
+// `51 = sum s : { holds("a", _, "d", s) }`
+std::string TupleText::aggregate(const Atom& atom, const std::vector<std::string>& texts) const {
+  const RelationId terms =
+      program_->relations[atom.relation].sums.value_or(atom.relation);
+  const auto& rules = program_->rules;
+  const auto rule = std::ranges::find_if(
+      rules, [&](const Rule& r) { return r.head == terms && r.role == RuleRole::kDerives; });
+  const auto keeps = std::ranges::find_if(rules, [&](const Rule& r) {
+    return r.head == atom.relation && r.role == RuleRole::kSubsumes;
+  });
+  std::vector<std::string> names = variables(*rule, {});
+  for (std::size_t c = 0; c + 1 < atom.arguments.size(); ++c)
+    if (const Expression& key = rule->head_arguments[c];
+        key.kind == ExpressionKind::kVariable && atom.arguments[c].kind == ArgumentKind::kVariable)
+      names[key.variable] = texts[atom.arguments[c].variable];
+  std::string body;
+  for (const Literal& each : rule->body)
+    body += (body.empty() ? "" : ", ") + print_literal(*program_, each, names);
+  const Expression& value = rule->head_arguments.back();
+  std::string function = "count";
+  if (terms != atom.relation && value.kind != ExpressionKind::kConstant)
+    function = "sum " + print_expression(*rule, value);
+  else if (terms == atom.relation)
+    function = (keeps->body.back().comparison == Comparison::kLess ? "min " : "max ") +
+               print_expression(*rule, value);
+  return fmt::format("{} = {} : {{ {} }}", texts[atom.arguments.back().variable], function, body);
+}
+
 // What stands in the source where an atom of a made relation is.
 std::string TupleText::made_atom(const Atom& atom, const std::vector<std::string>& texts) const {
   const Relation& relation = program_->relations[atom.relation];
   if (relation.numbering) return texts[atom.arguments.back().variable] + " = autoinc()";
+  if (shrinks(relation)) return aggregate(atom, texts);
   std::string text;
   for (const Rule& rule : program_->rules) {
     if (rule.head != atom.relation) continue;

@@ -33,6 +33,7 @@ class TupleText {
 
  private:
   std::vector<std::string> variables(const Rule& rule, const Bindings& bindings) const;
+  std::string aggregate(const Atom& atom, const std::vector<std::string>& texts) const;
   std::string made_atom(const Atom& atom, const std::vector<std::string>& texts) const;
   std::string value(ValueKind kind, StructureId structure, Cell cell) const;
 

@@ -308,6 +308,13 @@ class WhySearch {
           "{} is there, but `{}` has both rules and .input, and the checkpoint does not say which "
           "of its tuples were read; read them into a relation of their own and add a rule",
           tuple, mixed));
+    if (std::ranges::any_of(program_.rules, [&](const Rule& rule) {
+          return rule.unites_values && rule.head == goal_.relation;
+        }))
+      return Status::not_supported(fmt::format(
+          "{} is there as the least upper bound of several values, and no proof of it alone is "
+          "found among the tuples that are stored",
+          tuple));
     return Status::not_supported(fmt::format(
         "{} is there, but no proof is found among the tuples that are stored (it may stem from "
         "tuples that others have subsumed since)",
@@ -340,6 +347,11 @@ class WhySearch {
     return without_made_relations(std::move(proof), is_made);
   }
 
+  // Stated like other aggregates: which of its terms were there first is not stored.
+  bool is_sum(const Atom& atom) const {
+    return program_.relations[atom.relation].sums.has_value();
+  }
+
   ProofNode describe(NodeId n) {
     ProofNode entry;
     const RelationId relation = graph_.relation(n);
@@ -368,9 +380,10 @@ class WhySearch {
     entry.rule = mention_of(open.rule);
     const Bindings bindings = bindings_of(open, query, n, graph_.premises(best));
     for (std::uint32_t l = 0; l < open.written; ++l)
-      if (open.rule.body[l].kind != LiteralKind::kAtom &&
-          open.rule.body[l].record_use != RecordUse::kFound)
-        entry.conditions.push_back(text_.literal(open.rule, open.rule.body[l], bindings));
+      if (const Literal& literal = open.rule.body[l];
+          literal.kind == LiteralKind::kAtom ? is_sum(literal.atom)
+                                             : literal.record_use != RecordUse::kFound)
+        entry.conditions.push_back(text_.literal(open.rule, literal, bindings));
     if (program_.relations[relation].numbering)
       entry.conditions.push_back(text_.number(relation, graph_.tuple(n).back()));
     add_choice(relation, entry);
