@@ -74,9 +74,7 @@ std::string line_of(const ProgramArguments& arguments, const datalog::SourcePlac
 }
 
 // What errors call a program's file.
-std::string source_name(const std::string& file) {
-  return file == "-" ? "<standard input>" : file;
-}
+std::string source_name(const std::string& file) { return file == "-" ? "<standard input>" : file; }
 
 Bytes to_bytes(std::string_view text) {
   const auto* data = reinterpret_cast<const std::byte*>(text.data());

@@ -134,9 +134,7 @@ def guests() -> set[int]:
 
 def arcs() -> list[tuple[int, int]]:
     choose = random.Random(2)
-    return sorted(
-        {(x, min(69, x + choose.randrange(1, 7))) for x in range(69) for _ in range(6)}
-    )
+    return sorted({(x, min(69, x + choose.randrange(1, 7))) for x in range(69) for _ in range(6)})
 
 
 @pytest.fixture(scope="module")

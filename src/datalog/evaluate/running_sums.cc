@@ -4,23 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <span>
 
+#include "datalog/evaluate/value_bits.h"
 #include "model/value_agreement.h"
 #include "relation/prefix_map.h"
 
 namespace stratalog::datalog {
 namespace {
 
-double as_float(std::uint64_t bits) { return std::bit_cast<double>(bits); }
-
 bool is_less(ValueKind kind, std::uint64_t a, std::uint64_t b) {
   if (kind == ValueKind::kFloat) return as_float(a) < as_float(b);
   if (kind == ValueKind::kUnsigned) return a < b;
-  return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
+  return as_signed(a) < as_signed(b);
 }
 
 std::uint64_t add(ValueKind kind, std::uint64_t a, std::uint64_t b) {
@@ -37,8 +35,8 @@ std::uint64_t subtract(ValueKind kind, std::uint64_t a, std::uint64_t b) {
 std::vector<std::size_t> places_of(const Index& index, std::size_t count) {
   std::vector<std::size_t> places(count);
   for (std::size_t c = 0; c < count; ++c)
-    places[c] = static_cast<std::size_t>(std::ranges::find(index.order(), c) -
-                                         index.order().begin());
+    places[c] =
+        static_cast<std::size_t>(std::ranges::find(index.order(), c) - index.order().begin());
   return places;
 }
 
@@ -144,14 +142,14 @@ Status RunningSums::check_term(const Sum& sum, std::uint64_t bits) const {
   if (!is_less(sum.kind, bits, 0)) return {};
   return fail(sum, sum.kind == ValueKind::kFloat
                        ? fmt::format("one of its terms is {}", as_float(bits))
-                       : fmt::format("one of its terms is {}", static_cast<std::int64_t>(bits)));
+                       : fmt::format("one of its terms is {}", as_signed(bits)));
 }
 
 Status RunningSums::fail(const Sum& sum, std::string_view what) const {
   const SourcePlace& place = state_.program.relations[sum.total].place;
-  return Status::invalid_argument(fmt::format(
-      "{}:{}:{}: a sum in a recursion must grow with each of its terms: {}", place.file,
-      place.line, place.column, what));
+  return Status::invalid_argument(
+      fmt::format("{}:{}:{}: a sum in a recursion must grow with each of its terms: {}", place.file,
+                  place.line, place.column, what));
 }
 
 }  // namespace stratalog::datalog

@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <optional>
 #include <utility>
+
+#include "datalog/evaluate/value_bits.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -112,9 +113,9 @@ std::string ValueUnion::text(const United& of, Cell cell) const {
   const ValueKind kind = of.rule->body[2].left.value_kind;
   if (kind == ValueKind::kSymbol) return fmt::format("\"{}\"", values.text(cell));
   const std::uint64_t bits = values.bits(cell);
-  if (kind == ValueKind::kFloat) return fmt::format("{}", std::bit_cast<double>(bits));
+  if (kind == ValueKind::kFloat) return fmt::format("{}", as_float(bits));
   if (kind == ValueKind::kUnsigned) return fmt::format("{}", bits);
-  return fmt::format("{}", static_cast<std::int64_t>(bits));
+  return fmt::format("{}", as_signed(bits));
 }
 
 }  // namespace stratalog::datalog

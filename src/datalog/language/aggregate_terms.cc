@@ -42,8 +42,7 @@ class TermFinder {
   const RelationSyntax* relation_of(const AtomSyntax& atom) const {
     const auto found = std::ranges::find(program_.relations, atom.relation.name,
                                          [](const RelationSyntax& r) { return r.name.name; });
-    return found != program_.relations.end() &&
-                   found->attributes.size() == atom.arguments.size()
+    return found != program_.relations.end() && found->attributes.size() == atom.arguments.size()
                ? &*found
                : nullptr;
   }
@@ -196,8 +195,8 @@ class TermFinder {
   // The primitive type below; empty if there is none.
   std::string base_of(std::string name) const {
     for (std::size_t steps = 0; steps <= program_.types.size(); ++steps) {
-      const auto found = std::ranges::find(program_.types, name,
-                                           [](const TypeSyntax& t) { return t.name.name; });
+      const auto found =
+          std::ranges::find(program_.types, name, [](const TypeSyntax& t) { return t.name.name; });
       if (found == program_.types.end()) return name;
       if (found->members.size() != 1) return {};
       name = found->members[0].name;

@@ -20,8 +20,8 @@ bool mentions_anywhere(const Formula& formula, const std::string& name) {
 
 // Whether a comparison stays true as its operand number `operand` goes on.
 bool stays_true(Comparison comparison, std::size_t operand, Direction direction) {
-  const bool wants_more = comparison == Comparison::kGreater ||
-                          comparison == Comparison::kGreaterEqual;
+  const bool wants_more =
+      comparison == Comparison::kGreater || comparison == Comparison::kGreaterEqual;
   const bool wants_less = comparison == Comparison::kLess || comparison == Comparison::kLessEqual;
   const bool is_up = direction == Direction::kUp;
   return operand == 0 ? (is_up ? wants_more : wants_less) : (is_up ? wants_less : wants_more);

@@ -27,8 +27,7 @@ RecursionGroups::RecursionGroups(const ProgramSyntax& program) {
     walk(
         body, [](const Term&) {},
         [&](const AtomSyntax& atom) {
-          for (const AtomSyntax& head : rule.heads)
-            depends(head.relation.name, atom.relation.name);
+          for (const AtomSyntax& head : rule.heads) depends(head.relation.name, atom.relation.name);
         });
   }
   const std::vector<Stratum> strata = stratify(ids.size(), dependencies);

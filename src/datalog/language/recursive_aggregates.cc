@@ -125,10 +125,8 @@ class AggregateExpansion {
     const Term& term = body[place.goal].formula->operands[place.operand];
     const AggregateSyntax& aggregate = *term.aggregate;
     if (aggregate.function == AggregateFunction::kMean) return std::nullopt;
-    Replaced result{.place = place,
-                    .use = find_use(head, body, place, lattices_),
-                    .total = {},
-                    .nothing = {}};
+    Replaced result{
+        .place = place, .use = find_use(head, body, place, lattices_), .total = {}, .nothing = {}};
     if (!result.use.is_monotone) return std::nullopt;
     const auto terms = find_terms(program_, lattices_, aggregate, body);
     if (!terms) return std::nullopt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Aggregates in recursion that only grow (`count`, `sum`, `max`) or only fall (`min`), in rules
-// that take no notice of the values on their way: `t > e` for a sum, or the value of a relation over
-// a lattice that keeps the greatest. Soufflé refuses them. A rule
+// that take no notice of the values on their way: `t > e` for a sum, or the value of a relation
+// over a lattice that keeps the greatest. Soufflé refuses them. A rule
 //   h(x, t) :- b(x), t = sum s : { c(x, y, s) }.
 // becomes
 //   terms(x, y, s, s) :- c(x, y, s).   h(x, t) :- b(x), total(x, t).   h(x, t) :- b(x), t = 0.

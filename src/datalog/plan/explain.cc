@@ -136,8 +136,7 @@ std::string explain(const Program& program, const ProgramPlan& plan) {
                            column_names(program.relations[r], index.order));
     }
     for (const RelationId r : stratum.relations)
-      if (const auto& best = plan.relations[r].best)
-        out += kept_text(program, r, *best);
+      if (const auto& best = plan.relations[r].best) out += kept_text(program, r, *best);
     explain_rules(program, plan, stratum_plan.once, out);
     explain_rules(program, plan, stratum_plan.recursive, out);
     explain_rules(program, plan, stratum_plan.reject, out);

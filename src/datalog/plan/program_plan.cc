@@ -369,7 +369,8 @@ class Planner {
   // The key of sums, of themselves and of their terms.
   std::optional<std::uint32_t> first_columns(RelationId relation) const {
     for (RelationId r = 0; r < program_.relations.size(); ++r)
-      if (const auto& terms = program_.relations[r].sums; terms && (relation == r || relation == *terms))
+      if (const auto& terms = program_.relations[r].sums;
+          terms && (relation == r || relation == *terms))
         return arity(r) - 1;
     return std::nullopt;
   }

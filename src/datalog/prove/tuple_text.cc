@@ -146,8 +146,7 @@ std::vector<std::string> TupleText::variables(const Rule& rule, const Bindings& 
 
 // `51 = sum s : { holds("a", _, "d", s) }`
 std::string TupleText::aggregate(const Atom& atom, const std::vector<std::string>& texts) const {
-  const RelationId terms =
-      program_->relations[atom.relation].sums.value_or(atom.relation);
+  const RelationId terms = program_->relations[atom.relation].sums.value_or(atom.relation);
   const auto& rules = program_->rules;
   const auto rule = std::ranges::find_if(
       rules, [&](const Rule& r) { return r.head == terms && r.role == RuleRole::kDerives; });

@@ -348,9 +348,7 @@ class WhySearch {
   }
 
   // Stated like other aggregates: which of its terms were there first is not stored.
-  bool is_sum(const Atom& atom) const {
-    return program_.relations[atom.relation].sums.has_value();
-  }
+  bool is_sum(const Atom& atom) const { return program_.relations[atom.relation].sums.has_value(); }
 
   ProofNode describe(NodeId n) {
     ProofNode entry;
@@ -380,9 +378,9 @@ class WhySearch {
     entry.rule = mention_of(open.rule);
     const Bindings bindings = bindings_of(open, query, n, graph_.premises(best));
     for (std::uint32_t l = 0; l < open.written; ++l)
-      if (const Literal& literal = open.rule.body[l];
-          literal.kind == LiteralKind::kAtom ? is_sum(literal.atom)
-                                             : literal.record_use != RecordUse::kFound)
+      if (const Literal& literal = open.rule.body[l]; literal.kind == LiteralKind::kAtom
+                                                          ? is_sum(literal.atom)
+                                                          : literal.record_use != RecordUse::kFound)
         entry.conditions.push_back(text_.literal(open.rule, literal, bindings));
     if (program_.relations[relation].numbering)
       entry.conditions.push_back(text_.number(relation, graph_.tuple(n).back()));

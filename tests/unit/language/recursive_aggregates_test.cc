@@ -74,12 +74,14 @@ TEST(RecursiveAggregates, WhatIsRefused) {
            "h(x) :- b(x, k), mean as(s, float) : { c(x, _, s) } > 2.0, k > 1.",
            "h(x) :- b(x, k), k < 1 + sum s : { c(x, _, s) }.",
            "h(x) :- b(x, k), k > min s : { c(x, _, s) }, k < max s : { c(x, _, s) } - 1.",
-           "l(x, as(v, L)) :- t(x, v). t(x, as(n, T)) :- b(x, _), n = sum v : { e(x, y, _), l(y, v) }.",
+           "l(x, as(v, L)) :- t(x, v). t(x, as(n, T)) :- b(x, _), n = sum v : { e(x, y, _), l(y, "
+           "v) }.",
            "t(x, as(n, T)) :- b(x, _), n = sum v : { e(x, y, _), t(y, v), v < 3 }.",
            "h(x) :- b(x, k), k < sum s : { c(x, y, s), 1 < count : { e(y, _, _) } }.",
            "h(x) :- b(x, k), k < sum -s : { c(x, y, s), e(y, x + 1, _) }.",
        })
-    EXPECT_TRUE(mentions(outcome(std::string(rule) + "\n"), "depends on its own aggregate")) << rule;
+    EXPECT_TRUE(mentions(outcome(std::string(rule) + "\n"), "depends on its own aggregate"))
+        << rule;
 }
 
 }  // namespace

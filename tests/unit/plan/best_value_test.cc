@@ -74,8 +74,8 @@ TEST(BestValue, UnitedValuesInAnyCompany) {
   const std::string lattice =
       ".type M <: number\n.lattice M<> { Bottom -> 0, Lub -> _ bor _, Glb -> _ band _ }\n"
       ".decl m(x: number, v: M<>)\nm(x, as(d, M)) :- p(x, _, d).\np(x, x, v) :- m(x, v).\n";
-  for (const char* rule : {"p(x, y, a) <= p(x, y, b) :- b < a.\n",
-                           "p(x, y, a) <= p(x, y, b) :- b < a, x > 1.\n"}) {
+  for (const char* rule :
+       {"p(x, y, a) <= p(x, y, b) :- b < a.\n", "p(x, y, a) <= p(x, y, b) :- b < a, x > 1.\n"}) {
     const Program program = compiled(kBase + lattice + rule);
     const ProgramPlan plan = planned(program);
     const auto& best = plan.relations[relation_named(program, "m")].best;

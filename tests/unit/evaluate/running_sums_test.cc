@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums in recursion lie with their terms, however either is searched.
+#include "datalog/evaluate/running_sums.h"
+
+#include <gtest/gtest.h>
+
+#include "datalog/evaluate/placement.h"
+#include "property/engine_runner.h"
+
+namespace stratalog::datalog {
+namespace {
+
+using Columns = std::vector<std::uint32_t>;
+
+RelationId relation_called(const Program& program, const std::string& name) {
+  for (RelationId r = 0; r < program.relations.size(); ++r)
+    if (program.relations[r].name == name) return r;
+  ADD_FAILURE() << "no relation " << name;
+  return 0;
+}
+
+TEST(RunningSums, LieWithTheirTerms) {
+  // The rule that reads the sums knows x only where it comes from `seen`.
+  const Program program = compiled(
+      ".decl e(x: number, y: number, s: number)\n.input e\n"
+      ".decl c(x: number, y: number, s: number)\nc(x, y, s) :- e(x, y, s).\n"
+      "c(x, y, s) :- h(x), e(x, y, s).\n.decl seen(x: number)\nseen(x) :- h(x).\n"
+      ".decl h(x: number)\nh(y) :- seen(x), c(x, y, _), 9 < sum s : { c(x, y, s) }.\n");
+  const auto planned = plan_program(program, {});
+  ASSERT_TRUE(planned.is_ok());
+  const ProgramPlan& plan = planned.value();
+  const auto placements = plan_placements(program, plan);
+  const RelationId total = relation_called(program, "h#total2");
+  const RelationId terms = relation_called(program, "h#terms1");
+  ASSERT_EQ(program.relations[total].sums, terms);
+  for (const RelationId r : {total, terms}) {
+    const RelationPlan& relation = plan.relations[r];
+    EXPECT_EQ(relation.dealt_by_first, 2U);
+    EXPECT_EQ(placements[r][relation.primary], (Columns{0, 1}));
+    EXPECT_EQ(relation.indices[relation.primary].order.back(),
+              program.relations[r].attributes.size() - 1);
+  }
+}
+
+// A sum without a key lies, with all of its terms, where the constant 0 does.
+TEST(RunningSums, OfEverything) {
+  const Program program = compiled(
+      ".decl e(x: number, y: number)\n.input e\n.decl h(x: number)\nh(1).\n"
+      "h(y) :- h(x), e(x, y).\nh(y) :- e(_, y), count : { h(_) } > 3.\n");
+  const auto planned = plan_program(program, {});
+  ASSERT_TRUE(planned.is_ok());
+  const ProgramPlan& plan = planned.value();
+  const auto placements = plan_placements(program, plan);
+  const RelationId total = relation_called(program, "h#total2");
+  EXPECT_EQ(placements[total][plan.relations[total].primary], Columns{0});
+  EXPECT_EQ(placements[*program.relations[total].sums]
+                      [plan.relations[*program.relations[total].sums].primary],
+            Columns{0});
+}
+
+}  // namespace
+}  // namespace stratalog::datalog
