@@ -209,7 +209,7 @@ def test_a_resumed_run_goes_on(
             before=before,
             after=after,
             more_than=3,
-            stride=3,
+            stride=9,
             exported=relation,
         )
 

@@ -219,7 +219,7 @@ def test_a_resumed_run_goes_on(
             before=before,
             after=after,
             more_than=3,
-            stride=4,
+            stride=12,
             exported=relation,
         )
 
