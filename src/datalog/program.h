@@ -75,6 +75,16 @@ struct Numbering {
   std::uint32_t step = 1;  // from one tuple to the next
 };
 
+// A relation that the engine fills while the stratum of both runs: for each value of the first
+// columns of `terms`, as many as are here beside the last, the sum of its last column, or how many
+// tuples there are. Keeps the greatest value of each key; where `terms` does so as well, sums are
+// those of the greatest values.
+struct Sums {
+  RelationId terms = 0;
+  bool counts = false;
+  friend bool operator==(const Sums&, const Sums&) = default;
+};
+
 struct Relation {
   std::string name;
   std::vector<Attribute> attributes;  // arity 0 is legal
@@ -88,10 +98,7 @@ struct Relation {
   // .limitsize: the recursion ends after the round in which the relation gets that large.
   std::optional<std::uint64_t> size_limit;
   std::optional<Numbering> numbering;  // then there are no rules, facts and inputs
-  // Filled by the engine while the stratum of both runs: for each value of the first columns of
-  // that relation, as many as are here beside the last, the sum of its last column. Both keep the
-  // greatest value of each key, and there are no rules, facts and inputs.
-  std::optional<RelationId> sums;
+  std::optional<Sums> sums;  // then there are no rules, facts and inputs
   SourcePlace place;
 };
 

@@ -321,10 +321,8 @@ class RoundRun {
         unite_homes();
       return {};
     }));
-    state_.times.deduplicate += watch.lap();
     keep_first(sums_.settle());
     keep_first(value_union_.settle());
-    state_.times.exchange += watch.lap();
     keep_first(guard_memory([&]() -> Status {
       subsumption_.note_beaten();
       return {};

@@ -69,7 +69,7 @@ RunningSums::RunningSums(EngineState& state, std::uint32_t stratum) : state_(sta
     const Relation& relation = state.program.relations[r];
     if (relation.sums)
       sums_.push_back({.total = r,
-                       .terms = *relation.sums,
+                       .of = *relation.sums,
                        .kind = relation.attributes.back().kind,
                        .tuples = {}});
   }
@@ -98,7 +98,7 @@ Status RunningSums::settle() {
 
 Status RunningSums::add_terms(Sum& sum) {
   sum.tuples.clear();
-  const Index& terms = state_.relations[sum.terms].shards.front().primary_index();
+  const Index& terms = state_.relations[sum.of.terms].shards.front().primary_index();
   const Index& totals = state_.relations[sum.total].shards.front().primary_index();
   const std::size_t width = totals.arity() - std::size_t{1};
   const auto from = places_of(terms, width);
@@ -107,13 +107,11 @@ Status RunningSums::add_terms(Sum& sum) {
   std::vector<std::uint64_t> added;
   std::vector<Cell> key(width);
   const auto add_row = [&](const DeltaRow& row) -> Status {
-    const std::uint64_t now = greatest(state_.dictionary, sum.kind, row.cells).value_or(0);
-    const auto before = greatest(state_.dictionary, sum.kind, terms.total(row.row)).value_or(0);
-    STRATALOG_RETURN_IF_ERROR(check_term(sum, now));
+    STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t come, added_by(sum, terms, row));
     for (std::size_t c = 0; c < width; ++c) key[to[c]] = terms.prefix(row.row)[from[c]];
     const std::uint32_t at = keys.find_or_add(key.data());
     if (at == added.size()) added.push_back(0);
-    const std::uint64_t more = add(sum.kind, added[at], subtract(sum.kind, now, before));
+    const std::uint64_t more = add(sum.kind, added[at], come);
     if (is_less(sum.kind, more, added[at])) return fail(sum, "it leaves its 64 bits");
     added[at] = more;
     return {};
@@ -134,6 +132,31 @@ Status RunningSums::add_terms(Sum& sum) {
     sum.tuples.push_back(state_.new_values.number(now));
   }
   return {};
+}
+
+// Of values that change, what the greatest is above the one before.
+Result<std::uint64_t> RunningSums::added_by(const Sum& sum, const Index& terms,
+                                            const DeltaRow& row) const {
+  if (sum.of.counts) return row.cells.size();
+  std::uint64_t added = 0;
+  if (state_.relations[sum.of.terms].keeps_one_value()) {
+    added = greatest(state_.dictionary, sum.kind, row.cells).value_or(0);
+    STRATALOG_RETURN_IF_ERROR(check_term(sum, added));
+    const auto before = greatest(state_.dictionary, sum.kind, terms.total(row.row));
+    return subtract(sum.kind, added, before.value_or(0));
+  }
+  Status status;
+  row.cells.walk([&](Cell cell) {
+    if (!status.is_ok()) return;
+    const std::uint64_t bits = state_.dictionary.decode(cell);
+    status = check_term(sum, bits);
+    const std::uint64_t more = add(sum.kind, added, bits);
+    if (status.is_ok() && is_less(sum.kind, more, added))
+      status = fail(sum, "it leaves its 64 bits");
+    added = more;
+  });
+  if (!status.is_ok()) return status;
+  return added;
 }
 
 Status RunningSums::check_term(const Sum& sum, std::uint64_t bits) const {

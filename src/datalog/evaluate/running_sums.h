@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/status.h"
+#include "base/result.h"
 #include "datalog/evaluate/engine_state.h"
 
 namespace stratalog::datalog {
@@ -27,12 +27,13 @@ class RunningSums {
  private:
   struct Sum {
     RelationId total = 0;
-    RelationId terms = 0;
+    Sums of;
     ValueKind kind = ValueKind::kNumber;
     std::vector<Cell> tuples;  // of `total`, in its home's order, with values others may not know
   };
 
   Status add_terms(Sum& sum);
+  Result<std::uint64_t> added_by(const Sum& sum, const Index& terms, const DeltaRow& row) const;
   Status check_term(const Sum& sum, std::uint64_t bits) const;
   Status fail(const Sum& sum, std::string_view what) const;
 

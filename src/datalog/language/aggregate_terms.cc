@@ -130,6 +130,7 @@ class TermFinder {
       for (const Formula& goal : goals_) count += occurrences(goal, name);
       if (count > 1) return false;
       if (!used.contains(name)) continue;
+      result_.changes = true;
       if (!rises_with_its_variables(*aggregate_.target) || lattice == lattices_.end() ||
           !goes(*lattice->second, direction_of(aggregate_.function)))
         return false;
@@ -151,7 +152,12 @@ class TermFinder {
     }
     if (bases.size() != 1 || !zero_of(*bases.begin(), span)) return false;
     result_.base_type = {*bases.begin(), span};
-    if (aggregate_.target->kind == TermKind::kVariable) return true;
+    if (aggregate_.target->kind == TermKind::kVariable) {
+      if (!result_.changes)  // it is the value itself that tells terms apart
+        std::erase_if(result_.own,
+                      [&](const TypedName& own) { return own.name == result_.value.text; });
+      return true;
+    }
     result_.value_type = result_.base_type;
     return is_arithmetic(*aggregate_.target);
   }

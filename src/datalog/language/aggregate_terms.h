@@ -19,8 +19,9 @@ struct TypedName {
 
 struct AggregateTerms {
   std::vector<TypedName> outer;
-  std::vector<TypedName> own;  // those that tell terms apart
+  std::vector<TypedName> own;  // those that tell terms apart, with the value
   Term value;  // 1 for `count`
+  bool changes = false;  // the value, as it comes from a lattice
   NameSyntax value_type;
   NameSyntax base_type;  // number, unsigned or float
   Formula body;

@@ -233,8 +233,8 @@ class Analyser {
     }
     for (const RelationSyntax& relation : syntax_.relations)
       if (relation.sums)
-        program_.relations[declarations_.ids.at(relation.name.name)].sums =
-            declarations_.ids.at(relation.sums->name);
+        program_.relations[declarations_.ids.at(relation.name.name)].sums = {
+            .terms = declarations_.ids.at(relation.sums->name), .counts = relation.counts};
     std::vector<std::size_t> stratum_of(program_.relations.size(), 0);
     for (std::size_t i = 0; i < program_.strata.size(); ++i) {
       for (const RelationId relation : program_.strata[i].relations) stratum_of[relation] = i;

@@ -312,7 +312,9 @@ std::string print_relation(const Program& program, const Relation& relation) {
       text += (i == 0 ? "" : ", ") + relation.attributes[relation.choice_keys[k][i]].name;
     text += ')';
   }
-  if (relation.sums) text += " sums " + program.relations[*relation.sums].name;
+  if (relation.sums)
+    text += (relation.sums->counts ? " counts " : " sums ") +
+            program.relations[relation.sums->terms].name;
   text += '\n';
   if (relation.size_limit)
     text += fmt::format(".limitsize {}(n={})\n", relation.name, *relation.size_limit);

@@ -139,18 +139,26 @@ class AggregateExpansion {
     const std::string name = head.relation.name + '#';
     const Direction direction = direction_of(aggregate.function);
     std::optional<NameSyntax> summed;
+    bool counts = false;
     if (is_sum) {
       std::vector<TypedName> key = outer;
       key.insert(key.end(), terms->own.begin(), terms->own.end());
       summed = {fmt::format("{}terms{}", name, ++made_), term.span};
-      add_relation(rule, *summed, key, terms->value_type, std::nullopt, Direction::kUp);
-      add_terms_rule(rule, atom_of(*summed, key), *terms);
+      counts = !aggregate.target && !terms->own.empty();
+      add_terms_rule(rule, atom_of(*summed, key), *terms, counts);
+      if (!counts) key.push_back({"value", terms->value_type});
+      add_relation(rule, *summed, key);
+      if (terms->changes) keep_best(rule, *summed, key, Direction::kUp);
     }
     const NameSyntax total{fmt::format("{}{}{}", name, is_sum ? "total" : "best", ++made_),
                            term.span};
-    add_relation(rule, total, outer, terms->base_type, summed, direction);
-    if (!is_sum) add_terms_rule(rule, atom_of(total, outer), *terms);
     result.total = atom_of(total, outer);
+    if (!is_sum) add_terms_rule(rule, result.total, *terms, false);
+    outer.push_back({"value", terms->base_type});
+    RelationSyntax& added = add_relation(rule, total, outer);
+    added.sums = summed;
+    added.counts = counts;
+    keep_best(rule, total, outer, direction);
     return result;
   }
 
@@ -165,27 +173,30 @@ class AggregateExpansion {
     return atom;
   }
 
-  void add_relation(const RuleSyntax& rule, const NameSyntax& name,
-                    const std::vector<TypedName>& key, const NameSyntax& value_type,
-                    const std::optional<NameSyntax>& sums, Direction direction) {
+  RelationSyntax& add_relation(const RuleSyntax& rule, const NameSyntax& name,
+                               const std::vector<TypedName>& columns) {
     RelationSyntax& relation = relations_.emplace_back();
     relation.name = name;
     relation.instance = rule.instance;
-    relation.sums = sums;
-    for (const TypedName& each : key)
+    for (const TypedName& each : columns)
       relation.attributes.push_back({.name = {each.name, name.span}, .type = each.type});
-    relation.attributes.push_back({.name = {"value", name.span}, .type = value_type});
-    RuleSyntax& keeps = rules_.emplace_back();
-    std::vector<Formula> body;
+    return relation;
+  }
+
+  // r(x, a) <= r(x, b) :- b > a.
+  void keep_best(const RuleSyntax& rule, const NameSyntax& name,
+                 const std::vector<TypedName>& columns, Direction direction) {
     const Term a = variable_term("value#a", name.span);
     const Term b = variable_term("value#b", name.span);
+    std::vector<Formula> body;
     for (const Term& value : {a, b}) {
       AtomSyntax atom = atom_of(name, {});
-      for (const TypedName& each : key)
+      for (const TypedName& each : columns)
         atom.arguments.push_back(variable_term(each.name, name.span));
-      atom.arguments.push_back(value);
+      atom.arguments.back() = value;
       body.push_back(atom_formula(std::move(atom)));
     }
+    RuleSyntax& keeps = rules_.emplace_back();
     keeps.role = RuleRole::kSubsumes;
     keeps.use = RuleUse::kEvaluateOnly;
     keeps.heads.push_back(body[0].atom);
@@ -196,8 +207,9 @@ class AggregateExpansion {
     keeps.instance = rule.instance;
   }
 
-  void add_terms_rule(const RuleSyntax& rule, AtomSyntax head, const AggregateTerms& terms) {
-    head.arguments.push_back(terms.value);
+  void add_terms_rule(const RuleSyntax& rule, AtomSyntax head, const AggregateTerms& terms,
+                      bool counts) {
+    if (!counts) head.arguments.push_back(terms.value);
     RuleSyntax& added = rules_.emplace_back();
     added.use = RuleUse::kEvaluateOnly;
     added.heads.push_back(std::move(head));

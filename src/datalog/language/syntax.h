@@ -153,6 +153,7 @@ struct RelationSyntax {
   std::vector<ChoiceKeySyntax> choice_keys;
   std::optional<NameSyntax> delta_of;  // `= debug_delta(name)`
   std::optional<NameSyntax> sums;  // made by the compiler: Relation::sums
+  bool counts = false;
   InstanceNumber instance = kNoInstance;
 };
 

@@ -75,8 +75,10 @@ std::map<RelationId, BestValue> find_best_values(const Program& program, const S
   std::map<RelationId, BestValue> found;
   const auto sums_or_is_summed = [&](RelationId relation) {
     return program.relations[relation].sums ||
-           std::ranges::any_of(stratum.relations,
-                               [&](RelationId r) { return program.relations[r].sums == relation; });
+           std::ranges::any_of(stratum.relations, [&](RelationId r) {
+             const auto& sums = program.relations[r].sums;
+             return sums && sums->terms == relation;
+           });
   };
   bool is_all = true;
   for (const std::uint32_t r : stratum.subsumptions) {

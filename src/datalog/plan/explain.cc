@@ -101,8 +101,10 @@ std::string kept_text(const Program& program, RelationId relation, const BestVal
   const Relation& declared = program.relations[relation];
   const std::string& value = declared.attributes[best.column].name;
   if (declared.sums)
-    return fmt::format("    {} sums the values of {} for each {} as they come\n", declared.name,
-                       program.relations[*declared.sums].name, key_names(declared, best.column));
+    return fmt::format("    {} {} {} for each {} as they come\n", declared.name,
+                       declared.sums->counts ? "counts the tuples of" : "sums the values of",
+                       program.relations[declared.sums->terms].name,
+                       key_names(declared, best.column));
   if (best.keeps != KeptValue::kUnited)
     return fmt::format("    keeps the {} {} of each {}, compared where tuples lie\n",
                        best.keeps == KeptValue::kLeast ? "least" : "greatest", value,

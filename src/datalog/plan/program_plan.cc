@@ -360,7 +360,8 @@ class Planner {
             relation.primary = i;
             break;
           }
-        if (best_[r]) place_values_together(relation);
+        if (relation.best || relation.dealt_by_first)
+          place_values_together(relation, relation.best ? relation.best->column : arity(r) - 1);
       }
       plan_.relations.push_back(std::move(relation));
     }
@@ -369,15 +370,14 @@ class Planner {
   // The key of sums, of themselves and of their terms.
   std::optional<std::uint32_t> first_columns(RelationId relation) const {
     for (RelationId r = 0; r < program_.relations.size(); ++r)
-      if (const auto& terms = program_.relations[r].sums;
-          terms && (relation == r || relation == *terms))
+      if (const auto& sums = program_.relations[r].sums;
+          sums && (relation == r || relation == sums->terms))
         return arity(r) - 1;
     return std::nullopt;
   }
 
   // The values of a key lie in one row of the primary index, on one rank.
-  static void place_values_together(RelationPlan& relation) {
-    const std::uint32_t value = relation.best->column;
+  static void place_values_together(RelationPlan& relation, std::uint32_t value) {
     const IndexPlan& home = relation.indices[relation.primary];
     const std::vector<std::uint32_t> searched = columns_of_all_searches(home);
     bool holds_all = true;

@@ -146,7 +146,8 @@ std::vector<std::string> TupleText::variables(const Rule& rule, const Bindings& 
 
 // `51 = sum s : { holds("a", _, "d", s) }`
 std::string TupleText::aggregate(const Atom& atom, const std::vector<std::string>& texts) const {
-  const RelationId terms = program_->relations[atom.relation].sums.value_or(atom.relation);
+  const auto& sums = program_->relations[atom.relation].sums;
+  const RelationId terms = sums ? sums->terms : atom.relation;
   const auto& rules = program_->rules;
   const auto rule = std::ranges::find_if(
       rules, [&](const Rule& r) { return r.head == terms && r.role == RuleRole::kDerives; });
@@ -163,9 +164,9 @@ std::string TupleText::aggregate(const Atom& atom, const std::vector<std::string
     body += (body.empty() ? "" : ", ") + print_literal(*program_, each, names);
   const Expression& value = rule->head_arguments.back();
   std::string function = "count";
-  if (terms != atom.relation && value.kind != ExpressionKind::kConstant)
+  if (sums && !sums->counts && value.kind != ExpressionKind::kConstant)
     function = "sum " + print_expression(*rule, value);
-  else if (terms == atom.relation)
+  else if (!sums)
     function = (keeps->body.back().comparison == Comparison::kLess ? "min " : "max ") +
                print_expression(*rule, value);
   return fmt::format("{} = {} : {{ {} }}", texts[atom.arguments.back().variable], function, body);

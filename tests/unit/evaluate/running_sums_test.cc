@@ -32,7 +32,8 @@ TEST(RunningSums, LieWithTheirTerms) {
   const auto placements = plan_placements(program, plan);
   const RelationId total = relation_called(program, "h#total2");
   const RelationId terms = relation_called(program, "h#terms1");
-  ASSERT_EQ(program.relations[total].sums, terms);
+  ASSERT_TRUE(program.relations[total].sums.has_value());
+  ASSERT_EQ(program.relations[total].sums->terms, terms);
   for (const RelationId r : {total, terms}) {
     const RelationPlan& relation = plan.relations[r];
     EXPECT_EQ(relation.dealt_by_first, 2U);
@@ -53,9 +54,9 @@ TEST(RunningSums, OfEverything) {
   const auto placements = plan_placements(program, plan);
   const RelationId total = relation_called(program, "h#total2");
   EXPECT_EQ(placements[total][plan.relations[total].primary], Columns{0});
-  EXPECT_EQ(placements[*program.relations[total].sums]
-                      [plan.relations[*program.relations[total].sums].primary],
-            Columns{0});
+  const RelationId terms = program.relations[total].sums->terms;
+  EXPECT_EQ(placements[terms][plan.relations[terms].primary], Columns{0});
+  EXPECT_TRUE(program.relations[total].sums->counts);
 }
 
 }  // namespace

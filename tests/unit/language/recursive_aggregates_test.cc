@@ -25,7 +25,7 @@ bool mentions(const std::string& text, const std::string& part) {
 
 TEST(RecursiveAggregates, SumsOfTerms) {
   const std::string seen = outcome("h(x) :- b(x, k), k < sum s : { c(x, y, s) }.\n");
-  EXPECT_TRUE(mentions(seen, "h#terms1(x, s, y, s) :- c(x, y, s).")) << seen;
+  EXPECT_TRUE(mentions(seen, "h#terms1(x, y, s) :- c(x, y, s).")) << seen;
   EXPECT_TRUE(mentions(seen, "h(x) :- b(x, k), k < value#0, h#total2(x, value#0).")) << seen;
   EXPECT_TRUE(mentions(seen, "h(x) :- b(x, k), k < 0.")) << seen;
   EXPECT_TRUE(mentions(seen, "h#total2(x, value#a) <= h#total2(x, value#b) :- value#b > value#a."))
@@ -36,8 +36,9 @@ TEST(RecursiveAggregates, SumsOfTerms) {
 
 TEST(RecursiveAggregates, NothingIsLessThanABound) {
   const std::string seen = outcome("h(x) :- b(x, _), 5 < count : { c(x, _, _) }.\n");
-  EXPECT_TRUE(mentions(seen, "h#terms1(x, _#0, _#1, 1) :- c(x, _#0, _#1).")) << seen;
+  EXPECT_TRUE(mentions(seen, "h#terms1(x, _#0, _#1) :- c(x, _#0, _#1).")) << seen;
   EXPECT_FALSE(mentions(seen, "5 < 0")) << seen;
+  EXPECT_TRUE(mentions(seen, " counts h#terms1\n")) << seen;
 }
 
 TEST(RecursiveAggregates, ValuesOfALattice) {
@@ -55,11 +56,12 @@ TEST(RecursiveAggregates, TermsThatGrow) {
   const std::string seen =
       outcome("t(x, as(n, T)) :- b(x, _), n = sum v : { e(x, y, _), t(y, v) }.\n");
   EXPECT_TRUE(mentions(seen, "t#terms1(x, y, v) :- e(x, y, _), t(y, v).")) << seen;
+  EXPECT_TRUE(mentions(seen, "t#terms1(x, y, value#a) <= t#terms1(x, y, value#b)")) << seen;
 }
 
 TEST(RecursiveAggregates, WithoutAKey) {
   const std::string seen = outcome("h(x) :- b(x, k), count : { c(_, _, _) } >= k.\n");
-  EXPECT_TRUE(mentions(seen, "h#terms1(0, _#0, _#1, _#2, 1)")) << seen;
+  EXPECT_TRUE(mentions(seen, "h#terms1(0, _#0, _#1, _#2)")) << seen;
   EXPECT_TRUE(mentions(seen, "h#total2(0, value#0)")) << seen;
 }
 
