@@ -451,8 +451,7 @@ Result<bool> rebalance(EngineState& state, RelationId id) {
   for (std::size_t s = 0; s < relation.shards.size(); ++s) {
     Shard& old = relation.shards[s];
     if (old.placement.dealing == Dealing::kReplicated) continue;
-    if (s == 0 && (relation.keeps_one_value() || state.plan.relations[id].dealt_by_first))
-      continue;
+    if (s == 0 && (relation.keeps_one_value() || state.plan.relations[id].dealt_by_first)) continue;
     // 8/5 is a little above what plan_buckets leaves alone, so that nothing moves for small gains.
     if (largest[s] / 8 <= mean / 5) continue;
     BucketCount count(state, relation.arity, old.placement.columns);

@@ -77,7 +77,7 @@ RunningSums::RunningSums(EngineState& state, std::uint32_t stratum) : state_(sta
 
 Status RunningSums::settle() {
   if (sums_.empty()) return {};
-  const Status mine = guard_memory([&]() -> Status {
+  Status mine = guard_memory([&]() -> Status {
     for (Sum& sum : sums_) STRATALOG_RETURN_IF_ERROR(add_terms(sum));
     return {};
   });

@@ -7,8 +7,8 @@
 //   terms(x, y, s) :- c(x, y, s).   h(x, t) :- b(x), total(x, t).   h(x, t) :- b(x), t = 0.
 // where the engine fills `total` with the sums of the last column of `terms` (Relation::sums), of
 // which it keeps the greatest of each key; `terms` does so as well where the values come from a
-// lattice. `min` and `max` are values of a relation that keeps the best. All else stays as it is, and is refused where strata are made. Works on syntax,
-// before lattices are written out. Local.
+// lattice. `min` and `max` are values of a relation that keeps the best. All else stays as it is,
+// and is refused where strata are made. Works on syntax, before lattices are written out. Local.
 #pragma once
 
 #include "datalog/language/syntax.h"
