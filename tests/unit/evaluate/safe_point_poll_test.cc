@@ -14,11 +14,11 @@
 namespace stratalog::datalog {
 namespace {
 
-using Sums = SafePointPoll::Sums;
+using SummedPolls = SafePointPoll::Sums;
 using Word = SafePointPoll::Word;
 
 TEST(SafePointPoll, MeetsOnlyWhereThereIsSomethingToDo) {
-  const auto meets = [](const Sums& sums) { return SafePointPoll::must_meet(sums, 3); };
+  const auto meets = [](const SummedPolls& sums) { return SafePointPoll::must_meet(sums, 3); };
   EXPECT_FALSE(meets({.with_blocks = 3}));
   EXPECT_FALSE(meets({.with_blocks = 1}));
   EXPECT_TRUE(meets({.with_blocks = 0}));
