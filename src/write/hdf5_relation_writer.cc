@@ -5,6 +5,7 @@
 #include <hdf5.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 
 #include "comm/mpi_comm.h"
@@ -12,6 +13,7 @@
 #include "write/hdf5_row_layout.h"
 #include "write/mpi_file_status.h"
 #include "write/mpi_group.h"
+#include "write/reserve_space.h"
 
 namespace stratalog {
 namespace {
@@ -87,6 +89,42 @@ Status sync_after_close(OpenRowFile& open) {
   return synced.is_ok() ? closed : synced;
 }
 
+// What the rows and HDF5's own tables may take, from the beginning of the file. Rows that are
+// deflated have their space when they are written, at most that of rows which deflating makes no
+// smaller.
+std::uint64_t most_bytes(const OpenRowFile& open, const RowFileTuning& tuning) {
+  constexpr std::uint64_t kTables = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kTableBytesPerChunk = 128;
+  std::uint64_t allocated = 0;
+  std::uint64_t chunked = 0;
+  for (std::size_t i = 0; i < open.about.size(); ++i) {
+    const DatasetPlan& plan = open.plans[i];
+    if (plan.layout != DataLayout::kChunked || plan.chunk_rows == 0) {
+      const haddr_t begin = H5Dget_offset(open.datasets[i].id());
+      const std::uint64_t bytes = open.about[i].rows * open.about[i].columns * 8;
+      if (begin != HADDR_UNDEF) allocated = std::max<std::uint64_t>(allocated, begin + bytes);
+      continue;
+    }
+    const std::uint64_t chunk_bytes = plan.chunk_rows * open.about[i].columns * 8;
+    const std::uint64_t padding = chunk_bytes < tuning.align_from ? 0 : tuning.alignment;
+    const std::uint64_t chunks = (open.about[i].rows + plan.chunk_rows - 1) / plan.chunk_rows;
+    chunked += chunks * (chunk_bytes + padding + kTableBytesPerChunk);
+  }
+  return allocated + chunked + kTables;
+}
+
+// Collective in the group; fails on all ranks or on none.
+Status reserve_for_rows(const OpenRowFile& open, const RowFileTuning& tuning) {
+  Status mine;
+  if (open.group.rank() == 0) mine = reserve_space(open.path, most_bytes(open, tuning));
+  auto worst = static_cast<int>(mine.code());
+  STRATALOG_RETURN_IF_ERROR(
+      mpi_file_status(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, open.group.comm()),
+                      "MPI_Allreduce", open.path));
+  if (worst == 0 || !mine.is_ok()) return mine;
+  return {static_cast<StatusCode>(worst), open.path + ": another rank cannot reserve its space"};
+}
+
 // Collective even on ranks that have had errors, so that closing finds everybody.
 Result<std::vector<RowPlacement>> close_row_file(OpenRowFile& open, SyncFiles sync) {
   std::vector<RowPlacement> placements;
@@ -110,6 +148,7 @@ Result<std::vector<RowPlacement>> close_row_file(OpenRowFile& open, SyncFiles sy
   }
   const Status closed = hdf5_check(open.file.close(), "H5Fclose", open.path);
   if (status.is_ok()) status = closed;
+  if (status.is_ok() && open.group.rank() == 0) status = release_reserved(open.path);
   if (status.is_ok() && sync == SyncFiles::kYes) status = sync_after_close(open);
   STRATALOG_RETURN_IF_ERROR(status);
   return placements;
@@ -178,6 +217,7 @@ Result<RowFile> create_row_file(Comm& comm, Store& store, const std::string& pat
                                                                    settings.plans[i], open->path));
     open->datasets.push_back(std::move(dataset));
   }
+  STRATALOG_RETURN_IF_ERROR(reserve_for_rows(*open, settings.tuning));
   return row_file(open);
 }
 
@@ -194,6 +234,7 @@ Result<RowFile> open_laid_out(Comm& comm, Store& store, const std::string& path,
                                 H5Dclose);
     if (!open->datasets.back().is_open()) return hdf5_error("H5Dopen", open->path);
   }
+  STRATALOG_RETURN_IF_ERROR(reserve_for_rows(*open, settings.tuning));
   return row_file(open);
 }
 
