@@ -129,17 +129,16 @@ Status decode_dictionary(std::span<const std::byte> image, ValueDictionary& dict
   return Status::ok();
 }
 
-Cell NewValues::symbol(std::string_view text) {
-  const std::uint64_t hash = SymbolTable::hash(text);
+Cell NewValues::symbol(std::string_view text, std::uint64_t text_hash) {
   if (only_ != nullptr && only_->symbols().has_room_for(text))
-    return only_->symbols().intern(text, hash);
-  if (const auto known = shared_->symbols().find(text, hash)) return *known;
+    return only_->symbols().intern(text, text_hash);
+  if (const auto known = shared_->symbols().find(text, text_hash)) return *known;
   if (!symbols_.has_room_for(text)) {
     overflowed_ = true;
     if (symbols_.size() == 0) symbols_.intern({});  // so that the cell has some text
     return kProvisionalSymbolBase;
   }
-  return kProvisionalSymbolBase + symbols_.intern(text, hash);
+  return kProvisionalSymbolBase + symbols_.intern(text, text_hash);
 }
 
 Cell NewValues::wide(std::uint64_t bits) {

@@ -100,7 +100,15 @@ class NewValues {
   // The final cell if the dictionary knows the value, else a provisional one. If there are more new
   // values than provisional cells (2^30) or a symbol of 4 GiB, the cell is meaningless and
   // overflowed() stays true: the next agreement then fails on all ranks.
-  Cell symbol(std::string_view text);
+  Cell symbol(std::string_view text) { return symbol(text, SymbolTable::hash(text)); }
+  // The same where the caller has the hash at hand.
+  Cell symbol(std::string_view text, std::uint64_t text_hash);
+  // Ahead of symbol(), see SymbolTable: `ask` names the table's prefetch_*().
+  void prefetch_symbol(std::uint64_t text_hash,
+                       void (SymbolTable::*ask)(std::uint64_t) const) const {
+    (shared_->symbols().*ask)(text_hash);
+    if (only_ == nullptr) (symbols_.*ask)(text_hash);
+  }
   Cell number(std::uint64_t bits) { return is_narrow(bits) ? narrow_cell(bits) : wide(bits); }
   Cell record(ShapeId shape, std::span<const Cell> cells);
   // The cell of a record that all ranks know, kNoRecordCell if there is none: no relation holds it.

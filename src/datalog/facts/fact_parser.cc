@@ -16,7 +16,12 @@ namespace stratalog::datalog {
 namespace {
 
 constexpr std::uint64_t kMaxPlainDigits = 18;  // never overflow 63 bits
-constexpr std::uint64_t kFirstRows = 256;  // that columns get room for
+// Rows that are parsed before they go to the ends of the columns together: these grow as vectors
+// do, and what a block of text holds stays in cache until then.
+constexpr std::size_t kStagedRows = 1024;
+// Rows of the stage whose symbols are asked for ahead of those that are looked for.
+constexpr std::size_t kEntriesAhead = 16;
+constexpr std::size_t kTextsAhead = 8;
 
 BracketUse bracket_use(const Relation& relation, const FactFormat& format) {
   const bool is_structured =
@@ -55,8 +60,10 @@ FactParser::FactParser(const Relation& relation, const FactFormat& format, LineP
       fields_(format.delimiter, format.attribute_of_field.size(), bracket_use(relation, format)),
       row_(relation.attributes.size()),
       last_symbol_(relation.attributes.size()),
-      column_ends_(relation.attributes.size()) {
+      stage_ends_(relation.attributes.size()) {
   tuples_.columns.resize(relation.attributes.size());
+  for (std::uint32_t c = 0; c < relation.attributes.size(); ++c)
+    if (relation.attributes[c].kind == ValueKind::kSymbol) symbol_columns_.push_back(c);
 }
 
 // Whether a line is fields between delimiters of one character, in the order of the attributes.
@@ -100,36 +107,67 @@ std::size_t FactParser::consume_complete(std::string_view text, ParseLine parse)
   if (last == std::string_view::npos) return 0;
   const char* at = text.data();
   const char* const stop = at + last + 1;
-  std::uint64_t room = 0;  // rows behind the last one
-  const auto resize_columns = [&](std::uint64_t rows) {
-    for (std::size_t c = 0; c < tuples_.columns.size(); ++c) {
-      tuples_.columns[c].resize(rows);
-      column_ends_[c] = tuples_.columns[c].data() + tuples_.rows;
-    }
-    room = rows - tuples_.rows;
-  };
+  staged_.resize(kStagedRows * row_.size());
+  stages_symbols_ = parse == &FactParser::parse_simple_line && !symbol_columns_.empty();
+  if (stages_symbols_) staged_symbols_.resize(kStagedRows * row_.size());
+  begin_stage();
   while (at != stop && !is_full()) {
-    if (room == 0) resize_columns(tuples_.rows + std::max(tuples_.rows, kFirstRows));
+    if (staged_rows_ == kStagedRows) append_staged();
     if (const char* next = (this->*parse)(at, stop); next != nullptr) {
-      ++tuples_.rows;
+      ++staged_rows_;
       ++line_;
-      --room;
       at = next;
       continue;
     }
     // The long way appends to the columns itself.
-    resize_columns(tuples_.rows);
+    append_staged();
     const auto* newline =
         static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(stop - at)));
     parse_line({at, static_cast<std::size_t>(newline - at)});
     ++line_;
     at = newline + 1;
   }
-  resize_columns(tuples_.rows);
+  append_staged();
   return last + 1;
 }
 
-// A line of decimal numbers to the ends of the columns; nullptr, with nothing kept, for any other
+void FactParser::begin_stage() {
+  staged_rows_ = 0;
+  for (std::size_t c = 0; c < stage_ends_.size(); ++c)
+    stage_ends_[c] = staged_.data() + (c * kStagedRows);
+}
+
+// The symbols of the stage get their cells in the order of the file.
+void FactParser::number_staged_symbols() {
+  const std::size_t arity = row_.size();
+  const auto ask = [&](std::size_t row, void (SymbolTable::*what)(std::uint64_t) const) {
+    if (row >= staged_rows_) return;
+    for (const std::uint32_t c : symbol_columns_)
+      values_.prefetch_symbol(staged_symbols_[(row * arity) + c].hash, what);
+  };
+  for (std::size_t row = 0; row < kEntriesAhead; ++row) ask(row, &SymbolTable::prefetch_entry);
+  for (std::size_t row = 0; row < staged_rows_; ++row) {
+    ask(row + kEntriesAhead, &SymbolTable::prefetch_entry);
+    ask(row + kTextsAhead, &SymbolTable::prefetch_text);
+    for (const std::uint32_t c : symbol_columns_) {
+      const StagedSymbol& symbol = staged_symbols_[(row * arity) + c];
+      staged_[(c * kStagedRows) + row] = symbol_cell(c, symbol.text, symbol.hash);
+    }
+  }
+}
+
+void FactParser::append_staged() {
+  if (stages_symbols_) number_staged_symbols();
+  for (std::size_t c = 0; c < tuples_.columns.size(); ++c) {
+    std::vector<Cell>& column = tuples_.columns[c];
+    const Cell* const first = staged_.data() + (c * kStagedRows);
+    column.insert(column.end(), first, first + staged_rows_);
+  }
+  tuples_.rows += staged_rows_;
+  begin_stage();
+}
+
+// A line of decimal numbers to the ends of the stage; nullptr, with nothing kept, for any other
 // line. Needs no bounds: a line break ends every run of digits, and the text ends with one.
 const char* FactParser::parse_plain_line(const char* at, const char* /*stop*/) {
   const std::size_t arity = row_.size();
@@ -155,11 +193,11 @@ const char* FactParser::parse_plain_line(const char* at, const char* /*stop*/) {
     if (is_negative) value = 0 - value;
     row_[c] = value < kNegativeBase ? static_cast<Cell>(value) : values_.number(value);
   }
-  for (std::size_t c = 0; c < arity; ++c) *column_ends_[c]++ = row_[c];
+  for (std::size_t c = 0; c < arity; ++c) *stage_ends_[c]++ = row_[c];
   return at;
 }
 
-// A line of fields to the ends of the columns; nullptr, with nothing kept, where something is
+// A line of fields to the ends of the stage; nullptr, with nothing kept, where something is
 // wrong: the long way says what. A line break stands before `stop`.
 const char* FactParser::parse_simple_line(const char* at, const char* stop) {
   const std::size_t arity = row_.size();
@@ -173,7 +211,10 @@ const char* FactParser::parse_simple_line(const char* at, const char* stop) {
     const ValueKind kind = relation_.attributes[c].kind;
     if (kind == ValueKind::kSymbol) {
       if (field.size() > SymbolTable::kMaxSymbolBytes) return nullptr;
-      row_[c] = symbol_cell(c, field);
+      const std::uint64_t hash = SymbolTable::hash(field);
+      values_.prefetch_symbol(hash, &SymbolTable::prefetch_slot);
+      staged_symbols_[(staged_rows_ * arity) + c] = {.text = field, .hash = hash};
+      row_[c] = 0;  // until the stage ends
     } else {
       const ParsedField parsed = parse_field(kind, field);
       if (parsed.problem != FieldProblem::kNone) return nullptr;
@@ -181,7 +222,7 @@ const char* FactParser::parse_simple_line(const char* at, const char* stop) {
     }
     at = end + 1;
   }
-  for (std::size_t c = 0; c < arity; ++c) *column_ends_[c]++ = row_[c];
+  for (std::size_t c = 0; c < arity; ++c) *stage_ends_[c]++ = row_[c];
   return at;
 }
 
@@ -263,7 +304,7 @@ bool FactParser::parse_field_into_row(std::uint32_t attribute, std::size_t field
     parsed = parse_field(description.kind, text);
     if (parsed.problem == FieldProblem::kNone) row_[attribute] = values_.number(parsed.bits);
   } else if (text.size() <= SymbolTable::kMaxSymbolBytes) {
-    row_[attribute] = symbol_cell(attribute, text);
+    row_[attribute] = symbol_cell(attribute, text, SymbolTable::hash(text));
   } else {
     parsed.problem = FieldProblem::kOutOfRange;
   }
@@ -284,10 +325,11 @@ bool FactParser::parse_structure_into_row(std::uint32_t attribute, std::size_t f
   return parsed.is_ok;
 }
 
-Cell FactParser::symbol_cell(std::uint32_t attribute, std::string_view text) {
+Cell FactParser::symbol_cell(std::uint32_t attribute, std::string_view text,
+                             std::uint64_t text_hash) {
   SymbolMemory& last = last_symbol_[attribute];
   if (!last.is_set || last.text != text) {
-    const Cell cell = values_.symbol(text);
+    const Cell cell = values_.symbol(text, text_hash);
     last = {.text = values_.text(cell), .cell = cell, .is_set = true};
   }
   return last.cell;

@@ -51,6 +51,9 @@ class FactParser {
   // From the start of a line; where the next one starts, or null.
   using ParseLine = const char* (FactParser::*)(const char* at, const char* stop);
   std::size_t consume_complete(std::string_view text, ParseLine parse);
+  void begin_stage();
+  void number_staged_symbols();
+  void append_staged();
   const char* parse_plain_line(const char* at, const char* stop);
   const char* parse_simple_line(const char* at, const char* stop);
   std::size_t consume_lines(std::string_view text, TextEnd end);
@@ -60,7 +63,7 @@ class FactParser {
   // False if the field was reported; otherwise row_[attribute] is set.
   bool parse_field_into_row(std::uint32_t attribute, std::size_t field);
   bool parse_structure_into_row(std::uint32_t attribute, std::size_t field);
-  Cell symbol_cell(std::uint32_t attribute, std::string_view text);
+  Cell symbol_cell(std::uint32_t attribute, std::string_view text, std::uint64_t text_hash);
   LinePlace line_place() const;
   void report(std::string text);
 
@@ -76,7 +79,18 @@ class FactParser {
   FieldSplitter fields_;
   std::vector<Cell> row_;
   std::vector<SymbolMemory> last_symbol_;  // by attribute: sorted files repeat symbols
-  std::vector<Cell*> column_ends_;  // consume_complete only
+  // Of consume_complete only: columns side by side, and the ends of what they hold.
+  std::vector<Cell> staged_;
+  std::vector<Cell*> stage_ends_;
+  std::size_t staged_rows_ = 0;
+  // Symbols of the stage, row by row, in texts that are being consumed.
+  struct StagedSymbol {
+    std::string_view text;
+    std::uint64_t hash = 0;
+  };
+  bool stages_symbols_ = false;
+  std::vector<StagedSymbol> staged_symbols_;
+  std::vector<std::uint32_t> symbol_columns_;
 };
 
 }  // namespace stratalog::datalog

@@ -296,6 +296,49 @@ TEST(FactParser, PlainLinesAgreeWithTheLongWay) {
   }
 }
 
+// Rows go to the columns a thousand at a time; lines that only the long way takes come in between.
+TEST(FactParser, ManyLinesKeepTheirOrder) {
+  std::string text;
+  std::vector<std::string> rows;
+  for (int i = 0; i < 5000; ++i) {
+    const std::string name = "s" + std::to_string(i * 7919 % 1500);
+    const std::string number = std::to_string(i % 700 == 699 ? -i : i);
+    text += name + "\t" + (i % 97 == 0 ? " " : "") + number + "\t" + name + "\n";
+    rows.push_back(name + "|" + number + "|" + name);
+  }
+  const Case mixed("x:symbol n:number y:symbol");
+  for (const std::size_t piece : {std::size_t{17}, std::size_t{4096}, text.size()})
+    EXPECT_EQ(mixed.parse(text, piece).rows, rows) << "pieces of " << piece;
+  std::string numbers;
+  std::vector<std::string> pairs;
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    const std::uint64_t wide = (i % 3 == 0 ? 18446744073709551615ULL : 5000) - i;
+    numbers += std::to_string(wide) + "\t" + std::to_string(i) + "\n";
+    pairs.push_back(std::to_string(static_cast<std::int64_t>(wide)) + "|" + std::to_string(i));
+  }
+  const Case plain("x:unsigned n:number");
+  for (const std::size_t piece : {std::size_t{17}, std::size_t{4096}, numbers.size()})
+    EXPECT_EQ(plain.parse(numbers, piece).rows, pairs) << "pieces of " << piece;
+}
+
+// Symbols get their numbers in the order of the file, as one reader would give them.
+TEST(FactParser, SymbolsAreNumberedRowByRow) {
+  const Relation relation = make_relation("r", "x:symbol y:symbol");
+  const FactFormat format = plan_input(relation, make_directive(IoAction::kInput, {})).value();
+  const ValueDictionary dictionary;
+  NewValues values(dictionary);
+  FactParser parser(relation, format, LinePlace::kFirstOfFile, values);
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += "a" + std::to_string(i) + "\tb" + std::to_string(i) + "\n";
+  parser.consume(text, TextEnd::kIsEnd);
+  const TupleColumns tuples = parser.take_tuples();
+  ASSERT_EQ(tuples.rows, 3000U);
+  for (std::uint32_t i = 0; i < 3000; ++i) {
+    ASSERT_EQ(tuples.columns[0][i], kProvisionalSymbolBase + (2 * i));
+    ASSERT_EQ(tuples.columns[1][i], kProvisionalSymbolBase + (2 * i) + 1);
+  }
+}
+
 TEST(FactParser, BigLine) {
   const std::string large(3U << 20, 'y');
   Case("x:symbol y:number").expect_rows("a\t1\n", {"a|1"});
