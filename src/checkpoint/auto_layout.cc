@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "commit/staged_store.h"
+
 namespace stratalog {
 
 LayoutOption option_of(CheckpointMode mode, const LayoutWishes& wishes) {
@@ -71,6 +73,26 @@ Result<AutoFacts> gather_auto_facts(Comm& comm, const JobFacts& job, const Write
   facts.images = static_cast<std::uint32_t>(most[1]);
   facts.collective_hdf5 = most[2] == 0 ? CollectiveHdf5::kThere : CollectiveHdf5::kMissing;
   return facts;
+}
+
+MeasuredOn measured_on(const AutoFacts& facts, const WriterOptions& options,
+                       const SaveRequest& request, const Store& store) {
+  const bool is_staged = dynamic_cast<const StagedStore*>(&store) != nullptr;
+  // One rank shares nothing, however it was started.
+  const bool has_mpi =
+      facts.ranks > 1 && (options.backends.shared.create || options.backends.rows.create);
+  return {
+      .format = facts.format,
+      .ranks = static_cast<std::uint32_t>(facts.ranks),
+      .nodes = static_cast<std::uint32_t>(facts.nodes),
+      .file_system = facts.file_system.name,
+      .durability = options.durability,
+      .stage = is_staged ? StageUse::kStaged : StageUse::kDirect,
+      .shared = has_mpi ? SharedWriting::kByMpi : SharedWriting::kByStore,
+      .encoding = facts.format == LearnedFormat::kRows ? ShardEncoding::kRowsU64 : request.encoding,
+      .aggregators = options.layout.aggregators,
+      .alignment = options.layout.alignment,
+      .relations_per_file = options.layout.relations_per_file};
 }
 
 }  // namespace stratalog

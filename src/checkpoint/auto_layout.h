@@ -7,6 +7,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/save_layout.h"
 #include "comm/comm.h"
+#include "commit/learned_record.h"
 #include "policy/learning.h"
 
 namespace stratalog {
@@ -20,5 +21,9 @@ LayoutWishes wishes_with(const LayoutOption& option, const LayoutWishes& wishes)
 // Collective, and the same everywhere even if ranks were given different lists.
 Result<AutoFacts> gather_auto_facts(Comm& comm, const JobFacts& job, const WriterOptions& options,
                                     const SaveRequest& request);
+
+// On what this rank would say that a save is measured.
+MeasuredOn measured_on(const AutoFacts& facts, const WriterOptions& options,
+                       const SaveRequest& request, const Store& store);
 
 }  // namespace stratalog

@@ -10,6 +10,7 @@
 #include "checkpoint/auto_layout.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/generation_sequence.h"
+#include "checkpoint/learned_layout.h"
 #include "checkpoint/node_stages.h"
 #include "checkpoint/open_save.h"
 #include "checkpoint/save_checks.h"
@@ -73,7 +74,7 @@ class Writer final : public CheckpointWriter {
   GenerationSequence generations_;
   ChainBase base_;
   CheckpointMode mode_ = CheckpointMode::kFilePerProcess;  // of the save that runs
-  LayoutLearner learner_;  // of modes auto and hdf5-auto
+  LearnedLayout learned_;  // of modes auto and hdf5-auto
   OverlapFacts overlap_facts_;
   SaveOutcome outcome_ = SaveOutcome::kNone;
   Status over_;  // why no further save is possible
@@ -255,9 +256,12 @@ Status Writer::choose_layout(const SaveRequest& request, OpenSave& open) {
   open.option = option_of(request.mode, options_.layout);
   if (!is_learned(request.mode)) return Status::ok();
   STRATALOG_ASSIGN_OR_RETURN(open.facts, gather_auto_facts(comm_, job_, options_, request));
-  AutoChoice choice = learner_.choose(*open.facts);
+  const MeasuredOn on = measured_on(*open.facts, options_, request, store_);
+  STRATALOG_ASSIGN_OR_RETURN(AutoChoice choice,
+                             learned_.choose(comm_, generations_, *open.facts, on));
   open.option = choice.option;
   open.manifest.reasons = std::move(choice.reasons);
+  open.manifest.learned = learned_.record(on);
   return Status::ok();
 }
 
@@ -377,7 +381,7 @@ Result<SaveReport> Writer::close_save(OpenSave& open) {
   open.held_ns += now_ns() - start;
   STRATALOG_RETURN_IF_ERROR(sum_up(comm_, open, report));
   // Its seconds are the slowest rank's, the same on all.
-  if (open.facts) learner_.learn(open.option, *open.facts, report.total_seconds);
+  if (open.facts) learned_.learn(open.option, *open.facts, report.total_seconds);
   remember_costs(report);
   return report;
 }

@@ -44,6 +44,13 @@ Status GenerationSequence::claim() {
   return Status::ok();
 }
 
+const KnownGeneration* GenerationSequence::newest_learned(const MeasuredOn& on) const {
+  const auto found = std::find_if(known_.begin(), known_.end(), [&](const KnownGeneration& known) {
+    return known.learned && known.learned->on == on;
+  });
+  return found == known_.end() ? nullptr : &*found;
+}
+
 Result<std::string> GenerationSequence::begin_next() {
   if (next_sequence_ > kMaxSequence)
     return Status::not_supported("all sequence numbers of this store are used up");

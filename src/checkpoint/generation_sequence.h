@@ -40,6 +40,9 @@ class GenerationSequence {
   // Rank 0, after publish(): removes what is no longer kept; failures are notes, because failing to
   // remove something old does not harm what is new.
   void retain(const Manifest& manifest, std::vector<std::string>& notes);
+  // Rank 0: the newest generation, of those still there, that remembers costs measured on the same;
+  // null if there is none.
+  const KnownGeneration* newest_learned(const MeasuredOn& on) const;
   // What claiming found worth telling.
   const std::vector<std::string>& notes() const { return claim_.notes; }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "commit/learned_json.h"
 #include "encode/block_format.h"
 
 namespace stratalog {
@@ -160,6 +161,7 @@ std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
                {"shards", std::count(shard_lines.begin(), shard_lines.end(), '\n')}};
   for (const Reason& reason : manifest.reasons)
     head["reasons"].push_back(Json::array({reason.about, reason.text}));
+  if (manifest.learned) head["learned"] = learned_json(*manifest.learned);
   std::string text = line(head);
   for (const ManifestRelation& relation : manifest.relations) text += relation_line(relation);
   for (const ManifestSection& section : manifest.sections) text += section_line(section);

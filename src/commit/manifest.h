@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "commit/learned_record.h"
 #include "commit/part_choice.h"
 #include "commit/vocabulary.h"
 #include "encode/checksum.h"
@@ -123,6 +125,7 @@ struct Manifest {
   std::string program_hash;
   std::string engine_state;
   std::vector<Reason> reasons;  // why it is laid out as it is; not needed to read it
+  std::optional<LearnedRecord> learned;  // before it was written; for the job that comes next
   std::vector<ManifestRelation> relations;
   std::vector<ManifestSection> sections;
   std::vector<ManifestLink> links;  // ascending

@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "commit/learned_json.h"
 #include "commit/manifest.h"
 #include "commit/manifest_checks.h"
 #include "encode/block_format.h"
@@ -70,6 +71,10 @@ class Fields {
                       .whole_bytes = in.number("whole_bytes"),
                       .growth_bytes = in.number("growth_bytes")};
     return in.is_ok() ? choice : PartChoice{};
+  }
+  // Nonsense is nothing: only a writer would look at it, and can do without.
+  std::optional<LearnedRecord> learned(const char* key) const {
+    return has(key) ? learned_of(*object_.find(key)) : std::nullopt;
   }
   template <typename Visit>
   void each(const char* key, Visit&& visit) {
@@ -210,6 +215,7 @@ Status Parser::parse_head() {
       if (is_pair) m.reasons.push_back({item[0].get<std::string>(), item[1].get<std::string>()});
       return is_pair;
     });
+  m.learned = in.learned("learned");
   relations_ = in.number("relations");
   sections_ = in.number("sections");
   if (in.has("links")) links_ = in.number("links", 0xFFFFFFFFU);

@@ -79,9 +79,13 @@ Result<std::vector<KnownGeneration>> adopt_generations(Store& store, const Hash1
     KnownGeneration generation{.id = id, .has_manifest = true, .is_valid = found.is_ok()};
     if (found.is_ok()) {
       generation.needs = files_needed(found.value().manifest);
+      generation.learned = found.value().manifest.learned;
     } else {
       const Result<ManifestOnDisk> damaged = read_manifest(store, id, store_id, ProtocolSteps{});
-      if (damaged.is_ok()) generation.needs = files_needed(damaged.value().manifest);
+      if (damaged.is_ok()) {
+        generation.needs = files_needed(damaged.value().manifest);
+        generation.learned = damaged.value().manifest.learned;
+      }
       generation.has_manifest = found.status().code() != StatusCode::kNotFound;
     }
     known.push_back(generation);

@@ -30,6 +30,8 @@ struct KnownGeneration {
   bool is_valid = false;  // manifest and sizes
   // Files of older generations that its manifest names.
   std::vector<FileOfGeneration> needs = {};
+  // What its manifest remembers of costs, whether its files are what they should be or not.
+  std::optional<LearnedRecord> learned = std::nullopt;
   // What this job has left of it, if it has already removed the manifest: sorted names.
   std::optional<std::vector<std::string>> left = std::nullopt;
 };

@@ -194,14 +194,34 @@ bool is_encoded_allowed(const LayoutOption& option, const AutoFacts& facts) {
   return (option.coding == TupleCoding::kAsAsked) == (facts.coding == CodingWish::kAsAsked);
 }
 
+// A user's number of files is taken to the letter, also beyond the number of ranks.
+bool are_files_allowed(const LayoutOption& option, const AutoFacts& facts) {
+  if (option.mode == CheckpointMode::kFilePerProcess) return true;
+  if (facts.wished_files != 0) return option.files == facts.wished_files;
+  return option.files <= static_cast<std::uint32_t>(facts.ranks);
+}
+
 }  // namespace
+
+bool is_possible(const LayoutOption& option) {
+  const bool is_own = option.mode == CheckpointMode::kFilePerProcess;
+  const bool is_opt = option.mode == CheckpointMode::kHdf5Opt;
+  const bool has_rows = is_opt || option.mode == CheckpointMode::kHdf5Direct;
+  const bool has_aggregators = is_opt || option.mode == CheckpointMode::kSharedOpt;
+  if (!is_own && !has_rows && !has_aggregators) return false;
+  if (is_own ? option.files != 0 || option.alignment != 0 : option.files == 0) return false;
+  if (option.aggregators != 0 && !has_aggregators) return false;
+  if (option.deflate_level && (!is_opt || *option.deflate_level > kDeflateLevels.back()))
+    return false;
+  if (has_rows && option.coding != TupleCoding::kAsAsked) return false;
+  return std::find(kAlignments.begin(), kAlignments.end(), option.alignment) != kAlignments.end();
+}
 
 bool is_allowed(const LayoutOption& option, const AutoFacts& facts) {
   const bool is_of_format = facts.format == LearnedFormat::kRows
                                 ? are_rows_allowed(option, facts)
                                 : is_encoded_allowed(option, facts);
-  return is_of_format &&
-         (option.files <= static_cast<std::uint32_t>(facts.ranks) || facts.wished_files != 0);
+  return is_of_format && are_files_allowed(option, facts);
 }
 
 double least_seconds(const LayoutOption& option, const AutoFacts& facts) {

@@ -76,7 +76,11 @@ std::vector<LayoutOption> starting_options(const AutoFacts& facts);
 // other modes first. Never against a wish of the user, never beyond what ranks and bytes allow.
 std::vector<LayoutOption> neighbours(const LayoutOption& option, const AutoFacts& facts);
 
-// Whether what was good for other facts may be taken for these.
+// Whether there are facts and wishes for which it is tried.
+bool is_possible(const LayoutOption& option);
+
+// Whether what was good for other facts may be taken for these. What the option leaves open (0)
+// must have been left open, or asked for, alike.
 bool is_allowed(const LayoutOption& option, const AutoFacts& facts);
 
 // Seconds that a save of these bytes takes at least, whatever the file system: deflating them.

@@ -28,6 +28,8 @@ void fuzz_manifest(std::string body) {
   const std::string sealed = body + fmt::format("{{\"xxh3_128\":\"{}\"}}\n", to_hex(hash128(body)));
   const Result<Manifest> manifest = parse_manifest(sealed, CheckManifest::kYes);
   if (!manifest.is_ok()) return;
+  const auto& learned = manifest.value().learned;
+  check(!learned || (is_sound(learned->costs) && parse_learned(learned_text(*learned)) == learned));
   for (const ManifestShard& shard : manifest.value().shards)
     check(shard.relation < manifest.value().relations.size() && shard.bytes() < (1ULL << 63));
 }
