@@ -47,6 +47,26 @@ Status select_runs(hid_t space, std::span<const RowRun> runs, std::uint32_t colu
   return Status::ok();
 }
 
+Result<MPI_File> handle_of(const OpenRowFile& open) {
+  MPI_File* handle = nullptr;
+  STRATALOG_RETURN_IF_ERROR(
+      hdf5_check(H5Fget_vfd_handle(open.file.id(), H5P_DEFAULT, reinterpret_cast<void**>(&handle)),
+                 "H5Fget_vfd_handle", open.path));
+  return *handle;
+}
+
+// A collective write that has failed on this rank returns before HDF5 sets the file's view back
+// (H5FD__mpio_write_selection), which the ranks whose write has not failed do together: they would
+// wait for this one. Where all have failed, all come here. The hints have to be those with which
+// HDF5 sets views, the file's own, because ROMIO compares them among the ranks one by one.
+void make_up_for_view(const OpenRowFile& open) {
+  Result<MPI_File> handle = handle_of(open);
+  MPI_Info hints = MPI_INFO_NULL;
+  if (!handle.is_ok() || MPI_File_get_info(handle.value(), &hints) != MPI_SUCCESS) return;
+  (void)MPI_File_set_view(handle.value(), 0, MPI_BYTE, MPI_BYTE, "native", hints);
+  MPI_Info_free(&hints);
+}
+
 Status write_rows(OpenRowFile& open, std::size_t index, std::span<const RowRun> runs,
                   std::span<const std::uint64_t> rows) {
   const RowDataset& about = open.about[index];
@@ -66,17 +86,16 @@ Status write_rows(OpenRowFile& open, std::size_t index, std::span<const RowRun> 
                           alone ? open.own_transfer.id() : open.transfer.id(),
                           rows.empty() ? &kNothing : rows.data()),
                  "H5Dwrite", open.path);
+  const bool is_contiguous = open.plans[index].layout == DataLayout::kContiguous;
+  if (!written.is_ok() && !alone && is_contiguous) make_up_for_view(open);
   return selected.is_ok() ? written : selected;
 }
 
 Status sync_through_mpi(OpenRowFile& open) {
   STRATALOG_RETURN_IF_ERROR(
       hdf5_check(H5Fflush(open.file.id(), H5F_SCOPE_GLOBAL), "H5Fflush", open.path));
-  MPI_File* handle = nullptr;
-  STRATALOG_RETURN_IF_ERROR(
-      hdf5_check(H5Fget_vfd_handle(open.file.id(), H5P_DEFAULT, reinterpret_cast<void**>(&handle)),
-                 "H5Fget_vfd_handle", open.path));
-  return mpi_file_status(MPI_File_sync(*handle), "MPI_File_sync", open.path);
+  STRATALOG_ASSIGN_OR_RETURN(const MPI_File handle, handle_of(open));
+  return mpi_file_status(MPI_File_sync(handle), "MPI_File_sync", open.path);
 }
 
 // What closing wrote (HDF5's own tables) is made durable by the group's first rank.
