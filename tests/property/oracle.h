@@ -251,7 +251,7 @@ class Oracle {
         const std::int64_t length = number(arguments[2]);
         std::string part;
         for (std::int64_t i = 0; i < static_cast<std::int64_t>(whole.size()); ++i)
-          if (from >= 0 && i >= from && i - from < length)
+          if (from >= 0 && i >= from && (length < 0 || i - from < length))
             part += whole[static_cast<std::size_t>(i)];
         return of(part);
       }

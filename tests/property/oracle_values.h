@@ -4,7 +4,6 @@
 #pragma once
 
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <compare>
 #include <cstdint>
@@ -153,13 +152,16 @@ inline Value combine(Functor functor, ValueKind kind, const Value& a, const Valu
   }
 }
 
+// Literally what Soufflé does, save for bases, which programs of the generator do not have.
 inline Value parse(ValueKind to, const std::string& text) {
-  std::int64_t n = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, n);
-  if (parsed.ec != std::errc() || parsed.ptr != end || (to == ValueKind::kUnsigned && n < 0))
-    throw GaveUp("not a number");
-  return to == ValueKind::kFloat ? of(static_cast<double>(n)) : of(n);
+  try {
+    if (to == ValueKind::kFloat) return of(std::stod(text));
+    if (to == ValueKind::kNumber) return of(std::int64_t{std::stoll(text)});
+    if (!text.starts_with('-')) return of(std::uint64_t{std::stoull(text)});
+  } catch (const std::logic_error&) {
+    // Not a number, or out of range.
+  }
+  throw GaveUp("not a number");
 }
 
 inline Value convert(ValueKind from, ValueKind to, const Value& v) {

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
+#include "datalog/evaluate/text_to_number.h"
 #include "datalog/evaluate/value_bits.h"
 
 namespace stratalog::datalog {
@@ -278,34 +278,10 @@ std::uint64_t ExpressionEvaluator::convert(const Expression& e, const Batch& bat
 }
 
 std::uint64_t ExpressionEvaluator::parse_number(const Expression& e, const std::string& text) {
-  const char* begin = text.data();
-  const char* end = begin + text.size();
-  std::from_chars_result result{};
-  std::uint64_t bits = 0;
-  // As in facts and programs, integers may be hexadecimal or binary, here after a minus as well.
-  const bool is_negative = e.value_kind == ValueKind::kNumber && text.starts_with('-');
-  const std::string_view digits = std::string_view(text).substr(is_negative ? 1 : 0);
-  if (e.value_kind != ValueKind::kFloat && (digits.starts_with("0x") || digits.starts_with("0b"))) {
-    result = std::from_chars(digits.data() + 2, end, bits, digits[1] == 'x' ? 16 : 2);
-    if (result.ec == std::errc() && result.ptr == end) return is_negative ? 0 - bits : bits;
-  }
-  if (e.value_kind == ValueKind::kFloat) {
-    double value = 0;
-    result = std::from_chars(begin, end, value);
-    bits = from_float(value);
-  } else if (e.value_kind == ValueKind::kUnsigned) {
-    result = std::from_chars(begin, end, bits);
-  } else {
-    std::int64_t value = 0;
-    result = std::from_chars(begin, end, value);
-    bits = static_cast<std::uint64_t>(value);
-  }
-  if (result.ec != std::errc() || result.ptr != end)
-    fail(fmt::format("cannot convert the text \"{}\" to a {}", text,
-                     e.value_kind == ValueKind::kFloat      ? "float"
-                     : e.value_kind == ValueKind::kUnsigned ? "unsigned"
-                                                            : "number"));
-  return bits;
+  const Result<std::uint64_t> parsed = text_to_number(text, e.value_kind);
+  if (parsed.is_ok()) return parsed.value();
+  fail(parsed.status().message());
+  return 0;
 }
 
 std::string ExpressionEvaluator::text(const Expression& e, const Batch& batch, std::uint32_t row) {
@@ -322,8 +298,9 @@ std::string ExpressionEvaluator::text(const Expression& e, const Batch& batch, s
       const std::string whole = text(e.arguments[0], batch, row);
       const std::int64_t from = as_signed(bits(e.arguments[1], batch, row));
       const std::int64_t length = as_signed(bits(e.arguments[2], batch, row));
-      // Soufflé yields the empty string where the start lies outside.
-      if (from < 0 || from > static_cast<std::int64_t>(whole.size()) || length < 0) return {};
+      // Soufflé yields the empty string where the start lies outside, and all that is left where
+      // the length is negative, which is a huge one to std::string::substr.
+      if (from < 0 || from > static_cast<std::int64_t>(whole.size())) return {};
       return whole.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(length));
     }
     case Functor::kToString: {
