@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -85,7 +86,7 @@ class Oracle {
     --budget_;
     std::size_t next = body.size();
     for (std::size_t l = 0; l < body.size() && next == body.size(); ++l)
-      if (done[l] == 0 && body[l].kind != LiteralKind::kAtom && is_ready(body[l], bindings))
+      if (done[l] == 0 && body[l].kind != LiteralKind::kAtom && is_ready(body[l], body, bindings))
         next = l;
     for (std::size_t l = 0; l < body.size() && next == body.size(); ++l)
       if (done[l] == 0 && body[l].kind == LiteralKind::kAtom) next = l;
@@ -133,7 +134,32 @@ class Oracle {
     return true;
   }
 
-  static bool is_ready(const Literal& literal, const Bindings& bindings) {
+  static bool equates_variables(const Literal& literal) {
+    return literal.comparison == Comparison::kEqual &&
+           literal.left.kind == ExpressionKind::kVariable &&
+           literal.right.kind == ExpressionKind::kVariable;
+  }
+
+  // Whether it is a variable that a positive atom holds, by itself or by way of equations.
+  static bool is_held(const Expression& e, const std::vector<Literal>& body) {
+    if (e.kind != ExpressionKind::kVariable) return false;
+    std::set<VariableId> same{e.variable};
+    for (std::size_t round = 0; round < body.size(); ++round)
+      for (const Literal& literal : body) {
+        if (literal.kind != LiteralKind::kComparison || !equates_variables(literal)) continue;
+        if (same.contains(literal.left.variable)) same.insert(literal.right.variable);
+        if (same.contains(literal.right.variable)) same.insert(literal.left.variable);
+      }
+    for (const Literal& literal : body) {
+      if (literal.kind != LiteralKind::kAtom) continue;
+      for (const Argument& a : literal.atom.arguments)
+        if (a.kind == ArgumentKind::kVariable && same.contains(a.variable)) return true;
+    }
+    return false;
+  }
+
+  static bool is_ready(const Literal& literal, const std::vector<Literal>& body,
+                       const Bindings& bindings) {
     switch (literal.kind) {
       case LiteralKind::kAtom:
         return true;
@@ -144,6 +170,10 @@ class Oracle {
       case LiteralKind::kComparison: {
         const bool left = is_bound(literal.left, bindings);
         const bool right = is_bound(literal.right, bindings);
+        // What atoms hold is compared as a float, not computed.
+        if (literal.left.value_kind == ValueKind::kFloat && !equates_variables(literal) &&
+            (is_held(literal.left, body) || is_held(literal.right, body)))
+          return left && right;
         if (literal.comparison != Comparison::kEqual) return left && right;
         return (left && right) || (left && is_free_variable(literal.right, bindings)) ||
                (right && is_free_variable(literal.left, bindings));
@@ -216,6 +246,8 @@ class Oracle {
       bind(literal.left.variable, evaluate(literal.right, bindings), bindings, go_on);
     } else if (is_free_variable(literal.right, bindings)) {
       bind(literal.right.variable, evaluate(literal.left, bindings), bindings, go_on);
+    } else if (literal.left.value_kind == ValueKind::kFloat && equates_variables(literal)) {
+      if (*bindings[literal.left.variable] == *bindings[literal.right.variable]) go_on();
     } else if (holds(literal.comparison, literal.left.value_kind, evaluate(literal.left, bindings),
                      evaluate(literal.right, bindings))) {
       go_on();
@@ -309,11 +341,13 @@ class Oracle {
       case AggregateFunction::kMin:
       case AggregateFunction::kMax: {
         if (values.empty()) return std::nullopt;
+        const bool is_least = aggregate.function == AggregateFunction::kMin;
         Value best = values.front();
-        for (const Value& v : values)
-          best =
-              combine(aggregate.function == AggregateFunction::kMin ? Functor::kMin : Functor::kMax,
-                      kind, best, v);
+        for (const Value& v : values) {
+          const bool are_zeros = kind == ValueKind::kFloat && real(v) == 0 && real(best) == 0;
+          if (are_zeros && std::signbit(real(v)) == is_least) best = v;
+          best = combine(is_least ? Functor::kMin : Functor::kMax, kind, best, v);
+        }
         return best;
       }
       case AggregateFunction::kMean: {

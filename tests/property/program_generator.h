@@ -185,7 +185,9 @@ class ProgramGenerator {
     const auto inner = [&](ValueKind k) { return expression(scope, k, depth + 1); };
     switch (kind) {
       case ValueKind::kNumber:
-        switch (below(8)) {
+        switch (below(9)) {
+          case 5:
+            return fmt::format("to_number(cat(to_string({} % 9), \"x\"))", inner(kind));
           case 0:
             return fmt::format("strlen({})", inner(ValueKind::kSymbol));
           case 1:
@@ -205,7 +207,9 @@ class ProgramGenerator {
         if (chance(30)) return fmt::format("to_unsigned(({}) band 15)", inner(ValueKind::kNumber));
         return fmt::format("(({} + {}) % {})", inner(kind), inner(kind), 2 + below(6));
       case ValueKind::kFloat:
-        return fmt::format("(to_float({} % 5) / 2.0)", inner(ValueKind::kNumber));
+        // Negated: -0.0 is met with 0.0.
+        return fmt::format("({}to_float({} % 5) / 2.0)", chance(30) ? "-" : "",
+                           inner(ValueKind::kNumber));
       case ValueKind::kSymbol:
         switch (below(4)) {
           case 0:

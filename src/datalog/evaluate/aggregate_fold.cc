@@ -2,6 +2,7 @@
 #include "datalog/evaluate/aggregate_fold.h"
 
 #include <bit>
+#include <cmath>
 
 #include "datalog/evaluate/value_bits.h"
 
@@ -28,6 +29,25 @@ bool less(ValueKind kind, std::uint64_t a, std::uint64_t b) {
     default:
       return as_signed(a) < as_signed(b);
   }
+}
+
+// Whether `a` is before `b` among floats of which the least or greatest is looked for, whose order
+// of arrival must not matter: -0 comes before 0.
+bool is_before(double a, double b) {
+  return a < b || (a == b && std::signbit(a) && !std::signbit(b));
+}
+
+// Whether `bits` takes the place of the least or greatest value so far. As in Soufflé, NaN counts
+// only where there is nothing else.
+bool takes_place(AggregateFunction function, ValueKind kind, std::uint64_t bits,
+                 std::uint64_t best) {
+  const bool is_least = function == AggregateFunction::kMin;
+  if (kind != ValueKind::kFloat) return is_least ? less(kind, bits, best) : less(kind, best, bits);
+  const double value = as_float(bits);
+  const double known = as_float(best);
+  if (std::isnan(value) || std::isnan(known))
+    return std::isnan(known) && (!std::isnan(value) || bits < best);
+  return is_least ? is_before(value, known) : is_before(known, value);
 }
 
 // An expression that stands for a value already computed.
@@ -57,10 +77,8 @@ void AggregateFold::fold(State& state, std::uint64_t bits) const {
         state.bits += bits;
       break;
     case AggregateFunction::kMin:
-      if (first || less(kind, bits, state.bits)) state.bits = bits;
-      break;
     case AggregateFunction::kMax:
-      if (first || less(kind, state.bits, bits)) state.bits = bits;
+      if (first || takes_place(aggregate_.function, kind, bits, state.bits)) state.bits = bits;
       break;
     case AggregateFunction::kMean:
       state.sum += to_double(kind, bits);

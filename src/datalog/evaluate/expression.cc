@@ -100,6 +100,21 @@ Cell ExpressionEvaluator::find_record(const Expression& e, const Batch& batch, s
   return values_->known_record(e.shape, record_cells(e, batch, row));
 }
 
+EqualFloats ExpressionEvaluator::equal_floats(Cell cell) const {
+  const std::uint64_t bits = values_->bits(cell);
+  const double value = as_float(bits);
+  if (std::isnan(value)) return {};
+  EqualFloats equal{.cells = {cell}, .count = 1};
+  if (value != 0) return equal;
+  const std::uint64_t other = from_float(-value);
+  // What no rank knows is in no relation.
+  if (is_narrow(other))
+    equal.cells[equal.count++] = narrow_cell(other);
+  else if (const auto known = values_->shared().wides().find(other))
+    equal.cells[equal.count++] = kWideBase + *known;
+  return equal;
+}
+
 std::uint64_t ExpressionEvaluator::bits(const Expression& e, const Batch& batch,
                                         std::uint32_t row) {
   switch (e.kind) {
@@ -382,7 +397,13 @@ bool ExpressionEvaluator::compare(Comparison comparison, const Expression& left,
     return holds(comparison, evaluate(left, batch, row), evaluate(right, batch, row));
   const std::uint64_t a = bits(left, batch, row);
   const std::uint64_t b = bits(right, batch, row);
-  if (left.value_kind == ValueKind::kFloat) return holds(comparison, as_float(a), as_float(b));
+  if (left.value_kind == ValueKind::kFloat) {
+    // Two variables are one, as if they had one name: the same bits, as in atoms.
+    if (comparison == Comparison::kEqual && left.kind == ExpressionKind::kVariable &&
+        right.kind == ExpressionKind::kVariable)
+      return a == b;
+    return holds(comparison, as_float(a), as_float(b));
+  }
   if (left.value_kind == ValueKind::kUnsigned) return holds(comparison, a, b);
   return holds(comparison, as_signed(a), as_signed(b));
 }

@@ -5,6 +5,7 @@
 // evaluator per rank.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <regex>
 #include <set>
@@ -20,6 +21,12 @@
 #include "model/value_dictionary.h"
 
 namespace stratalog::datalog {
+
+// Cells of floats that are equal as numbers.
+struct EqualFloats {
+  std::array<Cell, 2> cells{};
+  std::size_t count = 0;
+};
 
 class ExpressionEvaluator {
  public:
@@ -45,6 +52,9 @@ class ExpressionEvaluator {
   std::string text(const Expression& expression, const Batch& batch, std::uint32_t row);
   // The cell of the record that a kPack stands for if all ranks know it, else kNoRecordCell.
   Cell find_record(const Expression& record, const Batch& batch, std::uint32_t row);
+  // What a relation can hold that is equal to the float of `cell`: 0 for -0 as well, and nothing
+  // for NaN.
+  EqualFloats equal_floats(Cell cell) const;
   // The cells of a record's fields; nothing if it is nil or of another shape.
   std::optional<std::span<const Cell>> fields(std::uint32_t shape, Cell cell) const {
     return values_->fields(shape, cell);

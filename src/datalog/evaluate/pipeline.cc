@@ -143,11 +143,28 @@ Status Pipeline::assign(std::size_t s, const Batch& in) {
   const Expression& value = stage.step->assign_from_left ? literal.left : literal.right;
   evaluator_.set_place(&literal.place);
   if (literal.record_use != RecordUse::kValue) return look_up_records(s, in);
+  if (stage.step->pairs_zeros) return assign_equal_floats(s, in);
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     const Cell cell = evaluator_.evaluate(value, in, r);
     const std::uint32_t to = append(stage, in, r);
     stage.out.columns[stage.step->target][to] = cell;
     if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
+  }
+  return evaluator_.status();
+}
+
+// Atoms are searched by the bits of a value, an equation compares floats.
+Status Pipeline::assign_equal_floats(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const Literal& literal = (*definition_.body)[stage.step->literal];
+  const Expression& value = stage.step->assign_from_left ? literal.left : literal.right;
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    const EqualFloats equal = evaluator_.equal_floats(evaluator_.evaluate(value, in, r));
+    for (std::size_t i = 0; i < equal.count; ++i) {
+      const std::uint32_t to = append(stage, in, r);
+      stage.out.columns[stage.step->target][to] = equal.cells[i];
+      if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
+    }
   }
   return evaluator_.status();
 }

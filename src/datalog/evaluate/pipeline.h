@@ -112,6 +112,7 @@ class Pipeline {
   Status restrict_sets(std::size_t s, const Batch& in);
   Status filter(std::size_t s, const Batch& in);
   Status assign(std::size_t s, const Batch& in);
+  Status assign_equal_floats(std::size_t s, const Batch& in);
   Status look_up_records(std::size_t s, const Batch& in);
   Status unpack(std::size_t s, const Batch& in);
   Status range(std::size_t s, const Batch& in);

@@ -31,6 +31,28 @@ bool is_free_variable(const Expression& e, const std::set<VariableId>& bound) {
   return e.kind == ExpressionKind::kVariable && !bound.contains(e.variable);
 }
 
+bool equates_variables(const Literal& literal) {
+  return literal.kind == LiteralKind::kComparison && literal.comparison == Comparison::kEqual &&
+         literal.left.kind == ExpressionKind::kVariable &&
+         literal.right.kind == ExpressionKind::kVariable;
+}
+
+// Variables of positive atoms, and others that stand for the same value.
+std::set<VariableId> held_by_atoms(const std::vector<Literal>& body) {
+  std::set<VariableId> held;
+  for (const Literal& literal : body)
+    if (literal.kind == LiteralKind::kAtom) collect_variables(literal, held);
+  for (std::size_t before = held.size() + 1; before != held.size();) {
+    before = held.size();
+    for (const Literal& literal : body) {
+      if (!equates_variables(literal)) continue;
+      if (held.contains(literal.left.variable)) held.insert(literal.right.variable);
+      if (held.contains(literal.right.variable)) held.insert(literal.left.variable);
+    }
+  }
+  return held;
+}
+
 // The beginning of an order, and what it costs.
 class Beginning {
  public:
@@ -41,6 +63,7 @@ class Beginning {
       if (literal.kind == LiteralKind::kAggregate) computed_.insert(literal.aggregate->result);
       if (literal.kind == LiteralKind::kRange) computed_.insert(literal.range->variable);
     }
+    held_ = held_by_atoms(body);
   }
 
   void place_atom(std::uint32_t l, StepKind kind) {
@@ -208,6 +231,8 @@ class Beginning {
           return false;
         }
         placed.kind = StepKind::kAssign;
+        placed.pairs_zeros = literal.left.value_kind == ValueKind::kFloat &&
+                             !equates_variables(literal) && held_.contains(placed.target);
         bound_.insert(placed.target);
         break;
       case LiteralKind::kAggregate:
@@ -235,6 +260,7 @@ class Beginning {
 
   const std::vector<Literal>& body_;
   std::set<VariableId> bound_;
+  std::set<VariableId> held_;
   std::set<VariableId> computed_;  // by aggregates and ranges: equations only compare them
   const std::vector<RelationStatistics>& statistics_;
   std::map<VariableId, double> domains_;  // values that a bound variable can have

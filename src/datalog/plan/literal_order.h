@@ -22,6 +22,9 @@ struct OrderedLiteral {
   std::vector<std::uint32_t> bound;
   VariableId target = 0;  // kAssign
   bool assign_from_left = false;
+  // kAssign: atoms hold the variable, too, so that it is compared as a float is: by value, not by
+  // bits.
+  bool pairs_zeros = false;
 };
 
 // `statistics` has an entry for every relation. `bound` holds the variables that are known before

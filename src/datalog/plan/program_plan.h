@@ -59,6 +59,8 @@ struct Step {
   // kAssign
   VariableId target = 0;
   bool assign_from_left = false;  // `expression = v` instead of `v = expression`
+  // `v` is a float that later atoms are searched by: 0 looks for -0 as well, NaN for nothing.
+  bool pairs_zeros = false;
   // kAggregate: the plan of its body
   std::vector<Step> aggregate_steps;
   // Variables that later steps or the head still need, ascending.
