@@ -97,7 +97,7 @@ class Tree {
 
   void show(const Visit& visit) {
     const ProofNode& node = proof_.nodes[visit.node];
-    const bool is_leaf = node.kind == ProofKind::kInput || node.kind == ProofKind::kFact;
+    const bool is_leaf = datalog::is_leaf(node.kind);
     const bool is_cut = depth_ > 0 && visit.level >= depth_ && !is_leaf && !shown_[visit.node];
     lines_.push_back({.left = visit.branch + node.tuple, .right = reason(visit, is_cut)});
     if (is_leaf || is_cut || shown_[visit.node]) return;
@@ -131,6 +131,8 @@ class Tree {
     const ProofNode& node = proof_.nodes[visit.node];
     if (node.kind == ProofKind::kInput) return "input";
     if (node.kind == ProofKind::kFact) return "fact " + place(node.rule);
+    if (node.kind == ProofKind::kLeastUpperBound)
+      return "least upper bound of the values that rules give for this key";
     const std::string by =
         node.kind == ProofKind::kEquivalent ? "equivalence" : rules_.name(node.rule);
     if (is_cut) return fmt::format("{}, {} more levels (--depth 0 shows all)", by, node.height);
@@ -159,6 +161,8 @@ std::string_view kind_name(ProofKind kind) {
       return "derived";
     case ProofKind::kEquivalent:
       return "equivalent";
+    case ProofKind::kLeastUpperBound:
+      return "least upper bound";
   }
   return "";
 }

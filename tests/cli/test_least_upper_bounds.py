@@ -221,21 +221,3 @@ def test_a_functor_that_is_no_upper_bound(
     failed = stratalog("run", inputs / "no_lub.dl", *library, "-D", "-", expect=1, ranks=ranks)
     assert "no_lub.dl:4:1: the Lub of 1 and 3 is 4" in failed.err
     assert "the Lub of that and 1 is 5: it is no upper bound" in failed.err
-
-
-def test_a_bound_of_several_values_has_no_single_proof(
-    stratalog: Stratalog, inputs: Path, tmp_path: Path
-) -> None:
-    program = tmp_path / "p.dl"
-    program.write_text(
-        ".type M <: number\n.lattice M<> { Bottom -> 0, Lub -> _ bor _, Glb -> _ band _ }\n"
-        ".decl r(x: number, m: M<>)\nr(1, 2). r(1, 4). r(2, 8).\nr(x, m) :- r(2, m), x = 3.\n"
-        ".output r\n"
-    )
-    store = tmp_path / "checkpoints"
-    stratalog("run", program, "-D", tmp_path, "--checkpoint", store, "--every", "1it")
-    assert rows(tmp_path / "r.csv") == {("1", "6"), ("2", "8"), ("3", "8")}
-    assert "r(2, 8)" in stratalog("why", store, "r(3, 8)").out
-    refused = stratalog("why", store, "r(1, 6)", expect=None)
-    assert refused.code != 0
-    assert "r(1, 6) is there as the least upper bound of several values" in refused.err

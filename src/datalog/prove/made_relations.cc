@@ -36,8 +36,7 @@ void count_heights(Proof& proof) {
   });
   for (const std::uint32_t n : order) {
     ProofNode& node = proof.nodes[n];
-    const bool is_leaf = node.kind == ProofKind::kInput || node.kind == ProofKind::kFact;
-    node.height = is_leaf ? 0 : 1;
+    node.height = is_leaf(node.kind) ? 0 : 1;
     for (const std::uint32_t premise : node.premises)
       node.height = std::max(node.height, proof.nodes[premise].height + 1);
   }

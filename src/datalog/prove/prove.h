@@ -34,13 +34,20 @@ enum class ProofKind : std::uint8_t {
   kDerived,  // by `rule`
   kEquivalent,  // by reflexivity, symmetry and transitivity, from `premises`: a chain of pairs,
                 // each read in either direction
+  kLeastUpperBound,  // the value of a lattice that no rule gives by itself
 };
+
+// Kinds that nothing stands below.
+inline bool is_leaf(ProofKind kind) {
+  return kind != ProofKind::kDerived && kind != ProofKind::kEquivalent;
+}
 
 struct ProofNode {
   std::string tuple;  // "path(3, 17)"
   ProofKind kind = ProofKind::kInput;
   std::uint32_t height = 0;  // 0 for inputs and facts, else one more than the highest premise
-  RuleMention rule;  // kFact, kDerived; kEquivalent: the declaration of the relation
+  // kFact, kDerived; kEquivalent, kLeastUpperBound: the declaration of the relation.
+  RuleMention rule;
   std::vector<std::uint32_t>
       premises;  // indices into Proof::nodes, in the order of the rule's body
   // What else the rule asks: negations, comparisons and aggregates with the values put in. They

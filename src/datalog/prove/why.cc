@@ -32,6 +32,7 @@ class WhySearch {
         text_(program_, query.values()),
         chains_(graph_),
         derived_(program_.relations.size(), false),
+        has_bounds_(program_.relations.size(), false),
         facts_(program_.relations.size()),
         budget_(options.max_instances) {
     const auto& forward = query.query().forward;
@@ -67,7 +68,7 @@ class WhySearch {
     std::vector<NodeId> layer = std::exchange(fresh_, {});
     // After k layers every proof of height <= k is known.
     for (std::uint32_t k = 0; graph_.height(root_) > k; ++k) {
-      if (layer.empty() && !give_inputs()) break;
+      if (layer.empty() && !give_inputs() && !give_bounds()) break;
       const Status expanded = expand(layer);
       chains_.connect();
       const bool gave_up = expanded.code() == StatusCode::kNoSpace;
@@ -105,6 +106,8 @@ class WhySearch {
         graph_.add_instance(head, static_cast<std::uint32_t>(best.query), premises);
       }
     }
+    while (graph_.height(root_) == ProofGraph::kUnproved && give_bounds()) {
+    }
     return {};
   }
 
@@ -120,7 +123,8 @@ class WhySearch {
           tuples[r].columns[c].push_back(tuple[c]);
         ++tuples[r].rows;
       };
-      if (!derived_[r]) query_.for_each_tuple(r, add);
+      // Bounds are above what rules give from the front, and all rules start from the bounds.
+      if (!derived_[r] || has_bounds_[r]) query_.for_each_tuple(r, add);
       for (const auto& [tuple, rule] : facts_[r]) add(tuple);
     }
     return tuples;
@@ -129,6 +133,7 @@ class WhySearch {
   Status prepare() {
     for (std::uint32_t r = 0; r < program_.rules.size(); ++r) {
       const Rule& rule = program_.rules[r];
+      if (rule.unites_values) has_bounds_[rule.head] = true;
       if (rule.role == RuleRole::kSubsumes) continue;
       if (!rule.body.empty()) derived_[rule.head] = true;
       if (!rule.body.empty()) continue;
@@ -296,6 +301,26 @@ class WhySearch {
     return gave;
   }
 
+  // Values of lattices that rules give together only, or that went through lower ones which are not
+  // stored any more: first those that no rule gives, then all but the goal, then the goal itself.
+  // False if there is nothing more of the kind.
+  bool give_bounds() {
+    std::vector<NodeId> bounds;
+    std::vector<NodeId> underived;
+    for (NodeId n = 0; n < graph_.nodes(); ++n) {
+      if (!has_bounds_[graph_.relation(n)] || graph_.height(n) != ProofGraph::kUnproved) continue;
+      if (n != root_) bounds.push_back(n);
+      if (!graph_.has_instances(n)) underived.push_back(n);
+    }
+    if (!underived.empty()) bounds = std::move(underived);
+    if (bounds.empty() && has_bounds_[goal_.relation] &&
+        graph_.height(root_) == ProofGraph::kUnproved)
+      bounds.push_back(root_);
+    for (const NodeId n : bounds) graph_.mark_fact(n);
+    bounds_.insert(bounds.begin(), bounds.end());
+    return !bounds.empty();
+  }
+
   Status no_proof() const {
     const std::string tuple = text_.tuple(goal_.relation, graph_.tuple(root_));
     std::string mixed;
@@ -308,13 +333,6 @@ class WhySearch {
           "{} is there, but `{}` has both rules and .input, and the checkpoint does not say which "
           "of its tuples were read; read them into a relation of their own and add a rule",
           tuple, mixed));
-    if (std::ranges::any_of(program_.rules, [&](const Rule& rule) {
-          return rule.unites_values && rule.head == goal_.relation;
-        }))
-      return Status::not_supported(fmt::format(
-          "{} is there as the least upper bound of several values, and no proof of it alone is "
-          "found among the tuples that are stored",
-          tuple));
     return Status::not_supported(fmt::format(
         "{} is there, but no proof is found among the tuples that are stored (it may stem from "
         "tuples that others have subsumed since)",
@@ -358,6 +376,14 @@ class WhySearch {
     if (graph_.best(n) == ProofGraph::kNone) {
       const auto tuple = graph_.tuple(n).first(program_.relations[relation].attributes.size());
       const auto fact = facts_[relation].find({tuple.begin(), tuple.end()});
+      if (bounds_.contains(n)) {
+        const Relation& declared = program_.relations[relation];
+        entry.kind = ProofKind::kLeastUpperBound;
+        entry.rule = {.text = declared.name + " keeps the least upper bound for each key",
+                      .file = declared.place.file,
+                      .line = declared.place.line};
+        return entry;
+      }
       if (fact == facts_[relation].end()) return entry;
       entry.kind = ProofKind::kFact;
       entry.rule = mention_of(program_.rules[fact->second]);
@@ -429,6 +455,8 @@ class WhySearch {
   ProofGraph graph_;
   EquivalenceChains chains_;
   std::vector<bool> derived_;  // by relation: whether rules with bodies fill it
+  std::vector<bool> has_bounds_;  // by relation: whether its values are joined
+  std::set<NodeId> bounds_;  // taken for leaves
   std::vector<std::map<std::vector<Cell>, std::uint32_t>> facts_;  // of the program, to their rules
   std::map<RelationId, std::vector<std::size_t>> queries_of_;
   struct LowestInstance {
