@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -278,17 +279,58 @@ Result<FactFormat> plan_output(const Relation& relation, const IoDirective& dire
   return format;
 }
 
+namespace {
+
+struct WrittenFile {
+  RelationId relation = 0;
+  const IoDirective* directive = nullptr;
+};
+
+// The file of an output that no other may have; empty where several may share it.
+std::string own_file(const FactFormat& format) {
+  if (format.medium != FactMedium::kText && format.medium != FactMedium::kJson) return {};
+  std::string file = format.path;
+  while (file.starts_with("./")) file.erase(0, 2);
+  return file;
+}
+
+std::string written_twice(const std::string& file, const Relation& relation,
+                          const Relation& first_relation, const IoDirective& first) {
+  return fmt::format(
+      ".output {}: the file \"{}\" is that of `.output {}` at {}:{}:{} as well, and one would "
+      "overwrite the other; choose another filename",
+      relation.name, file, first_relation.name, first.place.file, first.place.line,
+      first.place.column);
+}
+
+}  // namespace
+
 std::vector<FormatProblem> unwritable_outputs(const Program& program) {
   std::vector<FormatProblem> problems;
-  for (const Relation& relation : program.relations) {
+  std::map<std::string, WrittenFile> written;
+  for (RelationId r = 0; r < program.relations.size(); ++r) {
+    const Relation& relation = program.relations[r];
     for (const IoDirective& directive : relation.io) {
       if (directive.action != IoAction::kOutput) continue;
-      const Status planned = plan_output(relation, directive).status();
-      if (planned.is_ok()) continue;
-      std::string message = planned.message();
-      if (const std::string place = place_text(directive.place); message.starts_with(place))
-        message.erase(0, place.size());
-      problems.push_back({.place = directive.place, .message = std::move(message)});
+      const Result<FactFormat> planned = plan_output(relation, directive);
+      if (!planned.is_ok()) {
+        std::string message = planned.status().message();
+        if (const std::string place = place_text(directive.place); message.starts_with(place))
+          message.erase(0, place.size());
+        problems.push_back({.place = directive.place, .message = std::move(message)});
+        continue;
+      }
+      const std::string file = own_file(planned.value());
+      if (file.empty()) continue;
+      const auto [first, is_new] = written.try_emplace(file, WrittenFile{r, &directive});
+      // The same once more does no harm.
+      if (is_new || (first->second.relation == r &&
+                     first->second.directive->parameters == directive.parameters))
+        continue;
+      problems.push_back(
+          {.place = directive.place,
+           .message = written_twice(file, relation, program.relations[first->second.relation],
+                                    *first->second.directive)});
     }
   }
   return problems;

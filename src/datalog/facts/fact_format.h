@@ -59,7 +59,8 @@ struct FormatProblem {
   SourcePlace place;
   std::string message;  // does not repeat the place
 };
-// Every .output that plan_output refuses, in the order of the relations.
+// Every .output that plan_output refuses, or that has the file of another, in the order of the
+// relations.
 std::vector<FormatProblem> unwritable_outputs(const Program& program);
 
 }  // namespace stratalog::datalog

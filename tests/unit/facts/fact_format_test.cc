@@ -118,5 +118,29 @@ TEST(FactFormat, OutputsThatCannotBeWritten) {
             ".output none: IO=sqlite cannot hold a relation without attributes; choose IO=file");
 }
 
+TEST(FactFormat, OutputsWithOneFile) {
+  Program program;
+  for (const char* name : {"a", "b", "c", "d"})
+    program.relations.push_back(make_relation(name, "x:number"));
+  const auto put = [&](RelationId r, std::map<std::string, std::string> parameters) {
+    program.relations[r].io.push_back(make_directive(IoAction::kOutput, std::move(parameters)));
+  };
+  put(0, {});
+  put(0, {});
+  put(1, {{"filename", "./a.csv"}});
+  put(1, {{"IO", "sqlite"}, {"filename", "all.db"}});
+  put(2, {{"IO", "sqlite"}, {"filename", "all.db"}});
+  put(2, {{"IO", "jsonfile"}, {"filename", "c"}});
+  put(3, {{"filename", "c"}});
+  put(3, {{"filename", "c"}, {"headers", "true"}});
+  const auto problems = unwritable_outputs(program);
+  ASSERT_EQ(problems.size(), 3U) << "the same directive twice and a database of several are fine";
+  EXPECT_EQ(problems[0].message,
+            ".output b: the file \"a.csv\" is that of `.output a` at program.dl:7:1 as well, and one "
+            "would overwrite the other; choose another filename");
+  EXPECT_TRUE(problems[1].message.starts_with(".output d: the file \"c\" is that of `.output c`"));
+  EXPECT_EQ(problems[2].message, problems[1].message);
+}
+
 }  // namespace
 }  // namespace stratalog::datalog
