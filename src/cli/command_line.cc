@@ -10,6 +10,7 @@
 
 #include "cli/option_words.h"
 #include "cli/run_options.h"
+#include "cli/souffle_options.h"
 #include "datalog/language/spelling.h"
 
 namespace stratalog::cli {
@@ -322,7 +323,9 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments) 
     const int code = app.exit(problem, out, err);
     parsed.exit_code = code == 0 ? ExitCode::kDone : ExitCode::kProgram;
     parsed.standard_output = out.str();
-    parsed.standard_error = code == 0 ? err.str() : fmt::format("stratalog: {}", err.str());
+    parsed.standard_error =
+        code == 0 ? err.str()
+                  : fmt::format("stratalog: {}{}", err.str(), advice_on_souffle_options(arguments));
     return parsed;
   }
   const Status finished = finish(app, raw, invocation);

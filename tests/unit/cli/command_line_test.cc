@@ -35,6 +35,23 @@ TEST(CommandLine, RunWithSouffleHabits) {
   EXPECT_EQ(accepted({"run", "tc.dl", "-D", "-"}).run.output, "-");
 }
 
+TEST(CommandLine, OptionsOfSouffleThatAreNotHere) {
+  EXPECT_EQ(refused({"run", "tc.dl", "-w"}),
+            "stratalog: The following argument was not expected: -w\n"
+            "Run with --help for more information.\n"
+            "-w is an option of Soufflé; leave it out: warnings go to standard error and end no "
+            "run\n");
+  const auto advised = [](const std::vector<std::string>& arguments, const std::string& advice) {
+    EXPECT_NE(refused(arguments).find(advice), std::string::npos) << refused(arguments);
+  };
+  advised({"run", "tc.dl", "-c"}, "-c is an option of Soufflé; leave it out: programs are not");
+  advised({"run", "tc.dl", "-o", "tc"}, "-o is an option of Soufflé; leave it out: programs");
+  advised({"run", "tc.dl", "-p", "log"}, "-p is an option of Soufflé; write --profile FILE\n");
+  advised({"run", "tc.dl", "--dl-program=tc"}, "--dl-program is an option of Soufflé; leave");
+  advised({"run", "tc.dl", "--no-preprocessor"}, "--no-preprocessor is an option of Soufflé");
+  EXPECT_EQ(refused({"run", "tc.dl", "--nonsense"}).find("Soufflé"), std::string::npos);
+}
+
 TEST(CommandLine, Checkpoints) {
   const Invocation run = accepted({"run", "tc.dl", "--checkpoint", "ck", "--every", "400it",
                                    "--every", "60s", "--mode", "hdf5", "--durability", "none",
