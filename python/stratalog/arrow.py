@@ -46,6 +46,9 @@ def _field(pyarrow: Any, attribute: Attribute, symbols: _Symbols | None) -> Any:
 
 def to_arrow(pyarrow: Any, table: Table) -> Any:
     """A pyarrow.Table of all tuples of `table`."""
+    if not table.attributes:  # only a structure without fields says how many there are
+        rows = pyarrow.array([{}] * len(table), type=pyarrow.struct([]))
+        return pyarrow.Table.from_batches([pyarrow.RecordBatch.from_struct_array(rows)])
     values = table._checkpoint._values_of_cells
     has_symbols = any(a.kind == "symbol" and a.structure is None for a in table.attributes)
     symbols = _Symbols(pyarrow, table) if has_symbols else None

@@ -65,6 +65,7 @@ class Table:
         self._checkpoint = checkpoint
         self._index = index
         self._conditions = conditions
+        self._counted: int | None = None  # once something has read them
         self._line = checkpoint._generation.relations[index]
         self._relation = checkpoint._relation_of(self._line)
 
@@ -203,12 +204,19 @@ class Table:
             return iter(())
         return self._pair_blocks() if self.is_equivalence else self._stored_blocks()
 
+    def _expected_rows(self) -> int | None:
+        """How many there are, if that can be told without reading tuples."""
+        if self.attributes and (self._conditions or self.is_equivalence):
+            return self._counted
+        return int(self._line["rows"])
+
     def _count(self) -> int:
-        if not self.attributes:
-            return int(self._line["rows"])
+        rows = self._expected_rows()
+        self._counted = self._count_tuples() if rows is None else rows
+        return self._counted
+
+    def _count_tuples(self) -> int:
         if not self.is_equivalence:
-            if not self._conditions:
-                return int(self._line["rows"])
             return sum(len(columns[0]) for columns in self._blocks())
         count = 0
         for members in self._member_arrays():
@@ -259,13 +267,14 @@ class Table:
 
     def cells(self) -> npt.NDArray[np.uint32]:
         """The bare cells, shape (rows, columns), of every block one after another."""
-        rows = len(self) if not self._conditions else None
-        parts = [np.stack(columns, axis=1) for columns in self._blocks()]
-        empty = np.empty((0, len(self.attributes)), dtype=np.uint32)
-        cells: npt.NDArray[np.uint32] = np.concatenate([empty, *parts])
-        if self.attributes:
-            self._check_rows(len(cells), rows)
-        return cells
+        expected = self._expected_rows()
+        filled = _Growing(np.uint32, expected, len(self.attributes))
+        if not self.attributes:
+            return filled.whole
+        for columns in self._blocks():
+            filled.add(columns)
+        self._check_rows(filled.rows, expected)
+        return filled.finished()
 
     def _check_rows(self, found: int, expected: int | None) -> None:
         demand(
@@ -275,7 +284,7 @@ class Table:
 
     def to_columns(self) -> dict[str, Column]:
         """One array for each column: int64, uint64, float64, or objects."""
-        expected = None if self._conditions else len(self)
+        expected = self._expected_rows()
         if expected and all(dtype.kind != "O" for dtype in self.dtypes.values()):
             whole = {name: np.empty(expected, dtype) for name, dtype in self.dtypes.items()}
             if self._checkpoint._fill(self._index, list(whole.values())):
@@ -287,7 +296,7 @@ class Table:
         rows = 0
         for block in self.blocks():
             for name, column in block.items():
-                filled[name].add(column)
+                filled[name].add([column])
             rows += len(column)
         self._check_rows(rows, expected if self.attributes else None)
         return {name: growing.finished() for name, growing in filled.items()}
@@ -296,10 +305,10 @@ class Table:
         """One column's values; the others are not translated."""
         at = self._column(name)
         attribute = self.attributes[at]
-        expected = None if self._conditions else len(self)
+        expected = self._expected_rows()
         filled = _Growing(self._checkpoint._values_of_cells.dtype(attribute), expected)
         for cells in self._blocks():
-            filled.add(self._checkpoint._values_of_cells.column(attribute, cells[at]))
+            filled.add([self._checkpoint._values_of_cells.column(attribute, cells[at])])
         column = filled.finished()
         self._check_rows(len(column), expected)
         return column
@@ -308,21 +317,19 @@ class Table:
         """All tuples, shape (rows, columns): of one type of numbers if all columns have it."""
         dtypes = set(self.dtypes.values())
         dtype = dtypes.pop() if len(dtypes) == 1 else np.dtype(object)
-        rows = len(self)
-        array = np.empty((rows, len(self.attributes)), dtype=dtype)
-        if dtype.kind != "O" and rows > 0 and not self._conditions:
-            columns = [array[:, i] for i in range(len(self.attributes))]
+        expected = self._expected_rows()
+        arity = len(self.attributes)
+        filled = _Growing(dtype, expected, arity)
+        if arity == 0:
+            return filled.whole
+        if dtype.kind != "O" and expected:
+            columns = [filled.whole[:, i] for i in range(arity)]
             if self._checkpoint._fill(self._index, columns):
-                return array
-        at = 0
+                return filled.whole
         for block in self.blocks():
-            columns = list(block.values())
-            self._check_rows(min(rows, at + len(columns[0])), at + len(columns[0]))
-            for i, column in enumerate(columns):
-                array[at : at + len(column), i] = column
-            at += len(columns[0])
-        self._check_rows(at if self.attributes else rows, rows)
-        return array
+            filled.add(list(block.values()))
+        self._check_rows(filled.rows, expected)
+        return filled.finished()
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame. Structured values are Soufflé's text."""
@@ -359,26 +366,35 @@ class Table:
 
 
 class _Growing:
-    """A column that blocks are added to; in place where its length is known."""
+    """An array that blocks are added to: in place where its length is known, else it grows by an
+    eighth at a time. The system moves the pages of large ones, so that one copy is held."""
 
-    def __init__(self, dtype: Any, rows: int | None) -> None:
-        self._dtype = dtype
-        self._whole = None if rows is None else np.empty(rows, dtype=dtype)
-        self._parts: list[Column] = []
-        self._at = 0
+    def __init__(self, dtype: Any, rows: int | None, columns: int | None = None) -> None:
+        self._is_known = rows is not None
+        shape = () if columns is None else (columns,)
+        self.whole: Column = np.empty((rows or 0, *shape), dtype=dtype)
+        self.rows = 0
 
-    def add(self, column: Column) -> None:
-        if self._whole is None:
-            self._parts.append(column)
+    def _resize(self, rows: int) -> None:
+        self.whole.resize((rows, *self.whole.shape[1:]), refcheck=False)  # ours alone
+
+    def add(self, columns: list[Column]) -> None:
+        """A block: one column, or as many as the array has."""
+        begin, end = self.rows, self.rows + len(columns[0])
+        if end > len(self.whole):
+            demand(not self._is_known, "more tuples than expected")
+            self._resize(max(end, len(self.whole) + len(self.whole) // 8))
+        if self.whole.ndim == 1:
+            self.whole[begin:end] = columns[0]
         else:
-            demand(self._at + len(column) <= len(self._whole), "more tuples than expected")
-            self._whole[self._at : self._at + len(column)] = column
-        self._at += len(column)
+            for i, column in enumerate(columns):
+                self.whole[begin:end, i] = column
+        self.rows = end
 
     def finished(self) -> Column:
-        if self._whole is not None:
-            return self._whole[: self._at]
-        return np.concatenate([np.empty(0, dtype=self._dtype), *self._parts])
+        if self.rows < len(self.whole):
+            self._resize(self.rows)
+        return self.whole
 
 
 def _to_list(column: Column) -> list[Any]:

@@ -7,7 +7,8 @@ import itertools
 import math
 import shutil
 import sys
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -352,6 +353,66 @@ def test_only_blocks_that_can_hold_the_key_are_read(
             assert len(read) < all_blocks
 
 
+READERS: list[tuple[str, Callable[[package.Table], Any]]] = [
+    ("to_numpy", lambda table: table.to_numpy()),
+    ("cells", lambda table: table.cells()),
+    ("to_columns", lambda table: table.to_columns()),
+    ("column", lambda table: table.column(table.columns[0])),
+    ("to_pandas", lambda table: table.to_pandas()),
+    ("to_arrow", lambda table: table.to_arrow()),
+]
+
+
+@pytest.mark.parametrize("read", [r[1] for r in READERS], ids=[r[0] for r in READERS])
+def test_nothing_is_read_twice(
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[package.Table], Any]
+) -> None:
+    checkpoint = package.open(checkpoints)
+    blocks = []
+    decode = read_checkpoint.decode_block
+
+    def counted(*arguments: Any) -> Any:
+        blocks.append(1)
+        return decode(*arguments)
+
+    monkeypatch.setattr(read_checkpoint, "decode_block", counted)
+    path, same = checkpoint["path"], checkpoint["same"]
+    for table in (path, path.where(to=7), path.where(to=[3, 50]), same, same.where(y=13)):
+        blocks.clear()
+        expected = sum(1 for _ in table)
+        once = len(blocks)
+        for _ in range(2):  # the second time its rows have been counted
+            blocks.clear()
+            found = read(table)
+            assert len(blocks) == once > 0
+            if isinstance(found, dict):
+                found = found["x" if table.name == "same" else "from"]
+            assert len(found) == expected == len(table)
+
+
+def test_memory_is_that_of_the_result_and_a_block(
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, count = 1 << 16, 100
+
+    def blocks(*_: Any) -> Iterator[list[Any]]:
+        for number in range(count):
+            cells = np.arange(number * rows, (number + 1) * rows, dtype=np.uint32)
+            yield [cells, cells & np.uint32(1)]
+
+    monkeypatch.setattr(read_checkpoint.Generation, "blocks", blocks)
+    path = package.open(checkpoints)["path"].where(to=1)
+    tracemalloc.start()
+    try:
+        array = path.to_numpy()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert array.shape == (rows * count // 2, 2)
+    assert array[:, 0].tolist() == list(range(1, rows * count, 2))
+    assert peak < 1.25 * array.nbytes + 40 * rows
+
+
 def flipped(path: Path, step: int) -> Iterator[tuple[int, bool]]:
     """Flips bits, one at a time; tells where, and whether it was a zero byte."""
     whole = path.read_bytes()
@@ -466,17 +527,30 @@ def test_pandas(checkpoints: Path) -> None:
     assert frame["to"].sum() == checkpoint["path"].to_numpy()[:, 1].sum()
     shapes = checkpoint["shapes"].to_pandas()
     assert "$Box(3, $Green, box)" in set(shapes["s"])
-    assert len(checkpoint["yes"].to_pandas()) == 1
+
+
+def test_relations_without_columns_have_a_row_or_none(checkpoints: Path) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for name, rows in (("yes", 1), ("no", 0)):
+        table = package.open(checkpoints)[name]
+        assert len(table) == rows
+        assert list(table) == [()] * rows
+        shapes = {table.shape, table.to_numpy().shape, table.cells().shape}
+        shapes |= {table.to_pandas().shape, table.to_arrow().shape}
+        assert shapes == {(rows, 0)}
+        assert table.to_columns() == {}
 
 
 def test_arrow(checkpoints: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     checkpoint = package.open(checkpoints)
     for name, table in checkpoint.items():
-        if not table.attributes:
-            continue
         arrow = table.to_arrow()
         arrow.validate(full=True)
+        assert arrow.num_rows == len(table), name
+        if not table.attributes:
+            continue
         rows = zip(*(column.to_pylist() for column in arrow.columns), strict=True)
         assert sorted("\t".join(map(to_text, row)) for row in rows) == lines_of(table), name
     schema = checkpoint["names"].to_arrow().schema
