@@ -203,15 +203,18 @@ class Checkpoint(Mapping[str, Table]):
         return self._values
 
     def verify(self) -> None:
-        """Reads all tuples and sections and checks all hashes; DamagedError says what differs."""
-        for index in range(len(self._generation.relations)):
-            self._verify(index)
+        """Reads all bytes and checks all hashes; DamagedError says what differs."""
+        with self._told_about_lost_files():
+            for index in range(len(self._generation.relations)):
+                self._generation.rows(index)
+            self._generation.check_frames()
         for section in self._generation.sections:
             self._section(section["section"])
 
     def _verify(self, index: int) -> None:
         with self._told_about_lost_files():
             self._generation.rows(index)
+            self._generation.check_frames(index)
 
     def _fill(self, index: int, columns: list[Any]) -> bool:
         return False  # it comes block by block

@@ -2,7 +2,8 @@
 """Reads Stratalog checkpoints without Stratalog, as docs/formats/checkpoint.md describes them.
 
 Verifies everything on the way: the store's and the manifest's hash, file sizes, every shard's
-header and footer, every block's checksum, row counts and the relations' multiset hashes.
+header and footer, every block's checksum, row counts and the relations' multiset hashes; what
+lies between the tuples (the frames of HDF5 files, zeros of others) where it is asked to.
 
     python -m stratalog_formats.read_checkpoint DIR              what the newest generation holds
     python -m stratalog_formats.read_checkpoint DIR path.total   its tuples as TSV (cells)
@@ -279,6 +280,25 @@ class Generation:
         demand(multiset_hash(rows) == relation["hash"], f"{relation['relation']}: multiset hash")
         return rows
 
+    def check_frames(self, index: int | None = None) -> None:
+        """Verifies what lies between the tuples, in all files or in those of one relation: the
+        hash of an HDF5 file's own bytes; zeros in files that ranks or relations share."""
+        for file in self.files:
+            own = (file["data"], file.get("link"))
+            shards = [s for s in self.shards if (s["file"], s.get("link")) == own]
+            if not shards or (index is not None and all(s["shard"] != index for s in shards)):
+                continue
+            path = self.path(file, file["data"])
+            extents = [*file.get("others", []), *(e for s in shards for e in s["extents"])]
+            with path.open("rb") as opened, _at(path):
+                if self.origin(file)["mode"] != "hdf5":
+                    for at, gap in _between(opened, extents):
+                        demand(not any(gap), f"padding near offset {at} is not zero")
+                elif "frame" in file:
+                    extents.append([file["bytes"], 0])
+                    frame = b"".join(gap for _, gap in _between(opened, extents))
+                    demand(xxh3_128(frame) == file["frame"], "hash of all but its rows")
+
     def section(self, name: str) -> bytes:
         """The bytes of a section; KeyError if there is none of that name."""
         index = next((i for i, s in enumerate(self.sections) if s["section"] == name), None)
@@ -294,6 +314,20 @@ class Generation:
             content = b"".join(payload for _, _, payload in blocks)
             demand(len(content) == entry["bytes"], f"section {name}: length")
         return content
+
+
+def _between(file: BinaryIO, extents: list[list[int]]) -> Iterator[tuple[int, bytes]]:
+    """The bytes before and between extents, in order, 1 MiB at most at a time, and where."""
+    at = 0
+    for offset, length in sorted({(offset, length) for offset, length in extents}):
+        demand(at <= offset, f"tuples at offset {offset} overlap others")
+        while at < offset:
+            file.seek(at)
+            gap = file.read(min(1 << 20, offset - at))
+            demand(gap != b"", "the file ends early")
+            yield at, gap
+            at += len(gap)
+        at = offset + length
 
 
 @contextmanager
@@ -376,6 +410,8 @@ def main(arguments: list[str]) -> int:
     for i, entry in enumerate(generation.relations):
         rows = generation.rows(i)
         print(f"  {entry['relation']}.{entry['version']}: {len(rows)} rows, verified")
+    generation.check_frames()
+    print(f"  {len(generation.files)} files: what lies between tuples verified")
     for entry in generation.sections:
         content = generation.section(entry["section"])
         print(f"  section {entry['section']}: {len(content)} bytes, verified")

@@ -136,6 +136,7 @@ def test_any_damage_is_noticed(kind: str, tmp_path: Path) -> None:
         generation = newest_generation(store)
         for i in range(len(generation.relations)):
             generation.rows(i)
+        generation.check_frames()
         generation.section("symbols")
 
     store = tmp_path / kind
@@ -146,10 +147,9 @@ def test_any_damage_is_noticed(kind: str, tmp_path: Path) -> None:
         whole = path.read_bytes()
         for at in range(0, len(whole), 97):
             path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x40]) + whole[at + 1 :])
-            padding = path.suffix == ".shared" and whole[at] == 0
             try:
                 read_all(store)
-                assert padding, f"{path.name}, offset {at}"
+                pytest.fail(f"{path.name}, offset {at}")
             except (DamagedError, ValueError, KeyError, OSError, IndexError):
                 pass  # STORE and MANIFEST are text; whatever cannot be parsed is damage
         path.write_bytes(whole)
