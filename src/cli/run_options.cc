@@ -395,6 +395,11 @@ Status check_layout(const RunArguments& run) {
     return Status::invalid_argument(fmt::format("{} is for {}; mode {} has no use for it",
                                                 use.option, use.modes, mode_name(run.mode)));
   }
+  if (run.overlap && *run.overlap != OverlapWay::kNone && !may_overlap(run.mode))
+    return Status::invalid_argument(
+        fmt::format("--overlap {} is for modes fpp and auto; a checkpoint in mode {} holds the "
+                    "evaluation up until it is written",
+                    overlap_name(*run.overlap), mode_name(run.mode)));
   return Status::ok();
 }
 

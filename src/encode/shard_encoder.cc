@@ -166,6 +166,8 @@ bool ShardEncoder::is_full() const {
 
 Status ShardEncoder::add_fragment(std::span<const Cell> prefix, const SetView& fragment,
                                   std::uint64_t content) {
+  if (way_ == Way::kTrial && in_pool_ && block_rows_ != 0 && streams_->needs_new_block(fragment))
+    judge_pool();
   const bool has_streams = way_ == Way::kStreams || way_ == Way::kTrial;
   if (block_rows_ != 0 && has_streams && streams_->needs_new_block(fragment))
     STRATALOG_RETURN_IF_ERROR(close_block());
@@ -181,7 +183,20 @@ Status ShardEncoder::add_fragment(std::span<const Cell> prefix, const SetView& f
     payload_bytes_ += static_cast<std::size_t>(end - at);
     ++block_groups_;
   }
+  if (way_ == Way::kTrial && in_pool_ && streams_->bytes() >= block_bytes_) judge_pool();
   return is_full() ? close_block() : Status::ok();
+}
+
+// The streams of a trial are full long before a pool of sets that come again and again is. Where
+// the pool is the better one so far, the block goes on as such.
+void ShardEncoder::judge_pool() {
+  if (choose_encoding(payload_bytes_ + pool_->stream_bytes(), streams_->bytes()) ==
+      ShardEncoding::kStreams)
+    return;
+  if (other_block_ == nullptr) other_block_ = new_block();
+  streams_->finish(other_block_.get() + kBlockHeaderBytes);  // and forget them
+  way_ = Way::kPool;
+  chosen_ = Way::kCompact;
 }
 
 void ShardEncoder::add_rows(std::span<const Cell> prefix, const SetView& fragment) {

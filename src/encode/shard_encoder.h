@@ -67,6 +67,7 @@ class ShardEncoder {
   void begin_block();
   Status begin();
   void finish_pool();
+  void judge_pool();
   void choose_after_trial();
   Status close_block();
   Status give(std::span<const std::byte> bytes);

@@ -137,3 +137,14 @@ def test_every_layout_says_why(stratalog: Stratalog, chain: Path, tmp_path: Path
     assert "less than 10 MB" in tuned
     plain = why(stratalog, run(stratalog, chain, tmp_path / "fpp", "fpp"))
     assert "mode fpp was asked for" in plain
+
+
+@pytest.mark.parametrize("mode", ("shared", "hdf5-direct", "hdf5-auto"))
+def test_modes_that_hold_the_evaluation_up_refuse_to_overlap(
+    stratalog: Stratalog, chain: Path, tmp_path: Path, mode: str
+) -> None:
+    arguments = ("run", PROGRAMS / "closure.dl", "-F", chain, "-D", tmp_path)
+    saved = ("--checkpoint", tmp_path / "ck", "--mode", mode)
+    refused = stratalog(*arguments, *saved, "--overlap", "pack", expect=1)
+    assert f"--overlap pack is for modes fpp and auto; a checkpoint in mode {mode}" in refused.err
+    stratalog("run", *arguments[1:], "--checkpoint", tmp_path / "ck", "--overlap", "pack")
