@@ -26,6 +26,7 @@ class IncludeExpander {
       : directories_(directories) {}
 
   IncludeOutcome run(const std::string& name, const std::string& text) {
+    if (is_regular_file(name) && says_once(text)) taken_once_.insert(canonical_path(name));
     expand(name, text);
     return std::move(outcome_);
   }

@@ -185,6 +185,14 @@ TEST_F(Preprocess, IncludeErrors) {
             "3 errors, 0 warnings\n");
 }
 
+TEST_F(Preprocess, OnceInTheMainFile) {
+  write("main.dl", ".once\n.include \"b.dl\"\n.decl a(x:number)\na(1).\n");
+  write("b.dl", ".include \"main.dl\"\n.decl b(x:number)\nb(1).\n");
+  EXPECT_EQ(outcome(".once\n.include \"b.dl\"\n.decl a(x:number)\na(1).\n"),
+            ".decl b(x: number)\n.decl a(x: number)\nstratum 0: b\n  b(1).\nstratum 1: a\n  "
+            "a(1).\n");
+}
+
 TEST_F(Preprocess, OnceMeansOnce) {
   write("a.dl", ".once\n.decl a(x:number)\na(1).\n");
   EXPECT_EQ(outcome(".include \"a.dl\"\n.include \"a.dl\"\n"),
