@@ -131,6 +131,13 @@ bool Parser::skip_annotation() {
   return true;
 }
 
+bool Parser::skip_annotations() {
+  while (is_at(TokenKind::kAt)) {
+    if (!skip_annotation()) return false;
+  }
+  return true;
+}
+
 bool Parser::skip_inner_annotations() {
   while (is_at(TokenKind::kAtNot)) {
     if (!skip_annotation()) return false;

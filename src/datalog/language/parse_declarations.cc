@@ -54,10 +54,8 @@ bool Parser::parse_attributes(std::vector<AttributeSyntax>& attributes) {
   }
   if (accept(TokenKind::kRightParen)) return true;
   do {
-    while (is_at(TokenKind::kAt)) {
-      if (!skip_annotation()) return false;
-    }
     AttributeSyntax attribute;
+    if (!skip_annotations()) return false;
     if (!parse_name(attribute.name, "the name of an attribute, as in `x: number`")) return false;
     if (!expect(TokenKind::kColon, "`:` and the type of the attribute")) return false;
     if (!parse_qualified_name(attribute.type,
@@ -175,6 +173,7 @@ bool Parser::parse_type() {
       program_.types.push_back(std::move(type));
       return true;
     }
+    if (is_at(TokenKind::kAt)) return parse_annotated_branches(std::move(type));
     do {
       NameSyntax member;
       if (!parse_qualified_name(member, "a type, or several with `|` between them")) {
@@ -198,6 +197,19 @@ bool Parser::parse_type() {
                  "a type without a base is a deprecated way to declare a symbol type")
         .hint = fmt::format("write `.type {} <: symbol`", type.name.name);
     type.members.push_back({"symbol", type.name.span});
+  }
+  program_.types.push_back(std::move(type));
+  return true;
+}
+
+// Soufflé has annotations here before branches only, not before united types.
+bool Parser::parse_annotated_branches(TypeSyntax type) {
+  NameSyntax branch;
+  if (!skip_annotations() ||
+      !parse_name(branch, "the name of a branch, as in `Branch { x: number }`") ||
+      !parse_branches(type, std::move(branch))) {
+    program_.broken_types.insert(type.name.name);
+    return false;
   }
   program_.types.push_back(std::move(type));
   return true;
@@ -317,7 +329,8 @@ bool Parser::parse_functor_declaration() {
   if (!accept(TokenKind::kRightParen)) {
     do {
       NameSyntax& type = functor.arguments.emplace_back();
-      if (!parse_qualified_name(type, "the type of an argument")) return false;
+      if (!skip_annotations() || !parse_qualified_name(type, "the type of an argument"))
+        return false;
       // What stands before a colon is a name for readers.
       if (accept(TokenKind::kColon) && !parse_qualified_name(type, "the type of an argument"))
         return false;

@@ -29,12 +29,14 @@ bool Parser::parse_branches(TypeSyntax& type, NameSyntax branch) {
     BranchSyntax next;
     next.name = std::move(branch);
     if (!expect(TokenKind::kLeftBrace, "`{` and the fields of the branch")) return false;
+    if (!skip_inner_annotations()) return false;
     if (!accept(TokenKind::kRightBrace)) {
       if (!parse_fields(next.fields)) return false;
       if (!expect(TokenKind::kRightBrace, "`,` or `}`")) return false;
     }
     type.branches.push_back(std::move(next));
     if (!accept(TokenKind::kPipe)) return true;
+    if (!skip_annotations()) return false;
     if (!parse_name(branch, "the name of a branch, as in `Branch { x: number }`")) return false;
   }
 }
@@ -42,6 +44,7 @@ bool Parser::parse_branches(TypeSyntax& type, NameSyntax branch) {
 bool Parser::parse_fields(std::vector<AttributeSyntax>& fields) {
   do {
     AttributeSyntax& field = fields.emplace_back();
+    if (!skip_annotations()) return false;
     if (!parse_name(field.name, "the name of a field, as in `x: number`")) return false;
     if (!expect(TokenKind::kColon, "`:` and the type of the field")) return false;
     if (!parse_qualified_name(field.type,

@@ -74,7 +74,7 @@ bool Parser::parse_clause() {
   }
   do {
     AtomSyntax head;
-    if (!parse_atom(head)) return false;
+    if (!skip_annotations() || !parse_atom(head)) return false;
     rule.heads.push_back(std::move(head));
   } while (accept(TokenKind::kComma));
 

@@ -55,6 +55,7 @@ class Parser {
   bool parse_debug_delta(NameSyntax name);
   bool parse_size_limit();
   bool parse_type();
+  bool parse_annotated_branches(TypeSyntax type);
   bool parse_legacy_type(std::string_view base);
   bool parse_io(IoAction action);
   bool parse_parameters(std::vector<ParameterSyntax>& parameters);
@@ -75,6 +76,7 @@ class Parser {
   bool parse_instantiation();
   bool parse_override();
   bool skip_annotation();
+  bool skip_annotations();
   bool skip_inner_annotations();
 
   // parse_rules.cc

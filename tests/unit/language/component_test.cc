@@ -343,6 +343,38 @@ stratum 1: c.b
 )");
 }
 
+TEST(Components, AnnotationsOfWhatIsInside) {
+  EXPECT_EQ(outcome_of(R"(.type R = [@[first] @[second = {=[]}] a: number, @[x] b: R]
+.type T = @[one] @[more] One { @![inner] } | @[two] Two { @![inner] @[field] v: R }
+.type Plain = One2 {} | Two2 { @[x] a: number }
+.functor f(@[doc = "text"] number, @[x] y: number): number
+.decl a(@[x] x: number, @[y] t: T)
+.decl b(x: number)
+.lattice R<> { Lub -> @f(_, _) }
+@[x] a(1, $One()),
+@[y] b(1) :- @![z] b(1).
+)"),
+            outcome_of(R"(.type R = [a: number, b: R]
+.type T = One {} | Two { v: R }
+.type Plain = One2 {} | Two2 { a: number }
+.functor f(number, y: number): number
+.decl a(x: number, t: T)
+.decl b(x: number)
+.lattice R<> { Lub -> @f(_, _) }
+a(1, $One()), b(1) :- b(1).
+)"));
+}
+
+TEST(Components, AnnotationsBelongBeforeBranches) {
+  EXPECT_EQ(outcome_of(".type U = @[x] number | symbol\n"),
+            R"(test.dl:1:23: error: unexpected `|`
+    1 | .type U = @[x] number | symbol
+      |                       ^
+      = expected: `{` and the fields of the branch
+1 error, 0 warnings
+)");
+}
+
 TEST(Components, OpenAnnotation) {
   EXPECT_EQ(outcome_of(R"(.decl a(x: number)
 @[open
