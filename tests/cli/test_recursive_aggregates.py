@@ -273,3 +273,58 @@ def test_proofs_state_sums(stratalog: Stratalog, tmp_path: Path) -> None:
     missing = stratalog("why-not", store, "controls(2, 4)").out
     assert "holds  50 = sum s : { holds(2, _, 4, s) }" in missing
     assert "fails  50 < 50" in missing
+
+
+# A head may make something of an aggregate that goes the way of the lattice.
+@pytest.mark.parametrize("ranks", (None, 3))
+@pytest.mark.parametrize(
+    ("kept", "value", "expected"),
+    (
+        ("max", "2 * n + 4", {(1, 8), (2, 6), (3, 5)}),
+        ("min", "100 - n", {(1, 98), (2, 99), (3, 5)}),
+        ("max", "n / 2 - x", {(1, 0), (2, -2), (3, 5)}),
+    ),
+)
+def test_values_of_heads(
+    kept: str,
+    value: str,
+    expected: set[tuple[int, int]],
+    ranks: int | None,
+    stratalog: Stratalog,
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "p.dl"
+    other = "min" if kept == "max" else "max"
+    bottom = -99 if kept == "max" else 999
+    program.write_text(
+        f".type T <: number\n.lattice T<> {{ Bottom -> {bottom}, Lub -> {kept}(_, _), "
+        f"Glb -> {other}(_, _) }}\n"
+        ".decl e(x: number, y: number)\ne(1, 2). e(1, 3). e(2, 3).\n"
+        ".decl r(x: number, v: T<>)\nr(3, 5).\n"
+        f"r(x, as({value}, T)) :- e(x, _), n = count : {{ e(x, y), r(y, _) }}.\n.output r\n"
+    )
+    stratalog("run", program, "-D", tmp_path, ranks=ranks)
+    assert rows(tmp_path / "r.csv") == texts(expected)
+
+
+# Here `x` stands in a test of the aggregate only.
+@pytest.mark.parametrize("ranks", (None, 3))
+def test_keys_out_of_other_atoms(ranks: int | None, stratalog: Stratalog, tmp_path: Path) -> None:
+    choose = random.Random(5)
+    arcs = sorted({(choose.randrange(30), choose.randrange(30)) for _ in range(60)})
+    p = {0, 1, 2}
+    while True:
+        more = {y for x, y in arcs if x in p and sum(1 for z in p if z <= x) >= 3} | p
+        if more == p:
+            break
+        p = more
+    assert 3 < len(p) < 30
+    program = tmp_path / "p.dl"
+    program.write_text(
+        ".decl e(x: number, y: number)\n.input e\n.decl p(x: number)\n"
+        "p(0). p(1). p(2).\n"
+        "p(y) :- e(x, y), p(x), count : { p(z), z <= x } >= 3.\n.output p\n"
+    )
+    (tmp_path / "e.facts").write_text("".join(f"{x}\t{y}\n" for x, y in arcs))
+    stratalog("run", program, "-F", tmp_path, "-D", tmp_path, ranks=ranks)
+    assert rows(tmp_path / "p.csv") == texts((x,) for x in p)

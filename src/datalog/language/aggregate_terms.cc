@@ -21,7 +21,7 @@ class TermFinder {
              const AggregateSyntax& aggregate)
       : program_(program), lattices_(lattices), aggregate_(aggregate) {}
 
-  std::optional<AggregateTerms> find(const Conjunction& around) {
+  std::optional<AggregateTerms> find(const AtomSyntax& head, const Conjunction& around) {
     DiagnosticSink unheard;
     std::vector<Conjunction> bodies;
     if (!expand_body(aggregate_.body, unheard, bodies) || bodies.size() != 1) return std::nullopt;
@@ -33,7 +33,9 @@ class TermFinder {
     }
     if (!look_at_atoms(counts_tuples(body))) return std::nullopt;
     note_types(around);
-    if (!divide_names(around, body) || !find_value()) return std::nullopt;
+    if (!divide_names(head, around, body) || !find_value()) return std::nullopt;
+    if (!ground_outer_names(around, grounded_names(body, {}, nullptr, nullptr)))
+      return std::nullopt;
     result_.body = all_of(std::move(goals_), aggregate_.body.span);
     return std::move(result_);
   }
@@ -62,6 +64,8 @@ class TermFinder {
           types_.emplace(argument.text, attribute.type);
           own_.insert(argument.text);
           if (attribute.is_lattice) values_[argument.text] = lattices_.find(relation->name.name);
+        } else if (argument.kind != TermKind::kWildcard && attribute.is_lattice) {
+          return false;  // it changes whether the value is this one
         } else if (NameSet names; collect_names(argument, names), !names.empty()) {
           return false;
         }
@@ -89,13 +93,14 @@ class TermFinder {
   }
 
   // As names are bound (bind_rule.cc): those of the target are the aggregate's own.
-  bool divide_names(const Conjunction& around, const Conjunction& body) {
+  bool divide_names(const AtomSyntax& head, const Conjunction& around, const Conjunction& body) {
     NameSet hidden;
     NameSet inside;
     if (aggregate_.target) collect_names(*aggregate_.target, hidden);
     collect_names(body, inside);
     const NameSet grounded = grounded_names(around, {}, &aggregate_, nullptr);
     NameSet mentioned;
+    for (const Term& argument : head.arguments) collect_names(argument, mentioned);
     for (const Goal& goal : around)
       if (!has_generator(*goal.formula)) collect_all_names(*goal.formula, mentioned);
     for (const std::string& name : inside) {
@@ -104,12 +109,43 @@ class TermFinder {
         if (!hidden.contains(name) && mentioned.contains(name)) return false;
         continue;
       }
+      if (values_.contains(name)) return false;
       own_.erase(name);
-      values_.erase(name);
       if (!add(name, result_.outer)) return false;
     }
     return std::ranges::all_of(own_, [&](const std::string& name) {
       return values_.contains(name) || add(name, result_.own);
+    });
+  }
+
+  // Where only a test of the aggregate's body names what it takes from outside, that is what atoms
+  // outside have at most.
+  bool ground_outer_names(const Conjunction& around, NameSet grounded) {
+    for (const TypedName& outer : result_.outer) {
+      if (grounded.contains(outer.name)) continue;
+      const auto goal = std::ranges::find_if(around, [&](const Goal& each) {
+        return each.kind == GoalKind::kAtom && has_argument(each.formula->atom, outer.name);
+      });
+      if (goal == around.end()) return false;
+      AtomSyntax atom = goal->formula->atom;
+      for (Term& argument : atom.arguments) {
+        const bool is_outer = argument.kind == TermKind::kVariable && takes(argument.text);
+        if (is_outer) grounded.insert(argument.text);
+        if (!is_outer) argument = Term();  // `_`
+      }
+      goals_.push_back(atom_formula(std::move(atom)));
+    }
+    return true;
+  }
+
+  bool takes(const std::string& name) const {
+    return std::ranges::any_of(result_.outer,
+                               [&](const TypedName& outer) { return outer.name == name; });
+  }
+
+  static bool has_argument(const AtomSyntax& atom, const std::string& name) {
+    return std::ranges::any_of(atom.arguments, [&](const Term& argument) {
+      return argument.kind == TermKind::kVariable && argument.text == name;
     });
   }
 
@@ -147,7 +183,7 @@ class TermFinder {
     for (const std::string& name : used) {
       const auto type = types_.find(name);
       if (type == types_.end()) return false;
-      bases.insert(base_of(type->second.name));
+      bases.insert(base_type_of(program_, type->second.name));
       result_.value_type = {type->second.name, span};
     }
     if (bases.size() != 1 || !zero_of(*bases.begin(), span)) return false;
@@ -198,18 +234,6 @@ class TermFinder {
     }
   }
 
-  // The primitive type below; empty if there is none.
-  std::string base_of(std::string name) const {
-    for (std::size_t steps = 0; steps <= program_.types.size(); ++steps) {
-      const auto found =
-          std::ranges::find(program_.types, name, [](const TypeSyntax& t) { return t.name.name; });
-      if (found == program_.types.end()) return name;
-      if (found->members.size() != 1) return {};
-      name = found->members[0].name;
-    }
-    return {};
-  }
-
   const ProgramSyntax& program_;
   const LatticeOfRelation& lattices_;
   const AggregateSyntax& aggregate_;
@@ -225,9 +249,9 @@ class TermFinder {
 
 std::optional<AggregateTerms> find_terms(const ProgramSyntax& program,
                                          const LatticeOfRelation& lattices,
-                                         const AggregateSyntax& aggregate,
+                                         const AggregateSyntax& aggregate, const AtomSyntax& head,
                                          const Conjunction& around) {
-  return TermFinder(program, lattices, aggregate).find(around);
+  return TermFinder(program, lattices, aggregate).find(head, around);
 }
 
 std::optional<Term> zero_of(const std::string& type, Span span) {

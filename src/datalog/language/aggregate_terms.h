@@ -27,13 +27,13 @@ struct AggregateTerms {
   Formula body;
 };
 
-// The terms of an aggregate of `around`, a body of which it is a part. Nothing where the types of
-// its variables cannot be read off atoms, or where a term whose value goes the other way than the
-// aggregate, or that several tests see, would not stay one. Reads relations over lattices that are
-// not written out yet.
+// The terms of an aggregate of `around`, the body below `head` of which it is a part. Nothing where
+// the types of its variables cannot be read off atoms, or where a term whose value goes the other
+// way than the aggregate, or that several tests see, would not stay one. Reads relations over
+// lattices that are not written out yet.
 std::optional<AggregateTerms> find_terms(const ProgramSyntax& program,
                                          const LatticeOfRelation& lattices,
-                                         const AggregateSyntax& aggregate,
+                                         const AggregateSyntax& aggregate, const AtomSyntax& head,
                                          const Conjunction& around);
 
 // The constant 0 of a primitive type; nothing of a symbol.

@@ -55,8 +55,8 @@ class Analyser {
     bind_to_other_relations();
     program_.strata = stratify(declarations_.relations.size(), dependencies_);
     put_standard_input_first();
-    const bool is_stratified =
-        check_stratification(program_.strata, dependencies_, declarations_, sink_);
+    const bool is_stratified = check_stratification(
+        program_.strata, dependencies_, syntax_.refused_aggregates, declarations_, sink_);
     check_plans(planned_, program_.strata, sink_);
     warn_about_relations(syntax_, declared_, sink_);
     warn_about_standard_input(syntax_, sink_);

@@ -29,7 +29,7 @@ constexpr const char* kAll = "all#";
 // What stands for one aggregate of a rule.
 struct Replaced {
   AggregatePlace place;
-  AggregateUse use;
+  std::string variable;  // equal to the aggregate; empty where the aggregate itself is compared
   AtomSyntax total;  // without the value
   std::optional<Term> nothing;  // `count` and `sum` of no term
 };
@@ -50,7 +50,8 @@ bool excludes_nothing(const Goal& goal, std::size_t operand) {
 
 class AggregateExpansion {
  public:
-  explicit AggregateExpansion(ProgramSyntax& program) : program_(program), groups_(program) {
+  explicit AggregateExpansion(ProgramSyntax& program)
+      : program_(program), groups_(program), check_(program_, lattices_, groups_) {
     std::map<std::string, const LatticeSyntax*> by_type;
     for (const LatticeSyntax& lattice : program.lattices) by_type[lattice.type.name] = &lattice;
     for (const RelationSyntax& relation : program.relations) {
@@ -93,6 +94,7 @@ class AggregateExpansion {
       for (const Conjunction& body : bodies) {
         std::vector<Replaced> replaced;
         if (!replace_all(rule, head, body, replaced)) return false;
+        if (!replaced.empty() && !is_allowed(rule, check_.refuse_others(head, body))) return false;
         found_some |= !replaced.empty();
         write_rules(rule, head, body, replaced);
       }
@@ -103,33 +105,60 @@ class AggregateExpansion {
   bool replace_all(const RuleSyntax& rule, const AtomSyntax& head, const Conjunction& body,
                    std::vector<Replaced>& replaced) {
     for (std::size_t g = 0; g < body.size(); ++g) {
-      if (!groups_.aggregates_in(*body[g].formula, head.relation.name)) continue;
-      if (body[g].kind != GoalKind::kComparison) return false;
-      bool is_found = false;
-      for (std::size_t side = 0; side < 2 && !is_found; ++side) {
-        const Term& operand = body[g].formula->operands[side];
-        const Term& other = body[g].formula->operands[1 - side];
-        if (operand.kind != TermKind::kAggregate || is_or_has_aggregate(other)) continue;
-        auto one = replace(rule, head, body, {.goal = g, .operand = side});
-        if (!one) return false;
-        replaced.push_back(std::move(*one));
-        is_found = true;
-      }
-      if (!is_found) return false;
+      const Formula& formula = *body[g].formula;
+      if (!groups_.aggregates_in(formula, head.relation.name)) continue;
+      const auto place = find_aggregate(body, g);
+      if (!place)
+        return refuse(rule, {formula.span,
+                             "an aggregate in a recursion must be one side of a comparison, by "
+                             "itself, and the other side have none"});
+      auto one = replace(rule, head, body, *place);
+      if (!one) return false;
+      replaced.push_back(std::move(*one));
     }
-    return replaced.size() <= kMostAggregates;
+    return replaced.size() <= kMostAggregates ||
+           refuse(rule, {rule.span, fmt::format("a rule may have {} such aggregates, not {}",
+                                                kMostAggregates, replaced.size())});
+  }
+
+  static std::optional<AggregatePlace> find_aggregate(const Conjunction& body, std::size_t goal) {
+    if (body[goal].kind != GoalKind::kComparison) return std::nullopt;
+    const std::vector<Term>& operands = body[goal].formula->operands;
+    for (std::size_t side = 0; side < 2; ++side)
+      if (operands[side].kind == TermKind::kAggregate && !is_or_has_aggregate(operands[1 - side]))
+        return AggregatePlace{.goal = goal, .operand = side};
+    return std::nullopt;
+  }
+
+  // Says why to whoever finds that the aggregates of the rule cannot be as they are.
+  bool refuse(const RuleSyntax& rule, NoteDraft why) {
+    program_.refused_aggregates.push_back({rule.span, why.span, std::move(why.message)});
+    return false;
+  }
+  bool is_allowed(const RuleSyntax& rule, std::optional<NoteDraft> why) {
+    return !why || refuse(rule, std::move(*why));
   }
 
   std::optional<Replaced> replace(const RuleSyntax& rule, const AtomSyntax& head,
                                   const Conjunction& body, AggregatePlace place) {
     const Term& term = body[place.goal].formula->operands[place.operand];
     const AggregateSyntax& aggregate = *term.aggregate;
-    if (aggregate.function == AggregateFunction::kMean) return std::nullopt;
+    if (aggregate.function == AggregateFunction::kMean) {
+      refuse(rule, {term.span, "`mean` neither only grows nor only falls"});
+      return std::nullopt;
+    }
+    const auto terms = find_terms(program_, lattices_, aggregate, head, body);
+    const std::string base = terms ? terms->base_type.name : "number";
+    if (!is_allowed(rule, check_.refuse(head, body, place, base))) return std::nullopt;
+    if (!terms) {
+      refuse(rule, {aggregate.body.span,
+                    "this is not known to only grow: variables of the aggregate, and what it takes "
+                    "from outside, must be arguments of atoms, and values of a lattice stand "
+                    "nowhere else than there and in what is summed up or compared"});
+      return std::nullopt;
+    }
     Replaced result{
-        .place = place, .use = find_use(head, body, place, lattices_), .total = {}, .nothing = {}};
-    if (!result.use.is_monotone) return std::nullopt;
-    const auto terms = find_terms(program_, lattices_, aggregate, body);
-    if (!terms) return std::nullopt;
+        .place = place, .variable = variable_of(body, place), .total = {}, .nothing = {}};
     std::vector<TypedName> outer = terms->outer;
     if (outer.empty()) outer.push_back({kAll, {"number", term.span}});
     const bool is_sum = aggregate.function == AggregateFunction::kCount ||
@@ -236,12 +265,12 @@ class AggregateExpansion {
           operand = *one.nothing;
           continue;
         }
-        const Term value = one.use.variable.empty()
+        const Term value = one.variable.empty()
                                ? variable_term(fmt::format("value#{}", k), operand.span)
                                : goals[one.place.goal].operands[1 - one.place.operand];
         AtomSyntax atom = one.total;
         atom.arguments.push_back(value);
-        if (one.use.variable.empty()) {
+        if (one.variable.empty()) {
           operand = value;
           goals.push_back(atom_formula(std::move(atom)));
         } else {
@@ -261,6 +290,7 @@ class AggregateExpansion {
   ProgramSyntax& program_;
   RecursionGroups groups_;
   LatticeOfRelation lattices_;
+  UseChecker check_;
   std::vector<RelationSyntax> relations_;  // to be added
   std::vector<RuleSyntax> rules_;
   std::uint32_t made_ = 0;

@@ -149,9 +149,19 @@ std::string written(const Dependency& dependency, const Declarations& declaratio
   return name;
 }
 
+// Null if none is known.
+const RefusedAggregate* reason_of(const Dependency& culprit,
+                                  const std::vector<RefusedAggregate>& refused) {
+  if (culprit.kind != DependencyKind::kAggregated) return nullptr;
+  const auto found = std::ranges::find_if(refused, [&](const RefusedAggregate& each) {
+    return each.rule.begin <= culprit.span.begin && culprit.span.end <= each.rule.end;
+  });
+  return found == refused.end() ? nullptr : &*found;
+}
+
 void report_cycle(const Dependency& culprit, const std::set<RelationId>& members,
-                  const std::vector<Dependency>& dependencies, const Declarations& declarations,
-                  DiagnosticSink& sink) {
+                  const std::vector<Dependency>& dependencies, const RefusedAggregate* reason,
+                  const Declarations& declarations, DiagnosticSink& sink) {
   std::string_view what = "aggregate";
   std::string_view before = "aggregated";
   if (culprit.kind == DependencyKind::kNegated) {
@@ -164,6 +174,7 @@ void report_cycle(const Dependency& culprit, const std::set<RelationId>& members
   const std::string head = shown_name(culprit.head, declarations);
   DiagnosticDraft& draft =
       sink.error(culprit.span, fmt::format("`{}` depends on its own {}", head, what));
+  if (reason != nullptr) draft.notes.push_back({reason->where, reason->why});
   std::string cycle = head + " -> " + written(culprit, declarations);
   draft.notes.push_back(
       {culprit.span, fmt::format("`{}` needs `{}` here", head, written(culprit, declarations))});
@@ -220,6 +231,7 @@ std::vector<Stratum> stratify(std::size_t relation_count,
 
 bool check_stratification(const std::vector<Stratum>& strata,
                           const std::vector<Dependency>& dependencies,
+                          const std::vector<RefusedAggregate>& refused,
                           const Declarations& declarations, DiagnosticSink& sink) {
   bool is_ok = true;
   std::vector<std::size_t> stratum_of(declarations.relations.size(), 0);
@@ -234,7 +246,8 @@ bool check_stratification(const std::vector<Stratum>& strata,
     if (!reported.emplace(dependency.head, dependency.on).second || reported.size() > 50) continue;
     const Stratum& stratum = strata[stratum_of[dependency.head]];
     const std::set<RelationId> members(stratum.relations.begin(), stratum.relations.end());
-    report_cycle(dependency, members, dependencies, declarations, sink);
+    report_cycle(dependency, members, dependencies, reason_of(dependency, refused), declarations,
+                 sink);
   }
   return is_ok;
 }

@@ -30,6 +30,7 @@ std::vector<Stratum> stratify(std::size_t relation_count,
 // Reports each negated or aggregated dependency inside one stratum; returns false if there is one.
 bool check_stratification(const std::vector<Stratum>& strata,
                           const std::vector<Dependency>& dependencies,
+                          const std::vector<RefusedAggregate>& refused,
                           const Declarations& declarations, DiagnosticSink& sink);
 
 }  // namespace stratalog::datalog::language

@@ -214,6 +214,13 @@ struct PragmaSyntax {
   std::string value;
 };
 
+// Why aggregates of a rule cannot read what depends on them.
+struct RefusedAggregate {
+  Span rule;
+  Span where;
+  std::string why;
+};
+
 struct ProgramSyntax;
 
 // A component as it is used: `Name<Argument, ...>`.
@@ -258,6 +265,7 @@ struct ProgramSyntax {
   std::vector<InstantiationSyntax> instantiations;
   std::vector<NameSyntax> overridden;  // by .override, only in components
   std::vector<InstanceSyntax> instances;  // filled by instantiate_components()
+  std::vector<RefusedAggregate> refused_aggregates;  // by expand_recursive_aggregates()
   // Declared, but by something that was already reported (a record type, a component, a broken
   // .decl): using these names is no further error.
   std::set<std::string> broken_relations;

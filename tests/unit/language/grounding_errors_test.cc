@@ -254,6 +254,9 @@ part(x) :- total(x).
     5 | total(n) :- n = sum x : { part(x) }.
       |                           ^~~~~~~
       = hint: the cycle is total -> aggregate(part) -> total; part must be complete before it is aggregated
+test.dl:5:7: note: `n` grows with the recursion, so this attribute would have to be of a lattice `T<>`
+    5 | total(n) :- n = sum x : { part(x) }.
+      |       ^
 test.dl:5:27: note: `total` needs `aggregate(part)` here
     5 | total(n) :- n = sum x : { part(x) }.
       |                           ^~~~~~~

@@ -2,6 +2,9 @@
 // Aggregates in recursion: the rules that they become, and those that stay refused.
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <utility>
+
 #include "unit/language/outcome_of.h"
 
 namespace stratalog::datalog {
@@ -63,6 +66,91 @@ TEST(RecursiveAggregates, WithoutAKey) {
   const std::string seen = outcome("h(x) :- b(x, k), count : { c(_, _, _) } >= k.\n");
   EXPECT_TRUE(mentions(seen, "h#terms1(0, _#0, _#1, _#2)")) << seen;
   EXPECT_TRUE(mentions(seen, "h#total2(0, value#0)")) << seen;
+}
+
+// What a rule makes of an aggregate goes the way of the lattice, or it is refused.
+TEST(RecursiveAggregates, ValuesOfHeads) {
+  const std::string more =
+      ".type U <: unsigned\n.lattice U<> { Bottom -> 0, Lub -> max(_, _), Glb -> min(_, _) }\n"
+      ".type F <: float\n.lattice F<> { Bottom -> 0, Lub -> max(_, _), Glb -> min(_, _) }\n"
+      ".type B <: number\n.lattice B<> { Bottom -> 0, Lub -> _ bor _, Glb -> _ band _ }\n"
+      ".decl u(x: number, u: U<>)\nh(x) :- u(x, _).\n"
+      ".decl f(x: number, f: F<>)\nh(x) :- f(x, _).\n"
+      ".decl m(x: number, m: B<>)\nh(x) :- m(x, _).\n";
+  const auto of = [&](const std::string& head, const std::string& aggregate) {
+    return outcome(more + head + " :- b(x, k), n = " + aggregate + " : { c(x, _, s) }.\n");
+  };
+  for (const auto* head : {
+           "t(x, as(2 * n - k + 7, T))",
+           "t(x, as(as(n, number) / 3, T))",
+           "t(x, as(max(n, k) - min(-n, 0), T))",
+           "t(x, as(k, T))",
+           "l(x, as(100 - n, L))",
+           "l(x, as(n * -3, L))",
+           "u(x, as(n, U))",
+           "u(x, to_unsigned(n) * as(k, unsigned) + 1u)",
+           "f(x, as(to_float(n) * 0.5, F))",
+           "m(x, as(k, B))",
+       })
+    EXPECT_FALSE(mentions(of(head, "count"), "error: ")) << head << of(head, "count");
+  for (const auto& [head, why] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"t(x, as(100 - n, T))",
+            "this expression falls while `n` grows, but `T<>` keeps the greatest value"},
+           {"t(x, as(n * -1, T))", "this expression falls while `n` grows"},
+           {"t(x, as(n % 2, T))", "this expression is not known to rise while `n` grows"},
+           {"t(x, as(n bxor 1, T))", "is not known to rise"},
+           {"t(x, as(n bshl k, T))", "is not known to rise"},
+           {"t(x, as(n * k, T))", "is not known to rise"},
+           {"t(x, as(n - 2 * n, T))", "is not known to rise"},
+           {"t(x, as(100 / n, T))", "is not known to rise"},
+           {"t(x, as(as(n, float), T))", "is not known to rise"},
+           {"t(x, as(strlen(to_string(n)), T))", "is not known to rise"},
+           {"l(x, as(n + 1, L))",
+            "this expression rises while `n` grows, but `L<>` keeps the least value"},
+           {"l(x, as(n % 2, L))", "this expression is not known to fall while `n` grows"},
+           {"u(x, as(n - 1, U))", "is not known to rise"},
+           {"u(x, to_unsigned(n) - 1u)", "is not known to rise"},
+           {"u(x, as(n + -1, U))", "is not known to rise"},
+           {"f(x, as(n, F))", "is not known to rise"},
+           {"m(x, as(n, B))", "keeps neither the greatest nor the least value"},
+           {"h(n)", "this attribute would have to be of a lattice `T<>`"},
+       })
+    EXPECT_TRUE(mentions(of(head, "count"), why)) << head << of(head, "count");
+  EXPECT_FALSE(mentions(of("l(x, as(n + k, L))", "min s"), "error: "));
+  EXPECT_FALSE(mentions(of("t(x, as(k - n, T))", "min s"), "error: "));
+  EXPECT_TRUE(mentions(of("t(x, as(n + k, T))", "min s"), "falls while `n` falls, but `T<>`"));
+}
+
+// Other literals of the rule may take notice of what grows no more than of the aggregate.
+TEST(RecursiveAggregates, ValuesOfOtherAtoms) {
+  const auto of = [](const std::string& head, const std::string& body) {
+    return outcome("t(x, as(k, T)) :- h(x), b(x, k).\n" + head + " :- " + body + ".\n");
+  };
+  EXPECT_FALSE(
+      mentions(of("t(x, as(v + n, T))", "t(x, v), v > 3, n = count : { c(x, _, _) }"), "error: "));
+  for (const auto* body : {
+           "t(x, v), n = count : { c(x, _, _) }, n > v",
+           "t(x, v), count : { c(x, _, _) } >= v",
+           "t(x, v), e(v, _, _), 2 < count : { c(x, _, _) }",
+           "t(x, v), 2 < count : { c(x, _, s), s < v }",
+           "t(x, 3), 2 < count : { c(x, _, _) }",
+           "b(x, k), 2 < count : { c(x, _, _), t(x, 3) }",
+           "b(x, k), 2 < count : { c(x, y, _), t(y, k) }",
+       })
+    EXPECT_TRUE(mentions(of("h(x)", body), "error: ")) << body << of("h(x)", body);
+  EXPECT_TRUE(
+      mentions(of("h(v)", "t(x, v), 2 < count : { c(x, _, _) }"), "depends on its own aggregate"));
+  EXPECT_TRUE(
+      mentions(of("c(x, a, y) <= c(x, b, y) :- a < b.\nh(x)", "c(x, y, s), 2 < count : { h(_) }"),
+               "tuples of `c` are subsumed while it is evaluated"));
+}
+
+// What only a test inside names comes from atoms outside.
+TEST(RecursiveAggregates, KeysThatTheBodyDoesNotBind) {
+  const std::string seen = outcome("h(y) :- e(x, y, _), count : { h(z), z <= x, z > y } >= 1.\n");
+  EXPECT_TRUE(mentions(seen, "h#terms1(x, y, z) :- h(z), z <= x, z > y, e(x, y, _).")) << seen;
+  EXPECT_TRUE(mentions(outcome("h(y) :- e(x, y, _), k = x + 1, 1 < count : { h(z), z < k }.\n"),
+                       "depends on its own aggregate"));
 }
 
 TEST(RecursiveAggregates, WhatIsRefused) {
