@@ -216,6 +216,8 @@ class Checkpoint(Mapping[str, Table]):
             self._generation.rows(index)
             self._generation.check_frames(index)
 
+    _stores_classes = True
+
     def _fill(self, index: int, columns: list[Any]) -> bool:
         return False  # it comes block by block
 

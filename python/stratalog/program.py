@@ -74,6 +74,8 @@ class Results:
 
     # What Table asks of the place that its tuples come from.
 
+    _stores_classes = False  # pairs are made by the library
+
     @property
     def _generation(self) -> Results:
         return self
@@ -206,10 +208,7 @@ class Program(Mapping[str, Table]):
         schema = parse_schema({"schema": json.loads(self._handle.section("schema"))})
         assert schema is not None
         self._structures = schema.structures
-        # Pairs are made by the library; nothing here sees classes.
-        self._relations = {
-            r.name: Relation(r.name, r.attributes) for r in schema.relations.values()
-        }
+        self._relations = schema.relations
 
     @classmethod
     def from_file(cls, file: str | PathLike[str], **settings: Any) -> Program:

@@ -41,6 +41,11 @@ class Source(Protocol):
     """Where tuples come from: a checkpoint, or a run in this process."""
 
     @property
+    def _stores_classes(self) -> bool:
+        """Whether blocks of an equivalence relation are classes; otherwise they are pairs, all of
+        one first element together, their second elements ascending."""
+
+    @property
     def _generation(self) -> Blocks: ...
     @property
     def _values_of_cells(self) -> Values: ...
@@ -102,10 +107,14 @@ class Table:
     def is_equivalence(self) -> bool:
         return self._relation.is_equivalence
 
+    @property
+    def _is_stored_as_classes(self) -> bool:
+        return self.is_equivalence and self._checkpoint._stores_classes
+
     def __repr__(self) -> str:
         columns = ", ".join(f"{a.name}: {a.type}" for a in self.attributes)
         rows = "some rows" if self._conditions else f"{self._line['rows']:,} rows"
-        if self.is_equivalence:
+        if self._is_stored_as_classes:
             rows = f"equivalence classes of {self._line['rows']:,} elements"
         delta = " delta" if self.version == "delta" else ""
         return f"<stratalog.Table {self.name}({columns}){delta}, {rows}>"
@@ -179,7 +188,8 @@ class Table:
         leasts = [np.empty(0, dtype=np.uint32)]
         members = [np.empty(0, dtype=np.uint32)]
         with self._checkpoint._told_about_lost_files():
-            for least, member in self._checkpoint._generation.blocks(self._index):
+            blocks = self._checkpoint._generation.blocks(self._index)
+            for least, member in blocks if self._is_stored_as_classes else _least_pairs(blocks):
                 leasts.append(least)
                 members.append(member)
         least, member = np.concatenate(leasts), np.concatenate(members)
@@ -202,11 +212,11 @@ class Table:
     def _blocks(self) -> Iterator[list[U32]]:
         if not self.attributes:
             return iter(())
-        return self._pair_blocks() if self.is_equivalence else self._stored_blocks()
+        return self._pair_blocks() if self._is_stored_as_classes else self._stored_blocks()
 
     def _expected_rows(self) -> int | None:
         """How many there are, if that can be told without reading tuples."""
-        if self.attributes and (self._conditions or self.is_equivalence):
+        if self.attributes and (self._conditions or self._is_stored_as_classes):
             return self._counted
         return int(self._line["rows"])
 
@@ -216,7 +226,7 @@ class Table:
         return self._counted
 
     def _count_tuples(self) -> int:
-        if not self.is_equivalence:
+        if not self._is_stored_as_classes:
             return sum(len(columns[0]) for columns in self._blocks())
         count = 0
         for members in self._member_arrays():
@@ -257,7 +267,10 @@ class Table:
         )
 
     def classes(self) -> Iterator[list[Any]]:
-        """The classes of an equivalence relation (eqrel), each as the list of its elements."""
+        """The classes of an equivalence relation (eqrel), each as the list of its elements.
+
+        Of a run on several ranks, each class is with one of them.
+        """
         if not self.is_equivalence:
             raise CheckpointError(f"{self.name} is no equivalence relation (eqrel)")
         if self._conditions:
@@ -363,6 +376,21 @@ class Table:
     def verify(self) -> None:
         """Reads everything and recomputes the relation's hash; DamagedError if it differs."""
         self._checkpoint._verify(self._index)
+
+
+def _least_pairs(blocks: Iterator[list[U32]]) -> Iterator[list[U32]]:
+    """Of the pairs of an equivalence relation those whose first element is the least of its class,
+    so that each class is there once: in the order of the blocks it begins with itself."""
+    last = -1
+    leads = np.zeros(1, dtype=bool)  # whether the element that the last block ended with is such
+    for first, second in blocks:
+        begins = np.empty(len(first), dtype=bool)
+        begins[:1] = first[:1] != last
+        begins[1:] = first[1:] != first[:-1]
+        leads = np.concatenate([leads[-1:], first[begins] == second[begins]])
+        chosen = leads[np.cumsum(begins)]
+        yield [first[chosen], second[chosen]]
+        last = int(first[-1]) if len(first) else last
 
 
 class _Growing:

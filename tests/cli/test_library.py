@@ -401,6 +401,54 @@ def on_ranks(size: int, work: Callable[[ThreadRank], Any]) -> list[Any]:
     return results
 
 
+SAME = """
+.decl same(a: number, b: number) eqrel
+.decl alike(a: symbol, b: symbol) eqrel
+alike("x", "y"). alike("z", "y"). alike("other", "other").
+.decl path(a: number, b: number)
+"""
+
+
+def classes_of(table: package.Table) -> list[list[Any]]:
+    return sorted(sorted(members) for members in table.classes())
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_equivalence_relations_yield_their_classes(
+    threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stratalog.program._ROWS_AT_ONCE", 7)  # classes cross blocks
+    program = package.Program(SAME)
+    program.insert("same", [(0, 5), (5, 10), (1, 1), (2**40, 3), (-7, 10), (20, 21)])
+    program.run(threads=threads, checkpoint=tmp_path)
+    same = program["same"]
+    assert same.is_equivalence
+    assert not program["path"].is_equivalence
+    assert classes_of(same) == [[-7, 0, 5, 10], [1], [3, 2**40], [20, 21]]
+    assert classes_of(program["alike"]) == [["other"], ["x", "y", "z"]]
+    assert len(same) == len(same.to_numpy()) == len(set(same)) == 16 + 1 + 4 + 4
+    assert sorted(same[5]) == [(5, b) for b in (-7, 0, 5, 10)]
+    assert "25 rows" in repr(same)
+    assert classes_of(package.open(tmp_path)["same"]) == classes_of(same)
+    with pytest.raises(package.CheckpointError, match="whole relation"):
+        list(same[5].classes())
+    with pytest.raises(package.CheckpointError, match="no equivalence relation"):
+        list(program["path"].classes())
+    assert package.Program(SAME).insert("same", same) == 25
+
+
+def test_each_class_is_with_one_rank() -> None:
+    def work(rank: ThreadRank) -> Any:
+        program = package.Program(SAME, comm=rank)
+        if rank.rank == 0:
+            program.insert("same", [(n, n % 10) for n in range(200)])
+        program.run()
+        return list(program["same"].classes())
+
+    together = sorted(sorted(members) for part in on_ranks(3, work) for members in part)
+    assert together == [list(range(n, 200, 10)) for n in range(10)]
+
+
 def test_ranks_share_the_work() -> None:
     edges = np.stack([np.arange(50), np.arange(1, 51)], axis=1)
 
