@@ -14,6 +14,9 @@
 
 namespace stratalog::datalog {
 
+// Columns of a relation, at most.
+inline constexpr std::size_t kMaxArity = 64;
+
 using RelationId = std::uint32_t;
 using VariableId = std::uint32_t;
 

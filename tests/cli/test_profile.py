@@ -111,6 +111,7 @@ def test_progress_as_lines_of_json(stratalog: Stratalog, tmp_path: Path) -> None
             key: told[0][key] for key in ("elapsed_seconds",)}}  # fmt: skip
         strata = [event for event in told if event["event"] == "stratum"]
         assert strata[-1]["relations"] == "path"
+        assert (strata[-1]["tuples"], strata[-1]["is_estimate"]) == (465, False)
         assert told[-1]["event"] == "end"
         assert told[-1]["rows"] == {"edge": 30, "path": 465}
     assert "--progress=xml" in stratalog(*run[:-1], "--progress=xml", expect=1).err

@@ -54,6 +54,7 @@ class PivotRun {
     STRATALOG_RETURN_IF_ERROR(count_relations());
     if (!outcome_.stopped) relations_->finish();
     state_.pivot_bytes = memory();
+    if (hooks_.progress) report_end();
     outcome_.report.strategy = Strategy::kPivot;
     outcome_.report.iterations = iteration_;
     outcome_.report.tuples = total_;
@@ -330,6 +331,18 @@ class PivotRun {
     progress.fraction =
         blocks.blocks == 0 ? 1.0 : static_cast<double>(blocks.blocks_done) / blocks.blocks;
     progress.memory_bytes = blocks.memory_bytes * ranks;
+    hooks_.progress(progress);
+  }
+
+  // The ranks have met: what they found is known of all, and nothing is left of the sweep.
+  void report_end() {
+    Progress progress;
+    progress.phase = Phase::kEvaluating;
+    progress.iteration = iteration_;
+    progress.new_tuples = new_tuples_;
+    progress.total_tuples = here().total_tuples;
+    progress.largest_share = largest_share_;
+    progress.memory_bytes = state_.pivot_bytes * static_cast<std::uint64_t>(state_.comm.size());
     hooks_.progress(progress);
   }
 

@@ -90,6 +90,7 @@ class Resolver {
           .notes.push_back({result_.spans[entry->second], "the first declaration is here"});
       return;
     }
+    check_width(syntax);
     Relation relation;
     relation.name = name;
     std::vector<Span> attribute_spans;
@@ -129,6 +130,19 @@ class Resolver {
     result_.attribute_spans.push_back(std::move(attribute_spans));
     result_.io_spans.emplace_back();
     result_.names.push_back(name);
+  }
+
+  void check_width(const RelationSyntax& syntax) {
+    if (syntax.attributes.size() <= kMaxArity) return;
+    const std::string& name = syntax.name.name;
+    // Those that the compiler makes have a name with `#`, and the place of what needs them.
+    const std::string what = name.find('#') == std::string::npos
+                                 ? fmt::format("relation `{}`", name)
+                                 : "the relation that this aggregate needs";
+    sink_
+        .error(syntax.name.span, fmt::format("{} has {} columns, at most {} are supported", what,
+                                             syntax.attributes.size(), kMaxArity))
+        .hint = "records hold several values in one column";
   }
 
   void add_choice_key(const ChoiceKeySyntax& syntax, Relation& relation) {

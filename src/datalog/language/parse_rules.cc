@@ -220,8 +220,6 @@ bool Parser::parse_literal(Formula& formula) {
     }
     case TokenKind::kIdentifier: {
       const Token after = peek_after();
-      const bool is_qualified =
-          after.kind == TokenKind::kDot && after.span.begin == token_.span.end;
       if (after.kind == TokenKind::kLeftParen) {
         formula.kind = FormulaKind::kAtom;
         if (!parse_atom(formula.atom)) return false;
@@ -233,22 +231,29 @@ bool Parser::parse_literal(Formula& formula) {
         }
         return true;
       }
-      if (is_qualified) {
-        Lexer ahead = lexer_;
-        ahead.next();
-        const Token member = ahead.next();
-        if (member.kind == TokenKind::kIdentifier && member.span.begin == after.span.end &&
-            ahead.next().kind == TokenKind::kLeftParen) {
-          formula.kind = FormulaKind::kAtom;
-          if (!parse_atom(formula.atom)) return false;
-          formula.span = formula.atom.span;
-          return true;
-        }
+      if (is_qualified_atom()) {
+        formula.kind = FormulaKind::kAtom;
+        if (!parse_atom(formula.atom)) return false;
+        formula.span = formula.atom.span;
+        return true;
       }
       return parse_comparison(formula);
     }
     default:
       return parse_comparison(formula);
+  }
+}
+
+// At the first name of `outer.inner.relation(`: names and dots with nothing in between.
+bool Parser::is_qualified_atom() const {
+  Lexer ahead = lexer_;
+  Token name = token_;
+  for (std::size_t names = 1;; ++names) {
+    Token next = ahead.next();
+    if (names > 1 && next.kind == TokenKind::kLeftParen) return true;
+    if (next.kind != TokenKind::kDot || next.span.begin != name.span.end) return false;
+    name = ahead.next();
+    if (name.kind != TokenKind::kIdentifier || name.span.begin != next.span.end) return false;
   }
 }
 

@@ -88,6 +88,7 @@ class Parser {
   bool parse_literal(Formula& formula);
   bool parse_comparison(Formula& formula);
   bool parse_text_constraint(Formula& formula);
+  bool is_qualified_atom() const;
   bool is_parenthesised_term() const;
   bool report_missing_dot();
 

@@ -96,9 +96,6 @@ struct RelationPlan {
   std::optional<std::uint32_t> dealt_by_first;
 };
 
-// Columns of a relation, at most.
-inline constexpr std::size_t kMaxArity = 64;
-
 enum class Strategy : std::uint8_t {
   kOnce,  // not recursive: every rule is evaluated once
   kSemiNaive,  // rounds with one exchange each

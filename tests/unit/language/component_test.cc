@@ -8,6 +8,22 @@
 namespace stratalog::datalog {
 namespace {
 
+TEST(Components, RelationsOfInnerInstancesStandInBodies) {
+  EXPECT_EQ(outcome_of(R"(.comp Inner { .decl s(x: number) s(1). }
+.comp Outer { .init word = Inner }
+.init fsa = Outer
+.decl o(x: number)
+o(x) :- fsa.word.s(x), !fsa.word.s(x + 1).
+o(x + n) :- fsa.word.s(x), n = count : fsa.word.s(_).
+)"),
+            R"(.decl fsa.word.s(x: number)
+.decl o(x: number)
+fsa.word.s(1).
+o(x) :- fsa.word.s(x), !fsa.word.s((x + 1)).
+o((x + n)) :- fsa.word.s(x), n = count : { fsa.word.s(_) }.
+)");
+}
+
 TEST(Components, InheritanceOverrideAndNesting) {
   EXPECT_EQ(outcome_of(R"(.comp Graph<N> {
   .decl edge(x: N, y: N)

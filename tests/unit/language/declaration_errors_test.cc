@@ -22,6 +22,21 @@ test.dl:1:7: note: the first declaration is here
 )");
 }
 
+TEST(DeclarationErrors, TooManyColumns) {
+  const auto wide = [](int columns) {
+    std::string text = ".decl wide(c0:number";
+    for (int c = 1; c < columns; ++c) text += ",c" + std::to_string(c) + ":number";
+    return text + ")\n.output wide\n";
+  };
+  EXPECT_EQ(outcome_of(wide(64)).find("error"), std::string::npos);
+  const std::string outcome = outcome_of(wide(65));
+  EXPECT_EQ(outcome.find("test.dl:1:7: error: relation `wide` has 65 columns, at most 64 are "
+                         "supported\n"),
+            0U)
+      << outcome;
+  EXPECT_NE(outcome.find("records hold several values in one column"), std::string::npos);
+}
+
 TEST(DeclarationErrors, AttributeDeclaredTwice) {
   EXPECT_EQ(outcome_of(R"(.decl edge(x:number, x:symbol)
 edge(1, "a").
