@@ -10,6 +10,7 @@
 #include "base/memory_end.h"
 #include "checkpoint/row_datasets.h"
 #include "checkpoint/row_image.h"
+#include "checkpoint/striped_folder.h"
 #include "place/write_edges.h"
 #include "write/patient_open.h"
 #include "write/write_beside.h"
@@ -211,9 +212,12 @@ Status write_part(const SaveContext& context, const RowFilePart& part, LocalOutp
 }  // namespace
 
 Status write_rows_directly(const SaveContext& context, LocalOutput& out) {
-  for (const RowFilePart& part : row_file_parts(context))
-    STRATALOG_RETURN_IF_ERROR(agree(context.comm, write_part(context, part, out)));
-  return Status::ok();
+  return write_striped(
+      context.comm, context.store, striped_folder(context), out.notes, [&]() -> Status {
+        for (const RowFilePart& part : row_file_parts(context))
+          STRATALOG_RETURN_IF_ERROR(agree(context.comm, write_part(context, part, out)));
+        return Status::ok();
+      });
 }
 
 }  // namespace stratalog

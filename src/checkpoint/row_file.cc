@@ -12,6 +12,7 @@
 
 #include "checkpoint/row_datasets.h"
 #include "checkpoint/row_image.h"
+#include "checkpoint/striped_folder.h"
 
 namespace stratalog {
 namespace {
@@ -246,9 +247,7 @@ Status gather_part(const SaveContext& context, const RowFilePart& part, LocalOut
   return describe_row_file(context, part, shards, placements, out);
 }
 
-}  // namespace
-
-Status write_row_files(const SaveContext& context, LocalOutput& out) {
+Status write_parts(const SaveContext& context, LocalOutput& out) {
   const bool alone = context.layout.plan.creation == FileCreation::kRankZeroOnly;
   for (const RowFilePart& part : row_file_parts(context)) {
     // All ranks stop at the same file: the next one must not be begun by some only.
@@ -257,6 +256,15 @@ Status write_row_files(const SaveContext& context, LocalOutput& out) {
     STRATALOG_RETURN_IF_ERROR(agree(context.comm, written));
   }
   return Status::ok();
+}
+
+}  // namespace
+
+Status write_row_files(const SaveContext& context, LocalOutput& out) {
+  // Of a file that HDF5 creates, MPI-IO sets the stripes.
+  if (context.layout.plan.creation == FileCreation::kCollective) return write_parts(context, out);
+  return write_striped(context.comm, context.store, striped_folder(context), out.notes,
+                       [&] { return write_parts(context, out); });
 }
 
 }  // namespace stratalog

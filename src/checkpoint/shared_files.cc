@@ -11,6 +11,7 @@
 
 #include "base/memory_end.h"
 #include "checkpoint/save_plan.h"
+#include "checkpoint/striped_folder.h"
 #include "place/shared_layout.h"
 #include "write/patient_open.h"
 
@@ -240,15 +241,22 @@ Status write_batch(const SaveContext& context, const SaveLayout::Batch& batch, s
   return Status::ok();
 }
 
-}  // namespace
-
-Status write_shared_files(const SaveContext& context, LocalOutput& out) {
+Status write_batches(const SaveContext& context, LocalOutput& out) {
   const std::vector<SaveLayout::Batch> batches = context.layout.batches();
   for (std::size_t b = 0; b < batches.size(); ++b) {
     // All ranks stop at the same file: the next one must not be begun by some only.
     STRATALOG_RETURN_IF_ERROR(agree(context.comm, write_batch(context, batches[b], b, out)));
   }
   return Status::ok();
+}
+
+}  // namespace
+
+Status write_shared_files(const SaveContext& context, LocalOutput& out) {
+  // MPI-IO sets the stripes of what it creates.
+  if (context.options.backends.shared.create) return write_batches(context, out);
+  return write_striped(context.comm, context.store, striped_folder(context), out.notes,
+                       [&] { return write_batches(context, out); });
 }
 
 }  // namespace stratalog

@@ -65,6 +65,7 @@ class Staged final : public StagedStore {
   Result<FileInfo> info(const std::string& path) override;
   Result<std::uint64_t> free_bytes() override;
   Result<FileSystemFacts> file_system() override;
+  Status stripe_new_files(const std::string& path, const StripingPlan& striping) override;
   Result<std::unique_ptr<StoreLock>> lock(const std::string& path) override {
     return home_->lock(path);
   }
@@ -254,6 +255,11 @@ Result<std::uint64_t> Staged::free_bytes() {
 Result<FileSystemFacts> Staged::file_system() {
   Store* const staged = stage_if_there();
   return (staged != nullptr ? *staged : *home_).file_system();
+}
+
+Status Staged::stripe_new_files(const std::string& path, const StripingPlan& striping) {
+  Store* const staged = stage_with(path);
+  return (staged != nullptr ? *staged : *home_).stripe_new_files(path, striping);
 }
 
 }  // namespace

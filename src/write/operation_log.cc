@@ -145,6 +145,9 @@ class RecordingStore final : public Store {
   Result<FileInfo> info(const std::string& path) override { return inner_.info(path); }
   Result<std::uint64_t> free_bytes() override { return inner_.free_bytes(); }
   Result<FileSystemFacts> file_system() override { return inner_.file_system(); }
+  Status stripe_new_files(const std::string& path, const StripingPlan& striping) override {
+    return inner_.stripe_new_files(path, striping);
+  }
   Result<std::unique_ptr<StoreLock>> lock(const std::string& path) override {
     return inner_.lock(path);
   }

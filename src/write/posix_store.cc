@@ -17,6 +17,7 @@
 
 #include "write/errno_status.h"
 #include "write/file_descriptor.h"
+#include "write/lustre_striping.h"
 #include "write/posix_calls.h"
 #include "write/posix_file.h"
 #include "write/public_files.h"
@@ -64,6 +65,9 @@ class PosixStore final : public Store {
   Result<FileInfo> info(const std::string& path) override;
   Result<std::uint64_t> free_bytes() override;
   Result<FileSystemFacts> file_system() override;
+  Status stripe_new_files(const std::string& path, const StripingPlan& striping) override {
+    return set_new_file_striping(full(path), striping);
+  }
   Result<std::unique_ptr<StoreLock>> lock(const std::string& path) override;
   Status random_bytes(std::span<std::byte> bytes) override;
   std::string root() const override { return path_; }

@@ -9,6 +9,10 @@ Result<std::unique_ptr<StoreLock>> Store::lock(const std::string& path) {
 
 Result<FileSystemFacts> Store::file_system() { return FileSystemFacts{}; }
 
+Status Store::stripe_new_files(const std::string& path, const StripingPlan& /*striping*/) {
+  return Status::not_supported("this store has no stripes (" + path + ")");
+}
+
 bool is_store_path(std::string_view path) {
   if (path == ".") return true;
   while (true) {

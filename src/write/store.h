@@ -20,6 +20,8 @@
 
 namespace stratalog {
 
+struct StripingPlan;
+
 enum class OpenMode : std::uint8_t {
   kRead,  // must exist; never follows a symbolic link in the last component
   kCreateExclusive,  // must not exist (O_CREAT | O_EXCL | O_NOFOLLOW), mode 0600
@@ -85,6 +87,9 @@ class Store {
   virtual Result<std::uint64_t> free_bytes() = 0;
   // What the file system under the root is like; unknown unless an implementation knows better.
   virtual Result<FileSystemFacts> file_system();
+  // Files created in the directory `path` from now on are spread like this; without stripes, as the
+  // file system thinks best. NotSupported where that cannot be said.
+  virtual Status stripe_new_files(const std::string& path, const StripingPlan& striping);
   // Takes an advisory lock on `path`, creating it. AlreadyExists if another process holds it;
   // NotSupported where the file system has no locks, so nothing may depend on it for safety.
   virtual Result<std::unique_ptr<StoreLock>> lock(const std::string& path);

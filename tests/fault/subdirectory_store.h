@@ -38,6 +38,9 @@ class SubdirectoryStore : public Store {
   Result<FileInfo> info(const std::string& path) override { return inner_->info(below(path)); }
   Result<std::uint64_t> free_bytes() override { return inner_->free_bytes(); }
   Result<FileSystemFacts> file_system() override { return inner_->file_system(); }
+  Status stripe_new_files(const std::string& path, const StripingPlan& striping) override {
+    return inner_->stripe_new_files(below(path), striping);
+  }
   Result<std::unique_ptr<StoreLock>> lock(const std::string& path) override {
     return inner_->lock(below(path));
   }
