@@ -96,7 +96,9 @@ Status Writer::open() {
   overlap_facts_.buffer_bytes = options_.stage_bytes;
   if (comm_.rank() == 0) status = generations_.claim();
   STRATALOG_RETURN_IF_ERROR(agree(comm_, status));
-  return stages_ != nullptr ? check_home_is_shared(comm_, *stages_) : Status::ok();
+  if (stages_ == nullptr) return Status::ok();
+  STRATALOG_RETURN_IF_ERROR(check_home_is_shared(comm_, *stages_));
+  return check_stages_are_apart(comm_, *stages_);
 }
 
 // The lists must be the same everywhere, or ranks would write different files under one number.

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -19,6 +21,9 @@ namespace stratalog {
 namespace {
 
 using nlohmann::json;
+
+// An empty folder in a stage, for a moment.
+constexpr std::string_view kStageProbePrefix = "probe-";
 
 bool keeps_other_stage(const StagedStore& store) { return store.seat().role == StageRole::kDrains; }
 
@@ -252,6 +257,13 @@ Result<std::vector<std::string>> Recovery::run() {
   return std::move(notes_);
 }
 
+void remove_probes(Store& stage) {
+  const auto names = stage.list(".");
+  if (!names.is_ok()) return;
+  for (const std::string& name : names.value())
+    if (name.starts_with(kStageProbePrefix)) (void)stage.remove_directory(name);
+}
+
 }  // namespace
 
 StagedStore* stages_of_nodes(Store& store) {
@@ -274,6 +286,31 @@ Status check_home_is_shared(Comm& comm, StagedStore& store) {
         "on single nodes",
         store.home().root()));
   return agree(comm, mine);
+}
+
+// A folder of one name can be made once only in one stage.
+Status check_stages_are_apart(Comm& comm, StagedStore& store) {
+  std::array<std::byte, 8> random{};
+  Status mine;
+  if (comm.rank() == 0) mine = store.random_bytes(random);
+  STRATALOG_RETURN_IF_ERROR(tell_status(comm, mine));
+  const auto number = std::bit_cast<std::uint64_t>(random);
+  STRATALOG_ASSIGN_OR_RETURN(const std::string name,
+                             tell(comm, fmt::format("{}{:016x}", kStageProbePrefix, number)));
+  const bool leads = store.seat().leads();
+  // A stage that cannot be opened or written costs checkpoints when they are due.
+  Result<Store*> stage = Status::not_found("another rank of the node looks");
+  if (leads) stage = store.stage(RootMode::kCreate);
+  const Status made = stage.is_ok() ? stage.value()->make_directory(name) : Status::ok();
+  if (made.code() == StatusCode::kAlreadyExists)
+    mine = Status::invalid_argument(fmt::format(
+        "the staging directory {} is the same on several nodes; put {{node}} into its path, which "
+        "stands for the number of the node, as in --stage {}-{{node}}",
+        store.stage_root(), store.stage_root()));
+  const Status apart = agree(comm, mine);
+  // Also what a job left that ended in between.
+  if (stage.is_ok() && made.is_ok()) remove_probes(*stage.value());
+  return apart;
 }
 
 Status make_room_in_stages(Comm& comm, StagedStore& store) {

@@ -23,6 +23,9 @@ StagedStore* stages_of_nodes(Store& store);
 
 // Rank 0 has claimed the store: all nodes see the same one. InvalidArgument if not.
 Status check_home_is_shared(Comm& comm, StagedStore& store);
+// Every node has a stage of its own. InvalidArgument, with advice, where several were given one
+// folder: each would drain, free and miss what the others put there.
+Status check_stages_are_apart(Comm& comm, StagedStore& store);
 // Before a generation begins: every stage has room for it. NoSpace: one has not, because what waits
 // there cannot be drained.
 Status make_room_in_stages(Comm& comm, StagedStore& store);

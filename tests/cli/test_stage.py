@@ -194,3 +194,15 @@ def test_one_file_of_several_nodes_is_refused(
     assert refused.code != 0
     assert f"mode {options[1]}" in refused.err
     assert "several nodes" in refused.err or "2 nodes" in refused.err
+
+
+def test_one_stage_for_several_nodes_is_refused(stratalog: Stratalog, tmp_path: Path) -> None:
+    facts = chain(NODES, tmp_path / "facts")
+    run = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out", "--every", "20it")
+    stage = ("--checkpoint", tmp_path / "ck", "--stage", tmp_path / "fast", "-j", "4")
+    refused = stratalog(*run, *stage, "--ranks-per-node", "2", expect=None)
+    assert refused.code != 0
+    assert "is the same on several nodes; put {node} into its path" in refused.err
+    assert "was not drained" not in refused.err
+    # What may stand there is nothing but the folder that an earlier attempt has opened.
+    stratalog(*run, *stage, "--ranks-per-node", "4")

@@ -448,5 +448,40 @@ TEST(NodeStages, AHomeThatIsNotSharedIsRefused) {
   EXPECT_TRUE(status.is_ok()) << status.to_string();
 }
 
+TEST(NodeStages, OneStageForSeveralNodesIsRefused) {
+  const auto disk = disk_of_nodes();
+  const Status status = sim_run_on_nodes(4, 2, [&](Comm& comm) -> Status {
+    const std::shared_ptr<Store> memory = open_memory_store(disk);
+    STRATALOG_ASSIGN_OR_RETURN(const Topology topology, comm.topology());
+    const auto store = open_staged_store(
+        std::make_unique<SubdirectoryStore>(memory, "home"), sample::stages_in(memory, "stage0"),
+        "fast", Draining::kInSettle, plan_stage_seat(topology.node_of_rank, comm.rank()));
+    const auto writer = open_checkpoint_writer(comm, *store, sample::crash_options(kPlan));
+    EXPECT_EQ(writer.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(writer.status().message().find("--stage fast-{node}"), std::string::npos)
+        << writer.status().to_string();
+    return Status::ok();
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+}
+
+TEST(NodeStages, ProbesDoNotStay) {
+  const auto disk = disk_of_nodes();
+  const Status status = sim_run_on_nodes(kNodes, 1, [&](Comm& comm) -> Status {
+    const std::shared_ptr<Store> memory = open_memory_store(disk);
+    const auto store = open_seat(comm, memory);
+    const auto writer = open_checkpoint_writer(comm, *store, sample::crash_options(kPlan));
+    EXPECT_TRUE(writer.is_ok()) << writer.status().to_string();
+    STRATALOG_ASSIGN_OR_RETURN(Store* const stage, store->stage(RootMode::kMustExist));
+    // One of a job that ended in between goes, too.
+    STRATALOG_RETURN_IF_ERROR(stage->make_directory("probe-0123456789abcdef"));
+    STRATALOG_RETURN_IF_ERROR(check_stages_are_apart(comm, *store));
+    STRATALOG_ASSIGN_OR_RETURN(const auto names, stage->list("."));
+    for (const std::string& name : names) EXPECT_FALSE(name.starts_with("probe")) << name;
+    return Status::ok();
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+}
+
 }  // namespace
 }  // namespace stratalog
