@@ -18,6 +18,7 @@
 #include "cli/parallel_module.h"
 #include "cli/stored_program.h"
 #include "comm/comm.h"
+#include "datalog/facts/fact_format.h"
 #include "datalog/facts/fact_writer.h"
 #include "datalog/facts/key_cells.h"
 #include "datalog/language/spelling.h"
@@ -70,6 +71,80 @@ datalog::IoDirective directive_of(const StoredArguments& arguments) {
   }
   return directive;
 }
+
+// What the format cannot hold, said of this command: no program has such a directive.
+Status check_format(const datalog::Relation& relation, const datalog::IoDirective& directive) {
+  const Status planned = datalog::plan_output(relation, directive).status();
+  if (planned.is_ok()) return planned;
+  if (directive.parameters.at("IO") == "hdf5")
+    for (const datalog::Attribute& attribute : relation.attributes)
+      if (attribute.structure != datalog::kNoStructure)
+        return Status::not_supported(fmt::format(
+            "export of {}: HDF5 files cannot hold attribute `{}` of type {}, a structured value; "
+            "choose --to tsv",
+            relation.name, attribute.name, attribute.type_name));
+  return planned.with_context("export of " + relation.name);
+}
+
+// Tuples that were chosen, so that they are read and verified once however often they are walked:
+// counted, sampled, sorted range by range. More than fit are read again each time.
+class ChosenGroups {
+ public:
+  explicit ChosenGroups(std::function<Status(const GroupVisitor&)> read) : read_(std::move(read)) {}
+
+  Status walk(const GroupVisitor& visit) {
+    if (state_ == State::kKept) return replay(visit);
+    if (state_ == State::kTooMany) return read_(visit);
+    const Status status = read_([&](const TupleGroup& group) {
+      keep(group);
+      return visit(group);
+    });
+    if (status.is_ok() && state_ == State::kUnread) state_ = State::kKept;
+    if (!status.is_ok()) forget(State::kUnread);
+    return status;
+  }
+
+ private:
+  static constexpr std::size_t kMostCells = std::size_t{16} << 20;
+  enum class State : std::uint8_t { kUnread, kKept, kTooMany };
+  struct Group {
+    std::size_t prefix_cells;
+    std::size_t set_cells;
+  };
+
+  void keep(const TupleGroup& group) {
+    if (state_ == State::kTooMany) return;
+    if (cells_.size() + group.prefix.size() + group.set.count > kMostCells) {
+      forget(State::kTooMany);
+      return;
+    }
+    cells_.insert(cells_.end(), group.prefix.begin(), group.prefix.end());
+    walk_set(group.set, [&](Cell cell) { cells_.push_back(cell); });
+    groups_.push_back({.prefix_cells = group.prefix.size(), .set_cells = group.set.count});
+  }
+
+  void forget(State state) {
+    state_ = state;
+    cells_ = {};
+    groups_ = {};
+  }
+
+  Status replay(const GroupVisitor& visit) const {
+    std::span<const Cell> rest = cells_;
+    for (const Group& group : groups_) {
+      const std::span<const Cell> prefix = rest.first(group.prefix_cells);
+      const std::span<const Cell> set = rest.subspan(group.prefix_cells, group.set_cells);
+      rest = rest.subspan(group.prefix_cells + group.set_cells);
+      STRATALOG_RETURN_IF_ERROR(visit({.prefix = prefix, .set = array_view(set)}));
+    }
+    return Status::ok();
+  }
+
+  std::function<Status(const GroupVisitor&)> read_;
+  State state_ = State::kUnread;
+  std::vector<Cell> cells_;
+  std::vector<Group> groups_;
+};
 
 // Checkpoints hold an equivalence relation as the least element of each class with its elements
 // (in pieces); here every element gets a group of all elements of its class.
@@ -133,6 +208,8 @@ Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& st
   STRATALOG_ASSIGN_OR_RETURN(const StoredChoice choice, choose_relation(state, program, arguments));
   STRATALOG_ASSIGN_OR_RETURN(const ValueDictionary dictionary, stored_dictionary(state));
   const StoredRelation& stored = state.relations[choice.index];
+  const datalog::IoDirective directive = directive_of(arguments);
+  STRATALOG_RETURN_IF_ERROR(check_format(*choice.relation, directive));
   RelationImage image;
   image.name = stored.name;
   image.version = stored.version;
@@ -154,14 +231,16 @@ Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& st
       return visit_pairs(stored_groups,
                          [&](const TupleGroup& group) { return filter.pass(group, visit); });
     };
+  ChosenGroups chosen(image.for_each_group);
+  if (!filter.wants_all())
+    image.for_each_group = [&](const GroupVisitor& visit) { return chosen.walk(visit); };
   datalog::ValueOrder order(dictionary);
   const std::unique_ptr<Comm> self = make_self_comm();
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<Store> target,
                              open_public_store(".", RootMode::kMustExist));
   datalog::WriteOptions options;
   options.hdf5 = hdf5_writer(arguments.format);
-  return write_facts(*self, *target, *choice.relation, directive_of(arguments), order, image,
-                     options);
+  return write_facts(*self, *target, *choice.relation, directive, order, image, options);
 }
 
 }  // namespace
