@@ -13,6 +13,7 @@
 #include "cli/quantities.h"
 #include "cli/stored_program.h"
 #include "commit/vocabulary.h"
+#include "place/checkpoint_names.h"
 
 namespace stratalog::cli {
 
@@ -281,6 +282,15 @@ Result<std::vector<std::string>> generations_to_verify(Store& store, const std::
                      : fmt::format("there is no generation {} in {}", wanted, store.root()));
 }
 
+// NotFound where something else lies in the folder. An empty one may yet become one of checkpoints.
+Status check_is_for_checkpoints(Store& store) {
+  STRATALOG_ASSIGN_OR_RETURN(const auto names, store.list("."));
+  if (names.empty() || store.info(kStoreFileName).status().code() != StatusCode::kNotFound)
+    return Status::ok();
+  return Status::not_found(
+      fmt::format("there is no checkpoint in {}: it is no checkpoint folder", store.root()));
+}
+
 }  // namespace
 
 ExitCode list_command(const StoredArguments& arguments) {
@@ -288,6 +298,8 @@ ExitCode list_command(const StoredArguments& arguments) {
   if (!store.is_ok()) return end_with_error(store.status(), Part::kCheckpoint);
   const auto generations = list_generations(*store.value());
   if (!generations.is_ok()) return end_with_error(generations.status(), Part::kCheckpoint);
+  const Status folder = check_is_for_checkpoints(*store.value());
+  if (!folder.is_ok()) return end_with_error(folder, Part::kCheckpoint);
   const ExitCode code =
       has_only_damage(generations.value()) ? ExitCode::kCheckpointDamaged : ExitCode::kDone;
   if (arguments.style == OutputStyle::kText) {

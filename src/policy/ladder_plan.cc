@@ -135,7 +135,7 @@ class Ladder {
   std::string why_contiguous(std::uint64_t bytes, const std::vector<std::uint64_t>& rows_of_rank) {
     if (tier_of(bytes) == SizeTier::kTiny) return "less than 10 MB";
     if (wishes_.deflate_level)
-      return *wishes_.deflate_level == 0 ? "no deflate, as asked for" : std::string();
+      return *wishes_.deflate_level == 0 ? "no deflate, as chosen" : std::string();
     if (tier_of(bytes) == SizeTier::kLarge) return "more than 10 GB";
     const Skew skew = measure_skew(rows_of_rank);
     if (skew.ratio_exceeds(value_of(Limit::kUnevenRatio), empty_ranks()))
@@ -171,7 +171,7 @@ class Ladder {
     say(LadderStep::kLayout,
         fmt::format("data set {}: chunks of {} rows, deflate {}: {} rows, {}, {} ({})", index,
                     dataset.chunk_rows, dataset.deflate_level, rows, bytes_text(bytes),
-                    wishes_.deflate_level ? "as asked for" : "balanced", source_of(chunk)));
+                    wishes_.deflate_level ? "as chosen" : "balanced", source_of(chunk)));
   }
 
   void allocation() {
@@ -234,8 +234,8 @@ class Ladder {
   void align_as_asked() {
     plan_.tuning.align_from = wishes_.alignment;
     plan_.tuning.alignment = wishes_.alignment;
-    say(LadderStep::kTuning, fmt::format("objects from {0} aligned to {0}, as asked for",
-                                         bytes_text(wishes_.alignment)));
+    say(LadderStep::kTuning,
+        fmt::format("objects from {0} aligned to {0}, as chosen", bytes_text(wishes_.alignment)));
   }
 
   void align(std::uint64_t from, std::uint64_t alignment) {
@@ -351,7 +351,7 @@ void plan_hints(const LayoutFacts& facts, const LayoutWishes& wishes, std::uint6
   plan.reasons.push_back(
       {"O5", fmt::format("{} aggregator{} of {} ranks ({}), buffers of {}{}: output {} ({})",
                          aggregators, aggregators == 1 ? "" : "s", ranks,
-                         wishes.aggregators != 0 ? "asked for"
+                         wishes.aggregators != 0 ? "as chosen"
                          : printed               ? "as printed"
                                                  : "at least one",
                          bytes_text(buffer), capped, tier_name(tier_of(output)),

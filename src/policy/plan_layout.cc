@@ -60,7 +60,7 @@ void plan_striping(const LayoutFacts& facts, std::uint64_t output, LayoutPlan& p
   plan.striping.stripe_bytes = value_of(Limit::kStripeBytes);
   plan.reasons.push_back(
       {"striping",
-       fmt::format("{} stripes of {}: files above 1 GiB ({})", plan.striping.stripe_count,
+       fmt::format("{} stripes of {} asked for: files above 1 GiB ({})", plan.striping.stripe_count,
                    bytes_text(plan.striping.stripe_bytes), source_of(Limit::kStripeCount))});
 }
 
@@ -71,8 +71,9 @@ void plan_files(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan
                                                            : 1;
   if (plan.mode == CheckpointMode::kFilePerProcess) return;
   if (wishes.files <= 1) {
-    plan.reasons.push_back({"files", wishes.files == 1 ? "one group of ranks, as asked for"
-                                                       : "all ranks share files"});
+    // Wishes are the user's or what a learned mode chose, whose own reasons come first.
+    plan.reasons.push_back(
+        {"files", wishes.files == 1 ? "one group of ranks, as chosen" : "all ranks share files"});
     return;
   }
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(facts.ranks), 0);
@@ -84,7 +85,7 @@ void plan_files(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan
   if (plan.files == 1) plan.file_of_rank.clear();
   plan.reasons.push_back(
       {"files", fmt::format("{} groups of ranks of about equal bytes, each with files of its own "
-                            "({} asked for)",
+                            "({} chosen)",
                             plan.files, wishes.files)});
 }
 
@@ -112,7 +113,7 @@ void plan_alignment(const LayoutFacts& facts, const LayoutWishes& wishes, std::u
   if (wishes.alignment != 0) {
     plan.extent_alignment = std::max(wishes.alignment, kSharedAlignment);
     plan.edge_alignment = wishes.alignment;
-    why = fmt::format("{}, as asked for", bytes_text(wishes.alignment));
+    why = fmt::format("{}, as chosen", bytes_text(wishes.alignment));
   }
   plan.reasons.push_back({"alignment", why});
 }

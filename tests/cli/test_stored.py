@@ -105,3 +105,19 @@ def test_what_is_not_there(stratalog: Stratalog, stored: Path, tmp_path: Path) -
     empty = tmp_path / "empty"
     empty.mkdir()
     assert stratalog("ls", empty).out == "no checkpoints\n"
+    (empty / "notes.txt").write_text("something else")
+    refused = stratalog("ls", empty, expect=7)
+    assert "no checkpoint folder" in refused.err
+    assert refused.out == ""
+    assert "no checkpoint folder" in stratalog("ls", empty, "--json", expect=7).err
+
+
+def test_rows_of_verify_are_those_of_ls(stratalog: Stratalog, tmp_path: Path) -> None:
+    program = tmp_path / "p.dl"
+    program.write_text(
+        ".decl x(n: number)\nx(7). x(8).\n.decl yes()\nyes() :- x(7).\n.output yes\n"
+    )
+    stratalog("run", program, "-D", tmp_path, "--checkpoint", tmp_path / "ck", "-q", ranks=1)
+    listed = stratalog("ls", tmp_path / "ck", "--json").json()["generations"]
+    verified = stratalog("verify", tmp_path / "ck", "--deep", "--json").json()["generations"]
+    assert [entry["rows"] for entry in verified] == [entry["rows"] for entry in listed]
