@@ -94,9 +94,11 @@ class Bench:
 
     def _take(self, section: str, events: Iterator[Event], **more: Any) -> bool:
         """Keeps the events; False if time ran out on the way."""
+        durability = {"durability": self._options.durability}
         in_time = True
         for event in events:
-            kept = rounded({"section": section, **event, **more})
+            level = durability if event["event"] in ("save", "restart", "run") else {}
+            kept = rounded({"section": section, **level, **event, **more})
             if event["event"] == "out_of_time":
                 in_time = False
                 what = f"from {event['data']}, repeat {event['repeat'] + 1} on"
@@ -157,7 +159,7 @@ class Bench:
         self._save()
 
     def _restart_elsewhere(self, task: Task, readers: int) -> None:
-        """From what `task` kept, on another number of ranks."""
+        """From what `task` kept, on the same or another number of ranks."""
         options = self._options
         folder = (options.work / "cases").resolve()
         cases = [

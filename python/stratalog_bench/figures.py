@@ -126,6 +126,10 @@ def draw_all(results: Results, folder: Path) -> list[Picture]:
             figure = drawing.draw(results, plot)
             if figure is None:
                 continue
+            level = results.options.get("durability", "unknown")
+            figure.suptitle(
+                f"Measured, durability {level}: {drawing.title}", fontsize=9.5, color="#444444"
+            )
             file = f"{drawing.name}.png"
             figure.savefig(folder / file, metadata={"Software": None})
             plot.close(figure)

@@ -48,7 +48,7 @@ def draw_restart(results: Results, plot: Any) -> Any:
 
 
 def draw_offsets(results: Results, plot: Any) -> Any:
-    rows = [row for row in restarts(results, "restart") if row.writers == row.ranks]
+    rows = [row for row in restarts(results, "restart") if not row.is_beside_bare]
     if not rows:
         return None
     ranks = ranks_of(rows)

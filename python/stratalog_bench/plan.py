@@ -45,7 +45,7 @@ class Task:
     repeats: int
     restarts: tuple[str, ...] = ()
     keep: bool = False
-    # Rank counts that restart from what was kept.
+    # Rank counts that restart from what was kept, beside bare reads of it.
     readers: tuple[int, ...] = ()
 
 
@@ -143,7 +143,7 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
                 options.repeats,
                 restarts=("as-written", "balanced"),
                 keep=ranks == many,
-                readers=tuple(sorted({1, *options.ranks, 3, 7} - {many})),
+                readers=tuple(sorted({1, *options.ranks, 3, 7})),
             )
             for ranks in several
         ],

@@ -14,8 +14,8 @@ from stratalog_bench.strategies import BY_NAME, PHASES
 from stratalog_bench.summary import (
     Measured,
     fit_all,
+    measured_ranks,
     pick,
-    ranks_of,
     ratio_to_raw,
     restarts,
     saves,
@@ -47,6 +47,7 @@ def save_table(rows: list[Measured]) -> list[str]:
         "rows",
         "written",
         "files",
+        "durability",
         "seconds",
         "MB/s of rows",
         "÷ raw",
@@ -61,6 +62,7 @@ def save_table(rows: list[Measured]) -> list[str]:
                 size_text(row.row_bytes) + ("" if row.skew in ("balanced", "") else f" {row.skew}"),
                 size_text(row.bytes),
                 str(row.files),
+                row.durability,
                 _seconds(row.total),
                 f"{row.bandwidth / 1e6:.0f}",
                 _ratio(None if BY_NAME[row.case].is_peer else ratio_to_raw(row, rows)),
@@ -80,6 +82,7 @@ def restart_table(rows: list[Measured]) -> list[str]:
             "parts",
             "rows",
             "read",
+            "durability",
             "seconds",
             "of these shuffle",
             "bare pread of the same bytes",
@@ -93,6 +96,7 @@ def restart_table(rows: list[Measured]) -> list[str]:
                 row.parts,
                 size_text(row.row_bytes),
                 size_text(row.bytes),
+                row.durability,
                 _seconds(row.total),
                 _seconds(row.seconds.get("shuffle", 0.0)),
                 _seconds(row.seconds["bare"]) if "bare" in row.seconds else "",
@@ -192,7 +196,7 @@ def headlines(results: Results) -> list[str]:
     for case, peer in (("fpp-rows", "raw-fpp"), ("hdf5-direct", "raw-shared")):
         if ratios := _compared(read, case, peer):
             lines.append(f"- restart of {case} against bare pread: **{_span(ratios)}** ({scope}).")
-    elsewhere = [row for row in restarts(results, "restart") if row.seconds.get("bare")]
+    elsewhere = [row for row in restarts(results, "restart") if row.is_beside_bare]
     for case in dict.fromkeys(row.case for row in elsewhere):
         own = pick(elsewhere, case=case)
         ratios = [row.seconds["bare"] / row.seconds["read"] for row in own]
@@ -213,7 +217,7 @@ def _machine_lines(results: Results) -> list[str]:
         f"load {machine.get('load_at_start', 0):.1f} at the start.",
         f"- checkpoints on {system.get('type', 'an unknown file system')} "
         f"({system.get('options', '')}), durability **{results.options.get('durability')}**, "
-        "fsync of files and folders as that level says, in every row.",
+        "fsync of files and folders as that level says, unless a row names another one.",
         f"- {machine.get('stratalog')}; started {results.started}, {results.seconds:.0f} s.",
         f"- command: `{' '.join(results.command)}`",
         "",
@@ -257,7 +261,7 @@ def _times_text(repeats: int) -> str:
 def write_report(results: Results, folder: Path) -> Path:
     """folder/report.md with folder/figures; without matplotlib, tables only."""
     rows = saves(results, "sizes")
-    ranks = ", ".join(str(count) for count in ranks_of(rows))
+    ranks = ", ".join(str(count) for count in measured_ranks(results))
     lines = ["# Checkpoint strategies side by side", "", *_machine_lines(results)]
     lines += [
         "Everything here is **measured** on this machine; nothing is extrapolated. Times are "
@@ -275,9 +279,9 @@ def write_report(results: Results, folder: Path) -> Path:
     try:
         for picture in draw_all(results, folder / "figures"):
             lines += [
-                f"### {picture.title}",
+                f"### {picture.title} (measured)",
                 "",
-                f"![{picture.title}](figures/{picture.file})",
+                f"![{picture.title}, measured](figures/{picture.file})",
                 "",
                 picture.caption,
                 "",

@@ -55,6 +55,7 @@ def measure(size: int, columns: int, repeats: int, folder: Path) -> Iterator[Eve
                     "seconds": {"total": seconds},
                     "bytes": file.stat().st_size,
                     "files": 1,
+                    "durability": "data",  # the file is synchronised, its folder is not
                 }
             except (ImportError, OSError) as problem:
                 event |= {"event": "failed", "message": str(problem)}

@@ -27,6 +27,7 @@ class Measured:
     bytes: int
     files: int
     seconds: dict[str, float]
+    durability: str = ""
     totals: tuple[float, ...] = field(default=())
 
     @property
@@ -39,12 +40,20 @@ class Measured:
         return self.row_bytes / self.total if self.total > 0 else 0.0
 
     @property
+    def is_beside_bare(self) -> bool:
+        """A restart from files that were kept, with bare reads of them before the next one."""
+        return "bare" in self.seconds
+
+    @property
     def label(self) -> str:
         return self.case
 
 
-def condense(events: Iterable[Event]) -> list[Measured]:
-    """One row for each (strategy, ranks, data, way of reading), in order of first appearance."""
+def condense(events: Iterable[Event], durability: str = "") -> list[Measured]:
+    """One row for each (strategy, ranks, data, way of reading), in order of first appearance.
+
+    `durability` is that of events of older versions, which do not say it.
+    """
     groups: dict[tuple[object, ...], list[Event]] = {}
     for event in events:
         key = (
@@ -53,6 +62,8 @@ def condense(events: Iterable[Event]) -> list[Measured]:
             event["data"],
             event.get("parts", ""),
             event.get("writers", event["ranks"]),
+            event.get("durability", durability),
+            "bare" in event["seconds"],
         )
         groups.setdefault(key, []).append(event)
     rows = []
@@ -70,6 +81,7 @@ def condense(events: Iterable[Event]) -> list[Measured]:
                 row_bytes=first["row_bytes"],
                 bytes=first["bytes"],
                 files=first.get("files", 0),
+                durability=first.get("durability", durability),
                 seconds={n: median(e["seconds"].get(n, 0.0) for e in same) for n in names},
                 totals=tuple(event["seconds"]["total"] for event in same),
             )
@@ -78,11 +90,11 @@ def condense(events: Iterable[Event]) -> list[Measured]:
 
 
 def saves(results: Results, section: str) -> list[Measured]:
-    return condense(results.of("save", section))
+    return condense(results.of("save", section), results.options.get("durability", ""))
 
 
 def restarts(results: Results, section: str) -> list[Measured]:
-    return condense(results.of("restart", section))
+    return condense(results.of("restart", section), results.options.get("durability", ""))
 
 
 def pick(rows: Iterable[Measured], **wanted: object) -> list[Measured]:
@@ -119,6 +131,11 @@ def fit_all(rows: Iterable[Measured], cores: int) -> dict[str, CostModel]:
         costs.setdefault(row.case, []).append(cost)
     fitted = {case: fit(points) for case, points in costs.items()}
     return {case: model for case, model in fitted.items() if model is not None}
+
+
+def measured_ranks(results: Results) -> list[int]:
+    """Rank counts of all saves and runs."""
+    return sorted({e["ranks"] for e in results.events if e["event"] in ("save", "run")})
 
 
 def ranks_of(rows: Iterable[Measured]) -> list[int]:

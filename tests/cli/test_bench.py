@@ -82,6 +82,13 @@ def test_every_strategy_at_one_and_two_ranks(stratalog: Stratalog, tmp_path: Pat
         (2, 3),
         (2, 7),
     }
+    # The writers' own count, too, beside bare reads of the same files.
+    beside = {e["ranks"] for e in elsewhere if "bare" in e["seconds"]}
+    assert beside == {1, 2, 3, 7}
+    for event in results["events"]:
+        if event["event"] in ("save", "restart"):
+            serial = event["case"] in ("numpy", "h5py")
+            assert event["durability"] == ("data" if serial else "full")
     for event in elsewhere:
         assert event["verified"]
         assert event["rows"] == 10_000
@@ -90,9 +97,19 @@ def test_every_strategy_at_one_and_two_ranks(stratalog: Stratalog, tmp_path: Pat
         )
         assert ("bare" in event["seconds"]) == ("writers" in event)
     report = (out / "report.md").read_text()
+    assert "Rank counts: 1, 2." in report
     for name in ("phases", "sizes", "ladder", "offsets", "ratio"):
-        assert f"figures/{name}.png" in report
+        assert f", measured](figures/{name}.png" in report
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert report.count(" (measured)\n\n![") == report.count("figures/") >= 5
+    assert report.count(" | durability | seconds | ") == 3  # sizes, ladder, restart
+    assert " | full | " in report
+    # Results of older versions say it once.
+    older = json.loads((out / "results.json").read_text())
+    for event in older["events"]:
+        event.pop("durability", None)
+    rows = summary.saves(Results(events=older["events"], options=older["options"]), "sizes")
+    assert {row.durability for row in rows} == {"full"}
     assert "hdf5-direct against bare pwrite + fsync" in report
     assert not (out / "work").exists()
     # Results stay; they can be drawn again.
@@ -129,6 +146,7 @@ def test_real_closures_skew_and_growth(stratalog: Stratalog, tmp_path: Path) -> 
         "none",
     )
     results = Results.load(out / "results.json")
+    assert {e["durability"] for e in results.events if e["event"] in ("save", "run")} == {"none"}
     assert results.complete
     assert [e for e in results.events if e["event"] == "failed"] == []
     runs = {e["case"]: e for e in events(out, "run", "end-to-end")}
