@@ -134,6 +134,8 @@ def test_tables_are_what_export_writes(
         assert len(lines_of(table)) == len(table)
         if table.attributes:
             assert lines_of(table) == exported(stratalog, store, tmp_path, name), name
+            columns = [table.column(column).tolist() for column in table.columns]
+            assert not columns or list(zip(*columns, strict=True)) == list(table)
     assert (len(newest["yes"]), list(newest["yes"])) == (1, [()])
     assert (len(newest["no"]), list(newest["no"])) == (0, [])
     # Generations of the middle: a running stratum, its delta, parts in older generations.
