@@ -68,4 +68,4 @@ def test_a_pipe_sees_lines_at_most(stratalog: Stratalog, tmp_path: Path) -> None
     assert "stratum" not in stratalog(*run).err
     verbose = stratalog(*run, "-v").err
     assert "\x1b" not in verbose
-    assert "stratum 2/2  path: about 44.9 k tuples" in verbose
+    assert "stratum 2/2  path: 44,850 tuples, 299 rounds" in verbose

@@ -16,11 +16,13 @@ TEST(Components, RelationsOfInnerInstancesStandInBodies) {
 o(x) :- fsa.word.s(x), !fsa.word.s(x + 1).
 o(x + n) :- fsa.word.s(x), n = count : fsa.word.s(_).
 )"),
-            R"(.decl fsa.word.s(x: number)
-.decl o(x: number)
-fsa.word.s(1).
-o(x) :- fsa.word.s(x), !fsa.word.s((x + 1)).
-o((x + n)) :- fsa.word.s(x), n = count : { fsa.word.s(_) }.
+            R"(.decl o(x: number)
+.decl fsa.word.s(x: number)
+stratum 0: fsa.word.s
+  fsa.word.s(1).
+stratum 1: o
+  o(x) :- fsa.word.s(x), _1 = x + 1, !fsa.word.s(_1).
+  o(x + n) :- fsa.word.s(x), n = count : { fsa.word.s(_1) }.
 )");
 }
 
