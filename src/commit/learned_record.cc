@@ -19,6 +19,9 @@ struct Named {
   Enum value;
   std::string_view name;
 };
+// Clang 14 deduces nothing of aggregates.
+template <typename Enum>
+Named(Enum, std::string_view) -> Named<Enum>;
 
 constexpr std::array kFormats = {Named{LearnedFormat::kEncoded, "encoded"},
                                  Named{LearnedFormat::kRows, "rows"}};

@@ -33,16 +33,13 @@ LearnedRecord sample_record() {
                             .alignment = 1 << 20,
                             .relations_per_file = kAllRelations,
                             .coding = TupleCoding::kBlockwise};
-  record.costs.costs = {{.option = {.coding = TupleCoding::kCompact},
-                         .bytes = 1000000,
-                         .seconds_per_byte = 1.5e-9,
-                         .saves = 2,
-                         .last = 2},
-                        {.option = shared,
-                         .bytes = 4000000,
-                         .seconds_per_byte = 1e-9 / 3,
-                         .saves = 1,
-                         .last = 3}};
+  record.costs.costs = {
+      {.option = {.coding = TupleCoding::kCompact},
+       .bytes = 1000000,
+       .seconds_per_byte = 1.5e-9,
+       .saves = 2,
+       .last = 2},
+      {.option = shared, .bytes = 4000000, .seconds_per_byte = 1e-9 / 3, .saves = 1, .last = 3}};
   record.costs.settled = shared;
   record.costs.saves = 3;
   record.costs.since_try = 1;
@@ -107,7 +104,7 @@ std::string changed(const std::string& from, const std::string& to) {
 
 // Each of them by itself.
 const std::array<std::array<const char*, 2>, 34> kNonsense = {{
-    {R"("on":{"format")", R"("on":{"fromat")"},
+    {R"("on":{"format")", R"("on":{"shape")"},
     {R"("encoded")", R"("enciphered")"},
     {R"("encoded")", "1"},
     {R"("ranks":64)", R"("ranks":-64)"},

@@ -50,11 +50,11 @@ TEST(TextToNumber, TakesTheNumberThatATextBeginsWith) {
 
 TEST(TextToNumber, BasesCountAtTheVeryBeginning) {
   expect(ValueKind::kNumber,
-         {{"0x10", "16"},  {"-0x10", "-16"}, {"+0x10", "0"}, {"0X10", "0"},      {" 0x10", "0"},
-          {"0b101", "5"},  {"-0b101", "-5"}, {"+0b1", "0"},  {"0B1", "0"},       {"0b", "none"},
-          {"0x", "0"},     {"-0x", "0"},     {"0b2", "none"}, {"0b12", "1"},     {"0xg", "0"},
-          {"0x-1", "0"},   {"0b-1", "-1"},   {"0b 1", "1"},  {"-0b-1", "none"},  {"0b0x1", "0"},
-          {"0x0x1", "0"},  {"0x10z", "16"},  {"-0b 1", "none"}});
+         {{"0x10", "16"}, {"-0x10", "-16"}, {"+0x10", "0"},   {"0X10", "0"},     {" 0x10", "0"},
+          {"0b101", "5"}, {"-0b101", "-5"}, {"+0b1", "0"},    {"0B1", "0"},      {"0b", "none"},
+          {"0x", "0"},    {"-0x", "0"},     {"0b2", "none"},  {"0b12", "1"},     {"0xg", "0"},
+          {"0x-1", "0"},  {"0b-1", "-1"},   {"0b 1", "1"},    {"-0b-1", "none"}, {"0b0x1", "0"},
+          {"0x0x1", "0"}, {"0x10z", "16"},  {"-0b 1", "none"}});
 }
 
 TEST(TextToNumber, NoNumberAndNumbersOutOfRange) {
@@ -88,15 +88,40 @@ TEST(TextToNumber, Unsigned) {
 }
 
 TEST(TextToNumber, Floats) {
-  expect(ValueKind::kFloat,
-         {{"1.5x", "1.5"},  {"0x10", "16"},  {"0x1.8p1", "3"}, {"  1.5", "1.5"}, {"+1.5", "1.5"},
-          {"-1.5", "-1.5"}, {"inf", "inf"},  {"-inf", "-inf"}, {"INF", "inf"},   {"infx", "inf"},
-          {"nan", "nan"},   {"nanx", "nan"}, {"NaN", "nan"},   {".5", "0.5"},    {"5.", "5"},
-          {"1e", "1"},      {"1e+", "1"},    {"1,5", "1"},     {"0x", "0"},      {"0xg", "0"},
-          {"0x-1", "0"},    {"0xinf", "0"},  {"-0", "-0"},     {"0b1", "0"},     {"", "none"},
-          {"x", "none"},    {".", "none"},   {"-", "none"},    {"--1", "none"},  {"+-1", "none"},
-          {"1e400", "does not fit"},         {"1e-400", "does not fit"},
-          {"-1e400", "does not fit"},        {"0x1p9999", "does not fit"}});
+  expect(ValueKind::kFloat, {{"1.5x", "1.5"},
+                             {"0x10", "16"},
+                             {"0x1.8p1", "3"},
+                             {"  1.5", "1.5"},
+                             {"+1.5", "1.5"},
+                             {"-1.5", "-1.5"},
+                             {"inf", "inf"},
+                             {"-inf", "-inf"},
+                             {"INF", "inf"},
+                             {"infx", "inf"},
+                             {"nan", "nan"},
+                             {"nanx", "nan"},
+                             {"NaN", "nan"},
+                             {".5", "0.5"},
+                             {"5.", "5"},
+                             {"1e", "1"},
+                             {"1e+", "1"},
+                             {"1,5", "1"},
+                             {"0x", "0"},
+                             {"0xg", "0"},
+                             {"0x-1", "0"},
+                             {"0xinf", "0"},
+                             {"-0", "-0"},
+                             {"0b1", "0"},
+                             {"", "none"},
+                             {"x", "none"},
+                             {".", "none"},
+                             {"-", "none"},
+                             {"--1", "none"},
+                             {"+-1", "none"},
+                             {"1e400", "does not fit"},
+                             {"1e-400", "does not fit"},
+                             {"-1e400", "does not fit"},
+                             {"0x1p9999", "does not fit"}});
 }
 
 TEST(TextToNumber, TakesFloatsThatAreTooSmallForFullPrecision) {

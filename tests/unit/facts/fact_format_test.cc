@@ -135,9 +135,10 @@ TEST(FactFormat, OutputsWithOneFile) {
   put(3, {{"filename", "c"}, {"headers", "true"}});
   const auto problems = unwritable_outputs(program);
   ASSERT_EQ(problems.size(), 3U) << "the same directive twice and a database of several are fine";
-  EXPECT_EQ(problems[0].message,
-            ".output b: the file \"a.csv\" is that of `.output a` at program.dl:7:1 as well, and one "
-            "would overwrite the other; choose another filename");
+  EXPECT_EQ(
+      problems[0].message,
+      ".output b: the file \"a.csv\" is that of `.output a` at program.dl:7:1 as well, and one "
+      "would overwrite the other; choose another filename");
   EXPECT_TRUE(problems[1].message.starts_with(".output d: the file \"c\" is that of `.output c`"));
   EXPECT_EQ(problems[2].message, problems[1].message);
 }

@@ -14,7 +14,7 @@
 namespace stratalog {
 namespace {
 
-AutoFacts facts_of(int ranks, LearnedFormat format, std::uint64_t bytes) {
+AutoFacts measured_facts(int ranks, LearnedFormat format, std::uint64_t bytes) {
   AutoFacts facts{.format = format,
                   .ranks = ranks,
                   .nodes = std::max(1, ranks / 64),
@@ -41,7 +41,7 @@ TEST(LearningMemory, AnotherGoesOnAsTheFirstWouldHave) {
       for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         SCOPED_TRACE(::testing::Message() << ranks << " ranks, seed " << seed);
         std::mt19937_64 random(seed);
-        AutoFacts facts = facts_of(ranks, format, std::uint64_t{1} << (22 + seed * 3));
+        AutoFacts facts = measured_facts(ranks, format, std::uint64_t{1} << (22 + seed * 3));
         LayoutLearner one;
         LayoutLearner other;  // a job of its own every few saves
         for (int save = 0; save < 150; ++save) {
@@ -70,8 +70,8 @@ TEST(LearningMemory, WhatALearnerKnowsIsSoundAndSmall) {
   for (int round = 0; round < 60; ++round) {
     const int ranks = 1 + static_cast<int>(random() % (round % 2 == 0 ? 16384 : 8));
     AutoFacts facts =
-        facts_of(ranks, random() % 2 == 0 ? LearnedFormat::kEncoded : LearnedFormat::kRows,
-                 std::uint64_t{1} << (20 + random() % 20));
+        measured_facts(ranks, random() % 2 == 0 ? LearnedFormat::kEncoded : LearnedFormat::kRows,
+                       std::uint64_t{1} << (20 + random() % 20));
     if (random() % 3 == 0) facts.wished_files = 1 + static_cast<std::uint32_t>(random() % 40000);
     if (random() % 4 == 0) facts.wished_aggregators = 2;
     if (random() % 4 == 0) facts.wished_alignment = 1 << 20;
@@ -81,7 +81,8 @@ TEST(LearningMemory, WhatALearnerKnowsIsSoundAndSmall) {
     for (int save = 0; save < 400; ++save) {
       const LayoutOption option = learner.choose(facts).option;
       // What was cheap becomes dear, so that it wanders about.
-      const double drift = option_text(option).size() % 7 == static_cast<std::size_t>(save / 60 % 7);
+      const double drift =
+          option_text(option).size() % 7 == static_cast<std::size_t>(save / 60 % 7);
       learner.learn(option, facts, seconds_of(option, random) * (1 + drift * 9));
       ASSERT_TRUE(is_sound(learner.snapshot())) << option_text(option);
     }
@@ -89,7 +90,7 @@ TEST(LearningMemory, WhatALearnerKnowsIsSoundAndSmall) {
 }
 
 TEST(LearningMemory, TheOldestIsForgotten) {
-  const AutoFacts facts = facts_of(16384, LearnedFormat::kEncoded, std::uint64_t{1} << 36);
+  const AutoFacts facts = measured_facts(16384, LearnedFormat::kEncoded, std::uint64_t{1} << 36);
   LayoutLearner learner;
   for (std::uint32_t files = 1; files <= kMostLearned + 3; ++files)
     learner.learn({.mode = CheckpointMode::kSharedOpt, .files = files}, facts, 1.0);
@@ -155,15 +156,14 @@ TEST(LearningMemory, NonsenseIsToldApart) {
 
 // A job may ask for a number of files, a level or other ranks than the one that learned.
 TEST(LearningMemory, WishesGoBeforeWhatIsRemembered) {
-  AutoFacts facts = facts_of(8, LearnedFormat::kEncoded, std::uint64_t{1} << 32);
+  AutoFacts facts = measured_facts(8, LearnedFormat::kEncoded, std::uint64_t{1} << 32);
   LayoutLearner learner;
   learner.learn({.coding = TupleCoding::kCompact}, facts, 9.0);
   for (const std::uint32_t files : {2U, 3U, 8U})
     for (int save = 0; save < 3; ++save)
-      learner.learn({.mode = CheckpointMode::kSharedOpt,
-                     .files = files,
-                     .coding = TupleCoding::kCompact},
-                    facts, files == 8 ? 1.0 : 5.0);
+      learner.learn(
+          {.mode = CheckpointMode::kSharedOpt, .files = files, .coding = TupleCoding::kCompact},
+          facts, files == 8 ? 1.0 : 5.0);
   EXPECT_EQ(learner.settled(facts).files, 8U);
   LayoutLearner next(LearnedCosts(learner.snapshot()));
   facts.wished_files = 3;
@@ -175,7 +175,7 @@ TEST(LearningMemory, WishesGoBeforeWhatIsRemembered) {
   facts.ranks = 4;
   EXPECT_LE(next.settled(facts).files, 4U);
 
-  AutoFacts rows = facts_of(8, LearnedFormat::kRows, std::uint64_t{1} << 32);
+  AutoFacts rows = measured_facts(8, LearnedFormat::kRows, std::uint64_t{1} << 32);
   LayoutLearner deflating;
   for (int save = 0; save < 3; ++save)
     deflating.learn({.mode = CheckpointMode::kHdf5Opt, .files = 1, .deflate_level = 6}, rows, 1.0);
