@@ -74,7 +74,7 @@ datalog::IoDirective directive_of(const StoredArguments& arguments) {
 
 // What the format cannot hold, said of this command: no program has such a directive.
 Status check_format(const datalog::Relation& relation, const datalog::IoDirective& directive) {
-  const Status planned = datalog::plan_output(relation, directive).status();
+  Status planned = datalog::plan_output(relation, directive).status();
   if (planned.is_ok()) return planned;
   if (directive.parameters.at("IO") == "hdf5")
     for (const datalog::Attribute& attribute : relation.attributes)

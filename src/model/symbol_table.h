@@ -54,7 +54,10 @@ class SymbolTable {
     if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(text_hash)]);
   }
   void prefetch_entry(std::uint64_t text_hash) const {
-    if (const Cell id = likely_id(text_hash); id < size()) __builtin_prefetch(&texts_[id]);
+    if (const Cell id = likely_id(text_hash); id < size()) {
+      const void* const entry = static_cast<const void*>(&texts_[id]);
+      __builtin_prefetch(entry);
+    }
   }
   void prefetch_text(std::uint64_t text_hash) const {
     if (const Cell id = likely_id(text_hash); id < size()) __builtin_prefetch(texts_[id]);

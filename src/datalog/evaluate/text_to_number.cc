@@ -72,10 +72,10 @@ FoundNumber float_in(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) {
     const std::string_view digits = text.substr(2);
     double hexadecimal = 0;
-    const auto in_hex = digits.starts_with('-')
-                            ? std::from_chars_result{digits.data(), std::errc::invalid_argument}
-                            : std::from_chars(digits.data(), digits.data() + digits.size(),
-                                              hexadecimal, std::chars_format::hex);
+    std::from_chars_result in_hex{.ptr = nullptr, .ec = std::errc::invalid_argument};
+    if (!digits.starts_with('-'))
+      in_hex = std::from_chars(digits.data(), digits.data() + digits.size(), hexadecimal,
+                               std::chars_format::hex);
     // `0xinf` is the number 0, with something behind it.
     if (in_hex.ec != std::errc::invalid_argument && std::isfinite(hexadecimal)) {
       result = in_hex;
