@@ -136,6 +136,11 @@ std::uint64_t most_bytes(const OpenRowFile& open, const RowFileTuning& tuning) {
 Status reserve_for_rows(const OpenRowFile& open, const RowFileTuning& tuning) {
   Status mine;
   if (open.group.rank() == 0) mine = reserve_space(open.path, most_bytes(open, tuning));
+  const bool deflates = std::any_of(open.plans.begin(), open.plans.end(), [](const auto& plan) {
+    return plan.layout == DataLayout::kChunked;
+  });
+  if (!mine.is_ok() && deflates)
+    mine = mine.with_context("rows need as much room as before deflating while they are written");
   auto worst = static_cast<int>(mine.code());
   STRATALOG_RETURN_IF_ERROR(
       mpi_file_status(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, open.group.comm()),

@@ -82,42 +82,35 @@ def deltas_of(data: Path, name: str) -> list[int] | None:
     return [int(line.split("\t")[1]) for line in file.read_text().splitlines()]
 
 
+def pairs_case(
+    name: str,
+    program: str,
+    facts: str,
+    answers: tuple[str, str, str, str],
+    deltas: list[int] | None,
+) -> Case:
+    """One relation of pairs; its name, tuples, rounds and checksum as the manifest writes them."""
+    relation, tuples, rounds, checksum = answers
+    sizes = {relation: number(tuples)}
+    return Case(name, program, facts, sizes, number(rounds), deltas, int(checksum.strip("`"), 16))
+
+
 def closures(data: Path, text: str) -> Iterator[Case]:
     for row in rows_of(text, "## Graphs"):
-        yield Case(
-            f"tc {row[0]}",
-            "tc.dl",
-            f"graph:{row[0]}",
-            {"path": number(row[5])},
-            number(row[6]),
-            deltas_of(data, row[0]),
-            int(row[8].strip("`"), 16),
-        )
+        answers = ("path", row[5], row[6], row[8])
+        deltas = deltas_of(data, row[0])
+        yield pairs_case(f"tc {row[0]}", "tc.dl", f"graph:{row[0]}", answers, deltas)
     for row in rows_of(text, "## Synthetic graphs"):
-        kind = row[0].split()[0]
+        answers = ("path", row[3], row[4], row[6])
         deltas = deltas_of(data, "cz40948-like") if "n=40948" in row[0] else None
-        yield Case(
-            f"tc {kind} {row[3]}",
-            "tc.dl",
-            f"gen:{row[0]}",
-            {"path": number(row[3])},
-            number(row[4]),
-            deltas,
-            int(row[6].strip("`"), 16),
-        )
+        name = f"tc {row[0].split()[0]} {row[3]}"
+        yield pairs_case(name, "tc.dl", f"gen:{row[0]}", answers, deltas)
 
 
 def same_generations(text: str) -> Iterator[Case]:
     for row in rows_of(text, "## Same generation"):
-        yield Case(
-            f"sg {row[0]}",
-            "sg.dl",
-            f"graph:{row[0]}",
-            {"sg": number(row[1])},
-            number(row[3]),
-            None,
-            int(row[4].strip("`"), 16),
-        )
+        answers = ("sg", row[1], row[3], row[4])
+        yield pairs_case(f"sg {row[0]}", "sg.dl", f"graph:{row[0]}", answers, None)
 
 
 def sizes_in(text: str) -> dict[str, int]:

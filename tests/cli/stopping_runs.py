@@ -8,7 +8,6 @@ busy machine. These runs stand still when they have come to where the test wants
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from stratalog_runner import Stratalog, environment
+from stratalog_runner import Stratalog, environment, preloaded_library
 
 # Goes between the program and the C library. STOP_AT_COMMIT=N: the N-th manifest has got its name.
 # STOP_AT_WRITE=N: the N-th write to a checkpoint is about to happen. STOP_AT_FAILED_WRITE=N: the
@@ -111,15 +110,8 @@ class StoppedRun:
 
 class StoppingRuns:
     def __init__(self, stratalog: Stratalog, folder: Path) -> None:
-        compiler = shutil.which("cc") or shutil.which("gcc")
-        if compiler is None:
-            pytest.skip("no C compiler")
         self.stratalog = stratalog
-        self.library = folder / "stopper.so"
-        source = folder / "stopper.c"
-        source.write_text(STOPPER)
-        command = [compiler, "-shared", "-fPIC", "-o", self.library, source, "-ldl"]
-        subprocess.run(command, check=True)
+        self.library = preloaded_library(folder, STOPPER)
 
     def __call__(
         self, *arguments: object, ranks: int | None = None, kib: int | None = None, **where: int

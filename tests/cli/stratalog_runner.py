@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 DATA = Path(__file__).resolve().parents[1] / "data"
 PROGRAMS = DATA / "programs"
 EXPECTED: dict[str, Any] = json.loads((DATA / "expected.json").read_text())
@@ -107,6 +109,29 @@ class Stratalog:
             env=environment(),
             start_new_session=True,
         )
+
+
+# For facts of one relation `edge`.
+EDGE_CLOSURE = """
+.decl edge(x: number, y: number)
+.input edge
+.decl path(x: number, y: number)
+.printsize path
+path(x, y) :- edge(x, y).
+path(x, z) :- path(x, y), edge(y, z).
+"""
+
+
+def preloaded_library(folder: Path, source: str) -> Path:
+    """Compiles C that goes between a program and the C library (LD_PRELOAD)."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    (folder / "preloaded.c").write_text(source)
+    library = folder / "preloaded.so"
+    command = [compiler, "-shared", "-fPIC", "-o", library, folder / "preloaded.c", "-ldl"]
+    subprocess.run(command, check=True)
+    return library
 
 
 def committed(checkpoints: Path) -> list[str]:

@@ -17,25 +17,17 @@ from pathlib import Path
 
 import pytest
 from stopping_runs import StoppedRun, StoppingRuns
-from stratalog_runner import Finished, Stratalog, chain, committed
+from stratalog_runner import EDGE_CLOSURE, Finished, Stratalog, chain, committed
 
 NODES = 300
 PAIRS = NODES * (NODES - 1) // 2
-CLOSURE = """
-.decl edge(x: number, y: number)
-.input edge
-.decl path(x: number, y: number)
-.printsize path
-path(x, y) :- edge(x, y).
-path(x, z) :- path(x, y), edge(y, z).
-"""
 # Rows of 16 bytes: the pairs of the first 20 rounds fit below 128 KiB, those of all 300 do not.
 ROWS = ("--no-pivot", "--full-every", "1", "--encoding", "rows_u64")
 
 
 def job(tmp_path: Path, nodes: int) -> tuple[str, ...]:
     program = tmp_path / "closure.dl"
-    program.write_text(CLOSURE)
+    program.write_text(EDGE_CLOSURE)
     facts = chain(nodes, tmp_path / "chain")
     return ("run", str(program), "-F", str(facts), "--checkpoint", str(tmp_path / "ck"))
 

@@ -7,12 +7,11 @@ loaded in front of the C library fails the first large write of one rank to a ch
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from stratalog_runner import Stratalog, chain, environment
+from stratalog_runner import EDGE_CLOSURE, Stratalog, chain, environment, preloaded_library
 
 FAILS_ONCE = """
 #define _GNU_SOURCE
@@ -54,27 +53,11 @@ ssize_t write(int fd, const void* data, size_t bytes) {
 }
 """
 NODES = 700
-CLOSURE = """
-.decl edge(x: number, y: number)
-.input edge
-.decl path(x: number, y: number)
-.printsize path
-path(x, y) :- edge(x, y).
-path(x, z) :- path(x, y), edge(y, z).
-"""
 
 
 @pytest.fixture(scope="session")
 def failing_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("failing")
-    (folder / "fails_once.c").write_text(FAILS_ONCE)
-    library = folder / "fails_once.so"
-    command = [compiler, "-shared", "-fPIC", "-O1", "-o", library, folder / "fails_once.c", "-ldl"]
-    subprocess.run(command, check=True)
-    return library
+    return preloaded_library(tmp_path_factory.mktemp("failing"), FAILS_ONCE)
 
 
 @pytest.mark.parametrize("rank", ("0", "1"))
@@ -87,7 +70,7 @@ def test_no_rank_waits_for_ever(
     stratalog: Stratalog, failing_library: Path, tmp_path: Path, mode: tuple[str, ...], rank: str
 ) -> None:
     program = tmp_path / "closure.dl"
-    program.write_text(CLOSURE)
+    program.write_text(EDGE_CLOSURE)
     facts = chain(NODES, tmp_path / "chain")
     rows = ("--encoding", "rows_u64") if mode[0] == "shared" else ()
     command = stratalog.command(

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from stratalog_runner import PROGRAMS, Stratalog, chain
+from stratalog_runner import PROGRAMS, Stratalog, chain, preloaded_library
 
 NODES = 1300
 PAIRS = NODES * (NODES - 1) // 2  # 13.5 MB: what is below 10 MB is never deflated
@@ -45,16 +43,7 @@ ssize_t write(int fd, const void* data, size_t bytes) {
 
 @pytest.fixture(scope="module")
 def slow_writes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("slow")
-    (folder / "slow.c").write_text(SLOW_WRITES)
-    library = folder / "slow.so"
-    subprocess.run(
-        [compiler, "-shared", "-fPIC", "-o", library, folder / "slow.c", "-ldl"], check=True
-    )
-    return library
+    return preloaded_library(tmp_path_factory.mktemp("slow"), SLOW_WRITES)
 
 
 def run(stratalog: Stratalog, out: Path, *options: object, **extra: object) -> Path:

@@ -108,8 +108,7 @@ std::size_t FactParser::consume_complete(std::string_view text, ParseLine parse)
   const char* at = text.data();
   const char* const stop = at + last + 1;
   staged_.resize(kStagedRows * row_.size());
-  stages_symbols_ = parse == &FactParser::parse_simple_line && !symbol_columns_.empty();
-  if (stages_symbols_) staged_symbols_.resize(kStagedRows * row_.size());
+  if (!symbol_columns_.empty()) staged_symbols_.resize(kStagedRows * row_.size());
   begin_stage();
   while (at != stop && !is_full()) {
     if (staged_rows_ == kStagedRows) append_staged();
@@ -157,7 +156,7 @@ void FactParser::number_staged_symbols() {
 }
 
 void FactParser::append_staged() {
-  if (stages_symbols_) number_staged_symbols();
+  if (!symbol_columns_.empty()) number_staged_symbols();
   for (std::size_t c = 0; c < tuples_.columns.size(); ++c) {
     std::vector<Cell>& column = tuples_.columns[c];
     const Cell* const first = staged_.data() + (c * kStagedRows);

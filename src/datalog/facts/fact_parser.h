@@ -88,7 +88,6 @@ class FactParser {
     std::string_view text;
     std::uint64_t hash = 0;
   };
-  bool stages_symbols_ = false;
   std::vector<StagedSymbol> staged_symbols_;
   std::vector<std::uint32_t> symbol_columns_;
 };

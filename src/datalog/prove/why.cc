@@ -368,6 +368,14 @@ class WhySearch {
   // Stated like other aggregates: which of its terms were there first is not stored.
   bool is_sum(const Atom& atom) const { return program_.relations[atom.relation].sums.has_value(); }
 
+  // What stands for a rule where the declaration itself gives a tuple.
+  RuleMention declaration_that(RelationId relation, const char* says) const {
+    const Relation& declared = program_.relations[relation];
+    return {.text = fmt::format("{} {}", declared.name, says),
+            .file = declared.place.file,
+            .line = declared.place.line};
+  }
+
   ProofNode describe(NodeId n) {
     ProofNode entry;
     const RelationId relation = graph_.relation(n);
@@ -377,11 +385,8 @@ class WhySearch {
       const auto tuple = graph_.tuple(n).first(program_.relations[relation].attributes.size());
       const auto fact = facts_[relation].find({tuple.begin(), tuple.end()});
       if (bounds_.contains(n)) {
-        const Relation& declared = program_.relations[relation];
         entry.kind = ProofKind::kLeastUpperBound;
-        entry.rule = {.text = declared.name + " keeps the least upper bound for each key",
-                      .file = declared.place.file,
-                      .line = declared.place.line};
+        entry.rule = declaration_that(relation, "keeps the least upper bound for each key");
         return entry;
       }
       if (fact == facts_[relation].end()) return entry;
@@ -391,11 +396,8 @@ class WhySearch {
     }
     const InstanceId best = graph_.best(n);
     if (graph_.rule(best) == EquivalenceChains::kChain) {
-      const Relation& declared = program_.relations[relation];
       entry.kind = ProofKind::kEquivalent;
-      entry.rule = {.text = declared.name + " is an equivalence relation",
-                    .file = declared.place.file,
-                    .line = declared.place.line};
+      entry.rule = declaration_that(relation, "is an equivalence relation");
       return entry;
     }
     const Query& query = query_.query().queries[graph_.rule(best)];

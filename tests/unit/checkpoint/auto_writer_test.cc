@@ -8,39 +8,18 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "checkpoint/checkpoint.h"
-#include "model/multiset_hash.h"
+#include "unit/checkpoint/long_runs.h"
 #include "write/memory_store.h"
 
 namespace stratalog {
 namespace {
 
-// 20 keys with 60,000 values each.
 RelationImage slow_image(const std::string& name) {
-  constexpr Cell kKeys = 20;
-  static constexpr std::uint16_t kRun[2] = {0, 59999};
-  const auto walk = [](const GroupVisitor& visit) {
-    for (Cell key = 0; key < kKeys; ++key) {
-      TupleGroup group{.prefix = std::span(&key, 1), .set = {}};
-      group.set.kind = SetKind::kRuns;
-      group.set.offsets = kRun;
-      group.set.count = 60000;
-      STRATALOG_RETURN_IF_ERROR(visit(group));
-    }
-    return Status::ok();
-  };
-  RelationImage image;
-  image.name = name;
-  image.arity = 2;
-  image.column_order = {0, 1};
-  image.rows = kKeys * std::uint64_t{60000};
-  GroupHasher hasher(image.column_order);
-  (void)walk([&](const TupleGroup& group) {
-    image.hash += hasher.hash(group);
-    return Status::ok();
-  });
-  image.for_each_group = [walk](const GroupVisitor& visit) {
+  RelationImage image = image_of_runs(name, 0, 1, 20);
+  image.for_each_group = [walk = std::move(image.for_each_group)](const GroupVisitor& visit) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     return walk(visit);
   };

@@ -11,39 +11,18 @@
 #include "checkpoint/checkpoint.h"
 #include "commit/generations.h"
 #include "commit/store_file.h"
-#include "model/multiset_hash.h"
+#include "unit/checkpoint/long_runs.h"
 #include "write/memory_store.h"
 
 namespace stratalog {
 namespace {
 
-constexpr std::uint64_t kAllRows = std::uint64_t{60} * 60000;
+constexpr Cell kKeys = 60;
+constexpr std::uint64_t kAllRows = kKeys * kRunRows;
 
-// Of 60 keys with 60,000 values each, those of this rank: enough to be worth a measurement.
+// Of all keys those of this rank: enough to be worth a measurement.
 RelationImage dealt_image(int rank, int ranks) {
-  static constexpr std::uint16_t kRun[2] = {0, 59999};
-  const auto walk = [rank, ranks](const GroupVisitor& visit) {
-    for (auto key = static_cast<Cell>(rank); key < 60; key += static_cast<Cell>(ranks)) {
-      TupleGroup group{.prefix = std::span(&key, 1), .set = {}};
-      group.set.kind = SetKind::kRuns;
-      group.set.offsets = kRun;
-      group.set.count = 60000;
-      STRATALOG_RETURN_IF_ERROR(visit(group));
-    }
-    return Status::ok();
-  };
-  RelationImage image;
-  image.name = "path";
-  image.arity = 2;
-  image.column_order = {0, 1};
-  GroupHasher hasher(image.column_order);
-  (void)walk([&](const TupleGroup& group) {
-    image.rows += group.set.count;
-    image.hash += hasher.hash(group);
-    return Status::ok();
-  });
-  image.for_each_group = walk;
-  return image;
+  return image_of_runs("path", static_cast<Cell>(rank), static_cast<Cell>(ranks), kKeys);
 }
 
 struct Job {
