@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "encode/packed_stream.h"
+#include "encode/trie_streams.h"
 #include "model/tuple_group.h"
 #include "pack/fragment.h"
 
@@ -28,10 +29,6 @@ constexpr std::size_t streams_slack_bytes(std::size_t arity) {
   return (kStreamsLimits.elements * 4) + 4096 + (arity * 3 * (1032 + 8));
 }
 
-// Number of streams of a relation: key differences; then count, first and gaps for each further
-// column. Arity 1: first and gaps.
-constexpr std::size_t stream_count(std::size_t arity) { return arity == 1 ? 2 : (arity * 3) - 2; }
-
 class StreamsEncoder {
  public:
   // `arity` >= 1.
@@ -41,37 +38,17 @@ class StreamsEncoder {
   // where there is no key to begin anew) the set does not ascend.
   bool needs_new_block(const SetView& set) const;
   // Adds one non-empty fragment within kStreamsLimits.
-  void add(std::span<const Cell> prefix, const SetView& set);
-  std::uint64_t tuples() const { return tuples_; }
+  void add(std::span<const Cell> prefix, const SetView& set) { trie_.add(prefix, set); }
+  std::uint64_t tuples() const { return trie_.tuples(); }
   // About the payload's size so far; it will be larger by streams_slack_bytes at most.
   std::size_t bytes() const;
   // Nodes of the last prefix column: what a block's header calls groups.
-  std::uint32_t groups() const { return groups_; }
+  std::uint32_t groups() const { return trie_.groups(); }
   // Writes the payload, forgets it, and returns its end. Requires tuples() > 0.
   std::byte* finish(std::byte* to);
 
  private:
-  // The streams below one column: how many children each node of the level above has, the first
-  // of them, and the gaps to the others.
-  struct Level {
-    StreamPacker count{UnitForm::kPlainOrDifferences};
-    StreamPacker first{UnitForm::kPlainOrDifferences};
-    StreamPacker gaps{UnitForm::kPlain};
-    std::uint32_t children = 0;  // of the open node of the level above
-  };
-
-  void open_group(std::span<const Cell> prefix);
-  void put_bitmap(const SetView& set);
-  void put_run(std::uint64_t first, std::uint64_t length);
-
-  std::size_t arity_;
-  StreamPacker keys_{UnitForm::kPlain};
-  std::vector<Level> levels_;  // columns 1 ..; arity 1: its only column
-  std::vector<Cell> prefix_;
-  std::uint64_t next_ = 0;  // last element of the open group + 1
-  bool begins_group_ = true;
-  std::uint64_t tuples_ = 0;
-  std::uint32_t groups_ = 0;
+  TrieStreams<StreamPacker> trie_;
 };
 
 class StreamsDecoder {
@@ -89,13 +66,10 @@ class StreamsDecoder {
                 const GroupVisitor& visit);
 
  private:
-  struct Streams;
-  Status open(std::span<const std::byte> payload, std::uint64_t groups, std::uint64_t rows);
-  Status next_group(std::uint64_t& elements);
-  Status visit_elements(std::uint64_t count, const GroupVisitor& visit);
+  struct Parts;
 
   std::size_t arity_;
-  std::unique_ptr<Streams> in_;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace stratalog

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "encode/shuffled_chunk.h"
+
+#include <zlib.h>
+
+#include <cstring>
+#include <new>
+
+#include "encode/byte_order.h"
+
+namespace stratalog {
+namespace {
+
+constexpr std::size_t kNumberBytes = 4;
+
+void shuffle(std::span<const std::uint32_t> numbers, std::byte* to) {
+  const std::size_t count = numbers.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t number = numbers[i];
+    to[i] = static_cast<std::byte>(number);
+    to[count + i] = static_cast<std::byte>(number >> 8);
+    to[(2 * count) + i] = static_cast<std::byte>(number >> 16);
+    to[(3 * count) + i] = static_cast<std::byte>(number >> 24);
+  }
+}
+
+void unshuffle(const std::byte* from, std::span<std::uint32_t> numbers) {
+  const std::size_t count = numbers.size();
+  const auto byte = [from](std::size_t at) { return std::to_integer<std::uint32_t>(from[at]); };
+  for (std::size_t i = 0; i < count; ++i)
+    numbers[i] = byte(i) | (byte(count + i) << 8) | (byte((2 * count) + i) << 16) |
+                 (byte((3 * count) + i) << 24);
+}
+
+}  // namespace
+
+struct ChunkDeflater::State {
+  z_stream stream{};
+};
+
+ChunkDeflater::ChunkDeflater(int level) : level_(level) {
+  if (level == 0) return;
+  state_ = std::make_unique<State>();
+  if (deflateInit(&state_->stream, level) != Z_OK) throw std::bad_alloc();
+}
+
+ChunkDeflater::~ChunkDeflater() {
+  if (state_ != nullptr) deflateEnd(&state_->stream);
+}
+
+std::size_t ChunkDeflater::append(std::span<const std::uint32_t> chunk,
+                                  std::vector<std::byte>& to) {
+  const std::size_t raw = chunk.size() * kNumberBytes;
+  const std::size_t begin = to.size();
+  to.resize(begin + raw);
+  if (state_ != nullptr) {
+    shuffled_.resize(raw);
+    shuffle(chunk, shuffled_.data());
+    z_stream& stream = state_->stream;
+    deflateReset(&stream);
+    stream.next_in = reinterpret_cast<Bytef*>(shuffled_.data());
+    stream.avail_in = static_cast<uInt>(raw);
+    stream.next_out = reinterpret_cast<Bytef*>(to.data() + begin);
+    stream.avail_out = static_cast<uInt>(raw - 1);
+    if (deflate(&stream, Z_FINISH) == Z_STREAM_END) {
+      to.resize(begin + stream.total_out);
+      return stream.total_out;
+    }
+  }
+  for (std::size_t i = 0; i < chunk.size(); ++i)
+    store_le<std::uint32_t>(to.data() + begin + (i * kNumberBytes), chunk[i]);
+  return raw;
+}
+
+bool ChunkInflater::inflate(std::span<const std::byte> stored, std::span<std::uint32_t> chunk) {
+  const std::size_t raw = chunk.size() * kNumberBytes;
+  if (stored.size() > raw) return false;
+  if (stored.size() == raw) {
+    for (std::size_t i = 0; i < chunk.size(); ++i)
+      chunk[i] = load_le<std::uint32_t>(stored.data() + (i * kNumberBytes));
+    return true;
+  }
+  shuffled_.resize(raw);
+  uLongf size = raw;
+  if (::uncompress(reinterpret_cast<Bytef*>(shuffled_.data()), &size,
+                   reinterpret_cast<const Bytef*>(stored.data()), stored.size()) != Z_OK ||
+      size != raw)
+    return false;
+  unshuffle(shuffled_.data(), chunk);
+  return true;
+}
+
+}  // namespace stratalog
