@@ -158,6 +158,9 @@ Status Writer::write_data(const SaveContext& context, Manifest& manifest, LocalO
     case CheckpointMode::kHdf5Direct:
       status = write_rows_directly(context, out);
       break;
+    case CheckpointMode::kHdf5Streams:
+      status = write_stream_files(context, out);
+      break;
     case CheckpointMode::kHdf5Auto:
     case CheckpointMode::kAuto:
       status = Status::internal("a learned mode was not resolved");
@@ -296,7 +299,9 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   }
   {
     const Stopwatch watch(open.out.times.metadata_ns);
-    const ShardEncoding encoding = encoding_of(open.option.coding, request.encoding);
+    const ShardEncoding encoding = stores_rows(mode_)      ? ShardEncoding::kRowsU64
+                                   : stores_streams(mode_) ? ShardEncoding::kStreams
+                                   : encoding_of(open.option.coding, request.encoding);
     STRATALOG_ASSIGN_OR_RETURN(open.layout, plan_save(comm_, job_, request, wishes, encoding));
   }
   const Stopwatch watch(open.out.times.commit_ns);
@@ -320,7 +325,7 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   manifest.nonce = beginning.nonce;
   manifest.ranks = static_cast<std::uint32_t>(comm_.size());
   manifest.mode = mode_;
-  manifest.encoding = stores_rows(mode_) ? ShardEncoding::kRowsU64 : open.layout.encoding;
+  manifest.encoding = open.layout.encoding;
   manifest.durability = options_.durability;
   manifest.iteration = request.iteration;
   manifest.program_hash = request.program_hash;

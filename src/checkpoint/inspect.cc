@@ -144,7 +144,7 @@ class DeepCheck {
   // Between the extents of a file with several shards there are only zeros.
   void check_padding() {
     for (const ManifestFile& file : manifest_.files) {
-      if (stores_rows(manifest_.mode_of(file.link))) continue;  // the frame's hash covers it
+      if (!stores_blocks(manifest_.mode_of(file.link))) continue;  // the frame's hash covers it
       std::vector<Extent> used = file.others;
       for (const ManifestShard& shard : manifest_.shards)
         if (shard.link == file.link && shard.file == file.name)

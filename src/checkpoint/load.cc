@@ -28,7 +28,7 @@
 namespace stratalog {
 namespace {
 
-// Chunks that are inflated, and rows, do not lie as their shards count: they are one piece each.
+// Rows, and what is inflated, do not lie as their shards count: they are one piece each.
 std::vector<ShardPlace> places_of(const Manifest& manifest) {
   std::map<std::pair<std::uint32_t, std::string_view>, std::size_t> files;
   std::vector<ShardPlace> places;
@@ -37,7 +37,7 @@ std::vector<ShardPlace> places_of(const Manifest& manifest) {
     const std::size_t file =
         files.try_emplace({shard.link, shard.file}, files.size()).first->second;
     places.push_back({.file = file, .pieces = {}});
-    if (stores_rows(manifest.mode_of(shard.link))) {
+    if (!stores_blocks(manifest.mode_of(shard.link))) {
       places.back().pieces.push_back({.offset = 0, .bytes = shard.bytes()});
       continue;
     }
@@ -60,7 +60,7 @@ std::vector<RangeRun> runs_of(const Manifest& manifest, RangeRun ranges) {
       const ManifestShard& next = manifest.shards[ranges[end].shard];
       if (next.link != first.link || next.file != first.file || next.extents.size() < 2) break;
     }
-    if (stores_rows(manifest.mode_of(first.link))) end = begin + 1;
+    if (!stores_blocks(manifest.mode_of(first.link))) end = begin + 1;
     runs.push_back(ranges.subspan(begin, end - begin));
     begin = end;
   }

@@ -41,7 +41,8 @@ RowFileSettings RowFilePart::settings(const LayoutPlan& plan) const {
           .hints = plan.hints,
           .tuning = plan.tuning,
           .plans = plans,
-          .group = group};
+          .group = group,
+          .labels = labels};
 }
 
 std::vector<RowFilePart> row_file_parts(const SaveContext& context) {
@@ -52,6 +53,10 @@ std::vector<RowFilePart> row_file_parts(const SaveContext& context) {
   for (std::size_t b = 0; b < batches.size(); ++b) {
     RowFilePart part;
     part.name = row_file_name(b, batches.size(), file, layout.plan.files);
+    part.labels = {.generation = generation_name(context.id),
+                   .file = fmt::format("{} of {}", (b * layout.plan.files) + file + 1,
+                                       batches.size() * layout.plan.files),
+                   .builds_on = context.request.base};
     part.batch = batches[b];
     part.group = {.groups = layout.plan.files, .mine = file};
     part.leader = layout.leader_of(file);
@@ -64,6 +69,8 @@ std::vector<RowFilePart> row_file_parts(const SaveContext& context) {
           {.name = fmt::format("{}.{}", image.name, version_name(image.version)),
            .relation = image.name,
            .version = std::string(version_name(image.version)),
+           .part = part_of(context.request, layout.images[d]) == ImagePart::kGrowth ? "growth"
+                                                                                    : "whole",
            .rows = first.back(),
            .labels = labels_of(context.request, layout.images[d]),
            .columns = image.arity});

@@ -17,6 +17,7 @@ namespace stratalog {
 // One HDF5 file: some datasets of one group of ranks.
 struct RowFilePart {
   std::string name;
+  FileLabels labels;
   SaveLayout::Batch batch;
   FileGroup group;
   int leader = 0;  // the group's lowest rank

@@ -87,6 +87,8 @@ Status write_shared_files(const SaveContext& context, LocalOutput& out);
 Status write_row_files(const SaveContext& context, LocalOutput& out);
 // Mode kHdf5Direct. Collective; the Status is this rank's own.
 Status write_rows_directly(const SaveContext& context, LocalOutput& out);
+// Mode kHdf5Streams. Collective; the Status is this rank's own.
+Status write_stream_files(const SaveContext& context, LocalOutput& out);
 // The section files; rank 0 only. Local.
 Status write_sections(const SaveContext& context, std::vector<ManifestSection>& sections,
                       LocalOutput& out);

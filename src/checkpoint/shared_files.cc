@@ -1,63 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // One file per relation and version for all ranks (RA-checkpoint, section III: MPI collective I/O).
-// Shards are produced as streams of unknown length, so the file grows in rounds: each rank stages
-// some of its stream, all exchange sizes, offsets follow by prefix sum, all write together. A shard
-// is then a list of extents. Ranks that are done or have nothing take part with zero bytes until
-// everybody is; an error on one rank ends the file for all. Collective.
-#include <fmt/format.h>
-
+// Shards are produced as streams of unknown length, so the file grows in rounds
+// (checkpoint/growing_file.h), and a shard is a list of extents. Collective.
 #include <algorithm>
-#include <cstring>
 
 #include "base/memory_end.h"
+#include "checkpoint/group_file.h"
+#include "checkpoint/growing_file.h"
 #include "checkpoint/save_plan.h"
 #include "checkpoint/striped_folder.h"
-#include "place/shared_layout.h"
-#include "write/patient_open.h"
 
 namespace stratalog {
 namespace {
-
-// Without MPI-IO: the group's first rank creates the file, all write their extents through the
-// Store.
-Result<SharedFile> create_through_store(Comm& comm, Store& store, const std::string& path,
-                                        int leader) {
-  std::shared_ptr<File> file;
-  Status status;
-  if (comm.rank() == leader) {
-    Result<std::unique_ptr<File>> made = store.open(path, OpenMode::kCreateExclusive);
-    status = made.status();
-    if (made.is_ok()) file = std::move(made).value();
-  }
-  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
-  if (comm.rank() != leader) {
-    Result<std::unique_ptr<File>> opened = open_patiently(store, path, OpenMode::kWriteExisting);
-    status = opened.status();
-    if (opened.is_ok()) file = std::move(opened).value();
-  }
-  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
-  SharedFile shared;
-  shared.write_all = [file](std::uint64_t offset, std::span<const std::byte> bytes) {
-    return bytes.empty() ? Status::ok() : file->write_at(offset, bytes);
-  };
-  shared.finish = [file](SyncFiles sync) {
-    const Status synced = sync == SyncFiles::kYes ? file->sync() : Status::ok();
-    const Status closed = file->close();
-    return synced.is_ok() ? closed : synced;
-  };
-  return shared;
-}
 
 class SharedShard {
  public:
   // `begin`: where earlier shards in the file end.
   SharedShard(const SaveContext& context, SharedFile& file, std::uint64_t begin, LocalOutput& out)
-      : comm_(context.comm),
-        layout_(context.layout),
-        file_(file),
-        stage_bytes_(context.round_bytes()),
-        out_(out),
-        end_(begin) {}
+      : file_(context, begin, file.write_all, out), stage_bytes_(context.round_bytes()) {}
 
   // The sink of the encoder. Collective when the stage is full.
   Status append(std::span<const std::byte> bytes) {
@@ -70,7 +30,8 @@ class SharedShard {
       stage_.insert(stage_.end(), bytes.begin(),
                     bytes.begin() + static_cast<std::ptrdiff_t>(piece));
       bytes = bytes.subspan(piece);
-      if (stage_.size() == stage_bytes_) STRATALOG_RETURN_IF_ERROR(round(RankState::kGoesOn));
+      if (stage_.size() == stage_bytes_)
+        STRATALOG_RETURN_IF_ERROR(round(GrowingFile::RankState::kGoesOn));
     }
     return Status::ok();
   }
@@ -78,88 +39,34 @@ class SharedShard {
   // Takes part until all ranks are done. `status` is how this rank's encoding went. Returns this
   // rank's own verdict, or Cancelled where another rank failed.
   Status drain(const Status& status) {
-    if (over_) return status;
     Status mine = status;
-    while (!over_) {
-      const Status went = round(mine.is_ok() ? RankState::kDone : RankState::kFailed);
+    while (!file_.is_over()) {
+      const Status went = round(mine.is_ok() ? GrowingFile::RankState::kDone
+                                             : GrowingFile::RankState::kFailed);
       if (mine.is_ok()) mine = went;
     }
     return mine;
   }
 
   const std::vector<Extent>& extents() const { return extents_; }
-  std::uint64_t file_bytes() const { return end_; }
+  std::uint64_t file_bytes() const { return file_.end(); }
 
  private:
-  enum class RankState : std::uint64_t { kGoesOn = 0, kDone = 1, kFailed = 2 };
-  struct Announcement {
-    std::uint64_t bytes;
-    RankState state;
-  };
-
-  // One exchange of sizes and one collective write. Sets over_ when no further round follows.
-  Status round(RankState state) {
-    const Stopwatch watch(out_.times.write_ns);
-    if (state == RankState::kFailed) stage_.clear();
-    const Announcement mine{.bytes = stage_.size(), .state = state};
-    Result<Received> all = comm_.allgather(std::as_bytes(std::span(&mine, 1)));
-    if (!all.is_ok()) return end_with(all.status());
-    std::vector<std::uint64_t> sizes;
-    bool done = true;
-    const std::uint32_t my_file = layout_.file_of(comm_.rank());
-    for (int r = 0; r < comm_.size(); ++r) {
-      Announcement theirs{};
-      std::memcpy(&theirs, all.value().data.data() + (static_cast<std::size_t>(r) * sizeof(mine)),
-                  sizeof(mine));
-      sizes.push_back(layout_.file_of(r) == my_file ? theirs.bytes : 0);
-      done = done && theirs.state == RankState::kDone;
-      if (theirs.state == RankState::kFailed)
-        return end_with(Status::cancelled(fmt::format("rank {} failed", r)));
-    }
-    Result<RoundPlan> plan = plan_round(end_, sizes, layout_.plan.extent_alignment);
-    if (!plan.is_ok()) return end_with(plan.status());
-    const std::uint64_t offset = plan.value().offsets[static_cast<std::size_t>(comm_.rank())];
-    if (!stage_.empty()) {
-      const bool adjoins =
-          !extents_.empty() && extents_.back().offset + extents_.back().bytes == offset;
-      if (adjoins)
-        extents_.back().bytes += stage_.size();
-      else
-        extents_.push_back({.offset = offset, .bytes = stage_.size()});
-      pad_stage(offset, plan.value().end);
-    }
-    const Status written = file_.write_all(offset, stage_);
-    out_.staging_bytes = std::max<std::uint64_t>(out_.staging_bytes, stage_.capacity());
-    stage_.clear();
-    end_ = plan.value().end;
-    over_ = done;
-    return written;
+  Status round(GrowingFile::RankState state) {
+    const std::size_t bytes = state == GrowingFile::RankState::kFailed ? 0 : stage_.size();
+    STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t offset, file_.round(stage_, state));
+    if (bytes == 0) return Status::ok();
+    if (!extents_.empty() && extents_.back().offset + extents_.back().bytes == offset)
+      extents_.back().bytes += bytes;
+    else
+      extents_.push_back({.offset = offset, .bytes = bytes});
+    return Status::ok();
   }
 
-  // With romio_cb_write=enable ROMIO reads what lies in a hole between two ranks before it writes
-  // all in one piece; beyond the end of the file it reads nothing and writes what its buffer
-  // happens to hold. So tuned files have no holes within a round.
-  void pad_stage(std::uint64_t offset, std::uint64_t round_end) {
-    if (layout_.plan.mode != CheckpointMode::kSharedOpt || offset + stage_.size() == round_end)
-      return;
-    const std::uint64_t unit = layout_.plan.extent_alignment;
-    stage_.resize((offset + stage_.size() + unit - 1) / unit * unit - offset);
-  }
-
-  Status end_with(Status status) {
-    over_ = true;
-    return status;
-  }
-
-  Comm& comm_;
-  const SaveLayout& layout_;
-  SharedFile& file_;
+  GrowingFile file_;
   std::uint64_t stage_bytes_;
-  LocalOutput& out_;
   Bytes stage_;
   std::vector<Extent> extents_;
-  std::uint64_t end_ = 0;
-  bool over_ = false;
 };
 
 // One file of this rank's group.
@@ -219,7 +126,7 @@ Status write_batch(const SaveContext& context, const SaveLayout::Batch& batch, s
     Result<SharedFile> made =
         context.options.backends.shared.create
             ? context.options.backends.shared.create(context.comm, context.store, path, settings)
-            : create_through_store(context.comm, context.store, path, leader);
+            : create_group_file(context.comm, context.store, path, leader);
     STRATALOG_RETURN_IF_ERROR(agree(context.comm, made.status()));
     open.file = std::move(made).value();
   }

@@ -47,7 +47,7 @@ Result<Choice> choose(Store& store, const RunArguments& run) {
   choice.request.mode = run.has_mode ? run.mode : state.mode;
   if (run.has_encoding)
     choice.request.encoding = run.encoding;
-  else if (!stores_rows(state.mode))
+  else if (stores_blocks(state.mode))
     choice.request.encoding = state.encoding;
   RunArguments asked = run;
   asked.mode = choice.request.mode;

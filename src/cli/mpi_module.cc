@@ -12,6 +12,7 @@
 #include "datalog/facts/hdf5_output.h"
 #include "datalog/facts/hdf5_streams_output.h"
 #include "write/hdf5_relation_writer.h"
+#include "write/hdf5_row_layout.h"
 #include "write/mpi_shared_writer.h"
 
 namespace stratalog::cli {
@@ -31,7 +32,7 @@ Result<MpiWorld> enter_world(int ranks_per_node) {
 ParallelBackends backends(const Comm& comm) {
   // Without MPI the Store writes the shared file; MPI-IO and parallel HDF5 need a real
   // communicator.
-  if (native_mpi_comm(comm) == nullptr) return {.rows = {.lay_out = hdf5_row_files().lay_out}};
+  if (native_mpi_comm(comm) == nullptr) return {.rows = hdf5_serial_files()};
   return {.shared = mpi_shared_files(), .rows = hdf5_row_files()};
 }
 

@@ -45,16 +45,17 @@ struct LayoutOptionUse {
 constexpr LayoutOptionUse kLayoutOptionUses[] = {
     {"--hdf5-opt", "mode hdf5-opt",
      [](CheckpointMode mode) { return mode == CheckpointMode::kHdf5Opt; }},
-    {"--deflate", "modes hdf5-opt and hdf5-auto",
+    {"--deflate", "modes hdf5-opt, hdf5-streams and hdf5-auto",
      [](CheckpointMode mode) {
-       return mode == CheckpointMode::kHdf5Opt || mode == CheckpointMode::kHdf5Auto;
+       return mode == CheckpointMode::kHdf5Opt || mode == CheckpointMode::kHdf5Streams ||
+              mode == CheckpointMode::kHdf5Auto;
      }},
     {"--aggregators", "modes shared-opt, hdf5-opt, auto and hdf5-auto",
      [](CheckpointMode mode) {
        return mode == CheckpointMode::kSharedOpt || mode == CheckpointMode::kHdf5Opt ||
               is_learned(mode);
      }},
-    {"--align", "modes shared, shared-opt, hdf5-opt, hdf5-direct, auto and hdf5-auto",
+    {"--align", "modes shared, shared-opt, hdf5-opt, hdf5-direct, hdf5-streams, auto and hdf5-auto",
      [](CheckpointMode mode) {
        return mode != CheckpointMode::kFilePerProcess && mode != CheckpointMode::kHdf5;
      }},
@@ -373,8 +374,14 @@ Status check_folder(const RunWords& words, const RunArguments& run) {
 }  // namespace
 
 Status check_encoding(const RunArguments& run) {
-  if (!run.has_encoding || !stores_rows(run.mode) || run.encoding == ShardEncoding::kRowsU64)
-    return Status::ok();
+  if (!run.has_encoding || stores_blocks(run.mode)) return Status::ok();
+  if (stores_streams(run.mode)) {
+    if (run.encoding == ShardEncoding::kStreams) return Status::ok();
+    return Status::invalid_argument(fmt::format(
+        "--encoding {} is for modes fpp, shared and shared-opt; mode {} stores streams",
+        encoding_name(run.encoding), mode_name(run.mode)));
+  }
+  if (run.encoding == ShardEncoding::kRowsU64) return Status::ok();
   return Status::invalid_argument(fmt::format(
       "--encoding {} is for modes fpp, shared and shared-opt; {} stores rows of 64-bit numbers, "
       "so that HDF5's tools can read them",

@@ -57,8 +57,8 @@ Result<World> World::enter(MpiNeed need, int ranks_per_node) {
 }
 
 ParallelBackends World::backends(CheckpointMode mode) const {
-  const bool lays_out_alone =
-      mode == CheckpointMode::kHdf5Direct || mode == CheckpointMode::kHdf5Auto;
+  const bool lays_out_alone = mode == CheckpointMode::kHdf5Direct ||
+                              mode == CheckpointMode::kHdf5Auto || stores_streams(mode);
   if (session_ == nullptr && !lays_out_alone) return {};
   const auto module = parallel_module();
   return module.is_ok() ? module.value()->backends(*comm_) : ParallelBackends{};

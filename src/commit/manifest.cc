@@ -37,10 +37,19 @@ Json zones_json(const ManifestShard& shard) {
 }  // namespace
 
 std::uint64_t ManifestShard::bytes() const {
-  if (is_deflated()) return rows * row_bytes;
+  if (is_deflated() || is_streams()) return rows * row_bytes;
   std::uint64_t sum = 0;
   for (const Extent& extent : extents) sum += extent.bytes;
   return sum;
+}
+
+// Each tuple has a number of its own in one of the last two streams, or in the only one.
+std::uint64_t ManifestShard::rows_before(std::uint64_t block) const {
+  const std::size_t each = streams.chunks.size();
+  std::uint64_t tuples = 0;
+  for (std::size_t s = each == 1 ? 0 : each - 2; s < each; ++s)
+    tuples += streams.begins[(block * each) + s] - streams.begins[s];
+  return tuples;
 }
 
 std::string Manifest::path(std::uint32_t link, const std::string& file) const {
@@ -62,16 +71,20 @@ std::string shard_line(const ManifestShard& shard) {
     object["link"] = shard.link;
     object["image"] = shard.image;
   }
-  if (shard.piece_rows == 0) {
-    object["hash"] = to_hex(shard.hash);
-  } else {
+  if (shard.piece_rows == 0 && !shard.is_streams()) object["hash"] = to_hex(shard.hash);
+  if (shard.piece_rows != 0) object["piece_rows"] = shard.piece_rows;
+  if (shard.is_deflated()) {
+    object["chunk_rows"] = shard.chunk_rows;
+    object["first_row"] = shard.first_row;
+  }
+  if (shard.is_streams()) {
+    object["chunks"] = shard.streams.chunks;
+    object["begins"] = shard.streams.begins;
+    object["keys"] = shard.streams.keys;
+  }
+  if (!shard.pieces.empty()) {
     Json pieces = Json::array();
     for (const std::uint64_t piece : shard.pieces) pieces.push_back(to_hex(piece));
-    object["piece_rows"] = shard.piece_rows;
-    if (shard.is_deflated()) {
-      object["chunk_rows"] = shard.chunk_rows;
-      object["first_row"] = shard.first_row;
-    }
     object["pieces"] = std::move(pieces);
   }
   object["extents"] = extents_json(shard.extents);

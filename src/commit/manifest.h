@@ -65,6 +65,18 @@ struct ManifestFile {
       {};  // of linked files: shards in it that this generation does not use
 };
 
+// Of a shard whose tuples are streams of numbers in HDF5 data sets, in chunks that neighbours share
+// where they meet (mode hdf5-streams). Its extents are the chunks that hold some of its numbers,
+// stream by stream; its pieces their checksums.
+struct StreamPlaces {
+  std::vector<std::uint64_t> chunks;  // for each stream, numbers in a chunk; a chunk whose extent
+                                      // has 4 bytes a number is stored as it is
+  // For each block, and then for the end, the position of its first number in each stream's data
+  // set.
+  std::vector<std::uint64_t> begins;
+  std::vector<Cell> keys;  // for each block, its first key
+};
+
 // One rank's part of one relation version, or of what one generation added to it: a stream of bytes
 // that lies in `extents` of `file`. A relation is the disjoint union of its shards; each generation
 // contributes at most one for each rank.
@@ -92,11 +104,15 @@ struct ManifestShard {
   // begin at first_row of the dataset; neighbours share the chunks at their ends.
   std::uint64_t chunk_rows = 0;
   std::uint64_t first_row = 0;
-  std::uint64_t row_bytes = 0;  // filled in by the parser for deflated chunks
+  std::uint64_t row_bytes = 0;  // filled in by the parser for deflated chunks and streams
+  StreamPlaces streams;
 
   bool is_deflated() const { return chunk_rows != 0; }
-  // Of the stream: what lies in the extents, inflated.
+  bool is_streams() const { return !streams.chunks.empty(); }
+  // Of the stream: what lies in the extents, inflated; of streams, what its rows would take.
   std::uint64_t bytes() const;
+  // Of streams: tuples in front of a block, or of block `blocks` all.
+  std::uint64_t rows_before(std::uint64_t block) const;
   // The number that seeds the checksums of its blocks.
   std::uint64_t file_id() const {
     return shard_file_id(link == kOwnFiles ? relation : image, static_cast<int>(rank));

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
+
+#include "encode/file_streams.h"
 
 namespace stratalog {
 namespace {
@@ -27,7 +30,7 @@ Status check_extents(const Manifest& manifest) {
     FilePlace file;
     std::uint64_t begin;
     std::uint64_t end;
-    std::uint64_t deflated_for = 0;  // relation + 1 if this is a chunk, which neighbours may share
+    std::uint64_t chunk_of = 0;  // relation + 1 if this is a chunk, which neighbours may share
     bool operator==(const Use&) const = default;
   };
   std::vector<Use> uses;
@@ -36,7 +39,9 @@ Status check_extents(const Manifest& manifest) {
       uses.push_back({{shard.link, shard.file},
                       extent.offset,
                       extent.offset + extent.bytes,
-                      shard.is_deflated() ? std::uint64_t{shard.relation} + 1 : 0});
+                      shard.is_deflated() || shard.is_streams()
+                          ? std::uint64_t{shard.relation} + 1
+                          : 0});
   for (const ManifestFile& file : manifest.files)
     for (const Extent& extent : file.others)
       uses.push_back({{file.link, file.name}, extent.offset, extent.offset + extent.bytes});
@@ -56,7 +61,7 @@ Status check_extents(const Manifest& manifest) {
     if (file == sizes.end() || uses[i].end > file->second)
       return Status::corruption(
           fmt::format("MANIFEST: {} does not reach to byte {}", uses[i].file.name, uses[i].end));
-    if (i > 0 && uses[i].deflated_for != 0 && uses[i - 1] == uses[i]) continue;
+    if (i > 0 && uses[i].chunk_of != 0 && uses[i - 1] == uses[i]) continue;
     if (i > 0 && uses[i - 1].file == uses[i].file && uses[i - 1].end > uses[i].begin)
       return Status::corruption(fmt::format("MANIFEST: two shards overlap in {} at byte {}",
                                             uses[i].file.name, uses[i].begin));
@@ -80,6 +85,62 @@ Status check_pieces(const Manifest& manifest, const ManifestShard& shard) {
       "MANIFEST: shard {} of rank {}: rows and pieces do not match", shard.relation, shard.rank));
 }
 
+// How many tuples the numbers of one block are, or 0 if they cannot be its streams. `begins` of
+// the block, and of the next one behind them.
+std::uint64_t tuples_of_block(std::span<const std::uint64_t> begins, std::size_t streams,
+                              std::uint64_t& groups) {
+  const auto numbers = [&](std::size_t s) { return begins[streams + s] - begins[s]; };
+  for (std::size_t s = 0; s < streams; ++s)
+    if (begins[streams + s] < begins[s]) return 0;
+  std::uint64_t nodes = numbers(0);
+  std::uint64_t parents = streams == 1 ? 1 : nodes;
+  for (std::size_t s = 1; s < streams; s += 3) {
+    if (numbers(s) != nodes || numbers(s + 1) != nodes) return 0;
+    parents = nodes;
+    if (nodes > kMostFileBlockTuples || numbers(s + 2) > kMostFileBlockTuples) return 0;
+    nodes += numbers(s + 2);
+  }
+  groups += parents;
+  return nodes > kMostFileBlockTuples ? 0 : nodes;
+}
+
+Status check_streams(const Manifest& manifest, const ManifestShard& shard) {
+  if (!stores_streams(manifest.mode_of(shard.link))) return Status::ok();
+  const Status bad = Status::corruption(
+      fmt::format("MANIFEST: shard {} of rank {}: streams, blocks and chunks do not match",
+                  shard.relation, shard.rank));
+  const std::uint32_t arity = manifest.relations[shard.relation].arity;
+  const std::size_t streams = arity == 0 ? 0 : file_stream_count(arity);
+  const StreamPlaces& places = shard.streams;
+  if (streams == 0 || places.chunks.size() != streams || places.keys.size() != shard.blocks ||
+      places.begins.size() != (shard.blocks + 1) * streams ||
+      shard.pieces.size() != shard.extents.size())
+    return bad;
+  std::uint64_t rows = 0;
+  std::uint64_t groups = 0;
+  for (std::uint64_t b = 0; b < shard.blocks; ++b) {
+    const std::uint64_t tuples =
+        tuples_of_block(std::span(places.begins).subspan(b * streams, streams * 2), streams, groups);
+    if (tuples == 0) return bad;
+    rows += tuples;
+  }
+  std::size_t extent = 0;
+  for (std::size_t s = 0; s < streams; ++s) {
+    const std::uint64_t chunk = places.chunks[s];
+    const std::uint64_t begin = places.begins[s];
+    const std::uint64_t end = places.begins[(shard.blocks * streams) + s];
+    if (chunk == 0) return bad;
+    if (begin == end) continue;
+    const std::uint64_t chunks = ((end + chunk - 1) / chunk) - (begin / chunk);
+    if (chunks > shard.extents.size() - extent) return bad;
+    for (std::uint64_t c = 0; c < chunks; ++c)
+      if (shard.extents[extent++].bytes > chunk * 4) return bad;
+  }
+  return rows == shard.rows && groups == shard.groups && extent == shard.extents.size()
+             ? Status::ok()
+             : bad;
+}
+
 }  // namespace
 
 Status check_parts(const Manifest& manifest) {
@@ -96,6 +157,7 @@ Status check_parts(const Manifest& manifest) {
     rows[shard.relation] += shard.rows;
     total_bytes += shard.bytes();
     STRATALOG_RETURN_IF_ERROR(check_pieces(manifest, shard));
+    STRATALOG_RETURN_IF_ERROR(check_streams(manifest, shard));
   }
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (manifest.relations[i].arity != 0 && rows[i] != manifest.relations[i].rows)

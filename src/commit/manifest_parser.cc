@@ -21,6 +21,9 @@ using Json = nlohmann::ordered_json;  // its objects are lists: a line has few f
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
+// Numbers in a chunk of a stream: what a reader has to hold, four bytes each.
+constexpr std::uint64_t kMaxStreamChunk = std::uint64_t{1} << 24;
+
 bool as_number(const Json& item, std::uint64_t limit, std::uint64_t& number) {
   if (!item.is_number_unsigned()) return false;
   number = *item.get_ptr<const std::uint64_t*>();
@@ -86,6 +89,27 @@ class Fields {
     }
     for (const Json& item : *value)
       if (!visit(item)) fail(key);
+  }
+  template <typename T>
+  std::vector<T> numbers(const char* key, std::uint64_t limit) {
+    std::vector<T> numbers;
+    each(key, [&](const Json& item) {
+      std::uint64_t number = 0;
+      if (!as_number(item, limit, number)) return false;
+      numbers.push_back(static_cast<T>(number));
+      return true;
+    });
+    return numbers;
+  }
+  std::vector<std::uint64_t> checksums(const char* key) {
+    std::vector<std::uint64_t> checksums;
+    each(key, [&](const Json& item) {
+      const auto* text = item.get_ptr<const std::string*>();
+      const auto hash = text == nullptr ? std::nullopt : parse_hex64(*text);
+      checksums.push_back(hash.value_or(0));
+      return hash.has_value();
+    });
+    return checksums;
   }
   std::vector<Extent> extents(const char* key) {
     std::vector<Extent> extents;
@@ -322,26 +346,27 @@ Status Parser::parse_shard() {
   s.link = link_of(in);
   if (s.link != kOwnFiles) s.image = static_cast<std::uint32_t>(in.number("image", 0xFFFFFFFEU));
   if (!in.is_ok()) return bad(in.problem());
-  if (stores_rows(manifest_.mode_of(s.link))) {
+  const CheckpointMode mode = manifest_.mode_of(s.link);
+  if (stores_rows(mode)) {
     if (in.has("chunk_rows")) {
       s.chunk_rows = in.number("chunk_rows", kMaxFileBytes);
       s.first_row = in.number("first_row", kMaxFileBytes);
     }
     s.piece_rows = in.number("piece_rows");
-    in.each("pieces", [&](const Json& item) {
-      const auto* text = item.get_ptr<const std::string*>();
-      const auto hash = text == nullptr ? std::nullopt : parse_hex64(*text);
-      s.pieces.push_back(hash.value_or(0));
-      return hash.has_value();
-    });
+    s.pieces = in.checksums("pieces");
     if (s.piece_rows == 0 || s.pieces.size() != s.blocks) in.fail("pieces");
+  } else if (stores_streams(mode)) {
+    s.streams.chunks = in.numbers<std::uint64_t>("chunks", kMaxStreamChunk);
+    s.streams.begins = in.numbers<std::uint64_t>("begins", kMaxFileBytes);
+    s.streams.keys = in.numbers<Cell>("keys", 0xFFFFFFFFU);
+    s.pieces = in.checksums("pieces");
   } else {
     s.hash = in.hash("hash");
   }
   s.extents = in.extents("extents");
   if (s.relation >= manifest_.relations.size())
     in.fail("shard");
-  else if (s.is_deflated())
+  else if (!stores_blocks(mode) && (s.is_deflated() || s.is_streams()))
     s.row_bytes = 8ULL * manifest_.relations[s.relation].arity;
   if (s.rows > kMaxFileBytes / (8ULL * kMaxArity)) in.fail("rows");
   if (s.rank >= manifest_.ranks) in.fail("rank");

@@ -28,7 +28,7 @@ std::size_t StreamsEncoder::bytes() const {
 
 std::byte* StreamsEncoder::finish(std::byte* to) {
   trie_.end();
-  trie_.forget_key();
+  trie_.set_key_before(0);
   std::size_t streams = 0;
   trie_.for_each_stream([&](const StreamPacker&) { ++streams; });
   std::byte* at = to + (streams * 8);

@@ -59,9 +59,9 @@ class TrieStreams {
   // Tuples and groups since the last beginning.
   std::uint64_t tuples() const { return tuples_; }
   std::uint32_t groups() const { return groups_; }
-  // To which the next key is a difference: the last key, unless forgotten.
+  // To which the next key is a difference: the last key, unless told otherwise.
   Cell key_before() const { return key_before_; }
-  void forget_key() { key_before_ = 0; }
+  void set_key_before(Cell key) { key_before_ = key; }
 
   // Closes all open nodes; what follows begins anew. Requires tuples() > 0.
   void end() {
@@ -142,8 +142,13 @@ class TrieStreams {
       level.gaps.put_zeros(set.count - (begins_group_ ? 1 : 0));
       begins_group_ = false;
       next_ = std::uint64_t{last_of(set)} + 1;
-      return;
+    } else {
+      put_elements(set);
     }
+  }
+
+  void put_elements(const SetView& set) {
+    Level& level = levels_.back();
     switch (set.kind) {
       case SetKind::kArray:
         put_run(first_of(set), 1);

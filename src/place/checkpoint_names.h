@@ -62,6 +62,11 @@ bool is_data_file_name(std::string_view name);
 constexpr std::uint64_t shard_file_id(std::size_t image, int rank) {
   return ((static_cast<std::uint64_t>(image) + 1) << 32) | static_cast<std::uint32_t>(rank);
 }
+// Of the chunks of one stream, which ranks share; ranks are below 2^31.
+constexpr std::uint64_t stream_file_id(std::size_t image, std::size_t stream) {
+  return ((static_cast<std::uint64_t>(image) + 1) << 32) | 0x80000000U |
+         static_cast<std::uint32_t>(stream);
+}
 constexpr std::uint64_t section_file_id(std::size_t section) {
   return (std::uint64_t{0xFFFFFFFF} << 32) | static_cast<std::uint32_t>(section);
 }

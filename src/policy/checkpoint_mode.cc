@@ -20,6 +20,7 @@ constexpr std::array kModeTable = {
     ModeRow{CheckpointMode::kSharedOpt, "shared-opt", CheckpointMode::kShared},
     ModeRow{CheckpointMode::kHdf5Opt, "hdf5-opt", CheckpointMode::kHdf5},
     ModeRow{CheckpointMode::kHdf5Direct, "hdf5-direct", CheckpointMode::kHdf5},
+    ModeRow{CheckpointMode::kHdf5Streams, "hdf5-streams", CheckpointMode::kHdf5Streams},
     ModeRow{CheckpointMode::kHdf5Auto, "hdf5-auto", CheckpointMode::kHdf5},
     ModeRow{CheckpointMode::kAuto, "auto", CheckpointMode::kAuto},
 };

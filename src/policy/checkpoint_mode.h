@@ -18,6 +18,7 @@ enum class CheckpointMode : std::uint8_t {
   kSharedOpt,  // "shared-opt": shared with tuned ROMIO hints, alignment and striping
   kHdf5Opt,  // "hdf5-opt": hdf5 with the tuning ladder O1..O7 (policy/ladder.h)
   kHdf5Direct,  // "hdf5-direct": rank 0 lays out the HDF5 file, all ranks write at its offsets
+  kHdf5Streams,  // "hdf5-streams": sorted streams of numbers in an HDF5 file, small and readable
   kHdf5Auto,  // "hdf5-auto": kHdf5Direct or kHdf5Opt, chosen from checkpoint to checkpoint
   kAuto,  // "auto": kFilePerProcess or kSharedOpt, chosen from checkpoint to checkpoint
 };
@@ -33,9 +34,16 @@ constexpr bool is_learned(CheckpointMode mode) {
   return mode == CheckpointMode::kAuto || mode == CheckpointMode::kHdf5Auto;
 }
 
-// What the files look like to a reader: kFilePerProcess, kShared or kHdf5. Requires not kAuto.
+// What the files look like to a reader: kFilePerProcess, kShared, kHdf5 or kHdf5Streams. Requires
+// not kAuto.
 CheckpointMode format_of(CheckpointMode mode);
 // Rows of uint64 in HDF5 datasets instead of encoded blocks.
 inline bool stores_rows(CheckpointMode mode) { return format_of(mode) == CheckpointMode::kHdf5; }
+// Streams of numbers in HDF5 datasets.
+inline bool stores_streams(CheckpointMode mode) {
+  return format_of(mode) == CheckpointMode::kHdf5Streams;
+}
+// Encoded blocks, in files of our own.
+inline bool stores_blocks(CheckpointMode mode) { return !stores_rows(mode) && !stores_streams(mode); }
 
 }  // namespace stratalog

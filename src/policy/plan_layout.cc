@@ -65,10 +65,9 @@ void plan_striping(const LayoutFacts& facts, std::uint64_t output, LayoutPlan& p
 }
 
 void plan_files(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan& plan) {
-  const bool rows = stores_rows(plan.mode);
   plan.relations_per_file = wishes.relations_per_file != 0 ? wishes.relations_per_file
-                            : rows                         ? 0
-                                                           : 1;
+                            : stores_blocks(plan.mode)     ? 1
+                                                           : 0;
   if (plan.mode == CheckpointMode::kFilePerProcess) return;
   if (wishes.files <= 1) {
     // Wishes are the user's or what a learned mode chose, whose own reasons come first.
@@ -99,7 +98,7 @@ void plan_alignment(const LayoutFacts& facts, const LayoutWishes& wishes, std::u
   const bool worth = output / plan.files / static_cast<std::uint64_t>(facts.ranks) /
                          value_of(Limit::kAlignmentWorth) >=
                      unit;
-  if (plan.mode == CheckpointMode::kSharedOpt)
+  if (plan.mode == CheckpointMode::kSharedOpt || stores_streams(plan.mode))
     plan.extent_alignment =
         std::max(worth ? unit : facts.file_system.block_bytes, kSharedAlignment);
   plan.edge_alignment = contended ? unit : 1;
@@ -139,6 +138,18 @@ void plan_direct(const LayoutFacts& facts, LayoutPlan& plan) {
                    bytes_text(plan.tuning.alignment))});
 }
 
+void plan_stream_files(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan& plan) {
+  const auto level = wishes.deflate_level.value_or(
+      static_cast<std::uint32_t>(value_of(Limit::kDeflateLevel)));
+  plan.creation = FileCreation::kRankZeroLaysOut;
+  plan.datasets.assign(facts.datasets.size(), {.deflate_level = level, .phase_of_rank = {}});
+  plan.reasons.push_back(
+      {"streams",
+       fmt::format("ranks append chunks, shuffled and {}, and rank 0 lays out the HDF5 file around "
+                   "them; without a collective of HDF5 or MPI-IO",
+                   level == 0 ? "not deflated" : fmt::format("deflated at level {}", level))});
+}
+
 }  // namespace
 
 std::uint64_t DatasetFacts::rows() const {
@@ -172,6 +183,9 @@ Result<LayoutPlan> plan_layout(const LayoutFacts& facts, const LayoutWishes& wis
       break;
     case CheckpointMode::kHdf5Direct:
       plan_direct(facts, plan);
+      break;
+    case CheckpointMode::kHdf5Streams:
+      plan_stream_files(facts, wishes, plan);
       break;
     default:
       break;

@@ -149,8 +149,8 @@ ShardCursor::~ShardCursor() = default;
 
 Result<ShardCursor> ShardCursor::open(Store& store, const Manifest& manifest,
                                       const ManifestShard& shard) {
-  if (stores_rows(manifest.mode_of(shard.link)))
-    return Status::invalid_argument(shard.file + " has rows, not blocks");
+  if (!stores_blocks(manifest.mode_of(shard.link)))
+    return Status::invalid_argument(shard.file + " is an HDF5 file, without blocks");
   STRATALOG_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
                              store.open(manifest.path(shard.link, shard.file), OpenMode::kRead));
   STRATALOG_ASSIGN_OR_RETURN(BlockStream blocks, open_shard(manifest, shard, file));

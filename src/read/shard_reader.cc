@@ -15,6 +15,7 @@
 #include "read/block_stream.h"
 #include "read/extent_stream.h"
 #include "read/read_ahead.h"
+#include "read/stream_reader.h"
 #include "read/turn_reader.h"
 
 namespace stratalog {
@@ -290,15 +291,50 @@ Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& 
 
 }  // namespace
 
+namespace {
+
+Status read_by_mode(Store& store, const Manifest& manifest, const ManifestShard& shard,
+                    std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
+                    const GroupVisitor& visit, GuardedVisitor& visitor, ReadCounts& counts,
+                    const TupleFilter* wanted) {
+  const CheckpointMode mode = manifest.mode_of(shard.link);
+  if (stores_rows(mode))
+    return read_pieces(store, manifest, shard, begin, end, steps, visit, visitor, counts, wanted);
+  if (!stores_streams(mode))
+    return read_blocks(store, manifest, shard, begin, end, steps, visit, visitor, counts, wanted);
+  const std::uint64_t row_bytes = 8ULL * manifest.relations[shard.relation].arity;
+  std::vector<std::uint64_t> numbers;  // of blocks
+  for (std::uint64_t b = 0; b < shard.blocks; ++b) {
+    const std::uint64_t offset = shard.rows_before(b) * row_bytes;
+    if (offset >= begin && offset < end && may_hold(shard, b, wanted)) numbers.push_back(b);
+  }
+  STRATALOG_ASSIGN_OR_RETURN(StreamReader reader,
+                             StreamReader::open(store, manifest, shard, std::move(numbers),
+                                                check_blocks(steps)));
+  const GroupVisitor guarded = visitor.guard(visit);
+  while (!reader.is_at_end()) {
+    const std::uint64_t block = reader.block();
+    STRATALOG_RETURN_IF_ERROR(reader.load());
+    // Zones are looked up by what has been counted.
+    ++counts.blocks;
+    const std::uint64_t rows = shard.rows_before(block + 1) - shard.rows_before(block);
+    counts.rows += rows;
+    counts.bytes += rows * row_bytes;
+    const Status decoded = reader.decode(guarded);
+    if (!decoded.is_ok())
+      return visitor.has_failed() ? decoded : decoded.with_context(reader.place());
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
 ReadOutcome read_shard(Store& store, const Manifest& manifest, const ManifestShard& shard,
                        std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
                        const GroupVisitor& visit, ReadCounts& counts, const TupleFilter* wanted) {
   GuardedVisitor visitor;
-  const bool rows = stores_rows(manifest.mode_of(shard.link));
   return visitor.outcome(
-      rows
-          ? read_pieces(store, manifest, shard, begin, end, steps, visit, visitor, counts, wanted)
-          : read_blocks(store, manifest, shard, begin, end, steps, visit, visitor, counts, wanted));
+      read_by_mode(store, manifest, shard, begin, end, steps, visit, visitor, counts, wanted));
 }
 
 ReadOutcome read_in_turns(Store& store, const Manifest& manifest,
@@ -310,6 +346,7 @@ ReadOutcome read_in_turns(Store& store, const Manifest& manifest,
 
 void prefetch_shard(Store& store, const Manifest& manifest, const ManifestShard& shard,
                     std::uint64_t begin, std::uint64_t end, std::uint64_t head) {
+  if (shard.is_streams()) return;  // its parts lie all over the file
   auto stream = ExtentStream::open(store, manifest.path(shard.link, shard.file), shard.extents);
   if (!stream.is_ok()) return;  // read_shard will say why
   const std::uint64_t bytes = shard.bytes();

@@ -25,31 +25,6 @@ Status put_attribute(hid_t object, const char* name, hid_t type, hid_t space, co
   return hdf5_check(H5Awrite(attribute.id(), type, value), "H5Awrite", path);
 }
 
-Status put_text(hid_t object, const char* name, const std::string& text, const std::string& path) {
-  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  STRATALOG_RETURN_IF_ERROR(
-      hdf5_check(H5Tset_size(type.id(), text.size() + 1), "H5Tset_size", path));
-  STRATALOG_RETURN_IF_ERROR(hdf5_check(H5Tset_cset(type.id(), H5T_CSET_UTF8), "H5Tset_cset", path));
-  return put_attribute(object, name, type.id(), space.id(), text.c_str(), path);
-}
-
-// An array of fixed-length strings.
-Status put_texts(hid_t object, const char* name, const std::vector<std::string>& texts,
-                 const std::string& path) {
-  std::size_t width = 1;
-  for (const std::string& text : texts) width = std::max(width, text.size() + 1);
-  std::vector<char> cells(width * texts.size(), '\0');
-  for (std::size_t i = 0; i < texts.size(); ++i)
-    std::memcpy(cells.data() + (i * width), texts[i].data(), texts[i].size());
-  const hsize_t count = texts.size();
-  const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  STRATALOG_RETURN_IF_ERROR(hdf5_check(H5Tset_size(type.id(), width), "H5Tset_size", path));
-  STRATALOG_RETURN_IF_ERROR(hdf5_check(H5Tset_cset(type.id(), H5T_CSET_UTF8), "H5Tset_cset", path));
-  return put_attribute(object, name, type.id(), space.id(), cells.data(), path);
-}
-
 H5D_alloc_time_t alloc_time(SpaceTime space) {
   switch (space) {
     case SpaceTime::kDefault:
@@ -117,6 +92,68 @@ Status hdf5_check(herr_t result, std::string_view call, std::string_view path) {
   return result >= 0 ? Status::ok() : hdf5_error(call, path);
 }
 
+Status put_text(hid_t object, const char* name, const std::string& text, const std::string& path) {
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  STRATALOG_RETURN_IF_ERROR(
+      hdf5_check(H5Tset_size(type.id(), text.size() + 1), "H5Tset_size", path));
+  STRATALOG_RETURN_IF_ERROR(hdf5_check(H5Tset_cset(type.id(), H5T_CSET_UTF8), "H5Tset_cset", path));
+  return put_attribute(object, name, type.id(), space.id(), text.c_str(), path);
+}
+
+// An array of fixed-length strings.
+Status put_texts(hid_t object, const char* name, const std::vector<std::string>& texts,
+                 const std::string& path) {
+  std::size_t width = 1;
+  for (const std::string& text : texts) width = std::max(width, text.size() + 1);
+  std::vector<char> cells(width * texts.size(), '\0');
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    std::memcpy(cells.data() + (i * width), texts[i].data(), texts[i].size());
+  const hsize_t count = texts.size();
+  const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  STRATALOG_RETURN_IF_ERROR(hdf5_check(H5Tset_size(type.id(), width), "H5Tset_size", path));
+  STRATALOG_RETURN_IF_ERROR(hdf5_check(H5Tset_cset(type.id(), H5T_CSET_UTF8), "H5Tset_cset", path));
+  return put_attribute(object, name, type.id(), space.id(), cells.data(), path);
+}
+
+Status put_numbers(hid_t object, const char* name, const std::vector<std::uint64_t>& numbers,
+                   const std::string& path) {
+  const hsize_t count = numbers.size();
+  const Hdf5Handle space(
+      count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Hdf5Handle attribute(
+      H5Acreate2(object, name, H5T_STD_U64LE, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  if (!attribute.is_open()) return hdf5_error("H5Acreate", path);
+  return hdf5_check(H5Awrite(attribute.id(), H5T_NATIVE_UINT64, numbers.data()), "H5Awrite", path);
+}
+
+Status label_file(hid_t file, const FileLabels& labels, const std::string& path) {
+  STRATALOG_RETURN_IF_ERROR(put_text(file, "generation", labels.generation, path));
+  STRATALOG_RETURN_IF_ERROR(put_text(file, "file", labels.file, path));
+  if (labels.builds_on.empty()) return Status::ok();
+  return put_text(file, "builds_on", labels.builds_on, path);
+}
+
+template <typename About>
+Status describe_relation(hid_t object, const About& about, const std::string& path) {
+  STRATALOG_RETURN_IF_ERROR(put_text(object, "relation", about.relation, path));
+  STRATALOG_RETURN_IF_ERROR(put_text(object, "version", about.version, path));
+  STRATALOG_RETURN_IF_ERROR(put_text(object, "part", about.part, path));
+  std::vector<std::string> names;
+  std::vector<std::string> kinds;
+  for (const ColumnLabel& label : about.labels) {
+    names.push_back(label.name);
+    kinds.push_back(label.kind.empty() ? "unknown" : label.kind);
+  }
+  STRATALOG_RETURN_IF_ERROR(put_texts(object, "columns", names, path));
+  STRATALOG_RETURN_IF_ERROR(put_texts(object, "kinds", kinds, path));
+  return put_text(object, "cells", kWhatCellsAre, path);
+}
+
+template Status describe_relation(hid_t, const RowDataset&, const std::string&);
+template Status describe_relation(hid_t, const StreamRelation&, const std::string&);
+
 Result<Hdf5Handle> add_row_dataset(hid_t file, const RowDataset& about, const DatasetPlan& plan,
                                    const std::string& path) {
   const std::array<hsize_t, 2> shape = {about.rows, about.columns};
@@ -127,17 +164,7 @@ Result<Hdf5Handle> add_row_dataset(hid_t file, const RowDataset& about, const Da
                                 properties.id(), H5P_DEFAULT),
                      H5Dclose);
   if (!dataset.is_open()) return hdf5_error("H5Dcreate", path);
-  STRATALOG_RETURN_IF_ERROR(put_text(dataset.id(), "relation", about.relation, path));
-  STRATALOG_RETURN_IF_ERROR(put_text(dataset.id(), "version", about.version, path));
-  std::vector<std::string> names;
-  std::vector<std::string> kinds;
-  for (const ColumnLabel& label : about.labels) {
-    names.push_back(label.name);
-    kinds.push_back(label.kind.empty() ? "unknown" : label.kind);
-  }
-  STRATALOG_RETURN_IF_ERROR(put_texts(dataset.id(), "columns", names, path));
-  STRATALOG_RETURN_IF_ERROR(put_texts(dataset.id(), "kinds", kinds, path));
-  STRATALOG_RETURN_IF_ERROR(put_text(dataset.id(), "cells", kWhatCellsAre, path));
+  STRATALOG_RETURN_IF_ERROR(describe_relation(dataset.id(), about, path));
   return dataset;
 }
 

@@ -52,6 +52,19 @@ Status hdf5_check(herr_t result, std::string_view call, std::string_view path);
 Result<Hdf5Handle> add_row_dataset(hid_t file, const RowDataset& about, const DatasetPlan& plan,
                                    const std::string& path);
 
+// Attributes of an object: texts, lists of texts (not empty), lists of numbers.
+Status put_text(hid_t object, const char* name, const std::string& text, const std::string& path);
+Status put_texts(hid_t object, const char* name, const std::vector<std::string>& texts,
+                 const std::string& path);
+Status put_numbers(hid_t object, const char* name, const std::vector<std::uint64_t>& numbers,
+                   const std::string& path);
+// Attributes of the file's root.
+Status label_file(hid_t file, const FileLabels& labels, const std::string& path);
+// What a relation is: attributes of its data set or group (`About`: RowDataset or StreamRelation).
+// "cells" says in words what its cells are.
+template <typename About>
+Status describe_relation(hid_t object, const About& about, const std::string& path);
+
 // Alignment, caches and buffers of a file access property list. Parallel files know no sieving, but
 // what is asked for is set.
 void tune_file_access(hid_t access, const RowFileTuning& tuning);

@@ -11,6 +11,7 @@
 #include "comm/mpi_comm.h"
 #include "write/hdf5_objects.h"
 #include "write/hdf5_row_layout.h"
+#include "write/hdf5_stream_layout.h"
 #include "write/mpi_file_status.h"
 #include "write/mpi_group.h"
 #include "write/reserve_space.h"
@@ -236,6 +237,7 @@ Result<RowFile> create_row_file(Comm& comm, Store& store, const std::string& pat
   open->file =
       Hdf5Handle(H5Fcreate(open->path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.id()), H5Fclose);
   if (!open->file.is_open()) return hdf5_error("H5Fcreate", open->path);
+  STRATALOG_RETURN_IF_ERROR(label_file(open->file.id(), settings.labels, open->path));
   for (std::size_t i = 0; i < datasets.size(); ++i) {
     STRATALOG_ASSIGN_OR_RETURN(Hdf5Handle dataset, add_row_dataset(open->file.id(), datasets[i],
                                                                    settings.plans[i], open->path));
@@ -265,7 +267,10 @@ Result<RowFile> open_laid_out(Comm& comm, Store& store, const std::string& path,
 }  // namespace
 
 RowFiles hdf5_row_files() {
-  return {.create = create_row_file, .lay_out = lay_out_rows, .open = open_laid_out};
+  return {.create = create_row_file,
+          .lay_out = lay_out_rows,
+          .lay_out_streams = lay_out_streams,
+          .open = open_laid_out};
 }
 
 }  // namespace stratalog

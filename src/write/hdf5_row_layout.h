@@ -12,7 +12,7 @@ namespace stratalog {
 Result<RowFileImage> lay_out_rows(const std::vector<RowDataset>& datasets,
                                   const RowFileSettings& settings);
 
-// A RowFiles with lay_out only: what a build with HDF5 can do without MPI processes.
+// A RowFiles that only lays files out: what a build with HDF5 can do without MPI processes.
 RowFiles hdf5_serial_files();
 
 }  // namespace stratalog

@@ -53,10 +53,18 @@ struct SharedFiles {
       create;
 };
 
+// What an HDF5 file says of itself, in attributes of its root.
+struct FileLabels {
+  std::string generation;
+  std::string file;  // "1 of 4"
+  std::string builds_on;  // an older generation; empty: on none
+};
+
 struct RowDataset {
   std::string name;  // of the dataset: "path.total"
   std::string relation;  // attribute
   std::string version;  // attribute
+  std::string part;  // attribute: "whole", or "growth" since an older generation
   std::uint64_t rows = 0;  // of all ranks of the group
   ColumnLabels labels;  // attributes
   std::uint32_t columns = 0;  // >= 1
@@ -96,6 +104,7 @@ struct RowFileSettings {
   RowFileTuning tuning;
   std::vector<DatasetPlan> plans;  // one per dataset
   FileGroup group;
+  FileLabels labels;
 };
 
 // Everything of a file but its rows.
@@ -109,6 +118,32 @@ struct RowFileImage {
   std::vector<RowPlacement> placements;  // without space for chunks that are yet to be written
 };
 
+// Where the chunks of files of streams may begin.
+inline constexpr std::uint64_t kStreamsBegin = 4096;
+
+// Numbers of 32 bits in chunks behind HDF5's shuffle and deflate, which lie in the file already.
+struct StreamDataset {
+  std::string name;  // in the relation's group: "key"
+  std::uint64_t numbers = 0;  // >= 1
+  std::uint64_t chunk = 0;  // numbers a chunk, <= numbers
+  std::vector<StoredChunk> chunks;  // in order; of 4 * chunk bytes: not filtered
+};
+
+// One version of one relation as streams: a group with a data set for each stream and one more,
+// "blocks".
+struct StreamRelation {
+  std::string name;  // of the group: "path.total"
+  std::string relation;  // attribute
+  std::string version;  // attribute
+  std::string part;  // attribute
+  std::uint64_t rows = 0;  // attribute
+  ColumnLabels labels;  // attributes; in the order of the streams
+  std::vector<std::uint32_t> column_order;  // attribute: which declared column each of them is
+  std::vector<StreamDataset> streams;
+  // For each block its first key, and the position of its first number in each stream.
+  std::vector<std::uint64_t> blocks;
+};
+
 struct RowFiles {
   // Creates the file for all ranks of a group.
   std::function<Result<RowFile>(Comm& comm, Store& store, const std::string& path,
@@ -120,6 +155,12 @@ struct RowFiles {
   std::function<Result<RowFileImage>(const std::vector<RowDataset>& datasets,
                                      const RowFileSettings& settings)>
       lay_out;
+  // Local: what makes an HDF5 file of chunks that lie in it below `data_end`, in front of them (not
+  // beyond kStreamsBegin) and behind them. Touches no file.
+  std::function<Result<RowFileImage>(const std::vector<StreamRelation>& relations,
+                                     const FileLabels& labels, std::uint32_t deflate_level,
+                                     std::uint64_t data_end)>
+      lay_out_streams;
   // Opens a file that lay_out's image was written to, for all ranks of a group.
   std::function<Result<RowFile>(Comm& comm, Store& store, const std::string& path,
                                 const std::vector<RowDataset>& datasets,

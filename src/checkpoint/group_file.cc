@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/group_file.h"
+
+#include "write/patient_open.h"
+
+namespace stratalog {
+
+Result<SharedFile> create_group_file(Comm& comm, Store& store, const std::string& path,
+                                     int leader) {
+  std::shared_ptr<File> file;
+  Status status;
+  if (!path.empty() && comm.rank() == leader) {
+    Result<std::unique_ptr<File>> made = store.open(path, OpenMode::kCreateExclusive);
+    status = made.status();
+    if (made.is_ok()) file = std::move(made).value();
+  }
+  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
+  if (!path.empty() && comm.rank() != leader) {
+    Result<std::unique_ptr<File>> opened = open_patiently(store, path, OpenMode::kWriteExisting);
+    status = opened.status();
+    if (opened.is_ok()) file = std::move(opened).value();
+  }
+  STRATALOG_RETURN_IF_ERROR(agree(comm, status));
+  SharedFile shared;
+  shared.write_all = [file](std::uint64_t offset, std::span<const std::byte> bytes) {
+    return bytes.empty() ? Status::ok() : file->write_at(offset, bytes);
+  };
+  shared.finish = [file](SyncFiles sync) {
+    if (file == nullptr) return Status::ok();
+    const Status synced = sync == SyncFiles::kYes ? file->sync() : Status::ok();
+    const Status closed = file->close();
+    return synced.is_ok() ? closed : synced;
+  };
+  return shared;
+}
+
+}  // namespace stratalog

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mode hdf5-streams: the tuples of each relation as streams of small numbers (encode/file_streams.h)
+// in HDF5 data sets behind HDF5's own shuffle and deflate. Each rank deflates the chunks that are
+// its own and appends them to its group's file (checkpoint/growing_file.h); numbers of a chunk in
+// which ranks meet travel to its owner; at the end the group's first rank has HDF5 lay out what
+// makes it an HDF5 file, around chunks that are there already. No collective of HDF5 or MPI-IO.
+// Collective; the Status is this rank's own.
+#include <algorithm>
+#include <cstring>
+
+#include "base/memory_end.h"
+#include "checkpoint/group_file.h"
+#include "checkpoint/stream_shard.h"
+#include "checkpoint/striped_folder.h"
+#include "read/file_frame.h"
+
+namespace stratalog {
+namespace {
+
+using Words = std::vector<std::uint64_t>;
+
+// Sends each rank its words. Collective.
+Result<Received> send(Comm& comm, const MessagesTo& messages, PhaseTimes& times) {
+  const Stopwatch watch(times.route_ns);
+  Words all;
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(comm.size()), 0);
+  for (const auto& [rank, words] : messages) {  // in the order of ranks
+    counts[static_cast<std::size_t>(rank)] = words.size() * 8;
+    all.insert(all.end(), words.begin(), words.end());
+  }
+  return comm.exchange(std::as_bytes(std::span(all)), counts);
+}
+
+// What came, as words of each sender, in the order of ranks. Calls visit(sender, words).
+template <typename Visit>
+Status for_each_message(const Received& received, Visit&& visit) {
+  std::size_t at = 0;
+  Words words;
+  for (std::size_t r = 0; r < received.counts.size(); ++r) {
+    const std::size_t bytes = received.counts[r];
+    if (bytes % 8 != 0) return Status::internal("a message of odd length");
+    words.resize(bytes / 8);
+    if (bytes != 0) std::memcpy(words.data(), received.data.data() + at, bytes);
+    at += bytes;
+    if (!words.empty()) STRATALOG_RETURN_IF_ERROR(visit(r, std::span<const std::uint64_t>(words)));
+  }
+  return Status::ok();
+}
+
+class StreamFile {
+ public:
+  StreamFile(const SaveContext& context, const RowFilePart& part, LocalOutput& out)
+      : context_(context), part_(part), out_(out) {}
+
+  // Collective.
+  Status write() {
+    STRATALOG_ASSIGN_OR_RETURN(plans_, plan_streams(context_, part_, out_));
+    {
+      const Stopwatch watch(out_.times.metadata_ns);
+      const std::string path = plans_.empty() ? std::string() : context_.path(part_.name);
+      STRATALOG_ASSIGN_OR_RETURN(
+          file_, create_group_file(context_.comm, context_.store, path, part_.leader));
+    }
+    growing_.emplace(context_, kStreamsBegin, file_.write_all, out_);
+    stage_.emplace(context_, *growing_, deflate_level(), out_);
+    const Status status = agree(context_.comm, write_all());
+    const Stopwatch watch(out_.times.sync_ns);
+    const Status finished = file_.finish(status.is_ok() ? context_.sync_files() : SyncFiles::kNo);
+    STRATALOG_RETURN_IF_ERROR(status);
+    STRATALOG_RETURN_IF_ERROR(agree(context_.comm, finished));
+    return plans_.empty() ? Status::ok() : describe();
+  }
+
+ private:
+  bool is_leader() const { return context_.comm.rank() == part_.leader && !plans_.empty(); }
+  int deflate_level() const {
+    return part_.plans.empty() ? 0 : static_cast<int>(part_.plans.front().deflate_level);
+  }
+
+  // Collective; each step ends in one verdict.
+  Status write_all() {
+    STRATALOG_RETURN_IF_ERROR(agree(context_.comm, stage_->drain(write_shards())));
+    STRATALOG_RETURN_IF_ERROR(pass_heads());
+    STRATALOG_RETURN_IF_ERROR(pass_places());
+    STRATALOG_RETURN_IF_ERROR(gather_tables());
+    return is_leader() ? lay_out() : Status::ok();
+  }
+
+  Status write_shards() {
+    return or_no_space("not enough memory to pack streams", [&] {
+      shards_.reserve(plans_.size());
+      for (std::size_t i = 0; i < plans_.size(); ++i) {
+        shards_.emplace_back(context_, context_.layout.images[part_.indices[i]], i, plans_[i],
+                             *stage_);
+        STRATALOG_RETURN_IF_ERROR(shards_.back().write(out_));
+      }
+      return Status::ok();
+    });
+  }
+
+  Status pass_heads() {
+    MessagesTo heads;
+    for (StreamShard& shard : shards_) shard.add_heads(heads);
+    STRATALOG_ASSIGN_OR_RETURN(const Received received, send(context_.comm, heads, out_.times));
+    heads.clear();
+    growing_->go_on();
+    const Status taken = or_no_space("not enough memory to pack streams", [&]() -> Status {
+      STRATALOG_RETURN_IF_ERROR(for_each_message(
+          received, [&](std::size_t, std::span<const std::uint64_t> words) {
+            return take_heads(words);
+          }));
+      for (StreamShard& shard : shards_) STRATALOG_RETURN_IF_ERROR(shard.write_tails(out_));
+      return Status::ok();
+    });
+    return agree(context_.comm, stage_->drain(taken));
+  }
+
+  Status take_heads(std::span<const std::uint64_t> words) {
+    while (words.size() >= 3) {
+      const std::uint64_t count = words[2];
+      const std::uint64_t taken = 3 + ((count + 1) / 2);
+      std::vector<std::uint32_t> numbers(count);
+      if (words[0] >= shards_.size() || taken > words.size()) break;
+      std::memcpy(numbers.data(), words.data() + 3, count * 4);
+      if (!shards_[words[0]].take_head(words[1], numbers)) break;
+      words = words.subspan(taken);
+    }
+    return words.empty() ? Status::ok() : Status::internal("numbers that are no head");
+  }
+
+  Status pass_places() {
+    MessagesTo places;
+    for (const StreamShard& shard : shards_) shard.add_places(places);
+    STRATALOG_ASSIGN_OR_RETURN(const Received received, send(context_.comm, places, out_.times));
+    return agree(
+        context_.comm,
+        for_each_message(
+            received, [&](std::size_t, std::span<const std::uint64_t> words) -> Status {
+              for (; words.size() >= 5; words = words.subspan(5))
+                if (words[0] >= shards_.size() ||
+                    !shards_[words[0]].take_place(words[1], {words[2], words[3], words[4]}))
+                  return Status::internal("a place that nobody asked for");
+              return Status::ok();
+            }));
+  }
+
+  // The leader learns of all chunks and blocks.
+  Status gather_tables() {
+    MessagesTo tables;
+    for (const StreamShard& shard : shards_) shard.add_table(tables[part_.leader]);
+    STRATALOG_ASSIGN_OR_RETURN(const Received received, send(context_.comm, tables, out_.times));
+    if (!is_leader()) return Status::ok();
+    begin_relations();
+    return for_each_message(received, [&](std::size_t, std::span<const std::uint64_t> words) {
+      return take_tables(words);
+    });
+  }
+
+  void begin_relations() {
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      const RelationImage& image = context_.request.images[context_.layout.images[part_.indices[i]]];
+      const RowDataset& about = part_.datasets[i];
+      StreamRelation relation{.name = about.name,
+                              .relation = about.relation,
+                              .version = about.version,
+                              .part = about.part,
+                              .rows = about.rows,
+                              .labels = {},
+                              .column_order = image.column_order,
+                              .streams = {},
+                              .blocks = {}};
+      for (const std::uint32_t column : image.column_order)
+        relation.labels.push_back(about.labels[column]);
+      for (std::size_t s = 0; s < plans_[i].streams.size(); ++s)
+        relation.streams.push_back({.name = stream_name(s),
+                                    .numbers = plans_[i].streams[s].numbers(),
+                                    .chunk = plans_[i].streams[s].chunk(),
+                                    .chunks = {}});
+      relations_.push_back(std::move(relation));
+    }
+  }
+
+  // Of one rank; ranks come in their order, and so do chunks.
+  Status take_tables(std::span<const std::uint64_t> words) {
+    const auto next = [&words](std::uint64_t count) {
+      const auto front = words.first(std::min<std::uint64_t>(count, words.size()));
+      words = words.subspan(front.size());
+      return front;
+    };
+    for (StreamRelation& relation : relations_) {
+      for (StreamDataset& stream : relation.streams) {
+        const auto count = next(1);
+        if (count.empty() || count[0] > words.size()) break;
+        const auto places = next(count[0] * 2);
+        for (std::size_t at = 0; at + 1 < places.size(); at += 2) {
+          stream.chunks.push_back({.file_offset = places[at], .bytes = places[at + 1]});
+          data_.push_back({.offset = places[at], .bytes = places[at + 1]});
+        }
+      }
+      const auto count = next(1);
+      if (count.empty()) break;
+      const auto blocks = next(count[0] * (relation.streams.size() + 1));
+      relation.blocks.insert(relation.blocks.end(), blocks.begin(), blocks.end());
+    }
+    return words.empty() ? Status::ok() : Status::internal("a table of odd length");
+  }
+
+  Status lay_out() {
+    const Stopwatch watch(out_.times.metadata_ns);
+    STRATALOG_ASSIGN_OR_RETURN(
+        const RowFileImage image,
+        context_.options.backends.rows.lay_out_streams(
+            relations_, part_.labels, static_cast<std::uint32_t>(deflate_level()),
+            growing_->end()));
+    std::uint64_t end = growing_->end();
+    for (const RowFileImage::Piece& piece : image.pieces) {
+      STRATALOG_RETURN_IF_ERROR(file_.write_all(piece.offset, piece.bytes));
+      end = std::max<std::uint64_t>(end, piece.offset + piece.bytes.size());
+    }
+    if (end >= image.file_bytes) return Status::ok();
+    const std::byte zero{0};
+    return file_.write_all(image.file_bytes - 1, std::span(&zero, 1));
+  }
+
+  Status describe() {
+    for (const StreamShard& shard : shards_) {
+      if (shard.rows() == 0) continue;
+      out_.shard_lines += shard_line(shard.describe(part_.name));
+      out_.groups += shard.groups();
+    }
+    if (!is_leader()) return Status::ok();
+    const std::string path = context_.path(part_.name);
+    STRATALOG_ASSIGN_OR_RETURN(const FileInfo info, context_.store.info(path));
+    STRATALOG_ASSIGN_OR_RETURN(const Hash128 frame, hash_frame(context_.store, path, data_));
+    out_.file_lines += file_line({.name = part_.name, .bytes = info.size_bytes, .frame = frame});
+    out_.bytes += info.size_bytes;
+    ++out_.files;
+    return Status::ok();
+  }
+
+  const SaveContext& context_;
+  const RowFilePart& part_;
+  LocalOutput& out_;
+  std::vector<StreamPlan> plans_;
+  SharedFile file_;
+  std::optional<GrowingFile> growing_;
+  std::optional<StreamStage> stage_;
+  std::vector<StreamShard> shards_;
+  // On the leader:
+  std::vector<StreamRelation> relations_;
+  std::vector<Extent> data_;
+};
+
+}  // namespace
+
+Status write_stream_files(const SaveContext& context, LocalOutput& out) {
+  return write_striped(
+      context.comm, context.store, striped_folder(context), out.notes, [&]() -> Status {
+        for (const RowFilePart& part : row_file_parts(context))
+          STRATALOG_RETURN_IF_ERROR(
+              agree(context.comm, StreamFile(context, part, out).write()));
+        return Status::ok();
+      });
+}
+
+}  // namespace stratalog
