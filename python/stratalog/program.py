@@ -101,6 +101,9 @@ class Results:
             self._read("read_cells", index, at, columns)
             yield columns
 
+    def column(self, index: int, column: int) -> Iterator[U32]:
+        return (cells[column] for cells in self.blocks(index))
+
     def _fill(self, index: int, columns: list[Column]) -> bool:
         self._read("read", index, 0, columns)
         return True

@@ -36,6 +36,8 @@ class Blocks(Protocol):
         self, index: int, wanted: Callable[[Zone], bool] | None = None
     ) -> Iterator[list[U32]]: ...
 
+    def column(self, index: int, column: int) -> Iterator[U32]: ...
+
 
 class Source(Protocol):
     """Where tuples come from: a checkpoint, or a run in this process."""
@@ -214,6 +216,14 @@ class Table:
             return iter(())
         return self._pair_blocks() if self._is_stored_as_classes else self._stored_blocks()
 
+    def _column_blocks(self, column: int) -> Iterator[U32]:
+        generation = self._checkpoint._generation
+        if self._conditions or self._is_stored_as_classes:
+            yield from (cells[column] for cells in self._blocks())
+            return
+        with self._checkpoint._told_about_lost_files():
+            yield from generation.column(self._index, column)
+
     def _expected_rows(self) -> int | None:
         """How many there are, if that can be told without reading tuples."""
         if self.attributes and (self._conditions or self._is_stored_as_classes):
@@ -315,13 +325,13 @@ class Table:
         return {name: growing.finished() for name, growing in filled.items()}
 
     def column(self, name: str) -> Column:
-        """One column's values; the others are not translated."""
+        """One column's values; the others are not translated, and of mode hdf5-streams not read."""
         at = self._column(name)
         attribute = self.attributes[at]
         expected = self._expected_rows()
         filled = _Growing(self._checkpoint._values_of_cells.dtype(attribute), expected)
-        for cells in self._blocks():
-            filled.add([self._checkpoint._values_of_cells.column(attribute, cells[at])])
+        for cells in self._column_blocks(at):
+            filled.add([self._checkpoint._values_of_cells.column(attribute, cells)])
         column = filled.finished()
         self._check_rows(len(column), expected)
         return column

@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from stratalog_formats.compact import decode_compact
 from stratalog_formats.damage import DamagedError, demand
+from stratalog_formats.file_streams import ShardStreams
 from stratalog_formats.pool import decode_pool, decode_run_pool
 from stratalog_formats.streams import decode_streams
 from stratalog_formats.xxh3 import xxh3_64, xxh3_128
@@ -109,6 +110,10 @@ def decode_block(header: BlockHeader, payload: bytes, order: list[int]) -> list[
     else:
         demand(header.encoding == 0, f"no tuples in encoding {header.encoding}")
         grouped = decode_compact(payload, header.groups, arity, header.rows)
+    return _as_declared(grouped, order)
+
+
+def _as_declared(grouped: list[U32], order: list[int]) -> list[U32]:
     columns = list(grouped)
     for column, cells in zip(order, grouped, strict=True):
         columns[column] = cells
@@ -227,6 +232,38 @@ class Generation:
             demand(f"{found:016x}" == expected, f"piece {number}: checksum")
             yield number, _to_cells(np.frombuffer(piece, "<u8").reshape(-1, arity))
 
+    def _streams(self, stream: _Stream, shard: dict[str, Any], arity: int) -> ShardStreams:
+        image = int(shard.get("image", shard["shard"]))
+        nonce = self.origin(shard)["nonce"]
+
+        def seed(number: int, chunk: int) -> int:
+            return _seed(nonce, (image + 1) << 32 | 1 << 31 | number, chunk)
+
+        return ShardStreams(stream.read, shard, arity, seed)
+
+    def column(self, index: int, column: int) -> Iterator[U32]:
+        """One declared column of a relation, block by block. In mode hdf5-streams only the streams
+        that it needs are read, elsewhere all of each block."""
+        relation = self.relations[index]
+        level = relation["columns"].index(column)
+        for shard in self.shards:
+            if shard["shard"] != index:
+                continue
+            if self.origin(shard)["mode"] != "hdf5-streams":
+                for columns in self._shard_blocks(shard, relation, None):
+                    yield columns[column]
+                continue
+            path = self.path(shard, shard["file"])
+            with path.open("rb") as file, _at(path):
+                stream = _Stream(file, shard["extents"])
+                streams = self._streams(stream, shard, relation["arity"])
+                rows = 0
+                for number in range(shard["blocks"]):
+                    cells = streams.column(number, level)
+                    rows += len(cells)
+                    yield cells
+                demand(rows == shard["rows"], "number of rows")
+
     def _shard_blocks(
         self, shard: dict[str, Any], relation: dict[str, Any], wanted: Callable[[Zone], bool] | None
     ) -> Iterator[list[U32]]:
@@ -243,8 +280,13 @@ class Generation:
         with path.open("rb") as file, _at(path):
             stream = _Stream(file, shard["extents"])
             found: Iterator[tuple[int, list[U32]]]
-            if self.origin(shard)["mode"] == "hdf5":
+            mode = self.origin(shard)["mode"]
+            if mode == "hdf5":
                 found = self._pieces(stream, shard, arity, is_wanted)
+            elif mode == "hdf5-streams":
+                streams = self._streams(stream, shard, arity)
+                numbers = filter(is_wanted, range(shard["blocks"]))
+                found = ((n, _as_declared(streams.columns(n), order)) for n in numbers)
             else:
                 nonce = self.origin(shard)["nonce"]
                 blocks = _read_blocks(stream, _file_id(shard), nonce, shard, is_wanted)
@@ -291,7 +333,7 @@ class Generation:
             path = self.path(file, file["data"])
             extents = [*file.get("others", []), *(e for s in shards for e in s["extents"])]
             with path.open("rb") as opened, _at(path):
-                if self.origin(file)["mode"] != "hdf5":
+                if self.origin(file)["mode"] not in ("hdf5", "hdf5-streams"):
                     for at, gap in _between(opened, extents):
                         demand(not any(gap), f"padding near offset {at} is not zero")
                 elif "frame" in file:

@@ -299,9 +299,10 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   }
   {
     const Stopwatch watch(open.out.times.metadata_ns);
-    const ShardEncoding encoding = stores_rows(mode_)      ? ShardEncoding::kRowsU64
-                                   : stores_streams(mode_) ? ShardEncoding::kStreams
-                                   : encoding_of(open.option.coding, request.encoding);
+    const ShardEncoding encoding = stores_rows(mode_) ? ShardEncoding::kRowsU64
+                                   : stores_streams(mode_)
+                                       ? ShardEncoding::kStreams
+                                       : encoding_of(open.option.coding, request.encoding);
     STRATALOG_ASSIGN_OR_RETURN(open.layout, plan_save(comm_, job_, request, wishes, encoding));
   }
   const Stopwatch watch(open.out.times.commit_ns);

@@ -22,7 +22,11 @@ class GrowingFile {
 
   // `begin`: where earlier bytes end. `write` is called in every round, also for no bytes.
   GrowingFile(const SaveContext& context, std::uint64_t begin, Write write, LocalOutput& out)
-      : comm_(context.comm), layout_(context.layout), write_(std::move(write)), out_(out), end_(begin) {}
+      : comm_(context.comm),
+        layout_(context.layout),
+        write_(std::move(write)),
+        out_(out),
+        end_(begin) {}
 
   // One exchange of sizes and one write of the stage, which is then empty (of a rank that failed:
   // is dropped). Where its bytes have gone; the error of this rank's write, or Cancelled where

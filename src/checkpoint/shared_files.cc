@@ -41,8 +41,8 @@ class SharedShard {
   Status drain(const Status& status) {
     Status mine = status;
     while (!file_.is_over()) {
-      const Status went = round(mine.is_ok() ? GrowingFile::RankState::kDone
-                                             : GrowingFile::RankState::kFailed);
+      const Status went =
+          round(mine.is_ok() ? GrowingFile::RankState::kDone : GrowingFile::RankState::kFailed);
       if (mine.is_ok()) mine = went;
     }
     return mine;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mode hdf5-streams: the tuples of each relation as streams of small numbers (encode/file_streams.h)
-// in HDF5 data sets behind HDF5's own shuffle and deflate. Each rank deflates the chunks that are
-// its own and appends them to its group's file (checkpoint/growing_file.h); numbers of a chunk in
-// which ranks meet travel to its owner; at the end the group's first rank has HDF5 lay out what
-// makes it an HDF5 file, around chunks that are there already. No collective of HDF5 or MPI-IO.
-// Collective; the Status is this rank's own.
+// Mode hdf5-streams: the tuples of each relation as streams of small numbers
+// (encode/file_streams.h) in HDF5 data sets behind HDF5's own shuffle and deflate. Each rank
+// deflates the chunks that are its own and appends them to its group's file
+// (checkpoint/growing_file.h); numbers of a chunk in which ranks meet travel to its owner; at the
+// end the group's first rank has HDF5 lay out what makes it an HDF5 file, around chunks that are
+// there already. No collective of HDF5 or MPI-IO. Collective; the Status is this rank's own.
 #include <algorithm>
 #include <cstring>
 
@@ -106,9 +106,8 @@ class StreamFile {
     growing_->go_on();
     const Status taken = or_no_space("not enough memory to pack streams", [&]() -> Status {
       STRATALOG_RETURN_IF_ERROR(for_each_message(
-          received, [&](std::size_t, std::span<const std::uint64_t> words) {
-            return take_heads(words);
-          }));
+          received,
+          [&](std::size_t, std::span<const std::uint64_t> words) { return take_heads(words); }));
       for (StreamShard& shard : shards_) STRATALOG_RETURN_IF_ERROR(shard.write_tails(out_));
       return Status::ok();
     });
@@ -158,7 +157,8 @@ class StreamFile {
 
   void begin_relations() {
     for (std::size_t i = 0; i < plans_.size(); ++i) {
-      const RelationImage& image = context_.request.images[context_.layout.images[part_.indices[i]]];
+      const RelationImage& image =
+          context_.request.images[context_.layout.images[part_.indices[i]]];
       const RowDataset& about = part_.datasets[i];
       StreamRelation relation{.name = about.name,
                               .relation = about.relation,
@@ -207,11 +207,10 @@ class StreamFile {
 
   Status lay_out() {
     const Stopwatch watch(out_.times.metadata_ns);
-    STRATALOG_ASSIGN_OR_RETURN(
-        const RowFileImage image,
-        context_.options.backends.rows.lay_out_streams(
-            relations_, part_.labels, static_cast<std::uint32_t>(deflate_level()),
-            growing_->end()));
+    STRATALOG_ASSIGN_OR_RETURN(const RowFileImage image,
+                               context_.options.backends.rows.lay_out_streams(
+                                   relations_, part_.labels,
+                                   static_cast<std::uint32_t>(deflate_level()), growing_->end()));
     std::uint64_t end = growing_->end();
     for (const RowFileImage::Piece& piece : image.pieces) {
       STRATALOG_RETURN_IF_ERROR(file_.write_all(piece.offset, piece.bytes));
@@ -257,8 +256,7 @@ Status write_stream_files(const SaveContext& context, LocalOutput& out) {
   return write_striped(
       context.comm, context.store, striped_folder(context), out.notes, [&]() -> Status {
         for (const RowFilePart& part : row_file_parts(context))
-          STRATALOG_RETURN_IF_ERROR(
-              agree(context.comm, StreamFile(context, part, out).write()));
+          STRATALOG_RETURN_IF_ERROR(agree(context.comm, StreamFile(context, part, out).write()));
         return Status::ok();
       });
 }

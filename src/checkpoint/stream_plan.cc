@@ -16,8 +16,9 @@ namespace {
 // What a rank tells of a relation: numbers in each stream, and the last key.
 std::size_t words_of(const RelationImage& image) { return file_stream_count(image.arity) + 1; }
 
-Status count_numbers(const RelationImage& image, std::vector<std::uint64_t>& counts) {
-  FileStreams<NumberCounter> streams(image.column_order, 0);
+Status count_numbers(const RelationImage& image, std::uint64_t block_tuples,
+                     std::vector<std::uint64_t>& counts) {
+  FileStreams<NumberCounter> streams(image.column_order, 0, block_tuples);
   if (image.rows != 0 && image.for_each_group)
     STRATALOG_RETURN_IF_ERROR(
         image.for_each_group([&](const TupleGroup& group) { return streams.add(group); }));
@@ -29,8 +30,8 @@ Status count_numbers(const RelationImage& image, std::vector<std::uint64_t>& cou
 }
 
 // The words of all relations of the part, of each rank of the group; nothing of other ranks.
-Result<std::vector<std::vector<std::uint64_t>>> share_counts(
-    const SaveContext& context, std::span<const std::uint64_t> mine) {
+Result<std::vector<std::vector<std::uint64_t>>> share_counts(const SaveContext& context,
+                                                             std::span<const std::uint64_t> mine) {
   STRATALOG_ASSIGN_OR_RETURN(const Received all, context.comm.allgather(std::as_bytes(mine)));
   const std::uint32_t file = context.layout.file_of(context.comm.rank());
   std::vector<std::vector<std::uint64_t>> counts(all.counts.size());
@@ -49,6 +50,14 @@ Result<std::vector<std::vector<std::uint64_t>>> share_counts(
 
 }  // namespace
 
+std::uint64_t tuples_a_block(const WriterOptions& options) {
+  return std::clamp<std::uint64_t>(options.block_bytes / 8, 1, kFileStreamsBlock);
+}
+
+std::uint64_t numbers_a_chunk(const WriterOptions& options) {
+  return std::clamp<std::uint64_t>(options.block_bytes / 16, 1, kFileStreamsChunk);
+}
+
 std::string stream_name(std::size_t stream) {
   if (stream == 0) return "key";
   constexpr std::array kNames = {"count", "first", "gap"};
@@ -63,8 +72,8 @@ Result<std::vector<StreamPlan>> plan_streams(const SaveContext& context, const R
     const Stopwatch watch(out.times.walk_ns);
     const Status counted = or_no_space("not enough memory to count numbers", [&] {
       for (const std::size_t d : part.indices)
-        STRATALOG_RETURN_IF_ERROR(
-            count_numbers(context.request.images[context.layout.images[d]], mine));
+        STRATALOG_RETURN_IF_ERROR(count_numbers(context.request.images[context.layout.images[d]],
+                                                tuples_a_block(context.options), mine));
       return Status::ok();
     });
     STRATALOG_RETURN_IF_ERROR(agree(context.comm, counted));
@@ -87,7 +96,8 @@ Result<std::vector<StreamPlan>> plan_streams(const SaveContext& context, const R
       }
       STRATALOG_ASSIGN_OR_RETURN(
           ChunkOwners owners,
-          ChunkOwners::plan(numbers, std::clamp<std::uint64_t>(total, 1, kStreamChunk)));
+          ChunkOwners::plan(numbers,
+                            std::clamp<std::uint64_t>(total, 1, numbers_a_chunk(context.options))));
       plan.streams.push_back(std::move(owners));
     }
     for (std::size_t r = 0; r < rank; ++r)

@@ -12,8 +12,10 @@
 
 namespace stratalog {
 
-// Numbers in a chunk: 256 KiB, what a reader inflates for a small range.
-inline constexpr std::uint64_t kStreamChunk = std::uint64_t{1} << 16;
+// How relations are cut, from the size of blocks that is asked for (1 MiB: 2^17 tuples a block,
+// 2^16 numbers a chunk, which is the most).
+std::uint64_t tuples_a_block(const WriterOptions& options);
+std::uint64_t numbers_a_chunk(const WriterOptions& options);
 
 // One relation of one file.
 struct StreamPlan {

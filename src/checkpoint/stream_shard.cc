@@ -47,8 +47,8 @@ Status StreamStage::add(std::uint64_t file_id, std::uint64_t number,
 
 Status StreamStage::drain(Status status) {
   while (!file_.is_over()) {
-    const Status went = round(status.is_ok() ? GrowingFile::RankState::kDone
-                                             : GrowingFile::RankState::kFailed);
+    const Status went =
+        round(status.is_ok() ? GrowingFile::RankState::kDone : GrowingFile::RankState::kFailed);
     if (status.is_ok()) status = went;
   }
   return status;
@@ -77,7 +77,8 @@ StreamShard::StreamShard(const SaveContext& context, std::size_t image, std::siz
 
 Status StreamShard::write(LocalOutput& out) {
   const RelationImage& image = context_.request.images[image_];
-  FileStreams<NumberStream> numbers(image.column_order, plan_.key_before);
+  FileStreams<NumberStream> numbers(image.column_order, plan_.key_before,
+                                    tuples_a_block(context_.options));
   const WalkWatch watch(out.times);
   std::uint64_t waiting = 0;
   SampledTime sample;
@@ -103,8 +104,7 @@ Status StreamShard::write(LocalOutput& out) {
   groups_ = numbers.groups();
   keys_ = numbers.keys();
   begins_ = numbers.begins();
-  for (std::size_t s = 0; s < streams_.size(); ++s)
-    begins_.push_back(numbers.stream(s).values());
+  for (std::size_t s = 0; s < streams_.size(); ++s) begins_.push_back(numbers.stream(s).values());
   zones_ = numbers.take_zones();
   return status;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one rank writes of a file of streams (mode hdf5-streams): StreamStage collects the chunks of
-// all relations and appends them to the file round by round; StreamShard turns one relation's tuples
-// into them. Numbers of chunks in which ranks meet go to the rank that owns the chunk. Calls are
-// local unless marked.
+// all relations and appends them to the file round by round; StreamShard turns one relation's
+// tuples into them. Numbers of chunks in which ranks meet go to the rank that owns the chunk. Calls
+// are local unless marked.
 #pragma once
 
 #include <cstdint>

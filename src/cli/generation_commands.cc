@@ -93,14 +93,14 @@ json summary_json(const GenerationSummary& generation) {
 std::string list_text(Store& store, const std::vector<GenerationSummary>& generations,
                       const StoredArguments& arguments) {
   std::string text =
-      fmt::format("{:<26} {:<10} {:>9} {:>6} {:<11} {:<10} {:>16} {:>11}\n", "generation",
+      fmt::format("{:<26} {:<10} {:>9} {:>6} {:<12} {:<10} {:>16} {:>11}\n", "generation",
                   "condition", "iteration", "ranks", "mode", "durability", "rows", "size");
   bool is_first_valid = true;
   for (const GenerationSummary& generation : generations) {
     text += fmt::format("{:<26} {:<10}", generation.name, condition_name(generation.condition));
     if (is_described(generation)) {
       text += fmt::format(
-          " {:>9} {:>6} {:<11} {:<10} {:>16} {:>11}",
+          " {:>9} {:>6} {:<12} {:<10} {:>16} {:>11}",
           holds_answer(generation) ? "finished" : format_count(generation.iteration),
           generation.ranks, mode_name(generation.mode), durability_name(generation.durability),
           format_count(generation.rows), format_size(generation.bytes));

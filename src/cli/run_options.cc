@@ -377,9 +377,9 @@ Status check_encoding(const RunArguments& run) {
   if (!run.has_encoding || stores_blocks(run.mode)) return Status::ok();
   if (stores_streams(run.mode)) {
     if (run.encoding == ShardEncoding::kStreams) return Status::ok();
-    return Status::invalid_argument(fmt::format(
-        "--encoding {} is for modes fpp, shared and shared-opt; mode {} stores streams",
-        encoding_name(run.encoding), mode_name(run.mode)));
+    return Status::invalid_argument(
+        fmt::format("--encoding {} is for modes fpp, shared and shared-opt; mode {} stores streams",
+                    encoding_name(run.encoding), mode_name(run.mode)));
   }
   if (run.encoding == ShardEncoding::kRowsU64) return Status::ok();
   return Status::invalid_argument(fmt::format(

@@ -36,12 +36,11 @@ Status check_extents(const Manifest& manifest) {
   std::vector<Use> uses;
   for (const ManifestShard& shard : manifest.shards)
     for (const Extent& extent : shard.extents)
-      uses.push_back({{shard.link, shard.file},
-                      extent.offset,
-                      extent.offset + extent.bytes,
-                      shard.is_deflated() || shard.is_streams()
-                          ? std::uint64_t{shard.relation} + 1
-                          : 0});
+      uses.push_back(
+          {{shard.link, shard.file},
+           extent.offset,
+           extent.offset + extent.bytes,
+           shard.is_deflated() || shard.is_streams() ? std::uint64_t{shard.relation} + 1 : 0});
   for (const ManifestFile& file : manifest.files)
     for (const Extent& extent : file.others)
       uses.push_back({{file.link, file.name}, extent.offset, extent.offset + extent.bytes});
@@ -119,8 +118,8 @@ Status check_streams(const Manifest& manifest, const ManifestShard& shard) {
   std::uint64_t rows = 0;
   std::uint64_t groups = 0;
   for (std::uint64_t b = 0; b < shard.blocks; ++b) {
-    const std::uint64_t tuples =
-        tuples_of_block(std::span(places.begins).subspan(b * streams, streams * 2), streams, groups);
+    const std::uint64_t tuples = tuples_of_block(
+        std::span(places.begins).subspan(b * streams, streams * 2), streams, groups);
     if (tuples == 0) return bad;
     rows += tuples;
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// FileStreams: one rank's tuples of a relation as the streams of a file (docs/formats/checkpoint.md,
-// mode hdf5-streams): those of encode/trie_streams.h, cut into blocks that can be read alone because
-// each begins with a key of its own. Key differences go on from block to block and from rank to
-// rank, so that all of a stream is one sum. Arity 1 has nothing but key differences. Inline, because
-// every set passes here. Pure; local.
+// FileStreams: one rank's tuples of a relation as the streams of a file
+// (docs/formats/checkpoint.md, mode hdf5-streams): those of encode/trie_streams.h, cut into blocks
+// that can be read alone because each begins with a key of its own. Key differences go on from
+// block to block and from rank to rank, so that all of a stream is one sum. Arity 1 has nothing but
+// key differences. Inline, because every set passes here. Pure; local.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,8 @@ namespace stratalog {
 // A block gets no further set once it holds so many tuples; a set has at most 65,536 here.
 inline constexpr std::uint64_t kFileStreamsBlock = std::uint64_t{1} << 17;
 inline constexpr std::uint64_t kMostFileBlockTuples = kFileStreamsBlock + (std::uint64_t{1} << 16);
+// Numbers in a chunk: 256 KiB, what a reader inflates for a small range.
+inline constexpr std::uint64_t kFileStreamsChunk = std::uint64_t{1} << 16;
 
 constexpr std::size_t file_stream_count(std::size_t arity) {
   return arity == 1 ? 1 : stream_count(arity);
@@ -31,9 +33,11 @@ template <typename Stream>
 class FileStreams {
  public:
   // `column_order` as in RelationImage, of arity 1 or more; `key_before`: the last key of the ranks
-  // before, 0 if there is none.
-  FileStreams(std::span<const std::uint32_t> column_order, Cell key_before)
+  // before, 0 if there is none; `block_tuples`: 1 to kFileStreamsBlock.
+  FileStreams(std::span<const std::uint32_t> column_order, Cell key_before,
+              std::uint64_t block_tuples)
       : arity_(column_order.size()),
+        block_tuples_(block_tuples),
         trie_(arity_, [](StreamRole) { return Stream(); }),
         zones_(column_order) {
     trie_.set_key_before(key_before);
@@ -48,7 +52,7 @@ class FileStreams {
   // Adds a group as an image hands it out.
   Status add(const TupleGroup& group) {
     return for_each_fragment(group.set, kStreamsLimits, [&](const SetView& set) {
-      if (trie_.tuples() >= kFileStreamsBlock || trie_.must_begin_anew(set)) end_block();
+      if (trie_.tuples() >= block_tuples_ || trie_.must_begin_anew(set)) end_block();
       if (trie_.tuples() == 0) begin_block(group.prefix, set);
       zones_.add(group.prefix, set);
       trie_.add(group.prefix, set);
@@ -105,6 +109,7 @@ class FileStreams {
   }
 
   std::size_t arity_;
+  std::uint64_t block_tuples_;
   TrieStreams<Stream> trie_;
   Stream flat_;  // of arity 1
   std::vector<Stream*> streams_;

@@ -3,9 +3,6 @@
 
 #include <zlib.h>
 
-#include <cstring>
-#include <new>
-
 #include "encode/byte_order.h"
 
 namespace stratalog {
@@ -41,7 +38,8 @@ struct ChunkDeflater::State {
 ChunkDeflater::ChunkDeflater(int level) : level_(level) {
   if (level == 0) return;
   state_ = std::make_unique<State>();
-  if (deflateInit(&state_->stream, level) != Z_OK) throw std::bad_alloc();
+  // Without memory for it, chunks stay as they are.
+  if (deflateInit(&state_->stream, level) != Z_OK) state_.reset();
 }
 
 ChunkDeflater::~ChunkDeflater() {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "encode/byte_order.h"
 #include "encode/trie_streams.h"
 #include "model/cell.h"
 #include "model/tuple_group.h"

@@ -44,6 +44,8 @@ inline bool stores_streams(CheckpointMode mode) {
   return format_of(mode) == CheckpointMode::kHdf5Streams;
 }
 // Encoded blocks, in files of our own.
-inline bool stores_blocks(CheckpointMode mode) { return !stores_rows(mode) && !stores_streams(mode); }
+inline bool stores_blocks(CheckpointMode mode) {
+  return !stores_rows(mode) && !stores_streams(mode);
+}
 
 }  // namespace stratalog

@@ -139,8 +139,8 @@ void plan_direct(const LayoutFacts& facts, LayoutPlan& plan) {
 }
 
 void plan_stream_files(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan& plan) {
-  const auto level = wishes.deflate_level.value_or(
-      static_cast<std::uint32_t>(value_of(Limit::kDeflateLevel)));
+  const auto level =
+      wishes.deflate_level.value_or(static_cast<std::uint32_t>(value_of(Limit::kDeflateLevel)));
   plan.creation = FileCreation::kRankZeroLaysOut;
   plan.datasets.assign(facts.datasets.size(), {.deflate_level = level, .phase_of_rank = {}});
   plan.reasons.push_back(

@@ -308,9 +308,9 @@ Status read_by_mode(Store& store, const Manifest& manifest, const ManifestShard&
     const std::uint64_t offset = shard.rows_before(b) * row_bytes;
     if (offset >= begin && offset < end && may_hold(shard, b, wanted)) numbers.push_back(b);
   }
-  STRATALOG_ASSIGN_OR_RETURN(StreamReader reader,
-                             StreamReader::open(store, manifest, shard, std::move(numbers),
-                                                check_blocks(steps)));
+  STRATALOG_ASSIGN_OR_RETURN(
+      StreamReader reader,
+      StreamReader::open(store, manifest, shard, std::move(numbers), check_blocks(steps)));
   const GroupVisitor guarded = visitor.guard(visit);
   while (!reader.is_at_end()) {
     const std::uint64_t block = reader.block();

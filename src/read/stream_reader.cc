@@ -126,9 +126,9 @@ Status StreamReader::Parts::inflate(std::size_t stream, std::uint64_t chunk) {
   const std::uint64_t found = piece_checksum(read, stored, manifest.nonce_of(shard.link),
                                              stream_file_id(image, stream), chunk);
   if (found != shard.pieces[extent] && check == CheckBlocks::kYes)
-    return Status::corruption(fmt::format("{}: a chunk with checksum {:016x} expected, {:016x} found",
-                                          file.place(file.begin_of(extent)), shard.pieces[extent],
-                                          found));
+    return Status::corruption(
+        fmt::format("{}: a chunk with checksum {:016x} expected, {:016x} found",
+                    file.place(file.begin_of(extent)), shard.pieces[extent], found));
   mine.inflated.resize(mine.chunk);
   mine.at = chunk;
   if (!inflater.inflate(read.first(stored), mine.inflated))

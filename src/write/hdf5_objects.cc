@@ -120,8 +120,8 @@ Status put_texts(hid_t object, const char* name, const std::vector<std::string>&
 Status put_numbers(hid_t object, const char* name, const std::vector<std::uint64_t>& numbers,
                    const std::string& path) {
   const hsize_t count = numbers.size();
-  const Hdf5Handle space(
-      count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Hdf5Handle space(count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, nullptr),
+                         H5Sclose);
   const Hdf5Handle attribute(
       H5Acreate2(object, name, H5T_STD_U64LE, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute.is_open()) return hdf5_error("H5Acreate", path);

@@ -54,8 +54,7 @@ Result<RowFileImage> lay_out_rows(const std::vector<RowDataset>& datasets,
 }
 
 RowFiles hdf5_serial_files() {
-  return {
-      .create = {}, .lay_out = lay_out_rows, .lay_out_streams = lay_out_streams, .open = {}};
+  return {.create = {}, .lay_out = lay_out_rows, .lay_out_streams = lay_out_streams, .open = {}};
 }
 
 }  // namespace stratalog

@@ -100,8 +100,7 @@ Result<RowFileImage> lay_out_streams(const std::vector<StreamRelation>& relation
   PageFile content;
   content.has_given_places = true;
   // Whole pages are written.
-  content.own_end =
-      (std::max(data_end, kStreamsBegin) + kPageBytes - 1) / kPageBytes * kPageBytes;
+  content.own_end = (std::max(data_end, kStreamsBegin) + kPageBytes - 1) / kPageBytes * kPageBytes;
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   STRATALOG_RETURN_IF_ERROR(use_page_driver(access.id(), content));
   // Compact headers, and one word for a data set of one chunk. Read by all versions since 2016.

@@ -26,7 +26,15 @@ def folder(stratalog: Stratalog, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("ranks", "mode"),
-    [(1, ""), (2, ""), (3, "shared"), (1, "hdf5-direct"), (2, "hdf5"), (3, "hdf5-opt")],
+    [
+        (1, ""),
+        (2, ""),
+        (3, "shared"),
+        (1, "hdf5-direct"),
+        (2, "hdf5"),
+        (3, "hdf5-opt"),
+        (2, "hdf5-streams"),
+    ],
 )
 def test_stands_by_itself(
     ranks: int, mode: str, folder: Path, stratalog: Stratalog, tmp_path: Path

@@ -63,7 +63,13 @@ def failing_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("rank", ("0", "1"))
 @pytest.mark.parametrize(
     "mode",
-    (("shared",), ("hdf5",), ("hdf5-opt", "--hdf5-opt", "none"), ("hdf5-direct",)),
+    (
+        ("shared",),
+        ("hdf5",),
+        ("hdf5-opt", "--hdf5-opt", "none"),
+        ("hdf5-direct",),
+        ("hdf5-streams", "--deflate", "0"),
+    ),
     ids=" ".join,
 )
 def test_no_rank_waits_for_ever(

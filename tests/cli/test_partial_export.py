@@ -39,6 +39,7 @@ def store(
         "compact": ("--encoding", "compact"),
         "streams": ("--encoding", "streams", "--mode", "shared"),
         "rows": ("--mode", "hdf5-direct"),
+        "hdf5-streams": ("--mode", "hdf5-streams"),
     }[request.param]
     stratalog(
         *("run", folder / "values.dl", "-F", folder, "-D", folder),

@@ -77,6 +77,7 @@ LAYOUTS = [
     ("hdf5",),
     ("hdf5-opt", "--relations-per-file", "1"),
     ("hdf5-direct", "--align", "4K"),
+    ("hdf5-streams",),
 ]
 
 
@@ -452,7 +453,12 @@ def test_any_damage_is_a_clear_error(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "mode",
-    [("hdf5",), ("hdf5-opt", "--deflate", "1"), ("hdf5-direct", "--align", "4K")],
+    [
+        ("hdf5",),
+        ("hdf5-opt", "--deflate", "1"),
+        ("hdf5-direct", "--align", "4K"),
+        ("hdf5-streams",),
+    ],
     ids=" ".join,
 )
 def test_every_byte_of_hdf5_files_counts(

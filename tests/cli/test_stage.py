@@ -29,7 +29,17 @@ def run_staged(stratalog: Stratalog, tmp_path: Path, *options: str, ranks: int =
 
 @pytest.mark.parametrize(
     "mode",
-    ["fpp", "shared", "shared-opt", "hdf5", "hdf5-opt", "hdf5-direct", "hdf5-auto", "auto"],
+    [
+        "fpp",
+        "shared",
+        "shared-opt",
+        "hdf5",
+        "hdf5-opt",
+        "hdf5-direct",
+        "hdf5-streams",
+        "hdf5-auto",
+        "auto",
+    ],
 )
 def test_all_is_drained_at_the_end(mode: str, stratalog: Stratalog, tmp_path: Path) -> None:
     said = run_staged(stratalog, tmp_path, "--mode", mode)
@@ -167,7 +177,9 @@ def test_a_killed_job_goes_on_from_the_stages_of_its_nodes(
     assert "all is well" in stratalog("verify", tmp_path / "ck", "--deep").out
 
 
-@pytest.mark.parametrize("mode", ["shared", "shared-opt", "hdf5", "hdf5-opt", "hdf5-direct"])
+@pytest.mark.parametrize(
+    "mode", ["shared", "shared-opt", "hdf5", "hdf5-opt", "hdf5-direct", "hdf5-streams"]
+)
 def test_ranks_of_a_node_share_a_file(mode: str, stratalog: Stratalog, tmp_path: Path) -> None:
     facts = chain(NODES, tmp_path / "facts")
     run = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out", "--every", "50it")

@@ -39,7 +39,7 @@ def test_ls(stratalog: Stratalog, stored: Path) -> None:
     assert listed[0]["name"] > listed[-1]["name"], "newest first"
 
 
-@pytest.mark.parametrize("mode", ("fpp", "shared-opt", "hdf5-direct"))
+@pytest.mark.parametrize("mode", ("fpp", "shared-opt", "hdf5-direct", "hdf5-streams"))
 def test_columns_of_ls(stratalog: Stratalog, tmp_path: Path, mode: str) -> None:
     program = tmp_path / "p.dl"
     program.write_text(".decl x(n: number)\nx(7).\n")

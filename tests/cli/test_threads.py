@@ -133,7 +133,7 @@ def test_one_for_each_core(stratalog: Stratalog, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "mode", ("fpp", "shared", "shared-opt", "hdf5-direct", "hdf5-auto", "auto")
+    "mode", ("fpp", "shared", "shared-opt", "hdf5-direct", "hdf5-streams", "hdf5-auto", "auto")
 )
 def test_checkpoints_of_threads_are_those_of_ranks(
     mode: str, stratalog: Stratalog, tmp_path: Path

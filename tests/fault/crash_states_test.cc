@@ -60,7 +60,7 @@ class EveryPrefix : public ::testing::TestWithParam<std::tuple<CheckpointMode, i
 TEST_P(EveryPrefix, SurvivesPowerFailure) {
   const auto [mode, ranks] = GetParam();
   // Images of HDF5 files are larger, and so are their states.
-  const bool is_large = mode == CheckpointMode::kHdf5Direct;
+  const bool is_large = mode == CheckpointMode::kHdf5Direct || mode == CheckpointMode::kHdf5Streams;
   ExplorerSettings settings;
   settings.most_states = states_wanted() / (is_large ? 16 : 5);
   CrashExplorer explorer(settings);
@@ -72,11 +72,11 @@ TEST_P(EveryPrefix, SurvivesPowerFailure) {
   EXPECT_GE(explorer.states(), least);
 }
 
-INSTANTIATE_TEST_SUITE_P(CrashStates, EveryPrefix,
-                         ::testing::Combine(::testing::Values(CheckpointMode::kFilePerProcess,
-                                                              CheckpointMode::kShared,
-                                                              CheckpointMode::kHdf5Direct),
-                                            ::testing::Values(1, 2, 3, 4)));
+INSTANTIATE_TEST_SUITE_P(
+    CrashStates, EveryPrefix,
+    ::testing::Combine(::testing::Values(CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
+                                         CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Streams),
+                       ::testing::Values(1, 2, 3, 4)));
 
 // The other layouts as they really are: padded extents of tuned shared files; HDF5 files that all
 // ranks create, that rank 0 creates and all fill, or that rank 0 writes alone; several groups of
@@ -108,6 +108,10 @@ constexpr OtherLayout kOtherLayouts[] = {
      .files = 2,
      .relations_per_file = 2},
     {.what = "hdf5-opt, 2 groups", .mode = CheckpointMode::kHdf5Opt, .files = 2},
+    {.what = "hdf5-streams, 2 groups, 2 relations a file",
+     .mode = CheckpointMode::kHdf5Streams,
+     .files = 2,
+     .relations_per_file = 2},
     {.what = "hdf5-direct on a network",
      .mode = CheckpointMode::kHdf5Direct,
      .kind = FileSystemKind::kNetwork},
@@ -227,10 +231,11 @@ TEST_P(Chains, SurvivePowerFailure) {
   EXPECT_GE(explorer.states(), 2500U);
 }
 
-INSTANTIATE_TEST_SUITE_P(CrashStates, Chains,
-                         ::testing::Combine(::testing::Values(CheckpointMode::kFilePerProcess,
-                                                              CheckpointMode::kShared),
-                                            ::testing::Values(1, 2, 3)));
+INSTANTIATE_TEST_SUITE_P(
+    CrashStates, Chains,
+    ::testing::Combine(::testing::Values(CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
+                                         CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Streams),
+                       ::testing::Values(1, 2, 3)));
 
 // Chains that end by being read back and written as one, in a thread beside the run or not.
 class Folds : public ::testing::TestWithParam<std::tuple<OverlapWay, int>> {};
@@ -380,7 +385,7 @@ void explore_compactions(bool is_pooled, std::span<const CheckpointMode> modes) 
 
 TEST(CrashStates, CompactionOfAChain) {
   constexpr CheckpointMode kModes[] = {CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
-                                       CheckpointMode::kHdf5Direct};
+                                       CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Streams};
   explore_compactions(false, kModes);
 }
 

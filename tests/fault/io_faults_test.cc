@@ -223,11 +223,12 @@ TEST_P(IoFaults, EveryCallOfALoad) {
 
 INSTANTIATE_TEST_SUITE_P(All, IoFaults,
                          ::testing::Values(CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
-                                           CheckpointMode::kHdf5Direct),
+                                           CheckpointMode::kHdf5Direct,
+                                           CheckpointMode::kHdf5Streams),
                          [](const auto& about) {
-                           return about.param == CheckpointMode::kHdf5Direct
-                                      ? std::string("hdf5_direct")
-                                      : std::string(mode_name(about.param));
+                           std::string name(mode_name(about.param));
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
                          });
 
 // The disk is full: the save fails with NoSpace, the space comes back, the older checkpoint stays.

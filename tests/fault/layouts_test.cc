@@ -95,7 +95,8 @@ void check(const Layout& layout, int writers, std::uint64_t size, std::size_t ex
 }
 
 constexpr CheckpointMode kModes[] = {CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
-                                     CheckpointMode::kSharedOpt, CheckpointMode::kHdf5Direct};
+                                     CheckpointMode::kSharedOpt, CheckpointMode::kHdf5Direct,
+                                     CheckpointMode::kHdf5Streams};
 
 TEST(Layouts, EveryModeOnEveryNumberOfRanks) {
   for (const CheckpointMode mode : kModes)
@@ -105,8 +106,8 @@ TEST(Layouts, EveryModeOnEveryNumberOfRanks) {
 
 TEST(Layouts, NumbersOfFilesAndOfRelationsInThem) {
   // Five of the seven relations have rows in shards.
-  for (const CheckpointMode mode :
-       {CheckpointMode::kShared, CheckpointMode::kSharedOpt, CheckpointMode::kHdf5Direct})
+  for (const CheckpointMode mode : {CheckpointMode::kShared, CheckpointMode::kSharedOpt,
+                                    CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Streams})
     for (const std::uint32_t files : {1U, 2U, 4U})
       for (const std::uint32_t relations : {1U, 2U, 5U}) {
         const std::size_t batches = (5 + relations - 1) / relations;
@@ -246,11 +247,13 @@ TEST(Layouts, SharedFilesAreReadInTheirOrderByAnyNumberOfRanks) {
   }
 }
 
+class DamagedHdf5Files : public ::testing::TestWithParam<CheckpointMode> {};
+
 // All but the padding between datasets, which the frame covers as well: every sampled bit is found.
-TEST(Layouts, DamageOfDirectFilesIsFound) {
+TEST_P(DamagedHdf5Files, AreFound) {
   const auto relations = sample::sample_relations(2, 30);
   const auto disk = std::make_shared<MemoryDisk>();
-  ASSERT_TRUE(save(disk, 2, {}, relations).is_ok());
+  ASSERT_TRUE(save(disk, 2, {.mode = GetParam()}, relations).is_ok());
   Bytes& data = disk->node(disk->find("gen-00000001-0000000001/relations.h5").value()).data;
   std::size_t flips = 0;
   for (std::size_t bit = 0; bit < data.size() * 8; bit += 61) {
@@ -266,6 +269,25 @@ TEST(Layouts, DamageOfDirectFilesIsFound) {
     ++flips;
   }
   EXPECT_GE(flips, 1000U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, DamagedHdf5Files,
+                         ::testing::Values(CheckpointMode::kHdf5Direct,
+                                           CheckpointMode::kHdf5Streams));
+
+// Streams of several chunks, which ranks share where they meet.
+TEST(Layouts, StreamsAreReadByAnyNumberOfRanks) {
+  const LargePairs pairs;
+  std::vector<std::uint64_t> shares;
+  const auto disk = std::make_shared<MemoryDisk>();
+  const Status saved = save_pairs(disk, 3, CheckpointMode::kHdf5Streams, pairs);
+  ASSERT_TRUE(saved.is_ok()) << saved.to_string();
+  for (const int readers : {1, 2, 3, 5, 7}) {
+    const Status status = load_pairs(disk, readers, shares);
+    EXPECT_TRUE(status.is_ok()) << status.to_string();
+    for (const std::uint64_t share : shares)  // give or take a block
+      EXPECT_NEAR(static_cast<double>(share), 3.0 * 160 * 2048 / readers, (1 << 13) + 2048.0);
+  }
 }
 
 // Every block has one writer, who has its first byte; nothing is lost; 16,384 ranks.

@@ -47,8 +47,9 @@ Status save(Comm& comm, CheckpointMode mode, const std::shared_ptr<MemoryDisk>& 
 }
 
 TEST(MemoryEnd, WhileRowsArePackedItIsAFailedCheckpoint) {
-  for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
-                                    CheckpointMode::kSharedOpt, CheckpointMode::kHdf5Direct})
+  for (const CheckpointMode mode :
+       {CheckpointMode::kFilePerProcess, CheckpointMode::kShared, CheckpointMode::kSharedOpt,
+        CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Streams})
     for (const int poor : {0, 2}) {
       SCOPED_TRACE(fmt::format("{}, rank {}", mode_name(mode), poor));
       const auto disk = std::make_shared<MemoryDisk>();

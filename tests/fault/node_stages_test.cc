@@ -218,7 +218,8 @@ TEST(NodeStages, EachNodeHasItsOwnFilesAndDrainsThem) {
 
 // In the other modes each node has a file of its own: one of them lost, and none.
 TEST(NodeStages, FilesOfNodesSurvivePowerFailure) {
-  for (const CheckpointMode mode : {CheckpointMode::kShared, CheckpointMode::kHdf5Direct}) {
+  for (const CheckpointMode mode :
+       {CheckpointMode::kShared, CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Streams}) {
     const auto disk = disk_of_nodes();
     const auto start = disk->clone();
     const RunPlan plan{.ranks = kRanks, .mode = mode, .saves = 2, .steps = {}};

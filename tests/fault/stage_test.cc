@@ -72,8 +72,8 @@ std::size_t explore(const MemoryDisk& start, const std::vector<Operation>& log,
 
 TEST(StagedCheckpoints, SurvivePowerFailureWithTheStageAndWithout) {
   std::size_t states = 0;
-  for (const CheckpointMode mode :
-       {CheckpointMode::kFilePerProcess, CheckpointMode::kShared, CheckpointMode::kHdf5Direct})
+  for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
+                                    CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Streams})
     for (const Chaining chaining : {Chaining::kNone, Chaining::kGrowth})
       for (const std::uint64_t settle_every : {1, 2}) {
         if (mode != CheckpointMode::kFilePerProcess && chaining == Chaining::kGrowth) continue;
@@ -122,8 +122,9 @@ TEST(StagedCheckpoints, NoFileHasRanksOfTwoNodes) {
   const std::vector<int> one_node = {0, 0, 0};
   const std::vector<int> three_nodes = {0, 0, 1, 2};
   EXPECT_EQ(plan_stage_files(CheckpointMode::kFilePerProcess, 0, three_nodes).value(), 0U);
-  for (const CheckpointMode mode : {CheckpointMode::kShared, CheckpointMode::kSharedOpt,
-                                    CheckpointMode::kHdf5, CheckpointMode::kHdf5Direct}) {
+  for (const CheckpointMode mode :
+       {CheckpointMode::kShared, CheckpointMode::kSharedOpt, CheckpointMode::kHdf5,
+        CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Streams}) {
     EXPECT_EQ(plan_stage_files(mode, 2, {}).value(), 2U);
     EXPECT_EQ(plan_stage_files(mode, 2, one_node).value(), 2U);
     EXPECT_EQ(plan_stage_files(mode, 0, three_nodes).value(), 3U);

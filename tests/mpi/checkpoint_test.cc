@@ -259,7 +259,8 @@ TEST_P(CheckpointModes, OneRanksErrorIsEverybodys) {
 INSTANTIATE_TEST_SUITE_P(All, CheckpointModes,
                          ::testing::Values(CheckpointMode::kFilePerProcess, CheckpointMode::kShared,
                                            CheckpointMode::kHdf5, CheckpointMode::kSharedOpt,
-                                           CheckpointMode::kHdf5Opt, CheckpointMode::kHdf5Direct),
+                                           CheckpointMode::kHdf5Opt, CheckpointMode::kHdf5Direct,
+                                           CheckpointMode::kHdf5Streams),
                          [](const auto& about) {
                            std::string name(mode_name(about.param));
                            std::replace(name.begin(), name.end(), '-', '_');
