@@ -25,6 +25,7 @@ json rules_json(const datalog::Program& program, const std::vector<datalog::Rule
                        {"literal_order", std::move(order)},
                        {"delta_literal", std::move(delta)},
                        {"set_at_a_time", rule_plan.carries},
+                       {"follows_plan", rule_plan.follows_plan},
                        {"reason", rule_plan.reason}});
   }
   return entries;

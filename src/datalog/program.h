@@ -262,6 +262,13 @@ enum class RuleRole : std::uint8_t {
   kSubsumes,  // dominated <= dominating :- rest. The first two atoms of the body are these two.
 };
 
+// `.plan`: how the version of a rule that reads new tuples at one atom joins its atoms. Both are
+// places in the body; `atoms` names each positive atom once, the first one to be read first.
+struct JoinOrder {
+  std::uint32_t delta_literal = 0;
+  std::vector<std::uint32_t> atoms;
+};
+
 // head :- body. A fact has an empty body and a constant head.
 struct Rule {
   RuleRole role = RuleRole::kDerives;
@@ -273,6 +280,7 @@ struct Rule {
   std::vector<Expression> head_arguments;
   std::vector<Literal> body;
   std::vector<Variable> variables;
+  std::vector<JoinOrder> join_orders;  // other versions are planned from sizes
   std::string text;  // normalised source text, one line, for `explain` and profiles
   std::string written;  // as the source has it, on one line, for people; empty: nobody wrote it
   SourcePlace place;

@@ -411,9 +411,6 @@ void Index::erase(std::span<const Cell> tuples) {
     if (const RowId row = rows_.find(tuples.data() + at); row != kNoRow)
       doomed.push_back((std::uint64_t{row} << 32) | tuples[at + order_.size() - 1]);
   std::sort(doomed.begin(), doomed.end());
-  // Ascending by row, save after a restart.
-  if (!std::ranges::is_sorted(delta_, {}, &DeltaRow::row))
-    std::ranges::sort(delta_, {}, &DeltaRow::row);
   // Returns how many elements of the set went; `doomed` from `from` on names the row's elements.
   const auto shrink = [&](IntSet& set, std::size_t from, std::size_t to) {
     const std::uint64_t before = set.size();
@@ -465,6 +462,13 @@ void Index::restore_delta(RowId row, const SetView& set) {
   delta_.back().cells.assign_sorted(cells);
   delta_tuples_ += cells.size();
   delta_bytes_ += delta_.back().cells.heap_bytes();
+}
+
+void Index::order_delta() { std::ranges::sort(delta_, {}, &DeltaRow::row); }
+
+const DeltaRow* Index::find_delta(RowId row) const {
+  const auto found = std::ranges::lower_bound(delta_, row, {}, &DeltaRow::row);
+  return found == delta_.end() || found->row != row ? nullptr : &*found;
 }
 
 std::uint64_t Index::heap_bytes() const {

@@ -122,11 +122,15 @@ class Index {
   }
 
   std::span<const DeltaRow> delta() const { return delta_; }
+  // Null where the row has none.
+  const DeltaRow* find_delta(RowId row) const;
   std::uint64_t delta_tuples() const { return delta_tuples_; }
   std::uint64_t tuples() const { return tuples_; }
   void forget_delta();
-  // Puts back a checkpoint's delta (its tuples are in the total already).
+  // Puts back a checkpoint's delta (its tuples are in the total already): rows in any order, then
+  // order_delta().
   void restore_delta(RowId row, const SetView& set);
+  void order_delta();
 
   // Takes tuples (in index order, back to back; repetitions and unknown ones are passed over) out
   // of the total and the delta. Rows stay, perhaps empty. Between rounds: nothing is queued, and
@@ -188,7 +192,7 @@ class Index {
   bool finds_rows_ = false;  // whoever made the plan looks for whole prefixes
   std::vector<RowId> ascending_;  // 0, 1, ...: the rows that were made in order
   std::vector<Directory> directories_;
-  std::vector<DeltaRow> delta_;
+  std::vector<DeltaRow> delta_;  // ascending rows
   std::vector<DeltaRow> next_delta_;  // disjoint with the total; ascending rows
   std::uint64_t next_tuples_ = 0;  // in the next delta
   QueueLimit queue_limit_;

@@ -89,6 +89,25 @@ def test_profile_of_sweeps(stratalog: Stratalog, tmp_path: Path) -> None:
     assert all(point[5] is None for point in rounds)
 
 
+@pytest.mark.parametrize("ranks", (None, 2))
+def test_profile_of_an_equivalence_relation(
+    stratalog: Stratalog, tmp_path: Path, ranks: int | None
+) -> None:
+    program = tmp_path / "p.dl"
+    program.write_text(
+        ".decl edge(x: number, y: number)\n.input edge\n"
+        ".decl same(x: number, y: number) eqrel\n.printsize same\n"
+        "same(x, y) :- edge(x, y), x < 9.\nsame(x, y) :- edge(x, y), x > 4.\n"
+        "same(x, 100) :- same(x, 3).\n"
+    )
+    folder = chain(10, tmp_path / "facts")
+    file = tmp_path / "profile.json"
+    run = ("run", program, "-F", folder, "-D", tmp_path, "--profile", file)
+    assert stratalog(*run, ranks=ranks).sizes()["same"] == 12**2
+    found = {rule["line"]: rule["new_tuples"] for rule in json.loads(file.read_text())["rules"]}
+    assert found == {5: None, 6: None, 7: 12**2 - 11**2}
+
+
 def test_a_page_is_made_of_profiles_only(stratalog: Stratalog, tmp_path: Path) -> None:
     file = tmp_path / "p.json"
     page = tmp_path / "p.html"

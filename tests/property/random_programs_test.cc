@@ -2,12 +2,15 @@
 // Random programs: the engine against the oracle, at 1, 2, 3 and 7 virtual ranks, with pivot
 // evaluation and set-at-a-time rules on and off, and with static relations copied to all ranks or
 // left where they are (so that rules hop, or read
-// other ranks' shards where these share memory). Compared are all relations, their sizes, and how
+// other ranks' shards where these share memory), with join orders of the program's own and without.
+// Compared are all relations, their sizes, and how
 // many tuples each round found. STRATALOG_PROPERTY_CASES sets the number of programs,
 // STRATALOG_PROPERTY_SEED the first seed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <random>
 
 #include "property/engine_runner.h"
@@ -50,13 +53,16 @@ struct Variant {
   int ranks = 1;
   RunOptions options;
   AddressSpace space = AddressSpace::kSeparate;
+  std::optional<std::uint64_t> order_seed;  // rules are joined as if each had a random `.plan`
   std::string name() const {
-    return fmt::format(
-        "{} ranks, allow_pivot {}, allow_sets {}, replicate_limit_rows {}, mirror_limit_rows {}, "
-        "rebalance_min_rows {}, read_swept_min_rows {}, order_slots_min_seeds {}, {} memory",
-        ranks, options.allow_pivot, options.allow_sets, options.replicate_limit_rows,
-        options.mirror_limit_rows, options.rebalance_min_rows, options.read_swept_min_rows,
-        options.order_slots_min_seeds, space == AddressSpace::kShared ? "one" : "each its");
+    return (order_seed ? fmt::format("join orders of seed {}, ", *order_seed) : "") +
+           fmt::format(
+               "{} ranks, allow_pivot {}, allow_sets {}, replicate_limit_rows {}, "
+               "mirror_limit_rows {}, "
+               "rebalance_min_rows {}, read_swept_min_rows {}, order_slots_min_seeds {}, {} memory",
+               ranks, options.allow_pivot, options.allow_sets, options.replicate_limit_rows,
+               options.mirror_limit_rows, options.rebalance_min_rows, options.read_swept_min_rows,
+               options.order_slots_min_seeds, space == AddressSpace::kShared ? "one" : "each its");
   }
 };
 
@@ -76,9 +82,40 @@ std::vector<Variant> variants_for(std::uint64_t seed) {
     variant.options.keep_round_counts = true;
     if (random() % 2 == 0) variant.space = AddressSpace::kShared;
     if (random() % 2 == 0) variant.options.order_slots_min_seeds = 0;
+    if (random() % 3 == 0) variant.order_seed = random();
     variants.push_back(variant);
   }
   return variants;
+}
+
+// What `.plan` with orders of all kinds does to the rules: for most recursive atoms of a rule.
+void give_join_orders(Program& program, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (const Stratum& stratum : program.strata) {
+    std::vector<std::uint32_t> rules = stratum.rules;
+    rules.insert(rules.end(), stratum.subsumptions.begin(), stratum.subsumptions.end());
+    for (const std::uint32_t r : rules) {
+      Rule& rule = program.rules[r];
+      JoinOrder order;
+      for (std::uint32_t l = 0; l < rule.body.size(); ++l)
+        if (rule.body[l].kind == LiteralKind::kAtom) order.atoms.push_back(l);
+      for (const std::uint32_t atom : std::vector<std::uint32_t>(order.atoms)) {
+        if (!std::ranges::binary_search(stratum.relations, rule.body[atom].atom.relation) ||
+            random() % 4 == 0)
+          continue;
+        std::ranges::shuffle(order.atoms, random);
+        order.delta_literal = atom;
+        rule.join_orders.push_back(order);
+      }
+    }
+  }
+}
+
+EngineOutcome run_variant(const GeneratedProgram& generated, Program program,
+                          const Variant& variant) {
+  if (variant.order_seed) give_join_orders(program, *variant.order_seed);
+  return run_engine(program, generated.fact_files, variant.ranks, variant.options, {}, {}, nullptr,
+                    {}, variant.space);
 }
 
 enum class CaseResult : std::uint8_t { kCompared, kTooLarge, kFailed };
@@ -103,8 +140,7 @@ std::string complaint(const GeneratedProgram& generated, const Variant& variant)
   std::string problems;
   const auto expected = ask_oracle(generated, program, kLargeOracleSteps, problems);
   if (!expected) return {};
-  return difference(*expected, run_engine(*program, generated.fact_files, variant.ranks,
-                                          variant.options, {}, {}, nullptr, {}, variant.space));
+  return difference(*expected, run_variant(generated, *program, variant));
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -156,6 +192,9 @@ CaseResult run_case(std::uint64_t seed, ProgramScale scale, std::uint64_t steps,
   }
   if (!expected) return CaseResult::kTooLarge;
   std::vector<Variant> variants = variants_for(seed);
+  // Random orders make products of relations, which take long where there are many rows.
+  if (scale.facts >= kLargeScale.facts)
+    for (Variant& variant : variants) variant.order_seed.reset();
   if (which == Variants::kTwo) {
     std::rotate(variants.begin(),
                 variants.begin() + static_cast<std::ptrdiff_t>(seed % variants.size()),
@@ -163,8 +202,7 @@ CaseResult run_case(std::uint64_t seed, ProgramScale scale, std::uint64_t steps,
     variants.resize(2);
   }
   for (const Variant& variant : variants) {
-    const EngineOutcome outcome = run_engine(*program, generated.fact_files, variant.ranks,
-                                             variant.options, {}, {}, nullptr, {}, variant.space);
+    const EngineOutcome outcome = run_variant(generated, *program, variant);
     if (difference(*expected, outcome).empty()) continue;
     const GeneratedProgram small = shrink(generated, variant);
     ADD_FAILURE() << "seed " << seed << ", " << variant.name() << "; smallest form found:\n"

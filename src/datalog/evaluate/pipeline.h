@@ -107,6 +107,8 @@ class Pipeline {
 
   Status scan(std::size_t s, const Batch& in);
   Status search(std::size_t s, const Batch& in);
+  // New tuples under a prefix.
+  Status search_delta(std::size_t s, const Batch& in);
   Status membership(std::size_t s, const Batch& in);
   // What a carried set has in common with an index, or what the index does not have of it.
   Status restrict_sets(std::size_t s, const Batch& in);

@@ -169,6 +169,8 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
     }
     return {};
   }
+  if (stage.step->kind == StepKind::kScanDelta && stage.step->prefix_length > 0)
+    return search_delta(s, in);
   if (source.equivalence != nullptr) return scan_equivalence(s, in);
   if (source.swept != nullptr) return scan_swept(s, in);
   if (!source.joint.empty()) return scan_joint(s, in);
@@ -189,6 +191,50 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
     for (RowId row = 0; row < rows; ++row)
       if (mine(row))
         STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row), index.total(row)));
+  }
+  return evaluator_.status();
+}
+
+Status Pipeline::search_delta(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  if (const Equivalence* equivalence = stage.source.equivalence; equivalence != nullptr) {
+    for (std::uint32_t r = 0; r < in.rows; ++r) {
+      const Cell key = expected(stage.step->columns[0], in, r);
+      for (const Equivalence::DeltaBlock& block : equivalence->delta())
+        if (block.left.contains(key))
+          STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 1, std::span(&key, 1), *block.right));
+    }
+    return {};
+  }
+  const std::uint32_t length =
+      std::min(stage.step->prefix_length, stage.source.index->prefix_width());
+  gather_keys(stage, in, length);
+  find_indices(stage, in, length);
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    const Index& index = *stage.indices[r];
+    const Cell* key = stage.keys.data() + (std::size_t{r} * length);
+    const auto visit = [&](const DeltaRow& row) {
+      return visit_row(s, in, r, length, index.prefix(row.row), row.cells);
+    };
+    if (length == index.prefix_width()) {
+      const RowId row = index.find_row(key);
+      const DeltaRow* found = row == Index::kNoRow ? nullptr : index.find_delta(row);
+      if (found != nullptr) STRATALOG_RETURN_IF_ERROR(visit(*found));
+      continue;
+    }
+    // The shorter of the two: the rows under the prefix, or those with new tuples.
+    const auto under = index.rows_under(length, key);
+    if (under.size() < index.delta().size()) {
+      // A copy, because the rule may add rows to this very index while it walks them.
+      stage.rows.assign(under.begin(), under.end());
+      for (const RowId row : stage.rows)
+        if (const DeltaRow* found = index.find_delta(row); found != nullptr)
+          STRATALOG_RETURN_IF_ERROR(visit(*found));
+      continue;
+    }
+    for (const DeltaRow& row : index.delta())
+      if (is_same_key(index.prefix(row.row).data(), key, length))
+        STRATALOG_RETURN_IF_ERROR(visit(row));
   }
   return evaluator_.status();
 }

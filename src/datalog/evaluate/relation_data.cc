@@ -157,6 +157,7 @@ void restore_shard_delta(Shard& shard, const Index& delta, SetAccumulator& scrat
     transposer.unite(scratch);
     for (const DeltaRow& row : reordered.next_delta())
       index->restore_delta(index->find_row(reordered.prefix(row.row).data()), row.cells.view());
+    index->order_delta();
   }
 }
 

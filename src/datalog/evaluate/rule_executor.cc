@@ -30,6 +30,12 @@ bool is_copied(const RelationData& relation, const Step& step) {
   });
 }
 
+// Reads all there is, or all new tuples there are, with every binding.
+bool reads_whole(const Step& step) {
+  return step.kind == StepKind::kScan ||
+         (step.kind == StepKind::kScanDelta && step.prefix_length == 0);
+}
+
 bool is_known(const Location& location) {
   return std::none_of(location.begin(), location.end(), [](LocationToken t) { return t < 0; });
 }
@@ -101,7 +107,7 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
     source.nullary = step.kind == StepKind::kScanDelta ? &relation.delta_holds : &relation.holds;
     return source;
   }
-  const bool whole = step.kind == StepKind::kScan || step.kind == StepKind::kScanDelta;
+  const bool whole = reads_whole(step);
   const bool shares = !state_.is_single() && options_.share == DeltaShare::kMine;
   if (relation.equivalence) {  // on every rank
     source.equivalence = relation.equivalence.get();
@@ -157,6 +163,7 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   }
   const Location there = atom_location(step, chosen->placement.columns);
   if (is_first && whole) {
+    takes_own_part_ = true;
     location = chosen->buckets ? Location{kUnknown} : there;
     return source;
   }
@@ -196,8 +203,7 @@ Result<StepSource> RuleExecutor::joint_source(const Step& step, StepSource sourc
   if (chosen->placement.dealing == Dealing::kReplicated) return source;
   source.joint = state_.joint->indices_of(
       step.relation, static_cast<std::size_t>(chosen - relation.shards.data()), step.index);
-  if (step.kind == StepKind::kScan || step.kind == StepKind::kScanDelta || step.prefix_length == 0)
-    return source;
+  if (reads_whole(step) || step.prefix_length == 0) return source;
   const auto order = source.index->order();
   for (const std::uint32_t column : chosen->placement.columns) {
     const auto at = std::find(order.begin(), order.end(), column) - order.begin();
@@ -257,7 +263,7 @@ Status RuleExecutor::bind_steps() {
           cut(s, *hop_to);
           begin = s;
         }
-        const bool scans = step.kind == StepKind::kScan || step.kind == StepKind::kScanDelta;
+        const bool scans = reads_whole(step);
         scans_share |= !started && scans && state_.relations[step.relation].arity > 0;
         started |= scans || hop_to.has_value();
         break;

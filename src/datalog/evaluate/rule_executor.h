@@ -57,6 +57,8 @@ class RuleExecutor {
   // Where the bindings are when they reach the sink. Empty: anywhere.
   const Location& final_location() const { return final_location_; }
   LocationToken token_of(const Expression& head_argument) const;
+  // Whether it begins with what lies on this rank of a dealt relation.
+  bool takes_own_part() const { return takes_own_part_; }
   // Whether the rule computes values that other ranks may not know.
   bool creates_values() const { return creates_values_; }
 
@@ -125,6 +127,7 @@ class RuleExecutor {
   Location final_location_;
   bool creates_values_ = false;
   bool only_on_rank_0_ = false;
+  bool takes_own_part_ = false;
   TupleMail* mail_ = nullptr;
   int first_hop_stream_ = 0;
   std::deque<IntSet> held_sets_;

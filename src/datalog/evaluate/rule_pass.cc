@@ -44,6 +44,9 @@ Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32
     pass->stages_ = std::max(pass->stages_, rule.executor->segments());
     pass->creates_values_ |= rule.executor->creates_values();
     pass->sends_tuples_ |= rule.executor->segments() > 1;
+    // In an order of the program's own a dealt relation may come before the new tuples: what ranks
+    // make of its parts differs.
+    pass->sends_tuples_ |= plan.follows_plan && rule.executor->takes_own_part();
     if (rule.head) pass->sends_tuples_ |= !rule.head->is_local();
     pass->rules_.push_back(std::move(rule));
   }
@@ -75,7 +78,8 @@ void RulePass::find_lone_rules() {
     rule.meter->guesses_new_tuples |=
         needs_exchange_ || !rule.head || rule.executor->creates_values() ||
         state_.relations[head].mirrored || state_.joint != nullptr ||
-        !state_.program.relations[head].choice_keys.empty() || state_.relations[head].arity == 0;
+        !state_.program.relations[head].choice_keys.empty() || state_.relations[head].arity == 0 ||
+        state_.relations[head].equivalence != nullptr;
   }
 }
 
@@ -83,7 +87,9 @@ void RulePass::meter_new_tuples() {
   for (ActiveRule& rule : rules_) {
     if (rule.meter == nullptr || !rule.fills_alone) continue;
     const RelationData& head = state_.relations[rule.executor->rule().head];
-    if (head.arity > 0)
+    if (head.equivalence)  // on every rank
+      rule.meter->new_tuples += state_.comm.rank() == 0 ? head.equivalence->delta_pairs() : 0;
+    else if (head.arity > 0)
       rule.meter->new_tuples += head.shards.front().primary_index().delta_tuples();
     else
       rule.meter->new_tuples += head.delta_holds && state_.comm.rank() == 0 ? 1 : 0;

@@ -130,7 +130,7 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       const bool small = state.relations[step.relation].global_rows <=
                          (jointly ? std::min(kCopiedRows, state.options.replicate_limit_rows)
                                   : state.options.replicate_limit_rows);
-      const bool shared_scan = s == 0 && step.kind == StepKind::kScan;
+      const bool shared_scan = s == 0 && step.kind == StepKind::kScan && !plan.follows_plan;
       // What ranks read where it lies is dealt whole, however skewed it is.
       Availability wanted = step.kind == StepKind::kSearch && !jointly
                                 ? Availability::kAsDealt

@@ -115,10 +115,14 @@ class Analyser {
     }
     if (!syntax.plan.empty()) planned_.push_back(planned_rule(*rule, syntax, origin_of(syntax)));
     for (BoundRule& projection : projections_.apply(*rule)) finish_rule(projection);
-    // The two atoms that are compared stay where they are, and counters count combinations.
-    if (rule->role == RuleRole::kDerives && !has_counter(*rule, sink_))
+    // The two atoms that are compared stay where they are, counters count combinations, and a plan
+    // speaks of all atoms.
+    if (rule->role == RuleRole::kDerives && !has_counter(*rule, sink_) && syntax.plan.empty())
       for (BoundRule& part : split_off_independent_parts(*rule, declarations_)) finish_rule(part);
+    const std::size_t before = program_.rules.size();
     finish_rule(*rule);
+    if (!syntax.plan.empty() && program_.rules.size() > before)
+      planned_.back().rule = static_cast<std::uint32_t>(program_.rules.size() - 1);
   }
 
   void check_subsumption(const BoundRule& rule, const Declarations& declarations) {
@@ -215,6 +219,7 @@ class Analyser {
   }
 
   void finish() {
+    set_join_orders(planned_, program_);
     program_.relations = std::move(declarations_.relations);
     program_.structures =
         std::make_shared<const std::vector<Structure>>(types_.structures().structures());

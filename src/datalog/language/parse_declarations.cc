@@ -400,7 +400,6 @@ bool Parser::parse_plan() {
     if (!parse_plan_order(plan.emplace_back())) return false;
   } while (accept(TokenKind::kComma));
   if (follows_rule && program_.rules.back().body) {
-    sink_.warning(start, "`.plan` is ignored; join orders are chosen from the sizes at run time");
     program_.rules.back().plan = std::move(plan);
     rule_end_ = 0;
   } else if (program_.is_complete) {

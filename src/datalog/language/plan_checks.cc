@@ -36,6 +36,22 @@ void check_order(const PlanOrderSyntax& order, std::size_t atoms, DiagnosticSink
   }
 }
 
+using Orders = std::map<std::uint64_t, const PlanOrderSyntax*>;
+
+// By version; the last one of a version counts.
+Orders orders_of(const std::vector<PlanOrderSyntax>& plan) {
+  Orders orders;
+  for (const PlanOrderSyntax& order : plan) orders[order.version] = &order;
+  return orders;
+}
+
+const Stratum* stratum_of(RelationId head, const std::vector<Stratum>& strata) {
+  const auto stratum = std::find_if(strata.begin(), strata.end(), [&](const Stratum& s) {
+    return std::binary_search(s.relations.begin(), s.relations.end(), head);
+  });
+  return stratum == strata.end() ? nullptr : &*stratum;
+}
+
 void check_plan(const PlannedRule& rule, const std::set<RelationId>& recursion,
                 DiagnosticSink& sink) {
   const auto versions = static_cast<std::size_t>(std::count_if(
@@ -45,9 +61,7 @@ void check_plan(const PlannedRule& rule, const std::set<RelationId>& recursion,
         "leave `.plan` away: join orders are chosen from the sizes at run time";
     return;
   }
-  std::map<std::uint64_t, const PlanOrderSyntax*> orders;  // the last one of a version counts
-  for (const PlanOrderSyntax& order : *rule.plan) orders[order.version] = &order;
-  for (const auto& [version, order] : orders) {
+  for (const auto& [version, order] : orders_of(*rule.plan)) {
     check_order(*order, rule.atoms.size(), sink);
     if (version < versions) continue;
     sink.error(order->span, fmt::format("this rule has no version {}", version)).hint = fmt::format(
@@ -60,8 +74,11 @@ void check_plan(const PlannedRule& rule, const std::set<RelationId>& recursion,
 
 PlannedRule planned_rule(const BoundRule& rule, const RuleSyntax& syntax,
                          std::shared_ptr<const std::vector<NoteDraft>> origin) {
-  PlannedRule planned{
-      .plan = &syntax.plan, .head = rule.head, .atoms = {}, .origin = std::move(origin)};
+  PlannedRule planned{.plan = &syntax.plan,
+                      .head = rule.head,
+                      .atoms = {},
+                      .origin = std::move(origin),
+                      .rule = {}};
   for (const BoundLiteral& literal : rule.body)
     if (literal.kind == LiteralKind::kAtom) planned.atoms.push_back(literal.atom.relation);
   return planned;
@@ -70,14 +87,33 @@ PlannedRule planned_rule(const BoundRule& rule, const RuleSyntax& syntax,
 void check_plans(const std::vector<PlannedRule>& rules, const std::vector<Stratum>& strata,
                  DiagnosticSink& sink) {
   for (const PlannedRule& rule : rules) {
-    const auto stratum = std::find_if(strata.begin(), strata.end(), [&](const Stratum& s) {
-      return std::binary_search(s.relations.begin(), s.relations.end(), rule.head);
-    });
-    if (stratum == strata.end()) continue;
+    const Stratum* stratum = stratum_of(rule.head, strata);
+    if (stratum == nullptr) continue;
     sink.set_origin(rule.origin);
     check_plan(rule, {stratum->relations.begin(), stratum->relations.end()}, sink);
   }
   sink.set_origin(nullptr);
+}
+
+void set_join_orders(const std::vector<PlannedRule>& rules, Program& program) {
+  for (const PlannedRule& planned : rules) {
+    if (!planned.rule) continue;
+    Rule& rule = program.rules[*planned.rule];
+    const std::vector<RelationId>& recursion = stratum_of(rule.head, program.strata)->relations;
+    std::vector<std::uint32_t> atoms;  // in the order of the body
+    std::vector<std::uint32_t> recursive;
+    for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
+      if (rule.body[l].kind != LiteralKind::kAtom) continue;
+      atoms.push_back(l);
+      if (std::binary_search(recursion.begin(), recursion.end(), rule.body[l].atom.relation))
+        recursive.push_back(l);
+    }
+    for (const auto& [version, order] : orders_of(*planned.plan)) {
+      JoinOrder& join = rule.join_orders.emplace_back();
+      join.delta_literal = recursive[version];
+      for (const std::uint64_t atom : order->atoms) join.atoms.push_back(atoms[atom - 1]);
+    }
+  }
 }
 
 }  // namespace stratalog::datalog::language

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `.plan`: an order that cannot be that of its rule is an error, as in Soufflé, though no plan is
-// followed here. Rules must be stratified first: Soufflé numbers the versions of a rule by the
-// atoms of its own recursion. Local.
+// `.plan`: an order that cannot be that of its rule is an error, as in Soufflé; the others become
+// the join orders of the rule. Rules must be stratified first: version V of a rule is the one that
+// reads new tuples at the V-th atom, from 0, of its own recursion. Local.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "datalog/language/bound_rule.h"
@@ -19,6 +20,7 @@ struct PlannedRule {
   RelationId head = 0;
   std::vector<RelationId> atoms;  // of the body, not negated
   std::shared_ptr<const std::vector<NoteDraft>> origin;
+  std::optional<std::uint32_t> rule;  // in Program::rules, once it is there
 };
 
 PlannedRule planned_rule(const BoundRule& rule, const RuleSyntax& syntax,
@@ -26,5 +28,8 @@ PlannedRule planned_rule(const BoundRule& rule, const RuleSyntax& syntax,
 
 void check_plans(const std::vector<PlannedRule>& rules, const std::vector<Stratum>& strata,
                  DiagnosticSink& sink);
+
+// Fills Rule::join_orders. Requires plans without errors.
+void set_join_orders(const std::vector<PlannedRule>& rules, Program& program);
 
 }  // namespace stratalog::datalog::language

@@ -117,7 +117,7 @@ struct AggregateSyntax {
 // checked, and with those relations written out, to be evaluated.
 enum class RuleUse : std::uint8_t { kBoth, kCheckOnly, kEvaluateOnly };
 
-// One of the orders of `.plan 0:(2,1), 1:(1,2)`, by which Soufflé joins one version of a rule.
+// One of the orders of `.plan 0:(2,1), 1:(1,2)`, by which one version of a rule is joined.
 struct PlanOrderSyntax {
   std::uint64_t version = 0;
   std::vector<std::uint64_t> atoms;  // from 1
@@ -132,7 +132,7 @@ struct RuleSyntax {
   InstanceNumber instance = kNoInstance;
   RuleUse use = RuleUse::kBoth;
   bool unites_values = false;  // kSubsumes: of a lattice (Rule::unites_values)
-  std::vector<PlanOrderSyntax> plan;  // checked, and not followed
+  std::vector<PlanOrderSyntax> plan;
 };
 
 struct AttributeSyntax {

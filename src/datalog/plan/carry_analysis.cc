@@ -58,6 +58,8 @@ bool take_atom(const Literal& literal, const OrderedLiteral& placed, CarryCandid
     candidate.literal_column = *column;
     return literal.kind == LiteralKind::kAtom;
   }
+  // A set is not restricted by new tuples.
+  if (placed.kind == StepKind::kScanDelta) return false;
   candidate.filters.push_back({.literal = placed.literal, .column = *column});
   return arguments.size() >= 2 && placed.bound.size() == arguments.size();
 }

@@ -16,8 +16,8 @@ bool grows_in(const Stratum& stratum, RelationId relation) {
 
 bool searches_prefix(const Step& step) {
   return step.prefix_length > 0 &&
-         (step.kind == StepKind::kSearch || step.kind == StepKind::kExists ||
-          step.kind == StepKind::kAbsent);
+         (step.kind == StepKind::kSearch || step.kind == StepKind::kScanDelta ||
+          step.kind == StepKind::kExists || step.kind == StepKind::kAbsent);
 }
 
 // The variables in some columns of an atom; nothing where one of them holds something else.

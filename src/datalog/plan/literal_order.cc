@@ -70,7 +70,7 @@ class Beginning {
     const Atom& atom = body_[l].atom;
     OrderedLiteral placed{
         .literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false};
-    if (kind == StepKind::kScanDelta) {
+    if (kind == StepKind::kScanDelta && order_.empty()) {
       tuples_ = std::max(1.0, rows(atom.relation) / 16);
     } else {
       placed.bound = bound_columns(atom);
@@ -352,6 +352,22 @@ Result<std::vector<OrderedLiteral>> order_literals(
   OrderSearch search;
   search.explore(std::move(beginning));
   return search.take_best();
+}
+
+Result<std::vector<OrderedLiteral>> order_as_given(
+    const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
+    std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics) {
+  Beginning beginning(body, {}, statistics);
+  for (const std::uint32_t atom : atoms) {
+    // New tuples that come first are scanned, whatever is known of their columns.
+    const bool begins_with_delta = atom == delta_literal && atom == atoms.front();
+    if (!begins_with_delta) beginning.place_ready_constraints();
+    beginning.place_atom(atom, atom == delta_literal ? StepKind::kScanDelta : StepKind::kScan);
+  }
+  beginning.place_ready_constraints();
+  if (!beginning.is_complete())
+    return Status::internal("a literal of the rule can never be evaluated");
+  return beginning.take_order();
 }
 
 }  // namespace stratalog::datalog

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Orders the literals of a rule body: constraints as early as they can be decided, atoms so that
 // the estimated number of intermediate tuples is least; the delta atom of semi-naive evaluation
-// comes first. Pure and deterministic: ties keep the order of the source.
+// comes first, unless the program orders the atoms itself. Pure and deterministic: ties keep the
+// order of the source.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,11 @@ struct OrderedLiteral {
 // the first literal (aggregates: the outer ones).
 Result<std::vector<OrderedLiteral>> order_literals(
     const std::vector<Literal>& body, std::set<VariableId> bound,
+    std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics);
+
+// The same with the atoms in an order that is given: each positive atom of the body once.
+Result<std::vector<OrderedLiteral>> order_as_given(
+    const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
     std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics);
 
 // An equation of a variable and a record of known shape.

@@ -98,6 +98,8 @@ class Planner {
   }
 
  private:
+  const Rule& rule_of(const RuleDraft& draft) const { return program_.rules[draft.rule]; }
+
   std::uint32_t arity(RelationId r) const {
     return static_cast<std::uint32_t>(program_.relations[r].attributes.size());
   }
@@ -168,7 +170,8 @@ class Planner {
                       .delta_literal = {},
                       .order = {},
                       .candidates = {},
-                      .masks = 0};
+                      .masks = 0,
+                      .follows_plan = false};
       if (deltas.empty()) STRATALOG_RETURN_IF_ERROR(add_draft(draft));
       for (const std::uint32_t delta : deltas) {
         draft.delta_literal = delta;
@@ -180,8 +183,7 @@ class Planner {
 
   Status add_draft(RuleDraft draft) {
     const Rule& rule = program_.rules[draft.rule];
-    STRATALOG_ASSIGN_OR_RETURN(draft.order,
-                               order_literals(rule.body, {}, draft.delta_literal, statistics_));
+    STRATALOG_RETURN_IF_ERROR(order_body(rule, draft));
     // Tuples of a relation with a choice-domain are looked at one by one.
     const bool allow_sets =
         options_.allow_sets && (!options_.sets_in || options_.sets_in == draft.stratum);
@@ -191,15 +193,35 @@ class Planner {
     if (!draft.recursive || plan_.strata[draft.stratum].strategy != Strategy::kPivot) return {};
     draft.purpose = RulePurpose::kSweep;
     const auto masks = masks_.find(draft.rule);
-    if (masks != masks_.end())
-      STRATALOG_RETURN_IF_ERROR(order_masks_last(rule, masks->second, draft));
+    if (masks != masks_.end() || draft.follows_plan) {
+      static const std::vector<std::uint32_t> kNone;
+      STRATALOG_RETURN_IF_ERROR(
+          order_for_sweep(rule, masks == masks_.end() ? kNone : masks->second, draft));
+    }
     drafts_.push_back(std::move(draft));
     return {};
   }
 
-  // What finds the edges of the slot graph does not know the pivot; what tests it comes after.
-  Status order_masks_last(const Rule& rule, const std::vector<std::uint32_t>& masks,
-                          RuleDraft& draft) const {
+  // As the program orders it, or else as sizes do.
+  Status order_body(const Rule& rule, RuleDraft& draft) const {
+    const auto given = std::ranges::find_if(rule.join_orders, [&](const JoinOrder& order) {
+      return order.delta_literal == draft.delta_literal;
+    });
+    draft.follows_plan = given != rule.join_orders.end();
+    STRATALOG_ASSIGN_OR_RETURN(
+        draft.order, draft.follows_plan
+                         ? order_as_given(rule.body, given->atoms, draft.delta_literal, statistics_)
+                         : order_literals(rule.body, {}, draft.delta_literal, statistics_));
+    return {};
+  }
+
+  // What finds the edges of the slot graph does not know the pivot; what tests it comes after. An
+  // edge starts from a new tuple: orders that begin elsewhere are for rounds only.
+  Status order_for_sweep(const Rule& rule, const std::vector<std::uint32_t>& masks,
+                         RuleDraft& draft) const {
+    draft.follows_plan &= draft.order.front().kind == StepKind::kScanDelta;
+    std::vector<std::uint32_t> given;  // places in `body`
+
     std::vector<Literal> body;
     std::vector<std::uint32_t> place;  // in the rule's body
     std::optional<std::uint32_t> delta;
@@ -209,7 +231,14 @@ class Planner {
       body.push_back(rule.body[l]);
       place.push_back(l);
     }
-    STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(body, {}, delta, statistics_));
+    for (const OrderedLiteral& former : draft.order) {
+      const auto at = std::ranges::find(place, former.literal);
+      if (at != place.end() && rule.body[former.literal].kind == LiteralKind::kAtom)
+        given.push_back(static_cast<std::uint32_t>(at - place.begin()));
+    }
+    STRATALOG_ASSIGN_OR_RETURN(draft.order, draft.follows_plan
+                                                ? order_as_given(body, given, delta, statistics_)
+                                                : order_literals(body, {}, delta, statistics_));
     for (OrderedLiteral& placed : draft.order) placed.literal = place[placed.literal];
     draft.masks = masks.size();
     for (const std::uint32_t l : masks) {
@@ -255,8 +284,9 @@ class Planner {
                         .delta_literal = l,
                         .order = {},
                         .candidates = {},
-                        .masks = 0};
-        STRATALOG_ASSIGN_OR_RETURN(draft.order, order_literals(rule.body, {}, l, statistics_));
+                        .masks = 0,
+                        .follows_plan = false};
+        STRATALOG_RETURN_IF_ERROR(order_body(rule, draft));
         drafts_.push_back(std::move(draft));
       }
     }
@@ -293,7 +323,9 @@ class Planner {
                                 .asked = {},
                                 .weight = best_[r] ? kBestValueWeight : 4});
     for (const RuleDraft& draft : drafts_)
-      if (draft.purpose != RulePurpose::kSweep || draft.masks > 0) collect_rule(draft);
+      if (draft.purpose != RulePurpose::kSweep || draft.masks > 0 ||
+          !rule_of(draft).join_orders.empty())
+        collect_rule(draft);
   }
 
   void collect_rule(const RuleDraft& draft) {

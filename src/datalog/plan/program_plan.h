@@ -33,7 +33,7 @@ struct ColumnUse {
 };
 
 enum class StepKind : std::uint8_t {
-  kScanDelta,  // all new tuples of the last round
+  kScanDelta,  // the new tuples of the last round; behind other atoms those under a prefix
   kScan,  // all tuples
   kSearch,  // tuples under a prefix of `prefix_length` bound columns
   kExists,  // at least one tuple under the prefix (nothing to bind); intersects a carried set
@@ -78,6 +78,7 @@ struct RulePlan {
   std::vector<Expression> constants;
   bool carries = false;  // set at a time: the head's last index column is moved as whole sets
   VariableId carried = 0;
+  bool follows_plan = false;  // its atoms are in an order of the program's (`.plan`)
   std::string reason;  // one line for `explain`
 };
 

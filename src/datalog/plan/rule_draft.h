@@ -24,6 +24,7 @@ struct RuleDraft {
   std::vector<OrderedLiteral> order;
   std::vector<CarryCandidate> candidates;
   std::size_t masks = 0;  // kSweep: so many literals at the end of the order test the pivot
+  bool follows_plan = false;  // the program has ordered the atoms: Rule::join_orders
 };
 
 }  // namespace stratalog::datalog

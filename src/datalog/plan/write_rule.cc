@@ -31,8 +31,13 @@ class StepWriter {
                   .constants = {},
                   .carries = false,
                   .carried = 0,
+                  .follows_plan = draft.follows_plan,
                   .reason = {}};
     choose_carry(draft, plan);
+    if (draft.follows_plan)
+      plan.reason += "; in the order of `.plan`";
+    else if (draft.purpose == RulePurpose::kSweep && !rule.join_orders.empty())
+      plan.reason += "; a sweep begins with new tuples, so `.plan` would order rounds only";
     std::set<VariableId> needed;
     for (const Expression& e : rule.head_arguments) collect_variables(e, needed);
     if (plan.carries) needed.erase(plan.carried);

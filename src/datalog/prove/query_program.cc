@@ -141,6 +141,7 @@ OpenRule open_rule(const Program& program, std::uint32_t number, Wildcards wildc
   OpenRule open;
   open.number = number;
   open.rule = program.rules[number];
+  open.rule.join_orders.clear();  // they speak of the body as it is
   open.written = static_cast<std::uint32_t>(open.rule.body.size());
   if (wildcards == Wildcards::kName) {
     for (Literal& literal : open.rule.body) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `.plan` is not followed, but one that cannot be its rule's is an error, as in Soufflé.
+// `.plan`: one that cannot be its rule's is an error, as in Soufflé; any other says in which order
+// the rule's atoms are joined.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -37,6 +39,35 @@ TEST(PlanChecks, WhatFitsIsNoError) {
   EXPECT_EQ(errors_of("a(x) <= a(y) :- x < y, e(x, y). .plan 0:(3,1,2), 1:(1,2,3)"), "");
   // The last order of a version counts.
   EXPECT_EQ(errors_of("a(x) :- a(y), e(y, x). .plan 0:(7), 0:(2,1)"), "");
+}
+
+// The orders of the last rule: "delta literal: literals".
+std::string orders_of_last(const std::string& rules) {
+  const CompileOutcome outcome = compile({.name = "test.dl",
+                                          .text = ".decl e(x: number, y: number)\n"
+                                                  ".decl a(x: number)\n"
+                                                  ".decl b(x: number)\n" +
+                                                  rules},
+                                         {});
+  if (!outcome.program) return render_all(outcome.diagnostics);
+  std::string text;
+  for (const JoinOrder& order : outcome.program->rules.back().join_orders)
+    text += fmt::format("{}: {}\n", order.delta_literal, fmt::join(order.atoms, " "));
+  return text;
+}
+
+TEST(PlanChecks, OrdersBecomePlacesInTheBody) {
+  EXPECT_EQ(orders_of_last("a(x) :- a(y), x > 2, !b(x), e(y, x), a(x). .plan 1:(3,2,1)"),
+            "4: 4 3 0\n");
+  EXPECT_EQ(orders_of_last("a(x) :- e(y, x), a(y), a(x). .plan 1:(1,2,3), 0:(3,1,2)"),
+            "1: 2 0 1\n2: 0 1 2\n");
+  EXPECT_EQ(orders_of_last("a(x) :- a(y), e(y, x). .plan 0:(7), 0:(2,1)"), "0: 1 0\n");
+  // Only what is in the same recursion counts.
+  EXPECT_EQ(orders_of_last("b(1).\na(x) :- b(y), e(y, x), a(y). .plan 0:(3,1,2)"), "2: 2 0 1\n");
+  EXPECT_EQ(orders_of_last("a(x) <= a(y) :- x < y, e(x, y). .plan 0:(3,1,2), 1:(2,1,3)"),
+            "0: 2 0 1\n1: 1 0 2\n");
+  // Parts of the body that share nothing with the rest are not taken out of it.
+  EXPECT_EQ(orders_of_last("a(x) :- a(x), e(y, z), e(z, y). .plan 0:(2,3,1)"), "0: 1 2 0\n");
 }
 
 TEST(PlanChecks, VersionsThatARuleDoesNotHave) {

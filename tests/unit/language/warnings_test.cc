@@ -78,10 +78,7 @@ test.dl:4:40: warning: the qualifier `output` is deprecated
     4 | .decl edge(x:Id, y:Name, z:Word) input output
       |                                        ^~~~~~
       = hint: write `.output edge`
-test.dl:6:34: warning: `.plan` is ignored; join orders are chosen from the sizes at run time
-    6 | out(x) :- edge(x, _, _), out(x). .plan 0:(2,1)
-      |                                  ^~~~~
-0 errors, 6 warnings
+0 errors, 5 warnings
 .decl edge(x: Id <: number, y: Name <: symbol, z: Word <: symbol) input output
 .input edge()
 .output edge()

@@ -390,5 +390,35 @@ TEST(Index, DeltaOfACheckpointIsPutBack) {
   EXPECT_EQ(index.tuples(), 100U);
 }
 
+TEST(Index, NewTuplesOfARowAreFound) {
+  Index index({0, 1}, {});
+  SetAccumulator scratch;
+  const auto round = [&](const Tuples& tuples) {
+    for (const auto& tuple : tuples) index.queue_tuple(tuple.data());
+    index.unite_queued(scratch, Freshness::kUnknown);
+    index.advance();
+  };
+  const auto news = [&](Cell key) -> std::uint64_t {
+    const DeltaRow* found = index.find_delta(index.find_row(&key));
+    return found == nullptr ? 0 : found->cells.size();
+  };
+  round({{1, 1}, {2, 1}, {5, 1}, {9, 1}});
+  round({{9, 2}, {9, 3}, {2, 7}, {1, 1}});
+  EXPECT_EQ(news(1), 0U);
+  EXPECT_EQ(news(2), 1U);
+  EXPECT_EQ(news(5), 0U);
+  EXPECT_EQ(news(9), 2U);
+  // A checkpoint has them in another order.
+  index.forget_delta();
+  IntSet one;
+  one.assign_sorted(std::vector<Cell>{1});
+  for (const Cell key : {9U, 1U, 5U}) index.restore_delta(index.find_row(&key), one.view());
+  index.order_delta();
+  EXPECT_EQ(news(1), 1U);
+  EXPECT_EQ(news(2), 0U);
+  EXPECT_EQ(news(5), 1U);
+  EXPECT_EQ(news(9), 1U);
+}
+
 }  // namespace
 }  // namespace stratalog

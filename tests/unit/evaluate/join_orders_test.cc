@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules joined in an order of the program's own (`.plan`): the answer and the derivations are those
+// of rules that begin with new tuples, wherever these come, at any number of ranks, and after a
+// restart. Random orders are in tests/property.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "property/engine_runner.h"
+
+namespace stratalog::datalog {
+namespace {
+
+std::string random_pairs(std::uint32_t count, std::uint32_t values, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::string text;
+  for (std::uint32_t i = 0; i < count; ++i)
+    text += fmt::format("{}\t{}\n", random() % values, random() % values);
+  return text;
+}
+
+std::string without_plans(std::string text) {
+  for (std::size_t at = text.find(".plan"); at != std::string::npos; at = text.find(".plan", at))
+    text.erase(at, text.find('\n', at) - at);
+  return text;
+}
+
+struct Answer {
+  FileTexts files;
+  std::uint64_t derivations = 0;
+};
+
+Answer answer_of(const std::string& text, const FileTexts& facts, int ranks, RunOptions options,
+                 AddressSpace space) {
+  options.metering = Metering::kProfile;
+  options.allow_pivot = false;
+  const EngineOutcome outcome =
+      run_engine(compiled(text), facts, ranks, options, {}, {}, nullptr, {}, space);
+  EXPECT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+  Answer answer{.files = outcome.files};
+  if (!outcome.report.profile) return answer;
+  for (const ProfileRule& rule : outcome.report.profile->rules)
+    answer.derivations += rule.derivations;
+  return answer;
+}
+
+// Mirrored, dealt, and dealt with nothing lying where it is searched.
+std::vector<RunOptions> placements() {
+  RunOptions dealt;
+  dealt.mirror_limit_rows = 0;
+  RunOptions skewed = hop_options();
+  skewed.rebalance_min_rows = 8;
+  return {RunOptions(), dealt, hop_options(), skewed};
+}
+
+enum class Derivations : std::uint8_t { kSame, kOther };
+
+void expect_answers_without_plans(const std::string& text, const FileTexts& facts,
+                                  Derivations derivations = Derivations::kSame) {
+  const Answer expected =
+      answer_of(without_plans(text), facts, 1, RunOptions(), AddressSpace::kSeparate);
+  ASSERT_GT(text_of(expected.files).size(), 100U);
+  for (const int ranks : {1, 2, 3}) {
+    for (const RunOptions& options : placements()) {
+      for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared}) {
+        const Answer answer = answer_of(text, facts, ranks, options, space);
+        EXPECT_EQ(answer.files, expected.files) << ranks;
+        if (derivations == Derivations::kSame) {
+          EXPECT_EQ(answer.derivations, expected.derivations) << ranks;
+        }
+      }
+    }
+  }
+}
+
+constexpr const char* kPairs =
+    ".decl e(x: number, y: number)\n.input e\n.decl f(x: number, y: number)\n.input f\n"
+    ".decl p(x: number, y: number)\n.output p\np(x, y) :- e(x, y).\n";
+
+FileTexts pairs() {
+  return {{"e.facts", random_pairs(60, 40, 1)}, {"f.facts", random_pairs(50, 40, 2)}};
+}
+
+// Were all tuples read instead of the new ones, there would be more derivations.
+TEST(JoinOrders, NewTuplesBehindOtherAtoms) {
+  expect_answers_without_plans(std::string(kPairs) + "p(x, z) :- p(x, y), f(y, z). .plan 0:(2,1)\n",
+                               pairs());
+  expect_answers_without_plans(
+      std::string(kPairs) + "p(x, z) :- f(w, z), p(x, y), f(y, w). .plan 0:(1,3,2)\n", pairs());
+}
+
+TEST(JoinOrders, NewTuplesUnderAllTheirColumnsOrNone) {
+  expect_answers_without_plans(std::string(kPairs) + "p(y, x) :- p(x, y), f(x, y). .plan 0:(2,1)\n",
+                               pairs());
+  expect_answers_without_plans(std::string(kPairs) + "p(x, z) :- p(x, _), f(_, z). .plan 0:(2,1)\n",
+                               pairs(), Derivations::kOther);
+  expect_answers_without_plans(std::string(kPairs) +
+                                   ".decl n(x: number)\n.output n\nn(x) :- f(x, 3).\n"
+                                   "n(y) :- n(x), p(x, y), f(y, _). .plan 0:(3,2,1)\n",
+                               pairs(), Derivations::kOther);
+}
+
+TEST(JoinOrders, SeveralNewAtomsAndShortPrefixes) {
+  expect_answers_without_plans(
+      std::string(kPairs) +
+          ".decl t(x: number, y: number, z: number)\n.output t\nt(x, y, 0) :- p(x, y).\n"
+          "t(x, z, w + 1) :- t(x, y, w), f(y, z), t(y, _, v), v <= w, w < 4. "
+          ".plan 0:(2,3,1), 1:(2,1,3)\n",
+      pairs(), Derivations::kOther);
+}
+
+TEST(JoinOrders, EquivalenceRelations) {
+  expect_answers_without_plans(std::string(kPairs) +
+                                   ".decl same(x: number, y: number) eqrel\n.output same\n"
+                                   "same(x, y) :- f(x, y), x < 9.\n"
+                                   "same(x, y) :- f(x, u), same(u, v), f(y, v), x < 20. "
+                                   ".plan 0:(1,3,2)\n",
+                               pairs(), Derivations::kOther);
+}
+
+TEST(JoinOrders, SubsumptionAndRelationsWithoutColumns) {
+  expect_answers_without_plans(
+      std::string(kPairs) +
+          ".decl low(x: number, y: number)\n.output low\nlow(x, y) :- p(x, y).\n"
+          "low(x, y) <= low(x, z) :- f(_, z), z < y. .plan 0:(3,1,2), 1:(3,2,1)\n"
+          ".decl go()\n.decl on(x: number)\n.output on\non(1).\n"
+          "go() :- on(5).\non(x + 1) :- on(x), x < 9.\n"
+          "on(x + 30) :- on(x), go(), f(x, _). .plan 0:(3,2,1), 1:(3,1,2)\n",
+      pairs(), Derivations::kOther);
+}
+
+// What a restart puts back as new tuples is searched, too.
+TEST(JoinOrders, AfterARestart) {
+  const std::string text =
+      std::string(kPairs) + "p(x, z) :- p(x, y), f(y, w), p(w, z). .plan 0:(2,3,1), 1:(2,1,3)\n";
+  const Program program = compiled(text);
+  const EngineOutcome whole = run_engine(program, pairs(), 1, {});
+  ASSERT_TRUE(whole.status.is_ok());
+  for (const int next : {1, 2, 3}) {
+    for (RunOptions placement : placements()) {
+      placement.mirror_limit_rows = 0;  // else all rounds run without a safe point
+      const auto disk = std::make_shared<MemoryDisk>();
+      int asked = 0;
+      RunHooks hooks;
+      hooks.stop_requested = [&] {
+        return ++asked == 2 ? StopRequest::kCheckpointAndStop : StopRequest::kNone;
+      };
+      const EngineOutcome first = run_engine(program, pairs(), 2, placement, hooks, disk);
+      ASSERT_TRUE(first.status.is_ok()) << first.status.to_string();
+      ASSERT_TRUE(first.report.stopped_early);
+      RunOptions resumed = placement;
+      resumed.checkpoint.resume = ResumePolicy::kResume;
+      const EngineOutcome second = run_engine(program, pairs(), next, resumed, {}, disk);
+      ASSERT_TRUE(second.status.is_ok()) << second.status.to_string();
+      EXPECT_EQ(second.files, whole.files) << next;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stratalog::datalog

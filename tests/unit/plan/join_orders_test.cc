@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// `.plan`: the versions of a rule that have an order are joined in it, the others as sizes say.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "unit/plan/planned_text.h"
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr const char* kBases =
+    ".decl e(x: number, y: number)\n.input e\n.decl f(x: number, y: number)\n.input f\n"
+    ".decl p(x: number, y: number)\np(x, y) :- e(x, y).\n";
+
+// What `explain` prints below the rules of `text` that come after kBases.
+std::string joins_of(const std::string& text, const PlanOptions& options = {}) {
+  const Program program = compiled(kBases + text);
+  const std::string all = explain(program, planned(program, options));
+  const std::size_t first = all.find("    test.dl:7");
+  return first == std::string::npos ? all : all.substr(first);
+}
+
+PlanOptions rounds_only() {
+  PlanOptions options;
+  options.allow_pivot = false;
+  return options;
+}
+
+TEST(JoinOrders, VersionsAreThoseOfTheRecursiveAtoms) {
+  EXPECT_EQ(joins_of("p(x, z) :- p(x, y), e(y, w), p(w, z). .plan 1:(2,1,3), 0:(3,2,1)\n"),
+            R"(    test.dl:7  p(x, z) :- p(x, y), e(y, w), p(w, z).
+        scan p -> search e by (y) -> new tuples of p by (y)
+        set at a time: `x` moves as whole sets from `p` to `p`; in the order of `.plan`
+    test.dl:7  p(x, z) :- p(x, y), e(y, w), p(w, z).
+        scan e -> search p by (y) -> new tuples of p by (x)
+        set at a time: `x` moves as whole sets from `p` to `p`; in the order of `.plan`
+)");
+}
+
+TEST(JoinOrders, AVersionWithoutOneIsPlannedAsUsual) {
+  const std::string rule = "p(x, z) :- p(x, y), f(y, w), p(w, z).";
+  const std::string usual = joins_of(rule + "\n");
+  const std::string half = joins_of(rule + " .plan 1:(1,2,3)\n");
+  EXPECT_EQ(half.substr(0, half.find('\n', half.find("        ")) + 1),
+            usual.substr(0, usual.find('\n', usual.find("        ")) + 1));
+  EXPECT_NE(half.find("scan p -> search f by (x) -> new tuples of p by (x)"), std::string::npos)
+      << half;
+}
+
+TEST(JoinOrders, ConstraintsStillComeAsSoonAsTheyCanBeDecided) {
+  const std::string text =
+      joins_of("p(x, z) :- p(x, y), y > 3, f(y, w), z = w + 1, !e(w, z), w < 9. .plan 0:(2,1)\n",
+               rounds_only());
+  EXPECT_NE(text.find("scan f -> filter -> filter -> compute z -> absent e by (y, x) -> new tuples "
+                      "of p by (y)"),
+            std::string::npos)
+      << text;
+}
+
+TEST(JoinOrders, ProductsAreMadeWhereTheProgramAsksForThem) {
+  const std::string text =
+      joins_of("p(x, z) :- p(x, y), f(y, w), f(w, z). .plan 0:(1,3,2)\n", rounds_only());
+  EXPECT_NE(text.find("new tuples of p -> scan f -> exists f by (x, y)"), std::string::npos)
+      << text;
+}
+
+TEST(JoinOrders, NewTuplesRestrictNoSets) {
+  // `y` could move from f to p, if p were not asked for new tuples with it.
+  const Program program =
+      compiled(std::string(kBases) + "p(x, y) :- p(x, y), f(x, y). .plan 0:(2,1)\n");
+  const ProgramPlan plan = planned(program, rounds_only());
+  for (const RulePlan& rule : plan.strata[stratum_of(program, "p")].recursive) {
+    EXPECT_FALSE(rule.carries);
+    EXPECT_EQ(rule.steps.back().kind, StepKind::kScanDelta);
+    EXPECT_EQ(rule.steps.back().prefix_length, 2U);
+  }
+}
+
+TEST(JoinOrders, ASweepFollowsThoseThatBeginWithNewTuples) {
+  const std::string rule = "p(x, z) :- p(x, y), e(y, w), f(w, z).";
+  const std::string first = joins_of(rule + " .plan 0:(1,3,2)\n");
+  EXPECT_NE(first.find("new tuples of p -> scan f -> exists e by (y, x)\n        set at a time: "
+                       "`x` moves as whole sets from `p` to `p`; in the order of `.plan`\n"),
+            std::string::npos)
+      << first;
+  const std::string later = joins_of(rule + " .plan 0:(3,2,1)\n");
+  EXPECT_NE(later.find("new tuples of p -> search e by (x) -> search f by (x)\n"),
+            std::string::npos)
+      << later;
+  EXPECT_NE(later.find("; a sweep begins with new tuples, so `.plan` would order rounds only\n"),
+            std::string::npos)
+      << later;
+  const std::string rounds = joins_of(rule + " .plan 0:(3,2,1)\n", rounds_only());
+  EXPECT_NE(rounds.find("scan f -> search e by (y) -> new tuples of p by (y)"), std::string::npos)
+      << rounds;
+}
+
+TEST(JoinOrders, RulesThatSubsume) {
+  const std::string text =
+      joins_of("p(x, y) <= p(x, z) :- f(y, z), e(x, _). .plan 0:(3,4,2,1), 1:(4,1,2,3)\n");
+  EXPECT_NE(text.find("scan f -> scan e -> exists p by"), std::string::npos) << text;
+  EXPECT_NE(text.find("-> new tuples of p by"), std::string::npos) << text;
+}
+
+TEST(JoinOrders, InlinedAtomsCountAndIndependentPartsStay) {
+  const std::string text = joins_of(
+      ".decl i(x: number, y: number) inline\ni(x, y) :- e(x, z), f(z, y).\n"
+      "p(x, y) :- p(x, _), i(x, y), e(u, v), f(v, u). .plan 0:(4,5,2,3,1)\n",
+      rounds_only());
+  EXPECT_NE(text.find("scan e -> exists f by (x, y) -> scan e -> search f by (x) -> new tuples of "
+                      "p by (x)"),
+            std::string::npos)
+      << text;
+}
+
+}  // namespace
+}  // namespace stratalog::datalog
