@@ -295,8 +295,10 @@ Failure prepare_run(Comm& comm, const Invocation& invocation, Job& job) {
   Result<datalog::CompileOutcome> compiled = Status::internal("compiled on rank 0 only");
   if (comm.rank() == 0) {
     compiled = compile_file(invocation.program);
-    if (compiled.is_ok() && !prints_outputs(compiled.value(), job.run))
-      add_output_problems(compiled.value(), invocation.program);
+    if (compiled.is_ok())
+      add_format_problems(compiled.value(), invocation.program,
+                          prints_outputs(compiled.value(), job.run) ? CheckedFormats::kInputs
+                                                                    : CheckedFormats::kAll);
     if (compiled.is_ok() && (job.run.verbosity != Verbosity::kQuiet || !compiled.value().is_ok())) {
       tell(datalog::render_all(compiled.value().diagnostics));
     }

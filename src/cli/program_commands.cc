@@ -47,7 +47,7 @@ ExitCode check_command(const Invocation& invocation) {
   auto compiled = compile_file(invocation.program);
   if (!compiled.is_ok()) return end_with_error(compiled.status(), Part::kProgram);
   datalog::CompileOutcome& outcome = compiled.value();
-  add_output_problems(outcome, invocation.program);
+  add_format_problems(outcome, invocation.program, CheckedFormats::kAll);
   if (invocation.style == OutputStyle::kJson) {
     json list = json::array();
     for (const auto& diagnostic : outcome.diagnostics) list.push_back(diagnostic_json(diagnostic));
@@ -63,6 +63,7 @@ ExitCode check_command(const Invocation& invocation) {
 ExitCode explain_command(const Invocation& invocation) {
   auto compiled = compile_file(invocation.program);
   if (!compiled.is_ok()) return end_with_error(compiled.status(), Part::kProgram);
+  add_format_problems(compiled.value(), invocation.program, CheckedFormats::kInputs);
   tell(datalog::render_all(compiled.value().diagnostics));
   if (!compiled.value().is_ok()) return ExitCode::kProgram;
   const datalog::Program& program = *compiled.value().program;

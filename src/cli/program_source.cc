@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -109,9 +110,12 @@ Result<datalog::CompileOutcome> compile_file(const ProgramArguments& arguments) 
   return datalog::compile({.name = source_name(arguments.file), .text = std::move(text)}, options);
 }
 
-void add_output_problems(datalog::CompileOutcome& outcome, const ProgramArguments& arguments) {
+void add_format_problems(datalog::CompileOutcome& outcome, const ProgramArguments& arguments,
+                         CheckedFormats which) {
   if (!outcome.is_ok()) return;
-  const auto problems = datalog::unwritable_outputs(*outcome.program);
+  auto problems = datalog::unreadable_inputs(*outcome.program);
+  if (which == CheckedFormats::kAll)
+    std::ranges::move(datalog::unwritable_outputs(*outcome.program), std::back_inserter(problems));
   if (problems.empty()) return;
   for (const datalog::FormatProblem& problem : problems) {
     datalog::MarkedPlace where{.place = problem.place};

@@ -20,8 +20,12 @@ namespace stratalog::cli {
 // cannot be read; errors of the program are in the outcome.
 Result<datalog::CompileOutcome> compile_file(const ProgramArguments& arguments);
 
-// Local. What can be told of outputs before anything runs, as errors of the program.
-void add_output_problems(datalog::CompileOutcome& outcome, const ProgramArguments& arguments);
+// Where all output is printed, its files do not matter.
+enum class CheckedFormats : std::uint8_t { kInputs, kAll };
+
+// Local. What can be told of inputs and outputs before anything runs, as errors of the program.
+void add_format_problems(datalog::CompileOutcome& outcome, const ProgramArguments& arguments,
+                         CheckedFormats which);
 
 // Local. A program whose preprocessed text is at hand: out of a checkpoint, or from another rank.
 datalog::CompileOutcome compile_text(std::string name, std::string text);

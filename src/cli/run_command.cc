@@ -73,6 +73,7 @@ class Watch {
   datalog::RunHooks hooks() {
     datalog::RunHooks hooks;
     hooks.progress = [this](const datalog::Progress& progress) { see(progress); };
+    hooks.at_work = [this](datalog::Phase phase) { at_work_ = phase; };
     hooks.notice = [this](const std::string& line) {
       if (job_.run.verbosity != Verbosity::kQuiet) notice(line);
     };
@@ -102,13 +103,16 @@ class Watch {
     return lines_.has_value();
   }
 
-  // Which part an error of the engine came from: where it was last seen at work.
+  // Which part an error of the engine came from. A checkpoint that cannot be written ends no run,
+  // so that what ends one while rules are evaluated is of the rules.
   Part part_of(const Status& status) const {
     if (status.code() == StatusCode::kAlreadyExists) return Part::kCheckpoint;
-    switch (phase_) {
+    switch (at_work_) {
       case datalog::Phase::kLoading:
         return Part::kFacts;
       case datalog::Phase::kRestoring:
+        // Nothing is written yet: what is full is the memory.
+        return status.code() == StatusCode::kNoSpace ? Part::kRun : Part::kCheckpoint;
       case datalog::Phase::kCheckpointing:
         return Part::kCheckpoint;
       case datalog::Phase::kEvaluating:
@@ -128,13 +132,12 @@ class Watch {
   }
 
   void see(const datalog::Progress& progress) {
-    phase_ = progress.phase;
     if (lines_)
       lines_->update(progress);
     else
       view_.update(progress);
     // The first checkpoint begins: from here on the folder is this job's.
-    if (phase_ == datalog::Phase::kCheckpointing && !has_options_file_) {
+    if (progress.phase == datalog::Phase::kCheckpointing && !has_options_file_) {
       has_options_file_ = true;
       const Status written = write_options_file(*job_.checkpoints, job_.program_name, job_.run);
       if (!written.is_ok()) notice(fmt::format("note: {}", written.message()));
@@ -145,7 +148,7 @@ class Watch {
   LiveViewStyle style_;
   LiveView view_;
   std::optional<ProgressLines> lines_;
-  datalog::Phase phase_ = datalog::Phase::kLoading;
+  datalog::Phase at_work_ = datalog::Phase::kLoading;
   bool has_options_file_ = false;
 };
 

@@ -98,9 +98,11 @@ class Engine {
         facts_, load_program_facts(state_, [this](std::uint32_t s) { return is_settled(s); }));
     if (state_.addition) STRATALOG_RETURN_IF_ERROR(load_added_facts());
     state_.times.load = watch.lap();
+    begin(Phase::kEvaluating);
     if (!resumed) STRATALOG_RETURN_IF_ERROR(make_plan());
-    if (checkpointing_.is_on()) tell(Phase::kRestoring);  // an error now is the checkpoint folder's
+    begin(Phase::kCheckpointing);
     STRATALOG_RETURN_IF_ERROR(checkpointing_.open_writer());
+    begin(Phase::kEvaluating);
     STRATALOG_RETURN_IF_ERROR(run_strata());
     if (!state_.report.stopped_early) {
       tell(Phase::kOutput);
@@ -111,7 +113,13 @@ class Engine {
     return finish_report(state_, position_.reports);
   }
 
+  // An error is the phase's from now on.
+  void begin(Phase phase) const {
+    if (state_.comm.rank() == 0 && state_.hooks.at_work) state_.hooks.at_work(phase);
+  }
+
   void tell(Phase phase) const {
+    begin(phase);
     if (state_.comm.rank() != 0 || !state_.hooks.progress) return;
     Progress progress;
     progress.phase = phase;
@@ -136,7 +144,7 @@ class Engine {
     tell(Phase::kLoading);
     STRATALOG_ASSIGN_OR_RETURN(
         added_, find_added_files(state_.comm, *state_.options.added_facts, state_.program));
-    tell(Phase::kRestoring);  // an error now is the program's or the checkpoint folder's
+    begin(Phase::kRestoring);
     if (!checkpointing_.is_on() || state_.options.checkpoint.resume != ResumePolicy::kResume)
       return Status::invalid_argument("facts are added to a checkpoint of a finished run only");
     state_.changed = relations_of(added_);

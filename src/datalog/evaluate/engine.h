@@ -112,6 +112,9 @@ enum class Metering : std::uint8_t {
 
 struct RunHooks {
   std::function<void(const Progress&)> progress;  // called on rank 0 only
+  // Rank 0: what the run is at from now on, whether it is shown or not. An error that ends the run
+  // belongs to what it was at last.
+  std::function<void(Phase)> at_work;
   std::function<StopRequest()> stop_requested;  // polled on rank 0 only
   std::function<void(const std::string&)>
       notice;  // rank 0: lines for the log (skipped generations, warnings)

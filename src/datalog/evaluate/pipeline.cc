@@ -47,7 +47,8 @@ void Pipeline::prepare_stage(std::size_t s) {
   stage->out.has_brief_sets = makes_sets || (s > 0 && stages_[s - 1]->out.has_brief_sets);
 
   if (step.kind == StepKind::kAggregate) {
-    const Aggregate& aggregate = *(*definition_.body)[step.literal].aggregate;
+    const Literal& literal = (*definition_.body)[step.literal];
+    const Aggregate& aggregate = *literal.aggregate;
     stage->fold = std::make_unique<AggregateFold>(aggregate, evaluator_);
     AggregateFold* fold = stage->fold.get();
     stage->inner = std::make_unique<Pipeline>(
@@ -60,7 +61,10 @@ void Pipeline::prepare_stage(std::size_t s) {
                    .carries = false,
                    .tagged = true,
                    .counts = true},
-        evaluator_, [fold](const Batch& batch) { return fold->add(batch); });
+        evaluator_, [this, fold, place = &literal.place](const Batch& batch) {
+          evaluator_.set_place(place);
+          return fold->add(batch);
+        });
     stage->inner_in.columns.resize(definition_.rule->variables.size());
     for (const VariableId v : aggregate.outer) stage->inner_in.allocate(v);
     stage->inner_in.tags.resize(kBatchRows, 0);

@@ -303,7 +303,26 @@ std::string written_twice(const std::string& file, const Relation& relation,
       first.place.column);
 }
 
+FormatProblem problem_of(const IoDirective& directive, const Status& refused) {
+  std::string message = refused.message();
+  if (const std::string place = place_text(directive.place); message.starts_with(place))
+    message.erase(0, place.size());
+  return {.place = directive.place, .message = std::move(message)};
+}
+
 }  // namespace
+
+std::vector<FormatProblem> unreadable_inputs(const Program& program) {
+  std::vector<FormatProblem> problems;
+  for (const Relation& relation : program.relations) {
+    for (const IoDirective& directive : relation.io) {
+      if (directive.action != IoAction::kInput) continue;
+      const Status planned = plan_input(relation, directive).status();
+      if (!planned.is_ok()) problems.push_back(problem_of(directive, planned));
+    }
+  }
+  return problems;
+}
 
 std::vector<FormatProblem> unwritable_outputs(const Program& program) {
   std::vector<FormatProblem> problems;
@@ -314,10 +333,7 @@ std::vector<FormatProblem> unwritable_outputs(const Program& program) {
       if (directive.action != IoAction::kOutput) continue;
       const Result<FactFormat> planned = plan_output(relation, directive);
       if (!planned.is_ok()) {
-        std::string message = planned.status().message();
-        if (const std::string place = place_text(directive.place); message.starts_with(place))
-          message.erase(0, place.size());
-        problems.push_back({.place = directive.place, .message = std::move(message)});
+        problems.push_back(problem_of(directive, planned.status()));
         continue;
       }
       const std::string file = own_file(planned.value());
