@@ -164,7 +164,11 @@ class Checkpoint(Mapping[str, Table]):
     @property
     def deltas(self) -> list[str]:
         """Relations of the running stratum, which also have a delta."""
-        return [r["relation"] for r in self._generation.relations if r["version"] == "delta"]
+        return [
+            r["relation"]
+            for r in self._generation.relations
+            if r["version"] == "delta" and "#" not in r["relation"]
+        ]
 
     def __getitem__(self, key: str | tuple[str, str]) -> Table:
         name, version = key if isinstance(key, tuple) else (key, "total")
@@ -177,7 +181,12 @@ class Checkpoint(Mapping[str, Table]):
             ) from None
 
     def __iter__(self) -> Iterator[str]:
-        return (r["relation"] for r in self._generation.relations if r["version"] == "total")
+        """Those of the program; what is made for its rules has a `#` in its name."""
+        return (
+            r["relation"]
+            for r in self._generation.relations
+            if r["version"] == "total" and "#" not in r["relation"]
+        )
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -18,6 +18,7 @@
 #include "datalog/evaluate/schema_json.h"
 #include "datalog/functors/shared_libraries.h"
 #include "datalog/language/compile.h"
+#include "datalog/made_relations.h"
 #include "model/record_image.h"
 #include "read/usable_cores.h"
 
@@ -168,6 +169,11 @@ struct Program::Parts {
       for (const Attribute& attribute : relation.attributes)
         of_relation.push_back(
             {.name = attribute.name, .type = attribute.type_name, .kind = kind_of(attribute)});
+    }
+    // Those made for rules come last.
+    while (!names.empty() && datalog::is_made_name(names.back())) {
+      names.pop_back();
+      columns.pop_back();
     }
   }
 

@@ -22,6 +22,7 @@
 #include "datalog/facts/fact_writer.h"
 #include "datalog/facts/key_cells.h"
 #include "datalog/language/spelling.h"
+#include "datalog/made_relations.h"
 #include "datalog/relation_storage.h"
 #include "model/set_union.h"
 #include "model/set_walk.h"
@@ -51,7 +52,8 @@ Result<StoredChoice> choose_relation(const StoredState& state, const datalog::Pr
       return Status::corruption(fmt::format("{}: relation {} does not fit the stored program",
                                             state.generation, stored.name));
     }
-    if (stored.version == arguments.version) names.push_back(stored.name);
+    if (stored.version == arguments.version && !datalog::is_made_name(stored.name))
+      names.push_back(stored.name);
   }
   const std::string near = datalog::language::suggest(arguments.relation, names);
   return Status::invalid_argument(fmt::format(

@@ -13,6 +13,7 @@
 #include "cli/quantities.h"
 #include "cli/stored_program.h"
 #include "commit/vocabulary.h"
+#include "datalog/made_relations.h"
 #include "place/checkpoint_names.h"
 
 namespace stratalog::cli {
@@ -145,6 +146,7 @@ json state_json(const StoredState& state) {
     json entry = {{"name", relation.name},   {"version", version_name(relation.version)},
                   {"arity", relation.arity}, {"column_order", relation.column_order},
                   {"rows", relation.rows},   {"hash", hash_text(relation.hash)}};
+    if (datalog::is_made_name(relation.name)) entry["made_for"] = datalog::made_for(relation.name);
     const PartChoice& choice = relation.choice;
     if (!choice.part.empty()) {
       entry["choice"] = {{"part", choice.part},
@@ -220,8 +222,8 @@ std::string why_text(const StoredState& state) {
                         mode_name(state.mode));
   for (const StoredRelation& relation : state.relations)
     if (!relation.choice.reason.empty())
-      text += fmt::format("  {} {}: {}\n", relation.name, version_name(relation.version),
-                          relation.choice.reason);
+      text += fmt::format("  {} {}: {}\n", datalog::shown_relation(relation.name),
+                          version_name(relation.version), relation.choice.reason);
   return text;
 }
 
@@ -236,11 +238,21 @@ std::string state_text(const StoredState& state) {
     text += fmt::format("  builds on {}\n", fmt::join(state.builds_on, ", "));
   text += fmt::format("  {:<32} {:<7} {:>5} {:>16}  {}\n", "relation", "version", "arity", "rows",
                       "hash");
+  std::uint64_t made = 0;
+  std::uint64_t made_rows = 0;
   for (const StoredRelation& relation : state.relations) {
+    if (datalog::is_made_name(relation.name)) {
+      ++made;
+      made_rows += relation.rows;
+      continue;
+    }
     text += fmt::format("  {:<32} {:<7} {:>5} {:>16}  {}\n", relation.name,
                         version_name(relation.version), relation.arity, format_count(relation.rows),
                         hash_text(relation.hash));
   }
+  if (made > 0)
+    text += fmt::format("  {:<46} {:>16}\n", fmt::format("made for rules: {} more", made),
+                        format_count(made_rows));
   for (const NamedSection& section : state.sections) {
     text +=
         fmt::format("  section {:<24} {:>24}\n", section.name, format_size(section.data.size()));

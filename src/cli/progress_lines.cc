@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/progress_lines.h"
+#include "datalog/made_relations.h"
 
 #include <nlohmann/json.hpp>
 
@@ -66,7 +67,7 @@ void ProgressLines::update(const datalog::Progress& progress) {
                {"elapsed_seconds", progress.elapsed_seconds},
                {"stratum", progress.stratum},
                {"strata", progress.strata},
-               {"relations", progress.relations},
+               {"relations", datalog::shown_relations(progress.relations)},
                {"round", progress.iteration},
                {"new_tuples", progress.new_tuples},
                {"tuples", progress.total_tuples},
@@ -88,7 +89,7 @@ void ProgressLines::tell_stratum() {
                {"elapsed_seconds", last_.elapsed_seconds},
                {"stratum", last_.stratum},
                {"strata", last_.strata},
-               {"relations", last_.relations},
+               {"relations", datalog::shown_relations(last_.relations)},
                {"rounds", last_.iteration},
                {"tuples", last_.total_tuples},
                {"is_estimate", last_.fraction >= 0},
@@ -107,7 +108,8 @@ void ProgressLines::failure(std::string_view text) {
 void ProgressLines::end(const datalog::RunReport& report) {
   if (in_stratum_) tell_stratum();
   Json rows = Json::object();
-  for (const datalog::RelationSize& size : report.relations) rows[size.name] = size.rows;
+  for (const datalog::RelationSize& size : report.relations)
+    if (!datalog::is_made_name(size.name)) rows[size.name] = size.rows;
   write_(line({{"event", "end"},
                {"total_seconds", report.times.total},
                {"stopped_early", report.stopped_early},

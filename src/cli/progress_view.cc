@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "cli/quantities.h"
+#include "datalog/made_relations.h"
 
 namespace stratalog::cli {
 
@@ -116,7 +117,7 @@ std::string ProgressView::tuples_text() const {
 
 std::string ProgressView::stratum_line() const {
   std::string line = fmt::format("stratum {}/{}  {}: {}", now_.stratum + 1, now_.strata,
-                                 now_.relations, tuples_text());
+                                 datalog::shown_relations(now_.relations), tuples_text());
   // Such a sweep has no rounds of the whole, either.
   if (now_.iteration > 1 && now_.fraction < 0)
     line += fmt::format(", {} rounds", format_count(now_.iteration));
@@ -160,7 +161,7 @@ std::vector<std::string> ProgressView::render(std::size_t width) const {
                               phase_name(now_.phase)));
   if (has_stratum_) {
     lines.push_back(fmt::format("  stratum {}/{}  {}{}", now_.stratum + 1, now_.strata,
-                                now_.relations, remaining_text()));
+                                datalog::shown_relations(now_.relations), remaining_text()));
     std::string round = fmt::format("  round {:<6} +{:<11}", format_count(now_.iteration),
                                     format_count(now_.new_tuples));
     lines.push_back(round + " " + sparkline(rounds_, kSparklineColumns, labels_.glyphs));

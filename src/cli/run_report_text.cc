@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/quantities.h"
+#include "datalog/made_relations.h"
 
 namespace stratalog::cli {
 
@@ -44,10 +45,14 @@ constexpr TimeRow kRows[] = {
 };
 
 json stratum_json(const StratumReport& stratum) {
-  json entry = {{"relations", stratum.relations},     {"strategy", strategy_name(stratum.strategy)},
-                {"iterations", stratum.iterations},   {"tuples", stratum.tuples},
-                {"derivations", stratum.derivations}, {"exchanged_bytes", stratum.exchanged_bytes},
-                {"rebalances", stratum.rebalances},   {"seconds", stratum.seconds}};
+  json entry = {{"relations", datalog::shown_relations(stratum.relations)},
+                {"strategy", strategy_name(stratum.strategy)},
+                {"iterations", stratum.iterations},
+                {"tuples", stratum.tuples},
+                {"derivations", stratum.derivations},
+                {"exchanged_bytes", stratum.exchanged_bytes},
+                {"rebalances", stratum.rebalances},
+                {"seconds", stratum.seconds}};
   if (stratum.largest_share >= 0) entry["largest_share"] = stratum.largest_share;
   if (!stratum.new_tuples_per_round.empty()) {
     entry["new_tuples_per_round"] = stratum.new_tuples_per_round;
@@ -82,7 +87,18 @@ json failed_json(const datalog::FailedCheckpoint& failed) {
 json sizes_json(const std::vector<datalog::RelationSize>& sizes) {
   json entries = json::array();
   for (const datalog::RelationSize& size : sizes) {
-    entries.push_back({{"name", size.name}, {"rows", size.rows}});
+    if (!datalog::is_made_name(size.name))
+      entries.push_back({{"name", size.name}, {"rows", size.rows}});
+  }
+  return entries;
+}
+
+json made_sizes_json(const std::vector<datalog::RelationSize>& sizes) {
+  json entries = json::array();
+  for (const datalog::RelationSize& size : sizes) {
+    if (datalog::is_made_name(size.name))
+      entries.push_back(
+          {{"name", size.name}, {"made_for", datalog::made_for(size.name)}, {"rows", size.rows}});
   }
   return entries;
 }
@@ -205,6 +221,7 @@ json report_json(const RunReport& report, std::string_view program) {
           {"resumed_iteration", report.resumed_iteration},
           {"stopped_early", report.stopped_early},
           {"relations", sizes_json(report.relations)},
+          {"made_relations", made_sizes_json(report.relations)},
           {"print_sizes", sizes_json(report.print_sizes)},
           {"strata", std::move(strata)},
           {"checkpoints", std::move(checkpoints)},

@@ -11,6 +11,7 @@
 #include "datalog/facts/fact_location.h"
 #include "datalog/facts/fact_reader.h"
 #include "datalog/facts/rank_zero.h"
+#include "datalog/made_relations.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -78,13 +79,12 @@ std::string names_of(const EngineState& state, std::span<const RelationId> relat
   return names;
 }
 
-// Without relations that the language stage made, whose names have "#" in them: what becomes of
-// them becomes of the relations that they were made for.
+// Without relations that are made for rules: what becomes of them becomes of those that they are
+// made for.
 std::string declared_members(const EngineState& state, const Stratum& stratum) {
   std::vector<RelationId> declared = stratum.relations;
-  std::erase_if(declared, [&](RelationId r) {
-    return state.program.relations[r].name.find('#') != std::string::npos;
-  });
+  std::erase_if(declared,
+                [&](RelationId r) { return is_made_relation(state.program.relations[r]); });
   return names_of(state, declared);
 }
 
