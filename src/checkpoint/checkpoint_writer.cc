@@ -78,6 +78,7 @@ class Writer final : public CheckpointWriter {
   OverlapFacts overlap_facts_;
   SaveOutcome outcome_ = SaveOutcome::kNone;
   Status over_;  // why no further save is possible
+  bool has_lasting_notes_ = false;  // said once in a job
   std::unique_ptr<OpenSave> pending_;  // between begin() and finish()
 };
 
@@ -388,6 +389,8 @@ Result<SaveReport> Writer::close_save(OpenSave& open) {
   }
   open.held_ns += now_ns() - start;
   STRATALOG_RETURN_IF_ERROR(sum_up(comm_, open, report));
+  for (const std::string& note : open.out.lasting_notes)
+    if (!std::exchange(has_lasting_notes_, true)) report.notes.push_back(note);
   // Its seconds are the slowest rank's, the same on all.
   if (open.facts) learned_.learn(open.option, *open.facts, report.total_seconds);
   remember_costs(report);

@@ -213,7 +213,7 @@ Status write_part(const SaveContext& context, const RowFilePart& part, LocalOutp
 
 Status write_rows_directly(const SaveContext& context, LocalOutput& out) {
   return write_striped(
-      context.comm, context.store, striped_folder(context), out.notes, [&]() -> Status {
+      context.comm, context.store, striped_folder(context), out.lasting_notes, [&]() -> Status {
         for (const RowFilePart& part : row_file_parts(context))
           STRATALOG_RETURN_IF_ERROR(agree(context.comm, write_part(context, part, out)));
         return Status::ok();

@@ -38,7 +38,6 @@ Status sum_up(Comm& comm, const OpenSave& open, SaveReport& report) {
   report.route_seconds = static_cast<double>(most[8]) / kSecond;
   report.held_seconds = static_cast<double>(most[9]) / kSecond;
   report.overlap = open.overlap.way;
-  report.notes.insert(report.notes.end(), out.notes.begin(), out.notes.end());
   report.groups = sums[0];
   report.bytes = sums[1];
   report.files = sums[2];

@@ -263,7 +263,7 @@ Status write_parts(const SaveContext& context, LocalOutput& out) {
 Status write_row_files(const SaveContext& context, LocalOutput& out) {
   // Of a file that HDF5 creates, MPI-IO sets the stripes.
   if (context.layout.plan.creation == FileCreation::kCollective) return write_parts(context, out);
-  return write_striped(context.comm, context.store, striped_folder(context), out.notes,
+  return write_striped(context.comm, context.store, striped_folder(context), out.lasting_notes,
                        [&] { return write_parts(context, out); });
 }
 

@@ -62,7 +62,7 @@ struct LocalOutput {
   std::uint64_t groups = 0;
   std::uint64_t staging_bytes = 0;
   PhaseTimes times;
-  std::vector<std::string> notes;  // rank 0's, for the log
+  std::vector<std::string> lasting_notes;  // rank 0's, of what will be so for each save of the job
 };
 
 // Feeds all groups of image `index` to `encoder`, with times. The sink inside the encoder adds to

@@ -162,7 +162,7 @@ Status write_batches(const SaveContext& context, LocalOutput& out) {
 Status write_shared_files(const SaveContext& context, LocalOutput& out) {
   // MPI-IO sets the stripes of what it creates.
   if (context.options.backends.shared.create) return write_batches(context, out);
-  return write_striped(context.comm, context.store, striped_folder(context), out.notes,
+  return write_striped(context.comm, context.store, striped_folder(context), out.lasting_notes,
                        [&] { return write_batches(context, out); });
 }
 

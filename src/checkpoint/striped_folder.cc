@@ -26,7 +26,8 @@ Status write_striped(Comm& comm, Store& store, const StripedFolder& folder,
   const Status set = agree(comm, mine);
   if (!set.is_ok() && comm.rank() == 0)
     notes.push_back(
-        fmt::format("{}: no stripes were set, files have what the file system gives them: {}",
+        fmt::format("{}: no stripes were set, files have what the file system gives them (said "
+                    "once in a job): {}",
                     folder.name, set.message()));
   const Status written = write();
   if (folder.is_mine && mine.is_ok()) (void)store.stripe_new_files(folder.name, {});

@@ -7,6 +7,8 @@
 
 #include <mutex>
 
+#include "checkpoint/checkpoint.h"
+#include "unit/checkpoint/long_runs.h"
 #include "write/memory_store.h"
 
 namespace stratalog {
@@ -30,7 +32,7 @@ class Events {
 };
 
 // Only what has stripes differs from the store in memory.
-class StripedStore final : public Store {
+class StripedStore : public Store {
  public:
   StripedStore(Events& events, Status answer) : events_(events), answer_(std::move(answer)) {}
   Status stripe_new_files(const std::string& path, const StripingPlan& striping) override {
@@ -102,6 +104,39 @@ TEST(StripedFolder, WithoutStripesOnlyRankZeroHasANote) {
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_NE(notes[0].find("there is no lfs"), std::string::npos) << notes[0];
   EXPECT_EQ(events.all().size(), 4U);
+}
+
+// A store on Lustre where `lfs` is not to be had.
+class StoreWithoutLfs final : public StripedStore {
+ public:
+  explicit StoreWithoutLfs(Events& events)
+      : StripedStore(events, Status::not_supported("there is no lfs")) {}
+  Result<FileSystemFacts> file_system() override {
+    FileSystemFacts facts;
+    facts.kind = FileSystemKind::kLustre;
+    facts.name = "lustre";
+    return facts;
+  }
+};
+
+TEST(StripedFolder, AJobSaysOnceThatThereAreNone) {
+  constexpr Cell kPathKeys = 30000;  // enough for a file that is expected to exceed 1 GiB
+  Events events;
+  StoreWithoutLfs store(events);
+  const auto comm = make_self_comm();
+  for (int job = 0; job < 2; ++job) {
+    const auto writer = open_checkpoint_writer(*comm, store, {});
+    ASSERT_TRUE(writer.is_ok());
+    SaveRequest request;
+    request.mode = CheckpointMode::kSharedOpt;
+    request.images = {image_of_runs("path", 0, 1, kPathKeys)};
+    for (int save = 0; save < 3; ++save) {
+      const auto report = writer.value()->save(request);
+      ASSERT_TRUE(report.is_ok()) << report.status().to_string();
+      EXPECT_EQ(report.value().notes.size(), save == 0 ? 1U : 0U);
+    }
+  }
+  EXPECT_EQ(events.all().size(), 6U) << "each save tries";
 }
 
 TEST(StripedFolder, APlanWithoutStripesAsksForNone) {
