@@ -7,10 +7,6 @@
 namespace stratalog {
 namespace {
 
-void append(const IntSet& set, std::vector<Cell>& cells) {
-  set.walk([&](Cell cell) { cells.push_back(cell); });
-}
-
 std::uint64_t square(std::uint64_t n) { return n * n; }
 
 }  // namespace
@@ -20,8 +16,10 @@ Equivalence::ElementId Equivalence::element(Cell cell) {
   if (id == parents_.size()) {
     parents_.push_back(id);
     sizes_.push_back(1);
+    next_.push_back(id);
     class_of_.push_back(kNoClass);
-    gatherings_[id].fresh.push_back(id);
+    has_changed_.push_back(false);
+    note_change(id);
   }
   return id;
 }
@@ -34,10 +32,10 @@ Equivalence::ElementId Equivalence::root(ElementId id) {
   return id;
 }
 
-Equivalence::Gathering& Equivalence::gathering_of(ElementId at) {
-  const auto [entry, is_new] = gatherings_.try_emplace(at);
-  if (is_new) entry->second.classes.push_back(class_of_[at]);
-  return entry->second;
+void Equivalence::note_change(ElementId root) {
+  if (has_changed_[root]) return;
+  has_changed_[root] = true;
+  changes_.push_back(root);
 }
 
 bool Equivalence::unite(Cell a, Cell b) {
@@ -48,21 +46,11 @@ bool Equivalence::unite(Cell a, Cell b) {
   first = root(first);
   second = root(second);
   if (first != second) {
-    Gathering taken = std::move(gathering_of(second));
-    gatherings_.erase(second);
-    Gathering& kept = gathering_of(first);
-    if (kept.classes.size() + kept.fresh.size() < taken.classes.size() + taken.fresh.size())
-      std::swap(kept, taken);
-    kept.classes.insert(kept.classes.end(), taken.classes.begin(), taken.classes.end());
-    kept.fresh.insert(kept.fresh.end(), taken.fresh.begin(), taken.fresh.end());
-    if (sizes_[first] < sizes_[second]) {
-      auto node = gatherings_.extract(first);
-      node.key() = second;
-      gatherings_.insert(std::move(node));
-      std::swap(first, second);
-    }
+    if (sizes_[first] < sizes_[second]) std::swap(first, second);
     parents_[second] = first;
     sizes_[first] += sizes_[second];
+    std::swap(next_[first], next_[second]);  // one ring out of two
+    note_change(first);
   } else if (!has_new_element) {
     return false;
   }
@@ -72,10 +60,15 @@ bool Equivalence::unite(Cell a, Cell b) {
 
 std::vector<Equivalence::Pair> Equivalence::take_news() { return std::exchange(news_, {}); }
 
-void Equivalence::advance() {
+void Equivalence::advance(DeltaUse use) {
   forget_delta();
-  for (const auto& [at, gathering] : gatherings_) conclude(gathering);
-  gatherings_.clear();
+  for (const ElementId id : changes_) {
+    const ElementId at = root(id);
+    if (has_changed_[at]) conclude(at, use);
+    has_changed_[id] = has_changed_[at] = false;
+  }
+  changes_.clear();
+  if (changes_.capacity() * 4 > parents_.size()) changes_.shrink_to_fit();
 }
 
 void Equivalence::forget_delta() {
@@ -85,57 +78,81 @@ void Equivalence::forget_delta() {
   changed_.clear();
 }
 
-// Makes the new class and says which pairs are new.
-void Equivalence::conclude(const Gathering& gathering) {
+Equivalence::ClassId Equivalence::free_class() {
+  if (free_classes_.empty()) {
+    classes_.emplace_back();
+    return static_cast<ClassId>(classes_.size() - 1);
+  }
+  const ClassId free = free_classes_.back();
+  free_classes_.pop_back();
+  return free;
+}
+
+// Makes the new class of a ring and says which pairs are new.
+void Equivalence::conclude(ElementId root, DeltaUse use) {
   std::vector<Cell> cells;
-  cells.reserve(gathering.fresh.size());
-  for (const ElementId id : gathering.fresh) cells.push_back(ids_.key(id)[0]);
-  std::sort(cells.begin(), cells.end());
-  IntSet fresh;
-  fresh.assign_sorted(cells);
-  for (const ClassId id : gathering.classes) append(*classes_[id].members, cells);
+  cells.reserve(sizes_[root]);
+  std::vector<Cell> fresh_cells;
+  std::vector<ClassId> former;
+  ElementId at = root;
+  do {
+    const Cell cell = ids_.key(at)[0];
+    cells.push_back(cell);
+    const ClassId id = class_of_[at];
+    if (id == kNoClass) {
+      fresh_cells.push_back(cell);
+    } else if (!std::exchange(classes_[id].is_met, true)) {
+      former.push_back(id);
+    }
+    at = next_[at];
+  } while (at != root);
   std::sort(cells.begin(), cells.end());
   auto whole = std::make_unique<IntSet>();
   whole->assign_sorted(cells);
 
   const std::uint64_t before = pairs_;
   std::vector<Cell> others;
-  for (const ClassId id : gathering.classes) {
-    DeltaBlock& block = delta_.emplace_back();
+  for (const ClassId id : former) {
+    DeltaBlock block;
     block.left = std::move(*classes_[id].members);
     set_bytes_ -= block.left.heap_bytes();
     pairs_ -= square(block.left.size());
-    classes_[id].members.reset();
+    classes_[id] = {};
     free_classes_.push_back(id);
     // Pairs inside of the former class are known. At most one class holds more than half of the new
     // one; for the others it costs less to say them again than to keep a set for each.
+    if (use == DeltaUse::kForgotten) continue;
     block.right = whole.get();
-    if (block.left.size() * 2 <= whole->size()) continue;
-    others.clear();
-    for (const Cell cell : cells)
-      if (!block.left.contains(cell)) others.push_back(cell);
-    block.own_right = std::make_unique<IntSet>();
-    block.own_right->assign_sorted(others);
-    block.right = block.own_right.get();
+    if (block.left.size() * 2 > whole->size()) {
+      others.clear();
+      for (const Cell cell : cells)
+        if (!block.left.contains(cell)) others.push_back(cell);
+      block.own_right = std::make_unique<IntSet>();
+      block.own_right->assign_sorted(others);
+      block.right = block.own_right.get();
+    }
+    delta_.push_back(std::move(block));
   }
   pairs_ += square(whole->size());
   delta_pairs_ += pairs_ - before;
 
-  ClassId target = static_cast<ClassId>(classes_.size());
-  if (free_classes_.empty()) {
-    classes_.emplace_back();
-  } else {
-    target = free_classes_.back();
-    free_classes_.pop_back();
-  }
-  for (const Cell cell : cells) class_of_[ids_.find(&cell)] = target;
-  classed_ += gathering.fresh.size();
+  const ClassId target = free_class();
+  do {
+    class_of_[at] = target;
+    at = next_[at];
+  } while (at != root);
+  classed_ += fresh_cells.size();
   set_bytes_ += whole->heap_bytes();
-  if (!fresh.empty())
-    delta_.push_back(
-        {.left = std::move(fresh), .right = whole.get(), .own_right = nullptr, .is_fresh = true});
-  classes_[target] = {.members = std::move(whole), .is_changed = true};
-  changed_.push_back(target);
+  const bool keeps_delta = use == DeltaUse::kKept;
+  if (keeps_delta && !fresh_cells.empty()) {
+    std::sort(fresh_cells.begin(), fresh_cells.end());
+    DeltaBlock& block = delta_.emplace_back();
+    block.left.assign_sorted(fresh_cells);
+    block.right = whole.get();
+    block.is_fresh = true;
+  }
+  classes_[target] = {.members = std::move(whole), .is_changed = keeps_delta};
+  if (keeps_delta) changed_.push_back(target);
 }
 
 const IntSet* Equivalence::class_of(Cell cell) const {
@@ -152,7 +169,8 @@ bool Equivalence::contains(Cell a, Cell b) const {
 }
 
 std::uint64_t Equivalence::heap_bytes() const {
-  return ids_.heap_bytes() + (parents_.capacity() * 12) +
+  return ids_.heap_bytes() + (parents_.capacity() * 16) + (changes_.capacity() * 4) +
+         (news_.capacity() * sizeof(Pair)) +
          (classes_.capacity() * (sizeof(Class) + sizeof(IntSet))) + set_bytes_;
 }
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Equivalence: an equivalence relation as its classes, never as its pairs: union-find over the
-// elements, and for each class the set of its members. A round unites pairs into the next
-// partition; the current one, which joins read, stays as it is until advance(), which also gives
-// the new pairs as blocks (every element of one set with every element of another). So memory is
-// that of the elements. Knows nothing of ranks: every rank keeps all classes, and ranks exchange
-// the pairs that united something (equivalence_exchange.h). Local; not thread-safe.
+// elements, which form a ring for each class, and for each class the set of its members. A round
+// unites pairs into the next partition; the current one, which joins read, stays as it is until
+// advance(), which also gives the new pairs as blocks (every element of one set with every element
+// of another). So memory is that of the elements. Knows nothing of ranks: every rank keeps all
+// classes, and ranks exchange the pairs that united something. Local; not thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "relation/index.h"
 #include "relation/int_set.h"
 #include "relation/prefix_map.h"
 
@@ -39,8 +39,9 @@ class Equivalence {
   // Pairs of unite() that were new since the last call, one for each union.
   std::vector<Pair> take_news();
 
-  // The next partition becomes the current one.
-  void advance();
+  // The next partition becomes the current one. Where nobody reads the delta, only delta_pairs()
+  // tells of it.
+  void advance(DeltaUse use = DeltaUse::kKept);
   void forget_delta();
 
   // The class of an element in the current partition; null if it is none.
@@ -75,26 +76,25 @@ class Equivalence {
   struct Class {
     std::unique_ptr<IntSet> members;  // null: the number is free
     bool is_changed = false;  // in the last round
-  };
-  // What has come together under one root since the last advance().
-  struct Gathering {
-    std::vector<ClassId> classes;
-    std::vector<ElementId> fresh;
+    bool is_met = false;  // on the way around a ring
   };
 
   ElementId element(Cell cell);
   ElementId root(ElementId id);
-  Gathering& gathering_of(ElementId root);
-  void conclude(const Gathering& gathering);
+  void note_change(ElementId root);
+  void conclude(ElementId root, DeltaUse use);
+  ClassId free_class();
 
   PrefixMap ids_{1};
   std::vector<ElementId> parents_;  // the next partition
   std::vector<std::uint32_t> sizes_;  // of roots
+  std::vector<ElementId> next_;  // around the ring of a class of the next partition
+  std::vector<bool> has_changed_;  // of roots, since the last advance()
+  std::vector<ElementId> changes_;  // roots that have, or had before they came under another
   std::vector<ClassId> class_of_;  // the current partition
   std::vector<Class> classes_;
   std::vector<ClassId> free_classes_;
   std::vector<ClassId> changed_;  // in the last round
-  std::unordered_map<ElementId, Gathering> gatherings_;  // by root
   std::vector<Pair> news_;
   std::vector<DeltaBlock> delta_;
   std::uint64_t classed_ = 0;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -91,3 +92,20 @@ def test_a_resumed_run_knows_the_classes(
         stride=3,
         exported="alias",
     )
+
+
+def test_pairs_that_ranks_tell_each_other_are_counted(
+    stratalog: Stratalog, inputs: Path, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.json"
+    sent = {}
+    for ranks in (1, 2, 3):
+        run = ("run", PROGRAM, "-F", inputs, "-D", tmp_path / "out", "--report", report)
+        stratalog(*run, ranks=ranks)
+        strata = json.loads(report.read_text())["strata"]
+        sent[ranks] = next(s["exchanged_bytes"] for s in strata if s["relations"] == "same")
+    assert sent[1] == 0
+    # At most one pair of 8 bytes for each element that a rank has met, to each other rank.
+    elements = len({cell for pair in links() for cell in pair})
+    for ranks in (2, 3):
+        assert 8 * (ranks - 1) <= sent[ranks] <= 8 * elements * ranks * (ranks - 1)

@@ -60,6 +60,8 @@ Status share_equivalence(EngineState& state, RelationId id) {
   Equivalence& equivalence = *state.relations[id].equivalence;
   const std::vector<Equivalence::Pair> news = equivalence.take_news();
   if (state.is_single()) return {};
+  state.traffic.mine +=
+      news.size() * sizeof(Equivalence::Pair) * static_cast<std::uint64_t>(state.comm.size() - 1);
   STRATALOG_RETURN_IF_ERROR(unite_everywhere(state.comm, equivalence, news));
   equivalence.take_news();  // what others found is no news to them
   return {};

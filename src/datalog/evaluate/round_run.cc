@@ -266,9 +266,9 @@ class RoundRun {
       // No rule reads the delta of a stratum without recursion; subsumption does.
       const bool reads = members_.is_recursive || subsumption_.is_needed() ||
                          state_.relations[r].growth != nullptr;
-      for (Shard& shard : state_.relations[r].shards)
-        advance_shard(shard, state_.scratch, reads ? DeltaUse::kKept : DeltaUse::kForgotten);
-      if (state_.relations[r].equivalence) state_.relations[r].equivalence->advance();
+      const DeltaUse use = reads ? DeltaUse::kKept : DeltaUse::kForgotten;
+      for (Shard& shard : state_.relations[r].shards) advance_shard(shard, state_.scratch, use);
+      if (state_.relations[r].equivalence) state_.relations[r].equivalence->advance(use);
     }
   }
 

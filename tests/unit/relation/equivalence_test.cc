@@ -97,6 +97,23 @@ TEST(Equivalence, RoundsAgreeWithAllPairs) {
   }
 }
 
+TEST(Equivalence, WhatNobodyReadsIsNotKept) {
+  Equivalence kept;
+  Equivalence forgotten;
+  for (Cell round = 0; round < 4; ++round) {
+    for (Cell i = 0; i < 20; ++i) {
+      const Cell a = (i * 7 + round) % 30;
+      const Cell b = (i * 11 + round * 5) % 30;
+      EXPECT_EQ(kept.unite(a, b), forgotten.unite(a, b));
+    }
+    kept.advance();
+    forgotten.advance(DeltaUse::kForgotten);
+    EXPECT_TRUE(forgotten.delta().empty());
+    EXPECT_EQ(forgotten.delta_pairs(), kept.delta_pairs());
+    EXPECT_EQ(pairs_of(forgotten), pairs_of(kept));
+  }
+}
+
 TEST(Equivalence, AMillionElementsInOneClassStaySmall) {
   Equivalence equivalence;
   constexpr Cell kElements = 1000000;
