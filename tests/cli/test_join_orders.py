@@ -66,3 +66,26 @@ def test_answers_are_those_without_it(
             outputs.add((out / "p.csv").read_bytes())
     assert len(outputs) == 1
     assert len(next(iter(outputs)).splitlines()) > 1000
+
+
+@pytest.mark.parametrize("ranks", (None, 2))
+def test_facts_are_added_and_proofs_found(
+    ranks: int | None, stratalog: Stratalog, folder: Path
+) -> None:
+    lines = (folder / "e.facts").read_text().splitlines(keepends=True)
+    outputs = set()
+    for name in ("planned", "sized"):
+        case = folder / name
+        for part, kept in (("first", lines[::2]), ("more", lines[1::2])):
+            (case / part).mkdir(parents=True)
+            (case / part / "e.facts").write_text("".join(kept))
+        store = case / "ck"
+        run = ("run", folder / f"{name}.dl", "-F", case / "first", "-D", case / "out")
+        stratalog(*run, "--checkpoint", store, ranks=ranks)
+        stratalog("resume", store, "--add-facts", case / "more", ranks=ranks)
+        text = (case / "out" / "p.csv").read_text()
+        outputs.add(text)
+        last = text.splitlines()[-1].split("\t")
+        assert "fact" in stratalog("why", store, f"p({last[0]}, {last[1]})").out
+        assert "fails" in stratalog("why-not", store, "p(1000, 1)").out
+    assert len(outputs) == 1
