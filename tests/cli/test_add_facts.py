@@ -159,3 +159,61 @@ def test_inputs_that_would_start_over_are_refused(stratalog: Stratalog, tmp_path
     more = folder(tmp_path / "more", "1\t3\n")
     refused = stratalog("resume", tmp_path / "ck", "--add-facts", more, expect=1)
     assert "`edge` has a choice-domain" in refused.err
+
+
+LATTICES = """
+.type Length <: number
+.lattice Length<> { Bottom -> 1000, Lub -> min(_, _), Glb -> max(_, _) }
+.decl road(x: number, y: number, w: number)
+.input road
+.decl far(x: number, y: number, d: Length<>)
+.input far
+.output far
+far(x, y, as(w, Length)) :- road(x, y, w).
+far(x, z, d + w) :- far(x, y, d), road(y, z, w).
+.decl near(x: number)
+.output near
+near(y) :- far(1, y, 6).
+.decl even(x: number)
+.output even
+even(y) :- far(1, y, d), d % 2 = 0.
+"""
+
+
+@pytest.mark.parametrize("ranks", (None, 2, 3))
+def test_lattices_go_on(ranks: int | None, stratalog: Stratalog, tmp_path: Path) -> None:
+    """A shorter way takes the place of a longer one; only what it takes back starts over."""
+    program = tmp_path / "p.dl"
+    program.write_text(LATTICES)
+    first, more = tmp_path / "first", tmp_path / "more"
+    portions = ((first, "1\t2\t9\n2\t3\t1\n", "3\t4\t8\n"), (more, "1\t2\t5\n", ""))
+    for facts, roads, known in portions:
+        facts.mkdir()
+        (facts / "road.facts").write_text(roads)
+        (facts / "far.facts").write_text(known)
+    (tmp_path / "out").mkdir()
+    run = ("run", program, "-F", first, "-D", tmp_path / "out", "--checkpoint", tmp_path / "ck")
+    stratalog(*run, "-q", ranks=ranks)
+    assert (tmp_path / "out" / "even.csv").read_text() == "3\n"
+    added = stratalog("resume", tmp_path / "ck", "--add-facts", more, ranks=ranks)
+    assert "going on: road, far, near" in added.err
+    taken_back = f"a better value in `far` may take back what follows from it at {program}:16"
+    assert f"starting over: even ({taken_back})" in added.err
+    wanted = {"far": "1\t2\t5\n1\t3\t6\n2\t3\t1\n3\t4\t8\n", "near": "2\n3\n", "even": "3\n"}
+    assert {p.stem: p.read_text() for p in (tmp_path / "out").iterdir()} == wanted
+
+
+def test_what_a_better_value_takes_back_is_refused_where_it_is_read(
+    stratalog: Stratalog, tmp_path: Path
+) -> None:
+    program = tmp_path / "p.dl"
+    program.write_text(LATTICES + ".input even\n")
+    facts = tmp_path / "facts"
+    facts.mkdir()
+    for name in ("road", "far", "even"):
+        (facts / f"{name}.facts").write_text("")
+    where = ("-F", facts, "-D", tmp_path, "--checkpoint", tmp_path / "ck", "-q")
+    stratalog("run", program, *where)
+    refused = stratalog("resume", tmp_path / "ck", "--add-facts", facts, expect=1).err
+    assert "`even` would have to start over (a better value in `far` may take back" in refused
+    assert "subsumed" not in refused

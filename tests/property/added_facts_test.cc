@@ -190,6 +190,28 @@ std::vector<Sample> samples() {
                       "pass(y, recursive_iteration_cnt()) :- pass(x, _), edge(x, y), "
                       "recursive_iteration_cnt() < 3.\n",
        .portions = edges},
+      {.name = "lattices and sums in recursion go on, what a better value takes back starts over",
+       .text = ".type Length <: number\n"
+               ".lattice Length<> { Bottom -> 1000, Lub -> min(_, _), Glb -> max(_, _) }\n"
+               ".type Bits <: number\n.lattice Bits<> { Bottom -> 0, Lub -> _ bor _, Glb -> _ band "
+               "_ }\n"
+               ".decl edge(x: number, y: number, w: number)\n.input edge\n"
+               ".decl far(x: number, y: number, d: Length<>)\n.output far\n"
+               "far(x, y, as(w, Length)) :- edge(x, y, w).\n"
+               "far(x, z, d + w) :- far(x, y, d), edge(y, z, w).\n"
+               ".decl near(x: number, y: number)\n.output near\nnear(x, y) :- far(x, y, 4).\n"
+               ".decl set(x: number, s: Bits<>)\n.input set\n.output set\n"
+               "set(y, s) :- set(x, s), near(x, y).\n"
+               ".decl held(x: number)\n.input held\n.output held\n"
+               "held(y) :- edge(_, y, _), sum w : { held(x), edge(x, y, w) } > 4.\n"
+               ".decl odd(x: number, d: number)\n.output odd\n"
+               "odd(x, d) :- far(x, _, d), d % 2 = 1.\n",
+       .portions = {{{"edge.facts", "1\t2\t5\n2\t3\t5\n3\t4\t2\n1\t3\t9\n"},
+                     {"set.facts", "1\t1\n2\t6\n"},
+                     {"held.facts", "1\n"}},
+                    {{"edge.facts", "1\t2\t2\n4\t1\t1\n2\t4\t3\n"}, {"set.facts", "1\t8\n"}},
+                    {{"held.facts", "3\n"}, {"edge.facts", "2\t3\t1\n3\t5\t3\n"}},
+                    {{"set.facts", "5\t9000000000\n"}, {"edge.facts", "5\t2\t1\n"}}}},
   };
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "datalog/plan/value_trend.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -77,6 +78,8 @@ class AdditionPlanner {
       StratumAddition addition = look_at(s);
       if (addition.effect == AdditionEffect::kStartsOver)
         STRATALOG_RETURN_IF_ERROR(refuse_inputs(stratum, addition.reason));
+      if (addition.effect == AdditionEffect::kGoesOn)
+        improving_.merge(find_best_values(program_, stratum));
       for (const RelationId r : stratum.relations) {
         effects_[r] = addition.effect;
         if (program_.relations[r].numbering)
@@ -114,6 +117,7 @@ class AdditionPlanner {
     for (const std::uint32_t r : stratum.rules)
       for (const Literal& literal : program_.rules[r].body) look_at(literal, is_reached, reason);
     if (is_reached && reason.empty()) reason = own_reason(stratum);
+    if (is_reached && reason.empty()) reason = value_reason(stratum);
     if (is_reached && reason.empty() && swept_.contains(s))
       reason = "to sweep its pivots takes less time than to load them";
     if (!reason.empty())
@@ -166,10 +170,12 @@ class AdditionPlanner {
 
   // What in the stratum itself depends on more than which tuples there are.
   std::string own_reason(const Stratum& stratum) const {
+    const auto kept = find_best_values(program_, stratum);
     for (const std::uint32_t r : stratum.subsumptions)
-      return fmt::format("tuples of `{}` are subsumed at {}",
-                         shown_name(program_.relations[program_.rules[r].head]),
-                         line_of(program_.rules[r].place));
+      if (!kept.contains(program_.rules[r].head))
+        return fmt::format("tuples of `{}` are subsumed at {}",
+                           shown_name(program_.relations[program_.rules[r].head]),
+                           line_of(program_.rules[r].place));
     for (const RelationId r : stratum.relations) {
       const Relation& relation = program_.relations[r];
       if (!relation.choice_keys.empty())
@@ -182,6 +188,26 @@ class AdditionPlanner {
         return fmt::format("`{}` depends on the pass over the rules at {}",
                            shown_name(program_.relations[program_.rules[r].head]),
                            line_of(program_.rules[r].place));
+    return {};
+  }
+
+  // Where relations keep the best value of each key, the strata that go on together are rules that
+  // only grow in the order of these values: their old fixpoint lies below the new one and follows
+  // from the rules, so that going on from it ends at the new one. Rules that could take something
+  // back are none of that kind, and neither are sums of floats, whose last digits depend on the
+  // order of their terms.
+  std::string value_reason(const Stratum& stratum) const {
+    ImprovingRelations improving = improving_;
+    improving.merge(find_best_values(program_, stratum));
+    for (const RelationId r : stratum.relations) {
+      const Relation& relation = program_.relations[r];
+      if (relation.sums && relation.attributes.back().kind == ValueKind::kFloat)
+        return fmt::format("floats are summed up in a recursion at {}", line_of(relation.place));
+    }
+    for (const std::uint32_t r : stratum.rules)
+      if (const auto taken = may_take_back(program_, program_.rules[r], improving))
+        return fmt::format("a better value in `{}` may take back what follows from it at {}",
+                           shown_name(program_.relations[taken->relation]), line_of(taken->place));
     return {};
   }
 
@@ -201,6 +227,7 @@ class AdditionPlanner {
   const std::set<RelationId>& changed_;
   std::set<std::uint32_t> swept_;
   std::vector<AdditionEffect> effects_;  // by relation, as far as known
+  ImprovingRelations improving_;  // of strata that go on
   bool has_renumbered_ = false;
 };
 
@@ -230,10 +257,12 @@ std::vector<Stratum> merge_strata(const Program& program, const std::set<std::ui
   for (const std::uint32_t s : merged) {
     append_numbers(all.relations, strata[s].relations);
     append_numbers(all.rules, strata[s].rules);
+    append_numbers(all.subsumptions, strata[s].subsumptions);
     strata[s] = {};
   }
   std::sort(all.relations.begin(), all.relations.end());
   std::sort(all.rules.begin(), all.rules.end());
+  std::sort(all.subsumptions.begin(), all.subsumptions.end());
   strata[*merged.begin()] = std::move(all);
   return strata;
 }

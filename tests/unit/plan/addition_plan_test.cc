@@ -58,13 +58,59 @@ TEST(AdditionPlan, WhatDependsOnMoreThanTuplesStartsOver) {
             "e goes on; p starts over: `p` has a .limitsize");
   EXPECT_EQ(effects(std::string(kPaths) +
                     ".decl s(x: number, y: number) btree_delete\ns(x, y) :- p(x, y).\n"
-                    "s(x, y) <= s(x, z) :- y < z.\n"),
+                    "s(x, y) <= s(x, z) :- y < z, e(y, z).\n"),
             "e goes on; p goes on; s starts over: tuples of `s` are subsumed at test.dl:8");
   EXPECT_EQ(
       effects(std::string(kPaths) +
               ".decl r(x: number, n: unsigned)\nr(x, recursive_iteration_cnt()) :- p(x, _).\n"),
       "e goes on; p goes on; r starts over: `r` depends on the pass over the rules at "
       "test.dl:7");
+}
+
+constexpr const char* kWeighed =
+    ".decl e(x: number, y: number)\n.input e\n.decl d(x: number, v: number)\nd(x, y) :- e(x, y).\n"
+    "d(y, v + y) :- d(x, v), e(x, y).\nd(x, v) <= d(x, w) :- w < v.\n";  // lines 1 to 6
+
+// The best of a key only gets better; what reads it goes on where that takes nothing back.
+TEST(AdditionPlan, BestValuesGoOn) {
+  const std::string head = ".decl q(x: number)\n";
+  EXPECT_EQ(effects(kWeighed), "e goes on; d goes on");
+  for (const char* rule :
+       {"q(x) :- d(x, _).", "q(x) :- d(x, v), v < 7.", "q(x) :- d(x, v), 3 >= v."})
+    EXPECT_EQ(effects(kWeighed + head + rule), "e goes on; d goes on; q goes on") << rule;
+  for (const char* rule : {"q(v) :- d(_, v).", "q(x) :- d(x, v), v > 7.", "q(x) :- d(x, 3).",
+                           "q(x) :- d(x, v), v % 2 = 0.", "q(x) :- d(x, v), e(v, _).",
+                           "q(x) :- d(x, v), d(_, v), x > 2.", "q(y) :- d(_, v), y = range(0, v)."})
+    EXPECT_EQ(
+        effects(kWeighed + head + rule),
+        "e goes on; d goes on; q starts over: a better value in `d` may take back what follows "
+        "from it at test.dl:8")
+        << rule;
+  EXPECT_NE(effects(std::string(kWeighed) + "d(x, 9 - v) :- d(x, v), e(x, _).\n")
+                .find("d starts over: a better value in `d` may take back"),
+            std::string::npos);
+}
+
+TEST(AdditionPlan, LatticesAndSumsInRecursionGoOn) {
+  const std::string lattice =
+      ".type L <: number\n.lattice L<> { Bottom -> 0, Lub -> _ bor _, Glb -> _ band _ }\n"
+      ".decl e(x: number, y: number)\n.input e\n.decl s(x: number, v: L<>)\n.input s\n"
+      "s(y, v bor 1) :- s(x, v), e(x, y).\n.decl q(x: number)\n";
+  EXPECT_EQ(effects(lattice + "q(x) :- s(x, 4).\n"), "e goes on; s goes on; q goes on");
+  EXPECT_NE(effects(lattice + "q(x) :- s(x, v), v < 4.\n").find("q starts over"),
+            std::string::npos);
+  EXPECT_NE(effects(lattice + "s(y, v bxor 1) :- s(x, v), e(x, y).\n")
+                .find("`s` would have to start over (a better value in `s` may take back"),
+            std::string::npos);
+  const auto sums = [](const std::string& kind) {
+    return ".decl e(x: number, y: " + kind +
+           ")\n.input e\n.decl h(x: number)\nh(1).\n"
+           "h(x) :- e(x, _), sum w : { h(y), e(x, w), x != y } > 4.\n";
+  };
+  EXPECT_EQ(effects(sums("number")).find("starts over"), std::string::npos);
+  EXPECT_NE(effects(sums("float")).find("floats are summed up in a recursion at test.dl:5"),
+            std::string::npos)
+      << effects(sums("float"));
 }
 
 // Numbers of a relation that is not reached move if those before it do.
