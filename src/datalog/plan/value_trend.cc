@@ -46,7 +46,7 @@ Trend both(const Trend& a, const Trend& b, const Course (&kind)[n]) {
   return b.course == Course::kStays || a == b ? a : Trend{.course = Course::kUnknown, .lub = {}};
 }
 
-bool is_variable(const Expression& e) { return e.kind == ExpressionKind::kVariable; }
+bool is_bare_variable(const Expression& e) { return e.kind == ExpressionKind::kVariable; }
 
 bool is_negative(const Expression& e) {
   return e.kind == ExpressionKind::kConstant && e.value_kind != ValueKind::kUnsigned &&
@@ -70,7 +70,7 @@ Trend trend_of_kept(const Program& program, const BestValue& best) {
   // The rule says `value = Lub(known, added)`.
   for (const Literal& literal : program.rules[best.rule].body)
     if (literal.kind == LiteralKind::kComparison) {
-      const Expression& lub = is_variable(literal.left) ? literal.right : literal.left;
+      const Expression& lub = is_bare_variable(literal.left) ? literal.right : literal.left;
       if (is_call(lub, Functor::kBitOr)) return {.course = Course::kGainsBits, .lub = {}};
       if (is_call(lub, Functor::kBitAnd)) return {.course = Course::kLosesBits, .lub = {}};
       if (is_call(lub, Functor::kExternal)) return {.course = Course::kImproves, .lub = lub.text};
@@ -143,7 +143,7 @@ class RuleTrends {
     if (literal.comparison != Comparison::kEqual) return;
     for (const auto& [name, value] :
          {std::pair{&literal.left, &literal.right}, std::pair{&literal.right, &literal.left}}) {
-      if (!is_variable(*name) || others_.contains(name->variable) ||
+      if (!is_bare_variable(*name) || others_.contains(name->variable) ||
           trends_.contains(name->variable))
         continue;
       const Trend trend = of(*value);
@@ -155,7 +155,7 @@ class RuleTrends {
   }
 
   bool names_value(const Expression& e) const {
-    if (is_variable(e)) return trends_.contains(e.variable);
+    if (is_bare_variable(e)) return trends_.contains(e.variable);
     return std::ranges::any_of(e.arguments, [&](const auto& a) { return names_value(a); });
   }
 
@@ -225,7 +225,7 @@ class RuleTrends {
 
   Trend of(const Expression& e) const {
     if (!names_value(e)) return {};
-    if (is_variable(e)) return trends_.at(e.variable);
+    if (is_bare_variable(e)) return trends_.at(e.variable);
     const std::vector<Expression>& arguments = e.arguments;
     const bool is_unsigned = e.value_kind == ValueKind::kUnsigned;
     switch (e.functor) {
@@ -276,7 +276,7 @@ class RuleTrends {
 
   // The same bits: as before, or those of a number that is not negative.
   Trend read_as(ValueKind kind, const Expression& value) const {
-    const bool is_natural = kind == ValueKind::kUnsigned && is_variable(value) &&
+    const bool is_natural = kind == ValueKind::kUnsigned && is_bare_variable(value) &&
                             natural_.contains(value.variable) &&
                             value.value_kind == ValueKind::kNumber;
     return kind == value.value_kind || is_natural ? of(value)
