@@ -91,12 +91,41 @@ TEST(AdditionPlan, BestValuesGoOn) {
             std::string::npos);
 }
 
+// Also through equations, and only in the direction in which values get better.
+TEST(AdditionPlan, BestValuesGoOnThroughEquations) {
+  const std::string head = ".decl q(x: number)\n";
+  const auto effect_of = [&](const std::string& rule) {
+    const std::string found = effects(kWeighed + head + rule);
+    return found.substr(found.find("; q ") + 2, std::string("q starts").size());
+  };
+  for (const char* rule :
+       {"q(x) :- d(x, v), w = v + 1, w < 7.", "q(x) :- d(x, v), e(x, y), v - y <= 2 * y.",
+        "q(x) :- d(x, v), -2 * v > 3.", "q(x) :- d(x, v), max(v, 4) = 4.",
+        "q(x) :- d(x, v), w = max(v, x), w / 2 < 9."})
+    EXPECT_EQ(effect_of(rule), "q goes o") << rule;
+  for (const char* rule :
+       {"q(x) :- d(x, v), w = v + 1, w > 7.", "q(x) :- d(x, v), e(x, y), v * y < 9.",
+        "q(x) :- d(x, v), min(v, 4) = 4.", "q(x) :- d(x, v), w = v, w = 4.",
+        "q(v) :- d(x, v), x < 3.", "q(x) :- d(x, v), d(v, _).", "q(x) :- d(x, v), v != 4.",
+        "q(w) :- d(_, v), w = v + 1.", "q(x) :- d(x, v), v = count : { e(x, _) }."})
+    EXPECT_EQ(effect_of(rule), "q starts") << rule;
+}
+
 TEST(AdditionPlan, LatticesAndSumsInRecursionGoOn) {
   const std::string lattice =
       ".type L <: number\n.lattice L<> { Bottom -> 0, Lub -> _ bor _, Glb -> _ band _ }\n"
       ".decl e(x: number, y: number)\n.input e\n.decl s(x: number, v: L<>)\n.input s\n"
       "s(y, v bor 1) :- s(x, v), e(x, y).\n.decl q(x: number)\n";
   EXPECT_EQ(effects(lattice + "q(x) :- s(x, 4).\n"), "e goes on; s goes on; q goes on");
+  EXPECT_NE(effects(lattice + "q(x) :- s(x, v), s(_, v).\n").find("q starts over"),
+            std::string::npos);
+  const std::string functor =
+      ".functor up(a: number, b: number): number\n.type L <: number\n.lattice L<> { Bottom -> 0, "
+      "Lub -> @up(_, _), Glb -> min(_, _) }\n.decl e(x: number, y: number)\n.input e\n"
+      ".decl s(x: number, v: L<>)\ns(x, as(y, L)) :- e(x, y).\n";
+  EXPECT_EQ(effects(functor + "s(y, v) :- s(x, v), e(x, y).\n"), "e goes on; s goes on");
+  EXPECT_NE(effects(functor + "s(y, v + 1) :- s(x, v), e(x, y).\n").find("s starts over"),
+            std::string::npos);
   EXPECT_NE(effects(lattice + "q(x) :- s(x, v), v < 4.\n").find("q starts over"),
             std::string::npos);
   EXPECT_NE(effects(lattice + "s(y, v bxor 1) :- s(x, v), e(x, y).\n")
