@@ -163,8 +163,9 @@ class Suite:
         refused = sorted(set(NOT_SUPPORTED.findall(messages)))
         if code == 1 and refused:
             return "refused: " + "; ".join(refused)
-        last = messages.strip().splitlines()[-1:] or [""]
-        return f"exit code {code}: {last[0][:160]}"
+        lines = messages.strip().splitlines() or [""]
+        said = next((line for line in lines if ": error: " in line), lines[-1])
+        return f"exit code {code}: {said.replace(f'{self.options.tests}/', '')[:200]}"
 
     def where(self, case: Case, out: Path) -> list[str | Path]:
         libraries = [] if case.library is None else ["-L", self.library_of(case.library)]
