@@ -121,3 +121,24 @@ def test_a_list_is_sorted(stratalog: Stratalog, tmp_path: Path) -> None:
         stratalog("run", tmp_path / "sort.dl", "-D", tmp_path, "-q", ranks=ranks)
         lines = (tmp_path / "Sorted.csv").read_text().splitlines()
         assert "[2, [3, [1, nil]]]\t[1, [2, [3, nil]]]" in lines
+
+
+COMPARED = """.type P = [a: number, b: number]
+.decl known(p: P)
+known(nil).
+.decl more(p: P)
+.decl r(p: P)
+.decl q(p: P)
+r(p) :- known(p), (p != [4, 6] ; p != [2, 0]).
+r([4, 0]) :- q(_).
+q([2, y]) :- r(_), more([_, y]).
+.output r
+"""
+
+
+def test_records_made_to_be_compared_with(stratalog: Stratalog, tmp_path: Path) -> None:
+    """One rank made them, and had them in its dictionary when all ranks evaluated the same."""
+    (tmp_path / "p.dl").write_text(COMPARED)
+    for ranks in (None, 2, 3):
+        stratalog("run", tmp_path / "p.dl", "-D", tmp_path, "-q", ranks=ranks)
+        assert (tmp_path / "r.csv").read_text() == "nil\n"

@@ -164,7 +164,10 @@ Status RulePass::run() {
     const double passing = std::exchange(passing_seconds_, 0);
     state_.times.join += watch.lap() - passing;
     state_.times.exchange += passing;
-    if (creates_values_) STRATALOG_RETURN_IF_ERROR(share_new_values());
+    if (creates_values_)
+      STRATALOG_RETURN_IF_ERROR(share_new_values());
+    else
+      forget_new_values();
     if (needs_exchange_) STRATALOG_RETURN_IF_ERROR(deliver());
     state_.times.exchange += watch.lap();
   }
@@ -194,6 +197,16 @@ Status RulePass::share_new_values() {
     if (rule.head) rule.head->release(remapping.value());
   }
   return {};
+}
+
+// Made to be compared with, as in `x != [1, 2]`: nothing holds them, and other ranks may not have
+// made them. Left to the next pass that shares values, they would be in one rank's dictionary only
+// where ranks share without a word.
+void RulePass::forget_new_values() {
+  const NewValues& values = state_.new_values;
+  const bool are_some =
+      values.records().size() > 0 || values.symbols().size() > 0 || values.wides().size() > 0;
+  if (are_some && !values.overflowed()) state_.new_values.clear();
 }
 
 Status RulePass::after_batch(RuleMeter* meter) {

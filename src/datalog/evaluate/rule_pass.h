@@ -73,6 +73,7 @@ class RulePass {
   std::uint64_t unite_head(const ActiveRule& rule);
   static BatchSink metered(RuleMeter* meter, BatchSink sink);
   Status share_new_values();
+  void forget_new_values();
   // After a batch of `meter`'s rule has left for heads or other ranks.
   Status after_batch(RuleMeter* meter);
   Status pass_on();
