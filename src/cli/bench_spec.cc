@@ -11,6 +11,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint64_t kMostSaves = 1000;
+
 // Reads the fields of one object; the first wrong one decides.
 class Fields {
  public:
@@ -88,9 +90,23 @@ Result<BenchData> parse_data(const json& object) {
   data.share = fields.word("skew", RankShare::kBalanced, parse_share);
   data.texture = fields.word("texture", Texture::kClosure, parse_texture);
   data.seed = fields.number("seed", 1);
+  for (const json& size : fields.list("grows")) {
+    const bool is_larger = size.is_number_unsigned() &&
+                           size.get<std::uint64_t>() > (data.grows.empty() ? 0 : data.grows.back());
+    if (!is_larger) fields.fail("grows is no list of growing sizes");
+    data.grows.push_back(is_larger ? size.get<std::uint64_t>() : 1);
+  }
+  if (!data.grows.empty() && !data.checkpoint.empty())
+    fields.fail("grows is for synthetic relations, and checkpoint names real ones");
   if (data.name.empty()) fields.fail("name is missing");
   STRATALOG_RETURN_IF_ERROR(fields.status());
   return data;
+}
+
+std::optional<SequenceParts> parse_sequence_parts(std::string_view name) {
+  if (name == "whole") return SequenceParts::kWhole;
+  if (name == "growth") return SequenceParts::kGrowth;
+  return std::nullopt;
 }
 
 bool is_folder_name(const std::string& name) {
@@ -105,7 +121,7 @@ Result<BenchCase> parse_bench_case(const json& object) {
   const std::string strategy = fields.text("strategy", one.stored.empty() ? "" : "fpp");
   if (strategy == "raw-fpp" || strategy == "raw-shared") {
     one.raw = strategy == "raw-fpp" ? RawFiles::kOwn : RawFiles::kShared;
-  } else if (const auto mode = parse_mode(strategy); mode && !is_learned(*mode)) {
+  } else if (const auto mode = parse_mode(strategy)) {
     one.mode = *mode;
   } else {
     fields.fail(fmt::format("strategy \"{}\" is not known", strategy));
@@ -113,6 +129,11 @@ Result<BenchCase> parse_bench_case(const json& object) {
   one.encoding = fields.word("encoding", ShardEncoding::kCompact, parse_encoding);
   one.durability = fields.word("durability", Durability::kFull, parse_durability);
   one.keep = fields.keep("keep");
+  one.parts = fields.word("parts", SequenceParts::kWhole, parse_sequence_parts);
+  const std::uint64_t saves = fields.number("saves", 1);
+  if (saves == 0 || saves > kMostSaves)
+    fields.fail(fmt::format("saves is 1 to {}, not {}", kMostSaves, saves));
+  one.saves = static_cast<std::uint32_t>(saves);
   const auto ladder = parse_ladder(fields.text("ladder", "all"));
   if (ladder.is_ok())
     one.ladder = ladder.value();
@@ -154,6 +175,11 @@ Result<BenchSpec> parse_bench_spec(std::string_view text) {
     spec.restarts.push_back(parts.value_or(ReadParts::kAsWritten));
   }
   if (spec.data.empty() || spec.cases.empty()) fields.fail("has no data or no cases");
+  for (const BenchCase& one : spec.cases)
+    for (const BenchData& data : spec.data)
+      if (one.parts == SequenceParts::kGrowth && data.grows.empty())
+        fields.fail(fmt::format("has case {} with parts \"growth\" and data {} that does not grow",
+                                one.name, data.name));
   STRATALOG_RETURN_IF_ERROR(fields.status());
   return spec;
 }

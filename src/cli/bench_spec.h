@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "bench/raw_peer.h"
+#include "bench/saved_sequence.h"
 #include "bench/synthetic_relation.h"
 #include "checkpoint/checkpoint.h"
 #include "policy/ladder.h"
@@ -27,6 +28,9 @@ struct BenchData {
   RankShare share = RankShare::kBalanced;
   Texture texture = Texture::kClosure;
   std::uint64_t seed = 1;
+  // Synthetic: how large the relation is at each checkpoint of a sequence, in any unit, `bytes` at
+  // the last one. Empty: it does not grow.
+  std::vector<std::uint64_t> grows;
 };
 
 enum class KeepFiles : std::uint8_t { kNo, kYes };
@@ -38,6 +42,8 @@ struct BenchCase {
   ShardEncoding encoding = ShardEncoding::kCompact;
   LadderChoice ladder = LadderChoice::all();
   Durability durability = Durability::kFull;
+  SequenceParts parts = SequenceParts::kWhole;
+  std::uint32_t saves = 1;  // by one writer, of what does not grow
   KeepFiles keep = KeepFiles::kNo;  // the last one written stays, below BenchSpec::directory
   std::string stored;  // no save: restart from this folder
 };

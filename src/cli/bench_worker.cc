@@ -13,6 +13,8 @@
 
 #include "bench/raw_peer.h"
 #include "bench/restart_measure.h"
+#include "bench/saved_sequence.h"
+#include "bench/synthetic_relation.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/told.h"
 #include "cli/console.h"
@@ -22,11 +24,6 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-struct SavedRelation {
-  HeldRelation relation;
-  MultisetHash hash;
-};
 
 // A restart must find the files on the disk, as far as this kernel is concerned.
 void forget_cached_pages(const std::string& folder) {
@@ -39,6 +36,16 @@ void forget_cached_pages(const std::string& folder) {
     (void)::posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
     (void)::close(file);
   }
+}
+
+// What a learned mode has chosen for a generation, as it says itself.
+Result<std::string> chosen_layout(Store& store, const std::string& generation) {
+  STRATALOG_ASSIGN_OR_RETURN(const StoredState state, inspect_generation(store, generation));
+  std::string chosen;
+  for (const Reason& reason : state.layout_reasons)
+    if (reason.about == "auto: choice" || (reason.about == "auto" && chosen.empty()))
+      chosen = reason.text;
+  return chosen;
 }
 
 // Whether the bare reading of the same bytes is measured, too.
@@ -54,11 +61,18 @@ class Bench {
   using Clock = std::chrono::steady_clock;
 
   Status say(const json& line);
-  Result<std::vector<SavedRelation>> make(const BenchData& data);
+  Result<HeldRelation> make_synthetic_part(const BenchData& data, const SyntheticSpec& spec);
+  Result<SavedSequence> make(const BenchData& data);
   Status prepare(const BenchData& data);
+  Status go_to(std::uint32_t checkpoint);
   Status measure(const BenchCase& one, std::uint32_t repeat);
   Status measure_saved(const BenchCase& one, Store& store);
-  Status measure_raw(const BenchCase& one, RawFiles files, Store& store);
+  Status save(const BenchCase& one, CheckpointWriter& writer, Store& store);
+  Status measure_raw(const BenchCase& one, RawFiles files);
+  // Checkpoints that a case writes.
+  std::uint32_t saves_of(const BenchCase& one) const {
+    return sequence_.grows() ? static_cast<std::uint32_t>(sequence_.checkpoints()) : one.saves;
+  }
   Result<double> read_bare(Store& store);
   Status restart(Store& store, ReadPeer peer);
   Result<std::unique_ptr<Store>> fresh_folder(const std::string& path);
@@ -72,9 +86,11 @@ class Bench {
   Comm& comm_;
   const BenchSpec& spec_;
   Clock::time_point start_;
-  std::vector<SavedRelation> relations_;
-  std::uint64_t local_row_bytes_ = 0;
+  SavedSequence sequence_;
+  std::uint32_t checkpoint_ = 0;  // of the sequence
+  std::vector<std::uint64_t> row_bytes_of_rank_;
   std::uint64_t row_bytes_ = 0;
+  std::uint64_t rows_ = 0;
   std::string data_name_;
   std::string case_name_;
   std::uint32_t repeat_ = 0;
@@ -131,58 +147,76 @@ Result<std::string> Bench::is_late() {
   return tell(comm_, late ? fmt::format("{:.1f} s have passed", passed) : std::string());
 }
 
-Result<std::vector<SavedRelation>> Bench::make(const BenchData& data) {
-  std::vector<HeldRelation> made;
+Result<HeldRelation> Bench::make_synthetic_part(const BenchData& data, const SyntheticSpec& spec) {
+  auto relation = make_synthetic({.name = spec.name,
+                                  .version = spec.version,
+                                  .rows = spec.rows,
+                                  .arity = data.columns,
+                                  .share = data.share,
+                                  .texture = data.texture,
+                                  .seed = spec.seed},
+                                 comm_.rank(), comm_.size());
+  STRATALOG_RETURN_IF_ERROR(agree(comm_, relation.status()));
+  return relation;
+}
+
+Result<SavedSequence> Bench::make(const BenchData& data) {
   if (!data.checkpoint.empty()) {
     STRATALOG_ASSIGN_OR_RETURN(const auto store,
                                open_folder(data.checkpoint, RootMode::kMustExist));
-    STRATALOG_ASSIGN_OR_RETURN(made, take_from_checkpoint(comm_, *store, data.generation));
-  } else {
-    // As the papers save a recursive relation: all of it, and what the last rounds added.
-    const std::uint64_t rows = data.bytes / 8 / std::max(1U, data.columns);
-    for (const RelationVersion version : {RelationVersion::kTotal, RelationVersion::kDelta}) {
-      const bool is_delta = version == RelationVersion::kDelta;
-      auto relation = make_synthetic({.version = version,
-                                      .rows = is_delta ? rows / 16 : rows - (rows / 16),
-                                      .arity = data.columns,
-                                      .share = data.share,
-                                      .texture = data.texture,
-                                      .seed = data.seed + (is_delta ? 1 : 0)},
-                                     comm_.rank(), comm_.size());
-      STRATALOG_RETURN_IF_ERROR(agree(comm_, relation.status()));
-      made.push_back(std::move(relation).value());
-    }
+    STRATALOG_ASSIGN_OR_RETURN(auto taken,
+                               take_from_checkpoint(comm_, *store, data.generation));
+    return SavedSequence(std::move(taken));
   }
-  std::vector<SavedRelation> relations;
-  for (HeldRelation& relation : made) {
-    const MultisetHash hash = relation.hash();
-    relations.push_back({.relation = std::move(relation), .hash = hash});
+  const std::uint64_t rows = data.bytes / 8 / std::max(1U, data.columns);
+  if (!data.grows.empty()) {
+    STRATALOG_ASSIGN_OR_RETURN(auto path,
+                               make_synthetic_part(data, {.rows = rows, .seed = data.seed}));
+    STRATALOG_ASSIGN_OR_RETURN(
+        auto edges,
+        make_synthetic_part(data, {.name = "edge", .rows = rows / 64, .seed = data.seed + 1}));
+    return SavedSequence(std::move(path), std::move(edges), data.grows);
   }
-  return relations;
+  // As the papers save a recursive relation: all of it, and what the last rounds added.
+  std::vector<HeldRelation> made;
+  for (const RelationVersion version : {RelationVersion::kTotal, RelationVersion::kDelta}) {
+    const bool is_delta = version == RelationVersion::kDelta;
+    STRATALOG_ASSIGN_OR_RETURN(
+        auto relation,
+        make_synthetic_part(data, {.version = version,
+                                   .rows = is_delta ? rows / 16 : rows - (rows / 16),
+                                   .seed = data.seed + (is_delta ? 1 : 0)}));
+    made.push_back(std::move(relation));
+  }
+  return SavedSequence(std::move(made));
+}
+
+// What is saved at a checkpoint of the sequence, and how much it is on all ranks.
+Status Bench::go_to(std::uint32_t checkpoint) {
+  checkpoint_ = checkpoint;
+  sequence_.go_to(checkpoint);
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(comm_.size()) + 1);
+  bytes[static_cast<std::size_t>(comm_.rank())] = sequence_.row_bytes();
+  bytes.back() = sequence_.rows();
+  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(bytes, ReduceOp::kSum));
+  rows_ = bytes.back();
+  bytes.pop_back();
+  row_bytes_ = 0;
+  for (const std::uint64_t count : bytes) row_bytes_ += count;
+  row_bytes_of_rank_ = std::move(bytes);
+  return Status::ok();
 }
 
 Status Bench::prepare(const BenchData& data) {
   data_name_ = data.name;
   case_name_.clear();
-  relations_.clear();
-  STRATALOG_ASSIGN_OR_RETURN(relations_, make(data));
-  local_row_bytes_ = 0;
-  std::uint64_t rows = 0;
-  for (const SavedRelation& saved : relations_) {
-    local_row_bytes_ += saved.relation.row_bytes();
-    rows += saved.relation.rows();
-  }
-  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(comm_.size()) + 1);
-  bytes[static_cast<std::size_t>(comm_.rank())] = local_row_bytes_;
-  bytes.back() = rows;
-  STRATALOG_RETURN_IF_ERROR(comm_.allreduce(bytes, ReduceOp::kSum));
-  rows = bytes.back();
-  bytes.pop_back();
-  row_bytes_ = 0;
-  for (const std::uint64_t count : bytes) row_bytes_ += count;
+  sequence_ = SavedSequence();
+  STRATALOG_ASSIGN_OR_RETURN(sequence_, make(data));
+  STRATALOG_RETURN_IF_ERROR(
+      go_to(sequence_.grows() ? static_cast<std::uint32_t>(sequence_.checkpoints()) - 1 : 0));
   json out = line("data");
-  out["rows"] = rows;
-  out["row_bytes_of_rank"] = bytes;
+  out["rows"] = rows_;
+  out["row_bytes_of_rank"] = row_bytes_of_rank_;
   return say(out);
 }
 
@@ -222,25 +256,36 @@ Status Bench::restart(Store& store, ReadPeer peer) {
   return Status::ok();
 }
 
-Status Bench::measure_raw(const BenchCase& one, RawFiles files, Store& store) {
-  STRATALOG_ASSIGN_OR_RETURN(const RawWrite write,
-                             write_raw(comm_, store, files, local_row_bytes_, one.durability));
-  json out = line("save");
-  out["seconds"] = {{"metadata", write.create_seconds},
-                    {"write", write.write_seconds},
-                    {"sync", write.sync_seconds},
-                    {"total", write.total_seconds}};
-  out["bytes"] = write.bytes;
-  out["files"] = write.files;
-  STRATALOG_RETURN_IF_ERROR(say(out));
-  if (spec_.restarts.empty()) return Status::ok();
-  STRATALOG_RETURN_IF_ERROR(forget(store.root()));
-  STRATALOG_ASSIGN_OR_RETURN(const RawRead read, read_raw(comm_, store, files, local_row_bytes_));
-  out = line("restart");
-  out["parts"] = "as-written";
-  out["seconds"] = {{"read", read.total_seconds}, {"shuffle", 0.0}, {"total", read.total_seconds}};
-  out["bytes"] = read.bytes;
-  return say(out);
+// A store of its own for each checkpoint: write_raw wants an empty one.
+Status Bench::measure_raw(const BenchCase& one, RawFiles files) {
+  const std::string folder = fmt::format("{}/{}", spec_.directory, one.name);
+  for (std::uint32_t at = 0; at < saves_of(one); ++at) {
+    if (at != checkpoint_) STRATALOG_RETURN_IF_ERROR(go_to(at));
+    STRATALOG_ASSIGN_OR_RETURN(const auto store, fresh_folder(folder));
+    STRATALOG_ASSIGN_OR_RETURN(
+        const RawWrite write,
+        write_raw(comm_, *store, files, sequence_.row_bytes(), one.durability));
+    json out = line("save");
+    out["seconds"] = {{"metadata", write.create_seconds},
+                      {"write", write.write_seconds},
+                      {"sync", write.sync_seconds},
+                      {"total", write.total_seconds}};
+    out["bytes"] = write.bytes;
+    out["files"] = write.files;
+    if (saves_of(one) > 1) out["checkpoint"] = at;
+    STRATALOG_RETURN_IF_ERROR(say(out));
+    if (spec_.restarts.empty() || at + 1 < saves_of(one)) continue;
+    STRATALOG_RETURN_IF_ERROR(forget(store->root()));
+    STRATALOG_ASSIGN_OR_RETURN(const RawRead read,
+                               read_raw(comm_, *store, files, sequence_.row_bytes()));
+    out = line("restart");
+    out["parts"] = "as-written";
+    out["seconds"] = {
+        {"read", read.total_seconds}, {"shuffle", 0.0}, {"total", read.total_seconds}};
+    out["bytes"] = read.bytes;
+    STRATALOG_RETURN_IF_ERROR(say(out));
+  }
+  return Status::ok();
 }
 
 Status Bench::measure_saved(const BenchCase& one, Store& store) {
@@ -249,13 +294,19 @@ Status Bench::measure_saved(const BenchCase& one, Store& store) {
   options.backends = world_.backends(one.mode);
   options.layout.ladder = one.ladder;
   STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm_, store, options));
-  SaveRequest request;
+  for (std::uint32_t at = 0; at < saves_of(one); ++at) {
+    if (at != checkpoint_) STRATALOG_RETURN_IF_ERROR(go_to(at));
+    STRATALOG_RETURN_IF_ERROR(save(one, *writer, store));
+  }
+  return Status::ok();
+}
+
+Status Bench::save(const BenchCase& one, CheckpointWriter& writer, Store& store) {
+  STRATALOG_ASSIGN_OR_RETURN(SaveRequest request, sequence_.request(comm_, writer, one.parts));
   request.mode = one.mode;
   request.encoding = one.encoding;
-  for (const SavedRelation& saved : relations_)
-    request.images.push_back(saved.relation.image(saved.hash));
   STRATALOG_RETURN_IF_ERROR(comm_.barrier());
-  STRATALOG_ASSIGN_OR_RETURN(const SaveReport report, writer->save(request));
+  STRATALOG_ASSIGN_OR_RETURN(const SaveReport report, writer.save(request));
   json out = line("save");
   out["seconds"] = {{"metadata", report.metadata_seconds}, {"pack", report.pack_seconds},
                     {"route", report.route_seconds},       {"encode", report.encode_seconds},
@@ -265,6 +316,14 @@ Status Bench::measure_saved(const BenchCase& one, Store& store) {
   out["bytes"] = report.bytes;
   out["files"] = report.files;
   out["staging_bytes"] = report.staging_bytes;
+  if (saves_of(one) > 1) {
+    out["checkpoint"] = checkpoint_;
+    out["growth_images"] = report.growth_images;
+  }
+  if (!is_learned(one.mode)) return say(out);
+  Result<std::string> chosen = std::string();
+  if (comm_.rank() == 0) chosen = chosen_layout(store, report.generation);
+  STRATALOG_ASSIGN_OR_RETURN(out["chosen"], tell(comm_, chosen));
   return say(out);
 }
 
@@ -274,13 +333,13 @@ Status Bench::measure(const BenchCase& one, std::uint32_t repeat) {
   const bool has_folder = !one.stored.empty();
   const std::string folder =
       has_folder ? one.stored : fmt::format("{}/{}", spec_.directory, one.name);
-  STRATALOG_ASSIGN_OR_RETURN(const auto store, has_folder
-                                                   ? open_folder(folder, RootMode::kMustExist)
-                                                   : fresh_folder(folder));
   Status status;
   if (one.raw) {
-    status = measure_raw(one, *one.raw, *store);
+    status = measure_raw(one, *one.raw);
   } else {
+    STRATALOG_ASSIGN_OR_RETURN(const auto store, has_folder
+                                                     ? open_folder(folder, RootMode::kMustExist)
+                                                     : fresh_folder(folder));
     if (!has_folder) status = measure_saved(one, *store);
     if (status.is_ok()) status = restart(*store, has_folder ? ReadPeer::kBare : ReadPeer::kNone);
   }
