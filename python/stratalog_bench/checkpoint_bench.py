@@ -17,13 +17,13 @@ from typing import Any
 from stratalog_bench import closure, machine, serial_peers
 from stratalog_bench.modelled_report import model_papers
 from stratalog_bench.options import Options, parse_options
-from stratalog_bench.plan import SHARES, Task, make_plan, worker_spec
+from stratalog_bench.plan import SHARES, Task, chosen, make_plan, worker_spec
 from stratalog_bench.processes import BenchError, Event, Programs, run_worker
 from stratalog_bench.progress import Progress
 from stratalog_bench.quantities import ranks_text
 from stratalog_bench.report import write_report
 from stratalog_bench.results import Results, rounded
-from stratalog_bench.strategies import BY_NAME, RUN_MODES
+from stratalog_bench.strategies import BY_NAME, RUN_WAYS, STRATEGIES
 
 SAVE_EVERY = 5.0  # seconds
 STOPPED = 6  # as the command's own code for a run that was stopped by a signal
@@ -188,12 +188,26 @@ class Bench:
         options = self._options
         work = options.work / "closure"
         work.mkdir(parents=True, exist_ok=True)
-        facts = options.facts or work / "facts"
-        if options.facts is None:
-            closure.write_road(options.grid, options.seed, facts)
-        self._progress.section("end-to-end:")
+        names = options.closures if options.facts is None else ("facts",)
+        for at, name in enumerate(names):
+            share = (end - time.monotonic()) / (len(names) - at)
+            try:
+                one = (
+                    closure.prepare(name, options, work)
+                    if options.facts is None
+                    else closure.Closure(name, options.facts)
+                )
+            except closure.MissingGraphError as reason:
+                self._results.left_out.append(f"end-to-end: {reason}")
+                continue
+            self._run_closure(one, work, time.monotonic() + share)
+
+    def _run_closure(self, one: closure.Closure, work: Path, end: float) -> None:
+        """Without checkpoints and in every way, most ranks first; all once before any again."""
+        options = self._options
+        self._progress.section(f"end-to-end, {one.name}:")
         first = closure.run_once(
-            self._programs, max(options.ranks), "none", 0, options.durability, work, facts
+            self._programs, max(options.ranks), None, 0, options.durability, work, one
         )
         if first["event"] == "failed":
             self._take("end-to-end", iter([first]))
@@ -206,26 +220,27 @@ class Bench:
             if options.repeats > 1
         ]
         for ranks, earlier, repeats in rounds:
+            what = f"{one.name}, {ranks_text(ranks)}"
             if time.monotonic() > end:
-                self._leave_out("end-to-end", f"{ranks_text(ranks)}, from repeat {earlier + 1} on")
+                self._leave_out("end-to-end", f"{what}, from repeat {earlier + 1} on")
                 continue
             keep = "fpp" if self._kept is None else ""
-            runs = closure.compare_modes(
+            runs = closure.compare_ways(
                 self._programs,
                 ranks,
-                RUN_MODES,
+                RUN_WAYS,
                 repeats,
                 every,
                 options.durability,
                 work,
-                facts,
+                one,
                 keep,
             )
-            self._progress.section(f"end-to-end, {ranks_text(ranks)}:")
+            self._progress.section(f"end-to-end, {what}:")
             for event in _later(runs, earlier):
                 self._take("end-to-end", iter([event]))
                 if time.monotonic() > end:
-                    self._leave_out("end-to-end", f"{ranks_text(ranks)}, after {event['case']}")
+                    self._leave_out("end-to-end", f"{what}, after {event['case']}")
                     break
             if keep and (work / keep).is_dir():
                 self._kept = (work / keep).rename(work / "kept")
@@ -236,6 +251,7 @@ class Bench:
         if self._kept is None:
             self._results.left_out.append("closure: the end-to-end runs left no checkpoint")
             return
+        fixed = chosen(options, (one.name for one in STRATEGIES))
         data = {"name": "closure", "checkpoint": str(self._kept.resolve())}
         for ranks in reversed(options.ranks):
             left = end - time.monotonic()
@@ -243,9 +259,7 @@ class Bench:
                 self._leave_out("closure", ranks_text(ranks))
                 continue
             self._progress.section(f"closure, {ranks_text(ranks)}:")
-            task = Task(
-                "closure", ranks, options.strategies, (data,), options.repeats, ("as-written",)
-            )
+            task = Task("closure", ranks, fixed, (data,), options.repeats, ("as-written",))
             events = run_worker(self._programs, ranks, worker_spec(task, options, left))
             self._take("closure", events, skew="as dealt")
 

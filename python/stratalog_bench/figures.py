@@ -17,6 +17,7 @@ from stratalog_bench.figures_compare import (
     draw_sizes,
     draw_skew,
 )
+from stratalog_bench.figures_sequences import draw_chains, draw_learned
 from stratalog_bench.figures_write import draw_end_to_end, draw_growth, draw_ladder, draw_phases
 from stratalog_bench.results import Results
 
@@ -42,9 +43,10 @@ DRAWINGS = (
     Drawing(
         "end_to_end",
         "End-to-end time",
-        "HDF5-OPT, figure 3. A transitive closure from facts to the fixpoint, without "
-        "checkpoints and with whole ones every quarter of its rounds; with +overlap they are "
-        "written beside the evaluation, and the coloured part is what held it up.",
+        "HDF5-OPT, figure 3. Transitive closures from facts to the fixpoint, without "
+        "checkpoints and with one every quarter of the rounds: whole ones, or with +growth what "
+        "is new. With +overlap they are written beside the evaluation; the coloured part is what "
+        "held it up. Of the papers' graphs so many sources are followed as fit the largest size.",
         draw_end_to_end,
     ),
     Drawing(
@@ -59,6 +61,21 @@ DRAWINGS = (
         "Bandwidth of growing checkpoints",
         "RA-checkpoint, figure 3. Six checkpoints in the proportions of its table I.",
         draw_growth,
+    ),
+    Drawing(
+        "chains",
+        "Everything each time, or what is new",
+        "Six checkpoints in the proportions of RA-checkpoint's table I, written by one writer: "
+        "everything, and with +growth what is new since the one before, whole where the rule of "
+        "runs ends a chain.",
+        draw_chains,
+    ),
+    Drawing(
+        "learned",
+        "Modes that learn",
+        "The same relations saved again and again by one writer; each mode beside the fixed "
+        "strategies among which it can choose.",
+        draw_learned,
     ),
     Drawing(
         "phases",

@@ -9,6 +9,7 @@ from stratalog_bench.drawing import largest, legend_below, panels
 from stratalog_bench.plan import GROWTH
 from stratalog_bench.quantities import ranks_text, size_text
 from stratalog_bench.results import Results
+from stratalog_bench.runs import closure_text
 from stratalog_bench.strategies import PHASE_COLOURS, PHASES, RUN_COLOURS, STRATEGIES
 from stratalog_bench.summary import pick, ranks_of, saves, unique
 
@@ -17,29 +18,32 @@ def draw_end_to_end(results: Results, plot: Any) -> Any:
     events = list(results.of("run", "end-to-end"))
     if not events:
         return None
-    ranks = sorted({event["ranks"] for event in events})
-    figure, axes = panels(plot, len(ranks), 3.6, 2.9, sharey=True)
-    for axis, count in zip(axes, ranks, strict=True):
-        modes = list(dict.fromkeys(e["case"] for e in events if e["ranks"] == count))
-        for at, mode in enumerate(modes):
-            same = [e for e in events if e["ranks"] == count and e["case"] == mode]
+    cells = list(dict.fromkeys((closure_text(event), event["ranks"]) for event in events))
+    names = [name for name, _ in cells]
+    cells = sorted(cells, key=lambda cell: (names.index(cell[0]), cell[1]))
+    figure, axes = panels(plot, len(cells), 4.2, 3.2)
+    for axis, (name, count) in zip(axes, cells, strict=True):
+        own = [e for e in events if e["ranks"] == count and closure_text(e) == name]
+        ways = list(dict.fromkeys(event["case"] for event in own))
+        for at, way in enumerate(ways):
+            same = [event for event in own if event["case"] == way]
             best = sorted(same, key=lambda e: e["seconds"]["total"])[len(same) // 2]
             total, saving = best["seconds"]["total"], best["seconds"]["checkpoints"]
-            colour = RUN_COLOURS.get(mode, "#9aa0a6")
+            colour = RUN_COLOURS.get(way, "#9aa0a6")
             axis.bar(at, total - saving, color="#d0d0d0", width=0.7)
             axis.bar(at, saving, bottom=total - saving, color=colour, width=0.7)
-            axis.text(at, total, f"{total:.2f}", ha="center", va="bottom", fontsize=7.5)
-        axis.set_xticks(range(len(modes)), modes, rotation=40, ha="right")
-        axis.set_title(ranks_text(count))
+            axis.text(at, total, f"{total:.2f}", ha="center", va="bottom", fontsize=6.5)
+        axis.set_xticks(range(len(ways)), ways, rotation=50, ha="right", fontsize=7.5)
+        axis.set_title(f"{name}, {ranks_text(count)}")
         axis.grid(visible=False, axis="x")
-    axes[0].set_ylabel("seconds to the fixpoint")
+        axis.set_ylabel("seconds to the fixpoint")
     handles = [
         plot.Rectangle((0, 0), 1, 1, color="#d0d0d0"),
         plot.Rectangle((0, 0), 1, 1, color=RUN_COLOURS["hdf5-opt"]),
     ]
     figure.legend(
         handles,
-        ["evaluation", "checkpoints, in the mode's colour"],
+        ["evaluation", "held up by checkpoints, in the way's colour"],
         loc="outside lower center",
         ncols=2,
     )

@@ -21,7 +21,7 @@ from stratalog_bench.modelled import (
     ladder_seconds,
     run_seconds,
 )
-from stratalog_bench.strategies import PHASE_COLOURS, PHASES, RUN_COLOURS
+from stratalog_bench.strategies import MODE_COLOURS, PHASE_COLOURS, PHASES
 
 NAMES = {
     "fpp": "fpp (POSIX)",
@@ -32,7 +32,7 @@ NAMES = {
     "hdf5-direct": "hdf5-direct (ours)",
     "raw-fpp": "bare writes, a file each",
 }
-COLOURS = {**RUN_COLOURS, "raw-fpp": "#9aa0a6"}
+COLOURS = {**MODE_COLOURS, "raw-fpp": "#9aa0a6"}
 LAST = len(TABLE_1) - 1
 
 

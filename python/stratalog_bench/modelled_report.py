@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from stratalog_bench.markdown import table
 from stratalog_bench.modelled import (
     GRAPHS,
     OPT_MODES,
@@ -21,7 +22,6 @@ from stratalog_bench.modelled import (
 from stratalog_bench.modelled_claims import PAPER_RANKS, Number, Statement, numbers, statements
 from stratalog_bench.modelled_figures import DRAWINGS, draw_all
 from stratalog_bench.processes import BenchError
-from stratalog_bench.report import table
 
 FORMAT, VERSION = "stratalog-bench-modelled", 1
 FACTORS = (0.25, 1, 4, 16)  # of an assumed rate

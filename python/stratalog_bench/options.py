@@ -4,17 +4,30 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from stratalog_bench.quantities import parse_seconds, parse_size
-from stratalog_bench.strategies import STRATEGIES
+from stratalog_bench.strategies import CHAINS, LEARNED, STRATEGIES
 
 SKEWS = ("balanced", "one-giant", "half-empty", "power-law")
 # In the order in which they run.
-SECTIONS = ("sizes", "ladder", "skew", "growth", "restart", "end-to-end", "closure")
-DEFAULT_STRATEGIES = tuple(one.name for one in STRATEGIES)
+SECTIONS = (
+    "sizes",
+    "ladder",
+    "skew",
+    "growth",
+    "chains",
+    "learned",
+    "restart",
+    "end-to-end",
+    "closure",
+)
+DEFAULT_STRATEGIES = tuple(one.name for one in (*STRATEGIES, *LEARNED, *CHAINS))
+# Real ones first: the section "closure" saves the relations of the first.
+CLOSURES = ("usroads", "fe_ocean", "road")
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,10 @@ class Options:
     texture: str
     durability: str
     seed: int
+    saves: int
     grid: int
+    closures: tuple[str, ...]
+    data_sets: Path
     facts: Path | None
     redraw: Path | None
     is_modelled: bool
@@ -143,6 +159,26 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECTION,...",
         help=", ".join(SECTIONS),
     )
+    add(
+        "--saves",
+        type=_count(2, 1000),
+        metavar="N",
+        help="checkpoints that each strategy writes in section learned (default 12; quick: 4)",
+    )
+    add(
+        "--closures",
+        type=lambda t: _words(CLOSURES, "closure", t),
+        metavar="NAME,...",
+        help="of the end-to-end runs: a generated road network, and graphs of the papers from "
+        f"the data sets, of so many sources as fit the largest size: {', '.join(CLOSURES)} "
+        "(default: all; quick: road)",
+    )
+    add(
+        "--data-sets",
+        type=Path,
+        metavar="DIR",
+        help="with data/graphs/NAME.tsv.xz (default: STRATALOG_SHARED, or ../shared)",
+    )
     add("--repeats", type=_count(1, 100), metavar="N", help="medians of N (default 3; quick: 1)")
     add("--columns", type=_count(2, 8), default=2, metavar="N")
     add(
@@ -157,7 +193,7 @@ def _parser() -> argparse.ArgumentParser:
         "--facts",
         type=Path,
         metavar="DIR",
-        help="real closure: of the edge.facts there (default: of a generated road network)",
+        help="end-to-end: the closure of the edge.facts there, instead of --closures",
     )
     add(
         "--redraw",
@@ -205,7 +241,10 @@ def parse_options(words: list[str]) -> Options:
         texture=given.texture,
         durability=given.durability,
         seed=given.seed,
+        saves=given.saves or (4 if quick else 12),
         grid=48 if quick else 80,
+        closures=given.closures or (("road",) if quick else CLOSURES),
+        data_sets=given.data_sets or Path(os.environ.get("STRATALOG_SHARED", "../shared")),
         facts=given.facts,
         redraw=given.redraw,
         is_modelled=given.modelled,

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from stratalog_bench.options import Options
 from stratalog_bench.quantities import size_text
-from stratalog_bench.strategies import BY_NAME, LADDER
+from stratalog_bench.strategies import BY_NAME, CHAINS, LADDER, LEARNED, STRATEGIES, Strategy
 
 # RA-checkpoint, table I: GiB of its six checkpoints.
 GROWTH = (13, 26, 39, 52, 64, 75)
@@ -18,8 +19,10 @@ SHARES = {
     "ladder": 10,
     "skew": 12,
     "growth": 14,
+    "chains": 14,
+    "learned": 10,
     "restart": 6,
-    "end-to-end": 12,
+    "end-to-end": 20,
     "closure": 10,
 }
 GROWTH_STRATEGIES = (
@@ -30,6 +33,16 @@ GROWTH_STRATEGIES = (
     "hdf5-opt",
     "hdf5-direct",
     "fpp-compact",
+)
+# Everything at each checkpoint, as the papers write it and as we do, beside chains.
+CHAINS_BESIDE = (
+    "raw-fpp",
+    "fpp-rows",
+    "shared-rows",
+    "hdf5-opt",
+    "hdf5-direct",
+    "fpp-compact",
+    "fpp-streams",
 )
 RESTART_STRATEGIES = ("fpp-rows", "shared-rows", "hdf5-direct", "fpp-compact")
 
@@ -44,6 +57,7 @@ class Task:
     data: tuple[dict[str, Any], ...]
     repeats: int
     restarts: tuple[str, ...] = ()
+    saves: int = 1  # of each strategy, by one writer
     keep: bool = False
     # Rank counts that restart from what was kept, beside bare reads of it.
     readers: tuple[int, ...] = ()
@@ -64,6 +78,15 @@ def data_of(options: Options, size: int, skew: str = "balanced") -> dict[str, An
         "texture": options.texture,
         "seed": options.seed,
     }
+
+
+def chosen(options: Options, names: Iterable[str]) -> tuple[str, ...]:
+    """Those that are asked for."""
+    return tuple(name for name in names if name in options.strategies)
+
+
+def _names(strategies: Iterable[Strategy]) -> tuple[str, ...]:
+    return tuple(one.name for one in strategies)
 
 
 def _fitting(options: Options, free_disk: int, free_memory: int, plan: Plan) -> list[int]:
@@ -90,12 +113,13 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
     several = tuple(ranks for ranks in options.ranks if ranks > 1)
     many = several[-1] if several else options.ranks[-1]
     middle = sizes[len(sizes) // 2]
+    fixed = chosen(options, _names(STRATEGIES))
     tasks = {
         "sizes": [
             Task(
                 "sizes",
                 ranks,
-                options.strategies,
+                fixed,
                 tuple(data_of(options, s) for s in sizes),
                 options.repeats,
                 restarts=("as-written",),
@@ -117,7 +141,7 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
             Task(
                 "skew",
                 ranks,
-                options.strategies,
+                fixed,
                 tuple(data_of(options, middle, skew) for skew in options.skews),
                 options.repeats,
             )
@@ -127,18 +151,39 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
             Task(
                 "growth",
                 ranks,
-                tuple(name for name in GROWTH_STRATEGIES if name in options.strategies),
+                chosen(options, GROWTH_STRATEGIES),
                 tuple(data_of(options, middle * part // GROWTH[-1]) for part in GROWTH),
                 options.repeats,
                 restarts=("as-written",),
             )
             for ranks in options.ranks
         ],
+        "chains": [
+            Task(
+                "chains",
+                ranks,
+                chosen(options, (*CHAINS_BESIDE, *_names(CHAINS))),
+                (data_of(options, middle) | {"grows": list(GROWTH)},),
+                options.repeats,
+                restarts=("as-written",),
+            )
+            for ranks in options.ranks
+        ],
+        "learned": [
+            Task(
+                "learned",
+                many,
+                chosen(options, (*_names(LEARNED), *_names(STRATEGIES))),
+                (data_of(options, sizes[-1]),),
+                options.repeats,
+                saves=options.saves,
+            )
+        ],
         "restart": [
             Task(
                 "restart",
                 ranks,
-                tuple(name for name in RESTART_STRATEGIES if name in options.strategies),
+                chosen(options, RESTART_STRATEGIES),
                 (data_of(options, middle),),
                 options.repeats,
                 restarts=("as-written", "balanced"),
@@ -161,6 +206,8 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
 def worker_spec(task: Task, options: Options, seconds: float, **more: Any) -> dict[str, Any]:
     """The worker's input."""
     cases = [BY_NAME[name].case(options.durability) for name in task.cases]
+    if task.saves > 1:
+        cases = [case | {"saves": task.saves} for case in cases]
     if task.keep:
         cases = [case | {"keep": True} for case in cases]
     return {

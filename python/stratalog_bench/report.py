@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from stratalog_bench.figures import draw_all
+from stratalog_bench.markdown import seconds_text, table
 from stratalog_bench.model import CostModel
 from stratalog_bench.quantities import size_text
+from stratalog_bench.report_sequences import sequence_headlines, sequence_tables
 from stratalog_bench.results import Results
 from stratalog_bench.strategies import BY_NAME, PHASES
 from stratalog_bench.summary import (
@@ -20,20 +21,6 @@ from stratalog_bench.summary import (
     restarts,
     saves,
 )
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A Markdown table; all columns but the first are right-aligned."""
-    return [
-        "| " + " | ".join(head) + " |",
-        "|---|" + "--:|" * (len(head) - 1),
-        *("| " + " | ".join(row) + " |" for row in rows),
-        "",
-    ]
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.4f}" if value < 0.1 else f"{value:.3f}"
 
 
 def _ratio(value: float | None) -> str:
@@ -63,10 +50,10 @@ def save_table(rows: list[Measured]) -> list[str]:
                 size_text(row.bytes),
                 str(row.files),
                 row.durability,
-                _seconds(row.total),
+                seconds_text(row.total),
                 f"{row.bandwidth / 1e6:.0f}",
                 _ratio(None if BY_NAME[row.case].is_peer else ratio_to_raw(row, rows)),
-                *(_seconds(row.seconds[p]) if p in row.seconds else "" for p in PHASES),
+                *(seconds_text(row.seconds[p]) if p in row.seconds else "" for p in PHASES),
             ]
             for row in rows
         ),
@@ -97,9 +84,9 @@ def restart_table(rows: list[Measured]) -> list[str]:
                 size_text(row.row_bytes),
                 size_text(row.bytes),
                 row.durability,
-                _seconds(row.total),
-                _seconds(row.seconds.get("shuffle", 0.0)),
-                _seconds(row.seconds["bare"]) if "bare" in row.seconds else "",
+                seconds_text(row.total),
+                seconds_text(row.seconds.get("shuffle", 0.0)),
+                seconds_text(row.seconds["bare"]) if "bare" in row.seconds else "",
                 f"{row.bandwidth / 1e6:.0f}",
             ]
             for row in rows
@@ -205,7 +192,7 @@ def headlines(results: Results) -> list[str]:
             f"of {own[0].writers}, before the shuffle, against bare pread of the same bytes: "
             f"**{_span(ratios)}**."
         )
-    return lines
+    return lines + sequence_headlines(results)
 
 
 def _machine_lines(results: Results) -> list[str]:
@@ -249,6 +236,7 @@ def _tables(results: Results) -> list[str]:
     ):
         if rows := saves(results, section):
             lines += [f"### {text}", "", *save_table(rows)]
+    lines += sequence_tables(results)
     if rows := restarts(results, "restart"):
         lines += ["### Restart on the same and on other rank counts", "", *restart_table(rows)]
     return lines

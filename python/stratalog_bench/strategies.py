@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 PEERS = ("raw-fpp", "raw-shared")
@@ -19,6 +19,12 @@ class Strategy:
     colour: str
     about: str
     ladder: str = "all"
+    parts: str = "whole"  # of what grows; "growth": only what is new, in chains
+
+    @property
+    def learns(self) -> bool:
+        """Chooses for each save among the fixed ones, by what earlier saves have cost."""
+        return self.mode in ("auto", "hdf5-auto")
 
     @property
     def is_peer(self) -> bool:
@@ -31,11 +37,10 @@ class Strategy:
             "name": self.name,
             "strategy": self.mode,
             "durability": durability,
-            **more,
         }
         if not self.is_peer:
-            case |= {"encoding": self.encoding, "ladder": self.ladder}
-        return case
+            case |= {"encoding": self.encoding, "ladder": self.ladder, "parts": self.parts}
+        return case | more
 
 
 ROWS, COMPACT, STREAMS = "rows_u64", "compact", "streams"
@@ -54,6 +59,30 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy("fpp-compact", "fpp", COMPACT, "#9467bd", "file per process, sets as gaps and runs"),
     Strategy("fpp-streams", "fpp", STREAMS, "#e377c2", "file per process, bit-packed streams"),
 )
+# They are told apart by sequences of checkpoints only: a first save shows the table's choice.
+LEARNED: tuple[Strategy, ...] = (
+    Strategy("auto", "auto", "auto", "#393b79", "fpp or shared-opt, whichever has cost least"),
+    Strategy("hdf5-auto", "hdf5-auto", ROWS, "#637939", "the same among hdf5-direct and hdf5-opt"),
+)
+GROWTH_SUFFIX = "+growth"  # of a chain: full, then what is new
+
+
+def _chain(of: str, colour: str, about: str) -> Strategy:
+    whole = next(one for one in (*STRATEGIES, *LEARNED) if one.name == of)
+    return replace(whole, name=of + GROWTH_SUFFIX, colour=colour, about=about, parts="growth")
+
+
+# Every checkpoint holds what is new; whole where the rule of runs ends a chain.
+CHAINS: tuple[Strategy, ...] = (
+    _chain("fpp-rows", "#aec7e8", "full + delta as rows of uint64, a file per process (papers)"),
+    _chain("shared-rows", "#e7969c", "the same in shared files (papers)"),
+    _chain("hdf5-opt", "#ffbb78", "full + delta in HDF5, tuned (HDF5-OPT)"),
+    _chain("hdf5-direct", "#98df8a", "full + delta in HDF5, laid out by rank 0"),
+    _chain("fpp-compact", "#c5b0d5", "full + delta, sets as gaps and runs"),
+    _chain("fpp-streams", "#f7b6d2", "full + delta, bit-packed streams"),
+    _chain("auto", "#9c9ede", "full + delta, fpp or shared-opt by cost"),
+    _chain("hdf5-auto", "#b5cf6b", "full + delta, hdf5-direct or hdf5-opt by cost"),
+)
 # Written by one Python process, for scale.
 SERIAL: tuple[Strategy, ...] = (
     Strategy("numpy", "numpy", ROWS, "#17becf", "one process: ndarray.tofile + fsync"),
@@ -70,12 +99,44 @@ LADDER: tuple[Strategy, ...] = tuple(
     )
     for steps in range(8)
 )
-BY_NAME = {one.name: one for one in (*STRATEGIES, *SERIAL, *LADDER)}
-# End-to-end runs use the command's own modes.
-OVERLAPPED = "+overlap"  # checkpoints are written beside the evaluation
-RUN_MODES = ("fpp", "fpp" + OVERLAPPED, "shared", "shared-opt", "hdf5", "hdf5-opt", "hdf5-direct")
-RUN_COLOURS = {one.mode: one.colour for one in STRATEGIES if one.encoding == ROWS}
-RUN_COLOURS["fpp" + OVERLAPPED] = "#aec7e8"
+MODE_COLOURS = {one.mode: one.colour for one in STRATEGIES if one.encoding == ROWS}
+BY_NAME = {one.name: one for one in (*STRATEGIES, *LEARNED, *CHAINS, *SERIAL, *LADDER)}
+
+
+@dataclass(frozen=True)
+class RunWay:
+    """One way in which end-to-end runs write checkpoints: options of `stratalog run`."""
+
+    name: str
+    words: tuple[str, ...]
+    colour: str
+
+
+_WHOLE, _HELD = ("--full-every", "1"), ("--no-overlap",)
+
+
+def _papers_way(mode: str, encoding: str = "") -> RunWay:
+    """As the papers: everything at every checkpoint, as rows, and the run waits."""
+    name = mode + ("-rows" if encoding else "")
+    words = ("--mode", mode, *(("--encoding", encoding) if encoding else ()))
+    return RunWay(name, (*words, *_WHOLE, *_HELD), BY_NAME[name].colour)
+
+
+RUN_WAYS: tuple[RunWay, ...] = (
+    _papers_way("fpp", "rows_u64"),
+    _papers_way("shared", "rows_u64"),
+    _papers_way("shared-opt", "rows_u64"),
+    _papers_way("hdf5"),
+    _papers_way("hdf5-opt"),
+    _papers_way("hdf5-direct"),
+    RunWay("fpp", ("--mode", "fpp", *_WHOLE, *_HELD), "#9467bd"),
+    RunWay("fpp+overlap", ("--mode", "fpp", *_WHOLE), "#c5b0d5"),
+    RunWay("fpp+growth", ("--mode", "fpp", *_HELD), "#e377c2"),
+    RunWay("fpp+growth+overlap", ("--mode", "fpp"), "#f7b6d2"),
+    RunWay("auto+growth", ("--mode", "auto", *_HELD), "#393b79"),
+    RunWay("hdf5-auto+growth", ("--mode", "hdf5-auto", *_HELD), "#637939"),
+)
+RUN_COLOURS = {way.name: way.colour for way in RUN_WAYS}
 # In the order in which a save passes through them.
 PHASES = ("metadata", "pack", "route", "encode", "write", "sync", "commit")
 PHASE_COLOURS = dict(

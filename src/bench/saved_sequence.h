@@ -41,7 +41,8 @@ class SavedSequence {
 
   // Collective. Images of this checkpoint; they refer to this object until the next go_to().
   // `writer` has written the checkpoints before. kGrowth needs a sequence that grows.
-  Result<SaveRequest> request(Comm& comm, const CheckpointWriter& writer, SequenceParts parts) const;
+  Result<SaveRequest> request(Comm& comm, const CheckpointWriter& writer,
+                              SequenceParts parts) const;
 
  private:
   struct Saved {

@@ -164,8 +164,7 @@ Result<SavedSequence> Bench::make(const BenchData& data) {
   if (!data.checkpoint.empty()) {
     STRATALOG_ASSIGN_OR_RETURN(const auto store,
                                open_folder(data.checkpoint, RootMode::kMustExist));
-    STRATALOG_ASSIGN_OR_RETURN(auto taken,
-                               take_from_checkpoint(comm_, *store, data.generation));
+    STRATALOG_ASSIGN_OR_RETURN(auto taken, take_from_checkpoint(comm_, *store, data.generation));
     return SavedSequence(std::move(taken));
   }
   const std::uint64_t rows = data.bytes / 8 / std::max(1U, data.columns);
@@ -182,10 +181,9 @@ Result<SavedSequence> Bench::make(const BenchData& data) {
   for (const RelationVersion version : {RelationVersion::kTotal, RelationVersion::kDelta}) {
     const bool is_delta = version == RelationVersion::kDelta;
     STRATALOG_ASSIGN_OR_RETURN(
-        auto relation,
-        make_synthetic_part(data, {.version = version,
-                                   .rows = is_delta ? rows / 16 : rows - (rows / 16),
-                                   .seed = data.seed + (is_delta ? 1 : 0)}));
+        auto relation, make_synthetic_part(data, {.version = version,
+                                                  .rows = is_delta ? rows / 16 : rows - (rows / 16),
+                                                  .seed = data.seed + (is_delta ? 1 : 0)}));
     made.push_back(std::move(relation));
   }
   return SavedSequence(std::move(made));

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import lzma
 import os
 import signal
 import sys
@@ -27,7 +28,15 @@ from stratalog_bench.options import SECTIONS, parse_options  # noqa: E402
 from stratalog_bench.plan import GROWTH, SHARES, make_plan, worker_spec  # noqa: E402
 from stratalog_bench.quantities import parse_seconds, parse_size, size_text  # noqa: E402
 from stratalog_bench.results import Results  # noqa: E402
-from stratalog_bench.strategies import BY_NAME, LADDER, STRATEGIES  # noqa: E402
+from stratalog_bench.sequences import best_rival, sequences  # noqa: E402
+from stratalog_bench.strategies import (  # noqa: E402
+    BY_NAME,
+    CHAINS,
+    LADDER,
+    LEARNED,
+    RUN_WAYS,
+    STRATEGIES,
+)
 
 RAN_TO_THE_END, STOPPED = 0, 6
 
@@ -135,13 +144,16 @@ def test_real_closures_skew_and_growth(stratalog: Stratalog, tmp_path: Path) -> 
         "--budget",
         "5m",
         "--only",
-        "skew,growth,end-to-end,closure",
+        "skew,growth,chains,learned,end-to-end,closure",
         "--facts",
         facts,
         "-o",
         out,
+        "--saves",
+        "3",
         "--strategies",
-        "raw-shared,fpp-compact,hdf5-direct",
+        "raw-shared,fpp-rows,fpp-compact,hdf5-direct,auto,hdf5-auto,fpp-compact+growth,"
+        "fpp-rows+growth,auto+growth",
         "--durability",
         "none",
     )
@@ -155,11 +167,33 @@ def test_real_closures_skew_and_growth(stratalog: Stratalog, tmp_path: Path) -> 
     assert len(runs["hdf5-opt"]["checkpoints"]) >= 2
     for run in runs.values():
         assert 0 <= run["seconds"]["checkpoints"] <= run["seconds"]["total"]
-    assert {e["case"] for e in events(out, "save", "closure")} == {
-        "raw-shared",
-        "fpp-compact",
-        "hdf5-direct",
-    }
+    assert set(runs) == {"none", *(way.name for way in RUN_WAYS)}
+    # Chains write each pair once.
+    assert sum(save["bytes"] for save in runs["fpp+growth"]["checkpoints"]) < sum(
+        save["bytes"] for save in runs["fpp"]["checkpoints"]
+    )
+    fixed = {"raw-shared", "fpp-rows", "fpp-compact", "hdf5-direct"}
+    assert {e["case"] for e in events(out, "save", "closure")} == fixed
+    chains = {row.case: row for row in sequences(results, "chains")}
+    chained = {"fpp-compact+growth", "fpp-rows+growth", "auto+growth"}
+    assert set(chains) == {"fpp-rows", "fpp-compact", "hdf5-direct", *chained}
+    assert len({row.row_bytes for row in chains.values()}) == 1
+    for name, row in chains.items():
+        assert len(row.seconds) == len(GROWTH)
+        assert (row.whole < len(GROWTH)) == (name in chained)
+        assert row.restart_seconds is not None
+    assert chains["fpp-rows+growth"].bytes < chains["fpp-rows"].bytes * 2 / 3
+    learned = {row.case: row for row in sequences(results, "learned")}
+    assert set(learned) == {*fixed, "auto", "hdf5-auto"}
+    assert {len(row.seconds) for row in learned.values()} == {3}
+    assert "fpp" in learned["auto"].chosen
+    assert "hdf5-direct" in learned["hdf5-auto"].chosen
+    best = best_rival(learned["auto"], learned.values())
+    assert best is not None and best.case == "fpp-compact"
+    written = (out / "report.md").read_text()
+    assert "### Sequences of a relation that grows" in written
+    assert "hdf5-auto against auto: **" in written
+    assert "| fpp+growth+overlap | facts | 2 |" in written
     shares = {e["skew"]: e["row_bytes_of_rank"] for e in events(out, "data", "skew")}
     assert shares["half-empty"][1] == 0
     assert shares["one-giant"][1] > 10 * shares["one-giant"][0]
@@ -205,6 +239,8 @@ def test_an_interrupted_run_keeps_what_it_has(stratalog: Stratalog, tmp_path: Pa
         (("--budget", "soon"), "no duration"),
         (("--columns", "9"), "2 to 8"),
         (("--facts", "nowhere"), "edge.facts"),
+        (("--closures", "moon"), "no closure"),
+        (("--saves", "1"), "2 to 1000"),
         (("--redraw", "nowhere.json"), "no file"),
     ],
 )
@@ -294,12 +330,41 @@ def test_plans_leave_out_what_does_not_fit_and_cover_every_section() -> None:
     assert [text for text in plan.left_out if "4 GB" in text and "disk" in text]
     assert {task.section for task in plan.tasks} == set(SECTIONS) - {"end-to-end", "closure"}
     assert set(SHARES) == set(SECTIONS)
+    # A first save says nothing of modes that learn, and nothing grows in it.
+    fixed = [one.name for one in STRATEGIES]
+    assert [name for name in options.strategies if name not in fixed] == [
+        *(one.name for one in LEARNED),
+        *(one.name for one in CHAINS),
+    ]
     sizes = {data["bytes"] for task in plan.tasks for data in task.data}
     assert max(sizes) == 8_000_000
     spec = worker_spec(plan.tasks[0], options, 3.5)
     assert spec["seconds"] == 3.5
-    assert [case["name"] for case in spec["cases"]] == list(options.strategies)
+    assert [case["name"] for case in spec["cases"]] == fixed
+    learned = next(task for task in plan.tasks if task.section == "learned")
+    assert {case["saves"] for case in worker_spec(learned, options, 1)["cases"]} == {12}
+    chains = next(task for task in plan.tasks if task.section == "chains")
+    assert [case["parts"] for case in worker_spec(chains, options, 1)["cases"][-2:]] == [
+        "growth",
+        "growth",
+    ]
     assert make_plan(options, free_disk=1000, free_memory=0).tasks == []
+
+
+def test_graphs_are_followed_as_far_as_they_fit_and_missed_by_name(tmp_path: Path) -> None:
+    assert closure.sources_divisor(1000, 16000) == 1
+    assert closure.sources_divisor(1001, 16000) == 2
+    options = parse_options(["--sizes", "1M", "--data-sets", str(tmp_path)])
+    with pytest.raises(closure.MissingGraphError, match=r"usroads: there is no .*usroads\.tsv\.xz"):
+        closure.prepare("usroads", options, tmp_path)
+    packed = tmp_path / "data" / "graphs" / "usroads.tsv.xz"
+    packed.parent.mkdir(parents=True)
+    packed.write_bytes(lzma.compress(b"1\t2\n"))
+    one = closure.prepare("usroads", options, tmp_path)
+    assert (one.facts / "edge.facts").read_text() == "1\t2\n"
+    assert one.divisor == 13942
+    assert "x % 13942 = 0" in one.program
+    assert "%" not in closure.Closure("road", tmp_path).program
 
 
 def test_medians_and_ratios() -> None:

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array<std::uint64_t, 4> kSizes = {30, 45, 60, 75};
 
-HeldRelation last_of(std::uint64_t rows) {
+HeldRelation last_pairs(std::uint64_t rows) {
   return make_synthetic({.rows = rows, .seed = 7}, 0, 1).value();
 }
 
@@ -37,7 +37,7 @@ std::set<std::pair<Cell, Cell>> pairs_of(const HeldRelation& relation) {
 }
 
 TEST(GrowingRelation, PartsAreDisjointAndTogetherTheLast) {
-  const HeldRelation last = last_of(40000);
+  const HeldRelation last = last_pairs(40000);
   std::set<std::pair<Cell, Cell>> before;
   for (std::size_t at = 0; at < kSizes.size(); ++at) {
     const HeldRelation total = grow(last, kSizes, at, GrownPart::kTotal);
@@ -63,7 +63,7 @@ TEST(SavedSequence, ChainsHoldWhatIsNewAndEndWhereTheRuleSays) {
   const auto store = open_memory_store(std::make_shared<MemoryDisk>());
   const auto writer = open_checkpoint_writer(*comm, *store, WriterOptions{});
   ASSERT_TRUE(writer.is_ok()) << writer.status().to_string();
-  SavedSequence sequence(last_of(40000),
+  SavedSequence sequence(last_pairs(40000),
                          make_synthetic({.name = "edge", .rows = 600, .seed = 9}, 0, 1).value(),
                          {kSizes.begin(), kSizes.end()});
   ASSERT_EQ(sequence.checkpoints(), kSizes.size());
@@ -89,14 +89,13 @@ TEST(SavedSequence, ChainsHoldWhatIsNewAndEndWhereTheRuleSays) {
   EXPECT_GE(sum, rows.back());
   // What the chain holds is the last whole one.
   std::uint64_t loaded = 0;
-  const auto report = load_checkpoint(
-      *comm, *store, {},
-      {.begin = [](const StoredState&) { return Status::ok(); },
-       .accept =
-           [&](std::size_t, const TupleGroup& group) {
-             loaded += group.set.count;
-             return Status::ok();
-           }});
+  const auto report = load_checkpoint(*comm, *store, {},
+                                      {.begin = [](const StoredState&) { return Status::ok(); },
+                                       .accept =
+                                           [&](std::size_t, const TupleGroup& group) {
+                                             loaded += group.set.count;
+                                             return Status::ok();
+                                           }});
   ASSERT_TRUE(report.is_ok()) << report.status().to_string();
   EXPECT_EQ(loaded, rows.back());
 }
@@ -106,7 +105,7 @@ TEST(SavedSequence, ChainsEndWhereTheRuleOfRunsSays) {
   const auto store = open_memory_store(std::make_shared<MemoryDisk>());
   const auto writer = open_checkpoint_writer(*comm, *store, WriterOptions{});
   ASSERT_TRUE(writer.is_ok());
-  SavedSequence sequence(last_of(40000),
+  SavedSequence sequence(last_pairs(40000),
                          make_synthetic({.name = "edge", .rows = 600, .seed = 9}, 0, 1).value(),
                          {5, 20, 75});
   std::string parts;
@@ -127,7 +126,7 @@ TEST(SavedSequence, WhatDoesNotGrowHasNoChain) {
   const auto writer = open_checkpoint_writer(*comm, *store, WriterOptions{});
   ASSERT_TRUE(writer.is_ok());
   std::vector<HeldRelation> relations;
-  relations.push_back(last_of(100));
+  relations.push_back(last_pairs(100));
   const SavedSequence sequence(std::move(relations));
   EXPECT_FALSE(sequence.grows());
   EXPECT_EQ(sequence.row_bytes(), 1600U);
