@@ -37,6 +37,9 @@ target_include_directories(write_programs PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 add_executable(scaling_runs EXCLUDE_FROM_ALL bench/scaling/scaling_runs.cc)
 target_link_libraries(scaling_runs PRIVATE stratalog_evaluate)
 
+# For bench/streams and bench/goals_checkpoint.py; not built by default.
+include(${PROJECT_SOURCE_DIR}/bench/streams/CMakeLists.txt)
+
 if(STRATALOG_MPI)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/mpi/*_test.cc)
   foreach(source IN LISTS sources)

@@ -188,7 +188,7 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
                 options.repeats,
                 restarts=("as-written", "balanced"),
                 keep=ranks == many,
-                readers=tuple(sorted({1, *options.ranks, 3, 7})),
+                readers=tuple(sorted({1, 2, 3, *options.ranks, 7})),
             )
             for ranks in several
         ],

@@ -73,6 +73,7 @@ def main() -> int:
     parser.add_argument("programs", type=Path, nargs="+", metavar="PROGRAM")
     parser.add_argument("--states", type=int, default=1_000_000)
     parser.add_argument("--least", type=int, default=1_000_000)
+    parser.add_argument("--only", default="", metavar="REGEX", help="tests with such names")
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--version", default="", help="what is tested, for the log")
     parser.add_argument("--resume", action="store_true")
@@ -94,7 +95,12 @@ def main() -> int:
             f"Crash states, {started}, {options.version or 'unnamed version'}, --states "
             f"{options.states}"
         )
-        chunks = [(program, test) for program in options.programs for test in tests_of(program)]
+        chunks = [
+            (program, test)
+            for program in options.programs
+            for test in tests_of(program)
+            if re.search(options.only, test)
+        ]
         for program, test in chunks:
             if test in done:
                 continue

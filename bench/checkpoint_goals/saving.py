@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Points 1, 4, 5 and 6: saves and restarts of synthetic relations by `stratalog bench checkpoint`,
+beside bare writes and reads of the same bytes by the same ranks."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from stratalog_bench.quantities import size_text
+from stratalog_bench.results import Results
+from stratalog_bench.summary import Measured, pick, restarts, saves
+
+from checkpoint_goals.setting import Setting
+from checkpoint_goals.verdicts import Row, judge, least, most
+
+RANKS = 2
+FILLED = 64e6  # bytes of rows of a rank, from which the protocol's share counts
+STRATEGIES = (
+    "raw-shared",
+    "raw-fpp",
+    "hdf5-direct",
+    "hdf5-opt",
+    "hdf5",
+    "shared-opt-rows",
+    "fpp-rows",
+    "fpp-compact",
+)
+READ_STRATEGIES = ("fpp-rows", "hdf5-direct", "fpp-compact")
+WRITERS = 4
+READERS = (1, 2, 3, 4, 7)
+
+
+def bench(setting: Setting, name: str, *words: str) -> Results:
+    out = setting.scratch / name
+    shutil.rmtree(out, ignore_errors=True)
+    setting.run(
+        [setting.stratalog, "bench", "checkpoint", "-q", "-o", out, *words],
+        3600,
+        MPIEXEC=setting.mpiexec,
+    )
+    return Results.load(Path(out) / "results.json")
+
+
+def run_saves(setting: Setting) -> Results:
+    sizes, repeats, budget = (
+        ("64M,128M", "3", "60s") if setting.is_quick else ("64M,512M,2G,4G", "5", "15m")
+    )
+    return bench(
+        setting,
+        "saves",
+        *("--only", "sizes", "--sizes", sizes, "--ranks", str(RANKS), "--repeats", repeats),
+        *("--budget", budget, "--strategies", ",".join(STRATEGIES)),
+    )
+
+
+def run_restarts(setting: Setting) -> Results:
+    size, repeats, budget = ("64M", "1", "60s") if setting.is_quick else ("2G", "3", "10m")
+    return bench(
+        setting,
+        "restarts",
+        *("--only", "restart", "--sizes", size, "--ranks", str(WRITERS), "--repeats", repeats),
+        *("--budget", budget, "--strategies", ",".join(READ_STRATEGIES)),
+    )
+
+
+def _level(rows: list[Measured]) -> str:
+    return ", ".join(dict.fromkeys(row.durability for row in rows)) or "-"
+
+
+def _ratios(rows: list[Measured], one: str, other: str) -> dict[str, float]:
+    """Bandwidth of `one` over `other` at each size."""
+    return {
+        size_text(mine.row_bytes): mine.bandwidth / theirs.bandwidth
+        for mine in pick(rows, case=one)
+        for theirs in pick(rows, case=other, ranks=mine.ranks, data=mine.data)
+        if theirs.bandwidth > 0
+    }
+
+
+def _left_out(results: Results) -> str:
+    """What the bench had no room or time for: the goal speaks of it, the numbers do not."""
+    failed = [event["message"] for event in results.events if event["event"] == "failed"]
+    return "; ".join(dict.fromkeys([*results.left_out, *failed]))
+
+
+def judge_bandwidth(results: Results) -> list[Row]:
+    rows = saves(results, "sizes")
+    level, note = _level(rows), _left_out(results)
+
+    def against(point: str, one: str, other: str, text: str, limit: float) -> Row:
+        return judge(point, text, least(limit, "×"), _ratios(rows, one, other), level, note)
+
+    return [
+        against("1a", "hdf5-direct", "raw-shared", "hdf5-direct over bare writes, one file", 0.95),
+        against("1b", "hdf5-direct", "raw-fpp", "hdf5-direct over bare writes, own files", 0.95),
+        against("1c", "hdf5-direct", "hdf5-opt", "hdf5-direct over hdf5-opt", 1.5),
+        against("1d", "hdf5-opt", "hdf5", "hdf5-opt over hdf5", 1.0),
+        against("1e", "hdf5-opt", "shared-opt-rows", "hdf5-opt over shared-opt", 1.0),
+    ]
+
+
+def judge_packing(results: Results) -> list[Row]:
+    rows = pick(saves(results, "sizes"), case="hdf5-direct")
+    shares = {size_text(row.row_bytes): row.seconds["pack"] / row.total for row in rows}
+    return [
+        judge("4", "packing, of hdf5-direct's time", most(0.10, "%"), shares, _level(rows)),
+    ]
+
+
+def judge_protocol(results: Results) -> list[Row]:
+    """Of the steps that bare writing has not, and of the whole checkpoint."""
+    rows = saves(results, "sizes")
+    filled = [row for row in rows if row.row_bytes >= FILLED * row.ranks]
+    judged = []
+    for letter, case, peer in (("a", "fpp-rows", "raw-fpp"), ("b", "hdf5-direct", "raw-shared")):
+        own = pick(filled, case=case)
+        steps = {
+            size_text(row.row_bytes): protocol / (row.total - protocol)
+            for row in own
+            if (protocol := row.seconds["metadata"] + row.seconds["commit"]) < row.total
+        }
+        whole = {
+            size: 1 / ratio - 1
+            for size, ratio in _ratios(own + pick(filled, case=peer), case, peer).items()
+        }
+        judged += [
+            judge(
+                f"6{letter}",
+                f"{case}: metadata and commit, over the rest of the checkpoint",
+                most(0.05, "%"),
+                steps,
+                _level(own),
+            ),
+            judge(
+                f"6{letter}'",
+                f"{case}: the whole checkpoint, over bare write + fsync",
+                most(0.05, "%"),
+                whole,
+                _level(own),
+            ),
+        ]
+    return judged
+
+
+def judge_restarts(results: Results) -> list[Row]:
+    rows = [row for row in restarts(results, "restart") if row.is_beside_bare]
+    judged = []
+    for letter, case in zip("abc", READ_STRATEGIES, strict=True):
+        own = pick(rows, case=case)
+        ratios = {
+            f"by {row.ranks}": row.seconds["bare"] / row.seconds["read"]
+            for row in sorted(own, key=lambda row: row.ranks)
+            if row.ranks in READERS
+        }
+        missing = [str(count) for count in READERS if f"by {count}" not in ratios]
+        notes = [f"not by {', '.join(missing)}"] if missing else []
+        if own:
+            notes.append(f"{size_text(own[0].row_bytes)} of rows, written by {own[0].writers}")
+        judged.append(
+            judge(
+                f"5{letter}",
+                f"{case}: restart before the shuffle, over bare pread of the same bytes",
+                least(0.8, "×"),
+                ratios,
+                _level(own),
+                "; ".join(notes),
+            )
+        )
+    return judged
