@@ -28,8 +28,8 @@ inline constexpr int kLadderSteps = 7;
 enum class PrintedDetail : std::uint8_t {
   kEarlyDeflate,  // O3: early allocation of chunked data sets too
   kTransferBuffer,  // O2: a transfer buffer of 64 or 256 MB
-  kZeroAggregators,  // O5: N/4, N/8, N/16 aggregators without a lower bound; buffers beyond the
-                     // output
+  kZeroAggregators,  // O5: N/4, N/8, N/16 aggregators without a lower bound, whatever the stripes;
+                     // buffers beyond the output
   kNoIndependentWrites,  // O5: romio_no_indep_rw
   kHintsLocal,  // O5: collective buffering on local file systems, too
   kAlignEverything,  // O6: alignment whatever the sizes of the data sets

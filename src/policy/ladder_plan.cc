@@ -47,6 +47,13 @@ bool writes_alone(const LayoutFacts& facts, const LayoutWishes& wishes) {
       });
 }
 
+// Of a new file of this plan, where that is known; else 0.
+std::uint64_t stripes_of_file(const LayoutFacts& facts, const LayoutPlan& plan) {
+  if (facts.file_system.kind != FileSystemKind::kLustre) return 0;
+  return plan.striping.stripe_count != 0 ? plan.striping.stripe_count
+                                         : facts.file_system.stripe_count;
+}
+
 // Takes the steps one after another; each says what it decided and why.
 class Ladder {
  public:
@@ -324,6 +331,10 @@ void plan_hints(const LayoutFacts& facts, const LayoutWishes& wishes, std::uint6
   const TierLimits limits = limits_of(tier_of(output));
   const bool printed = wishes.ladder.as_printed(PrintedDetail::kZeroAggregators);
   std::uint64_t aggregators = std::min(ranks / value_of(limits.divisor), value_of(limits.most));
+  const std::uint64_t stripes = stripes_of_file(facts, plan);
+  const bool for_stripes = !printed && wishes.aggregators == 0 && stripes > aggregators;
+  // A stripe has one writer, and an aggregator's rate counts: fewer than stripes leave servers idle.
+  if (for_stripes) aggregators = std::min(stripes, ranks);
   if (!printed) aggregators = std::max<std::uint64_t>(1, aggregators);
   if (wishes.aggregators != 0)
     aggregators = std::min<std::uint64_t>(wishes.aggregators, std::max<std::uint64_t>(1, ranks));
@@ -348,12 +359,14 @@ void plan_hints(const LayoutFacts& facts, const LayoutWishes& wishes, std::uint6
   if (!printed) plan.hints.push_back({"cb_config_list", "*:*"});
   if (wishes.ladder.as_printed(PrintedDetail::kNoIndependentWrites))
     plan.hints.push_back({"romio_no_indep_rw", "true"});
+  const std::string how = wishes.aggregators != 0 ? "as chosen"
+                          : printed               ? "as printed"
+                          : for_stripes ? fmt::format("for {} stripes of a file", stripes)
+                                        : "at least one";
   plan.reasons.push_back(
       {"O5", fmt::format("{} aggregator{} of {} ranks ({}), buffers of {}{}: output {} ({})",
                          aggregators, aggregators == 1 ? "" : "s", ranks,
-                         wishes.aggregators != 0 ? "as chosen"
-                         : printed               ? "as printed"
-                                                 : "at least one",
+                         how,
                          bytes_text(buffer), capped, tier_name(tier_of(output)),
                          source_of(limits.divisor))});
 }

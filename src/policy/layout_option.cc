@@ -12,16 +12,17 @@
 namespace stratalog {
 namespace {
 
-constexpr std::uint64_t kFewFiles = 1024;  // that metadata servers do not mind
-constexpr std::uint64_t kWorthAFile = 1 << 20;
-constexpr std::uint64_t kOneWriterBytes = std::uint64_t{1} << 30;
-constexpr std::uint64_t kGiant = 8;  // times the mean rank
 // 0: as the policy thinks best, usually a block or a stripe.
-constexpr std::array<std::uint64_t, 4> kAlignments = {0, 64 << 10, 1 << 20, 16 << 20};
-constexpr std::uint64_t kAlignedParts = 4;  // that a rank must have to be aligned to one
-// What a rank deflates of sorted rows in a second, at the very most (level 1).
-constexpr double kMostDeflated = 400e6;
-constexpr std::array<std::uint32_t, 5> kDeflateLevels = {0, 1, 3, 6, 9};
+std::array<std::uint64_t, 4> tried_alignments() {
+  return {0, value_of(Limit::kFirstTriedAlignment), value_of(Limit::kSecondTriedAlignment),
+          value_of(Limit::kThirdTriedAlignment)};
+}
+
+std::array<std::uint32_t, 5> tried_levels() {
+  const auto level = [](Limit limit) { return static_cast<std::uint32_t>(value_of(limit)); };
+  return {0, level(Limit::kDeflateLevel), level(Limit::kFirstTriedDeflate),
+          level(Limit::kSecondTriedDeflate), level(Limit::kThirdTriedDeflate)};
+}
 
 std::string_view coding_name(TupleCoding coding) {
   switch (coding) {
@@ -56,7 +57,7 @@ std::vector<LayoutOption> starting_rows(const AutoFacts& facts) {
     return options;
   }
   add_opt(0);
-  if (!is_tiny(facts)) add_opt(kDeflateLevels[1]);
+  if (!is_tiny(facts)) add_opt(tried_levels()[1]);
   return options;
 }
 
@@ -84,7 +85,7 @@ bool is_aligned_within_reason(std::uint64_t alignment, const AutoFacts& facts) {
       facts.format == LearnedFormat::kRows
           ? std::max(static_cast<std::uint32_t>(facts.ranks), facts.images)
           : static_cast<std::uint32_t>(facts.ranks));
-  return alignment == 0 || facts.bytes / parts / kAlignedParts >= alignment;
+  return alignment == 0 || facts.bytes / parts / value_of(Limit::kTriedAlignmentWorth) >= alignment;
 }
 
 // Half and twice as many as `number`, within 1 .. most.
@@ -131,14 +132,15 @@ void add_aggregator_neighbours(const LayoutOption& option, const AutoFacts& fact
 void add_alignment_neighbours(const LayoutOption& option, const AutoFacts& facts,
                               std::vector<LayoutOption>& all) {
   if (facts.wished_alignment != 0) return;
-  const auto at = std::find(kAlignments.begin(), kAlignments.end(), option.alignment);
-  if (at == kAlignments.end()) return;
+  const auto alignments = tried_alignments();
+  const auto at = std::find(alignments.begin(), alignments.end(), option.alignment);
+  if (at == alignments.end()) return;
   LayoutOption other = option;
-  if (at + 1 != kAlignments.end() && is_aligned_within_reason(*(at + 1), facts)) {
+  if (at + 1 != alignments.end() && is_aligned_within_reason(*(at + 1), facts)) {
     other.alignment = *(at + 1);
     all.push_back(other);
   }
-  if (at == kAlignments.begin()) return;
+  if (at == alignments.begin()) return;
   other.alignment = *(at - 1);
   all.push_back(other);
 }
@@ -146,18 +148,18 @@ void add_alignment_neighbours(const LayoutOption& option, const AutoFacts& facts
 void add_deflate_neighbours(const LayoutOption& option, const AutoFacts& facts,
                             std::vector<LayoutOption>& all) {
   if (facts.wished_deflate || is_tiny(facts)) return;
-  const auto at =
-      std::find(kDeflateLevels.begin(), kDeflateLevels.end(), option.deflate_level.value_or(0));
-  if (at == kDeflateLevels.end()) return;
+  const auto levels = tried_levels();
+  const auto at = std::find(levels.begin(), levels.end(), option.deflate_level.value_or(0));
+  if (at == levels.end()) return;
   // Two steps up, as one alone may win less than is worth a change; but the last level by itself,
   // which takes several times as long as the one before.
-  const auto most_steps = std::min<std::ptrdiff_t>(2, kDeflateLevels.end() - at - 1);
+  const auto most_steps = std::min<std::ptrdiff_t>(2, levels.end() - at - 1);
   for (std::ptrdiff_t step = 1; step <= most_steps; ++step) {
-    if (step > 1 && at[step] == kDeflateLevels.back()) continue;
+    if (step > 1 && at[step] == levels.back()) continue;
     all.push_back(option);
     all.back().deflate_level = at[step];
   }
-  if (at == kDeflateLevels.begin()) return;
+  if (at == levels.begin()) return;
   all.push_back(option);
   all.back().deflate_level = *(at - 1);
 }
@@ -211,10 +213,11 @@ bool is_possible(const LayoutOption& option) {
   if (!is_own && !has_rows && !has_aggregators) return false;
   if (is_own ? option.files != 0 || option.alignment != 0 : option.files == 0) return false;
   if (option.aggregators != 0 && !has_aggregators) return false;
-  if (option.deflate_level && (!is_opt || *option.deflate_level > kDeflateLevels.back()))
+  if (option.deflate_level && (!is_opt || *option.deflate_level > tried_levels().back()))
     return false;
   if (has_rows && option.coding != TupleCoding::kAsAsked) return false;
-  return std::find(kAlignments.begin(), kAlignments.end(), option.alignment) != kAlignments.end();
+  const auto alignments = tried_alignments();
+  return std::find(alignments.begin(), alignments.end(), option.alignment) != alignments.end();
 }
 
 bool is_allowed(const LayoutOption& option, const AutoFacts& facts) {
@@ -226,7 +229,8 @@ bool is_allowed(const LayoutOption& option, const AutoFacts& facts) {
 
 double least_seconds(const LayoutOption& option, const AutoFacts& facts) {
   if (option.deflate_level.value_or(0) == 0) return 0;
-  return static_cast<double>(facts.bytes) / facts.ranks / kMostDeflated;
+  return static_cast<double>(facts.bytes) / facts.ranks /
+         static_cast<double>(value_of(Limit::kMostDeflated));
 }
 
 std::vector<LayoutOption> starting_options(const AutoFacts& facts) {
@@ -306,7 +310,7 @@ AutoChoice choose_rows_by_table(const AutoFacts& facts) {
   if (tier_of(facts.bytes) == SizeTier::kLarge)
     return say(first, fmt::format("more than 10 GB ({})", source_of(Limit::kDeflateLevel)));
   const std::uint64_t mean = facts.bytes / static_cast<std::uint64_t>(facts.ranks);
-  if (facts.largest_rank_bytes > kGiant * mean)
+  if (facts.largest_rank_bytes > value_of(Limit::kGiantRatio) * mean)
     return say(first,
                fmt::format("one rank has {} of {} ({})", about_bytes(facts.largest_rank_bytes),
                            about_bytes(facts.bytes), source_of(Limit::kDeflateLevel)));
@@ -326,12 +330,12 @@ AutoChoice choose_encoded_by_table(const AutoFacts& facts) {
                            "coordination (RA-checkpoint IV.B; docs/bench.md)",
                            facts.file_system.name));
   const std::uint64_t files = static_cast<std::uint64_t>(facts.ranks) * facts.images;
-  if (files > kFewFiles && facts.bytes / files < kWorthAFile)
+  if (files > value_of(Limit::kManyFiles) && facts.bytes / files < value_of(Limit::kSmallFile))
     return say(options.back(),
                fmt::format("{} files of {} on {} would cost more than they hold", files,
                            about_bytes(facts.bytes / files), facts.file_system.name));
   const std::uint64_t mean = facts.bytes / static_cast<std::uint64_t>(facts.ranks);
-  if (facts.largest_rank_bytes >= kOneWriterBytes && facts.largest_rank_bytes > kGiant * mean)
+  if (facts.largest_rank_bytes >= value_of(Limit::kGiantBytes) && facts.largest_rank_bytes > value_of(Limit::kGiantRatio) * mean)
     return say(options.back(),
                fmt::format("one rank has {} of {}, which aggregators write together",
                            about_bytes(facts.largest_rank_bytes), about_bytes(facts.bytes)));

@@ -5,24 +5,23 @@
 
 #include <algorithm>
 
+#include "policy/thresholds.h"
+
 namespace stratalog {
 namespace {
-
-constexpr std::uint64_t kMinBytes = 1 << 20;  // less is as quick whatever the layout
-constexpr std::uint64_t kStale = 4;  // measurements at sizes so many times apart are not compared
-constexpr std::uint32_t kSavesBeforeTrying = 2;
-constexpr std::uint32_t kSavesBetweenTries = 2;  // of a mode that is good, beside each experiment
-constexpr std::uint64_t kForgotten = 48;  // saves after which what had lost may be tried again
-constexpr double kWorthTrying = 0.05;  // seconds of a save, below which nothing is won
-constexpr double kWorthChanging = 0.9;  // of the costs so far
 
 // Of what is remembered: beyond, numbers are nonsense, or would overflow.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 constexpr std::uint64_t kMostSaves = std::uint64_t{1} << 30;
 constexpr double kMostSeconds = 1e9;
 
+double worth_trying_seconds() { return static_cast<double>(value_of(Limit::kWorthTrying)) / 1000; }
+
+double worth_changing() { return static_cast<double>(value_of(Limit::kWorthChanging)) / 100; }
+
 bool are_comparable(std::uint64_t one, std::uint64_t other) {
-  return one < other * kStale && other < one * kStale;
+  const std::uint64_t times = value_of(Limit::kComparedSizes);
+  return one < other * times && other < one * times;
 }
 
 bool is_sound(const LearnedCost& cost, const LearnedCosts& known) {
@@ -57,7 +56,7 @@ const LearnedCost* LayoutLearner::find(const LayoutOption& option, const AutoFac
 }
 
 LayoutOption LayoutLearner::settled(const AutoFacts& facts) const {
-  if (known_.settled && facts.bytes >= kMinBytes && is_allowed(*known_.settled, facts) &&
+  if (known_.settled && facts.bytes >= value_of(Limit::kLeastLearned) && is_allowed(*known_.settled, facts) &&
       find(*known_.settled, facts) != nullptr)
     return *known_.settled;
   return choose_by_table(facts).option;
@@ -65,7 +64,7 @@ LayoutOption LayoutLearner::settled(const AutoFacts& facts) const {
 
 bool LayoutLearner::is_to_be_tried(const LayoutOption& option, const AutoFacts& facts) const {
   const LearnedCost* const cost = find(option, facts);
-  return cost == nullptr || known_.saves - cost->last > kForgotten;
+  return cost == nullptr || known_.saves - cost->last > value_of(Limit::kForgottenSaves);
 }
 
 // The mode comes first, as it decides most; then one neighbour after the other, with saves as usual
@@ -73,14 +72,14 @@ bool LayoutLearner::is_to_be_tried(const LayoutOption& option, const AutoFacts& 
 std::optional<LayoutOption> LayoutLearner::next_try(const LearnedCost& settled,
                                                     const AutoFacts& facts) const {
   const double seconds = settled.seconds_per_byte * static_cast<double>(facts.bytes);
-  if (settled.saves < kSavesBeforeTrying || seconds < kWorthTrying) return std::nullopt;
+  if (settled.saves < value_of(Limit::kSavesBeforeTrying) || seconds < worth_trying_seconds()) return std::nullopt;
   const auto may_win = [&](const LayoutOption& option) {
-    return least_seconds(option, facts) < seconds * kWorthChanging;
+    return least_seconds(option, facts) < seconds * worth_changing();
   };
   for (const LayoutOption& option : starting_options(facts))
     if (find(option, facts) == nullptr && !(option == settled.option) && may_win(option))
       return option;
-  if (known_.since_try < kSavesBetweenTries) return std::nullopt;
+  if (known_.since_try < value_of(Limit::kSavesBetweenTries)) return std::nullopt;
   for (const LayoutOption& option : neighbours(settled.option, facts))
     if (is_to_be_tried(option, facts) && may_win(option)) return option;
   return std::nullopt;
@@ -100,7 +99,7 @@ std::string LayoutLearner::measured_text(const AutoFacts& facts) const {
 
 AutoChoice LayoutLearner::choose(const AutoFacts& facts) const {
   AutoChoice choice = choose_by_table(facts);
-  if (facts.bytes < kMinBytes) return choice;
+  if (facts.bytes < value_of(Limit::kLeastLearned)) return choice;
   const LayoutOption option = settled(facts);
   const LearnedCost* const cost = find(option, facts);
   if (cost == nullptr) return choice;
@@ -130,7 +129,7 @@ void LayoutLearner::settle(const AutoFacts& facts) {
     if (are_comparable(cost.bytes, facts.bytes) && is_allowed(cost.option, facts) &&
         cost.seconds_per_byte < best->seconds_per_byte)
       best = &cost;
-  if (best->seconds_per_byte < now->seconds_per_byte * kWorthChanging)
+  if (best->seconds_per_byte < now->seconds_per_byte * worth_changing())
     known_.settled = best->option;
 }
 

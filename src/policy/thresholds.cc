@@ -18,6 +18,9 @@ constexpr std::string_view kPhasePlan = "HDF5-OPT table 1 O7";
 constexpr std::string_view kTiers = "HDF5-OPT 3.3 \"Parameter selection policy\"";
 constexpr std::string_view kStriping = "RA-checkpoint III (adaptive striping on Theta)";
 
+constexpr std::string_view kTried = "ours: sixteen times apart, from a network's packet to O6's";
+constexpr std::string_view kZlib = "ours: where zlib takes other methods or limits";
+
 constexpr std::array kThresholds = {
     Threshold{Limit::kTinyOutput, "tiny output", 10 * kMB, "bytes", kGather},
     Threshold{Limit::kMediumOutput, "medium output", kGB, "bytes", kTiers},
@@ -74,6 +77,39 @@ constexpr std::array kThresholds = {
     Threshold{Limit::kStripedOutput, "stripe files above", kGiB, "bytes", kStriping},
     Threshold{Limit::kStripeCount, "stripes", 48, "", kStriping},
     Threshold{Limit::kStripeBytes, "stripe size", 8 * kMiB, "bytes", kStriping},
+    Threshold{Limit::kManyFiles, "auto: many files, above", 1024, "",
+              "ours: that metadata servers do not mind"},
+    Threshold{Limit::kSmallFile, "auto: many files are too small below, on average", kMiB, "bytes",
+              "ours: about what a creation costs"},
+    Threshold{Limit::kGiantBytes, "auto: giant rank, from", kGiB, "bytes",
+              "ours: what one writer takes a second or more for"},
+    Threshold{Limit::kGiantRatio, "auto: giant rank: more than so many means", 8, "",
+              "ours: near HDF5-OPT's 10 : 1, which compares with the smallest"},
+    Threshold{Limit::kFirstTriedAlignment, "auto: first alignment tried", 64 * kKiB, "bytes",
+              kTried},
+    Threshold{Limit::kSecondTriedAlignment, "auto: second alignment tried", kMiB, "bytes", kTried},
+    Threshold{Limit::kThirdTriedAlignment, "auto: third alignment tried", 16 * kMiB, "bytes",
+              kTried},
+    Threshold{Limit::kTriedAlignmentWorth, "auto: alignments that a mean share must hold", 4, "",
+              "ours: padding is an eighth at most, on average"},
+    Threshold{Limit::kFirstTriedDeflate, "hdf5-auto: deflate level tried after 1", 3, "", kZlib},
+    Threshold{Limit::kSecondTriedDeflate, "hdf5-auto: the one after that", 6, "", kZlib},
+    Threshold{Limit::kThirdTriedDeflate, "hdf5-auto: the last one", 9, "", kZlib},
+    Threshold{Limit::kMostDeflated, "hdf5-auto: deflate is not tried above, a rank and second",
+              400 * kMB, "bytes", "ours: more than zlib gives of sorted rows at level 1"},
+    Threshold{Limit::kLeastLearned, "auto: learns from", kMiB, "bytes",
+              "ours: less is as quick whatever the layout"},
+    Threshold{Limit::kComparedSizes, "auto: sizes are compared if less than so many times apart", 4,
+              "", "ours"},
+    Threshold{Limit::kSavesBeforeTrying, "auto: saves before another way is tried", 2, "", "ours"},
+    Threshold{Limit::kSavesBetweenTries, "auto: saves between two tries", 2, "",
+              "ours: what tries cost stays below a third"},
+    Threshold{Limit::kForgottenSaves, "auto: saves after which a loser is tried again", 48, "",
+              "ours"},
+    Threshold{Limit::kWorthTrying, "auto: tries if a save takes", 50, "ms",
+              "ours: of less there is nothing to win"},
+    Threshold{Limit::kWorthChanging, "auto: changes to what costs at most", 90, "%",
+              "ours: beyond what saves scatter"},
 };
 
 constexpr bool is_in_order() {

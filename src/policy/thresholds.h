@@ -60,6 +60,26 @@ enum class Limit : std::uint8_t {
   kStripedOutput,
   kStripeCount,
   kStripeBytes,
+  // Of the modes that learn: their table, and how they try and settle.
+  kManyFiles,
+  kSmallFile,
+  kGiantBytes,
+  kGiantRatio,
+  kFirstTriedAlignment,
+  kSecondTriedAlignment,
+  kThirdTriedAlignment,
+  kTriedAlignmentWorth,
+  kFirstTriedDeflate,
+  kSecondTriedDeflate,
+  kThirdTriedDeflate,
+  kMostDeflated,
+  kLeastLearned,
+  kComparedSizes,
+  kSavesBeforeTrying,
+  kSavesBetweenTries,
+  kForgottenSaves,
+  kWorthTrying,
+  kWorthChanging,
 };
 
 struct Threshold {

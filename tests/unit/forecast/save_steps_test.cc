@@ -160,8 +160,14 @@ TEST(SaveSteps, HintsOfThePlanSetTheAggregators) {
   };
   EXPECT_EQ(of(CheckpointMode::kShared, 100'000'000), 48U);  // a stripe each
   EXPECT_EQ(of(CheckpointMode::kShared, 10'000'000), 1U);  // below 1 GiB: the default, one stripe
-  EXPECT_EQ(of(CheckpointMode::kSharedOpt, 100'000'000), 32U);  // 1.6 GB: min(N/8, 32)
-  EXPECT_EQ(of(CheckpointMode::kSharedOpt, 1'000'000'000), 16U);  // 16 GB
+  EXPECT_EQ(of(CheckpointMode::kSharedOpt, 100'000'000), 48U);  // no fewer than stripes
+  EXPECT_EQ(of(CheckpointMode::kSharedOpt, 1'000'000'000), 48U);
+  SaveQuestion printed = ask(CheckpointMode::kSharedOpt, 2048, {100'000'000});
+  printed.wishes.ladder = parse_ladder("all,printed:cb-nodes").value();
+  EXPECT_EQ(forecast(printed).aggregators, 32U);  // 1.6 GB: min(N/8, 32)
+  printed = ask(CheckpointMode::kSharedOpt, 2048, {1'000'000'000});
+  printed.wishes.ladder = parse_ladder("all,printed:cb-nodes").value();
+  EXPECT_EQ(forecast(printed).aggregators, 16U);  // 16 GB
   EXPECT_EQ(of(CheckpointMode::kHdf5Direct, 100'000'000), 0U);
 }
 

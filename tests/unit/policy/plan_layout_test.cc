@@ -151,8 +151,17 @@ TEST(Policy, HintsBySizeTier) {
   EXPECT_EQ(hint(hints(100, kGB - 16), "cb_nodes"), "25");
   EXPECT_EQ(hint(hints(2048, kGB - 16), "cb_nodes"), "64");
   EXPECT_EQ(hint(hints(100, kGB), "cb_nodes"), "12");
-  EXPECT_EQ(hint(hints(2048, 10 * kGB), "cb_nodes"), "32");
-  EXPECT_EQ(hint(hints(2048, 11 * kGB), "cb_nodes"), "16");
+  // Files above 1 GiB get 48 stripes on Lustre, and no fewer aggregators unless as printed.
+  EXPECT_EQ(hint(hints(2048, 10 * kGB), "cb_nodes"), "48");
+  EXPECT_EQ(hint(hints(2048, 11 * kGB), "cb_nodes"), "48");
+  EXPECT_EQ(hint(hints(24, 11 * kGB), "cb_nodes"), "24");
+  EXPECT_EQ(hint(hints(2048, 10 * kGB, "all,printed:cb-nodes"), "cb_nodes"), "32");
+  EXPECT_EQ(hint(hints(2048, 11 * kGB, "all,printed:cb-nodes"), "cb_nodes"), "16");
+  EXPECT_TRUE(has_reason(hints(2048, 11 * kGB), "O5", "for 48 stripes"));
+  // What the folder has already counts where no stripes are asked for.
+  LayoutFacts wide = even(100, kGB, lustre());
+  wide.file_system.stripe_count = 60;
+  EXPECT_EQ(hint(plan(wide, CheckpointMode::kHdf5Opt), "cb_nodes"), "60");
   EXPECT_EQ(hint(hints(3, kGB), "cb_nodes"), "1");
   EXPECT_EQ(hint(hints(3, kGB, "printed:cb-nodes"), "cb_nodes"), "0");
   EXPECT_EQ(hint(hints(3, kGB), "romio_no_indep_rw"), "absent");
@@ -338,7 +347,7 @@ TEST(Policy, TheTableInTheDocumentationIsThisOne) {
   for (const Threshold& t : thresholds()) {
     const std::string value = t.unit == "bytes" ? bytes_text(t.value) : std::to_string(t.value);
     std::string row = "| " + std::string(t.name) + " | " + value;
-    if (t.unit == "rows") row += " rows";
+    if (t.unit == "rows" || t.unit == "ms" || t.unit == "%") row += " " + std::string(t.unit);
     row += " | " + std::string(t.source) + " |";
     EXPECT_NE(text.str().find(row), std::string::npos) << row;
   }
