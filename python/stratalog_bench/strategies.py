@@ -58,6 +58,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy("hdf5-direct", "hdf5-direct", ROWS, "#2ca02c", "rank 0 lays HDF5 out, ranks pwrite"),
     Strategy("fpp-compact", "fpp", COMPACT, "#9467bd", "file per process, sets as gaps and runs"),
     Strategy("fpp-streams", "fpp", STREAMS, "#e377c2", "file per process, bit-packed streams"),
+    Strategy("hdf5-streams", "hdf5-streams", STREAMS, "#8c6d31", "deflated streams in HDF5"),
 )
 # They are told apart by sequences of checkpoints only: a first save shows the table's choice.
 LEARNED: tuple[Strategy, ...] = (

@@ -254,7 +254,7 @@ class StreamFile {
 
 Status write_stream_files(const SaveContext& context, LocalOutput& out) {
   return write_striped(
-      context.comm, context.store, striped_folder(context), out.notes, [&]() -> Status {
+      context.comm, context.store, striped_folder(context), out.lasting_notes, [&]() -> Status {
         for (const RowFilePart& part : row_file_parts(context))
           STRATALOG_RETURN_IF_ERROR(agree(context.comm, StreamFile(context, part, out).write()));
         return Status::ok();
