@@ -34,6 +34,12 @@ EVERY = 400
 OPT_RANKS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 OPT_MODES = ("shared", "shared-opt", "hdf5", "hdf5-opt", "hdf5-direct", "fpp")
 LADDER = ("none", *(",".join(f"O{step}" for step in range(1, last + 1)) for last in range(1, 8)))
+# What the paper claims is claimed of the printed hints: aggregators whatever the stripes.
+AS_PRINTED = "printed:cb-nodes"
+PRINTED_LADDER = tuple(f"{step},{AS_PRINTED}" if "O5" in step else step for step in LADDER)
+PRINTED_MODES = ("shared-opt", "hdf5-opt")
+# Whose files one rank creates, by ordinary calls: without lfs they get no stripes.
+LFS_MODES = ("hdf5-opt", "hdf5-direct")
 
 
 def machines() -> dict[str, dict[str, Any]]:
@@ -91,6 +97,11 @@ def name_of(*parts: object) -> str:
     return " / ".join(str(part) for part in parts)
 
 
+def printed(mode: str) -> str:
+    """The name of a mode with the hints that the paper prints."""
+    return f"{mode} as printed"
+
+
 def _case(
     strategy: str, ranks: int, datasets: list[dict[str, Any]], *parts: object, **more: Any
 ) -> dict[str, Any]:
@@ -110,6 +121,10 @@ def theta_cases() -> Iterable[dict[str, Any]]:
         for mode in (*RA_MODES, "raw-fpp"):
             for number in range(len(TABLE_1)):
                 yield _case(mode, ranks, ra_checkpoint(number), "save", mode, ranks, number)
+        for mode in LFS_MODES:
+            for lfs in (True, False):
+                name = ("lfs", lfs, mode, ranks)
+                yield _case(mode, ranks, ra_checkpoint(last), *name, lfs=lfs)
         for mode in ("fpp", "shared", "hdf5-direct"):
             for parts in ("as-written", "balanced"):
                 yield _case(
@@ -127,9 +142,12 @@ def perlmutter_cases() -> Iterable[dict[str, Any]]:
             for ranks in OPT_RANKS:
                 for mode in OPT_MODES:
                     yield _case(mode, ranks, datasets, "save", graph, mode, ranks, number)
+                for mode in PRINTED_MODES:
+                    name = ("save", graph, printed(mode), ranks, number)
+                    yield _case(mode, ranks, datasets, *name, ladder=f"all,{AS_PRINTED}")
     for number, datasets in enumerate(opt_checkpoints("usroads")):
         for ranks in OPT_RANKS:
-            for ladder in LADDER:
+            for ladder in dict.fromkeys((*LADDER, *PRINTED_LADDER)):
                 yield _case(
                     "hdf5-opt",
                     ranks,

@@ -11,12 +11,16 @@ from typing import Any
 from stratalog_bench.markdown import table
 from stratalog_bench.modelled import (
     GRAPHS,
+    LFS_MODES,
     OPT_MODES,
     OPT_RANKS,
+    PRINTED_MODES,
+    RA_RANKS,
     Modelled,
     machines,
     price_all,
     price_with,
+    printed,
     run_seconds,
 )
 from stratalog_bench.modelled_claims import PAPER_RANKS, Number, Statement, numbers, statements
@@ -78,10 +82,38 @@ def _times(modelled: Modelled) -> list[str]:
             ["strategy", *(f"{ranks:,} ranks" for ranks in OPT_RANKS)],
             (
                 [mode, *(f"{run_seconds(modelled, graph, mode, r):.3g}" for r in OPT_RANKS)]
-                for mode in OPT_MODES
+                for mode in (*OPT_MODES, *map(printed, PRINTED_MODES))
             ),
         )
     return lines
+
+
+def _striping(modelled: Modelled) -> list[str]:
+    """What the stripes of files that one rank creates are worth, and lfs, which sets them."""
+    lines = [
+        "## Stripes of files that one rank creates (Theta, the last checkpoint)",
+        "",
+        "hdf5-direct and hdf5-opt create their files by ordinary calls and set 48 stripes of 8 MiB "
+        "through `lfs`, once before and once after (`lfs_seconds` each). Without `lfs` the files "
+        "lie on the default's one server. Modelled seconds:",
+        "",
+    ]
+    rows = []
+    for mode in LFS_MODES:
+        for ranks in RA_RANKS:
+            with_lfs, without = (
+                modelled.seconds("theta", "lfs", lfs, mode, ranks) for lfs in (True, False)
+            )
+            rows.append(
+                [
+                    mode,
+                    f"{ranks:,}",
+                    f"{with_lfs:.3g}",
+                    f"{without:.3g}",
+                    f"{without / with_lfs:.2f}",
+                ]
+            )
+    return lines + table(["mode", "ranks", "with lfs", "without", "without ÷ with"], rows)
 
 
 def _sensitivity(varied: dict[float, Modelled]) -> list[str]:
@@ -92,12 +124,13 @@ def _sensitivity(varied: dict[float, Modelled]) -> list[str]:
         "aggregators (the printed O5) hold a checkpoint up. Modelled seconds on usroads:",
         "",
     ]
+    modes = (*OPT_MODES, *map(printed, PRINTED_MODES))
     rows = []
     for factor, modelled in varied.items():
         for ranks in (PAPER_RANKS[0], PAPER_RANKS[-1]):
-            times = [run_seconds(modelled, "usroads", mode, ranks) for mode in OPT_MODES]
+            times = [run_seconds(modelled, "usroads", mode, ranks) for mode in modes]
             rows.append([f"× {factor:g}", f"{ranks:,}", *(f"{time:.3g}" for time in times)])
-    return lines + table(["rate", "ranks", *OPT_MODES], rows)
+    return lines + table(["rate", "ranks", *modes], rows)
 
 
 def _parameters() -> list[str]:
@@ -169,6 +202,7 @@ def model_papers(stratalog: str, folder: Path) -> Path:
         *_agreement(modelled),
         *_figures(modelled, folder),
         *_times(modelled),
+        *_striping(modelled),
         *_sensitivity(varied),
         *_parameters(),
     ]

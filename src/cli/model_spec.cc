@@ -88,6 +88,14 @@ Status parse_durability(const json& object, const std::string& where, ModelCase&
   return Status::ok();
 }
 
+Status parse_lfs(const json& object, const std::string& where, ModelCase& one) {
+  const auto found = object.find("lfs");
+  if (found == object.end()) return Status::ok();
+  if (!found->is_boolean()) return wrong(where, "lfs", "is neither true nor false");
+  one.question.lfs = *found == true ? LfsProgram::kThere : LfsProgram::kMissing;
+  return Status::ok();
+}
+
 Status parse_restart(const json& object, const std::string& where, ModelCase& one) {
   STRATALOG_ASSIGN_OR_RETURN(const std::string word, word_of(object, where, "restart", ""));
   if (word.empty()) return Status::ok();
@@ -125,6 +133,7 @@ Result<ModelCase> parse_model_case(const json& object, const Machine& machine) {
   question.facts.encoded_milli = static_cast<std::uint32_t>(milli);
   STRATALOG_RETURN_IF_ERROR(parse_durability(object, one.name, one));
   STRATALOG_RETURN_IF_ERROR(parse_restart(object, one.name, one));
+  STRATALOG_RETURN_IF_ERROR(parse_lfs(object, one.name, one));
   for (int r = 0; r < question.facts.ranks; ++r)
     question.facts.node_of_rank.push_back(static_cast<int>(r / machine.ranks_per_node));
   question.facts.file_system = file_system_of(machine);

@@ -113,7 +113,8 @@ void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->option_text("DIR")
       ->group(checkpoints);
   add_mode(app, run,
-           "fpp (a file per process), shared, shared-opt (MPI-IO), hdf5, hdf5-opt, hdf5-direct; "
+           "fpp (a file per process), shared, shared-opt (MPI-IO), hdf5, hdf5-opt, hdf5-direct, "
+           "hdf5-streams; "
            "chosen by what checkpoints cost: auto, or hdf5-auto for HDF5 files (default fpp)")
       ->group(checkpoints);
   add_encoding(

@@ -18,6 +18,26 @@
 
 namespace stratalog {
 
+// Numbers in memory, for TrieDecoder.
+class NumberSource {
+ public:
+  void set(std::span<const std::uint32_t> numbers) { left_ = numbers; }
+  std::uint64_t remaining() const { return left_.size(); }
+  std::uint32_t next() {
+    const std::uint32_t number = left_.front();
+    left_ = left_.subspan(1);
+    return number;
+  }
+  std::span<const std::uint32_t> take(std::uint64_t most) {
+    const auto taken = left_.first(std::min<std::uint64_t>(most, left_.size()));
+    left_ = left_.subspan(taken.size());
+    return taken;
+  }
+
+ private:
+  std::span<const std::uint32_t> left_;
+};
+
 // `Source` has remaining(), next() (requires remaining() > 0) and take(most): a span of the next
 // numbers, at least one of them and at most `most` > 0.
 template <typename Source>

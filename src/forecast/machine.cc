@@ -30,6 +30,7 @@ constexpr std::array kFields = {
     MachineField{"create_seconds", &Machine::create_seconds, MachineUnit::kCost},
     MachineField{"open_seconds", &Machine::open_seconds, MachineUnit::kCost},
     MachineField{"round_trip_seconds", &Machine::round_trip_seconds, MachineUnit::kCost},
+    MachineField{"lfs_seconds", &Machine::lfs_seconds, MachineUnit::kCost},
     MachineField{"default_buffer_bytes", &Machine::default_buffer_bytes, MachineUnit::kCount},
     MachineField{"hdf5_file_reads", &Machine::hdf5_file_reads, MachineUnit::kCost},
     MachineField{"hdf5_dataset_reads", &Machine::hdf5_dataset_reads, MachineUnit::kCost},

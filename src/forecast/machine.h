@@ -38,6 +38,7 @@ struct Machine {
   double create_seconds = 0;  // creating a file, renaming, removing
   double open_seconds = 0;  // opening one that exists
   double round_trip_seconds = 0;  // what a client waits beyond that
+  double lfs_seconds = 0;  // of one `lfs setstripe`: a process, and what it asks that server
   // MPI-IO without hints.
   double default_buffer_bytes = 1;  // cb_buffer_size
   // Requests that each process makes when it opens an HDF5 file: of the file, and of each data set.

@@ -146,6 +146,8 @@ double seconds_of_step(const Steps& steps, const Step& step, const Machine& mach
       return transfer_seconds(steps, step, machine, price);
     case StepKind::kSync:
       return machine.sync_seconds;
+    case StepKind::kSetStripes:
+      return count * machine.lfs_seconds;
   }
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "place/shared_layout.h"
 #include "place/write_edges.h"
 #include "policy/plan_layout.h"
+#include "policy/thresholds.h"
 
 namespace stratalog {
 namespace {
@@ -56,7 +57,9 @@ class SaveSteps {
         STRATALOG_RETURN_IF_ERROR(shared_files());
         break;
       default:
+        set_stripes();
         row_files();
+        set_stripes();
         break;
     }
     commit();
@@ -81,9 +84,24 @@ class SaveSteps {
     if (question_.sync == SyncFiles::kYes) add(phase, StepKind::kSync, 0, 1);
   }
 
+  // Whether files are created by ordinary calls, and not by MPI-IO with hints.
+  bool one_rank_creates() const {
+    return stores_rows(mode()) && layout_.plan.creation != FileCreation::kCollective;
+  }
+
+  // Before the first file, and back before the manifest.
+  void set_stripes() {
+    if (layout_.plan.striping.stripe_count != 0 && one_rank_creates() &&
+        question_.lfs == LfsProgram::kThere)
+      add(Phase::kMetadata, StepKind::kSetStripes, 0, 1);
+  }
+
   std::uint32_t add_file() {
     const StripingPlan& striping = layout_.plan.striping;
-    out_.steps.files.push_back({.count = striping.stripe_count, .bytes = striping.stripe_bytes});
+    const bool is_set = question_.lfs == LfsProgram::kThere || !one_rank_creates();
+    out_.steps.files.push_back(
+        is_set ? FileStripes{.count = striping.stripe_count, .bytes = striping.stripe_bytes}
+               : FileStripes{});
     return static_cast<std::uint32_t>(out_.steps.files.size() - 1);
   }
 
@@ -447,9 +465,10 @@ Steps bare_save(const SaveQuestion& question, BareFiles files) {
   for (const DatasetFacts& dataset : question.facts.datasets) {
     const std::uint64_t bytes = dataset.rows() * dataset.row_bytes();
     FileStripes stripes;
-    // As the policy stripes files (RA-checkpoint III).
-    if (files == BareFiles::kShared && bytes > (std::uint64_t{1} << 30))
-      stripes = {.count = 48, .bytes = 8 << 20};
+    // As the policy stripes files.
+    if (files == BareFiles::kShared && bytes > value_of(Limit::kStripedOutput))
+      stripes = {.count = static_cast<std::uint32_t>(value_of(Limit::kStripeCount)),
+                 .bytes = value_of(Limit::kStripeBytes)};
     std::uint64_t at = 0;
     for (int r = 0; r < steps.ranks; ++r) {
       const std::uint64_t mine =

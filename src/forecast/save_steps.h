@@ -21,11 +21,16 @@ namespace stratalog {
 // Of the manifest, for each shard: names, counts, hashes, zones.
 constexpr std::uint64_t kShardLineBytes = 160;
 
+// Files that one rank creates by ordinary calls have the stripes of their folder, which only `lfs`
+// sets (checkpoint/striped_folder.h); those that MPI-IO creates have what hints say.
+enum class LfsProgram : std::uint8_t { kThere, kMissing };
+
 struct SaveQuestion {
   LayoutFacts facts;
   LayoutWishes wishes;  // never mode auto
   std::uint64_t stage_bytes = 0;  // WriterOptions::stage_bytes
   SyncFiles sync = SyncFiles::kYes;
+  LfsProgram lfs = LfsProgram::kThere;
 };
 
 // Where one rank's part of one dataset lies; transfers name the writing rank.

@@ -34,6 +34,7 @@ enum class StepKind : std::uint8_t {
   kWrite,  // `transfers` at the same time
   kRead,  // the same
   kSync,  // an fsync by everybody
+  kSetStripes,  // `count` calls of lfs, one after another
 };
 
 // Consecutive bytes of a file that one process writes or reads.

@@ -27,7 +27,8 @@ constexpr std::array<DetailRow, kPrintedDetails> kDetails = {{
     {PrintedDetail::kTransferBuffer, LadderStep::kSerialCreate, "transfer-buffer",
      "the buffer is used for type conversion only, and there is none; hdf5-opt leaves it alone"},
     {PrintedDetail::kZeroAggregators, LadderStep::kHints, "cb-nodes",
-     "integer division gives 0 aggregators on few ranks, fewer than a file has stripes on many, and "
+     "integer division gives 0 aggregators on few ranks, fewer than a file has stripes on many, "
+     "and "
      "at scale the buffers hold more than the output; hdf5-opt takes at least 1, on Lustre as many "
      "as stripes, and caps the buffers at the output"},
     {PrintedDetail::kNoIndependentWrites, LadderStep::kHints, "no-indep-rw",

@@ -333,7 +333,8 @@ void plan_hints(const LayoutFacts& facts, const LayoutWishes& wishes, std::uint6
   std::uint64_t aggregators = std::min(ranks / value_of(limits.divisor), value_of(limits.most));
   const std::uint64_t stripes = stripes_of_file(facts, plan);
   const bool for_stripes = !printed && wishes.aggregators == 0 && stripes > aggregators;
-  // A stripe has one writer, and an aggregator's rate counts: fewer than stripes leave servers idle.
+  // A stripe has one writer, and an aggregator's rate counts: fewer than stripes leave servers
+  // idle.
   if (for_stripes) aggregators = std::min(stripes, ranks);
   if (!printed) aggregators = std::max<std::uint64_t>(1, aggregators);
   if (wishes.aggregators != 0)
@@ -361,14 +362,12 @@ void plan_hints(const LayoutFacts& facts, const LayoutWishes& wishes, std::uint6
     plan.hints.push_back({"romio_no_indep_rw", "true"});
   const std::string how = wishes.aggregators != 0 ? "as chosen"
                           : printed               ? "as printed"
-                          : for_stripes ? fmt::format("for {} stripes of a file", stripes)
-                                        : "at least one";
+                          : for_stripes           ? fmt::format("for {} stripes of a file", stripes)
+                                                  : "at least one";
   plan.reasons.push_back(
       {"O5", fmt::format("{} aggregator{} of {} ranks ({}), buffers of {}{}: output {} ({})",
-                         aggregators, aggregators == 1 ? "" : "s", ranks,
-                         how,
-                         bytes_text(buffer), capped, tier_name(tier_of(output)),
-                         source_of(limits.divisor))});
+                         aggregators, aggregators == 1 ? "" : "s", ranks, how, bytes_text(buffer),
+                         capped, tier_name(tier_of(output)), source_of(limits.divisor))});
 }
 
 void plan_ladder(const LayoutFacts& facts, const LayoutWishes& wishes, std::uint64_t output,

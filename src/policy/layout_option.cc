@@ -335,7 +335,8 @@ AutoChoice choose_encoded_by_table(const AutoFacts& facts) {
                fmt::format("{} files of {} on {} would cost more than they hold", files,
                            about_bytes(facts.bytes / files), facts.file_system.name));
   const std::uint64_t mean = facts.bytes / static_cast<std::uint64_t>(facts.ranks);
-  if (facts.largest_rank_bytes >= value_of(Limit::kGiantBytes) && facts.largest_rank_bytes > value_of(Limit::kGiantRatio) * mean)
+  if (facts.largest_rank_bytes >= value_of(Limit::kGiantBytes) &&
+      facts.largest_rank_bytes > value_of(Limit::kGiantRatio) * mean)
     return say(options.back(),
                fmt::format("one rank has {} of {}, which aggregators write together",
                            about_bytes(facts.largest_rank_bytes), about_bytes(facts.bytes)));

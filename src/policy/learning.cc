@@ -56,8 +56,8 @@ const LearnedCost* LayoutLearner::find(const LayoutOption& option, const AutoFac
 }
 
 LayoutOption LayoutLearner::settled(const AutoFacts& facts) const {
-  if (known_.settled && facts.bytes >= value_of(Limit::kLeastLearned) && is_allowed(*known_.settled, facts) &&
-      find(*known_.settled, facts) != nullptr)
+  if (known_.settled && facts.bytes >= value_of(Limit::kLeastLearned) &&
+      is_allowed(*known_.settled, facts) && find(*known_.settled, facts) != nullptr)
     return *known_.settled;
   return choose_by_table(facts).option;
 }
@@ -72,7 +72,8 @@ bool LayoutLearner::is_to_be_tried(const LayoutOption& option, const AutoFacts& 
 std::optional<LayoutOption> LayoutLearner::next_try(const LearnedCost& settled,
                                                     const AutoFacts& facts) const {
   const double seconds = settled.seconds_per_byte * static_cast<double>(facts.bytes);
-  if (settled.saves < value_of(Limit::kSavesBeforeTrying) || seconds < worth_trying_seconds()) return std::nullopt;
+  if (settled.saves < value_of(Limit::kSavesBeforeTrying) || seconds < worth_trying_seconds())
+    return std::nullopt;
   const auto may_win = [&](const LayoutOption& option) {
     return least_seconds(option, facts) < seconds * worth_changing();
   };

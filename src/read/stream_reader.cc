@@ -17,26 +17,6 @@
 namespace stratalog {
 namespace {
 
-// Numbers in memory, for TrieDecoder.
-class NumberSource {
- public:
-  void set(std::span<const std::uint32_t> numbers) { left_ = numbers; }
-  std::uint64_t remaining() const { return left_.size(); }
-  std::uint32_t next() {
-    const std::uint32_t number = left_.front();
-    left_ = left_.subspan(1);
-    return number;
-  }
-  std::span<const std::uint32_t> take(std::uint64_t most) {
-    const auto taken = left_.first(std::min<std::uint64_t>(most, left_.size()));
-    left_ = left_.subspan(taken.size());
-    return taken;
-  }
-
- private:
-  std::span<const std::uint32_t> left_;
-};
-
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
 // One stream of the shard.

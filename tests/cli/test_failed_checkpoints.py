@@ -105,7 +105,6 @@ def test_the_newest_counts_also_where_the_answer_is_not_saved(
         ("hdf5-opt", "--hdf5-opt", "O2,O3,O4,O5"),
         ("hdf5-opt", "--hdf5-opt", "O2,O3,O4,O5,printed:hints-local", "--deflate", "1"),
         ("hdf5-direct",),
-        ("hdf5-streams", "--deflate", "0"),
     ),
     ids=" ".join,
 )

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parsers behind a checkpoint, past their checksums: the first byte chooses manifest (sealed
-// here with the right hash), block payload, footer, rows or pool; the rest is the input. Nothing
-// may crash, hang or use memory out of proportion.
+// here with the right hash), block payload, footer, rows, pool or streams; the rest is the input.
+// Nothing may crash, hang or use memory out of proportion.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,8 @@
 #include "commit/manifest.h"
 #include "encode/block_decoder.h"
 #include "encode/byte_order.h"
+#include "encode/shuffled_chunk.h"
+#include "encode/trie_decoder.h"
 #include "model/set_walk.h"
 
 namespace {
@@ -31,7 +34,8 @@ void fuzz_manifest(std::string body) {
   const auto& learned = manifest.value().learned;
   check(!learned || (is_sound(learned->costs) && parse_learned(learned_text(*learned)) == learned));
   for (const ManifestShard& shard : manifest.value().shards)
-    check(shard.relation < manifest.value().relations.size() && shard.bytes() < (1ULL << 63));
+    check(shard.relation < manifest.value().relations.size() && shard.bytes() < (1ULL << 63) &&
+          (!shard.is_streams() || shard.rows_before(shard.blocks) == shard.rows));
 }
 
 // What any visitor may rely on.
@@ -80,12 +84,41 @@ void fuzz_rows(std::span<const std::byte> bytes) {
   (void)decode_rows(bytes, order, [&](const TupleGroup& group) { return check_group(group, 2); });
 }
 
+// The numbers of a block of mode hdf5-streams: lengths of streams, then what the chunk inflates to
+// or is.
+void fuzz_streams(std::span<const std::byte> bytes) {
+  if (bytes.size() < 24) return;
+  const std::size_t arity = (static_cast<std::size_t>(bytes[0]) % 5) + 1;
+  std::vector<std::uint32_t> numbers(load_le<std::uint16_t>(bytes.data() + 1) % 4096);
+  ChunkInflater inflater;
+  if (!inflater.inflate(bytes.subspan(20), numbers)) return;
+  TrieDecoder<NumberSource> trie(arity);
+  std::span<const std::uint32_t> left = numbers;
+  std::size_t at = 3;
+  std::uint64_t rows = 0;
+  std::uint64_t groups = 1;
+  trie.for_each_source([&](NumberSource& source) {
+    const auto taken = std::min<std::size_t>(left.size(), static_cast<std::size_t>(bytes[at]));
+    at = at + 1 == 20 ? 3 : at + 1;
+    source.set(left.first(taken));
+    left = left.subspan(taken);
+    groups = rows;
+    rows = taken;
+    return true;
+  });
+  rows += groups;
+  if (arity == 1) groups = 1;
+  if (!trie.fits(groups, rows)) return;
+  (void)trie.decode(load_le<std::uint32_t>(bytes.data() + 16), groups, rows,
+                    [&](const TupleGroup& group) { return check_group(group, arity - 1); });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
-  switch (data[0] % 5) {
+  switch (data[0] % 6) {
     case 0:
       fuzz_manifest(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
       break;
@@ -98,8 +131,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 3:
       fuzz_rows(bytes);
       break;
-    default:
+    case 4:
       fuzz_pool(bytes);
+      break;
+    default:
+      fuzz_streams(bytes);
       break;
   }
   return 0;

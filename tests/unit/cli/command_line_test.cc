@@ -170,7 +170,8 @@ TEST(CommandLine, LayoutOptionsNeedAModeThatUsesThem) {
 
 TEST(CommandLine, WordsThatAreNoneOfAFewAreToldAllOfThem) {
   const std::vector<std::pair<std::string, std::string>> lists = {
-      {"--mode", "fpp, shared, hdf5, shared-opt, hdf5-opt, hdf5-direct, hdf5-auto, auto"},
+      {"--mode",
+       "fpp, shared, hdf5, shared-opt, hdf5-opt, hdf5-direct, hdf5-streams, hdf5-auto, auto"},
       {"--durability", "full, data, none"},
       {"--encoding", "compact, streams, rows_u64, auto"},
       {"--overlap", "auto, pack, write, none"},

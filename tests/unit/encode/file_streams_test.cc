@@ -14,21 +14,6 @@
 namespace stratalog {
 namespace {
 
-class SpanSource {
- public:
-  void set(std::span<const std::uint32_t> numbers) { left_ = numbers; }
-  std::uint64_t remaining() const { return left_.size(); }
-  std::uint32_t next() { return take(1)[0]; }
-  std::span<const std::uint32_t> take(std::uint64_t most) {
-    const auto taken = left_.first(std::min<std::uint64_t>(most, left_.size()));
-    left_ = left_.subspan(taken.size());
-    return taken;
-  }
-
- private:
-  std::span<const std::uint32_t> left_;
-};
-
 std::vector<std::uint32_t> order_of(std::size_t arity) {
   std::vector<std::uint32_t> order(arity);
   std::iota(order.begin(), order.end(), 0);
@@ -94,12 +79,12 @@ TEST(FileStreams, AreCountedAndReadBackBlockByBlock) {
       std::vector<std::uint64_t> begins = written.begins();
       for (std::size_t s = 0; s < written.size(); ++s) begins.push_back(written.stream(s).values());
       for (std::size_t b = 0; b < written.keys().size(); ++b) {
-        TrieDecoder<SpanSource> decoder(arity);
+        TrieDecoder<NumberSource> decoder(arity);
         std::vector<std::uint32_t> keys;
         std::size_t s = 0;
         std::uint64_t block_groups = 0;
         std::uint64_t block_rows = 0;
-        decoder.for_each_source([&](SpanSource& source) {
+        decoder.for_each_source([&](NumberSource& source) {
           const std::uint64_t begin = begins[(b * written.size()) + s];
           const std::uint64_t end = begins[((b + 1) * written.size()) + s];
           auto numbers = written.stream(s).numbers().subspan(begin, end - begin);

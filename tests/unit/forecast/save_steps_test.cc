@@ -171,6 +171,37 @@ TEST(SaveSteps, HintsOfThePlanSetTheAggregators) {
   EXPECT_EQ(of(CheckpointMode::kHdf5Direct, 100'000'000), 0U);
 }
 
+// One rank creates the files of hdf5-direct and, with O2, of hdf5-opt: their stripes are lfs's.
+TEST(SaveSteps, StripesNeedLfsWhereOneRankCreates) {
+  Machine machine = cluster();
+  machine.lfs_seconds = 100;
+  const auto of = [&](CheckpointMode mode, LfsProgram lfs, std::uint64_t rows = 200'000'000) {
+    SaveQuestion question = ask(mode, 256, {rows});
+    question.lfs = lfs;
+    return forecast(question);
+  };
+  const auto seconds = [&](const SaveForecast& saved) {
+    return price(saved.steps, machine).total();
+  };
+  for (const CheckpointMode mode : {CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Opt}) {
+    const SaveForecast with = of(mode, LfsProgram::kThere);
+    const SaveForecast without = of(mode, LfsProgram::kMissing);
+    EXPECT_EQ(with.steps.files.front().count, 48U);
+    EXPECT_EQ(without.steps.files.front().count, 0U);
+    EXPECT_GT(seconds(with), 200);  // set before, and taken back after
+    EXPECT_LT(seconds(without), 100);
+  }
+  for (const CheckpointMode mode :
+       {CheckpointMode::kShared, CheckpointMode::kSharedOpt, CheckpointMode::kHdf5}) {
+    const SaveForecast without = of(mode, LfsProgram::kMissing);
+    EXPECT_EQ(without.steps.files.front().count, 48U) << mode_name(mode);  // hints
+    EXPECT_EQ(seconds(without), seconds(of(mode, LfsProgram::kThere))) << mode_name(mode);
+  }
+  // Nothing to set below 1 GiB, nor for a file per process.
+  EXPECT_LT(seconds(of(CheckpointMode::kHdf5Direct, LfsProgram::kThere, 1'000'000)), 100);
+  EXPECT_LT(seconds(of(CheckpointMode::kFilePerProcess, LfsProgram::kThere)), 100);
+}
+
 TEST(SaveSteps, DeflateTakesTimeAndSavesBytes) {
   SaveQuestion question = ask(CheckpointMode::kHdf5Opt, 64, {200'000'000});
   const Price all = price(forecast(question).steps, cluster());
