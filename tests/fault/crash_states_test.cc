@@ -234,7 +234,8 @@ TEST_P(Chains, SurvivePowerFailure) {
                  40);
   report("chains, " + std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks",
          explorer);
-  EXPECT_GE(explorer.states(), 2500U);
+  // A link of one small file for all ranks is written in few calls.
+  EXPECT_GE(explorer.states(), stores_blocks(mode) ? 2500U : 1000U);
 }
 
 INSTANTIATE_TEST_SUITE_P(
