@@ -56,6 +56,8 @@ class SaveSteps {
       case CheckpointMode::kShared:
         STRATALOG_RETURN_IF_ERROR(shared_files());
         break;
+      case CheckpointMode::kHdf5Streams:
+        return Status::not_supported("what mode hdf5-streams costs is not modelled");
       default:
         set_stripes();
         row_files();

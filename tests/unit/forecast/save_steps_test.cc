@@ -225,6 +225,11 @@ TEST(SaveSteps, TuplesMoveOnlyWhereReadersAreNotWriters) {
   EXPECT_GT(moved(32, ReadParts::kAsWritten), 0);
 }
 
+TEST(SaveSteps, WhatIsNotModelledIsRefused) {
+  const auto streams = forecast_save(ask(CheckpointMode::kHdf5Streams, 4, {1000}), cluster());
+  EXPECT_EQ(streams.status().code(), StatusCode::kNotSupported);
+}
+
 TEST(SaveSteps, WishesThatCannotBeAreRefused) {
   SaveQuestion question = ask(CheckpointMode::kFilePerProcess, 4, {100});
   question.wishes.files = 2;
