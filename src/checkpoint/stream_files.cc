@@ -19,15 +19,23 @@ namespace {
 
 using Words = std::vector<std::uint64_t>;
 
-// Sends each rank its words. Collective.
-Result<Received> send(Comm& comm, const MessagesTo& messages, PhaseTimes& times) {
+// Sends each rank the words that build(messages) has for it. Collective; a rank that cannot build
+// them is everybody's error.
+template <typename Build>
+Result<Received> send(Comm& comm, PhaseTimes& times, Build&& build) {
   const Stopwatch watch(times.route_ns);
   Words all;
   std::vector<std::uint64_t> counts(static_cast<std::size_t>(comm.size()), 0);
-  for (const auto& [rank, words] : messages) {  // in the order of ranks
-    counts[static_cast<std::size_t>(rank)] = words.size() * 8;
-    all.insert(all.end(), words.begin(), words.end());
-  }
+  STRATALOG_RETURN_IF_ERROR(agree(comm, or_no_space("not enough memory to pass streams on", [&] {
+                                    MessagesTo messages;
+                                    build(messages);
+                                    for (const auto& [rank, words] :
+                                         messages) {  // in the order of ranks
+                                      counts[static_cast<std::size_t>(rank)] = words.size() * 8;
+                                      all.insert(all.end(), words.begin(), words.end());
+                                    }
+                                    return Status::ok();
+                                  })));
   return comm.exchange(std::as_bytes(std::span(all)), counts);
 }
 
@@ -77,13 +85,12 @@ class StreamFile {
     return part_.plans.empty() ? 0 : static_cast<int>(part_.plans.front().deflate_level);
   }
 
-  // Collective; each step ends in one verdict.
+  // Collective; each step but the last ends in one verdict.
   Status write_all() {
     STRATALOG_RETURN_IF_ERROR(agree(context_.comm, stage_->drain(write_shards())));
     STRATALOG_RETURN_IF_ERROR(pass_heads());
     STRATALOG_RETURN_IF_ERROR(pass_places());
-    STRATALOG_RETURN_IF_ERROR(gather_tables());
-    return is_leader() ? lay_out() : Status::ok();
+    return complete();
   }
 
   Status write_shards() {
@@ -99,10 +106,10 @@ class StreamFile {
   }
 
   Status pass_heads() {
-    MessagesTo heads;
-    for (StreamShard& shard : shards_) shard.add_heads(heads);
-    STRATALOG_ASSIGN_OR_RETURN(const Received received, send(context_.comm, heads, out_.times));
-    heads.clear();
+    STRATALOG_ASSIGN_OR_RETURN(const Received received,
+                               send(context_.comm, out_.times, [&](MessagesTo& heads) {
+                                 for (StreamShard& shard : shards_) shard.add_heads(heads);
+                               }));
     growing_->go_on();
     const Status taken = or_no_space("not enough memory to pack streams", [&]() -> Status {
       STRATALOG_RETURN_IF_ERROR(for_each_message(
@@ -128,30 +135,40 @@ class StreamFile {
   }
 
   Status pass_places() {
-    MessagesTo places;
-    for (const StreamShard& shard : shards_) shard.add_places(places);
-    STRATALOG_ASSIGN_OR_RETURN(const Received received, send(context_.comm, places, out_.times));
-    return agree(
-        context_.comm,
-        for_each_message(
-            received, [&](std::size_t, std::span<const std::uint64_t> words) -> Status {
-              for (; words.size() >= 5; words = words.subspan(5))
-                if (words[0] >= shards_.size() ||
-                    !shards_[words[0]].take_place(words[1], {words[2], words[3], words[4]}))
-                  return Status::internal("a place that nobody asked for");
-              return Status::ok();
-            }));
+    STRATALOG_ASSIGN_OR_RETURN(const Received received,
+                               send(context_.comm, out_.times, [&](MessagesTo& places) {
+                                 for (const StreamShard& shard : shards_) shard.add_places(places);
+                               }));
+    return agree(context_.comm, or_no_space("not enough memory to pass streams on", [&] {
+                   return for_each_message(received,
+                                           [&](std::size_t, std::span<const std::uint64_t> words) {
+                                             return take_places(words);
+                                           });
+                 }));
   }
 
-  // The leader learns of all chunks and blocks.
-  Status gather_tables() {
-    MessagesTo tables;
-    for (const StreamShard& shard : shards_) shard.add_table(tables[part_.leader]);
-    STRATALOG_ASSIGN_OR_RETURN(const Received received, send(context_.comm, tables, out_.times));
+  Status take_places(std::span<const std::uint64_t> words) {
+    for (; words.size() >= 5; words = words.subspan(5))
+      if (words[0] >= shards_.size() ||
+          !shards_[words[0]].take_place(words[1], {words[2], words[3], words[4]}))
+        break;
+    return words.empty() ? Status::ok() : Status::internal("a place that nobody asked for");
+  }
+
+  // The leader learns of all chunks and blocks, and makes it an HDF5 file.
+  Status complete() {
+    STRATALOG_ASSIGN_OR_RETURN(const Received received,
+                               send(context_.comm, out_.times, [&](MessagesTo& tables) {
+                                 for (const StreamShard& shard : shards_)
+                                   shard.add_table(tables[part_.leader]);
+                               }));
     if (!is_leader()) return Status::ok();
-    begin_relations();
-    return for_each_message(received, [&](std::size_t, std::span<const std::uint64_t> words) {
-      return take_tables(words);
+    return or_no_space("not enough memory to lay an HDF5 file out", [&]() -> Status {
+      begin_relations();
+      STRATALOG_RETURN_IF_ERROR(for_each_message(
+          received,
+          [&](std::size_t, std::span<const std::uint64_t> words) { return take_tables(words); }));
+      return lay_out();
     });
   }
 

@@ -48,6 +48,37 @@ Result<std::vector<std::vector<std::uint64_t>>> share_counts(const SaveContext& 
   return counts;
 }
 
+// Pure, but for who asks.
+Result<std::vector<StreamPlan>> plans_of(const SaveContext& context, const RowFilePart& part,
+                                         const std::vector<std::vector<std::uint64_t>>& counts) {
+  const auto rank = static_cast<std::size_t>(context.comm.rank());
+  std::vector<StreamPlan> plans;
+  std::size_t at = 0;
+  for (const std::size_t d : part.indices) {
+    const std::size_t words = words_of(context.request.images[context.layout.images[d]]);
+    StreamPlan plan;
+    for (std::size_t s = 0; s + 1 < words; ++s) {
+      std::vector<std::uint64_t> numbers(counts.size(), 0);
+      std::uint64_t total = 0;
+      for (std::size_t r = 0; r < counts.size(); ++r) {
+        if (!counts[r].empty()) numbers[r] = counts[r][at + s];
+        total += numbers[r];
+      }
+      STRATALOG_ASSIGN_OR_RETURN(
+          ChunkOwners owners,
+          ChunkOwners::plan(numbers,
+                            std::clamp<std::uint64_t>(total, 1, numbers_a_chunk(context.options))));
+      plan.streams.push_back(std::move(owners));
+    }
+    for (std::size_t r = 0; r < rank; ++r)
+      if (!counts[r].empty() && counts[r][at] != 0)
+        plan.key_before = static_cast<Cell>(counts[r][at + words - 1]);
+    plans.push_back(std::move(plan));
+    at += words;
+  }
+  return plans;
+}
+
 }  // namespace
 
 std::uint64_t tuples_a_block(const WriterOptions& options) {
@@ -79,33 +110,15 @@ Result<std::vector<StreamPlan>> plan_streams(const SaveContext& context, const R
     STRATALOG_RETURN_IF_ERROR(agree(context.comm, counted));
   }
   const Stopwatch watch(out.times.metadata_ns);
-  STRATALOG_ASSIGN_OR_RETURN(const auto counts, share_counts(context, mine));
-  const auto ranks = static_cast<std::size_t>(context.comm.size());
-  const auto rank = static_cast<std::size_t>(context.comm.rank());
-  std::vector<StreamPlan> plans;
-  std::size_t at = 0;
-  for (const std::size_t d : part.indices) {
-    const std::size_t words = words_of(context.request.images[context.layout.images[d]]);
-    StreamPlan plan;
-    for (std::size_t s = 0; s + 1 < words; ++s) {
-      std::vector<std::uint64_t> numbers(ranks, 0);
-      std::uint64_t total = 0;
-      for (std::size_t r = 0; r < ranks; ++r) {
-        if (!counts[r].empty()) numbers[r] = counts[r][at + s];
-        total += numbers[r];
-      }
-      STRATALOG_ASSIGN_OR_RETURN(
-          ChunkOwners owners,
-          ChunkOwners::plan(numbers,
-                            std::clamp<std::uint64_t>(total, 1, numbers_a_chunk(context.options))));
-      plan.streams.push_back(std::move(owners));
-    }
-    for (std::size_t r = 0; r < rank; ++r)
-      if (!counts[r].empty() && counts[r][at] != 0)
-        plan.key_before = static_cast<Cell>(counts[r][at + words - 1]);
-    plans.push_back(std::move(plan));
-    at += words;
-  }
+  Result<std::vector<StreamPlan>> plans = std::vector<StreamPlan>();
+  const auto counts = share_counts(context, mine);
+  Status planned = counts.status();
+  if (planned.is_ok())
+    planned = or_no_space("not enough memory to plan streams", [&] {
+      plans = plans_of(context, part, counts.value());
+      return plans.status();
+    });
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, planned));
   return plans;
 }
 
