@@ -35,7 +35,7 @@ struct ChunkDeflater::State {
   z_stream stream{};
 };
 
-ChunkDeflater::ChunkDeflater(int level) : level_(level) {
+ChunkDeflater::ChunkDeflater(int level) {
   if (level == 0) return;
   state_ = std::make_unique<State>();
   // Without memory for it, chunks stay as they are.

@@ -27,7 +27,6 @@ class ChunkDeflater {
 
  private:
   struct State;
-  int level_;
   std::unique_ptr<State> state_;
   std::vector<std::byte> shuffled_;
 };
