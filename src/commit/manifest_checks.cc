@@ -105,7 +105,7 @@ std::uint64_t tuples_of_block(std::span<const std::uint64_t> begins, std::size_t
 
 Status check_streams(const Manifest& manifest, const ManifestShard& shard) {
   if (!stores_streams(manifest.mode_of(shard.link))) return Status::ok();
-  const Status bad = Status::corruption(
+  Status bad = Status::corruption(
       fmt::format("MANIFEST: shard {} of rank {}: streams, blocks and chunks do not match",
                   shard.relation, shard.rank));
   const std::uint32_t arity = manifest.relations[shard.relation].arity;

@@ -28,7 +28,7 @@ struct Trend {
   friend bool operator==(const Trend&, const Trend&) = default;
 };
 
-Trend reversed(Trend trend) {
+Trend reversed(const Trend& trend) {
   if (trend.course == Course::kRises) return {.course = Course::kFalls, .lub = {}};
   if (trend.course == Course::kFalls) return {.course = Course::kRises, .lub = {}};
   return trend.course == Course::kStays ? trend : Trend{.course = Course::kUnknown, .lub = {}};
@@ -38,8 +38,8 @@ constexpr Course kNumeric[] = {Course::kStays, Course::kRises, Course::kFalls};
 constexpr Course kBits[] = {Course::kStays, Course::kGainsBits, Course::kLosesBits};
 
 // Of a function that rises with each of its operands, among trends of one kind.
-template <std::size_t n>
-Trend both(const Trend& a, const Trend& b, const Course (&kind)[n]) {
+template <std::size_t kCount>
+Trend both(const Trend& a, const Trend& b, const Course (&kind)[kCount]) {
   const auto belongs = [&](const Trend& t) { return std::ranges::count(kind, t.course) > 0; };
   if (!belongs(a) || !belongs(b)) return {.course = Course::kUnknown, .lub = {}};
   if (a.course == Course::kStays) return b;
@@ -260,8 +260,8 @@ class RuleTrends {
     }
   }
 
-  template <std::size_t n>
-  Trend all_of(const std::vector<Expression>& arguments, const Course (&kind)[n]) const {
+  template <std::size_t kCount>
+  Trend all_of(const std::vector<Expression>& arguments, const Course (&kind)[kCount]) const {
     Trend all;
     for (const Expression& argument : arguments) all = both(all, of(argument), kind);
     return all;
