@@ -85,6 +85,17 @@ std::vector<RowFilePart> row_file_parts(const SaveContext& context) {
   return parts;
 }
 
+Status describe_file(const SaveContext& context, const RowFilePart& part, std::vector<Extent> data,
+                     LocalOutput& out) {
+  const std::string path = context.path(part.name);
+  STRATALOG_ASSIGN_OR_RETURN(const FileInfo info, context.store.info(path));
+  STRATALOG_ASSIGN_OR_RETURN(const Hash128 frame, hash_frame(context.store, path, std::move(data)));
+  out.file_lines += file_line({.name = part.name, .bytes = info.size_bytes, .frame = frame});
+  out.bytes += info.size_bytes;
+  ++out.files;
+  return Status::ok();
+}
+
 Status describe_row_file(const SaveContext& context, const RowFilePart& part,
                          const std::vector<WrittenShard>& shards,
                          const std::vector<RowPlacement>& placements, LocalOutput& out) {
@@ -114,14 +125,8 @@ Status describe_row_file(const SaveContext& context, const RowFilePart& part,
                                shards[i].rows, row_bytes);
     out.shard_lines += shard_line(shard);
   }
-  if (context.comm.rank() != part.leader) return Status::ok();
-  const std::string path = context.path(part.name);
-  STRATALOG_ASSIGN_OR_RETURN(const FileInfo info, context.store.info(path));
-  STRATALOG_ASSIGN_OR_RETURN(const Hash128 frame, hash_frame(context.store, path, data));
-  out.file_lines += file_line({.name = part.name, .bytes = info.size_bytes, .frame = frame});
-  out.bytes += info.size_bytes;
-  ++out.files;
-  return Status::ok();
+  return context.comm.rank() == part.leader ? describe_file(context, part, std::move(data), out)
+                                            : Status::ok();
 }
 
 Status pack_rows(const SaveContext& context, std::size_t image, const RowUnitShape& shape,

@@ -43,6 +43,11 @@ struct WrittenShard {
   std::vector<Cell> zones;
 };
 
+// Adds the line about a finished file, whose tuples lie in `data`; what is around them is read back
+// for its hash. For the leader.
+Status describe_file(const SaveContext& context, const RowFilePart& part, std::vector<Extent> data,
+                     LocalOutput& out);
+
 // Adds the shard lines of this rank, and the leader's line about the file, which it reads back for
 // the frame around the rows.
 Status describe_row_file(const SaveContext& context, const RowFilePart& part,

@@ -12,7 +12,6 @@
 #include "checkpoint/group_file.h"
 #include "checkpoint/stream_shard.h"
 #include "checkpoint/striped_folder.h"
-#include "read/file_frame.h"
 
 namespace stratalog {
 namespace {
@@ -29,8 +28,7 @@ Result<Received> send(Comm& comm, PhaseTimes& times, Build&& build) {
   STRATALOG_RETURN_IF_ERROR(agree(comm, or_no_space("not enough memory to pass streams on", [&] {
                                     MessagesTo messages;
                                     build(messages);
-                                    for (const auto& [rank, words] :
-                                         messages) {  // in the order of ranks
+                                    for (const auto& [rank, words] : messages) {  // ascending
                                       counts[static_cast<std::size_t>(rank)] = words.size() * 8;
                                       all.insert(all.end(), words.begin(), words.end());
                                     }
@@ -39,18 +37,17 @@ Result<Received> send(Comm& comm, PhaseTimes& times, Build&& build) {
   return comm.exchange(std::as_bytes(std::span(all)), counts);
 }
 
-// What came, as words of each sender, in the order of ranks. Calls visit(sender, words).
+// Calls visit(words) for what each sender that sent something has, in the order of ranks.
 template <typename Visit>
 Status for_each_message(const Received& received, Visit&& visit) {
   std::size_t at = 0;
   Words words;
-  for (std::size_t r = 0; r < received.counts.size(); ++r) {
-    const std::size_t bytes = received.counts[r];
+  for (const std::size_t bytes : received.counts) {
     if (bytes % 8 != 0) return Status::internal("a message of odd length");
     words.resize(bytes / 8);
     if (bytes != 0) std::memcpy(words.data(), received.data.data() + at, bytes);
     at += bytes;
-    if (!words.empty()) STRATALOG_RETURN_IF_ERROR(visit(r, std::span<const std::uint64_t>(words)));
+    if (!words.empty()) STRATALOG_RETURN_IF_ERROR(visit(std::span<const std::uint64_t>(words)));
   }
   return Status::ok();
 }
@@ -113,8 +110,7 @@ class StreamFile {
     growing_->go_on();
     const Status taken = or_no_space("not enough memory to pack streams", [&]() -> Status {
       STRATALOG_RETURN_IF_ERROR(for_each_message(
-          received,
-          [&](std::size_t, std::span<const std::uint64_t> words) { return take_heads(words); }));
+          received, [&](std::span<const std::uint64_t> words) { return take_heads(words); }));
       for (StreamShard& shard : shards_) STRATALOG_RETURN_IF_ERROR(shard.write_tails(out_));
       return Status::ok();
     });
@@ -125,8 +121,8 @@ class StreamFile {
     while (words.size() >= 3) {
       const std::uint64_t count = words[2];
       const std::uint64_t taken = 3 + ((count + 1) / 2);
-      std::vector<std::uint32_t> numbers(count);
       if (words[0] >= shards_.size() || taken > words.size()) break;
+      std::vector<std::uint32_t> numbers(count);
       std::memcpy(numbers.data(), words.data() + 3, count * 4);
       if (!shards_[words[0]].take_head(words[1], numbers)) break;
       words = words.subspan(taken);
@@ -140,10 +136,9 @@ class StreamFile {
                                  for (const StreamShard& shard : shards_) shard.add_places(places);
                                }));
     return agree(context_.comm, or_no_space("not enough memory to pass streams on", [&] {
-                   return for_each_message(received,
-                                           [&](std::size_t, std::span<const std::uint64_t> words) {
-                                             return take_places(words);
-                                           });
+                   return for_each_message(received, [&](std::span<const std::uint64_t> words) {
+                     return take_places(words);
+                   });
                  }));
   }
 
@@ -166,8 +161,7 @@ class StreamFile {
     return or_no_space("not enough memory to lay an HDF5 file out", [&]() -> Status {
       begin_relations();
       STRATALOG_RETURN_IF_ERROR(for_each_message(
-          received,
-          [&](std::size_t, std::span<const std::uint64_t> words) { return take_tables(words); }));
+          received, [&](std::span<const std::uint64_t> words) { return take_tables(words); }));
       return lay_out();
     });
   }
@@ -244,14 +238,7 @@ class StreamFile {
       out_.shard_lines += shard_line(shard.describe(part_.name));
       out_.groups += shard.groups();
     }
-    if (!is_leader()) return Status::ok();
-    const std::string path = context_.path(part_.name);
-    STRATALOG_ASSIGN_OR_RETURN(const FileInfo info, context_.store.info(path));
-    STRATALOG_ASSIGN_OR_RETURN(const Hash128 frame, hash_frame(context_.store, path, data_));
-    out_.file_lines += file_line({.name = part_.name, .bytes = info.size_bytes, .frame = frame});
-    out_.bytes += info.size_bytes;
-    ++out_.files;
-    return Status::ok();
+    return is_leader() ? describe_file(context_, part_, std::move(data_), out_) : Status::ok();
   }
 
   const SaveContext& context_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/stream_shard.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -132,7 +134,9 @@ Status StreamShard::take_chunks(FileStreams<NumberStream>& numbers) {
 Status StreamShard::add_chunk(std::size_t stream, std::span<const std::uint32_t> numbers) {
   Stream& mine = streams_[stream];
   if (mine.written == mine.chunks.size())
-    return Status::internal("a relation hands out other tuples than it did at first");
+    return Status::internal(
+        fmt::format("{} hands out other tuples to be written than it did to be counted",
+                    context_.request.images[image_].name));
   const std::uint64_t number = plan_.streams[stream].chunks_of(rank()).begin + mine.written;
   return stage_.add(file_id(stream), number, numbers, mine.chunks[mine.written++]);
 }
@@ -140,13 +144,13 @@ Status StreamShard::add_chunk(std::size_t stream, std::span<const std::uint32_t>
 // `rest`: fewer numbers than a chunk holds.
 Status StreamShard::end_stream(std::size_t stream, std::span<const std::uint32_t> rest) {
   const ChunkOwners& owners = plan_.streams[stream];
-  const NumberRange numbers = owners.numbers_of(rank());
   if (rest.empty()) return Status::ok();
-  streams_[stream].tail.assign(rest.begin(), rest.end());
-  if (numbers.end != owners.numbers()) return Status::ok();  // others go on
-  streams_[stream].tail.resize(owners.chunk());
-  const std::vector<std::uint32_t> chunk = std::move(streams_[stream].tail);
-  streams_[stream].tail.clear();
+  std::vector<std::uint32_t> chunk(rest.begin(), rest.end());
+  if (owners.numbers_of(rank()).end != owners.numbers()) {  // others go on
+    streams_[stream].tail = std::move(chunk);
+    return Status::ok();
+  }
+  chunk.resize(owners.chunk());
   return add_chunk(stream, chunk);
 }
 
@@ -179,7 +183,9 @@ Status StreamShard::write_tails(LocalOutput& out) {
     const ChunkOwners& owners = plan_.streams[s];
     const std::uint64_t first = (owners.chunks_of(rank()).end - 1) * owners.chunk();
     if (tail.size() != std::min(owners.chunk(), owners.numbers() - first))
-      return Status::internal("a chunk did not get all of its numbers");
+      return Status::internal(
+          fmt::format("{}: {} did not get all numbers of the chunk that ranks share",
+                      context_.request.images[image_].name, stream_name(s)));
     tail.resize(owners.chunk());
     STRATALOG_RETURN_IF_ERROR(add_chunk(s, tail));
     tail = {};

@@ -54,7 +54,7 @@ class FileStreams {
     return for_each_fragment(group.set, kStreamsLimits, [&](const SetView& set) {
       if (trie_.tuples() >= block_tuples_ || trie_.must_begin_anew(set)) end_block();
       if (trie_.tuples() == 0) begin_block(group.prefix, set);
-      zones_.add(group.prefix, set);
+      if constexpr (!CountsOnly<Stream>) zones_.add(group.prefix, set);
       trie_.add(group.prefix, set);
       if (arity_ == 1) last_ = last_of(set);
       return Status::ok();
@@ -75,11 +75,12 @@ class FileStreams {
   // For each block: its first key, and which number of each stream is its first.
   const std::vector<Cell>& keys() const { return keys_; }
   const std::vector<std::uint64_t>& begins() const { return begins_; }
+  // Of streams that keep numbers.
   std::vector<Cell> take_zones() { return zones_.take(); }
 
  private:
   void begin_block(std::span<const Cell> prefix, const SetView& set) {
-    zones_.begin_block();
+    if constexpr (!CountsOnly<Stream>) zones_.begin_block();
     keys_.push_back(prefix.empty() ? first_of(set) : prefix[0]);
     for (const Stream* stream : streams_) begins_.push_back(stream->values());
   }
@@ -93,7 +94,7 @@ class FileStreams {
 
   // The elements of a block of arity 1 are its keys.
   void flatten() {
-    if constexpr (requires { Stream::kOnlyCounts; }) {
+    if constexpr (CountsOnly<Stream>) {
       flat_.put_zeros(trie_.tuples());
     } else {
       flat_.put(keys_.back() - trie_.key_before());

@@ -23,9 +23,12 @@ enum class StreamRole : std::uint8_t { kKeys, kCount, kFirst, kGaps };
 // each further column. Arity 1: first and gaps.
 constexpr std::size_t stream_count(std::size_t arity) { return arity == 1 ? 2 : (arity * 3) - 2; }
 
+// A stream that is told how many numbers there are, not which.
+template <typename Stream>
+concept CountsOnly = requires { requires Stream::kOnlyCounts; };
+
 // `Stream` has put(number), put_zeros(count) and put_gaps(elements, before): the difference of each
-// to the one before, minus one. One that only counts has kOnlyCounts = true: it is told how many
-// numbers there are, not which.
+// to the one before, minus one. One that only counts needs no put_gaps.
 template <typename Stream>
 class TrieStreams {
  public:
@@ -98,10 +101,6 @@ class TrieStreams {
     Stream gaps;
     std::uint32_t children = 0;  // of the open node of the level above
   };
-  static constexpr bool only_counts() {
-    if constexpr (requires { Stream::kOnlyCounts; }) return Stream::kOnlyCounts;
-    return false;
-  }
 
   // Opens the group of `prefix`, or goes on with it. The level at which the prefix differs from the
   // one before gets a further child, all levels below a first one.
@@ -137,7 +136,7 @@ class TrieStreams {
 
   void put_set(const SetView& set) {
     Level& level = levels_.back();
-    if constexpr (only_counts()) {
+    if constexpr (CountsOnly<Stream>) {
       if (begins_group_) level.first.put(0);
       level.gaps.put_zeros(set.count - (begins_group_ ? 1 : 0));
       begins_group_ = false;

@@ -25,6 +25,22 @@ Status put_attribute(hid_t object, const char* name, hid_t type, hid_t space, co
   return hdf5_check(H5Awrite(attribute.id(), type, value), "H5Awrite", path);
 }
 
+// An array of fixed-length strings.
+Status put_texts(hid_t object, const char* name, const std::vector<std::string>& texts,
+                 const std::string& path) {
+  std::size_t width = 1;
+  for (const std::string& text : texts) width = std::max(width, text.size() + 1);
+  std::vector<char> cells(width * texts.size(), '\0');
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    std::memcpy(cells.data() + (i * width), texts[i].data(), texts[i].size());
+  const hsize_t count = texts.size();
+  const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  STRATALOG_RETURN_IF_ERROR(hdf5_check(H5Tset_size(type.id(), width), "H5Tset_size", path));
+  STRATALOG_RETURN_IF_ERROR(hdf5_check(H5Tset_cset(type.id(), H5T_CSET_UTF8), "H5Tset_cset", path));
+  return put_attribute(object, name, type.id(), space.id(), cells.data(), path);
+}
+
 H5D_alloc_time_t alloc_time(SpaceTime space) {
   switch (space) {
     case SpaceTime::kDefault:
@@ -99,22 +115,6 @@ Status put_text(hid_t object, const char* name, const std::string& text, const s
       hdf5_check(H5Tset_size(type.id(), text.size() + 1), "H5Tset_size", path));
   STRATALOG_RETURN_IF_ERROR(hdf5_check(H5Tset_cset(type.id(), H5T_CSET_UTF8), "H5Tset_cset", path));
   return put_attribute(object, name, type.id(), space.id(), text.c_str(), path);
-}
-
-// An array of fixed-length strings.
-Status put_texts(hid_t object, const char* name, const std::vector<std::string>& texts,
-                 const std::string& path) {
-  std::size_t width = 1;
-  for (const std::string& text : texts) width = std::max(width, text.size() + 1);
-  std::vector<char> cells(width * texts.size(), '\0');
-  for (std::size_t i = 0; i < texts.size(); ++i)
-    std::memcpy(cells.data() + (i * width), texts[i].data(), texts[i].size());
-  const hsize_t count = texts.size();
-  const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  STRATALOG_RETURN_IF_ERROR(hdf5_check(H5Tset_size(type.id(), width), "H5Tset_size", path));
-  STRATALOG_RETURN_IF_ERROR(hdf5_check(H5Tset_cset(type.id(), H5T_CSET_UTF8), "H5Tset_cset", path));
-  return put_attribute(object, name, type.id(), space.id(), cells.data(), path);
 }
 
 Status put_numbers(hid_t object, const char* name, const std::vector<std::uint64_t>& numbers,

@@ -52,10 +52,8 @@ Status hdf5_check(herr_t result, std::string_view call, std::string_view path);
 Result<Hdf5Handle> add_row_dataset(hid_t file, const RowDataset& about, const DatasetPlan& plan,
                                    const std::string& path);
 
-// Attributes of an object: texts, lists of texts (not empty), lists of numbers.
+// Attributes of an object: a text, or numbers (not none).
 Status put_text(hid_t object, const char* name, const std::string& text, const std::string& path);
-Status put_texts(hid_t object, const char* name, const std::vector<std::string>& texts,
-                 const std::string& path);
 Status put_numbers(hid_t object, const char* name, const std::vector<std::uint64_t>& numbers,
                    const std::string& path);
 // Attributes of the file's root.
