@@ -156,7 +156,8 @@ def judge_restarts(results: Results) -> list[Row]:
         missing = [str(count) for count in READERS if f"by {count}" not in ratios]
         notes = [f"not by {', '.join(missing)}"] if missing else []
         if own:
-            notes.append(f"{size_text(own[0].row_bytes)} of rows, written by {own[0].writers}")
+            rows_text, bytes_text = size_text(own[0].row_bytes), size_text(own[0].bytes)
+            notes.append(f"{rows_text} of rows in {bytes_text}, written by {own[0].writers}")
         judged.append(
             judge(
                 f"5{letter}",
@@ -167,4 +168,19 @@ def judge_restarts(results: Results) -> list[Row]:
                 "; ".join(notes),
             )
         )
+    compact = pick(rows, case="fpp-compact")
+    of_rows = {
+        f"by {row.ranks}": peer.seconds["bare"] / row.seconds["read"]
+        for row in sorted(compact, key=lambda row: row.ranks)
+        for peer in pick(rows, case="fpp-rows", ranks=row.ranks, data=row.data)
+    }
+    judged.append(
+        judge(
+            "5c'",
+            "fpp-compact: the same, over bare pread of fpp-rows' bytes",
+            least(0.8, "×"),
+            of_rows,
+            _level(compact),
+        )
+    )
     return judged

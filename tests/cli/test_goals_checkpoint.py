@@ -97,8 +97,8 @@ def test_saves_are_judged_both_ways() -> None:
 
 
 def test_restarts_are_judged_by_the_slowest_reader() -> None:
-    def restart(ranks: int, read: float) -> dict[str, Any]:
-        return save("fpp-rows", read) | {
+    def restart(ranks: int, read: float, case: str = "fpp-rows") -> dict[str, Any]:
+        return save(case, read) | {
             "event": "restart",
             "section": "restart",
             "ranks": ranks,
@@ -110,6 +110,13 @@ def test_restarts_are_judged_by_the_slowest_reader() -> None:
     assert rows[0].verdict == "missed by 50% (by 7)"
     assert "not by 2, 3, 4" in rows[0].measured
     assert saving.judge_restarts(Results(events=[restart(2, 0.09)]))[0].is_met
+    # What is packed has fewer bytes to read: it stands beside reading as many as rows have, too.
+    packed = restart(7, 0.05, "fpp-compact") | {"bytes": 4_000_000}
+    packed["seconds"] = packed["seconds"] | {"bare": 0.002}
+    found = saving.judge_restarts(Results(events=[restart(7, 0.2), packed]))
+    assert "128 MB of rows in 4 MB" in next(row for row in found if row.point == "5c").measured
+    assert verdicts(found)["5c"] == "missed by 95%"
+    assert verdicts(found)["5c'"] == "met"
 
 
 def test_streams_are_judged_for_every_closure() -> None:
