@@ -16,7 +16,7 @@ from checkpoint_goals.verdicts import Row, judge, least, most, not_run
 PROGRAMS = ("fault_crash_states_test", "fault_stage_test", "fault_node_stages_test")
 STATES_IN_CI, STATES_IN_CAMPAIGN = 100_000, 1_000_000
 STATES_OF_A_TEST = 80_000  # as `make test` has it; with fewer, tests say that they saw too few
-QUICK_TESTS = r"OtherEncodings|CompactionOfAChain$|NodeStages\.FilesOfNodes"
+QUICK_TESTS = r"OtherEncodings|CompactionOfAChain$"
 TOTAL = re.compile(r"^total: ([\d,]+) distinct states, (\d+) problems, (\d+) chunks failed$", re.M)
 FEATURES = ("fpp", "shared", "hdf5-direct", "streams", "chain", "compaction", "stage", "overlap")
 SIMULATED = "full, simulated"  # power fails at every operation of a store in memory
