@@ -14,6 +14,7 @@
 #include "write/hdf5_stream_layout.h"
 #include "write/mpi_file_status.h"
 #include "write/mpi_group.h"
+#include "write/mpi_held_errors.h"
 #include "write/reserve_space.h"
 
 namespace stratalog {
@@ -56,18 +57,6 @@ Result<MPI_File> handle_of(const OpenRowFile& open) {
   return *handle;
 }
 
-// A collective write that has failed on this rank returns before HDF5 sets the file's view back
-// (H5FD__mpio_write_selection), which the ranks whose write has not failed do together: they would
-// wait for this one. Where all have failed, all come here. The hints have to be those with which
-// HDF5 sets views, the file's own, because ROMIO compares them among the ranks one by one.
-void make_up_for_view(const OpenRowFile& open) {
-  Result<MPI_File> handle = handle_of(open);
-  MPI_Info hints = MPI_INFO_NULL;
-  if (!handle.is_ok() || MPI_File_get_info(handle.value(), &hints) != MPI_SUCCESS) return;
-  (void)MPI_File_set_view(handle.value(), 0, MPI_BYTE, MPI_BYTE, "native", hints);
-  MPI_Info_free(&hints);
-}
-
 Status write_rows(OpenRowFile& open, std::size_t index, std::span<const RowRun> runs,
                   std::span<const std::uint64_t> rows) {
   const RowDataset& about = open.about[index];
@@ -82,14 +71,14 @@ Status write_rows(OpenRowFile& open, std::size_t index, std::span<const RowRun> 
   if (!selected.is_ok() || runs.empty()) H5Sselect_none(memory_space.id());
   static const std::uint64_t kNothing = 0;
   const bool alone = open.plans[index].transfer == RowTransfer::kIndependent;
+  const HeldErrors held(open.path);
   const Status written =
       hdf5_check(H5Dwrite(dataset, H5T_NATIVE_UINT64, memory_space.id(), file_space.id(),
                           alone ? open.own_transfer.id() : open.transfer.id(),
                           rows.empty() ? &kNothing : rows.data()),
                  "H5Dwrite", open.path);
-  const bool is_contiguous = open.plans[index].layout == DataLayout::kContiguous;
-  if (!written.is_ok() && !alone && is_contiguous) make_up_for_view(open);
-  return selected.is_ok() ? written : selected;
+  STRATALOG_RETURN_IF_ERROR(selected);
+  return held.status().is_ok() ? written : held.status();
 }
 
 Status sync_through_mpi(OpenRowFile& open) {
@@ -133,25 +122,29 @@ std::uint64_t most_bytes(const OpenRowFile& open, const RowFileTuning& tuning) {
   return allocated + chunked + kTables;
 }
 
-// Collective in the group; fails on all ranks or on none.
-Status reserve_for_rows(const OpenRowFile& open, const RowFileTuning& tuning) {
-  Status mine;
-  if (open.group.rank() == 0) mine = reserve_space(open.path, most_bytes(open, tuning));
-  const bool deflates = std::any_of(open.plans.begin(), open.plans.end(), [](const auto& plan) {
-    return plan.layout == DataLayout::kChunked;
-  });
-  if (!mine.is_ok() && deflates)
-    mine = mine.with_context("rows need as much room as before deflating while they are written");
+// Collective in the group; fails on all ranks or on none. `mine` says whether this rank has the
+// file and its datasets: a rank that has not must not leave while the others wait for it to close
+// them.
+Status reserve_for_rows(const OpenRowFile& open, const RowFileTuning& tuning, Status mine) {
+  if (mine.is_ok() && open.group.rank() == 0) {
+    mine = reserve_space(open.path, most_bytes(open, tuning));
+    const bool deflates = std::any_of(open.plans.begin(), open.plans.end(), [](const auto& plan) {
+      return plan.layout == DataLayout::kChunked;
+    });
+    if (!mine.is_ok() && deflates)
+      mine = mine.with_context("rows need as much room as before deflating while they are written");
+  }
   auto worst = static_cast<int>(mine.code());
   STRATALOG_RETURN_IF_ERROR(
       mpi_file_status(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, open.group.comm()),
                       "MPI_Allreduce", open.path));
   if (worst == 0 || !mine.is_ok()) return mine;
-  return {static_cast<StatusCode>(worst), open.path + ": another rank cannot reserve its space"};
+  return {static_cast<StatusCode>(worst), open.path + ": another rank cannot make it ready"};
 }
 
 // Collective even on ranks that have had errors, so that closing finds everybody.
 Result<std::vector<RowPlacement>> close_row_file(OpenRowFile& open, SyncFiles sync) {
+  const HeldErrors held(open.path);
   std::vector<RowPlacement> placements;
   Status status;
   for (std::size_t i = 0; i < open.datasets.size(); ++i) {
@@ -173,6 +166,7 @@ Result<std::vector<RowPlacement>> close_row_file(OpenRowFile& open, SyncFiles sy
   }
   const Status closed = hdf5_check(open.file.close(), "H5Fclose", open.path);
   if (status.is_ok()) status = closed;
+  if (status.is_ok()) status = held.status();
   if (status.is_ok() && open.group.rank() == 0) status = release_reserved(open.path);
   if (status.is_ok() && sync == SyncFiles::kYes) status = sync_after_close(open);
   STRATALOG_RETURN_IF_ERROR(status);
@@ -228,22 +222,37 @@ RowFile no_file() {
   return file;
 }
 
+Status add_datasets(OpenRowFile& open, const RowFileSettings& settings) {
+  STRATALOG_RETURN_IF_ERROR(label_file(open.file.id(), settings.labels, open.path));
+  for (std::size_t i = 0; i < open.about.size(); ++i) {
+    STRATALOG_ASSIGN_OR_RETURN(Hdf5Handle dataset, add_row_dataset(open.file.id(), open.about[i],
+                                                                   settings.plans[i], open.path));
+    open.datasets.push_back(std::move(dataset));
+  }
+  return Status::ok();
+}
+
+Status open_datasets(OpenRowFile& open) {
+  for (const RowDataset& about : open.about) {
+    open.datasets.emplace_back(H5Dopen2(open.file.id(), about.name.c_str(), H5P_DEFAULT), H5Dclose);
+    if (!open.datasets.back().is_open()) return hdf5_error("H5Dopen", open.path);
+  }
+  return Status::ok();
+}
+
 Result<RowFile> create_row_file(Comm& comm, Store& store, const std::string& path,
                                 const std::vector<RowDataset>& datasets,
                                 const RowFileSettings& settings) {
   STRATALOG_ASSIGN_OR_RETURN(const auto open, prepare(comm, store, path, datasets, settings));
   if (!open->group.takes_part()) return no_file();
   const Hdf5Handle access = file_access(open->group.comm(), settings);
+  const HeldErrors held(open->path);
   open->file =
       Hdf5Handle(H5Fcreate(open->path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.id()), H5Fclose);
-  if (!open->file.is_open()) return hdf5_error("H5Fcreate", open->path);
-  STRATALOG_RETURN_IF_ERROR(label_file(open->file.id(), settings.labels, open->path));
-  for (std::size_t i = 0; i < datasets.size(); ++i) {
-    STRATALOG_ASSIGN_OR_RETURN(Hdf5Handle dataset, add_row_dataset(open->file.id(), datasets[i],
-                                                                   settings.plans[i], open->path));
-    open->datasets.push_back(std::move(dataset));
-  }
-  STRATALOG_RETURN_IF_ERROR(reserve_for_rows(*open, settings.tuning));
+  Status made =
+      open->file.is_open() ? add_datasets(*open, settings) : hdf5_error("H5Fcreate", open->path);
+  if (made.is_ok()) made = held.status();
+  STRATALOG_RETURN_IF_ERROR(reserve_for_rows(*open, settings.tuning, made));
   return row_file(open);
 }
 
@@ -253,14 +262,11 @@ Result<RowFile> open_laid_out(Comm& comm, Store& store, const std::string& path,
   STRATALOG_ASSIGN_OR_RETURN(const auto open, prepare(comm, store, path, datasets, settings));
   if (!open->group.takes_part()) return no_file();
   const Hdf5Handle access = file_access(open->group.comm(), settings);
+  const HeldErrors held(open->path);
   open->file = Hdf5Handle(H5Fopen(open->path.c_str(), H5F_ACC_RDWR, access.id()), H5Fclose);
-  if (!open->file.is_open()) return hdf5_error("H5Fopen", open->path);
-  for (const RowDataset& about : datasets) {
-    open->datasets.emplace_back(H5Dopen2(open->file.id(), about.name.c_str(), H5P_DEFAULT),
-                                H5Dclose);
-    if (!open->datasets.back().is_open()) return hdf5_error("H5Dopen", open->path);
-  }
-  STRATALOG_RETURN_IF_ERROR(reserve_for_rows(*open, settings.tuning));
+  Status opened = open->file.is_open() ? open_datasets(*open) : hdf5_error("H5Fopen", open->path);
+  if (opened.is_ok()) opened = held.status();
+  STRATALOG_RETURN_IF_ERROR(reserve_for_rows(*open, settings.tuning, opened));
   return row_file(open);
 }
 

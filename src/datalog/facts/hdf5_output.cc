@@ -14,6 +14,7 @@
 #include "comm/mpi_comm.h"
 #include "datalog/facts/hdf5_handle.h"
 #include "datalog/facts/hdf5_layout.h"
+#include "write/mpi_held_errors.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -177,7 +178,7 @@ Status write_column(Comm& comm, ColumnFile& file, std::size_t c, ValueKind kind,
 
 // Collective. After an error everyone stops: the verdict is agreed on for each range.
 Status write_columns(Comm& comm, const SortedRelation& sorted, const SymbolPositions& positions,
-                     ColumnFile& file) {
+                     ColumnFile& file, const HeldErrors& held) {
   const std::size_t width = sorted.relation.attributes.size();
   std::uint64_t next_row = 0;
   return for_each_sorted_range(
@@ -193,25 +194,32 @@ Status write_columns(Comm& comm, const SortedRelation& sorted, const SymbolPosit
                                           {.first = first, .count = count}, whole, values);
           if (written.is_ok()) written = one;
         }
-        return agree(comm, written);
+        return agree(comm, written.is_ok() ? held.status() : written);
       });
 }
 
-}  // namespace
-
-Status write_hdf5(Comm& comm, const std::string& path, const SortedRelation& sorted) {
+// Collective.
+Status write_file(Comm& comm, const std::string& path, const SortedRelation& sorted) {
   STRATALOG_ASSIGN_OR_RETURN(const SymbolPositions positions, find_symbols(comm, sorted));
   const Status laid_out = comm.rank() == 0 ? lay_out_file(path, sorted, positions) : Status::ok();
   STRATALOG_RETURN_IF_ERROR(agree(comm, laid_out));
   if (sorted.total_rows == 0 || sorted.relation.attributes.empty()) return Status::ok();
   std::optional<Hdf5Silence> silence;
   if (is_writer(comm)) silence.emplace();
+  const HeldErrors held("the file");
   ColumnFile file;
   const Status opened = is_writer(comm) ? file.open(comm, path, sorted.relation) : Status::ok();
   STRATALOG_RETURN_IF_ERROR(agree(comm, opened));
-  const Status written = write_columns(comm, sorted, positions, file);
+  const Status written = write_columns(comm, sorted, positions, file, held);
   const Status closed = is_writer(comm) ? file.close() : Status::ok();
-  return written.is_ok() ? agree(comm, closed) : written;
+  return written.is_ok() ? agree(comm, closed.is_ok() ? held.status() : closed) : written;
+}
+
+}  // namespace
+
+Status write_hdf5(Comm& comm, const std::string& path, const SortedRelation& sorted) {
+  const Status written = write_file(comm, path, sorted);
+  return written.is_ok() ? written : written.with_context(path);
 }
 
 }  // namespace stratalog::datalog

@@ -287,7 +287,8 @@ class StreamsFile {
 Status write_hdf5_streams(Comm& comm, const std::string& path, const SortedRelation& sorted,
                           StreamFilter filter) {
   if (comm.size() > 1) return Status::not_supported("streams are written by one rank");
-  return StreamsFile(comm, sorted, filter).write(path);
+  const Status written = StreamsFile(comm, sorted, filter).write(path);
+  return written.is_ok() ? written : written.with_context(path);
 }
 
 }  // namespace stratalog::datalog
