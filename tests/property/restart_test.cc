@@ -125,6 +125,7 @@ StoppedRun run_until(const Program& program, const FileTexts& facts, int ranks,
       (stop_at + iteration) % 2 == 0 ? AddressSpace::kSeparate : AddressSpace::kShared;
   RunOptions options = options_for(base, resume);
   if (stop_at % 3 != 0) options.order_slots_min_seeds = 0;
+  if (stop_at % 2 != 0) options.sweep_pause_operations = 1;
   run.outcome = run_engine(program, facts, ranks, options, hooks, checkpoints, nullptr, {}, space);
   return run;
 }
@@ -352,11 +353,14 @@ TEST(Restart, ManyBlocksOfPivotsByIterations) {
       problems);
   ASSERT_TRUE(program) << problems;
   const std::string expected = uninterrupted(*program, facts);
-  for (const int ranks : {1, 2}) {
-    SCOPED_TRACE(fmt::format("{} ranks", ranks));
+  for (const int way : {0, 1, 2, 3}) {
+    const int ranks = 1 + way % 2;
+    const bool within_blocks = way >= 2;
+    SCOPED_TRACE(fmt::format("{} ranks, {}", ranks, within_blocks ? "within blocks" : "between"));
     RunOptions options = options_for({}, ResumePolicy::kFresh);
     options.checkpoint.every_iterations = 3;
     options.checkpoint.writer.keep_generations = 100;
+    if (within_blocks) options.sweep_pause_operations = 1;
     const auto disk = std::make_shared<MemoryDisk>();
     const EngineOutcome outcome = run_engine(*program, facts, ranks, options, {}, disk);
     ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
@@ -393,6 +397,48 @@ TEST(Restart, ManyBlocksOfPivotsByIterations) {
     }
     EXPECT_EQ(ahead + 1, outcome.report.checkpoints.size());
   }
+}
+
+// Ranks that are in the middle of their only block are not waited for: a checkpoint finds it where
+// it began, and who is stopped there, or goes on, ends like one that was left alone.
+TEST(Restart, WithinTheOnlyBlockOfARank) {
+  const FileTexts facts{{"edge.facts", chain(60)}};
+  std::string problems;
+  const auto program = compile_text(
+      ".decl edge(x: number, y: number)\n.input edge\n.decl path(x: number, y: number)\n"
+      ".output path\npath(x, y) :- edge(x, y).\npath(x, z) :- path(x, y), edge(y, z).\n",
+      problems);
+  ASSERT_TRUE(program) << problems;
+  const std::string expected = uninterrupted(*program, facts);
+  std::uint64_t stopped = 0;
+  for (const int ranks : {1, 2, 3})
+    for (const std::uint64_t stop_at : {0, 1, 3, 5}) {
+      SCOPED_TRACE(fmt::format("{} ranks, stopped at {}", ranks, stop_at));
+      RunOptions options;
+      options.keep_round_counts = true;
+      options.checkpoint.every_seconds = 1e-9;
+      options.sweep_pause_operations = 1;
+      std::uint64_t looks = 0;
+      RunHooks hooks;
+      hooks.stop_requested = [&] {
+        return ++looks == stop_at ? StopRequest::kCheckpointAndStop : StopRequest::kNone;
+      };
+      const auto disk = std::make_shared<MemoryDisk>();
+      const EngineOutcome first = run_engine(*program, facts, ranks, options, hooks, disk);
+      ASSERT_TRUE(first.status.is_ok()) << first.status.to_string();
+      stopped += first.report.stopped_early ? 1 : 0;
+      if (stop_at == 0) {
+        EXPECT_EQ(essence(first), expected);
+        // Before the block, within it, and at the end. Several ranks may be through before they have
+        // an answer.
+        EXPECT_GT(first.report.checkpoints.size(), ranks == 1 ? 3U : 0U);
+      }
+      options.checkpoint.resume = ResumePolicy::kResume;
+      const EngineOutcome again = run_engine(*program, facts, 4 - ranks, options, {}, disk);
+      ASSERT_TRUE(again.status.is_ok()) << again.status.to_string();
+      EXPECT_EQ(essence(again), expected);
+    }
+  EXPECT_GE(stopped, 3U);
 }
 
 // Nodes that follow each other have numbers far apart, so pivots are dealt in an order of their

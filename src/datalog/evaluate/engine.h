@@ -173,6 +173,9 @@ struct RunOptions {
   // for more than one block: from fewer, a sweep takes no longer than the search for an order. 0:
   // always.
   std::uint64_t order_slots_min_seeds = 1U << 11;
+  // A sweep of a block asks after so many row operations whether ranks are to meet in the middle of
+  // it: less than a millisecond.
+  std::uint64_t sweep_pause_operations = 1U << 18;
   ExchangeTime exchange = ExchangeTime::kAuto;
   bool allow_pivot = true;
   bool allow_sets = true;

@@ -132,6 +132,7 @@ class PivotRun {
       const bool in_step = pace_.kind() == PivotPace::Kind::kInStep;
       STRATALOG_ASSIGN_OR_RETURN(fixpoint,
                                  in_step ? window(hooks_.rounds_until_due(iteration_)) : slice());
+      if (outcome_.stopped) return {};
     }
     return {};
   }
@@ -153,7 +154,7 @@ class PivotRun {
   Result<bool> window(std::uint64_t due) {
     const double before = process_cpu_seconds();
     STRATALOG_ASSIGN_OR_RETURN(const bool fixpoint,
-                               advance(std::min(window_rounds_, due), [] { return false; }));
+                               advance({.rounds = std::min(window_rounds_, due)}));
     std::vector<std::uint64_t> slowest{
         static_cast<std::uint64_t>((process_cpu_seconds() - before) * 1e6)};
     STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(slowest, ReduceOp::kMax));
@@ -170,41 +171,73 @@ class PivotRun {
   // blocks total and delta are fit for a checkpoint as well: finished blocks have no delta left,
   // the others stand where they stood. Lanes then keep the delays that let many of them move at
   // once, and each block is written by one checkpoint only. True at the fixpoint.
-  // Whether to end the slice is asked while the ranks work, and none waits for an answer: ranks end
-  // their blocks at different times, and whoever came to a safe point first would wait for the
-  // last.
+  // Whether to meet is asked while the ranks work, and none waits for an answer: ranks end their
+  // blocks at different times, and whoever came to a safe point first would wait for the last. Nor
+  // does it wait until the last has ended its block: that one meets in the middle of it, as if it
+  // had not begun it.
   Result<bool> slice() {
-    blocks_in_slice_ = 0;
-    if (is_due_) pace_.go_on();
-    if (!hooks_.may_be_asked()) return advance(~std::uint64_t{0}, [] { return false; });
-    Stopwatch watch;
-    SafePointPoll poll(state_.comm, hooks_.seconds_between_safe_points);
+    if (!hooks_.may_be_asked()) return advance({});
+    begin_slice();
     const auto word = [&](bool has_blocks) {
-      return SafePointPoll::Word{.wish = wish(watch.seconds()),
+      return SafePointPoll::Word{.wish = wish(since_met_.seconds()),
                                  .is_reached = pace_.is_reached() || !has_blocks,
                                  .has_blocks = has_blocks};
     };
-    return advance(
-        ~std::uint64_t{0},
-        [&] {
-          if (blocks_in_slice_ == 0) return false;
-          const auto mine = [&] { return word(true); };
-          if (!pace_.is_far_ahead()) return poll.ask(mine);
-          (void)poll.wait(mine);  // which says it again below
-          return true;
-        },
-        [&](const Status& mine) {
-          return poll.wait([&] {
-            SafePointPoll::Word last = word(false);
-            last.wish.is_needed |= !mine.is_ok();
-            return last;
-          });
-        });
+    const auto mine = [word] { return word(true); };
+    Advance work;
+    work.stop = [&] {
+      if (blocks_in_slice_ == 0) return false;
+      if (!pace_.is_far_ahead()) return poll_->ask(mine);
+      (void)poll_->wait(mine);  // which says it again below
+      return true;
+    };
+    // A block that another thread sweeps is not here to be looked at, and where memory is short,
+    // advance() looks at it.
+    if (others_.empty() && state_.options.memory_limit_bytes == 0)
+      work.pause = [&] { return poll_->ask(mine) ? meet_within_block() : Status(); };
+    work.meet = [&](const Status& swept) {
+      return poll_->wait([&] {
+        SafePointPoll::Word last = word(false);
+        last.wish.is_needed |= !swept.is_ok();
+        return last;
+      });
+    };
+    return advance(std::move(work));
   }
 
-  // A meeting costs about half a block: a checkpoint that is written is committed when ranks meet
-  // anyway, or when that is little of what they did since it began. Where memory is short, what
-  // fills it is looked at as often as always (advance()).
+  void begin_slice() {
+    blocks_in_slice_ = 0;
+    if (is_due_) pace_.go_on();
+    since_met_.lap();
+    poll_.emplace(state_.comm, hooks_.seconds_between_safe_points);
+  }
+
+  // Collective with what ends a slice on the other ranks, and the safe point after it. All ranks go
+  // on, or this one's run ends with an error: then all end theirs.
+  Status meet_within_block() {
+    Stopwatch watch;
+    sweeping_.reset();
+    state_.pivot_bytes = memory();
+    const auto meet = [&]() -> Status {
+      STRATALOG_RETURN_IF_ERROR(tell_found(Status(), Sweep::kCut).status());
+      STRATALOG_ASSIGN_OR_RETURN(const Verdict verdict, hooks_.safe_point(here()));
+      outcome_.stopped = verdict == Verdict::kStop;
+      return outcome_.stopped ? Status::cancelled("stopped within a block") : Status();
+    };
+    Status met = meet();
+    if (met.is_ok())
+      begin_slice();
+    else
+      ended_ = outcome_.stopped ? Status() : met;
+    sweeping_.emplace(meter());
+    met_seconds_ += watch.seconds();
+    return met;
+  }
+
+  // A meeting costs a millisecond, and half a block where ranks meet between blocks only: a
+  // checkpoint that is written is committed when ranks meet anyway, or when that is little of what
+  // they did since it began. Where memory is short, what fills it is looked at as often as always
+  // (advance()).
   SafePointWish wish(double seconds) const {
     SafePointWish wish = hooks_.wish();
     wish.is_writing |= blocks_in_slice_ < kBlocksBeforeCommit && seconds < kSecondsBeforeCommit;
@@ -213,42 +246,72 @@ class PivotRun {
     return wish;
   }
 
-  // Runs the blocks until all have done `rounds` rounds or `stop` says so, then meets the other
+  // How blocks are to be run.
+  struct Advance {
+    std::uint64_t rounds = ~std::uint64_t{0};
+    std::function<bool()> stop = [] { return false; };
+    std::function<Status()> pause = {};
+    // Waits for the other ranks, with what this one's run came to.
+    std::function<Status(const Status&)> meet = [](const Status&) { return Status(); };
+  };
+  // What came of it on this rank.
+  enum class Sweep : std::uint8_t {
+    kFixpoint,
+    kAllRounds,  // and there are more
+    kCut,  // blocks stand at different rounds
+  };
+
+  // Runs the blocks until all have done so many rounds or somebody says so, then meets the other
   // ranks. True at the fixpoint.
-  Result<bool> advance(
-      std::uint64_t rounds, std::function<bool()> stop,
-      const std::function<Status(const Status&)>& meet = [](const Status&) { return Status(); }) {
+  Result<bool> advance(Advance work) {
     Stopwatch watch;
     PivotClosure& closure = relations_->closure();
     const std::uint64_t limit = state_.options.memory_limit_bytes;
     if (limit > 0 && memory() > limit - limit / 8) closure.forget_growth();
     stratalog::RunOptions options;
-    options.max_rounds = rounds;
-    options.stop = std::move(stop);
+    options.max_rounds = work.rounds;
+    options.stop = std::move(work.stop);
+    options.pause = std::move(work.pause);
+    options.pause_operations = state_.options.sweep_pause_operations;
     options.others = others_;
     options.progress = [&](const BlockProgress& p) {
       ++blocks_in_slice_;
       pace_.note(p.block_rounds);
       if (hooks_.progress || state_.meter) report_progress(p);
     };
-    RuleMeter* const meter = state_.meter ? state_.meter->sweep(stratum_) : nullptr;
     std::optional<stratalog::RunReport> report;
+    met_seconds_ = 0;
     const Status swept = guard_memory([&]() -> Status {
-      const MeteredTime time(meter);
+      sweeping_.emplace(meter());
       STRATALOG_ASSIGN_OR_RETURN(report, closure.run(options));
       return {};
     });
-    state_.times.join += watch.lap();
+    sweeping_.reset();
+    state_.times.join += watch.lap() - met_seconds_;
     state_.pivot_bytes = memory();
+    // The ranks have met, and all end here.
+    if (outcome_.stopped || !ended_.is_ok()) {
+      STRATALOG_RETURN_IF_ERROR(ended_);
+      return false;
+    }
     const bool is_cut = swept.code() == StatusCode::kCancelled;
     const Status mine = is_cut ? Status() : swept;
-    if (report) take_in(*report, meter);
-    STRATALOG_RETURN_IF_ERROR(meet(mine));
+    if (report) take_in(*report);
+    STRATALOG_RETURN_IF_ERROR(work.meet(mine));
+    const Sweep whole = report && !report->is_fixpoint ? Sweep::kAllRounds : Sweep::kFixpoint;
+    return tell_found(mine, is_cut ? Sweep::kCut : whole);
+  }
+
+  // Collective: `mine` is what this rank's run came to, an error or not. What all ranks found. True
+  // at the fixpoint.
+  Result<bool> tell_found(const Status& mine, Sweep sweep) {
+    const PivotClosure& closure = relations_->closure();
+    const bool is_cut = sweep == Sweep::kCut;
     std::vector<std::uint64_t> found = found_;  // by this rank's blocks, the open run's included
     if (is_cut) add_counts(closure.unfinished_rows(), found);
     std::vector<std::uint64_t> sums{mine.is_ok() ? 0U : 1U,
                                     is_cut ? 1U : 0U,
-                                    report && !report->is_fixpoint ? 1U : 0U,
+                                    sweep == Sweep::kAllRounds ? 1U : 0U,
                                     state_.memory_bytes(),
                                     std::exchange(untold_derivations_, 0),
                                     is_cut && !pace_.is_reached() ? 1U : 0U};
@@ -265,9 +328,11 @@ class PivotRun {
     note_found(std::move(found), sums[1] > 0, fixpoint);
     const std::uint64_t total = here().total_tuples;
     if (total > 0) largest_share_ = static_cast<double>(most[1]) / static_cast<double>(total);
-    if (meter != nullptr) sample_memory(sums[3]);
+    if (meter() != nullptr) sample_memory(sums[3]);
     return fixpoint;
   }
+
+  RuleMeter* meter() const { return state_.meter ? state_.meter->sweep(stratum_) : nullptr; }
 
   static void add_counts(std::span<const std::uint64_t> counts, std::vector<std::uint64_t>& sum) {
     if (sum.size() < counts.size()) sum.resize(counts.size(), 0);
@@ -275,13 +340,14 @@ class PivotRun {
   }
 
   // A run of this rank's blocks is complete; other ranks may still be at theirs.
-  void take_in(const stratalog::RunReport& report, RuleMeter* meter) {
+  void take_in(const stratalog::RunReport& report) {
     add_counts(report.new_rows, found_);
     untold_derivations_ += report.derivations;
-    if (meter == nullptr) return;
-    ++meter->evaluations;
-    meter->derivations += report.derivations;
-    for (const std::uint64_t n : report.new_rows) meter->new_tuples += n;
+    RuleMeter* const rule = meter();
+    if (rule == nullptr) return;
+    ++rule->evaluations;
+    rule->derivations += report.derivations;
+    for (const std::uint64_t n : report.new_rows) rule->new_tuples += n;
   }
 
   // What all ranks found in the rounds after iteration_. While blocks stand at different rounds it
@@ -379,6 +445,13 @@ class PivotRun {
   double largest_share_ = -1;
   std::uint64_t window_rounds_ = kFirstWindowRounds;
   std::uint64_t blocks_in_slice_ = 0;
+  // From one safe point to the next.
+  std::optional<SafePointPoll> poll_;
+  Stopwatch since_met_;
+  // While blocks are swept.
+  std::optional<MeteredTime> sweeping_;
+  double met_seconds_ = 0;  // that were spent at safe points within blocks
+  Status ended_;  // what all ranks came to at such a one, if they do not go on
   PivotPace pace_;
   bool is_due_ = false;  // a checkpoint by rounds, at the next safe point, as pace_ has it
   // Tuples by round after iteration_: of this rank's completed runs; of all ranks, as far as blocks

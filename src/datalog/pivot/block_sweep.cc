@@ -90,8 +90,9 @@ class BlockSweepOf final : public BlockSweep {
              SweepTally& tally) override {
     const bool skewed = std::adjacent_find(plan.delays.begin(), plan.delays.end(),
                                            std::not_equal_to<>()) != plan.delays.end();
+    operations_at_pause_ = tally.row_operations;
     return skewed ? run_skewed(graph, plan, expand, tally)
-                  : run_in_step(graph, plan.rounds, expand, tally);
+                  : run_in_step(graph, plan, expand, tally);
   }
 
   void store(std::span<const RowLayer> known, PackedRows& fresh, PackedRows& delta) override {
@@ -342,10 +343,18 @@ class BlockSweepOf final : public BlockSweep {
     active_rows_.push_back(row);
   }
 
-  Status run_in_step(const SlotGraph& graph, std::uint64_t rounds, const ExpandMet& expand,
+  Status pause(const SweepPlan& plan, const SweepTally& tally) {
+    if (tally.row_operations - operations_at_pause_ < plan.pause_operations || !plan.pause)
+      return Status::ok();
+    operations_at_pause_ = tally.row_operations;
+    return plan.pause();
+  }
+
+  Status run_in_step(const SlotGraph& graph, const SweepPlan& plan, const ExpandMet& expand,
                      SweepTally& tally) {
     take_delta([this](SlotId slot, const Row& row) { activate(slot, row); });
-    for (std::uint64_t round = 0; round < rounds && !active_slots_.is_empty(); ++round) {
+    for (std::uint64_t round = 0; round < plan.rounds && !active_slots_.is_empty(); ++round) {
+      STRATALOG_RETURN_IF_ERROR(pause(plan, tally));
       STRATALOG_RETURN_IF_ERROR(expand_met(graph, expand));
       push(graph, tally);
       admit();
@@ -416,6 +425,7 @@ class BlockSweepOf final : public BlockSweep {
         step = plan.delays[starts_[next_start].offset];
         start_lanes(plan.delays, step, next_start);
       }
+      STRATALOG_RETURN_IF_ERROR(pause(plan, tally));
       STRATALOG_RETURN_IF_ERROR(expand_met(graph, expand));
       push(graph, tally);
       Row stopping;
@@ -445,6 +455,7 @@ class BlockSweepOf final : public BlockSweep {
   RawList<SlotId> touched_;
   RawList<SlotId> stopped_;
   std::vector<SlotBit> starts_;
+  std::uint64_t operations_at_pause_ = 0;
   LaneCounter<kWords> counter_;
   PackedRows scratch_;
   RecentRows recent_;  // of scratch_

@@ -35,6 +35,10 @@ struct MaskBit {
 struct SweepPlan {
   std::uint64_t rounds = 0;  // at least 1; each lane does at most so many
   std::span<const std::uint32_t> delays;  // by lane offset; empty = none
+  // Called between steps, `pause_operations` row operations apart or more; may be empty. Its error
+  // ends the run.
+  std::function<Status()> pause = {};
+  std::uint64_t pause_operations = 1U << 18;
 };
 
 struct SweepTally {

@@ -196,7 +196,7 @@ std::span<const std::uint32_t> PivotClosure::choose_delays(Block& block, std::ui
 }
 
 // The block is this closure's own, or borrowed.
-Status PivotClosure::advance(Block& block, std::uint32_t number) {
+Status PivotClosure::advance(Block& block, std::uint32_t number, const RunOptions& options) {
   const std::uint64_t rounds = unfinished_.max_rounds;
   RunReport& report = unfinished_.report;
   block.total.fold_saved(words_per_row(options_.width));
@@ -211,7 +211,11 @@ Status PivotClosure::advance(Block& block, std::uint32_t number) {
     return check_memory();
   };
   SweepTally tally;
-  Status status = sweep_->run(*graph_, {.rounds = rounds, .delays = delays}, expand, tally);
+  const SweepPlan plan{.rounds = rounds,
+                       .delays = delays,
+                       .pause = options.pause,
+                       .pause_operations = options.pause_operations};
+  Status status = sweep_->run(*graph_, plan, expand, tally);
   if (!status.is_ok()) {
     sweep_->discard();
     return status;
@@ -251,7 +255,7 @@ Status PivotClosure::sweep_own(const RunOptions& options) {
     Block& block = blocks_[*owned];
     const std::uint64_t rest = rest_of(block);
     Status swept = may_go_on(options, *owned);
-    if (swept.is_ok()) swept = advance(block, block_number(*owned));
+    if (swept.is_ok()) swept = advance(block, block_number(*owned), options);
     resting_bytes_ += rest_of(block) - rest;
     if (!swept.is_ok()) {
       shelf_->put_back(*owned);
@@ -273,7 +277,7 @@ Status PivotClosure::sweep_borrowed(const RunOptions& options) {
                                    static_cast<std::int64_t>(rest_of(block) - rest));
         });
         STRATALOG_RETURN_IF_ERROR(may_go_on(options, blocks_.size()));
-        STRATALOG_RETURN_IF_ERROR(advance(block, other->block_number(*lent)));
+        STRATALOG_RETURN_IF_ERROR(advance(block, other->block_number(*lent), options));
         outcome = BlockShelf::Outcome::kSwept;
       }
       tell(options, blocks_.size());

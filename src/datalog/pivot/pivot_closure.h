@@ -57,6 +57,11 @@ struct RunOptions {
 
   std::uint64_t max_rounds = kNoLimit;
   std::function<bool()> stop;  // asked between blocks; may be empty
+  // Called within blocks, every `pause_operations` row operations; may be empty. The block that is
+  // being swept stands where it stood before: images, counts, freeze() and acknowledge() are as
+  // sound as between two blocks. An error leaves it there.
+  std::function<Status()> pause = {};
+  std::uint64_t pause_operations = 1U << 18;
   std::function<void(const BlockProgress&)> progress;  // told between blocks; may be empty
   // Closures of other threads that run at the same time over the same graph (adopt()): this run
   // sweeps blocks of theirs when it has none left, and they may sweep blocks of this one. Only
@@ -177,7 +182,7 @@ class PivotClosure {
   Status sweep_borrowed(const RunOptions& options);
   Status may_go_on(const RunOptions& options, std::size_t done) const;
   void tell(const RunOptions& options, std::size_t done) const;
-  Status advance(Block& block, std::uint32_t number);
+  Status advance(Block& block, std::uint32_t number, const RunOptions& options);
   std::span<const std::uint32_t> choose_delays(Block& block, std::uint32_t number);
   static std::uint64_t rest_of(const Block& block);
   void settle();

@@ -131,5 +131,60 @@ TEST(PivotGrowth, ImagesStayWhileRoundsGoOn) {
   EXPECT_EQ(tuples_of(closure.image(ImageRows::kTotal), closure.space()), rounds.back().total);
 }
 
+// While a block is swept it stands where it stood before: a checkpoint from within holds the rounds
+// that blocks have done, is told apart from what comes later, and a run that ends there goes on.
+TEST(PivotGrowth, ACheckpointWithinABlockFindsItAsItStood) {
+  std::uint64_t pauses = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const NaiveProblem problem = random_problem(3000 + seed, seed % 2 == 1);
+    const std::vector<NaiveRound> rounds = naive_rounds(problem);
+    const RowWidth width = seed % 3 == 0 ? RowWidth::kWords1 : RowWidth::kWords8;
+    PivotClosure closure(PivotSpace::dense(0, problem.lanes).value(), problem.expander(),
+                         problem.members(), {.width = width, .ownership = {}});
+    for (const NaiveTuple& tuple : problem.seeds)
+      ASSERT_TRUE(closure.seed(tuple.slot, tuple.lane).is_ok());
+    ASSERT_TRUE(closure.absorb().is_ok());
+    const PivotSpace& space = closure.space();
+    std::set<NaiveTuple> at_rest = tuples_of(closure.image(ImageRows::kTotal), space);
+    std::set<NaiveTuple> delta = tuples_of(closure.image(ImageRows::kDelta), space);
+    std::set<NaiveTuple> saved;
+    std::uint64_t until_stop = 1 + seed % 5;
+    RunOptions options;
+    options.pause_operations = 1;
+    options.progress = [&](const BlockProgress&) {
+      at_rest = tuples_of(closure.image(ImageRows::kTotal), space);
+      delta = tuples_of(closure.image(ImageRows::kDelta), space);
+    };
+    options.pause = [&]() -> Status {
+      ++pauses;
+      closure.freeze();
+      const PivotImage whole = closure.image(ImageRows::kTotal);
+      EXPECT_EQ(tuples_of(whole, space), at_rest);
+      EXPECT_EQ(tuples_of(closure.image(ImageRows::kDelta), space), delta);
+      EXPECT_EQ(tuples_of(closure.image(ImageRows::kGrowth), space), minus(at_rest, saved));
+      EXPECT_EQ(closure.row_count(), at_rest.size());
+      if (pauses % 3 != 0) {
+        closure.acknowledge();
+        saved = at_rest;
+      }
+      return --until_stop == 0 ? Status::cancelled("here") : Status::ok();
+    };
+    const Result<RunReport> stopped = closure.run(options);
+    if (!stopped.is_ok()) {
+      ASSERT_EQ(stopped.status().code(), StatusCode::kCancelled);
+      EXPECT_EQ(tuples_of(closure.image(ImageRows::kTotal), space), at_rest);
+      EXPECT_EQ(tuples_of(closure.image(ImageRows::kDelta), space), delta);
+      const Result<RunReport> whole = closure.run(options);
+      ASSERT_TRUE(whole.is_ok()) << whole.status().to_string();
+      EXPECT_TRUE(whole.value().is_fixpoint);
+    }
+    EXPECT_EQ(tuples_of(closure.image(ImageRows::kTotal), space), rounds.back().total);
+    EXPECT_EQ(tuples_of(closure.image(ImageRows::kGrowth), space),
+              minus(rounds.back().total, saved));
+  }
+  EXPECT_GT(pauses, 100U);
+}
+
 }  // namespace
 }  // namespace stratalog
