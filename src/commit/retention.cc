@@ -102,7 +102,10 @@ Status remove_generation(Store& store, const Removal& removal, const CommitRules
     Status hidden =
         store.rename(directory + "/" + kManifestName, directory + "/" + kManifestHiddenName);
     if (!hidden.is_ok() && hidden.code() != StatusCode::kNotFound) return hidden;
-    if (hidden.is_ok() && rules.durability == Durability::kFull &&
+    // A job that died here may have hidden it, and not synced: then its name can come back.
+    const bool is_hidden =
+        hidden.is_ok() || store.info(directory + "/" + kManifestHiddenName).is_ok();
+    if (is_hidden && rules.durability == Durability::kFull &&
         rules.steps.includes(ProtocolStep::kSyncHidden))
       STRATALOG_RETURN_IF_ERROR(store.sync_directory(directory));
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/shared_pointers.h"
+#include "model/ordered_wides.h"
 #include "model/record_agreement.h"
 
 namespace stratalog {
@@ -134,26 +135,6 @@ Status order_symbols_by_messages(Comm& comm, ValueDictionary& shared, const NewV
     shared.encode_symbol(met.text);
   }
   for (const std::string_view text : texts) cells.push_back(shared.encode_symbol(text));
-  return Status::ok();
-}
-
-// Collective. Numbers travel as texts of 8 bytes.
-Status order_wides(Comm& comm, ValueDictionary& shared, const NewValues& mine, const Ends& ends,
-                   std::uint64_t total_count) {
-  std::vector<std::string_view> texts;
-  for (const std::uint64_t& bits : mine.wides().values())
-    texts.emplace_back(reinterpret_cast<const char*>(&bits), sizeof(bits));
-  Received received;
-  STRATALOG_ASSIGN_OR_RETURN(
-      const std::vector<Met> all,
-      bring_together(comm, met_by(comm.rank(), texts, ends), total_count * 8, received));
-  for (const Met& met : all) {
-    std::uint64_t bits = 0;
-    if (met.text.size() != sizeof(bits)) return Status::internal("new values: cut number");
-    if (!shared.wides().has_room()) return no_room("large numbers");
-    std::memcpy(&bits, met.text.data(), sizeof(bits));
-    shared.encode(bits);
-  }
   return Status::ok();
 }
 
@@ -290,14 +271,19 @@ Result<CellRemapping> agree_on_values_in_order(Comm& comm, ValueDictionary& shar
     symbol_ends.push_back(end.symbols);
     wide_ends.push_back(end.wides);
   }
-  std::vector<Cell> cells;  // of this rank's new symbols, by their ids
+  CellRemapping known;
   if (symbols != 0 && comm.shares_memory() && comm.size() > 1)
-    STRATALOG_RETURN_IF_ERROR(SymbolsInMemory(comm, shared, mine, symbol_ends).order(cells));
+    STRATALOG_RETURN_IF_ERROR(
+        SymbolsInMemory(comm, shared, mine, symbol_ends).order(known.symbols));
   else if (symbols != 0)
     STRATALOG_RETURN_IF_ERROR(
-        order_symbols_by_messages(comm, shared, mine, symbol_ends, symbol_bytes, cells));
-  if (wides != 0) STRATALOG_RETURN_IF_ERROR(order_wides(comm, shared, mine, wide_ends, wides));
-  return remap_new_values(comm, shared, mine, std::move(cells), records != 0);
+        order_symbols_by_messages(comm, shared, mine, symbol_ends, symbol_bytes, known.symbols));
+  if (wides != 0) {
+    STRATALOG_ASSIGN_OR_RETURN(known.wides,
+                               order_wides(comm, shared.wides(), mine.wides().values(), wide_ends));
+    for (Cell& cell : known.wides) cell += kWideBase;
+  }
+  return remap_new_values(comm, shared, mine, std::move(known), records != 0);
 }
 
 }  // namespace stratalog

@@ -149,18 +149,12 @@ Result<std::vector<Cell>> agree_on_new_records(Comm& comm, ValueDictionary& shar
 }
 
 Result<CellRemapping> remap_new_values(Comm& comm, ValueDictionary& shared, NewValues& mine,
-                                       std::vector<Cell> symbols, bool are_records) {
-  CellRemapping remapping;
-  remapping.symbols = std::move(symbols);
-  remapping.wides.reserve(mine.wides().size());
-  for (const std::uint64_t bits : mine.wides().values())
-    remapping.wides.push_back(shared.encode(bits));
+                                       CellRemapping known, bool are_records) {
   if (are_records) {
-    STRATALOG_ASSIGN_OR_RETURN(remapping.records,
-                               agree_on_new_records(comm, shared, mine, remapping));
+    STRATALOG_ASSIGN_OR_RETURN(known.records, agree_on_new_records(comm, shared, mine, known));
   }
   mine.clear();
-  return remapping;
+  return known;
 }
 
 }  // namespace stratalog

@@ -22,10 +22,10 @@ struct CellRemapping;
 Result<std::vector<Cell>> agree_on_new_records(Comm& comm, ValueDictionary& shared,
                                                const NewValues& mine, const CellRemapping& fields);
 
-// The end of both agreements, when all ranks know each other's symbols and numbers and `symbols`
-// are the final cells of this rank's: numbers, then records if any rank has new ones
-// (`are_records`, equal on all ranks). Empties `mine`.
+// The end of both agreements, when all ranks know each other's symbols and numbers and `known` has
+// the final cells of this rank's: records, if any rank has new ones (`are_records`, equal on all
+// ranks). Empties `mine`.
 Result<CellRemapping> remap_new_values(Comm& comm, ValueDictionary& shared, NewValues& mine,
-                                       std::vector<Cell> symbols, bool are_records);
+                                       CellRemapping known, bool are_records);
 
 }  // namespace stratalog

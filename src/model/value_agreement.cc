@@ -151,10 +151,11 @@ Status agree_on_symbols(Comm& comm, ValueDictionary& shared, const NewValues& mi
   return Status::ok();
 }
 
-// Wide numbers travel as texts of 8 bytes, most significant first, so that their order is the order
+// Adds the numbers of all ranks to `shared`; `cells` are those of this rank's, by their ids.
+// They travel as texts of 8 bytes, most significant first, so that their order is the order
 // of texts.
 Status agree_on_wides(Comm& comm, ValueDictionary& shared, const NewValues& mine,
-                      std::uint64_t total_count) {
+                      std::uint64_t total_count, std::vector<Cell>& cells) {
   std::vector<std::uint64_t> swapped;
   swapped.reserve(mine.wides().size());
   for (const std::uint64_t bits : mine.wides().values()) swapped.push_back(__builtin_bswap64(bits));
@@ -172,6 +173,9 @@ Status agree_on_wides(Comm& comm, ValueDictionary& shared, const NewValues& mine
     std::memcpy(&bits, text.data(), sizeof(bits));
     shared.encode(__builtin_bswap64(bits));
   }
+  cells.resize(mine.wides().size());
+  shared.wides().intern_all(mine.wides().values(),
+                            [&](std::size_t i, std::uint32_t id) { cells[i] = kWideBase + id; });
   return Status::ok();
 }
 
@@ -187,11 +191,11 @@ Result<CellRemapping> agree_on_new_values(Comm& comm, ValueDictionary& shared, N
     return Status::no_space(
         "the program made more than 2^30 new values at once, or a symbol of 4 GiB; a recursive "
         "rule may build ever longer strings");
-  std::vector<Cell> cells;  // of this rank's new symbols, by their ids
+  CellRemapping known;
   if (symbols != 0)
-    STRATALOG_RETURN_IF_ERROR(agree_on_symbols(comm, shared, mine, symbol_bytes, cells));
-  if (wides != 0) STRATALOG_RETURN_IF_ERROR(agree_on_wides(comm, shared, mine, wides));
-  return remap_new_values(comm, shared, mine, std::move(cells), records != 0);
+    STRATALOG_RETURN_IF_ERROR(agree_on_symbols(comm, shared, mine, symbol_bytes, known.symbols));
+  if (wides != 0) STRATALOG_RETURN_IF_ERROR(agree_on_wides(comm, shared, mine, wides, known.wides));
+  return remap_new_values(comm, shared, mine, std::move(known), records != 0);
 }
 
 }  // namespace stratalog

@@ -110,6 +110,11 @@ class NewValues {
     if (only_ == nullptr) (symbols_.*ask)(text_hash);
   }
   Cell number(std::uint64_t bits) { return is_narrow(bits) ? narrow_cell(bits) : wide(bits); }
+  // Ahead of number() for bits that are not narrow: `ask` names the table's prefetch_*().
+  void prefetch_wide(std::uint64_t bits, void (WideTable::*ask)(std::uint64_t) const) const {
+    (shared_->wides().*ask)(bits);
+    if (only_ == nullptr) (wides_.*ask)(bits);
+  }
   Cell record(ShapeId shape, std::span<const Cell> cells);
   // The cell of a record that all ranks know, kNoRecordCell if there is none: no relation holds it.
   Cell known_record(ShapeId shape, std::span<const Cell> cells) const;

@@ -429,8 +429,8 @@ TEST(Restart, WithinTheOnlyBlockOfARank) {
       stopped += first.report.stopped_early ? 1 : 0;
       if (stop_at == 0) {
         EXPECT_EQ(essence(first), expected);
-        // Before the block, within it, and at the end. Several ranks may be through before they have
-        // an answer.
+        // Before the block, within it, and at the end. Several ranks may be through before they
+        // have an answer.
         EXPECT_GT(first.report.checkpoints.size(), ranks == 1 ? 3U : 0U);
       }
       options.checkpoint.resume = ResumePolicy::kResume;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "datalog/facts/structured_parser.h"
@@ -15,13 +16,18 @@
 namespace stratalog::datalog {
 namespace {
 
-constexpr std::uint64_t kMaxPlainDigits = 18;  // never overflow 63 bits
+constexpr std::uint64_t kMaxPlainDigits = 19;  // never overflow 64 bits
+// A number of twenty digits that is smaller, computed modulo 2^64, has overflowed: those up to
+// 2^64 - 1 begin with 1, and of these the ones that do not fit come out below 2 * 10^19 - 2^64.
+constexpr std::uint64_t kTwentyDigits = 10'000'000'000'000'000'000U;
+constexpr std::uint64_t kLargestPlainNumber = std::numeric_limits<std::int64_t>::max();
 // Rows that are parsed before they go to the ends of the columns together: these grow as vectors
 // do, and what a block of text holds stays in cache until then.
 constexpr std::size_t kStagedRows = 1024;
 // Rows of the stage whose symbols are asked for ahead of those that are looked for.
 constexpr std::size_t kEntriesAhead = 16;
 constexpr std::size_t kTextsAhead = 8;
+constexpr std::size_t kWidesAhead = 16;
 
 BracketUse bracket_use(const Relation& relation, const FactFormat& format) {
   const bool is_structured =
@@ -112,6 +118,7 @@ std::size_t FactParser::consume_complete(std::string_view text, ParseLine parse)
   begin_stage();
   while (at != stop && !is_full()) {
     if (staged_rows_ == kStagedRows) append_staged();
+    const std::size_t wides = staged_wides_.size();
     if (const char* next = (this->*parse)(at, stop); next != nullptr) {
       ++staged_rows_;
       ++line_;
@@ -119,6 +126,7 @@ std::size_t FactParser::consume_complete(std::string_view text, ParseLine parse)
       continue;
     }
     // The long way appends to the columns itself.
+    staged_wides_.resize(wides);
     append_staged();
     const auto* newline =
         static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(stop - at)));
@@ -155,8 +163,28 @@ void FactParser::number_staged_symbols() {
   }
 }
 
+// The cell of a number, or 0 until the stage ends.
+Cell FactParser::stage_number(std::uint32_t column, std::uint64_t bits) {
+  if (is_narrow(bits)) return narrow_cell(bits);
+  values_.prefetch_wide(bits, &WideTable::prefetch_slot);
+  staged_wides_.push_back(
+      {.column = column, .row = static_cast<std::uint32_t>(staged_rows_), .bits = bits});
+  return 0;
+}
+
+void FactParser::number_staged_wides() {
+  for (std::size_t i = 0; i < staged_wides_.size(); ++i) {
+    if (i + kWidesAhead < staged_wides_.size())
+      values_.prefetch_wide(staged_wides_[i + kWidesAhead].bits, &WideTable::prefetch_value);
+    const StagedWide& wide = staged_wides_[i];
+    staged_[(wide.column * kStagedRows) + wide.row] = values_.number(wide.bits);
+  }
+  staged_wides_.clear();
+}
+
 void FactParser::append_staged() {
   if (!symbol_columns_.empty()) number_staged_symbols();
+  if (!staged_wides_.empty()) number_staged_wides();
   for (std::size_t c = 0; c < tuples_.columns.size(); ++c) {
     std::vector<Cell>& column = tuples_.columns[c];
     const Cell* const first = staged_.data() + (c * kStagedRows);
@@ -169,19 +197,26 @@ void FactParser::append_staged() {
 // A line of decimal numbers to the ends of the stage; nullptr, with nothing kept, for any other
 // line. Needs no bounds: a line break ends every run of digits, and the text ends with one.
 const char* FactParser::parse_plain_line(const char* at, const char* /*stop*/) {
-  const std::size_t arity = row_.size();
+  const auto arity = static_cast<std::uint32_t>(row_.size());
   const char delimiter = format_.delimiter.front();
-  for (std::size_t c = 0; c < arity; ++c) {
+  for (std::uint32_t c = 0; c < arity; ++c) {
+    const bool is_unsigned = relation_.attributes[c].kind == ValueKind::kUnsigned;
     const bool is_negative = *at == '-';
     if (is_negative) {
-      if (relation_.attributes[c].kind == ValueKind::kUnsigned) return nullptr;
+      if (is_unsigned) return nullptr;
       ++at;
     }
     const char* const first = at;
     std::uint64_t value = 0;
     for (unsigned digit = 0; (digit = static_cast<unsigned char>(*at) - unsigned{'0'}) < 10; ++at)
       value = (value * 10) + digit;
-    if (static_cast<std::uint64_t>(at - first) - 1 >= kMaxPlainDigits) return nullptr;
+    if (static_cast<std::uint64_t>(at - first) - 1 >= kMaxPlainDigits) {
+      // A twentieth digit fits sometimes.
+      if (static_cast<std::uint64_t>(at - first) != kMaxPlainDigits + 1 || *first != '1' ||
+          value < kTwentyDigits)
+        return nullptr;
+    }
+    if (!is_unsigned && value > kLargestPlainNumber) return nullptr;
     if (c + 1 == arity) {
       if (*at == '\r') ++at;
       if (*at != '\n') return nullptr;
@@ -190,7 +225,7 @@ const char* FactParser::parse_plain_line(const char* at, const char* /*stop*/) {
     }
     ++at;
     if (is_negative) value = 0 - value;
-    row_[c] = value < kNegativeBase ? static_cast<Cell>(value) : values_.number(value);
+    row_[c] = value < kNegativeBase ? static_cast<Cell>(value) : stage_number(c, value);
   }
   for (std::size_t c = 0; c < arity; ++c) *stage_ends_[c]++ = row_[c];
   return at;
@@ -217,7 +252,7 @@ const char* FactParser::parse_simple_line(const char* at, const char* stop) {
     } else {
       const ParsedField parsed = parse_field(kind, field);
       if (parsed.problem != FieldProblem::kNone) return nullptr;
-      row_[c] = values_.number(parsed.bits);
+      row_[c] = stage_number(c, parsed.bits);
     }
     at = end + 1;
   }

@@ -53,6 +53,8 @@ class FactParser {
   std::size_t consume_complete(std::string_view text, ParseLine parse);
   void begin_stage();
   void number_staged_symbols();
+  void number_staged_wides();
+  Cell stage_number(std::uint32_t column, std::uint64_t bits);
   void append_staged();
   const char* parse_plain_line(const char* at, const char* stop);
   const char* parse_simple_line(const char* at, const char* stop);
@@ -90,6 +92,13 @@ class FactParser {
   };
   std::vector<StagedSymbol> staged_symbols_;
   std::vector<std::uint32_t> symbol_columns_;
+  // Numbers of the stage that need a place in the dictionary, in the order of the file.
+  struct StagedWide {
+    std::uint32_t column = 0;
+    std::uint32_t row = 0;
+    std::uint64_t bits = 0;
+  };
+  std::vector<StagedWide> staged_wides_;
 };
 
 }  // namespace stratalog::datalog

@@ -3,6 +3,7 @@
 // result however the text is cut into pieces.
 #include "datalog/facts/fact_parser.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -89,6 +90,31 @@ TEST(FactParser, PlainNumbers) {
   numbers.expect_rows("9223372036854775807\t-9223372036854775808\n",
                       {"9223372036854775807|-9223372036854775808"});
   numbers.expect_rows("000000000000000000000000012\t1\n", {"12|1"});
+}
+
+// Nineteen digits may not fit a number, twenty may fit an unsigned one.
+TEST(FactParser, TheLargestNumbers) {
+  const Case unsigneds("x:unsigned");
+  unsigneds.expect_rows("9999999999999999999\n10000000000000000000\n",
+                        {"-8446744073709551617", "-8446744073709551616"});
+  unsigneds.expect_rows("18446744073709551615\n09223372036854775808\n",
+                        {"-1", "-9223372036854775808"});
+  for (const char* text :
+       {"18446744073709551616", "18446744073709551620", "19999999999999999999",
+        "20000000000000000000", "28446744073709551615", "100000000000000000000"}) {
+    const Parsed parsed = unsigneds.parse(fmt::format("7\n{}\n8\n", text), 99);
+    EXPECT_EQ(parsed.rows, (std::vector<std::string>{"7", "8"})) << text;
+    EXPECT_EQ(parsed.problems.size(), 1U) << text;
+  }
+  const Case numbers("x:number");
+  numbers.expect_rows("9223372036854775807\n-9223372036854775808\n-9223372036854775807\n",
+                      {"9223372036854775807", "-9223372036854775808", "-9223372036854775807"});
+  for (const char* text : {"9223372036854775808", "-9223372036854775809", "9999999999999999999",
+                           "10000000000000000000", "-18446744073709551615"}) {
+    const Parsed parsed = numbers.parse(fmt::format("7\n{}\n8\n", text), 99);
+    EXPECT_EQ(parsed.rows, (std::vector<std::string>{"7", "8"})) << text;
+    EXPECT_EQ(parsed.problems.size(), 1U) << text;
+  }
 }
 
 TEST(FactParser, OtherDelimiters) {
@@ -336,6 +362,36 @@ TEST(FactParser, SymbolsAreNumberedRowByRow) {
   for (std::uint32_t i = 0; i < 3000; ++i) {
     ASSERT_EQ(tuples.columns[0][i], kProvisionalSymbolBase + (2 * i));
     ASSERT_EQ(tuples.columns[1][i], kProvisionalSymbolBase + (2 * i) + 1);
+  }
+}
+
+// So do numbers that need a place in the dictionary, whichever way their lines are parsed.
+TEST(FactParser, LargeNumbersAreNumberedRowByRow) {
+  for (const char* attributes : {"x:unsigned y:number", "x:float y:number"}) {
+    const Relation relation = make_relation("r", attributes);
+    const FactFormat format = plan_input(relation, make_directive(IoAction::kInput, {})).value();
+    const ValueDictionary dictionary;
+    NewValues values(dictionary);
+    FactParser parser(relation, format, LinePlace::kFirstOfFile, values);
+    std::string text;
+    // One line goes the long way, another one is wrong in its second field.
+    for (std::uint64_t i = 0; i < 3000; ++i) {
+      const std::uint64_t x = 5'000'000'000 + i;
+      if (i % 500 == 499) text += fmt::format("{}\tnothing\n", x + 1'000'000);
+      text += fmt::format("{}\t{}{}\n", x, i % 700 == 699 ? " " : "", x * 3);
+    }
+    parser.consume(text, TextEnd::kIsEnd);
+    EXPECT_EQ(parser.problems().size(), 6U);
+    const TupleColumns tuples = parser.take_tuples();
+    ASSERT_EQ(tuples.rows, 3000U);
+    std::uint32_t next = kProvisionalWideBase;
+    for (std::uint32_t i = 0; i < 3000; ++i) {
+      // A wrong line's first field may have a number of its own.
+      if (tuples.columns[0][i] == next + 1) ++next;
+      ASSERT_EQ(tuples.columns[0][i], next++) << i;
+      ASSERT_EQ(tuples.columns[1][i], next++) << i;
+      ASSERT_EQ(values.bits(tuples.columns[1][i]), (5'000'000'000 + i) * 3);
+    }
   }
 }
 

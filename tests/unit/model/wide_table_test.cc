@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <random>
@@ -35,6 +36,35 @@ TEST(WideTable, KeepsManyValues) {
     ASSERT_TRUE(id.has_value()) << "seed " << kSeed;
     ASSERT_EQ(table.bits(*id), value) << "seed " << kSeed;
   }
+}
+
+// Many at once are what one after the other would be, from any size of the table on.
+TEST(WideTable, ManyAtOnce) {
+  std::mt19937_64 random(11);
+  for (const std::size_t before : {0, 1, 31, 32, 5000})
+    for (const std::size_t count : {0, 1, 16, 33, 3000}) {
+      WideTable one_by_one;
+      WideTable at_once;
+      std::vector<std::uint64_t> values(count);
+      for (std::size_t i = 0; i < before; ++i) {
+        const std::uint64_t value = random() % 4000;
+        EXPECT_EQ(one_by_one.intern(value), at_once.intern(value));
+      }
+      for (auto& value : values) value = random() % 4000;
+      if (count % 2 == 1) at_once.reserve(count);
+      std::size_t told = 0;
+      at_once.intern_all(values, [&](std::size_t i, std::uint32_t id) {
+        EXPECT_EQ(i, told++);
+        EXPECT_EQ(id, one_by_one.intern(values[i]));
+      });
+      EXPECT_EQ(told, count);
+      for (std::size_t i = 0; i < count; ++i) values[i] = 4000 + i;
+      at_once.append_new(values);
+      for (const std::uint64_t value : values) one_by_one.intern(value);
+      ASSERT_TRUE(std::ranges::equal(one_by_one.values(), at_once.values()));
+      for (const std::uint64_t value : at_once.values())
+        EXPECT_EQ(at_once.find(value), one_by_one.find(value));
+    }
 }
 
 TEST(ValueDictionary, SmallNumbersNeedNoEntry) {
