@@ -267,13 +267,26 @@ void take_resume_options(std::string_view text, Job& job) {
   job.program_name = options.value("program", job.program_name);
 }
 
+// Rank 0: what the generation to resume says of itself; where none is named, the newest one that
+// can be read. Newer ones are damaged, which loading will find, too, and tell.
+Result<StoredState> read_state(Store& store, const std::string& wanted) {
+  STRATALOG_ASSIGN_OR_RETURN(const std::string newest, choose_generation(store, wanted));
+  Result<StoredState> state = inspect_generation(store, newest);
+  if (!wanted.empty() || state.status().code() != StatusCode::kCorruption) return state;
+  STRATALOG_ASSIGN_OR_RETURN(const auto generations, list_generations(store));
+  for (const GenerationSummary& generation : generations) {
+    if (generation.condition != GenerationCondition::kValid || generation.name == newest) continue;
+    Result<StoredState> older = inspect_generation(store, generation.name);
+    if (older.is_ok()) return older;
+  }
+  return state;
+}
+
 // Rank 0: the program of the generation to resume; completes job.run.
 Result<datalog::CompileOutcome> read_stored(Job& job) {
   RunArguments& run = job.run;
   STRATALOG_ASSIGN_OR_RETURN(const auto store, open_checkpoint_folder(run.checkpoint, run.stage));
-  STRATALOG_ASSIGN_OR_RETURN(const std::string generation,
-                             choose_generation(*store, run.generation));
-  STRATALOG_ASSIGN_OR_RETURN(const StoredState state, inspect_generation(*store, generation));
+  STRATALOG_ASSIGN_OR_RETURN(const StoredState state, read_state(*store, run.generation));
   if (!run.has_mode) run.mode = state.mode;
   if (!run.has_durability) run.durability = state.durability;
   job.program_name = complete_from_options_file(*store, run);
