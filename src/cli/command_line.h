@@ -68,6 +68,7 @@ struct RunArguments {
   std::uint64_t memory_limit_bytes = 0;
   std::uint64_t replicate_limit_rows = 0;
   bool has_replicate_limit = false;
+  std::optional<std::uint64_t> eqrel_limit;  // elements
   std::uint64_t mirror_limit_rows = 0;
   bool has_mirror_limit = false;
   datalog::ExchangeTime exchange = datalog::ExchangeTime::kAuto;

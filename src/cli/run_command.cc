@@ -172,6 +172,7 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   options.write.hdf5 = write_hdf5_by_module;
   options.memory_limit_bytes = run.memory_limit_bytes;
   if (run.has_replicate_limit) options.replicate_limit_rows = run.replicate_limit_rows;
+  options.deal_equivalence_from = run.eqrel_limit.value_or(options.deal_equivalence_from);
   if (run.has_mirror_limit) options.mirror_limit_rows = run.mirror_limit_rows;
   options.exchange = run.exchange;
   options.allow_pivot = run.allow_pivot;

@@ -172,6 +172,11 @@ void add_engine_options(CLI::App* app, RunArguments& run, RunWords& words) {
                   "together hold fewer rows (default 32 Mi; 0: never)")
       ->option_text("ROWS")
       ->group(engine);
+  app->add_option("--eqrel-limit", run.eqrel_limit,
+                  "equivalence relations with fewer elements are whole on every rank "
+                  "(default 64 Ki; 0: never)")
+      ->option_text("ELEMENTS")
+      ->group(engine);
   app->add_option("--exchange", run.exchange,
                   "send tuples to other ranks beside the rules that derive them, or after them "
                   "(default auto: beside where ranks lie on several nodes)")

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equivalence: an equivalence relation as its classes, never as its pairs: union-find over the
-// elements, which form a ring for each class, and for each class the set of its members. A round
-// unites pairs into the next partition; the current one, which joins read, stays as it is until
-// advance(), which also gives the new pairs as blocks (every element of one set with every element
-// of another). So memory is that of the elements. Knows nothing of ranks: every rank keeps all
-// classes, and ranks exchange the pairs that united something. Local; not thread-safe.
+// Equivalence: an equivalence relation as its classes, never as its pairs. For each class there is
+// the set of its members; a round says which pairs are to be united, and the current partition,
+// which joins read, stays as it is until advance(), which also gives the new pairs as blocks (every
+// element of one set with every element of another). So memory is that of the elements. Whole, it
+// is a union-find over all elements, which form a ring for each class; ranks that each have it
+// whole exchange the pairs that united something. Dealt, a rank has its own elements only, and the
+// classes of these; which classes become one, ranks find out together
+// (datalog/evaluate/class_agreement.h). Local; not thread-safe, but readers of the current
+// partition may be many while nobody changes it.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -33,20 +37,45 @@ class Equivalence {
     bool is_fresh = false;  // `left` were no elements before
   };
 
-  // Says in the next partition that both are equivalent (also an element to itself). Returns
-  // whether that was new.
+  // Of a round, dealt: pairs that united something, as far as this rank has heard in it.
+  class PairFilter {
+   public:
+    bool unite(Cell a, Cell b);
+    std::vector<Pair> stars();
+    std::uint64_t heap_bytes() const { return ids_.heap_bytes() + (parents_.capacity() * 4); }
+
+   private:
+    std::uint32_t root(std::uint32_t id);
+    PrefixMap ids_{1};
+    std::vector<std::uint32_t> parents_;
+  };
+
+  // From now on this is what one rank has, and which elements are its own. Between two rounds, with
+  // nothing united since advance(); the delta stays. Not twice.
+  using IsOwn = std::function<bool(Cell)>;
+  void deal(IsOwn is_own);
+  bool is_dealt() const { return is_own_ != nullptr; }
+
+  // Says that both are equivalent (also an element to itself). Returns whether that was new, as far
+  // as is known here.
   bool unite(Cell a, Cell b);
-  // Pairs of unite() that were new since the last call, one for each union.
+  // Pairs of unite() that were new since the last call, one for each union. Dealt: the first is the
+  // least of all that have been united with the second, and the second itself where that is
+  // nothing.
   std::vector<Pair> take_news();
+  // Dealt: what becomes a class, ascending, with advance().
+  void merge(std::vector<Cell> whole) { merges_.push_back(std::move(whole)); }
 
   // The next partition becomes the current one. Where nobody reads the delta, only delta_pairs()
   // tells of it.
   void advance(DeltaUse use = DeltaUse::kKept);
   void forget_delta();
 
-  // The class of an element in the current partition; null if it is none.
+  // The class of an element in the current partition; null if it is none. Dealt: of own elements.
   const IntSet* class_of(Cell element) const;
   bool contains(Cell a, Cell b) const;
+  // The least element of its class; itself where it is in none.
+  Cell label_of(Cell element) const;
   // Classes of the current partition, in no particular order.
   template <typename Visit>
   void for_each_class(Visit&& visit) const {
@@ -63,6 +92,7 @@ class Equivalence {
       if (!block.is_fresh) visit(block.left);
   }
 
+  // Dealt: those whose first element is this rank's.
   std::uint64_t pairs() const { return pairs_; }
   std::uint64_t delta_pairs() const { return delta_pairs_; }
   std::uint64_t elements() const { return classed_; }
@@ -75,22 +105,37 @@ class Equivalence {
 
   struct Class {
     std::unique_ptr<IntSet> members;  // null: the number is free
+    Cell least = 0;
+    std::uint64_t own_members = 0;
     bool is_changed = false;  // in the last round
-    bool is_met = false;  // on the way around a ring
+    bool is_met = false;  // on the way through the elements of a new class
   };
-
+  // What is to become a class.
+  struct Merged {
+    std::vector<Cell> cells;  // ascending
+    std::vector<ElementId> own;
+    std::vector<Cell> fresh;  // of these, those that were in no class, ascending
+    std::vector<ClassId> former;
+  };
   ElementId element(Cell cell);
   ElementId root(ElementId id);
   void note_change(ElementId root);
-  void conclude(ElementId root, DeltaUse use);
+  void add_own(ElementId id, Merged& merged);
+  Merged gather(ElementId root);
+  Merged gather(std::vector<Cell> whole);
+  void conclude(Merged merged, DeltaUse use);
   ClassId free_class();
 
+  IsOwn is_own_;  // empty: not dealt
+  PairFilter filter_;
+  std::vector<std::vector<Cell>> merges_;
   PrefixMap ids_{1};
-  std::vector<ElementId> parents_;  // the next partition
+  std::vector<ElementId> parents_;  // the next partition; from here on what is whole needs
   std::vector<std::uint32_t> sizes_;  // of roots
   std::vector<ElementId> next_;  // around the ring of a class of the next partition
   std::vector<bool> has_changed_;  // of roots, since the last advance()
-  std::vector<ElementId> changes_;  // roots that have, or had before they came under another
+  std::vector<ElementId>
+      changes_;  // roots that have, or had before they came under another; to here
   std::vector<ClassId> class_of_;  // the current partition
   std::vector<Class> classes_;
   std::vector<ClassId> free_classes_;

@@ -53,6 +53,7 @@ inline RunOptions hop_options() {
   options.replicate_limit_rows = 0;
   options.mirror_limit_rows = 0;
   options.read_swept_min_rows = 0;
+  options.deal_equivalence_from = 0;
   return options;
 }
 

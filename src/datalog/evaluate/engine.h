@@ -159,6 +159,8 @@ struct RunOptions {
   // Growing relations of a recursion by rounds are copied to all ranks as long as the copies hold
   // fewer rows than this together, on all ranks and for all relations of the stratum; 0: never.
   std::uint64_t mirror_limit_rows = 32U << 20;
+  // Equivalence relations with so many elements are dealt; smaller ones are whole on every rank.
+  std::uint64_t deal_equivalence_from = 1U << 16;
   // Growing relations from this size on are dealt anew where one rank holds too large a share.
   std::uint64_t rebalance_min_rows = 1U << 16;
   // Where facts are added: strata that were run by pivot and hold as many rows are swept anew.

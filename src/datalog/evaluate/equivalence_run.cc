@@ -4,16 +4,20 @@
 #include <algorithm>
 #include <cstring>
 
+#include "datalog/evaluate/class_agreement.h"
 #include "datalog/relation_storage.h"
-#include "route/cell_hash.h"
 
 namespace stratalog::datalog {
 namespace {
 
 bool is_mine(const Comm& comm, Cell cell) {
-  const auto ranks = static_cast<std::uint32_t>(comm.size());
-  return ranks == 1 || scale_hash(hash_cells(std::span(&cell, 1)), ranks) ==
-                           static_cast<std::uint32_t>(comm.rank());
+  return comm.size() == 1 || owner_of_element(cell, comm.size()) == comm.rank();
+}
+
+void deal(const Comm& comm, Equivalence& equivalence) {
+  equivalence.deal([ranks = comm.size(), self = comm.rank()](Cell cell) {
+    return owner_of_element(cell, ranks) == self;
+  });
 }
 
 Cell least_of(const IntSet& members) {
@@ -60,10 +64,49 @@ Status share_equivalence(EngineState& state, RelationId id) {
   Equivalence& equivalence = *state.relations[id].equivalence;
   const std::vector<Equivalence::Pair> news = equivalence.take_news();
   if (state.is_single()) return {};
+  if (equivalence.is_dealt()) {
+    STRATALOG_ASSIGN_OR_RETURN(const ClassAgreement spent,
+                               agree_on_classes(state.comm, equivalence, news));
+    state.traffic.mine += spent.sent_bytes;
+    return {};
+  }
   state.traffic.mine +=
       news.size() * sizeof(Equivalence::Pair) * static_cast<std::uint64_t>(state.comm.size() - 1);
   STRATALOG_RETURN_IF_ERROR(unite_everywhere(state.comm, equivalence, news));
   equivalence.take_news();  // what others found is no news to them
+  return {};
+}
+
+bool deal_large_equivalences(EngineState& state, std::span<const RelationId> relations,
+                             std::uint64_t rows) {
+  bool dealt = false;
+  if (state.is_single()) return dealt;
+  const std::uint64_t limit = state.options.deal_equivalence_from;
+  for (const RelationId r : relations) {
+    Equivalence* const equivalence = state.relations[r].equivalence.get();
+    if (equivalence == nullptr || equivalence->is_dealt()) continue;
+    const std::uint64_t elements = equivalence->elements();
+    if ((elements == 0 ? rows : elements) < limit) continue;
+    deal(state.comm, *equivalence);
+    dealt = true;
+  }
+  return dealt;
+}
+
+Status replicate_equivalence(EngineState& state, RelationId id) {
+  RelationData& relation = state.relations[id];
+  if (!relation.equivalence->is_dealt()) return {};
+  std::vector<Equivalence::Pair> mine;
+  relation.equivalence->for_each_class([&](const IntSet& members) {
+    const Cell least = least_of(members);
+    if (is_mine(state.comm, least))
+      members.walk([&](Cell cell) { mine.push_back({.first = least, .second = cell}); });
+  });
+  auto whole = std::make_unique<Equivalence>();
+  STRATALOG_RETURN_IF_ERROR(unite_everywhere(state.comm, *whole, mine));
+  whole->take_news();
+  whole->advance(DeltaUse::kForgotten);
+  relation.equivalence = std::move(whole);
   return {};
 }
 
@@ -105,15 +148,26 @@ Status restore_equivalence(EngineState& state, RelationId id,
                            std::span<const Equivalence::Pair> classes,
                            const std::vector<Equivalence::Pair>* former) {
   Equivalence& equivalence = *state.relations[id].equivalence;
+  std::uint64_t elements = classes.size();
+  STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(std::span(&elements, 1), ReduceOp::kSum));
+  deal_large_equivalences(state, std::span(&id, 1), elements);
+  const auto unite = [&](std::span<const Equivalence::Pair> pairs) -> Status {
+    if (!equivalence.is_dealt()) return unite_everywhere(state.comm, equivalence, pairs);
+    for (const Equivalence::Pair& pair : pairs) equivalence.unite(pair.first, pair.second);
+    return agree_on_classes(state.comm, equivalence, equivalence.take_news()).status();
+  };
   if (former != nullptr) {
-    STRATALOG_RETURN_IF_ERROR(unite_everywhere(state.comm, equivalence, *former));
+    STRATALOG_RETURN_IF_ERROR(unite(*former));
     equivalence.advance();
   }
-  STRATALOG_RETURN_IF_ERROR(unite_everywhere(state.comm, equivalence, classes));
+  STRATALOG_RETURN_IF_ERROR(unite(classes));
   equivalence.take_news();
   equivalence.advance();
   if (former == nullptr) equivalence.forget_delta();
-  state.relations[id].global_rows = equivalence.pairs();
+  std::uint64_t pairs = equivalence.pairs();
+  if (equivalence.is_dealt())
+    STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(std::span(&pairs, 1), ReduceOp::kSum));
+  state.relations[id].global_rows = pairs;
   return {};
 }
 

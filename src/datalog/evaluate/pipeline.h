@@ -31,6 +31,8 @@ struct StepSource {
   std::vector<const Index*> joint;
   std::vector<std::uint32_t> owner_places;
   const Equivalence* equivalence = nullptr;  // instead of an index
+  // Where it is dealt and all ranks' parts can be read: those of all, by rank.
+  std::vector<const Equivalence*> joint_equivalence;
   SweptRows* swept = nullptr;  // instead of an index
   std::vector<std::uint32_t> key_places;  // swept: in the step's columns
   const bool* nullary = nullptr;  // arity 0: the relation's (or its delta's) truth value
@@ -53,6 +55,13 @@ struct StepSource {
     return *joint[scale_hash(hash, static_cast<std::uint32_t>(joint.size()))];
   }
 };
+
+// The part of an equivalence relation that has the class of an element.
+inline const Equivalence& equivalence_for(const StepSource& source, Cell element) {
+  if (source.joint_equivalence.empty()) return *source.equivalence;
+  const auto ranks = static_cast<std::uint32_t>(source.joint_equivalence.size());
+  return *source.joint_equivalence[scale_hash(hash_cells(std::span(&element, 1)), ranks)];
+}
 
 using BatchSink = std::function<Status(const Batch&)>;
 

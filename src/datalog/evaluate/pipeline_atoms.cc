@@ -197,10 +197,10 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
 
 Status Pipeline::search_delta(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
-  if (const Equivalence* equivalence = stage.source.equivalence; equivalence != nullptr) {
+  if (stage.source.equivalence != nullptr) {
     for (std::uint32_t r = 0; r < in.rows; ++r) {
       const Cell key = expected(stage.step->columns[0], in, r);
-      for (const Equivalence::DeltaBlock& block : equivalence->delta())
+      for (const Equivalence::DeltaBlock& block : equivalence_for(stage.source, key).delta())
         if (block.left.contains(key))
           STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 1, std::span(&key, 1), *block.right));
     }
@@ -266,25 +266,34 @@ Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
   return evaluator_.status();
 }
 
-// Every element of a class is the prefix of a row that holds the class.
+// Every element of a class is the prefix of a row that holds the class. Where it is dealt, several
+// ranks have a class, each for its own elements.
 Status Pipeline::scan_equivalence(std::size_t s, const Batch& in) {
   const StepSource& source = stages_[s]->source;
   Status status;
-  const auto visit = [&](std::uint32_t r, const IntSet& left, const IntSet& right) {
-    left.walk([&](Cell cell) {
-      const std::span<const Cell> prefix(&cell, 1);
-      if (status.is_ok() &&
-          (source.parts <= 1 || scale_hash(hash_cells(prefix), source.parts) == source.part))
-        status = visit_row(s, in, r, 0, prefix, right);
-    });
+  const auto scan_part = [&](const Equivalence& equivalence, std::uint32_t part,
+                             std::uint32_t parts) {
+    const auto visit = [&](std::uint32_t r, const IntSet& left, const IntSet& right) {
+      left.walk([&](Cell cell) {
+        const std::span<const Cell> prefix(&cell, 1);
+        if (status.is_ok() && (parts <= 1 || scale_hash(hash_cells(prefix), parts) == part))
+          status = visit_row(s, in, r, 0, prefix, right);
+      });
+    };
+    for (std::uint32_t r = 0; r < in.rows; ++r) {
+      if (stages_[s]->step->kind == StepKind::kScanDelta)
+        for (const Equivalence::DeltaBlock& block : equivalence.delta())
+          visit(r, block.left, *block.right);
+      else
+        equivalence.for_each_class([&](const IntSet& members) { visit(r, members, members); });
+    }
   };
-  for (std::uint32_t r = 0; r < in.rows; ++r) {
-    if (stages_[s]->step->kind == StepKind::kScanDelta)
-      for (const Equivalence::DeltaBlock& block : source.equivalence->delta())
-        visit(r, block.left, *block.right);
-    else
-      source.equivalence->for_each_class(
-          [&](const IntSet& members) { visit(r, members, members); });
+  if (source.parts <= 1 && !source.joint_equivalence.empty()) {
+    const auto ranks = static_cast<std::uint32_t>(source.joint_equivalence.size());
+    for (std::uint32_t part = 0; part < ranks; ++part)
+      scan_part(*source.joint_equivalence[part], part, ranks);
+  } else {
+    scan_part(*source.equivalence, source.part, source.parts);
   }
   return status.is_ok() ? evaluator_.status() : status;
 }
@@ -375,7 +384,7 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
   if (stage.source.equivalence != nullptr) {
     for (std::uint32_t r = 0; r < in.rows; ++r) {
       const Cell key = expected(stage.step->columns[0], in, r);
-      const IntSet* members = stage.source.equivalence->class_of(key);
+      const IntSet* members = equivalence_for(stage.source, key).class_of(key);
       if (members != nullptr)
         STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 1, std::span(&key, 1), *members));
     }
@@ -438,8 +447,9 @@ bool Pipeline::exists_under(const Stage& stage, const Batch& in, std::uint32_t i
   const std::uint32_t length = step.prefix_length;
   if (stage.source.equivalence != nullptr) {
     if (length == 0) return *stage.source.global_rows > 0;
-    if (length == 1) return stage.source.equivalence->class_of(*key) != nullptr;
-    return stage.source.equivalence->contains(*key, expected(step.columns[1], in, in_row));
+    const Equivalence& part = equivalence_for(stage.source, *key);
+    if (length == 1) return part.class_of(*key) != nullptr;
+    return part.contains(*key, expected(step.columns[1], in, in_row));
   }
   const Index& index = *stage.indices[in_row];
   if (length == 0) return index.tuples() > 0 || *stage.source.global_rows > 0;
@@ -491,7 +501,7 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
   }
   const auto set_of = [&](std::uint32_t r) -> const IntSet* {
     const Cell* key = stage.keys.data() + (std::size_t{r} * width);
-    if (!is_indexed) return stage.source.equivalence->class_of(*key);
+    if (!is_indexed) return equivalence_for(stage.source, *key).class_of(*key);
     const Index& index = *stage.indices[r];
     const RowId row = index.find_row(key);
     return row == Index::kNoRow ? nullptr : &index.total(row);

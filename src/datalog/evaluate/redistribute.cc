@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comm/shared_pointers.h"
+#include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/incoming.h"
 #include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/mirror.h"
@@ -394,7 +395,9 @@ Status erase_beside_home(EngineState& state, RelationId id, std::span<const Cell
 Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
                         Availability availability) {
   RelationData& relation = state.relations[id];
-  if (relation.arity == 0 || relation.equivalence) return {};
+  if (relation.arity == 0) return {};
+  if (relation.equivalence)
+    return availability == Availability::kEverywhere ? replicate_equivalence(state, id) : Status();
   const RelationPlan& plan = state.plan.relations[id];
   const bool everywhere = availability == Availability::kEverywhere && !state.is_single();
   const Placement wanted =

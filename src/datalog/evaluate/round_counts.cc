@@ -18,8 +18,8 @@ std::uint64_t RoundCounts::append_local_rows(std::vector<std::uint64_t>& rows) c
     if (relation.arity == 0) {
       rows.push_back(relation.queued_holds ? 1 : 0);
     } else if (relation.equivalence) {
-      // The same on all ranks: one counts.
-      const bool counts = state_.comm.rank() == 0;
+      // Whole, it is the same on all ranks: one counts.
+      const bool counts = relation.equivalence->is_dealt() || state_.comm.rank() == 0;
       grown += counts ? relation.equivalence->delta_pairs() : 0;
       rows.push_back(counts ? relation.equivalence->pairs() : 0);
     } else {

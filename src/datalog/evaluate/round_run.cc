@@ -84,6 +84,7 @@ class RoundRun {
   // Facts and rules without recursive atoms make the first delta.
   Status seed(const StratumFacts& facts, const std::vector<RulePlan>& once) {
     STRATALOG_RETURN_IF_ERROR(ensure_static_relations(state_, stratum_, once, false));
+    STRATALOG_RETURN_IF_ERROR(expect_equivalences(facts, once));
     if (joint_) STRATALOG_RETURN_IF_ERROR(joint_->open());
     for (std::size_t i = 0; i < facts.size(); ++i)
       STRATALOG_RETURN_IF_ERROR(deal_tuples(state_, members_.relations[i], facts[i]));
@@ -97,6 +98,29 @@ class RoundRun {
     state_.evaluator.set_iteration(0);
     STRATALOG_ASSIGN_OR_RETURN(auto pass, RulePass::bind(state_, stratum_, once, nullptr));
     return end_round(pass->run(), *pass, RoundKind::kSeed);
+  }
+
+  // Collective. Equivalence relations that may well become large are dealt before they are: that
+  // they are made of much is all that is known of them.
+  Status expect_equivalences(const StratumFacts& facts, const std::vector<RulePlan>& once) {
+    if (state_.is_single()) return {};
+    std::uint64_t rows = 0;
+    bool is_any = false;
+    for (std::size_t i = 0; i < members_.relations.size(); ++i) {
+      if (!state_.relations[members_.relations[i]].equivalence) continue;
+      is_any = true;
+      if (i < facts.size()) rows += facts[i].rows;
+    }
+    if (!is_any) return {};
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(std::span(&rows, 1), ReduceOp::kSum));
+    for (const RulePlan& plan : once) {
+      if (!state_.relations[state_.program.rules[plan.rule].head].equivalence) continue;
+      for (const Step& step : plan.steps)
+        if (step.kind == StepKind::kScan || step.kind == StepKind::kSearch)
+          rows = std::max(rows, state_.relations[step.relation].global_rows);
+    }
+    deal_large_equivalences(state_, members_.relations, rows);
+    return {};
   }
 
   Status iterate() {
@@ -209,7 +233,11 @@ class RoundRun {
 
   // Collective. True if relations of the stratum were dealt anew.
   Result<bool> move_grown() {
-    if (!is_mirrored()) return rebalance_grown();
+    const bool dealt = deal_large_equivalences(state_, members_.relations, 0);
+    if (!is_mirrored()) {
+      STRATALOG_ASSIGN_OR_RETURN(const bool moved, rebalance_grown());
+      return moved || dealt;
+    }
     std::uint64_t rows = 0;
     for (const RelationId r : members_.relations) rows += state_.relations[r].global_rows;
     const DeltaSize delta =

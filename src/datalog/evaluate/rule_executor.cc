@@ -109,8 +109,13 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   }
   const bool whole = reads_whole(step);
   const bool shares = !state_.is_single() && options_.share == DeltaShare::kMine;
-  if (relation.equivalence) {  // on every rank
+  if (relation.equivalence) {
     source.equivalence = relation.equivalence.get();
+    if (relation.equivalence->is_dealt() && state_.joint == nullptr)
+      return dealt_equivalence(step, is_first, std::move(source), location, hop_to);
+    if (relation.equivalence->is_dealt())
+      for (const EngineState* peer : state_.peers)
+        source.joint_equivalence.push_back(peer->relations[step.relation].equivalence.get());
     if (whole && is_first && shares) {
       source.parts = static_cast<std::uint32_t>(state_.comm.size());
       source.part = static_cast<std::uint32_t>(state_.comm.rank());
@@ -184,6 +189,30 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   }
   if (there != location) hop_to = there;
   location = there;
+  return source;
+}
+
+// Each rank has the pairs that begin with its elements, in whichever column the search knows one.
+StepSource RuleExecutor::dealt_equivalence(const Step& step, bool is_first, StepSource source,
+                                           Location& location, std::optional<Location>& hop_to) {
+  const ColumnUse& first = step.columns.front();
+  const LocationToken token = first.role == ColumnRole::kMatchConstant
+                                  ? kConstantBase + constants_[first.constant]
+                                  : LocationToken{first.variable};
+  source.parts = static_cast<std::uint32_t>(state_.comm.size());
+  source.part = static_cast<std::uint32_t>(state_.comm.rank());
+  if (step.prefix_length > 0) {
+    const Location there{token};
+    if (there != location) hop_to = there;
+    location = there;
+    return source;
+  }
+  if (!reads_whole(step)) return source;  // whether there is any pair, all ranks know
+  if (is_first)
+    takes_own_part_ = true;
+  else
+    hop_to = Location{kEveryone};
+  location = {kUnknown};
   return source;
 }
 

@@ -110,6 +110,8 @@ class RuleExecutor {
                                std::optional<Location>& hop_to);
   // Where ranks read each other's shards.
   Result<StepSource> joint_source(const Step& step, StepSource source) const;
+  StepSource dealt_equivalence(const Step& step, bool is_first, StepSource source,
+                               Location& location, std::optional<Location>& hop_to);
   Status bind_inner(const Step& step, std::vector<StepSource>& sources) const;
   void cut(std::size_t from_step, const Location& hop_to);
   void make_pipeline(std::size_t s, std::size_t begin, std::size_t end);

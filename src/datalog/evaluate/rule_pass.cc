@@ -87,8 +87,10 @@ void RulePass::meter_new_tuples() {
   for (ActiveRule& rule : rules_) {
     if (rule.meter == nullptr || !rule.fills_alone) continue;
     const RelationData& head = state_.relations[rule.executor->rule().head];
-    if (head.equivalence)  // on every rank
-      rule.meter->new_tuples += state_.comm.rank() == 0 ? head.equivalence->delta_pairs() : 0;
+    if (head.equivalence)  // whole, it is the same on all ranks
+      rule.meter->new_tuples += head.equivalence->is_dealt() || state_.comm.rank() == 0
+                                    ? head.equivalence->delta_pairs()
+                                    : 0;
     else if (head.arity > 0)
       rule.meter->new_tuples += head.shards.front().primary_index().delta_tuples();
     else

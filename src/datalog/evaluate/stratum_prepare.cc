@@ -120,6 +120,8 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       const Step& step = plan.steps[s];
       STRATALOG_RETURN_IF_ERROR(ensure_aggregate(state, step));
       if (!reads_relation(step) || is_member(members, step.relation)) continue;
+      // Searches go to where their elements are, unless nothing may travel.
+      if (state.relations[step.relation].equivalence && !everywhere) continue;
       if (!everywhere && reads_swept_rows(state, plan, s)) {
         RelationData& relation = state.relations[step.relation];
         if (!relation.swept) relation.swept = std::make_shared<SweptRows>(relation);
@@ -135,7 +137,8 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       Availability wanted = step.kind == StepKind::kSearch && !jointly
                                 ? Availability::kAsDealt
                                 : Availability::kWholeBuckets;
-      if (everywhere ? small || !jointly : small && !shared_scan)
+      const bool is_searched_where_it_lies = jointly && !state.relations[step.relation].equivalence;
+      if (everywhere ? small || !is_searched_where_it_lies : small && !shared_scan)
         wanted = Availability::kEverywhere;
       STRATALOG_RETURN_IF_ERROR(ensure_available(state, step.relation, step.index, wanted));
     }
