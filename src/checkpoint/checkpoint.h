@@ -116,12 +116,6 @@ struct WriterOptions {
   ProtocolSteps steps;  // tests only: leaves out steps of the commit protocol
 };
 
-// Whether a checkpoint of that mode can be written while the caller goes on: no rank needs another
-// one for it. Of auto, where it chooses such a mode.
-constexpr bool may_overlap(CheckpointMode mode) {
-  return mode == CheckpointMode::kFilePerProcess || mode == CheckpointMode::kAuto;
-}
-
 // One job's right to add generations to a checkpoint directory. Memory per rank during save: one
 // block (<= 1.2 MiB), plus stage_bytes in shared and hdf5 mode and where OverlapWay::kWrite is
 // begun, plus 24 bytes per block written;
@@ -142,13 +136,14 @@ class CheckpointWriter {
   // overlap() says: writing what begin() has packed, or packing, too. Until finish() nobody else
   // may use the store, and where the thread packs, what the images show must stay as it is.
   // finish() waits for the thread and commits; an error of packing or writing comes out there.
-  // Between the two no other save may begin. Only where writing is local (may_overlap(mode));
-  // NotSupported elsewhere; where mode auto chooses a mode that is not, begin() writes before it
-  // returns. After an error of begin() there is nothing to finish.
+  // Between the two no other save may begin. Only where writing is local (most_overlap(mode));
+  // NotSupported elsewhere; where a learned mode chooses a mode that is not, begin() writes before
+  // it returns. After an error of begin() there is nothing to finish.
   virtual Status begin(SaveRequest request) = 0;
   virtual Result<SaveReport> finish() = 0;
-  // Local, the same on every rank: how the next begin() goes about it, and why.
-  virtual OverlapPlan overlap() const = 0;
+  // Local, the same on every rank: how the next begin() in that mode goes about it, and why. What a
+  // learned mode chooses, and what its layout needs, may allow less.
+  virtual OverlapPlan overlap(CheckpointMode mode) const = 0;
   // Local, the same on every rank: whether ranks can read back what they have saved.
   virtual bool can_fold() const = 0;
   // Local. Whether finish() would not have to wait for this rank.

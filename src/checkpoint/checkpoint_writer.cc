@@ -35,7 +35,9 @@ class Writer final : public CheckpointWriter {
   bool is_written() const override {
     return !pending_ || (pending_->is_written.load() && pending_->queue.is_done());
   }
-  OverlapPlan overlap() const override { return plan_overlap(overlap_facts_, options_.overlap); }
+  OverlapPlan overlap(CheckpointMode mode) const override {
+    return plan_overlap(overlap_facts_, options_.overlap, mode);
+  }
   bool can_fold() const override { return stages_ == nullptr; }
   const std::string& base() const override { return base_.generation(); }
   ChainFacts chain(const std::string& relation, RelationVersion version) const override {
@@ -54,6 +56,8 @@ class Writer final : public CheckpointWriter {
   Status write_data(const SaveContext& context, Manifest& manifest, LocalOutput& out);
   void prepare_folds(OpenSave& open);
   Status judge_folds(const SaveContext& context, const Status& written);
+  Status read_back(OpenSave& open);
+  Status begin_files(OpenSave& open);
   void write_now(OpenSave& open);
   void write_in_thread(OpenSave& open);
   void pack_now_write_in_thread(OpenSave& open);
@@ -288,7 +292,8 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   outcome_ = SaveOutcome::kFailed;
   STRATALOG_RETURN_IF_ERROR(choose_layout(request, open));
   mode_ = open.option.mode;
-  if (!may_overlap(mode_)) open.overlap = {};
+  const OverlapWay wished = open.overlap.way;
+  open.overlap = limit_overlap(open.overlap, mode_);
   STRATALOG_RETURN_IF_ERROR(check_alike(request, open.overlap.way));
   for (const RelationImage& image : request.images) open.rows.push_back(image.rows);
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(open.rows, ReduceOp::kSum));
@@ -306,6 +311,7 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
                                        : encoding_of(open.option.coding, request.encoding);
     STRATALOG_ASSIGN_OR_RETURN(open.layout, plan_save(comm_, job_, request, wishes, encoding));
   }
+  open.overlap = limit_overlap(open.overlap, mode_, open.layout.plan.edge_alignment);
   const Stopwatch watch(open.out.times.commit_ns);
   STRATALOG_ASSIGN_OR_RETURN(open.carried, carry(request));
   STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, begin_generation());
@@ -320,7 +326,8 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
                                    .carried = open.carried,
                                    .layout = open.layout,
                                    .queue = open.queue,
-                                   .fold = open.fold ? &*open.fold : nullptr});
+                                   .fold = open.fold ? &*open.fold : nullptr,
+                                   .overlap = open.overlap.way});
   Manifest& manifest = open.manifest;
   manifest.store = beginning.store_id;
   manifest.id = beginning.id;
@@ -336,7 +343,7 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
   if (format_of(mode_) != mode_ || !manifest.reasons.empty())
     manifest.reasons.insert(manifest.reasons.end(), open.layout.plan.reasons.begin(),
                             open.layout.plan.reasons.end());
-  if (open.overlap.way != OverlapWay::kNone)
+  if (wished != OverlapWay::kNone)
     manifest.reasons.push_back({.about = "overlap", .text = open.overlap.reason});
   return Status::ok();
 }
@@ -361,6 +368,14 @@ Status Writer::judge_folds(const SaveContext& context, const Status& written) {
   return written;
 }
 
+// Collective. All have written, and what they then have to say of it goes on.
+Status Writer::read_back(OpenSave& open) {
+  Status status;
+  for (const std::function<Status()>& read : open.out.when_written)
+    if (status.is_ok()) status = read();
+  return agree(comm_, status);
+}
+
 // All have written, well or not: the agreement, and the commit.
 Result<SaveReport> Writer::close_save(OpenSave& open) {
   const SaveContext& context = *open.context;
@@ -369,6 +384,9 @@ Result<SaveReport> Writer::close_save(OpenSave& open) {
                        ? agree(comm_, open.written)
                        : comm_.barrier();
   written = judge_folds(context, written);
+  // Blocks have all in their headers.
+  if (written.is_ok() && open.overlap.way != OverlapWay::kNone && !stores_blocks(mode_))
+    written = read_back(open);
   if (written.is_ok() && stages_ != nullptr)
     written = seal_in_stages(comm_, *stages_, context.id, options_.durability, options_.steps);
   if (!written.is_ok()) return clean_up(context, written);
@@ -397,9 +415,9 @@ Result<SaveReport> Writer::close_save(OpenSave& open) {
   return report;
 }
 
-// Of saves whose ranks write alone; the report is the same everywhere.
+// Of saves that can go on beside the caller; the report is the same everywhere.
 void Writer::remember_costs(const SaveReport& report) {
-  if (!may_overlap(mode_)) return;
+  if (most_overlap(mode_) == OverlapWay::kNone) return;
   overlap_facts_.last_bytes = report.bytes / static_cast<std::uint64_t>(comm_.size());
   overlap_facts_.last_pack_seconds = report.pack_seconds + report.encode_seconds;
   overlap_facts_.last_write_seconds = report.write_seconds + report.sync_seconds;
@@ -425,11 +443,25 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
 
 // Want of memory is a failed save like others.
 void Writer::write_now(OpenSave& open) {
-  open.written = or_no_space("not enough memory to write a checkpoint",
-                             [&] { return write_data(*open.context, open.manifest, open.out); });
+  open.written = or_no_space("not enough memory to write a checkpoint", [&]() -> Status {
+    if (!open.write_rest) return write_data(*open.context, open.manifest, open.out);
+    STRATALOG_RETURN_IF_ERROR(open.write_rest());
+    return comm_.rank() == 0 ? write_sections(*open.context, open.manifest.sections, open.out)
+                             : Status::ok();
+  });
+}
+
+// Collective, with one verdict: what ranks need each other for before a thread packs.
+Status Writer::begin_files(OpenSave& open) {
+  if (mode_ != CheckpointMode::kHdf5Direct) return Status::ok();
+  const Stopwatch held(open.held_ns);
+  STRATALOG_ASSIGN_OR_RETURN(open.write_rest, begin_rows_directly(*open.context, open.out));
+  return Status::ok();
 }
 
 void Writer::write_in_thread(OpenSave& open) {
+  open.written = begin_files(open);
+  if (!open.written.is_ok()) return;
   open.is_written.store(false);
   const auto write = [this, &open] {
     {
@@ -459,12 +491,12 @@ Status Writer::begin(SaveRequest request) {
   STRATALOG_RETURN_IF_ERROR(over_);
   if (pending_)
     return Status::invalid_argument("a checkpoint is being written; finish() it before the next");
-  if (!may_overlap(request.mode))
+  if (most_overlap(request.mode) == OverlapWay::kNone)
     return Status::not_supported(
         fmt::format("mode {} cannot be written beside other work", mode_name(request.mode)));
   auto open = std::make_unique<OpenSave>();
   open->owned = std::move(request);
-  open->overlap = overlap();
+  open->overlap = overlap(open->owned.mode);
   if (has_folds(open->owned)) prepare_folds(*open);
   STRATALOG_RETURN_IF_ERROR(open_save(open->owned, *open));
   pending_ = std::move(open);

@@ -3,11 +3,14 @@
 // writes everything but the rows; then every rank writes its rows as plain bytes at their offsets.
 // No collective of HDF5 or MPI-IO. Where file systems lock blocks or stripes, boundaries between
 // writers are rounded to them and the bytes around a boundary travel to the rank that writes the
-// block. Collective; the Status is this rank's own.
+// block. Where that goes on beside the caller, bytes go through the queue of the save, and without
+// such blocks nothing but the layout needs other ranks. Collective; the Status is this rank's own.
 #include <algorithm>
+#include <optional>
 
 #include "base/allowed_cores.h"
 #include "base/memory_end.h"
+#include "checkpoint/queued_file.h"
 #include "checkpoint/row_datasets.h"
 #include "checkpoint/row_image.h"
 #include "checkpoint/striped_folder.h"
@@ -25,33 +28,48 @@ class DirectFile {
   // On the leader the layout that it has just written, on others the file opened for writing. A
   // rank whose group has nothing in this part opens nothing.
   Status create(const SaveContext& context, const RowFilePart& part) {
-    if (part.datasets.empty() || context.comm.rank() != part.leader) return Status::ok();
+    if (part.datasets.empty()) return Status::ok();
+    const bool leads = context.comm.rank() == part.leader;
+    if (context.overlap != OverlapWay::kNone) {
+      queued_.emplace(context, part.name, OpenMode::kWriteExisting, context.sync_files());
+      return leads ? lay_out(context, part) : Status::ok();
+    }
+    if (!leads) return Status::ok();
     STRATALOG_ASSIGN_OR_RETURN(RowImageFile made, RowImageFile::create(context, part));
     image_ = std::make_unique<RowImageFile>(std::move(made));
+    placements_ = image_->placements();
     return Status::ok();
   }
   Status open(const SaveContext& context, const RowFilePart& part) {
-    if (part.datasets.empty() || image_) return Status::ok();
+    if (part.datasets.empty() || image_ || queued_) return Status::ok();
     STRATALOG_ASSIGN_OR_RETURN(
         file_, open_patiently(context.store, context.path(part.name), OpenMode::kWriteExisting));
     return Status::ok();
   }
   // Collective.
   Status share(const SaveContext& context, const RowFilePart& part) {
-    STRATALOG_ASSIGN_OR_RETURN(
-        placements_, share_placements(context, part, image_ ? image_->placements() : placements_));
+    STRATALOG_ASSIGN_OR_RETURN(placements_, share_placements(context, part, placements_));
+    return Status::ok();
+  }
+  // Of the leader, where bytes go through the queue: all but the rows.
+  Status write_layout() {
+    const std::vector<RowFileImage::Piece> pieces = std::exchange(pieces_, {});
+    for (const RowFileImage::Piece& piece : pieces)
+      STRATALOG_RETURN_IF_ERROR(queued_->write(piece.offset, piece.bytes));
     return Status::ok();
   }
   Status write(std::size_t dataset, std::uint64_t offset, std::span<const std::byte> bytes) {
     if (bytes.empty()) return Status::ok();
     if (image_) return image_->write(dataset, offset, bytes);
     const std::uint64_t at = placements_[dataset].file_offset + offset;
+    if (queued_) return queued_->write(at, bytes);
     STRATALOG_RETURN_IF_ERROR(file_->write_at(at, bytes));
     behind_.wrote(*file_, at, bytes.size());
     return Status::ok();
   }
   Status finish(SyncFiles sync) {
     if (image_) return image_->finish(sync);
+    if (queued_) return queued_->finish(sync);
     if (!file_) return Status::ok();
     const Status synced = sync == SyncFiles::kYes ? file_->sync() : Status::ok();
     const Status closed = file_->close();
@@ -60,8 +78,23 @@ class DirectFile {
   const std::vector<RowPlacement>& placements() const { return placements_; }
 
  private:
+  // The leader creates the file, which its first bytes open again.
+  Status lay_out(const SaveContext& context, const RowFilePart& part) {
+    STRATALOG_ASSIGN_OR_RETURN(
+        RowFileImage image,
+        context.options.backends.rows.lay_out(part.datasets, part.settings(context.layout.plan)));
+    placements_ = std::move(image.placements);
+    pieces_ = std::move(image.pieces);
+    STRATALOG_ASSIGN_OR_RETURN(
+        const std::unique_ptr<File> made,
+        open_patiently(context.store, context.path(part.name), OpenMode::kCreateExclusive));
+    return made->close();
+  }
+
   std::unique_ptr<RowImageFile> image_;
   std::unique_ptr<File> file_;
+  std::optional<QueuedFile> queued_;  // where writing goes on beside the caller
+  std::vector<RowFileImage::Piece> pieces_;  // of the leader, there
   WriteBehind behind_;
   std::vector<RowPlacement> placements_;
 };
@@ -91,7 +124,9 @@ class DirectRows {
         [this](std::uint64_t at, std::span<const std::byte> rows) {
           return file_.write(dataset_, at, rows);
         },
-        plan_write_thread(bytes, context_.ranks_on_node(), allowed_core_count()));
+        context_.overlap == OverlapWay::kNone
+            ? plan_write_thread(bytes, context_.ranks_on_node(), allowed_core_count())
+            : WriteThread::kNone);
     const PhaseTimes before = out_.times;
     const Status status =
         pack_rows(context_, image, shape,
@@ -197,7 +232,7 @@ Status write_part(const SaveContext& context, const RowFilePart& part, LocalOutp
   DirectFile file(context.sync_files());
   STRATALOG_RETURN_IF_ERROR(open_part(context, part, file, out));
   std::vector<WrittenShard> shards(part.datasets.size());
-  Status status;
+  Status status = file.write_layout();
   for (std::size_t d = part.batch.begin; d < part.batch.end; ++d)
     status = write_dataset(context, part, d, status, file, shards, out);
   const Stopwatch watch(out.times.sync_ns);
@@ -209,7 +244,47 @@ Status write_part(const SaveContext& context, const RowFilePart& part, LocalOutp
   return describe_row_file(context, part, shards, file.placements(), out);
 }
 
+// A part and its file between the two steps of a save.
+struct BegunPart {
+  RowFilePart part;
+  DirectFile file;
+};
+
+// Local.
+Status write_begun(const SaveContext& context, BegunPart& begun, LocalOutput& out) {
+  auto& [part, file] = begun;
+  if (part.datasets.empty()) return Status::ok();
+  std::vector<WrittenShard> shards(part.datasets.size());
+  Status status = file.write_layout();
+  for (std::size_t d = part.batch.begin; d < part.batch.end; ++d)
+    status = write_dataset(context, part, d, status, file, shards, out);
+  {
+    const Stopwatch watch(out.times.sync_ns);
+    const Status finished = file.finish(status.is_ok() ? context.sync_files() : SyncFiles::kNo);
+    STRATALOG_RETURN_IF_ERROR(status);
+    STRATALOG_RETURN_IF_ERROR(finished);
+  }
+  return describe_row_file(context, part, shards, file.placements(), out);
+}
+
 }  // namespace
+
+Result<std::function<Status()>> begin_rows_directly(const SaveContext& context, LocalOutput& out) {
+  const auto begun = std::make_shared<std::vector<BegunPart>>();
+  const auto open_all = [&]() -> Status {
+    for (RowFilePart& part : row_file_parts(context)) {
+      begun->push_back({.part = std::move(part), .file = DirectFile(context.sync_files())});
+      STRATALOG_RETURN_IF_ERROR(open_part(context, begun->back().part, begun->back().file, out));
+    }
+    return Status::ok();
+  };
+  STRATALOG_RETURN_IF_ERROR(write_striped(context.comm, context.store, striped_folder(context),
+                                          out.lasting_notes, open_all));
+  return std::function<Status()>([&context, &out, begun]() -> Status {
+    for (BegunPart& part : *begun) STRATALOG_RETURN_IF_ERROR(write_begun(context, part, out));
+    return Status::ok();
+  });
+}
 
 Status write_rows_directly(const SaveContext& context, LocalOutput& out) {
   return write_striped(

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -40,6 +41,7 @@ struct OpenSave {
   std::optional<SaveContext> context;
   Manifest manifest;
   LocalOutput out;
+  std::function<Status()> write_rest;  // of a save whose files are begun; local
   Status written;
   std::uint64_t beside_ns = 0;  // for how long the save went on while the caller did, too
   std::uint64_t held_ns = 0;  // for how long the caller was held up

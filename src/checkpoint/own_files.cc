@@ -8,64 +8,29 @@
 #include <algorithm>
 #include <memory>
 
+#include "checkpoint/queued_file.h"
 #include "checkpoint/save_plan.h"
 #include "place/shared_layout.h"
-#include "write/patient_open.h"
-#include "write/write_behind.h"
 
 namespace stratalog {
 namespace {
-
-// Shared by the operations on a file that wait in a queue.
-struct FileBeingMade {
-  Store& store;
-  std::string path;
-  SyncFiles sync;
-  WriteBehind behind;
-  std::unique_ptr<File> file;
-
-  // Creates the file with its first bytes.
-  Status write(std::uint64_t at, std::span<const std::byte> bytes) {
-    if (!file) {
-      STRATALOG_ASSIGN_OR_RETURN(file, open_patiently(store, path, OpenMode::kCreateExclusive));
-    }
-    STRATALOG_RETURN_IF_ERROR(file->write_at(at, bytes));
-    behind.wrote(*file, at, bytes.size());
-    return Status::ok();
-  }
-
-  Status finish() const {
-    const Status synced = sync == SyncFiles::kYes ? file->sync() : Status::ok();
-    const Status closed = file->close();
-    return synced.is_ok() ? closed : synced;
-  }
-};
 
 // A new file that is filled from the front. A shard without groups makes none.
 class OwnFile {
  public:
   OwnFile(const SaveContext& context, const std::string& name, SyncFiles sync, PhaseTimes& times)
-      : queue_(context.queue),
-        times_(times),
-        made_(std::make_shared<FileBeingMade>(FileBeingMade{.store = context.store,
-                                                            .path = context.path(name),
-                                                            .sync = sync,
-                                                            .behind = WriteBehind(sync),
-                                                            .file = nullptr})) {}
+      : file_(context, name, OpenMode::kCreateExclusive, sync), sync_(sync), times_(times) {}
 
   Status append(std::span<const std::byte> bytes) {
     const Stopwatch watch(times_.write_ns);
-    STRATALOG_RETURN_IF_ERROR(
-        queue_.add(bytes, [made = made_, at = next_](std::span<const std::byte> whole) {
-          return made->write(at, whole);
-        }));
+    STRATALOG_RETURN_IF_ERROR(file_.write(next_, bytes));
     next_ += bytes.size();
     return Status::ok();
   }
 
   Status finish() {
     const Stopwatch watch(times_.sync_ns);
-    return queue_.add([made = made_] { return made->finish(); });
+    return file_.finish(sync_);
   }
 
   // Where the shard begins that is appended next, if anything is; bytes in between are zero.
@@ -79,9 +44,9 @@ class OwnFile {
   std::uint64_t size() const { return next_; }
 
  private:
-  WriteQueue& queue_;
+  QueuedFile file_;
+  SyncFiles sync_;
   PhaseTimes& times_;
-  std::shared_ptr<FileBeingMade> made_;
   std::uint64_t next_ = 0;
   std::uint64_t end_ = 0;  // of the shard before
 };

@@ -87,12 +87,18 @@ std::vector<RowFilePart> row_file_parts(const SaveContext& context) {
 
 Status describe_file(const SaveContext& context, const RowFilePart& part, std::vector<Extent> data,
                      LocalOutput& out) {
-  const std::string path = context.path(part.name);
-  STRATALOG_ASSIGN_OR_RETURN(const FileInfo info, context.store.info(path));
-  STRATALOG_ASSIGN_OR_RETURN(const Hash128 frame, hash_frame(context.store, path, std::move(data)));
-  out.file_lines += file_line({.name = part.name, .bytes = info.size_bytes, .frame = frame});
-  out.bytes += info.size_bytes;
-  ++out.files;
+  const auto describe = [&context, &out, name = part.name](std::vector<Extent> extents) -> Status {
+    const std::string path = context.path(name);
+    STRATALOG_ASSIGN_OR_RETURN(const FileInfo info, context.store.info(path));
+    STRATALOG_ASSIGN_OR_RETURN(const Hash128 frame,
+                               hash_frame(context.store, path, std::move(extents)));
+    out.file_lines += file_line({.name = name, .bytes = info.size_bytes, .frame = frame});
+    out.bytes += info.size_bytes;
+    ++out.files;
+    return Status::ok();
+  };
+  if (context.overlap == OverlapWay::kNone) return describe(std::move(data));
+  out.when_written.emplace_back([describe, data = std::move(data)] { return describe(data); });
   return Status::ok();
 }
 

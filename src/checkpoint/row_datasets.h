@@ -44,7 +44,7 @@ struct WrittenShard {
 };
 
 // Adds the line about a finished file, whose tuples lie in `data`; what is around them is read back
-// for its hash. For the leader.
+// for its hash, where writing goes on beside the caller when all have written. For the leader.
 Status describe_file(const SaveContext& context, const RowFilePart& part, std::vector<Extent> data,
                      LocalOutput& out);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "checkpoint/save_layout.h"
 #include "commit/manifest.h"
 #include "encode/shard_encoder.h"
+#include "policy/overlap.h"
 #include "write/write_queue.h"
 
 namespace stratalog {
@@ -33,6 +35,7 @@ struct SaveContext {
   const SaveLayout& layout;
   WriteQueue& queue;  // of what goes into files of this rank's own
   const Fold* fold = nullptr;  // where a part is folded
+  OverlapWay overlap = OverlapWay::kNone;  // of this save
 
   std::string path(const std::string& file) const { return generation_name(id) + "/" + file; }
   // What a rank stages for one write, at most.
@@ -63,6 +66,9 @@ struct LocalOutput {
   std::uint64_t staging_bytes = 0;
   PhaseTimes times;
   std::vector<std::string> lasting_notes;  // rank 0's, of what will be so for each save of the job
+  // What this rank does when all ranks have written well, where that went on beside the caller:
+  // local, and what comes of it is added here.
+  std::vector<std::function<Status()>> when_written;
 };
 
 // Feeds all groups of image `index` to `encoder`, with times. The sink inside the encoder adds to
@@ -87,6 +93,9 @@ Status write_shared_files(const SaveContext& context, LocalOutput& out);
 Status write_row_files(const SaveContext& context, LocalOutput& out);
 // Mode kHdf5Direct. Collective; the Status is this rank's own.
 Status write_rows_directly(const SaveContext& context, LocalOutput& out);
+// The same in two steps: collective, with one verdict for all, what comes before the first row; the
+// rest, which is local, is returned. Requires that no blocks have to have one writer.
+Result<std::function<Status()>> begin_rows_directly(const SaveContext& context, LocalOutput& out);
 // Mode kHdf5Streams. Collective; the Status is this rank's own.
 Status write_stream_files(const SaveContext& context, LocalOutput& out);
 // The section files; rank 0 only. Local.

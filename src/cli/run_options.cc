@@ -408,11 +408,13 @@ Status check_layout(const RunArguments& run) {
     return Status::invalid_argument(fmt::format("{} is for {}; mode {} has no use for it",
                                                 use.option, use.modes, mode_name(run.mode)));
   }
-  if (run.overlap && *run.overlap != OverlapWay::kNone && !may_overlap(run.mode))
-    return Status::invalid_argument(
-        fmt::format("--overlap {} is for modes fpp and auto; a checkpoint in mode {} holds the "
-                    "evaluation up until it is written",
-                    overlap_name(*run.overlap), mode_name(run.mode)));
+  const OverlapWay most = most_overlap(run.mode);
+  if (run.overlap && *run.overlap > most)
+    return Status::invalid_argument(fmt::format(
+        "--overlap {} is for modes {}; a checkpoint in mode {} holds the evaluation up until it is "
+        "{}",
+        overlap_name(*run.overlap), modes_that_overlap(*run.overlap), mode_name(run.mode),
+        most == OverlapWay::kNone ? "written" : "packed (--overlap write)"));
   return Status::ok();
 }
 

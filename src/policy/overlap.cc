@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "policy/ladder_plan.h"
 
 namespace stratalog {
@@ -25,21 +27,8 @@ OverlapPlan plan_for(OverlapWay way, const std::string& why) {
           .reason = fmt::format("{}: {}, {}", overlap_name(way), what_happens(way), why)};
 }
 
-}  // namespace
-
-std::string_view overlap_name(OverlapWay way) {
-  switch (way) {
-    case OverlapWay::kNone:
-      return "none";
-    case OverlapWay::kWrite:
-      return "write";
-    case OverlapWay::kPack:
-      return "pack";
-  }
-  return "";
-}
-
-OverlapPlan plan_overlap(const OverlapFacts& facts, std::optional<OverlapWay> wish) {
+// In a mode that can do everything.
+OverlapPlan plan_anywhere(const OverlapFacts& facts, std::optional<OverlapWay> wish) {
   if (wish) return plan_for(*wish, "as asked");
   const std::string share =
       fmt::format("{} rank{} on {} core{}", facts.ranks, facts.ranks == 1 ? "" : "s", facts.cores,
@@ -55,6 +44,71 @@ OverlapPlan plan_overlap(const OverlapFacts& facts, std::optional<OverlapWay> wi
             "and only {} may wait in memory",
             share, bytes_text(facts.last_bytes), bytes_text(facts.buffer_bytes)));
   return plan_for(OverlapWay::kWrite, share + " leave none free for packing");
+}
+
+}  // namespace
+
+std::string_view overlap_name(OverlapWay way) {
+  switch (way) {
+    case OverlapWay::kNone:
+      return "none";
+    case OverlapWay::kWrite:
+      return "write";
+    case OverlapWay::kPack:
+      return "pack";
+  }
+  return "";
+}
+
+OverlapWay most_overlap(CheckpointMode mode) {
+  switch (mode) {
+    case CheckpointMode::kFilePerProcess:
+    case CheckpointMode::kHdf5Direct:
+    case CheckpointMode::kHdf5Auto:
+    case CheckpointMode::kAuto:
+      return OverlapWay::kPack;
+    case CheckpointMode::kHdf5:
+    case CheckpointMode::kHdf5Streams:
+    case CheckpointMode::kShared:
+    case CheckpointMode::kSharedOpt:
+    case CheckpointMode::kHdf5Opt:
+      return OverlapWay::kNone;
+  }
+  return OverlapWay::kNone;
+}
+
+std::string modes_that_overlap(OverlapWay way) {
+  std::vector<std::string_view> names;
+  for (const CheckpointMode mode : all_modes())
+    if (most_overlap(mode) >= way) names.push_back(mode_name(mode));
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
+  return text;
+}
+
+OverlapPlan limit_overlap(const OverlapPlan& plan, CheckpointMode mode,
+                          std::uint64_t edge_alignment) {
+  const OverlapWay most = most_overlap(mode);
+  if (plan.way == OverlapWay::kNone) return plan;
+  if (most == OverlapWay::kNone)
+    return plan_for(OverlapWay::kNone,
+                    fmt::format("ranks write together in mode {}", mode_name(mode)));
+  if (plan.way != OverlapWay::kPack) return plan;
+  if (most == OverlapWay::kWrite)
+    return plan_for(OverlapWay::kWrite,
+                    fmt::format("ranks need each other to pack in mode {}", mode_name(mode)));
+  // Only direct rows have such edges.
+  if (mode != CheckpointMode::kHdf5Direct || edge_alignment <= 1) return plan;
+  return plan_for(OverlapWay::kWrite,
+                  fmt::format("ranks send each other what lies in the blocks of {} in which they "
+                              "meet",
+                              bytes_text(edge_alignment)));
+}
+
+OverlapPlan plan_overlap(const OverlapFacts& facts, std::optional<OverlapWay> wish,
+                         CheckpointMode mode) {
+  return limit_overlap(plan_anywhere(facts, wish), mode);
 }
 
 }  // namespace stratalog

@@ -3,13 +3,16 @@
 // is free for it. Where ranks fill the cores, such a thread takes turns with the evaluation, needs
 // nearly twice as long for packing, and copies of what grows: there the evaluating rank packs at
 // the safe point, into memory of bounded size, and only writing and fsync go on beside the next
-// rounds. Pure; local.
+// rounds. The same where ranks need each other to pack: that they can at a safe point only. Modes
+// in which they need each other to write have none of this. Pure; local.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "policy/checkpoint_mode.h"
 
 namespace stratalog {
 
@@ -38,7 +41,21 @@ struct OverlapPlan {
   std::string reason;
 };
 
-// `wish`: what the user insists on.
-OverlapPlan plan_overlap(const OverlapFacts& facts, std::optional<OverlapWay> wish);
+// How much of a checkpoint of that mode can go on beside the caller. kPack: no rank needs another
+// one but before and after. kWrite: ranks need each other while they pack, but not to write. Of a
+// learned mode, what it may choose at best.
+OverlapWay most_overlap(CheckpointMode mode);
+// The modes that can do at least `way`, for a sentence: "fpp, hdf5-direct, hdf5-auto and auto".
+std::string modes_that_overlap(OverlapWay way);
+
+// `wish`: what the user insists on, as far as the mode can.
+OverlapPlan plan_overlap(const OverlapFacts& facts, std::optional<OverlapWay> wish,
+                         CheckpointMode mode);
+
+// What is left of `plan` once the mode is chosen and its layout known. `edge_alignment`: where
+// ranks send each other what lies in the blocks in which they meet (above 1), they need each other
+// to pack.
+OverlapPlan limit_overlap(const OverlapPlan& plan, CheckpointMode mode,
+                          std::uint64_t edge_alignment = 1);
 
 }  // namespace stratalog

@@ -139,12 +139,13 @@ def test_every_layout_says_why(stratalog: Stratalog, chain: Path, tmp_path: Path
     assert "mode fpp was asked for" in plain
 
 
-@pytest.mark.parametrize("mode", ("shared", "hdf5-direct", "hdf5-auto"))
+@pytest.mark.parametrize("mode", ("shared-opt", "hdf5", "hdf5-opt"))
 def test_modes_that_hold_the_evaluation_up_refuse_to_overlap(
     stratalog: Stratalog, chain: Path, tmp_path: Path, mode: str
 ) -> None:
     arguments = ("run", PROGRAMS / "closure.dl", "-F", chain, "-D", tmp_path)
     saved = ("--checkpoint", tmp_path / "ck", "--mode", mode)
     refused = stratalog(*arguments, *saved, "--overlap", "pack", expect=1)
-    assert f"--overlap pack is for modes fpp and auto; a checkpoint in mode {mode}" in refused.err
+    assert "--overlap pack is for modes fpp, hdf5-direct, " in refused.err
+    assert f"a checkpoint in mode {mode} holds the evaluation up until it is written" in refused.err
     stratalog("run", *arguments[1:], "--checkpoint", tmp_path / "ck", "--overlap", "pack")

@@ -11,6 +11,7 @@
 
 #include "checkpoint/compact.h"
 #include "fault/crash_explorer.h"
+#include "fault/overlap_ways.h"
 
 namespace stratalog {
 namespace {
@@ -99,6 +100,7 @@ struct OtherLayout {
   std::uint32_t files = 0;
   std::uint32_t relations_per_file = 0;
   FileSystemKind kind = FileSystemKind::kMemory;
+  OverlapWay overlap = OverlapWay::kNone;
 };
 
 constexpr OtherLayout kOtherLayouts[] = {
@@ -121,10 +123,19 @@ constexpr OtherLayout kOtherLayouts[] = {
     {.what = "hdf5-direct on a network",
      .mode = CheckpointMode::kHdf5Direct,
      .kind = FileSystemKind::kNetwork},
+    {.what = "hdf5-direct on a network, beside the caller",
+     .mode = CheckpointMode::kHdf5Direct,
+     .kind = FileSystemKind::kNetwork,
+     .overlap = OverlapWay::kPack},
+    {.what = "hdf5-direct, 2 groups, 2 relations a file, beside the caller",
+     .mode = CheckpointMode::kHdf5Direct,
+     .files = 2,
+     .relations_per_file = 2,
+     .overlap = OverlapWay::kPack},
 };
 
 RunPlan plan_of(const OtherLayout& layout, int ranks, const ProtocolSteps& steps) {
-  RunPlan plan{.ranks = ranks, .mode = layout.mode, .steps = steps};
+  RunPlan plan{.ranks = ranks, .mode = layout.mode, .steps = steps, .overlap = layout.overlap};
   plan.layout.ladder = parse_ladder(layout.ladder).value();
   plan.layout.files = layout.files;
   plan.layout.relations_per_file = layout.relations_per_file;
@@ -171,44 +182,56 @@ TEST(CrashStates, OtherEncodings) {
     }
 }
 
-constexpr OverlapWay kOverlapOfRanks[] = {OverlapWay::kNone, OverlapWay::kWrite, OverlapWay::kPack};
+// One rank holds the caller up, two write beside it, three pack beside it, as far as the mode can.
+OverlapWay overlap_of(CheckpointMode mode, int ranks) {
+  constexpr OverlapWay kOverlapOfRanks[] = {OverlapWay::kNone, OverlapWay::kWrite,
+                                            OverlapWay::kPack};
+  return std::min(kOverlapOfRanks[ranks - 1], most_overlap(mode));
+}
 
-// What each rank did, without the order between ranks.
+// What each rank did, without the order between ranks. Where a file is all ranks', they meet at
+// other times if writing goes on beside the caller.
 std::vector<std::string> operations_of_ranks(const RunPlan& plan) {
   std::vector<std::string> all(static_cast<std::size_t>(plan.ranks));
-  for (const Operation& o : sample::record_run(std::make_shared<MemoryDisk>(), plan))
+  for (const Operation& o : sample::record_run(std::make_shared<MemoryDisk>(), plan)) {
+    if (o.kind == OperationKind::kMeet && plan.mode != CheckpointMode::kFilePerProcess) continue;
     all[static_cast<std::size_t>(o.rank)] +=
         std::to_string(static_cast<int>(o.kind)) + " " + o.name + " " + o.to_name + " " +
         std::to_string(o.offset) + " " + std::to_string(o.data.size()) + "\n";
+  }
   return all;
 }
 
 // However a checkpoint is begun, a rank asks the file system for the same things in the same order,
 // fsyncs included: what the search says of one way holds for the others.
-TEST(CrashStates, EveryOverlapDoesTheSame) {
+class EveryOverlap : public ::testing::TestWithParam<sample::OverlapCase> {};
+INSTANTIATE_TEST_SUITE_P(CrashStates, EveryOverlap,
+                         ::testing::ValuesIn(sample::overlap_cases(OverlapWay::kWrite)),
+                         [](const auto& about) { return about.param.name(); });
+
+TEST_P(EveryOverlap, DoesTheSame) {
+  const auto [mode, way] = GetParam();
   for (const int ranks : {1, 2, 3})
     for (const Chaining chaining : {Chaining::kNone, Chaining::kGrowth}) {
-      RunPlan plan{.ranks = ranks, .saves = 4, .steps = {}, .chaining = chaining};
+      RunPlan plan{.ranks = ranks, .mode = mode, .saves = 4, .steps = {}, .chaining = chaining};
       const auto held = operations_of_ranks(plan);
       EXPECT_GT(held[0].size(), 1000U);
-      for (const OverlapWay way : {OverlapWay::kWrite, OverlapWay::kPack}) {
-        plan.overlap = way;
-        const auto beside = operations_of_ranks(plan);
-        for (std::size_t r = 0; r < held.size(); ++r) {
-          std::istringstream expected(held[r]);
-          std::istringstream found(beside[r]);
-          std::string operation;
-          std::string other;
-          while (std::getline(expected, operation)) {
-            ASSERT_TRUE(std::getline(found, other)) << "nothing where there was " << operation;
-            // Rank 0's manifest says how it was written, which takes some bytes.
-            const auto shown = [r](const std::string& o) {
-              return r == 0 ? o.substr(0, o.rfind(' ')) : o;
-            };
-            ASSERT_EQ(shown(other), shown(operation));
-          }
-          EXPECT_FALSE(std::getline(found, other)) << other;
+      plan.overlap = way;
+      const auto beside = operations_of_ranks(plan);
+      for (std::size_t r = 0; r < held.size(); ++r) {
+        std::istringstream expected(held[r]);
+        std::istringstream found(beside[r]);
+        std::string operation;
+        std::string other;
+        while (std::getline(expected, operation)) {
+          ASSERT_TRUE(std::getline(found, other)) << "nothing where there was " << operation;
+          // Rank 0's manifest says how it was written, which takes some bytes.
+          const auto shown = [r](const std::string& o) {
+            return r == 0 ? o.substr(0, o.rfind(' ')) : o;
+          };
+          ASSERT_EQ(shown(other), shown(operation));
         }
+        EXPECT_FALSE(std::getline(found, other)) << other;
       }
     }
 }
@@ -229,8 +252,7 @@ TEST_P(Chains, SurvivePowerFailure) {
                   .saves = 6,
                   .steps = {},
                   .chaining = Chaining::kGrowth,
-                  .overlap = mode == CheckpointMode::kFilePerProcess ? kOverlapOfRanks[ranks - 1]
-                                                                     : OverlapWay::kNone},
+                  .overlap = overlap_of(mode, ranks)},
                  40);
   report("chains, " + std::string(mode_name(mode)) + ", " + std::to_string(ranks) + " ranks",
          explorer);
@@ -290,8 +312,7 @@ TEST_P(Pools, SurvivePowerFailure) {
                      .saves = 5,
                      .steps = {},
                      .chaining = Chaining::kGrowth,
-                     .overlap = mode == CheckpointMode::kFilePerProcess ? kOverlapOfRanks[ranks - 1]
-                                                                        : OverlapWay::kNone,
+                     .overlap = overlap_of(mode, ranks),
                      .is_pooled = true};
   const auto disk = std::make_shared<MemoryDisk>();
   sample::record_run(disk, plan);

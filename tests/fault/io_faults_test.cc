@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "fault/loaded_samples.h"
+#include "fault/overlap_ways.h"
 #include "write/faulty_store.h"
 #include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
@@ -18,8 +19,9 @@ namespace {
 constexpr int kRanks = 3;
 constexpr std::uint64_t kSize = 8;
 
-WriterOptions fault_options() {
+WriterOptions fault_options(OverlapWay overlap = OverlapWay::kNone) {
   WriterOptions options;
+  options.overlap = overlap;
   options.block_bytes = 256;
   options.stage_bytes = 4096;
   options.backends.rows = hdf5_serial_files();
@@ -51,10 +53,18 @@ struct JobResult {
   bool saved_again = false;
 };
 
+// Saves, or begins and finishes.
+Status save_once(CheckpointWriter& writer, SaveRequest request, OverlapWay overlap) {
+  if (overlap == OverlapWay::kNone) return writer.save(request).status();
+  STRATALOG_RETURN_IF_ERROR(writer.begin(std::move(request)));
+  return writer.finish().status();
+}
+
 // Opens, saves `iteration` with faults and, if that failed although the fault has passed, once
 // more.
 JobResult run_job(const std::shared_ptr<MemoryDisk>& disk, std::uint64_t iteration,
-                  CheckpointMode mode, const FaultPlan& plan, Victims victims) {
+                  CheckpointMode mode, const FaultPlan& plan, Victims victims,
+                  OverlapWay overlap = OverlapWay::kNone) {
   JobResult result;
   std::vector<std::shared_ptr<FaultCounter>> counters;
   counters.reserve(kRanks);
@@ -64,17 +74,17 @@ JobResult run_job(const std::shared_ptr<MemoryDisk>& disk, std::uint64_t iterati
     const auto me = static_cast<std::size_t>(comm.rank());
     const auto memory = open_memory_store(disk);
     const auto store = open_faulty_store(*memory, counters[me]);
-    auto writer = open_checkpoint_writer(comm, *store, fault_options());
+    auto writer = open_checkpoint_writer(comm, *store, fault_options(overlap));
     result.statuses[me] = writer.status();
     if (!writer.is_ok()) return Status::ok();
-    const auto first = writer.value()->save(request_for(iteration, comm, mode));
-    result.statuses[me] = first.status();
+    const Status first = save_once(*writer.value(), request_for(iteration, comm, mode), overlap);
+    result.statuses[me] = first;
     result.outcomes[me] = writer.value()->last_outcome();
     if (first.is_ok() || plan.span == FaultSpan::kPersistent) return Status::ok();
     // Each victim's fault comes once, but not all at the same time.
-    Status again = first.status();
+    Status again = first;
     for (int attempt = 0; attempt < kRanks && !again.is_ok(); ++attempt)
-      again = writer.value()->save(request_for(iteration, comm, mode)).status();
+      again = save_once(*writer.value(), request_for(iteration, comm, mode), overlap);
     if (comm.rank() == 0) result.saved_again = again.is_ok();
     EXPECT_TRUE(again.is_ok()) << again.to_string();
     return Status::ok();
@@ -139,17 +149,22 @@ void check_job(const std::shared_ptr<MemoryDisk>& disk, const JobResult& job, Fa
   EXPECT_TRUE(is_tidy(disk));
 }
 
-TEST_P(IoFaults, EveryCallOfASave) {
-  const CheckpointMode mode = GetParam();
+// Which errors are tried, on whom.
+struct Campaign {
+  std::vector<Victims> victims;
+  std::vector<Error> errors;
+};
+
+void fail_every_call_of_a_save(CheckpointMode mode, OverlapWay overlap, const Campaign& campaign,
+                               std::size_t least) {
   const auto base = std::make_shared<MemoryDisk>();
   for (const std::uint64_t iteration : {1, 2}) {
     const JobResult good = run_job(base, iteration, mode, {}, Victims::kAll);
     ASSERT_TRUE(good.statuses[0].is_ok()) << good.statuses[0].to_string();
   }
   std::size_t runs = 0;
-  for (const Victims victims : {Victims::kFirst, Victims::kLast, Victims::kAll})
-    for (const Error error : {Error{ENOSPC, false}, Error{ENOSPC, true}, Error{EDQUOT, false},
-                              Error{EIO, false}, Error{EROFS, false}, Error{EMFILE, false}})
+  for (const Victims victims : campaign.victims)
+    for (const Error error : campaign.errors)
       for (const FaultSpan span : {FaultSpan::kOnce, FaultSpan::kPersistent})
         for (std::uint64_t at = 0;; ++at) {
           const auto disk = base->clone();
@@ -157,7 +172,7 @@ TEST_P(IoFaults, EveryCallOfASave) {
                                .error_number = error.number,
                                .span = span,
                                .short_write = error.short_write};
-          const JobResult job = run_job(disk, 3, mode, plan, victims);
+          const JobResult job = run_job(disk, 3, mode, plan, victims, overlap);
           if (!job.fired) break;
           ++runs;
           check_job(disk, job, span, mode);
@@ -167,8 +182,34 @@ TEST_P(IoFaults, EveryCallOfASave) {
                    << ", call " << at;
           }
         }
-  std::printf("[ FAULTS   ] %s: %zu runs\n", std::string(mode_name(mode)).c_str(), runs);
-  EXPECT_GE(runs, 1500U);
+  std::printf("[ FAULTS   ] %s, overlap %s: %zu runs\n", std::string(mode_name(mode)).c_str(),
+              std::string(overlap_name(overlap)).c_str(), runs);
+  EXPECT_GE(runs, least);
+}
+
+TEST_P(IoFaults, EveryCallOfASave) {
+  fail_every_call_of_a_save(GetParam(), OverlapWay::kNone,
+                            {.victims = {Victims::kFirst, Victims::kLast, Victims::kAll},
+                             .errors = {{ENOSPC, false},
+                                        {ENOSPC, true},
+                                        {EDQUOT, false},
+                                        {EIO, false},
+                                        {EROFS, false},
+                                        {EMFILE, false}}},
+                            1500);
+}
+
+// An error beside the caller comes out of finish(), on all ranks.
+class IoFaultsBeside : public ::testing::TestWithParam<sample::OverlapCase> {};
+INSTANTIATE_TEST_SUITE_P(All, IoFaultsBeside,
+                         ::testing::ValuesIn(sample::overlap_cases(OverlapWay::kWrite)),
+                         [](const auto& about) { return about.param.name(); });
+
+TEST_P(IoFaultsBeside, EveryCallOfASave) {
+  fail_every_call_of_a_save(
+      GetParam().mode, GetParam().way,
+      {.victims = {Victims::kFirst, Victims::kLast}, .errors = {{ENOSPC, true}, {EIO, false}}},
+      300);
 }
 
 // A failing load is an error or an older checkpoint, never wrong tuples, and the same everywhere.

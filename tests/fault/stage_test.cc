@@ -98,14 +98,13 @@ TEST(StagedCheckpoints, PoolsSurvivePowerFailureWithTheStageAndWithout) {
   for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kShared}) {
     const auto disk = disk_with_two_folders();
     const auto start = disk->clone();
-    const RunPlan plan{
-        .ranks = 2,
-        .mode = mode,
-        .saves = 3,
-        .steps = {},
-        .chaining = Chaining::kGrowth,
-        .overlap = mode == CheckpointMode::kFilePerProcess ? OverlapWay::kPack : OverlapWay::kNone,
-        .is_pooled = true};
+    const RunPlan plan{.ranks = 2,
+                       .mode = mode,
+                       .saves = 3,
+                       .steps = {},
+                       .chaining = Chaining::kGrowth,
+                       .overlap = most_overlap(mode),
+                       .is_pooled = true};
     const auto log = reorder_ranks(record_staged_run(disk, plan, 2), plan.ranks, 7);
     ExplorerSettings settings{.most_variants_per_prefix = 2 * campaign_factor(),
                               .most_states = 6000 * campaign_factor(),

@@ -260,8 +260,7 @@ Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, 
 // that grow in rounds have logs of what they gain, and what else is needed of them is copied.
 bool Checkpointing::can_overlap(const EnginePosition& position) const {
   const CheckpointOptions& options = state_.options.checkpoint;
-  if (!is_on() || writer_->overlap().way == OverlapWay::kNone || !may_overlap(options.mode) ||
-      !position.stratum)
+  if (!is_on() || writer_->overlap(options.mode).way == OverlapWay::kNone || !position.stratum)
     return false;
   const Stratum& running = state_.program.strata[*position.stratum];
   if (!position.by_pivot)
@@ -299,8 +298,9 @@ Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t i
                                                 .iteration = iteration,
                                                 .time = SaveTime::kOnTheWay,
                                                 .prepared = PrepareTimes()});
-  const ImageLife life =
-      writer_->overlap().way == OverlapWay::kWrite ? ImageLife::kUntilPacked : ImageLife::kFrozen;
+  const ImageLife life = writer_->overlap(state_.options.checkpoint.mode).way == OverlapWay::kWrite
+                             ? ImageLife::kUntilPacked
+                             : ImageLife::kFrozen;
   STRATALOG_ASSIGN_OR_RETURN(SaveRequest request, make_request(position, *saving, life));
   tell_saving(iteration);
   if (saving->parts.life() == ImageLife::kBorrowed && !position.by_pivot)

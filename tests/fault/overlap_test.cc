@@ -8,13 +8,16 @@
 
 #include "checkpoint/checkpoint.h"
 #include "fault/loaded_samples.h"
+#include "fault/overlap_ways.h"
 #include "write/faulty_store.h"
+#include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
 
 namespace stratalog {
 namespace {
 
 using sample::Collected;
+using sample::OverlapCase;
 
 constexpr std::uint64_t kOverlapSize = 80;
 
@@ -22,47 +25,52 @@ constexpr std::uint64_t kOverlapSize = 80;
 WriterOptions overlapped(OverlapWay way) {
   WriterOptions options;
   options.overlap = way;
+  options.backends.rows = hdf5_serial_files();
   options.block_bytes = 256;
   options.stage_bytes = 4096;
   return options;
 }
 
-constexpr OverlapWay kWays[] = {OverlapWay::kNone, OverlapWay::kWrite, OverlapWay::kPack};
-
-class OverlapWays : public ::testing::TestWithParam<OverlapWay> {};
-INSTANTIATE_TEST_SUITE_P(Overlap, OverlapWays, ::testing::ValuesIn(kWays),
-                         [](const auto& about) { return std::string(overlap_name(about.param)); });
+class OverlapWays : public ::testing::TestWithParam<OverlapCase> {};
+INSTANTIATE_TEST_SUITE_P(Overlap, OverlapWays,
+                         ::testing::ValuesIn(sample::overlap_cases(OverlapWay::kNone)),
+                         [](const auto& about) { return about.param.name(); });
 
 // The request borrows from the relations.
 struct Sample {
   explicit Sample(std::uint64_t iteration)
       : relations(sample::sample_relations(iteration, kOverlapSize)) {}
-  SaveRequest request(const Comm& comm) const {
-    return sample::request_of(relations, comm.rank(), comm.size());
+  SaveRequest request(const Comm& comm,
+                      CheckpointMode mode = CheckpointMode::kFilePerProcess) const {
+    SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+    request.mode = mode;
+    return request;
   }
   std::vector<sample::SampleRelation> relations;
 };
 
 TEST_P(OverlapWays, WhatIsFinishedIsWhatWasBegun) {
-  for (const int ranks : {1, 3}) {
+  const auto [mode, way] = GetParam();
+  for (const int ranks : {1, 2, 3, 4, 7}) {
     const auto disk = std::make_shared<MemoryDisk>();
-    const Status run = sim_run(ranks, [&](Comm& comm) -> Status {
+    const Status run = sim_run(ranks, [&, mode = mode, way = way](Comm& comm) -> Status {
       const auto store = open_memory_store(disk);
       STRATALOG_ASSIGN_OR_RETURN(const auto writer,
-                                 open_checkpoint_writer(comm, *store, overlapped(GetParam())));
+                                 open_checkpoint_writer(comm, *store, overlapped(way)));
       const Sample first(1);
       const Sample second(2);
-      STRATALOG_RETURN_IF_ERROR(writer->begin(first.request(comm)));
+      STRATALOG_RETURN_IF_ERROR(writer->begin(first.request(comm, mode)));
       EXPECT_TRUE(writer->base().empty()) << "nothing is committed yet";
-      EXPECT_EQ(writer->begin(second.request(comm)).code(), StatusCode::kInvalidArgument);
-      EXPECT_EQ(writer->save(second.request(comm)).status().code(), StatusCode::kInvalidArgument);
+      EXPECT_EQ(writer->begin(second.request(comm, mode)).code(), StatusCode::kInvalidArgument);
+      EXPECT_EQ(writer->save(second.request(comm, mode)).status().code(),
+                StatusCode::kInvalidArgument);
       STRATALOG_ASSIGN_OR_RETURN(const SaveReport report, writer->finish());
       EXPECT_EQ(report.generation, writer->base());
       EXPECT_LE(report.held_seconds, report.total_seconds);
-      EXPECT_EQ(report.overlap, GetParam());
+      EXPECT_EQ(report.overlap, way);
       EXPECT_TRUE(writer->is_written());
       EXPECT_EQ(writer->finish().status().code(), StatusCode::kInvalidArgument);
-      return writer->save(second.request(comm)).status();
+      return writer->save(second.request(comm, mode)).status();
     });
     ASSERT_TRUE(run.is_ok()) << run.to_string();
     const auto store = open_memory_store(disk);
@@ -74,7 +82,7 @@ TEST_P(OverlapWays, WhatIsFinishedIsWhatWasBegun) {
     const std::vector<Reason>& reasons = state.value().layout_reasons;
     EXPECT_EQ(std::any_of(reasons.begin(), reasons.end(),
                           [](const Reason& reason) { return reason.about == "overlap"; }),
-              GetParam() != OverlapWay::kNone);
+              way != OverlapWay::kNone);
     for (std::uint64_t i = 0; i < 2; ++i) {
       Collected collected;
       const Status loaded = sim_run(2, [&](Comm& comm) -> Status {
@@ -98,7 +106,7 @@ TEST(Overlap, OnlyWhereRanksWriteAlone) {
   ASSERT_TRUE(writer.is_ok());
   const Sample one(1);
   SaveRequest request = one.request(*comm);
-  request.mode = CheckpointMode::kShared;
+  request.mode = CheckpointMode::kSharedOpt;
   EXPECT_EQ(writer.value()->begin(request).code(), StatusCode::kNotSupported);
   request.mode = CheckpointMode::kFilePerProcess;
   EXPECT_TRUE(writer.value()->begin(request).is_ok());
@@ -138,6 +146,7 @@ TEST(Overlap, AutoIsFinishedToo) {
 // Each call that can fail does, once: the error comes out of one of the two halves, the generation
 // before stays the newest, and the next save works.
 TEST_P(OverlapWays, AFailureComesOutAndLeavesWhatWasThere) {
+  const auto [mode, way] = GetParam();
   std::uint64_t in_begin = 0;
   std::uint64_t in_finish = 0;
   for (std::uint64_t at = 0;; ++at) {
@@ -148,25 +157,25 @@ TEST_P(OverlapWays, AFailureComesOutAndLeavesWhatWasThere) {
     {
       const auto counter = std::make_shared<FaultCounter>(FaultPlan{});
       const auto store = open_faulty_store(*memory, counter);
-      const auto writer = open_checkpoint_writer(*comm, *store, overlapped(GetParam()));
+      const auto writer = open_checkpoint_writer(*comm, *store, overlapped(way));
       ASSERT_TRUE(writer.is_ok());
-      ASSERT_TRUE(writer.value()->save(Sample(1).request(*comm)).is_ok());
+      ASSERT_TRUE(writer.value()->save(Sample(1).request(*comm, mode)).is_ok());
       calls = counter->calls();
     }
     const auto counter =
         std::make_shared<FaultCounter>(FaultPlan{.fail_at = at, .error_number = EIO});
     const auto store = open_faulty_store(*memory, counter);
-    const auto writer = open_checkpoint_writer(*comm, *store, overlapped(GetParam()));
+    const auto writer = open_checkpoint_writer(*comm, *store, overlapped(way));
     if (!writer.is_ok()) continue;
     const Sample second(2);
-    const Status begun = writer.value()->begin(second.request(*comm));
+    const Status begun = writer.value()->begin(second.request(*comm, mode));
     in_begin += begun.is_ok() ? 0 : 1;
     if (begun.is_ok()) in_finish += writer.value()->finish().is_ok() ? 0 : 1;
     if (!counter->has_fired()) break;
     const auto listed = list_generations(*memory);
     ASSERT_TRUE(listed.is_ok());
     EXPECT_GE(listed.value().size(), 1U);
-    const auto next = writer.value()->save(Sample(3).request(*comm));
+    const auto next = writer.value()->save(Sample(3).request(*comm, mode));
     EXPECT_TRUE(next.is_ok()) << "after a failure at call " << at << ": "
                               << next.status().to_string();
     ASSERT_LT(at, 10 * calls + 1000);
@@ -176,22 +185,23 @@ TEST_P(OverlapWays, AFailureComesOutAndLeavesWhatWasThere) {
 }
 
 TEST_P(OverlapWays, AWriterCanGoWhileItWrites) {
+  const auto [mode, way] = GetParam();
   const auto disk = std::make_shared<MemoryDisk>();
   const auto store = open_memory_store(disk);
   const auto comm = make_self_comm();
   const Sample one(1);
   {
-    const auto writer = open_checkpoint_writer(*comm, *store, overlapped(GetParam()));
+    const auto writer = open_checkpoint_writer(*comm, *store, overlapped(way));
     ASSERT_TRUE(writer.is_ok());
-    ASSERT_TRUE(writer.value()->begin(one.request(*comm)).is_ok());
+    ASSERT_TRUE(writer.value()->begin(one.request(*comm, mode)).is_ok());
   }
   const auto listed = list_generations(*store);
   ASSERT_TRUE(listed.is_ok());
   ASSERT_EQ(listed.value().size(), 1U);
   EXPECT_EQ(listed.value()[0].condition, GenerationCondition::kUnfinished);
-  const auto writer = open_checkpoint_writer(*comm, *store, overlapped(GetParam()));
+  const auto writer = open_checkpoint_writer(*comm, *store, overlapped(way));
   ASSERT_TRUE(writer.is_ok());
-  EXPECT_TRUE(writer.value()->save(one.request(*comm)).is_ok());
+  EXPECT_TRUE(writer.value()->save(one.request(*comm, mode)).is_ok());
 }
 
 // Packing ends before the first byte is written: whatever the images show may change then.
