@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/group_file.h"
 
+#include "checkpoint/queued_file.h"
 #include "write/patient_open.h"
 
 namespace stratalog {
@@ -31,6 +32,26 @@ Result<SharedFile> create_group_file(Comm& comm, Store& store, const std::string
     const Status closed = file->close();
     return synced.is_ok() ? closed : synced;
   };
+  return shared;
+}
+
+Result<SharedFile> create_queued_group_file(const SaveContext& context, const std::string& name,
+                                            int leader) {
+  const bool leads = !name.empty() && context.comm.rank() == leader;
+  const auto create = [&]() -> Status {
+    STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> made,
+                               context.store.open(context.path(name), OpenMode::kCreateExclusive));
+    return made->close();
+  };
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, leads ? create() : Status::ok()));
+  QueuedFile file(context, name, OpenMode::kWriteExisting, context.sync_files());
+  // Nobody else fsyncs a file that stays empty.
+  if (leads) STRATALOG_RETURN_IF_ERROR(file.open());
+  SharedFile shared;
+  shared.write_all = [file](std::uint64_t offset, std::span<const std::byte> bytes) mutable {
+    return file.write(offset, bytes);
+  };
+  shared.finish = [file](SyncFiles sync) mutable { return file.finish(sync); };
   return shared;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "checkpoint/save_plan.h"
 #include "write/parallel_files.h"
 
 namespace stratalog {
@@ -12,5 +13,10 @@ namespace stratalog {
 // with an empty `path` takes part and gets a file that does nothing. Collective; one verdict for
 // all. The file's own calls are local.
 Result<SharedFile> create_group_file(Comm& comm, Store& store, const std::string& path, int leader);
+
+// The same for saves whose writing goes on beside the caller: file `name` of the generation is
+// created at once, and what is written to it goes through the queue of the save.
+Result<SharedFile> create_queued_group_file(const SaveContext& context, const std::string& name,
+                                            int leader);
 
 }  // namespace stratalog

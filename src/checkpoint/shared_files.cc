@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One file per relation and version for all ranks (RA-checkpoint, section III: MPI collective I/O).
 // Shards are produced as streams of unknown length, so the file grows in rounds
-// (checkpoint/growing_file.h), and a shard is a list of extents. Collective.
+// (checkpoint/growing_file.h), and a shard is a list of extents. Where writing goes on beside the
+// caller, ranks meet in the same rounds while they pack, and their bytes go through the queue of
+// the save, not through MPI-IO. Collective.
 #include <algorithm>
 
 #include "base/memory_end.h"
@@ -109,6 +111,20 @@ std::string file_name(const SaveContext& context, const SaveLayout::Batch& batch
   return shared_file_name(index, image.name, image.version);
 }
 
+bool writes_through_mpi(const SaveContext& context) {
+  return context.options.backends.shared.create && context.overlap == OverlapWay::kNone;
+}
+
+// Collective.
+Result<SharedFile> create_file(const SaveContext& context, const std::string& name,
+                               const SharedFileSettings& settings, int leader) {
+  if (context.overlap != OverlapWay::kNone) return create_queued_group_file(context, name, leader);
+  const std::string path = context.path(name);
+  return writes_through_mpi(context)
+             ? context.options.backends.shared.create(context.comm, context.store, path, settings)
+             : create_group_file(context.comm, context.store, path, leader);
+}
+
 // Collective: one file for each group of ranks.
 Status write_batch(const SaveContext& context, const SaveLayout::Batch& batch, std::size_t number,
                    LocalOutput& out) {
@@ -122,11 +138,7 @@ Status write_batch(const SaveContext& context, const SaveLayout::Batch& batch, s
   const int leader = layout.leader_of(file);
   {
     const Stopwatch watch(out.times.metadata_ns);
-    const std::string path = context.path(open.name);
-    Result<SharedFile> made =
-        context.options.backends.shared.create
-            ? context.options.backends.shared.create(context.comm, context.store, path, settings)
-            : create_group_file(context.comm, context.store, path, leader);
+    Result<SharedFile> made = create_file(context, open.name, settings, leader);
     STRATALOG_RETURN_IF_ERROR(agree(context.comm, made.status()));
     open.file = std::move(made).value();
   }
@@ -161,7 +173,7 @@ Status write_batches(const SaveContext& context, LocalOutput& out) {
 
 Status write_shared_files(const SaveContext& context, LocalOutput& out) {
   // MPI-IO sets the stripes of what it creates.
-  if (context.options.backends.shared.create) return write_batches(context, out);
+  if (writes_through_mpi(context)) return write_batches(context, out);
   return write_striped(context.comm, context.store, striped_folder(context), out.lasting_notes,
                        [&] { return write_batches(context, out); });
 }

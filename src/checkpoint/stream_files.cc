@@ -4,7 +4,8 @@
 // deflates the chunks that are its own and appends them to its group's file
 // (checkpoint/growing_file.h); numbers of a chunk in which ranks meet travel to its owner; at the
 // end the group's first rank has HDF5 lay out what makes it an HDF5 file, around chunks that are
-// there already. No collective of HDF5 or MPI-IO. Collective; the Status is this rank's own.
+// there already. No collective of HDF5 or MPI-IO: where writing goes on beside the caller, all
+// bytes go through the queue of the save. Collective; the Status is this rank's own.
 #include <algorithm>
 #include <cstring>
 
@@ -62,9 +63,7 @@ class StreamFile {
     STRATALOG_ASSIGN_OR_RETURN(plans_, plan_streams(context_, part_, out_));
     {
       const Stopwatch watch(out_.times.metadata_ns);
-      const std::string path = plans_.empty() ? std::string() : context_.path(part_.name);
-      STRATALOG_ASSIGN_OR_RETURN(
-          file_, create_group_file(context_.comm, context_.store, path, part_.leader));
+      STRATALOG_ASSIGN_OR_RETURN(file_, create_file());
     }
     growing_.emplace(context_, kStreamsBegin, file_.write_all, out_);
     stage_.emplace(context_, *growing_, deflate_level(), out_);
@@ -77,6 +76,14 @@ class StreamFile {
   }
 
  private:
+  // Collective.
+  Result<SharedFile> create_file() {
+    const bool beside = context_.overlap != OverlapWay::kNone;
+    const std::string name = plans_.empty() ? std::string() : part_.name;
+    if (beside) return create_queued_group_file(context_, name, part_.leader);
+    return create_group_file(context_.comm, context_.store,
+                             name.empty() ? name : context_.path(name), part_.leader);
+  }
   bool is_leader() const { return context_.comm.rank() == part_.leader && !plans_.empty(); }
   int deflate_level() const {
     return part_.plans.empty() ? 0 : static_cast<int>(part_.plans.front().deflate_level);

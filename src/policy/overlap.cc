@@ -67,9 +67,10 @@ OverlapWay most_overlap(CheckpointMode mode) {
     case CheckpointMode::kHdf5Auto:
     case CheckpointMode::kAuto:
       return OverlapWay::kPack;
-    case CheckpointMode::kHdf5:
-    case CheckpointMode::kHdf5Streams:
     case CheckpointMode::kShared:
+    case CheckpointMode::kHdf5Streams:
+      return OverlapWay::kWrite;
+    case CheckpointMode::kHdf5:
     case CheckpointMode::kSharedOpt:
     case CheckpointMode::kHdf5Opt:
       return OverlapWay::kNone;

@@ -103,7 +103,7 @@ struct OtherLayout {
   OverlapWay overlap = OverlapWay::kNone;
 };
 
-constexpr OtherLayout kOtherLayouts[] = {
+const OtherLayout kOtherLayouts[] = {
     {.what = "shared-opt", .mode = CheckpointMode::kSharedOpt},
     {.what = "hdf5", .mode = CheckpointMode::kHdf5},
     {.what = "hdf5-opt", .mode = CheckpointMode::kHdf5Opt},
@@ -127,6 +127,16 @@ constexpr OtherLayout kOtherLayouts[] = {
      .mode = CheckpointMode::kHdf5Direct,
      .kind = FileSystemKind::kNetwork,
      .overlap = OverlapWay::kPack},
+    {.what = "shared, 2 groups, 2 relations a file, beside the caller",
+     .mode = CheckpointMode::kShared,
+     .files = 2,
+     .relations_per_file = 2,
+     .overlap = most_overlap(CheckpointMode::kShared)},
+    {.what = "hdf5-streams, 2 groups, 2 relations a file, beside the caller",
+     .mode = CheckpointMode::kHdf5Streams,
+     .files = 2,
+     .relations_per_file = 2,
+     .overlap = most_overlap(CheckpointMode::kHdf5Streams)},
     {.what = "hdf5-direct, 2 groups, 2 relations a file, beside the caller",
      .mode = CheckpointMode::kHdf5Direct,
      .files = 2,
@@ -204,10 +214,16 @@ std::vector<std::string> operations_of_ranks(const RunPlan& plan) {
 
 // However a checkpoint is begun, a rank asks the file system for the same things in the same order,
 // fsyncs included: what the search says of one way holds for the others.
+// Where ranks find places for their bytes together, a file is created while others wait to be
+// written, and who has nothing for it does not fsync it: those are searched by themselves, below.
 class EveryOverlap : public ::testing::TestWithParam<sample::OverlapCase> {};
-INSTANTIATE_TEST_SUITE_P(CrashStates, EveryOverlap,
-                         ::testing::ValuesIn(sample::overlap_cases(OverlapWay::kWrite)),
-                         [](const auto& about) { return about.param.name(); });
+INSTANTIATE_TEST_SUITE_P(
+    CrashStates, EveryOverlap,
+    ::testing::Values(sample::OverlapCase{CheckpointMode::kFilePerProcess, OverlapWay::kWrite},
+                      sample::OverlapCase{CheckpointMode::kFilePerProcess, OverlapWay::kPack},
+                      sample::OverlapCase{CheckpointMode::kHdf5Direct, OverlapWay::kWrite},
+                      sample::OverlapCase{CheckpointMode::kHdf5Direct, OverlapWay::kPack}),
+    [](const auto& about) { return about.param.name(); });
 
 TEST_P(EveryOverlap, DoesTheSame) {
   const auto [mode, way] = GetParam();
@@ -234,6 +250,34 @@ TEST_P(EveryOverlap, DoesTheSame) {
         EXPECT_FALSE(std::getline(found, other)) << other;
       }
     }
+}
+
+// Files of several ranks, begun and finished later.
+class BesideTheCaller : public ::testing::TestWithParam<std::tuple<sample::OverlapCase, int>> {};
+INSTANTIATE_TEST_SUITE_P(
+    CrashStates, BesideTheCaller,
+    ::testing::Combine(::testing::ValuesIn(sample::overlap_cases(OverlapWay::kWrite)),
+                       ::testing::Values(1, 2, 3)));
+
+TEST_P(BesideTheCaller, SurvivesPowerFailure) {
+  const auto& [c, ranks] = GetParam();
+  ExplorerSettings settings;
+  settings.most_states = states_wanted() / 40;
+  settings.most_variants_per_prefix = 200;
+  CrashExplorer explorer(settings);
+  explore_orders(explorer, {.ranks = ranks, .mode = c.mode, .steps = {}, .overlap = c.way}, 40);
+  report("beside, " + c.name() + ", " + std::to_string(ranks) + " ranks", explorer);
+  EXPECT_GE(explorer.states(), 300U);
+}
+
+// And the search would see it if their fsyncs were missing.
+TEST(CrashStates, WhatIsWrittenBesideNeedsItsSyncs) {
+  const ProtocolSteps steps{.left_out = static_cast<std::uint32_t>(ProtocolStep::kSyncShards)};
+  for (const sample::OverlapCase& c : sample::overlap_cases(OverlapWay::kWrite)) {
+    CrashExplorer explorer(ExplorerSettings{});
+    explore_orders(explorer, {.ranks = 2, .mode = c.mode, .steps = steps, .overlap = c.way}, 4);
+    EXPECT_FALSE(explorer.problems().empty()) << c.name();
+  }
 }
 
 // Generations that build on each other, with retention that must keep parts of retired ones.

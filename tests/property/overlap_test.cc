@@ -178,6 +178,15 @@ Seen check_overlapped(const Program& program, const Growing& sample, RunOptions 
   return seen;
 }
 
+struct Beside {
+  CheckpointMode mode;
+  OverlapWay way;
+};
+
+constexpr Beside kBeside[] = {{CheckpointMode::kFilePerProcess, OverlapWay::kWrite},
+                              {CheckpointMode::kFilePerProcess, OverlapWay::kPack},
+                              {CheckpointMode::kShared, OverlapWay::kWrite}};
+
 TEST(OverlappedRounds, EveryGenerationIsWhatItsRoundHeld) {
   struct Move {
     int from;
@@ -192,9 +201,10 @@ TEST(OverlappedRounds, EveryGenerationIsWhatItsRoundHeld) {
     ASSERT_TRUE(program) << problems;
     for (RunOptions& way : ways) {
       const std::string expected = outcome_text(run_engine(*program, sample.facts, 1, way));
-      for (int i = 0; i < 2; ++i) {
+      for (const Beside& beside : kBeside) {
         const Move move = moves[next++ % moves.size()];
-        way.checkpoint.writer.overlap = i == 0 ? OverlapWay::kWrite : OverlapWay::kPack;
+        way.checkpoint.mode = beside.mode;
+        way.checkpoint.writer.overlap = beside.way;
         const Seen seen = check_overlapped(*program, sample, way, move.from, move.to, expected);
         EXPECT_GE(seen.beside, 1U);
         if (HasFailure()) return;
@@ -229,14 +239,15 @@ TEST(OverlappedRounds, FoldedChainsAreWhatTheirRoundsHeld) {
 
 // Whichever call of the store fails, in the thread or out of it: the run says so and goes on, and
 // the newest generation that is left is sound.
-void check_failures(OverlapWay overlap, std::uint32_t most_parts) {
+void check_failures(const Beside& beside, std::uint32_t most_parts) {
   const Growing sample = growing_programs()[0];
   std::string problems;
   const auto program = compile_text(sample.text, problems);
   ASSERT_TRUE(program) << problems;
   RunOptions way = round_ways()[1];
   way.checkpoint.every_iterations = 2;
-  way.checkpoint.writer.overlap = overlap;
+  way.checkpoint.mode = beside.mode;
+  way.checkpoint.writer.overlap = beside.way;
   way.checkpoint.chain.most_parts = most_parts;
   way.checkpoint.chain.folded_bytes_per_second = ~std::uint64_t{0};
   const std::string expected = outcome_text(run_engine(*program, sample.facts, 1, way));
@@ -266,12 +277,11 @@ void check_failures(OverlapWay overlap, std::uint32_t most_parts) {
 }
 
 TEST(OverlappedRounds, AFailureCostsOneGeneration) {
-  for (const OverlapWay overlap : {OverlapWay::kWrite, OverlapWay::kPack})
-    check_failures(overlap, 8);
+  for (const Beside& beside : kBeside) check_failures(beside, 8);
 }
 
 TEST(OverlappedRounds, AFailureWhileAChainIsFoldedDoesNoMore) {
-  check_failures(OverlapWay::kPack, 1);
+  check_failures({CheckpointMode::kFilePerProcess, OverlapWay::kPack}, 1);
 }
 
 }  // namespace
