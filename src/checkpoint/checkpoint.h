@@ -146,8 +146,12 @@ class CheckpointWriter {
   virtual OverlapPlan overlap(CheckpointMode mode) const = 0;
   // Local, the same on every rank: whether ranks can read back what they have saved.
   virtual bool can_fold() const = 0;
-  // Local. Whether finish() would not have to wait for this rank.
+  // Local. Whether advance(), or finish() if nothing is left for that, would not have to wait for
+  // this rank.
   virtual bool is_written() const = 0;
+  // Where ranks need each other on the way, and is_written() on all of them: goes on with it, so
+  // that the thread does. Whether that was not so, and finish() is due. An error comes out there.
+  virtual bool advance() = 0;
 
   // Local, the same on every rank. The generation on which the next one may build: the last one
   // that this writer committed. Empty before the first: what other jobs wrote may be collected by

@@ -33,8 +33,11 @@ class Writer final : public CheckpointWriter {
   Status begin(SaveRequest request) override;
   Result<SaveReport> finish() override;
   bool is_written() const override {
-    return !pending_ || (pending_->is_written.load() && pending_->queue.is_done());
+    if (!pending_) return true;
+    if (pending_->rounds && !pending_->rounds->is_over()) return pending_->rounds->is_ready();
+    return pending_->is_written.load() && pending_->queue.is_done();
   }
+  bool advance() override;
   OverlapPlan overlap(CheckpointMode mode) const override {
     return plan_overlap(overlap_facts_, options_.overlap, mode);
   }
@@ -59,7 +62,9 @@ class Writer final : public CheckpointWriter {
   Status read_back(OpenSave& open);
   Status begin_files(OpenSave& open);
   void write_now(OpenSave& open);
+  Status start_thread(OpenSave& open);
   void write_in_thread(OpenSave& open);
+  void write_in_rounds(OpenSave& open);
   void pack_now_write_in_thread(OpenSave& open);
   void remember_costs(const SaveReport& report);
   Result<SaveReport> close_save(OpenSave& open);
@@ -384,8 +389,8 @@ Result<SaveReport> Writer::close_save(OpenSave& open) {
                        ? agree(comm_, open.written)
                        : comm_.barrier();
   written = judge_folds(context, written);
-  // Blocks have all in their headers.
-  if (written.is_ok() && open.overlap.way != OverlapWay::kNone && !stores_blocks(mode_))
+  if (written.is_ok() && open.overlap.way != OverlapWay::kNone &&
+      mode_ != CheckpointMode::kFilePerProcess)
     written = read_back(open);
   if (written.is_ok() && stages_ != nullptr)
     written = seal_in_stages(comm_, *stages_, context.id, options_.durability, options_.steps);
@@ -462,19 +467,55 @@ Status Writer::begin_files(OpenSave& open) {
 void Writer::write_in_thread(OpenSave& open) {
   open.written = begin_files(open);
   if (!open.written.is_ok()) return;
+  if (start_thread(open).is_ok()) return;
+  const Stopwatch held(open.held_ns);
+  write_now(open);
+}
+
+// A thread that writes; the error says that the system has none to give.
+Status Writer::start_thread(OpenSave& open) {
   open.is_written.store(false);
-  const auto write = [this, &open] {
-    {
-      const Stopwatch watch(open.beside_ns);
-      write_now(open);
-    }
-    open.is_written.store(true);
-  };
   try {
-    open.thread = std::thread(write);
+    open.thread = std::thread([this, &open] {
+      {
+        const Stopwatch watch(open.beside_ns);
+        write_now(open);
+      }
+      open.is_written.store(true);
+    });
   } catch (const std::system_error&) {
-    write();  // the system has no thread to give: then at once
+    open.is_written.store(true);
+    return Status::no_space("the system has no thread to give");
   }
+  return Status::ok();
+}
+
+// Collective. The thread of a rank goes on where those of all do: without a thread on each, all
+// write at once.
+void Writer::write_in_rounds(OpenSave& open) {
+  const Stopwatch held(open.held_ns);
+  Status begun = or_no_space("not enough memory to write a checkpoint", [&] {
+    open.rounds = std::make_unique<SharedBeside>(*open.context, open.out);
+    open.write_rest = [&open] { return open.rounds->write(); };
+    return start_thread(open);
+  });
+  begun = agree(comm_, begun);
+  const bool can_go_on = begun.is_ok();
+  if (can_go_on) begun = open.rounds->create_files();
+  if (begun.is_ok()) return;
+  if (open.rounds) open.rounds->give_up();
+  if (open.thread.joinable()) open.thread.join();
+  open.rounds.reset();
+  open.write_rest = {};
+  open.written = begun;
+  if (!can_go_on) write_now(open);
+}
+
+bool Writer::advance() {
+  if (!pending_ || !pending_->rounds || pending_->rounds->is_over()) return true;
+  const Stopwatch held(pending_->held_ns);
+  pending_->rounds->meet();
+  return false;
 }
 
 void Writer::pack_now_write_in_thread(OpenSave& open) {
@@ -502,7 +543,10 @@ Status Writer::begin(SaveRequest request) {
   pending_ = std::move(open);
   switch (pending_->overlap.way) {
     case OverlapWay::kPack:
-      write_in_thread(*pending_);
+      if (mode_ == CheckpointMode::kShared)
+        write_in_rounds(*pending_);
+      else
+        write_in_thread(*pending_);
       break;
     case OverlapWay::kWrite:
       pack_now_write_in_thread(*pending_);
@@ -521,6 +565,8 @@ Result<SaveReport> Writer::finish() {
   const std::unique_ptr<OpenSave> open = std::move(pending_);
   {
     const Stopwatch held(open->held_ns);
+    for (; open->rounds && !open->rounds->is_over(); open->rounds->meet())
+      open->rounds->wait_until_ready();
     if (open->thread.joinable()) open->thread.join();
     open->finish_queue();
   }

@@ -35,15 +35,26 @@ Result<SharedFile> create_group_file(Comm& comm, Store& store, const std::string
   return shared;
 }
 
+Status create_empty_file(Store& store, const std::string& path) {
+  STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> made,
+                             store.open(path, OpenMode::kCreateExclusive));
+  return made->close();
+}
+
+std::string group_file_name(const SaveContext& context, const SaveLayout::Batch& batch,
+                            std::size_t number, std::uint32_t group) {
+  const LayoutPlan& plan = context.layout.plan;
+  if (plan.files > 1 || plan.relations_per_file != 1) return shared_batch_name(number, group);
+  const std::size_t index = context.layout.images[batch.begin];
+  const RelationImage& image = context.request.images[index];
+  return shared_file_name(index, image.name, image.version);
+}
+
 Result<SharedFile> create_queued_group_file(const SaveContext& context, const std::string& name,
                                             int leader) {
   const bool leads = !name.empty() && context.comm.rank() == leader;
-  const auto create = [&]() -> Status {
-    STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> made,
-                               context.store.open(context.path(name), OpenMode::kCreateExclusive));
-    return made->close();
-  };
-  STRATALOG_RETURN_IF_ERROR(agree(context.comm, leads ? create() : Status::ok()));
+  STRATALOG_RETURN_IF_ERROR(agree(
+      context.comm, leads ? create_empty_file(context.store, context.path(name)) : Status::ok()));
   QueuedFile file(context, name, OpenMode::kWriteExisting, context.sync_files());
   // Nobody else fsyncs a file that stays empty.
   if (leads) STRATALOG_RETURN_IF_ERROR(file.open());

@@ -14,6 +14,12 @@ namespace stratalog {
 // all. The file's own calls are local.
 Result<SharedFile> create_group_file(Comm& comm, Store& store, const std::string& path, int leader);
 
+Status create_empty_file(Store& store, const std::string& path);
+
+// Of a shared file: of a batch of relations and a group of ranks.
+std::string group_file_name(const SaveContext& context, const SaveLayout::Batch& batch,
+                            std::size_t number, std::uint32_t group);
+
 // The same for saves whose writing goes on beside the caller: file `name` of the generation is
 // created at once, and what is written to it goes through the queue of the save.
 Result<SharedFile> create_queued_group_file(const SaveContext& context, const std::string& name,

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "checkpoint/fold.h"
 #include "checkpoint/save_layout.h"
 #include "checkpoint/save_plan.h"
+#include "checkpoint/shared_beside.h"
 #include "policy/learning.h"
 #include "policy/overlap.h"
 #include "write/write_queue.h"
@@ -26,6 +28,7 @@ struct OpenSave {
   OpenSave(const OpenSave&) = delete;
   OpenSave& operator=(const OpenSave&) = delete;
   ~OpenSave() {
+    if (rounds) rounds->give_up();
     if (thread.joinable()) thread.join();
   }
 
@@ -41,6 +44,7 @@ struct OpenSave {
   std::optional<SaveContext> context;
   Manifest manifest;
   LocalOutput out;
+  std::unique_ptr<SharedBeside> rounds;  // of a thread that needs other ranks on the way
   std::function<Status()> write_rest;  // of a save whose files are begun; local
   Status written;
   std::uint64_t beside_ns = 0;  // for how long the save went on while the caller did, too

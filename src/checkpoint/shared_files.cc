@@ -102,15 +102,6 @@ Status append_shards(const SaveContext& context, std::size_t index, OpenFile& op
   return Status::ok();
 }
 
-std::string file_name(const SaveContext& context, const SaveLayout::Batch& batch,
-                      std::size_t number, std::uint32_t file) {
-  const LayoutPlan& plan = context.layout.plan;
-  if (plan.files > 1 || plan.relations_per_file != 1) return shared_batch_name(number, file);
-  const std::size_t index = context.layout.images[batch.begin];
-  const RelationImage& image = context.request.images[index];
-  return shared_file_name(index, image.name, image.version);
-}
-
 bool writes_through_mpi(const SaveContext& context) {
   return context.options.backends.shared.create && context.overlap == OverlapWay::kNone;
 }
@@ -134,7 +125,7 @@ Status write_batch(const SaveContext& context, const SaveLayout::Batch& batch, s
                                     .hints = layout.plan.hints,
                                     .group = {.groups = layout.plan.files, .mine = file}};
   OpenFile open;
-  open.name = file_name(context, batch, number, file);
+  open.name = group_file_name(context, batch, number, file);
   const int leader = layout.leader_of(file);
   {
     const Stopwatch watch(out.times.metadata_ns);

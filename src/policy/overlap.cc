@@ -63,11 +63,11 @@ std::string_view overlap_name(OverlapWay way) {
 OverlapWay most_overlap(CheckpointMode mode) {
   switch (mode) {
     case CheckpointMode::kFilePerProcess:
+    case CheckpointMode::kShared:
     case CheckpointMode::kHdf5Direct:
     case CheckpointMode::kHdf5Auto:
     case CheckpointMode::kAuto:
       return OverlapWay::kPack;
-    case CheckpointMode::kShared:
     case CheckpointMode::kHdf5Streams:
       return OverlapWay::kWrite;
     case CheckpointMode::kHdf5:

@@ -41,9 +41,9 @@ struct OverlapPlan {
   std::string reason;
 };
 
-// How much of a checkpoint of that mode can go on beside the caller. kPack: no rank needs another
-// one but before and after. kWrite: ranks need each other while they pack, but not to write. Of a
-// learned mode, what it may choose at best.
+// How much of a checkpoint of that mode can go on beside the caller. kPack: ranks need each
+// other before and after, or now and then for a word. kWrite: ranks need each other while they
+// pack, but not to write. Of a learned mode, what it may choose at best.
 OverlapWay most_overlap(CheckpointMode mode);
 // The modes that can do at least `way`, for a sentence: "fpp, hdf5-direct, hdf5-auto and auto".
 std::string modes_that_overlap(OverlapWay way);

@@ -68,6 +68,32 @@ def test_modes(mode: str, stratalog: Stratalog, stopping: StoppingRuns, tmp_path
     assert {entry["mode"] for entry in listed if entry["condition"] == "valid"} == {mode}
 
 
+@pytest.mark.parametrize(
+    ("mode", "way"),
+    (
+        *((mode, way) for mode in ("shared", "hdf5-direct") for way in ("write", "pack")),
+        ("hdf5-streams", "write"),
+    ),
+)
+@pytest.mark.parametrize("ranks", (None, 3), ids=("threads", "processes"))
+def test_killed_while_all_ranks_write_beside_the_evaluation(
+    mode: str,
+    way: str,
+    ranks: int | None,
+    stratalog: Stratalog,
+    stopping: StoppingRuns,
+    tmp_path: Path,
+) -> None:
+    options = ("--no-pivot", "--mode", mode, "--overlap", way, *(() if ranks else ("-j", "3")))
+    stop_at_second_checkpoint(stopping, tmp_path, ranks, *options).kill()
+    checkpoints = tmp_path / "checkpoints"
+    assert stratalog("verify", checkpoints, "--deep").out.count("all is well") >= 1
+    why = stratalog("inspect", checkpoints, "--why").out
+    assert f"overlap: {way}: " in why
+    assert stratalog("resume", checkpoints, ranks=2).sizes() == {"path": PAIRS}
+    assert sorted_pairs(tmp_path / "out" / "path.csv") == closure_of_chain(NODES)
+
+
 @pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGINT))
 @pytest.mark.parametrize("ranks", (None, 2))
 def test_stop_signals_checkpoint_and_end(

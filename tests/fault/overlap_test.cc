@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <mutex>
 
@@ -202,6 +203,77 @@ TEST_P(OverlapWays, AWriterCanGoWhileItWrites) {
   const auto writer = open_checkpoint_writer(*comm, *store, overlapped(way));
   ASSERT_TRUE(writer.is_ok());
   EXPECT_TRUE(writer.value()->save(one.request(*comm, mode)).is_ok());
+}
+
+// All ranks come to the same end, whoever has more than the stage holds and however often they have
+// to meet for it.
+TEST(Overlap, SharedFilesGrowRoundAfterRound) {
+  for (const int ranks : {1, 2, 3, 4, 7}) {
+    for (const OverlapWay way : {OverlapWay::kNone, OverlapWay::kPack}) {
+      const auto disk = std::make_shared<MemoryDisk>();
+      std::atomic<int> most_rounds = 0;
+      const Status run = sim_run(ranks, [&](Comm& comm) -> Status {
+        const auto store = open_memory_store(disk);
+        STRATALOG_ASSIGN_OR_RETURN(const auto writer,
+                                   open_checkpoint_writer(comm, *store, overlapped(way)));
+        const auto relations = sample::sample_relations(1, 4000);
+        SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+        request.mode = CheckpointMode::kShared;
+        STRATALOG_RETURN_IF_ERROR(writer->begin(std::move(request)));
+        int rounds = 0;
+        for (bool is_due = false; !is_due;) {
+          std::uint64_t waits = writer->is_written() ? 0 : 1;
+          STRATALOG_RETURN_IF_ERROR(comm.allreduce(std::span(&waits, 1), ReduceOp::kSum));
+          if (waits != 0) continue;
+          is_due = writer->advance();
+          rounds += is_due ? 0 : 1;
+        }
+        if (comm.rank() == 0) most_rounds = rounds;
+        return writer->finish().status();
+      });
+      ASSERT_TRUE(run.is_ok()) << run.to_string();
+      EXPECT_EQ(most_rounds > 2, way == OverlapWay::kPack) << ranks << " ranks";
+      const auto store = open_memory_store(disk);
+      const std::string generation = list_generations(*store).value().at(0).name;
+      const auto verified = verify_generation(*store, generation, VerifyDepth::kContent);
+      ASSERT_TRUE(verified.is_ok());
+      EXPECT_TRUE(verified.value().problems.empty());
+      sample::Collected collected;
+      const auto self = make_self_comm();
+      std::vector<StoredRelation> stored;
+      ASSERT_TRUE(
+          load_checkpoint(*self, *store, {}, sample::sink_into(collected, *self, stored)).is_ok());
+      sample::expect_collected(collected, sample::sample_relations(1, 4000));
+    }
+  }
+}
+
+// A rank whose thread fails on the way, and one whose callers finish without having met before.
+TEST(Overlap, AFailedRankEndsTheRoundsOfAll) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  const Status run = sim_run(3, [&](Comm& comm) -> Status {
+    const auto store = open_memory_store(disk);
+    STRATALOG_ASSIGN_OR_RETURN(const auto writer,
+                               open_checkpoint_writer(comm, *store, overlapped(OverlapWay::kPack)));
+    const auto relations = sample::sample_relations(1, 4000);
+    SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+    request.mode = CheckpointMode::kShared;
+    SaveRequest broken = request;
+    if (comm.rank() == 1)
+      broken.images[0].for_each_group =
+          [walk = request.images[0].for_each_group](const GroupVisitor& visit) -> Status {
+        STRATALOG_RETURN_IF_ERROR(walk(visit));
+        return Status::no_space("out of imaginary space");
+      };
+    STRATALOG_RETURN_IF_ERROR(writer->begin(std::move(broken)));
+    const Status failed = writer->finish().status();
+    EXPECT_EQ(failed.code(), StatusCode::kNoSpace) << failed.to_string();
+    EXPECT_EQ(writer->last_outcome(), SaveOutcome::kFailed);
+    STRATALOG_RETURN_IF_ERROR(writer->begin(std::move(request)));
+    return writer->finish().status();
+  });
+  ASSERT_TRUE(run.is_ok()) << run.to_string();
+  EXPECT_EQ(list_generations(*open_memory_store(disk)).value().size(), 1U);
 }
 
 // Packing ends before the first byte is written: whatever the images show may change then.

@@ -185,7 +185,8 @@ struct Beside {
 
 constexpr Beside kBeside[] = {{CheckpointMode::kFilePerProcess, OverlapWay::kWrite},
                               {CheckpointMode::kFilePerProcess, OverlapWay::kPack},
-                              {CheckpointMode::kShared, OverlapWay::kWrite}};
+                              {CheckpointMode::kShared, OverlapWay::kWrite},
+                              {CheckpointMode::kShared, OverlapWay::kPack}};
 
 TEST(OverlappedRounds, EveryGenerationIsWhatItsRoundHeld) {
   struct Move {

@@ -177,7 +177,8 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
     is_owed_ = true;
     return Verdict::kGoOn;
   }
-  if (pending_ && (shared[1] == 0 || shared[0] != kNothing)) STRATALOG_RETURN_IF_ERROR(settle());
+  if (pending_ && (shared[0] != kNothing || (shared[1] == 0 && writer_->advance())))
+    STRATALOG_RETURN_IF_ERROR(settle());
   if ((shared[0] == kSave || shared[0] == kSaveNow) && is_on() && shared[2] == 0)
     STRATALOG_RETURN_IF_ERROR(begin_save(position, point.iteration));
   else if (shared[0] != kNothing && is_on())
