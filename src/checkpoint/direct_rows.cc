@@ -69,7 +69,7 @@ class DirectFile {
   }
   Status finish(SyncFiles sync) {
     if (image_) return image_->finish(sync);
-    if (queued_) return queued_->finish(sync);
+    if (queued_) return queued_->finish(sync);  // nothing is open where nothing was written
     if (!file_) return Status::ok();
     const Status synced = sync == SyncFiles::kYes ? file_->sync() : Status::ok();
     const Status closed = file_->close();
@@ -232,7 +232,7 @@ Status write_part(const SaveContext& context, const RowFilePart& part, LocalOutp
   DirectFile file(context.sync_files());
   STRATALOG_RETURN_IF_ERROR(open_part(context, part, file, out));
   std::vector<WrittenShard> shards(part.datasets.size());
-  Status status = file.write_layout();
+  Status status;
   for (std::size_t d = part.batch.begin; d < part.batch.end; ++d)
     status = write_dataset(context, part, d, status, file, shards, out);
   const Stopwatch watch(out.times.sync_ns);
@@ -250,12 +250,13 @@ struct BegunPart {
   DirectFile file;
 };
 
-// Local.
-Status write_begun(const SaveContext& context, BegunPart& begun, LocalOutput& out) {
+// Local, or collective where blocks must not be shared, also for ranks that failed before
+// (`so_far`).
+Status write_begun(const SaveContext& context, const Status& so_far, BegunPart& begun,
+                   LocalOutput& out) {
   auto& [part, file] = begun;
-  if (part.datasets.empty()) return Status::ok();
   std::vector<WrittenShard> shards(part.datasets.size());
-  Status status = file.write_layout();
+  Status status = so_far.is_ok() ? file.write_layout() : so_far;
   for (std::size_t d = part.batch.begin; d < part.batch.end; ++d)
     status = write_dataset(context, part, d, status, file, shards, out);
   {
@@ -264,7 +265,8 @@ Status write_begun(const SaveContext& context, BegunPart& begun, LocalOutput& ou
     STRATALOG_RETURN_IF_ERROR(status);
     STRATALOG_RETURN_IF_ERROR(finished);
   }
-  return describe_row_file(context, part, shards, file.placements(), out);
+  return part.datasets.empty() ? Status::ok()
+                               : describe_row_file(context, part, shards, file.placements(), out);
 }
 
 }  // namespace
@@ -281,12 +283,18 @@ Result<std::function<Status()>> begin_rows_directly(const SaveContext& context, 
   STRATALOG_RETURN_IF_ERROR(write_striped(context.comm, context.store, striped_folder(context),
                                           out.lasting_notes, open_all));
   return std::function<Status()>([&context, &out, begun]() -> Status {
-    for (BegunPart& part : *begun) STRATALOG_RETURN_IF_ERROR(write_begun(context, part, out));
-    return Status::ok();
+    Status status;
+    for (BegunPart& part : *begun) status = write_begun(context, status, part, out);
+    return status;
   });
 }
 
 Status write_rows_directly(const SaveContext& context, LocalOutput& out) {
+  if (context.overlap != OverlapWay::kNone) {
+    STRATALOG_ASSIGN_OR_RETURN(const std::function<Status()> rest,
+                               begin_rows_directly(context, out));
+    return rest();
+  }
   return write_striped(
       context.comm, context.store, striped_folder(context), out.lasting_notes, [&]() -> Status {
         for (const RowFilePart& part : row_file_parts(context))

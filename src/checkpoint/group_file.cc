@@ -2,9 +2,18 @@
 #include "checkpoint/group_file.h"
 
 #include "checkpoint/queued_file.h"
+#include "checkpoint/striped_folder.h"
 #include "write/patient_open.h"
 
 namespace stratalog {
+namespace {
+
+bool leads_group(const SaveContext& context) {
+  const int rank = context.comm.rank();
+  return context.layout.leader_of(context.layout.file_of(rank)) == rank;
+}
+
+}  // namespace
 
 Result<SharedFile> create_group_file(Comm& comm, Store& store, const std::string& path,
                                      int leader) {
@@ -35,10 +44,20 @@ Result<SharedFile> create_group_file(Comm& comm, Store& store, const std::string
   return shared;
 }
 
-Status create_empty_file(Store& store, const std::string& path) {
-  STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> made,
-                             store.open(path, OpenMode::kCreateExclusive));
-  return made->close();
+Status create_empty_files(const SaveContext& context, std::span<const std::string> names,
+                          LocalOutput& out) {
+  const auto create = [&]() -> Status {
+    if (!leads_group(context)) return Status::ok();
+    for (const std::string& name : names) {
+      STRATALOG_ASSIGN_OR_RETURN(
+          const std::unique_ptr<File> made,
+          open_patiently(context.store, context.path(name), OpenMode::kCreateExclusive));
+      STRATALOG_RETURN_IF_ERROR(made->close());
+    }
+    return Status::ok();
+  };
+  return write_striped(context.comm, context.store, striped_folder(context), out.lasting_notes,
+                       [&] { return agree(context.comm, create()); });
 }
 
 std::string group_file_name(const SaveContext& context, const SaveLayout::Batch& batch,
@@ -50,19 +69,18 @@ std::string group_file_name(const SaveContext& context, const SaveLayout::Batch&
   return shared_file_name(index, image.name, image.version);
 }
 
-Result<SharedFile> create_queued_group_file(const SaveContext& context, const std::string& name,
-                                            int leader) {
-  const bool leads = !name.empty() && context.comm.rank() == leader;
-  STRATALOG_RETURN_IF_ERROR(agree(
-      context.comm, leads ? create_empty_file(context.store, context.path(name)) : Status::ok()));
+SharedFile queued_group_file(const SaveContext& context, const std::string& name) {
   QueuedFile file(context, name, OpenMode::kWriteExisting, context.sync_files());
-  // Nobody else fsyncs a file that stays empty.
-  if (leads) STRATALOG_RETURN_IF_ERROR(file.open());
+  // Nobody but the leader fsyncs a file that stays empty.
+  const bool leads = !name.empty() && leads_group(context);
   SharedFile shared;
   shared.write_all = [file](std::uint64_t offset, std::span<const std::byte> bytes) mutable {
     return file.write(offset, bytes);
   };
-  shared.finish = [file](SyncFiles sync) mutable { return file.finish(sync); };
+  shared.finish = [file, leads](SyncFiles sync) mutable {
+    if (leads) STRATALOG_RETURN_IF_ERROR(file.open());
+    return file.finish(sync);
+  };
   return shared;
 }
 

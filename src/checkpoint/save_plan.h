@@ -93,8 +93,9 @@ Status write_shared_files(const SaveContext& context, LocalOutput& out);
 Status write_row_files(const SaveContext& context, LocalOutput& out);
 // Mode kHdf5Direct. Collective; the Status is this rank's own.
 Status write_rows_directly(const SaveContext& context, LocalOutput& out);
-// The same in two steps: collective, with one verdict for all, what comes before the first row; the
-// rest, which is local, is returned. Requires that no blocks have to have one writer.
+// The same in two steps where writing goes on beside the caller: collective, with one verdict for
+// all, what comes before the first byte waits to be written; and what is returned, which is local
+// unless blocks must not be shared.
 Result<std::function<Status()>> begin_rows_directly(const SaveContext& context, LocalOutput& out);
 // Mode kHdf5Streams. Collective; the Status is this rank's own.
 Status write_stream_files(const SaveContext& context, LocalOutput& out);

@@ -8,7 +8,6 @@
 
 #include "base/memory_end.h"
 #include "checkpoint/group_file.h"
-#include "checkpoint/striped_folder.h"
 #include "place/shared_layout.h"
 
 namespace stratalog {
@@ -35,16 +34,9 @@ bool SharedBeside::is_leader() const {
 }
 
 Status SharedBeside::create_files() {
-  const auto create_all = [&]() -> Status {
-    for (const GroupFile& file : files_)
-      if (is_leader())
-        STRATALOG_RETURN_IF_ERROR(create_empty_file(context_.store, context_.path(file.name)));
-    return Status::ok();
-  };
-  const Status created =
-      write_striped(context_.comm, context_.store, striped_folder(context_), out_.lasting_notes,
-                    [&] { return agree(context_.comm, create_all()); });
-  if (!created.is_ok()) return created;
+  std::vector<std::string> names;
+  for (const GroupFile& file : files_) names.push_back(file.name);
+  STRATALOG_RETURN_IF_ERROR(create_empty_files(context_, names, out_));
   const std::lock_guard guard(mutex_);
   may_begin_ = true;
   changed_.notify_all();

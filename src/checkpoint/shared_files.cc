@@ -109,7 +109,7 @@ bool writes_through_mpi(const SaveContext& context) {
 // Collective.
 Result<SharedFile> create_file(const SaveContext& context, const std::string& name,
                                const SharedFileSettings& settings, int leader) {
-  if (context.overlap != OverlapWay::kNone) return create_queued_group_file(context, name, leader);
+  if (context.overlap != OverlapWay::kNone) return queued_group_file(context, name);
   const std::string path = context.path(name);
   return writes_through_mpi(context)
              ? context.options.backends.shared.create(context.comm, context.store, path, settings)
@@ -165,6 +165,15 @@ Status write_batches(const SaveContext& context, LocalOutput& out) {
 Status write_shared_files(const SaveContext& context, LocalOutput& out) {
   // MPI-IO sets the stripes of what it creates.
   if (writes_through_mpi(context)) return write_batches(context, out);
+  if (context.overlap != OverlapWay::kNone) {
+    const std::vector<SaveLayout::Batch> batches = context.layout.batches();
+    const std::uint32_t group = context.layout.file_of(context.comm.rank());
+    std::vector<std::string> names;
+    for (std::size_t b = 0; b < batches.size(); ++b)
+      names.push_back(group_file_name(context, batches[b], b, group));
+    STRATALOG_RETURN_IF_ERROR(create_empty_files(context, names, out));
+    return write_batches(context, out);
+  }
   return write_striped(context.comm, context.store, striped_folder(context), out.lasting_notes,
                        [&] { return write_batches(context, out); });
 }

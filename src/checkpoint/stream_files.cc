@@ -80,7 +80,7 @@ class StreamFile {
   Result<SharedFile> create_file() {
     const bool beside = context_.overlap != OverlapWay::kNone;
     const std::string name = plans_.empty() ? std::string() : part_.name;
-    if (beside) return create_queued_group_file(context_, name, part_.leader);
+    if (beside) return queued_group_file(context_, name);
     return create_group_file(context_.comm, context_.store,
                              name.empty() ? name : context_.path(name), part_.leader);
   }
@@ -264,12 +264,20 @@ class StreamFile {
 }  // namespace
 
 Status write_stream_files(const SaveContext& context, LocalOutput& out) {
-  return write_striped(
-      context.comm, context.store, striped_folder(context), out.lasting_notes, [&]() -> Status {
-        for (const RowFilePart& part : row_file_parts(context))
-          STRATALOG_RETURN_IF_ERROR(agree(context.comm, StreamFile(context, part, out).write()));
-        return Status::ok();
-      });
+  const std::vector<RowFilePart> parts = row_file_parts(context);
+  const auto write_all = [&]() -> Status {
+    for (const RowFilePart& part : parts)
+      STRATALOG_RETURN_IF_ERROR(agree(context.comm, StreamFile(context, part, out).write()));
+    return Status::ok();
+  };
+  if (context.overlap == OverlapWay::kNone)
+    return write_striped(context.comm, context.store, striped_folder(context), out.lasting_notes,
+                         write_all);
+  std::vector<std::string> names;
+  for (const RowFilePart& part : parts)
+    if (!part.datasets.empty()) names.push_back(part.name);
+  STRATALOG_RETURN_IF_ERROR(create_empty_files(context, names, out));
+  return write_all();
 }
 
 }  // namespace stratalog
