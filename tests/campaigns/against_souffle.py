@@ -30,6 +30,7 @@ def run(command: list[str], limit: float) -> tuple[int, str]:
             command,
             capture_output=True,
             text=True,
+            errors="replace",  # messages quote what programs hold
             timeout=limit,
             stdin=subprocess.DEVNULL,
             check=False,

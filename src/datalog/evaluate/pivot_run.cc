@@ -24,6 +24,8 @@ constexpr double kWindowSeconds = 8.0;
 constexpr std::uint64_t kFirstWindowRounds = 128;
 constexpr std::uint64_t kBlocksBeforeCommit = 100;
 constexpr double kSecondsBeforeCommit = 5.0;
+// Where ranks meet in the middle of blocks, and nobody waits for the end of one.
+constexpr double kSecondsBeforeQuickCommit = 1.0;
 constexpr std::uint64_t kMostWindowRounds = std::uint64_t{1} << 32U;
 
 double process_cpu_seconds() {
@@ -191,9 +193,7 @@ class PivotRun {
       (void)poll_->wait(mine);  // which says it again below
       return true;
     };
-    // A block that another thread sweeps is not here to be looked at, and where memory is short,
-    // advance() looks at it.
-    if (others_.empty() && state_.options.memory_limit_bytes == 0)
+    if (meets_within_blocks())
       work.pause = [&] { return poll_->ask(mine) ? meet_within_block() : Status(); };
     work.meet = [&](const Status& swept) {
       return poll_->wait([&] {
@@ -203,6 +203,12 @@ class PivotRun {
       });
     };
     return advance(std::move(work));
+  }
+
+  // A block that another thread sweeps is not here to be looked at, and where memory is short,
+  // advance() looks at it.
+  bool meets_within_blocks() const {
+    return others_.empty() && state_.options.memory_limit_bytes == 0;
   }
 
   void begin_slice() {
@@ -240,7 +246,9 @@ class PivotRun {
   // (advance()).
   SafePointWish wish(double seconds) const {
     SafePointWish wish = hooks_.wish();
-    wish.is_writing |= blocks_in_slice_ < kBlocksBeforeCommit && seconds < kSecondsBeforeCommit;
+    wish.is_writing |=
+        blocks_in_slice_ < kBlocksBeforeCommit &&
+        seconds < (meets_within_blocks() ? kSecondsBeforeQuickCommit : kSecondsBeforeCommit);
     wish.is_needed |=
         state_.options.memory_limit_bytes > 0 && seconds >= hooks_.seconds_between_safe_points;
     return wish;
