@@ -117,9 +117,8 @@ struct WriterOptions {
 };
 
 // One job's right to add generations to a checkpoint directory. Memory per rank during save: one
-// block (<= 1.2 MiB), plus stage_bytes in shared and hdf5 mode and where OverlapWay::kWrite is
-// begun, plus 24 bytes per block written;
-// rank 0 holds the manifest.
+// block (<= 1.2 MiB), plus stage_bytes in shared and hdf5 mode, plus stage_bytes where
+// OverlapWay::kWrite is begun, plus 24 bytes per block written; rank 0 holds the manifest.
 class CheckpointWriter {
  public:
   CheckpointWriter() = default;
@@ -136,9 +135,10 @@ class CheckpointWriter {
   // overlap() says: writing what begin() has packed, or packing, too. Until finish() nobody else
   // may use the store, and where the thread packs, what the images show must stay as it is.
   // finish() waits for the thread and commits; an error of packing or writing comes out there.
-  // Between the two no other save may begin. Only where writing is local (most_overlap(mode));
-  // NotSupported elsewhere; where a learned mode chooses a mode that is not, begin() writes before
-  // it returns. After an error of begin() there is nothing to finish.
+  // Between the two no other save may begin. Only where something can go on beside the caller
+  // (most_overlap(mode)); NotSupported elsewhere; where a learned mode chooses a mode in which
+  // nothing can, begin() writes before it returns. After an error of begin() there is nothing to
+  // finish.
   virtual Status begin(SaveRequest request) = 0;
   virtual Result<SaveReport> finish() = 0;
   // Local, the same on every rank: how the next begin() in that mode goes about it, and why. What a

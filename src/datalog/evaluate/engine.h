@@ -45,8 +45,8 @@ struct CheckpointOptions {
   Store* store = nullptr;  // null: no checkpoints
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   ShardEncoding encoding = ShardEncoding::kCompact;
-  // While a recursion goes on, checkpoints are written beside it as writer.overlap says, in modes
-  // where ranks write alone; a failure is told at the next safe point.
+  // While a recursion goes on, checkpoints are written beside it as writer.overlap says, as far as
+  // the mode can (policy/overlap.h); a failure is told at the next safe point.
   WriterOptions writer;
   ChainRules chain;  // when a relation is written whole, when as growth
   // Whether chains of relations that grow in rounds end by being read back and written as one, in
