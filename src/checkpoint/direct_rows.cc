@@ -124,7 +124,8 @@ class DirectRows {
         [this](std::uint64_t at, std::span<const std::byte> rows) {
           return file_.write(dataset_, at, rows);
         },
-        context_.overlap == OverlapWay::kNone
+        // What is packed now and written later has a thread for it already.
+        context_.overlap != OverlapWay::kWrite
             ? plan_write_thread(bytes, context_.ranks_on_node(), allowed_core_count())
             : WriteThread::kNone);
     const PhaseTimes before = out_.times;
