@@ -55,7 +55,7 @@ def run_saves(setting: Setting) -> Results:
 
 
 def run_restarts(setting: Setting) -> Results:
-    size, repeats, budget = ("64M", "1", "60s") if setting.is_quick else ("2G", "3", "10m")
+    size, repeats, budget = ("64M", "1", "60s") if setting.is_quick else ("2G", "7", "10m")
     return bench(
         setting,
         "restarts",
