@@ -35,6 +35,7 @@ bool SharedBeside::is_leader() const {
 
 Status SharedBeside::create_files() {
   std::vector<std::string> names;
+  names.reserve(files_.size());
   for (const GroupFile& file : files_) names.push_back(file.name);
   STRATALOG_RETURN_IF_ERROR(create_empty_files(context_, names, out_));
   const std::lock_guard guard(mutex_);

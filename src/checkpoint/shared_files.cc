@@ -169,6 +169,7 @@ Status write_shared_files(const SaveContext& context, LocalOutput& out) {
     const std::vector<SaveLayout::Batch> batches = context.layout.batches();
     const std::uint32_t group = context.layout.file_of(context.comm.rank());
     std::vector<std::string> names;
+    names.reserve(batches.size());
     for (std::size_t b = 0; b < batches.size(); ++b)
       names.push_back(group_file_name(context, batches[b], b, group));
     STRATALOG_RETURN_IF_ERROR(create_empty_files(context, names, out));
