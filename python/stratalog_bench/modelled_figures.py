@@ -21,7 +21,7 @@ from stratalog_bench.modelled import (
     ladder_seconds,
     run_seconds,
 )
-from stratalog_bench.strategies import MODE_COLOURS, PHASE_COLOURS, PHASES
+from stratalog_bench.strategies import BY_NAME, MODE_COLOURS, PHASE_COLOURS, PHASES
 
 NAMES = {
     "fpp": "fpp (POSIX)",
@@ -30,9 +30,10 @@ NAMES = {
     "hdf5": "hdf5 (basic)",
     "hdf5-opt": "hdf5-opt",
     "hdf5-direct": "hdf5-direct (ours)",
+    "hdf5-streams": "hdf5-streams (ours)",
     "raw-fpp": "bare writes, a file each",
 }
-COLOURS = {**MODE_COLOURS, "raw-fpp": "#9aa0a6"}
+COLOURS = {**MODE_COLOURS, "raw-fpp": "#9aa0a6", "hdf5-streams": BY_NAME["hdf5-streams"].colour}
 LAST = len(TABLE_1) - 1
 
 

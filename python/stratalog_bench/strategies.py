@@ -81,6 +81,7 @@ CHAINS: tuple[Strategy, ...] = (
     _chain("hdf5-direct", "#98df8a", "full + delta in HDF5, laid out by rank 0"),
     _chain("fpp-compact", "#c5b0d5", "full + delta, sets as gaps and runs"),
     _chain("fpp-streams", "#f7b6d2", "full + delta, bit-packed streams"),
+    _chain("hdf5-streams", "#e7cb94", "full + delta, deflated streams in HDF5"),
     _chain("auto", "#9c9ede", "full + delta, fpp or shared-opt by cost"),
     _chain("hdf5-auto", "#b5cf6b", "full + delta, hdf5-direct or hdf5-opt by cost"),
 )
@@ -134,6 +135,8 @@ RUN_WAYS: tuple[RunWay, ...] = (
     RunWay("fpp+overlap", ("--mode", "fpp", *_WHOLE), "#c5b0d5"),
     RunWay("fpp+growth", ("--mode", "fpp", *_HELD), "#e377c2"),
     RunWay("fpp+growth+overlap", ("--mode", "fpp"), "#f7b6d2"),
+    RunWay("hdf5-streams+growth", ("--mode", "hdf5-streams", *_HELD), "#8c6d31"),
+    RunWay("hdf5-streams+growth+overlap", ("--mode", "hdf5-streams"), "#e7cb94"),
     RunWay("auto+growth", ("--mode", "auto", *_HELD), "#393b79"),
     RunWay("hdf5-auto+growth", ("--mode", "hdf5-auto", *_HELD), "#637939"),
 )

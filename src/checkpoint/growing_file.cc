@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
+#include <numeric>
 
+#include "base/memory_end.h"
 #include "place/shared_layout.h"
+#include "place/write_edges.h"
+#include "policy/checkpoint_mode.h"
 
 namespace stratalog {
 namespace {
@@ -22,32 +25,70 @@ struct Announcement {
 Result<std::uint64_t> GrowingFile::round(Bytes& stage, RankState state) {
   const Stopwatch watch(out_.times.write_ns);
   if (state == RankState::kFailed) stage.clear();
+  // Whoever is short of memory must find out before others count on it.
+  const auto ranks = static_cast<std::size_t>(comm_.size());
+  sizes_.assign(ranks, 0);
+  counts_.assign(ranks, 0);
+  begins_.assign(ranks + 1, 0);
   const Announcement mine{.bytes = stage.size(), .state = state};
   Result<Received> all = comm_.allgather(std::as_bytes(std::span(&mine, 1)));
   if (!all.is_ok()) return end_with(all.status());
-  std::vector<std::uint64_t> sizes;
   bool done = true;
   const std::uint32_t my_file = layout_.file_of(comm_.rank());
   for (int r = 0; r < comm_.size(); ++r) {
     Announcement theirs{};
     std::memcpy(&theirs, all.value().data.data() + (static_cast<std::size_t>(r) * sizeof(mine)),
                 sizeof(mine));
-    sizes.push_back(layout_.file_of(r) == my_file ? theirs.bytes : 0);
+    if (layout_.file_of(r) == my_file) sizes_[static_cast<std::size_t>(r)] = theirs.bytes;
     done = done && theirs.state == RankState::kDone;
     if (theirs.state == RankState::kFailed)
       return end_with(Status::cancelled(fmt::format("rank {} failed", r)));
   }
-  Result<RoundPlan> plan = plan_round(end_, sizes, layout_.plan.extent_alignment);
+  if (ships_edges()) end_ = (end_ + kExtentAlignment - 1) / kExtentAlignment * kExtentAlignment;
+  Result<RoundPlan> plan = plan_round(end_, sizes_, layout_.plan.extent_alignment);
   if (!plan.is_ok()) return end_with(plan.status());
   const std::uint64_t offset = plan.value().offsets[static_cast<std::size_t>(comm_.rank())];
-  if (!stage.empty()) pad(stage, offset, plan.value().end);
-  const Status written = write_(offset, stage);
+  over_ = done;
+  std::uint64_t shipped = 0;
+  Status status;
+  if (ships_edges()) {
+    auto went = ship_edges(stage);
+    if (went.is_ok())
+      shipped = went.value();
+    else
+      status = went.status();
+  } else if (!stage.empty()) {
+    pad(stage, offset, plan.value().end);
+  }
+  end_ = plan.value().end;
+  if (status.is_ok()) status = write_(offset + shipped, stage);
   out_.staging_bytes = std::max<std::uint64_t>(out_.staging_bytes, stage.capacity());
   stage.clear();
-  end_ = plan.value().end;
-  over_ = done;
-  if (!written.is_ok()) return written;
+  if (!status.is_ok()) return status;
   return offset;
+}
+
+bool GrowingFile::ships_edges() const {
+  return stores_streams(layout_.plan.mode) && layout_.plan.edge_alignment > 1;
+}
+
+// Takes from the front of the stage what another rank writes, and returns how much that is; what
+// this rank writes of others' follows on its own bytes. Collective.
+Result<std::uint64_t> GrowingFile::ship_edges(Bytes& stage) {
+  const Stopwatch watch(out_.times.route_ns);
+  std::inclusive_scan(sizes_.begin(), sizes_.end(), begins_.begin() + 1);
+  const WriteEdge edge = plan_write_edge(
+      begins_, comm_.rank(), {.offset = end_, .alignment = layout_.plan.edge_alignment});
+  counts_[static_cast<std::size_t>(edge.writer)] = edge.shipped_bytes;
+  const auto shipped = static_cast<std::ptrdiff_t>(edge.shipped_bytes);
+  STRATALOG_ASSIGN_OR_RETURN(const Received received,
+                             comm_.exchange(std::span(stage).first(edge.shipped_bytes), counts_));
+  STRATALOG_RETURN_IF_ERROR(or_no_space("not enough memory to pass bytes on", [&] {
+    stage.erase(stage.begin(), stage.begin() + shipped);
+    stage.insert(stage.end(), received.data.begin(), received.data.end());
+    return Status::ok();
+  }));
+  return edge.shipped_bytes;
 }
 
 // With romio_cb_write=enable ROMIO reads what lies in a hole between two ranks before it writes

@@ -2,13 +2,16 @@
 // GrowingFile: a file to which all ranks of a group append bytes of which nobody knows beforehand
 // how many they will be. It grows in rounds: each rank stages some, all exchange sizes, offsets
 // follow by prefix sum (place/shared_layout.h), all write. Ranks that are done or have nothing take
-// part with zero bytes until everybody is; an error on one rank ends the rounds for all.
-// Collective.
+// part with zero bytes until everybody is; an error on one rank ends the rounds for all. Where no
+// two ranks may write in one block or stripe (LayoutPlan::edge_alignment), what a rank has of one
+// that another rank's bytes begin in goes there first (place/write_edges.h): so that the less each
+// rank has, the fewer write. Collective.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "checkpoint/save_plan.h"
 
@@ -39,6 +42,8 @@ class GrowingFile {
 
  private:
   void pad(Bytes& stage, std::uint64_t offset, std::uint64_t round_end) const;
+  bool ships_edges() const;
+  Result<std::uint64_t> ship_edges(Bytes& stage);
   Status end_with(Status status) {
     over_ = true;
     return status;
@@ -50,6 +55,10 @@ class GrowingFile {
   LocalOutput& out_;
   std::uint64_t end_;
   bool over_ = false;
+  // Of a round, by rank: what each brings, where that begins, what goes to each.
+  std::vector<std::uint64_t> sizes_;
+  std::vector<std::uint64_t> begins_;
+  std::vector<std::uint64_t> counts_;
 };
 
 }  // namespace stratalog

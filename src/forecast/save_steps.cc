@@ -19,6 +19,10 @@ namespace {
 constexpr std::uint64_t kHdf5HeaderBytes = 2048;
 // A chunk's entry in the list that all writers of a deflated data set exchange.
 constexpr std::uint64_t kChunkEntryBytes = 48;
+// Of a stream (checkpoint/stream_plan.h), and what deflate leaves of a chunk of a number that is
+// always the same.
+constexpr std::uint64_t kChunkNumbers = std::uint64_t{1} << 16U;
+constexpr std::uint64_t kLeastChunkBytes = 300;
 
 SaveLayout layout_of(const SaveQuestion& question, const LayoutPlan& plan) {
   SaveLayout layout{.facts = question.facts, .plan = plan, .images = {}};
@@ -57,7 +61,10 @@ class SaveSteps {
         STRATALOG_RETURN_IF_ERROR(shared_files());
         break;
       case CheckpointMode::kHdf5Streams:
-        return Status::not_supported("what mode hdf5-streams costs is not modelled");
+        set_stripes();
+        STRATALOG_RETURN_IF_ERROR(stream_files());
+        set_stripes();
+        break;
       default:
         set_stripes();
         row_files();
@@ -88,7 +95,8 @@ class SaveSteps {
 
   // Whether files are created by ordinary calls, and not by MPI-IO with hints.
   bool one_rank_creates() const {
-    return stores_rows(mode()) && layout_.plan.creation != FileCreation::kCollective;
+    return stores_streams(mode()) ||
+           (stores_rows(mode()) && layout_.plan.creation != FileCreation::kCollective);
   }
 
   // Before the first file, and back before the manifest.
@@ -167,6 +175,43 @@ class SaveSteps {
     return Status::ok();
   }
 
+  // Tuples are walked twice, to count and to deflate; chunks that ranks have in common, and where
+  // chunks lie, are passed on in three exchanges (checkpoint/stream_files.cc).
+  Status stream_files() {
+    for (const SaveLayout::Batch& batch : layout_.batches()) {
+      const std::vector<std::uint32_t> files = open_group_files();
+      std::vector<std::uint64_t> packed(static_cast<std::size_t>(ranks()), 0);
+      std::uint64_t streams = 0;
+      for (std::size_t d = batch.begin; d < batch.end; ++d) {
+        const DatasetFacts& about = question_.facts.datasets[d];
+        streams += (2 * static_cast<std::uint64_t>(about.columns)) - 1;
+        for (std::size_t r = 0; r < packed.size(); ++r)
+          packed[r] += about.rows_of_rank[r] * about.row_bytes();
+      }
+      add(Phase::kPack, StepKind::kPack, *std::max_element(packed.begin(), packed.end()), 0);
+      // Of each stream how many numbers, and the last key.
+      add(Phase::kRoute, StepKind::kExchange, static_cast<std::uint64_t>(ranks()) * streams * 8, 1);
+      add(Phase::kMetadata, StepKind::kCreate, 0, files.size());
+      agree(Phase::kMetadata, 2);
+      add(Phase::kMetadata, StepKind::kOpen, 0, static_cast<std::uint64_t>(ranks()) - files.size());
+      std::vector<std::uint64_t> ends(files.size(), kHdf5HeaderBytes);
+      for (std::size_t d = batch.begin; d < batch.end; ++d)
+        STRATALOG_RETURN_IF_ERROR(shared_dataset(question_.facts.datasets[d], files, ends));
+      // A rank's first numbers of each stream, half a chunk of it, to the owner of the chunk; then
+      // where that one is; then all places to the file's first rank.
+      add(Phase::kRoute, StepKind::kExchange, streams * kChunkNumbers / 2 * 4, streams);
+      add(Phase::kRoute, StepKind::kExchange, streams * 40, streams);
+      std::uint64_t bytes = 0;
+      for (const std::uint64_t end : ends) bytes = std::max(bytes, end);
+      add(Phase::kRoute, StepKind::kExchange, bytes / kLeastChunkBytes * 16,
+          static_cast<std::uint64_t>(ranks()) / files.size());
+      add(Phase::kMetadata, StepKind::kSmallRequests, 0, (1 + streams) * files.size());
+      sync(Phase::kSync);
+      agree(Phase::kMetadata, 2);
+    }
+    return Status::ok();
+  }
+
   Status shared_dataset(const DatasetFacts& about, const std::vector<std::uint32_t>& files,
                         std::vector<std::uint64_t>& ends) {
     std::vector<std::uint64_t> left;
@@ -183,6 +228,7 @@ class SaveSteps {
         for (std::size_t r = 0; r < left.size(); ++r)
           if (layout_.file_of(static_cast<int>(r)) == g)
             sizes[r] = std::min(left[r], question_.stage_bytes);
+        if (layout_.plan.extent_alignment == 1) ends[g] = round_up(ends[g], kExtentAlignment);
         STRATALOG_ASSIGN_OR_RETURN(const RoundPlan plan,
                                    plan_round(ends[g], sizes, layout_.plan.extent_alignment));
         for (std::size_t r = 0; r < left.size(); ++r) {
@@ -204,15 +250,63 @@ class SaveSteps {
         ends[g] = plan.end;
       }
       if (pieces.empty()) break;
-      add(Phase::kPack, StepKind::kPack,
-          busiest * 1000 / std::max<std::uint64_t>(1, question_.facts.encoded_milli), 0);
+      const std::uint64_t raw =
+          busiest * 1000 / std::max<std::uint64_t>(1, question_.facts.encoded_milli);
+      add(Phase::kPack, StepKind::kPack, raw, 0);
+      // Of each tuple at least the gap to the one before: 32 bits of its columns' 64 each.
+      if (stores_streams(mode()))
+        add(Phase::kEncode, StepKind::kDeflate, raw / (2 * about.columns), 0);
       // The round's sizes, from everybody to everybody.
       add(Phase::kWrite, StepKind::kExchange, static_cast<std::uint64_t>(ranks()) * 16, 1);
-      write_together(pieces);
+      if (stores_streams(mode()))
+        write_whole_blocks(pieces);
+      else
+        write_together(pieces);
     }
     for (ShardExtents& shard : shards)
       if (!shard.empty()) out_.shards.push_back(std::move(shard));
     return Status::ok();
+  }
+
+  // A round of mode hdf5-streams: what does not fill a block goes to the rank that writes it.
+  // `pieces`: of each file by rank, without holes where blocks matter.
+  void write_whole_blocks(const std::vector<Transfer>& pieces) {
+    std::vector<Transfer> writes;
+    std::vector<std::uint64_t> received(static_cast<std::size_t>(ranks()), 0);
+    const auto write = [&writes](const Transfer& one) {
+      const bool goes_on = !writes.empty() && writes.back().file == one.file &&
+                           writes.back().rank == one.rank &&
+                           writes.back().offset + writes.back().bytes == one.offset;
+      if (goes_on)
+        writes.back().bytes += one.bytes;
+      else if (one.bytes != 0)
+        writes.push_back(one);
+    };
+    for (std::size_t first = 0, end = 0; first < pieces.size(); first = end) {
+      while (end < pieces.size() && pieces[end].file == pieces[first].file) ++end;
+      const std::uint64_t offset = pieces[first].offset;
+      std::vector<std::uint64_t> begins;
+      for (std::size_t i = first; i < end; ++i) begins.push_back(pieces[i].offset - offset);
+      begins.push_back(begins.back() + pieces[end - 1].bytes);
+      for (std::size_t i = first; i < end; ++i) {
+        const WriteEdge edge =
+            plan_write_edge(begins, static_cast<int>(i - first),
+                            {.offset = offset, .alignment = layout_.plan.edge_alignment});
+        Transfer shipped = pieces[i];
+        shipped.rank = pieces[first + static_cast<std::size_t>(edge.writer)].rank;
+        shipped.bytes = edge.shipped_bytes;
+        write(shipped);
+        Transfer kept = pieces[i];
+        kept.offset += edge.shipped_bytes;
+        kept.bytes -= edge.shipped_bytes;
+        write(kept);
+        received[static_cast<std::size_t>(shipped.rank)] += edge.shipped_bytes;
+      }
+    }
+    if (layout_.plan.edge_alignment > 1)
+      add(Phase::kRoute, StepKind::kExchange, *std::max_element(received.begin(), received.end()),
+          static_cast<std::uint64_t>(ranks()));
+    add(Phase::kWrite, StepKind::kWrite, 0, 0).transfers = std::move(writes);
   }
 
   void write_together(const std::vector<Transfer>& pieces) {

@@ -106,7 +106,8 @@ struct LayoutPlan {
   std::uint32_t relations_per_file = 1;  // 0: all
   std::vector<std::uint32_t> file_of_rank;  // empty: all in file 0
   std::uint64_t extent_alignment = 4096;  // where ranks' parts of shared files begin
-  std::uint64_t edge_alignment = 1;  // direct: boundaries between writers are rounded to this
+  // Direct and streams: boundaries between writers are rounded to this.
+  std::uint64_t edge_alignment = 1;
   StripingPlan striping;
   FileCreation creation = FileCreation::kCollective;
   RowFileTuning tuning;

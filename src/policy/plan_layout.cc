@@ -98,9 +98,9 @@ void plan_alignment(const LayoutFacts& facts, const LayoutWishes& wishes, std::u
   const bool worth = output / plan.files / static_cast<std::uint64_t>(facts.ranks) /
                          value_of(Limit::kAlignmentWorth) >=
                      unit;
-  if (plan.mode == CheckpointMode::kSharedOpt || stores_streams(plan.mode))
-    plan.extent_alignment =
-        std::max(worth ? unit : facts.file_system.block_bytes, kSharedAlignment);
+  if (plan.mode == CheckpointMode::kSharedOpt)
+    plan.extent_alignment = std::max(worth ? unit : fs.block_bytes, kSharedAlignment);
+  if (stores_streams(plan.mode)) plan.extent_alignment = std::max(fs.block_bytes, kSharedAlignment);
   plan.edge_alignment = contended ? unit : 1;
   std::string why =
       contended ? fmt::format("{}: writers on {} must not share {}", bytes_text(unit), fs.name,
@@ -114,6 +114,8 @@ void plan_alignment(const LayoutFacts& facts, const LayoutWishes& wishes, std::u
     plan.edge_alignment = wishes.alignment;
     why = fmt::format("{}, as chosen", bytes_text(wishes.alignment));
   }
+  // What does not fill a unit travels to the rank that writes it, so that nothing lies between.
+  if (stores_streams(plan.mode) && plan.edge_alignment > 1) plan.extent_alignment = 1;
   plan.reasons.push_back({"alignment", why});
 }
 

@@ -123,6 +123,12 @@ const OtherLayout kOtherLayouts[] = {
     {.what = "hdf5-direct on a network",
      .mode = CheckpointMode::kHdf5Direct,
      .kind = FileSystemKind::kNetwork},
+    // Of files with one writer only there are few states.
+    {.what = "hdf5-streams on a network, 2 groups, 2 relations a file",
+     .mode = CheckpointMode::kHdf5Streams,
+     .files = 2,
+     .relations_per_file = 2,
+     .kind = FileSystemKind::kNetwork},
     {.what = "hdf5-direct on a network, beside the caller",
      .mode = CheckpointMode::kHdf5Direct,
      .kind = FileSystemKind::kNetwork,

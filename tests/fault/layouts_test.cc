@@ -4,11 +4,15 @@
 // in depth, and with every sampled bit of hdf5-direct's files flipped.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "checkpoint/checkpoint.h"
 #include "fault/loaded_samples.h"
 #include "place/write_edges.h"
 #include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
+#include "write/operation_log.h"
 
 namespace stratalog {
 namespace {
@@ -125,15 +129,71 @@ TEST(Layouts, NumbersOfFilesAndOfRelationsInThem) {
 }
 
 TEST(Layouts, BlocksThatRanksMustNotShare) {
-  for (const std::uint64_t alignment : {0, 8, 512, 65536})
-    for (const int writers : {2, 3, 7})
-      for (const std::uint64_t size : {2, 300})
-        for (const std::uint32_t files : {0U, 3U})
-          check({.mode = CheckpointMode::kHdf5Direct,
-                 .files = files,
-                 .file_system = FileSystemKind::kNetwork,
-                 .alignment = alignment},
-                writers, size, 0);
+  for (const CheckpointMode mode : {CheckpointMode::kHdf5Direct, CheckpointMode::kHdf5Streams})
+    for (const std::uint64_t alignment : {0, 8, 512, 65536})
+      for (const int writers : {2, 3, 7})
+        for (const std::uint64_t size : {2, 300})
+          for (const std::uint32_t files : {0U, 3U})
+            check({.mode = mode,
+                   .files = files,
+                   .file_system = FileSystemKind::kNetwork,
+                   .alignment = alignment},
+                  writers, size, 0);
+}
+
+// Blocks of a file of streams that several ranks write, and blocks that any but the first one does.
+struct SharedBlocks {
+  std::size_t shared = 0;
+  std::size_t others = 0;
+};
+
+SharedBlocks shared_blocks(const Layout& layout, int ranks, std::uint64_t block) {
+  const auto relations = sample::sample_relations(5, 3000);
+  const auto disk = std::make_shared<MemoryDisk>();
+  disk->file_system.kind = layout.file_system;
+  OperationLog log(*disk);
+  const Status saved = sim_run(ranks, [&](Comm& comm) -> Status {
+    const auto store = open_memory_store(disk);
+    const auto recording = open_recording_store(*store, log, comm.rank());
+    STRATALOG_ASSIGN_OR_RETURN(const auto writer,
+                               open_checkpoint_writer(comm, *recording, options_of(layout)));
+    SaveRequest request = sample::request_of(relations, comm.rank(), ranks);
+    request.mode = layout.mode;
+    return writer->save(request).status();
+  });
+  EXPECT_TRUE(saved.is_ok()) << saved.to_string();
+  std::map<std::pair<NodeId, std::uint64_t>, std::set<int>> writers;
+  for (const Operation& operation : log.operations())
+    for (std::uint64_t at = operation.offset;
+         operation.kind == OperationKind::kWrite && at < operation.offset + operation.data.size();
+         at = (at / block + 1) * block)
+      writers[{operation.node, at / block}].insert(operation.rank);
+  SharedBlocks found;
+  for (const auto& [place, ranks_of_block] : writers) {
+    if (ranks_of_block.size() > 1) ++found.shared;
+    if (*ranks_of_block.rbegin() > 0) ++found.others;
+  }
+  return found;
+}
+
+TEST(Layouts, StreamsHaveOneWriterForEachBlock) {
+  for (const int ranks : {2, 3, 7}) {
+    const auto of = [&](FileSystemKind kind, std::uint64_t alignment, std::uint64_t block) {
+      return shared_blocks(
+          {.mode = CheckpointMode::kHdf5Streams, .file_system = kind, .alignment = alignment},
+          ranks, block);
+    };
+    // Pages never; blocks of other sizes where it is asked for.
+    EXPECT_EQ(of(FileSystemKind::kLocal, 0, 4096).shared, 0U);
+    EXPECT_GT(of(FileSystemKind::kLocal, 0, 8192).shared, 0U);
+    const SharedBlocks of_network = of(FileSystemKind::kNetwork, 0, 4096);
+    EXPECT_EQ(of_network.shared, 0U);
+    EXPECT_GT(of_network.others, 0U);
+    // All of a round fits into one block.
+    const SharedBlocks of_large = of(FileSystemKind::kNetwork, 1 << 20, 4096);
+    EXPECT_EQ(of_large.shared, 0U);
+    EXPECT_LT(of_large.others, of_network.others / 2);
+  }
 }
 
 TEST(Layouts, WhatABuildCannotDoIsRefused) {
