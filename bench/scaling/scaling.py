@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs send and how evenly their tuples lie on 64 to 16,384 ranks.
 
-Up to 1,024 ranks the engine itself runs, on virtual ranks of one process, and every collective call
-is counted. At any number of ranks the planners say where the tuples of the finished relations lie.
+Up to 4,096 ranks the engine itself runs, on virtual ranks of one process, and every collective call
+is counted (where that takes too much memory in one process up to 1,024). At any number of ranks the
+planners say where the tuples of the finished relations lie, and what may be sent at most.
 Beside each number stands the bound that the design promises. Times are modelled: what each call's
 busiest rank sends or receives, priced with a network's parameters out of the file-system model.
 Writes OUT.md, OUT.json and OUT.png. Build the target scaling_runs first.
@@ -31,7 +32,10 @@ from peers import machine  # noqa: E402
 # A pair travels as two cells in a run of tuples (8 bytes), or under its prefix, at worst alone: a
 # header, the prefix and the cell, a word each (route/mail_format.h).
 ALONE_BYTES = 24
-PART_BYTES = 8  # flags, for each pair of ranks in each exchange
+PART_BYTES = 8  # flags, for each pair of ranks of which one has something for the other
+# What all ranks hold is in one memory here: by pivot each has all edges; where every derivation is
+# on another rank, each has outboxes of many (MiB of them).
+MOST_RANKS_IN_MEMORY = 1024
 # No rank is to hold more than this many times the mean of a rebalanced relation: 150 % and one
 # sub-bucket of at most the mean (route/bucket_map.h).
 SHARE_BOUND = 2.5
@@ -77,6 +81,7 @@ class Case:
     program: str
     edges: list[Edge]
     about: str
+    is_large: bool = False  # too large for thousands of ranks in one memory
 
 
 def cases() -> list[Case]:
@@ -111,6 +116,7 @@ def cases() -> list[Case]:
             "two_hops",
             list(rings([600], 1)),
             "by rounds, nonlinear; a ring of 600 nodes",
+            is_large=True,
         ),
         Case(
             "doubling, skewed",
@@ -190,11 +196,21 @@ class Bench:
             "simulated": [],
         }
         for ranks in self.args.simulate:
+            if (result["is_pivot"] or case.is_large) and ranks > MOST_RANKS_IN_MEMORY:
+                continue
             for dealt in (False, True):
                 if dealt and result["is_pivot"]:
                     continue  # the same but for the copies of the edges; then it goes by rounds
                 run = self.call("simulate", ranks, case, folder, dealt)
                 result["simulated"].append(self.judge(run, result, dealt))
+        for ranks, plan in result["planned"].items():
+            below = [run for run in result["simulated"] if run["ranks"] <= ranks]
+            run = (below or result["simulated"])[-1]
+            # Further ranks may lead to one rebalancing more.
+            more = 0 if result["is_pivot"] or ranks == run["ranks"] else 1
+            plan["most_sent_bytes"] = self.bound(
+                result, run["rounds"], run["rebalances"] + more, ranks
+            )
         return result
 
     def judge(self, run: dict[str, Any], result: dict[str, Any], dealt: bool) -> dict[str, Any]:
@@ -207,34 +223,36 @@ class Bench:
             "dealt": dealt,
             "rounds": stratum["iterations"],
             "sent_bytes": sum(c["sent_bytes"] for k, c in calls.items() if k == "exchange"),
-            "bound_bytes": self.bound(result, stratum, ranks),
+            "rebalances": stratum["rebalances"],
+            "bound_bytes": self.bound(result, stratum["iterations"], stratum["rebalances"], ranks),
             "slowest_bytes": calls["exchange"]["slowest_bytes"],
             "partners": calls["exchange"]["partners"],
             "collectives": sum(c["calls"] for c in calls.values()),
             "share_of_mean": stratum.get("share_of_mean"),
             "share_bound": self.share_bound(result, ranks),
-            "rebalances": stratum["rebalances"],
             "network_seconds": self.network.seconds(calls, ranks),
         }
 
     @staticmethod
-    def bound(result: dict[str, Any], stratum: dict[str, Any], ranks: int) -> int:
+    def bound(result: dict[str, Any], rounds: int, rebalances: int, ranks: int) -> int:
         """Bytes that the design allows all ranks to send together.
 
         Facts go to their owners, to one more placement at most, and at most one copy of them to
         each rank. A stratum by pivot then sends its seeds, once. By rounds each derivation goes to
         the home of its tuple at most once, and each new tuple to one more shard for each further
-        column by which it is searched (here: one); a rebalanced relation moves whole.
+        column by which it is searched (here: one); a rebalanced relation moves whole. Who has
+        nothing for a rank sends it nothing.
         """
         travelling = result["static_rows"] * (2 + ranks)
         exchanges = 4
         if result["is_pivot"]:
             travelling += result["static_rows"]
         else:
-            travelling += result["derivations"] + stratum["tuples"]
-            travelling += stratum["rebalances"] * 2 * stratum["tuples"]
-            exchanges += 3 * stratum["iterations"]
-        return travelling * ALONE_BYTES + exchanges * PART_BYTES * ranks * ranks
+            travelling += result["derivations"] + result["tuples"]
+            travelling += rebalances * 2 * result["tuples"]
+            exchanges += 3 * rounds
+        parts = min(exchanges * ranks * ranks, travelling)
+        return travelling * ALONE_BYTES + parts * PART_BYTES
 
     @staticmethod
     def share_bound(result: dict[str, Any], ranks: int) -> float | None:
@@ -295,23 +313,26 @@ def report(results: dict[str, dict[str, Any]], bench: Bench) -> str:
 def planned_table(result: dict[str, Any]) -> list[str]:
     if result["is_pivot"]:
         lines = [
-            "| ranks (planned) | lanes a block | blocks | ranks with work | share |",
-            "|--:|--:|--:|--:|--:|",
+            "| ranks (planned) | lanes a block | blocks | ranks with work | share | MB sent at most |",
+            "|--:|--:|--:|--:|--:|--:|",
         ]
         for ranks, plan in result["planned"].items():
             lines.append(
                 f"| {int(ranks):,} | {plan['lanes_per_block']} | {plan['blocks']:,} | "
-                f"{min(int(ranks), plan['blocks']):,} | {plan['share_of_mean']:.2f} |"
+                f"{min(int(ranks), plan['blocks']):,} | {plan['share_of_mean']:.2f} | "
+                f"{megabytes(plan['most_sent_bytes'])} |"
             )
         return lines
     lines = [
-        "| ranks (planned) | tuples a rank | share, whole buckets | share, rebalanced | bound |",
-        "|--:|--:|--:|--:|--:|",
+        "| ranks (planned) | tuples a rank | share, whole buckets | share, rebalanced | bound | "
+        "MB sent at most |",
+        "|--:|--:|--:|--:|--:|--:|",
     ]
     for ranks, plan in result["planned"].items():
         lines.append(
             f"| {int(ranks):,} | {plan['tuples'] / int(ranks):,.0f} | "
-            f"{plan['share_of_mean_whole']:.2f} | {plan['share_of_mean']:.2f} | {SHARE_BOUND} |"
+            f"{plan['share_of_mean_whole']:.2f} | {plan['share_of_mean']:.2f} | {SHARE_BOUND} | "
+            f"{megabytes(plan['most_sent_bytes'])} |"
         )
     return lines
 
@@ -351,7 +372,7 @@ def draw(results: dict[str, dict[str, Any]], out: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=ROOT / "build")
-    parser.add_argument("--simulate", type=int, nargs="+", default=[64, 256, 1024])
+    parser.add_argument("--simulate", type=int, nargs="+", default=[64, 256, 1024, 4096])
     parser.add_argument("--plan", type=int, nargs="+", default=[64, 1024, 16384])
     parser.add_argument("--network", default="perlmutter", help="of machines.json")
     parser.add_argument("--only", default="", help="cases whose names contain this")

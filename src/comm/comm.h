@@ -125,7 +125,7 @@ std::unique_ptr<Comm> make_self_comm();
 // Runs `body(comm)` on `ranks` ranks that are threads of this process, with in-memory mail, and
 // returns when all have returned. A rank that returns early while others wait in a collective makes
 // those calls fail with RanksDisagree instead of hanging. For runs on one machine (`run -j`), tests
-// and simulation; ranks <= 1,024. With kSeparate nobody reads another rank's memory, as if the
+// and simulation; ranks <= 4,096. With kSeparate nobody reads another rank's memory, as if the
 // ranks were processes.
 enum class AddressSpace : std::uint8_t { kSeparate, kShared };
 Status sim_run(int ranks, const std::function<Status(Comm&)>& body,

@@ -28,7 +28,7 @@
 namespace stratalog {
 namespace {
 
-constexpr int kMaxRanks = 1024;
+constexpr int kMaxRanks = 4096;
 // Before a rank sleeps; 200 to 400 microseconds. To be woken from sleep takes 50 and more, and
 // small programs meet a hundred times in a few milliseconds.
 constexpr int kLooks = 8000;
@@ -81,9 +81,17 @@ class SimWorld {
   int size() const { return static_cast<int>(calls_.size()); }
 
   // Blocks until all ranks have laid down their calls, runs read(calls) on every rank, and returns
-  // when all have read.
+  // when all have read. Before anybody reads, the rank that comes last runs prepare(calls).
+  template <typename Read, typename Prepare>
+  Status meet(int rank, const Call& call, Read&& read, Prepare&& prepare);
   template <typename Read>
-  Status meet(int rank, const Call& call, Read&& read);
+  Status meet(int rank, const Call& call, Read&& read) {
+    return meet(rank, call, std::forward<Read>(read), [](std::span<const Call* const>) {});
+  }
+  // Of the current meeting: all ranks' words. Once for all, as each rank doing it for itself would
+  // cost ranks times ranks.
+  void reduce(std::span<const Call* const> calls, ReduceOp op);
+  std::span<const std::uint64_t> reduced() const { return reduced_; }
 
   // Adds a rank's values to those of the ranks that came before.
   std::shared_ptr<const SlowReduction> begin_slowly(std::span<const std::uint64_t> values,
@@ -124,6 +132,7 @@ class SimWorld {
   std::atomic<int> left_ = -1;  // the first rank that returned
   std::atomic<int> without_room_ = -1;  // a rank that had none for what arrived in this meeting
   Status verdict_;  // of the current meeting
+  std::vector<std::uint64_t> reduced_;
   std::mutex slow_mutex_;
   std::shared_ptr<SlowReduction> slow_;  // that some ranks have begun
   SimPosts posts_;
@@ -154,8 +163,15 @@ Status SimWorld::broken_status(int rank, const Call& call) const {
                                             rank, call.name, left_.load()));
 }
 
-template <typename Read>
-Status SimWorld::meet(int rank, const Call& call, Read&& read) {
+void SimWorld::reduce(std::span<const Call* const> calls, ReduceOp op) {
+  reduced_.assign(calls[0]->words.begin(), calls[0]->words.end());
+  for (const Call* other : calls.subspan(1))
+    for (std::size_t i = 0; i < reduced_.size(); ++i)
+      reduced_[i] = fold(reduced_[i], other->words[i], op);
+}
+
+template <typename Read, typename Prepare>
+Status SimWorld::meet(int rank, const Call& call, Read&& read, Prepare&& prepare) {
   if (is_broken()) return broken_status(rank, call);
   spread_.settle(rank);
   const std::uint64_t mine = meeting_.load();
@@ -165,6 +181,11 @@ Status SimWorld::meet(int rank, const Call& call, Read&& read) {
     reading_.store(size());
     without_room_.store(-1);
     verdict_ = check_calls();
+    if (verdict_.is_ok())
+      verdict_ = or_no_space("not enough memory to reduce what ranks bring", [&] {
+        prepare(std::span<const Call* const>(calls_));
+        return Status::ok();
+      });
     meeting_.store(mine + 1);
     bell_.ring();
   } else {
@@ -288,18 +309,13 @@ class SimComm final : public Comm {
   }
 
   Status allreduce(std::span<std::uint64_t> values, ReduceOp op) override {
-    std::vector<std::uint64_t> reduced;
     const Call call{.name = "allreduce",
                     .agreed_on = (values.size() << 8U) | static_cast<std::uint64_t>(op),
                     .words = values};
-    STRATALOG_RETURN_IF_ERROR(world_.meet(rank_, call, [&](std::span<const Call* const> calls) {
-      reduced.assign(calls[0]->words.begin(), calls[0]->words.end());
-      for (const Call* other : calls.subspan(1))
-        for (std::size_t i = 0; i < reduced.size(); ++i)
-          reduced[i] = fold(reduced[i], other->words[i], op);
-    }));
-    std::ranges::copy(reduced, values.begin());
-    return Status::ok();
+    return world_.meet(
+        rank_, call,
+        [&](std::span<const Call* const>) { std::ranges::copy(world_.reduced(), values.begin()); },
+        [&](std::span<const Call* const> calls) { world_.reduce(calls, op); });
   }
 
   Result<std::unique_ptr<ReductionUnderWay>> begin_allreduce(std::vector<std::uint64_t> values,
