@@ -313,7 +313,8 @@ def report(results: dict[str, dict[str, Any]], bench: Bench) -> str:
 def planned_table(result: dict[str, Any]) -> list[str]:
     if result["is_pivot"]:
         lines = [
-            "| ranks (planned) | lanes a block | blocks | ranks with work | share | MB sent at most |",
+            "| ranks (planned) | lanes a block | blocks | ranks with work | share | "
+            "MB sent at most |",
             "|--:|--:|--:|--:|--:|--:|",
         ]
         for ranks, plan in result["planned"].items():
