@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores written by released versions stay readable: tests/golden/checkpoint_v1 holds one for each
-// mode and encoding, with its tuples as text. With STRATALOG_WRITE_GOLDEN=DIR this program writes
-// such stores instead of reading them (for a new format version; the old ones stay).
+// mode and encoding, with its tuples as text (tests/fault/golden_writer_test.cc wrote them; for a
+// new format version it writes others, and these stay).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,8 +18,8 @@
 namespace stratalog {
 namespace {
 
-const char* const kStores[] = {"fpp",  "shared", "rows",  "streams",
-                               "auto", "copies", "pools", "run_pools"};
+const char* const kStores[] = {"fpp",    "shared", "rows",      "streams",     "auto",
+                               "copies", "pools",  "run_pools", "hdf5_direct", "hdf5_streams"};
 
 std::string golden() { return std::string(STRATALOG_SOURCE_DIR) + "/tests/golden/checkpoint_v1/"; }
 

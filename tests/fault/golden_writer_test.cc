@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the stores of tests/golden/checkpoint_v1 into the directory that STRATALOG_WRITE_GOLDEN
-// names; skipped otherwise. Stores that are in the tree are never written anew: old bytes must stay
-// readable. (What wrote the stores "copies" and "pools" is gone; their tuples are
-// those of "run_pools".)
+// names; skipped otherwise. (Among tests of faults, because these can write HDF5 files.) Stores
+// that are in the tree are never written anew: old bytes must stay readable. (What wrote the stores
+// "copies" and "pools" is gone; their tuples are those of "run_pools".)
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,6 +11,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "fault/sample_relations.h"
+#include "write/hdf5_row_layout.h"
 
 namespace stratalog {
 namespace {
@@ -78,7 +79,9 @@ TEST(GoldenWriter, WritesStoresOnDemand) {
         Kind{"rows", CheckpointMode::kFilePerProcess, ShardEncoding::kRowsU64},
         Kind{"streams", CheckpointMode::kFilePerProcess, ShardEncoding::kStreams},
         Kind{"auto", CheckpointMode::kShared, ShardEncoding::kAuto},
-        Kind{"run_pools", CheckpointMode::kFilePerProcess, ShardEncoding::kCompact, true}}) {
+        Kind{"run_pools", CheckpointMode::kFilePerProcess, ShardEncoding::kCompact, true},
+        Kind{"hdf5_direct", CheckpointMode::kHdf5Direct, ShardEncoding::kRowsU64},
+        Kind{"hdf5_streams", CheckpointMode::kHdf5Streams, ShardEncoding::kStreams}}) {
     const auto relations = kind.has_copies ? golden_relations_with_copies() : golden_relations();
     const std::string root = std::string(target) + "/" + kind.name;
     ASSERT_FALSE(std::filesystem::exists(root)) << root << " exists; it is not overwritten";
@@ -87,6 +90,7 @@ TEST(GoldenWriter, WritesStoresOnDemand) {
       STRATALOG_ASSIGN_OR_RETURN(const auto store, open_posix_store(root, RootMode::kMustExist));
       WriterOptions options;
       options.block_bytes = 512;
+      options.backends.rows = hdf5_serial_files();
       STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, options));
       SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
       if (kind.has_copies) sample::walk_in_batches(request);
