@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that ends on one rank while a checkpoint is packed or read, while what was read travels to
 // other ranks, and while the engine takes it in: all ranks end with the same NoSpace, and none of
-// them waits for the others. Every larger request for memory of a restart is refused once.
+// them waits for the others. Every larger request for memory of a restart is refused once, and many
+// of an agreement on the classes of an equivalence relation.
 #include <gtest/gtest.h>
 
 #include <optional>
 
 #include "checkpoint/checkpoint.h"
+#include "datalog/evaluate/class_agreement.h"
 #include "failing_memory.h"
 #include "fault/loaded_samples.h"
 #include "property/engine_runner.h"
@@ -195,6 +197,55 @@ TEST(MemoryEnd, EveryLargerRequestOfARestartIsRefusedOnce) {
       }
       EXPECT_GT(refused, 10U);
     }
+  }
+}
+
+// Pairs that unite, in two rounds, most of the elements of all ranks: paths of labels in no order,
+// which take several phases (there are more edges than all ranks get to see).
+std::vector<Equivalence::Pair> pairs_of(std::uint32_t rank, std::uint32_t round) {
+  std::vector<Equivalence::Pair> pairs;
+  for (std::uint32_t i = rank; i < 60'000; i += kRanks)
+    if ((i / kRanks) % 2 == round)
+      pairs.push_back({.first = i * 7919 % 60'000, .second = (i + 1) * 7919 % 60'000});
+  return pairs;
+}
+
+// Of rank `poor` one request for memory is refused, after `granted` ones. Whether there was one.
+bool refuse_in_agreement(int poor, std::uint64_t granted) {
+  bool was_refused = false;
+  std::vector<StatusCode> codes(kRanks, StatusCode::kOk);
+  const Status status = sim_run(kRanks, [&](Comm& comm) -> Status {
+    Equivalence classes;
+    classes.deal(
+        [self = comm.rank()](Cell cell) { return owner_of_element(cell, kRanks) == self; });
+    for (std::uint32_t round = 0; round < 2; ++round) {
+      for (const auto& [a, b] : pairs_of(static_cast<std::uint32_t>(comm.rank()), round))
+        classes.unite(a, b);
+      const auto news = classes.take_news();
+      const bool fails = round == 1 && comm.rank() == poor;
+      std::optional<FailingMemory> end;
+      if (fails) end.emplace(MemoryEnd{.bytes = 4096, .granted = granted, .refused = 1});
+      const Status agreed = agree_on_classes(comm, classes, news).status();
+      if (fails) was_refused = memory_end_of_thread.refused == 0;
+      end.reset();
+      codes[static_cast<std::size_t>(comm.rank())] = agreed.code();
+      if (!agreed.is_ok()) return comm.barrier();
+      classes.advance();
+    }
+    return comm.barrier();
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+  for (const StatusCode code : codes)
+    EXPECT_EQ(code, was_refused ? StatusCode::kNoSpace : StatusCode::kOk);
+  return was_refused;
+}
+
+TEST(MemoryEnd, EveryLargerRequestOfAnAgreementOnClassesIsRefusedOnce) {
+  for (const int poor : {0, 2}) {
+    std::uint64_t granted = 0;
+    while (refuse_in_agreement(poor, granted) && granted < 5000) granted += 1 + (granted / 16);
+    EXPECT_GT(granted, 100U) << "requests that can be refused";
+    EXPECT_LT(granted, 5000U);
   }
 }
 

@@ -2,9 +2,9 @@
 #include "datalog/evaluate/class_agreement.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "base/memory_end.h"
 #include "datalog/evaluate/placement.h"
 #include "model/multiset_hash.h"
 #include "relation/prefix_map.h"
@@ -18,62 +18,95 @@ using Pair = Equivalence::Pair;
 // Up to here every rank gets all edges and finds their ends by itself: cheaper than many exchanges.
 constexpr std::uint64_t kFewEdges = std::uint64_t{1} << 14;
 
-// Cells for each rank, and those from each.
-class CellMail {
+// How what a rank does between two collective calls went. Want of memory must not keep it from the
+// next one, which all ranks begin with an agreement.
+template <typename Work>
+Status attempt(Work&& work) {
+  return or_no_space("not enough memory to unite classes", [&]() -> Status {
+    work();
+    return Status::ok();
+  });
+}
+
+// What came in one exchange.
+class Arrived {
  public:
-  CellMail(Comm& comm, ClassAgreement& spent)
-      : comm_(comm), spent_(spent), to_(static_cast<std::size_t>(comm.size())) {}
+  explicit Arrived(Received received) : received_(std::move(received)) {}
 
-  Cells& to(int rank) { return to_[static_cast<std::size_t>(rank)]; }
-  Cells& to_owner(Cell element) { return to(owner_of_element(element, comm_.size())); }
-
-  // Collective. What all ranks have for any rank, to all; what was to be sent is gone.
-  Result<Cells> tell_all() {
-    Cells packed;
-    for (Cells& cells : to_) {
-      packed.insert(packed.end(), cells.begin(), cells.end());
-      cells = {};
-    }
-    ++spent_.exchanges;
-    spent_.sent_bytes += packed.size() * sizeof(Cell) * (to_.size() - 1);
-    STRATALOG_ASSIGN_OR_RETURN(const Received all,
-                               comm_.allgather(std::as_bytes(std::span(packed))));
-    Cells cells(all.data.size() / sizeof(Cell));
-    if (!cells.empty()) std::memcpy(cells.data(), all.data.data(), cells.size() * sizeof(Cell));
-    return cells;
+  std::span<const Cell> cells() const {
+    return {reinterpret_cast<const Cell*>(received_.data.data()),
+            received_.data.size() / sizeof(Cell)};
   }
-
-  // Collective. By sender; what was to be sent is gone.
-  Result<std::vector<Cells>> exchange() {
-    std::size_t size = 0;
-    for (const Cells& cells : to_) size += cells.size();
-    Cells packed;
-    packed.reserve(size);
-    std::vector<std::uint64_t> counts;
-    for (Cells& cells : to_) {
-      packed.insert(packed.end(), cells.begin(), cells.end());
-      counts.push_back(cells.size() * sizeof(Cell));
-      if (static_cast<int>(counts.size()) - 1 != comm_.rank()) spent_.sent_bytes += counts.back();
-      cells = {};
-    }
-    ++spent_.exchanges;
-    auto received = comm_.exchange(std::as_bytes(std::span(packed)), counts);
-    packed = {};
-    if (!received.is_ok()) return received.status();
-    std::vector<Cells> all;
+  // visit(sender, cells), in the order of ranks
+  template <typename Visit>
+  void for_each(Visit&& visit) const {
     std::size_t at = 0;
-    for (const std::uint64_t bytes : received.value().counts) {
-      Cells& cells = all.emplace_back(bytes / sizeof(Cell));
-      if (bytes != 0) std::memcpy(cells.data(), received.value().data.data() + at, bytes);
-      at += bytes;
+    for (std::size_t r = 0; r < received_.counts.size(); ++r) {
+      const std::size_t count = received_.counts[r] / sizeof(Cell);
+      visit(r, cells().subspan(at, count));
+      at += count;
     }
-    return all;
   }
 
  private:
+  Received received_;
+};
+
+// Cells for each rank, and those from each. All calls but open() may find no memory, and are made
+// within attempt(), or are collective, which end with the same verdict on all ranks.
+class CellMail {
+ public:
+  CellMail(Comm& comm, ClassAgreement& spent) : comm_(comm), spent_(spent) {}
+
+  // Before anything else, within attempt().
+  void open() {
+    to_.resize(static_cast<std::size_t>(comm_.size()));
+    counts_.resize(to_.size());
+  }
+  Cells& to(int rank) { return to_[static_cast<std::size_t>(rank)]; }
+  Cells& to_owner(Cell element) { return to(owner_of_element(element, comm_.size())); }
+
+  // Collective. What all ranks have for any rank, to all; what was to be sent is gone. `mine`: how
+  // it went here so far.
+  Result<Arrived> tell_all(Status mine) {
+    Cells packed;
+    if (mine.is_ok()) mine = attempt([&] { pack(packed); });
+    STRATALOG_RETURN_IF_ERROR(agree(comm_, mine));
+    ++spent_.exchanges;
+    spent_.sent_bytes += packed.size() * sizeof(Cell) * (to_.size() - 1);
+    STRATALOG_ASSIGN_OR_RETURN(Received all, comm_.allgather(std::as_bytes(std::span(packed))));
+    return Arrived(std::move(all));
+  }
+
+  // Collective. By sender; what was to be sent is gone. `mine` as above.
+  Result<Arrived> exchange(Status mine) {
+    Cells packed;
+    if (mine.is_ok()) mine = attempt([&] { pack(packed); });
+    STRATALOG_RETURN_IF_ERROR(agree(comm_, mine));
+    for (std::size_t r = 0; r < counts_.size(); ++r)
+      if (static_cast<int>(r) != comm_.rank()) spent_.sent_bytes += counts_[r];
+    ++spent_.exchanges;
+    STRATALOG_ASSIGN_OR_RETURN(Received received,
+                               comm_.exchange(std::as_bytes(std::span(packed)), counts_));
+    return Arrived(std::move(received));
+  }
+
+ private:
+  void pack(Cells& packed) {
+    std::size_t size = 0;
+    for (const Cells& cells : to_) size += cells.size();
+    packed.reserve(size);
+    for (std::size_t r = 0; r < to_.size(); ++r) {
+      packed.insert(packed.end(), to_[r].begin(), to_[r].end());
+      counts_[r] = to_[r].size() * sizeof(Cell);
+      to_[r] = {};
+    }
+  }
+
   Comm& comm_;
   ClassAgreement& spent_;
   std::vector<Cells> to_;
+  std::vector<std::uint64_t> counts_;  // bytes, of the exchange under way
 };
 
 // What a rank asks the owners of elements, once for each.
@@ -90,23 +123,28 @@ class Questions {
     }
     return id;
   }
-  // Collective. All answers, by number; `answer` is this rank's to others.
+  // Collective. All answers, by number; `answer` is this rank's to others. `mine`: how it went here
+  // so far.
   template <typename Answer>
-  Result<Cells> answers(CellMail& mail, Answer&& answer) {
-    STRATALOG_ASSIGN_OR_RETURN(const auto questions, mail.exchange());
-    for (std::size_t r = 0; r < questions.size(); ++r) {
-      Cells& to = mail.to(static_cast<int>(r));
-      to.reserve(questions[r].size());
-      for (const Cell element : questions[r]) to.push_back(answer(element));
-    }
-    STRATALOG_ASSIGN_OR_RETURN(const auto told, mail.exchange());
-    std::vector<std::size_t> next(told.size(), 0);
+  Result<Cells> answers(CellMail& mail, const Status& mine, Answer&& answer) {
+    STRATALOG_ASSIGN_OR_RETURN(const Arrived questions, mail.exchange(mine));
     Cells all;
-    all.reserve(owners_.size());
+    std::vector<std::span<const Cell>> told;
+    const Status answered = attempt([&] {
+      questions.for_each([&](std::size_t r, std::span<const Cell> asked) {
+        Cells& to = mail.to(static_cast<int>(r));
+        to.reserve(asked.size());
+        for (const Cell element : asked) to.push_back(answer(element));
+      });
+      all.reserve(owners_.size());
+      told.resize(static_cast<std::size_t>(ranks_));
+    });
+    STRATALOG_ASSIGN_OR_RETURN(const Arrived answers, mail.exchange(answered));
+    answers.for_each([&](std::size_t r, std::span<const Cell> cells) { told[r] = cells; });
     for (const std::uint32_t owner : owners_) {
-      if (next[owner] == told[owner].size())
-        return Status::internal("classes: an answer is missing");
-      all.push_back(told[owner][next[owner]++]);
+      if (told[owner].empty()) return Status::internal("classes: an answer is missing");
+      all.push_back(told[owner].front());
+      told[owner] = told[owner].subspan(1);
     }
     return all;
   }
@@ -215,8 +253,9 @@ class Agreement {
   Agreement(Comm& comm, Equivalence& classes, ClassAgreement& spent)
       : comm_(comm), classes_(classes), mail_(comm, spent) {}
 
-  Status run(const std::vector<Pair>& pairs) {
-    STRATALOG_RETURN_IF_ERROR(name_edges(pairs));
+  // Collective; one verdict.
+  Status run(const std::vector<Pair>& pairs, const Status& mine) {
+    STRATALOG_RETURN_IF_ERROR(name_edges(pairs, mine));
     STRATALOG_RETURN_IF_ERROR(connect());
     STRATALOG_RETURN_IF_ERROR(bring_together());
     return hand_out();
@@ -229,25 +268,41 @@ class Agreement {
     return classes_.label_of(element);
   }
 
+  // Collective. The sum over all ranks, or what went wrong on one of them.
+  Result<std::uint64_t> sum(std::uint64_t count, const Status& mine) {
+    std::uint64_t sums[] = {count, mine.is_ok() ? 0U : 1U};
+    STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
+    if (sums[1] != 0) STRATALOG_RETURN_IF_ERROR(agree(comm_, mine));
+    return sums[0];
+  }
+
   // Pairs of elements become edges between labels: there are few first ones, whose labels are asked
   // for; the owners of the second ones know the rest.
-  Status name_edges(const std::vector<Pair>& pairs) {
+  Status name_edges(const std::vector<Pair>& pairs, Status mine) {
     std::vector<std::uint32_t> first_of;
     Questions firsts(comm_);
-    first_of.reserve(pairs.size());
-    for (const Pair& pair : pairs) first_of.push_back(firsts.ask(pair.first, mail_));
-    STRATALOG_ASSIGN_OR_RETURN(const Cells labels, firsts.answers(mail_, [this](Cell element) {
-      return label_of(element);
-    }));
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      Cells& to = mail_.to_owner(pairs[i].second);
-      to.push_back(labels[first_of[i]]);
-      to.push_back(pairs[i].second);
-    }
-    STRATALOG_ASSIGN_OR_RETURN(const auto seconds, mail_.exchange());
-    for (const Cells& from : seconds)
-      for (std::size_t i = 0; i + 1 < from.size(); i += 2)
-        note_edge(from[i], label_of(from[i + 1]));
+    if (mine.is_ok())
+      mine = attempt([&] {
+        mail_.open();
+        first_of.reserve(pairs.size());
+        for (const Pair& pair : pairs) first_of.push_back(firsts.ask(pair.first, mail_));
+      });
+    STRATALOG_ASSIGN_OR_RETURN(
+        const Cells labels,
+        firsts.answers(mail_, mine, [this](Cell element) { return label_of(element); }));
+    mine = attempt([&] {
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        Cells& to = mail_.to_owner(pairs[i].second);
+        to.push_back(labels[first_of[i]]);
+        to.push_back(pairs[i].second);
+      }
+    });
+    STRATALOG_ASSIGN_OR_RETURN(const Arrived seconds, mail_.exchange(mine));
+    mine_ = attempt([&] {
+      const std::span<const Cell> cells = seconds.cells();
+      for (std::size_t i = 0; i + 1 < cells.size(); i += 2)
+        note_edge(cells[i], label_of(cells[i + 1]));
+    });
     return Status::ok();
   }
 
@@ -264,75 +319,87 @@ class Agreement {
   // that is before it; labels jump to the end of such hooks; and edges lead from there on.
   Status connect() {
     for (bool is_first = true;; is_first = false) {
-      std::uint64_t left = std::exchange(edges_, 0);
-      STRATALOG_RETURN_IF_ERROR(comm_.allreduce(std::span(&left, 1), ReduceOp::kSum));
+      STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t left, sum(std::exchange(edges_, 0), mine_));
       if (left <= kFewEdges) {
         if (left > 0) STRATALOG_RETURN_IF_ERROR(connect_alone());
         if (is_first) return Status::ok();  // no hook leads to another one
         break;
       }
-      STRATALOG_ASSIGN_OR_RETURN(const auto edges, mail_.exchange());
+      STRATALOG_ASSIGN_OR_RETURN(const Arrived arrived, mail_.exchange(Status::ok()));
+      const std::span<const Cell> edges = arrived.cells();
       std::vector<std::uint32_t> hooked;
-      for (const Cells& from : edges)
-        for (std::size_t i = 0; i + 1 < from.size(); i += 2) {
-          const std::uint32_t id = hooks_.touch(from[i]);
-          if (hooks_.hook(id) == from[i]) hooked.push_back(id);
-          if (hooks_before(order_, from[i + 1], hooks_.hook(id))) hooks_.set_hook(id, from[i + 1]);
+      mine_ = attempt([&] {
+        for (std::size_t i = 0; i + 1 < edges.size(); i += 2) {
+          const std::uint32_t id = hooks_.touch(edges[i]);
+          if (hooks_.hook(id) == edges[i]) hooked.push_back(id);
+          if (hooks_before(order_, edges[i + 1], hooks_.hook(id)))
+            hooks_.set_hook(id, edges[i + 1]);
         }
+      });
       STRATALOG_RETURN_IF_ERROR(jump(std::move(hooked)));
       order_ = HookOrder::kHashes;
       STRATALOG_RETURN_IF_ERROR(lead_on(edges));
     }
     std::vector<std::uint32_t> hooked;
-    for (std::uint32_t id = 0; id < hooks_.size(); ++id)
-      if (hooks_.hook(id) != hooks_.label(id)) hooked.push_back(id);
+    if (mine_.is_ok())
+      mine_ = attempt([&] {
+        for (std::uint32_t id = 0; id < hooks_.size(); ++id)
+          if (hooks_.hook(id) != hooks_.label(id)) hooked.push_back(id);
+      });
     return jump(std::move(hooked));
   }
 
   // The same on every rank: it knows all edges, and hooks its own labels.
   Status connect_alone() {
-    STRATALOG_ASSIGN_OR_RETURN(const Cells edges, mail_.tell_all());
-    Equivalence::PairFilter filter;
-    for (std::size_t i = 0; i + 1 < edges.size(); i += 2) filter.unite(edges[i], edges[i + 1]);
-    for (const Pair& star : filter.stars())
-      if (star.first != star.second && owner_of_element(star.second, comm_.size()) == comm_.rank())
-        hooks_.set_hook(hooks_.touch(star.second), star.first);
+    STRATALOG_ASSIGN_OR_RETURN(const Arrived arrived, mail_.tell_all(Status::ok()));
+    mine_ = attempt([&] {
+      const std::span<const Cell> edges = arrived.cells();
+      Equivalence::PairFilter filter;
+      for (std::size_t i = 0; i + 1 < edges.size(); i += 2) filter.unite(edges[i], edges[i + 1]);
+      for (const Pair& star : filter.stars())
+        if (star.first != star.second &&
+            owner_of_element(star.second, comm_.size()) == comm_.rank())
+          hooks_.set_hook(hooks_.touch(star.second), star.first);
+    });
     return Status::ok();
   }
 
   // The edges between what their ends are hooked to now, where that differs; once each, and none
   // between what others connect already.
-  Status lead_on(const std::vector<Cells>& edges) {
+  Status lead_on(std::span<const Cell> edges) {
     Questions hooks(comm_);
     std::vector<std::uint32_t> asked;
-    for (const Cells& from : edges)
-      for (std::size_t i = 0; i + 1 < from.size(); i += 2)
-        asked.push_back(hooks.ask(from[i + 1], mail_));
-    STRATALOG_ASSIGN_OR_RETURN(const Cells ends, hooks.answers(mail_, [this](Cell label) {
+    if (mine_.is_ok())
+      mine_ = attempt([&] {
+        for (std::size_t i = 0; i + 1 < edges.size(); i += 2)
+          asked.push_back(hooks.ask(edges[i + 1], mail_));
+      });
+    STRATALOG_ASSIGN_OR_RETURN(const Cells ends, hooks.answers(mail_, mine_, [this](Cell label) {
       return hooks_.hook_of(label);
     }));
-    Equivalence::PairFilter filter;
-    std::size_t next = 0;
-    for (const Cells& from : edges)
-      for (std::size_t i = 0; i + 1 < from.size(); i += 2) {
-        const Cell first = hooks_.hook_of(from[i]);
-        const Cell second = ends[asked[next++]];
+    mine_ = attempt([&] {
+      Equivalence::PairFilter filter;
+      for (std::size_t i = 0; i + 1 < edges.size(); i += 2) {
+        const Cell first = hooks_.hook_of(edges[i]);
+        const Cell second = ends[asked[i / 2]];
         if (first != second && filter.unite(first, second)) note_edge(first, second);
       }
+    });
     return Status::ok();
   }
 
   // Until each of these labels is hooked to one that is hooked to itself.
   Status jump(std::vector<std::uint32_t> open) {
     for (;;) {
-      std::uint64_t left = open.size();
-      STRATALOG_RETURN_IF_ERROR(comm_.allreduce(std::span(&left, 1), ReduceOp::kSum));
+      STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t left, sum(open.size(), mine_));
       if (left == 0) return Status::ok();
       Questions hooks(comm_);
       std::vector<std::uint32_t> asked;
-      asked.reserve(open.size());
-      for (const std::uint32_t id : open) asked.push_back(hooks.ask(hooks_.hook(id), mail_));
-      STRATALOG_ASSIGN_OR_RETURN(const Cells next, hooks.answers(mail_, [this](Cell label) {
+      const Status mine = attempt([&] {
+        asked.reserve(open.size());
+        for (const std::uint32_t id : open) asked.push_back(hooks.ask(hooks_.hook(id), mail_));
+      });
+      STRATALOG_ASSIGN_OR_RETURN(const Cells next, hooks.answers(mail_, mine, [this](Cell label) {
         return hooks_.hook_of(label);
       }));
       std::size_t kept = 0;
@@ -348,6 +415,15 @@ class Agreement {
 
   // What becomes part of another class goes to the owner of that class's label.
   Status bring_together() {
+    if (mine_.is_ok()) mine_ = attempt([&] { send_parts(); });
+    STRATALOG_ASSIGN_OR_RETURN(const Arrived parts, mail_.exchange(mine_));
+    bool is_whole = true;
+    mine_ = attempt([&] { is_whole = take_parts(parts.cells()); });
+    if (!is_whole) mine_ = Status::internal("classes: a part is cut");
+    return Status::ok();
+  }
+
+  void send_parts() {
     for (std::uint32_t id = 0; id < hooks_.size(); ++id) {
       const Cell label = hooks_.label(id);
       const Cell root = hooks_.hook(id);
@@ -373,56 +449,62 @@ class Agreement {
       to[count] = static_cast<Cell>(to.size() - count - 1);
     }
     hooks_ = {};
-    STRATALOG_ASSIGN_OR_RETURN(auto parts, mail_.exchange());
-    for (Cells& from : parts) {
-      for (std::size_t i = 0; i + 1 < from.size();) {
-        const std::size_t count = from[i + 1] & ~kFormerBit;
-        if (count > from.size() - i - 2) return Status::internal("classes: a part is cut");
-        const auto kind = (from[i + 1] & kFormerBit) != 0 ? PartKind::kFormer : PartKind::kFresh;
-        wholes_.add(from[i], kind, std::span(from).subspan(i + 2, count));
-        i += 2 + count;
-      }
-      from = {};
+  }
+
+  bool take_parts(std::span<const Cell> cells) {
+    while (cells.size() > 1) {
+      const std::size_t count = cells[1] & ~kFormerBit;
+      if (count > cells.size() - 2) return false;
+      const auto kind = (cells[1] & kFormerBit) != 0 ? PartKind::kFormer : PartKind::kFresh;
+      wholes_.add(cells[0], kind, cells.subspan(2, count));
+      cells = cells.subspan(2 + count);
     }
     // Where the label is that of a class, that is part of it as well.
-    Cells cells;
+    Cells own;
     for (std::uint32_t w = 0, labels = wholes_.size(); w < labels; ++w)
       if (const IntSet* members = classes_.class_of(wholes_.label(w)); members != nullptr) {
-        cells.clear();
-        members->walk([&](Cell cell) { cells.push_back(cell); });
-        wholes_.add(wholes_.label(w), PartKind::kFormer, cells);
+        own.clear();
+        members->walk([&](Cell cell) { own.push_back(cell); });
+        wholes_.add(wholes_.label(w), PartKind::kFormer, own);
       }
-    return Status::ok();
+    return true;
   }
 
   // Every rank that has an element of a new class gets it: whole, or what is new to it where it has
   // the largest former class, which one of its elements there names.
   Status hand_out() {
-    wholes_.for_each([this](Cell label, std::span<const Cell> cells, std::size_t base_begin,
-                            std::size_t base_size) {
-      hand_out(label, cells, base_size == 0 ? cells.size() : base_begin, base_size);
-    });
-    wholes_ = {};
-    STRATALOG_ASSIGN_OR_RETURN(auto handed, mail_.exchange());
-    for (Cells& from : handed) {
-      for (std::size_t i = 0; i + 2 < from.size();) {
-        const std::size_t count = from[i + 2];
-        if (count > from.size() - i - 3) return Status::internal("classes: a class is cut");
-        const auto part = std::span(from).subspan(i + 3, count);
-        Cells cells(part.begin(), part.end());
-        if (from[i] == kMore) {
-          const IntSet* base = classes_.class_of(from[i + 1]);
-          if (base == nullptr) return Status::internal("classes: a former class is not there");
-          cells.reserve(count + base->size());
-          base->walk([&](Cell cell) { cells.push_back(cell); });
-        }
-        std::sort(cells.begin(), cells.end());
-        classes_.merge(std::move(cells));
-        i += 3 + count;
+    if (mine_.is_ok())
+      mine_ = attempt([&] {
+        wholes_.for_each([this](Cell label, std::span<const Cell> cells, std::size_t base_begin,
+                                std::size_t base_size) {
+          hand_out(label, cells, base_size == 0 ? cells.size() : base_begin, base_size);
+        });
+        wholes_ = {};
+      });
+    STRATALOG_ASSIGN_OR_RETURN(const Arrived handed, mail_.exchange(mine_));
+    bool is_whole = true;
+    mine_ = attempt([&] { is_whole = take_classes(handed.cells()); });
+    if (!is_whole) mine_ = Status::internal("classes: a class is cut, or a former one missing");
+    return agree(comm_, mine_);
+  }
+
+  bool take_classes(std::span<const Cell> cells) {
+    while (cells.size() > 2) {
+      const std::size_t count = cells[2];
+      if (count > cells.size() - 3) return false;
+      const auto part = cells.subspan(3, count);
+      Cells members(part.begin(), part.end());
+      if (cells[0] == kMore) {
+        const IntSet* base = classes_.class_of(cells[1]);
+        if (base == nullptr) return false;
+        members.reserve(count + base->size());
+        base->walk([&](Cell cell) { members.push_back(cell); });
       }
-      from = {};
+      std::sort(members.begin(), members.end());
+      classes_.merge(std::move(members));
+      cells = cells.subspan(3 + count);
     }
-    return Status::ok();
+    return true;
   }
 
   static constexpr Cell kWhole = 0;
@@ -459,6 +541,7 @@ class Agreement {
   Comm& comm_;
   Equivalence& classes_;
   CellMail mail_;
+  Status mine_;  // how it went here since the last collective call
   Hooks hooks_;
   HookOrder order_ = HookOrder::kNumbers;
   std::uint64_t edges_ = 0;  // in mail_
@@ -472,9 +555,10 @@ class Agreement {
 int owner_of_element(Cell element, int ranks) { return owner_of(std::span(&element, 1), ranks); }
 
 Result<ClassAgreement> agree_on_classes(Comm& comm, Equivalence& classes,
-                                        const std::vector<Equivalence::Pair>& pairs) {
+                                        const std::vector<Equivalence::Pair>& pairs,
+                                        const Status& mine) {
   ClassAgreement spent;
-  STRATALOG_RETURN_IF_ERROR(Agreement(comm, classes, spent).run(pairs));
+  STRATALOG_RETURN_IF_ERROR(Agreement(comm, classes, spent).run(pairs, mine));
   return spent;
 }
 

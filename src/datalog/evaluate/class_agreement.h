@@ -27,8 +27,10 @@ struct ClassAgreement {
 
 // Collective. `pairs`: what this rank has found to be equivalent, an element that is new perhaps to
 // itself. Each rank's part of what becomes of them goes to Equivalence::merge() of `classes`, which
-// is dealt by owner_of_element. Says what it took.
+// is dealt by owner_of_element. Says what it took. One verdict for all ranks: `mine`, how it went
+// here so far, or want of memory on some rank, after which `classes` are of no use any more.
 Result<ClassAgreement> agree_on_classes(Comm& comm, Equivalence& classes,
-                                        const std::vector<Equivalence::Pair>& pairs);
+                                        const std::vector<Equivalence::Pair>& pairs,
+                                        const Status& mine = {});
 
 }  // namespace stratalog::datalog

@@ -26,21 +26,29 @@ Cell least_of(const IntSet& members) {
   return least;
 }
 
-// Collective. Every rank's pairs go into every rank's next partition.
+// Collective; one verdict. Every rank's pairs go into every rank's next partition, and are no news.
+// `so_far`: how it went here.
 Status unite_everywhere(Comm& comm, Equivalence& equivalence,
-                        std::span<const Equivalence::Pair> mine) {
-  if (comm.size() == 1) {
-    for (const Equivalence::Pair& pair : mine) equivalence.unite(pair.first, pair.second);
-    return {};
-  }
+                        std::span<const Equivalence::Pair> mine, const Status& so_far = {}) {
+  if (comm.size() == 1)
+    return guard_memory([&]() -> Status {
+      for (const Equivalence::Pair& pair : mine) equivalence.unite(pair.first, pair.second);
+      equivalence.take_news();
+      return {};
+    });
+  // Of a rank that failed nothing is missed: all fail with it.
   STRATALOG_ASSIGN_OR_RETURN(const Received all, comm.allgather(std::as_bytes(mine)));
-  for (std::size_t at = 0; at + sizeof(Equivalence::Pair) <= all.data.size();
-       at += sizeof(Equivalence::Pair)) {
-    Equivalence::Pair pair;
-    std::memcpy(&pair, all.data.data() + at, sizeof(pair));
-    equivalence.unite(pair.first, pair.second);
-  }
-  return {};
+  const Status united = guard_memory([&]() -> Status {
+    for (std::size_t at = 0; at + sizeof(Equivalence::Pair) <= all.data.size();
+         at += sizeof(Equivalence::Pair)) {
+      Equivalence::Pair pair;
+      std::memcpy(&pair, all.data.data() + at, sizeof(pair));
+      equivalence.unite(pair.first, pair.second);
+    }
+    equivalence.take_news();
+    return {};
+  });
+  return agree(comm, so_far.is_ok() ? united : so_far);
 }
 
 RelationImage empty_image(const EngineState& state, RelationId id, RelationVersion version) {
@@ -62,19 +70,21 @@ void open_equivalences(EngineState& state) {
 
 Status share_equivalence(EngineState& state, RelationId id) {
   Equivalence& equivalence = *state.relations[id].equivalence;
-  const std::vector<Equivalence::Pair> news = equivalence.take_news();
-  if (state.is_single()) return {};
+  std::vector<Equivalence::Pair> news;
+  const Status mine = guard_memory([&]() -> Status {
+    news = equivalence.take_news();
+    return {};
+  });
+  if (state.is_single()) return mine;
   if (equivalence.is_dealt()) {
     STRATALOG_ASSIGN_OR_RETURN(const ClassAgreement spent,
-                               agree_on_classes(state.comm, equivalence, news));
+                               agree_on_classes(state.comm, equivalence, news, mine));
     state.traffic.mine += spent.sent_bytes;
     return {};
   }
   state.traffic.mine +=
       news.size() * sizeof(Equivalence::Pair) * static_cast<std::uint64_t>(state.comm.size() - 1);
-  STRATALOG_RETURN_IF_ERROR(unite_everywhere(state.comm, equivalence, news));
-  equivalence.take_news();  // what others found is no news to them
-  return {};
+  return unite_everywhere(state.comm, equivalence, news, mine);
 }
 
 bool deal_large_equivalences(EngineState& state, std::span<const RelationId> relations,
@@ -97,17 +107,22 @@ Status replicate_equivalence(EngineState& state, RelationId id) {
   RelationData& relation = state.relations[id];
   if (!relation.equivalence->is_dealt()) return {};
   std::vector<Equivalence::Pair> mine;
-  relation.equivalence->for_each_class([&](const IntSet& members) {
-    const Cell least = least_of(members);
-    if (is_mine(state.comm, least))
-      members.walk([&](Cell cell) { mine.push_back({.first = least, .second = cell}); });
-  });
   auto whole = std::make_unique<Equivalence>();
-  STRATALOG_RETURN_IF_ERROR(unite_everywhere(state.comm, *whole, mine));
-  whole->take_news();
-  whole->advance(DeltaUse::kForgotten);
-  relation.equivalence = std::move(whole);
-  return {};
+  const Status listed = guard_memory([&]() -> Status {
+    relation.equivalence->for_each_class([&](const IntSet& members) {
+      const Cell least = least_of(members);
+      if (is_mine(state.comm, least))
+        members.walk([&](Cell cell) { mine.push_back({.first = least, .second = cell}); });
+    });
+    return {};
+  });
+  STRATALOG_RETURN_IF_ERROR(unite_everywhere(state.comm, *whole, mine, listed));
+  const Status advanced = guard_memory([&]() -> Status {
+    whole->advance(DeltaUse::kForgotten);
+    relation.equivalence = std::move(whole);
+    return {};
+  });
+  return agree(state.comm, advanced);
 }
 
 RelationImage pairs_image(const EngineState& state, RelationId id) {
@@ -153,16 +168,26 @@ Status restore_equivalence(EngineState& state, RelationId id,
   deal_large_equivalences(state, std::span(&id, 1), elements);
   const auto unite = [&](std::span<const Equivalence::Pair> pairs) -> Status {
     if (!equivalence.is_dealt()) return unite_everywhere(state.comm, equivalence, pairs);
-    for (const Equivalence::Pair& pair : pairs) equivalence.unite(pair.first, pair.second);
-    return agree_on_classes(state.comm, equivalence, equivalence.take_news()).status();
+    std::vector<Equivalence::Pair> news;
+    const Status mine = guard_memory([&]() -> Status {
+      for (const Equivalence::Pair& pair : pairs) equivalence.unite(pair.first, pair.second);
+      news = equivalence.take_news();
+      return {};
+    });
+    return agree_on_classes(state.comm, equivalence, news, mine).status();
+  };
+  const auto advance = [&] {
+    return agree(state.comm, guard_memory([&]() -> Status {
+                   equivalence.advance();
+                   return {};
+                 }));
   };
   if (former != nullptr) {
     STRATALOG_RETURN_IF_ERROR(unite(*former));
-    equivalence.advance();
+    STRATALOG_RETURN_IF_ERROR(advance());
   }
   STRATALOG_RETURN_IF_ERROR(unite(classes));
-  equivalence.take_news();
-  equivalence.advance();
+  STRATALOG_RETURN_IF_ERROR(advance());
   if (former == nullptr) equivalence.forget_delta();
   std::uint64_t pairs = equivalence.pairs();
   if (equivalence.is_dealt())
