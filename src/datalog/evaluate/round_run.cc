@@ -250,8 +250,8 @@ class RoundRun {
     return true;
   }
 
-  // Looks at the ranks' shares of each relation whenever it has doubled. True if one was dealt
-  // anew.
+  // Looks at the ranks' shares of each relation whenever it has grown by half. True if one was
+  // dealt anew.
   Result<bool> rebalance_grown() {
     if (joint_) return false;  // work is divided anew in each round
     checked_rows_.resize(members_.relations.size(), 0);
@@ -260,7 +260,7 @@ class RoundRun {
     for (std::size_t i = 0; i < checked_rows_.size(); ++i) {
       const std::uint64_t rows = state_.relations[members_.relations[i]].global_rows;
       if (state_.is_single() || rows < state_.options.rebalance_min_rows ||
-          rows / 2 < checked_rows_[i])
+          rows < checked_rows_[i] + (checked_rows_[i] / 2))
         continue;
       checked_rows_[i] = rows;
       STRATALOG_ASSIGN_OR_RETURN(const bool dealt, rebalance(state_, members_.relations[i]));
