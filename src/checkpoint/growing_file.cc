@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/integer_division.h"
 #include "base/memory_end.h"
 #include "place/shared_layout.h"
 #include "place/write_edges.h"
@@ -44,7 +45,7 @@ Result<std::uint64_t> GrowingFile::round(Bytes& stage, RankState state) {
     if (theirs.state == RankState::kFailed)
       return end_with(Status::cancelled(fmt::format("rank {} failed", r)));
   }
-  if (ships_edges()) end_ = (end_ + kExtentAlignment - 1) / kExtentAlignment * kExtentAlignment;
+  if (ships_edges()) end_ = ceil_divide(end_, kExtentAlignment) * kExtentAlignment;
   Result<RoundPlan> plan = plan_round(end_, sizes_, layout_.plan.extent_alignment);
   if (!plan.is_ok()) return end_with(plan.status());
   const std::uint64_t offset = plan.value().offsets[static_cast<std::size_t>(comm_.rank())];
@@ -73,9 +74,9 @@ bool GrowingFile::ships_edges() const {
 }
 
 // Takes from the front of the stage what another rank writes, and returns how much that is; what
-// this rank writes of others' follows on its own bytes. Collective.
+// this rank writes of others' follows on its own bytes. Its time is that of the round, which is
+// writing. Collective.
 Result<std::uint64_t> GrowingFile::ship_edges(Bytes& stage) {
-  const Stopwatch watch(out_.times.route_ns);
   std::inclusive_scan(sizes_.begin(), sizes_.end(), begins_.begin() + 1);
   const WriteEdge edge = plan_write_edge(
       begins_, comm_.rank(), {.offset = end_, .alignment = layout_.plan.edge_alignment});

@@ -7,6 +7,7 @@
 
 #include "checkpoint/row_units.h"
 #include "checkpoint/save_layout.h"
+#include "encode/file_streams.h"
 #include "forecast/collective_write.h"
 #include "place/shared_layout.h"
 #include "place/write_edges.h"
@@ -19,9 +20,7 @@ namespace {
 constexpr std::uint64_t kHdf5HeaderBytes = 2048;
 // A chunk's entry in the list that all writers of a deflated data set exchange.
 constexpr std::uint64_t kChunkEntryBytes = 48;
-// Of a stream (checkpoint/stream_plan.h), and what deflate leaves of a chunk of a number that is
-// always the same.
-constexpr std::uint64_t kChunkNumbers = std::uint64_t{1} << 16U;
+// What deflate leaves of a stream's chunk of a number that is always the same.
 constexpr std::uint64_t kLeastChunkBytes = 300;
 
 SaveLayout layout_of(const SaveQuestion& question, const LayoutPlan& plan) {
@@ -194,12 +193,12 @@ class SaveSteps {
       add(Phase::kMetadata, StepKind::kCreate, 0, files.size());
       agree(Phase::kMetadata, 2);
       add(Phase::kMetadata, StepKind::kOpen, 0, static_cast<std::uint64_t>(ranks()) - files.size());
-      std::vector<std::uint64_t> ends(files.size(), kHdf5HeaderBytes);
+      std::vector<std::uint64_t> ends(files.size(), kStreamsBegin);
       for (std::size_t d = batch.begin; d < batch.end; ++d)
         STRATALOG_RETURN_IF_ERROR(shared_dataset(question_.facts.datasets[d], files, ends));
       // A rank's first numbers of each stream, half a chunk of it, to the owner of the chunk; then
       // where that one is; then all places to the file's first rank.
-      add(Phase::kRoute, StepKind::kExchange, streams * kChunkNumbers / 2 * 4, streams);
+      add(Phase::kRoute, StepKind::kExchange, streams * kFileStreamsChunk / 2 * 4, streams);
       add(Phase::kRoute, StepKind::kExchange, streams * 40, streams);
       std::uint64_t bytes = 0;
       for (const std::uint64_t end : ends) bytes = std::max(bytes, end);
@@ -259,7 +258,7 @@ class SaveSteps {
       // The round's sizes, from everybody to everybody.
       add(Phase::kWrite, StepKind::kExchange, static_cast<std::uint64_t>(ranks()) * 16, 1);
       if (stores_streams(mode()))
-        write_whole_blocks(pieces);
+        write_whole_blocks(std::move(pieces));
       else
         write_together(pieces);
     }
@@ -268,9 +267,33 @@ class SaveSteps {
     return Status::ok();
   }
 
+  // What lies from `offset` on in a file, begins[r] bytes further what rank r has: calls
+  // visit(shipped, kept) for each rank that has bytes, with what another rank writes of them.
+  template <typename Visit>
+  void split_at_edges(std::uint32_t file, std::uint64_t offset,
+                      const std::vector<std::uint64_t>& begins, Visit&& visit) const {
+    for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
+      const std::uint64_t bytes = begins[r + 1] - begins[r];
+      if (bytes == 0) continue;
+      const auto rank = static_cast<int>(r);
+      const WriteEdge edge = plan_write_edge(
+          begins, rank, {.offset = offset, .alignment = layout_.plan.edge_alignment});
+      const std::uint64_t at = offset + begins[r];
+      visit(Transfer{.file = file, .rank = edge.writer, .offset = at, .bytes = edge.shipped_bytes},
+            Transfer{.file = file,
+                     .rank = rank,
+                     .offset = at + edge.shipped_bytes,
+                     .bytes = bytes - edge.shipped_bytes});
+    }
+  }
+
   // A round of mode hdf5-streams: what does not fill a block goes to the rank that writes it.
   // `pieces`: of each file by rank, without holes where blocks matter.
-  void write_whole_blocks(const std::vector<Transfer>& pieces) {
+  void write_whole_blocks(std::vector<Transfer> pieces) {
+    if (layout_.plan.edge_alignment <= 1) {
+      add(Phase::kWrite, StepKind::kWrite, 0, 0).transfers = std::move(pieces);
+      return;
+    }
     std::vector<Transfer> writes;
     std::vector<std::uint64_t> received(static_cast<std::size_t>(ranks()), 0);
     const auto write = [&writes](const Transfer& one) {
@@ -283,29 +306,19 @@ class SaveSteps {
         writes.push_back(one);
     };
     for (std::size_t first = 0, end = 0; first < pieces.size(); first = end) {
-      while (end < pieces.size() && pieces[end].file == pieces[first].file) ++end;
-      const std::uint64_t offset = pieces[first].offset;
-      std::vector<std::uint64_t> begins;
-      for (std::size_t i = first; i < end; ++i) begins.push_back(pieces[i].offset - offset);
-      begins.push_back(begins.back() + pieces[end - 1].bytes);
-      for (std::size_t i = first; i < end; ++i) {
-        const WriteEdge edge =
-            plan_write_edge(begins, static_cast<int>(i - first),
-                            {.offset = offset, .alignment = layout_.plan.edge_alignment});
-        Transfer shipped = pieces[i];
-        shipped.rank = pieces[first + static_cast<std::size_t>(edge.writer)].rank;
-        shipped.bytes = edge.shipped_bytes;
-        write(shipped);
-        Transfer kept = pieces[i];
-        kept.offset += edge.shipped_bytes;
-        kept.bytes -= edge.shipped_bytes;
-        write(kept);
-        received[static_cast<std::size_t>(shipped.rank)] += edge.shipped_bytes;
-      }
+      std::vector<std::uint64_t> begins(received.size() + 1, 0);
+      for (; end < pieces.size() && pieces[end].file == pieces[first].file; ++end)
+        begins[static_cast<std::size_t>(pieces[end].rank) + 1] = pieces[end].bytes;
+      std::partial_sum(begins.begin(), begins.end(), begins.begin());
+      split_at_edges(pieces[first].file, pieces[first].offset, begins,
+                     [&](const Transfer& shipped, const Transfer& kept) {
+                       write(shipped);
+                       write(kept);
+                       received[static_cast<std::size_t>(shipped.rank)] += shipped.bytes;
+                     });
     }
-    if (layout_.plan.edge_alignment > 1)
-      add(Phase::kRoute, StepKind::kExchange, *std::max_element(received.begin(), received.end()),
-          static_cast<std::uint64_t>(ranks()));
+    add(Phase::kRoute, StepKind::kExchange, *std::max_element(received.begin(), received.end()),
+        static_cast<std::uint64_t>(ranks()));
     add(Phase::kWrite, StepKind::kWrite, 0, 0).transfers = std::move(writes);
   }
 
@@ -439,29 +452,13 @@ class SaveSteps {
       std::vector<std::uint64_t> begins;
       begins.reserve(part.first_rows.size());
       for (const std::uint64_t row : part.first_rows) begins.push_back(row * row_bytes);
-      for (std::size_t r = 0; r + 1 < begins.size(); ++r) {
-        const std::uint64_t bytes = begins[r + 1] - begins[r];
-        if (bytes == 0) continue;
-        busiest = std::max(busiest, bytes);
-        const WriteEdge edge =
-            plan_write_edge(begins, static_cast<int>(r),
-                            {.offset = part.offset, .alignment = layout_.plan.edge_alignment});
-        shipped = std::max(shipped, edge.shipped_bytes);
-        const Transfer all{.file = part.file,
-                           .rank = static_cast<int>(r),
-                           .offset = part.offset + begins[r],
-                           .bytes = bytes};
-        if (edge.shipped_bytes != 0)
-          writes.push_back({.file = part.file,
-                            .rank = edge.writer,
-                            .offset = all.offset,
-                            .bytes = edge.shipped_bytes});
-        if (edge.shipped_bytes < bytes)
-          writes.push_back({.file = part.file,
-                            .rank = all.rank,
-                            .offset = all.offset + edge.shipped_bytes,
-                            .bytes = bytes - edge.shipped_bytes});
-      }
+      split_at_edges(part.file, part.offset, begins,
+                     [&](const Transfer& head, const Transfer& kept) {
+                       busiest = std::max(busiest, head.bytes + kept.bytes);
+                       shipped = std::max(shipped, head.bytes);
+                       if (head.bytes != 0) writes.push_back(head);
+                       if (kept.bytes != 0) writes.push_back(kept);
+                     });
     }
     add(Phase::kPack, StepKind::kPack, busiest, 0);
     if (layout_.plan.edge_alignment > 1)

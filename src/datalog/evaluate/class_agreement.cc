@@ -52,13 +52,13 @@ class Arrived {
   Received received_;
 };
 
-// Cells for each rank, and those from each. All calls but open() may find no memory, and are made
-// within attempt(), or are collective, which end with the same verdict on all ranks.
+// Cells for each rank, and those from each. Local calls may find no memory and are made within
+// attempt(); collective ones end with the same verdict on all ranks.
 class CellMail {
  public:
   CellMail(Comm& comm, ClassAgreement& spent) : comm_(comm), spent_(spent) {}
 
-  // Before anything else, within attempt().
+  // Before anything else.
   void open() {
     to_.resize(static_cast<std::size_t>(comm_.size()));
     counts_.resize(to_.size());

@@ -31,7 +31,7 @@ Cell least_of(const IntSet& members) {
 Status unite_everywhere(Comm& comm, Equivalence& equivalence,
                         std::span<const Equivalence::Pair> mine, const Status& so_far = {}) {
   if (comm.size() == 1)
-    return guard_memory([&]() -> Status {
+    return !so_far.is_ok() ? so_far : guard_memory([&]() -> Status {
       for (const Equivalence::Pair& pair : mine) equivalence.unite(pair.first, pair.second);
       equivalence.take_news();
       return {};
