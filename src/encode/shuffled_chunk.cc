@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "encode/shuffled_chunk.h"
 
-#include <zlib.h>
+#include <new>
 
 #include "encode/byte_order.h"
 
@@ -31,19 +31,13 @@ void unshuffle(const std::byte* from, std::span<std::uint32_t> numbers) {
 
 }  // namespace
 
-struct ChunkDeflater::State {
-  z_stream stream{};
-};
-
 ChunkDeflater::ChunkDeflater(int level) {
   if (level == 0) return;
-  state_ = std::make_unique<State>();
-  // Without memory for it, chunks stay as they are.
-  if (deflateInit(&state_->stream, level) != Z_OK) state_.reset();
-}
-
-ChunkDeflater::~ChunkDeflater() {
-  if (state_ != nullptr) deflateEnd(&state_->stream);
+  try {
+    deflater_.emplace(level);
+  } catch (const std::bad_alloc&) {
+    deflater_.reset();
+  }
 }
 
 std::size_t ChunkDeflater::append(std::span<const std::uint32_t> chunk,
@@ -51,18 +45,14 @@ std::size_t ChunkDeflater::append(std::span<const std::uint32_t> chunk,
   const std::size_t raw = chunk.size() * kNumberBytes;
   const std::size_t begin = to.size();
   to.resize(begin + raw);
-  if (state_ != nullptr) {
+  if (deflater_.has_value() && raw != 0) {
     shuffled_.resize(raw);
     shuffle(chunk, shuffled_.data());
-    z_stream& stream = state_->stream;
-    deflateReset(&stream);
-    stream.next_in = reinterpret_cast<Bytef*>(shuffled_.data());
-    stream.avail_in = static_cast<uInt>(raw);
-    stream.next_out = reinterpret_cast<Bytef*>(to.data() + begin);
-    stream.avail_out = static_cast<uInt>(raw - 1);
-    if (deflate(&stream, Z_FINISH) == Z_STREAM_END) {
-      to.resize(begin + stream.total_out);
-      return stream.total_out;
+    const std::size_t stored =
+        deflater_->deflate(shuffled_, std::span(to).subspan(begin, raw - 1));
+    if (stored != 0) {
+      to.resize(begin + stored);
+      return stored;
     }
   }
   for (std::size_t i = 0; i < chunk.size(); ++i)
@@ -79,11 +69,7 @@ bool ChunkInflater::inflate(std::span<const std::byte> stored, std::span<std::ui
     return true;
   }
   shuffled_.resize(raw);
-  uLongf size = raw;
-  if (::uncompress(reinterpret_cast<Bytef*>(shuffled_.data()), &size,
-                   reinterpret_cast<const Bytef*>(stored.data()), stored.size()) != Z_OK ||
-      size != raw)
-    return false;
+  if (!inflater_.inflate(stored, shuffled_)) return false;
   unshuffle(shuffled_.data(), chunk);
   return true;
 }

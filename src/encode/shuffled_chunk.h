@@ -6,38 +6,36 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "encode/zlib_buffer.h"
+
 namespace stratalog {
 
-// Keeps what zlib needs from chunk to chunk.
 class ChunkDeflater {
  public:
-  // `level` 0 to 9; 0: chunks stay as they are.
+  // `level` 0 to 9; 0: chunks stay as they are, as they do where there is no memory for it.
   explicit ChunkDeflater(int level);
-  ~ChunkDeflater();
-  ChunkDeflater(const ChunkDeflater&) = delete;
-  ChunkDeflater& operator=(const ChunkDeflater&) = delete;
 
   // Appends the stored form of `chunk` to `to`, and tells its bytes: fewer than 4 a number, or
   // exactly those.
   std::size_t append(std::span<const std::uint32_t> chunk, std::vector<std::byte>& to);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::optional<ZlibDeflater> deflater_;
   std::vector<std::byte> shuffled_;
 };
 
 // The way back: fills `chunk`, whose size tells how the bytes are to be read. False if they are not
-// such a chunk.
+// such a chunk. std::bad_alloc.
 class ChunkInflater {
  public:
   [[nodiscard]] bool inflate(std::span<const std::byte> stored, std::span<std::uint32_t> chunk);
 
  private:
+  ZlibInflater inflater_;
   std::vector<std::byte> shuffled_;
 };
 

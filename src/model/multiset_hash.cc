@@ -33,7 +33,26 @@ constexpr std::size_t kFactorsAtOnce = 256;
   }
 }
 
+// Their sums alone.
+[[gnu::always_inline]] inline ColumnFactors sum_of_factors(const Cell* cells, std::size_t count,
+                                                           std::uint32_t column) {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const ColumnFactors f = column_factors(cells[i], column);
+    low += f.low;
+    high += f.high;
+  }
+  return {.low = low, .high = high};
+}
+
 #if defined(__x86_64__)
+[[gnu::target("avx512f,avx512dq,avx512vl")]] ColumnFactors sum_factors_avx512(const Cell* cells,
+                                                                             std::size_t count,
+                                                                             std::uint32_t column) {
+  return sum_of_factors(cells, count, column);
+}
+
 [[gnu::target("avx512f,avx512dq,avx512vl")]] void find_factors_avx512(const Cell* cells,
                                                                       std::size_t count,
                                                                       std::uint32_t column,
@@ -43,14 +62,27 @@ constexpr std::size_t kFactorsAtOnce = 256;
 }
 #endif
 
+#if defined(__x86_64__)
+bool has_avx512() {
+  static const bool kHas =
+      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  return kHas;
+}
+#endif
+
 void find_factors(const Cell* cells, std::size_t count, std::uint32_t column, std::uint64_t* lows,
                   std::uint64_t* highs) {
 #if defined(__x86_64__)
-  static const bool kHasAvx512 =
-      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-  if (kHasAvx512) return find_factors_avx512(cells, count, column, lows, highs);
+  if (has_avx512()) return find_factors_avx512(cells, count, column, lows, highs);
 #endif
   factors_of(cells, count, column, lows, highs);
+}
+
+ColumnFactors sum_factors(const Cell* cells, std::size_t count, std::uint32_t column) {
+#if defined(__x86_64__)
+  if (has_avx512()) return sum_factors_avx512(cells, count, column);
+#endif
+  return sum_of_factors(cells, count, column);
 }
 
 }  // namespace
@@ -148,9 +180,8 @@ GroupHasher::Sum GroupHasher::sum_range(std::uint64_t first, std::uint64_t end) 
 }
 
 GroupHasher::Sum GroupHasher::sum_array(std::span<const Cell> cells) const {
-  Sum sum = {};
-  for (const Cell cell : cells) sum += factors(cell);
-  return sum;
+  const ColumnFactors sum = sum_factors(cells.data(), cells.size(), column_order_.back());
+  return Sum{sum.low, sum.high};
 }
 
 GroupHasher::Sum GroupHasher::sum_offsets(Cell base, std::span<const std::uint16_t> offsets) {

@@ -2,7 +2,6 @@
 #include "read/shard_reader.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,6 +11,7 @@
 
 #include "encode/block_decoder.h"
 #include "encode/piece_checksum.h"
+#include "encode/zlib_buffer.h"
 #include "read/block_stream.h"
 #include "read/extent_stream.h"
 #include "read/read_ahead.h"
@@ -227,13 +227,9 @@ class PieceStream {
     const std::uint64_t deflated = shard_.extents[piece.number].bytes;
     const std::uint64_t chunk_bytes = shard_.chunk_rows * row_bytes_;
     rows_.resize(chunk_bytes + kPiecePadding);
-    uLongf size = chunk_bytes;
-    const int code = ::uncompress(reinterpret_cast<Bytef*>(rows_.data()), &size,
-                                  reinterpret_cast<const Bytef*>(read.data()), deflated);
-    if (code != Z_OK || size != chunk_bytes)
-      return Status::corruption(
-          fmt::format("{}: a chunk of {} bytes does not inflate to {} bytes (zlib says {})",
-                      place(piece), deflated, chunk_bytes, code));
+    if (!inflater_.inflate(read.first(deflated), std::span(rows_).first(chunk_bytes)))
+      return Status::corruption(fmt::format("{}: a chunk of {} bytes does not inflate to {} bytes",
+                                            place(piece), deflated, chunk_bytes));
     const std::uint64_t row = shard_.first_row + (piece.offset / row_bytes_);
     return std::span(rows_).subspan((row % shard_.chunk_rows) * row_bytes_);
   }
@@ -245,6 +241,7 @@ class PieceStream {
   const ManifestShard& shard_;
   std::uint64_t row_bytes_;
   ExtentStream stream_;
+  ZlibInflater inflater_;
   std::vector<std::byte> rows_;  // of a chunk
 };
 
