@@ -48,8 +48,7 @@ std::size_t ChunkDeflater::append(std::span<const std::uint32_t> chunk,
   if (deflater_.has_value() && raw != 0) {
     shuffled_.resize(raw);
     shuffle(chunk, shuffled_.data());
-    const std::size_t stored =
-        deflater_->deflate(shuffled_, std::span(to).subspan(begin, raw - 1));
+    const std::size_t stored = deflater_->deflate(shuffled_, std::span(to).subspan(begin, raw - 1));
     if (stored != 0) {
       to.resize(begin + stored);
       return stored;

@@ -49,7 +49,8 @@ std::size_t run_at_end(std::span<const std::byte> bytes) {
   std::array<std::byte, kStride> alike;
   alike.fill(bytes.back());
   std::size_t begin = bytes.size();
-  while (begin >= kStride && std::memcmp(bytes.data() + begin - kStride, alike.data(), kStride) == 0)
+  while (begin >= kStride &&
+         std::memcmp(bytes.data() + begin - kStride, alike.data(), kStride) == 0)
     begin -= kStride;
   while (begin > 0 && bytes[begin - 1] == bytes.back()) --begin;
   return bytes.size() - begin;
@@ -136,9 +137,8 @@ class RunDeflater {
 
  private:
   const Run& run_of(std::byte value, std::size_t count) {
-    const auto known = std::ranges::find_if(runs_, [&](const Run& run) {
-      return run.value == value && run.count == count;
-    });
+    const auto known = std::ranges::find_if(
+        runs_, [&](const Run& run) { return run.value == value && run.count == count; });
     if (known != runs_.end()) return *known;
     if (runs_.size() == kMostRuns) runs_.clear();
     return runs_.emplace_back(deflated_run(value, count));

@@ -47,9 +47,8 @@ constexpr std::size_t kFactorsAtOnce = 256;
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx512f,avx512dq,avx512vl")]] ColumnFactors sum_factors_avx512(const Cell* cells,
-                                                                             std::size_t count,
-                                                                             std::uint32_t column) {
+[[gnu::target("avx512f,avx512dq,avx512vl")]] ColumnFactors sum_factors_avx512(
+    const Cell* cells, std::size_t count, std::uint32_t column) {
   return sum_of_factors(cells, count, column);
 }
 

@@ -51,6 +51,26 @@ void append_met(Bytes& packed, const Met& met) {
     std::memcpy(packed.data() + at + sizeof(head), met.text.data(), met.text.size());
 }
 
+// Sorts what consists of a few ascending runs: each rank sends one.
+void merge_runs(std::vector<Met>& all) {
+  const auto is_before = [](const Met& a, const Met& b) { return a.origin < b.origin; };
+  std::vector<std::ptrdiff_t> ends;
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (is_before(all[i], all[i - 1])) ends.push_back(static_cast<std::ptrdiff_t>(i));
+  ends.push_back(static_cast<std::ptrdiff_t>(all.size()));
+  while (ends.size() > 1) {
+    std::vector<std::ptrdiff_t> fewer;
+    std::ptrdiff_t begin = 0;
+    for (std::size_t i = 0; i < ends.size(); i += 2) {
+      const std::ptrdiff_t end = ends[std::min(i + 1, ends.size() - 1)];
+      std::inplace_merge(all.begin() + begin, all.begin() + ends[i], all.begin() + end, is_before);
+      fewer.push_back(end);
+      begin = end;
+    }
+    ends = std::move(fewer);
+  }
+}
+
 // In order; views into `packed`.
 Result<std::vector<Met>> unpack_met(std::span<const std::byte> packed) {
   std::vector<Met> all;
@@ -64,8 +84,15 @@ Result<std::vector<Met>> unpack_met(std::span<const std::byte> packed) {
                    .text = {reinterpret_cast<const char*>(packed.data()), head[3]}});
     packed = packed.subspan(head[3]);
   }
-  std::sort(all.begin(), all.end(), [](const Met& a, const Met& b) { return a.origin < b.origin; });
+  merge_runs(all);
   return all;
+}
+
+std::vector<std::string_view> texts_of(const std::vector<Met>& all) {
+  std::vector<std::string_view> texts;
+  texts.reserve(all.size());
+  for (const Met& met : all) texts.push_back(met.text);
+  return texts;
 }
 
 // Collective. The first of equal texts, those whose hash names this rank.
@@ -82,11 +109,14 @@ Result<Bytes> keep_firsts(Comm& comm, const std::vector<Met>& mine) {
   STRATALOG_ASSIGN_OR_RETURN(const Received received, comm.exchange(packed, counts));
   STRATALOG_ASSIGN_OR_RETURN(const std::vector<Met> dealt, unpack_met(received.data));
   SymbolTable known;
+  std::vector<Cell> ids(dealt.size());
+  known.intern_all(texts_of(dealt), ids.data());
   Bytes kept;
-  for (const Met& met : dealt) {
-    const std::uint64_t before = known.size();
-    known.intern(met.text);
-    if (known.size() > before) append_met(kept, met);
+  Cell next = 0;
+  for (std::size_t i = 0; i < dealt.size(); ++i) {
+    if (ids[i] != next) continue;  // it was there
+    append_met(kept, dealt[i]);
+    ++next;
   }
   return kept;
 }
@@ -130,11 +160,14 @@ Status order_symbols_by_messages(Comm& comm, ValueDictionary& shared, const NewV
   STRATALOG_ASSIGN_OR_RETURN(
       const std::vector<Met> all,
       bring_together(comm, met_by(comm.rank(), texts, ends), total_bytes, received));
-  for (const Met& met : all) {
-    if (!shared.symbols().has_room_for(met.text)) return no_room("symbols");
-    shared.encode_symbol(met.text);
-  }
-  for (const std::string_view text : texts) cells.push_back(shared.encode_symbol(text));
+  // None is too long for a table: each comes out of one. Some may be repeated, but then all are
+  // few.
+  if (all.size() > SymbolTable::kMaxSymbols - shared.symbols().size()) return no_room("symbols");
+  std::vector<Cell> ids(all.size());
+  shared.symbols().reserve(all.size());
+  shared.symbols().intern_all(texts_of(all), ids.data());
+  cells.resize(texts.size());
+  shared.symbols().intern_all(texts, cells.data());
   return Status::ok();
 }
 
@@ -177,30 +210,43 @@ class SymbolsInMemory {
   };
 
   void find_firsts() {
-    Cell id = 0;
+    constexpr std::size_t kAtOnce = 1024;
+    std::vector<Origin> firsts(kAtOnce);
+    std::uint64_t begin = 0;
     for (std::uint32_t part = 0; part < own_.ends.size(); ++part) {
-      for (; id < own_.ends[part]; ++id) {
-        const Origin first = first_of({.part = part, .rank = me_, .place = id});
-        if (first.rank == me_)
-          own_.firsts.push_back(id);
-        else
-          repeated_.push_back({.id = id, .first = first});
+      for (std::uint64_t end = 0; begin < own_.ends[part]; begin = end) {
+        end = std::min(own_.ends[part], begin + kAtOnce);
+        find_firsts(part, begin, end, firsts);
+        for (std::uint64_t id = begin; id < end; ++id) {
+          const Origin& first = firsts[id - begin];
+          if (first.rank == me_)
+            own_.firsts.push_back(static_cast<Cell>(id));
+          else
+            repeated_.push_back({.id = static_cast<Cell>(id), .first = first});
+        }
       }
       own_.first_ends.push_back(own_.firsts.size());
     }
   }
 
-  Origin first_of(Origin mine) const {
-    const std::string_view text = own_.symbols->text(mine.place);
-    Origin first = mine;
+  // Of the own symbols `begin` .. `end` - 1, which were met in `part`.
+  void find_firsts(std::uint32_t part, std::uint64_t begin, std::uint64_t end,
+                   std::vector<Origin>& firsts) {
+    sought_.clear();
+    for (std::uint64_t id = begin; id < end; ++id) {
+      sought_.push_back(
+          {.text = own_.symbols->text(static_cast<Cell>(id)), .hash = own_.hashes[id]});
+      firsts[id - begin] = {.part = part, .rank = me_, .place = static_cast<std::uint32_t>(id)};
+    }
+    found_.resize(sought_.size());
     for (std::uint32_t rank = 0; rank < shown_.size(); ++rank) {
       if (rank == me_) continue;
-      const auto found = shown_[rank]->symbols->find(text, own_.hashes[mine.place]);
-      if (found)
-        first = std::min(
-            first, {.part = part_of(shown_[rank]->ends, *found), .rank = rank, .place = *found});
+      shown_[rank]->symbols->find_all(sought_, found_.data());
+      for (std::size_t i = 0; i < found_.size(); ++i)
+        if (const Cell id = found_[i]; id != SymbolTable::kNotThere)
+          firsts[i] = std::min(
+              firsts[i], {.part = part_of(shown_[rank]->ends, id), .rank = rank, .place = id});
     }
-    return first;
   }
 
   Status fill(std::vector<Cell>& cells) {
@@ -237,10 +283,10 @@ class SymbolsInMemory {
   }
 
   void append_firsts(const ShownSymbols& shown, std::size_t part) {
-    for (std::uint64_t i = first_begin(shown, part); i < shown.first_ends[part]; ++i) {
-      const Cell id = shown.firsts[i];
-      shared_.symbols().append_shared(*shown.symbols, id, shown.hashes[id]);
-    }
+    const std::uint64_t begin = first_begin(shown, part);
+    shared_.symbols().append_shared(
+        *shown.symbols, std::span(shown.firsts).subspan(begin, shown.first_ends[part] - begin),
+        shown.hashes);
   }
 
   static std::uint64_t first_begin(const ShownSymbols& shown, std::size_t part) {
@@ -252,6 +298,8 @@ class SymbolsInMemory {
   std::uint32_t me_;
   ShownSymbols own_;
   std::vector<const ShownSymbols*> shown_;  // by rank
+  std::vector<SymbolTable::Sought> sought_;  // scratch
+  std::vector<Cell> found_;  // scratch
   std::vector<Repeated> repeated_;  // of this rank's, those that others have met before
 };
 

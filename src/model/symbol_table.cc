@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cstring>
@@ -15,6 +16,8 @@ constexpr std::size_t kFirstSymbolSlots = 64;
 constexpr std::size_t kFirstChunkBytes = std::size_t{1} << 12;
 constexpr std::size_t kLargestChunkBytes = std::size_t{1} << 20;
 constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);
+// So many look-ups wait for memory together; what they wait for stays near the processor.
+constexpr std::size_t kAtOnce = 256;
 
 }  // namespace
 
@@ -45,22 +48,87 @@ std::optional<Cell> SymbolTable::find(std::string_view text, std::uint64_t text_
   return slot.id_plus_one - 1;
 }
 
+void SymbolTable::find_all(std::span<const Sought> texts, Cell* ids) const {
+  std::array<std::uint32_t, kAtOnce> found;  // NOLINT: filled as far as it is read
+  std::array<const char*, kAtOnce> entries;  // NOLINT
+  std::array<std::uint32_t, kAtOnce> lengths;  // NOLINT
+  if (slots_.empty()) {
+    std::fill_n(ids, texts.size(), kNotThere);
+    return;
+  }
+  const std::size_t mask = slots_.size() - 1;
+  for (; !texts.empty(); texts = texts.subspan(std::min(texts.size(), kAtOnce)), ids += kAtOnce) {
+    const auto some = texts.first(std::min(texts.size(), kAtOnce));
+    // The first slot with the tag: of nearly always an equal text.
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const auto tag = static_cast<std::uint32_t>(some[i].hash);
+      std::size_t at = tag & mask;
+      while (slots_[at].id_plus_one != 0 && slots_[at].tag != tag) at = (at + 1) & mask;
+      found[i] = slots_[at].id_plus_one;
+    }
+    static constexpr std::array<char, kLengthBytes> kNothing{};
+    for (std::size_t i = 0; i < some.size(); ++i)
+      entries[i] = found[i] == 0 ? kNothing.data() : texts_[found[i] - 1];
+    for (std::size_t i = 0; i < some.size(); ++i)
+      std::memcpy(&lengths[i], entries[i], kLengthBytes);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const std::string_view text = some[i].text;
+      if (found[i] == 0)
+        ids[i] = kNotThere;
+      else if (lengths[i] == text.size() &&
+               std::memcmp(entries[i] + kLengthBytes, text.data(), text.size()) == 0)
+        ids[i] = found[i] - 1;
+      else
+        ids[i] = find(text, some[i].hash).value_or(kNotThere);
+    }
+  }
+}
+
+void SymbolTable::intern_all(std::span<const Sought> texts, Cell* ids) {
+  for (; !texts.empty(); texts = texts.subspan(std::min(texts.size(), kAtOnce)), ids += kAtOnce) {
+    const auto some = texts.first(std::min(texts.size(), kAtOnce));
+    find_all(some, ids);
+    for (std::size_t i = 0; i < some.size(); ++i)
+      if (ids[i] == kNotThere) ids[i] = intern(some[i].text, some[i].hash);
+  }
+}
+
+void SymbolTable::intern_all(std::span<const std::string_view> texts, Cell* ids) {
+  std::array<Sought, kAtOnce> sought;
+  for (; !texts.empty(); texts = texts.subspan(std::min(texts.size(), kAtOnce)), ids += kAtOnce) {
+    const std::size_t count = std::min(texts.size(), kAtOnce);
+    for (std::size_t i = 0; i < count; ++i) sought[i] = {.text = texts[i], .hash = hash(texts[i])};
+    intern_all(std::span(sought).first(count), ids);
+  }
+}
+
 void SymbolTable::make_room_for_one() {
   if ((texts_.size() + 1) * 4 > slots_.size() * 3)
     set_slots(std::max(kFirstSymbolSlots, slots_.size() * 2));
 }
 
-Cell SymbolTable::append_shared(const SymbolTable& other, Cell id, std::uint64_t text_hash) {
-  assert(size() < kMaxSymbols);
-  make_room_for_one();
-  const auto tag = static_cast<std::uint32_t>(text_hash);
+void SymbolTable::append_shared(const SymbolTable& other, std::span<const Cell> ids,
+                                std::span<const std::uint64_t> hashes) {
+  assert(size() + ids.size() <= kMaxSymbols);
+  std::array<std::size_t, kAtOnce> empty;  // NOLINT: filled as far as it is read
+  reserve(ids.size());
   const std::size_t mask = slots_.size() - 1;
-  std::size_t i = tag & mask;
-  while (slots_[i].id_plus_one != 0) i = (i + 1) & mask;
-  texts_.push_back(other.texts_[id]);
-  slots_[i] = {.tag = tag, .id_plus_one = static_cast<std::uint32_t>(texts_.size())};
-  text_bytes_ += other.text(id).size();
-  return slots_[i].id_plus_one - 1;
+  const auto first_empty = [&](std::size_t at) {
+    while (slots_[at].id_plus_one != 0) at = (at + 1) & mask;
+    return at;
+  };
+  for (; !ids.empty(); ids = ids.subspan(std::min(ids.size(), kAtOnce))) {
+    const auto some = ids.first(std::min(ids.size(), kAtOnce));
+    for (std::size_t i = 0; i < some.size(); ++i)
+      empty[i] = first_empty(static_cast<std::uint32_t>(hashes[some[i]]) & mask);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      texts_.push_back(other.texts_[some[i]]);
+      text_bytes_ += other.text(some[i]).size();
+      // It may be taken by now, by one of these.
+      slots_[first_empty(empty[i])] = {.tag = static_cast<std::uint32_t>(hashes[some[i]]),
+                                       .id_plus_one = static_cast<std::uint32_t>(texts_.size())};
+    }
+  }
 }
 
 void SymbolTable::share_texts(const SymbolTable& other, Memory memory) {

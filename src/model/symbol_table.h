@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -41,27 +42,28 @@ class SymbolTable {
   // once while nobody changes `other`; one of them counts their memory.
   enum class Memory : std::uint8_t { kCountedHere, kCountedElsewhere };
   void share_texts(const SymbolTable& other, Memory memory);
-  // After share_texts(other): a new id for a text of `other` that is not in this table. It is
-  // neither copied nor compared.
-  Cell append_shared(const SymbolTable& other, Cell id, std::uint64_t text_hash);
+  // After share_texts(other): new ids for texts of `other` that are not in this table, with their
+  // hashes by their ids there. They are neither copied nor compared. Requires room for them.
+  void append_shared(const SymbolTable& other, std::span<const Cell> ids,
+                     std::span<const std::uint64_t> hashes);
 
   std::optional<Cell> find(std::string_view text) const { return find(text, hash(text)); }
   std::optional<Cell> find(std::string_view text, std::uint64_t text_hash) const;
 
-  // Looking for a text waits for memory three times. Whoever has many to look for asks for these,
-  // one after the other and well before: first where its slot is, then the entry, then the text.
-  void prefetch_slot(std::uint64_t text_hash) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(text_hash)]);
-  }
-  void prefetch_entry(std::uint64_t text_hash) const {
-    if (const Cell id = likely_id(text_hash); id < size()) {
-      const void* const entry = static_cast<const void*>(&texts_[id]);
-      __builtin_prefetch(entry);
-    }
-  }
-  void prefetch_text(std::uint64_t text_hash) const {
-    if (const Cell id = likely_id(text_hash); id < size()) __builtin_prefetch(texts_[id]);
-  }
+  // A text with its hash().
+  struct Sought {
+    std::string_view text;
+    std::uint64_t hash = 0;
+  };
+  static constexpr Cell kNotThere = ~Cell{0};
+  // The ids of many texts, kNotThere for those that are not in the table. Looking for one waits for
+  // memory three times: for its slot, its entry and its text; here all wait together, which a
+  // processor does best for loads that depend on nothing. `ids` has room for as many.
+  void find_all(std::span<const Sought> texts, Cell* ids) const;
+  // The same for those that are not there, which get new ids in their order. Requires
+  // has_room_for() each of them, all together.
+  void intern_all(std::span<const Sought> texts, Cell* ids);
+  void intern_all(std::span<const std::string_view> texts, Cell* ids);
 
   // Requires id < size(). The view stays valid until clear() or the end of the table.
   std::string_view text(Cell id) const;
@@ -85,10 +87,6 @@ class SymbolTable {
 
   std::size_t first_slot(std::uint64_t text_hash) const {
     return static_cast<std::uint32_t>(text_hash) & (slots_.size() - 1);
-  }
-  // What the first slot to look at says; beyond all ids if it is empty.
-  Cell likely_id(std::uint64_t text_hash) const {
-    return slots_.empty() ? ~Cell{0} : slots_[first_slot(text_hash)].id_plus_one - 1;
   }
   // The slot that holds `text`, or the empty one where it belongs.
   std::size_t locate(std::string_view text, std::uint32_t tag) const;

@@ -146,8 +146,9 @@ Status agree_on_symbols(Comm& comm, ValueDictionary& shared, const NewValues& mi
   STRATALOG_ASSIGN_OR_RETURN(const Texts all, unite(comm, texts, total_bytes, received));
   STRATALOG_RETURN_IF_ERROR(check_room(shared, all.size(), 0));
   shared.symbols().reserve(all.size());
-  for (const std::string_view text : all) shared.encode_symbol(text);
-  for (std::size_t id = 0; id < texts.size(); ++id) cells[id] = shared.encode_symbol(texts[id]);
+  std::vector<Cell> ids(all.size());
+  shared.symbols().intern_all(all, ids.data());
+  shared.symbols().intern_all(texts, cells.data());
   return Status::ok();
 }
 

@@ -141,6 +141,26 @@ Cell NewValues::symbol(std::string_view text, std::uint64_t text_hash) {
   return kProvisionalSymbolBase + symbols_.intern(text, text_hash);
 }
 
+void NewValues::find_symbols(std::span<const SymbolTable::Sought> texts, Cell* cells) const {
+  shared_->symbols().find_all(texts, cells);
+  if (symbols_.size() == 0) return;
+  constexpr std::size_t kAtOnce = 256;
+  std::array<SymbolTable::Sought, kAtOnce> sought;
+  std::array<Cell*, kAtOnce> wanted;  // NOLINT: filled as far as it is read
+  std::array<Cell, kAtOnce> found;  // NOLINT
+  for (std::size_t at = 0; at < texts.size();) {
+    std::size_t count = 0;
+    for (; at < texts.size() && count < kAtOnce; ++at) {
+      if (cells[at] != SymbolTable::kNotThere) continue;
+      sought[count] = texts[at];
+      wanted[count++] = &cells[at];
+    }
+    symbols_.find_all(std::span(sought).first(count), found.data());
+    for (std::size_t i = 0; i < count; ++i)
+      if (found[i] != SymbolTable::kNotThere) *wanted[i] = kProvisionalSymbolBase + found[i];
+  }
+}
+
 Cell NewValues::wide(std::uint64_t bits) {
   if (only_ != nullptr && only_->wides().has_room()) return kWideBase + only_->wides().intern(bits);
   if (const auto known = shared_->wides().find(bits)) return kWideBase + *known;

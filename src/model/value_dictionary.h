@@ -103,12 +103,9 @@ class NewValues {
   Cell symbol(std::string_view text) { return symbol(text, SymbolTable::hash(text)); }
   // The same where the caller has the hash at hand.
   Cell symbol(std::string_view text, std::uint64_t text_hash);
-  // Ahead of symbol(), see SymbolTable: `ask` names the table's prefetch_*().
-  void prefetch_symbol(std::uint64_t text_hash,
-                       void (SymbolTable::*ask)(std::uint64_t) const) const {
-    (shared_->symbols().*ask)(text_hash);
-    if (only_ == nullptr) (symbols_.*ask)(text_hash);
-  }
+  // The cells that symbol() would give to many texts, in less time; SymbolTable::kNotThere for
+  // those for which it would make one. `cells` has room for as many.
+  void find_symbols(std::span<const SymbolTable::Sought> texts, Cell* cells) const;
   Cell number(std::uint64_t bits) { return is_narrow(bits) ? narrow_cell(bits) : wide(bits); }
   // Ahead of number() for bits that are not narrow: `ask` names the table's prefetch_*().
   void prefetch_wide(std::uint64_t bits, void (WideTable::*ask)(std::uint64_t) const) const {

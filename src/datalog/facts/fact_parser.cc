@@ -24,9 +24,7 @@ constexpr std::uint64_t kLargestPlainNumber = std::numeric_limits<std::int64_t>:
 // Rows that are parsed before they go to the ends of the columns together: these grow as vectors
 // do, and what a block of text holds stays in cache until then.
 constexpr std::size_t kStagedRows = 1024;
-// Rows of the stage whose symbols are asked for ahead of those that are looked for.
-constexpr std::size_t kEntriesAhead = 16;
-constexpr std::size_t kTextsAhead = 8;
+// Numbers of the stage that are asked for ahead of those that are looked for.
 constexpr std::size_t kWidesAhead = 16;
 
 BracketUse bracket_use(const Relation& relation, const FactFormat& format) {
@@ -114,7 +112,8 @@ std::size_t FactParser::consume_complete(std::string_view text, ParseLine parse)
   const char* at = text.data();
   const char* const stop = at + last + 1;
   staged_.resize(kStagedRows * row_.size());
-  if (!symbol_columns_.empty()) staged_symbols_.resize(kStagedRows * row_.size());
+  staged_symbols_.resize(kStagedRows * symbol_columns_.size());
+  symbol_cells_.resize(staged_symbols_.size());
   begin_stage();
   while (at != stop && !is_full()) {
     if (staged_rows_ == kStagedRows) append_staged();
@@ -146,20 +145,16 @@ void FactParser::begin_stage() {
 
 // The symbols of the stage get their cells in the order of the file.
 void FactParser::number_staged_symbols() {
-  const std::size_t arity = row_.size();
-  const auto ask = [&](std::size_t row, void (SymbolTable::*what)(std::uint64_t) const) {
-    if (row >= staged_rows_) return;
-    for (const std::uint32_t c : symbol_columns_)
-      values_.prefetch_symbol(staged_symbols_[(row * arity) + c].hash, what);
-  };
-  for (std::size_t row = 0; row < kEntriesAhead; ++row) ask(row, &SymbolTable::prefetch_entry);
-  for (std::size_t row = 0; row < staged_rows_; ++row) {
-    ask(row + kEntriesAhead, &SymbolTable::prefetch_entry);
-    ask(row + kTextsAhead, &SymbolTable::prefetch_text);
-    for (const std::uint32_t c : symbol_columns_) {
-      const StagedSymbol& symbol = staged_symbols_[(row * arity) + c];
-      staged_[(c * kStagedRows) + row] = symbol_cell(c, symbol.text, symbol.hash);
-    }
+  const std::size_t columns = symbol_columns_.size();
+  const auto symbols = std::span(staged_symbols_).first(staged_rows_ * columns);
+  values_.find_symbols(symbols, symbol_cells_.data());
+  for (std::size_t i = 0; i < symbols.size(); ++i)
+    if (symbol_cells_[i] == SymbolTable::kNotThere)
+      symbol_cells_[i] = values_.symbol(symbols[i].text, symbols[i].hash);
+  for (std::size_t k = 0; k < columns; ++k) {
+    Cell* const column = staged_.data() + (symbol_columns_[k] * kStagedRows);
+    for (std::size_t row = 0; row < staged_rows_; ++row)
+      column[row] = symbol_cells_[(row * columns) + k];
   }
 }
 
@@ -236,6 +231,7 @@ const char* FactParser::parse_plain_line(const char* at, const char* /*stop*/) {
 const char* FactParser::parse_simple_line(const char* at, const char* stop) {
   const std::size_t arity = row_.size();
   const char delimiter = format_.delimiter.front();
+  SymbolTable::Sought* symbol = staged_symbols_.data() + (staged_rows_ * symbol_columns_.size());
   for (std::uint32_t c = 0; c < arity; ++c) {
     const char* end = find_either(at, stop, delimiter, '\n');
     const bool is_last = c + 1 == arity;
@@ -245,9 +241,7 @@ const char* FactParser::parse_simple_line(const char* at, const char* stop) {
     const ValueKind kind = relation_.attributes[c].kind;
     if (kind == ValueKind::kSymbol) {
       if (field.size() > SymbolTable::kMaxSymbolBytes) return nullptr;
-      const std::uint64_t hash = SymbolTable::hash(field);
-      values_.prefetch_symbol(hash, &SymbolTable::prefetch_slot);
-      staged_symbols_[(staged_rows_ * arity) + c] = {.text = field, .hash = hash};
+      *symbol++ = {.text = field, .hash = SymbolTable::hash(field)};
       row_[c] = 0;  // until the stage ends
     } else {
       const ParsedField parsed = parse_field(kind, field);

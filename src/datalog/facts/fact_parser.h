@@ -85,12 +85,9 @@ class FactParser {
   std::vector<Cell> staged_;
   std::vector<Cell*> stage_ends_;
   std::size_t staged_rows_ = 0;
-  // Symbols of the stage, row by row, in texts that are being consumed.
-  struct StagedSymbol {
-    std::string_view text;
-    std::uint64_t hash = 0;
-  };
-  std::vector<StagedSymbol> staged_symbols_;
+  // Symbols of the stage, row by row, in texts that are being consumed, and their cells.
+  std::vector<SymbolTable::Sought> staged_symbols_;
+  std::vector<Cell> symbol_cells_;
   std::vector<std::uint32_t> symbol_columns_;
   // Numbers of the stage that need a place in the dictionary, in the order of the file.
   struct StagedWide {

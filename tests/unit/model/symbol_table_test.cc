@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace stratalog {
 namespace {
@@ -98,6 +101,87 @@ TEST(SymbolTable, AccountsForItsMemory) {
   table.clear();
   EXPECT_EQ(table.memory_bytes(), 0U);
   EXPECT_EQ(table.intern("again"), 0U);
+}
+
+std::vector<std::string> some_texts(std::size_t count, std::uint32_t different) {
+  std::mt19937 random(different);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t number = random() % different;
+    texts.push_back(number == 0 ? std::string()
+                                : std::string(number % 40, 'x') + std::to_string(number));
+  }
+  return texts;
+}
+
+TEST(SymbolTable, ManyAtOnceGetTheIdsThatOneAfterTheOtherGets) {
+  for (const std::size_t count : {0U, 1U, 255U, 256U, 257U, 5000U}) {
+    const std::vector<std::string> texts = some_texts(count, 700);
+    SymbolTable one_by_one;
+    SymbolTable at_once;
+    for (SymbolTable* table : {&one_by_one, &at_once}) table->intern("known before");
+    std::vector<SymbolTable::Sought> sought;
+    std::vector<Cell> expected;
+    for (const std::string& text : texts) {
+      sought.push_back({.text = text, .hash = SymbolTable::hash(text)});
+      expected.push_back(one_by_one.intern(text));
+    }
+    std::vector<Cell> ids(count);
+    at_once.find_all(sought, ids.data());
+    EXPECT_EQ(ids, std::vector<Cell>(count, SymbolTable::kNotThere));
+    at_once.intern_all(std::vector<std::string_view>(texts.begin(), texts.end()), ids.data());
+    EXPECT_EQ(ids, expected);
+    EXPECT_EQ(at_once.size(), one_by_one.size());
+    std::ranges::fill(ids, 0);
+    at_once.find_all(sought, ids.data());
+    EXPECT_EQ(ids, expected);
+  }
+}
+
+TEST(SymbolTable, TextsWithOneHashAreToldApart) {
+  const std::vector<std::string> texts = some_texts(600, 300);
+  SymbolTable table;
+  std::vector<SymbolTable::Sought> sought;
+  std::unordered_map<std::string, Cell> ids_of;
+  for (const std::string& text : texts) sought.push_back({.text = text, .hash = text.size() % 3});
+  std::vector<Cell> ids(texts.size());
+  table.intern_all(sought, ids.data());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(table.text(ids[i]), texts[i]);
+    EXPECT_EQ(ids_of.emplace(texts[i], ids[i]).first->second, ids[i]);
+  }
+  EXPECT_EQ(table.size(), ids_of.size());
+  std::vector<Cell> found(texts.size());
+  table.find_all(sought, found.data());
+  EXPECT_EQ(found, ids);
+}
+
+TEST(SymbolTable, TakesTextsOfAnotherTableWithoutCopying) {
+  SymbolTable table;
+  table.intern("mine");
+  const std::vector<std::string> texts = some_texts(3000, 1u << 30);
+  std::vector<Cell> wanted;
+  std::vector<std::uint64_t> hashes;
+  {
+    SymbolTable other;
+    for (const std::string& text : texts) {
+      // Many in the same slots, as hashes go.
+      const std::uint64_t hash = SymbolTable::hash(text) & ~std::uint64_t{0x3F};
+      const Cell id = other.intern(text, hash);
+      if (id != hashes.size()) continue;
+      hashes.push_back(hash);
+      if (id % 3 != 0) wanted.push_back(id);
+    }
+    table.share_texts(other, SymbolTable::Memory::kCountedElsewhere);
+    table.append_shared(other, wanted, hashes);
+    ASSERT_EQ(table.size(), wanted.size() + 1);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_EQ(table.text(static_cast<Cell>(i + 1)).data(), other.text(wanted[i]).data());
+      EXPECT_EQ(table.find(other.text(wanted[i]), hashes[wanted[i]]), i + 1);
+    }
+  }
+  EXPECT_EQ(table.text(table.size() - 1).empty(), false);  // the texts live on
+  EXPECT_EQ(table.find("mine"), 0U);
 }
 
 }  // namespace
