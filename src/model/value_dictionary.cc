@@ -129,6 +129,31 @@ Status decode_dictionary(std::span<const std::byte> image, ValueDictionary& dict
   return Status::ok();
 }
 
+namespace {
+
+// The cells of those that `table` has, of what has none yet.
+template <typename Table, typename Value>
+void find_missing(const Table& table, std::span<const Value> values, Cell base, Cell* cells) {
+  if (table.size() == 0) return;
+  constexpr std::size_t kAtOnce = 256;
+  std::array<Value, kAtOnce> sought{};
+  std::array<Cell*, kAtOnce> wanted{};
+  std::array<Cell, kAtOnce> found{};
+  for (std::size_t at = 0; at < values.size();) {
+    std::size_t count = 0;
+    for (; at < values.size() && count < kAtOnce; ++at) {
+      if (cells[at] != Table::kNotThere) continue;
+      sought[count] = values[at];
+      wanted[count++] = &cells[at];
+    }
+    table.find_all(std::span<const Value>(sought).first(count), found.data());
+    for (std::size_t i = 0; i < count; ++i)
+      if (found[i] != Table::kNotThere) *wanted[i] = base + found[i];
+  }
+}
+
+}  // namespace
+
 Cell NewValues::symbol(std::string_view text, std::uint64_t text_hash) {
   if (only_ != nullptr && only_->symbols().has_room_for(text))
     return only_->symbols().intern(text, text_hash);
@@ -143,22 +168,15 @@ Cell NewValues::symbol(std::string_view text, std::uint64_t text_hash) {
 
 void NewValues::find_symbols(std::span<const SymbolTable::Sought> texts, Cell* cells) const {
   shared_->symbols().find_all(texts, cells);
-  if (symbols_.size() == 0) return;
-  constexpr std::size_t kAtOnce = 256;
-  std::array<SymbolTable::Sought, kAtOnce> sought;
-  std::array<Cell*, kAtOnce> wanted;  // NOLINT: filled as far as it is read
-  std::array<Cell, kAtOnce> found;  // NOLINT
-  for (std::size_t at = 0; at < texts.size();) {
-    std::size_t count = 0;
-    for (; at < texts.size() && count < kAtOnce; ++at) {
-      if (cells[at] != SymbolTable::kNotThere) continue;
-      sought[count] = texts[at];
-      wanted[count++] = &cells[at];
-    }
-    symbols_.find_all(std::span(sought).first(count), found.data());
-    for (std::size_t i = 0; i < count; ++i)
-      if (found[i] != SymbolTable::kNotThere) *wanted[i] = kProvisionalSymbolBase + found[i];
-  }
+  find_missing(symbols_, texts, kProvisionalSymbolBase, cells);
+}
+
+void NewValues::find_wides(std::span<const std::uint64_t> bits, Cell* cells) const {
+  static_assert(WideTable::kNotThere == SymbolTable::kNotThere);
+  shared_->wides().find_all(bits, cells);
+  for (Cell& cell : std::span(cells, bits.size()))
+    if (cell != WideTable::kNotThere) cell += kWideBase;
+  find_missing(wides_, bits, kProvisionalWideBase, cells);
 }
 
 Cell NewValues::wide(std::uint64_t bits) {

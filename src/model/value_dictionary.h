@@ -107,11 +107,8 @@ class NewValues {
   // those for which it would make one. `cells` has room for as many.
   void find_symbols(std::span<const SymbolTable::Sought> texts, Cell* cells) const;
   Cell number(std::uint64_t bits) { return is_narrow(bits) ? narrow_cell(bits) : wide(bits); }
-  // Ahead of number() for bits that are not narrow: `ask` names the table's prefetch_*().
-  void prefetch_wide(std::uint64_t bits, void (WideTable::*ask)(std::uint64_t) const) const {
-    (shared_->wides().*ask)(bits);
-    if (only_ == nullptr) (wides_.*ask)(bits);
-  }
+  // The same for number() and bits that are not narrow.
+  void find_wides(std::span<const std::uint64_t> bits, Cell* cells) const;
   Cell record(ShapeId shape, std::span<const Cell> cells);
   // The cell of a record that all ranks know, kNoRecordCell if there is none: no relation holds it.
   Cell known_record(ShapeId shape, std::span<const Cell> cells) const;

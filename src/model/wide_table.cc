@@ -9,7 +9,6 @@ namespace stratalog {
 namespace {
 
 constexpr std::size_t kFirstWideSlots = 64;
-constexpr std::size_t kSlotsAhead = 32;
 
 }  // namespace
 
@@ -18,6 +17,44 @@ std::size_t WideTable::locate(std::uint64_t bits) const {
   std::size_t i = first_slot(bits);
   while (slots_[i] != 0 && values_[slots_[i] - 1] != bits) i = (i + 1) & mask;
   return i;
+}
+
+// Slot by slot, those that have not been found or missed yet.
+void WideTable::find_all(std::span<const std::uint64_t> values, std::uint32_t* ids) const {
+  if (slots_.empty()) {
+    std::fill_n(ids, values.size(), kNotThere);
+    return;
+  }
+  struct Sought {
+    std::uint32_t place = 0;
+    std::uint32_t id_plus_one = 0;
+    std::size_t slot = 0;
+  };
+  std::array<Sought, kAtOnce> sought;
+  std::array<std::uint64_t, kAtOnce> met;  // NOLINT: filled as far as it is read
+  const std::size_t mask = slots_.size() - 1;
+  for (; !values.empty();
+       values = values.subspan(std::min(values.size(), kAtOnce)), ids += kAtOnce) {
+    std::size_t left = std::min(values.size(), kAtOnce);
+    for (std::size_t i = 0; i < left; ++i)
+      sought[i] = {.place = static_cast<std::uint32_t>(i), .slot = first_slot(values[i])};
+    while (left != 0) {
+      for (std::size_t i = 0; i < left; ++i) sought[i].id_plus_one = slots_[sought[i].slot];
+      for (std::size_t i = 0; i < left; ++i)
+        met[i] = sought[i].id_plus_one == 0 ? 0 : values_[sought[i].id_plus_one - 1];
+      std::size_t on = 0;
+      for (std::size_t i = 0; i < left; ++i) {
+        const Sought& one = sought[i];
+        if (one.id_plus_one == 0)
+          ids[one.place] = kNotThere;
+        else if (met[i] == values[one.place])
+          ids[one.place] = one.id_plus_one - 1;
+        else
+          sought[on++] = {.place = one.place, .slot = (one.slot + 1) & mask};
+      }
+      left = on;
+    }
+  }
 }
 
 std::optional<std::uint32_t> WideTable::find(std::uint64_t bits) const {
@@ -63,11 +100,17 @@ void WideTable::set_slots(std::size_t count) {
 // For the values from `first` on, which have none.
 void WideTable::fill_slots(std::size_t first) {
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t id = first; id < values_.size(); ++id) {
-    if (id + kSlotsAhead < values_.size()) prefetch_slot(values_[id + kSlotsAhead]);
-    std::size_t i = first_slot(values_[id]);
-    while (slots_[i] != 0) i = (i + 1) & mask;
-    slots_[i] = static_cast<std::uint32_t>(id + 1);
+  const auto first_empty = [&](std::size_t at) {
+    while (slots_[at] != 0) at = (at + 1) & mask;
+    return at;
+  };
+  std::array<std::size_t, kAtOnce> empty;  // NOLINT: filled as far as it is read
+  for (std::size_t at = first; at < values_.size(); at += kAtOnce) {
+    const std::size_t count = std::min(values_.size() - at, kAtOnce);
+    for (std::size_t i = 0; i < count; ++i) empty[i] = first_empty(first_slot(values_[at + i]));
+    // It may be taken by now, by one of these.
+    for (std::size_t i = 0; i < count; ++i)
+      slots_[first_empty(empty[i])] = static_cast<std::uint32_t>(at + i + 1);
   }
 }
 

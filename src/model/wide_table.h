@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -28,16 +29,11 @@ class WideTable {
   // The id of `bits`, a new one (size()) if it is not in the table. Requires has_room().
   std::uint32_t intern(std::uint64_t bits);
   std::optional<std::uint32_t> find(std::uint64_t bits) const;
-  // Looking for a value waits for memory twice. Whoever has many to look for asks for these, one
-  // after the other and well before: first where its slot is, then the value that may be its.
-  void prefetch_slot(std::uint64_t bits) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(bits)]);
-  }
-  void prefetch_value(std::uint64_t bits) const {
-    if (slots_.empty()) return;
-    if (const std::uint32_t id_plus_one = slots_[first_slot(bits)]; id_plus_one != 0)
-      __builtin_prefetch(&values_[id_plus_one - 1]);
-  }
+  static constexpr std::uint32_t kNotThere = ~std::uint32_t{0};
+  // The ids of many values, kNotThere for those that are not in the table. Looking for one waits for
+  // memory twice, for its slot and for the value that may be it; here all wait together. `ids` has
+  // room for as many.
+  void find_all(std::span<const std::uint64_t> values, std::uint32_t* ids) const;
   // Room for so many more, so that the index is not built again on the way to them.
   void reserve(std::uint64_t more);
   // intern() of all, in order; append(i, id) is told each one's id. Quicker than one by one.
@@ -56,6 +52,9 @@ class WideTable {
   void clear();
 
  private:
+  // So many look-ups wait for memory together; what they wait for stays near the processor.
+  static constexpr std::size_t kAtOnce = 256;
+
   std::size_t first_slot(std::uint64_t bits) const {
     return splitmix64(bits) & (slots_.size() - 1);
   }
@@ -69,13 +68,12 @@ class WideTable {
 
 template <typename Append>
 void WideTable::intern_all(std::span<const std::uint64_t> values, Append&& append) {
-  constexpr std::size_t kSlotsAhead = 32;
-  constexpr std::size_t kValuesAhead = 16;
-  for (std::size_t i = 0; i < std::min(values.size(), kSlotsAhead); ++i) prefetch_slot(values[i]);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i + kSlotsAhead < values.size()) prefetch_slot(values[i + kSlotsAhead]);
-    if (i + kValuesAhead < values.size()) prefetch_value(values[i + kValuesAhead]);
-    append(i, intern(values[i]));
+  std::array<std::uint32_t, kAtOnce> ids;  // NOLINT: filled as far as it is read
+  for (std::size_t at = 0; at < values.size(); at += kAtOnce) {
+    const auto some = values.subspan(at, std::min(values.size() - at, kAtOnce));
+    find_all(some, ids.data());
+    for (std::size_t i = 0; i < some.size(); ++i)
+      append(at + i, ids[i] == kNotThere ? intern(some[i]) : ids[i]);
   }
 }
 

@@ -24,8 +24,6 @@ constexpr std::uint64_t kLargestPlainNumber = std::numeric_limits<std::int64_t>:
 // Rows that are parsed before they go to the ends of the columns together: these grow as vectors
 // do, and what a block of text holds stays in cache until then.
 constexpr std::size_t kStagedRows = 1024;
-// Numbers of the stage that are asked for ahead of those that are looked for.
-constexpr std::size_t kWidesAhead = 16;
 
 BracketUse bracket_use(const Relation& relation, const FactFormat& format) {
   const bool is_structured =
@@ -126,6 +124,7 @@ std::size_t FactParser::consume_complete(std::string_view text, ParseLine parse)
     }
     // The long way appends to the columns itself.
     staged_wides_.resize(wides);
+    wide_places_.resize(wides);
     append_staged();
     const auto* newline =
         static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(stop - at)));
@@ -161,20 +160,20 @@ void FactParser::number_staged_symbols() {
 // The cell of a number, or 0 until the stage ends.
 Cell FactParser::stage_number(std::uint32_t column, std::uint64_t bits) {
   if (is_narrow(bits)) return narrow_cell(bits);
-  values_.prefetch_wide(bits, &WideTable::prefetch_slot);
-  staged_wides_.push_back(
-      {.column = column, .row = static_cast<std::uint32_t>(staged_rows_), .bits = bits});
+  staged_wides_.push_back(bits);
+  wide_places_.push_back((column * kStagedRows) + staged_rows_);
   return 0;
 }
 
 void FactParser::number_staged_wides() {
-  for (std::size_t i = 0; i < staged_wides_.size(); ++i) {
-    if (i + kWidesAhead < staged_wides_.size())
-      values_.prefetch_wide(staged_wides_[i + kWidesAhead].bits, &WideTable::prefetch_value);
-    const StagedWide& wide = staged_wides_[i];
-    staged_[(wide.column * kStagedRows) + wide.row] = values_.number(wide.bits);
-  }
+  wide_cells_.resize(staged_wides_.size());
+  values_.find_wides(staged_wides_, wide_cells_.data());
+  for (std::size_t i = 0; i < staged_wides_.size(); ++i)
+    staged_[wide_places_[i]] = wide_cells_[i] == WideTable::kNotThere
+                                   ? values_.number(staged_wides_[i])
+                                   : wide_cells_[i];
   staged_wides_.clear();
+  wide_places_.clear();
 }
 
 void FactParser::append_staged() {

@@ -89,13 +89,11 @@ class FactParser {
   std::vector<SymbolTable::Sought> staged_symbols_;
   std::vector<Cell> symbol_cells_;
   std::vector<std::uint32_t> symbol_columns_;
-  // Numbers of the stage that need a place in the dictionary, in the order of the file.
-  struct StagedWide {
-    std::uint32_t column = 0;
-    std::uint32_t row = 0;
-    std::uint64_t bits = 0;
-  };
-  std::vector<StagedWide> staged_wides_;
+  // Numbers of the stage that need a place in the dictionary, in the order of the file, where they
+  // stand, and their cells.
+  std::vector<std::uint64_t> staged_wides_;
+  std::vector<std::size_t> wide_places_;  // in staged_
+  std::vector<Cell> wide_cells_;
 };
 
 }  // namespace stratalog::datalog
