@@ -2,6 +2,7 @@
 #include "relation/prefix_map.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <ranges>
@@ -84,27 +85,59 @@ std::uint32_t PrefixMap::find_or_add(const Cell* key) {
 
 void PrefixMap::assign_ascending(std::span<const Cell> keys) {
   assert(size_ == 0);
-  if (width_ <= 1) {
-    for (std::size_t at = 0; at < std::max<std::size_t>(keys.size(), 1); ++at)
-      find_or_add(keys.data() + at);
+  if (width_ == 0) {
+    append(keys.data());
     return;
   }
   keys_ = std::make_shared_for_overwrite<Cell[]>(keys.size());
   std::ranges::copy(keys, keys_.get());
   capacity_ = keys.size();
   size_ = static_cast<std::uint32_t>(capacity_ / width_);
+  if (width_ == 1) assign_cells();
+}
+
+// Which of the keys, each a cell, ascending, are found directly, and where the others are.
+void PrefixMap::assign_cells() {
+  std::uint32_t direct = size_;
+  while (direct > 0 && keys_[direct - 1] >= most_direct(direct)) --direct;
+  if (direct > 0) grow_direct(keys_[direct - 1]);
+  for (std::uint32_t id = 0; id < direct; ++id) direct_[keys_[id]] = id;
+  if (direct == size_) return;
+  index_from(direct);
+  // All that the bits may reach are noted with the largest of them.
+  for (std::uint32_t id = size_; id > direct && hashed_bits_.empty(); --id)
+    note_hashed(keys_[id - 1]);
 }
 
 void PrefixMap::index_keys() {
-  if (width_ <= 1 || !slots_.empty()) return;
-  hashed_ = size_;
-  // As full as it would be had they come one by one.
+  if (width_ > 1 && slots_.empty()) index_from(0);
+}
+
+// Slots for the entries from `first` on, which have none. As full as they would be had the entries
+// come one by one.
+void PrefixMap::index_from(std::uint32_t first) {
+  hashed_ = size_ - first;
   std::size_t slots = 16;
   while (std::uint64_t{hashed_} * 8 > slots * 5) slots *= 2;
   rebuild_slots(slots);
-  for (std::uint32_t id = 0; id < size_; ++id) {
-    if (id + kKeysAhead < size_) prefetch(key(id + kKeysAhead).data());
-    insert_slot(id);
+  const std::uint64_t mask = slots_.size() - 1;
+  const auto first_empty = [&](std::uint64_t s) {
+    while (slots_[s] != kAbsent) s = (s + 1) & mask;
+    return s;
+  };
+  // Slots are anywhere in memory: many are waited for together.
+  constexpr std::uint32_t kAtOnce = 256;
+  std::array<std::uint64_t, kAtOnce> empty;  // NOLINT: filled as far as it is read
+  std::array<std::uint32_t, kAtOnce> tags;  // NOLINT
+  for (std::uint32_t id = first; id < size_;) {
+    const std::uint32_t count = std::min(size_ - id, kAtOnce);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint64_t h = hash(key(id + i).data());
+      tags[i] = tag_of(h);
+      empty[i] = first_empty(h & mask);
+    }
+    // It may be taken by now, by one of these.
+    for (std::uint32_t i = 0; i < count; ++i, ++id) slots_[first_empty(empty[i])] = id | tags[i];
   }
 }
 

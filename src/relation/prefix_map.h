@@ -101,6 +101,8 @@ class PrefixMap {
   std::uint32_t find_by_halving(const Cell* key) const;
   std::uint32_t add_hashed(const Cell* key);
   std::uint32_t append(const Cell* key);
+  void assign_cells();
+  void index_from(std::uint32_t first);
   void rebuild_slots(std::size_t slots);
   void grow_direct(Cell cell);
   void insert_slot(std::uint32_t id);

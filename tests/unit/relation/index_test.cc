@@ -54,40 +54,49 @@ TEST(PrefixMap, NumbersInOrderOfArrival) {
   }
 }
 
+// Cells from `first` on, `spread` apart in the mean: found directly, with a bit each, or neither.
+void number_ascending(std::uint32_t width, std::size_t wanted, Cell first, std::uint64_t spread,
+                      std::mt19937_64& random) {
+  const auto draw = [&] { return static_cast<Cell>(first + (random() % (wanted * spread))); };
+  std::set<Tuple> keys;
+  while (keys.size() < (width == 0 ? 1 : wanted)) {
+    Tuple key(width);
+    for (Cell& cell : key) cell = draw();
+    if (width > 0 && random() % 50 == 0) key.back() = static_cast<Cell>(random());
+    keys.insert(key);
+  }
+  std::vector<Cell> flat;
+  for (const Tuple& key : keys) flat.insert(flat.end(), key.begin(), key.end());
+  PrefixMap map(width);
+  map.assign_ascending(flat);
+  if (random() % 2 == 0) map.index_keys();
+  ASSERT_EQ(map.size(), keys.size());
+  std::uint32_t id = 0;
+  for (const Tuple& key : keys) {
+    ASSERT_EQ(map.find(key.data()), id);
+    ASSERT_TRUE(std::ranges::equal(key, map.key(id++)));
+  }
+  for (const Tuple& key : keys) ASSERT_LT(map.find_or_add(key.data()), id);
+  if (width == 0) return;
+  for (int probe = 0; probe < 1000; ++probe) {
+    Tuple key(width);
+    for (Cell& cell : key) cell = probe % 10 == 0 ? static_cast<Cell>(random()) : draw();
+    const auto known = keys.contains(key);
+    ASSERT_EQ(map.find(key.data()) != PrefixMap::kAbsent, known);
+    if (known) continue;
+    ASSERT_EQ(map.find_or_add(key.data()), id++);
+    keys.insert(key);
+  }
+}
+
 TEST(PrefixMap, AscendingKeysAreNumberedAtOnce) {
   std::mt19937_64 random(3);
   for (std::uint32_t width = 0; width <= 4; ++width)
-    for (const std::size_t wanted : {1U, 2U, 10U, 11U, 1000U, 20'000U}) {
-      std::set<Tuple> keys;
-      while (keys.size() < (width == 0 ? 1 : wanted)) {
-        Tuple key(width);
-        for (Cell& cell : key) cell = static_cast<Cell>(random() % (wanted * 3));
-        if (width > 0 && random() % 50 == 0) key.back() = static_cast<Cell>(random());
-        keys.insert(key);
-      }
-      std::vector<Cell> flat;
-      for (const Tuple& key : keys) flat.insert(flat.end(), key.begin(), key.end());
-      PrefixMap map(width);
-      map.assign_ascending(flat);
-      if (random() % 2 == 0) map.index_keys();
-      ASSERT_EQ(map.size(), keys.size());
-      std::uint32_t id = 0;
-      for (const Tuple& key : keys) {
-        ASSERT_EQ(map.find(key.data()), id);
-        ASSERT_TRUE(std::ranges::equal(key, map.key(id++)));
-      }
-      for (const Tuple& key : keys) ASSERT_LT(map.find_or_add(key.data()), id);
-      if (width == 0) continue;
-      for (int probe = 0; probe < 1000; ++probe) {
-        Tuple key(width);
-        for (Cell& cell : key) cell = static_cast<Cell>(random() % (wanted * 3));
-        const auto known = keys.contains(key);
-        ASSERT_EQ(map.find(key.data()) != PrefixMap::kAbsent, known);
-        if (known) continue;
-        ASSERT_EQ(map.find_or_add(key.data()), id++);
-        keys.insert(key);
-      }
-    }
+    for (const std::size_t wanted : {1U, 2U, 10U, 11U, 1000U, 20'000U})
+      for (const std::uint64_t spread : {3U, 40U, 100'000U})
+        for (const Cell first : {0U, 1U << 31})
+          ASSERT_NO_FATAL_FAILURE(number_ascending(width, wanted, first, spread, random))
+              << width << " " << wanted << " " << spread << " " << first;
 }
 
 Tuples tuples_of(const Index& index, std::span<const DeltaRow> rows) {
