@@ -25,6 +25,8 @@ from stratalog_bench.report import write_report
 from stratalog_bench.results import Results, rounded
 from stratalog_bench.strategies import BY_NAME, RUN_WAYS, STRATEGIES
 
+# Seconds of one number of ranks that reads what others wrote.
+MOST_OF_READERS = 90.0
 SAVE_EVERY = 5.0  # seconds
 STOPPED = 6  # as the command's own code for a run that was stopped by a signal
 HELP = "stratalog bench checkpoint [OPTIONS]: checkpoint strategies side by side (--help)"
@@ -159,7 +161,7 @@ class Bench:
         self._save()
 
     def _restart_elsewhere(self, task: Task, readers: int) -> None:
-        """From what `task` kept, on the same or another number of ranks."""
+        """From what `task` kept, on the same or another number of ranks; all repeats at once."""
         options = self._options
         folder = (options.work / "cases").resolve()
         cases = [
@@ -170,7 +172,7 @@ class Bench:
         if not cases:
             return
         nothing = {"name": task.data[-1]["name"], "bytes": 0, "columns": options.columns}
-        spec = worker_spec(task, options, 60)
+        spec = worker_spec(replace(task, repeats=options.repeats), options, MOST_OF_READERS)
         spec |= {
             "cases": cases,
             "data": [nothing],
