@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "encode/shuffled_chunk.h"
 
-#include <new>
+#include <fmt/format.h>
 
 #include "encode/byte_order.h"
 
@@ -32,12 +32,7 @@ void unshuffle(const std::byte* from, std::span<std::uint32_t> numbers) {
 }  // namespace
 
 ChunkDeflater::ChunkDeflater(int level) {
-  if (level == 0) return;
-  try {
-    deflater_.emplace(level);
-  } catch (const std::bad_alloc&) {
-    deflater_.reset();
-  }
+  if (level != 0) deflater_.emplace(level);
 }
 
 std::size_t ChunkDeflater::append(std::span<const std::uint32_t> chunk,
@@ -59,18 +54,20 @@ std::size_t ChunkDeflater::append(std::span<const std::uint32_t> chunk,
   return raw;
 }
 
-bool ChunkInflater::inflate(std::span<const std::byte> stored, std::span<std::uint32_t> chunk) {
+Status ChunkInflater::inflate(std::span<const std::byte> stored, std::span<std::uint32_t> chunk) {
   const std::size_t raw = chunk.size() * kNumberBytes;
-  if (stored.size() > raw) return false;
+  if (stored.size() > raw)
+    return Status::corruption(
+        fmt::format("{} bytes are more than {} numbers take", stored.size(), chunk.size()));
   if (stored.size() == raw) {
     for (std::size_t i = 0; i < chunk.size(); ++i)
       chunk[i] = load_le<std::uint32_t>(stored.data() + (i * kNumberBytes));
-    return true;
+    return Status::ok();
   }
   shuffled_.resize(raw);
-  if (!inflater_.inflate(stored, shuffled_)) return false;
+  STRATALOG_RETURN_IF_ERROR(inflater_.inflate(stored, shuffled_));
   unshuffle(shuffled_.data(), chunk);
-  return true;
+  return Status::ok();
 }
 
 }  // namespace stratalog

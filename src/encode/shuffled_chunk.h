@@ -28,11 +28,11 @@ class ChunkDeflater {
   std::vector<std::byte> shuffled_;
 };
 
-// The way back: fills `chunk`, whose size tells how the bytes are to be read. False if they are not
-// such a chunk. std::bad_alloc.
+// The way back: fills `chunk`, whose size tells how the bytes are to be read. Corruption if they
+// are not such a chunk; NoSpace.
 class ChunkInflater {
  public:
-  [[nodiscard]] bool inflate(std::span<const std::byte> stored, std::span<std::uint32_t> chunk);
+  Status inflate(std::span<const std::byte> stored, std::span<std::uint32_t> chunk);
 
  private:
   ZlibInflater inflater_;

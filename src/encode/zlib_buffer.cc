@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "encode/zlib_buffer.h"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <new>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -61,17 +62,18 @@ class RawDeflater {
  public:
   explicit RawDeflater(int level) {
     constexpr int kMemory = 8;  // zlib's default
-    if (deflateInit2(&stream_, level, Z_DEFLATED, kRawWindow, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
-      throw std::bad_alloc();
+    // Without memory for it, it is a stream that cannot be reset.
+    (void)deflateInit2(&stream_, level, Z_DEFLATED, kRawWindow, kMemory, Z_DEFAULT_STRATEGY);
   }
   ~RawDeflater() { deflateEnd(&stream_); }
   RawDeflater(const RawDeflater&) = delete;
   RawDeflater& operator=(const RawDeflater&) = delete;
 
   enum class End : std::uint8_t { kOfStream, kAtByte };
-  // Bytes written to `to`; 0 where the blocks do not fit there. kAtByte: others may follow.
+  // Bytes written to `to`; 0 where the blocks do not fit there, or without memory. kAtByte: others
+  // may follow.
   std::size_t deflate(std::span<const std::byte> from, std::span<std::byte> to, End end) {
-    deflateReset(&stream_);
+    if (deflateReset(&stream_) != Z_OK) return 0;
     set_buffers(stream_, from, to);
     const int code = ::deflate(&stream_, end == End::kOfStream ? Z_FINISH : Z_SYNC_FLUSH);
     const bool is_whole =
@@ -91,7 +93,8 @@ struct Run {
   std::vector<std::byte> blocks;
 };
 
-// At level 1 matches do not overlap themselves, which zlib inflates in a third of the time.
+// At level 1 matches do not overlap themselves, which zlib inflates in a third of the time. Without
+// memory there are no blocks.
 Run deflated_run(std::byte value, std::size_t count) {
   const std::vector<std::byte> bytes(count, value);
   Run run{.value = value, .count = count, .sum = sum_of(bytes)};
@@ -111,6 +114,7 @@ class RunDeflater {
   std::size_t deflate(std::span<const std::byte> from, std::span<std::byte> to) {
     const std::size_t count = run_at_end(from) / kRunStep * kRunStep;
     const Run* const run = count == 0 ? nullptr : &run_of(from.back(), count);
+    if (run != nullptr && run->blocks.empty()) return 0;
     const std::size_t run_bytes = run == nullptr ? 0 : run->blocks.size();
     if (to.size() < kHeadBytes + run_bytes + kSumBytes) return 0;
     const auto rest = from.first(from.size() - count);
@@ -164,7 +168,6 @@ ZlibDeflater::ZlibDeflater(int level) : tables_(std::make_unique<Tables>()) {
 #ifdef STRATALOG_HAS_LIBDEFLATE
   if (level > 1) {
     tables_->libdeflate.reset(libdeflate_alloc_compressor(level));
-    if (tables_->libdeflate == nullptr) throw std::bad_alloc();
     return;
   }
 #endif
@@ -177,8 +180,21 @@ std::size_t ZlibDeflater::deflate(std::span<const std::byte> from, std::span<std
     return libdeflate_zlib_compress(tables_->libdeflate.get(), from.data(), from.size(), to.data(),
                                     to.size());
 #endif
-  return tables_->zlib->deflate(from, to);
+  return tables_->zlib.has_value() ? tables_->zlib->deflate(from, to) : 0;
 }
+
+namespace {
+
+Status no_memory() {
+  return Status::no_space("no memory for the tables that inflating a zlib stream takes");
+}
+
+Status damaged(std::span<const std::byte> from, std::span<std::byte> to) {
+  return Status::corruption(fmt::format("a zlib stream of {} bytes does not inflate to {} bytes",
+                                        from.size(), to.size()));
+}
+
+}  // namespace
 
 #ifdef STRATALOG_HAS_LIBDEFLATE
 
@@ -189,44 +205,41 @@ struct ZlibInflater::Tables {
   std::unique_ptr<libdeflate_decompressor, Free> libdeflate{libdeflate_alloc_decompressor()};
 };
 
-ZlibInflater::ZlibInflater() : tables_(std::make_unique<Tables>()) {
-  if (tables_->libdeflate == nullptr) throw std::bad_alloc();
-}
+ZlibInflater::ZlibInflater() : tables_(std::make_unique<Tables>()) {}
 
-bool ZlibInflater::inflate(std::span<const std::byte> from, std::span<std::byte> to) {
+Status ZlibInflater::inflate(std::span<const std::byte> from, std::span<std::byte> to) {
+  if (tables_->libdeflate == nullptr) return no_memory();
   std::size_t read = 0;
   // Without a place for the number of bytes written, only exactly so many are a success.
-  return libdeflate_zlib_decompress_ex(tables_->libdeflate.get(), from.data(), from.size(),
-                                       to.data(), to.size(), &read,
-                                       nullptr) == LIBDEFLATE_SUCCESS &&
-         read == from.size();
+  const bool is_whole =
+      libdeflate_zlib_decompress_ex(tables_->libdeflate.get(), from.data(), from.size(), to.data(),
+                                    to.size(), &read, nullptr) == LIBDEFLATE_SUCCESS &&
+      read == from.size();
+  return is_whole ? Status::ok() : damaged(from, to);
 }
 
 #else
 
 struct ZlibInflater::Tables {
-  struct End {
-    void operator()(z_stream* stream) const {
-      inflateEnd(stream);
-      delete stream;
-    }
-  };
-  std::unique_ptr<z_stream, End> zlib;
+  // Without memory for it, it is a stream that cannot be reset.
+  Tables() { (void)inflateInit(&stream); }
+  ~Tables() { inflateEnd(&stream); }
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+
+  z_stream stream{};
 };
 
-ZlibInflater::ZlibInflater() : tables_(std::make_unique<Tables>()) {
-  auto stream = std::make_unique<z_stream>();
-  if (inflateInit(stream.get()) != Z_OK) throw std::bad_alloc();
-  tables_->zlib.reset(stream.release());
-}
+ZlibInflater::ZlibInflater() : tables_(std::make_unique<Tables>()) {}
 
-bool ZlibInflater::inflate(std::span<const std::byte> from, std::span<std::byte> to) {
-  z_stream& stream = *tables_->zlib;
-  inflateReset(&stream);
+Status ZlibInflater::inflate(std::span<const std::byte> from, std::span<std::byte> to) {
+  z_stream& stream = tables_->stream;
+  if (inflateReset(&stream) != Z_OK) return no_memory();
   set_buffers(stream, from, to);
   const int code = ::inflate(&stream, Z_FINISH);
-  if (code == Z_MEM_ERROR) throw std::bad_alloc();
-  return code == Z_STREAM_END && stream.avail_in == 0 && stream.avail_out == 0;
+  if (code == Z_MEM_ERROR) return no_memory();
+  const bool is_whole = code == Z_STREAM_END && stream.avail_in == 0 && stream.avail_out == 0;
+  return is_whole ? Status::ok() : damaged(from, to);
 }
 
 #endif

@@ -10,18 +10,20 @@
 #include <memory>
 #include <span>
 
+#include "base/status.h"
+
 namespace stratalog {
 
 // Keeps its tables from buffer to buffer.
 class ZlibDeflater {
  public:
-  // `level` 1 to 9. std::bad_alloc.
+  // `level` 1 to 9.
   explicit ZlibDeflater(int level);
   ~ZlibDeflater();
   ZlibDeflater(ZlibDeflater&&) noexcept;
   ZlibDeflater& operator=(ZlibDeflater&&) noexcept;
 
-  // Bytes written to `to`; 0 where the stream does not fit there.
+  // Bytes written to `to`; 0 where the stream does not fit there, or without memory for tables.
   std::size_t deflate(std::span<const std::byte> from, std::span<std::byte> to);
 
  private:
@@ -31,14 +33,14 @@ class ZlibDeflater {
 
 class ZlibInflater {
  public:
-  // std::bad_alloc.
   ZlibInflater();
   ~ZlibInflater();
   ZlibInflater(ZlibInflater&&) noexcept;
   ZlibInflater& operator=(ZlibInflater&&) noexcept;
 
-  // Whether `from` is one whole stream, and of exactly `to`.
-  [[nodiscard]] bool inflate(std::span<const std::byte> from, std::span<std::byte> to);
+  // OK where `from` is one whole stream, and of exactly `to`. Corruption, or NoSpace without memory
+  // for tables.
+  Status inflate(std::span<const std::byte> from, std::span<std::byte> to);
 
  private:
   struct Tables;

@@ -227,9 +227,10 @@ class PieceStream {
     const std::uint64_t deflated = shard_.extents[piece.number].bytes;
     const std::uint64_t chunk_bytes = shard_.chunk_rows * row_bytes_;
     rows_.resize(chunk_bytes + kPiecePadding);
-    if (!inflater_.inflate(read.first(deflated), std::span(rows_).first(chunk_bytes)))
-      return Status::corruption(fmt::format("{}: a chunk of {} bytes does not inflate to {} bytes",
-                                            place(piece), deflated, chunk_bytes));
+    if (const Status inflated =
+            inflater_.inflate(read.first(deflated), std::span(rows_).first(chunk_bytes));
+        !inflated.is_ok())
+      return inflated.with_context(place(piece));
     const std::uint64_t row = shard_.first_row + (piece.offset / row_bytes_);
     return std::span(rows_).subspan((row % shard_.chunk_rows) * row_bytes_);
   }

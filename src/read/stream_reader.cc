@@ -111,10 +111,8 @@ Status StreamReader::Parts::inflate(std::size_t stream, std::uint64_t chunk) {
                     file.place(file.begin_of(extent)), shard.pieces[extent], found));
   mine.inflated.resize(mine.chunk);
   mine.at = chunk;
-  if (!inflater.inflate(read.first(stored), mine.inflated))
-    return Status::corruption(fmt::format("{}: a chunk of {} bytes does not inflate to {} numbers",
-                                          file.place(file.begin_of(extent)), stored, mine.chunk));
-  return Status::ok();
+  const Status inflated = inflater.inflate(read.first(stored), mine.inflated);
+  return inflated.is_ok() ? Status::ok() : inflated.with_context(file.place(file.begin_of(extent)));
 }
 
 Status StreamReader::Parts::load_numbers(std::size_t stream, std::uint64_t begin,

@@ -101,6 +101,8 @@ void PrefixMap::assign_cells() {
   std::uint32_t direct = size_;
   while (direct > 0 && keys_[direct - 1] >= most_direct(direct)) --direct;
   if (direct > 0) grow_direct(keys_[direct - 1]);
+  // The table is larger than was asked for, and all that it reaches is there.
+  while (direct < size_ && keys_[direct] < direct_.size()) ++direct;
   for (std::uint32_t id = 0; id < direct; ++id) direct_[keys_[id]] = id;
   if (direct == size_) return;
   index_from(direct);
