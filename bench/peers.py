@@ -18,6 +18,7 @@ import lzma
 import os
 import platform
 import re
+import resource
 import shutil
 import signal
 import statistics
@@ -173,12 +174,18 @@ class EndedRun:
 
 
 def run_to_end(
-    command: list[str], stderr: int | None = None, seconds: float | None = None
+    command: list[str],
+    stderr: int | None = None,
+    seconds: float | None = None,
+    memory_kib: int | None = None,
 ) -> EndedRun:
-    """Runs it, no longer than `seconds`: then it is killed."""
+    """Runs it, no longer than `seconds`: then it is killed. `memory_kib`: all it may map."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as out:
         process = subprocess.Popen(command, stdout=out, stderr=stderr, env=os.environ | THROTTLE)
+        if memory_kib:
+            limit = memory_kib << 10
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (limit, limit))
         alarm = threading.Timer(seconds or 0, os.kill, (process.pid, signal.SIGKILL))
         if seconds:
             alarm.start()

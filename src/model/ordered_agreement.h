@@ -19,9 +19,9 @@ namespace stratalog {
 // part. `shared` must be equal on all ranks and the dictionary that `mine` was made for; afterwards
 // it is equal again, with ids that do not depend on the number of ranks, and `mine` is empty.
 // New records are numbered by content, as in agree_on_new_values. One reduction if nothing is new.
-// Ranks that share memory look into each other's symbols. Others send them all to all if they are
-// few, else first to the rank that their hash names, which keeps the first one of each. Errors,
-// equal on all ranks: as agree_on_new_values.
+// Ranks that share memory look into each other's symbols and numbers. Others send symbols them all
+// to all if they are few, else first to the rank that their hash names, which keeps the first one
+// of each. Errors, equal on all ranks: as agree_on_new_values.
 Result<CellRemapping> agree_on_values_in_order(Comm& comm, ValueDictionary& shared, NewValues& mine,
                                                std::span<const DictionarySize> ends);
 

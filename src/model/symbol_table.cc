@@ -17,7 +17,7 @@ constexpr std::size_t kFirstChunkBytes = std::size_t{1} << 12;
 constexpr std::size_t kLargestChunkBytes = std::size_t{1} << 20;
 constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);
 // So many look-ups wait for memory together; what they wait for stays near the processor.
-constexpr std::size_t kAtOnce = 256;
+constexpr std::size_t kLookUpsAtOnce = 256;
 
 }  // namespace
 
@@ -49,16 +49,17 @@ std::optional<Cell> SymbolTable::find(std::string_view text, std::uint64_t text_
 }
 
 void SymbolTable::find_all(std::span<const Sought> texts, Cell* ids) const {
-  std::array<std::uint32_t, kAtOnce> found;  // NOLINT: filled as far as it is read
-  std::array<const char*, kAtOnce> entries;  // NOLINT
-  std::array<std::uint32_t, kAtOnce> lengths;  // NOLINT
+  std::array<std::uint32_t, kLookUpsAtOnce> found;  // NOLINT: filled as far as it is read
+  std::array<const char*, kLookUpsAtOnce> entries;  // NOLINT
+  std::array<std::uint32_t, kLookUpsAtOnce> lengths;  // NOLINT
   if (slots_.empty()) {
     std::fill_n(ids, texts.size(), kNotThere);
     return;
   }
   const std::size_t mask = slots_.size() - 1;
-  for (; !texts.empty(); texts = texts.subspan(std::min(texts.size(), kAtOnce)), ids += kAtOnce) {
-    const auto some = texts.first(std::min(texts.size(), kAtOnce));
+  for (; !texts.empty();
+       texts = texts.subspan(std::min(texts.size(), kLookUpsAtOnce)), ids += kLookUpsAtOnce) {
+    const auto some = texts.first(std::min(texts.size(), kLookUpsAtOnce));
     // The first slot with the tag: of nearly always an equal text.
     for (std::size_t i = 0; i < some.size(); ++i) {
       const auto tag = static_cast<std::uint32_t>(some[i].hash);
@@ -85,8 +86,9 @@ void SymbolTable::find_all(std::span<const Sought> texts, Cell* ids) const {
 }
 
 void SymbolTable::intern_all(std::span<const Sought> texts, Cell* ids) {
-  for (; !texts.empty(); texts = texts.subspan(std::min(texts.size(), kAtOnce)), ids += kAtOnce) {
-    const auto some = texts.first(std::min(texts.size(), kAtOnce));
+  for (; !texts.empty();
+       texts = texts.subspan(std::min(texts.size(), kLookUpsAtOnce)), ids += kLookUpsAtOnce) {
+    const auto some = texts.first(std::min(texts.size(), kLookUpsAtOnce));
     find_all(some, ids);
     for (std::size_t i = 0; i < some.size(); ++i)
       if (ids[i] == kNotThere) ids[i] = intern(some[i].text, some[i].hash);
@@ -94,9 +96,10 @@ void SymbolTable::intern_all(std::span<const Sought> texts, Cell* ids) {
 }
 
 void SymbolTable::intern_all(std::span<const std::string_view> texts, Cell* ids) {
-  std::array<Sought, kAtOnce> sought;
-  for (; !texts.empty(); texts = texts.subspan(std::min(texts.size(), kAtOnce)), ids += kAtOnce) {
-    const std::size_t count = std::min(texts.size(), kAtOnce);
+  std::array<Sought, kLookUpsAtOnce> sought;
+  for (; !texts.empty();
+       texts = texts.subspan(std::min(texts.size(), kLookUpsAtOnce)), ids += kLookUpsAtOnce) {
+    const std::size_t count = std::min(texts.size(), kLookUpsAtOnce);
     for (std::size_t i = 0; i < count; ++i) sought[i] = {.text = texts[i], .hash = hash(texts[i])};
     intern_all(std::span(sought).first(count), ids);
   }
@@ -110,15 +113,15 @@ void SymbolTable::make_room_for_one() {
 void SymbolTable::append_shared(const SymbolTable& other, std::span<const Cell> ids,
                                 std::span<const std::uint64_t> hashes) {
   assert(size() + ids.size() <= kMaxSymbols);
-  std::array<std::size_t, kAtOnce> empty;  // NOLINT: filled as far as it is read
+  std::array<std::size_t, kLookUpsAtOnce> empty;  // NOLINT: filled as far as it is read
   reserve(ids.size());
   const std::size_t mask = slots_.size() - 1;
   const auto first_empty = [&](std::size_t at) {
     while (slots_[at].id_plus_one != 0) at = (at + 1) & mask;
     return at;
   };
-  for (; !ids.empty(); ids = ids.subspan(std::min(ids.size(), kAtOnce))) {
-    const auto some = ids.first(std::min(ids.size(), kAtOnce));
+  for (; !ids.empty(); ids = ids.subspan(std::min(ids.size(), kLookUpsAtOnce))) {
+    const auto some = ids.first(std::min(ids.size(), kLookUpsAtOnce));
     for (std::size_t i = 0; i < some.size(); ++i)
       empty[i] = first_empty(static_cast<std::uint32_t>(hashes[some[i]]) & mask);
     for (std::size_t i = 0; i < some.size(); ++i) {

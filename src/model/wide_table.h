@@ -30,9 +30,9 @@ class WideTable {
   std::uint32_t intern(std::uint64_t bits);
   std::optional<std::uint32_t> find(std::uint64_t bits) const;
   static constexpr std::uint32_t kNotThere = ~std::uint32_t{0};
-  // The ids of many values, kNotThere for those that are not in the table. Looking for one waits for
-  // memory twice, for its slot and for the value that may be it; here all wait together. `ids` has
-  // room for as many.
+  // The ids of many values, kNotThere for those that are not in the table. Looking for one waits
+  // for memory twice, for its slot and for the value that may be it; here all wait together. `ids`
+  // has room for as many.
   void find_all(std::span<const std::uint64_t> values, std::uint32_t* ids) const;
   // Room for so many more, so that the index is not built again on the way to them.
   void reserve(std::uint64_t more);

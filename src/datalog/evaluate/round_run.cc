@@ -29,6 +29,9 @@
 namespace stratalog::datalog {
 namespace {
 
+// The fullest rank may be left with so many times the mean.
+constexpr double kMostOfMean = 2.5;
+
 class RoundRun {
  public:
   RoundRun(EngineState& state, std::uint32_t stratum, const StratumHooks& hooks)
@@ -69,9 +72,12 @@ class RoundRun {
       if (is_mirrored() && mirror_.is_outgrown())
         STRATALOG_RETURN_IF_ERROR(deal_mirrored(state_, stratum_));
       if (!state_.is_single()) STRATALOG_RETURN_IF_ERROR(counts_.measure_share());
-      outcome_.report.largest_share = counts_.largest_share();
     }
     STRATALOG_RETURN_IF_ERROR(hooks_.settle());
+    if (members_.is_recursive) {
+      if (!outcome_.stopped) STRATALOG_RETURN_IF_ERROR(rebalance_finished());
+      outcome_.report.largest_share = counts_.largest_share();
+    }
     if (!outcome_.stopped) finish();
     outcome_.report.strategy = members_.is_recursive ? Strategy::kSemiNaive : Strategy::kOnce;
     outcome_.report.iterations = counts_.iteration();
@@ -270,6 +276,16 @@ class RoundRun {
     }
     state_.times.exchange += watch.seconds();
     return moved;
+  }
+
+  // What came after the last look lies as it fell, and would stay so: for outputs, checkpoints and
+  // other strata. Nothing may be reading the relations beside.
+  Status rebalance_finished() {
+    const double mean = 1.0 / state_.comm.size();
+    if (is_mirrored() || counts_.largest_share() <= kMostOfMean * mean) return {};
+    checked_rows_.clear();
+    STRATALOG_ASSIGN_OR_RETURN(const bool moved, rebalance_grown());
+    return moved ? counts_.measure_share() : Status::ok();
   }
 
   // .limitsize: Soufflé ends the recursion once some limited relation is large enough.

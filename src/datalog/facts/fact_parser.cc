@@ -169,9 +169,8 @@ void FactParser::number_staged_wides() {
   wide_cells_.resize(staged_wides_.size());
   values_.find_wides(staged_wides_, wide_cells_.data());
   for (std::size_t i = 0; i < staged_wides_.size(); ++i)
-    staged_[wide_places_[i]] = wide_cells_[i] == WideTable::kNotThere
-                                   ? values_.number(staged_wides_[i])
-                                   : wide_cells_[i];
+    staged_[wide_places_[i]] =
+        wide_cells_[i] == WideTable::kNotThere ? values_.number(staged_wides_[i]) : wide_cells_[i];
   staged_wides_.clear();
   wide_places_.clear();
 }

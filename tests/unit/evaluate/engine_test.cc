@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine through its front door, on virtual ranks in memory: limits and errors that are
 // everyone's, what the report and the hooks say, and corners that random programs do not reach
-// (skew, many columns, empty inputs, ranges at the edges).
+// (many columns, empty inputs, ranges at the edges).
 #include "datalog/evaluate/engine.h"
 
 #include <fmt/format.h>
@@ -362,55 +362,6 @@ TEST(Engine, OneHeavyKeyIsJoinedOnSeveralRanks) {
     if (ranks == 1) closed_at_one = outcome.files.at("closed.csv");
     EXPECT_EQ(outcome.files.at("closed.csv"), closed_at_one) << ranks;
     EXPECT_GT(closed_at_one.size(), 6000U);
-  }
-}
-
-// Nearly all paths begin in one hub, so that hashing by the searched column puts them on one rank.
-TEST(Engine, GrowingRelationsAreRebalanced) {
-  const Program program = compiled(
-      ".decl edge(x: number, y: number)\n.input edge\n.decl path(x: number, y: number)\n.output "
-      "path\npath(x, y) :- edge(x, y).\npath(x, z) :- path(x, y), path(y, z).\n"
-      ".decl back(x: number, y: number)\n.output back\nback(y, x) :- path(x, y), !edge(x, y).\n");
-  std::string facts;
-  for (int i = 10; i < 3000; ++i) facts += fmt::format("0\t{}\n", i);
-  for (int i = 3000; i < 3040; ++i) facts += fmt::format("{}\t{}\n", i, i + 1);
-  facts += "2999\t3000\n";
-  FileTexts expected;
-  for (const int ranks : {1, 2, 3, 7}) {
-    SCOPED_TRACE(ranks);
-    RunOptions options;
-    options.allow_pivot = false;
-    options.replicate_limit_rows = 0;
-    options.rebalance_min_rows = 1000;
-    options.mirror_limit_rows = 0;
-    const EngineOutcome outcome = run_engine(program, {{"edge.facts", facts}}, ranks, options);
-    ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
-    if (ranks == 1) expected = outcome.files;
-    EXPECT_EQ(outcome.files, expected);
-    std::uint64_t rebalances = 0;
-    for (const StratumReport& stratum : outcome.report.strata) rebalances += stratum.rebalances;
-    EXPECT_EQ(rebalances > 0, ranks > 1);
-    EXPECT_LT(rebalances, 10U) << "not again and again";
-
-    // Stopped after it was dealt anew, gone on with on as many ranks and on others.
-    for (const int next : {ranks, 4}) {
-      const auto disk = std::make_shared<MemoryDisk>();
-      int asked = 0;
-      RunHooks hooks;
-      hooks.stop_requested = [&] {
-        return ++asked == 4 ? StopRequest::kCheckpointAndStop : StopRequest::kNone;
-      };
-      const EngineOutcome first =
-          run_engine(program, {{"edge.facts", facts}}, ranks, options, hooks, disk);
-      ASSERT_TRUE(first.status.is_ok()) << first.status.to_string();
-      ASSERT_TRUE(first.report.stopped_early);
-      RunOptions resumed = options;
-      resumed.checkpoint.resume = ResumePolicy::kResume;
-      const EngineOutcome second =
-          run_engine(program, {{"edge.facts", facts}}, next, resumed, {}, disk);
-      ASSERT_TRUE(second.status.is_ok()) << second.status.to_string();
-      EXPECT_EQ(second.files, expected) << next;
-    }
   }
 }
 
