@@ -10,8 +10,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkpoint_goals.setting import ROOT, CannotRunError, Setting
-from checkpoint_goals.verdicts import Row, judge, least, most, not_run
+from goals.setting import ROOT, CannotRunError, Setting
+from goals.verdicts import Row, judge, least, most, not_run
 
 PROGRAMS = ("fault_crash_states_test", "fault_stage_test", "fault_node_stages_test")
 STATES_IN_CI, STATES_IN_CAMPAIGN = 100_000, 1_000_000

@@ -8,8 +8,8 @@ import statistics
 import sys
 from typing import Any
 
-from checkpoint_goals.setting import ROOT, CannotRunError, Setting
-from checkpoint_goals.verdicts import Row, judge, least, most
+from goals.setting import ROOT, CannotRunError, Setting
+from goals.verdicts import Row, judge, least, most
 
 CASES, QUICK_CASES = ("usroads", "cz40948 stand-in"), ("small",)
 # The answer is saved at the end; the papers' runs do not, and neither do those with "skip".

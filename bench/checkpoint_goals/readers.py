@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkpoint_goals.setting import ROOT, CannotRunError, Setting
-from checkpoint_goals.verdicts import Row, judge, most, not_run
+from goals.setting import ROOT, CannotRunError, Setting
+from goals.verdicts import Row, judge, most, not_run
 
 Pairs = set[tuple[int, int]]
 PROGRAM = """\

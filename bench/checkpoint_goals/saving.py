@@ -7,12 +7,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from goals.setting import Setting
+from goals.verdicts import Row, judge, least, most
 from stratalog_bench.quantities import size_text
 from stratalog_bench.results import Results
 from stratalog_bench.summary import Measured, pick, restarts, saves
-
-from checkpoint_goals.setting import Setting
-from checkpoint_goals.verdicts import Row, judge, least, most
 
 RANKS = 2
 FILLED = 64e6  # bytes of rows of a rank, from which the protocol's share counts

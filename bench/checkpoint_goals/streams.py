@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from checkpoint_goals.setting import ROOT, CannotRunError, Setting
-from checkpoint_goals.verdicts import Row, judge, least, not_run
+from goals.setting import ROOT, CannotRunError, Setting
+from goals.verdicts import Row, judge, least, not_run
 
 # Of sources, how many are followed: one of so many, in full and in quick mode.
 GRAPHS = {"fe_ocean": (200, 2000), "usroads": (100, 1000), "clap-cfg": (200, 2000)}

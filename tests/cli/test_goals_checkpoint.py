@@ -20,8 +20,8 @@ for folder in ("bench", "python"):
     sys.path.insert(0, str(PROJECT / folder))
 
 from checkpoint_goals import crashes, papers, readers, saving, streams  # noqa: E402
-from checkpoint_goals.setting import CannotRunError  # noqa: E402
-from checkpoint_goals.verdicts import Row, counted, judge, least, most, not_run  # noqa: E402
+from goals.setting import CannotRunError  # noqa: E402
+from goals.verdicts import Row, counted, judge, least, most, not_run  # noqa: E402
 from stratalog_bench.results import Results  # noqa: E402
 
 VERDICT = re.compile(r"met|missed( by [\d.,]+( ?%| points)?)?(: .+)?( \(.+\))?|not run: .+")

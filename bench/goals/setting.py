@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,6 +29,7 @@ class Setting:
     out: Path  # of the page and the JSON
     is_quick: bool
     commands: list[str] = field(default_factory=list)  # as they were run
+    options: dict[str, Any] = field(default_factory=dict)  # of the command line
 
     def neutral(self, text: str) -> str:
         """Without the folders of this machine."""
@@ -40,6 +42,7 @@ class Setting:
             (str(self.shared), "../shared"),
             (sys.executable, "python3"),
             (self.mpiexec, "mpiexec"),
+            *((self.options.get(peer) or peer, peer) for peer in ("souffle", "datatoad", "cargo")),
         ):
             text = text.replace(here, there)
         return text

@@ -112,9 +112,12 @@ def counted(rows: list[Row]) -> str:
 
 
 def table(rows: list[Row]) -> list[str]:
-    lines = ["| point | goal | measured | durability | verdict |", "|---|---|---|---|---|"]
+    writes = any(row.durability != NO_DURABILITY for row in rows)
+    heads = ["point", "goal", "measured", *(["durability"] if writes else []), "verdict"]
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for row in rows:
         verdict = row.verdict if row.is_met else f"**{row.verdict}**"
-        cells = (row.point, row.goal, row.measured, row.durability, verdict)
+        durability = [row.durability] if writes else []
+        cells = (row.point, row.goal, row.measured, *durability, verdict)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cases that goals name beside those of bench/peers.py, and how they are run."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+from dataclasses import dataclass, field
+
+import peers
+from goals.setting import CannotRunError, Setting
+from peers import Case, closure, run_to_end
+
+FE_OCEAN = closure("fe_ocean", 1_669_750_513)
+CLAP_CFG = closure("clap-cfg", 1_553_506_598)
+CRDT_TREE = closure("crdt-tree", 392_929_401)
+NOTHING = Case("one fact", "", "", {"fact": 1})  # without files
+SG_FE_OCEAN = Case("sg fe_ocean", "sg", "graph:fe_ocean", {"sg": 65_941_441})
+
+
+def case_of(name: str) -> Case:
+    cases = [*peers.CLOSURES, *peers.OTHERS, FE_OCEAN, CLAP_CFG, CRDT_TREE, SG_FE_OCEAN]
+    return next(case for case in cases if case.name == name)
+
+
+@dataclass
+class Times:
+    """Of one command, whole processes."""
+
+    seconds: list[float] = field(default_factory=list)
+    peak_kib: int = 0
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+
+def _words(case: Case, setting: Setting) -> list[str]:
+    if case is NOTHING:
+        program = setting.scratch / "nothing.dl"
+        program.write_text(".decl fact(x: number)\nfact(1).\n.printsize fact\n")
+        return [str(program)]
+    facts = peers.unpack(case.facts, setting.scratch)
+    ours = peers.ROOT / "bench" / "programs" / f"{case.program}.dl"
+    program = ours if ours.exists() else setting.shared / "data" / "rules" / f"{case.program}.dl"
+    return [str(program), "-F", str(facts)]
+
+
+def run_in_turns(
+    case: Case, ways: dict[str, tuple[list[str], list[str]]], repeats: int, setting: Setting
+) -> dict[str, Times]:
+    """`ways`: words before and after the command. CannotRunError where an answer is wrong."""
+    if not setting.shared.exists():
+        raise CannotRunError(f"there are no data sets at {setting.neutral(str(setting.shared))}")
+    base = [setting.stratalog, "run", *_words(case, setting), "-q"]
+    times = {name: Times() for name in ways}
+    for turn in range(repeats):
+        for name, (before, after) in ways.items():
+            command = [*before, *base, *after]
+            if turn == 0:
+                setting.commands.append(setting.neutral(" ".join(command)))
+            run = run_to_end(command, stderr=subprocess.DEVNULL)
+            found = dict(
+                line.split("\t") for line in run.printed.splitlines() if line.count("\t") == 1
+            )
+            expected = {k: str(v) for k, v in case.sizes.items()}
+            if run.returncode != 0 or {k: found.get(k) for k in expected} != expected:
+                raise CannotRunError(
+                    f"{case.name}, {name}: ended with {run.returncode}, found {found}"
+                )
+            times[name].seconds.append(run.wall_seconds)
+            times[name].peak_kib = max(times[name].peak_kib, run.peak_kib)
+    return times
