@@ -26,6 +26,9 @@ bool runs_jointly(const EngineState& state, std::uint32_t stratum) {
 
 JointShards::JointShards(EngineState& state, std::uint32_t stratum)
     : state_(state), members_(state.program.strata[stratum]) {
+  const StratumPlan& plan = state.plan.strata[stratum];
+  if (state.comm.rank() == 0 && allows_any_order(state.program))
+    turns_.resize(std::max(plan.once.size(), plan.rules_of_rounds().size()));
   state_.joint = this;
 }
 
@@ -44,6 +47,15 @@ Status JointShards::open() {
                           s == 0 && relation.best ? &*relation.best : nullptr, state_.comm.size());
   }
   return state_.comm.barrier();
+}
+
+ScanTurns* JointShards::turns_of(std::size_t place) const {
+  std::deque<ScanTurns>& turns = state_.peers.front()->joint->turns_;
+  return place < turns.size() ? &turns[place] : nullptr;
+}
+
+void JointShards::renew_turns() {
+  for (ScanTurns& turns : turns_) turns.renew();
 }
 
 JointBox* JointShards::heads_of(RelationId relation) {

@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/joint_box.h"
+#include "datalog/evaluate/scan_turns.h"
 
 namespace stratalog::datalog {
 
@@ -43,6 +44,11 @@ class JointShards {
   // This index of a shard on all ranks. Local, between open() and the next change of shards.
   std::vector<const Index*> indices_of(RelationId relation, std::size_t shard,
                                        std::uint32_t index) const;
+  // What all ranks take turns from in the first scan of the rule at `place` of a pass; null where
+  // each has turns of its own. Local, after open().
+  ScanTurns* turns_of(std::size_t place) const;
+  // Local, when all ranks have ended their rules and before any begins the next ones.
+  void renew_turns();
 
   // The phases' ends. Collective; every rank calls them, also after an error of its own. The status
   // is this rank's own unless a collective failed.
@@ -72,6 +78,7 @@ class JointShards {
 
   EngineState& state_;
   const Stratum& members_;
+  mutable std::deque<ScanTurns> turns_;  // rank 0's are everybody's
   std::deque<Target> heads_;
   std::deque<Target> further_;  // shards beside the home
 };

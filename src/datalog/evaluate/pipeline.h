@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "datalog/evaluate/batch.h"
 #include "datalog/evaluate/expression.h"
+#include "datalog/evaluate/scan_turns.h"
 #include "datalog/plan/program_plan.h"
 #include "relation/equivalence.h"
 #include "relation/index.h"
@@ -44,6 +45,7 @@ struct StepSource {
   // Scans of joint shards: which part begins, counted on by one with each scan, so that it is not
   // always the same rank that has the odd rows.
   std::uint64_t next_turn = 0;
+  ScanTurns* turns = nullptr;  // instead: whoever is ready takes the next rows
   std::vector<StepSource> inner;  // aggregates: what the steps of their body read
 
   // The index that holds what a search looks for: `cell_at(place)` is the cell of the step's column
@@ -160,6 +162,7 @@ class Pipeline {
   bool exists_under(const Stage& stage, const Batch& in, std::uint32_t in_row,
                     const Cell* key) const;
   Status scan_joint(std::size_t s, const Batch& in);
+  Status take_turns(std::size_t s, const Batch& in, std::uint64_t turn, std::uint64_t rows);
   // The index that holds what the step looks for with this row's bindings.
   void find_indices(Stage& stage, const Batch& in, std::uint32_t width) const;
   const Index& index_of(const Stage& stage, const Batch& in, std::uint32_t in_row) const;

@@ -17,6 +17,7 @@ constexpr std::size_t kMadeSets = 4 * kBatchRows;
 // have less than so many turns.
 constexpr std::uint64_t kMostTurnRows = 16;
 constexpr std::uint64_t kTurnsOfEach = 8;
+constexpr std::uint32_t kLeastOfTurn = 64;
 
 // Not std::equal, which calls memcmp for a key of one or two cells.
 bool is_same_key(const Cell* a, const Cell* b, std::uint32_t length) {
@@ -248,6 +249,7 @@ Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
     rows += delta ? index->delta().size() : index->row_count();
   const std::uint64_t turn =
       std::clamp<std::uint64_t>(rows / (kTurnsOfEach * source.parts), 1, kMostTurnRows);
+  if (source.turns != nullptr && in.rows == 1) return take_turns(s, in, turn, rows);
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     std::uint64_t seen = turn * (source.next_turn++ % source.parts);
     const auto is_mine = [&] { return (seen++ / turn) % source.parts == source.part; };
@@ -264,6 +266,36 @@ Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
     }
   }
   return evaluator_.status();
+}
+
+// The rows of all ranks' indices are numbered one after the other.
+Status Pipeline::take_turns(std::size_t s, const Batch& in, std::uint64_t turn,
+                            std::uint64_t rows) {
+  const StepSource& source = stages_[s]->source;
+  const bool delta = stages_[s]->step->kind == StepKind::kScanDelta;
+  const auto rows_of = [&](const Index& index) -> std::uint64_t {
+    return delta ? index.delta().size() : index.row_count();
+  };
+  std::size_t which = 0;
+  std::uint64_t begin = 0;  // of its rows
+  for (;;) {
+    std::uint64_t at = source.turns->take() * turn;
+    if (at >= rows) return evaluator_.status();
+    for (const std::uint64_t end = std::min(rows, at + turn); at < end; ++at) {
+      while (at - begin >= rows_of(*source.joint[which])) begin += rows_of(*source.joint[which++]);
+      const Index& index = *source.joint[which];
+      if (delta) {
+        const DeltaRow& row = index.delta()[at - begin];
+        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, 0, 0, index.prefix(row.row), row.cells));
+      } else {
+        const auto row = static_cast<RowId>(at - begin);
+        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, 0, 0, index.prefix(row), index.total(row)));
+      }
+    }
+    // What makes the work is what becomes of the rows.
+    for (std::size_t t = s; t < stages_.size() && stages_[t]->out.rows >= kLeastOfTurn; ++t)
+      STRATALOG_RETURN_IF_ERROR(flush(t));
+  }
 }
 
 // Every element of a class is the prefix of a row that holds the class. Where it is dealt, several
@@ -360,6 +392,12 @@ void Pipeline::find_indices(Stage& stage, const Batch& in, std::uint32_t width) 
     return;
   }
   const Cell* key = stage.keys.data();
+  if (places.size() == 1) {  // nearly always
+    key += places.front();
+    for (std::uint32_t r = 0; r < in.rows; ++r, key += width)
+      stage.indices[r] = source.joint[scale_hash(hash_cells(std::span(key, 1)), ranks)];
+    return;
+  }
   for (std::uint32_t r = 0; r < in.rows; ++r, key += width)
     stage.indices[r] = source.joint[scale_hash(hash_columns({key, width}, places), ranks)];
 }

@@ -394,6 +394,7 @@ class RoundRun {
       return {};
     }));
     if (jointly) joint_->clear();
+    if (joint_) joint_->renew_turns();
     state_.times.deduplicate += watch.lap();
     return mine;
   }

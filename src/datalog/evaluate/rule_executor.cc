@@ -137,6 +137,7 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
       source.parts = static_cast<std::uint32_t>(state_.comm.size());
       source.part = static_cast<std::uint32_t>(state_.comm.rank());
       source.next_turn = plan_.rule + plan_.delta_literal.value_or(0);
+      source.turns = options_.turns;
     }
     location = {kUnknown};
     return joint_source(step, std::move(source));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "datalog/evaluate/incoming.h"
+#include "datalog/evaluate/joint_shards.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -18,6 +19,7 @@ Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32
     ActiveRule rule;
     RuleExecutor::Options options;
     options.share = share;
+    if (state.joint != nullptr) options.turns = state.joint->turns_of(pass->rules_.size());
     // What all ranks do alike counts once.
     const bool counts = share == DeltaShare::kMine || state.comm.rank() == 0;
     if (state.meter && counts && !state.program.rules[plan.rule].body.empty())
