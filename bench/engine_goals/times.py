@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from goals.setting import CannotRunError, Setting
 from goals.verdicts import Row, judge, least, most, not_run
 
@@ -51,21 +53,34 @@ def measure_threads(setting: Setting) -> Measured:
 
 
 def measure_latency(setting: Setting) -> tuple[dict[str, float], str]:
-    """Two ranks over one, threads and processes, of inputs with many small rounds; and what of it
-    is the launcher's."""
+    """Two ranks over one, threads and processes, of inputs with many small rounds. Of processes
+    without what the launcher takes for a program with one fact, which stands in the note."""
     mpi = [setting.mpiexec, "-n"]
     processes = {"1 process": ([*mpi, "1"], []), "2 processes": ([*mpi, "2"], [])}
     threads = {"1 thread": ([], ["-j", "1"]), "2 threads": ([], ["-j", "2"])}
     repeats = 3 if setting.is_quick else 15
-    ratios = {}
+    ratios: dict[str, float] = {}
+    notes: list[str] = []
+    launches: Iterable[str] = ()
     for name in LATENCY_BOUND[: 1 if setting.is_quick else None]:
         times = run_in_turns(case_of(name), threads | processes, repeats, setting)
-        for many, one in (("2 threads", "1 thread"), ("2 processes", "1 process")):
-            ratios[f"{name}, {many}"] = times[many].median / times[one].median
-    nothing = run_in_turns(NOTHING, processes, repeats, setting)
-    one, two = (nothing[name].median for name in processes)
-    note = f"a program with one fact, 2 processes {two / one:.2f}× ({one:.3f} and {two:.3f} s)"
-    return ratios, note
+        nothing = run_in_turns(NOTHING, processes, repeats, setting)
+        ratios |= judge_latency(name, times, nothing)
+        one, two = (f"{times[way].median:.3f}" for way in processes)
+        notes.append(f"{name} as 1 and 2 processes {one} and {two} s")
+        launches = (f"{nothing[way].median:.3f}" for way in processes)
+    notes.append(f"of which launching (a program with one fact) {' and '.join(launches)} s")
+    return ratios, ", ".join(notes)
+
+
+def judge_latency(
+    name: str, times: dict[str, Times], nothing: dict[str, Times]
+) -> dict[str, float]:
+    one, two = (times[way].median - nothing[way].median for way in ("1 process", "2 processes"))
+    return {
+        f"{name}, 2 threads": times["2 threads"].median / times["1 thread"].median,
+        f"{name}, 2 processes": two / one if one > 0 else float("nan"),
+    }
 
 
 def judge_times(measured: Measured) -> list[Row]:
@@ -105,7 +120,7 @@ def judge_efficiency(measured: Measured) -> Row:
 def all_rows(setting: Setting) -> list[Row]:
     measured = measure_threads(setting)
     rows = [judge_memory(measured), *judge_times(measured), judge_efficiency(measured)]
-    what = "latency-bound inputs: two ranks, over one"
+    what = "latency-bound inputs: two ranks, over one (processes: without launching them)"
     try:
         ratios, note = measure_latency(setting)
         rows.append(judge("5b", what, most(1.0, "×"), ratios, note=note))

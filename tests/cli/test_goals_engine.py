@@ -86,6 +86,20 @@ def test_times_efficiency_and_memory_are_judged() -> None:
     assert case_of("sg fe_ocean").program == "sg"
 
 
+def test_processes_are_compared_without_launching_them() -> None:
+    found = times.judge_latency(
+        "x",
+        {
+            "1 thread": Times([2.0]),
+            "2 threads": Times([1.0]),
+            "1 process": Times([5.0]),
+            "2 processes": Times([6.0]),
+        },
+        {"1 process": Times([1.0]), "2 processes": Times([3.0])},
+    )
+    assert found == {"x, 2 threads": 0.5, "x, 2 processes": 0.75}
+
+
 def test_loading_is_judged_by_core_and_largest_file() -> None:
     def row(kind: str, rows: int, threads: int, rate: float) -> dict[str, Any]:
         return {"kind": kind, "rows": rows, "threads": threads, "mb_per_second": rate}
