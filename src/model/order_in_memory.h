@@ -143,9 +143,7 @@ class OrderInMemory {
   Status fill(typename Shown::Table& shared, std::vector<std::uint32_t>& ids) {
     std::uint64_t more = 0;
     for (const Rank* rank : ranks_) more += rank->firsts.size();
-    if (more > Shown::kMost - shared.size())
-      return Status::no_space("the facts hold more than 2^30 different " +
-                              std::string(Shown::kName));
+    if (more > Shown::kMost - shared.size()) return too_many_different(Shown::kName);
     shared.reserve(more);
     for (const Rank* rank : ranks_) rank->values.prepare(shared, rank == &own_);
     // The id of the first one of each part and rank.

@@ -128,10 +128,6 @@ std::vector<Met> met_by(int rank, std::span<const std::string_view> texts, const
   return mine;
 }
 
-Status no_room(std::string_view what) {
-  return Status::no_space("the facts hold more than 2^30 different " + std::string(what));
-}
-
 // Collective. `cells`: of this rank's new symbols, by their ids.
 Status order_symbols_by_messages(Comm& comm, ValueDictionary& shared, const NewValues& mine,
                                  const PartEnds& ends, std::uint64_t total_bytes,
@@ -145,7 +141,8 @@ Status order_symbols_by_messages(Comm& comm, ValueDictionary& shared, const NewV
       bring_together(comm, met_by(comm.rank(), texts, ends), total_bytes, received));
   // None is too long for a table: each comes out of one. Some may be repeated, but then all are
   // few.
-  if (all.size() > SymbolTable::kMaxSymbols - shared.symbols().size()) return no_room("symbols");
+  if (all.size() > SymbolTable::kMaxSymbols - shared.symbols().size())
+    return too_many_different("symbols");
   std::vector<Cell> ids(all.size());
   shared.symbols().reserve(all.size());
   shared.symbols().intern_all(texts_of(all), ids.data());
@@ -163,7 +160,7 @@ Result<CellRemapping> agree_on_values_in_order(Comm& comm, ValueDictionary& shar
       mine.wides().size(), mine.records().size(), mine.overflowed() ? 1U : 0U};
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(totals, ReduceOp::kSum));
   const auto [symbols, symbol_bytes, wides, records, overflows] = totals;
-  if (overflows != 0) return no_room("values at once, or one has 4 GiB");
+  if (overflows != 0) return too_many_different("values at once, or one has 4 GiB");
   PartEnds symbol_ends;
   PartEnds wide_ends;
   for (const DictionarySize& end : ends) {

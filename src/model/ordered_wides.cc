@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/multiset_hash.h"
+#include "model/value_origin.h"
 
 namespace stratalog {
 namespace {
@@ -172,8 +173,7 @@ Result<std::vector<PartsOfRank>> tell_all(Comm& comm, const Numbers& message, st
 Status make_room(WideTable& shared, const std::vector<PartsOfRank>& all, std::size_t parts) {
   std::uint64_t more = 0;
   for (const PartsOfRank& one : all) more += one.size(parts);
-  if (more > WideTable::kMaxValues - shared.size())
-    return Status::no_space("the facts hold more than 2^30 different large numbers");
+  if (more > WideTable::kMaxValues - shared.size()) return too_many_different("large numbers");
   shared.reserve(more);
   return Status::ok();
 }

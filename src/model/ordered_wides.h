@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // order_wides: the part of agree_on_values_in_order (ordered_agreement.h) that numbers large
-// numbers. They travel as they are, 8 bytes each: to the rank that their hash names, which says by
-// a bit each whether nobody has met it before, and those that nobody has to all. Collective.
+// numbers where ranks do not share memory. They travel as they are, 8 bytes each: to the rank that
+// their hash names, which says by a bit each whether nobody has met it before, and those that
+// nobody has to all. Collective.
 #pragma once
 
 #include <cstdint>

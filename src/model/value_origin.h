@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/status.h"
 
 namespace stratalog {
 
@@ -23,6 +27,10 @@ using PartEnds = std::vector<std::uint64_t>;
 inline std::uint32_t part_of(const PartEnds& ends, std::uint64_t place) {
   return static_cast<std::uint32_t>(std::upper_bound(ends.begin(), ends.end(), place) -
                                     ends.begin());
+}
+
+inline Status too_many_different(std::string_view what) {
+  return Status::no_space("the facts hold more than 2^30 different " + std::string(what));
 }
 
 }  // namespace stratalog

@@ -54,10 +54,6 @@ ScanTurns* JointShards::turns_of(std::size_t place) const {
   return place < turns.size() ? &turns[place] : nullptr;
 }
 
-void JointShards::renew_turns() {
-  for (ScanTurns& turns : turns_) turns.renew();
-}
-
 JointBox* JointShards::heads_of(RelationId relation) {
   for (Target& target : heads_)
     if (target.relation == relation) return &target.box;
@@ -157,6 +153,7 @@ void JointShards::erase_beaten() {
 }
 
 void JointShards::clear() {
+  for (ScanTurns& turns : turns_) turns.renew();
   for (Target& target : heads_) target.box.clear();
   for (Target& target : further_) {
     target.box.clear();

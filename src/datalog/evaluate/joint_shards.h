@@ -47,8 +47,6 @@ class JointShards {
   // What all ranks take turns from in the first scan of the rule at `place` of a pass; null where
   // each has turns of its own. Local, after open().
   ScanTurns* turns_of(std::size_t place) const;
-  // Local, when all ranks have ended their rules and before any begins the next ones.
-  void renew_turns();
 
   // The phases' ends. Collective; every rank calls them, also after an error of its own. The status
   // is this rank's own unless a collective failed.
@@ -57,7 +55,8 @@ class JointShards {
   Status share(const std::map<RelationId, std::vector<Cell>>& beaten);
   // Local, after this rank's shards have advanced: takes what has been beaten out of further ones.
   void erase_beaten();
-  // Local, after all ranks have advanced.
+  // Local, when all ranks have ended their rules and taken from all boxes, before any begins the
+  // next rules: empties boxes and renews turns.
   void clear();
 
  private:
@@ -78,7 +77,7 @@ class JointShards {
 
   EngineState& state_;
   const Stratum& members_;
-  mutable std::deque<ScanTurns> turns_;  // rank 0's are everybody's
+  std::deque<ScanTurns> turns_;  // rank 0's are everybody's
   std::deque<Target> heads_;
   std::deque<Target> further_;  // shards beside the home
 };

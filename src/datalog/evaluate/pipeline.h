@@ -162,7 +162,7 @@ class Pipeline {
   bool exists_under(const Stage& stage, const Batch& in, std::uint32_t in_row,
                     const Cell* key) const;
   Status scan_joint(std::size_t s, const Batch& in);
-  Status take_turns(std::size_t s, const Batch& in, std::uint64_t turn, std::uint64_t rows);
+  Status flush_well_filled(std::size_t s);
   // The index that holds what the step looks for with this row's bindings.
   void find_indices(Stage& stage, const Batch& in, std::uint32_t width) const;
   const Index& index_of(const Stage& stage, const Batch& in, std::uint32_t in_row) const;

@@ -17,7 +17,8 @@ constexpr std::size_t kMadeSets = 4 * kBatchRows;
 // have less than so many turns.
 constexpr std::uint64_t kMostTurnRows = 16;
 constexpr std::uint64_t kTurnsOfEach = 8;
-constexpr std::uint32_t kLeastOfTurn = 64;
+// Of a batch that is passed on though it is not full: fewer are not worth their own.
+constexpr std::uint32_t kWellFilledRows = 64;
 
 // Not std::equal, which calls memcmp for a key of one or two cells.
 bool is_same_key(const Cell* a, const Cell* b, std::uint32_t length) {
@@ -244,58 +245,48 @@ Status Pipeline::search_delta(std::size_t s, const Batch& in) {
 Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
   StepSource& source = stages_[s]->source;
   const bool delta = stages_[s]->step->kind == StepKind::kScanDelta;
+  const auto rows_of = [&](const Index& index) -> std::uint64_t {
+    return delta ? index.delta().size() : index.row_count();
+  };
+  // The rows of all ranks are numbered one after the other.
   std::uint64_t rows = 0;
-  for (const Index* index : source.joint)
-    rows += delta ? index->delta().size() : index->row_count();
+  for (const Index* index : source.joint) rows += rows_of(*index);
   const std::uint64_t turn =
       std::clamp<std::uint64_t>(rows / (kTurnsOfEach * source.parts), 1, kMostTurnRows);
-  if (source.turns != nullptr && in.rows == 1) return take_turns(s, in, turn, rows);
+  ScanTurns* const shared = in.rows == 1 ? source.turns : nullptr;
   for (std::uint32_t r = 0; r < in.rows; ++r) {
-    std::uint64_t seen = turn * (source.next_turn++ % source.parts);
-    const auto is_mine = [&] { return (seen++ / turn) % source.parts == source.part; };
-    for (const Index* index : source.joint) {
-      if (delta) {
-        for (const DeltaRow& row : index->delta())
-          if (is_mine())
-            STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index->prefix(row.row), row.cells));
-        continue;
+    std::uint64_t own =
+        (source.part + source.parts - (source.next_turn++ % source.parts)) % source.parts;
+    std::size_t which = 0;
+    std::uint64_t begin = 0;  // of its rows
+    for (;;) {
+      const std::uint64_t number = shared != nullptr ? shared->take() : own;
+      own += source.parts;
+      std::uint64_t at = number * turn;
+      if (at >= rows) break;
+      for (const std::uint64_t end = std::min(rows, at + turn); at < end; ++at) {
+        while (at - begin >= rows_of(*source.joint[which]))
+          begin += rows_of(*source.joint[which++]);
+        const Index& index = *source.joint[which];
+        if (delta) {
+          const DeltaRow& row = index.delta()[at - begin];
+          STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row.row), row.cells));
+        } else {
+          const auto row = static_cast<RowId>(at - begin);
+          STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row), index.total(row)));
+        }
       }
-      for (RowId row = 0; row < index->row_count(); ++row)
-        if (is_mine())
-          STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index->prefix(row), index->total(row)));
+      if (shared != nullptr) STRATALOG_RETURN_IF_ERROR(flush_well_filled(s));
     }
   }
   return evaluator_.status();
 }
 
-// The rows of all ranks' indices are numbered one after the other.
-Status Pipeline::take_turns(std::size_t s, const Batch& in, std::uint64_t turn,
-                            std::uint64_t rows) {
-  const StepSource& source = stages_[s]->source;
-  const bool delta = stages_[s]->step->kind == StepKind::kScanDelta;
-  const auto rows_of = [&](const Index& index) -> std::uint64_t {
-    return delta ? index.delta().size() : index.row_count();
-  };
-  std::size_t which = 0;
-  std::uint64_t begin = 0;  // of its rows
-  for (;;) {
-    std::uint64_t at = source.turns->take() * turn;
-    if (at >= rows) return evaluator_.status();
-    for (const std::uint64_t end = std::min(rows, at + turn); at < end; ++at) {
-      while (at - begin >= rows_of(*source.joint[which])) begin += rows_of(*source.joint[which++]);
-      const Index& index = *source.joint[which];
-      if (delta) {
-        const DeltaRow& row = index.delta()[at - begin];
-        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, 0, 0, index.prefix(row.row), row.cells));
-      } else {
-        const auto row = static_cast<RowId>(at - begin);
-        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, 0, 0, index.prefix(row), index.total(row)));
-      }
-    }
-    // What makes the work is what becomes of the rows.
-    for (std::size_t t = s; t < stages_.size() && stages_[t]->out.rows >= kLeastOfTurn; ++t)
-      STRATALOG_RETURN_IF_ERROR(flush(t));
-  }
+// What makes the work of a turn is what becomes of its rows: done before the next one is taken.
+Status Pipeline::flush_well_filled(std::size_t s) {
+  for (; s < stages_.size() && stages_[s]->out.rows >= kWellFilledRows; ++s)
+    STRATALOG_RETURN_IF_ERROR(flush(s));
+  return {};
 }
 
 // Every element of a class is the prefix of a row that holds the class. Where it is dealt, several
@@ -392,12 +383,6 @@ void Pipeline::find_indices(Stage& stage, const Batch& in, std::uint32_t width) 
     return;
   }
   const Cell* key = stage.keys.data();
-  if (places.size() == 1) {  // nearly always
-    key += places.front();
-    for (std::uint32_t r = 0; r < in.rows; ++r, key += width)
-      stage.indices[r] = source.joint[scale_hash(hash_cells(std::span(key, 1)), ranks)];
-    return;
-  }
   for (std::uint32_t r = 0; r < in.rows; ++r, key += width)
     stage.indices[r] = source.joint[scale_hash(hash_columns({key, width}, places), ranks)];
 }

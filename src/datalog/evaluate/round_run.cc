@@ -393,8 +393,7 @@ class RoundRun {
       follow_growth(state_, members_);
       return {};
     }));
-    if (jointly) joint_->clear();
-    if (joint_) joint_->renew_turns();
+    if (joint_) joint_->clear();
     state_.times.deduplicate += watch.lap();
     return mine;
   }
