@@ -162,6 +162,11 @@ def unpack(facts: str, scratch: Path) -> Path:
     return folder
 
 
+def program_of(case: Case) -> Path:
+    ours = ROOT / "bench" / "programs" / f"{case.program}.dl"
+    return ours if ours.exists() else SHARED / "data" / "rules" / f"{case.program}.dl"
+
+
 @dataclass
 class EndedRun:
     """A process that has ended, with the children that it waited for."""
@@ -171,6 +176,12 @@ class EndedRun:
     wall_seconds: float
     cpu_seconds: float
     peak_kib: int  # of the largest of these processes
+
+    def printed_right(self, sizes: dict[str, int]) -> bool:
+        """Whether it ended well and printed these, one a line."""
+        lines = self.printed.splitlines()
+        found = dict(line.split("\t") for line in lines if line.count("\t") == 1)
+        return self.returncode == 0 and all(found.get(k) == str(v) for k, v in sizes.items())
 
 
 def run_to_end(
@@ -214,8 +225,7 @@ def measure(
         wall.append(run.wall_seconds)
         cpu.append(run.cpu_seconds)
         peak = max(peak, run.peak_kib)
-        found = dict(line.split("\t") for line in run.printed.splitlines() if line.count("\t") == 1)
-        correct &= run.returncode == 0 and all(found.get(k) == str(v) for k, v in sizes.items())
+        correct &= run.printed_right(sizes)
     return Measurement(
         command,
         statistics.median(cpu),
@@ -243,8 +253,7 @@ def compile_souffle(souffle: str, program: Path, kind: str, threads: int, scratc
 
 def run_case(case: Case, args: argparse.Namespace) -> dict[str, object]:
     facts = unpack(case.facts, args.scratch)
-    ours = ROOT / "bench" / "programs" / f"{case.program}.dl"
-    program = ours if ours.exists() else SHARED / "data" / "rules" / f"{case.program}.dl"
+    program = program_of(case)
     row: dict[str, object] = {"case": case.name}
     base = [args.stratalog, "run", str(program), "-F", str(facts), "-q"]
     row["stratalog 1"] = asdict(measure(base, case.sizes, args.repeats))

@@ -17,13 +17,13 @@ import argparse
 import json
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import peers
+from turns import LONG_SECONDS, Way, run_in_turns
 
 
 @dataclass
@@ -264,71 +264,6 @@ fn main() {
     let mut program = Rules::default();"""
 
 
-WRONG_SIZE = 101  # a Rust program that panics
-LONG_SECONDS = 2.0
-
-
-@dataclass
-class Outcome:
-    """Medians of all runs; `why` says what ended one early."""
-
-    wall_seconds: float
-    cpu_seconds: float
-    peak_kib: int
-    correct: bool
-    why: str = ""
-    runs: list[float] = field(default_factory=list)
-
-
-@dataclass
-class Way:
-    """`sizes` as the command prints them; none where it looks at them itself."""
-
-    command: list[str]
-    sizes: dict[str, int]
-
-
-def run_way(way: Way, args: argparse.Namespace) -> Outcome:
-    """Once."""
-    run = peers.run_to_end(
-        way.command,
-        stderr=subprocess.DEVNULL,
-        seconds=args.seconds,
-        memory_kib=args.memory_kib,
-    )
-    sizes = way.sizes
-    found = dict(line.split("\t") for line in run.printed.splitlines() if line.count("\t") == 1)
-    correct = run.returncode == 0 and all(found.get(k) == str(v) for k, v in sizes.items())
-    why = ""
-    if run.returncode == WRONG_SIZE:
-        why = "WRONG or ended by itself"
-    elif run.wall_seconds >= args.seconds:
-        why = f"over {args.seconds} s"
-    elif run.returncode != 0:
-        why = f"ended with {run.returncode} (memory limit {args.memory_kib >> 20} GiB)"
-    return Outcome(run.wall_seconds, run.cpu_seconds, run.peak_kib, correct, why)
-
-
-def run_in_turns(ways: dict[str, Way], args: argparse.Namespace) -> dict[str, Outcome]:
-    """What else the machine does comes and goes: it meets all of them alike."""
-    runs: dict[str, list[Outcome]] = {name: [] for name in ways}
-    for _ in range(args.repeats):
-        for name, way in ways.items():
-            if not runs[name] or runs[name][0].wall_seconds <= LONG_SECONDS:
-                runs[name].append(run_way(way, args))
-    return {
-        name: Outcome(
-            statistics.median(run.wall_seconds for run in all_runs),
-            statistics.median(run.cpu_seconds for run in all_runs),
-            max(run.peak_kib for run in all_runs),
-            all(run.correct for run in all_runs),
-            next((run.why for run in all_runs if run.why), ""),
-            [run.wall_seconds for run in all_runs],
-        )
-        for name, all_runs in runs.items()
-    }
-
-
 def build_ascent(
     case: peers.Case, program: Program, numbers: Numbers, args: argparse.Namespace
 ) -> dict[str, Path]:
@@ -356,8 +291,7 @@ def build_ascent(
 
 def run_case(case: peers.Case, args: argparse.Namespace) -> dict[str, object]:
     facts = peers.unpack(case.facts, args.scratch)
-    ours = peers.ROOT / "bench" / "programs" / f"{case.program}.dl"
-    file = ours if ours.exists() else peers.SHARED / "data" / "rules" / f"{case.program}.dl"
+    file = peers.program_of(case)
     program = parse(file.read_text())
     folder = args.scratch / "numbers" / re.sub(r"\W", "_", case.name)
     numbers = write_numbers(program, facts, folder)
@@ -382,7 +316,7 @@ def run_case(case: peers.Case, args: argparse.Namespace) -> dict[str, object]:
         for macro, threads in (("ascent", 1), ("ascent_par", 2)):
             command = ["env", f"RAYON_NUM_THREADS={threads}", str(binaries[macro]), str(folder)]
             ways[f"Ascent {threads}"] = Way(command, case.sizes)
-    outcomes = run_in_turns(ways, args)
+    outcomes = run_in_turns(ways, args.repeats, seconds=args.seconds, memory_kib=args.memory_kib)
     return {"case": case.name} | {name: asdict(outcome) for name, outcome in outcomes.items()}
 
 

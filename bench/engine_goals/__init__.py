@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements and verdicts of bench/goals_engine.py, a module for each point."""
+"""Measurements and verdicts of bench/goals_engine.py."""

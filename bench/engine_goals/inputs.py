@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import statistics
-import subprocess
 from dataclasses import dataclass, field
 
 import peers
+import turns
 from goals.setting import CannotRunError, Setting
-from peers import Case, closure, run_to_end
+from peers import Case, closure
+from turns import Way
 
 FE_OCEAN = closure("fe_ocean", 1_669_750_513)
 CLAP_CFG = closure("clap-cfg", 1_553_506_598)
 CRDT_TREE = closure("crdt-tree", 392_929_401)
 NOTHING = Case("one fact", "", "", {"fact": 1})  # without files
+LONG_REPEATS = 3
 SG_FE_OCEAN = Case("sg fe_ocean", "sg", "graph:fe_ocean", {"sg": 65_941_441})
 
 
@@ -41,9 +43,7 @@ def _words(case: Case, setting: Setting) -> list[str]:
         program.write_text(".decl fact(x: number)\nfact(1).\n.printsize fact\n")
         return [str(program)]
     facts = peers.unpack(case.facts, setting.scratch)
-    ours = peers.ROOT / "bench" / "programs" / f"{case.program}.dl"
-    program = ours if ours.exists() else setting.shared / "data" / "rules" / f"{case.program}.dl"
-    return [str(program), "-F", str(facts)]
+    return [str(peers.program_of(case)), "-F", str(facts)]
 
 
 def run_in_turns(
@@ -53,21 +53,12 @@ def run_in_turns(
     if not setting.shared.exists():
         raise CannotRunError(f"there are no data sets at {setting.neutral(str(setting.shared))}")
     base = [setting.stratalog, "run", *_words(case, setting), "-q"]
-    times = {name: Times() for name in ways}
-    for turn in range(repeats):
-        for name, (before, after) in ways.items():
-            command = [*before, *base, *after]
-            if turn == 0:
-                setting.commands.append(setting.neutral(" ".join(command)))
-            run = run_to_end(command, stderr=subprocess.DEVNULL)
-            found = dict(
-                line.split("\t") for line in run.printed.splitlines() if line.count("\t") == 1
-            )
-            expected = {k: str(v) for k, v in case.sizes.items()}
-            if run.returncode != 0 or {k: found.get(k) for k in expected} != expected:
-                raise CannotRunError(
-                    f"{case.name}, {name}: ended with {run.returncode}, found {found}"
-                )
-            times[name].seconds.append(run.wall_seconds)
-            times[name].peak_kib = max(times[name].peak_kib, run.peak_kib)
-    return times
+    commands = {
+        name: Way([*before, *base, *after], case.sizes) for name, (before, after) in ways.items()
+    }
+    setting.commands += [setting.neutral(" ".join(way.command)) for way in commands.values()]
+    outcomes = turns.run_in_turns(commands, repeats, min(repeats, LONG_REPEATS))
+    for name, outcome in outcomes.items():
+        if not outcome.correct:
+            raise CannotRunError(f"{case.name}, {name}: {outcome.why or 'a wrong answer'}")
+    return {name: Times(outcome.runs, outcome.peak_kib) for name, outcome in outcomes.items()}

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points 4 and 5: times and memory of large closures, two ranks against one."""
+"""Points 2, 4 and 5: memory and times of large closures, two ranks against one."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from goals.setting import CannotRunError, Setting
 from goals.verdicts import Row, judge, least, most, not_run
@@ -34,7 +32,6 @@ LARGE = (
 EFFICIENCY = 0.8
 LATENCY_BOUND = ("tc chain4000", "tc crdt-tree")
 QUICK = ("tc fe_body", "cspa povray")
-LONG_SECONDS = 2.0
 Measured = dict[str, dict[str, Times]]
 
 
@@ -44,12 +41,8 @@ def measure_threads(setting: Setting) -> Measured:
         "1": ([], ["-j", "1"]),
         "2": ([], ["-j", "2"]),
     }
-    measured: Measured = {}
-    for name in QUICK if setting.is_quick else LARGE:
-        once = run_in_turns(case_of(name), ways, 1, setting)
-        repeats = 3 if setting.is_quick or once["1"].median > LONG_SECONDS else 7
-        measured[name] = run_in_turns(case_of(name), ways, repeats, setting)
-    return measured
+    names, repeats = (QUICK, 3) if setting.is_quick else (LARGE, 7)
+    return {name: run_in_turns(case_of(name), ways, repeats, setting) for name in names}
 
 
 def measure_latency(setting: Setting) -> tuple[dict[str, float], str]:
@@ -60,16 +53,14 @@ def measure_latency(setting: Setting) -> tuple[dict[str, float], str]:
     threads = {"1 thread": ([], ["-j", "1"]), "2 threads": ([], ["-j", "2"])}
     repeats = 3 if setting.is_quick else 15
     ratios: dict[str, float] = {}
-    notes: list[str] = []
-    launches: Iterable[str] = ()
+    nothing = run_in_turns(NOTHING, processes, repeats, setting)
+    launches = (f"{nothing[way].median:.3f}" for way in processes)
+    notes = [f"launching (a program with one fact) {' and '.join(launches)} s"]
     for name in LATENCY_BOUND[: 1 if setting.is_quick else None]:
         times = run_in_turns(case_of(name), threads | processes, repeats, setting)
-        nothing = run_in_turns(NOTHING, processes, repeats, setting)
         ratios |= judge_latency(name, times, nothing)
         one, two = (f"{times[way].median:.3f}" for way in processes)
         notes.append(f"{name} as 1 and 2 processes {one} and {two} s")
-        launches = (f"{nothing[way].median:.3f}" for way in processes)
-    notes.append(f"of which launching (a program with one fact) {' and '.join(launches)} s")
     return ratios, ", ".join(notes)
 
 

@@ -120,11 +120,13 @@ def parser_of(subject: Subject) -> argparse.ArgumentParser:
     build = Path(os.environ.get("STRATALOG_BUILD", ROOT / "build"))
     stratalog = os.environ.get("STRATALOG", str(build / "stratalog"))
     parser.add_argument("--quick", action="store_true", help="a minute or two")
-    parser.add_argument("--points", type=points_of, default=set(subject.points))
+    parser.add_argument("--points", type=points_of, default=set(subject.points), metavar="N,...")
     parser.add_argument("--stratalog", default=stratalog)
     parser.add_argument("--mpiexec", default=os.environ.get("MPIEXEC", "mpiexec"))
     parser.add_argument("--build", type=Path, default=build, help="where the test programs are")
-    parser.add_argument("--scratch", type=Path, help="default: BUILD/bench/goals")
+    parser.add_argument(
+        "--scratch", type=Path, help="default: BUILD/bench/goals; kept if it was there"
+    )
     parser.add_argument("--out", type=Path, help=f"default: BUILD/bench/{subject.out}")
     parser.add_argument("--note", default="", help="what else the machine did, for the page")
     return parser
@@ -133,6 +135,8 @@ def parser_of(subject: Subject) -> argparse.ArgumentParser:
 def run(subject: Subject, words: list[str], parser: argparse.ArgumentParser | None = None) -> int:
     """`parser`: parser_of(subject), perhaps with options of its own."""
     args = (parser or parser_of(subject)).parse_args(words)
+    # What was there is somebody's.
+    is_scratch_ours = args.scratch is None or not args.scratch.exists()
     args.scratch = args.scratch or args.build / "bench" / "goals"
     args.out = args.out or args.build / "bench" / subject.out
     setting = Setting(
@@ -167,6 +171,7 @@ def run(subject: Subject, words: list[str], parser: argparse.ArgumentParser | No
         args.out.with_suffix(".json").write_text(text + "\n")
         markdown = setting.neutral(to_markdown(subject, rows, about))
         args.out.with_suffix(".md").write_text(markdown)
-    shutil.rmtree(setting.scratch, ignore_errors=True)
+    if is_scratch_ours:
+        shutil.rmtree(setting.scratch, ignore_errors=True)
     print(markdown)
     return 0

@@ -112,6 +112,8 @@ def test_loading_is_judged_by_core_and_largest_file() -> None:
 
 
 def test_a_run_without_data_sets_and_peers_says_so(stratalog: Stratalog, tmp_path: Path) -> None:
+    theirs = tmp_path / "scratch" / "theirs"
+    theirs.mkdir(parents=True)
     done = subprocess.run(
         [
             sys.executable,
@@ -136,3 +138,4 @@ def test_a_run_without_data_sets_and_peers_says_so(stratalog: Stratalog, tmp_pat
     page = (tmp_path / "goals.md").read_text()
     assert "| point | goal | measured | verdict |" in page
     assert str(tmp_path) not in page
+    assert theirs.exists()
