@@ -39,6 +39,11 @@ class RankRun::LeftComm final : public Comm {
     if (live_ == nullptr) return gone();
     return live_->exchange(data, counts);
   }
+  Result<ReceivedParcels> exchange_parcels(std::span<const std::byte> data,
+                                           std::span<const Parcel> parcels) override {
+    if (live_ == nullptr) return gone();
+    return live_->exchange_parcels(data, parcels);
+  }
   bool has_post() const override { return live_ != nullptr && live_->has_post(); }
   bool may_post() override { return live_ != nullptr && live_->may_post(); }
   Status post(int to, Bytes data) override {

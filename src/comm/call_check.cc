@@ -28,4 +28,28 @@ Status check_exchange(std::uint64_t bytes, std::span<const std::uint64_t> counts
   return Status::ok();
 }
 
+Status check_parcels(std::uint64_t bytes, std::span<const Parcel> parcels, int size) {
+  std::uint64_t left = bytes;
+  int next = 0;
+  for (const Parcel& parcel : parcels) {
+    if (parcel.rank < next || parcel.rank >= size)
+      return Status::invalid_argument(
+          fmt::format("exchange_parcels: a parcel for rank {} after those for ranks below {} in a "
+                      "group of {}; parcels go by ascending rank, one each",
+                      parcel.rank, next, size));
+    if (parcel.bytes == 0)
+      return Status::invalid_argument(fmt::format(
+          "exchange_parcels: the parcel for rank {} is empty; leave it out", parcel.rank));
+    if (parcel.bytes > left)
+      return Status::invalid_argument(fmt::format(
+          "exchange_parcels: the parcels add up to more than the {} bytes of data", bytes));
+    left -= parcel.bytes;
+    next = parcel.rank + 1;
+  }
+  if (left != 0)
+    return Status::invalid_argument(fmt::format(
+        "exchange_parcels: the parcels add up to {} bytes, the data has {}", bytes - left, bytes));
+  return Status::ok();
+}
+
 }  // namespace stratalog

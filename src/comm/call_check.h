@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/status.h"
+#include "comm/comm.h"
 
 namespace stratalog {
 
@@ -16,5 +17,9 @@ Status check_root(int root, int size);
 
 // InvalidArgument unless there is one count per rank and the counts add up to `bytes`.
 Status check_exchange(std::uint64_t bytes, std::span<const std::uint64_t> counts, int size);
+
+// InvalidArgument unless the parcels go by ascending rank of the group, hold a byte at least each
+// and add up to `bytes`.
+Status check_parcels(std::uint64_t bytes, std::span<const Parcel> parcels, int size);
 
 }  // namespace stratalog

@@ -36,6 +36,20 @@ struct Received {
   std::span<const std::byte> from(int sender) const;
 };
 
+// What one rank sends to, or gets from, one of the few ranks that it has something for.
+struct Parcel {
+  int rank = 0;
+  std::uint64_t bytes = 0;
+  friend bool operator==(const Parcel&, const Parcel&) = default;
+};
+
+// What one rank received in a sparse exchange: the parcels of those who sent one, ascending by
+// sender, back to back in one buffer.
+struct ReceivedParcels {
+  Bytes data;
+  std::vector<Parcel> parcels;
+};
+
 // Bytes that one rank sent another beside the collective calls.
 struct Post {
   int sender = 0;
@@ -94,6 +108,12 @@ class Comm {
   // All-to-all: `data` holds the parts for rank 0, 1, ... back to back, `counts[r]` bytes each.
   virtual Result<Received> exchange(std::span<const std::byte> data,
                                     std::span<const std::uint64_t> counts) = 0;
+  // The same where each rank has something for few others: `data` holds the parcels back to back,
+  // ascending by rank, each rank at most once, none empty. What it costs a rank goes by its
+  // parcels, not by the ranks there are, where the implementation can do that; here it is an
+  // exchange.
+  virtual Result<ReceivedParcels> exchange_parcels(std::span<const std::byte> data,
+                                                   std::span<const Parcel> parcels);
   // Local, the same on all ranks. Whether ranks can post to each other.
   virtual bool has_post() const { return false; }
   // Local. Whether so few of this rank's posts are under way that another one may follow: they take
@@ -125,7 +145,7 @@ std::unique_ptr<Comm> make_self_comm();
 // Runs `body(comm)` on `ranks` ranks that are threads of this process, with in-memory mail, and
 // returns when all have returned. A rank that returns early while others wait in a collective makes
 // those calls fail with RanksDisagree instead of hanging. For runs on one machine (`run -j`), tests
-// and simulation; ranks <= 4,096. With kSeparate nobody reads another rank's memory, as if the
+// and simulation; ranks <= 16,384. With kSeparate nobody reads another rank's memory, as if the
 // ranks were processes.
 enum class AddressSpace : std::uint8_t { kSeparate, kShared };
 Status sim_run(int ranks, const std::function<Status(Comm&)>& body,

@@ -15,6 +15,7 @@
 
 #include "base/memory_end.h"
 #include "comm/call_check.h"
+#include "comm/mpi_parcels.h"
 #include "comm/mpi_posts.h"
 #include "comm/mpi_status.h"
 #include "comm/topology.h"
@@ -106,7 +107,12 @@ class MpiComm final : public Comm {
  public:
   // Takes ownership of `handle`.
   MpiComm(MPI_Comm handle, int rank, int size, const MpiCommOptions& options)
-      : handle_(handle), rank_(rank), size_(size), options_(options), posts_(handle) {}
+      : handle_(handle),
+        rank_(rank),
+        size_(size),
+        options_(options),
+        posts_(handle),
+        parcels_(handle, options.bytes_per_message) {}
   // MPI keeps the communicator until what is under way has arrived.
   ~MpiComm() override { MPI_Comm_free(&handle_); }
   MpiComm(const MpiComm&) = delete;
@@ -126,6 +132,8 @@ class MpiComm final : public Comm {
   Result<Received> gather(std::span<const std::byte> mine, int root) override;
   Result<Received> exchange(std::span<const std::byte> data,
                             std::span<const std::uint64_t> counts) override;
+  Result<ReceivedParcels> exchange_parcels(std::span<const std::byte> data,
+                                           std::span<const Parcel> parcels) override;
   Result<Topology> topology() override;
   bool has_post() const override { return true; }
   bool may_post() override { return posts_.may_post(); }
@@ -155,7 +163,8 @@ class MpiComm final : public Comm {
                         std::uint64_t largest, Received& received);
   // Room for `bytes` in `data`, or NoSpace on all ranks; `most` is the same on all, and at least
   // what any of them needs. Collective where that is much.
-  Status make_room(Bytes& data, std::uint64_t bytes, std::uint64_t most);
+  // `mine` is an error where this rank found already that it has none.
+  Status make_room(Bytes& data, std::uint64_t bytes, std::uint64_t most, const Status& mine = {});
   // Every rank's `word` on every rank.
   Result<std::vector<std::uint64_t>> allgather_word(std::uint64_t word);
 
@@ -164,6 +173,7 @@ class MpiComm final : public Comm {
   int size_;
   MpiCommOptions options_;
   MpiPosts posts_;
+  MpiParcels parcels_;
 };
 
 Status MpiComm::allreduce(std::span<std::uint64_t> values, ReduceOp op) {
@@ -185,12 +195,14 @@ Result<std::unique_ptr<ReductionUnderWay>> MpiComm::begin_allreduce(
   return std::unique_ptr<ReductionUnderWay>(std::move(reduction));
 }
 
-Status MpiComm::make_room(Bytes& data, std::uint64_t bytes, std::uint64_t most) {
+Status MpiComm::make_room(Bytes& data, std::uint64_t bytes, std::uint64_t most,
+                          const Status& mine) {
   if (most < kAlwaysThere) {
     data.resize(bytes);
-    return Status::ok();
+    return mine;
   }
   return agree(*this, or_no_space("not enough memory for what others send", [&]() -> Status {
+    STRATALOG_RETURN_IF_ERROR(mine);
     data.resize(bytes);
     return Status::ok();
   }));
@@ -332,6 +344,23 @@ Status MpiComm::exchange_parts(std::span<const std::byte> data,
                    "MPI_Alltoallv_c"));
   }
   return Status::ok();
+}
+
+Result<ReceivedParcels> MpiComm::exchange_parcels(std::span<const std::byte> data,
+                                                  std::span<const Parcel> parcels) {
+  if (size_ < options_.sparse_from_ranks) return Comm::exchange_parcels(data, parcels);
+  const Status valid = check_parcels(data.size(), parcels, size_);
+  if (!valid.is_ok()) parcels = {};
+  STRATALOG_ASSIGN_OR_RETURN(const MpiParcels::Heads heads, parcels_.exchange_heads(data, parcels));
+  ReceivedParcels received;
+  std::uint64_t bytes = 0;
+  for (const auto& [parcel, piece] : heads.heads) bytes += parcel.bytes;
+  STRATALOG_RETURN_IF_ERROR(make_room(
+      received.data, bytes, heads.largest * static_cast<std::uint64_t>(size_), heads.status));
+  STRATALOG_RETURN_IF_ERROR(parcels_.exchange_rest(data, parcels, heads, received.data));
+  for (const auto& [parcel, piece] : heads.heads) received.parcels.push_back(parcel);
+  STRATALOG_RETURN_IF_ERROR(valid);
+  return received;
 }
 
 Result<Topology> MpiComm::topology() {

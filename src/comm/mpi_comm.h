@@ -19,6 +19,9 @@ struct MpiCommOptions {
   std::uint64_t bytes_per_message = std::uint64_t{1} << 30U;
   // Pretend that nodes hold this many consecutive ranks; 0 asks MPI which ranks share memory.
   int ranks_per_virtual_node = 0;
+  // A group of so many ranks exchanges parcels among partners only; in a smaller one a slot for
+  // every rank is quicker. All ranks must set the same.
+  int sparse_from_ranks = 512;
 };
 
 // A duplicate of the communicator that `mpi_comm` (an MPI_Comm*) points to. Collective over it.

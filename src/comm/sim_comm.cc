@@ -28,7 +28,7 @@
 namespace stratalog {
 namespace {
 
-constexpr int kMaxRanks = 4096;
+constexpr int kMaxRanks = 16384;
 // Before a rank sleeps; 200 to 400 microseconds. To be woken from sleep takes 50 and more, and
 // small programs meet a hundred times in a few milliseconds.
 constexpr int kLooks = 8000;
@@ -43,6 +43,13 @@ struct Call {
   std::span<const std::byte> data = {};
   std::span<const std::uint64_t> words = {};
   std::vector<std::uint64_t> offsets = {};  // exchange: size() + 1 offsets into data
+  std::span<const Parcel> parcels = {};  // of a sparse exchange
+};
+
+// A parcel for somebody, where its sender laid it down.
+struct LaidParcel {
+  int sender = 0;
+  std::span<const std::byte> bytes;
 };
 
 std::uint64_t fold(std::uint64_t a, std::uint64_t b, ReduceOp op) {
@@ -92,6 +99,13 @@ class SimWorld {
   // cost ranks times ranks.
   void reduce(std::span<const Call* const> calls, ReduceOp op);
   std::span<const std::uint64_t> reduced() const { return reduced_; }
+  // Of the current meeting: all ranks' parcels by receiver, each in the order of the senders.
+  void sort_parcels(std::span<const Call* const> calls);
+  std::span<const LaidParcel> parcels_for(int rank) const {
+    const auto at = static_cast<std::size_t>(rank);
+    return std::span(parcels_).subspan(first_parcel_[at],
+                                       first_parcel_[at + 1] - first_parcel_[at]);
+  }
 
   // Adds a rank's values to those of the ranks that came before.
   std::shared_ptr<const SlowReduction> begin_slowly(std::span<const std::uint64_t> values,
@@ -133,6 +147,8 @@ class SimWorld {
   std::atomic<int> without_room_ = -1;  // a rank that had none for what arrived in this meeting
   Status verdict_;  // of the current meeting
   std::vector<std::uint64_t> reduced_;
+  std::vector<LaidParcel> parcels_;
+  std::vector<std::size_t> first_parcel_;  // by receiver, size() + 1
   std::mutex slow_mutex_;
   std::shared_ptr<SlowReduction> slow_;  // that some ranks have begun
   SimPosts posts_;
@@ -168,6 +184,24 @@ void SimWorld::reduce(std::span<const Call* const> calls, ReduceOp op) {
   for (const Call* other : calls.subspan(1))
     for (std::size_t i = 0; i < reduced_.size(); ++i)
       reduced_[i] = fold(reduced_[i], other->words[i], op);
+}
+
+void SimWorld::sort_parcels(std::span<const Call* const> calls) {
+  first_parcel_.assign(calls.size() + 1, 0);
+  for (const Call* sender : calls)
+    for (const Parcel& parcel : sender->parcels)
+      ++first_parcel_[static_cast<std::size_t>(parcel.rank) + 1];
+  std::partial_sum(first_parcel_.begin(), first_parcel_.end(), first_parcel_.begin());
+  parcels_.resize(first_parcel_.back());
+  std::vector<std::size_t> next = first_parcel_;
+  for (std::size_t s = 0; s < calls.size(); ++s) {
+    std::uint64_t from = 0;
+    for (const Parcel& parcel : calls[s]->parcels) {
+      parcels_[next[static_cast<std::size_t>(parcel.rank)]++] = {
+          .sender = static_cast<int>(s), .bytes = calls[s]->data.subspan(from, parcel.bytes)};
+      from += parcel.bytes;
+    }
+  }
 }
 
 template <typename Read, typename Prepare>
@@ -378,6 +412,28 @@ class SimComm final : public Comm {
         append(sender->data.subspan(begin, count), received);
       }
     }));
+    STRATALOG_RETURN_IF_ERROR(valid);
+    return received;
+  }
+
+  Result<ReceivedParcels> exchange_parcels(std::span<const std::byte> data,
+                                           std::span<const Parcel> parcels) override {
+    const Status valid = check_parcels(data.size(), parcels, size());
+    Call call{.name = "exchange_parcels", .data = data};
+    if (valid.is_ok()) call.parcels = parcels;
+    ReceivedParcels received;
+    STRATALOG_RETURN_IF_ERROR(world_.meet(
+        rank_, call,
+        [&](std::span<const Call* const>) {
+          std::uint64_t bytes = 0;
+          for (const LaidParcel& parcel : world_.parcels_for(rank_)) bytes += parcel.bytes.size();
+          received.data.reserve(bytes);
+          for (const auto& [sender, part] : world_.parcels_for(rank_)) {
+            received.data.insert(received.data.end(), part.begin(), part.end());
+            received.parcels.push_back({.rank = sender, .bytes = part.size()});
+          }
+        },
+        [&](std::span<const Call* const> calls) { world_.sort_parcels(calls); }));
     STRATALOG_RETURN_IF_ERROR(valid);
     return received;
   }

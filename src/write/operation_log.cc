@@ -219,6 +219,11 @@ class RecordingComm final : public Comm {
     note("all");
     return inner_.exchange(data, counts);
   }
+  Result<ReceivedParcels> exchange_parcels(std::span<const std::byte> data,
+                                           std::span<const Parcel> parcels) override {
+    note("all");
+    return inner_.exchange_parcels(data, parcels);
+  }
   Result<Topology> topology() override { return inner_.topology(); }
 
  private:

@@ -34,6 +34,18 @@ TEST(MpiComm, KeepsTheContractWhereEveryMessageIsSplit) {
   }
 }
 
+TEST(MpiComm, KeepsTheContractWhereParcelsTravelAmongPartnersOnly) {
+  for (const std::uint64_t limit : {std::uint64_t{8}, std::uint64_t{13}, std::uint64_t{1} << 30U}) {
+    auto comm = duplicate_mpi_world({.bytes_per_message = limit, .sparse_from_ranks = 1});
+    EXPECT_TRUE(comm.is_ok()) << comm.status().to_string();
+    if (!comm.is_ok()) continue;
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      const Status status = check_comm_contract(*comm.value(), seed);
+      EXPECT_TRUE(status.is_ok()) << limit << ": " << status.to_string();
+    }
+  }
+}
+
 TEST(MpiComm, RefusesALimitBelowOneWord) {
   const auto comm = duplicate_mpi_world({.bytes_per_message = 7});
   EXPECT_EQ(comm.status().code(), StatusCode::kInvalidArgument);

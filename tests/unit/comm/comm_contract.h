@@ -187,6 +187,42 @@ inline void check_exchange_of_letters(Comm& comm, std::uint64_t seed, ContractLo
                "an empty exchange has size() zero counts");
 }
 
+// The letters that are not empty, to and from few; then parcels of which some are large, and none.
+inline void check_parcels_of_letters(Comm& comm, std::uint64_t seed, ContractLog& log) {
+  const auto letter = [&](int from, int to, int turn) -> std::string {
+    if ((from + to + turn) % 3 == 0) return {};
+    std::string text = contract_letter(from, to, seed);
+    // Around what travels with a parcel's head, and much more.
+    if (turn == 1 && !text.empty() && from % 2 == 0)
+      text.resize(4080 + static_cast<std::size_t>(16 * to), 'x');
+    if (turn == 1 && !text.empty() && to == 0) text.resize(9001, 'y');
+    return turn == 2 ? std::string() : text;
+  };
+  for (int turn = 0; turn < 5; ++turn) {
+    std::string letters;
+    std::vector<Parcel> parcels;
+    for (int to = 0; to < comm.size(); ++to) {
+      const std::string mine = letter(comm.rank(), to, turn);
+      if (mine.empty()) continue;
+      letters += mine;
+      parcels.push_back({.rank = to, .bytes = mine.size()});
+    }
+    auto exchanged = comm.exchange_parcels(bytes_of(letters), parcels);
+    log.expect(exchanged.status(), "exchange_parcels");
+    if (!exchanged.is_ok()) return;
+    std::string expected;
+    std::vector<Parcel> senders;
+    for (int from = 0; from < comm.size(); ++from) {
+      const std::string his = letter(from, comm.rank(), turn);
+      if (his.empty()) continue;
+      expected += his;
+      senders.push_back({.rank = from, .bytes = his.size()});
+    }
+    log.expect(exchanged.value().parcels == senders, "parcels come in the order of their senders");
+    log.expect(text_of(exchanged.value().data) == expected, "parcels come whole");
+  }
+}
+
 // A rank whose own arguments are wrong gets an error; the others are not left waiting.
 inline void check_refusals(Comm& comm, ContractLog& log) {
   const auto size = static_cast<std::size_t>(comm.size());
@@ -199,6 +235,17 @@ inline void check_refusals(Comm& comm, ContractLog& log) {
     log.expect(exchanged.status().code() == StatusCode::kInvalidArgument, "wrong counts refused");
   else
     log.expect(exchanged.status(), "exchange beside a rank with wrong counts");
+  for (const std::vector<Parcel>& wrong :
+       {std::vector<Parcel>{{.rank = 0, .bytes = 2}}, std::vector<Parcel>{{.rank = 0, .bytes = 0}},
+        std::vector<Parcel>{{.rank = comm.size(), .bytes = 1}}, std::vector<Parcel>{},
+        std::vector<Parcel>{{.rank = 0, .bytes = 1}, {.rank = 0, .bytes = 1}}}) {
+    const std::vector<Parcel> right{{.rank = 0, .bytes = 1}};
+    const auto sparse = comm.exchange_parcels(byte, comm.rank() == culprit ? wrong : right);
+    if (comm.rank() == culprit)
+      log.expect(sparse.status().code() == StatusCode::kInvalidArgument, "wrong parcels refused");
+    else
+      log.expect(sparse.status(), "exchange_parcels beside a rank with wrong parcels");
+  }
   Bytes data;
   log.expect(comm.broadcast(data, comm.size()).code() == StatusCode::kInvalidArgument,
              "broadcast from no rank");
@@ -232,6 +279,7 @@ inline Status check_comm_contract(Comm& comm, std::uint64_t seed) {
   check_posts(comm, seed, log);
   check_copies(comm, seed, log);
   check_exchange_of_letters(comm, seed, log);
+  check_parcels_of_letters(comm, seed, log);
   check_refusals(comm, log);
   check_agreement(comm, log);
   return log.status();

@@ -35,7 +35,7 @@ TEST(SelfComm, KeepsTheContract) {
 TEST(SimComm, RefusesRankCountsItCannotRun) {
   const auto nothing = [](Comm&) { return Status::ok(); };
   EXPECT_EQ(sim_run(0, nothing).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(sim_run(4097, nothing).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(sim_run(16385, nothing).code(), StatusCode::kInvalidArgument);
 }
 
 TEST(SimComm, ARankThatLeavesBreaksTheOthersInsteadOfHangingThem) {
