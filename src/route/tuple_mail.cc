@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,9 @@ namespace {
 constexpr std::uint64_t kMoreFlag = 1;
 constexpr int kPostedShift = 1;
 constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
+// So many destinations are kept from round to round with the memory of their boxes.
+constexpr std::size_t kKeptDestinations = 256;
+constexpr std::size_t kFirstSlots = 16;
 
 const MailHandler& dropping_handler() {
   static const MailHandler kDrop{.on_run = [](const MailRun&) { return Status::ok(); },
@@ -44,28 +48,58 @@ TupleMail::TupleMail(MailOptions options)
     : options_(std::move(options)),
       ranks_(static_cast<std::size_t>(options_.ranks)),
       streams_(static_cast<int>(options_.arity_of_stream.size())),
-      runs_(ranks_ * options_.arity_of_stream.size()),
-      groups_(runs_.size()),
-      cursors_(runs_.size()),
-      counts_(ranks_),
-      left_(ranks_),
-      posted_(ranks_),
-      taken_(ranks_) {
+      slots_(kFirstSlots),
+      slot_mask_(kFirstSlots - 1) {
   assert(options_.arity_of_stream.size() <= kMaxMailStreams);
   for (const std::uint32_t arity : options_.arity_of_stream) width_.push_back(std::max(1U, arity));
   // A rank without memory must still be able to say whether it comes back.
-  (void)out_.extend(ranks_);
+  (void)out_.extend(std::min(ranks_, kKeptDestinations));
+}
+
+void TupleMail::enter_slot(const Slot& entered) {
+  auto at = static_cast<std::uint32_t>(entered.rank) & slot_mask_;
+  while (slots_[at].rank >= 0) at = (at + 1) & slot_mask_;
+  slots_[at] = entered;
+}
+
+std::uint32_t TupleMail::open_destination(int to) {
+  for (auto at = static_cast<std::uint32_t>(to) & slot_mask_; slots_[at].rank >= 0;
+       at = (at + 1) & slot_mask_)
+    if (slots_[at].rank == to) return slots_[at].first_box;
+  // Half of the slots at most are taken. What has grown is used only when all of it has.
+  if (2 * (destinations_.size() + 1) > slots_.size()) {
+    std::vector<Slot> entered(2 * slots_.size());
+    std::swap(entered, slots_);
+    slot_mask_ = static_cast<std::uint32_t>(slots_.size() - 1);
+    for (const Slot& slot : entered)
+      if (slot.rank >= 0) enter_slot(slot);
+  }
+  // In this order, so that nothing is out of step where memory ends in between.
+  const std::size_t first = destinations_.size() * static_cast<std::size_t>(streams_);
+  boxes_.resize(first + static_cast<std::size_t>(streams_));
+  destinations_.push_back({.rank = to});
+  const Slot opened{.rank = to, .first_box = static_cast<std::uint32_t>(first)};
+  enter_slot(opened);
+  return opened.first_box;
+}
+
+void TupleMail::close_destinations() {
+  if (destinations_.size() <= kKeptDestinations) return;
+  destinations_ = std::vector<Destination>();
+  boxes_ = std::vector<Box>();
+  slots_.assign(kFirstSlots, {});
+  slot_mask_ = kFirstSlots - 1;
 }
 
 void TupleMail::append_tuples(int to, int stream, std::span<const Cell> tuples) {
   assert(tuples.size() % width_[static_cast<std::size_t>(stream)] == 0);
-  Cell* const into = runs_[box(to, stream)].extend(tuples.size());
+  Cell* const into = box(to, stream).run.extend(tuples.size());
   std::ranges::copy(tuples, into);
 }
 
 void TupleMail::append_group(int to, int stream, const TupleGroup& group) {
   assert(group.prefix.size() + 1 == options_.arity_of_stream[static_cast<std::size_t>(stream)]);
-  if (group.set.count != 0) encode_group(stream, group, groups_[box(to, stream)]);
+  if (group.set.count != 0) encode_group(stream, group, box(to, stream).groups);
 }
 
 void TupleMail::append_set(int to, int stream, std::span<const Cell> prefix,
@@ -81,58 +115,54 @@ void TupleMail::append_set(int to, int stream, std::span<const Cell> prefix,
     }
     return;
   }
-  encode_set(stream, prefix, set, groups_[box(to, stream)]);
+  encode_set(stream, prefix, set, box(to, stream).groups);
 }
 
 bool TupleMail::is_empty() const {
-  const auto is_clear = [](const auto& box) { return box.empty(); };
-  return std::ranges::all_of(runs_, is_clear) && std::ranges::all_of(groups_, is_clear);
+  return std::ranges::all_of(boxes_,
+                             [](const Box& box) { return box.run.empty() && box.groups.empty(); });
 }
 
 std::uint64_t TupleMail::waiting_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& box : runs_) bytes += box.size() * sizeof(Cell);
-  for (const auto& box : groups_) bytes += box.size() * kWordBytes;
+  for (const Box& box : boxes_)
+    bytes += (box.run.size() * sizeof(Cell)) + (box.groups.size() * kWordBytes);
   return bytes;
 }
 
 std::uint64_t TupleMail::memory_bytes() const {
   std::uint64_t bytes = out_.capacity() * kWordBytes;
-  for (const auto& box : runs_) bytes += box.capacity() * sizeof(Cell);
-  for (const auto& box : groups_) bytes += box.capacity() * kWordBytes;
+  for (const Box& box : boxes_)
+    bytes += (box.run.capacity() * sizeof(Cell)) + (box.groups.capacity() * kWordBytes);
   return bytes;
 }
 
-std::uint64_t TupleMail::words_left(int to) const {
+std::uint64_t TupleMail::count_words_left(std::size_t destination) {
   std::uint64_t words = 0;
-  for (int stream = 0; stream < streams_; ++stream) {
-    const std::size_t b = box(to, stream);
-    const std::uint64_t tuples = tuples_in(b, stream) - cursors_[b].tuples;
+  for (int stream = 0; const Box& box : boxes_of(destination)) {
+    const std::uint64_t tuples = tuples_in(box, stream) - box.tuples_gone;
     if (tuples != 0) words += run_words(tuples, width_[static_cast<std::size_t>(stream)]);
-    words += groups_[b].size() - cursors_[b].words;
+    words += box.groups.size() - box.words_gone;
+    ++stream;
   }
   return words;
 }
 
-void TupleMail::assemble_run(int to, int stream, std::uint64_t end) {
-  const std::size_t b = box(to, stream);
+void TupleMail::assemble_run(Box& box, int stream, std::uint64_t end) {
   const std::uint64_t width = width_[static_cast<std::size_t>(stream)];
-  std::uint64_t& cursor = cursors_[b].tuples;
-  const std::uint64_t left = tuples_in(b, stream) - cursor;
+  const std::uint64_t left = tuples_in(box, stream) - box.tuples_gone;
   if (left == 0 || out_.size() >= end) return;
   const std::uint64_t room = (end - out_.size() - 1) * 2 / width;
   const std::uint64_t count = std::min(left, std::max<std::uint64_t>(1, room));
-  encode_run(stream, count, runs_[b].words().subspan(cursor * width, count * width), out_);
-  cursor += count;
+  encode_run(stream, count, box.run.words().subspan(box.tuples_gone * width, count * width), out_);
+  box.tuples_gone += count;
   if (count != left) return;
-  cursor = 0;
-  recycle(runs_[b]);
+  box.tuples_gone = 0;
+  recycle(box.run);
 }
 
-void TupleMail::assemble_groups(int to, int stream, std::uint64_t end) {
-  const std::size_t b = box(to, stream);
-  std::uint64_t& cursor = cursors_[b].words;
-  const auto left = groups_[b].words().subspan(cursor);
+void TupleMail::assemble_groups(Box& box, std::uint64_t end) {
+  const auto left = box.groups.words().subspan(box.words_gone);
   std::uint64_t count = 0;
   if (out_.size() + left.size() <= end) {
     count = left.size();
@@ -142,24 +172,23 @@ void TupleMail::assemble_groups(int to, int stream, std::uint64_t end) {
       count += record_words(left.subspan(count), options_.arity_of_stream);
   }
   std::ranges::copy(left.first(count), out_.extend(count));
-  cursor += count;
+  box.words_gone += count;
   if (count != left.size()) return;
-  cursor = 0;
-  recycle(groups_[b]);
+  box.words_gone = 0;
+  recycle(box.groups);
 }
 
-void TupleMail::assemble_part(int to, std::uint64_t limit) {
+void TupleMail::assemble_part(std::size_t destination, std::uint64_t limit) {
   const std::uint64_t end = out_.size() + limit;
-  for (int stream = 0; stream < streams_; ++stream) {
-    assemble_run(to, stream, end);
-    assemble_groups(to, stream, end);
+  for (int stream = 0; Box & box : boxes_of(destination)) {
+    assemble_run(box, stream, end);
+    assemble_groups(box, end);
+    ++stream;
   }
 }
 
 void TupleMail::drop_all() {
-  for (auto& box : runs_) box.release();
-  for (auto& box : groups_) box.release();
-  std::ranges::fill(cursors_, Cursor());
+  for (Box& box : boxes_) box = Box();
 }
 
 void TupleMail::give_up(const Status& why) {
@@ -171,50 +200,64 @@ bool TupleMail::assemble(Outlook mine) {
   const std::uint64_t limit =
       std::max(options_.round_bytes / ranks_, options_.min_part_bytes) / kWordBytes;
   recycle(out_);
+  parcels_.clear();
   bool more = mine == Outlook::kMoreToCome;
-  for (int to = 0; to < options_.ranks; ++to) {
-    if (to == options_.self) continue;
-    left_[static_cast<std::size_t>(to)] = words_left(to);
-    more = more || left_[static_cast<std::size_t>(to)] > limit;
+  for (std::size_t d = 0; d < destinations_.size(); ++d) {
+    if (destinations_[d].rank == options_.self) continue;
+    destinations_[d].words_left = count_words_left(d);
+    more = more || destinations_[d].words_left > limit;
   }
-  for (int to = 0; to < options_.ranks; ++to) {
+  by_rank_.resize(destinations_.size());
+  std::iota(by_rank_.begin(), by_rank_.end(), 0U);
+  std::ranges::sort(by_rank_, {}, [&](std::uint32_t d) { return destinations_[d].rank; });
+  // Everybody must hear of another round, but a rank without mail costs nothing where there is
+  // none.
+  int untold = 0;
+  const auto tell_up_to = [&](int end) {
+    for (; more && untold < end; ++untold) {
+      if (untold == options_.self) continue;
+      out_.append(kMoreFlag);
+      parcels_.push_back({.rank = untold, .bytes = kWordBytes});
+    }
+    untold = end + 1;
+  };
+  for (const std::uint32_t d : by_rank_) {
+    const auto& [to, words_left, posted] = destinations_[d];
+    if (to == options_.self || (words_left == 0 && posted == 0)) continue;
+    tell_up_to(to);
     const std::size_t begin = out_.size();
-    const bool has_mail = left_[static_cast<std::size_t>(to)] != 0;
-    // Everybody must hear of another round, but an empty part costs nothing where there is none.
-    const std::uint64_t posted = posted_[static_cast<std::size_t>(to)];
-    if (to != options_.self && (more || has_mail || posted != 0))
-      out_.append((more ? kMoreFlag : 0) | (posted << kPostedShift));
-    if (has_mail) assemble_part(to, limit);
-    counts_[static_cast<std::size_t>(to)] = (out_.size() - begin) * kWordBytes;
+    out_.append((more ? kMoreFlag : 0) | (posted << kPostedShift));
+    if (words_left != 0) assemble_part(d, limit);
+    parcels_.push_back({.rank = to, .bytes = (out_.size() - begin) * kWordBytes});
   }
+  tell_up_to(options_.ranks);
   counters_.bytes_sent += out_.size() * kWordBytes;
   return more;
 }
 
 Status TupleMail::deliver_own(const MailHandler& handler) {
   for (int stream = 0; stream < streams_; ++stream) {
-    const std::size_t b = box(options_.self, stream);
+    const Box& own = box(options_.self, stream);
     const std::uint32_t arity = options_.arity_of_stream[static_cast<std::size_t>(stream)];
-    const std::uint64_t count = tuples_in(b, stream);
+    const std::uint64_t count = tuples_in(own, stream);
     if (count != 0)
       STRATALOG_RETURN_IF_ERROR(handler.on_run({.stream = stream,
                                                 .sender = options_.self,
                                                 .arity = arity,
                                                 .count = count,
-                                                .cells = runs_[b].words().first(count * arity)}));
+                                                .cells = own.run.words().first(count * arity)}));
     STRATALOG_RETURN_IF_ERROR(
-        decode_records(groups_[b].words(), options_.self, options_.arity_of_stream, handler));
+        decode_records(own.groups.words(), options_.self, options_.arity_of_stream, handler));
   }
   return Status::ok();
 }
 
 // Whether another rank goes on after this round.
-bool TupleMail::is_told_of_more(const Received& received) const {
-  std::uint64_t offset = 0;
-  for (const std::uint64_t bytes : received.counts) {
-    const std::byte* const part = received.data.data() + offset;
-    if (bytes != 0 && (*reinterpret_cast<const std::uint64_t*>(part) & kMoreFlag) != 0) return true;
-    offset += bytes;
+bool TupleMail::is_told_of_more(const ReceivedParcels& received) const {
+  const std::byte* part = received.data.data();
+  for (const Parcel& parcel : received.parcels) {
+    if ((*reinterpret_cast<const std::uint64_t*>(part) & kMoreFlag) != 0) return true;
+    part += parcel.bytes;
   }
   return false;
 }
@@ -229,42 +272,44 @@ Status TupleMail::read_post(const Bytes& data, int sender, const MailHandler& ha
 }
 
 // Pieces that parts tell of and that have not been taken; all of them also after an error.
-Status TupleMail::receive_posts(Comm& comm, const Received& received, const MailHandler& handler) {
+Status TupleMail::receive_posts(Comm& comm, const ReceivedParcels& received,
+                                const MailHandler& handler) {
   Status first;
-  std::uint64_t offset = 0;
-  for (std::size_t sender = 0; sender < received.counts.size(); ++sender) {
-    const std::byte* const part = received.data.data() + offset;
-    offset += received.counts[sender];
-    if (received.counts[sender] == 0) continue;
+  const std::byte* part = received.data.data();
+  for (const auto& [sender, bytes] : received.parcels) {
     const std::uint64_t count = *reinterpret_cast<const std::uint64_t*>(part) >> kPostedShift;
-    for (; taken_[sender] < count; ++taken_[sender]) {
-      const Result<Bytes> data = comm.await_post(static_cast<int>(sender));
+    part += bytes;
+    if (count == 0) continue;
+    std::uint64_t taken =
+        taken_.empty() ? 0 : std::exchange(taken_[static_cast<std::size_t>(sender)], 0);
+    for (; taken < count; ++taken) {
+      const Result<Bytes> data = comm.await_post(sender);
       if (first.is_ok())
-        first = data.is_ok() ? read_post(data.value(), static_cast<int>(sender), handler)
-                             : data.status();
+        first = data.is_ok() ? read_post(data.value(), sender, handler) : data.status();
     }
-    taken_[sender] = 0;
   }
   return first;
 }
 
-Status TupleMail::receive(const Received& received, const MailHandler& handler) {
+Status TupleMail::receive(const ReceivedParcels& received, const MailHandler& handler) {
   Status first;
-  std::uint64_t offset = 0;
-  for (int sender = 0; sender < options_.ranks; ++sender) {
-    if (sender == options_.self) {
-      if (first.is_ok()) first = deliver_own(handler);
-      continue;
-    }
-    const std::uint64_t bytes = received.counts[static_cast<std::size_t>(sender)];
-    const std::span<const std::uint64_t> words(
-        reinterpret_cast<const std::uint64_t*>(received.data.data() + offset), bytes / kWordBytes);
-    offset += bytes;
+  bool has_own = false;
+  const std::byte* part = received.data.data();
+  const auto deliver_own_before = [&](int sender) {
+    if (has_own || sender < options_.self) return;
+    has_own = true;
+    if (first.is_ok()) first = deliver_own(handler);
+  };
+  for (const auto& [sender, bytes] : received.parcels) {
+    deliver_own_before(sender);
+    const std::span<const std::uint64_t> words(reinterpret_cast<const std::uint64_t*>(part),
+                                               bytes / kWordBytes);
+    part += bytes;
     counters_.bytes_received += bytes;
-    if (words.empty()) continue;
     if (first.is_ok())
       first = decode_records(words.subspan(1), sender, options_.arity_of_stream, handler);
   }
+  deliver_own_before(options_.ranks);
   return first;
 }
 
@@ -282,9 +327,9 @@ Result<Outlook> TupleMail::deliver_round(Comm& comm, Outlook mine, const MailHan
     give_up(assembled);
     more = assemble(mine);
   }
-  Received received;
+  ReceivedParcels received;
   if (options_.ranks > 1) {
-    Result<Received> arrived = comm.exchange(std::as_bytes(out_.words()), counts_);
+    Result<ReceivedParcels> arrived = comm.exchange_parcels(std::as_bytes(out_.words()), parcels_);
     // So it is for all ranks, some of which may be in the middle of their work: they meet again.
     if (arrived.status().code() == StatusCode::kNoSpace) {
       ++counters_.rounds;
@@ -294,7 +339,7 @@ Result<Outlook> TupleMail::deliver_round(Comm& comm, Outlook mine, const MailHan
     STRATALOG_ASSIGN_OR_RETURN(received, std::move(arrived));
   }
   ++counters_.rounds;
-  std::ranges::fill(posted_, 0);  // the others have been told
+  for (Destination& told : destinations_) told.posted = 0;
   more = more || is_told_of_more(received);
   const bool had_failed = !failure_.is_ok();
   const MailHandler& taking = had_failed ? dropping_handler() : handler;
@@ -305,10 +350,11 @@ Result<Outlook> TupleMail::deliver_round(Comm& comm, Outlook mine, const MailHan
   if (!posts.is_ok()) read = posts;
   if (!had_failed) failure_ = read;
   for (int stream = 0; stream < streams_; ++stream) {
-    recycle(runs_[box(options_.self, stream)]);
-    recycle(groups_[box(options_.self, stream)]);
+    recycle(box(options_.self, stream).run);
+    recycle(box(options_.self, stream).groups);
   }
   if (more) return Outlook::kMoreToCome;
+  close_destinations();
   const Status verdict = std::exchange(failure_, Status::ok());
   if (options_.agreement == MailAgreement::kInDelivery)
     STRATALOG_RETURN_IF_ERROR(agree(comm, verdict));
@@ -318,14 +364,15 @@ Result<Outlook> TupleMail::deliver_round(Comm& comm, Outlook mine, const MailHan
 
 Status TupleMail::post_full(Comm& comm) {
   const std::uint64_t full = options_.post_bytes / kWordBytes;
-  for (int to = 0; to < options_.ranks; ++to) {
-    if (to == options_.self) continue;
-    while (words_left(to) >= full && comm.may_post()) {
+  for (std::size_t d = 0; d < destinations_.size(); ++d) {
+    if (destinations_[d].rank == options_.self) continue;
+    while (count_words_left(d) >= full && comm.may_post()) {
       recycle(out_);
-      assemble_part(to, full);
+      assemble_part(d, full);
       const auto bytes = std::as_bytes(out_.words());
-      STRATALOG_RETURN_IF_ERROR(comm.post(to, Bytes(bytes.begin(), bytes.end())));
-      ++posted_[static_cast<std::size_t>(to)];
+      STRATALOG_RETURN_IF_ERROR(
+          comm.post(destinations_[d].rank, Bytes(bytes.begin(), bytes.end())));
+      ++destinations_[d].posted;
       ++counters_.posts;
       counters_.bytes_sent += bytes.size();
     }
@@ -337,6 +384,7 @@ Status TupleMail::take_posted(Comm& comm, const MailHandler& handler) {
   for (;;) {
     STRATALOG_ASSIGN_OR_RETURN(const std::optional<Post> post, comm.take_post());
     if (!post) return Status::ok();
+    taken_.resize(ranks_);
     ++taken_[static_cast<std::size_t>(post->sender)];
     if (failure_.is_ok()) failure_ = read_post(post->data, post->sender, handler);
   }

@@ -3,7 +3,8 @@
 // any rank and any of several streams (one stream = one relation's index, say); deliver() sends all
 // of it in one Comm::exchange and hands what arrived to the caller, sender by sender in rank order.
 // It decides nothing: who gets what is a planner's business. append_* are local; deliver* are
-// collective, also for ranks that appended nothing.
+// collective, also for ranks that appended nothing. What it keeps goes by the ranks that there is
+// something for, not by the ranks there are.
 // Where the group has posts, much mail need not wait for its delivery: post_full() sends it while
 // its rank goes on, take_posted() hands over what has come so far, both local. The delivery says
 // how many pieces there were and waits for those that are missing, so that a rank that posts
@@ -66,7 +67,7 @@ class TupleMail {
   }
   // Room for one tuple, to be filled before the next call.
   Cell* append_slot(int to, int stream) {
-    return runs_[box(to, stream)].extend(width_[static_cast<std::size_t>(stream)]);
+    return box(to, stream).run.extend(width_[static_cast<std::size_t>(stream)]);
   }
   // Many tuples back to back; arity >= 1.
   void append_tuples(int to, int stream, std::span<const Cell> tuples);
@@ -97,43 +98,69 @@ class TupleMail {
   void give_up(const Status& why);
 
   // Local; requires Comm::has_post(). Posts what waits for ranks for which much waits, as far as
-  // the group takes it. O(ranks * streams). Not from within a handler of this mail.
+  // the group takes it. Not from within a handler of this mail.
   Status post_full(Comm& comm);
   // Local; requires Comm::has_post(). Hands over what other ranks have posted and is there by now.
   // A handler's error is returned by the delivery, as are its others; the status is the group's.
   Status take_posted(Comm& comm, const MailHandler& handler);
 
-  // Nothing waits for delivery. O(ranks * streams).
+  // Nothing waits for delivery. As the two below, O(ranks with mail * streams).
   bool is_empty() const;
-  // What waits for delivery. O(ranks * streams).
+  // What waits for delivery.
   std::uint64_t waiting_bytes() const;
-  // Memory of all outboxes and of the send buffer, kept capacity included. O(ranks * streams).
+  // Memory of all outboxes and of the send buffer, kept capacity included.
   std::uint64_t memory_bytes() const;
   const MailCounters& counters() const { return counters_; }
 
  private:
-  // What is left of a box begins here: tuples for runs, words for groups.
-  struct Cursor {
-    std::uint64_t tuples = 0;
-    std::uint64_t words = 0;
+  // What waits for one rank in one stream. What is left of it begins at `tuples_gone` of the run
+  // and `words_gone` of the groups.
+  struct Box {
+    WordBuffer<Cell> run;
+    MailWords groups;  // encoded records
+    std::uint64_t tuples_gone = 0;
+    std::uint64_t words_gone = 0;
+  };
+  // A rank that there is, or lately was, something for. Its boxes, one a stream, stand in boxes_.
+  struct Destination {
+    int rank = 0;
+    std::uint64_t words_left = 0;  // while a round is assembled
+    std::uint64_t posted = 0;  // pieces since the last round
   };
 
-  std::size_t box(int to, int stream) const {
-    return (static_cast<std::size_t>(stream) * ranks_) + static_cast<std::size_t>(to);
+  // Where a rank's boxes begin; of nobody where none has been entered.
+  struct Slot {
+    int rank = -1;
+    std::uint32_t first_box = 0;
+  };
+
+  // Opens the rank's boxes if need be.
+  Box& box(int to, int stream) {
+    const Slot slot = slots_[static_cast<std::uint32_t>(to) & slot_mask_];
+    const std::uint32_t first = slot.rank == to ? slot.first_box : open_destination(to);
+    return boxes_[first + static_cast<std::uint32_t>(stream)];
   }
-  std::uint64_t tuples_in(std::size_t box, int stream) const {
-    return runs_[box].size() / width_[static_cast<std::size_t>(stream)];
+  std::uint32_t open_destination(int to);
+  void enter_slot(const Slot& entered);
+  // Forgets destinations, for which nothing waits, where they are many.
+  void close_destinations();
+  std::span<Box> boxes_of(std::size_t destination) {
+    return std::span(boxes_).subspan(destination * static_cast<std::size_t>(streams_),
+                                     static_cast<std::size_t>(streams_));
   }
-  std::uint64_t words_left(int to) const;
+  std::uint64_t tuples_in(const Box& box, int stream) const {
+    return box.run.size() / width_[static_cast<std::size_t>(stream)];
+  }
+  std::uint64_t count_words_left(std::size_t destination);
   // Moves what fits into out_; true if this rank will need another round.
   bool assemble(Outlook mine);
   void drop_all();
-  void assemble_part(int to, std::uint64_t limit);
-  void assemble_run(int to, int stream, std::uint64_t end);
-  void assemble_groups(int to, int stream, std::uint64_t end);
-  bool is_told_of_more(const Received& received) const;
-  Status receive(const Received& received, const MailHandler& handler);
-  Status receive_posts(Comm& comm, const Received& received, const MailHandler& handler);
+  void assemble_part(std::size_t destination, std::uint64_t limit);
+  void assemble_run(Box& box, int stream, std::uint64_t end);
+  void assemble_groups(Box& box, std::uint64_t end);
+  bool is_told_of_more(const ReceivedParcels& received) const;
+  Status receive(const ReceivedParcels& received, const MailHandler& handler);
+  Status receive_posts(Comm& comm, const ReceivedParcels& received, const MailHandler& handler);
   Status read_post(const Bytes& data, int sender, const MailHandler& handler);
   Status deliver_own(const MailHandler& handler);
 
@@ -141,14 +168,16 @@ class TupleMail {
   std::size_t ranks_;
   int streams_;
   std::vector<std::uint32_t> width_;  // cells per tuple in a box: max(1, arity)
-  std::vector<WordBuffer<Cell>> runs_;  // [stream][rank]
-  std::vector<MailWords> groups_;  // [stream][rank], encoded records
-  std::vector<Cursor> cursors_;  // [stream][rank]
+  std::vector<Destination> destinations_;
+  std::vector<Box> boxes_;  // [destination][stream]
+  // By rank, open addressing by the lowest bits: a small group has a slot for each.
+  std::vector<Slot> slots_;
+  std::uint32_t slot_mask_ = 0;
+  std::vector<std::uint32_t>
+      by_rank_;  // destinations ascending by rank, while a round is assembled
   MailWords out_;
-  std::vector<std::uint64_t> counts_;  // bytes per rank in out_
-  std::vector<std::uint64_t> left_;  // words per rank, while a round is assembled
-  std::vector<std::uint64_t> posted_;  // pieces per rank since the last round
-  std::vector<std::uint64_t> taken_;  // and pieces that were taken before it, by sender
+  std::vector<Parcel> parcels_;  // in out_
+  std::vector<std::uint64_t> taken_;  // pieces that were taken before a round, by sender; or none
   std::uint64_t most_waiting_ = 0;  // bytes at the last look, and what was appended since
   Status failure_;  // the first error since the last kLast
   MailCounters counters_;

@@ -17,8 +17,8 @@ namespace {
 
 // Rank r sends to rank t: tuples (r, t, i) for i < 1000 * t, and the set {r, 2 r + 2, ...} below
 // 5,000 under (t, 9). Returns how many of the expected tuples came; wrong ones make it fail.
-std::uint64_t exchange_with_all(const MailOptions& wishes, std::uint64_t* rounds) {
-  Comm& comm = mpi_test_world();
+std::uint64_t exchange_with_all(const MailOptions& wishes, std::uint64_t* rounds,
+                                Comm& comm = mpi_test_world()) {
   MailOptions options = wishes;
   options.ranks = comm.size();
   options.self = comm.rank();
@@ -70,6 +70,17 @@ std::uint64_t expected_tuples() {
     expected += ((5000 - base - 1) / (base + 2)) + 1;
   }
   return expected;
+}
+
+TEST(TupleMail, EverybodyGetsEverythingFromPartnersOnly) {
+  const auto comm = duplicate_mpi_world({.sparse_from_ranks = 1});
+  EXPECT_TRUE(comm.is_ok()) << comm.status().to_string();
+  if (!comm.is_ok()) return;
+  std::uint64_t rounds = 0;
+  EXPECT_EQ(exchange_with_all({}, &rounds, *comm.value()), expected_tuples());
+  EXPECT_EQ(rounds, 1U);
+  EXPECT_EQ(exchange_with_all({.round_bytes = 1, .min_part_bytes = 4096}, &rounds, *comm.value()),
+            expected_tuples());
 }
 
 TEST(TupleMail, EverybodyGetsEverythingInOneRound) {

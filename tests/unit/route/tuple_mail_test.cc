@@ -456,5 +456,48 @@ TEST(TupleMail, ManyVirtualRanksWithOneGiantSender) {
   EXPECT_TRUE(status.is_ok()) << status.to_string();
 }
 
+// Each rank writes to few others in a round, in time to more than it keeps boxes for.
+TEST(TupleMail, WhatARankKeepsGoesByThoseItWritesTo) {
+  constexpr int kRanks = 700;
+  constexpr int kRounds = 4;
+  constexpr int kPartners = 100;
+  const auto partner = [](int rank, int round, int i) {
+    return (rank + 1 + (((round * kPartners) + i) * 13)) % kRanks;
+  };
+  const Status status = sim_run(kRanks, [&](Comm& comm) -> Status {
+    TupleMail mail({.ranks = kRanks, .self = comm.rank(), .arity_of_stream = {2, 1}});
+    std::uint64_t most_bytes = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      for (int i = 0; i < kPartners; ++i) {
+        const Cell cell = static_cast<Cell>(comm.rank());
+        mail.append(partner(comm.rank(), round, i), 0, std::array<Cell, 2>{cell, cell + 1});
+      }
+      most_bytes = std::max(most_bytes, mail.memory_bytes());
+      std::vector<int> senders;
+      const MailHandler handler{.on_run =
+                                    [&](const MailRun& run) {
+                                      senders.push_back(run.sender);
+                                      const auto sender = static_cast<Cell>(run.sender);
+                                      return run.cells[0] == sender && run.cells[1] == sender + 1
+                                                 ? Status::ok()
+                                                 : Status::internal("another tuple");
+                                    },
+                                .on_group = {}};
+      STRATALOG_RETURN_IF_ERROR(mail.deliver(comm, handler));
+      std::vector<int> expected;
+      for (int rank = 0; rank < kRanks; ++rank)
+        for (int i = 0; i < kPartners; ++i)
+          if (partner(rank, round, i) == comm.rank()) expected.push_back(rank);
+      if (senders != expected) return Status::internal("others than those who wrote");
+      if (!mail.is_empty()) return Status::internal("something waits after the delivery");
+    }
+    // A box of a small run is 64 bytes; two rounds' partners may be open at once.
+    return most_bytes < 3 * kPartners * 64 + 8192
+               ? Status::ok()
+               : Status::internal(fmt::format("keeps {} bytes", most_bytes));
+  });
+  EXPECT_TRUE(status.is_ok()) << status.to_string();
+}
+
 }  // namespace
 }  // namespace stratalog
