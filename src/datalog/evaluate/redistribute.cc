@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comm/shared_pointers.h"
+#include "datalog/evaluate/bucket_count.h"
 #include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/incoming.h"
 #include "datalog/evaluate/joint_shards.h"
@@ -175,64 +176,16 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
   return agree(state.comm, sent.is_ok() ? delivered : sent);
 }
 
-// Rows of all ranks by bucket. Several buckets a rank, so that a rank with many middling keys can
-// give some away without splitting any.
-class BucketCount {
- public:
-  BucketCount(const EngineState& state, std::uint32_t arity, std::vector<std::uint32_t> columns)
-      : columns_(std::move(columns)),
-        even_(BucketMap::trivial(kBucketsPerRank * static_cast<std::uint32_t>(state.comm.size()),
-                                 state.comm.size())),
-        rows_(even_.buckets(), 0),
-        declared_(arity),
-        key_(columns_.size()) {}
-
-  void add(std::span<const std::uint32_t> order, const TupleGroup& group) {
-    for (std::size_t i = 0; i < group.prefix.size(); ++i) declared_[order[i]] = group.prefix[i];
-    const std::uint32_t last = order.back();
-    if (std::find(columns_.begin(), columns_.end(), last) == columns_.end()) {
-      rows_[bucket()] += group.set.count;
-      return;
-    }
-    walk_set(group.set, [&](Cell cell) {
-      declared_[last] = cell;
-      ++rows_[bucket()];
-    });
-  }
-
-  // Collective. Nothing if it lies evenly enough whole.
-  Result<std::optional<BucketMap>> plan(EngineState& state, const BucketOptions& options) {
-    STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(rows_, ReduceOp::kSum));
-    STRATALOG_ASSIGN_OR_RETURN(BucketMap map, plan_buckets(rows_, state.comm.size(), options));
-    if (map.is_trivial()) return std::optional<BucketMap>();
-    return std::optional<BucketMap>(std::move(map));
-  }
-
- private:
-  static constexpr std::uint32_t kBucketsPerRank = 8;
-
-  std::uint32_t bucket() {
-    for (std::size_t k = 0; k < key_.size(); ++k) key_[k] = declared_[columns_[k]];
-    return even_.bucket_of(hash_cells(key_));
-  }
-
-  std::vector<std::uint32_t> columns_;
-  BucketMap even_;
-  std::vector<std::uint64_t> rows_;
-  std::vector<Cell> declared_;
-  std::vector<Cell> key_;
-};
-
 // How a finished relation should be dealt by `columns`.
 Result<std::optional<BucketMap>> plan_skewed(EngineState& state, RelationId id,
                                              const std::vector<std::uint32_t>& columns) {
-  BucketCount count(state, state.relations[id].arity, columns);
+  BucketCount count(state.relations[id].arity, columns, state.comm.size());
   const Status counted = for_each_home_group(
       state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
         count.add(order, group);
       });
   STRATALOG_RETURN_IF_ERROR(agree(state.comm, counted));
-  return count.plan(state, {});
+  return count.plan(state.comm, {});
 }
 
 // Copies total and delta of this rank's part of `from` to their owners in `to`, which is empty.
@@ -457,15 +410,16 @@ Result<bool> rebalance(EngineState& state, RelationId id) {
     if (s == 0 && (relation.keeps_one_value() || state.plan.relations[id].dealt_by_first)) continue;
     // 8/5 is a little above what plan_buckets leaves alone, so that nothing moves for small gains.
     if (largest[s] / 8 <= mean / 5) continue;
-    BucketCount count(state, relation.arity, old.placement.columns);
+    BucketCount count(relation.arity, old.placement.columns, state.comm.size());
     const Index& primary = old.primary_index();
     for (RowId row = 0; row < primary.row_count(); ++row)
       if (!primary.total(row).empty())
         count.add(primary.order(),
                   {.prefix = primary.prefix(row), .set = primary.total(row).view()});
-    STRATALOG_ASSIGN_OR_RETURN(std::optional<BucketMap> buckets,
-                               count.plan(state, {.min_rows = state.options.rebalance_min_rows}));
-    if (!buckets || buckets == old.buckets) continue;
+    STRATALOG_ASSIGN_OR_RETURN(
+        std::optional<BucketMap> buckets,
+        count.plan(state.comm, {.min_rows = state.options.rebalance_min_rows}));
+    if (buckets == old.buckets) continue;
     Shard shard;
     shard.placement = old.placement;
     shard.buckets = std::move(buckets);

@@ -32,10 +32,22 @@ TEST(BucketMap, EvenLoadsStayWholeAndAtHome) {
   EXPECT_TRUE(map.is_trivial());
   EXPECT_EQ(map, BucketMap::trivial(6, 3));
   EXPECT_EQ(map.to_text(), "6 buckets on 3 ranks, all whole and at home\n");
-  EXPECT_EQ(map.owner(4, 12345), 1);
+  EXPECT_EQ(map.owner(3, 12345), 1);
   ASSERT_EQ(map.ranks_of(5).size(), 1U);
   EXPECT_EQ(map.ranks_of(5)[0], 2);
   EXPECT_FALSE(map.is_split(5));
+}
+
+TEST(BucketMap, WholeAndAtHomeIsWherePlainDealingBringsATuple) {
+  std::mt19937_64 random(7);
+  for (const int ranks : {1, 2, 3, 7, 64, 16384}) {
+    const BucketMap map = BucketMap::trivial(8 * static_cast<std::uint32_t>(ranks), ranks);
+    for (int i = 0; i < 1000; ++i) {
+      const std::uint64_t hash = random();
+      ASSERT_EQ(map.owner(map.bucket_of(hash), 0),
+                static_cast<int>(scale_hash(hash, static_cast<std::uint32_t>(ranks))));
+    }
+  }
 }
 
 TEST(BucketMap, AGiantIsSplitExactlyAsOftenAsNeeded) {
@@ -51,9 +63,9 @@ TEST(BucketMap, AGiantIsSplitExactlyAsOftenAsNeeded) {
 
 TEST(BucketMap, ManyBucketsOnOneHomeAreMoved) {
   // All buckets of rank 0 are large; each is below the bound, together they are not. Mean 50.
-  EXPECT_EQ(plan({60, 0, 60, 0, 60, 0, 20, 0}, 4, {.skew_percent = 200, .min_rows = 0}).to_text(),
+  EXPECT_EQ(plan({60, 60, 0, 0, 60, 20, 0, 0}, 4, {.skew_percent = 200, .min_rows = 0}).to_text(),
             "8 buckets on 4 ranks\n"
-            "bucket 4: whole on 1\n");
+            "bucket 1: whole on 1\n");
 }
 
 TEST(BucketMap, TiesGoToTheLowerBucketAndRank) {
@@ -78,7 +90,8 @@ TEST(BucketMap, LargePartsAreDealtFirst) {
 TEST(BucketMap, OptionsLimitSplits) {
   EXPECT_EQ(plan({0, 90, 0, 0}, 4, {.max_sub_buckets = 2, .min_rows = 0}).sub_buckets(1), 2U);
   // Nothing can be split: the giant moves to nobody, as all are empty and it is at home already.
-  EXPECT_EQ(plan({0, 90, 0, 0}, 4, {.max_sub_buckets = 1, .min_rows = 0}).ranks_of(1).size(), 1U);
+  EXPECT_EQ(plan({90, 0, 0, 0}, 4, {.max_sub_buckets = 1, .min_rows = 0}),
+            BucketMap::trivial(4, 4));
   EXPECT_TRUE(plan({0, 90, 0, 0}, 4, {.min_rows = 91}).is_trivial());
   EXPECT_FALSE(plan({0, 90, 0, 0}, 4, {.min_rows = 90}).is_trivial());
   EXPECT_TRUE(plan({0, 90, 0, 0}, 4, {.skew_percent = 400, .min_rows = 0}).is_trivial());
@@ -87,16 +100,18 @@ TEST(BucketMap, OptionsLimitSplits) {
 TEST(BucketMap, RefusesWhatMakesNoSense) {
   const Rows one{1};
   EXPECT_EQ(plan_buckets({}, 1).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(plan_buckets(one, 2).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(plan_buckets(one, 0).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(plan_buckets(one, 1, {.skew_percent = 99}).status().code(),
             StatusCode::kInvalidArgument);
-  const Rows huge(3, std::numeric_limits<std::int64_t>::max() / 2);
+  const Rows huge(4, std::numeric_limits<std::int64_t>::max() / 2);
   EXPECT_EQ(plan_buckets(huge, 2).status().code(), StatusCode::kInvalidArgument);
 }
 
 TEST(BucketMap, NumbersNearTheLimitDoNotOverflow) {
   const std::uint64_t big = std::numeric_limits<std::int64_t>::max() / 4;
-  const BucketMap map = plan({big, 1, big, 1}, 3, {.skew_percent = 0xffffffffU, .min_rows = 0});
+  const BucketMap map =
+      plan({big, 1, big, 1, 0, 0}, 3, {.skew_percent = 0xffffffffU, .min_rows = 0});
   EXPECT_TRUE(map.is_trivial());
   EXPECT_EQ(plan({4 * big, 0, 0}, 3).sub_buckets(0), 3U);
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/bucket_count.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/integer_division.h"
+#include "model/set_walk.h"
+#include "route/cell_hash.h"
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr std::uint32_t kBucketsPerRank = 8;
+
+// A bucket and its rows on the way, two words.
+using ToldRows = std::array<std::uint64_t, 2>;
+
+std::vector<ToldRows> told_in(std::span<const std::byte> bytes) {
+  std::vector<ToldRows> told(bytes.size() / sizeof(ToldRows));
+  if (!told.empty()) std::memcpy(told.data(), bytes.data(), bytes.size());
+  return told;
+}
+
+std::vector<ToldRows> words_of(std::span<const BucketRows> rows) {
+  std::vector<ToldRows> words;
+  words.reserve(rows.size());
+  for (const auto& [bucket, count] : rows) words.push_back({bucket, count});
+  return words;
+}
+
+// Ascending by bucket, each once.
+std::vector<BucketRows> added_up(std::vector<ToldRows> told) {
+  std::ranges::sort(told);
+  std::vector<BucketRows> sums;
+  for (const auto& [bucket, rows] : told) {
+    if (sums.empty() || sums.back().bucket != bucket)
+      sums.push_back({.bucket = static_cast<std::uint32_t>(bucket)});
+    sums.back().rows += rows;
+  }
+  return sums;
+}
+
+}  // namespace
+
+BucketCount::BucketCount(std::uint32_t arity, std::vector<std::uint32_t> columns, int ranks)
+    : columns_(std::move(columns)),
+      even_(BucketMap::trivial(kBucketsPerRank * static_cast<std::uint32_t>(ranks), ranks)),
+      pages_(ceil_divide(even_.buckets(), kPageBuckets)),
+      declared_(arity),
+      key_(columns_.size()) {}
+
+std::uint64_t& BucketCount::rows_of_key() {
+  for (std::size_t k = 0; k < key_.size(); ++k) key_[k] = declared_[columns_[k]];
+  const std::uint32_t bucket = even_.bucket_of(hash_cells(key_));
+  auto& page = pages_[bucket / kPageBuckets];
+  if (!page) page = std::make_unique<Page>();
+  return (*page)[bucket % kPageBuckets];
+}
+
+void BucketCount::add(std::span<const std::uint32_t> order, const TupleGroup& group) {
+  for (std::size_t i = 0; i < group.prefix.size(); ++i) declared_[order[i]] = group.prefix[i];
+  const std::uint32_t last = order.back();
+  if (std::find(columns_.begin(), columns_.end(), last) == columns_.end()) {
+    rows_of_key() += group.set.count;
+    return;
+  }
+  walk_set(group.set, [&](Cell cell) {
+    declared_[last] = cell;
+    ++rows_of_key();
+  });
+}
+
+// Ascending by bucket, hence by home.
+std::vector<BucketRows> BucketCount::told_rows() const {
+  std::vector<BucketRows> told;
+  for (std::uint32_t at = 0; at < pages_.size(); ++at) {
+    if (!pages_[at]) continue;
+    for (std::uint32_t b = 0; b < kPageBuckets; ++b)
+      if (const std::uint64_t rows = (*pages_[at])[b]; rows != 0)
+        told.push_back({.bucket = (at * kPageBuckets) + b, .rows = rows});
+  }
+  return told;
+}
+
+Result<std::optional<BucketMap>> BucketCount::plan(Comm& comm, const BucketOptions& options) const {
+  const std::vector<BucketRows> mine = told_rows();
+  std::vector<Parcel> parcels;
+  for (const BucketRows& some : mine) {
+    const int home = *even_.ranks_of(some.bucket).begin();
+    if (parcels.empty() || parcels.back().rank != home) parcels.push_back({.rank = home});
+    parcels.back().bytes += sizeof(ToldRows);
+  }
+  const std::vector<ToldRows> my_words = words_of(mine);
+  STRATALOG_ASSIGN_OR_RETURN(const ReceivedParcels told,
+                             comm.exchange_parcels(std::as_bytes(std::span(my_words)), parcels));
+  const std::vector<BucketRows> at_home = added_up(told_in(told.data));
+
+  std::uint64_t sum = 0;
+  for (const BucketRows& some : at_home) sum += some.rows;
+  STRATALOG_ASSIGN_OR_RETURN(const Received sums,
+                             comm.allgather(std::as_bytes(std::span(&sum, 1))));
+  std::vector<std::uint64_t> rows_of_home(sums.counts.size());
+  std::memcpy(rows_of_home.data(), sums.data.data(), sums.data.size());
+  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t most, most_rows_of_home(rows_of_home, options));
+  if (std::ranges::all_of(rows_of_home, [&](std::uint64_t rows) { return rows <= most; }))
+    return std::optional<BucketMap>();
+
+  const std::vector<ToldRows> heavy_words =
+      sum > most ? words_of(at_home) : std::vector<ToldRows>();
+  STRATALOG_ASSIGN_OR_RETURN(const Received heavy,
+                             comm.allgather(std::as_bytes(std::span(heavy_words))));
+  STRATALOG_ASSIGN_OR_RETURN(
+      BucketMap map,
+      plan_heavy_buckets(even_.buckets(), rows_of_home, added_up(told_in(heavy.data)), options));
+  return map.is_trivial() ? std::nullopt : std::optional<BucketMap>(std::move(map));
+}
+
+}  // namespace stratalog::datalog
