@@ -24,7 +24,9 @@ inline StageOpener stages_in(std::shared_ptr<Store> disk, std::string folder) {
              const std::string& name, RootMode mode) -> Result<std::unique_ptr<Store>> {
     const std::string path = folder + "/" + name;
     if (mode == RootMode::kCreate && !disk->info(path).is_ok()) {
-      STRATALOG_RETURN_IF_ERROR(disk->make_directory(path));
+      // Another rank may have made it meanwhile.
+      const Status made = disk->make_directory(path);
+      if (made.code() != StatusCode::kAlreadyExists) STRATALOG_RETURN_IF_ERROR(made);
       STRATALOG_RETURN_IF_ERROR(disk->sync_directory(folder));
     }
     STRATALOG_RETURN_IF_ERROR(disk->info(path).status());
