@@ -293,7 +293,7 @@ Result<Beginning> Writer::begin_generation() {
 }
 
 Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
-  const Stopwatch held(open.held_ns);
+  const HeldUp held(open);
   outcome_ = SaveOutcome::kFailed;
   STRATALOG_RETURN_IF_ERROR(choose_layout(request, open));
   mode_ = open.option.mode;
@@ -440,7 +440,7 @@ Result<SaveReport> Writer::save(const SaveRequest& request) {
   }
   STRATALOG_RETURN_IF_ERROR(open_save(folds ? open.owned : request, open));
   {
-    const Stopwatch held(open.held_ns);
+    const HeldUp held(open);
     write_now(open);
   }
   return close_save(open);
@@ -459,7 +459,7 @@ void Writer::write_now(OpenSave& open) {
 // Collective, with one verdict: what ranks need each other for before a thread packs.
 Status Writer::begin_files(OpenSave& open) {
   if (mode_ != CheckpointMode::kHdf5Direct) return Status::ok();
-  const Stopwatch held(open.held_ns);
+  const HeldUp held(open);
   STRATALOG_ASSIGN_OR_RETURN(open.write_rest, begin_rows_directly(*open.context, open.out));
   return Status::ok();
 }
@@ -468,7 +468,7 @@ void Writer::write_in_thread(OpenSave& open) {
   open.written = begin_files(open);
   if (!open.written.is_ok()) return;
   if (start_thread(open).is_ok()) return;
-  const Stopwatch held(open.held_ns);
+  const HeldUp held(open);
   write_now(open);
 }
 
@@ -476,14 +476,14 @@ void Writer::write_in_thread(OpenSave& open) {
 Status Writer::start_thread(OpenSave& open) {
   open.is_written.store(false);
   try {
+    open.beside_since_ns = now_ns();
     open.thread = std::thread([this, &open] {
-      {
-        const Stopwatch watch(open.beside_ns);
-        write_now(open);
-      }
+      write_now(open);
+      open.beside_until_ns.store(now_ns());
       open.is_written.store(true);
     });
   } catch (const std::system_error&) {
+    open.beside_since_ns = 0;
     open.is_written.store(true);
     return Status::no_space("the system has no thread to give");
   }
@@ -493,7 +493,7 @@ Status Writer::start_thread(OpenSave& open) {
 // Collective. The thread of a rank goes on where those of all do: without a thread on each, all
 // write at once.
 void Writer::write_in_rounds(OpenSave& open) {
-  const Stopwatch held(open.held_ns);
+  const HeldUp held(open);
   Status begun = or_no_space("not enough memory to write a checkpoint", [&] {
     open.rounds = std::make_unique<SharedBeside>(*open.context, open.out);
     open.write_rest = [&open] { return open.rounds->write(); };
@@ -513,7 +513,7 @@ void Writer::write_in_rounds(OpenSave& open) {
 
 bool Writer::advance() {
   if (!pending_ || !pending_->rounds || pending_->rounds->is_over()) return true;
-  const Stopwatch held(pending_->held_ns);
+  const HeldUp held(*pending_);
   pending_->rounds->meet();
   return false;
 }
@@ -521,11 +521,11 @@ bool Writer::advance() {
 void Writer::pack_now_write_in_thread(OpenSave& open) {
   open.queue.start(options_.stage_bytes);
   {
-    const Stopwatch held(open.held_ns);
+    const HeldUp held(open);
     write_now(open);
     open.queue.close();
   }
-  open.packed_at_ns = now_ns();
+  open.beside_since_ns = now_ns();
 }
 
 Status Writer::begin(SaveRequest request) {
@@ -552,7 +552,7 @@ Status Writer::begin(SaveRequest request) {
       pack_now_write_in_thread(*pending_);
       break;
     case OverlapWay::kNone: {
-      const Stopwatch held(pending_->held_ns);
+      const HeldUp held(*pending_);
       write_now(*pending_);
       break;
     }
@@ -564,7 +564,7 @@ Result<SaveReport> Writer::finish() {
   if (!pending_) return Status::invalid_argument("no checkpoint is being written");
   const std::unique_ptr<OpenSave> open = std::move(pending_);
   {
-    const Stopwatch held(open->held_ns);
+    const HeldUp held(*open);
     for (; open->rounds && !open->rounds->is_over(); open->rounds->meet())
       open->rounds->wait_until_ready();
     if (open->thread.joinable()) open->thread.join();

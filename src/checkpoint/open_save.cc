@@ -6,23 +6,40 @@
 namespace stratalog {
 
 void OpenSave::finish_queue() {
-  if (!queue.has_thread()) return;
+  if (!queue.has_thread()) {
+    // Nothing was left to do beside the caller, or the thread that packs has ended.
+    if (beside_until_ns.load() == 0) beside_until_ns.store(beside_since_ns);
+    return;
+  }
   const Status finished = queue.finish();
   if (written.is_ok()) written = finished;
   // What the caller saw of writing was waiting for room.
   out.times.write_ns = queue.write_ns();
   out.times.sync_ns = queue.sync_ns();
   out.staging_bytes = std::max(out.staging_bytes, queue.peak_bytes());
-  beside_ns += std::max(queue.done_at_ns(), packed_at_ns) - packed_at_ns;
+  beside_until_ns.store(std::max(queue.done_at_ns(), beside_since_ns));
+}
+
+std::uint64_t OpenSave::total_ns() const {
+  return held_ns + (beside_until_ns.load() - beside_since_ns) - held_beside_ns;
+}
+
+HeldUp::~HeldUp() {
+  const std::uint64_t now = now_ns();
+  open_.held_ns += now - since_;
+  if (open_.beside_since_ns == 0) return;
+  const std::uint64_t ended = open_.beside_until_ns.load();
+  const std::uint64_t from = std::max(since_, open_.beside_since_ns);
+  const std::uint64_t to = ended == 0 ? now : std::min(now, ended);
+  if (to > from) open_.held_beside_ns += to - from;
 }
 
 Status sum_up(Comm& comm, const OpenSave& open, SaveReport& report) {
   const LocalOutput& out = open.out;
   const PhaseTimes& t = out.times;
-  const std::uint64_t total_ns = open.held_ns + open.beside_ns;
   std::uint64_t most[] = {
-      t.walk_ns - t.encode_ns, t.encode_ns,   t.write_ns, t.sync_ns,   t.commit_ns, total_ns,
-      out.staging_bytes,       t.metadata_ns, t.route_ns, open.held_ns};
+      t.walk_ns - t.encode_ns, t.encode_ns,       t.write_ns,    t.sync_ns,  t.commit_ns,
+      open.total_ns(),         out.staging_bytes, t.metadata_ns, t.route_ns, open.held_ns};
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(most, ReduceOp::kMax));
   std::uint64_t sums[] = {out.groups, out.bytes + report.bytes, out.files + report.files};
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(sums, ReduceOp::kSum));

@@ -47,14 +47,31 @@ struct OpenSave {
   std::unique_ptr<SharedBeside> rounds;  // of a thread that needs other ranks on the way
   std::function<Status()> write_rest;  // of a save whose files are begun; local
   Status written;
-  std::uint64_t beside_ns = 0;  // for how long the save went on while the caller did, too
   std::uint64_t held_ns = 0;  // for how long the caller was held up
+  std::uint64_t held_beside_ns = 0;  // of these, while a thread went on with the save
+  std::uint64_t beside_since_ns = 0;  // since when one does, if any
+  std::atomic<std::uint64_t> beside_until_ns = 0;  // 0 until it has ended
   std::thread thread;  // that packs
   std::atomic<bool> is_written = true;  // as far as that thread goes
-  std::uint64_t packed_at_ns = 0;  // when the caller went on, where it packed
 
   // Waits for what the caller has packed to be written.
   void finish_queue();
+  // From its beginning to its end, without what the caller did meanwhile that no thread of the
+  // save was beside.
+  std::uint64_t total_ns() const;
+};
+
+// The caller is held up for the time of its life.
+class HeldUp {
+ public:
+  explicit HeldUp(OpenSave& open) : open_(open), since_(now_ns()) {}
+  HeldUp(const HeldUp&) = delete;
+  HeldUp& operator=(const HeldUp&) = delete;
+  ~HeldUp();
+
+ private:
+  OpenSave& open_;
+  std::uint64_t since_;
 };
 
 // Collective: fills in times, sizes and counts of the report, over all ranks.
