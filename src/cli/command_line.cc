@@ -79,7 +79,7 @@ void add_resume(CLI::App& app, Invocation& invocation, RawArguments& raw) {
   add_run_options(resume, invocation.run, raw.run);
 }
 
-void add_compact(CLI::App& app, RunArguments& run) {
+void add_compact(CLI::App& app, RunArguments& run, RunWords& words) {
   CLI::App* compact = app.add_subcommand(
       "compact", "write the newest checkpoint anew, as one that needs no older ones");
   compact->add_option("DIR", run.checkpoint, "the checkpoint folder")->required();
@@ -91,6 +91,7 @@ void add_compact(CLI::App& app, RunArguments& run) {
   compact->add_option("--keep", run.keep_generations, "checkpoints to keep, at least 2 (default 2)")
       ->check(CLI::Range(2U, 1000000U).description(""))
       ->option_text("N");
+  add_layout_options(compact, run, words);
 }
 
 CLI::App* add_stored(CLI::App& app, const char* name, const char* text, StoredArguments& stored,
@@ -251,6 +252,7 @@ Status finish(const CLI::App& app, RawArguments& raw, Invocation& invocation) {
     invocation.bench = app.get_subcommands().front()->remaining();
   if (invocation.command == Command::kRun || invocation.command == Command::kResume)
     return complete_run(raw.run, invocation.command, invocation.run);
+  if (invocation.command == Command::kCompact) return read_layout(raw.run, invocation.run);
   // explain: as the run would be.
   invocation.run.allow_pivot = !raw.run.no_pivot;
   invocation.run.allow_sets = !raw.run.no_sets;
@@ -307,7 +309,7 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments) 
     add_resume(app, invocation, raw);
     add_program_commands(app, invocation, raw);
     add_store_commands(app, invocation.stored, raw);
-    add_compact(app, invocation.run);
+    add_compact(app, invocation.run, raw.run);
     add_profile(app, invocation.profile);
     add_questions(app, invocation.why, raw);
     add_bench(app);

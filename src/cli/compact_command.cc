@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "checkpoint/compact.h"
+#include "cli/checkpoint_options_file.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/program_source.h"
@@ -35,8 +36,7 @@ std::vector<ColumnLabels> column_labels(const StoredState& state) {
 
 struct Choice {
   CompactRequest request;
-  std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;
+  LayoutWishes layout;
 };
 
 Result<Choice> choose(Store& store, const RunArguments& run) {
@@ -52,6 +52,13 @@ Result<Choice> choose(Store& store, const RunArguments& run) {
   RunArguments asked = run;
   asked.mode = choice.request.mode;
   STRATALOG_RETURN_IF_ERROR(check_encoding(asked));
+  // What is not said stays as the run had it, unless another mode is asked for.
+  if (run.given_layout.empty() && asked.mode == state.mode) {
+    asked.has_mode = true;
+    (void)complete_from_options_file(store, asked);
+  }
+  STRATALOG_RETURN_IF_ERROR(check_layout(asked));
+  choice.layout = asked.layout;
   choice.request.labels = column_labels(state);
   return choice;
 }
@@ -66,7 +73,7 @@ Result<SaveReport> compact(World& world, Store& store, const RunArguments& run,
   WriterOptions options;
   options.durability = run.durability;
   options.keep_generations = run.keep_generations;
-  options.layout = run.layout;
+  options.layout = choice.value().layout;
   options.backends = world.backends(choice.value().request.mode);
   return compact_generation(comm, store, choice.value().request, options);
 }

@@ -61,40 +61,6 @@ constexpr LayoutOptionUse kLayoutOptionUses[] = {
      }},
 };
 
-void add_layout_options(CLI::App* app, RunArguments& run, RunWords& words) {
-  const std::string group = "Layout of checkpoints";
-  app->add_option("--hdf5-opt", words.ladder,
-                  "steps of mode hdf5-opt: all, none, O1,O3,..., printed:O3, printed (default all)")
-      ->option_text("STEPS")
-      ->group(group);
-  app->add_option("--files", run.layout.files,
-                  "spread the ranks over N shared files; whole nodes stay together")
-      ->check(CLI::Range(1U, 1000000U))
-      ->option_text("N")
-      ->group(group);
-  app->add_option("--relations-per-file", run.layout.relations_per_file,
-                  "relation versions in one file (default 1; all in the hdf5 modes)")
-      ->check(CLI::Range(1U, 1000000U))
-      ->option_text("N")
-      ->group(group);
-  app->add_option("--align", words.alignment,
-                  "where ranks' parts of shared files are cut, e.g. 1M (default: as the file "
-                  "system needs)")
-      ->option_text("SIZE")
-      ->group(group);
-  app->add_option("--aggregators", run.layout.aggregators,
-                  "ranks that write in shared-opt and hdf5-opt (default: by size)")
-      ->check(CLI::Range(1U, 1000000U))
-      ->option_text("N")
-      ->group(group);
-  app->add_option("--deflate", run.layout.deflate_level,
-                  "level of hdf5-opt's chunks, 0: contiguous (default 1, and 0 on a local disk; "
-                  "hdf5-auto: what is quickest)")
-      ->check(CLI::Range(0U, 9U))
-      ->option_text("LEVEL")
-      ->group(group);
-}
-
 void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
   const std::string checkpoints = "Checkpoints";
   app->add_option(
@@ -222,6 +188,40 @@ std::vector<CLI::Option*> add_libraries(CLI::App* app, std::vector<std::string>&
               ->option_text("DIR")};
 }
 
+void add_layout_options(CLI::App* app, RunArguments& run, RunWords& words) {
+  const std::string group = "Layout of checkpoints";
+  app->add_option("--hdf5-opt", words.ladder,
+                  "steps of mode hdf5-opt: all, none, O1,O3,..., printed:O3, printed (default all)")
+      ->option_text("STEPS")
+      ->group(group);
+  app->add_option("--files", run.layout.files,
+                  "spread the ranks over N shared files; whole nodes stay together")
+      ->check(CLI::Range(1U, 1000000U))
+      ->option_text("N")
+      ->group(group);
+  app->add_option("--relations-per-file", run.layout.relations_per_file,
+                  "relation versions in one file (default 1; all in the hdf5 modes)")
+      ->check(CLI::Range(1U, 1000000U))
+      ->option_text("N")
+      ->group(group);
+  app->add_option("--align", words.alignment,
+                  "where ranks' parts of shared files are cut, e.g. 1M (default: as the file "
+                  "system needs)")
+      ->option_text("SIZE")
+      ->group(group);
+  app->add_option("--aggregators", run.layout.aggregators,
+                  "ranks that write in shared-opt and hdf5-opt (default: by size)")
+      ->check(CLI::Range(1U, 1000000U))
+      ->option_text("N")
+      ->group(group);
+  app->add_option("--deflate", run.layout.deflate_level,
+                  "level of hdf5-opt's chunks, 0: contiguous (default 1, and 0 on a local disk; "
+                  "hdf5-auto: what is quickest)")
+      ->check(CLI::Range(0U, 9U))
+      ->option_text("LEVEL")
+      ->group(group);
+}
+
 void add_run_options(CLI::App* app, RunArguments& run, RunWords& words) {
   add_checkpoint_options(app, run, words);
   add_layout_options(app, run, words);
@@ -264,6 +264,10 @@ void note_given(const CLI::App& app, RunWords& words, RunArguments& run) {
       run.has_mode = command->count("--mode") > 0;
     if (command->get_option_no_throw("--encoding") != nullptr)
       run.has_encoding = command->count("--encoding") > 0;
+    if (command->get_option_no_throw("--deflate") != nullptr)
+      for (const char* option : {"--hdf5-opt", "--files", "--relations-per-file", "--align",
+                                 "--aggregators", "--deflate"})
+        if (command->count(option) > 0) run.given_layout.emplace_back(option);
     if (command->get_option_no_throw("--every") == nullptr) return;
     words.has_jobs = command->count("--jobs") > 0;
     run.has_every = command->count("--every") > 0;
@@ -271,15 +275,10 @@ void note_given(const CLI::App& app, RunWords& words, RunArguments& run) {
     run.has_keep = command->count("--keep") > 0;
     run.has_whole_every = command->count("--full-every") > 0;
     run.has_folding = command->count("--compaction") > 0;
-    for (const char* option :
-         {"--hdf5-opt", "--files", "--relations-per-file", "--align", "--aggregators", "--deflate"})
-      if (command->count(option) > 0) run.given_layout.emplace_back(option);
     run.has_replicate_limit = command->count("--replicate-limit") > 0;
     run.has_mirror_limit = command->count("--mirror-limit") > 0;
   }
 }
-
-namespace {
 
 Status read_layout(const RunWords& words, RunArguments& run) {
   const auto& given = run.given_layout;
@@ -295,6 +294,8 @@ Status read_layout(const RunWords& words, RunArguments& run) {
   }
   return Status::ok();
 }
+
+namespace {
 
 // Sizes, times and numbers that have words of their own.
 Status read_quantities(const RunWords& words, RunArguments& run) {

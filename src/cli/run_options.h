@@ -38,6 +38,7 @@ void add_run_options(CLI::App* app, RunArguments& run, RunWords& words);
 CLI::Option* add_mode(CLI::App* app, RunArguments& run, const std::string& text);
 CLI::Option* add_encoding(CLI::App* app, RunArguments& run, const std::string& text);
 CLI::Option* add_durability(CLI::App* app, RunArguments& run, const std::string& text);
+void add_layout_options(CLI::App* app, RunArguments& run, RunWords& words);
 
 // -l and -L.
 std::vector<CLI::Option*> add_libraries(CLI::App* app, std::vector<std::string>& libraries,
@@ -46,6 +47,8 @@ std::vector<CLI::Option*> add_libraries(CLI::App* app, std::vector<std::string>&
 // Which options were given (has_...), of the command that was parsed.
 void note_given(const CLI::App& app, RunWords& words, RunArguments& run);
 
+// After parsing: what layout options say. InvalidArgument with the option's name.
+Status read_layout(const RunWords& words, RunArguments& run);
 // After parsing: `run` is filled in from `words`, and what does not go together is refused.
 // InvalidArgument with the option's name.
 Status complete_run(const RunWords& words, Command command, RunArguments& run);

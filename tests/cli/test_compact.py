@@ -62,6 +62,38 @@ def test_stands_by_itself(
     assert not any(name.startswith("gen-00000001") for name in names)
 
 
+def files_of(folder: Path, stratalog: Stratalog) -> list[Path]:
+    generation = stratalog("inspect", folder, "--json").json()["generation"]
+    return sorted(path for path in (folder / generation).iterdir() if ".h5" in path.suffixes)
+
+
+def test_takes_the_layout_options_of_a_run(folder: Path, stratalog: Stratalog) -> None:
+    mode = ("--mode", "hdf5-streams")
+    sizes = {}
+    for level in (0, 9):
+        stratalog("compact", folder, *mode, "--deflate", level, "--files", 1, ranks=2)
+        sizes[level] = sum(path.stat().st_size for path in files_of(folder, stratalog))
+    assert sizes[9] < sizes[0]
+    assert len(files_of(folder, stratalog)) == 1
+    stratalog("compact", folder, *mode, "--files", 2, ranks=2)
+    assert len(files_of(folder, stratalog)) == 2
+    failed = stratalog("compact", folder, "--mode", "shared", "--deflate", 3, expect=1)
+    assert "--deflate is for modes hdf5-opt, hdf5-streams and hdf5-auto" in failed.err
+
+
+def test_keeps_the_layout_of_the_run(stratalog: Stratalog, tmp_path: Path) -> None:
+    facts, folder = chain(NODES, tmp_path / "facts"), tmp_path / "ck"
+    stratalog(
+        *("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out"),
+        *("--checkpoint", folder, "--durability", "none"),
+        *("--mode", "hdf5-streams", "--files", 2),
+        ranks=2,
+    )
+    assert len(files_of(folder, stratalog)) == 2
+    stratalog("compact", folder, ranks=2)
+    assert len(files_of(folder, stratalog)) == 2
+
+
 def test_refuses_what_is_damaged(folder: Path, stratalog: Stratalog) -> None:
     newest = stratalog("inspect", folder, "--json").json()["generation"]
     before = sorted(path.name for path in folder.glob("gen-*"))
