@@ -102,6 +102,20 @@ class CountingComm final : public Comm {
     calls_.push_back(call);
     return all;
   }
+  Result<ReceivedParcels> exchange_parcels(std::span<const std::byte> data,
+                                           std::span<const Parcel> parcels) override {
+    STRATALOG_ASSIGN_OR_RETURN(ReceivedParcels all, inner_.exchange_parcels(data, parcels));
+    const auto bytes_of_others = [&](std::span<const Parcel> some) {
+      std::uint64_t bytes = 0;
+      for (const Parcel& parcel : some) bytes += parcel.rank == rank() ? 0 : parcel.bytes;
+      return bytes;
+    };
+    calls_.push_back({.name = "exchange",
+                      .sent = bytes_of_others(parcels),
+                      .received = bytes_of_others(all.parcels),
+                      .partners = std::max(parcels.size(), all.parcels.size())});
+    return all;
+  }
 
  private:
   Comm& inner_;
@@ -212,7 +226,7 @@ double share_of_mean(const std::vector<std::uint64_t>& rows) {
 // Dealt by the hash of `columns`; as it is, and after rebalancing.
 Result<Json> dealt_share(const std::vector<std::vector<Cell>>& tuples,
                          const std::vector<std::uint32_t>& columns, int ranks) {
-  constexpr std::uint32_t kBucketsPerRank = 8;  // as evaluate/redistribute.cc
+  constexpr std::uint32_t kBucketsPerRank = 8;  // as evaluate/bucket_count.cc
   const BucketMap even =
       BucketMap::trivial(kBucketsPerRank * static_cast<std::uint32_t>(ranks), ranks);
   std::vector<std::uint64_t> by_bucket(even.buckets(), 0);
