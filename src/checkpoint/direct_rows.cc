@@ -147,13 +147,12 @@ class DirectRows {
   int head_writer() const { return edge_.writer; }
   // Heads of other ranks, whose blocks this rank writes. One after another: a rank that failed
   // leaves a gap.
-  Status write_heads(const Received& received) {
+  Status write_heads(const ReceivedParcels& received) {
     const Stopwatch watch(out_.times.write_ns);
     std::size_t at = 0;
-    for (std::size_t r = 0; r < received.counts.size(); ++r) {
-      const std::size_t bytes = received.counts[r];
-      STRATALOG_RETURN_IF_ERROR(
-          file_.write(dataset_, begins_[r], std::span(received.data).subspan(at, bytes)));
+    for (const auto& [sender, bytes] : received.parcels) {
+      STRATALOG_RETURN_IF_ERROR(file_.write(dataset_, begins_[static_cast<std::size_t>(sender)],
+                                            std::span(received.data).subspan(at, bytes)));
       at += bytes;
     }
     return Status::ok();
@@ -209,11 +208,11 @@ Status write_dataset(const SaveContext& context, const RowFilePart& part, std::s
   }
   if (context.layout.plan.edge_alignment <= 1) return status;
   const std::uint64_t start = now_ns();
-  std::vector<std::uint64_t> counts(static_cast<std::size_t>(context.comm.size()), 0);
-  const bool ships = rows && status.is_ok();
-  if (ships) counts[static_cast<std::size_t>(rows->head_writer())] = rows->head().size();
-  const Result<Received> received = context.comm.exchange(
-      ships ? std::span<const std::byte>(rows->head()) : std::span<const std::byte>(), counts);
+  std::vector<Parcel> parcels;
+  std::span<const std::byte> head;
+  if (rows && status.is_ok()) head = rows->head();
+  if (!head.empty()) parcels.push_back({.rank = rows->head_writer(), .bytes = head.size()});
+  const Result<ReceivedParcels> received = context.comm.exchange_parcels(head, parcels);
   out.times.route_ns += now_ns() - start;
   STRATALOG_RETURN_IF_ERROR(status);
   STRATALOG_RETURN_IF_ERROR(received.status());

@@ -29,7 +29,6 @@ Result<std::uint64_t> GrowingFile::round(Bytes& stage, RankState state) {
   // Whoever is short of memory must find out before others count on it.
   const auto ranks = static_cast<std::size_t>(comm_.size());
   sizes_.assign(ranks, 0);
-  counts_.assign(ranks, 0);
   begins_.assign(ranks + 1, 0);
   const Announcement mine{.bytes = stage.size(), .state = state};
   Result<Received> all = comm_.allgather(std::as_bytes(std::span(&mine, 1)));
@@ -80,10 +79,13 @@ Result<std::uint64_t> GrowingFile::ship_edges(Bytes& stage) {
   std::inclusive_scan(sizes_.begin(), sizes_.end(), begins_.begin() + 1);
   const WriteEdge edge = plan_write_edge(
       begins_, comm_.rank(), {.offset = end_, .alignment = layout_.plan.edge_alignment});
-  counts_[static_cast<std::size_t>(edge.writer)] = edge.shipped_bytes;
+  std::vector<Parcel> parcels;
+  if (edge.shipped_bytes != 0)
+    parcels.push_back({.rank = edge.writer, .bytes = edge.shipped_bytes});
   const auto shipped = static_cast<std::ptrdiff_t>(edge.shipped_bytes);
-  STRATALOG_ASSIGN_OR_RETURN(const Received received,
-                             comm_.exchange(std::span(stage).first(edge.shipped_bytes), counts_));
+  STRATALOG_ASSIGN_OR_RETURN(
+      const ReceivedParcels received,
+      comm_.exchange_parcels(std::span(stage).first(edge.shipped_bytes), parcels));
   STRATALOG_RETURN_IF_ERROR(or_no_space("not enough memory to pass bytes on", [&] {
     stage.erase(stage.begin(), stage.begin() + shipped);
     stage.insert(stage.end(), received.data.begin(), received.data.end());

@@ -58,7 +58,6 @@ class GrowingFile {
   // Of a round, by rank: what each brings, where that begins, what goes to each.
   std::vector<std::uint64_t> sizes_;
   std::vector<std::uint64_t> begins_;
-  std::vector<std::uint64_t> counts_;
 };
 
 }  // namespace stratalog

@@ -22,33 +22,34 @@ using Words = std::vector<std::uint64_t>;
 // Sends each rank the words that build(messages) has for it. Collective; a rank that cannot build
 // them is everybody's error.
 template <typename Build>
-Result<Received> send(Comm& comm, PhaseTimes& times, Build&& build) {
+Result<ReceivedParcels> send(Comm& comm, PhaseTimes& times, Build&& build) {
   const Stopwatch watch(times.route_ns);
   Words all;
-  std::vector<std::uint64_t> counts(static_cast<std::size_t>(comm.size()), 0);
+  std::vector<Parcel> parcels;
   STRATALOG_RETURN_IF_ERROR(agree(comm, or_no_space("not enough memory to pass streams on", [&] {
                                     MessagesTo messages;
                                     build(messages);
                                     for (const auto& [rank, words] : messages) {  // ascending
-                                      counts[static_cast<std::size_t>(rank)] = words.size() * 8;
+                                      if (words.empty()) continue;
+                                      parcels.push_back({.rank = rank, .bytes = words.size() * 8});
                                       all.insert(all.end(), words.begin(), words.end());
                                     }
                                     return Status::ok();
                                   })));
-  return comm.exchange(std::as_bytes(std::span(all)), counts);
+  return comm.exchange_parcels(std::as_bytes(std::span(all)), parcels);
 }
 
-// Calls visit(words) for what each sender that sent something has, in the order of ranks.
+// Calls visit(words) for what each sender has sent, in the order of ranks.
 template <typename Visit>
-Status for_each_message(const Received& received, Visit&& visit) {
+Status for_each_message(const ReceivedParcels& received, Visit&& visit) {
   std::size_t at = 0;
   Words words;
-  for (const std::size_t bytes : received.counts) {
+  for (const auto& [sender, bytes] : received.parcels) {
     if (bytes % 8 != 0) return Status::internal("a message of odd length");
     words.resize(bytes / 8);
-    if (bytes != 0) std::memcpy(words.data(), received.data.data() + at, bytes);
+    std::memcpy(words.data(), received.data.data() + at, bytes);
     at += bytes;
-    if (!words.empty()) STRATALOG_RETURN_IF_ERROR(visit(std::span<const std::uint64_t>(words)));
+    STRATALOG_RETURN_IF_ERROR(visit(std::span<const std::uint64_t>(words)));
   }
   return Status::ok();
 }
@@ -110,7 +111,7 @@ class StreamFile {
   }
 
   Status pass_heads() {
-    STRATALOG_ASSIGN_OR_RETURN(const Received received,
+    STRATALOG_ASSIGN_OR_RETURN(const ReceivedParcels received,
                                send(context_.comm, out_.times, [&](MessagesTo& heads) {
                                  for (StreamShard& shard : shards_) shard.add_heads(heads);
                                }));
@@ -138,7 +139,7 @@ class StreamFile {
   }
 
   Status pass_places() {
-    STRATALOG_ASSIGN_OR_RETURN(const Received received,
+    STRATALOG_ASSIGN_OR_RETURN(const ReceivedParcels received,
                                send(context_.comm, out_.times, [&](MessagesTo& places) {
                                  for (const StreamShard& shard : shards_) shard.add_places(places);
                                }));
@@ -159,7 +160,7 @@ class StreamFile {
 
   // The leader learns of all chunks and blocks, and makes it an HDF5 file.
   Status complete() {
-    STRATALOG_ASSIGN_OR_RETURN(const Received received,
+    STRATALOG_ASSIGN_OR_RETURN(const ReceivedParcels received,
                                send(context_.comm, out_.times, [&](MessagesTo& tables) {
                                  for (const StreamShard& shard : shards_)
                                    shard.add_table(tables[part_.leader]);
