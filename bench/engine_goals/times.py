@@ -32,14 +32,17 @@ LARGE = (
 EFFICIENCY = 0.8
 LATENCY_BOUND = ("tc chain4000", "tc crdt-tree")
 QUICK = ("tc fe_body", "cspa povray")
+# A command beside itself.
+TWICE = ["bash", "-c", '"$@" > /dev/null & "$@" && wait $!', "twice"]
 Measured = dict[str, dict[str, Times]]
 
 
 def measure_threads(setting: Setting) -> Measured:
-    """On one thread and on two."""
+    """On one thread, on two, and two runs that have nothing to do with each other at once."""
     ways: dict[str, tuple[list[str], list[str]]] = {
         "1": ([], ["-j", "1"]),
         "2": ([], ["-j", "2"]),
+        "1 beside 1": (TWICE, ["-j", "1"]),
     }
     names, repeats = (QUICK, 3) if setting.is_quick else (LARGE, 7)
     return {name: run_in_turns(case_of(name), ways, repeats, setting) for name in names}
@@ -101,9 +104,13 @@ def judge_efficiency(measured: Measured) -> Row:
     efficiency = {
         name: times["1"].median / times["2"].median / 2 for name, times in measured.items()
     }
-    note = "seconds on one: " + ", ".join(
-        f"{name} {times['1'].median:.2f}" for name, times in measured.items()
+    seconds = ", ".join(f"{name} {times['1'].median:.2f}" for name, times in measured.items())
+    # What the machine, and its neighbours on the host, leave to two cores at work.
+    apart = ", ".join(
+        f"{name} {times['1'].median / times['1 beside 1'].median:.2f}"
+        for name, times in measured.items()
     )
+    note = f"seconds on one: {seconds}; what two unrelated runs at once leave each other: {apart}"
     what = "time on one thread, over twice that on two"
     return judge("5a", what, least(EFFICIENCY), efficiency, note=note if efficiency else "")
 

@@ -74,14 +74,24 @@ def test_closures_are_judged_by_time_and_memory() -> None:
 
 def test_times_efficiency_and_memory_are_judged() -> None:
     measured = {
-        "tc fe_ocean": {"1": Times([14.0]), "2": Times([13.0, 8.0, 11.0], peak_kib=5 << 20)},
-        "tc crdt-tree": {"1": Times([0.4]), "2": Times([0.2], peak_kib=1 << 20)},
+        "tc fe_ocean": {
+            "1": Times([14.0]),
+            "2": Times([13.0, 8.0, 11.0], peak_kib=5 << 20),
+            "1 beside 1": Times([20.0]),
+        },
+        "tc crdt-tree": {
+            "1": Times([0.4]),
+            "2": Times([0.2], peak_kib=1 << 20),
+            "1 beside 1": Times([0.4]),
+        },
     }
     found = verdicts(times.judge_times(measured))
     assert found["4a"] == "met" and found["4e"] == "met"
     assert found["4b"] == "not run: nothing was measured"
     assert found["4f"] == "missed by 25%"
-    assert times.judge_efficiency(measured).verdict == "missed by 20% (tc fe_ocean)"
+    efficiency = times.judge_efficiency(measured)
+    assert efficiency.verdict == "missed by 20% (tc fe_ocean)"
+    assert efficiency.note.endswith("leave each other: tc fe_ocean 0.70, tc crdt-tree 1.00")
     assert times.judge_memory(measured).verdict == "missed by 61% (tc fe_ocean)"
     assert case_of("sg fe_ocean").program == "sg"
 
