@@ -91,7 +91,7 @@ def test_times_efficiency_and_memory_are_judged() -> None:
     assert found["4f"] == "missed by 25%"
     efficiency = times.judge_efficiency(measured)
     assert efficiency.verdict == "missed by 20% (tc fe_ocean)"
-    assert efficiency.note.endswith("leave each other: tc fe_ocean 0.70, tc crdt-tree 1.00")
+    assert efficiency.measured.endswith("leave each other: tc fe_ocean 0.70, tc crdt-tree 1.00")
     assert times.judge_memory(measured).verdict == "missed by 61% (tc fe_ocean)"
     assert case_of("sg fe_ocean").program == "sg"
 
