@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/memory_end.h"
+#include "datalog/evaluate/class_mail.h"
 #include "datalog/evaluate/placement.h"
 #include "model/multiset_hash.h"
 #include "relation/prefix_map.h"
@@ -12,148 +12,10 @@
 namespace stratalog::datalog {
 namespace {
 
-using Cells = std::vector<Cell>;
 using Pair = Equivalence::Pair;
 
 // Up to here every rank gets all edges and finds their ends by itself: cheaper than many exchanges.
 constexpr std::uint64_t kFewEdges = std::uint64_t{1} << 14;
-
-// How what a rank does between two collective calls went. Want of memory must not keep it from the
-// next one, which all ranks begin with an agreement.
-template <typename Work>
-Status attempt(Work&& work) {
-  return or_no_space("not enough memory to unite classes", [&]() -> Status {
-    work();
-    return Status::ok();
-  });
-}
-
-// What came in one exchange.
-class Arrived {
- public:
-  explicit Arrived(Received received) : received_(std::move(received)) {}
-
-  std::span<const Cell> cells() const {
-    return {reinterpret_cast<const Cell*>(received_.data.data()),
-            received_.data.size() / sizeof(Cell)};
-  }
-  // visit(sender, cells), in the order of ranks
-  template <typename Visit>
-  void for_each(Visit&& visit) const {
-    std::size_t at = 0;
-    for (std::size_t r = 0; r < received_.counts.size(); ++r) {
-      const std::size_t count = received_.counts[r] / sizeof(Cell);
-      visit(r, cells().subspan(at, count));
-      at += count;
-    }
-  }
-
- private:
-  Received received_;
-};
-
-// Cells for each rank, and those from each. Local calls may find no memory and are made within
-// attempt(); collective ones end with the same verdict on all ranks.
-class CellMail {
- public:
-  CellMail(Comm& comm, ClassAgreement& spent) : comm_(comm), spent_(spent) {}
-
-  // Before anything else.
-  void open() {
-    to_.resize(static_cast<std::size_t>(comm_.size()));
-    counts_.resize(to_.size());
-  }
-  Cells& to(int rank) { return to_[static_cast<std::size_t>(rank)]; }
-  Cells& to_owner(Cell element) { return to(owner_of_element(element, comm_.size())); }
-
-  // Collective. What all ranks have for any rank, to all; what was to be sent is gone. `mine`: how
-  // it went here so far.
-  Result<Arrived> tell_all(Status mine) {
-    Cells packed;
-    if (mine.is_ok()) mine = attempt([&] { pack(packed); });
-    STRATALOG_RETURN_IF_ERROR(agree(comm_, mine));
-    ++spent_.exchanges;
-    spent_.sent_bytes += packed.size() * sizeof(Cell) * (to_.size() - 1);
-    STRATALOG_ASSIGN_OR_RETURN(Received all, comm_.allgather(std::as_bytes(std::span(packed))));
-    return Arrived(std::move(all));
-  }
-
-  // Collective. By sender; what was to be sent is gone. `mine` as above.
-  Result<Arrived> exchange(Status mine) {
-    Cells packed;
-    if (mine.is_ok()) mine = attempt([&] { pack(packed); });
-    STRATALOG_RETURN_IF_ERROR(agree(comm_, mine));
-    for (std::size_t r = 0; r < counts_.size(); ++r)
-      if (static_cast<int>(r) != comm_.rank()) spent_.sent_bytes += counts_[r];
-    ++spent_.exchanges;
-    STRATALOG_ASSIGN_OR_RETURN(Received received,
-                               comm_.exchange(std::as_bytes(std::span(packed)), counts_));
-    return Arrived(std::move(received));
-  }
-
- private:
-  void pack(Cells& packed) {
-    std::size_t size = 0;
-    for (const Cells& cells : to_) size += cells.size();
-    packed.reserve(size);
-    for (std::size_t r = 0; r < to_.size(); ++r) {
-      packed.insert(packed.end(), to_[r].begin(), to_[r].end());
-      counts_[r] = to_[r].size() * sizeof(Cell);
-      to_[r] = {};
-    }
-  }
-
-  Comm& comm_;
-  ClassAgreement& spent_;
-  std::vector<Cells> to_;
-  std::vector<std::uint64_t> counts_;  // bytes, of the exchange under way
-};
-
-// What a rank asks the owners of elements, once for each.
-class Questions {
- public:
-  explicit Questions(const Comm& comm) : ranks_(comm.size()) {}
-
-  // The number of its answer.
-  std::uint32_t ask(Cell element, CellMail& mail) {
-    const std::uint32_t id = ids_.find_or_add(&element);
-    if (id == owners_.size()) {
-      owners_.push_back(static_cast<std::uint32_t>(owner_of_element(element, ranks_)));
-      mail.to(static_cast<int>(owners_.back())).push_back(element);
-    }
-    return id;
-  }
-  // Collective. All answers, by number; `answer` is this rank's to others. `mine`: how it went here
-  // so far.
-  template <typename Answer>
-  Result<Cells> answers(CellMail& mail, const Status& mine, Answer&& answer) {
-    STRATALOG_ASSIGN_OR_RETURN(const Arrived questions, mail.exchange(mine));
-    Cells all;
-    std::vector<std::span<const Cell>> told;
-    const Status answered = attempt([&] {
-      questions.for_each([&](std::size_t r, std::span<const Cell> asked) {
-        Cells& to = mail.to(static_cast<int>(r));
-        to.reserve(asked.size());
-        for (const Cell element : asked) to.push_back(answer(element));
-      });
-      all.reserve(owners_.size());
-      told.resize(static_cast<std::size_t>(ranks_));
-    });
-    STRATALOG_ASSIGN_OR_RETURN(const Arrived answers, mail.exchange(answered));
-    answers.for_each([&](std::size_t r, std::span<const Cell> cells) { told[r] = cells; });
-    for (const std::uint32_t owner : owners_) {
-      if (told[owner].empty()) return Status::internal("classes: an answer is missing");
-      all.push_back(told[owner].front());
-      told[owner] = told[owner].subspan(1);
-    }
-    return all;
-  }
-
- private:
-  int ranks_;
-  PrefixMap ids_{1};
-  std::vector<std::uint32_t> owners_;
-};
 
 // The order in which labels are hooked. At first that of their numbers: what each rank has found is
 // stars around the least of their labels. But the numbers may be the order of a long path, and then
@@ -351,9 +213,8 @@ class Agreement {
 
   // The same on every rank: it knows all edges, and hooks its own labels.
   Status connect_alone() {
-    STRATALOG_ASSIGN_OR_RETURN(const Arrived arrived, mail_.tell_all(Status::ok()));
+    STRATALOG_ASSIGN_OR_RETURN(const Cells edges, mail_.tell_all(Status::ok()));
     mine_ = attempt([&] {
-      const std::span<const Cell> edges = arrived.cells();
       Equivalence::PairFilter filter;
       for (std::size_t i = 0; i + 1 < edges.size(); i += 2) filter.unite(edges[i], edges[i + 1]);
       for (const Pair& star : filter.stars())
