@@ -34,7 +34,8 @@ class Writer final : public CheckpointWriter {
   Result<SaveReport> finish() override;
   bool is_written() const override {
     if (!pending_) return true;
-    if (pending_->rounds && !pending_->rounds->is_over()) return pending_->rounds->is_ready();
+    if (pending_->meetings != nullptr && !pending_->meetings->is_over())
+      return pending_->meetings->is_ready();
     return pending_->is_written.load() && pending_->queue.is_done();
   }
   bool advance() override;
@@ -65,6 +66,7 @@ class Writer final : public CheckpointWriter {
   Status start_thread(OpenSave& open);
   void write_in_thread(OpenSave& open);
   void write_in_rounds(OpenSave& open);
+  void write_with_calls(OpenSave& open);
   void pack_now_write_in_thread(OpenSave& open);
   void remember_costs(const SaveReport& report);
   Result<SaveReport> close_save(OpenSave& open);
@@ -316,11 +318,13 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
                                        : encoding_of(open.option.coding, request.encoding);
     STRATALOG_ASSIGN_OR_RETURN(open.layout, plan_save(comm_, job_, request, wishes, encoding));
   }
-  open.overlap = limit_overlap(open.overlap, mode_, open.layout.plan.edge_alignment);
+  if (open.overlap.way == OverlapWay::kPack &&
+      packs_with_calls(mode_, open.layout.plan.edge_alignment))
+    open.calls = std::make_unique<CommBeside>(comm_);
   const Stopwatch watch(open.out.times.commit_ns);
   STRATALOG_ASSIGN_OR_RETURN(open.carried, carry(request));
   STRATALOG_ASSIGN_OR_RETURN(const Beginning beginning, begin_generation());
-  open.context.emplace(SaveContext{.comm = comm_,
+  open.context.emplace(SaveContext{.comm = open.calls ? *open.calls : comm_,
                                    .store = store_,
                                    .request = request,
                                    .options = options_,
@@ -478,9 +482,10 @@ Status Writer::start_thread(OpenSave& open) {
   try {
     open.beside_since_ns = now_ns();
     open.thread = std::thread([this, &open] {
-      write_now(open);
+      if (!open.calls || open.calls->may_begin()) write_now(open);
       open.beside_until_ns.store(now_ns());
       open.is_written.store(true);
+      if (open.calls) open.calls->end();
     });
   } catch (const std::system_error&) {
     open.beside_since_ns = 0;
@@ -502,7 +507,10 @@ void Writer::write_in_rounds(OpenSave& open) {
   begun = agree(comm_, begun);
   const bool can_go_on = begun.is_ok();
   if (can_go_on) begun = open.rounds->create_files();
-  if (begun.is_ok()) return;
+  if (begun.is_ok()) {
+    open.meetings = open.rounds.get();
+    return;
+  }
   if (open.rounds) open.rounds->give_up();
   if (open.thread.joinable()) open.thread.join();
   open.rounds.reset();
@@ -511,10 +519,25 @@ void Writer::write_in_rounds(OpenSave& open) {
   if (!can_go_on) write_now(open);
 }
 
+// Collective, as above.
+void Writer::write_with_calls(OpenSave& open) {
+  open.written = begin_files(open);
+  if (!open.written.is_ok()) return;
+  const HeldUp held(open);
+  if (agree(comm_, start_thread(open)).is_ok()) {
+    open.meetings = open.calls.get();
+    open.calls->let_begin();
+    return;
+  }
+  open.calls->give_up();
+  if (open.thread.joinable()) open.thread.join();
+  write_now(open);
+}
+
 bool Writer::advance() {
-  if (!pending_ || !pending_->rounds || pending_->rounds->is_over()) return true;
+  if (!pending_ || pending_->meetings == nullptr || pending_->meetings->is_over()) return true;
   const HeldUp held(*pending_);
-  pending_->rounds->meet();
+  pending_->meetings->meet();
   return false;
 }
 
@@ -545,6 +568,8 @@ Status Writer::begin(SaveRequest request) {
     case OverlapWay::kPack:
       if (mode_ == CheckpointMode::kShared)
         write_in_rounds(*pending_);
+      else if (pending_->calls)
+        write_with_calls(*pending_);
       else
         write_in_thread(*pending_);
       break;
@@ -565,8 +590,8 @@ Result<SaveReport> Writer::finish() {
   const std::unique_ptr<OpenSave> open = std::move(pending_);
   {
     const HeldUp held(*open);
-    for (; open->rounds && !open->rounds->is_over(); open->rounds->meet())
-      open->rounds->wait_until_ready();
+    for (; open->meetings != nullptr && !open->meetings->is_over(); open->meetings->meet())
+      open->meetings->wait_until_ready();
     if (open->thread.joinable()) open->thread.join();
     open->finish_queue();
   }

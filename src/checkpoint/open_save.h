@@ -13,6 +13,7 @@
 
 #include "checkpoint/chain_base.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/comm_beside.h"
 #include "checkpoint/fold.h"
 #include "checkpoint/save_layout.h"
 #include "checkpoint/save_plan.h"
@@ -28,7 +29,7 @@ struct OpenSave {
   OpenSave(const OpenSave&) = delete;
   OpenSave& operator=(const OpenSave&) = delete;
   ~OpenSave() {
-    if (rounds) rounds->give_up();
+    if (meetings != nullptr) meetings->give_up();
     if (thread.joinable()) thread.join();
   }
 
@@ -44,7 +45,10 @@ struct OpenSave {
   std::optional<SaveContext> context;
   Manifest manifest;
   LocalOutput out;
-  std::unique_ptr<SharedBeside> rounds;  // of a thread that needs other ranks on the way
+  // Of a thread that needs other ranks on the way: one of the two, and what the callers meet for.
+  std::unique_ptr<SharedBeside> rounds;
+  std::unique_ptr<CommBeside> calls;
+  Meetings* meetings = nullptr;
   std::function<Status()> write_rest;  // of a save whose files are begun; local
   Status written;
   std::uint64_t held_ns = 0;  // for how long the caller was held up

@@ -13,28 +13,24 @@
 #include <span>
 #include <vector>
 
+#include "checkpoint/meetings.h"
 #include "checkpoint/queued_file.h"
 #include "checkpoint/save_plan.h"
 #include "write/parallel_files.h"
 
 namespace stratalog {
 
-class SharedBeside {
+class SharedBeside final : public Meetings {
  public:
   SharedBeside(const SaveContext& context, LocalOutput& out);
 
   // The caller's. Collective, with one verdict: creates the files; then the thread may begin.
   Status create_files();
-  // The caller's. Whether the thread waits for meet(), or needs no further one.
-  bool is_ready() const;
-  // The caller's: returns when is_ready().
-  void wait_until_ready();
-  // The caller's. Collective, where all ranks are ready.
-  void meet();
-  // The caller's. Whether no rank needs to meet any more; the same on all.
-  bool is_over() const { return over_; }
-  // The caller's: nobody will meet (again), the thread is to end.
-  void give_up();
+  bool is_ready() const override;
+  void wait_until_ready() override;
+  void meet() override;
+  bool is_over() const override { return over_; }
+  void give_up() override;
 
   // The thread's: all of it. Local; this rank's verdict, or Cancelled where another rank failed.
   Status write();

@@ -413,9 +413,8 @@ Status check_layout(const RunArguments& run) {
   if (run.overlap && *run.overlap > most)
     return Status::invalid_argument(fmt::format(
         "--overlap {} is for modes {}; a checkpoint in mode {} holds the evaluation up until it is "
-        "{}",
-        overlap_name(*run.overlap), modes_that_overlap(*run.overlap), mode_name(run.mode),
-        most == OverlapWay::kNone ? "written" : "packed (--overlap write)"));
+        "written",
+        overlap_name(*run.overlap), modes_that_overlap(*run.overlap), mode_name(run.mode)));
   return Status::ok();
 }
 

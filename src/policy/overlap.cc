@@ -65,11 +65,10 @@ OverlapWay most_overlap(CheckpointMode mode) {
     case CheckpointMode::kFilePerProcess:
     case CheckpointMode::kShared:
     case CheckpointMode::kHdf5Direct:
+    case CheckpointMode::kHdf5Streams:
     case CheckpointMode::kHdf5Auto:
     case CheckpointMode::kAuto:
       return OverlapWay::kPack;
-    case CheckpointMode::kHdf5Streams:
-      return OverlapWay::kWrite;
     case CheckpointMode::kHdf5:
     case CheckpointMode::kSharedOpt:
     case CheckpointMode::kHdf5Opt:
@@ -88,23 +87,15 @@ std::string modes_that_overlap(OverlapWay way) {
   return text;
 }
 
-OverlapPlan limit_overlap(const OverlapPlan& plan, CheckpointMode mode,
-                          std::uint64_t edge_alignment) {
-  const OverlapWay most = most_overlap(mode);
-  if (plan.way == OverlapWay::kNone) return plan;
-  if (most == OverlapWay::kNone)
-    return plan_for(OverlapWay::kNone,
-                    fmt::format("ranks write together in mode {}", mode_name(mode)));
-  if (plan.way != OverlapWay::kPack) return plan;
-  if (most == OverlapWay::kWrite)
-    return plan_for(OverlapWay::kWrite,
-                    fmt::format("ranks need each other to pack in mode {}", mode_name(mode)));
-  // Only direct rows have such edges.
-  if (mode != CheckpointMode::kHdf5Direct || edge_alignment <= 1) return plan;
-  return plan_for(OverlapWay::kWrite,
-                  fmt::format("ranks send each other what lies in the blocks of {} in which they "
-                              "meet",
-                              bytes_text(edge_alignment)));
+OverlapPlan limit_overlap(const OverlapPlan& plan, CheckpointMode mode) {
+  if (plan.way == OverlapWay::kNone || most_overlap(mode) != OverlapWay::kNone) return plan;
+  return plan_for(OverlapWay::kNone,
+                  fmt::format("ranks write together in mode {}", mode_name(mode)));
+}
+
+bool packs_with_calls(CheckpointMode mode, std::uint64_t edge_alignment) {
+  return mode == CheckpointMode::kHdf5Streams ||
+         (mode == CheckpointMode::kHdf5Direct && edge_alignment > 1);
 }
 
 OverlapPlan plan_overlap(const OverlapFacts& facts, std::optional<OverlapWay> wish,

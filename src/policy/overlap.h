@@ -41,9 +41,8 @@ struct OverlapPlan {
   std::string reason;
 };
 
-// How much of a checkpoint of that mode can go on beside the caller. kPack: ranks need each
-// other before and after, or now and then for a word. kWrite: ranks need each other while they
-// pack, but not to write. Of a learned mode, what it may choose at best.
+// How much of a checkpoint of that mode can go on beside the caller: everything, where ranks write
+// without collective calls of MPI-IO or HDF5. Of a learned mode, what it may choose at best.
 OverlapWay most_overlap(CheckpointMode mode);
 // The modes that can do at least `way`, for a sentence: "fpp, hdf5-direct, hdf5-auto and auto".
 std::string modes_that_overlap(OverlapWay way);
@@ -52,10 +51,12 @@ std::string modes_that_overlap(OverlapWay way);
 OverlapPlan plan_overlap(const OverlapFacts& facts, std::optional<OverlapWay> wish,
                          CheckpointMode mode);
 
-// What is left of `plan` once the mode is chosen and its layout known. `edge_alignment`: where
-// ranks send each other what lies in the blocks in which they meet (above 1), they need each other
-// to pack.
-OverlapPlan limit_overlap(const OverlapPlan& plan, CheckpointMode mode,
-                          std::uint64_t edge_alignment = 1);
+// What is left of `plan` once the mode is chosen.
+OverlapPlan limit_overlap(const OverlapPlan& plan, CheckpointMode mode);
+
+// Whether threads that pack in that mode need collective calls on the way: to lay out streams, or
+// rows where ranks send each other what lies in the blocks in which they meet (`edge_alignment`
+// above 1). Their callers make them, at safe points.
+bool packs_with_calls(CheckpointMode mode, std::uint64_t edge_alignment);
 
 }  // namespace stratalog

@@ -75,17 +75,14 @@ TEST(Overlap, TheModeSetsTheLimit) {
             "none: the evaluation waits, ranks write together in mode hdf5-opt");
 }
 
-// Bytes of a block that one rank writes for several travel while they are packed.
-TEST(Overlap, SharedBlocksArePackedAtTheSafePoint) {
-  constexpr CheckpointMode kDirect = CheckpointMode::kHdf5Direct;
-  const OverlapPlan pack = plan_overlap(facts_of(2, 1), {}, kDirect);
-  EXPECT_EQ(limit_overlap(pack, kDirect, 1).way, OverlapWay::kPack);
-  const OverlapPlan limited = limit_overlap(pack, kDirect, 1 << 20);
-  EXPECT_EQ(limited.way, OverlapWay::kWrite);
-  EXPECT_NE(limited.reason.find("1 MiB"), std::string::npos) << limited.reason;
-  EXPECT_EQ(limit_overlap(pack, kOwnFiles, 1 << 20).way, OverlapWay::kPack);
-  const OverlapPlan none = plan_overlap(facts_of(2, 1), OverlapWay::kNone, kDirect);
-  EXPECT_EQ(limit_overlap(none, kDirect, 1 << 20).reason, none.reason);
+// Threads that pack need the others where places follow from what all have packed.
+TEST(Overlap, SomePackWithCallsOnTheWay) {
+  EXPECT_TRUE(packs_with_calls(CheckpointMode::kHdf5Streams, 1));
+  EXPECT_TRUE(packs_with_calls(CheckpointMode::kHdf5Direct, 1 << 20));
+  EXPECT_FALSE(packs_with_calls(CheckpointMode::kHdf5Direct, 1));
+  EXPECT_FALSE(packs_with_calls(kOwnFiles, 1 << 20));
+  // Which callers of threads in rounds do by themselves.
+  EXPECT_FALSE(packs_with_calls(CheckpointMode::kShared, 1 << 20));
 }
 
 }  // namespace

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// CommBeside: the collective calls of a thread that packs beside its rank's caller. Calls of a
+// group are its callers' to make, and they have others to make meanwhile; so a call of the threads
+// waits until the callers of all ranks meet, at a safe point, and make it for them. Before that
+// begins, and when it is over, calls go straight to the group.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+
+#include "checkpoint/meetings.h"
+#include "comm/comm.h"
+
+namespace stratalog {
+
+class CommBeside final : public Comm, public Meetings {
+ public:
+  // `comm` outlives it.
+  explicit CommBeside(Comm& comm) : comm_(comm) {}
+
+  int rank() const override { return comm_.rank(); }
+  int size() const override { return comm_.size(); }
+  bool shares_memory() const override { return comm_.shares_memory(); }
+  Status barrier() override;
+  Status allreduce(std::span<std::uint64_t> values, ReduceOp op) override;
+  Status broadcast(Bytes& data, int root) override;
+  Result<Received> allgather(std::span<const std::byte> mine) override;
+  Result<Received> gather(std::span<const std::byte> mine, int root) override;
+  Result<Received> exchange(std::span<const std::byte> data,
+                            std::span<const std::uint64_t> counts) override;
+  Result<ReceivedParcels> exchange_parcels(std::span<const std::byte> data,
+                                           std::span<const Parcel> parcels) override;
+  Result<Topology> topology() override { return comm_.topology(); }
+
+  bool is_ready() const override;
+  void wait_until_ready() override;
+  // A rank whose thread has ended while others' still call ends theirs with an error.
+  void meet() override;
+  bool is_over() const override { return over_; }
+  // The thread's calls are cancelled; where it has not begun, it is not to.
+  void give_up() override;
+  // The caller's, where all ranks have a thread: it may begin.
+  void let_begin();
+
+  // The thread's, before anything else: waits for one of the two. Whether it may begin.
+  bool may_begin();
+  // The thread's last word.
+  void end();
+
+ private:
+  enum class Thread : std::uint8_t { kNone, kAtWork, kCalls, kEnded };
+
+  // Makes the call, or has it made by the caller.
+  Status pass(const std::function<Status()>& call);
+  void reply(Status answer);
+  // Under the mutex.
+  bool is_thread_ready() const { return thread_ == Thread::kCalls || thread_ == Thread::kEnded; }
+
+  Comm& comm_;
+  bool over_ = false;  // the caller's
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Thread thread_ = Thread::kNone;
+  bool is_given_up_ = false;
+  const std::function<Status()>* call_ = nullptr;  // while the thread calls
+  Status answer_;
+};
+
+}  // namespace stratalog
