@@ -7,6 +7,8 @@
 // under MPI is an error here.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>

@@ -142,7 +142,7 @@ class Agreement {
   // for; the owners of the second ones know the rest.
   Status name_edges(const std::vector<Pair>& pairs, Status mine) {
     std::vector<std::uint32_t> first_of;
-    Questions firsts(comm_);
+    OwnerQuestions firsts(comm_);
     if (mine.is_ok())
       mine = attempt([&] {
         mail_.open();
@@ -228,7 +228,7 @@ class Agreement {
   // The edges between what their ends are hooked to now, where that differs; once each, and none
   // between what others connect already.
   Status lead_on(std::span<const Cell> edges) {
-    Questions hooks(comm_);
+    OwnerQuestions hooks(comm_);
     std::vector<std::uint32_t> asked;
     if (mine_.is_ok())
       mine_ = attempt([&] {
@@ -254,7 +254,7 @@ class Agreement {
     for (;;) {
       STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t left, sum(open.size(), mine_));
       if (left == 0) return Status::ok();
-      Questions hooks(comm_);
+      OwnerQuestions hooks(comm_);
       std::vector<std::uint32_t> asked;
       const Status mine = attempt([&] {
         asked.reserve(open.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CellMail and Questions: cells between ranks while they agree on classes
+// CellMail and OwnerQuestions: cells between ranks while they agree on classes
 // (evaluate/class_agreement.h).
 #pragma once
 
@@ -111,9 +111,9 @@ class CellMail {
 };
 
 // What a rank asks the owners of elements, once for each.
-class Questions {
+class OwnerQuestions {
  public:
-  explicit Questions(const Comm& comm) : ranks_(comm.size()) {}
+  explicit OwnerQuestions(const Comm& comm) : ranks_(comm.size()) {}
 
   // The number of its answer.
   std::uint32_t ask(Cell element, CellMail& mail) {
