@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "comm/comm.h"
+#include "datalog/evaluate/bucket_count.h"
 #include "datalog/evaluate/engine.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/language/compile.h"
@@ -105,15 +106,19 @@ class CountingComm final : public Comm {
   Result<ReceivedParcels> exchange_parcels(std::span<const std::byte> data,
                                            std::span<const Parcel> parcels) override {
     STRATALOG_ASSIGN_OR_RETURN(ReceivedParcels all, inner_.exchange_parcels(data, parcels));
-    const auto bytes_of_others = [&](std::span<const Parcel> some) {
-      std::uint64_t bytes = 0;
-      for (const Parcel& parcel : some) bytes += parcel.rank == rank() ? 0 : parcel.bytes;
-      return bytes;
+    CallRecord call{.name = "exchange"};
+    const auto count_others = [&](std::span<const Parcel> some, std::uint64_t& bytes) {
+      std::uint64_t others = 0;
+      for (const Parcel& parcel : some) {
+        if (parcel.rank == rank()) continue;
+        bytes += parcel.bytes;
+        ++others;
+      }
+      call.partners = std::max(call.partners, others);
     };
-    calls_.push_back({.name = "exchange",
-                      .sent = bytes_of_others(parcels),
-                      .received = bytes_of_others(all.parcels),
-                      .partners = std::max(parcels.size(), all.parcels.size())});
+    count_others(parcels, call.sent);
+    count_others(all.parcels, call.received);
+    calls_.push_back(call);
     return all;
   }
 
@@ -226,9 +231,8 @@ double share_of_mean(const std::vector<std::uint64_t>& rows) {
 // Dealt by the hash of `columns`; as it is, and after rebalancing.
 Result<Json> dealt_share(const std::vector<std::vector<Cell>>& tuples,
                          const std::vector<std::uint32_t>& columns, int ranks) {
-  constexpr std::uint32_t kBucketsPerRank = 8;  // as evaluate/bucket_count.cc
   const BucketMap even =
-      BucketMap::trivial(kBucketsPerRank * static_cast<std::uint32_t>(ranks), ranks);
+      BucketMap::trivial(BucketCount::kBucketsPerRank * static_cast<std::uint32_t>(ranks), ranks);
   std::vector<std::uint64_t> by_bucket(even.buckets(), 0);
   std::vector<std::uint64_t> whole(static_cast<std::size_t>(ranks), 0);
   std::vector<Cell> key(columns.size());

@@ -40,42 +40,32 @@ Status CommBeside::broadcast(Bytes& data, int root) {
   return pass([&] { return comm_.broadcast(data, root); });
 }
 
-Result<Received> CommBeside::allgather(std::span<const std::byte> mine) {
-  Received received;
+template <typename Value>
+Result<Value> CommBeside::pass_for(const std::function<Result<Value>()>& call) {
+  Value value;
   STRATALOG_RETURN_IF_ERROR(pass([&]() -> Status {
-    STRATALOG_ASSIGN_OR_RETURN(received, comm_.allgather(mine));
+    STRATALOG_ASSIGN_OR_RETURN(value, call());
     return {};
   }));
-  return received;
+  return value;
+}
+
+Result<Received> CommBeside::allgather(std::span<const std::byte> mine) {
+  return pass_for<Received>([&] { return comm_.allgather(mine); });
 }
 
 Result<Received> CommBeside::gather(std::span<const std::byte> mine, int root) {
-  Received received;
-  STRATALOG_RETURN_IF_ERROR(pass([&]() -> Status {
-    STRATALOG_ASSIGN_OR_RETURN(received, comm_.gather(mine, root));
-    return {};
-  }));
-  return received;
+  return pass_for<Received>([&] { return comm_.gather(mine, root); });
 }
 
 Result<Received> CommBeside::exchange(std::span<const std::byte> data,
                                       std::span<const std::uint64_t> counts) {
-  Received received;
-  STRATALOG_RETURN_IF_ERROR(pass([&]() -> Status {
-    STRATALOG_ASSIGN_OR_RETURN(received, comm_.exchange(data, counts));
-    return {};
-  }));
-  return received;
+  return pass_for<Received>([&] { return comm_.exchange(data, counts); });
 }
 
 Result<ReceivedParcels> CommBeside::exchange_parcels(std::span<const std::byte> data,
                                                      std::span<const Parcel> parcels) {
-  ReceivedParcels received;
-  STRATALOG_RETURN_IF_ERROR(pass([&]() -> Status {
-    STRATALOG_ASSIGN_OR_RETURN(received, comm_.exchange_parcels(data, parcels));
-    return {};
-  }));
-  return received;
+  return pass_for<ReceivedParcels>([&] { return comm_.exchange_parcels(data, parcels); });
 }
 
 bool CommBeside::is_ready() const {

@@ -38,8 +38,9 @@ class CommBeside final : public Comm, public Meetings {
   // A rank whose thread has ended while others' still call ends theirs with an error.
   void meet() override;
   bool is_over() const override { return over_; }
-  // The thread's calls are cancelled; where it has not begun, it is not to.
-  void give_up() override;
+  // The caller's: nobody will meet (again). The thread's calls are cancelled; where it has not
+  // begun, it is not to.
+  void give_up();
   // The caller's, where all ranks have a thread: it may begin.
   void let_begin();
 
@@ -53,6 +54,9 @@ class CommBeside final : public Comm, public Meetings {
 
   // Makes the call, or has it made by the caller.
   Status pass(const std::function<Status()>& call);
+  // The same, with what comes of it.
+  template <typename Value>
+  Result<Value> pass_for(const std::function<Result<Value>()>& call);
   void reply(Status answer);
   // Under the mutex.
   bool is_thread_ready() const { return thread_ == Thread::kCalls || thread_ == Thread::kEnded; }

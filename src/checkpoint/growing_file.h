@@ -55,7 +55,7 @@ class GrowingFile {
   LocalOutput& out_;
   std::uint64_t end_;
   bool over_ = false;
-  // Of a round, by rank: what each brings, where that begins, what goes to each.
+  // Of a round, by rank: what each brings, and where that begins.
   std::vector<std::uint64_t> sizes_;
   std::vector<std::uint64_t> begins_;
 };

@@ -20,8 +20,6 @@ class Meetings {
   virtual void meet() = 0;
   // Local. Whether no rank needs to meet any more; the same on all.
   virtual bool is_over() const = 0;
-  // Local: nobody will meet (again), the thread is to end.
-  virtual void give_up() = 0;
 };
 
 }  // namespace stratalog

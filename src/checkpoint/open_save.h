@@ -29,7 +29,8 @@ struct OpenSave {
   OpenSave(const OpenSave&) = delete;
   OpenSave& operator=(const OpenSave&) = delete;
   ~OpenSave() {
-    if (meetings != nullptr) meetings->give_up();
+    if (rounds) rounds->give_up();
+    if (calls) calls->give_up();
     if (thread.joinable()) thread.join();
   }
 

@@ -30,7 +30,8 @@ class SharedBeside final : public Meetings {
   void wait_until_ready() override;
   void meet() override;
   bool is_over() const override { return over_; }
-  void give_up() override;
+  // The caller's: nobody will meet (again), the thread is to end.
+  void give_up();
 
   // The thread's: all of it. Local; this rank's verdict, or Cancelled where another rank failed.
   Status write();

@@ -25,6 +25,9 @@ namespace stratalog {
 
 using Bytes = std::vector<std::byte>;
 
+// For less that arrives there is always room, or an exception.
+inline constexpr std::uint64_t kAlwaysThere = std::uint64_t{1} << 20;
+
 enum class ReduceOp : std::uint8_t { kSum, kMin, kMax, kBitOr };
 
 // What one rank received in an exchange: the parts of all senders in rank order in one buffer.

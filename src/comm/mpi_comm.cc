@@ -33,9 +33,6 @@ constexpr std::uint64_t kSlotHead = 2 * sizeof(std::uint64_t);
 constexpr std::uint64_t kMostInline = 496;
 constexpr std::uint64_t kInlineBudget = 8192;
 
-// For less there is always room.
-constexpr std::uint64_t kAlwaysThere = std::uint64_t{1} << 20;
-
 // The pieces of one all-to-one, one-to-all or all-to-all round, in MPI's types.
 struct RoundPieces {
   std::vector<MPI_Count> counts;
@@ -112,7 +109,7 @@ class MpiComm final : public Comm {
         size_(size),
         options_(options),
         posts_(handle),
-        parcels_(handle, options.bytes_per_message) {}
+        parcels_(handle, rank, size, options.bytes_per_message) {}
   // MPI keeps the communicator until what is under way has arrived.
   ~MpiComm() override { MPI_Comm_free(&handle_); }
   MpiComm(const MpiComm&) = delete;
@@ -163,7 +160,7 @@ class MpiComm final : public Comm {
                         std::uint64_t largest, Received& received);
   // Room for `bytes` in `data`, or NoSpace on all ranks; `most` is the same on all, and at least
   // what any of them needs. Collective where that is much.
-  // `mine` is an error where this rank found already that it has none.
+  // `mine` is an error where this rank found already that it has none for so much.
   Status make_room(Bytes& data, std::uint64_t bytes, std::uint64_t most, const Status& mine = {});
   // Every rank's `word` on every rank.
   Result<std::vector<std::uint64_t>> allgather_word(std::uint64_t word);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/mpi_parcels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -31,10 +33,21 @@ struct MpiParcels::Sends {
   std::vector<MPI_Request> requests;
 };
 
-MpiParcels::MpiParcels(MPI_Comm handle, std::uint64_t bytes_per_message)
+MpiParcels::MpiParcels(MPI_Comm handle, int rank, int size, std::uint64_t bytes_per_message)
     : handle_(handle),
+      rank_(rank),
+      size_(size),
       bytes_per_message_(bytes_per_message),
       head_bytes_(std::min(kMostOfHead, bytes_per_message)) {}
+
+// What is little finds its room there: whoever has none says so while all can still hear of it.
+Status MpiParcels::make_room(Heads& told) const {
+  return or_no_space("not enough memory to receive parcels", [&]() -> Status {
+    told.heads.reserve(static_cast<std::size_t>(size_));
+    told.pieces.reserve(kAlwaysThere);
+    return Status::ok();
+  });
+}
 
 Status MpiParcels::receive_head(int tag, Heads& told, bool& came) {
   int is_there = 0;
@@ -95,12 +108,13 @@ Result<MpiParcels::Heads> MpiParcels::exchange_heads(std::span<const std::byte> 
   const int tag = kHeadTag + (is_odd_ ? 1 : 0);
   is_odd_ = !is_odd_;
   Sends sends;
-  const Status begun = begin_sends(data, parcels, tag, sends);
+  Heads told;
+  Status begun = make_room(told);
+  if (begun.is_ok()) begun = begin_sends(data, parcels, tag, sends);
   if (!begun.is_ok() && begun.code() != StatusCode::kNoSpace) return begun;
 
-  Heads told;
-  // The largest parcel, and whether a rank could not begin.
-  std::array<std::uint64_t, 2> most{0, begun.is_ok() ? 0U : 1U};
+  // The largest parcel, and one more than the last rank that could not begin.
+  std::array<std::uint64_t, 2> most{0, begun.is_ok() ? 0U : static_cast<std::uint64_t>(rank_) + 1};
   for (const Parcel& parcel : parcels) most[0] = std::max(most[0], parcel.bytes);
   MPI_Request everybody = MPI_REQUEST_NULL;
   for (bool has_begun = false;;) {
@@ -126,7 +140,9 @@ Result<MpiParcels::Heads> MpiParcels::exchange_heads(std::span<const std::byte> 
                    "MPI_Iallreduce"));
     has_begun = true;
   }
-  if (most[1] != 0) return Status::no_space("a rank has not enough memory to send parcels");
+  if (most[1] != 0)
+    return Status::no_space(
+        fmt::format("rank {}: not enough memory for a sparse exchange", most[1] - 1));
   told.largest = most[0];
   std::ranges::sort(told.heads, {}, [](const Head& head) { return head.parcel.rank; });
   return told;

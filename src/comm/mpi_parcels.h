@@ -29,11 +29,13 @@ class MpiParcels {
     std::vector<Head> heads;  // ascending by sender
     Bytes pieces;
     std::uint64_t largest = 0;  // bytes of the largest parcel of all ranks
-    Status status;  // of this rank alone: there was no memory for what came
+    // Of this rank alone: there was no memory for what came. OK where the largest parcel from every
+    // rank is less than kAlwaysThere.
+    Status status;
   };
 
   // `handle` outlives it. At most `bytes_per_message` in one message.
-  MpiParcels(MPI_Comm handle, std::uint64_t bytes_per_message);
+  MpiParcels(MPI_Comm handle, int rank, int size, std::uint64_t bytes_per_message);
 
   std::uint64_t head_bytes() const { return head_bytes_; }
 
@@ -46,11 +48,14 @@ class MpiParcels {
  private:
   struct Sends;
 
+  Status make_room(Heads& told) const;
   Status begin_sends(std::span<const std::byte> data, std::span<const Parcel> parcels, int tag,
                      Sends& sends);
   Status receive_head(int tag, Heads& told, bool& came);
 
   MPI_Comm handle_;
+  int rank_;
+  int size_;
   std::uint64_t bytes_per_message_;
   std::uint64_t head_bytes_;
   // Who leaves an exchange first may send the heads of the next one to who is still in it; nobody

@@ -140,7 +140,7 @@ Status SimWorld::meet(int rank, const SimCall& call, Read&& read, Prepare&& prep
     without_room_.store(-1);
     verdict_ = check_calls();
     if (verdict_.is_ok())
-      verdict_ = or_no_space("not enough memory to reduce what ranks bring", [&] {
+      verdict_ = or_no_space("not enough memory for what ranks bring", [&] {
         prepare(std::span<const SimCall* const>(calls_));
         return Status::ok();
       });

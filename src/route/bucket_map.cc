@@ -70,7 +70,8 @@ class BucketPlan {
   }
 
   void seat(const BucketRows& bucket, std::uint64_t mean) {
-    const auto& [b, rows] = bucket;
+    const auto b = static_cast<std::uint32_t>(bucket.bucket);
+    const std::uint64_t rows = bucket.rows;
     const std::uint64_t parts = rows > bound_ ? std::min(most_parts_, ceil_divide(rows, mean)) : 1;
     std::uint64_t& home_load = load_[static_cast<std::size_t>(map_.home_of(b))];
     if (parts == 1 && rows <= bound_ && home_load <= bound_ - rows)
@@ -185,7 +186,7 @@ Result<BucketMap> plan_buckets(std::span<const std::uint64_t> rows_per_bucket, i
   std::vector<BucketRows> heavy;
   for (std::size_t b = 0; b < rows_per_bucket.size(); ++b)
     if (rows_per_bucket[b] != 0 && rows_of_home[b / per_home] > most)
-      heavy.push_back({.bucket = static_cast<std::uint32_t>(b), .rows = rows_per_bucket[b]});
+      heavy.push_back({.bucket = b, .rows = rows_per_bucket[b]});
   return plan_heavy_buckets(static_cast<std::uint32_t>(rows_per_bucket.size()), rows_of_home, heavy,
                             options);
 }

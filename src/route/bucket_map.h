@@ -107,9 +107,11 @@ class BucketMap {
   std::vector<int> rank_of_part_;
 };
 
+// Two words, as they travel.
 struct BucketRows {
-  std::uint32_t bucket = 0;
+  std::uint64_t bucket = 0;
   std::uint64_t rows = 0;
+  friend auto operator<=>(const BucketRows&, const BucketRows&) = default;
 };
 
 // A map that balances the rows of the buckets over the ranks.
@@ -118,16 +120,16 @@ struct BucketRows {
 // m) sub-buckets on as many distinct ranks. (The papers multiply by 4 until it fits; the exact
 // number sends each tuple of an intra-bucket exchange to up to 4 times fewer ranks.) Whole buckets
 // stay at home as long as that keeps the rank within skew_percent of m, so that planning moves
-// little; what is left goes, largest first, to the least loaded ranks. If
-// sub-buckets come out even, no rank holds more than (skew_percent / 100 + 1) * m rows. O(buckets
+// little; what is left goes, largest first, to the least loaded ranks. If sub-buckets come out
+// even, no rank holds more than (skew_percent / 100 + 1) * m rows. O(buckets
 // log buckets + ranks log ranks) time. InvalidArgument: no buckets or no multiple of the ranks, no
 // ranks, a skew_percent below 100, or row counts whose sum does not fit 63 bits.
 Result<BucketMap> plan_buckets(std::span<const std::uint64_t> rows_per_bucket, int ranks,
                                const BucketOptions& options = {});
 
 // The same plan in two steps, for who does not want to know all ranks' rows of all buckets: first
-// the rows of each home. Homes with more rows than the
-// result are heavy; where none is, the map is trivial. InvalidArgument as above.
+// the rows of each home. Homes with more rows than the result are heavy; where none is, the map is
+// trivial. InvalidArgument as above.
 Result<std::uint64_t> most_rows_of_home(std::span<const std::uint64_t> rows_of_home,
                                         const BucketOptions& options = {});
 // Then the rows of all buckets that have some and whose homes are heavy, ascending by bucket.

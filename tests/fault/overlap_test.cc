@@ -72,7 +72,9 @@ TEST_P(OverlapWays, WhatIsFinishedIsWhatWasBegun) {
       EXPECT_LE(report.held_seconds, report.total_seconds);
       // No time counts twice. Of one rank, as the others' may have begun earlier.
       const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begun;
-      if (ranks == 1) EXPECT_LE(report.total_seconds, passed.count());
+      if (ranks == 1) {
+        EXPECT_LE(report.total_seconds, passed.count());
+      }
       EXPECT_EQ(report.overlap, way);
       EXPECT_TRUE(writer->is_written());
       EXPECT_EQ(writer->finish().status().code(), StatusCode::kInvalidArgument);

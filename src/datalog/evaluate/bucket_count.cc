@@ -12,32 +12,17 @@
 namespace stratalog::datalog {
 namespace {
 
-constexpr std::uint32_t kBucketsPerRank = 8;
-
-// A bucket and its rows on the way, two words.
-using ToldRows = std::array<std::uint64_t, 2>;
-
-std::vector<ToldRows> told_in(std::span<const std::byte> bytes) {
-  std::vector<ToldRows> told(bytes.size() / sizeof(ToldRows));
+// What arrived, ascending by bucket, each once.
+std::vector<BucketRows> added_up(std::span<const std::byte> bytes) {
+  std::vector<BucketRows> told(bytes.size() / sizeof(BucketRows));
   if (!told.empty()) std::memcpy(told.data(), bytes.data(), bytes.size());
-  return told;
-}
-
-std::vector<ToldRows> words_of(std::span<const BucketRows> rows) {
-  std::vector<ToldRows> words;
-  words.reserve(rows.size());
-  for (const auto& [bucket, count] : rows) words.push_back({bucket, count});
-  return words;
-}
-
-// Ascending by bucket, each once.
-std::vector<BucketRows> added_up(std::vector<ToldRows> told) {
   std::ranges::sort(told);
   std::vector<BucketRows> sums;
-  for (const auto& [bucket, rows] : told) {
-    if (sums.empty() || sums.back().bucket != bucket)
-      sums.push_back({.bucket = static_cast<std::uint32_t>(bucket)});
-    sums.back().rows += rows;
+  for (const BucketRows& some : told) {
+    if (sums.empty() || sums.back().bucket != some.bucket)
+      sums.push_back(some);
+    else
+      sums.back().rows += some.rows;
   }
   return sums;
 }
@@ -88,14 +73,13 @@ Result<std::optional<BucketMap>> BucketCount::plan(Comm& comm, const BucketOptio
   const std::vector<BucketRows> mine = told_rows();
   std::vector<Parcel> parcels;
   for (const BucketRows& some : mine) {
-    const int home = *even_.ranks_of(some.bucket).begin();
+    const int home = even_.owner(static_cast<std::uint32_t>(some.bucket), 0);
     if (parcels.empty() || parcels.back().rank != home) parcels.push_back({.rank = home});
-    parcels.back().bytes += sizeof(ToldRows);
+    parcels.back().bytes += sizeof(BucketRows);
   }
-  const std::vector<ToldRows> my_words = words_of(mine);
   STRATALOG_ASSIGN_OR_RETURN(const ReceivedParcels told,
-                             comm.exchange_parcels(std::as_bytes(std::span(my_words)), parcels));
-  const std::vector<BucketRows> at_home = added_up(told_in(told.data));
+                             comm.exchange_parcels(std::as_bytes(std::span(mine)), parcels));
+  const std::vector<BucketRows> at_home = added_up(told.data);
 
   std::uint64_t sum = 0;
   for (const BucketRows& some : at_home) sum += some.rows;
@@ -107,13 +91,11 @@ Result<std::optional<BucketMap>> BucketCount::plan(Comm& comm, const BucketOptio
   if (std::ranges::all_of(rows_of_home, [&](std::uint64_t rows) { return rows <= most; }))
     return std::optional<BucketMap>();
 
-  const std::vector<ToldRows> heavy_words =
-      sum > most ? words_of(at_home) : std::vector<ToldRows>();
-  STRATALOG_ASSIGN_OR_RETURN(const Received heavy,
-                             comm.allgather(std::as_bytes(std::span(heavy_words))));
-  STRATALOG_ASSIGN_OR_RETURN(
-      BucketMap map,
-      plan_heavy_buckets(even_.buckets(), rows_of_home, added_up(told_in(heavy.data)), options));
+  std::span<const BucketRows> mine_heavy;
+  if (sum > most) mine_heavy = at_home;
+  STRATALOG_ASSIGN_OR_RETURN(const Received heavy, comm.allgather(std::as_bytes(mine_heavy)));
+  STRATALOG_ASSIGN_OR_RETURN(BucketMap map, plan_heavy_buckets(even_.buckets(), rows_of_home,
+                                                               added_up(heavy.data), options));
   return map.is_trivial() ? std::nullopt : std::optional<BucketMap>(std::move(map));
 }
 

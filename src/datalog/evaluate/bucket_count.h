@@ -22,6 +22,8 @@ namespace stratalog::datalog {
 
 class BucketCount {
  public:
+  static constexpr std::uint32_t kBucketsPerRank = 8;
+
   // Of tuples of `arity` columns, dealt by `columns` to `ranks` ranks.
   BucketCount(std::uint32_t arity, std::vector<std::uint32_t> columns, int ranks);
 
