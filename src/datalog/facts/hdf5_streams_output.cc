@@ -10,12 +10,15 @@
 #include "datalog/facts/hdf5_handle.h"
 #include "datalog/facts/hdf5_layout.h"
 #include "datalog/facts/key_streams.h"
+#include "encode/shuffled_chunk.h"
 
 namespace stratalog::datalog {
 namespace {
 
 constexpr hsize_t kChunkNumbers = 1 << 18;  // 1 MiB: what a reader inflates for a small range
 constexpr H5Z_filter_t kBloscFilter = 32001;
+constexpr unsigned kDeflateLevel = 1;
+constexpr std::uint32_t kNoFilters = 3;  // shuffle and deflate are skipped
 constexpr OrderCode kMostIndexed = 1 << 26;  // 256 MiB
 
 // How the numbers of one column stand for its values.
@@ -213,8 +216,8 @@ class StreamsFile {
       // Optional: a chunk that does not get smaller is stored as it is, not an error.
       H5Pset_filter(properties.id(), kBloscFilter, H5Z_FLAG_OPTIONAL, 7, values);
     } else {
-      H5Pset_shuffle(properties.id());
-      H5Pset_deflate(properties.id(), 1);
+      H5Pset_filter(properties.id(), H5Z_FILTER_SHUFFLE, H5Z_FLAG_OPTIONAL, 0, nullptr);
+      H5Pset_filter(properties.id(), H5Z_FILTER_DEFLATE, H5Z_FLAG_OPTIONAL, 1, &kDeflateLevel);
     }
     return properties;
   }
@@ -254,25 +257,52 @@ class StreamsFile {
   }
 
   // Appends what streams hold, in multiples of `unit` numbers.
-  static Status flush(KeyStreams& streams, const std::vector<Hdf5Handle>& datasets,
-                      std::vector<hsize_t>& written, hsize_t unit) {
+  Status flush(KeyStreams& streams, const std::vector<Hdf5Handle>& datasets,
+               std::vector<hsize_t>& written, hsize_t unit) {
     for (std::size_t s = 0; s < streams.size(); ++s) {
       KeyStreams::Stream& stream = streams.stream(s);
-      const hsize_t count = stream.size() / unit * unit;
-      if (count == 0) continue;
-      const hsize_t end = written[s] + count;
+      const std::span numbers = std::span(stream).first(stream.size() / unit * unit);
+      if (numbers.empty()) continue;
+      const hsize_t end = written[s] + numbers.size();
       if (H5Dset_extent(datasets[s].id(), &end) < 0)
         return hdf5_error("extend stream " + streams.name(s));
-      const Hdf5Handle space(H5Dget_space(datasets[s].id()), H5Sclose);
-      const Hdf5Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);
-      H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, &written[s], nullptr, &count, nullptr);
-      if (H5Dwrite(datasets[s].id(), H5T_NATIVE_UINT32, memory.id(), space.id(), H5P_DEFAULT,
-                   stream.data()) < 0)
-        return hdf5_error("write stream " + streams.name(s));
+      const bool is_written = filter_ == StreamFilter::kDeflate
+                                  ? write_deflated(datasets[s].id(), written[s], numbers)
+                                  : write_filtered(datasets[s].id(), written[s], numbers);
+      if (!is_written) return hdf5_error("write stream " + streams.name(s));
       written[s] = end;
-      stream.erase(stream.begin(), stream.begin() + static_cast<std::ptrdiff_t>(count));
+      stream.erase(stream.begin(), stream.begin() + static_cast<std::ptrdiff_t>(numbers.size()));
     }
     return Status::ok();
+  }
+
+  // Chunk by chunk, as HDF5's filters would store it; they take longer.
+  bool write_deflated(hid_t dataset, hsize_t begin, std::span<const std::uint32_t> numbers) {
+    for (; !numbers.empty(); begin += kChunkNumbers) {
+      std::span<const std::uint32_t> chunk =
+          numbers.first(std::min<std::size_t>(numbers.size(), kChunkNumbers));
+      numbers = numbers.subspan(chunk.size());
+      if (chunk.size() < kChunkNumbers) {  // chunks are whole in the file
+        last_chunk_.assign(chunk.begin(), chunk.end());
+        last_chunk_.resize(kChunkNumbers, 0);
+        chunk = last_chunk_;
+      }
+      stored_.clear();
+      const std::size_t bytes = deflater_.append(chunk, stored_);
+      if (H5Dwrite_chunk(dataset, H5P_DEFAULT, bytes == chunk.size_bytes() ? kNoFilters : 0, &begin,
+                         bytes, stored_.data()) < 0)
+        return false;
+    }
+    return true;
+  }
+
+  static bool write_filtered(hid_t dataset, hsize_t begin, std::span<const std::uint32_t> numbers) {
+    const hsize_t count = numbers.size();
+    const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
+    const Hdf5Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);
+    H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, &begin, nullptr, &count, nullptr);
+    return H5Dwrite(dataset, H5T_NATIVE_UINT32, memory.id(), space.id(), H5P_DEFAULT,
+                    numbers.data()) >= 0;
   }
 
   Comm& comm_;
@@ -280,6 +310,9 @@ class StreamsFile {
   StreamFilter filter_;
   std::size_t width_;
   std::vector<ColumnNumbers> columns_;
+  ChunkDeflater deflater_{kDeflateLevel};
+  std::vector<std::uint32_t> last_chunk_;
+  std::vector<std::byte> stored_;
 };
 
 }  // namespace
