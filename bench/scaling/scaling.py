@@ -136,6 +136,10 @@ def cases() -> list[Case]:
     ]
 
 
+# Calls that carry tuples; the others carry a few numbers.
+CARRYING = ("exchange", "allgather")
+
+
 @dataclass
 class Network:
     """Per rank; see machines.json of the file-system model for where the numbers are from."""
@@ -232,10 +236,10 @@ class Bench:
             "ranks": ranks,
             "dealt": dealt,
             "rounds": stratum["iterations"],
-            "sent_bytes": sum(c["sent_bytes"] for k, c in calls.items() if k == "exchange"),
+            "sent_bytes": sum(calls[name]["sent_bytes"] for name in CARRYING if name in calls),
             "rebalances": stratum["rebalances"],
             "bound_bytes": self.bound(result, stratum["iterations"], stratum["rebalances"], ranks),
-            "slowest_bytes": calls["exchange"]["slowest_bytes"],
+            "slowest_bytes": sum(calls[name]["slowest_bytes"] for name in CARRYING if name in calls),
             "partners": calls["exchange"]["partners"],
             "collectives": sum(c["calls"] for c in calls.values()),
             "share_of_mean": stratum.get("share_of_mean"),

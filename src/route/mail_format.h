@@ -50,6 +50,7 @@ struct MailHandler {
 };
 
 using MailWords = WordBuffer<std::uint64_t>;
+inline constexpr std::uint64_t kMailWordBytes = sizeof(std::uint64_t);
 
 // Words of a record of `count` tuples, its header included.
 std::uint64_t run_words(std::uint64_t count, std::uint32_t arity);

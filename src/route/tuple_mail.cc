@@ -20,7 +20,6 @@ namespace {
 // The first word of a part: this flag, and how many pieces of it were posted.
 constexpr std::uint64_t kMoreFlag = 1;
 constexpr int kPostedShift = 1;
-constexpr std::uint64_t kWordBytes = sizeof(std::uint64_t);
 // So many destinations are kept from round to round with the memory of their boxes.
 constexpr std::size_t kKeptDestinations = 256;
 constexpr std::size_t kFirstSlots = 16;
@@ -126,14 +125,14 @@ bool TupleMail::is_empty() const {
 std::uint64_t TupleMail::waiting_bytes() const {
   std::uint64_t bytes = 0;
   for (const Box& box : boxes_)
-    bytes += (box.run.size() * sizeof(Cell)) + (box.groups.size() * kWordBytes);
+    bytes += (box.run.size() * sizeof(Cell)) + (box.groups.size() * kMailWordBytes);
   return bytes;
 }
 
 std::uint64_t TupleMail::memory_bytes() const {
-  std::uint64_t bytes = out_.capacity() * kWordBytes;
+  std::uint64_t bytes = out_.capacity() * kMailWordBytes;
   for (const Box& box : boxes_)
-    bytes += (box.run.capacity() * sizeof(Cell)) + (box.groups.capacity() * kWordBytes);
+    bytes += (box.run.capacity() * sizeof(Cell)) + (box.groups.capacity() * kMailWordBytes);
   return bytes;
 }
 
@@ -198,7 +197,7 @@ void TupleMail::give_up(const Status& why) {
 
 bool TupleMail::assemble(Outlook mine) {
   const std::uint64_t limit =
-      std::max(options_.round_bytes / ranks_, options_.min_part_bytes) / kWordBytes;
+      std::max(options_.round_bytes / ranks_, options_.min_part_bytes) / kMailWordBytes;
   recycle(out_);
   parcels_.clear();
   bool more = mine == Outlook::kMoreToCome;
@@ -217,7 +216,7 @@ bool TupleMail::assemble(Outlook mine) {
     for (; more && untold < end; ++untold) {
       if (untold == options_.self) continue;
       out_.append(kMoreFlag);
-      parcels_.push_back({.rank = untold, .bytes = kWordBytes});
+      parcels_.push_back({.rank = untold, .bytes = kMailWordBytes});
     }
     untold = end + 1;
   };
@@ -228,10 +227,10 @@ bool TupleMail::assemble(Outlook mine) {
     const std::size_t begin = out_.size();
     out_.append((more ? kMoreFlag : 0) | (posted << kPostedShift));
     if (words_left != 0) assemble_part(d, limit);
-    parcels_.push_back({.rank = to, .bytes = (out_.size() - begin) * kWordBytes});
+    parcels_.push_back({.rank = to, .bytes = (out_.size() - begin) * kMailWordBytes});
   }
   tell_up_to(options_.ranks);
-  counters_.bytes_sent += out_.size() * kWordBytes;
+  counters_.bytes_sent += out_.size() * kMailWordBytes;
   return more;
 }
 
@@ -265,7 +264,7 @@ bool TupleMail::is_told_of_more(const ReceivedParcels& received) const {
 Status TupleMail::read_post(const Bytes& data, int sender, const MailHandler& handler) {
   counters_.bytes_received += data.size();
   const std::span<const std::uint64_t> words(reinterpret_cast<const std::uint64_t*>(data.data()),
-                                             data.size() / kWordBytes);
+                                             data.size() / kMailWordBytes);
   return or_no_space("not enough memory for tuples that arrive", [&] {
     return decode_records(words, sender, options_.arity_of_stream, handler);
   });
@@ -303,7 +302,7 @@ Status TupleMail::receive(const ReceivedParcels& received, const MailHandler& ha
   for (const auto& [sender, bytes] : received.parcels) {
     deliver_own_before(sender);
     const std::span<const std::uint64_t> words(reinterpret_cast<const std::uint64_t*>(part),
-                                               bytes / kWordBytes);
+                                               bytes / kMailWordBytes);
     part += bytes;
     counters_.bytes_received += bytes;
     if (first.is_ok())
@@ -363,7 +362,7 @@ Result<Outlook> TupleMail::deliver_round(Comm& comm, Outlook mine, const MailHan
 }
 
 Status TupleMail::post_full(Comm& comm) {
-  const std::uint64_t full = options_.post_bytes / kWordBytes;
+  const std::uint64_t full = options_.post_bytes / kMailWordBytes;
   for (std::size_t d = 0; d < destinations_.size(); ++d) {
     if (destinations_[d].rank == options_.self) continue;
     while (count_words_left(d) >= full && comm.may_post()) {

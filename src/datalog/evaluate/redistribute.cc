@@ -15,6 +15,7 @@
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/shard_sender.h"
 #include "model/set_walk.h"
+#include "route/copy_mail.h"
 #include "route/tuple_mail.h"
 
 namespace stratalog::datalog {
@@ -36,6 +37,29 @@ TupleMail make_mail(const EngineState& state, std::vector<std::uint32_t> arities
   options.self = state.comm.rank();
   options.arity_of_stream = std::move(arities);
   return TupleMail(std::move(options));
+}
+
+// Sends what `send(sender)` gives to the ranks that the shard says, all where it is a copy, and
+// hands over what arrives. Collective; the same verdict on all ranks.
+template <typename Send>
+Status send_into(EngineState& state, const Shard& shard, std::vector<std::uint32_t> arities,
+                 Send&& send, const MailHandler& handler) {
+  const auto send_by = [&](auto& mail) {
+    ShardSender sender(state, shard, mail);
+    const Status sent = guard_memory([&] { return send(sender); });
+    if (!sent.is_ok()) mail.give_up(sent);
+    return mail.deliver(state.comm, handler);
+  };
+  if (shard.placement.dealing == Dealing::kReplicated) {
+    CopyMail mail({.ranks = state.comm.size(), .arity_of_stream = std::move(arities)});
+    const Status status = send_by(mail);
+    state.traffic.mine += mail.bytes_sent();
+    return status;
+  }
+  TupleMail mail = make_mail(state, std::move(arities));
+  const Status status = send_by(mail);
+  state.traffic.mine += mail.counters().bytes_sent;
+  return status;
 }
 
 void queue_columns(Index& index, const TupleColumns& tuples) {
@@ -154,26 +178,26 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
   }
   if (!state.peers.empty() && shard.placement.dealing == Dealing::kHashed && !shard.buckets)
     return fill_from_boxes(state, id, shard);
-  TupleMail mail = make_mail(state, {state.relations[id].arity});
-  ShardSender sender(state, shard, mail);
-  const Status sent = for_each_home_group(
-      state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
-        sender.send(kTotalStream, order, group);
-      });
-  const Status delivered =
-      mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
-                                  queue_run(index, run);
-                                  settle_if_much(state, shard);
-                                  return {};
-                                },
-                                .on_group = [&](const MailGroup& group) -> Status {
-                                  queue_group(index, group);
-                                  settle_if_much(state, shard);
-                                  return {};
-                                }});
+  const Status sent = send_into(
+      state, shard, {state.relations[id].arity},
+      [&](ShardSender& sender) {
+        return for_each_home_group(
+            state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
+              sender.send(kTotalStream, order, group);
+            });
+      },
+      {.on_run = [&](const MailRun& run) -> Status {
+         queue_run(index, run);
+         settle_if_much(state, shard);
+         return {};
+       },
+       .on_group = [&](const MailGroup& group) -> Status {
+         queue_group(index, group);
+         settle_if_much(state, shard);
+         return {};
+       }});
   settle(state, shard);
-  state.traffic.mine += mail.counters().bytes_sent;
-  return agree(state.comm, sent.is_ok() ? delivered : sent);
+  return sent;
 }
 
 // How a finished relation should be dealt by `columns`.
@@ -191,21 +215,24 @@ Result<std::optional<BucketMap>> plan_skewed(EngineState& state, RelationId id,
 // Copies total and delta of this rank's part of `from` to their owners in `to`, which is empty.
 Status copy_shard(EngineState& state, RelationId id, const Shard& from, Shard& to) {
   const std::uint32_t arity = state.relations[id].arity;
-  TupleMail mail = make_mail(state, {arity, arity});
-  ShardSender sender(state, to, mail);
   const Index& home = from.primary_index();
-  for (RowId row = 0; row < home.row_count(); ++row)
-    if (!home.total(row).empty())
-      sender.send(kTotalStream, home.order(),
-                  {.prefix = home.prefix(row), .set = home.total(row).view()});
-  for (const DeltaRow& row : home.delta())
-    sender.send(kDeltaStream, home.order(),
-                {.prefix = home.prefix(row.row), .set = row.cells.view()});
   Index delta(state.plan.relations[id].indices[to.primary].order, {});
   const auto target = [&](int stream) -> Index& {
     return stream == kTotalStream ? to.primary_index() : delta;
   };
-  STRATALOG_RETURN_IF_ERROR(mail.deliver(state.comm, queue_into(target)));
+  STRATALOG_RETURN_IF_ERROR(send_into(
+      state, to, {arity, arity},
+      [&](ShardSender& sender) -> Status {
+        for (RowId row = 0; row < home.row_count(); ++row)
+          if (!home.total(row).empty())
+            sender.send(kTotalStream, home.order(),
+                        {.prefix = home.prefix(row), .set = home.total(row).view()});
+        for (const DeltaRow& row : home.delta())
+          sender.send(kDeltaStream, home.order(),
+                      {.prefix = home.prefix(row.row), .set = row.cells.view()});
+        return {};
+      },
+      queue_into(target)));
   settle(state, to);
   delta.unite_queued(state.scratch, Freshness::kUnknown);
   restore_shard_delta(to, delta, state.scratch);
@@ -223,17 +250,18 @@ Status erase_in_shard(EngineState& state, RelationId id, Shard& shard,
     for (std::size_t at = 0; at < tuples.size(); at += arity)
       for (const std::uint32_t column : order) here.push_back(tuples[at + column]);
   } else {
-    TupleMail mail = make_mail(state, {arity});
-    ShardSender sender(state, shard, mail);
-    for (std::size_t at = 0; at < tuples.size(); at += arity)
-      sender.send_tuple(kTotalStream, tuples.subspan(at, arity));
-    STRATALOG_RETURN_IF_ERROR(
-        mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
-                                    here.insert(here.end(), run.cells.begin(), run.cells.end());
-                                    return {};
-                                  },
-                                  .on_group = {}}));
-    state.traffic.mine += mail.counters().bytes_sent;
+    STRATALOG_RETURN_IF_ERROR(send_into(
+        state, shard, {arity},
+        [&](ShardSender& sender) -> Status {
+          for (std::size_t at = 0; at < tuples.size(); at += arity)
+            sender.send_tuple(kTotalStream, tuples.subspan(at, arity));
+          return {};
+        },
+        {.on_run = [&](const MailRun& run) -> Status {
+           here.insert(here.end(), run.cells.begin(), run.cells.end());
+           return {};
+         },
+         .on_group = {}}));
   }
   erase_from_shard(shard, here);
   return {};
@@ -310,19 +338,20 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
     queue_columns(home.primary_index(), tuples);
     return {};
   }
-  TupleMail mail = make_mail(state, {relation.arity});
-  ShardSender sender(state, home, mail);
-  for (std::uint64_t r = 0; r < tuples.rows; ++r) {
-    for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
-    sender.send_tuple(kTotalStream, tuple);
-  }
-  STRATALOG_RETURN_IF_ERROR(mail.deliver(state.comm, {.on_run = [&](const MailRun& run) -> Status {
-                                                        queue_run(home.primary_index(), run);
-                                                        return {};
-                                                      },
-                                                      .on_group = {}}));
-  state.traffic.mine += mail.counters().bytes_sent;
-  return {};
+  return send_into(
+      state, home, {relation.arity},
+      [&](ShardSender& sender) -> Status {
+        for (std::uint64_t r = 0; r < tuples.rows; ++r) {
+          for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
+          sender.send_tuple(kTotalStream, tuple);
+        }
+        return {};
+      },
+      {.on_run = [&](const MailRun& run) -> Status {
+         queue_run(home.primary_index(), run);
+         return {};
+       },
+       .on_group = {}});
 }
 
 Status erase_tuples(EngineState& state, RelationId id, std::span<const Cell> tuples) {
@@ -365,7 +394,9 @@ Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
     if (shard.placement == wanted && (availability == Availability::kAsDealt || !shard.buckets))
       found = &shard;
   std::optional<BucketMap> buckets;
+  // So few rows that no plan would move them are not worth the calls either.
   if (availability == Availability::kAsDealt && !state.is_single() &&
+      relation.global_rows >= BucketOptions().min_rows &&
       (found == nullptr || !found->checked_for_skew)) {
     STRATALOG_ASSIGN_OR_RETURN(buckets, plan_skewed(state, id, wanted.columns));
     if (found != nullptr) found->checked_for_skew = true;

@@ -2,20 +2,24 @@
 #include "datalog/evaluate/shard_sender.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "datalog/evaluate/placement.h"
 #include "model/set_walk.h"
 
 namespace stratalog::datalog {
 
-ShardSender::ShardSender(EngineState& state, const Shard& shard, TupleMail& mail)
+ShardSender::ShardSender(EngineState& state, const Shard& shard, TupleMail* mail, CopyMail* copies)
     : state_(state),
       mail_(mail),
+      copies_(copies),
       placement_(shard.placement),
       buckets_(shard.buckets),
       order_(shard.primary_index().order().begin(), shard.primary_index().order().end()),
       declared_(order_.size()),
-      ordered_(order_.size()) {}
+      ordered_(order_.size()) {
+  assert((placement_.dealing == Dealing::kReplicated) == (copies_ != nullptr));
+}
 
 void ShardSender::send(int stream, std::span<const std::uint32_t> from_order,
                        const TupleGroup& group) {
@@ -25,11 +29,10 @@ void ShardSender::send(int stream, std::span<const std::uint32_t> from_order,
     for (std::size_t i = 0; i + 1 < order_.size(); ++i) ordered_[i] = declared_[order_[i]];
     const TupleGroup moved{.prefix = std::span(ordered_).first(order_.size() - 1),
                            .set = group.set};
-    if (placement_.dealing == Dealing::kReplicated) {
-      for (int r = 0; r < state_.comm.size(); ++r) mail_.append_group(r, stream, moved);
-    } else {
-      mail_.append_group(owner(), stream, moved);
-    }
+    if (copies_ != nullptr)
+      copies_->append_group(stream, moved);
+    else
+      mail_->append_group(owner(), stream, moved);
     return;
   }
   walk_set(group.set, [&](Cell cell) {
@@ -56,11 +59,10 @@ int ShardSender::owner() {
 
 void ShardSender::send_declared(int stream) {
   for (std::size_t i = 0; i < order_.size(); ++i) ordered_[i] = declared_[order_[i]];
-  if (placement_.dealing == Dealing::kReplicated) {
-    for (int r = 0; r < state_.comm.size(); ++r) mail_.append(r, stream, ordered_);
-  } else {
-    mail_.append(owner(), stream, ordered_);
-  }
+  if (copies_ != nullptr)
+    copies_->append(stream, ordered_);
+  else
+    mail_->append(owner(), stream, ordered_);
 }
 
 }  // namespace stratalog::datalog

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "failing_memory.h"
+#include "route/copy_mail.h"
 #include "route/tuple_mail.h"
 
 namespace stratalog {
@@ -108,6 +109,49 @@ TEST(MailMemory, WhileItIsTakenIn) {
 TEST(MailMemory, WhileAppending) {
   expect_one_verdict(End::kAppending, kAtTheEnd);
   expect_one_verdict(End::kAppending, kOnTheWay);
+}
+
+// The same of mail that all get.
+Status deliver_copies(Comm& comm, int poor, End end, std::vector<Status>& seen) {
+  CopyMail mail({.ranks = comm.size(), .arity_of_stream = {1}});
+  std::uint64_t count = 0;
+  MailHandler handler = counting(count);
+  const auto me = static_cast<std::size_t>(comm.rank());
+  for (std::uint64_t t = 0; t < kTuples; ++t)
+    mail.append(0, std::array<Cell, 1>{static_cast<Cell>(t)});
+  if (comm.rank() != poor) {
+    seen[me] = mail.deliver(comm, handler);
+  } else if (end == End::kTaking || end == End::kAppending) {
+    if (end == End::kAppending) mail.give_up(Status::no_space("while appending"));
+    if (end == End::kTaking)
+      handler.on_run = [](const MailRun&) -> Status { throw std::bad_alloc(); };
+    seen[me] = mail.deliver(comm, handler);
+  } else {
+    const FailingMemory none(
+        {.bytes = kMuch, .granted = end == End::kPacking || !kReallocFails ? 0U : 1U});
+    seen[me] = mail.deliver(comm, handler);
+  }
+  mail.append(0, std::array<Cell, 1>{Cell{5}});
+  count = 0;
+  handler = counting(count);
+  STRATALOG_RETURN_IF_ERROR(mail.deliver(comm, handler));
+  return count == static_cast<std::uint64_t>(comm.size())
+             ? Status::ok()
+             : Status::internal("other mail arrives afterwards");
+}
+
+TEST(MailMemory, OfMailThatAllGet) {
+  for (const End end : {End::kPacking, End::kReceiving, End::kTaking, End::kAppending})
+    for (const int poor : {0, 2}) {
+      std::vector<Status> seen(3);
+      const Status status =
+          sim_run(3, [&](Comm& comm) { return deliver_copies(comm, poor, end, seen); });
+      EXPECT_TRUE(status.is_ok()) << status.to_string();
+      for (const Status& one : seen) {
+        EXPECT_EQ(one.code(), StatusCode::kNoSpace);
+        EXPECT_EQ(one.to_string(), seen[0].to_string());
+      }
+    }
 }
 
 }  // namespace
