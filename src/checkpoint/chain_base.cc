@@ -47,6 +47,11 @@ ChainFacts ChainBase::facts(const std::string& relation, RelationVersion version
   return found == facts_.end() ? ChainFacts{} : found->second;
 }
 
+std::uint64_t ChainBase::own_rows(const RelationImage& image) const {
+  const auto found = own_rows_.find({image.name, image.version});
+  return found == own_rows_.end() ? 0 : found->second;
+}
+
 MultisetHash hash_of_image(const SaveRequest& request, std::size_t i) {
   const bool is_walked = i < request.walked_hashes.size() && request.walked_hashes[i] != nullptr;
   return is_walked ? *request.walked_hashes[i] : request.images[i].hash;
@@ -103,7 +108,8 @@ void ChainBase::add_carried(const SaveRequest& request,
     std::uint32_t position = 0;
     const ManifestRelation* old = find(request.images[i], position);
     if (old == nullptr) continue;  // carry() has refused it
-    relations[i].rows += old->rows;
+    // The rows of what is folded are all there, but only the hash of its growth is known.
+    if (part_of(request, i) == ImagePart::kGrowth) relations[i].rows += old->rows;
     relations[i].hash += old->hash;
   }
 }
@@ -131,6 +137,7 @@ Status ChainBase::accept(const std::string& generation, const SaveRequest& reque
     return Status::internal("the sizes of a checkpoint's chains have an odd length");
   if (!told.empty()) std::memcpy(told.data(), facts.data(), facts.size());
   std::map<Key, ChainFacts> now;
+  std::map<Key, std::uint64_t> own_rows;
   for (std::size_t i = 0; i < told.size(); ++i) {
     const RelationImage& image = request.images[i];
     const bool whole = is_whole(part_of(request, i));
@@ -140,8 +147,10 @@ Status ChainBase::accept(const std::string& generation, const SaveRequest& reque
                                         .whole_bytes = told[i].whole_bytes,
                                         .growth_bytes = told[i].growth_bytes,
                                         .generations = whole ? 1 : before.generations + 1};
+    own_rows[{image.name, image.version}] = image.rows + (whole ? 0 : ChainBase::own_rows(image));
   }
   facts_ = std::move(now);
+  own_rows_ = std::move(own_rows);
   generation_ = generation;
   return Status::ok();
 }

@@ -23,6 +23,8 @@ class ChainBase {
   // Empty: there is nothing to build on.
   const std::string& generation() const { return generation_; }
   ChainFacts facts(const std::string& relation, RelationVersion version) const;
+  // What this rank wrote of it.
+  std::uint64_t own_rows(const RelationImage& image) const;
 
   // Rank 0: what the generation of `request` takes over. InvalidArgument if it asks for what the
   // base does not have.
@@ -46,6 +48,7 @@ class ChainBase {
 
   std::string generation_;
   std::map<Key, ChainFacts> facts_;
+  std::map<Key, std::uint64_t> own_rows_;
   std::optional<Manifest> manifest_;  // rank 0
   std::map<std::string, Hash128> section_hashes_;  // rank 0
 };

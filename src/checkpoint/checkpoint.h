@@ -51,7 +51,7 @@ struct SaveRequest {
   // it is unchanged. The same on every rank. Of one whose part is kFolded the same is new, but it
   // hands out a group for each prefix of the relation, with an empty set where nothing is, and
   // every generation since the whole part had these prefixes in the same order. Only where
-  // can_fold(), in mode kFilePerProcess, and not where a thread writes what the caller has packed.
+  // can_fold(), and not where a thread writes what the caller has packed.
   std::vector<PartPlan> parts;
   // Where an entry is set: the local hash of that image, valid once its groups have been walked; it
   // takes the place of the image's own. Empty, or one for each image.

@@ -360,7 +360,7 @@ Status Writer::open_save(const SaveRequest& request, OpenSave& open) {
 // Of a request that the save owns.
 void Writer::prepare_folds(OpenSave& open) {
   open.fold.emplace(comm_, store_, open.owned.base);
-  walk_through(*open.fold, open.owned);
+  walk_through(*open.fold, base_, open.owned);
 }
 
 // Collective. Whether what was read of the base is what it was; if not, nothing builds on it again.
@@ -403,12 +403,9 @@ Result<SaveReport> Writer::close_save(OpenSave& open) {
   report.generation = generation_name(context.id);
   for (const std::uint64_t count : open.rows) report.rows += count;
   for (std::size_t i = 0; i < context.request.images.size(); ++i) {
-    const RelationImage& image = context.request.images[i];
     const ImagePart part = part_of(context.request, i);
     report.growth_images += part == ImagePart::kGrowth ? 1 : 0;
-    if (part != ImagePart::kFolded) continue;
-    ++report.folded_images;
-    report.rows += base_.facts(image.name, image.version).rows;
+    report.folded_images += part == ImagePart::kFolded ? 1 : 0;
   }
   {
     const Stopwatch watch(open.out.times.commit_ns);

@@ -44,7 +44,6 @@ class RowOfParts {
     for (ShardCursor& part : parts_)
       while (is_at(part, growth.prefix)) {
         together_.add(part.head()->set);
-        stored_rows_ += part.head()->set.count;
         STRATALOG_RETURN_IF_ERROR(read(part.advance()));
       }
     return give({.prefix = growth.prefix, .set = together_.view()});
@@ -53,7 +52,6 @@ class RowOfParts {
     return std::all_of(parts_.begin(), parts_.end(),
                        [](const ShardCursor& part) { return part.head() == nullptr; });
   }
-  std::uint64_t stored_rows() const { return stored_rows_; }
   const Status& failure() const { return failure_; }  // of reading
 
  private:
@@ -65,7 +63,6 @@ class RowOfParts {
   template <typename Give>
   Status hand_on(ShardCursor& part, std::span<const Cell> prefix, Give&& give) {
     while (is_at(part, prefix)) {
-      stored_rows_ += part.head()->set.count;
       STRATALOG_RETURN_IF_ERROR(give(*part.head()));
       STRATALOG_RETURN_IF_ERROR(read(part.advance()));
     }
@@ -74,7 +71,6 @@ class RowOfParts {
 
   std::vector<ShardCursor> parts_;
   SetUnion together_{kCellBytes};  // as an index would show it
-  std::uint64_t stored_rows_ = 0;
   Status failure_;
 };
 
@@ -128,7 +124,6 @@ Status Fold::walk(const RelationImage& growth, const GroupVisitor& visit) {
   if (!rows.is_over())
     return damaged(Status::corruption(
         fmt::format("relation {} has rows that are not known, or in another order", growth.name)));
-  folded.stored_rows = rows.stored_rows();
   folded_[{growth.name, growth.version}] = folded;
   return Status::ok();
 }
@@ -143,7 +138,7 @@ bool has_folds(const SaveRequest& request) {
                      [](const PartPlan& plan) { return plan.part == ImagePart::kFolded; });
 }
 
-void walk_through(Fold& fold, SaveRequest& request) {
+void walk_through(Fold& fold, const ChainBase& base, SaveRequest& request) {
   for (std::size_t i = 0; i < request.parts.size(); ++i) {
     if (request.parts[i].part != ImagePart::kFolded) continue;
     RelationImage& image = request.images[i];
@@ -151,6 +146,7 @@ void walk_through(Fold& fold, SaveRequest& request) {
     image.for_each_group = [&fold, growth = image](const GroupVisitor& visit) {
       return fold.walk(growth, visit);
     };
+    image.rows += base.own_rows(image);
   }
 }
 
@@ -162,8 +158,8 @@ Status check_folds(Comm& comm, const SaveRequest& request, const Fold& fold,
     const RelationImage& image = request.images[i];
     const Fold::Folded folded = fold.folded(image);
     const MultisetHash growth = hash_of_image(request, i);
-    sums.insert(sums.end(), {folded.rows, folded.hash.low, folded.hash.high, image.rows, growth.low,
-                             growth.high});
+    sums.insert(sums.end(), {folded.rows, folded.hash.low, folded.hash.high,
+                             image.rows - base.own_rows(image), growth.low, growth.high});
   }
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(sums, ReduceOp::kSum));
   Status checked;

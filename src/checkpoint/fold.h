@@ -30,10 +30,9 @@ class Fold {
   // the order of the base's parts, with the new elements, if there are any.
   Status walk(const RelationImage& growth, const GroupVisitor& visit);
 
-  // What was handed out of an image, and how many of its rows the base had.
+  // What was handed out of an image.
   struct Folded {
     std::uint64_t rows = 0;
-    std::uint64_t stored_rows = 0;
     MultisetHash hash;
   };
   Folded folded(const RelationImage& image) const;
@@ -54,8 +53,9 @@ class Fold {
 };
 
 bool has_folds(const SaveRequest& request);
-// Makes the folded images of a request hand out everything; `fold` outlives them.
-void walk_through(Fold& fold, SaveRequest& request);
+// Makes the folded images of a request hand out everything, and have as many rows; `fold` outlives
+// them.
+void walk_through(Fold& fold, const ChainBase& base, SaveRequest& request);
 // Collective, after all ranks have written: what came out is what the base's manifest says together
 // with the growth. Corruption if not.
 Status check_folds(Comm& comm, const SaveRequest& request, const Fold& fold, const ChainBase& base);

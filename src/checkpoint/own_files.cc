@@ -60,14 +60,12 @@ Status append_shard(const SaveContext& context, std::size_t index, const std::st
                        context.options.block_bytes,
                        [&](std::span<const std::byte> bytes) { return file.append(bytes); });
   STRATALOG_RETURN_IF_ERROR(encode_image(context.request, index, encoder, out.times));
-  const std::uint64_t stored =
-      context.fold == nullptr ? 0 : context.fold->folded(image).stored_rows;
   if (encoder.is_empty()) {
     file.drop_shard();
-    return check_rows(image, 0, stored);
+    return check_rows(image, 0);
   }
   STRATALOG_ASSIGN_OR_RETURN(const ShardSummary summary, encoder.finish());
-  STRATALOG_RETURN_IF_ERROR(check_rows(image, summary.rows, stored));
+  STRATALOG_RETURN_IF_ERROR(check_rows(image, summary.rows));
   note_shard(context, index, summary, name, {{.offset = begin, .bytes = summary.bytes}}, out);
   return Status::ok();
 }

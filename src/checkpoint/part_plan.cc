@@ -32,8 +32,11 @@ PartPlan whole(const ChainFacts& chain, const PartOffer& offer, std::string reas
 
 bool is_folded_in_time(const ChainRules& rules, const ChainFacts& chain, const PartOffer& offer) {
   const Wide bytes = Wide{chain.whole_bytes} + chain.growth_bytes;
-  return bytes * 1'000'000 / offer.ranks / rules.folded_bytes_per_second <=
-         offer.interval_microseconds;
+  const bool in_streams = offer.stored_as == StoredAs::kStreams;
+  const Wide work = in_streams ? Wide{offer.rows} : bytes;
+  const std::uint64_t a_second =
+      in_streams ? rules.folded_stream_rows_per_second : rules.folded_bytes_per_second;
+  return work * 1'000'000 / offer.ranks / a_second <= offer.interval_microseconds;
 }
 
 // The chain ends, and its growth is known.

@@ -61,9 +61,6 @@ Status check_request(const SaveRequest& request, CheckpointMode mode,
   STRATALOG_RETURN_IF_ERROR(check_backends(mode, options.backends.rows));
   if (!request.parts.empty() && request.parts.size() != request.images.size())
     return Status::invalid_argument("the parts of a checkpoint are not those of its images");
-  if (has_folds(request) && mode != CheckpointMode::kFilePerProcess)
-    return Status::not_supported(
-        fmt::format("mode {} cannot fold a chain of older files", mode_name(mode)));
   if (request.encoding == ShardEncoding::kRaw)
     return Status::invalid_argument("encoding raw is not for tuples");
   std::set<std::string> names;

@@ -76,9 +76,8 @@ struct LocalOutput {
 Status encode_image(const SaveRequest& request, std::size_t index, ShardEncoder& encoder,
                     PhaseTimes& times);
 
-// Internal if the groups walked are not the rows announced, and those that a fold has read of the
-// base: what would be a wrong checkpoint.
-Status check_rows(const RelationImage& image, std::uint64_t walked, std::uint64_t stored = 0);
+// Internal if the groups walked are not the rows announced: what would be a wrong checkpoint.
+Status check_rows(const RelationImage& image, std::uint64_t walked);
 
 ShardHeader shard_header(const SaveContext& context, std::size_t image, int rank);
 // This rank's shard of `image` lies in `extents` of `file`: what the manifest will say of it.

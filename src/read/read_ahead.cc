@@ -19,7 +19,7 @@ std::span<std::byte> PageBuffer::of(std::size_t bytes) {
   return {bytes_.get(), bytes};
 }
 
-ReadAhead::ReadAhead(Read read, std::vector<Part> parts)
+ReadAhead::ReadAhead(Read read, std::vector<Part> parts, Ahead ahead)
     : read_(std::move(read)), parts_(std::move(parts)) {
   std::uint64_t sum = 0;
   std::uint64_t most = 0;
@@ -27,7 +27,7 @@ ReadAhead::ReadAhead(Read read, std::vector<Part> parts)
     sum += part.bytes;
     most = std::max(most, part.bytes);
   }
-  if (sum < kThreadFrom || parts_.size() <= kBuffers) return;
+  if (ahead == Ahead::kNot || sum < kThreadFrom || parts_.size() <= kBuffers) return;
   // Here, so that want of memory is reported where it can be handled.
   for (PageBuffer& buffer : buffers_) (void)buffer.of(most + kRoom);
   try {

@@ -37,6 +37,9 @@ class PageBuffer {
   std::size_t size_ = 0;
 };
 
+// Whether a thread may read; if not, parts are read as they are asked for.
+enum class Ahead : std::uint8_t { kByThread, kNot };
+
 class ReadAhead {
  public:
   struct Part {
@@ -48,7 +51,7 @@ class ReadAhead {
   // Behind each part there is room for so many bytes more, of any value.
   static constexpr std::size_t kRoom = 256;
 
-  ReadAhead(Read read, std::vector<Part> parts);
+  ReadAhead(Read read, std::vector<Part> parts, Ahead ahead = Ahead::kByThread);
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
   ~ReadAhead();

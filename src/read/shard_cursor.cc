@@ -2,13 +2,17 @@
 #include "read/shard_cursor.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "encode/block_decoder.h"
 #include "read/block_stream.h"
+#include "read/piece_stream.h"
 #include "read/read_ahead.h"
+#include "read/stream_reader.h"
 
 namespace stratalog {
 namespace {
@@ -101,41 +105,148 @@ class KeptGroups {
   std::vector<std::uint64_t> words_;
 };
 
+// Of each kind of shard: next(groups) fills them with those of the next block; false at the end.
+
+class BlockSource {
+ public:
+  BlockSource(BlockStream blocks, const ManifestRelation& relation)
+      : blocks_(std::move(blocks)),
+        decoder_(relation.column_order),
+        prefix_cells_(relation.arity - 1) {}
+
+  static Result<BlockSource> open(Store& store, const Manifest& manifest,
+                                  const ManifestShard& shard) {
+    STRATALOG_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
+                               store.open(manifest.path(shard.link, shard.file), OpenMode::kRead));
+    STRATALOG_ASSIGN_OR_RETURN(BlockStream blocks, open_shard(manifest, shard, file));
+    blocks.stream.will_read();
+    return BlockSource(std::move(blocks), manifest.relations[shard.relation]);
+  }
+
+  Result<bool> next(KeptGroups& groups) {
+    if (next_ == blocks_.footer.blocks.size()) return false;
+    const std::uint32_t number = next_++;
+    const BlockEntry& entry = blocks_.footer.blocks[number];
+    const std::uint64_t offset = blocks_.begins[number];
+    const auto bytes = buffer_.of(entry.bytes + ReadAhead::kRoom).first(entry.bytes);
+    STRATALOG_RETURN_IF_ERROR(blocks_.stream.read(offset, bytes));
+    const Result<BlockHeader> header =
+        open_block(bytes, entry, blocks_.facts.file_id, number, blocks_.nonce, CheckBlocks::kYes);
+    if (!header.is_ok()) return header.status().with_context(blocks_.stream.place(offset));
+    groups.begin(header.value().groups, prefix_cells_);
+    const Status decoded = decoder_.decode(
+        header.value(), bytes.subspan(kBlockHeaderBytes, header.value().payload_bytes),
+        [&groups](const TupleGroup& group) { return groups.add(group); });
+    if (!decoded.is_ok()) return decoded.with_context(blocks_.stream.place(offset));
+    return true;
+  }
+
+ private:
+  BlockStream blocks_;
+  BlockDecoder decoder_;
+  std::size_t prefix_cells_;
+  PageBuffer buffer_;  // of the block at hand
+  std::uint32_t next_ = 0;
+};
+
+class StreamSource {
+ public:
+  StreamSource(StreamReader reader, std::size_t prefix_cells)
+      : reader_(std::move(reader)), prefix_cells_(prefix_cells) {}
+
+  static Result<StreamSource> open(Store& store, const Manifest& manifest,
+                                   const ManifestShard& shard) {
+    std::vector<std::uint64_t> blocks(shard.blocks);
+    std::iota(blocks.begin(), blocks.end(), std::uint64_t{0});
+    STRATALOG_ASSIGN_OR_RETURN(StreamReader reader,
+                               StreamReader::open(store, manifest, shard, std::move(blocks),
+                                                  CheckBlocks::kYes, Ahead::kNot));
+    return StreamSource(std::move(reader), manifest.relations[shard.relation].arity - 1);
+  }
+
+  Result<bool> next(KeptGroups& groups) {
+    if (reader_.is_at_end()) return false;
+    STRATALOG_RETURN_IF_ERROR(reader_.load());
+    groups.begin(0, prefix_cells_);
+    const Status decoded =
+        reader_.decode([&groups](const TupleGroup& group) { return groups.add(group); });
+    if (!decoded.is_ok()) return decoded.with_context(reader_.place());
+    return true;
+  }
+
+ private:
+  StreamReader reader_;
+  std::size_t prefix_cells_;
+};
+
+class PieceSource {
+ public:
+  PieceSource(PieceStream stream, const ManifestRelation& relation, std::uint64_t pieces)
+      : stream_(std::move(stream)), relation_(&relation), pieces_(pieces) {}
+
+  static Result<PieceSource> open(Store& store, const Manifest& manifest,
+                                  const ManifestShard& shard) {
+    STRATALOG_ASSIGN_OR_RETURN(PieceStream stream, PieceStream::open(store, manifest, shard));
+    stream.stream().will_read();
+    return PieceSource(std::move(stream), manifest.relations[shard.relation], shard.blocks);
+  }
+
+  Result<bool> next(KeptGroups& groups) {
+    if (next_ == pieces_) return false;
+    const PieceStream::Piece piece = stream_.piece(next_++);
+    const ReadAhead::Part part = stream_.part(piece);
+    const auto read = buffer_.of(part.bytes + ReadAhead::kRoom);
+    STRATALOG_RETURN_IF_ERROR(stream_.stream().read(part.offset, read.first(part.bytes)));
+    STRATALOG_ASSIGN_OR_RETURN(const std::span<std::byte> rows,
+                               stream_.rows(piece, read, CheckBlocks::kYes));
+    groups.begin(0, relation_->arity - 1);
+    const Status decoded =
+        decode_rows(rows, relation_->column_order,
+                    [&groups](const TupleGroup& group) { return groups.add(group); });
+    if (!decoded.is_ok()) return decoded.with_context(stream_.place(piece));
+    return true;
+  }
+
+ private:
+  PieceStream stream_;
+  const ManifestRelation* relation_;
+  std::uint64_t pieces_;
+  std::uint64_t next_ = 0;
+  PageBuffer buffer_;  // of the piece at hand
+};
+
+using GroupSource = std::variant<BlockSource, StreamSource, PieceSource>;
+
+template <typename Source>
+Result<GroupSource> as_source(Result<Source> opened) {
+  if (!opened.is_ok()) return opened.status();
+  return GroupSource(std::move(opened).value());
+}
+
+Result<GroupSource> open_source(Store& store, const Manifest& manifest,
+                                const ManifestShard& shard) {
+  const CheckpointMode mode = manifest.mode_of(shard.link);
+  if (stores_rows(mode)) return as_source(PieceSource::open(store, manifest, shard));
+  if (stores_streams(mode)) return as_source(StreamSource::open(store, manifest, shard));
+  return as_source(BlockSource::open(store, manifest, shard));
+}
+
 }  // namespace
 
 struct ShardCursor::Parts {
-  BlockStream blocks;
-  BlockDecoder decoder;
-  std::size_t prefix_cells = 0;
-  PageBuffer buffer = {};  // of the block at hand
-  std::uint32_t next_block = 0;
+  GroupSource source;
   KeptGroups groups = {};
   std::size_t at = 0;
   std::optional<TupleGroup> head = std::nullopt;
 
-  // The groups of the next block.
-  Status read_block() {
-    const std::uint32_t number = next_block++;
-    const BlockEntry& entry = blocks.footer.blocks[number];
-    const std::uint64_t offset = blocks.begins[number];
-    const std::span<std::byte> bytes = buffer.of(entry.bytes + ReadAhead::kRoom).first(entry.bytes);
-    STRATALOG_RETURN_IF_ERROR(blocks.stream.read(offset, bytes));
-    const Result<BlockHeader> header =
-        open_block(bytes, entry, blocks.facts.file_id, number, blocks.nonce, CheckBlocks::kYes);
-    if (!header.is_ok()) return header.status().with_context(blocks.stream.place(offset));
-    groups.begin(header.value().groups, prefix_cells);
-    at = 0;
-    const Status decoded = decoder.decode(
-        header.value(), bytes.subspan(kBlockHeaderBytes, header.value().payload_bytes),
-        [this](const TupleGroup& group) { return groups.add(group); });
-    return decoded.is_ok() ? decoded : decoded.with_context(blocks.stream.place(offset));
-  }
-
   Status find_head() {
     head.reset();
     while (at == groups.size()) {
-      if (next_block == blocks.footer.blocks.size()) return Status::ok();
-      STRATALOG_RETURN_IF_ERROR(read_block());
+      STRATALOG_ASSIGN_OR_RETURN(
+          const bool has_more,
+          std::visit([this](auto& from) { return from.next(groups); }, source));
+      if (!has_more) return Status::ok();
+      at = 0;
     }
     head = groups.group(at);
     return Status::ok();
@@ -149,16 +260,8 @@ ShardCursor::~ShardCursor() = default;
 
 Result<ShardCursor> ShardCursor::open(Store& store, const Manifest& manifest,
                                       const ManifestShard& shard) {
-  if (!stores_blocks(manifest.mode_of(shard.link)))
-    return Status::invalid_argument(shard.file + " is an HDF5 file, without blocks");
-  STRATALOG_ASSIGN_OR_RETURN(const std::shared_ptr<File> file,
-                             store.open(manifest.path(shard.link, shard.file), OpenMode::kRead));
-  STRATALOG_ASSIGN_OR_RETURN(BlockStream blocks, open_shard(manifest, shard, file));
-  blocks.stream.will_read();
-  auto parts = std::make_unique<Parts>(
-      Parts{.blocks = std::move(blocks),
-            .decoder = BlockDecoder(manifest.relations[shard.relation].column_order),
-            .prefix_cells = manifest.relations[shard.relation].column_order.size() - 1});
+  STRATALOG_ASSIGN_OR_RETURN(GroupSource source, open_source(store, manifest, shard));
+  auto parts = std::make_unique<Parts>(Parts{.source = std::move(source)});
   STRATALOG_RETURN_IF_ERROR(parts->find_head());
   return ShardCursor(std::move(parts));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShardCursor: the groups of a shard of blocks one after the other, whenever the caller asks for
-// the next one, so that several shards can be read side by side. Verifies as read_shard does and
-// hands nothing out before. Memory: one block, and the groups in it. Local.
+// ShardCursor: the groups of a shard one after the other, whenever the caller asks for the next
+// one, so that several shards can be read side by side, whatever their modes are. Verifies as
+// read_shard does and hands nothing out before. Memory: one block, or what stands for one
+// (read/stream_reader.h, read/piece_stream.h), and the groups in it. Local.
 #pragma once
 
 #include <memory>

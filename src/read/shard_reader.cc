@@ -10,10 +10,9 @@
 #include <utility>
 
 #include "encode/block_decoder.h"
-#include "encode/piece_checksum.h"
-#include "encode/zlib_buffer.h"
 #include "read/block_stream.h"
 #include "read/extent_stream.h"
+#include "read/piece_stream.h"
 #include "read/read_ahead.h"
 #include "read/stream_reader.h"
 #include "read/turn_reader.h"
@@ -192,69 +191,12 @@ Status read_turns(Store& store, const Manifest& manifest, std::span<const ShardR
       });
 }
 
-// Where the rows of a shard lie in a row file, piece by piece; inflates chunks.
-class PieceStream {
- public:
-  PieceStream(const ManifestShard& shard, std::uint64_t row_bytes)
-      : shard_(shard), row_bytes_(row_bytes) {}
-
-  Status open(Store& store, std::string path) {
-    STRATALOG_ASSIGN_OR_RETURN(stream_, ExtentStream::open(store, std::move(path), shard_.extents));
-    return Status::ok();
-  }
-  ExtentStream& stream() { return stream_; }
-
-  struct Piece {
-    std::uint64_t number = 0;
-    std::uint64_t offset = 0;  // in the shard's rows
-    std::uint64_t bytes = 0;
-  };
-  Piece piece(std::uint64_t number) const {
-    const std::uint64_t before = shard_.is_deflated() ? shard_.first_row % shard_.chunk_rows : 0;
-    const std::uint64_t first = number == 0 ? 0 : (number * shard_.piece_rows) - before;
-    const std::uint64_t end = std::min(shard_.rows, ((number + 1) * shard_.piece_rows) - before);
-    return {.number = number, .offset = first * row_bytes_, .bytes = (end - first) * row_bytes_};
-  }
-  // What is read for it.
-  ReadAhead::Part part(const Piece& piece) const {
-    if (!shard_.is_deflated()) return {.offset = piece.offset, .bytes = piece.bytes};
-    return {.offset = stream_.begin_of(piece.number), .bytes = shard_.extents[piece.number].bytes};
-  }
-
-  // The piece's rows in what was read for it, with room for the padding of checksums behind.
-  Result<std::span<std::byte>> rows(const Piece& piece, std::span<std::byte> read) {
-    if (!shard_.is_deflated()) return read;
-    const std::uint64_t deflated = shard_.extents[piece.number].bytes;
-    const std::uint64_t chunk_bytes = shard_.chunk_rows * row_bytes_;
-    rows_.resize(chunk_bytes + kPiecePadding);
-    if (const Status inflated =
-            inflater_.inflate(read.first(deflated), std::span(rows_).first(chunk_bytes));
-        !inflated.is_ok())
-      return inflated.with_context(place(piece));
-    const std::uint64_t row = shard_.first_row + (piece.offset / row_bytes_);
-    return std::span(rows_).subspan((row % shard_.chunk_rows) * row_bytes_);
-  }
-
-  // For messages.
-  std::string place(const Piece& piece) const { return stream_.place(part(piece).offset); }
-
- private:
-  const ManifestShard& shard_;
-  std::uint64_t row_bytes_;
-  ExtentStream stream_;
-  ZlibInflater inflater_;
-  std::vector<std::byte> rows_;  // of a chunk
-};
-
 Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& shard,
                    std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,
                    const GroupVisitor& visit, GuardedVisitor& visitor, ReadCounts& counts,
                    const TupleFilter* wanted) {
-  static_assert(ReadAhead::kRoom >= kPiecePadding);
   const ManifestRelation& relation = manifest.relations[shard.relation];
-  const std::uint64_t row_bytes = 8ULL * relation.arity;
-  PieceStream stream(shard, row_bytes);
-  STRATALOG_RETURN_IF_ERROR(stream.open(store, manifest.path(shard.link, shard.file)));
+  STRATALOG_ASSIGN_OR_RETURN(PieceStream stream, PieceStream::open(store, manifest, shard));
   std::vector<PieceStream::Piece> pieces;
   std::vector<ReadAhead::Part> parts;
   for (std::uint64_t number = 0; number < shard.blocks; ++number) {
@@ -270,26 +212,17 @@ Status read_pieces(Store& store, const Manifest& manifest, const ManifestShard& 
   const GroupVisitor guarded = visitor.guard(visit);
   for (const PieceStream::Piece& piece : pieces) {
     STRATALOG_ASSIGN_OR_RETURN(const std::span<std::byte> read, ahead.next());
-    STRATALOG_ASSIGN_OR_RETURN(const std::span<std::byte> rows, stream.rows(piece, read));
-    const std::uint64_t found = piece_checksum(rows, piece.bytes, manifest.nonce_of(shard.link),
-                                               shard.file_id(), piece.number);
-    if (found != shard.pieces[piece.number] && steps.includes(ProtocolStep::kCheckBlocks))
-      return Status::corruption(
-          fmt::format("{}: rows with checksum {:016x} expected, {:016x} found", stream.place(piece),
-                      shard.pieces[piece.number], found));
+    STRATALOG_ASSIGN_OR_RETURN(const std::span<std::byte> rows,
+                               stream.rows(piece, read, check_blocks(steps)));
     ++counts.blocks;
-    counts.rows += piece.bytes / row_bytes;
+    counts.rows += piece.bytes / (8ULL * relation.arity);
     counts.bytes += piece.bytes;
-    const Status decoded = decode_rows(rows.first(piece.bytes), relation.column_order, guarded);
+    const Status decoded = decode_rows(rows, relation.column_order, guarded);
     if (!decoded.is_ok())
       return visitor.has_failed() ? decoded : decoded.with_context(stream.place(piece));
   }
   return Status::ok();
 }
-
-}  // namespace
-
-namespace {
 
 Status read_by_mode(Store& store, const Manifest& manifest, const ManifestShard& shard,
                     std::uint64_t begin, std::uint64_t end, const ProtocolSteps& steps,

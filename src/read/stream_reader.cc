@@ -52,7 +52,7 @@ struct StreamReader::Parts {
   }
 
   void list_streams();
-  void plan_reads();
+  void plan_reads(Ahead way);
   Status load_numbers(std::size_t stream, std::uint64_t begin, std::uint64_t end);
   Status inflate(std::size_t stream, std::uint64_t chunk);
   void split_keys();
@@ -74,7 +74,7 @@ void StreamReader::Parts::list_streams() {
 }
 
 // Chunks in the order in which load() comes to them.
-void StreamReader::Parts::plan_reads() {
+void StreamReader::Parts::plan_reads(Ahead way) {
   std::vector<ReadAhead::Part> parts;
   std::vector<std::uint64_t> last(streams.size(), kNone);
   for (const std::uint64_t block : blocks)
@@ -93,7 +93,7 @@ void StreamReader::Parts::plan_reads() {
   if (parts.size() > 1) file.will_read();
   ahead = std::make_unique<ReadAhead>(
       [this](std::uint64_t at, std::span<std::byte> to) { return file.read(at, to); },
-      std::move(parts));
+      std::move(parts), way);
 }
 
 Status StreamReader::Parts::inflate(std::size_t stream, std::uint64_t chunk) {
@@ -146,7 +146,8 @@ StreamReader::~StreamReader() = default;
 
 Result<StreamReader> StreamReader::open(Store& store, const Manifest& manifest,
                                         const ManifestShard& shard,
-                                        std::vector<std::uint64_t> blocks, CheckBlocks check) {
+                                        std::vector<std::uint64_t> blocks, CheckBlocks check,
+                                        Ahead ahead) {
   STRATALOG_ASSIGN_OR_RETURN(
       ExtentStream file,
       ExtentStream::open(store, manifest.path(shard.link, shard.file), shard.extents));
@@ -161,7 +162,7 @@ Result<StreamReader> StreamReader::open(Store& store, const Manifest& manifest,
             .inflater = {},
             .trie = TrieDecoder<NumberSource>(manifest.relations[shard.relation].arity)});
   parts->list_streams();
-  parts->plan_reads();
+  parts->plan_reads(ahead);
   return StreamReader(std::move(parts));
 }
 

@@ -14,6 +14,7 @@
 #include "commit/manifest.h"
 #include "encode/block_decoder.h"
 #include "model/tuple_group.h"
+#include "read/read_ahead.h"
 #include "write/store.h"
 
 namespace stratalog {
@@ -21,9 +22,10 @@ namespace stratalog {
 class StreamReader {
  public:
   // Will read `blocks` (ascending numbers) of `shard`. Both manifest and shard must outlive it.
+  // `ahead` is not for those that are read side by side.
   static Result<StreamReader> open(Store& store, const Manifest& manifest,
                                    const ManifestShard& shard, std::vector<std::uint64_t> blocks,
-                                   CheckBlocks check);
+                                   CheckBlocks check, Ahead ahead = Ahead::kByThread);
   StreamReader(StreamReader&&) noexcept;
   StreamReader& operator=(StreamReader&&) noexcept;
   ~StreamReader();

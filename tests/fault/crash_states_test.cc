@@ -317,17 +317,21 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(1, 2, 3)));
 
 // Chains that end by being read back and written as one, in a thread beside the run or not.
-class Folds : public ::testing::TestWithParam<std::tuple<OverlapWay, int>> {};
+class Folds : public ::testing::TestWithParam<std::tuple<CheckpointMode, OverlapWay, int>> {};
 
 TEST_P(Folds, SurvivePowerFailure) {
-  const auto [overlap, ranks] = GetParam();
+  const auto [mode, overlap, ranks] = GetParam();
   ExplorerSettings settings;
   settings.most_states = states_wanted() / 20;
   settings.most_variants_per_prefix = 60;
   settings.chaining = Chaining::kFolded;
   CrashExplorer explorer(settings);
-  const RunPlan plan{
-      .ranks = ranks, .saves = 6, .steps = {}, .chaining = Chaining::kFolded, .overlap = overlap};
+  const RunPlan plan{.ranks = ranks,
+                     .mode = mode,
+                     .saves = 6,
+                     .steps = {},
+                     .chaining = Chaining::kFolded,
+                     .overlap = overlap};
   const auto disk = std::make_shared<MemoryDisk>();
   sample::record_run(disk, plan);
   const auto listed = list_generations(*open_memory_store(disk));
@@ -335,15 +339,22 @@ TEST_P(Folds, SurvivePowerFailure) {
   EXPECT_TRUE(listed.value()[0].builds_on.empty()) << "the sixth was folded";
   EXPECT_FALSE(listed.value()[1].builds_on.empty());
   explore_orders(explorer, plan, std::min<std::uint64_t>(campaign_factor(), 40));
-  report("folds, overlap " + std::string(overlap_name(overlap)) + ", " + std::to_string(ranks) +
-             " ranks",
+  report("folds, " + std::string(mode_name(mode)) + ", overlap " +
+             std::string(overlap_name(overlap)) + ", " + std::to_string(ranks) + " ranks",
          explorer);
   EXPECT_GE(explorer.states(), 1000U);
 }
 
 INSTANTIATE_TEST_SUITE_P(CrashStates, Folds,
-                         ::testing::Combine(::testing::Values(OverlapWay::kNone, OverlapWay::kPack),
+                         ::testing::Combine(::testing::Values(CheckpointMode::kFilePerProcess),
+                                            ::testing::Values(OverlapWay::kNone, OverlapWay::kPack),
                                             ::testing::Values(1, 2, 3)));
+INSTANTIATE_TEST_SUITE_P(CrashStatesOfSharedFiles, Folds,
+                         ::testing::Combine(::testing::Values(CheckpointMode::kShared,
+                                                              CheckpointMode::kHdf5Direct,
+                                                              CheckpointMode::kHdf5Streams),
+                                            ::testing::Values(OverlapWay::kPack),
+                                            ::testing::Values(2)));
 
 // As pivot strata are written: pools whole and as growth, in chains, by a thread beside the run or
 // not. Every generation really has pools.

@@ -62,7 +62,7 @@ Result<SavedParts::Sizes> SavedParts::measure(RelationId id) {
 bool SavedParts::may_fold(const SavedRelation& saved, ImageLife life) const {
   const CheckpointOptions& options = state_.options.checkpoint;
   return life == ImageLife::kFrozen && options.folding == Folding::kAllowed &&
-         options.mode == CheckpointMode::kFilePerProcess && writer_.can_fold() && only_grows(saved);
+         writer_.can_fold() && only_grows(saved);
 }
 
 // What has finished does not change under a thread that packs.
@@ -79,6 +79,8 @@ PartOffer SavedParts::offer(const SavedRelation& saved, const Sizes& all, ImageL
       .rows = all.rows,
       .growth_rows = all.growth,
       .folding = may_fold(saved, life) ? Folding::kAllowed : Folding::kNo,
+      .stored_as = stores_streams(state_.options.checkpoint.mode) ? StoredAs::kStreams
+                                                                  : StoredAs::kBlocksOrRows,
       .ranks = static_cast<std::uint64_t>(state_.comm.size()),
       .interval_microseconds = interval_microseconds,
       .whole_beside = is_finished_beside(saved, life) ? WholeBeside::kYes : WholeBeside::kNo};

@@ -282,12 +282,14 @@ TEST(PartPlan, DecidesByTheTable) {
                       .interval_microseconds = 10});
   };
   // These 1000 bytes may take 5 microseconds, on each of two ranks half of that.
-  const auto in_time = [&](std::uint64_t ranks, std::uint64_t microseconds) {
+  const auto in_time = [&](std::uint64_t ranks, std::uint64_t microseconds,
+                           StoredAs stored_as = StoredAs::kBlocksOrRows) {
     return plan_part(rules, longest,
                      {.growth = GrowthKnowledge::kKnown,
                       .rows = 1001,
                       .growth_rows = 1,
                       .folding = Folding::kAllowed,
+                      .stored_as = stored_as,
                       .ranks = ranks,
                       .interval_microseconds = microseconds})
         .part;
@@ -296,6 +298,11 @@ TEST(PartPlan, DecidesByTheTable) {
   EXPECT_EQ(in_time(1, 4), kWhole);
   EXPECT_EQ(in_time(2, 2), ImagePart::kFolded);
   EXPECT_EQ(in_time(2, 1), kWhole);
+  // And 1001 rows in streams 50, whatever their bytes are.
+  EXPECT_EQ(in_time(1, 50, StoredAs::kStreams), ImagePart::kFolded);
+  EXPECT_EQ(in_time(1, 49, StoredAs::kStreams), kWhole);
+  EXPECT_EQ(in_time(2, 25, StoredAs::kStreams), ImagePart::kFolded);
+  EXPECT_EQ(in_time(2, 24, StoredAs::kStreams), kWhole);
   const PartPlan folded = folding(GrowthKnowledge::kKnown, 1, rules, longest);
   EXPECT_EQ(folded.part, ImagePart::kFolded);
   EXPECT_EQ(folded.choice.part, "folded");

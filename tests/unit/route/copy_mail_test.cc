@@ -146,10 +146,8 @@ TEST(CopyMail, AFailureOfOneRankIsEverybodysAfterTheLastRound) {
   for (const bool gives_up : {false, true}) {
     std::vector<Status> verdicts(4);
     const Status status = sim_run(4, [&](Comm& comm) -> Status {
-      CopyMail mail({.ranks = 4,
-                     .arity_of_stream = kCopyArities,
-                     .round_bytes = 1,
-                     .least_part_bytes = 64});
+      CopyMail mail(
+          {.ranks = 4, .arity_of_stream = kCopyArities, .round_bytes = 1, .least_part_bytes = 64});
       std::vector<std::pair<int, Tuple>> mine;
       append_some(mail, comm.rank(), mine);
       if (gives_up && comm.rank() == 1) mail.give_up(Status::no_space("no memory for it"));
