@@ -37,6 +37,8 @@ PART_BYTES = 8  # flags, for each pair of ranks of which one has something for t
 # What all ranks hold is in one memory here: by pivot each has all edges (64 bytes of each); where
 # every derivation is on another rank, each has outboxes for all.
 MOST_RANKS_OF_MUCH = 1024
+# Rows of a stratum times ranks up to which all ranks have all of them (evaluate/engine.h).
+MIRROR_LIMIT = 32 << 20
 # No rank is to hold more than this many times the mean of a rebalanced relation: 150 % and one
 # sub-bucket of at most the mean (route/bucket_map.h).
 SHARE_BOUND = 2.5
@@ -239,7 +241,9 @@ class Bench:
             "sent_bytes": sum(calls[name]["sent_bytes"] for name in CARRYING if name in calls),
             "rebalances": stratum["rebalances"],
             "bound_bytes": self.bound(result, stratum["iterations"], stratum["rebalances"], ranks),
-            "slowest_bytes": sum(calls[name]["slowest_bytes"] for name in CARRYING if name in calls),
+            "slowest_bytes": sum(
+                calls[name]["slowest_bytes"] for name in CARRYING if name in calls
+            ),
             "partners": calls["exchange"]["partners"],
             "collectives": sum(c["calls"] for c in calls.values()),
             "share_of_mean": stratum.get("share_of_mean"),
@@ -252,17 +256,19 @@ class Bench:
         """Bytes that the design allows all ranks to send together.
 
         Facts go to their owners, to one more placement at most, and at most one copy of them to
-        each rank. A stratum by pivot then sends its seeds, once. By rounds each derivation goes to
-        the home of its tuple at most once, and each new tuple to one more shard for each further
-        column by which it is searched (here: one); a rebalanced relation moves whole. Who has
-        nothing for a rank sends it nothing.
+        each rank. A stratum by pivot then gathers its seeds on all ranks, which order the slots by
+        them, and sends each to its owner. By rounds each derivation goes to the home of its tuple
+        at most once, and each new tuple to one more shard for each further column by which it is
+        searched (here: one), or to all ranks while there are few; a rebalanced relation moves
+        whole. Who has nothing for a rank sends it nothing.
         """
         travelling = result["static_rows"] * (2 + ranks)
         exchanges = 4
         if result["is_pivot"]:
-            travelling += result["static_rows"]
+            travelling += result["static_rows"] * (1 + ranks)
         else:
             travelling += result["derivations"] + result["tuples"]
+            travelling += min(result["tuples"], MIRROR_LIMIT // ranks) * ranks
             travelling += rebalances * 2 * result["tuples"]
             exchanges += 3 * rounds
         parts = min(exchanges * ranks * ranks, travelling)
@@ -293,9 +299,10 @@ def report(results: dict[str, dict[str, Any]], bench: Bench) -> str:
         f"{bench.network.bytes_per_second / 1e9:g} GB/s a rank).",
         "",
         "*dealt*: nothing is copied to all ranks, as if relations were too large for it. *Bound*: "
-        "what the design allows (`Bench.bound`); *of bound*: how much of it was used. *Busiest "
-        "rank*: of each exchange the most that a rank sends or receives, summed. *Share*: rows on "
-        "the fullest rank, of the mean.",
+        "what the design allows (`Bench.bound`); *of bound*: how much of it was used. What all ranks "
+        "gather counts as if each passed on what it gets. *Busiest rank*: of each exchange the "
+        "most that a rank sends or receives, summed. *Share*: rows on the fullest rank, of the "
+        "mean.",
         "",
     ]
     for name, result in results.items():

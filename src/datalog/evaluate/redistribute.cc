@@ -250,18 +250,18 @@ Status erase_in_shard(EngineState& state, RelationId id, Shard& shard,
     for (std::size_t at = 0; at < tuples.size(); at += arity)
       for (const std::uint32_t column : order) here.push_back(tuples[at + column]);
   } else {
-    STRATALOG_RETURN_IF_ERROR(send_into(
-        state, shard, {arity},
-        [&](ShardSender& sender) -> Status {
-          for (std::size_t at = 0; at < tuples.size(); at += arity)
-            sender.send_tuple(kTotalStream, tuples.subspan(at, arity));
-          return {};
-        },
-        {.on_run = [&](const MailRun& run) -> Status {
-           here.insert(here.end(), run.cells.begin(), run.cells.end());
-           return {};
-         },
-         .on_group = {}}));
+    STRATALOG_RETURN_IF_ERROR(
+        send_into(state, shard, {arity},
+                  [&](ShardSender& sender) -> Status {
+                    for (std::size_t at = 0; at < tuples.size(); at += arity)
+                      sender.send_tuple(kTotalStream, tuples.subspan(at, arity));
+                    return {};
+                  },
+                  {.on_run = [&](const MailRun& run) -> Status {
+                     here.insert(here.end(), run.cells.begin(), run.cells.end());
+                     return {};
+                   },
+                   .on_group = {}}));
   }
   erase_from_shard(shard, here);
   return {};
@@ -338,20 +338,20 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
     queue_columns(home.primary_index(), tuples);
     return {};
   }
-  return send_into(
-      state, home, {relation.arity},
-      [&](ShardSender& sender) -> Status {
-        for (std::uint64_t r = 0; r < tuples.rows; ++r) {
-          for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
-          sender.send_tuple(kTotalStream, tuple);
-        }
-        return {};
-      },
-      {.on_run = [&](const MailRun& run) -> Status {
-         queue_run(home.primary_index(), run);
-         return {};
-       },
-       .on_group = {}});
+  return send_into(state, home, {relation.arity},
+                   [&](ShardSender& sender) -> Status {
+                     for (std::uint64_t r = 0; r < tuples.rows; ++r) {
+                       for (std::uint32_t c = 0; c < relation.arity; ++c)
+                         tuple[c] = tuples.columns[c][r];
+                       sender.send_tuple(kTotalStream, tuple);
+                     }
+                     return {};
+                   },
+                   {.on_run = [&](const MailRun& run) -> Status {
+                      queue_run(home.primary_index(), run);
+                      return {};
+                    },
+                    .on_group = {}});
 }
 
 Status erase_tuples(EngineState& state, RelationId id, std::span<const Cell> tuples) {

@@ -61,8 +61,8 @@ Result<SavedParts::Sizes> SavedParts::measure(RelationId id) {
 // strata no copies are needed, and images pack better than what would be read.
 bool SavedParts::may_fold(const SavedRelation& saved, ImageLife life) const {
   const CheckpointOptions& options = state_.options.checkpoint;
-  return life == ImageLife::kFrozen && options.folding == Folding::kAllowed &&
-         writer_.can_fold() && only_grows(saved);
+  return life == ImageLife::kFrozen && options.folding == Folding::kAllowed && writer_.can_fold() &&
+         only_grows(saved);
 }
 
 // What has finished does not change under a thread that packs.
