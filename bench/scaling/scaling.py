@@ -299,10 +299,10 @@ def report(results: dict[str, dict[str, Any]], bench: Bench) -> str:
         f"{bench.network.bytes_per_second / 1e9:g} GB/s a rank).",
         "",
         "*dealt*: nothing is copied to all ranks, as if relations were too large for it. *Bound*: "
-        "what the design allows (`Bench.bound`); *of bound*: how much of it was used. What all ranks "
-        "gather counts as if each passed on what it gets. *Busiest rank*: of each exchange the "
-        "most that a rank sends or receives, summed. *Share*: rows on the fullest rank, of the "
-        "mean.",
+        "what the design allows (`Bench.bound`); *of bound*: how much of it was used. What all "
+        "ranks gather counts as if each passed on what it gets. *Busiest rank*: of each exchange "
+        "the most that a rank sends or receives, summed. *Share*: rows on the fullest rank, of "
+        "the mean.",
         "",
     ]
     for name, result in results.items():
