@@ -33,7 +33,7 @@ from peers import machine  # noqa: E402
 # A pair travels as two cells in a run of tuples (8 bytes), or under its prefix, at worst alone: a
 # header, the prefix and the cell, a word each (route/mail_format.h).
 ALONE_BYTES = 24
-PART_BYTES = 8  # flags, for each pair of ranks of which one has something for the other
+PART_BYTES = 8  # flags or sizes, for each pair of ranks of which one has something for the other
 # What all ranks hold is in one memory here: by pivot each has all edges (64 bytes of each); where
 # every derivation is on another rank, each has outboxes for all.
 MOST_RANKS_OF_MUCH = 1024
@@ -260,10 +260,11 @@ class Bench:
         them, and sends each to its owner. By rounds each derivation goes to the home of its tuple
         at most once, and each new tuple to one more shard for each further column by which it is
         searched (here: one), or to all ranks while there are few; a rebalanced relation moves
-        whole. Who has nothing for a rank sends it nothing.
+        whole. Who has nothing for a rank sends it nothing, but where all ranks gather something,
+        each tells all others how much it has.
         """
         travelling = result["static_rows"] * (2 + ranks)
-        exchanges = 4
+        exchanges = gathers = 4
         if result["is_pivot"]:
             travelling += result["static_rows"] * (1 + ranks)
         else:
@@ -271,8 +272,10 @@ class Bench:
             travelling += min(result["tuples"], MIRROR_LIMIT // ranks) * ranks
             travelling += rebalances * 2 * result["tuples"]
             exchanges += 3 * rounds
+            gathers += rounds + 2 * rebalances
         parts = min(exchanges * ranks * ranks, travelling)
-        return travelling * ALONE_BYTES + parts * PART_BYTES
+        told = gathers * ranks * ranks
+        return travelling * ALONE_BYTES + (parts + told) * PART_BYTES
 
     @staticmethod
     def share_bound(result: dict[str, Any], ranks: int) -> float | None:

@@ -71,8 +71,9 @@ class CountingComm final : public Comm {
   }
   Result<Received> allgather(std::span<const std::byte> mine) override {
     STRATALOG_ASSIGN_OR_RETURN(Received all, inner_.allgather(mine));
-    // What comes is passed on, so that each rank sends about as much as it gets.
-    const std::uint64_t others = all.data.size() - mine.size();
+    // What comes is passed on, so that each rank sends about as much as it gets. First sizes.
+    const std::uint64_t others =
+        all.data.size() - mine.size() + ((static_cast<std::uint64_t>(size()) - 1) * 8);
     calls_.push_back({.name = "allgather", .sent = others, .received = others});
     return all;
   }

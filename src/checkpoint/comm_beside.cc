@@ -5,11 +5,24 @@
 #include <utility>
 
 #include "base/memory_end.h"
+#include "checkpoint/phase_times.h"
 
 namespace stratalog {
 namespace {
 
 constexpr std::chrono::microseconds kBackAtOnce{100};
+
+// Adds the time of its life to what this thread has waited.
+class WaitedForCallers {
+ public:
+  WaitedForCallers() : since_(now_ns()) {}
+  WaitedForCallers(const WaitedForCallers&) = delete;
+  WaitedForCallers& operator=(const WaitedForCallers&) = delete;
+  ~WaitedForCallers() { waited_for_callers_ns += now_ns() - since_; }
+
+ private:
+  std::uint64_t since_;
+};
 
 }  // namespace
 
@@ -19,6 +32,7 @@ Status CommBeside::pass(const std::function<Status()>& call) {
     lock.unlock();
     return call();
   }
+  const WaitedForCallers waiting;
   call_ = &call;
   thread_ = Thread::kCalls;
   changed_.notify_all();

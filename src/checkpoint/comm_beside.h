@@ -9,12 +9,11 @@
 #include <functional>
 #include <mutex>
 
-#include "checkpoint/meetings.h"
 #include "comm/comm.h"
 
 namespace stratalog {
 
-class CommBeside final : public Comm, public Meetings {
+class CommBeside final : public Comm {
  public:
   // `comm` outlives it.
   explicit CommBeside(Comm& comm) : comm_(comm) {}
@@ -33,16 +32,20 @@ class CommBeside final : public Comm, public Meetings {
                                            std::span<const Parcel> parcels) override;
   Result<Topology> topology() override { return comm_.topology(); }
 
-  bool is_ready() const override;
-  void wait_until_ready() override;
-  // A rank whose thread has ended while others' still call ends theirs with an error.
-  void meet() override;
-  bool is_over() const override { return over_; }
+  // The caller's, where all ranks have a thread: it may begin.
+  void let_begin();
+  // The caller's. Whether the thread waits for a call, or has ended.
+  bool is_ready() const;
+  // The caller's: returns when is_ready().
+  void wait_until_ready();
+  // The caller's. Collective, where all ranks are ready. A rank whose thread has ended while
+  // others' still call ends theirs with an error.
+  void meet();
+  // The caller's. Whether no rank needs to meet any more; the same on all.
+  bool is_over() const { return over_; }
   // The caller's: nobody will meet (again). The thread's calls are cancelled; where it has not
   // begun, it is not to.
   void give_up();
-  // The caller's, where all ranks have a thread: it may begin.
-  void let_begin();
 
   // The thread's, before anything else: waits for one of the two. Whether it may begin.
   bool may_begin();

@@ -207,13 +207,13 @@ Status write_dataset(const SaveContext& context, const RowFilePart& part, std::s
     });
   }
   if (context.layout.plan.edge_alignment <= 1) return status;
-  const std::uint64_t start = now_ns();
+  const std::uint64_t start = working_ns();
   std::vector<Parcel> parcels;
   std::span<const std::byte> head;
   if (rows && status.is_ok()) head = rows->head();
   if (!head.empty()) parcels.push_back({.rank = rows->head_writer(), .bytes = head.size()});
   const Result<ReceivedParcels> received = context.comm.exchange_parcels(head, parcels);
-  out.times.route_ns += now_ns() - start;
+  out.times.route_ns += working_ns() - start;
   STRATALOG_RETURN_IF_ERROR(status);
   STRATALOG_RETURN_IF_ERROR(received.status());
   return rows ? rows->write_heads(received.value()) : Status::ok();

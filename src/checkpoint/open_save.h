@@ -17,7 +17,6 @@
 #include "checkpoint/fold.h"
 #include "checkpoint/save_layout.h"
 #include "checkpoint/save_plan.h"
-#include "checkpoint/shared_beside.h"
 #include "policy/learning.h"
 #include "policy/overlap.h"
 #include "write/write_queue.h"
@@ -29,7 +28,6 @@ struct OpenSave {
   OpenSave(const OpenSave&) = delete;
   OpenSave& operator=(const OpenSave&) = delete;
   ~OpenSave() {
-    if (rounds) rounds->give_up();
     if (calls) calls->give_up();
     if (thread.joinable()) thread.join();
   }
@@ -46,10 +44,9 @@ struct OpenSave {
   std::optional<SaveContext> context;
   Manifest manifest;
   LocalOutput out;
-  // Of a thread that needs other ranks on the way: one of the two, and what the callers meet for.
-  std::unique_ptr<SharedBeside> rounds;
+  // Of a thread that needs other ranks on the way, and whether callers meet to make its calls.
   std::unique_ptr<CommBeside> calls;
-  Meetings* meetings = nullptr;
+  bool meets = false;
   std::function<Status()> write_rest;  // of a save whose files are begun; local
   Status written;
   std::uint64_t held_ns = 0;  // for how long the caller was held up
@@ -59,6 +56,8 @@ struct OpenSave {
   std::thread thread;  // that packs
   std::atomic<bool> is_written = true;  // as far as that thread goes
 
+  // The same on all ranks.
+  bool needs_meetings() const { return meets && !calls->is_over(); }
   // Waits for what the caller has packed to be written.
   void finish_queue();
   // From its beginning to its end, without what the caller did meanwhile that no thread of the

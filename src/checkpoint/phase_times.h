@@ -41,13 +41,19 @@ inline std::uint64_t now_ns() {
                                         .count());
 }
 
+// How long this thread has waited for those who make its calls (checkpoint/comm_beside.h), which is
+// time of no phase.
+inline thread_local std::uint64_t waited_for_callers_ns = 0;
+// What phases are timed by.
+inline std::uint64_t working_ns() { return now_ns() - waited_for_callers_ns; }
+
 // Adds the time of its life to `sum`.
 class Stopwatch {
  public:
-  explicit Stopwatch(std::uint64_t& sum) : sum_(sum), start_(now_ns()) {}
+  explicit Stopwatch(std::uint64_t& sum) : sum_(sum), start_(working_ns()) {}
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
-  ~Stopwatch() { sum_ += now_ns() - start_; }
+  ~Stopwatch() { sum_ += working_ns() - start_; }
 
  private:
   std::uint64_t& sum_;
@@ -65,9 +71,9 @@ class SampledTime {
     const bool large = elements >= kLarge;
     if (!large && (++calls_ % kStride) != 0) return work();
     const std::uint64_t other_before = other_ns;
-    const std::uint64_t start = now_ns();
+    const std::uint64_t start = working_ns();
     auto result = work();
-    const std::uint64_t spent = now_ns() - start - (other_ns - other_before);
+    const std::uint64_t spent = working_ns() - start - (other_ns - other_before);
     total_ns_ += large ? spent : spent * kStride;
     return result;
   }

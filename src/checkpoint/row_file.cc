@@ -213,9 +213,9 @@ Status gather_dataset(const SaveContext& context, const RowFilePart& part, std::
       },
       shard, out);
   STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));
-  const std::uint64_t start = now_ns();
+  const std::uint64_t start = working_ns();
   const Result<Received> all = context.comm.gather(std::as_bytes(std::span(mine)), 0);
-  out.times.route_ns += now_ns() - start;
+  out.times.route_ns += working_ns() - start;
   STRATALOG_RETURN_IF_ERROR(all.status());
   const Stopwatch watch(out.times.write_ns);
   if (file != nullptr) status = file->write(dataset, 0, all.value().data);

@@ -63,7 +63,7 @@ Status RowUnits::run(PhaseTimes& times) {
   times_ = &times;
   const std::uint64_t other_before = times.write_ns + times.route_ns;
   const auto other = [&] { return times.write_ns + times.route_ns; };
-  const std::uint64_t start = now_ns();
+  const std::uint64_t start = working_ns();
   Status status;
   if (image_.for_each_group)
     status = image_.for_each_group([&](const TupleGroup& group) {
@@ -73,7 +73,7 @@ Status RowUnits::run(PhaseTimes& times) {
   if (status.is_ok()) status = check_rows(image_, walked_);
   if (status.is_ok() && staged_ > unit_begin_) status = end_unit();
   if (status.is_ok() && staged_ > 0) status = flush();
-  times.walk_ns += now_ns() - start - (other() - other_before);
+  times.walk_ns += working_ns() - start - (other() - other_before);
   return status;
 }
 

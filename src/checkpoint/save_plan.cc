@@ -11,14 +11,14 @@ namespace {
 
 Status encode_batches(const BatchWalk& walk, ShardEncoder& encoder, PhaseTimes& times) {
   const std::uint64_t write_before = times.write_ns;
-  const std::uint64_t start = now_ns();
+  const std::uint64_t start = working_ns();
   std::uint64_t encoding = 0;
   const Status walked = walk([&](const GroupBatch& batch) {
     const Stopwatch watch(encoding);
     return encoder.add(batch);
   });
   const std::uint64_t writing = times.write_ns - write_before;
-  times.walk_ns += now_ns() - start - writing;
+  times.walk_ns += working_ns() - start - writing;
   times.encode_ns += encoding - writing;  // the encoder writes what it closes
   return walked;
 }
@@ -33,11 +33,11 @@ Status encode_image(const SaveRequest& request, std::size_t index, ShardEncoder&
   if (!image.for_each_group) return Status::ok();
   SampledTime sample;
   const std::uint64_t write_before = times.write_ns;
-  const std::uint64_t start = now_ns();
+  const std::uint64_t start = working_ns();
   const Status walked = image.for_each_group([&](const TupleGroup& group) {
     return sample.run(group.set.count, times.write_ns, [&] { return encoder.add(group); });
   });
-  const std::uint64_t spent = now_ns() - start - (times.write_ns - write_before);
+  const std::uint64_t spent = working_ns() - start - (times.write_ns - write_before);
   times.walk_ns += spent;
   times.encode_ns += sample.total_ns() < spent ? sample.total_ns() : spent;
   return walked;

@@ -86,8 +86,10 @@ void note_shard(const SaveContext& context, std::size_t image, const ShardSummar
 
 // Mode kFilePerProcess. Local.
 Status write_own_files(const SaveContext& context, LocalOutput& out);
-// Modes kShared and kSharedOpt. Collective; the Status is this rank's own.
+// Modes kShared and kSharedOpt, while the caller waits. Collective; the Status is this rank's own.
 Status write_shared_files(const SaveContext& context, LocalOutput& out);
+// Mode kShared where writing goes on beside the caller. Collective; the Status is this rank's own.
+Status write_shared_in_rounds(const SaveContext& context, LocalOutput& out);
 // Modes kHdf5 and kHdf5Opt. Collective; the Status is this rank's own.
 Status write_row_files(const SaveContext& context, LocalOutput& out);
 // Mode kHdf5Direct. Collective; the Status is this rank's own.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One file per relation and version for all ranks (RA-checkpoint, section III: MPI collective I/O).
 // Shards are produced as streams of unknown length, so the file grows in rounds
-// (checkpoint/growing_file.h), and a shard is a list of extents. Where writing goes on beside the
-// caller, ranks meet in the same rounds while they pack, and their bytes go through the queue of
-// the save, not through MPI-IO. Collective.
+// (checkpoint/growing_file.h), and a shard is a list of extents. Collective.
 #include <algorithm>
 
 #include "base/memory_end.h"
@@ -103,13 +101,12 @@ Status append_shards(const SaveContext& context, std::size_t index, OpenFile& op
 }
 
 bool writes_through_mpi(const SaveContext& context) {
-  return context.options.backends.shared.create && context.overlap == OverlapWay::kNone;
+  return static_cast<bool>(context.options.backends.shared.create);
 }
 
 // Collective.
 Result<SharedFile> create_file(const SaveContext& context, const std::string& name,
                                const SharedFileSettings& settings, int leader) {
-  if (context.overlap != OverlapWay::kNone) return queued_group_file(context, name);
   const std::string path = context.path(name);
   return writes_through_mpi(context)
              ? context.options.backends.shared.create(context.comm, context.store, path, settings)
@@ -165,16 +162,6 @@ Status write_batches(const SaveContext& context, LocalOutput& out) {
 Status write_shared_files(const SaveContext& context, LocalOutput& out) {
   // MPI-IO sets the stripes of what it creates.
   if (writes_through_mpi(context)) return write_batches(context, out);
-  if (context.overlap != OverlapWay::kNone) {
-    const std::vector<SaveLayout::Batch> batches = context.layout.batches();
-    const std::uint32_t group = context.layout.file_of(context.comm.rank());
-    std::vector<std::string> names;
-    names.reserve(batches.size());
-    for (std::size_t b = 0; b < batches.size(); ++b)
-      names.push_back(group_file_name(context, batches[b], b, group));
-    STRATALOG_RETURN_IF_ERROR(create_empty_files(context, names, out));
-    return write_batches(context, out);
-  }
   return write_striped(context.comm, context.store, striped_folder(context), out.lasting_notes,
                        [&] { return write_batches(context, out); });
 }

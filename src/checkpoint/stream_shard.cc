@@ -18,11 +18,11 @@ constexpr std::uint64_t kTuplesBetweenLooks = std::uint64_t{1} << 14;
 class WalkWatch {
  public:
   explicit WalkWatch(PhaseTimes& times)
-      : times_(times), start_(now_ns()), write_before_(times.write_ns) {}
+      : times_(times), start_(working_ns()), write_before_(times.write_ns) {}
   WalkWatch(const WalkWatch&) = delete;
   WalkWatch& operator=(const WalkWatch&) = delete;
   ~WalkWatch() { times_.walk_ns += passed_ns(); }
-  std::uint64_t passed_ns() const { return now_ns() - start_ - (times_.write_ns - write_before_); }
+  std::uint64_t passed_ns() const { return working_ns() - start_ - (times_.write_ns - write_before_); }
 
  private:
   PhaseTimes& times_;

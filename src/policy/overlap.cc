@@ -94,7 +94,7 @@ OverlapPlan limit_overlap(const OverlapPlan& plan, CheckpointMode mode) {
 }
 
 bool packs_with_calls(CheckpointMode mode, std::uint64_t edge_alignment) {
-  return mode == CheckpointMode::kHdf5Streams ||
+  return mode == CheckpointMode::kShared || mode == CheckpointMode::kHdf5Streams ||
          (mode == CheckpointMode::kHdf5Direct && edge_alignment > 1);
 }
 

@@ -54,9 +54,9 @@ OverlapPlan plan_overlap(const OverlapFacts& facts, std::optional<OverlapWay> wi
 // What is left of `plan` once the mode is chosen.
 OverlapPlan limit_overlap(const OverlapPlan& plan, CheckpointMode mode);
 
-// Whether threads that pack in that mode need collective calls on the way: to lay out streams, or
-// rows where ranks send each other what lies in the blocks in which they meet (`edge_alignment`
-// above 1). Their callers make them, at safe points.
+// Whether threads that pack in that mode need collective calls on the way: to find places in files
+// that ranks share, to lay out streams, or for rows where ranks send each other what lies in the
+// blocks in which they meet (`edge_alignment` above 1). Their callers make them, at safe points.
 bool packs_with_calls(CheckpointMode mode, std::uint64_t edge_alignment);
 
 }  // namespace stratalog

@@ -148,12 +148,12 @@ BucketMap BucketMap::trivial(std::uint32_t buckets, int ranks) {
   return map;
 }
 
-Result<std::uint64_t> most_rows_of_home(std::span<const std::uint64_t> rows_of_home,
+Result<std::uint64_t> most_rows_of_home(std::uint64_t total, int ranks,
                                         const BucketOptions& options) {
-  STRATALOG_RETURN_IF_ERROR(check_options(rows_of_home.size(), rows_of_home.size(), options));
-  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t total, checked_total(rows_of_home));
-  if (rows_of_home.size() == 1 || total < options.min_rows || total == 0) return kMost;
-  return bound_of(ceil_divide(total, std::uint64_t{rows_of_home.size()}), options.skew_percent);
+  const auto homes = static_cast<std::uint64_t>(std::max(ranks, 0));
+  STRATALOG_RETURN_IF_ERROR(check_options(homes, homes, options));
+  if (homes == 1 || total < options.min_rows || total == 0) return kMost;
+  return bound_of(ceil_divide(total, homes), options.skew_percent);
 }
 
 Result<BucketMap> plan_heavy_buckets(std::uint32_t buckets,
@@ -162,8 +162,9 @@ Result<BucketMap> plan_heavy_buckets(std::uint32_t buckets,
                                      const BucketOptions& options) {
   STRATALOG_RETURN_IF_ERROR(check_options(buckets, rows_of_home.size(), options));
   STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t total, checked_total(rows_of_home));
-  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t bound, most_rows_of_home(rows_of_home, options));
   const std::uint64_t ranks = rows_of_home.size();
+  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t bound,
+                             most_rows_of_home(total, static_cast<int>(ranks), options));
   const std::uint64_t most_parts = options.max_sub_buckets == 0
                                        ? ranks
                                        : std::min<std::uint64_t>(ranks, options.max_sub_buckets);
@@ -177,12 +178,12 @@ Result<BucketMap> plan_buckets(std::span<const std::uint64_t> rows_per_bucket, i
                                const BucketOptions& options) {
   const auto homes = static_cast<std::size_t>(std::max(ranks, 0));
   STRATALOG_RETURN_IF_ERROR(check_options(rows_per_bucket.size(), homes, options));
-  STRATALOG_RETURN_IF_ERROR(checked_total(rows_per_bucket).status());
+  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t total, checked_total(rows_per_bucket));
   const std::size_t per_home = rows_per_bucket.size() / homes;
   std::vector<std::uint64_t> rows_of_home(homes, 0);
   for (std::size_t b = 0; b < rows_per_bucket.size(); ++b)
     rows_of_home[b / per_home] += rows_per_bucket[b];
-  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t most, most_rows_of_home(rows_of_home, options));
+  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t most, most_rows_of_home(total, ranks, options));
   std::vector<BucketRows> heavy;
   for (std::size_t b = 0; b < rows_per_bucket.size(); ++b)
     if (rows_per_bucket[b] != 0 && rows_of_home[b / per_home] > most)

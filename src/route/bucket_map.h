@@ -127,12 +127,13 @@ struct BucketRows {
 Result<BucketMap> plan_buckets(std::span<const std::uint64_t> rows_per_bucket, int ranks,
                                const BucketOptions& options = {});
 
-// The same plan in two steps, for who does not want to know all ranks' rows of all buckets: first
-// the rows of each home. Homes with more rows than the result are heavy; where none is, the map is
-// trivial. InvalidArgument as above.
-Result<std::uint64_t> most_rows_of_home(std::span<const std::uint64_t> rows_of_home,
+// The same plan in two steps, for who does not want to know all ranks' rows of all buckets. Homes
+// with more rows than the result are heavy; where none is, the map is trivial. `total`: rows of all
+// homes. InvalidArgument as above.
+Result<std::uint64_t> most_rows_of_home(std::uint64_t total, int ranks,
                                         const BucketOptions& options = {});
-// Then the rows of all buckets that have some and whose homes are heavy, ascending by bucket.
+// Then the rows of each home, and those of all buckets that have some and whose homes are heavy,
+// ascending by bucket.
 Result<BucketMap> plan_heavy_buckets(std::uint32_t buckets,
                                      std::span<const std::uint64_t> rows_of_home,
                                      std::span<const BucketRows> heavy,

@@ -218,7 +218,7 @@ TEST(Overlap, SharedFilesGrowRoundAfterRound) {
   for (const int ranks : {1, 2, 3, 4, 7}) {
     for (const OverlapWay way : {OverlapWay::kNone, OverlapWay::kPack}) {
       const auto disk = std::make_shared<MemoryDisk>();
-      std::atomic<int> most_rounds = 0;
+      std::atomic<int> meetings = 0;
       const Status run = sim_run(ranks, [&](Comm& comm) -> Status {
         const auto store = open_memory_store(disk);
         STRATALOG_ASSIGN_OR_RETURN(const auto writer,
@@ -227,21 +227,25 @@ TEST(Overlap, SharedFilesGrowRoundAfterRound) {
         SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
         request.mode = CheckpointMode::kShared;
         STRATALOG_RETURN_IF_ERROR(writer->begin(std::move(request)));
-        int rounds = 0;
+        int met = 0;
         for (bool is_due = false; !is_due;) {
           std::uint64_t waits = writer->is_written() ? 0 : 1;
           STRATALOG_RETURN_IF_ERROR(comm.allreduce(std::span(&waits, 1), ReduceOp::kSum));
           if (waits != 0) continue;
           is_due = writer->advance();
-          rounds += is_due ? 0 : 1;
+          met += is_due ? 0 : 1;
         }
-        if (comm.rank() == 0) most_rounds = rounds;
+        if (comm.rank() == 0) meetings = met;
         return writer->finish().status();
       });
       ASSERT_TRUE(run.is_ok()) << run.to_string();
-      EXPECT_EQ(most_rounds > 2, way == OverlapWay::kPack) << ranks << " ranks";
+      EXPECT_EQ(meetings > 0, way == OverlapWay::kPack) << ranks << " ranks";
       const auto store = open_memory_store(disk);
       const std::string generation = list_generations(*store).value().at(0).name;
+      // What a rank wrote of a relation in several rounds lies in several places.
+      const Bytes& manifest = disk->node(disk->find(generation + "/MANIFEST").value()).data;
+      const std::string_view text(reinterpret_cast<const char*>(manifest.data()), manifest.size());
+      EXPECT_NE(text.find("],["), std::string_view::npos) << text;
       const auto verified = verify_generation(*store, generation, VerifyDepth::kContent);
       ASSERT_TRUE(verified.is_ok());
       EXPECT_TRUE(verified.value().problems.empty());

@@ -6,11 +6,16 @@
 #include <utility>
 
 #include "base/integer_division.h"
+#include "base/memory_end.h"
 #include "model/set_walk.h"
 #include "route/cell_hash.h"
 
 namespace stratalog::datalog {
 namespace {
+
+constexpr const char* kNoMemory = "not enough memory to plan how a relation is dealt";
+// The rows of a home that had none.
+constexpr std::uint64_t kNoRows = ~std::uint64_t{0};
 
 // What arrived, ascending by bucket, each once.
 std::vector<BucketRows> added_up(std::span<const std::byte> bytes) {
@@ -69,34 +74,66 @@ std::vector<BucketRows> BucketCount::told_rows() const {
   return told;
 }
 
+// Many ranks have many buckets: want of memory on one of them is told to the others in what they
+// ask each other for anyway.
 Result<std::optional<BucketMap>> BucketCount::plan(Comm& comm, const BucketOptions& options) const {
-  const std::vector<BucketRows> mine = told_rows();
+  std::vector<BucketRows> mine;
   std::vector<Parcel> parcels;
-  for (const BucketRows& some : mine) {
-    const int home = even_.owner(static_cast<std::uint32_t>(some.bucket), 0);
-    if (parcels.empty() || parcels.back().rank != home) parcels.push_back({.rank = home});
-    parcels.back().bytes += sizeof(BucketRows);
-  }
+  const Status packed = or_no_space(kNoMemory, [&]() -> Status {
+    mine = told_rows();
+    for (const BucketRows& some : mine) {
+      const int home = even_.owner(static_cast<std::uint32_t>(some.bucket), 0);
+      if (parcels.empty() || parcels.back().rank != home) parcels.push_back({.rank = home});
+      parcels.back().bytes += sizeof(BucketRows);
+    }
+    return {};
+  });
+  std::uint64_t sums[] = {0, packed.is_ok() ? 0U : 1U};
+  for (const BucketRows& some : mine) sums[0] += some.rows;
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(sums, ReduceOp::kSum));
+  if (sums[1] != 0) return Status::no_space(kNoMemory);
+  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t most,
+                             most_rows_of_home(sums[0], comm.size(), options));
+  if (sums[0] <= most) return std::optional<BucketMap>();
+  return plan_by_homes(comm, mine, parcels, most, options);
+}
+
+Result<std::optional<BucketMap>> BucketCount::plan_by_homes(Comm& comm,
+                                                            std::span<const BucketRows> mine,
+                                                            std::span<const Parcel> parcels,
+                                                            std::uint64_t most,
+                                                            const BucketOptions& options) const {
   STRATALOG_ASSIGN_OR_RETURN(const ReceivedParcels told,
-                             comm.exchange_parcels(std::as_bytes(std::span(mine)), parcels));
-  const std::vector<BucketRows> at_home = added_up(told.data);
+                             comm.exchange_parcels(std::as_bytes(mine), parcels));
+  std::vector<BucketRows> at_home;
+  const Status added = or_no_space(kNoMemory, [&]() -> Status {
+    at_home = added_up(told.data);
+    return {};
+  });
+  std::uint64_t rows = 0;
+  for (const BucketRows& some : at_home) rows += some.rows;
+  std::uint64_t most_of_all = added.is_ok() ? rows : kNoRows;
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(std::span(&most_of_all, 1), ReduceOp::kMax));
+  if (most_of_all == kNoRows) return Status::no_space(kNoMemory);
+  if (most_of_all <= most) return std::optional<BucketMap>();
 
-  std::uint64_t sum = 0;
-  for (const BucketRows& some : at_home) sum += some.rows;
-  STRATALOG_ASSIGN_OR_RETURN(const Received sums,
-                             comm.allgather(std::as_bytes(std::span(&sum, 1))));
-  std::vector<std::uint64_t> rows_of_home(sums.counts.size());
-  std::memcpy(rows_of_home.data(), sums.data.data(), sums.data.size());
-  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t most, most_rows_of_home(rows_of_home, options));
-  if (std::ranges::all_of(rows_of_home, [&](std::uint64_t rows) { return rows <= most; }))
-    return std::optional<BucketMap>();
-
+  STRATALOG_ASSIGN_OR_RETURN(const Received of_homes,
+                             comm.allgather(std::as_bytes(std::span(&rows, 1))));
   std::span<const BucketRows> mine_heavy;
-  if (sum > most) mine_heavy = at_home;
+  if (rows > most) mine_heavy = at_home;
   STRATALOG_ASSIGN_OR_RETURN(const Received heavy, comm.allgather(std::as_bytes(mine_heavy)));
-  STRATALOG_ASSIGN_OR_RETURN(BucketMap map, plan_heavy_buckets(even_.buckets(), rows_of_home,
-                                                               added_up(heavy.data), options));
-  return map.is_trivial() ? std::nullopt : std::optional<BucketMap>(std::move(map));
+  std::optional<BucketMap> planned;
+  STRATALOG_RETURN_IF_ERROR(
+      agree(comm, or_no_space(kNoMemory, [&]() -> Status {
+              std::vector<std::uint64_t> rows_of_home(of_homes.counts.size());
+              std::memcpy(rows_of_home.data(), of_homes.data.data(), of_homes.data.size());
+              STRATALOG_ASSIGN_OR_RETURN(
+                  BucketMap map,
+                  plan_heavy_buckets(even_.buckets(), rows_of_home, added_up(heavy.data), options));
+              if (!map.is_trivial()) planned = std::move(map);
+              return {};
+            })));
+  return planned;
 }
 
 }  // namespace stratalog::datalog

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // BucketCount: counts the rows of a dealt relation by bucket on all ranks, and plans how they
 // should be dealt. Several buckets a rank, so that a rank with many middling keys can give some
-// away without splitting any. A rank tells the homes of its buckets what it has of them, a home
-// tells all ranks its sum, and only homes with too much tell what it is made of: nobody needs to
-// know all buckets of thousands of ranks.
+// away without splitting any. A rank tells the homes of its buckets what it has of them; only where
+// the largest sum of a home is too much, all ranks hear the sums, and what those of homes with too
+// much are made of: nobody needs to know all buckets of thousands of ranks.
 #pragma once
 
 #include <array>
@@ -38,6 +38,11 @@ class BucketCount {
 
   std::uint64_t& rows_of_key();
   std::vector<BucketRows> told_rows() const;
+  // Collective. `mine`, in parcels for the homes; `most`: rows of a home that are not too much.
+  Result<std::optional<BucketMap>> plan_by_homes(Comm& comm, std::span<const BucketRows> mine,
+                                                 std::span<const Parcel> parcels,
+                                                 std::uint64_t most,
+                                                 const BucketOptions& options) const;
 
   std::vector<std::uint32_t> columns_;
   BucketMap even_;

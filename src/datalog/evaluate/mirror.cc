@@ -21,7 +21,7 @@ constexpr std::uint64_t kSmallSet = 3;
 // each other's shards a meeting takes microseconds, and copies pay for fewer rows only.
 constexpr std::uint64_t kThinRows = 1U << 16;
 constexpr std::uint64_t kThinRowsOfThreads = 1U << 14;
-// The first word of what a rank tells the others in a round.
+// The first word of what a rank tells the others in a round. Nothing: it has found nothing.
 constexpr std::uint64_t kFits = 0;
 constexpr std::uint64_t kOutgrown = 1;
 
@@ -108,6 +108,7 @@ Status MirrorRound::pack_found() {
   if (outgrown) return {};
   for (std::size_t i = 0; i < relations_.size(); ++i)
     pack(static_cast<int>(i), mirror_of(state_.relations[relations_[i]]).primary_index());
+  if (out_.size() == 1) out_.clear();
   return {};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BucketCount: what ranks plan together, telling each other little, is the plan of all rows.
+// BucketCount: what ranks plan together, telling each other little, is the plan of all rows; want of
+// memory on one of them ends it on all.
 #include "datalog/evaluate/bucket_count.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "datalog/evaluate/placement.h"
+#include "failing_memory.h"
 #include "model/set_union.h"
 
 namespace stratalog::datalog {
@@ -70,6 +72,32 @@ TEST(BucketCount, RanksPlanWhatTheirRowsTogetherWouldGive) {
   // Neither is the rule.
   EXPECT_GT(moved, 10);
   EXPECT_GT(even, 5);
+}
+
+TEST(BucketCount, WantOfMemoryIsEverybodys) {
+  constexpr int kRanks = 256;
+  constexpr std::size_t kMuch = 12 << 10;  // bytes: less than one rank's buckets, more than calls
+  for (const bool is_poor : {false, true}) {
+    std::atomic<int> told{0};
+    const Status status = sim_run(kRanks, [&](Comm& comm) -> Status {
+      BucketCount count(2, {0}, kRanks);
+      const std::array<std::uint32_t, 2> straight{0, 1};
+      for (int seed = 0; comm.rank() == 3 && seed < 20; ++seed)
+        for (const KeyedPair& pair : pairs_of(seed, 1000000, 0))
+          count.add(straight, {.prefix = std::span(pair).first(1),
+                               .set = array_view(std::span(pair).last(1))});
+      Status planned;
+      {
+        std::optional<FailingMemory> end;
+        if (comm.rank() == 3 && is_poor) end.emplace(MemoryEnd{.bytes = kMuch});
+        planned = count.plan(comm, {.min_rows = 0}).status();
+      }
+      if (planned.code() == StatusCode::kNoSpace) ++told;
+      return comm.barrier();
+    });
+    EXPECT_TRUE(status.is_ok()) << status.to_string();
+    EXPECT_EQ(told, is_poor ? kRanks : 0);
+  }
 }
 
 }  // namespace
