@@ -22,7 +22,9 @@ class WalkWatch {
   WalkWatch(const WalkWatch&) = delete;
   WalkWatch& operator=(const WalkWatch&) = delete;
   ~WalkWatch() { times_.walk_ns += passed_ns(); }
-  std::uint64_t passed_ns() const { return working_ns() - start_ - (times_.write_ns - write_before_); }
+  std::uint64_t passed_ns() const {
+    return working_ns() - start_ - (times_.write_ns - write_before_);
+  }
 
  private:
   PhaseTimes& times_;

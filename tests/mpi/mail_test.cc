@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TupleMail over real MPI: tuples and sets from every rank to every rank, in one round and in many,
-// some ranks silent.
+// TupleMail and CopyMail over real MPI: tuples and sets from every rank to every rank, in one round
+// and in many, some ranks silent.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,6 +10,7 @@
 
 #include "model/set_walk.h"
 #include "mpi/mpi_main.h"
+#include "route/copy_mail.h"
 #include "route/tuple_mail.h"
 
 namespace stratalog {
@@ -95,6 +96,27 @@ TEST(TupleMail, EverybodyGetsEverythingInManyRounds) {
       exchange_with_all({.arity_of_stream = {}, .round_bytes = 1, .min_part_bytes = 500}, &rounds),
       expected_tuples());
   EXPECT_GE(rounds, mpi_test_world().size() > 1 ? 24U : 1U);
+}
+
+// Rank r has tuples (r, i) for i < 3000, but for rank 1; and all get all.
+TEST(CopyMail, EverybodyGetsWhatAllHave) {
+  Comm& comm = mpi_test_world();
+  for (const std::uint64_t round_bytes : {std::uint64_t{1}, std::uint64_t{1} << 28U}) {
+    CopyMail mail({.ranks = comm.size(), .arity_of_stream = {2}, .round_bytes = round_bytes});
+    for (Cell i = 0; i < 3000 && comm.rank() != 1; ++i)
+      mail.append(0, std::array<Cell, 2>{static_cast<Cell>(comm.rank()), i});
+    std::vector<std::uint64_t> sums(static_cast<std::size_t>(comm.size()), 0);
+    const Status status =
+        mail.deliver(comm, {.on_run =
+                                [&](const MailRun& run) {
+                                  for (std::uint64_t i = 0; i < run.count; ++i)
+                                    sums.at(run.cells[2 * i]) += run.cells[(2 * i) + 1] + 1;
+                                  return Status::ok();
+                                },
+                            .on_group = {}});
+    EXPECT_TRUE(status.is_ok()) << status.to_string();
+    for (std::size_t r = 0; r < sums.size(); ++r) EXPECT_EQ(sums[r], r == 1 ? 0U : 4501500U) << r;
+  }
 }
 
 }  // namespace

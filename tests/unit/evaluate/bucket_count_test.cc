@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BucketCount: what ranks plan together, telling each other little, is the plan of all rows; want of
-// memory on one of them ends it on all.
+// BucketCount: what ranks plan together, telling each other little, is the plan of all rows; want
+// of memory on one of them ends it on all.
 #include "datalog/evaluate/bucket_count.h"
 
 #include <gtest/gtest.h>
