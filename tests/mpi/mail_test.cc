@@ -106,14 +106,14 @@ TEST(CopyMail, EverybodyGetsWhatAllHave) {
     for (Cell i = 0; i < 3000 && comm.rank() != 1; ++i)
       mail.append(0, std::array<Cell, 2>{static_cast<Cell>(comm.rank()), i});
     std::vector<std::uint64_t> sums(static_cast<std::size_t>(comm.size()), 0);
-    const Status status =
-        mail.deliver(comm, {.on_run =
-                                [&](const MailRun& run) {
-                                  for (std::uint64_t i = 0; i < run.count; ++i)
-                                    sums.at(run.cells[2 * i]) += run.cells[(2 * i) + 1] + 1;
-                                  return Status::ok();
-                                },
-                            .on_group = {}});
+    const Status status = mail.deliver(comm, {.on_run =
+                                                  [&](const MailRun& run) {
+                                                    for (std::uint64_t i = 0; i < run.count; ++i)
+                                                      sums.at(run.cells[2 * i]) +=
+                                                          run.cells[(2 * i) + 1] + 1;
+                                                    return Status::ok();
+                                                  },
+                                              .on_group = {}});
     EXPECT_TRUE(status.is_ok()) << status.to_string();
     for (std::size_t r = 0; r < sums.size(); ++r) EXPECT_EQ(sums[r], r == 1 ? 0U : 4501500U) << r;
   }
