@@ -54,18 +54,16 @@ class OwnFile {
 // Appends a shard to the file.
 Status append_shard(const SaveContext& context, std::size_t index, const std::string& name,
                     OwnFile& file, LocalOutput& out) {
-  const RelationImage& image = context.request.images[index];
   const std::uint64_t begin = file.begin_shard();
-  ShardEncoder encoder(shard_header(context, index, context.comm.rank()), image.column_order,
-                       context.options.block_bytes,
-                       [&](std::span<const std::byte> bytes) { return file.append(bytes); });
-  STRATALOG_RETURN_IF_ERROR(encode_image(context.request, index, encoder, out.times));
-  if (encoder.is_empty()) {
+  STRATALOG_ASSIGN_OR_RETURN(
+      const ShardSummary summary,
+      pack_shard(
+          context, index, [&](std::span<const std::byte> bytes) { return file.append(bytes); },
+          out.times));
+  if (summary.bytes == 0) {
     file.drop_shard();
-    return check_rows(image, 0);
+    return Status::ok();
   }
-  STRATALOG_ASSIGN_OR_RETURN(const ShardSummary summary, encoder.finish());
-  STRATALOG_RETURN_IF_ERROR(check_rows(image, summary.rows));
   note_shard(context, index, summary, name, {{.offset = begin, .bytes = summary.bytes}}, out);
   return Status::ok();
 }

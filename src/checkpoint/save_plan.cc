@@ -23,8 +23,7 @@ Status encode_batches(const BatchWalk& walk, ShardEncoder& encoder, PhaseTimes& 
   return walked;
 }
 
-}  // namespace
-
+// Feeds all groups of image `index` to `encoder`.
 Status encode_image(const SaveRequest& request, std::size_t index, ShardEncoder& encoder,
                     PhaseTimes& times) {
   if (index < request.batch_walks.size() && request.batch_walks[index])
@@ -41,6 +40,29 @@ Status encode_image(const SaveRequest& request, std::size_t index, ShardEncoder&
   times.walk_ns += spent;
   times.encode_ns += sample.total_ns() < spent ? sample.total_ns() : spent;
   return walked;
+}
+
+}  // namespace
+
+Result<ShardSummary> pack_shard(const SaveContext& context, std::size_t index, ByteSink sink,
+                                PhaseTimes& times) {
+  const RelationImage& image = context.request.images[index];
+  ShardEncoder encoder(shard_header(context, index, context.comm.rank()), image.column_order,
+                       context.options.block_bytes, std::move(sink));
+  STRATALOG_RETURN_IF_ERROR(encode_image(context.request, index, encoder, times));
+  ShardSummary summary;
+  if (!encoder.is_empty()) {
+    STRATALOG_ASSIGN_OR_RETURN(summary, encoder.finish());
+  }
+  STRATALOG_RETURN_IF_ERROR(check_rows(image, summary.rows));
+  return summary;
+}
+
+void append_extent(const Extent& bytes, std::vector<Extent>& extents) {
+  if (!extents.empty() && extents.back().offset + extents.back().bytes == bytes.offset)
+    extents.back().bytes += bytes.bytes;
+  else
+    extents.push_back(bytes);
 }
 
 Status check_rows(const RelationImage& image, std::uint64_t walked) {

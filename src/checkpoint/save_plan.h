@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the modes of a save have in common: the facts that all ranks agreed on before anything
 // is written (SaveContext), what one rank has to show afterwards (LocalOutput), and the walk over
-// one image's groups. encode_image is local.
+// one image's groups. What is not marked is local.
 #pragma once
 
 #include <algorithm>
@@ -71,10 +71,12 @@ struct LocalOutput {
   std::vector<std::function<Status()>> when_written;
 };
 
-// Feeds all groups of image `index` to `encoder`, with times. The sink inside the encoder adds to
-// times.write_ns itself.
-Status encode_image(const SaveRequest& request, std::size_t index, ShardEncoder& encoder,
-                    PhaseTimes& times);
+// Encodes this rank's shard of image `index`, of no bytes where it has no groups, with times. The
+// sink adds to times.write_ns itself. Internal if the groups are not the rows announced.
+Result<ShardSummary> pack_shard(const SaveContext& context, std::size_t index, ByteSink sink,
+                                PhaseTimes& times);
+// Adds bytes to a shard's extents.
+void append_extent(const Extent& bytes, std::vector<Extent>& extents);
 
 // Internal if the groups walked are not the rows announced: what would be a wrong checkpoint.
 Status check_rows(const RelationImage& image, std::uint64_t walked);

@@ -56,10 +56,7 @@ class SharedShard {
     const std::size_t bytes = state == GrowingFile::RankState::kFailed ? 0 : stage_.size();
     STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t offset, file_.round(stage_, state));
     if (bytes == 0) return Status::ok();
-    if (!extents_.empty() && extents_.back().offset + extents_.back().bytes == offset)
-      extents_.back().bytes += bytes;
-    else
-      extents_.push_back({.offset = offset, .bytes = bytes});
+    append_extent({.offset = offset, .bytes = bytes}, extents_);
     return Status::ok();
   }
 
@@ -79,18 +76,15 @@ struct OpenFile {
 // Appends the shards of one relation version. Collective.
 Status append_shards(const SaveContext& context, std::size_t index, OpenFile& open,
                      LocalOutput& out) {
-  const RelationImage& image = context.request.images[index];
   SharedShard stream(context, open.file, open.end, out);
   ShardSummary summary;
   Status status = or_no_space("not enough memory to pack a shard", [&]() -> Status {
-    ShardEncoder encoder(shard_header(context, index, context.comm.rank()), image.column_order,
-                         context.options.block_bytes,
-                         [&](std::span<const std::byte> bytes) { return stream.append(bytes); });
-    STRATALOG_RETURN_IF_ERROR(encode_image(context.request, index, encoder, out.times));
-    if (!encoder.is_empty()) {
-      STRATALOG_ASSIGN_OR_RETURN(summary, encoder.finish());
-    }
-    return check_rows(image, summary.rows);
+    STRATALOG_ASSIGN_OR_RETURN(
+        summary,
+        pack_shard(
+            context, index, [&](std::span<const std::byte> bytes) { return stream.append(bytes); },
+            out.times));
+    return Status::ok();
   });
   status = stream.drain(status);
   STRATALOG_RETURN_IF_ERROR(agree(context.comm, status));

@@ -11,6 +11,7 @@
 
 #include "base/memory_end.h"
 #include "checkpoint/group_file.h"
+#include "checkpoint/growing_file.h"
 #include "checkpoint/queued_file.h"
 #include "checkpoint/save_plan.h"
 #include "place/shared_layout.h"
@@ -51,7 +52,7 @@ class SharedRounds {
   }
 
  private:
-  enum class RankState : std::uint64_t { kGoesOn = 0, kDone = 1, kFailed = 2 };
+  using RankState = GrowingFile::RankState;
   // A file of this rank's group.
   struct GroupFile {
     std::string name;
@@ -85,16 +86,12 @@ class SharedRounds {
   }
 
   Status pack(std::size_t dataset) {
-    const std::size_t index = context_.layout.images[dataset];
-    const RelationImage& image = context_.request.images[index];
-    ShardEncoder encoder(shard_header(context_, index, context_.comm.rank()), image.column_order,
-                         context_.options.block_bytes,
-                         [&](std::span<const std::byte> bytes) { return append(dataset, bytes); });
-    STRATALOG_RETURN_IF_ERROR(encode_image(context_.request, index, encoder, out_.times));
-    if (!encoder.is_empty()) {
-      STRATALOG_ASSIGN_OR_RETURN(shards_[dataset].summary, encoder.finish());
-    }
-    return check_rows(image, shards_[dataset].summary.rows);
+    STRATALOG_ASSIGN_OR_RETURN(
+        shards_[dataset].summary,
+        pack_shard(
+            context_, context_.layout.images[dataset],
+            [&](std::span<const std::byte> bytes) { return append(dataset, bytes); }, out_.times));
+    return Status::ok();
   }
 
   // The sink of the encoder.
@@ -124,9 +121,11 @@ class SharedRounds {
       over_ = true;
       return all.status();
     }
-    STRATALOG_RETURN_IF_ERROR(or_no_space("not enough memory to place what is packed",
-                                          [&] { return place(all.value().data); }));
-    return state == RankState::kFailed ? Status::ok() : write_stage();
+    // Want of memory must not keep this rank from the next round.
+    return or_no_space("not enough memory to write what is packed", [&]() -> Status {
+      STRATALOG_RETURN_IF_ERROR(place(all.value().data));
+      return state == RankState::kFailed ? Status::ok() : write_stage();
+    });
   }
 
   // `told`: what each rank has. Where this rank's stages belong, and whether that was all.
@@ -168,11 +167,7 @@ class SharedRounds {
         Shard& shard = shards_[d];
         if (shard.stage.empty()) continue;
         STRATALOG_RETURN_IF_ERROR(file.file.write(shard.offset, shard.stage));
-        if (!shard.extents.empty() &&
-            shard.extents.back().offset + shard.extents.back().bytes == shard.offset)
-          shard.extents.back().bytes += shard.stage.size();
-        else
-          shard.extents.push_back({.offset = shard.offset, .bytes = shard.stage.size()});
+        append_extent({.offset = shard.offset, .bytes = shard.stage.size()}, shard.extents);
         shard.stage = {};
       }
       if (packed_ < file.batch.end) break;

@@ -7,12 +7,12 @@
 
 #include "write/hdf5_objects.h"
 #include "write/hdf5_page_driver.h"
+#include "write/hdf5_stream_filters.h"
 
 namespace stratalog {
 namespace {
 
 constexpr const char* kPath = "the layout in memory";
-constexpr unsigned kNoFilters = 3;  // both are skipped
 
 class StreamLayout {
  public:
@@ -39,10 +39,7 @@ class StreamLayout {
     H5Pset_chunk(properties.id(), 1, &chunk);
     H5Pset_fill_time(properties.id(), H5D_FILL_TIME_NEVER);
     H5Pset_obj_track_times(properties.id(), false);
-    // Optional: a chunk that does not get smaller is stored as it is.
-    H5Pset_filter(properties.id(), H5Z_FILTER_SHUFFLE, H5Z_FLAG_OPTIONAL, 0, nullptr);
-    const unsigned level = deflate_level_;
-    H5Pset_filter(properties.id(), H5Z_FILTER_DEFLATE, H5Z_FLAG_OPTIONAL, 1, &level);
+    set_shuffle_and_deflate(properties.id(), deflate_level_);
     return properties;
   }
 
@@ -62,7 +59,7 @@ class StreamLayout {
       const hsize_t first = c * about.chunk;
       content_.place = chunk.file_offset;
       const herr_t written =
-          H5Dwrite_chunk(dataset.id(), H5P_DEFAULT, chunk.bytes == raw ? kNoFilters : 0, &first,
+          H5Dwrite_chunk(dataset.id(), H5P_DEFAULT, filters_skipped(chunk.bytes, raw), &first,
                          chunk.bytes, nothing_.data());
       content_.place.reset();
       STRATALOG_RETURN_IF_ERROR(hdf5_check(written, "H5Dwrite_chunk", kPath));

@@ -73,29 +73,40 @@ Status WriteQueue::reserve(std::size_t bytes) {
   return Status::ok();
 }
 
-void WriteQueue::push(Operation operation) {
+// What make() gives, of so many bytes.
+template <typename Make>
+Status WriteQueue::push(std::size_t bytes, Make&& make) {
+  STRATALOG_RETURN_IF_ERROR(reserve(bytes));
+  Status pushed = or_no_space("not enough memory for what waits to be written", [&]() -> Status {
+    Operation operation = make();
+    const std::lock_guard guard(mutex_);
+    waiting_.push_back(std::move(operation));
+    return {};
+  });
   const std::lock_guard guard(mutex_);
-  waiting_.push_back(std::move(operation));
+  if (!pushed.is_ok()) {
+    held_bytes_ -= bytes;
+    if (failure_.is_ok()) failure_ = pushed;
+  }
   changed_.notify_all();
+  return pushed;
 }
 
 Status WriteQueue::add(std::span<const std::byte> bytes, Write write) {
-  if (has_thread()) {
-    STRATALOG_RETURN_IF_ERROR(reserve(bytes.size()));
-    push({.bytes = {bytes.begin(), bytes.end()}, .write = std::move(write), .sync = {}});
-    return Status::ok();
-  }
-  if (failure_.is_ok()) failure_ = write(bytes);
+  if (has_thread())
+    return push(bytes.size(), [&]() -> Operation {
+      return {.bytes = {bytes.begin(), bytes.end()}, .write = std::move(write), .sync = {}};
+    });
+  if (failure_.is_ok())
+    failure_ = or_no_space("not enough memory to write a file", [&] { return write(bytes); });
   return failure_;
 }
 
 Status WriteQueue::add(Sync sync) {
-  if (has_thread()) {
-    STRATALOG_RETURN_IF_ERROR(reserve(0));
-    push({.bytes = {}, .write = {}, .sync = std::move(sync)});
-    return Status::ok();
-  }
-  if (failure_.is_ok()) failure_ = sync();
+  if (has_thread())
+    return push(0,
+                [&]() -> Operation { return {.bytes = {}, .write = {}, .sync = std::move(sync)}; });
+  if (failure_.is_ok()) failure_ = or_no_space("not enough memory to write a file", sync);
   return failure_;
 }
 

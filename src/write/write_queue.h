@@ -38,7 +38,8 @@ class WriteQueue {
   bool has_thread() const { return thread_.joinable(); }
 
   // Bytes to be written, of which the queue makes a copy if they have to wait, and what is done
-  // when all has been written. The error of this operation or of an earlier one, once it is known.
+  // when all has been written. The error of this operation or of an earlier one, once it is known;
+  // NoSpace where there is no memory for it.
   Status add(std::span<const std::byte> bytes, Write write);
   Status add(Sync sync);
   // Nothing more will be added. Does not wait.
@@ -61,8 +62,9 @@ class WriteQueue {
     Write write;  // or
     Sync sync;
   };
+  template <typename Make>
+  Status push(std::size_t bytes, Make&& make);
   Status reserve(std::size_t bytes);
-  void push(Operation operation);
   void run();
   Status carry_out(const Operation& operation);
 

@@ -61,18 +61,6 @@ std::uint64_t iteration_after_fold(const std::shared_ptr<MemoryDisk>& disk, int 
   return iteration;
 }
 
-void expect_all_sound(const std::shared_ptr<MemoryDisk>& disk) {
-  const auto store = open_memory_store(disk);
-  const auto listed = list_generations(*store);
-  ASSERT_TRUE(listed.is_ok());
-  for (const GenerationSummary& generation : listed.value()) {
-    if (generation.condition != GenerationCondition::kValid) continue;
-    const auto report = verify_generation(*store, generation.name, VerifyDepth::kContent);
-    ASSERT_TRUE(report.is_ok());
-    for (const std::string& problem : report.value().problems) ADD_FAILURE() << problem;
-  }
-}
-
 constexpr CheckpointMode kOwnFiles = CheckpointMode::kFilePerProcess;
 
 // A mode, and whether a thread folds.
@@ -136,7 +124,7 @@ TEST_P(Folds, StandByThemselvesAndHoldEverything) {
     });
     ASSERT_TRUE(run.is_ok()) << run.to_string();
     for (const int readers : {1, 2, 3, 7}) EXPECT_EQ(iteration_after_fold(disk, readers), 5U);
-    expect_all_sound(disk);
+    sample::expect_valid_generations_verify(disk);
     const auto listed = list_generations(*open_memory_store(disk));
     ASSERT_TRUE(listed.is_ok());
     EXPECT_TRUE(listed.value()[0].builds_on.empty());
@@ -186,7 +174,7 @@ TEST_P(Folds, ChainsGoOnFromThem) {
   });
   ASSERT_TRUE(run.is_ok()) << run.to_string();
   EXPECT_EQ(iteration_after_fold(disk, 2), 8U);
-  expect_all_sound(disk);
+  sample::expect_valid_generations_verify(disk);
 }
 
 // Of what lies in a generation's files; false if there is no such file or byte.
@@ -214,7 +202,6 @@ TEST_P(Folds, FindDamageAndNothingBuildsOnItAgain) {
   for (const int ranks : {1, 3})
     for (std::size_t at = 0;; at += step) {
       const auto disk = std::make_shared<MemoryDisk>();
-      std::string broken;
       bool is_flipped = true;
       bool is_found = false;
       const Status run = sim_run(ranks, [&](Comm& comm) -> Status {

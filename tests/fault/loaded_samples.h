@@ -9,6 +9,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "fault/sample_relations.h"
+#include "write/memory_store.h"
 
 namespace stratalog::sample {
 
@@ -33,6 +34,19 @@ inline Result<LoadReport> load_and_compare(Store& store, std::uint64_t size) {
       LoadReport report, load_checkpoint(*self, store, {}, sink_into(collected, *self, stored)));
   expect_collected(collected, sample_relations(report.state.iteration, size));
   return report;
+}
+
+// Whatever is valid is what was written.
+inline void expect_valid_generations_verify(const std::shared_ptr<MemoryDisk>& disk) {
+  const auto store = open_memory_store(disk);
+  const auto listed = list_generations(*store);
+  ASSERT_TRUE(listed.is_ok());
+  for (const GenerationSummary& generation : listed.value()) {
+    if (generation.condition != GenerationCondition::kValid) continue;
+    const auto report = verify_generation(*store, generation.name, VerifyDepth::kContent);
+    ASSERT_TRUE(report.is_ok());
+    for (const std::string& problem : report.value().problems) ADD_FAILURE() << problem;
+  }
 }
 
 }  // namespace stratalog::sample

@@ -91,7 +91,7 @@ Result<std::optional<BucketMap>> BucketCount::plan(Comm& comm, const BucketOptio
   std::uint64_t sums[] = {0, packed.is_ok() ? 0U : 1U};
   for (const BucketRows& some : mine) sums[0] += some.rows;
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(sums, ReduceOp::kSum));
-  if (sums[1] != 0) return Status::no_space(kNoMemory);
+  if (sums[1] != 0) return agree(comm, packed);
   STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t most,
                              most_rows_of_home(sums[0], comm.size(), options));
   if (sums[0] <= most) return std::optional<BucketMap>();
@@ -114,7 +114,7 @@ Result<std::optional<BucketMap>> BucketCount::plan_by_homes(Comm& comm,
   for (const BucketRows& some : at_home) rows += some.rows;
   std::uint64_t most_of_all = added.is_ok() ? rows : kNoRows;
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(std::span(&most_of_all, 1), ReduceOp::kMax));
-  if (most_of_all == kNoRows) return Status::no_space(kNoMemory);
+  if (most_of_all == kNoRows) return agree(comm, added);
   if (most_of_all <= most) return std::optional<BucketMap>();
 
   STRATALOG_ASSIGN_OR_RETURN(const Received of_homes,

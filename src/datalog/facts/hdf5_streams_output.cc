@@ -11,6 +11,7 @@
 #include "datalog/facts/hdf5_layout.h"
 #include "datalog/facts/key_streams.h"
 #include "encode/shuffled_chunk.h"
+#include "write/hdf5_stream_filters.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 constexpr hsize_t kChunkNumbers = 1 << 18;  // 1 MiB: what a reader inflates for a small range
 constexpr H5Z_filter_t kBloscFilter = 32001;
 constexpr unsigned kDeflateLevel = 1;
-constexpr std::uint32_t kNoFilters = 3;  // shuffle and deflate are skipped
 constexpr OrderCode kMostIndexed = 1 << 26;  // 256 MiB
 
 // How the numbers of one column stand for its values.
@@ -216,8 +216,7 @@ class StreamsFile {
       // Optional: a chunk that does not get smaller is stored as it is, not an error.
       H5Pset_filter(properties.id(), kBloscFilter, H5Z_FLAG_OPTIONAL, 7, values);
     } else {
-      H5Pset_filter(properties.id(), H5Z_FILTER_SHUFFLE, H5Z_FLAG_OPTIONAL, 0, nullptr);
-      H5Pset_filter(properties.id(), H5Z_FILTER_DEFLATE, H5Z_FLAG_OPTIONAL, 1, &kDeflateLevel);
+      set_shuffle_and_deflate(properties.id(), kDeflateLevel);
     }
     return properties;
   }
@@ -289,7 +288,7 @@ class StreamsFile {
       }
       stored_.clear();
       const std::size_t bytes = deflater_.append(chunk, stored_);
-      if (H5Dwrite_chunk(dataset, H5P_DEFAULT, bytes == chunk.size_bytes() ? kNoFilters : 0, &begin,
+      if (H5Dwrite_chunk(dataset, H5P_DEFAULT, filters_skipped(bytes, chunk.size_bytes()), &begin,
                          bytes, stored_.data()) < 0)
         return false;
     }

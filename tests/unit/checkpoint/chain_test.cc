@@ -86,11 +86,8 @@ void expect_sound(const std::shared_ptr<MemoryDisk>& disk) {
     EXPECT_TRUE(generation.condition == GenerationCondition::kValid ||
                 generation.condition == GenerationCondition::kBase)
         << generation.name << ": " << generation.reason;
-    if (generation.condition != GenerationCondition::kValid) continue;
-    const auto report = verify_generation(*store, generation.name, VerifyDepth::kContent);
-    ASSERT_TRUE(report.is_ok());
-    for (const std::string& problem : report.value().problems) ADD_FAILURE() << problem;
   }
+  sample::expect_valid_generations_verify(disk);
 }
 
 constexpr auto kFpp = CheckpointMode::kFilePerProcess;

@@ -2,6 +2,7 @@
 // Operations happen in order, with the bytes that were added, and none after an error; with a
 // thread and at once. Local; threads.
 #include "write/write_queue.h"
+#include "failing_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,8 @@
 #include <new>
 #include <string>
 #include <vector>
+
+#include "failing_memory.h"
 
 namespace stratalog {
 namespace {
@@ -121,6 +124,29 @@ TEST(WriteQueue, WantOfMemoryIsAnError) {
   queue.start(1000);
   EXPECT_TRUE(queue.add([]() -> Status { throw std::bad_alloc(); }).is_ok());
   EXPECT_EQ(queue.finish().code(), StatusCode::kNoSpace);
+}
+
+// Of what is to wait, too: it is told at once, nothing follows it, and nobody waits for its room.
+TEST(WriteQueue, WantOfMemoryForWhatWaitsIsAnError) {
+  constexpr std::size_t kMuch = std::size_t{1} << 16;
+  const std::vector<std::byte> bytes(kMuch);
+  const auto nothing = [](std::span<const std::byte>) { return Status::ok(); };
+  bool is_reached = false;
+  WriteQueue queue;
+  queue.start(kMuch);
+  EXPECT_TRUE(queue.add(bytes, nothing).is_ok());
+  {
+    const FailingMemory none({.bytes = kMuch});
+    EXPECT_EQ(queue.add(bytes, nothing).code(), StatusCode::kNoSpace);
+  }
+  const auto reach = [&]() -> Status {
+    is_reached = true;
+    return {};
+  };
+  EXPECT_EQ(queue.add(reach).code(), StatusCode::kNoSpace);
+  EXPECT_EQ(queue.add(bytes, nothing).code(), StatusCode::kNoSpace);
+  EXPECT_EQ(queue.finish().code(), StatusCode::kNoSpace);
+  EXPECT_FALSE(is_reached);
 }
 
 // Whoever goes away before the end loses nothing, and files are closed before finish() returns.
