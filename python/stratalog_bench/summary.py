@@ -41,7 +41,7 @@ class Measured:
 
     @property
     def is_beside_bare(self) -> bool:
-        """A restart from files that were kept, with bare reads of them before the next one."""
+        """A restart from files that were kept, between two bare reads of them."""
         return "bare" in self.seconds
 
     @property

@@ -235,6 +235,12 @@ Result<double> Bench::read_bare(Store& store) {
 
 Status Bench::restart(Store& store, ReadPeer peer) {
   for (const ReadParts parts : spec_.restarts) {
+    // Between two of them: pages that were free for long cost more when they are first used again
+    // (the host of a virtual machine takes them back), which is not to fall to one of both.
+    double bare = 0;
+    if (peer == ReadPeer::kBare) {
+      STRATALOG_ASSIGN_OR_RETURN(bare, read_bare(store));
+    }
     STRATALOG_RETURN_IF_ERROR(forget(store.root()));
     STRATALOG_ASSIGN_OR_RETURN(const RestartMeasure measured, measure_restart(comm_, store, parts));
     json out = line("restart");
@@ -243,7 +249,8 @@ Status Bench::restart(Store& store, ReadPeer peer) {
                       {"shuffle", measured.shuffle_seconds},
                       {"total", measured.total_seconds}};
     if (peer == ReadPeer::kBare) {
-      STRATALOG_ASSIGN_OR_RETURN(out["seconds"]["bare"], read_bare(store));
+      STRATALOG_ASSIGN_OR_RETURN(const double again, read_bare(store));
+      out["seconds"]["bare"] = (bare + again) / 2;
     }
     out["rows"] = measured.rows;
     out["bytes"] = measured.bytes;
