@@ -256,18 +256,16 @@ class Bench:
         """Bytes that the design allows all ranks to send together.
 
         Facts go to their owners, to one more placement at most, and at most one copy of them to
-        each rank. A stratum by pivot then gathers its seeds on all ranks, which order the slots by
-        them, and sends each to its owner. By rounds each derivation goes to the home of its tuple
-        at most once, and each new tuple to one more shard for each further column by which it is
-        searched (here: one), or to all ranks while there are few; a rebalanced relation moves
-        whole. Who has nothing for a rank sends it nothing, but where all ranks gather something,
-        each tells all others how much it has.
+        each rank. A stratum by pivot then sends nothing, where its seeds are rows of those copies
+        (here they are). By rounds each derivation goes to the home of its tuple at most once, and
+        each new tuple to one more shard for each further column by which it is searched (here:
+        one), or to all ranks while there are few; a rebalanced relation moves whole. Who has
+        nothing for a rank sends it nothing, but where all ranks gather something, each tells all
+        others how much it has.
         """
         travelling = result["static_rows"] * (2 + ranks)
         exchanges = gathers = 4
-        if result["is_pivot"]:
-            travelling += result["static_rows"] * (1 + ranks)
-        else:
+        if not result["is_pivot"]:
             travelling += result["derivations"] + result["tuples"]
             travelling += min(result["tuples"], MIRROR_LIMIT // ranks) * ranks
             travelling += rebalances * 2 * result["tuples"]

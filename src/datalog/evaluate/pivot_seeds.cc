@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "comm/shared_pointers.h"
-#include "datalog/evaluate/rule_pass.h"
 #include "datalog/facts/cell_class.h"
 #include "datalog/pivot/slot_order.h"
 
@@ -22,6 +21,19 @@ std::vector<Cell> cells_of(std::span<const std::byte> bytes) {
   return cells;
 }
 
+// No more bindings than rows of the one relation that it reads whole, and the same ones on each
+// rank that has all of it.
+bool selects_rows(const Rule& rule, const RulePlan& plan) {
+  const auto tests = [](const Step& step) {
+    return step.kind == StepKind::kFilter || step.kind == StepKind::kExists ||
+           step.kind == StepKind::kAbsent;
+  };
+  return !plan.steps.empty() && plan.steps.front().kind == StepKind::kScan &&
+         std::all_of(plan.steps.begin() + 1, plan.steps.end(), tests) &&
+         std::all_of(rule.head_arguments.begin(), rule.head_arguments.end(),
+                     [](const Expression& e) { return e.kind != ExpressionKind::kFunctor; });
+}
+
 }  // namespace
 
 PivotSeeds::PivotSeeds(EngineState& state, std::uint32_t stratum, PivotRelations& relations)
@@ -35,8 +47,24 @@ PivotSeeds::PivotSeeds(EngineState& state, std::uint32_t stratum, PivotRelations
 }
 
 Status PivotSeeds::collect(const StratumFacts& facts) {
+  const std::vector<RulePlan>& once = state_.plan.strata[stratum_].once;
+  // Ranks that share memory read each other's seeds where they lie.
+  if (!state_.is_single() && !relations_.can_share_slots() &&
+      std::all_of(once.begin(), once.end(), [this](const RulePlan& plan) {
+        return selects_rows(state_.program.rules[plan.rule], plan);
+      })) {
+    STRATALOG_ASSIGN_OR_RETURN(all_have_all_, has_no_facts(facts));
+  }
   for (std::size_t i = 0; i < std::min(seeds_.size(), facts.size()); ++i) add_facts(i, facts[i]);
   return agree(state_.comm, run_once());
+}
+
+// On any rank.
+Result<bool> PivotSeeds::has_no_facts(const StratumFacts& facts) const {
+  std::vector<std::uint64_t> rows{0};
+  for (const TupleColumns& relation : facts) rows[0] += relation.rows;
+  STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(rows, ReduceOp::kSum));
+  return rows[0] == 0;
 }
 
 Result<PivotSeeds::Space> PivotSeeds::choose_space() {
@@ -55,14 +83,25 @@ void PivotSeeds::add_facts(std::size_t position, const TupleColumns& facts) {
 // Runs the non-recursive rules; their bindings become seeds on this rank, in key-then-pivot
 // order.
 Status PivotSeeds::run_once() {
-  auto pass = RulePass::bind(
-      state_, stratum_, state_.plan.strata[stratum_].once, [&](const RulePlan& plan) {
+  std::unique_ptr<RulePass> pass;
+  if (all_have_all_) {
+    STRATALOG_ASSIGN_OR_RETURN(pass, bind_once(DeltaShare::kAll));
+    all_have_all_ = pass->reads_copies_only();
+  }
+  if (!all_have_all_) {
+    STRATALOG_ASSIGN_OR_RETURN(pass, bind_once(DeltaShare::kMine));
+  }
+  pass->when_values_are_shared([this](const CellRemapping& remapping) { remap(remapping); });
+  return pass->run();
+}
+
+Result<std::unique_ptr<RulePass>> PivotSeeds::bind_once(DeltaShare share) {
+  return RulePass::bind(
+      state_, stratum_, state_.plan.strata[stratum_].once,
+      [this](const RulePlan& plan) {
         return BatchSink([this, &plan](const Batch& batch) { return take(plan, batch); });
-      });
-  if (!pass.is_ok()) return pass.status();
-  pass.value()->when_values_are_shared(
-      [this](const CellRemapping& remapping) { remap(remapping); });
-  return pass.value()->run();
+      },
+      share);
 }
 
 void PivotSeeds::remap(const CellRemapping& remapping) {
@@ -117,8 +156,10 @@ Result<PivotSpace> PivotSeeds::space_of_cells() {
       extremes[1] = std::min(extremes[1], ~pivot);
       ++count[0];
     }
-  STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(extremes, ReduceOp::kMin));
-  STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(count, ReduceOp::kSum));
+  if (!all_have_all_) {
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(extremes, ReduceOp::kMin));
+    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(count, ReduceOp::kSum));
+  }
   all_seeds_ = count[0];
   if (count[0] == 0) return PivotSpace::dense(0, 1);
   const std::uint64_t first = extremes[0];
@@ -131,6 +172,7 @@ Result<PivotSpace> PivotSeeds::space_of_cells() {
       mine.push_back(seeds.cells[at - 1]);
   std::sort(mine.begin(), mine.end());
   mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+  if (all_have_all_) return PivotSpace::sparse(std::move(mine));
   STRATALOG_ASSIGN_OR_RETURN(const Received all,
                              state_.comm.allgather(std::as_bytes(std::span(mine))));
   std::vector<Cell> dictionary = cells_of(all.data);
@@ -183,8 +225,12 @@ Status PivotSeeds::order_everywhere(Space& space) {
   std::vector<PivotStart> starts;
   Status mine;
   for (std::size_t i = 0; i < seeds_.size(); ++i) {
-    if (state_.is_single()) {
-      name_starts(i, seeds_[i].cells, starts);
+    if (state_.is_single() || all_have_all_) {
+      if (mine.is_ok())
+        mine = guard_memory([&]() -> Status {
+          name_starts(i, seeds_[i].cells, starts);
+          return {};
+        });
       continue;
     }
     STRATALOG_ASSIGN_OR_RETURN(
@@ -248,7 +294,24 @@ Status PivotSeeds::plant(std::size_t position, std::span<const Cell> cells) {
   return {};
 }
 
+// Where no seed has to travel: those whose pivots this rank owns.
+Status PivotSeeds::plant_own() {
+  const int self = state_.comm.rank();
+  for (std::size_t i = 0; i < seeds_.size(); ++i) {
+    const std::vector<Cell> cells = std::exchange(seeds_[i].cells, {});
+    const std::uint32_t arity = seeds_[i].arity;
+    for (std::size_t at = 0; at < cells.size(); at += arity) {
+      const auto seed = std::span(cells).subspan(at, arity);
+      if (state_.is_single() || relations_.owner_of_pivot(seed.back()) == self)
+        STRATALOG_RETURN_IF_ERROR(plant(i, seed));
+    }
+  }
+  return {};
+}
+
 Status PivotSeeds::deal() {
+  if (state_.is_single() || all_have_all_)
+    return agree(state_.comm, guard_memory([this] { return plant_own(); }));
   Stopwatch watch;
   MailOptions options;
   options.ranks = state_.comm.size();
@@ -257,16 +320,11 @@ Status PivotSeeds::deal() {
   TupleMail mail(options);
   for (std::size_t i = 0; i < seeds_.size(); ++i) {
     Seeds& seeds = seeds_[i];
-    if (state_.is_single()) {
-      STRATALOG_RETURN_IF_ERROR(plant(i, seeds.cells));
-    } else {
-      for (std::size_t at = 0; at < seeds.cells.size(); at += seeds.arity)
-        mail.append(relations_.owner_of_pivot(seeds.cells[at + seeds.arity - 1]),
-                    static_cast<int>(i), std::span(seeds.cells).subspan(at, seeds.arity));
-    }
+    for (std::size_t at = 0; at < seeds.cells.size(); at += seeds.arity)
+      mail.append(relations_.owner_of_pivot(seeds.cells[at + seeds.arity - 1]), static_cast<int>(i),
+                  std::span(seeds.cells).subspan(at, seeds.arity));
     seeds.cells = {};
   }
-  if (state_.is_single()) return {};
   const Status status = mail.deliver(
       state_.comm, {.on_run =
                         [&](const MailRun& run) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // PivotSeeds: what a stratum that runs by pivot begins with. Facts and non-recursive rules make
 // seeds; their pivots are numbered as lanes, and slots and lanes are put in an order that suits the
-// sweep (slot_order.h); then each seed goes to the rank that owns its pivot's block. Collective.
+// sweep (slot_order.h); then each seed goes to the rank that owns its pivot's block. Seeds that are
+// rows of relations which every rank has a copy of do not travel: each rank makes all of them from
+// its copy. Collective.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +13,7 @@
 
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/pivot_relations.h"
+#include "datalog/evaluate/rule_pass.h"
 #include "datalog/evaluate/stratum_run.h"
 
 namespace stratalog::datalog {
@@ -36,7 +39,9 @@ class PivotSeeds {
   };
 
   void add_facts(std::size_t position, const TupleColumns& facts);
+  Result<bool> has_no_facts(const StratumFacts& facts) const;
   Status run_once();
+  Result<std::unique_ptr<RulePass>> bind_once(DeltaShare share);
   void remap(const CellRemapping& remapping);
   Status take(const RulePlan& plan, const Batch& batch);
   Result<PivotSpace> space_of_cells();
@@ -48,6 +53,7 @@ class PivotSeeds {
                    std::vector<PivotStart>& starts);
   Result<std::vector<Cell>> order_starts(std::vector<PivotStart> starts);
   Status plant(std::size_t position, std::span<const Cell> cells);
+  Status plant_own();
 
   EngineState& state_;
   std::uint32_t stratum_;
@@ -55,6 +61,7 @@ class PivotSeeds {
   PivotRelations& relations_;
   std::vector<Seeds> seeds_;  // by position in the stratum
   std::uint64_t all_seeds_ = 0;  // of all ranks
+  bool all_have_all_ = false;  // each rank has the seeds of all
 };
 
 }  // namespace stratalog::datalog

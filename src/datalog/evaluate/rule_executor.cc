@@ -129,6 +129,7 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
         relation.swept->key_places(state_.plan.relations[step.relation].indices[step.index].order);
     // Each rank has its own pivots: all ranks join every binding with theirs.
     if (!state_.is_single() && !whole) hop_to = Location{kEveryone};
+    takes_own_part_ |= is_first && whole;
     location = {kUnknown};
     return source;
   }

@@ -158,6 +158,12 @@ void RulePass::open_mail(std::uint32_t stratum) {
   }
 }
 
+bool RulePass::reads_copies_only() const {
+  return std::none_of(rules_.begin(), rules_.end(), [](const ActiveRule& rule) {
+    return rule.executor->segments() > 1 || rule.executor->takes_own_part();
+  });
+}
+
 Status RulePass::run() {
   Status mine;
   for (ActiveRule& rule : rules_) rule.executor->begin();

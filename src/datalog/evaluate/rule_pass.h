@@ -43,6 +43,9 @@ class RulePass {
   bool needs_exchange() const { return needs_exchange_; }
   // Whether tuples or bindings leave this rank; an exchange may be for new values only.
   bool sends_tuples() const { return sends_tuples_; }
+  // Whether the rules read only what this rank has whole, so that with DeltaShare::kAll each rank
+  // derives everything.
+  bool reads_copies_only() const;
   std::uint64_t bytes_sent() const;
   // After the round has advanced: tells the meters of rules that alone fill their relation how many
   // of its tuples are new. Local; nothing to do without a profile.
