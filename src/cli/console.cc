@@ -18,11 +18,12 @@ Status print_result(std::string_view text) {
   return errno == ENOSPC ? Status::no_space(message) : Status::io_error(message);
 }
 
-void complain(std::string_view message) { fmt::print(stderr, "stratalog: {}\n", message); }
+void complain(std::string_view message) { tell(fmt::format("stratalog: {}\n", message)); }
 
 void complain(const Status& status) { complain(status.message()); }
 
-void tell(std::string_view text) { fmt::print(stderr, "{}", text); }
+// Whether anybody reads it does not change what the command does: the log of a job may be full.
+void tell(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stderr); }
 
 ExitCode end_with_result(std::string_view text, ExitCode code) {
   const Status printed = print_result(text);

@@ -3,19 +3,38 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 
 namespace stratalog::cli {
 
 namespace {
 
 std::atomic<int> stop_asked{0};
+std::atomic<std::int64_t> stop_asked_at_ns{0};
 std::atomic<bool> checkpoint_asked{false};
 static_assert(std::atomic<int>::is_always_lock_free,
               "signal handlers may only touch lock-free atomics");
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kSameRequestNs = kSecondNs;
+
+// May be called in a signal handler, as clocks of the standard library may not.
+std::int64_t clock_ns() {
+  timespec now = {};
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (static_cast<std::int64_t>(now.tv_sec) * kSecondNs) + now.tv_nsec;
+}
+
 void on_stop(int signal_number) {
-  if (stop_asked.exchange(signal_number) != 0) {
+  int nobody = 0;
+  const std::int64_t now = clock_ns();
+  if (stop_asked.compare_exchange_strong(nobody, signal_number)) {
+    stop_asked_at_ns.store(now);
+  } else if (const std::int64_t asked_at = stop_asked_at_ns.load();
+             asked_at != 0 && now - asked_at >= kSameRequestNs) {
     std::signal(signal_number, SIG_DFL);
     std::raise(signal_number);
   }

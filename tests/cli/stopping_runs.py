@@ -86,10 +86,11 @@ class StoppedRun:
     def go_on(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
 
-    def send_and_go_on(self, number: signal.Signals) -> None:
-        """The signal is there before the run takes another step, also by way of a launcher."""
-        self.process.send_signal(number)
-        wait_for_signal(self.pid, number)
+    def send_and_go_on(self, *numbers: signal.Signals) -> None:
+        """The signals are there before the run takes another step, also by way of a launcher."""
+        for number in numbers:
+            self.process.send_signal(number)
+            wait_for_signal(self.pid, number)
         self.go_on()
 
     def kill(self) -> None:

@@ -114,6 +114,17 @@ def test_stop_signals_checkpoint_and_end(
     assert finished.sizes() == {"path": PAIRS}
 
 
+def test_the_same_request_once_more_does_not_cut_the_checkpoint_off(
+    stratalog: Stratalog, stopping: StoppingRuns, tmp_path: Path
+) -> None:
+    stopped = stop_at_second_checkpoint(stopping, tmp_path, None)
+    stopped.send_and_go_on(signal.SIGINT, signal.SIGTERM)
+    _, err = stopped.process.communicate(timeout=300)
+    assert stopped.process.returncode == 6
+    assert "after checkpoint gen-" in err
+    assert stratalog("resume", tmp_path / "checkpoints").sizes() == {"path": PAIRS}
+
+
 @pytest.mark.parametrize("ranks", (None, 2))
 def test_a_run_that_does_not_save_its_answer_is_finished_once_more(
     ranks: int | None, stratalog: Stratalog, tmp_path: Path
