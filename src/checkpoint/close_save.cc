@@ -3,6 +3,7 @@
 // discarded.
 #include <utility>
 
+#include "base/memory_end.h"
 #include "checkpoint/save_driver.h"
 #include "checkpoint/told.h"
 
@@ -15,6 +16,17 @@ Result<std::string> SaveDriver::gather_lines(const std::string& lines) {
 
 Status SaveDriver::commit(const SaveContext& context, Manifest& manifest, LocalOutput& out,
                           SaveReport& report) {
+  std::string text;
+  const Status worded = word_manifest(context, manifest, out, text);
+  if (!worded.is_ok()) return clean_up(context, worded);
+  report.bytes = text.size();
+  report.files = comm_.rank() == 0 ? 1 : 0;
+  return publish(context, manifest, text, report);
+}
+
+// Collective. `text`: of the manifest, on rank 0.
+Status SaveDriver::word_manifest(const SaveContext& context, Manifest& manifest,
+                                 const LocalOutput& out, std::string& text) {
   const SaveRequest& request = context.request;
   std::vector<std::uint64_t> sums;
   for (std::size_t i = 0; i < request.images.size(); ++i) {
@@ -24,28 +36,30 @@ Status SaveDriver::commit(const SaveContext& context, Manifest& manifest, LocalO
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
   STRATALOG_ASSIGN_OR_RETURN(const std::string file_lines, gather_lines(out.file_lines));
   STRATALOG_ASSIGN_OR_RETURN(const std::string shard_lines, gather_lines(out.shard_lines));
-  std::string text;
-  if (comm_.rank() == 0) {
-    for (std::size_t i = 0; i < request.images.size(); ++i) {
-      const RelationImage& image = request.images[i];
-      manifest.relations.push_back({.name = image.name,
-                                    .version = image.version,
-                                    .arity = image.arity,
-                                    .column_order = image.column_order,
-                                    .rows = sums[i * 3],
-                                    .hash = {.low = sums[(i * 3) + 1], .high = sums[(i * 3) + 2]}});
-    }
-    base_.add_carried(request, manifest.relations);
-    manifest.links = context.carried.links;
-    std::string carried_files;
-    std::string carried_shards;
-    for (const ManifestFile& file : context.carried.files) carried_files += file_line(file);
-    for (const ManifestShard& shard : context.carried.shards) carried_shards += shard_line(shard);
-    text = manifest_text(manifest, carried_files + file_lines, carried_shards + shard_lines);
-    report.bytes = text.size();
-    report.files = 1;
-  }
-  return publish(context, manifest, text, report);
+  if (comm_.rank() != 0) return agree(comm_, Status::ok());
+  return agree(comm_, or_no_space("not enough memory for the manifest", [&]() -> Status {
+                 for (std::size_t i = 0; i < request.images.size(); ++i) {
+                   const RelationImage& image = request.images[i];
+                   manifest.relations.push_back(
+                       {.name = image.name,
+                        .version = image.version,
+                        .arity = image.arity,
+                        .column_order = image.column_order,
+                        .rows = sums[i * 3],
+                        .hash = {.low = sums[(i * 3) + 1], .high = sums[(i * 3) + 2]}});
+                 }
+                 base_.add_carried(request, manifest.relations);
+                 manifest.links = context.carried.links;
+                 std::string carried_files;
+                 std::string carried_shards;
+                 for (const ManifestFile& file : context.carried.files)
+                   carried_files += file_line(file);
+                 for (const ManifestShard& shard : context.carried.shards)
+                   carried_shards += shard_line(shard);
+                 text = manifest_text(manifest, carried_files + file_lines,
+                                      carried_shards + shard_lines);
+                 return Status::ok();
+               }));
 }
 
 Status SaveDriver::publish(const SaveContext& context, const Manifest& manifest,
@@ -79,8 +93,17 @@ Status SaveDriver::publish(const SaveContext& context, const Manifest& manifest,
   else if (stages_ != nullptr)
     stages_->drain(context.id);
   if (numbers[1] != 0) over_ = told.status();
-  STRATALOG_RETURN_IF_ERROR(told.status());
-  return base_.accept(generation_name(context.id), context.request, told.value());
+  const bool is_there = outcome == PublishOutcome::kCommitted;
+  if (!told.is_ok() && !is_there) return told.status();
+  // All build on what was committed, or nobody does.
+  const Status accepted =
+      !told.is_ok()
+          ? told.status()
+          : agree(comm_, or_no_space("not enough memory to note a checkpoint", [&] {
+                    return base_.accept(generation_name(context.id), context.request, told.value());
+                  }));
+  if (!accepted.is_ok()) base_.forget();
+  return accepted;
 }
 
 // Everybody has stopped writing: rank 0 removes what is there.

@@ -113,7 +113,10 @@ void CommBeside::meet() {
       answer = or_no_space("not enough memory for what others send", *call);
     else if (!over_)
       answer = Status::ranks_disagree("some ranks have ended a checkpoint while others still call");
-    if (call != nullptr) reply(std::move(answer));
+    if (call != nullptr)
+      reply(std::move(answer));
+    else if (!answer.is_ok())
+      give_up();
   }
 }
 

@@ -70,6 +70,8 @@ class SaveDriver final : public CheckpointWriter {
   Status clean_up(const SaveContext& context, const Status& why);
   Status commit(const SaveContext& context, Manifest& manifest, LocalOutput& out,
                 SaveReport& report);
+  Status word_manifest(const SaveContext& context, Manifest& manifest, const LocalOutput& out,
+                       std::string& text);
   Result<std::string> gather_lines(const std::string& lines);
   Status publish(const SaveContext& context, const Manifest& manifest, const std::string& text,
                  SaveReport& report);

@@ -15,7 +15,7 @@ enum class ExitCode : std::uint8_t {
   kFacts = 2,  // fact files that are missing, unreadable or malformed
   kCheckpointDamaged = 3,  // there are checkpoints, but none is valid (or the chosen one is not)
   kInputOutput = 4,  // reading or writing failed, or the disk is full
-  kMemoryLimit = 5,  // --memory-limit reached; the last checkpoint is intact
+  kMemoryLimit = 5,  // --memory-limit or the end of memory reached; the last checkpoint is intact
   kStopped = 6,  // stopped on a signal after writing a checkpoint; resume it
   kCheckpointState =
       7,  // nothing to resume, checkpoints in the way of a fresh start, or another job holds them

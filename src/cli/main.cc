@@ -90,7 +90,8 @@ ExitCode start(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   // Beyond a limit of file sizes (ulimit -f) writes fail and are reported as others are.
   std::signal(SIGXFSZ, SIG_IGN);
-  // So do those to a pipe that nobody reads any more: no reason for a run to end without its answer.
+  // So do those to a pipe that nobody reads any more: no reason for a run to end without its
+  // answer.
   std::signal(SIGPIPE, SIG_IGN);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   return static_cast<int>(stratalog::cli::start(arguments));

@@ -29,6 +29,8 @@ Result<MpiWorld> enter_world(int ranks_per_node) {
   return MpiWorld{.session = std::move(kept), .comm = std::move(comm)};
 }
 
+void end_all(int code) { (void)MPI_Abort(MPI_COMM_WORLD, code); }
+
 ParallelBackends backends(const Comm& comm) {
   // Without MPI the Store writes the shared file; MPI-IO and parallel HDF5 need a real
   // communicator.
@@ -46,6 +48,7 @@ extern "C" {
 extern const stratalog::cli::ParallelModule stratalog_parallel_module;
 const stratalog::cli::ParallelModule stratalog_parallel_module = {
     .enter_world = stratalog::cli::enter_world,
+    .end_all = stratalog::cli::end_all,
     .backends = stratalog::cli::backends,
     .write_hdf5 = stratalog::datalog::write_hdf5,
     .write_hdf5_streams = stratalog::datalog::write_hdf5_streams,

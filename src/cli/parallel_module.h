@@ -27,6 +27,8 @@ struct ParallelModule {
   // Starts MPI unless the host has, and duplicates its world. Nodes hold `ranks_per_node`
   // consecutive ranks; 0: as MPI says. Collective over the world.
   Result<MpiWorld> (*enter_world)(int ranks_per_node);
+  // Ends all ranks of MPI's world with this code (MPI_Abort).
+  void (*end_all)(int code);
   // The MPI-IO and HDF5 writers of checkpoints; where `comm` is not of MPI only the layout of
   // HDF5 files. Local.
   ParallelBackends (*backends)(const Comm& comm);

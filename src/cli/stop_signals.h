@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signals as requests: SIGUSR1 asks for a checkpoint, SIGTERM and SIGINT for a checkpoint and the
-// end. The handlers only set a flag, which the engine polls at its safe points; a SIGTERM or SIGINT a
-// second or more after the first ends the process at once. Until then it is the same request once
-// more: a batch system signals all processes, and the launcher passes on its own. Process-wide state
-// by nature.
+// end. The handlers only set a flag, which the engine polls at its safe points; a SIGTERM or SIGINT
+// a second or more after the first ends the process at once. Until then it is the same request once
+// more: a batch system signals all processes, and the launcher passes on its own. Process-wide
+// state by nature.
 #pragma once
 
 #include "datalog/evaluate/engine.h"

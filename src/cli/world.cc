@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/memory_end.h"
 #include "cli/console.h"
 #include "cli/parallel_module.h"
 #include "cli/rank_memory.h"
@@ -66,12 +67,34 @@ ParallelBackends World::backends(CheckpointMode mode) const {
 
 namespace {
 
+// Want of memory that nobody has made a verdict of ends all ranks: the others may wait for this
+// one.
+ExitCode do_body(World& world, const std::function<ExitCode(World&)>& body) {
+  ExitCode code = ExitCode::kMemoryLimit;
+  const Status ended = or_no_space(
+      fmt::format("rank {}: the machine has no memory left; use more ranks on more nodes. The last "
+                  "checkpoint is intact",
+                  world.comm().rank()),
+      [&] {
+        code = body(world);
+        return Status::ok();
+      });
+  if (ended.is_ok()) return code;
+  complain(ended);
+  if (world.comm().can_give_up())
+    world.comm().give_up(ended);
+  else if (const auto module = parallel_module(); module.is_ok())
+    module.value()->end_all(static_cast<int>(code));
+  return code;
+}
+
 // Rank 0's code, on all ranks.
 ExitCode agree_on_code(World& world, const std::function<ExitCode(World&)>& body) {
-  const ExitCode mine = body(world);
+  const ExitCode mine = do_body(world, body);
   Bytes code = {static_cast<std::byte>(mine)};
   const Status shared = world.comm().broadcast(code, 0);
-  if (!shared.is_ok() || code.size() != 1) return ExitCode::kInternal;
+  if (!shared.is_ok() || code.size() != 1)
+    return mine == ExitCode::kDone ? ExitCode::kInternal : mine;
   return static_cast<ExitCode>(code[0]);
 }
 

@@ -134,6 +134,15 @@ class Comm {
   virtual Result<Bytes> await_post(int sender);
   // Local. Whether the ranks are threads that may read each other's memory.
   virtual bool shares_memory() const { return false; }
+  // Local. Whether a rank that has failed where the others do not expect it can tell them.
+  virtual bool can_give_up() const { return size() == 1; }
+  // Local; waits for nobody; requires can_give_up(). This rank makes no more collective calls.
+  // Those of the others end with `why`, also those that they wait in.
+  virtual void give_up(const Status& /*why*/) {}
+  // Threads that read each other's memory, and have something that the others may look at: returns
+  // when all ranks have come here, also where collective calls fail. Those of ranks that are still
+  // to come end with the error `done`, or as for a rank that has returned.
+  virtual void part(const Status& /*done*/) {}
   // Which ranks share a node. Unless an implementation knows better: all do.
   virtual Result<Topology> topology() { return uniform_topology(size(), size()); }
 };

@@ -55,6 +55,10 @@ class SimComm final : public Comm {
   int size() const override { return world_.size(); }
   bool shares_memory() const override { return space_ == AddressSpace::kShared; }
 
+  bool can_give_up() const override { return true; }
+  void give_up(const Status& why) override { world_.give_up(rank_, why); }
+  void part(const Status& done) override { world_.part(rank_, done); }
+
   Status barrier() override {
     return world_.meet(rank_, {.name = "barrier"}, [](std::span<const SimCall* const>) {});
   }

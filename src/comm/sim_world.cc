@@ -60,6 +60,10 @@ Status SimWorld::check_calls() const {
 }
 
 Status SimWorld::broken_status(int rank, const SimCall& call) const {
+  {
+    const std::lock_guard guard(leaving_);
+    if (!why_.is_ok()) return why_;
+  }
   return Status::ranks_disagree(fmt::format("rank {} waits in {}, but rank {} has already returned",
                                             rank, call.name, left_.load()));
 }
@@ -139,6 +143,32 @@ Result<Bytes> SimWorld::await_post(int rank, int sender) {
   if (!data) data = posts_.take_from(rank, sender);
   if (!data) return broken_status(rank, {.name = "await_post"});
   return std::move(*data);
+}
+
+void SimWorld::give_up(int rank, const Status& why) {
+  {
+    const std::lock_guard guard(leaving_);
+    if (why_.is_ok()) why_ = why;
+  }
+  gave_up_.store(rank);
+  bell_.ring();
+}
+
+void SimWorld::part(int rank, const Status& done) {
+  const std::uint64_t mine = partings_.load();
+  {
+    const std::lock_guard guard(leaving_);
+    if (why_.is_ok()) why_ = done;
+  }
+  if (parted_.fetch_add(1) + 1 == size()) {
+    if (gave_up_.load() < 0) why_ = Status::ok();
+    parted_.store(0);
+    partings_.store(mine + 1);
+    bell_.ring();
+    return;
+  }
+  bell_.ring();  // those who wait in other calls wait in vain
+  wait(rank, [&] { return partings_.load() != mine || left_.load() >= 0; });
 }
 
 void SimWorld::leave(int rank) {

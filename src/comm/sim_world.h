@@ -97,7 +97,11 @@ class SimWorld {
 
   // `rank` will call no more.
   void leave(int rank);
-  bool is_broken() const { return left_.load() >= 0; }
+  // The same, with the reason for all others, while it still has something that they may look at.
+  void give_up(int rank, const Status& why);
+  bool is_broken() const { return left_.load() >= 0 || gave_up_.load() >= 0 || parted_.load() > 0; }
+  // Blocks until all ranks have come here, or one has left; until then the world is broken.
+  void part(int rank, const Status& done);
   // On the thread of `rank`, before its first meeting.
   void enter(int rank) { spread_.settle(rank); }
 
@@ -116,6 +120,11 @@ class SimWorld {
   std::atomic<int> reading_ = 0;
   std::atomic<std::uint64_t> meeting_ = 0;  // counts meetings that all ranks reached
   std::atomic<int> left_ = -1;  // the first rank that returned
+  std::atomic<int> gave_up_ = -1;  // the first one that said so
+  std::atomic<int> parted_ = 0;  // ranks that wait in part()
+  std::atomic<std::uint64_t> partings_ = 0;  // that all ranks came to
+  mutable std::mutex leaving_;
+  Status why_;  // a rank gave up or parted, under the mutex
   std::atomic<int> without_room_ = -1;  // a rank that had none for what arrived in this meeting
   Status verdict_;  // of the current meeting
   std::vector<std::uint64_t> reduced_;
@@ -140,7 +149,7 @@ Status SimWorld::meet(int rank, const SimCall& call, Read&& read, Prepare&& prep
     without_room_.store(-1);
     verdict_ = check_calls();
     if (verdict_.is_ok())
-      verdict_ = or_no_space("not enough memory for what ranks bring", [&] {
+      verdict_ = or_no_space("rank 0: not enough memory for what ranks bring", [&] {
         prepare(std::span<const SimCall* const>(calls_));
         return Status::ok();
       });

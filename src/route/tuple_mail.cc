@@ -330,7 +330,8 @@ Result<Outlook> TupleMail::deliver_round(Comm& comm, Outlook mine, const MailHan
   if (options_.ranks > 1) {
     Result<ReceivedParcels> arrived = comm.exchange_parcels(std::as_bytes(out_.words()), parcels_);
     // So it is for all ranks, some of which may be in the middle of their work: they meet again.
-    if (arrived.status().code() == StatusCode::kNoSpace) {
+    if (arrived.status().code() == StatusCode::kNoSpace && !is_dropped_) {
+      is_dropped_ = true;  // with nothing on its way, it is no want of memory for it the next time
       ++counters_.rounds;
       give_up(arrived.status());
       return Outlook::kMoreToCome;
@@ -354,6 +355,7 @@ Result<Outlook> TupleMail::deliver_round(Comm& comm, Outlook mine, const MailHan
   }
   if (more) return Outlook::kMoreToCome;
   close_destinations();
+  is_dropped_ = false;
   const Status verdict = std::exchange(failure_, Status::ok());
   if (options_.agreement == MailAgreement::kInDelivery)
     STRATALOG_RETURN_IF_ERROR(agree(comm, verdict));
@@ -380,10 +382,10 @@ Status TupleMail::post_full(Comm& comm) {
 }
 
 Status TupleMail::take_posted(Comm& comm, const MailHandler& handler) {
+  taken_.resize(ranks_);  // before there is a post that could be lost for want of it
   for (;;) {
     STRATALOG_ASSIGN_OR_RETURN(const std::optional<Post> post, comm.take_post());
     if (!post) return Status::ok();
-    taken_.resize(ranks_);
     ++taken_[static_cast<std::size_t>(post->sender)];
     if (failure_.is_ok()) failure_ = read_post(post->data, post->sender, handler);
   }

@@ -180,6 +180,7 @@ class TupleMail {
   std::vector<std::uint64_t> taken_;  // pieces that were taken before a round, by sender; or none
   std::uint64_t most_waiting_ = 0;  // bytes at the last look, and what was appended since
   Status failure_;  // the first error since the last kLast
+  bool is_dropped_ = false;  // by all ranks, as one had no memory for what others sent
   MailCounters counters_;
 };
 

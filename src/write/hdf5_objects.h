@@ -36,7 +36,7 @@ class Hdf5Handle {
   herr_t close() {
     const hid_t id = id_;
     id_ = -1;
-    return close_(id);
+    return id < 0 ? 0 : close_(id);
   }
 
  private:

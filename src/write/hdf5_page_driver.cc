@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
+#include "base/memory_end.h"
 #include "write/hdf5_objects.h"
 
 namespace stratalog {
@@ -27,8 +29,10 @@ const PageDriverFile& self(const H5FD_t* file) {
   return *reinterpret_cast<const PageDriverFile*>(file);
 }
 
+// The library calls these from C: where there is no memory they say so, and nothing is thrown.
 void* copy_properties(const void* properties) {
-  return new PageDriverProperties(*static_cast<const PageDriverProperties*>(properties));
+  return new (std::nothrow)
+      PageDriverProperties(*static_cast<const PageDriverProperties*>(properties));
 }
 
 herr_t free_properties(void* properties) {
@@ -39,7 +43,8 @@ herr_t free_properties(void* properties) {
 H5FD_t* open_pages(const char* /*name*/, unsigned /*flags*/, hid_t access, haddr_t /*max*/) {
   const auto* properties = static_cast<const PageDriverProperties*>(H5Pget_driver_info(access));
   if (properties == nullptr) return nullptr;
-  auto* file = new PageDriverFile{};
+  auto* file = new (std::nothrow) PageDriverFile{};
+  if (file == nullptr) return nullptr;
   file->content = properties->content;
   return &file->base;
 }
@@ -110,11 +115,9 @@ herr_t read_pages(H5FD_t* file, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t
   return 0;
 }
 
-herr_t write_pages(H5FD_t* file, H5FD_mem_t type, hid_t /*transfer*/, haddr_t address,
-                   std::size_t size, const void* buffer) {
-  PageFile& content = *self(file).content;
-  if (type == H5FD_MEM_DRAW && content.place) return 0;
-  const auto* from = static_cast<const std::byte*>(buffer);
+Status write_content(PageFile& content, std::uint64_t address, std::span<const std::byte> bytes) {
+  const std::byte* from = bytes.data();
+  std::size_t size = bytes.size();
   content.end = std::max<std::uint64_t>(content.end, address + size);
   while (size > 0) {
     const std::uint64_t within = address % kPageBytes;
@@ -126,7 +129,17 @@ herr_t write_pages(H5FD_t* file, H5FD_mem_t type, hid_t /*transfer*/, haddr_t ad
     from += piece;
     size -= piece;
   }
-  return 0;
+  return Status::ok();
+}
+
+herr_t write_pages(H5FD_t* file, H5FD_mem_t type, hid_t /*transfer*/, haddr_t address,
+                   std::size_t size, const void* buffer) {
+  PageFile& content = *self(file).content;
+  if (type == H5FD_MEM_DRAW && content.place) return 0;
+  const Status written = or_no_space("not enough memory for what HDF5 writes", [&] {
+    return write_content(content, address, {static_cast<const std::byte*>(buffer), size});
+  });
+  return written.is_ok() ? 0 : -1;
 }
 
 H5FD_class_t page_driver() {

@@ -21,6 +21,17 @@ namespace stratalog {
 namespace {
 
 struct OpenRowFile {
+  OpenRowFile() = default;
+  OpenRowFile(const OpenRowFile&) = delete;
+  OpenRowFile& operator=(const OpenRowFile&) = delete;
+  // A file that was given up has tables that closing writes, on all ranks together, perhaps to a
+  // disk that is full: nobody may hear of it and leave.
+  ~OpenRowFile() {
+    const HeldErrors held(path);
+    datasets.clear();
+    (void)file.close();
+  }
+
   std::string path;  // for HDF5
   std::string store_path;  // for the Store
   Store* store = nullptr;
@@ -81,11 +92,14 @@ Status write_rows(OpenRowFile& open, std::size_t index, std::span<const RowRun> 
   return held.status().is_ok() ? written : held.status();
 }
 
+// Collective also on ranks that have had errors.
 Status sync_through_mpi(OpenRowFile& open) {
-  STRATALOG_RETURN_IF_ERROR(
-      hdf5_check(H5Fflush(open.file.id(), H5F_SCOPE_GLOBAL), "H5Fflush", open.path));
+  const Status flushed =
+      hdf5_check(H5Fflush(open.file.id(), H5F_SCOPE_GLOBAL), "H5Fflush", open.path);
+  // Without it nobody could sync: it only looks into the open file.
   STRATALOG_ASSIGN_OR_RETURN(const MPI_File handle, handle_of(open));
-  return mpi_file_status(MPI_File_sync(handle), "MPI_File_sync", open.path);
+  const Status synced = mpi_file_status(MPI_File_sync(handle), "MPI_File_sync", open.path);
+  return flushed.is_ok() ? synced : flushed;
 }
 
 // What closing wrote (HDF5's own tables) is made durable by the group's first rank.

@@ -176,6 +176,7 @@ Result<std::vector<std::string>> PosixStore::list(const std::string& path) {
   DIR* directory = ::fdopendir(fd.get());
   if (directory == nullptr) return errno_status(errno, "list", full(path));
   (void)fd.release();  // closedir closes it
+  const std::unique_ptr<DIR, int (*)(DIR*)> opened(directory, ::closedir);
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* entry = ::readdir(directory)) {
@@ -184,7 +185,6 @@ Result<std::vector<std::string>> PosixStore::list(const std::string& path) {
     errno = 0;
   }
   const int error_number = errno;
-  ::closedir(directory);
   if (error_number != 0) return errno_status(error_number, "list", full(path));
   std::sort(names.begin(), names.end());
   return names;
@@ -252,14 +252,16 @@ Status PosixStore::random_bytes(std::span<std::byte> bytes) {
 
 // Makes the root if it is not there, and its name durable.
 Status make_root(const std::string& root, const PosixCalls& calls, mode_t permissions) {
-  if (::mkdir(root.c_str(), permissions) != 0)
-    return errno == EEXIST ? Status::ok() : errno_status(errno, "make directory", root);
+  const bool is_new = ::mkdir(root.c_str(), permissions) == 0;
+  if (!is_new && errno != EEXIST) return errno_status(errno, "make directory", root);
   std::string parent = root;
   while (parent.size() > 1 && parent.back() == '/') parent.pop_back();
   const std::size_t slash = parent.rfind('/');
   parent = slash == std::string::npos ? "." : parent.substr(0, std::max<std::size_t>(slash, 1));
   const FileDescriptor fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.is_open() || calls.fsync(fd.get()) != 0)
+  // One that is there may be of a job that ended before its name was durable; whose parent nobody
+  // here may open was made by somebody else.
+  if ((!fd.is_open() || calls.fsync(fd.get()) != 0) && is_new)
     return errno_status(errno, "make durable (fsync) directory", parent);
   return Status::ok();
 }

@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/memory_end.h"
+
 namespace stratalog {
 
 WriteBeside::WriteBeside(Write write, WriteThread thread) : write_(std::move(write)) {
@@ -20,7 +22,8 @@ WriteBeside::~WriteBeside() { (void)finish(); }
 
 void WriteBeside::carry_out(const Piece& piece) {
   const auto start = std::chrono::steady_clock::now();
-  Status status = write_(piece.at, piece.bytes);
+  Status status =
+      or_no_space("not enough memory to write", [&] { return write_(piece.at, piece.bytes); });
   const auto spent = std::chrono::steady_clock::now() - start;
   busy_ns_ += static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());

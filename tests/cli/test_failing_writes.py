@@ -99,3 +99,43 @@ def test_no_rank_waits_for_ever(
     # What failed once does not fail again.
     stratalog("run", *command[command.index("run") + 1 :], "--restart-fresh", ranks=2)
     stratalog("verify", tmp_path / "ck", "--deep")
+
+
+LARGE_RELATIONS = """
+.decl n(x: number)
+n(x) :- x = range(0, 1000).
+.decl p(x: number, y: number)
+.decl r(x: number, y: number)
+.decl s(x: number, y: number)
+p(x, y) :- n(x), n(y).
+r(x, y) :- p(x, y), x < y.
+s(x, y) :- p(x, y), x > y.
+.printsize p
+"""
+
+
+@pytest.mark.parametrize("limit", ("5000", "20000"))
+@pytest.mark.parametrize(
+    "mode", (("hdf5",), ("hdf5-opt", "--hdf5-opt", "none"), ("hdf5-opt",)), ids=" ".join
+)
+def test_a_file_that_gets_no_room_is_given_up_by_all(
+    stratalog: Stratalog, tmp_path: Path, mode: tuple[str, ...], limit: str
+) -> None:
+    """The reservation is refused, and then what closing the file writes is refused, too."""
+    program = tmp_path / "pairs.dl"
+    program.write_text(LARGE_RELATIONS)
+    command = stratalog.command(
+        *("run", program, "-q", "--checkpoint", tmp_path / "ck"),
+        *("--every", "1h", "--mode", *mode),
+        ranks=2,
+    )
+    done = subprocess.run(
+        ["bash", "-c", f'ulimit -f {limit}; exec timeout -s KILL 90 "$@"', "limited", *command],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    assert done.returncode == 4, done
+    assert "p\t1000000" in done.stdout
+    assert "the checkpoint at the end failed" in done.stderr

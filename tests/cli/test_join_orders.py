@@ -89,3 +89,26 @@ def test_facts_are_added_and_proofs_found(
         assert "fact" in stratalog("why", store, f"p({last[0]}, {last[1]})").out
         assert "fails" in stratalog("why-not", store, "p(1000, 1)").out
     assert len(outputs) == 1
+
+
+GUARDED = """
+.decl word(s: symbol)
+.input word
+.decl numeral(s: symbol)
+.input numeral
+.decl value(n: number)
+.output value
+value(n) :- numeral(s), word(s), n = to_number(s).
+"""
+
+
+@pytest.mark.parametrize(("words", "numerals"), ((2, 40), (40, 2)))
+def test_an_atom_guards_what_can_fail_whatever_the_sizes(
+    words: int, numerals: int, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    program = tmp_path / "guarded.dl"
+    program.write_text(GUARDED)
+    (tmp_path / "word.facts").write_text("12\n" + "".join(f"w{i}\n" for i in range(words)))
+    (tmp_path / "numeral.facts").write_text("".join(f"{12 + i}\n" for i in range(numerals)))
+    stratalog("run", program, "-F", tmp_path, "-D", tmp_path)
+    assert (tmp_path / "value.csv").read_text() == "12\n"

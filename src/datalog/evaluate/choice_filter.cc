@@ -44,10 +44,14 @@ Status ChoiceFilter::gather(std::span<const Cell> rows, std::vector<Cell>& gathe
   options.self = state_.comm.rank();
   options.arity_of_stream = {arity_};
   TupleMail mail(options);
-  for (std::size_t at = 0; at < rows.size(); at += arity_) {
-    const auto tuple = rows.subspan(at, arity_);
-    mail.append(judge_of(tuple), 0, tuple);
-  }
+  const Status filled = state_.guard([&]() -> Status {
+    for (std::size_t at = 0; at < rows.size(); at += arity_) {
+      const auto tuple = rows.subspan(at, arity_);
+      mail.append(judge_of(tuple), 0, tuple);
+    }
+    return {};
+  });
+  if (!filled.is_ok()) mail.give_up(filled);
   return mail.deliver(state_.comm, {.on_run = [&](const MailRun& run) -> Status {
                                       gathered.insert(gathered.end(), run.cells.begin(),
                                                       run.cells.end());
@@ -58,17 +62,32 @@ Status ChoiceFilter::gather(std::span<const Cell> rows, std::vector<Cell>& gathe
 
 Status ChoiceFilter::admit(const TupleColumns& tuples) {
   std::vector<Cell> rows;
-  rows.reserve(tuples.rows * arity_);
-  for (std::uint64_t r = 0; r < tuples.rows; ++r)
-    for (std::uint32_t c = 0; c < arity_; ++c) rows.push_back(tuples.columns[c][r]);
+  const Status listed = state_.guard([&]() -> Status {
+    rows.reserve(tuples.rows * arity_);
+    for (std::uint64_t r = 0; r < tuples.rows; ++r)
+      for (std::uint32_t c = 0; c < arity_; ++c) rows.push_back(tuples.columns[c][r]);
+    return {};
+  });
   std::vector<Cell> gathered;
   STRATALOG_RETURN_IF_ERROR(gather(rows, gathered));
-  decide(gathered, Decision::kAll);
-  return {};
+  const Status decided = state_.guard([&]() -> Status {
+    decide(gathered, Decision::kAll);
+    return {};
+  });
+  return agree(state_.comm, listed.is_ok() ? decided : listed);
 }
 
 Status ChoiceFilter::admit_home() {
   TupleColumns tuples;
+  // What it lacks for want of memory is told by admit().
+  (void)state_.guard([&]() -> Status {
+    list_home(tuples);
+    return {};
+  });
+  return admit(tuples);
+}
+
+void ChoiceFilter::list_home(TupleColumns& tuples) const {
   tuples.columns.resize(arity_);
   const Index& home = state_.relations[relation_].shards.front().primary_index();
   for (RowId row = 0; row < home.row_count(); ++row) {
@@ -79,14 +98,19 @@ Status ChoiceFilter::admit_home() {
       ++tuples.rows;
     });
   }
-  return admit(tuples);
 }
 
 Status ChoiceFilter::choose() {
   std::vector<Cell> gathered;
   STRATALOG_RETURN_IF_ERROR(
       gather(std::exchange(state_.relations[relation_].candidates, {}), gathered));
-  return deal_tuples(state_, relation_, decide(gathered, Decision::kFirst));
+  TupleColumns kept;
+  // Dealing ends with a verdict of all, of which want of memory here is a part.
+  (void)state_.guard([&]() -> Status {
+    kept = decide(gathered, Decision::kFirst);
+    return {};
+  });
+  return deal_tuples(state_, relation_, kept);
 }
 
 // Positions of the rows in ascending order of their values.

@@ -44,6 +44,7 @@ class ChoiceFilter {
   int judge_of(std::span<const Cell> tuple) const;
   // Collective: brings rows (back to back) to their judges.
   Status gather(std::span<const Cell> rows, std::vector<Cell>& gathered);
+  void list_home(TupleColumns& tuples) const;
   TupleColumns decide(const std::vector<Cell>& rows, Decision decision);
   std::vector<std::uint64_t> in_order(const std::vector<Cell>& rows);
   bool is_taken(std::span<const Cell> tuple);

@@ -42,13 +42,21 @@ class Engine {
 
   Status run() {
     STRATALOG_RETURN_IF_ERROR(meet_peers());
-    Status done = run_all();
+    // Processes that others wait for leave it to their caller to end them all.
+    if (!state_.comm.can_give_up()) return run_all();
+    bool has_returned = false;
+    Status done = guard_memory([&] {
+      Status ended = run_all();
+      has_returned = true;
+      return ended;
+    });
+    // Of what all have agreed on the words say whose it is.
+    if (!done.is_ok() && !state_.is_single() && !done.message().starts_with("rank "))
+      done = done.with_context(fmt::format("rank {}", state_.comm.rank()));
+    if (!has_returned) state_.comm.give_up(done);
     // Nobody's relations go away while others may read them.
-    if (!state_.peers.empty()) {
-      const Status parted = state_.comm.barrier();
-      state_.peers.clear();
-      if (done.is_ok()) done = parted;
-    }
+    if (!state_.peers.empty()) state_.comm.part(done);
+    state_.peers.clear();
     return done;
   }
 

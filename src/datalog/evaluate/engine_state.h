@@ -137,6 +137,28 @@ struct EngineState {
   // them, and when: joint_shards.h.
   std::vector<const EngineState*> peers;
   JointShards* joint = nullptr;  // of the running stratum, if its ranks read each other's shards
+  // What others may still look at where this rank has failed: lives until all have parted.
+  std::shared_ptr<void> kept_for_peers;
+
+  // guard_memory for what changes relations and mail. Where it has found no memory once, what is
+  // left of this rank may not be whole: nothing is worked on any more, collective calls go on with
+  // what there is, and the next agreement ends the run.
+  template <typename Work>
+  Status guard(Work&& work) {
+    if (!want_of_memory.is_ok()) return want_of_memory;
+    bool has_returned = false;
+    Status ended = guard_memory([&]() -> Status {
+      Status done = work();
+      has_returned = true;
+      return done;
+    });
+    if (!has_returned) note_want_of_memory(ended);
+    return ended;
+  }
+  void note_want_of_memory(const Status& status) {
+    if (want_of_memory.is_ok()) want_of_memory = status;
+  }
+  Status want_of_memory;
 
   bool is_single() const { return comm.size() == 1; }
   std::uint64_t memory_bytes() const {

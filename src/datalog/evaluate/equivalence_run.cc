@@ -71,7 +71,7 @@ void open_equivalences(EngineState& state) {
 Status share_equivalence(EngineState& state, RelationId id) {
   Equivalence& equivalence = *state.relations[id].equivalence;
   std::vector<Equivalence::Pair> news;
-  Status mine = guard_memory([&]() -> Status {
+  Status mine = state.guard([&]() -> Status {
     news = equivalence.take_news();
     return {};
   });

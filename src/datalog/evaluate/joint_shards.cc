@@ -76,7 +76,7 @@ Shard& JointShards::shard_of(const Target& target) {
 // Each rank its part of the boxes of all ranks.
 Status JointShards::take(const std::deque<Target>& mine, std::deque<Target> JointShards::* boxes,
                          Freshness freshness) {
-  return guard_memory([&]() -> Status {
+  return state_.guard([&]() -> Status {
     for (std::size_t t = 0; t < mine.size(); ++t) {
       Index& index = shard_of(mine[t]).primary_index();
       for (const EngineState* peer : state_.peers)
@@ -93,7 +93,7 @@ Status JointShards::unite() {
 }
 
 Status JointShards::share(const std::map<RelationId, std::vector<Cell>>& beaten) {
-  Status mine = guard_memory([&]() -> Status {
+  Status mine = state_.guard([&]() -> Status {
     std::vector<Cell> tuple;
     for (Target& target : further_) {
       const Index& home = state_.relations[target.relation].shards.front().primary_index();
@@ -122,7 +122,7 @@ Status JointShards::share(const std::map<RelationId, std::vector<Cell>>& beaten)
   STRATALOG_RETURN_IF_ERROR(state_.comm.barrier());
   if (further_.empty()) return mine;
   const Status taken = take(further_, &JointShards::further_, Freshness::kNew);
-  const Status heard = guard_memory([&]() -> Status {
+  const Status heard = state_.guard([&]() -> Status {
     for (std::size_t t = 0; t < further_.size(); ++t)
       for (const EngineState* peer : state_.peers) {
         const auto tuples = peer->joint->further_[t].beaten.tuples_for(state_.comm.rank());

@@ -113,7 +113,7 @@ Status MirrorRound::pack_found() {
 }
 
 Status MirrorRound::share() {
-  Status mine = guard_memory([&] { return pack_found(); });
+  Status mine = state_.guard([&] { return pack_found(); });
   if (!mine.is_ok()) out_.clear();
   const auto bytes = std::as_bytes(out_.words());
   state_.traffic.mine += bytes.size() * static_cast<std::uint64_t>(state_.comm.size() - 1);
@@ -131,7 +131,7 @@ Status MirrorRound::share() {
     return mine.is_ok() ? sent : mine;
   }
   if (!mine.is_ok()) return mine;
-  return guard_memory([&] { return unite_found(received); });
+  return state_.guard([&] { return unite_found(received); });
 }
 
 Status MirrorRound::unite_found(const Received& received) {
@@ -164,7 +164,7 @@ Status MirrorRound::send_home() {
   options.arity_of_stream = arities_;
   options.agreement = MailAgreement::kByCaller;
   TupleMail mail(options);
-  Status mine = guard_memory([&]() -> Status {
+  Status mine = state_.guard([&]() -> Status {
     for (std::size_t i = 0; i < relations_.size(); ++i) {
       RelationData& relation = state_.relations[relations_[i]];
       ShardSender sender(state_, relation.shards.front(), mail);
@@ -175,6 +175,7 @@ Status MirrorRound::send_home() {
     }
     return {};
   });
+  if (!mine.is_ok()) mail.give_up(mine);
   const auto home_of = [&](int stream) -> Index& {
     return state_.relations[relations_[static_cast<std::size_t>(stream)]]
         .shards.front()
@@ -183,7 +184,7 @@ Status MirrorRound::send_home() {
   STRATALOG_RETURN_IF_ERROR(mail.deliver(state_.comm, queue_into(home_of)));
   state_.traffic.mine += mail.counters().bytes_sent;
   if (!mine.is_ok()) return mine;
-  return guard_memory([&]() -> Status {
+  return state_.guard([&]() -> Status {
     for (std::size_t i = 0; i < relations_.size(); ++i)
       home_of(static_cast<int>(i)).unite_queued(state_.scratch, Freshness::kNew);
     return {};

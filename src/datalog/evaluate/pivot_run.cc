@@ -289,7 +289,7 @@ class PivotRun {
     };
     std::optional<stratalog::RunReport> report;
     met_seconds_ = 0;
-    const Status swept = guard_memory([&]() -> Status {
+    const Status swept = state_.guard([&]() -> Status {
       sweeping_.emplace(meter());
       STRATALOG_ASSIGN_OR_RETURN(report, closure.run(options));
       return {};

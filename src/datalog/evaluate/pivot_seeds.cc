@@ -200,7 +200,7 @@ Status PivotSeeds::order_once(Space& space) {
                              pointers_of_all(state_.comm, &std::as_const(seeds_)));
   Status mine;
   if (state_.comm.rank() == 0)
-    mine = guard_memory([&]() -> Status {
+    mine = state_.guard([&]() -> Status {
       std::vector<PivotStart> starts;
       for (std::size_t i = 0; i < seeds_.size(); ++i)
         for (const std::vector<Seeds>* of_rank : seeds) name_starts(i, (*of_rank)[i].cells, starts);
@@ -227,7 +227,7 @@ Status PivotSeeds::order_everywhere(Space& space) {
   for (std::size_t i = 0; i < seeds_.size(); ++i) {
     if (state_.is_single() || all_have_all_) {
       if (mine.is_ok())
-        mine = guard_memory([&]() -> Status {
+        mine = state_.guard([&]() -> Status {
           name_starts(i, seeds_[i].cells, starts);
           return {};
         });
@@ -239,14 +239,14 @@ Status PivotSeeds::order_everywhere(Space& space) {
     state_.traffic.mine +=
         seeds_[i].cells.size() * sizeof(Cell) * static_cast<std::uint64_t>(state_.comm.size() - 1);
     if (mine.is_ok())
-      mine = guard_memory([&]() -> Status {
+      mine = state_.guard([&]() -> Status {
         name_starts(i, cells_of(all.data), starts);
         return {};
       });
   }
   std::vector<Cell> pivots;
   if (mine.is_ok())
-    mine = guard_memory([&]() -> Status {
+    mine = state_.guard([&]() -> Status {
       STRATALOG_ASSIGN_OR_RETURN(pivots, order_starts(std::move(starts)));
       return {};
     });
@@ -254,7 +254,7 @@ Status PivotSeeds::order_everywhere(Space& space) {
   const auto bytes = std::as_bytes(std::span(std::as_const(pivots)));
   Bytes agreed(bytes.begin(), bytes.end());
   STRATALOG_RETURN_IF_ERROR(state_.comm.broadcast(agreed, 0));
-  return agree(state_.comm, guard_memory([&] { return take_order(cells_of(agreed), space); }));
+  return agree(state_.comm, state_.guard([&] { return take_order(cells_of(agreed), space); }));
 }
 
 Status PivotSeeds::take_order(std::vector<Cell> pivots, Space& space) const {
@@ -311,7 +311,7 @@ Status PivotSeeds::plant_own() {
 
 Status PivotSeeds::deal() {
   if (state_.is_single() || all_have_all_)
-    return agree(state_.comm, guard_memory([this] { return plant_own(); }));
+    return agree(state_.comm, state_.guard([this] { return plant_own(); }));
   Stopwatch watch;
   MailOptions options;
   options.ranks = state_.comm.size();

@@ -46,7 +46,7 @@ Status send_into(EngineState& state, const Shard& shard, std::vector<std::uint32
                  Send&& send, const MailHandler& handler) {
   const auto send_by = [&](auto& mail) {
     ShardSender sender(state, shard, mail);
-    const Status sent = guard_memory([&] { return send(sender); });
+    const Status sent = state.guard([&] { return send(sender); });
     if (!sent.is_ok()) mail.give_up(sent);
     return mail.deliver(state.comm, handler);
   };
@@ -134,10 +134,10 @@ Status fill_box(const EngineState& state, RelationId id, std::span<const std::ui
 // Where ranks share memory, each takes its part of the shard out of boxes of all ranks.
 Status fill_from_boxes(EngineState& state, RelationId id, Shard& shard) {
   JointBox box(shard, state.comm.size());
-  Status filled = guard_memory(
+  Status filled = state.guard(
       [&] { return fill_box(state, id, shard.primary_index().order(), box, state.scratch); });
   STRATALOG_ASSIGN_OR_RETURN(const auto boxes, pointers_of_all(state.comm, &std::as_const(box)));
-  const Status taken = guard_memory([&]() -> Status {
+  const Status taken = state.guard([&]() -> Status {
     for (const JointBox* each : boxes)
       each->take(state.comm.rank(), shard.primary_index(), state.scratch, Freshness::kNew);
     settle(state, shard);
@@ -267,6 +267,36 @@ Status erase_in_shard(EngineState& state, RelationId id, Shard& shard,
   return {};
 }
 
+// Tuples that need no mail: those of copies, of classes, and where all ranks read all boxes.
+void queue_here(EngineState& state, RelationId id, const TupleColumns& tuples, JointBox* box) {
+  RelationData& relation = state.relations[id];
+  if (relation.equivalence) {
+    for (std::uint64_t r = 0; r < tuples.rows; ++r)
+      relation.equivalence->unite(tuples.columns[0][r], tuples.columns[1][r]);
+    return;
+  }
+  std::vector<Cell> tuple(relation.arity);
+  if (relation.mirrored) {  // all ranks hear of it at the end of the round
+    Shard& mirror = mirror_of(relation);
+    for (std::uint64_t r = 0; r < tuples.rows; ++r) {
+      for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
+      queue_tuple(mirror, tuple);
+    }
+    return;
+  }
+  Index& home = relation.shards.front().primary_index();
+  if (box == nullptr) {
+    queue_columns(home, tuples);
+    return;
+  }
+  const auto order = home.order();
+  for (std::uint64_t r = 0; r < tuples.rows; ++r) {
+    for (std::uint32_t i = 0; i < relation.arity; ++i) tuple[i] = tuples.columns[order[i]][r];
+    box->add(tuple);
+    if (r % kTuplesBetweenBounds == 0) box->bound(state.scratch);
+  }
+}
+
 }  // namespace
 
 void open_mirror(EngineState& state, RelationId id, std::uint32_t which) {
@@ -309,35 +339,17 @@ Status deal_tuples(EngineState& state, RelationId id, const TupleColumns& tuples
     relation.queued_holds = relation.queued_holds || tuples.rows > 0;
     return {};
   }
-  if (relation.equivalence) {
-    for (std::uint64_t r = 0; r < tuples.rows; ++r)
-      relation.equivalence->unite(tuples.columns[0][r], tuples.columns[1][r]);
-    return {};
-  }
-  std::vector<Cell> tuple(relation.arity);
-  if (relation.mirrored) {  // all ranks hear of it at the end of the round
-    Shard& mirror = mirror_of(relation);
-    for (std::uint64_t r = 0; r < tuples.rows; ++r) {
-      for (std::uint32_t c = 0; c < relation.arity; ++c) tuple[c] = tuples.columns[c][r];
-      queue_tuple(mirror, tuple);
-    }
+  JointBox* const box = state.joint == nullptr ? nullptr : state.joint->heads_of(id);
+  if (relation.equivalence || relation.mirrored || box != nullptr || state.is_single()) {
+    // Of want of memory the others hear when the round ends.
+    (void)state.guard([&]() -> Status {
+      queue_here(state, id, tuples, box);
+      return {};
+    });
     return {};
   }
   Shard& home = relation.shards.front();
-  JointBox* const box = state.joint == nullptr ? nullptr : state.joint->heads_of(id);
-  if (box != nullptr) {
-    const auto order = home.primary_index().order();
-    for (std::uint64_t r = 0; r < tuples.rows; ++r) {
-      for (std::uint32_t i = 0; i < relation.arity; ++i) tuple[i] = tuples.columns[order[i]][r];
-      box->add(tuple);
-      if (r % kTuplesBetweenBounds == 0) box->bound(state.scratch);
-    }
-    return {};
-  }
-  if (state.is_single()) {
-    queue_columns(home.primary_index(), tuples);
-    return {};
-  }
+  std::vector<Cell> tuple(relation.arity);
   return send_into(state, home, {relation.arity},
                    [&](ShardSender& sender) -> Status {
                      for (std::uint64_t r = 0; r < tuples.rows; ++r) {

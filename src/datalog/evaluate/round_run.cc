@@ -47,6 +47,13 @@ class RoundRun {
         counts_(state, stratum),
         thin_(state) {}
 
+  RoundRun(const RoundRun&) = delete;
+  RoundRun& operator=(const RoundRun&) = delete;
+  ~RoundRun() {
+    if (!has_ended_ && joint_)
+      state_.kept_for_peers = std::shared_ptr<JointShards>(std::move(joint_));
+  }
+
   Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
     Stopwatch watch;
     if (runs_jointly(state_, stratum_)) joint_ = std::make_unique<JointShards>(state_, stratum_);
@@ -83,6 +90,7 @@ class RoundRun {
     outcome_.report.iterations = counts_.iteration();
     outcome_.report.tuples = counts_.total_tuples();
     outcome_.report.seconds = watch.seconds();
+    has_ended_ = true;
     return std::move(outcome_);
   }
 
@@ -222,7 +230,7 @@ class RoundRun {
     state_.evaluator.set_iteration(counts_.iteration());
     STRATALOG_RETURN_IF_ERROR(pass.run());
     PhaseWatch watch(state_.times_phases);
-    STRATALOG_RETURN_IF_ERROR(guard_memory([&]() -> Status {
+    STRATALOG_RETURN_IF_ERROR(state_.guard([&]() -> Status {
       mirror_.unite();
       mirror_.advance();
       follow_growth(state_, members_);
@@ -351,15 +359,16 @@ class RoundRun {
   // What the round has found joins the shards, all of them. This rank's own status, of which
   // `mine` is the first part.
   Status unite_and_advance(Status mine, RoundKind kind, PhaseWatch& watch) {
-    const auto keep_first = [&mine](Status other) {
+    const auto keep_first = [this, &mine](Status other) {
+      // Also where mail was taken in.
+      if (other.code() == StatusCode::kNoSpace) state_.note_want_of_memory(other);
       if (mine.is_ok()) mine = std::move(other);
     };
+    if (mine.code() == StatusCode::kNoSpace) state_.note_want_of_memory(mine);
     const bool mirrored = is_mirrored();
     const bool jointly = joint_ != nullptr && !mirrored;
-    keep_first(guard_memory([&]() -> Status {
-      if (jointly)
-        STRATALOG_RETURN_IF_ERROR(joint_->unite());
-      else if (mirrored)
+    keep_first(jointly ? joint_->unite() : state_.guard([&]() -> Status {
+      if (mirrored)
         mirror_.unite();
       else
         unite_homes();
@@ -367,7 +376,7 @@ class RoundRun {
     }));
     keep_first(sums_.settle());
     keep_first(value_union_.settle());
-    keep_first(guard_memory([&]() -> Status {
+    keep_first(state_.guard([&]() -> Status {
       subsumption_.note_beaten();
       return {};
     }));
@@ -376,7 +385,7 @@ class RoundRun {
                : mirrored ? mirror_.share()
                           : shard_update_.send());
     state_.times.exchange += watch.lap();
-    keep_first(guard_memory([&]() -> Status {
+    keep_first(state_.guard([&]() -> Status {
       if (mirrored)
         mirror_.advance();
       else
@@ -388,7 +397,7 @@ class RoundRun {
     if (subsumption_.is_needed())
       keep_first(kind == RoundKind::kSeed ? subsumption_.settle_seed()
                                           : subsumption_.settle_round());
-    keep_first(guard_memory([&]() -> Status {
+    keep_first(state_.guard([&]() -> Status {
       if (!mirrored) advance(Members::kGrowing);
       follow_growth(state_, members_);
       return {};
@@ -484,6 +493,7 @@ class RoundRun {
   RoundCounts counts_;
   ThinRounds thin_;
   std::unique_ptr<JointShards> joint_;  // where ranks read each other's shards
+  bool has_ended_ = false;  // without an error
   StratumOutcome outcome_;
   std::vector<std::unique_ptr<ChoiceFilter>> choices_;
   std::vector<std::uint64_t> checked_rows_;  // of the members when their balance was last looked at

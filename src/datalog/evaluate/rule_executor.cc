@@ -421,7 +421,7 @@ Status RuleExecutor::send_hop(std::size_t s, const Batch& batch) {
   return options_.after_hop ? options_.after_hop() : Status();
 }
 
-Status RuleExecutor::release_hops(const CellRemapping& remapping) {
+void RuleExecutor::release_hops(const CellRemapping& remapping) {
   for (std::size_t s = 1; s < segments_.size(); ++s) {
     Segment& to = segments_[s];
     const std::size_t width = to.live.size();
@@ -436,7 +436,6 @@ Status RuleExecutor::release_hops(const CellRemapping& remapping) {
     to.waiting.clear();
     to.waiting_sets.clear();
   }
-  return {};
 }
 
 Status RuleExecutor::flush_in(std::size_t s) {

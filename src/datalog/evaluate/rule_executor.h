@@ -84,7 +84,7 @@ class RuleExecutor {
   Status feed(const Batch& batch) { return segments_[0].pipeline->feed(batch); }
 
   // Bindings with new values on their way into a hop wait for the ranks' agreement.
-  Status release_hops(const CellRemapping& remapping);
+  void release_hops(const CellRemapping& remapping);
 
  private:
   struct Segment {

@@ -169,13 +169,13 @@ Status RulePass::run() {
   for (ActiveRule& rule : rules_) rule.executor->begin();
   for (std::size_t stage = 0; stage < stages_; ++stage) {
     PhaseWatch watch(state_.times_phases);
-    if (mine.is_ok()) mine = guard_memory([&] { return run_stage(stage); });
+    if (mine.is_ok()) mine = state_.guard([&] { return run_stage(stage); });
     is_running_ = false;
     const double passing = std::exchange(passing_seconds_, 0);
     state_.times.join += watch.lap() - passing;
     state_.times.exchange += passing;
     if (creates_values_)
-      STRATALOG_RETURN_IF_ERROR(share_new_values());
+      STRATALOG_RETURN_IF_ERROR(share_new_values(mine));
     else
       forget_new_values();
     if (needs_exchange_) STRATALOG_RETURN_IF_ERROR(deliver());
@@ -195,17 +195,24 @@ Status RulePass::run_stage(std::size_t stage) {
   return {};
 }
 
-Status RulePass::share_new_values() {
+// The group's status; `mine` is this rank's.
+Status RulePass::share_new_values(Status& mine) {
+  // One that was being made when memory ended is in parts.
+  if (!state_.want_of_memory.is_ok()) state_.new_values.clear();
   // Values that all ranks make alike get the same cells without a word, as these go by content.
   auto remapping =
       agree_on_new_values(alone_ ? *alone_ : state_.comm, state_.dictionary, state_.new_values);
   if (!remapping.is_ok()) return remapping.status();
-  if (listener_) listener_(remapping.value());
-  for (ActiveRule& rule : rules_) {
-    if (!rule.executor->creates_values()) continue;
-    STRATALOG_RETURN_IF_ERROR(rule.executor->release_hops(remapping.value()));
-    if (rule.head) rule.head->release(remapping.value());
-  }
+  const Status released = state_.guard([&]() -> Status {
+    if (listener_) listener_(remapping.value());
+    for (ActiveRule& rule : rules_) {
+      if (!rule.executor->creates_values()) continue;
+      rule.executor->release_hops(remapping.value());
+      if (rule.head) rule.head->release(remapping.value());
+    }
+    return {};
+  });
+  if (mine.is_ok()) mine = released;
   return {};
 }
 
@@ -244,8 +251,12 @@ MailHandler RulePass::receiving() {
 }
 
 Status RulePass::deliver() {
-  for (std::size_t s = 0; s < outbound_.size(); ++s)
-    outbound_[s]->post(*mail_, static_cast<int>(s), state_.scratch);
+  const Status posted = state_.guard([&]() -> Status {
+    for (std::size_t s = 0; s < outbound_.size(); ++s)
+      outbound_[s]->post(*mail_, static_cast<int>(s), state_.scratch);
+    return {};
+  });
+  if (!posted.is_ok()) mail_->give_up(posted);
   // What arrives may set off further mail (the next segment of a rule), which goes into the other
   // mail.
   mail_.swap(other_);

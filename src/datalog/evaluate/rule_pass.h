@@ -75,7 +75,7 @@ class RulePass {
   void find_lone_rules();
   std::uint64_t unite_head(const ActiveRule& rule);
   static BatchSink metered(RuleMeter* meter, BatchSink sink);
-  Status share_new_values();
+  Status share_new_values(Status& mine);
   void forget_new_values();
   // After a batch of `meter`'s rule has left for heads or other ranks.
   Status after_batch(RuleMeter* meter);

@@ -77,14 +77,14 @@ RunningSums::RunningSums(EngineState& state, std::uint32_t stratum) : state_(sta
 
 Status RunningSums::settle() {
   if (sums_.empty()) return {};
-  Status mine = guard_memory([&]() -> Status {
+  Status mine = state_.guard([&]() -> Status {
     for (Sum& sum : sums_) STRATALOG_RETURN_IF_ERROR(add_terms(sum));
     return {};
   });
   const auto remapping = agree_on_new_values(state_.comm, state_.dictionary, state_.new_values);
   if (!remapping.is_ok()) return remapping.status();
   if (!mine.is_ok()) return mine;
-  return guard_memory([&]() -> Status {
+  return state_.guard([&]() -> Status {
     for (Sum& sum : sums_) {
       Index& home = state_.relations[sum.total].shards.front().primary_index();
       for (std::size_t at = home.arity() - 1; at < sum.tuples.size(); at += home.arity())

@@ -61,11 +61,12 @@ Status ShardUpdate::send() {
   if (mail_ == nullptr) open_mail();
   if (targets_.empty()) return {};
   const std::uint64_t sent_before = mail_->counters().bytes_sent;
-  Status mine = guard_memory([&] { return fill_mail(); });
+  Status mine = state_.guard([&] { return fill_mail(); });
+  if (!state_.want_of_memory.is_ok()) mail_->give_up(state_.want_of_memory);
   STRATALOG_RETURN_IF_ERROR(mail_->deliver(state_.comm, receiving()));
   state_.traffic.mine += mail_->counters().bytes_sent - sent_before;
   if (!mine.is_ok()) return mine;
-  return guard_memory([&]() -> Status {
+  return state_.guard([&]() -> Status {
     for (const Target& target : targets_)
       shard_of(target).primary_index().unite_queued(state_.scratch, Freshness::kNew);
     return {};

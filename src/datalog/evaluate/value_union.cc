@@ -42,14 +42,14 @@ ValueUnion::ValueUnion(EngineState& state, std::uint32_t stratum) : state_(state
 
 Status ValueUnion::settle() {
   if (!is_needed()) return {};
-  Status mine = guard_memory([&]() -> Status {
+  Status mine = state_.guard([&]() -> Status {
     for (United& of : united_) STRATALOG_RETURN_IF_ERROR(unite_rows(of));
     return {};
   });
   const auto remapping = agree_on_new_values(state_.comm, state_.dictionary, state_.new_values);
   if (!remapping.is_ok()) return remapping.status();
   if (!mine.is_ok()) return mine;
-  return guard_memory([&]() -> Status {
+  return state_.guard([&]() -> Status {
     for (United& of : united_) {
       for (Cell& cell : of.values) cell = remapping.value().of(of.column, cell);
       state_.relations[of.relation].shards.front().primary_index().replace_next_delta(of.values);

@@ -37,6 +37,46 @@ bool equates_variables(const Literal& literal) {
          literal.right.kind == ExpressionKind::kVariable;
 }
 
+// Whether there are values for which it is an error, which ends the run.
+bool can_fail(const Expression& e) {
+  if (e.kind != ExpressionKind::kFunctor) return false;
+  const bool is_integer =
+      e.value_kind == ValueKind::kNumber || e.value_kind == ValueKind::kUnsigned;
+  switch (e.functor) {
+    case Functor::kDivide:
+    case Functor::kModulo:
+      if (is_integer &&
+          (e.arguments[1].kind != ExpressionKind::kConstant || e.arguments[1].bits == 0))
+        return true;
+      break;
+    case Functor::kToNumber:
+    case Functor::kToUnsigned:
+    case Functor::kToFloat:
+      if (e.arguments[0].value_kind == ValueKind::kSymbol) return true;
+      break;
+    default:
+      break;
+  }
+  return std::any_of(e.arguments.begin(), e.arguments.end(), can_fail);
+}
+
+// What a constraint computes that can fail: nothing, or its variables.
+std::set<VariableId> variables_at_risk(const Literal& literal) {
+  std::set<VariableId> at_risk;
+  const auto look_at = [&at_risk](const Expression& e) {
+    if (can_fail(e)) collect_variables(e, at_risk);
+  };
+  if (literal.kind == LiteralKind::kComparison) {
+    look_at(literal.left);
+    look_at(literal.right);
+  } else if (literal.kind == LiteralKind::kRange) {
+    look_at(literal.range->from);
+    look_at(literal.range->to);
+    if (literal.range->has_step) look_at(literal.range->step);
+  }
+  return at_risk;
+}
+
 // Variables of positive atoms, and others that stand for the same value.
 std::set<VariableId> held_by_atoms(const std::vector<Literal>& body) {
   std::set<VariableId> held;
@@ -64,6 +104,7 @@ class Beginning {
       if (literal.kind == LiteralKind::kRange) computed_.insert(literal.range->variable);
     }
     held_ = held_by_atoms(body);
+    for (const Literal& literal : body) at_risk_.push_back(variables_at_risk(literal));
   }
 
   void place_atom(std::uint32_t l, StepKind kind) {
@@ -89,7 +130,7 @@ class Beginning {
   }
 
   // Tests without functors go before whatever computes, so that `y != 0` guards `x / y` wherever it
-  // is written.
+  // is written. So do atoms that hold what a computation which can fail is made of: `nonzero(y)`.
   void place_ready_constraints() {
     while (place_one_constraint(Computing::kNone) || place_one_constraint(Computing::kAllowed)) {
     }
@@ -201,7 +242,20 @@ class Beginning {
     return true;
   }
 
+  // Whether an atom that is not placed yet may leave no values for which it fails.
+  bool waits_for_atoms(std::uint32_t l) const {
+    if (at_risk_[l].empty()) return false;
+    for (std::uint32_t a = 0; a < body_.size(); ++a) {
+      if (used_[a] != 0 || body_[a].kind != LiteralKind::kAtom) continue;
+      for (const Argument& argument : body_[a].atom.arguments)
+        if (argument.kind == ArgumentKind::kVariable && at_risk_[l].contains(argument.variable))
+          return true;
+    }
+    return false;
+  }
+
   bool place_constraint(std::uint32_t l) {
+    if (waits_for_atoms(l)) return false;
     const Literal& literal = body_[l];
     OrderedLiteral placed{.literal = l,
                           .kind = StepKind::kFilter,
@@ -261,6 +315,7 @@ class Beginning {
   const std::vector<Literal>& body_;
   std::set<VariableId> bound_;
   std::set<VariableId> held_;
+  std::vector<std::set<VariableId>> at_risk_;  // of each literal, by computations that can fail
   std::set<VariableId> computed_;  // by aggregates and ranges: equations only compare them
   const std::vector<RelationStatistics>& statistics_;
   std::map<VariableId, double> domains_;  // values that a bound variable can have

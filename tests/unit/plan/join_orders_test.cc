@@ -48,6 +48,22 @@ TEST(JoinOrders, AVersionWithoutOneIsPlannedAsUsual) {
       << half;
 }
 
+// `f` may say for which x there is a quotient, whichever of both is larger. What cannot fail does
+// not wait, nor does what shares nothing with the atom.
+TEST(JoinOrders, WhatCanFailWaitsForTheAtomsThatHoldItsValues) {
+  const auto order_of = [](const std::string& body) {
+    const std::string text = joins_of(".decl q(n: number)\nq(n) :- " + body + "\n");
+    return text.substr(text.find("        ") + 8,
+                       text.find('\n', text.find("        ")) - text.find("        ") - 8);
+  };
+  EXPECT_EQ(order_of("e(x, _), f(x, _), n = 10 / x."), "scan e -> exists f by (x) -> compute n");
+  EXPECT_EQ(order_of("e(x, _), f(x, _), n = x % 7."), "scan e -> compute n -> exists f by (x)");
+  EXPECT_EQ(order_of("e(x, n), f(x, _), 10 / x > 3."), "scan e -> exists f by (x) -> filter");
+  EXPECT_EQ(order_of("e(x, _), n = 10 / x, f(n, _)."), "scan e -> compute n -> exists f by (x)");
+  EXPECT_EQ(order_of("e(x, _), f(x, 10 / x), n = 1."),
+            "compute n -> scan e -> search f by (x) -> filter");
+}
+
 TEST(JoinOrders, ConstraintsStillComeAsSoonAsTheyCanBeDecided) {
   const std::string text =
       joins_of("p(x, z) :- p(x, y), y > 3, f(y, w), z = w + 1, !e(w, z), w < 9. .plan 0:(2,1)\n",
