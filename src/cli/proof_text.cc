@@ -175,6 +175,10 @@ std::string proof_text(const Proof& proof, std::uint32_t depth) {
 
 namespace {
 
+std::string prefixed(std::string_view prefix, const std::string& text) {
+  return text.empty() ? text : std::string(prefix) + text;
+}
+
 std::string remark(const datalog::FailedRule& failed) {
   if (!failed.found.empty())
     return fmt::format("  (it is {}{})", failed.found,
@@ -200,7 +204,7 @@ std::string why_not_text(const datalog::WhyNot& answer) {
     }
     for (const std::string& literal : failed.satisfied) text += "  holds  " + literal + '\n';
     if (!failed.head_fits)
-      text += "  its head is never this tuple\n";
+      text += "  its head is never this tuple" + prefixed(": ", failed.misfit) + '\n';
     else if (failed.fails.empty())
       text += "  all of it holds\n";
     else
@@ -227,6 +231,7 @@ json why_not_json(const datalog::WhyNot& answer, const std::string& generation) 
     rules.push_back({{"rule", rule_json(failed.rule)},
                      {"is_fact", failed.is_fact},
                      {"head_fits", failed.head_fits},
+                     {"misfit", failed.misfit.empty() ? json() : json(failed.misfit)},
                      {"satisfied", failed.satisfied},
                      {"fails", failed.fails.empty() ? json() : json(failed.fails)},
                      {"found", failed.found.empty() ? json() : json(failed.found)}});

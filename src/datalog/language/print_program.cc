@@ -328,6 +328,10 @@ std::string print_expression(const Rule& rule, const Expression& expression) {
   return Printer(rule).expression(expression);
 }
 
+std::string print_expression(const Expression& expression, std::vector<std::string> texts) {
+  return Printer(std::move(texts)).expression(expression);
+}
+
 std::string print_literal(const Program& program, const Rule& rule, const Literal& literal) {
   return Printer(rule).literal(program, literal);
 }

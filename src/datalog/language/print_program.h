@@ -17,6 +17,8 @@ std::string print_rule(const Program& program, const Rule& rule);
 
 // An expression of `rule`, with as few parentheses as its meaning needs.
 std::string print_expression(const Rule& rule, const Expression& expression);
+// The same with other texts for the variables (by VariableId).
+std::string print_expression(const Expression& expression, std::vector<std::string> texts);
 
 std::string print_literal(const Program& program, const Rule& rule, const Literal& literal);
 // The same with other texts for the variables (by VariableId): values, where they are known. What a

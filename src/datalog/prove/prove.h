@@ -66,6 +66,7 @@ struct FailedRule {
   RuleMention rule;
   bool is_fact = false;  // the tuple stands in the program
   bool head_fits = true;  // false: its head can never be this tuple
+  std::string misfit;  // "nil is not [x, 1]": the column that shows it; may be empty
   std::vector<std::string> satisfied;  // by one choice of values that gets furthest
   // The first literal that no choice satisfies together with those before it; empty if all of the
   // body holds, and yet the tuple is not there.

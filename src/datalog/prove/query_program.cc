@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <utility>
 
 #include "datalog/plan/literal_order.h"
+#include "datalog/prove/written_body.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -43,16 +46,6 @@ bool counts_passes(const Literal& literal) {
                      [](const Literal& inner) { return counts_passes(inner); });
 }
 
-// Variables that an aggregate or a range gives a value: a goal must not bind them beforehand.
-std::set<VariableId> computed_variables(const Rule& rule) {
-  std::set<VariableId> computed;
-  for (const Literal& literal : rule.body) {
-    if (literal.kind == LiteralKind::kAggregate) computed.insert(literal.aggregate->result);
-    if (literal.kind == LiteralKind::kRange) computed.insert(literal.range->variable);
-  }
-  return computed;
-}
-
 Literal equation(Expression left, Expression right, const SourcePlace& place) {
   Literal result;
   result.kind = LiteralKind::kComparison;
@@ -61,6 +54,55 @@ Literal equation(Expression left, Expression right, const SourcePlace& place) {
   result.right = std::move(right);
   result.place = place;
   return result;
+}
+
+// Variables that the head has as they are, and that a goal gives a value.
+std::set<VariableId> head_variables(const Rule& rule) {
+  std::set<VariableId> variables;
+  for (const Expression& e : rule.head_arguments)
+    if (e.kind == ExpressionKind::kVariable) variables.insert(e.variable);
+  return variables;
+}
+
+void set_result(Literal& literal, VariableId variable) {
+  if (literal.kind == LiteralKind::kAggregate) {
+    auto aggregate = std::make_shared<Aggregate>(*literal.aggregate);
+    aggregate->result = variable;
+    literal.aggregate = std::move(aggregate);
+  } else {
+    auto range = std::make_shared<Range>(*literal.range);
+    range->variable = variable;
+    literal.range = std::move(range);
+  }
+}
+
+// An aggregate or a range cannot have a result that is known beforehand.
+void free_results(Rule& rule) {
+  const std::set<VariableId> known = head_variables(rule);
+  for (std::size_t l = 0; l < rule.body.size(); ++l) {
+    const auto result = result_of(rule.body[l]);
+    if (!result || !known.contains(*result)) continue;
+    const ValueKind kind = rule.variables[*result].kind;
+    const VariableId own = fresh(rule, kind);
+    set_result(rule.body[l], own);
+    const SourcePlace place = rule.body[l].place;
+    ++l;
+    rule.body.insert(rule.body.begin() + static_cast<std::ptrdiff_t>(l),
+                     equation(variable_of(*result, kind), variable_of(own, kind), place));
+  }
+}
+
+void name_wildcards(const Program& program, Rule& rule) {
+  for (Literal& literal : rule.body) {
+    if (literal.kind != LiteralKind::kAtom) continue;
+    const auto& attributes = program.relations[literal.atom.relation].attributes;
+    for (std::size_t c = 0; c < literal.atom.arguments.size(); ++c) {
+      Argument& a = literal.atom.arguments[c];
+      if (a.kind != ArgumentKind::kWildcard) continue;
+      a.kind = ArgumentKind::kVariable;
+      a.variable = fresh(rule, attributes[c].kind);
+    }
+  }
 }
 
 // A variable that equals `e`. Records inside get variables for their fields, because the planner
@@ -142,20 +184,9 @@ OpenRule open_rule(const Program& program, std::uint32_t number, Wildcards wildc
   open.number = number;
   open.rule = program.rules[number];
   open.rule.join_orders.clear();  // they speak of the body as it is
+  free_results(open.rule);
+  if (wildcards == Wildcards::kName) name_wildcards(program, open.rule);
   open.written = static_cast<std::uint32_t>(open.rule.body.size());
-  if (wildcards == Wildcards::kName) {
-    for (Literal& literal : open.rule.body) {
-      if (literal.kind != LiteralKind::kAtom) continue;
-      const auto& attributes = program.relations[literal.atom.relation].attributes;
-      for (std::size_t c = 0; c < literal.atom.arguments.size(); ++c) {
-        Argument& a = literal.atom.arguments[c];
-        if (a.kind != ArgumentKind::kWildcard) continue;
-        a.kind = ArgumentKind::kVariable;
-        a.variable = fresh(open.rule, attributes[c].kind);
-      }
-    }
-  }
-  const std::set<VariableId> computed = computed_variables(open.rule);
   for (const Expression& e : program.rules[number].head_arguments) {
     Argument argument;
     if (e.kind == ExpressionKind::kConstant) {
@@ -165,11 +196,12 @@ OpenRule open_rule(const Program& program, std::uint32_t number, Wildcards wildc
       argument.kind = ArgumentKind::kVariable;
       argument.variable = e.variable;
     }
-    if (e.kind == ExpressionKind::kFunctor ||
-        (e.kind == ExpressionKind::kVariable && computed.contains(e.variable))) {
+    if (e.kind == ExpressionKind::kFunctor) {
       const Expression named = name_expression(open.rule, e);
       argument.variable = named.variable;
       open.rule.head_arguments[open.goal.size()] = named;
+      open.columns.resize(open.rule.body.size() - open.written,
+                          static_cast<std::uint32_t>(open.goal.size()));
     }
     open.goal.push_back(std::move(argument));
   }

@@ -25,10 +25,13 @@ enum class Wildcards : std::uint8_t {
 struct OpenRule {
   std::uint32_t number = 0;  // index into Program::rules
   // The body is that of the rule, then equations for the head columns that the rule computes; the
-  // head has variables for these.
+  // head has variables for these. Where the head has the result of an aggregate or a range as it
+  // is, the goal gives that variable its value: the literal has another one for its result, and an
+  // equation of both stands behind it.
   Rule rule;
   std::vector<Argument> goal;  // by head column: variables and constants
-  std::uint32_t written = 0;  // literals of the body as the user wrote it
+  std::uint32_t written = 0;  // literals of the body without the equations for head columns
+  std::vector<std::uint32_t> columns;  // of the head: for which one each of those equations is
 };
 
 // Whether the rule says how tuples come about. (Facts do not need to be searched.)

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order somebody who knows the head checks the body of a rule: as it is written, but a
-// test that needs a value waits for it, and what the compiler lifted out of an atom is known before
-// the atom. Pure; local.
+// In which order somebody who knows the head checks the body of a rule: as it is written, but what
+// needs a value waits for it. What the compiler lifted out of a literal is checked together with
+// it. Pure; local.
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <vector>
 
 #include "datalog/prove/query_program.h"
 
 namespace stratalog::datalog {
 
-struct ReadingOrder {
+// Something that holds or fails as a whole.
+struct ReadingStep {
   std::vector<std::uint32_t> literals;  // of the open rule's body
-  // Of these: equations that nobody wrote and that only give a name to something.
-  std::set<std::uint32_t> silent;
+  std::uint32_t shown = 0;  // the one among them that somebody wrote
+  // So many of `literals` give values to what is shown and do not yet decide it.
+  std::uint32_t preparing = 0;
+};
+
+struct ReadingOrder {
+  std::vector<std::uint32_t> head;  // equations that take records of the goal apart
+  std::vector<ReadingStep> steps;
+
+  // The literals of the head and of the first `count` steps.
+  std::vector<std::uint32_t> first(std::size_t count) const;
 };
 
 ReadingOrder reading_order(const OpenRule& open);

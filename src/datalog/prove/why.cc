@@ -12,8 +12,9 @@
 
 #include "datalog/prove/equivalence_chains.h"
 #include "datalog/prove/forward_heights.h"
-#include "datalog/prove/made_relations.h"
 #include "datalog/prove/proof_graph.h"
+#include "datalog/prove/proof_leaves.h"
+#include "datalog/prove/proof_writer.h"
 #include "datalog/prove/prove.h"
 #include "datalog/prove/stored_query.h"
 #include "datalog/prove/tuple_text.h"
@@ -24,24 +25,23 @@ namespace {
 
 class WhySearch {
  public:
-  WhySearch(const StoredGoal& goal, StoredQuery& query, const ProveOptions& options)
+  WhySearch(const StoredGoal& goal, StoredQuery& query, const ProofLeaves& leaves,
+            const ProveOptions& options)
       : goal_(goal),
         program_(goal.program),
         query_(query),
+        leaves_(leaves),
         options_(options),
-        text_(program_, query.values()),
         chains_(graph_),
-        derived_(program_.relations.size(), false),
-        has_bounds_(program_.relations.size(), false),
-        facts_(program_.relations.size()),
         budget_(options.max_instances) {
+    const QueryProgram& program = query.query();
+    for (std::size_t q = 0; q < program.queries.size(); ++q)
+      queries_of_[program.rules[program.queries[q].open_rule].rule.head].push_back(q);
     const auto& forward = query.query().forward;
     if (forward && forward->joins_itself) budget_ = std::min(budget_, kBackwardsFirst);
   }
 
   Result<Proof> run(std::span<const Cell> tuple) {
-    STRATALOG_RETURN_IF_ERROR(prepare());
-    STRATALOG_RETURN_IF_ERROR(refuse_mixed_classes());
     const Status backwards = search_backwards(tuple);
     const bool gave_up = !is_lowest_ || backwards.code() == StatusCode::kNoSpace;
     if (gave_up && query_.query().forward) {
@@ -53,7 +53,10 @@ class WhySearch {
       return backwards;
     }
     if (graph_.height(root_) == ProofGraph::kUnproved) return no_proof();
-    return write_proof();
+    ProofWriter writer(program_, query_, graph_, leaves_, bounds_);
+    STRATALOG_ASSIGN_OR_RETURN(Proof proof, writer.write(root_));
+    proof.is_lowest = is_lowest_;
+    return proof;
   }
 
  private:
@@ -84,7 +87,8 @@ class WhySearch {
   // Heights of all tuples up to the goal's, then down from the goal along the lowest instances.
   Status search_forwards(std::span<const Cell> tuple) {
     ForwardHeights heights(query_);
-    STRATALOG_RETURN_IF_ERROR(heights.run(goal_.relation, tuple, tuples_of_height_zero(),
+    STRATALOG_RETURN_IF_ERROR(heights.run(goal_.relation, tuple,
+                                          leaves_.tuples_of_height_zero(query_),
                                           options_.max_instances * kTuplesForInstance));
     is_lowest_ = true;
     graph_ = ProofGraph();
@@ -111,72 +115,12 @@ class WhySearch {
     return {};
   }
 
-  // What is read or stands in the program.
-  std::vector<TupleColumns> tuples_of_height_zero() {
-    std::vector<TupleColumns> tuples(program_.relations.size());
-    const auto& reached = query_.query().forward->reached;
-    for (RelationId r = 0; r < reached.size(); ++r) {
-      if (!reached[r]) continue;
-      tuples[r].columns.resize(program_.relations[r].attributes.size());
-      const auto add = [&](std::span<const Cell> tuple) {
-        for (std::size_t c = 0; c < tuples[r].columns.size(); ++c)
-          tuples[r].columns[c].push_back(tuple[c]);
-        ++tuples[r].rows;
-      };
-      // Bounds are above what rules give from the front, and all rules start from the bounds.
-      if (!derived_[r] || has_bounds_[r]) query_.for_each_tuple(r, add);
-      for (const auto& [tuple, rule] : facts_[r]) add(tuple);
-    }
-    return tuples;
-  }
-
-  Status prepare() {
-    for (std::uint32_t r = 0; r < program_.rules.size(); ++r) {
-      const Rule& rule = program_.rules[r];
-      if (rule.unites_values) has_bounds_[rule.head] = true;
-      if (rule.role == RuleRole::kSubsumes) continue;
-      if (!rule.body.empty()) derived_[rule.head] = true;
-      if (!rule.body.empty()) continue;
-      std::vector<Cell> tuple;
-      for (const Expression& e : rule.head_arguments) {
-        STRATALOG_ASSIGN_OR_RETURN(const Cell cell, query_.cell_of(e));
-        tuple.push_back(cell);
-      }
-      facts_[rule.head].emplace(std::move(tuple), r);
-    }
-    const QueryProgram& query = query_.query();
-    for (std::size_t q = 0; q < query.queries.size(); ++q)
-      queries_of_[query.rules[query.queries[q].open_rule].rule.head].push_back(q);
-    return {};
-  }
-
-  // The classes that a checkpoint keeps do not say which of their pairs were read.
-  Status refuse_mixed_classes() const {
-    for (RelationId r = 0; r < program_.relations.size(); ++r) {
-      const Relation& relation = program_.relations[r];
-      if (is_equivalence(relation) && is_read_from_files(relation) && query_.is_loaded(r) &&
-          (derived_[r] || !facts_[r].empty()))
-        return Status::not_supported(fmt::format(
-            "the equivalence relation `{}` has both rules and .input, and the checkpoint does not "
-            "say which of its pairs were read; read them into a relation of their own and add a "
-            "rule",
-            relation.name));
-    }
-    return {};
-  }
-
-  bool is_leaf(RelationId relation, std::span<const Cell> tuple) const {
-    if (is_equivalence(program_.relations[relation]))
-      return is_read_from_files(program_.relations[relation]);
-    return !derived_[relation] || facts_[relation].contains({tuple.begin(), tuple.end()});
-  }
-
   // New tuples are facts, or wait for the next layer.
   NodeId node(RelationId relation, std::span<const Cell> tuple) {
     const std::size_t known = graph_.nodes();
     const NodeId n = graph_.node(relation, tuple);
     if (n < known) return n;
-    if (is_leaf(relation, tuple))
+    if (leaves_.is_leaf(relation, tuple))
       graph_.mark_fact(n);
     else
       fresh_.push_back(n);
@@ -213,7 +157,7 @@ class WhySearch {
     if (!is_new) return;
     members->walk([&](Cell cell) { elements.push_back(cell); });
     count += members->size();
-    for (const auto& [tuple, rule] : facts_[r]) {
+    for (const auto& [tuple, rule] : leaves_.facts(r)) {
       if (query_.class_of(r, tuple[0]) != members) continue;
       const NodeId fact = graph_.node(r, tuple);
       graph_.mark_fact(fact);
@@ -308,12 +252,13 @@ class WhySearch {
     std::vector<NodeId> bounds;
     std::vector<NodeId> underived;
     for (NodeId n = 0; n < graph_.nodes(); ++n) {
-      if (!has_bounds_[graph_.relation(n)] || graph_.height(n) != ProofGraph::kUnproved) continue;
+      if (!leaves_.has_bounds(graph_.relation(n)) || graph_.height(n) != ProofGraph::kUnproved)
+        continue;
       if (n != root_) bounds.push_back(n);
       if (!graph_.has_instances(n)) underived.push_back(n);
     }
     if (!underived.empty()) bounds = std::move(underived);
-    if (bounds.empty() && has_bounds_[goal_.relation] &&
+    if (bounds.empty() && leaves_.has_bounds(goal_.relation) &&
         graph_.height(root_) == ProofGraph::kUnproved)
       bounds.push_back(root_);
     for (const NodeId n : bounds) graph_.mark_fact(n);
@@ -322,11 +267,12 @@ class WhySearch {
   }
 
   Status no_proof() const {
-    const std::string tuple = text_.tuple(goal_.relation, graph_.tuple(root_));
+    const std::string tuple =
+        TupleText(program_, query_.values()).tuple(goal_.relation, graph_.tuple(root_));
     std::string mixed;
     for (NodeId n = 0; n < graph_.nodes() && mixed.empty(); ++n)
       if (is_read_from_files(program_.relations[graph_.relation(n)]) &&
-          derived_[graph_.relation(n)])
+          leaves_.is_derived(graph_.relation(n)))
         mixed = program_.relations[graph_.relation(n)].name;
     if (!mixed.empty())
       return Status::not_supported(fmt::format(
@@ -339,127 +285,14 @@ class WhySearch {
         tuple));
   }
 
-  Proof write_proof() {
-    Proof proof;
-    proof.is_lowest = is_lowest_;
-    std::map<NodeId, std::uint32_t> number;
-    std::vector<NodeId> order;
-    const auto number_of = [&](NodeId n) {
-      const auto [at, is_new] = number.try_emplace(n, static_cast<std::uint32_t>(order.size()));
-      if (is_new) order.push_back(n);
-      return at->second;
-    };
-    number_of(root_);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const NodeId n = order[i];
-      ProofNode entry = describe(n);
-      if (graph_.best(n) != ProofGraph::kNone)
-        for (const NodeId premise : graph_.premises(graph_.best(n)))
-          entry.premises.push_back(number_of(premise));
-      proof.nodes.push_back(std::move(entry));
-    }
-    std::vector<bool> is_made;
-    is_made.reserve(order.size());
-    for (const NodeId n : order)
-      is_made.push_back(is_made_relation(program_.relations[graph_.relation(n)]));
-    return without_made_relations(std::move(proof), is_made);
-  }
-
-  // Stated like other aggregates: which of its terms were there first is not stored.
-  bool is_sum(const Atom& atom) const { return program_.relations[atom.relation].sums.has_value(); }
-
-  // What stands for a rule where the declaration itself gives a tuple.
-  RuleMention declaration_that(RelationId relation, const char* says) const {
-    const Relation& declared = program_.relations[relation];
-    return {.text = fmt::format("{} {}", declared.name, says),
-            .file = declared.place.file,
-            .line = declared.place.line};
-  }
-
-  ProofNode describe(NodeId n) {
-    ProofNode entry;
-    const RelationId relation = graph_.relation(n);
-    entry.tuple = text_.tuple(relation, graph_.tuple(n));
-    entry.height = graph_.height(n);
-    if (graph_.best(n) == ProofGraph::kNone) {
-      const auto tuple = graph_.tuple(n).first(program_.relations[relation].attributes.size());
-      const auto fact = facts_[relation].find({tuple.begin(), tuple.end()});
-      if (bounds_.contains(n)) {
-        entry.kind = ProofKind::kLeastUpperBound;
-        entry.rule = declaration_that(relation, "keeps the least upper bound for each key");
-        return entry;
-      }
-      if (fact == facts_[relation].end()) return entry;
-      entry.kind = ProofKind::kFact;
-      entry.rule = mention_of(program_.rules[fact->second]);
-      return entry;
-    }
-    const InstanceId best = graph_.best(n);
-    if (graph_.rule(best) == EquivalenceChains::kChain) {
-      entry.kind = ProofKind::kEquivalent;
-      entry.rule = declaration_that(relation, "is an equivalence relation");
-      return entry;
-    }
-    const Query& query = query_.query().queries[graph_.rule(best)];
-    const OpenRule& open = query_.query().rules[query.open_rule];
-    entry.kind = ProofKind::kDerived;
-    entry.rule = mention_of(open.rule);
-    const Bindings bindings = bindings_of(open, query, n, graph_.premises(best));
-    for (std::uint32_t l = 0; l < open.written; ++l)
-      if (const Literal& literal = open.rule.body[l]; literal.kind == LiteralKind::kAtom
-                                                          ? is_sum(literal.atom)
-                                                          : literal.record_use != RecordUse::kFound)
-        entry.conditions.push_back(text_.literal(open.rule, literal, bindings));
-    if (program_.relations[relation].numbering)
-      entry.conditions.push_back(text_.number(relation, graph_.tuple(n).back()));
-    add_choice(relation, entry);
-    return entry;
-  }
-
-  void add_choice(RelationId relation, ProofNode& entry) const {
-    const Relation& declared = program_.relations[relation];
-    for (const std::vector<std::uint32_t>& key : declared.choice_keys) {
-      std::string columns;
-      for (const std::uint32_t c : key)
-        columns += (columns.empty() ? "" : ", ") + declared.attributes[c].name;
-      entry.conditions.push_back(fmt::format("chosen for its ({})", columns));
-    }
-  }
-
-  // What the tuples of an instance say about the rule's variables.
-  Bindings bindings_of(const OpenRule& open, const Query& query, NodeId head,
-                       std::span<const NodeId> premises) const {
-    Bindings bindings(open.rule.variables.size());
-    const auto bind = [&](const std::vector<Argument>& arguments, NodeId n) {
-      for (std::size_t c = 0; c < arguments.size(); ++c)
-        if (arguments[c].kind == ArgumentKind::kVariable)
-          bindings[arguments[c].variable] = graph_.tuple(n)[c];
-    };
-    bind(open.goal, head);
-    std::size_t next = 0;
-    for (const std::uint32_t l : query.literals)
-      if (open.rule.body[l].kind == LiteralKind::kAtom)
-        bind(open.rule.body[l].atom.arguments, premises[next++]);
-    // `t = n` of a head column that an aggregate or a range fills: the other way round.
-    for (std::size_t l = open.written; l < open.rule.body.size(); ++l) {
-      const Literal& check = open.rule.body[l];
-      if (check.right.kind == ExpressionKind::kVariable)
-        bindings[check.right.variable] = bindings[check.left.variable];
-    }
-    return bindings;
-  }
-
   const StoredGoal& goal_;
   const Program& program_;
   StoredQuery& query_;
+  const ProofLeaves& leaves_;
   const ProveOptions& options_;
-  TupleText text_;
   ProofGraph graph_;
   EquivalenceChains chains_;
-  std::vector<bool> derived_;  // by relation: whether rules with bodies fill it
-  std::vector<bool> has_bounds_;  // by relation: whether its values are joined
   std::set<NodeId> bounds_;  // taken for leaves
-  std::vector<std::map<std::vector<Cell>, std::uint32_t>> facts_;  // of the program, to their rules
   std::map<RelationId, std::vector<std::size_t>> queries_of_;
   struct LowestInstance {
     std::uint32_t height = ForwardHeights::kNotReached;  // of the highest premise
@@ -505,7 +338,9 @@ Result<Proof> why(Store& store, const StoredState& stored, const std::string& go
         fmt::format("{} is not in {}; `why-not` says where its rules fail",
                     TupleText(parsed.program, search->values()).tuple(parsed.relation, tuple),
                     stored.generation));
-  return WhySearch(parsed, *search, options).run(tuple);
+  STRATALOG_ASSIGN_OR_RETURN(const ProofLeaves leaves, ProofLeaves::of(parsed.program, *search));
+  STRATALOG_RETURN_IF_ERROR(leaves.refuse_mixed_classes(*search));
+  return WhySearch(parsed, *search, leaves, options).run(tuple);
 }
 
 }  // namespace stratalog::datalog

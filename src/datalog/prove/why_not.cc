@@ -5,107 +5,154 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "datalog/evaluate/position_json.h"
+#include "datalog/language/print_program.h"
 #include "datalog/prove/prove.h"
 #include "datalog/prove/reading_order.h"
 #include "datalog/prove/stored_query.h"
 #include "datalog/prove/tuple_text.h"
+#include "datalog/prove/written_body.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
 
-// A rule that is judged: its queries have the first 0, 1, ... literals of the order.
+// A rule that is judged, with its queries: the first 0, 1, ... steps of the order; for each step
+// what comes before it and prepares it; and the records of single columns of the goal.
 struct Judged {
   std::uint32_t open_rule = 0;
   ReadingOrder order;
   std::size_t first_query = 0;
+  std::size_t first_prepared = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> columns;  // and their queries
 };
 
-// A choice of values that satisfies the first literals of a body.
+// Where a rule fails, for one choice of values.
 struct Choice {
   std::vector<std::string> satisfied;
-  std::string next;  // the literal after them, with the values of the choice
-  std::string found;
+  std::string next;  // the step after them
+  std::string found;  // what an aggregate gives instead
 };
 
-// The literal that computes a column of the head, where `l` is the equation that was added for it.
-std::optional<std::uint32_t> computed_by(const OpenRule& open, std::uint32_t l) {
-  const Literal& added = open.rule.body[l];
-  if (l < open.written || added.right.kind != ExpressionKind::kVariable) return std::nullopt;
-  for (std::uint32_t m = 0; m < open.written; ++m) {
-    const Literal& each = open.rule.body[m];
-    if ((each.kind == LiteralKind::kAggregate && each.aggregate->result == added.right.variable) ||
-        (each.kind == LiteralKind::kRange && each.range->variable == added.right.variable))
-      return m;
-  }
-  return std::nullopt;
-}
+using BindingsUse = std::function<void(const Bindings&)>;
 
-// `2 = count : { ... }` of a goal for which it is 1, instead of `2 = 1`.
-void say_what_computes(const TupleText& text, const OpenRule& open, std::uint32_t equation,
-                       std::uint32_t computes, Bindings bindings, Choice& choice) {
-  const Literal& added = open.rule.body[equation];
-  const Literal& literal = open.rule.body[computes];
-  const std::string holds = text.literal(open.rule, literal, bindings);
-  std::erase(choice.satisfied, holds);
-  if (literal.kind == LiteralKind::kAggregate) choice.found = holds.substr(0, holds.find(" = "));
-  bindings[added.right.variable] = bindings[added.left.variable];
-  choice.next = text.literal(open.rule, literal, bindings);
-}
-
-// The first choice of values for the goal that satisfies the first `count` literals, if there is
-// one.
-Result<std::optional<Choice>> find_first(StoredQuery& search, const Program& program,
-                                         const Judged& judged, std::size_t count,
-                                         std::span<const Cell> goal) {
-  const std::size_t which = judged.first_query + count;
-  const OpenRule& open = search.query().rules[judged.open_rule];
-  const TupleText text(program, search.values());
-  std::optional<Choice> found;
+// The first choice of values for the goal that a query finds. False if there is none.
+Result<bool> find_first(StoredQuery& search, const Judged& judged, std::size_t which,
+                        std::span<const Cell> goal, const BindingsUse& use) {
+  const std::size_t variables = search.query().rules[judged.open_rule].rule.variables.size();
+  bool found = false;
   const Status status = search.answer(which, goal, 1, [&](const Batch& batch) -> Status {
     if (batch.rows == 0) return {};
-    Bindings bindings(open.rule.variables.size());
+    Bindings bindings(variables);
     for (VariableId v = 0; v < bindings.size() && v < batch.columns.size(); ++v)
       if (!batch.columns[v].empty()) bindings[v] = batch.columns[v][0];
-    found.emplace();
-    for (std::size_t k = 0; k < count; ++k)
-      if (const std::uint32_t l = judged.order.literals[k]; !judged.order.silent.contains(l))
-        found->satisfied.push_back(text.literal(open.rule, open.rule.body[l], bindings));
-    if (count == judged.order.literals.size()) return Status::cancelled("one is enough");
-    // An equation that nobody wrote fails where its record is in no tuple: then the atom that has
-    // it does.
-    std::size_t at = count;
-    while (at + 1 < judged.order.literals.size() &&
-           judged.order.silent.contains(judged.order.literals[at]))
-      ++at;
-    const std::uint32_t next = judged.order.literals[at];
-    if (const auto computes = computed_by(open, next))
-      say_what_computes(text, open, next, *computes, bindings, *found);
-    else
-      found->next = text.literal(open.rule, open.rule.body[next], bindings);
+    use(bindings);  // values that are not stored are known only here
+    found = true;
     return Status::cancelled("one is enough");
   });
   if (!found && !status.is_ok()) return status;
   return found;
 }
 
+// What people are told of a choice that satisfies the first `count` steps. `is_prepared`: it has
+// the values that prepare the next one as well.
+class ChoiceText {
+ public:
+  ChoiceText(const StoredQuery& search, const Program& program, const Judged& judged)
+      : open_(search.query().rules[judged.open_rule]),
+        order_(judged.order),
+        text_(program, search.values()) {}
+
+  Choice of(std::size_t count, Bindings bindings) const {
+    Choice choice;
+    for (std::size_t k = 0; k < count; ++k)
+      choice.satisfied.push_back(literal(order_.steps[k].shown, bindings));
+    if (count == order_.steps.size()) return choice;
+    const ReadingStep& step = order_.steps[count];
+    const Literal& shown = open_.rule.body[step.shown];
+    const auto result = result_of(shown);
+    if (result && bindings[*result] && shown.kind == LiteralKind::kAggregate)
+      choice.found = text_.variable(open_.rule, *result, bindings);
+    // `2 = count : { ... }` where it is 1, instead of `2 = 1`.
+    for (const std::uint32_t l : step.literals)
+      if (const Literal& part = open_.rule.body[l]; result && equates_two_variables(part))
+        bindings[*result] =
+            bindings[part.left.variable == *result ? part.right.variable : part.left.variable];
+    choice.next = literal(step.shown, bindings);
+    return choice;
+  }
+
+ private:
+  std::string literal(std::uint32_t l, const Bindings& bindings) const {
+    return text_.literal(open_.rule, open_.rule.body[l], bindings);
+  }
+
+  const OpenRule& open_;
+  const ReadingOrder& order_;
+  TupleText text_;
+};
+
+// "nil is not [x, 1]" of the first column of the goal that cannot be what the head has there.
+Result<std::string> find_misfit(StoredQuery& search, const Program& program, const Judged& judged,
+                                std::span<const Cell> goal) {
+  const OpenRule& open = search.query().rules[judged.open_rule];
+  const Rule& rule = program.rules[open.number];
+  for (std::size_t c = 0; c < open.goal.size(); ++c) {
+    bool fits = true;
+    if (open.goal[c].kind == ArgumentKind::kConstant) {
+      STRATALOG_ASSIGN_OR_RETURN(const Cell cell, search.cell_of(open.goal[c].constant));
+      fits = cell == goal[c];
+    }
+    const auto query =
+        std::ranges::find_if(judged.columns, [&](const auto& each) { return each.first == c; });
+    if (query != judged.columns.end()) {
+      STRATALOG_ASSIGN_OR_RETURN(
+          fits, find_first(search, judged, query->second, goal, [](const Bindings&) {}));
+    }
+    if (!fits)
+      return fmt::format("{} is not {}",
+                         TupleText(program, search.values()).value_of(rule.head, c, goal[c]),
+                         print_expression(rule, rule.head_arguments[c]));
+  }
+  return std::string();
+}
+
 Result<FailedRule> judge(StoredQuery& search, const Program& program, const Judged& judged,
                          std::span<const Cell> goal) {
   FailedRule failed;
   failed.rule = mention_of(search.query().rules[judged.open_rule].rule);
-  for (std::size_t k = 0; k <= judged.order.literals.size(); ++k) {
-    STRATALOG_ASSIGN_OR_RETURN(auto choice, find_first(search, program, judged, k, goal));
-    if (!choice) {
-      failed.head_fits = k > 0;
-      break;
-    }
-    failed.satisfied = std::move(choice->satisfied);
-    failed.fails = std::move(choice->next);
-    failed.found = std::move(choice->found);
+  const ChoiceText text(search, program, judged);
+  const std::size_t steps = judged.order.steps.size();
+  Choice choice;
+  std::size_t count = 0;
+  for (; count <= steps; ++count) {
+    STRATALOG_ASSIGN_OR_RETURN(
+        const bool is_satisfied,
+        find_first(search, judged, judged.first_query + count, goal,
+                   [&](const Bindings& bindings) { choice = text.of(count, bindings); }));
+    if (!is_satisfied) break;
   }
+  failed.head_fits = count > 0;
+  if (count == 0) {
+    STRATALOG_ASSIGN_OR_RETURN(failed.misfit, find_misfit(search, program, judged, goal));
+    return failed;
+  }
+  const std::size_t failing = count - 1;
+  if (failing < steps && judged.order.steps[failing].preparing > 0) {
+    // Where nothing is found, as the least value of nothing, the choice stays as it is.
+    STRATALOG_RETURN_IF_ERROR(
+        find_first(search, judged, judged.first_prepared + failing, goal,
+                   [&](const Bindings& bindings) { choice = text.of(failing, bindings); })
+            .status());
+  }
+  failed.satisfied = std::move(choice.satisfied);
+  failed.fails = std::move(choice.next);
+  failed.found = std::move(choice.found);
   return failed;
 }
 
@@ -177,13 +224,37 @@ struct Questions {
   Judged add(const Program& program, std::uint32_t rule) {
     Judged judged{.open_rule = static_cast<std::uint32_t>(query.rules.size()),
                   .order = {},
-                  .first_query = query.queries.size()};
+                  .first_query = query.queries.size(),
+                  .first_prepared = 0,
+                  .columns = {}};
     query.rules.push_back(open_rule(program, rule, Wildcards::kKeep));
     judged.order = reading_order(query.rules.back());
-    const auto begin = judged.order.literals.begin();
-    for (std::size_t k = 0; k <= judged.order.literals.size(); ++k)
-      query.add_query(judged.open_rule, {begin, begin + static_cast<std::ptrdiff_t>(k)});
+    const ReadingOrder& order = judged.order;
+    for (std::size_t k = 0; k <= order.steps.size(); ++k)
+      query.add_query(judged.open_rule, order.first(k));
+    judged.first_prepared = query.queries.size();
+    for (std::size_t k = 0; k < order.steps.size(); ++k) {
+      std::vector<std::uint32_t> literals = order.first(k);
+      // A record that nobody has made would end it: its fields are told all the same.
+      for (const std::uint32_t l :
+           std::span(order.steps[k].literals).first(order.steps[k].preparing))
+        if (query.rules.back().rule.body[l].record_use != RecordUse::kFound) literals.push_back(l);
+      query.add_query(judged.open_rule, std::move(literals));
+    }
+    add_columns(judged);
     return judged;
+  }
+
+ private:
+  void add_columns(Judged& judged) {
+    const OpenRule& open = query.rules[judged.open_rule];
+    std::map<std::uint32_t, std::vector<std::uint32_t>> columns;
+    for (const std::uint32_t l : judged.order.head)
+      columns[open.columns[l - open.written]].push_back(l);
+    for (auto& [column, literals] : columns) {
+      judged.columns.emplace_back(column, query.queries.size());
+      query.add_query(judged.open_rule, std::move(literals));
+    }
   }
 };
 
@@ -201,9 +272,15 @@ bool is_finished(const Program& program, const StoredState& stored, RelationId r
 Result<std::string> find_subsuming(StoredQuery& search, const Program& program,
                                    const Questions& questions, std::span<const Cell> tuple) {
   for (const Judged& judged : questions.subsuming) {
-    const std::size_t all = judged.order.literals.size();
-    STRATALOG_ASSIGN_OR_RETURN(const auto choice, find_first(search, program, judged, all, tuple));
-    if (choice) return choice->satisfied.front();  // the other tuple comes first
+    const Rule& rule = search.query().rules[judged.open_rule].rule;
+    std::string other;
+    const auto use = [&](const Bindings& bindings) {
+      // The compared tuple comes first.
+      other = TupleText(program, search.values()).literal(rule, rule.body.front(), bindings);
+    };
+    const std::size_t all = judged.first_query + judged.order.steps.size();
+    STRATALOG_ASSIGN_OR_RETURN(const bool found, find_first(search, judged, all, tuple, use));
+    if (found) return other;
   }
   return std::string();
 }
@@ -229,7 +306,7 @@ std::string note_on_pairs(const StoredQuery& search, const Program& program, Rel
   for (const Cell cell : tuple.first(2))
     if (search.class_of(id, cell) == nullptr)
       return fmt::format("no pair of {} holds {}", relation.name,
-                         TupleText(program, search.values()).value_of(id, cell));
+                         TupleText(program, search.values()).value_of(id, 0, cell));
   return fmt::format(
       "{} is an equivalence relation, and no chain of its pairs connects the two elements",
       relation.name);
