@@ -23,6 +23,9 @@
 namespace stratalog::cli {
 namespace {
 
+constexpr std::string_view kUsage =
+    "stratalog bench checkpoint [OPTIONS]: checkpoint strategies side by side (--help)\n";
+
 Result<std::string> read_specification(const std::string& path) {
   auto text = read_text_file(path);
   if (!text) return Status::not_found(fmt::format("cannot read the bench specification {}", path));
@@ -122,6 +125,8 @@ Status become_python(const std::vector<std::string>& words) {
 ExitCode bench_command(const std::vector<std::string>& words) {
   if (!words.empty() && words.front() == "worker") return worker(words);
   if (!words.empty() && words.front() == "model") return model(words);
+  if (words.size() == 1 && (words.front() == "--help" || words.front() == "-h"))
+    return end_with_result(kUsage);
   if (is_under_launcher()) {
     if (rank_by_environment() == 0)
       complain("bench starts its ranks itself; run it without mpiexec, and give it --ranks");

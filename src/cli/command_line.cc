@@ -170,7 +170,7 @@ CLI::App* add_goal(CLI::App& app, const char* name, const char* text, WhyArgumen
       ->add_option("PLACES", raw.goal_places,
                    "DIR [GENERATION] TUPLE: the checkpoint folder, which generation (default: the "
                    "newest valid one), and a tuple such as 'path(3, 17)'")
-      ->expected(2, 3)
+      ->expected(1, 3)
       ->required()
       ->option_text("DIR [GENERATION] TUPLE");
   add_libraries(command, why.libraries, why.library_directories);
@@ -256,6 +256,10 @@ Status finish(const CLI::App& app, RawArguments& raw, Invocation& invocation) {
   // explain: as the run would be.
   invocation.run.allow_pivot = !raw.run.no_pivot;
   invocation.run.allow_sets = !raw.run.no_sets;
+  if (raw.goal_places.size() == 1)
+    return Status::invalid_argument(
+        fmt::format("{0} needs a folder and a tuple: {0} DIR 'path(3, 17)'; there is only {1}",
+                    app.get_subcommands().front()->get_name(), raw.goal_places.front()));
   if (!raw.goal_places.empty()) {
     invocation.why.directory = raw.goal_places.front();
     invocation.why.goal = raw.goal_places.back();
@@ -275,6 +279,20 @@ Status finish(const CLI::App& app, RawArguments& raw, Invocation& invocation) {
     return Status::invalid_argument("HDF5 cannot be written to standard output; name a file");
   }
   return Status::ok();
+}
+
+// What CLI11 says of words that it has no use for, in the order in which they stand.
+std::string told_of(const CLI::App& app, const CLI::ParseError& problem) {
+  std::ostringstream out;
+  std::ostringstream err;
+  app.exit(problem, out, err);
+  const auto* const surplus = dynamic_cast<const CLI::ExtrasError*>(&problem);
+  if (surplus == nullptr) return err.str();
+  const std::vector<std::string> words = app.remaining(true);
+  return fmt::format(
+      "The following argument{} not expected: {}\nRun with --help for more "
+      "information.\n",
+      words.size() == 1 ? " was" : "s were", fmt::join(words, " "));
 }
 
 ParsedCommandLine refuse(const std::string& message) {
@@ -325,9 +343,9 @@ ParsedCommandLine parse_command_line(const std::vector<std::string>& arguments) 
     const int code = app.exit(problem, out, err);
     parsed.exit_code = code == 0 ? ExitCode::kDone : ExitCode::kProgram;
     parsed.standard_output = out.str();
-    parsed.standard_error =
-        code == 0 ? err.str()
-                  : fmt::format("stratalog: {}{}", err.str(), advice_on_souffle_options(arguments));
+    parsed.standard_error = code == 0 ? err.str()
+                                      : fmt::format("stratalog: {}{}", told_of(app, problem),
+                                                    advice_on_souffle_options(arguments));
     return parsed;
   }
   const Status finished = finish(app, raw, invocation);

@@ -48,6 +48,7 @@ Use use_of(const datalog::Program& program, IoAction action) {
   return use;
 }
 
+// As in Soufflé: with a line of attribute names.
 void send_outputs_to_console(datalog::Program& program) {
   for (datalog::Relation& relation : program.relations) {
     for (IoDirective& directive : relation.io) {
@@ -57,6 +58,7 @@ void send_outputs_to_console(datalog::Program& program) {
                parameter.first == "format" || parameter.first == "compress";
       });
       directive.parameters["IO"] = "stdout";
+      directive.parameters["headers"] = "true";
     }
   }
 }

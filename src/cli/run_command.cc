@@ -219,7 +219,7 @@ ExitCode hand_out(const Job& job, const datalog::RunReport& report, Watch& watch
   if (!report.stopped_early) {
     std::string results;
     for (const std::string& text : report.console) results += text;
-    const Status printed = print_result(results + print_sizes_text(report));
+    const Status printed = print_result(results + print_sizes_text(job.program, report));
     if (!printed.is_ok()) {
       complain(printed);
       return ExitCode::kInputOutput;

@@ -131,10 +131,17 @@ double pack_share(const std::vector<SaveReport>& checkpoints) {
   return all > 0 ? pack / all : 0;
 }
 
-std::string print_sizes_text(const RunReport& report) {
+std::string print_sizes_text(const datalog::Program& program, const RunReport& report) {
   std::string text;
-  for (const datalog::RelationSize& size : report.print_sizes) {
-    text += fmt::format("{}\t{}\n", size.name, size.rows);
+  for (std::size_t r = 0; r < report.relations.size(); ++r) {
+    const datalog::Relation& relation = program.relations[r];
+    for (const datalog::IoDirective& directive : relation.io) {
+      if (directive.action != datalog::IoAction::kPrintSize) continue;
+      const auto name = directive.parameters.find("name");
+      text +=
+          fmt::format("{}\t{}\n", name == directive.parameters.end() ? relation.name : name->second,
+                      report.relations[r].rows);
+    }
   }
   return text;
 }

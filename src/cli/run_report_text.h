@@ -12,7 +12,7 @@
 namespace stratalog::cli {
 
 // ".printsize": one "name<TAB>rows" a line, as Soufflé prints it.
-std::string print_sizes_text(const datalog::RunReport& report);
+std::string print_sizes_text(const datalog::Program& program, const datalog::RunReport& report);
 
 // Where the time went, with shares, then checkpoints and memory. Checkpoint stations that took no
 // time are left out.

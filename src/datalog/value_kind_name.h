@@ -22,4 +22,20 @@ constexpr const char* value_kind_name(ValueKind kind) {
   return "unknown";
 }
 
+constexpr const char* value_kind_with_article(ValueKind kind) {
+  switch (kind) {
+    case ValueKind::kNumber:
+      return "a number";
+    case ValueKind::kUnsigned:
+      return "an unsigned";
+    case ValueKind::kFloat:
+      return "a float";
+    case ValueKind::kSymbol:
+      return "a symbol";
+    case ValueKind::kRecord:
+      return "a record";
+  }
+  return "unknown";
+}
+
 }  // namespace stratalog::datalog

@@ -250,10 +250,26 @@ Status PosixStore::random_bytes(std::span<std::byte> bytes) {
   return Status::ok();
 }
 
+// The root is the user's word and may be a link, which what lies below may not: so not errno's
+// advice.
+Status refused_root(int error, std::string_view action, const std::string& root) {
+  const Status status = errno_status(error, action, root);
+  if (error != ENOENT && error != ENOTDIR) return status;
+  std::error_code no_link;
+  const std::string target = std::filesystem::read_symlink(root, no_link).string();
+  std::string why = "it, or what it lies in, is no directory";
+  if (!target.empty())
+    why = fmt::format("it is a link to {}, which is {}", target,
+                      error == ENOENT ? "not there" : "no directory");
+  else if (error == ENOENT)
+    return status;
+  return {status.code(), fmt::format("cannot {} {}: {}", action, root, why)};
+}
+
 // Makes the root if it is not there, and its name durable.
 Status make_root(const std::string& root, const PosixCalls& calls, mode_t permissions) {
   const bool is_new = ::mkdir(root.c_str(), permissions) == 0;
-  if (!is_new && errno != EEXIST) return errno_status(errno, "make directory", root);
+  if (!is_new && errno != EEXIST) return refused_root(errno, "make directory", root);
   std::string parent = root;
   while (parent.size() > 1 && parent.back() == '/') parent.pop_back();
   const std::size_t slash = parent.rfind('/');
@@ -271,9 +287,8 @@ Result<std::unique_ptr<Store>> open_store(const std::string& root, RootMode mode
   if (root.empty()) return Status::invalid_argument("the directory's name is empty");
   if (mode == RootMode::kCreate)
     STRATALOG_RETURN_IF_ERROR(make_root(root, calls, permissions.directory));
-  // The root itself is the user's word and may be a symbolic link; what lies below may not.
   FileDescriptor fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.is_open()) return errno_status(errno, "open directory", root);
+  if (!fd.is_open()) return refused_root(errno, "open directory", root);
   return std::unique_ptr<Store>(
       std::make_unique<PosixStore>(std::move(fd), root, calls, permissions));
 }

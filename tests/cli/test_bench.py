@@ -254,6 +254,7 @@ def test_wrong_words_are_refused_by_name(
 def test_bench_says_what_there_is(stratalog: Stratalog, tmp_path: Path) -> None:
     assert "bench checkpoint" in stratalog("bench", expect=1).err
     assert "--budget" in stratalog("bench", "checkpoint", "--help").out
+    assert "bench checkpoint" in stratalog("bench", "--help").out
     assert "itself" in stratalog("bench", "checkpoint", ranks=2, expect=None).err
     spec = tmp_path / "spec.json"
     spec.write_text('{"directory": "x", "cases": [{"name": "a", "strategy": "tape"}]}')

@@ -57,6 +57,26 @@ def test_objects_read_back(tmp_path: Path, stratalog: Stratalog) -> None:
     assert json.loads((tmp_path / "q.json").read_text()) == [[2, "x!", ["x", ["y", None]], 1]]
 
 
+def test_all_floats_come_back(tmp_path: Path, stratalog: Stratalog) -> None:
+    declared = ".decl f(x: float, n: number)\n.output f\n"
+    (tmp_path / "a.dl").write_text(
+        declared + "f(-0.0, 0). f(0.0, 0). f(2.0, 0). f(1.0 / 0.0, 0). f(-1.0 / 0.0, 0).\n"
+        'f(to_float("nan"), 0). f(to_float("-nan"), 0).\n.output f(IO=jsonfile)\n'
+    )
+    (tmp_path / "b.dl").write_text(declared + ".input f(IO=jsonfile)\n")
+    stratalog("run", tmp_path / "a.dl", "-D", tmp_path)
+    text = (tmp_path / "f.json").read_text()
+    assert text.replace(",\n", " ") == (
+        '[["-nan", 0] ["-inf", 0] [-0.0, 0] [0, 0] [2, 0] ["inf", 0] ["nan", 0]]\n'
+    )
+    for again in (text, text.replace("-0.0", "-0").replace(" 0]", " -0]")):
+        (tmp_path / "f.json").write_text(again)
+        stratalog("run", tmp_path / "b.dl", "-F", tmp_path, "-D", tmp_path / "again")
+        read = (tmp_path / "again" / "f.csv").read_text()
+        assert read == (tmp_path / "f.csv").read_text()
+        assert "\n-0\t0\n0\t0\n" in read
+
+
 @pytest.mark.parametrize("ranks", [None, 2])
 def test_what_is_wrong_is_named(tmp_path: Path, stratalog: Stratalog, ranks: int | None) -> None:
     (tmp_path / "case.dl").write_text(PROGRAM)

@@ -84,10 +84,61 @@ def test_sizes_as_an_output(stratalog: Stratalog, tmp_path: Path) -> None:
     assert stratalog("run", file, "-D", "-", cwd=tmp_path).out == "m\t2\n"
 
 
+def test_names_of_sizes(stratalog: Stratalog, tmp_path: Path) -> None:
+    file = tmp_path / "p.dl"
+    file.write_text(
+        '.decl m(x: number)\nm(1). m(2).\n.output m(IO=stdoutprintsize, name="foo")\n'
+        '.decl n(x: number)\n.printsize n(name="bar")\n'
+    )
+    assert stratalog("run", file, "-q", cwd=tmp_path).out == "foo\t2\nbar\t0\n"
+
+
+# What Soufflé 2.5 prints for each with `-D -`.
+PRINTED = {
+    '.decl m(x: number, y: symbol)\nm(1, "u"). m(2, "v").\n.output m\n': (
+        "m\nx\ty\n===============\n1\tu\n2\tv\n"
+    ),
+    ".decl m()\nm().\n.output m\n": "m\n\n===============\n()\n",
+    ".decl m()\n.output m\n": "m\n\n===============\n",
+    '.decl m(x: number, y: number)\nm(1, 2).\n.output m(delimiter=",", name="mm")\n': (
+        "mm\nx,y\n===============\n1,2\n"
+    ),
+    '.decl m(x: number)\nm(1).\n.output m(headers=true, attributeNames="A", compress=true)\n': (
+        "m\nA\n===============\n1\n"
+    ),
+    '.decl m(x: symbol)\nm("q").\n.output m(IO=json)\n': "m\nx\n===============\nq\n",
+}
+
+
+@pytest.mark.parametrize("text", PRINTED)
+def test_printed_outputs_are_souffle_s(stratalog: Stratalog, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "p.dl"
+    file.write_text(text)
+    expected = f"---------------\n{PRINTED[text]}===============\n"
+    assert stratalog("run", file, "-q", "-D", "-", cwd=tmp_path).out == expected
+
+
 def test_printing_what_was_to_be_a_json_file(stratalog: Stratalog, tmp_path: Path) -> None:
     file = tmp_path / "p.dl"
     file.write_text(".decl m(x: number)\nm(1).\n.output m(IO=jsonfile, format=object)\n")
     assert "1\n" in stratalog("run", file, "-D", "-", cwd=tmp_path).out
+
+
+def test_links_that_lead_to_no_place_for_outputs(stratalog: Stratalog, tmp_path: Path) -> None:
+    file = plain(tmp_path)
+    (tmp_path / "x.csv").symlink_to("nowhere")
+    refused = stratalog("run", file, "-q", expect=4, cwd=tmp_path).err
+    assert "x.csv is a link that leads to nothing; remove it" in refused
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "lost").symlink_to("nowhere")
+    for folder, why in (
+        ("link", "cannot open directory link: it is a link to file, which is no directory\n"),
+        ("lost", "cannot open directory lost: it is a link to nowhere, which is not there\n"),
+        ("file", "cannot open directory file: it, or what it lies in, is no directory\n"),
+        ("file/x", "cannot make directory file/x: it, or what it lies in, is no directory\n"),
+    ):
+        assert why in stratalog("run", file, "-q", "-D", folder, expect=4, cwd=tmp_path).err
 
 
 ONE_ROW = '.decl x(n: number)\nx(7).\n.output x(filename="/dev/stdout")\n'

@@ -93,6 +93,26 @@ def test_outputs_are_facts_again(tmp_path: Path, stratalog: Stratalog) -> None:
     assert (tmp_path / "again" / "t.csv").read_text() == (tmp_path / "t.csv").read_text()
 
 
+def test_all_floats_come_back(tmp_path: Path, stratalog: Stratalog) -> None:
+    declared = ".decl f(x: float)\n.output f\n"
+    (tmp_path / "a.dl").write_text(
+        declared + "f(-0.0). f(0.0). f(1.5). f(2.0). f(1.0 / 0.0). f(-1.0 / 0.0).\n"
+        'f(to_float("nan")). f(to_float("-nan")).\n.output f(IO=sqlite)\n'
+    )
+    (tmp_path / "b.dl").write_text(declared + ".input f(IO=sqlite)\n")
+    stratalog("run", tmp_path / "a.dl", "-D", tmp_path)
+    stratalog("run", tmp_path / "b.dl", "-F", tmp_path, "-D", tmp_path / "again")
+    written = (tmp_path / "again" / "f.csv").read_text()
+    assert written == (tmp_path / "f.csv").read_text()
+    assert written == "-nan\n-inf\n-0\n0\n1.5\n2\ninf\nnan\n"
+    with database(tmp_path / "f.sqlite") as db:
+        assert db.execute("SELECT count(*) FROM f WHERE x BETWEEN -1 AND 2").fetchone() == (4,)
+        assert {x for (x,) in db.execute("SELECT x FROM f") if isinstance(x, str)} == {
+            "nan",
+            "-nan",
+        }
+
+
 def test_a_view_chooses_columns(tmp_path: Path, stratalog: Stratalog) -> None:
     with database(tmp_path / "e.db") as db:
         db.execute('CREATE TABLE "wide ""one" (a, b, c)')

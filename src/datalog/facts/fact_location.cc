@@ -101,8 +101,9 @@ Result<FactLocation> locate_output(Store& store, const std::string& path) {
   STRATALOG_ASSIGN_OR_RETURN(std::string directory, resolve(parent));
   STRATALOG_ASSIGN_OR_RETURN(LocatedStore located,
                              LocatedStore::open(store, {.directory = directory, .path = name}));
-  // A link that points to nothing would be replaced without a word.
-  if (located.get().info(name).status().code() != StatusCode::kNotFound) return not_regular(shown);
+  if (located.get().info(name).status().code() != StatusCode::kNotFound)
+    return Status::invalid_argument(
+        shown + " is a link that leads to nothing; remove it or choose another filename");
   return FactLocation{.directory = std::move(directory), .path = name};
 }
 

@@ -16,7 +16,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 std::string type_of(const Attribute& attribute) {
   const std::string_view kind = value_kind_name(attribute.kind);
   if (attribute.type_name.empty() || attribute.type_name == kind) return std::string(kind);
-  return fmt::format("{}, a {}", attribute.type_name, kind);
+  return fmt::format("{}, {}", attribute.type_name, value_kind_with_article(attribute.kind));
 }
 
 std::string_view expectation(ValueKind kind, FieldProblem problem) {

@@ -64,7 +64,9 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     const Attribute* const attribute = expect_value(value ? "true" : "false");
     return attribute != nullptr && refuse(*attribute, value ? "true" : "false");
   }
+  // Only of numbers with a minus, so that 0 is `-0`.
   bool number_integer(number_integer_t value) override {
+    if (value == 0) return negative_zero();
     return integer(static_cast<std::uint64_t>(value), value < 0, fmt::format("{}", value));
   }
   bool number_unsigned(number_unsigned_t value) override {
@@ -191,6 +193,14 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
         break;
     }
     return "a list, an object or null";
+  }
+
+  bool negative_zero() {
+    const Attribute* const attribute = expect_value("-0");
+    if (attribute == nullptr) return false;
+    const bool is_float = !is_record(*attribute) && attribute->kind == ValueKind::kFloat;
+    return is_float ? put(values_.number(std::bit_cast<std::uint64_t>(-0.0)))
+                    : integer(0, false, "-0");
   }
 
   bool integer(std::uint64_t bits, bool is_negative, const std::string& found) {

@@ -19,8 +19,13 @@ void append_string(std::string_view symbol, std::string& text) {
   text += nlohmann::json(symbol).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// JSON has no numbers for what is not finite: those are strings, which read back.
+// JSON has no numbers for what is not finite: those are strings, which read back. `-0` is an
+// integer for most readers, which has no sign.
 void append_number(double value, std::string& text) {
+  if (value == 0 && std::signbit(value)) {
+    text += "-0.0";
+    return;
+  }
   if (std::isfinite(value)) return append_float(value, text);
   text += '"';
   append_float(value, text);

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cmath>
 
+#include "datalog/facts/fact_printer.h"
 #include "datalog/facts/field_parser.h"
 #include "datalog/facts/structured_parser.h"
 #include "datalog/facts/structured_text.h"
+#include "datalog/value_kind_name.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -17,6 +20,11 @@ constexpr const char* kSymbols = "__SymbolTable";
 // Whether a column's values are texts, which are kept once for all tables.
 bool is_text(const Attribute& attribute) {
   return attribute.structure != kNoStructure || attribute.kind == ValueKind::kSymbol;
+}
+
+// The type of a column. Floats have none: SQLite makes 0.0 of -0.0 in columns of REAL.
+std::string_view column_type(const Attribute& attribute) {
+  return !is_text(attribute) && attribute.kind == ValueKind::kFloat ? "" : " INTEGER";
 }
 
 // One value of a row to a cell, or what is wrong with it.
@@ -40,8 +48,8 @@ class ValueReader {
       return {};
     }
     if (row.is_null(at))
-      return fmt::format("attribute `{}` (column {}): expected a {}, found NULL", attribute.name,
-                         column + 1, attribute.type_name);
+      return fmt::format("attribute `{}` (column {}): expected {}, found NULL", attribute.name,
+                         column + 1, value_kind_with_article(attribute.kind));
     cell = values_.number(0);
     if (attribute.kind == ValueKind::kFloat && (row.is_real(at) || row.is_integer(at))) {
       cell = values_.number(std::bit_cast<std::uint64_t>(row.real(at)));
@@ -118,8 +126,7 @@ Result<SqliteTable> SqliteTable::create(SqliteDatabase& database, const Relation
     const std::string column = fmt::format("{}.\"{}\"", numbers, c);
     const std::string symbols = fmt::format("\"_symtab_{}\"", c);
     const bool has_text = is_text(attribute);
-    columns += fmt::format("{}\"{}\" {}", c == 0 ? "" : ",", c,
-                           !has_text && attribute.kind == ValueKind::kFloat ? "REAL" : "INTEGER");
+    columns += fmt::format("{}\"{}\"{}", c == 0 ? "" : ",", c, column_type(attribute));
     places += c == 0 ? "?" : ",?";
     shown += fmt::format("{}{} AS {}", c == 0 ? "" : ",", has_text ? symbols + ".symbol" : column,
                          sql_name(attribute.name));
@@ -181,10 +188,18 @@ Status SqliteTable::bind(std::size_t column, Cell cell) {
   }
   const std::uint64_t bits = dictionary_->decode(cell);
   if (attribute.kind == ValueKind::kFloat)
-    insert_.bind(at, std::bit_cast<double>(bits));
+    bind_float(at, std::bit_cast<double>(bits));
   else
     insert_.bind(at, static_cast<std::int64_t>(bits));
   return Status::ok();
+}
+
+// SQLite would take NULL for NaN, which is text instead and read as such.
+void SqliteTable::bind_float(int parameter, double value) {
+  if (!std::isnan(value)) return insert_.bind(parameter, value);
+  std::string text;
+  append_float(value, text);
+  insert_.bind(parameter, text);
 }
 
 Status SqliteTable::append(std::span<const OrderCode> rows) {

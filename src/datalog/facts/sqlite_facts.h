@@ -42,6 +42,7 @@ class SqliteTable {
               std::span<const ColumnOrder> orders)
       : database_(&database), relation_(&relation), dictionary_(&dictionary), orders_(orders) {}
   Status bind(std::size_t column, Cell cell);
+  void bind_float(int parameter, double value);
   Result<std::int64_t> text_id(const Attribute& attribute, Cell cell);
   Result<std::int64_t> id_of(std::string_view text);
 

@@ -10,6 +10,8 @@
 namespace stratalog::datalog::language {
 namespace {
 
+constexpr const char* kNoGenerator = " with no aggregate and no range on the other side";
+
 bool mentions(const Term& term, const std::string& name) {
   NameSet names;
   collect_names(term, names);
@@ -72,15 +74,16 @@ std::optional<NoteDraft> UseChecker::refuse(const AtomSyntax& head, const Conjun
                       .base = base,
                       .is_never_negative = function == AggregateFunction::kCount ||
                                            function == AggregateFunction::kSum};
-  if (stays_true(goal.comparison, place.operand, value.direction) &&
-      other.kind != TermKind::kAggregate && other.kind != TermKind::kRange)
+  const bool grows_true = stays_true(goal.comparison, place.operand, value.direction);
+  if (grows_true && other.kind != TermKind::kAggregate && other.kind != TermKind::kRange)
     return std::nullopt;
   const bool is_up = value.direction == Direction::kUp;
   if (value.name.empty())
     return NoteDraft{goal.formula->span,
                      fmt::format("this aggregate {} with the recursion, so it can only be compared "
-                                 "by `{}` or `{}`, or be `n` in `n = ...`",
-                                 verb_of(value.direction), is_up ? ">" : "<", is_up ? ">=" : "<=")};
+                                 "by `{}` or `{}`{}, or be `n` in `n = ...`",
+                                 verb_of(value.direction), is_up ? ">" : "<",
+                                 is_up ? ">=" : "<=", grows_true ? kNoGenerator : "")};
   if (mentions_anywhere(term.aggregate->body, value.name))
     return NoteDraft{other.span, fmt::format("`{}` stands in the aggregate, too", value.name)};
   return refuse_value(head, body, place.goal, value, other.span);
@@ -94,11 +97,12 @@ std::optional<NoteDraft> UseChecker::refuse_value(const AtomSyntax& head, const 
         is_bound_of(body[g], value.name, value.direction))
       continue;
     const bool is_up = value.direction == Direction::kUp;
-    NoteDraft note{body[g].formula->span,
-                   fmt::format("`{}` {} with the recursion, so a body can only ask for "
-                               "`{} {} ...` or `{} {} ...`",
-                               value.name, verb_of(value.direction), value.name, is_up ? ">" : "<",
-                               value.name, is_up ? ">=" : "<=")};
+    NoteDraft note{
+        body[g].formula->span,
+        fmt::format("`{}` {} with the recursion, so a body can only ask for "
+                    "`{} {} ...` or `{} {} ...`{}",
+                    value.name, verb_of(value.direction), value.name, is_up ? ">" : "<", value.name,
+                    is_up ? ">=" : "<=", has_generator(*body[g].formula) ? kNoGenerator : "")};
     if (note.span.begin == note.span.end) note.span = span;
     return note;
   }

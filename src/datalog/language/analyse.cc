@@ -47,6 +47,8 @@ class Analyser {
         declarations_(without(declared_, inlined.written_out)) {}
 
   Program run() {
+    for (const LatticeSyntax& lattice : syntax_.lattices)
+      if (!types_.kind_of(lattice.type.name)) types_.report_unknown(lattice.type, sink_);
     for (const RuleSyntax& rule : syntax_.rules) {
       sink_.set_origin(origin_of(rule));
       analyse_rule(rule);

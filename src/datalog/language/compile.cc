@@ -16,6 +16,7 @@
 #include "datalog/language/parser.h"
 #include "datalog/language/preprocess.h"
 #include "datalog/language/recursive_aggregates.h"
+#include "datalog/language/source_files.h"
 #include "datalog/language/source_map.h"
 
 namespace stratalog::datalog {
@@ -37,6 +38,9 @@ CompileOutcome refused(const SourceText& source, std::string message) {
 }  // namespace
 
 CompileOutcome compile(const SourceText& source, const CompileOptions& options) {
+  const std::string_view plain = language::without_byte_order_mark(source.text);
+  if (plain.size() < source.text.size())
+    return compile({.name = source.name, .text = std::string(plain)}, options);
   const bool is_expanded = options.preprocessor == PreprocessorUse::kNever;
   const std::size_t limit = is_expanded ? kMaxExpandedBytes : kMaxSourceBytes;
   if (source.text.size() > limit) {

@@ -20,6 +20,7 @@ class Resolver {
 
   Declarations run() {
     result_.broken = syntax_.broken_relations;
+    result_.broken_functors = syntax_.broken_functors;
     result_.has_unknown_names = syntax_.has_unknown_names;
     result_.structures = &types_.structures();
     for (const FunctorSyntax& functor : syntax_.functors) declare(functor);

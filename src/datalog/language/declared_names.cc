@@ -74,8 +74,9 @@ std::uint32_t DeclaredNames::find_external(const Term& term) {
     if (functor.arguments.size() == term.arguments.size()) return id;
     is_ok_ = false;
     sink_
-        .error(term.span, fmt::format("`@{}` takes {} arguments, not {}", term.text,
-                                      functor.arguments.size(), term.arguments.size()))
+        .error(term.span,
+               fmt::format("`@{}` takes {} argument{}, not {}", term.text, functor.arguments.size(),
+                           functor.arguments.size() == 1 ? "" : "s", term.arguments.size()))
         .notes.push_back({functors[id].span, "it is declared here"});
     return 0;
   }

@@ -88,11 +88,11 @@ std::string render_all(const std::vector<Diagnostic>& diagnostics) {
   if (diagnostics.empty()) return {};
   std::string out;
   std::size_t errors = 0;
+  std::size_t warnings = 0;
   for (const Diagnostic& diagnostic : diagnostics) {
     out += render(diagnostic);
-    if (diagnostic.severity == Severity::kError) ++errors;
+    (diagnostic.severity == Severity::kError ? errors : warnings) += diagnostic.count;
   }
-  const std::size_t warnings = diagnostics.size() - errors;
   out += fmt::format("{} error{}, {} warning{}\n", errors, errors == 1 ? "" : "s", warnings,
                      warnings == 1 ? "" : "s");
   return out;

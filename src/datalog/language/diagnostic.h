@@ -4,6 +4,7 @@
 // prints. Local; thread-compatible.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ struct Diagnostic {
   std::string expected;  // what would have been right here; may be empty
   std::string hint;  // how to repair it; may be empty
   std::vector<DiagnosticNote> notes;
+  std::size_t count = 1;  // more where it says how many are not shown
 };
 
 // "file:line:col: error: ...", the line with a caret range below, then expected, hint and notes.

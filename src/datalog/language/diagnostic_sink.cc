@@ -9,8 +9,17 @@
 namespace stratalog::datalog::language {
 namespace {
 
+constexpr const char* kIncludedTwice =
+    "the file is included twice; write `.once` in it (of `#include`, `#pragma once`)";
+
 // A hostile text can hold millions of errors; the user reads the first hundred.
 constexpr std::size_t kMaxDrafts = 10000;
+
+// A macro may make two things of one place, too.
+bool is_same_place(const MarkedPlace& a, const MarkedPlace& b) {
+  return !a.from_macro && a.place.file == b.place.file && a.place.line == b.place.line &&
+         a.place.column == b.place.column;
+}
 
 Diagnostic located(const DiagnosticDraft& draft, const SourceMap& map) {
   Diagnostic diagnostic;
@@ -21,6 +30,10 @@ Diagnostic located(const DiagnosticDraft& draft, const SourceMap& map) {
   diagnostic.hint = draft.hint;
   for (const NoteDraft& note : draft.notes) {
     diagnostic.notes.push_back({map.locate(note.span), note.message});
+    const bool is_elsewhere = note.span.begin != draft.span.begin;
+    if (is_elsewhere && diagnostic.hint.empty() &&
+        is_same_place(diagnostic.notes.back().where, diagnostic.where))
+      diagnostic.hint = kIncludedTwice;
   }
   if (draft.origin != nullptr) {
     for (const NoteDraft& note : *draft.origin)
@@ -81,6 +94,7 @@ std::vector<Diagnostic> DiagnosticSink::finish(const SourceMap& map, std::size_t
     last.severity = kind == 0 ? Severity::kError : Severity::kWarning;
     last.where = result.back().where;
     last.where.place.line = 0;
+    last.count = left_out[kind];
     last.message = fmt::format("{}{} more {}s are not shown", some_dropped ? "at least " : "",
                                left_out[kind], kind == 0 ? "error" : "warning");
     result.push_back(last);

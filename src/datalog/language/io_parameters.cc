@@ -72,6 +72,39 @@ void check_kind(const ParameterSyntax& parameter, IoAction action, DiagnosticSin
   draft.hint = suggest(parameter.value, names);
 }
 
+std::string_view value_of(const DirectiveSyntax& directive, std::string_view name,
+                          std::string_view otherwise) {
+  for (const ParameterSyntax& parameter : directive.parameters)
+    if (parameter.key.name == name) return parameter.value;
+  return otherwise;
+}
+
+void check_columns(const ParameterSyntax& parameter, IoAction action, DiagnosticSink& sink) {
+  if (action != IoAction::kInput) {
+    sink.error(parameter.key.span, "`columns` has no meaning for writing").hint =
+        "it says which fields of a file are read; a relation is written as it is declared";
+    return;
+  }
+  if (parameter.value.empty())
+    sink.error(parameter.value_span, "`columns` is empty").expected =
+        "numbers of fields, such as \"0:2\"";
+}
+
+void check_attribute_names(const ParameterSyntax& parameter, const DirectiveSyntax& directive,
+                           DiagnosticSink& sink) {
+  if (directive.action == IoAction::kInput) {
+    sink.error(parameter.key.span, "`attributeNames` has no meaning for reading").hint =
+        "it is the line that `headers=true` writes";
+    return;
+  }
+  // Of other kinds of output, whoever plans them says that they have no such line.
+  const std::string_view io = value_of(directive, "IO", "file");
+  const bool is_text = io == "file" || io == "stdout";
+  if (is_text && value_of(directive, "headers", "false") != "true")
+    sink.error(parameter.key.span, "`attributeNames` does nothing without `headers=true`").hint =
+        "add `headers=true`: it is the line that this writes";
+}
+
 }  // namespace
 
 void check_io_parameters(const DirectiveSyntax& directive, DiagnosticSink& sink) {
@@ -101,9 +134,8 @@ void check_io_parameters(const DirectiveSyntax& directive, DiagnosticSink& sink)
       sink.error(parameter.value_span,
                  fmt::format("`{}` is true or false, not `{}`", name, parameter.value));
     }
-    if (name == "attributeNames" && directive.action == IoAction::kInput)
-      sink.warning(parameter.key.span, "`attributeNames` has no meaning for reading").hint =
-          "it is the line that `headers=true` writes";
+    if (name == "columns") check_columns(parameter, directive.action, sink);
+    if (name == "attributeNames") check_attribute_names(parameter, directive, sink);
     if (name == "delimiter" && parameter.value.empty()) {
       sink.error(parameter.value_span, "the delimiter is empty").expected =
           "a text such as \",\" or \"\\t\"";

@@ -17,6 +17,7 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   Token next();
+  std::string_view text() const { return text_; }
   std::string_view text_of(Span span) const {
     return text_.substr(span.begin, span.end - span.begin);
   }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The directives: .decl, .type, .input/.output/.printsize, .pragma, .plan.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "datalog/language/parser.h"
+#include "datalog/language/spelling.h"
 
 namespace stratalog::datalog::language {
 
@@ -71,7 +73,8 @@ bool Parser::parse_attributes(std::vector<AttributeSyntax>& attributes) {
 }
 
 void Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
-  while (is_at(TokenKind::kQualifier)) {
+  while (is_at(TokenKind::kQualifier) || report_unknown_qualifier()) {
+    if (!is_at(TokenKind::kQualifier)) continue;
     NameSyntax qualifier{std::string(text_of(token_)), token_.span};
     const bool is_repeated =
         std::any_of(qualifiers.begin(), qualifiers.end(),
@@ -81,6 +84,26 @@ void Parser::parse_qualifiers(std::vector<NameSyntax>& qualifiers) {
     qualifiers.push_back(std::move(qualifier));
     advance();
   }
+}
+
+// A word on the line of a declaration that begins no clause was meant as a qualifier.
+bool Parser::report_unknown_qualifier() {
+  static const std::vector<std::string> kQualifiers = {
+      "brie",     "btree",       "btree_delete", "choice-domain", "eqrel",  "inline",   "magic",
+      "no_magic", "overridable", "no_inline",    "input",         "output", "printsize"};
+  if (!is_at(TokenKind::kIdentifier)) return false;
+  const TokenKind after = peek_after().kind;
+  const bool begins_clause = after == TokenKind::kLeftParen || after == TokenKind::kDot ||
+                             after == TokenKind::kIf || after == TokenKind::kComma;
+  const std::string_view between = lexer_.text_of({previous_.end, token_.span.begin});
+  if (begins_clause || between.find('\n') != std::string_view::npos) return false;
+  DiagnosticDraft& draft =
+      sink_.error(token_.span, fmt::format("unknown qualifier `{}`", text_of(token_)));
+  draft.hint = suggest(text_of(token_), kQualifiers);
+  if (draft.hint.empty())
+    draft.hint = fmt::format("the qualifiers are {}", fmt::join(kQualifiers, ", "));
+  advance();
+  return true;
 }
 
 // choice-domain x, (y, z)
@@ -270,7 +293,6 @@ bool Parser::parse_parameters(std::vector<ParameterSyntax>& parameters) {
   return expect(TokenKind::kRightParen, "`,` or `)`");
 }
 
-// .functor name(type, name: type): type
 bool Parser::parse_lattice() {
   const Span start = token_.span;
   if (component_depth_ > 0) {
@@ -317,6 +339,7 @@ bool Parser::parse_lattice_operator(LatticeSyntax& lattice) {
   return true;
 }
 
+// .functor name(type, name: type): type
 bool Parser::parse_functor_declaration() {
   if (component_depth_ > 0) {
     sink_.error(token_.span, "`.functor` stands inside a component").hint =
@@ -325,6 +348,17 @@ bool Parser::parse_functor_declaration() {
   advance();
   FunctorSyntax functor;
   if (!parse_name(functor.name, "the name of a functor")) return false;
+  functors_.insert(functor.name.name);
+  if (parse_functor_types(functor)) {
+    program_.functors.push_back(std::move(functor));
+    return true;
+  }
+  program_.broken_functors.insert(functor.name.name);
+  return false;
+}
+
+// What follows the name.
+bool Parser::parse_functor_types(FunctorSyntax& functor) {
   if (!expect(TokenKind::kLeftParen, "`(` and types, as in `(number, text: symbol)`")) return false;
   if (!accept(TokenKind::kRightParen)) {
     do {
@@ -344,7 +378,6 @@ bool Parser::parse_functor_declaration() {
     return not_supported(token_.span, "stateful functors",
                          "they are handed Soufflé's own tables of symbols and records; functors "
                          "without `stateful` work");
-  program_.functors.push_back(std::move(functor));
   return true;
 }
 

@@ -252,10 +252,14 @@ bool Parser::parse_primary(Term& term) {
   term.text = std::string(text_of(token_));
   advance();
   if (term.kind == TermKind::kVariable && is_at(TokenKind::kLeftParen)) {
-    sink_.error(term.span, fmt::format("`{}(...)` is not an expression", term.text)).hint =
+    DiagnosticDraft& draft =
+        sink_.error(term.span, fmt::format("`{}(...)` is not an expression", term.text));
+    draft.hint =
         "relations cannot be used inside expressions; the functors are cat, ord, strlen, substr, "
         "to_float, "
         "to_number, to_string, to_unsigned, min, max and range";
+    if (functors_.contains(term.text))
+      draft.hint = fmt::format("the functor of `.functor` is called as `@{}(...)`", term.text);
     return false;
   }
   return true;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "datalog/language/foreign_spelling.h"
 #include "datalog/language/spelling.h"
 
 namespace stratalog::datalog::language {
@@ -145,13 +146,14 @@ std::string Parser::describe(const Token& token) const {
 }
 
 bool Parser::fail(std::string_view expected, std::string hint) {
+  std::string foreign = foreign_spelling_hint(lexer_.text(), token_.span);
   if (is_at(TokenKind::kBad)) {
-    sink_.error(token_.span, token_.problem);
+    sink_.error(token_.span, token_.problem).hint = std::move(foreign);
     return false;
   }
   DiagnosticDraft& draft = sink_.error(token_.span, fmt::format("unexpected {}", describe(token_)));
   draft.expected = std::string(expected);
-  draft.hint = std::move(hint);
+  draft.hint = foreign.empty() ? std::move(hint) : std::move(foreign);
   if (is_reserved_word(token_.kind) && draft.hint.empty()) {
     draft.hint =
         fmt::format("`{}` is a reserved word and cannot be used as a name", text_of(token_));

@@ -5,6 +5,7 @@
 // input can exhaust the stack. Local.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -51,6 +52,7 @@ class Parser {
   bool parse_relations();
   bool parse_attributes(std::vector<AttributeSyntax>& attributes);
   void parse_qualifiers(std::vector<NameSyntax>& qualifiers);
+  bool report_unknown_qualifier();
   bool parse_choice_keys(std::vector<ChoiceKeySyntax>& keys);
   bool parse_debug_delta(NameSyntax name);
   bool parse_size_limit();
@@ -61,6 +63,7 @@ class Parser {
   bool parse_parameters(std::vector<ParameterSyntax>& parameters);
   bool parse_pragma();
   bool parse_functor_declaration();
+  bool parse_functor_types(FunctorSyntax& functor);
   bool parse_lattice();
   bool parse_lattice_operator(LatticeSyntax& lattice);
   bool parse_plan();
@@ -144,6 +147,7 @@ class Parser {
   std::uint32_t nesting_ = 0;
   std::uint32_t braces_ = 0;  // that are open before token_
   std::uint32_t component_depth_ = 0;
+  std::set<std::string> functors_;  // that .functor has declared so far
 };
 
 }  // namespace stratalog::datalog::language

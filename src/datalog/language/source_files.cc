@@ -16,6 +16,8 @@
 namespace stratalog::datalog::language {
 namespace {
 
+constexpr std::string_view kByteOrderMarkBytes = "\xEF\xBB\xBF";
+
 bool has_mode(const std::string& path, mode_t wanted) {
   struct stat status{};
   return stat(path.c_str(), &status) == 0 && (status.st_mode & S_IFMT) == wanted;
@@ -59,6 +61,12 @@ std::optional<std::string> read_text_file(const std::string& path) {
   }
   close(descriptor);
   if (count != 0) return std::nullopt;
+  text.erase(0, text.size() - without_byte_order_mark(text).size());
+  return text;
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  if (text.starts_with(kByteOrderMarkBytes)) text.remove_prefix(kByteOrderMarkBytes.size());
   return text;
 }
 

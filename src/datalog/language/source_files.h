@@ -5,11 +5,16 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace stratalog::datalog::language {
 
-// The whole regular file, or nothing when it cannot be read or is larger than kMaxExpandedBytes.
+// The whole regular file without a byte order mark, or nothing when it cannot be read or is larger
+// than kMaxExpandedBytes.
 std::optional<std::string> read_text_file(const std::string& path);
+
+// The text behind a byte order mark, which some editors put first.
+std::string_view without_byte_order_mark(std::string_view text);
 
 bool is_regular_file(const std::string& path);
 bool is_directory(const std::string& path);

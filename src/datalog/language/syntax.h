@@ -270,6 +270,7 @@ struct ProgramSyntax {
   // .decl): using these names is no further error.
   std::set<std::string> broken_relations;
   std::set<std::string> broken_types;
+  std::set<std::string> broken_functors;
   // An instantiation that failed or an unreadable piece was skipped: names that it may have
   // declared are unknown.
   bool has_unknown_names = false;

@@ -66,7 +66,10 @@ class AdditionPlanner {
  public:
   AdditionPlanner(const Program& program, const std::set<RelationId>& changed,
                   const std::set<std::uint32_t>& sweepable)
-      : program_(program), changed_(changed), effects_(program.relations.size()) {
+      : program_(program),
+        changed_(changed),
+        effects_(program.relations.size()),
+        reasons_(program.relations.size()) {
     for (const std::uint32_t s : sweepable)
       if (may_start_over(s, sweepable)) swept_.insert(s);
   }
@@ -82,6 +85,7 @@ class AdditionPlanner {
         improving_.merge(find_best_values(program_, stratum));
       for (const RelationId r : stratum.relations) {
         effects_[r] = addition.effect;
+        reasons_[r] = addition.reason;
         if (program_.relations[r].numbering)
           has_renumbered_ |= addition.effect == AdditionEffect::kStartsOver;
       }
@@ -139,7 +143,10 @@ class AdditionPlanner {
     if (literal.kind == LiteralKind::kNegatedAtom)
       reason = fmt::format("`{}` is negated at {}", name, line_of(literal.place));
     else if (effect == AdditionEffect::kStartsOver)
-      reason = fmt::format("`{}`, which starts over, is read at {}", name, line_of(literal.place));
+      reason =
+          is_made(literal.atom.relation)
+              ? reasons_[literal.atom.relation]
+              : fmt::format("`{}`, which starts over, is read at {}", name, line_of(literal.place));
   }
 
   void look_inside(const Aggregate& aggregate, const SourcePlace& place,
@@ -161,11 +168,26 @@ class AdditionPlanner {
       const Relation& relation = program_.relations[r];
       if (!relation.numbering) continue;
       const RelationId source = relation.numbering->source;
-      if (effects_[source] != AdditionEffect::kNone || has_renumbered_)
-        return fmt::format("`autoinc()` counts tuples of `{}`",
-                           shown_name(program_.relations[source]));
+      if (effects_[source] != AdditionEffect::kNone)
+        return fmt::format("`autoinc()` counts over `{}`, which changes", changing_in(source));
+      if (has_renumbered_) return "`autoinc()` goes on from numbers that change";
     }
     return {};
+  }
+
+  bool is_made(RelationId r) const {
+    return program_.relations[r].name.find('#') != std::string::npos;
+  }
+
+  // What a person knows of that makes a relation of the language stage change.
+  std::string changing_in(RelationId made) const {
+    for (const Rule& rule : program_.rules) {
+      if (rule.head != made) continue;
+      for (const Literal& literal : rule.body)
+        if (reads_atom(literal) && effects_[literal.atom.relation] != AdditionEffect::kNone)
+          return shown_name(program_.relations[literal.atom.relation]);
+    }
+    return shown_name(program_.relations[made]);
   }
 
   // What in the stratum itself depends on more than which tuples there are.
@@ -227,6 +249,7 @@ class AdditionPlanner {
   const std::set<RelationId>& changed_;
   std::set<std::uint32_t> swept_;
   std::vector<AdditionEffect> effects_;  // by relation, as far as known
+  std::vector<std::string> reasons_;  // likewise, of those that start over
   ImprovingRelations improving_;  // of strata that go on
   bool has_renumbered_ = false;
 };

@@ -52,6 +52,15 @@ TEST(CommandLine, OptionsOfSouffleThatAreNotHere) {
   EXPECT_EQ(refused({"run", "tc.dl", "--nonsense"}).find("Soufflé"), std::string::npos);
 }
 
+TEST(CommandLine, WordsTooManyAndTooFew) {
+  EXPECT_EQ(refused({"check", "tc.dl", "b", "c", "--d"}),
+            "stratalog: The following arguments were not expected: b c --d\n"
+            "Run with --help for more information.\n");
+  EXPECT_EQ(refused({"why", "ck"}),
+            "stratalog: why needs a folder and a tuple: why DIR 'path(3, 17)'; there is only ck\n");
+  EXPECT_EQ(accepted({"why", "ck", "path(3, 17)"}).why.goal, "path(3, 17)");
+}
+
 TEST(CommandLine, Checkpoints) {
   const Invocation run = accepted({"run", "tc.dl", "--checkpoint", "ck", "--every", "400it",
                                    "--every", "60s", "--mode", "hdf5", "--durability", "none",

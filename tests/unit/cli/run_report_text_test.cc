@@ -62,7 +62,20 @@ TEST(RunReportText, FailedCheckpoints) {
 }
 
 TEST(RunReportText, SizesAsSoufflePrintsThem) {
-  EXPECT_EQ(print_sizes_text(example()), "path\t24413481\nedge\t0\n");
+  using datalog::IoAction;
+  datalog::Program program;
+  program.relations.resize(3);
+  program.relations[0].name = "path";
+  program.relations[0].io = {
+      {.action = IoAction::kPrintSize},
+      {.action = IoAction::kOutput},
+      {.action = IoAction::kPrintSize, .parameters = {{"name", "p"}, {"IO", "stdoutprintsize"}}}};
+  program.relations[1].name = "other";
+  program.relations[2].name = "edge";
+  program.relations[2].io = {{.action = IoAction::kPrintSize}};
+  datalog::RunReport report;
+  report.relations = {{.name = "path", .rows = 24413481}, {.name = "other"}, {.name = "edge"}};
+  EXPECT_EQ(print_sizes_text(program, report), "path\t24413481\np\t24413481\nedge\t0\n");
 }
 
 TEST(RunReportText, BreakdownWithSharesAndCheckpoints) {

@@ -86,7 +86,8 @@ TEST_F(RealDirectory, RefusesToReplaceWhatIsNoFile) {
   ASSERT_EQ(::symlink((root_ + "/nowhere").c_str(), (root_ + "/out/dangling").c_str()), 0);
   EXPECT_EQ(write("dangling").status().message(),
             "cannot write " + root_ + "/out/dangling: " + root_ +
-                "/out/dangling is not a regular file; choose another filename");
+                "/out/dangling is a link that leads to nothing; remove it or choose another "
+                "filename");
   EXPECT_EQ(write("/dev/null").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(write("../out").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(write("missing/r.csv").status().code(), StatusCode::kNotFound);

@@ -225,6 +225,73 @@ test.dl:3:17: error: unknown IO `parquet`
 )");
 }
 
+TEST(DeclarationErrors, UnknownQualifiers) {
+  EXPECT_EQ(outcome_of(R"(.decl a(x:number) eqrell
+.decl b(x:number) quick brie
+a(x) :- b(x).
+b(1).
+.decl c(x:number) c(1).
+)"),
+            R"(test.dl:1:19: error: unknown qualifier `eqrell`
+    1 | .decl a(x:number) eqrell
+      |                   ^~~~~~
+      = hint: did you mean `eqrel`?
+test.dl:2:19: error: unknown qualifier `quick`
+    2 | .decl b(x:number) quick brie
+      |                   ^~~~~
+      = hint: the qualifiers are brie, btree, btree_delete, choice-domain, eqrel, inline, magic, no_magic, overridable, no_inline, input, output, printsize
+2 errors, 0 warnings
+)");
+}
+
+TEST(DeclarationErrors, StatefulFunctorsAreReportedOnce) {
+  EXPECT_EQ(outcome_of(R"(.decl a(x:number)
+.functor f(x:number):number stateful
+.functor g(x:number):number
+a(@f(1)).
+a(@g(1, 2)).
+)"),
+            R"(test.dl:2:29: error: not supported yet: stateful functors
+    2 | .functor f(x:number):number stateful
+      |                             ^~~~~~~~
+      = hint: they are handed Soufflé's own tables of symbols and records; functors without `stateful` work
+test.dl:5:3: error: `@g` takes 1 argument, not 2
+    5 | a(@g(1, 2)).
+      |   ^~~~~~~~
+test.dl:3:10: note: it is declared here
+    3 | .functor g(x:number):number
+      |          ^
+2 errors, 0 warnings
+)");
+}
+
+TEST(IoParameterErrors, ParametersThatDoNothing) {
+  EXPECT_EQ(outcome_of(R"(.decl edge(x:number)
+.output edge(columns="0")
+.input edge(columns="", attributeNames="A")
+.output edge(attributeNames="A")
+.output edge(IO=stdout, headers=true, attributeNames="A")
+)"),
+            R"(test.dl:2:14: error: `columns` has no meaning for writing
+    2 | .output edge(columns="0")
+      |              ^~~~~~~
+      = hint: it says which fields of a file are read; a relation is written as it is declared
+test.dl:3:21: error: `columns` is empty
+    3 | .input edge(columns="", attributeNames="A")
+      |                     ^~
+      = expected: numbers of fields, such as "0:2"
+test.dl:3:25: error: `attributeNames` has no meaning for reading
+    3 | .input edge(columns="", attributeNames="A")
+      |                         ^~~~~~~~~~~~~~
+      = hint: it is the line that `headers=true` writes
+test.dl:4:14: error: `attributeNames` does nothing without `headers=true`
+    4 | .output edge(attributeNames="A")
+      |              ^~~~~~~~~~~~~~
+      = hint: add `headers=true`: it is the line that this writes
+4 errors, 0 warnings
+)");
+}
+
 TEST(IoParameterErrors, WrongDirection) {
   EXPECT_EQ(outcome_of(R"(.decl edge(x:number)
 .input edge(IO=stdout)

@@ -93,6 +93,8 @@ TEST(Lattices, WhatIsRefused) {
   EXPECT_EQ(refused("", ".lattice T<> { Lub -> min(_, _), Lob -> 1 }"),
             "a lattice has no operator `Lob`");
   EXPECT_EQ(refused(kFull), "lattice `T<>` is declared twice");
+  EXPECT_EQ(refused(".lattice Q<> { Lub -> min(_, _), Glb -> max(_, _), Bottom -> 9 }\n"),
+            "unknown type `Q`");
   EXPECT_EQ(refused(".comp C { .lattice T<> { Lub -> min(_, _) } }\n"),
             "`.lattice` stands inside a component");
 }

@@ -87,6 +87,7 @@ TEST(Limits, ErrorsAreCapped) {
   EXPECT_NE(seen.find("test.dl:101:1: error: undeclared relation `b`"), std::string::npos);
   EXPECT_EQ(seen.find("test.dl:102:1: error"), std::string::npos);
   EXPECT_NE(seen.find("test.dl: error: 150 more errors are not shown\n"), std::string::npos);
+  EXPECT_NE(seen.find("\n250 errors, "), std::string::npos);
 }
 
 TEST(Limits, NotDatalogAtAll) {

@@ -54,6 +54,34 @@ TEST_F(Preprocess, MacrosAreExpanded) {
             "  a(x * 2) :- a(x), x < 10.\n");
 }
 
+TEST_F(Preprocess, ByteOrderMarksAreSkipped) {
+  const std::string mark = "\xEF\xBB\xBF";
+  write("a.dl", mark + ".decl a(x:number)\na(1).\n");
+  const std::string expected = ".decl a(x: number)\nstratum 0: a\n  a(1).\n";
+  EXPECT_EQ(outcome(mark + ".decl a(x:number)\na(1).\n"), expected);
+  EXPECT_EQ(outcome(mark + "#define N 1\n.decl a(x:number)\na(N).\n"), expected);
+  EXPECT_EQ(outcome(".include \"a.dl\"\n"), expected);
+  EXPECT_EQ(outcome("#include \"a.dl\"\n"), expected);
+}
+
+TEST_F(Preprocess, FilesThatAreIncludedTwice) {
+  write("a.dl", ".decl a(x:number)\na(1).\n");
+  for (const std::string include : {".include \"a.dl\"\n", "#include \"a.dl\"\n"})
+    EXPECT_EQ(outcome(include + include),
+              "a.dl:1:7: error: relation `a` is declared twice\n"
+              "    1 | .decl a(x:number)\n"
+              "      |       ^\n"
+              "      = hint: the file is included twice; write `.once` in it (of `#include`, "
+              "`#pragma once`)\n"
+              "a.dl:1:7: note: the first declaration is here\n"
+              "    1 | .decl a(x:number)\n"
+              "      |       ^\n"
+              "1 error, 0 warnings\n");
+  write("b.dl", "#pragma once\n.decl a(x:number)\na(1).\n");
+  EXPECT_EQ(outcome("#include \"b.dl\"\n#include \"b.dl\"\n"),
+            ".decl a(x: number)\nstratum 0: a\n  a(1).\n");
+}
+
 TEST_F(Preprocess, MacrosFromTheOptionsNeedNoDirective) {
   EXPECT_EQ(outcome(".decl a(x:number)\na(N).\n", {.macros = {"N=42"}}),
             ".decl a(x: number)\nstratum 0: a\n  a(42).\n");

@@ -44,6 +44,17 @@ TEST(RecursiveAggregates, NothingIsLessThanABound) {
   EXPECT_TRUE(mentions(seen, " counts h#terms1\n")) << seen;
 }
 
+TEST(RecursiveAggregates, OtherSidesWithGenerators) {
+  const std::string refused = " with no aggregate and no range on the other side";
+  for (const char* body :
+       {"n = count : { c(x, _, _) }, n >= 0 + count : { b(x, _) }",
+        "n = count : { c(x, _, _) }, n >= range(0, 3)", "count : { c(x, _, _) } >= range(0, 3)"}) {
+    const std::string seen = outcome(std::string("h(x) :- b(x, _), ") + body + ".\n");
+    EXPECT_TRUE(mentions(seen, refused)) << seen;
+  }
+  EXPECT_FALSE(mentions(outcome("h(x) :- b(x, _), n = count : { c(x, _, _) }, n < 3.\n"), refused));
+}
+
 TEST(RecursiveAggregates, ValuesOfALattice) {
   const std::string seen = outcome("t(x, as(n, T)) :- b(x, _), n = count : { c(x, y, _) }.\n");
   EXPECT_TRUE(mentions(seen, "h#") || mentions(seen, "t#total2(x, n)")) << seen;
