@@ -65,7 +65,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "clear": (CODE, (POINTER, SIZE)),
     "run": (CODE, (POINTER,)),
     "stop": (None, (POINTER,)),
-    "console": (TEXT, (POINTER,)),
+    "console_bytes": (POINTER, (POINTER, ctypes.POINTER(SIZE))),
     "failed_checkpoint": (TEXT, (POINTER, SIZE)),
     "measure": (CODE, (POINTER, TEXT, ctypes.POINTER(ctypes.c_double))),
     "count": (CODE, (POINTER, SIZE, ctypes.POINTER(U64))),
@@ -134,6 +134,12 @@ class Handle:
     def text(self, name: str, *arguments: Any) -> str:
         found: bytes = getattr(self.library, f"stratalog_{name}")(self._open(), *arguments)
         return found.decode("utf-8", "surrogateescape")
+
+    def console(self) -> str:
+        """May hold zeros, as symbols may."""
+        size = SIZE()
+        data = self.library.stratalog_console_bytes(self._open(), ctypes.byref(size))
+        return ctypes.string_at(data, size.value).decode("utf-8", "surrogateescape")
 
     def number(self, name: str, kind: Any, *arguments: Any) -> Any:
         value = kind()

@@ -17,7 +17,7 @@ from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -203,6 +203,8 @@ class Program(Mapping[str, Table]):
         try:
             self._handle.call("compile", source, len(source))
         except RunError as error:
+            if error.code != "InvalidArgument":
+                self._raise(error)
             message = str(error)
             if len(text.split()) == 1 and text.strip().endswith(".dl"):
                 message += f"\nif {text.strip()} is a file: Program.from_file(path) reads it"
@@ -219,6 +221,10 @@ class Program(Mapping[str, Table]):
         path = Path(file)
         text = path.read_bytes().decode("utf-8", "surrogateescape")
         return cls(text, name=str(path), **settings)
+
+    def _raise(self, error: RunError) -> NoReturn:
+        """An error of a collective call, caused by what the communicator raised, if it did."""
+        raise error from (None if self._bridge is None else self._bridge.error)
 
     def _set(self, name: str, value: str) -> None:
         self._handle.call("set", name.encode(), value.encode("utf-8", "surrogateescape"))
@@ -286,9 +292,7 @@ class Program(Mapping[str, Table]):
         try:
             _run(self._handle, self._bridge is None)
         except RunError as error:
-            if self._bridge is not None and self._bridge.error is not None:
-                raise error from self._bridge.error
-            raise
+            self._raise(error)
         self._results = Results(self._handle, self._relations, self._structures)
         failed = tuple(
             self._handle.text("failed_checkpoint", number)
@@ -304,7 +308,7 @@ class Program(Mapping[str, Table]):
             failed_checkpoints=failed,
             is_saved=self._measure("saved") != 0,
             is_resumed=self._measure("resumed") != 0,
-            console=self._handle.text("console"),
+            console=self._handle.console(),
         )
 
     def _measure(self, name: str) -> float:

@@ -13,14 +13,16 @@
 #include <utility>
 
 #include "api/collectives_comm.h"
+#include "api/equal_arguments.h"
 #include "api/inserted_facts.h"
 #include "api/rank_run.h"
+#include "api/run_settings.h"
+#include "base/memory_end.h"
 #include "datalog/evaluate/schema_json.h"
 #include "datalog/functors/shared_libraries.h"
 #include "datalog/language/compile.h"
 #include "datalog/made_relations.h"
 #include "model/record_image.h"
-#include "read/usable_cores.h"
 
 namespace stratalog {
 namespace {
@@ -28,9 +30,6 @@ namespace {
 using datalog::Attribute;
 using datalog::Relation;
 using datalog::ValueKind;
-
-// Of a run; the group of threads has no more.
-constexpr std::uint32_t kMostThreads = 1024;
 
 ColumnKind kind_of(const Attribute& attribute) {
   if (attribute.structure != datalog::kNoStructure) return ColumnKind::kStructured;
@@ -61,10 +60,13 @@ datalog::ResumePolicy policy_of(OnCheckpoints wish) {
   return datalog::ResumePolicy::kFreshForced;
 }
 
-// Ranks of this process; 0 asks for one a core, or one beside the ranks of other processes.
-int threads_of(const RunSettings& settings, int ranks) {
-  if (settings.threads != 0) return static_cast<int>(settings.threads);
-  return ranks > 1 ? 1 : static_cast<int>(std::min(usable_cores(), kMostThreads));
+// The functions behind .functor, or what this rank has against a run before it begins.
+Result<std::vector<datalog::ExternalFunction>> prepare(const datalog::Program& program,
+                                                       const RunSettings& settings, int ranks,
+                                                       int threads) {
+  STRATALOG_RETURN_IF_ERROR(check_settings(settings, ranks, threads));
+  return datalog::load_external_functions(
+      program, {.libraries = settings.libraries, .directories = settings.library_directories});
 }
 
 std::vector<std::string> failure_texts(const datalog::RunReport& report) {
@@ -152,6 +154,19 @@ class RowColumns {
   std::vector<stratalog_column_in> views_;
 };
 
+// The outcome has a program.
+Result<datalog::CompileOutcome> compile_here(std::string_view text,
+                                             const CompileSettings& settings) {
+  datalog::CompileOptions options;
+  options.include_directories = settings.include_directories;
+  options.macros = settings.macros;
+  options.other_facts = datalog::OtherFacts::kFromCaller;
+  datalog::CompileOutcome outcome =
+      datalog::compile({.name = settings.name, .text = std::string(text)}, options);
+  if (!outcome.is_ok()) return Status::invalid_argument(datalog::render_all(outcome.diagnostics));
+  return outcome;
+}
+
 std::string to_text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -159,10 +174,11 @@ std::string to_text(const std::vector<std::byte>& bytes) {
 }  // namespace
 
 struct Program::Parts {
-  explicit Parts(datalog::Program checked)
+  Parts(datalog::Program checked, std::string called, std::unique_ptr<Comm> group)
       : program(std::make_shared<const datalog::Program>(std::move(checked))),
+        name(std::move(called)),
         inserted(*program),
-        comm(make_self_comm()) {
+        comm(std::move(group)) {
     for (const Relation& relation : program->relations) {
       names.push_back(relation.name);
       std::vector<Column>& of_relation = columns.emplace_back();
@@ -201,10 +217,12 @@ struct Program::Parts {
     options.memory_limit_bytes = settings.memory_limit_bytes;
     options.checkpoint.every_seconds = settings.checkpoint_every_seconds;
     options.checkpoint.resume = policy_of(settings.on_checkpoints);
+    options.checkpoint.refusal_advice = "; on_checkpoints says which: resume or overwrite";
     return options;
   }
 
   std::shared_ptr<const datalog::Program> program;
+  std::string name;  // for messages
   std::vector<std::string> names;
   std::vector<std::vector<Column>> columns;
   std::string warnings;
@@ -221,15 +239,23 @@ Program& Program::operator=(Program&& other) noexcept = default;
 Program::~Program() = default;
 
 Result<Program> Program::compile(std::string_view text, const CompileSettings& settings) {
-  datalog::CompileOptions options;
-  options.include_directories = settings.include_directories;
-  options.macros = settings.macros;
-  datalog::CompileOutcome outcome =
-      datalog::compile({.name = settings.name, .text = std::string(text)}, options);
-  std::string diagnostics = datalog::render_all(outcome.diagnostics);
-  if (!outcome.is_ok()) return Status::invalid_argument(std::move(diagnostics));
-  auto parts = std::make_unique<Parts>(*std::move(outcome.program));
-  parts->warnings = std::move(diagnostics);
+  std::unique_ptr<Comm> comm = make_self_comm();
+  if (settings.collectives != nullptr) {
+    STRATALOG_ASSIGN_OR_RETURN(comm, make_collectives_comm(*settings.collectives));
+  }
+  auto outcome = or_no_space("the machine has no memory left for the program",
+                             [&] { return compile_here(text, settings); });
+  EqualArguments arguments(*comm);
+  arguments.add("text of the program", text);
+  arguments.add("name of the program", settings.name);
+  arguments.add("list of include folders", settings.include_directories);
+  arguments.add("list of macros", settings.macros);
+  const Status agreed = arguments.check(outcome.status());
+  // Whose own error it is needs no rank in front of it.
+  if (!agreed.is_ok()) return agreed.code() == outcome.status().code() ? outcome.status() : agreed;
+  auto parts =
+      std::make_unique<Parts>(*std::move(outcome.value().program), settings.name, std::move(comm));
+  parts->warnings = datalog::render_all(outcome.value().diagnostics);
   return Program(std::move(parts));
 }
 
@@ -278,21 +304,15 @@ Result<RunSummary> Program::run(const RunSettings& settings) {
   parts.must_stop = false;
   parts.ranks.clear();
   const int threads = threads_of(settings, parts.comm->size());
-  Status fits;
-  if (threads > 1 && parts.comm->size() > 1)
-    fits = Status::invalid_argument(
-        fmt::format("{} threads were asked for in a group of {} ranks; a run has one or the other",
-                    threads, parts.comm->size()));
-  if (settings.threads > kMostThreads)
-    fits = Status::invalid_argument(
-        fmt::format("expected at most {} threads, found {}", kMostThreads, settings.threads));
-  STRATALOG_RETURN_IF_ERROR(agree(*parts.comm, fits));
-  auto functors = datalog::load_external_functions(
-      *parts.program,
-      {.libraries = settings.libraries, .directories = settings.library_directories});
-  STRATALOG_RETURN_IF_ERROR(agree(*parts.comm, functors.status()));
+  auto functors = prepare(*parts.program, settings, parts.comm->size(), threads);
+  EqualArguments arguments(*parts.comm);
+  // Collectives may have come after compile().
+  arguments.add("program", parts.program->source_text);
+  add_settings(settings, arguments);
+  STRATALOG_RETURN_IF_ERROR(arguments.check(functors.status()));
   parts.functors = std::move(functors).value();
 
+  const nlohmann::json remembered = options_to_remember(parts.name, settings);
   std::vector<RankRun> ranks(static_cast<std::size_t>(threads));
   const auto run_rank = [&](Comm& comm, RankRun& rank) {
     datalog::RunHooks hooks;
@@ -304,16 +324,13 @@ Result<RunSummary> Program::run(const RunSettings& settings) {
     return rank.run(
         comm, parts.program,
         {.facts = settings.facts, .output = settings.output, .checkpoints = settings.checkpoint},
-        parts.options(settings, &rank == ranks.data()), std::move(hooks));
+        remembered, parts.options(settings, &rank == ranks.data()), std::move(hooks));
   };
   const auto run_thread = [&](Comm& comm) {
     return run_rank(comm, ranks[static_cast<std::size_t>(comm.rank())]);
   };
   const Status ran = threads == 1 ? run_rank(*parts.comm, ranks[0])
                                   : sim_run(threads, run_thread, AddressSpace::kShared);
-  if (ran.code() == StatusCode::kAlreadyExists)
-    return Status::already_exists(ran.message() +
-                                  "; on_checkpoints says which: resume or overwrite");
   STRATALOG_RETURN_IF_ERROR(ran);
   const datalog::RunReport& report = ranks[0].kept().report();
   const datalog::FailedCheckpoint* missing = datalog::missing_checkpoint(report);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // stratalog::Program: the engine as a C++ library (docs/library.md). A checked program, the tuples
 // inserted into it, and after run() its relations in memory. Installed with base/status.h and
-// base/result.h, and on its own otherwise: it names nothing of the engine. Local, except run(),
-// which is collective where Collectives name several ranks; one thread at a time, stop() excepted.
+// base/result.h, and on its own otherwise: it names nothing of the engine. Local, except compile()
+// and run(), which are collective where Collectives name several ranks; one thread at a time,
+// stop() excepted. Ranks whose arguments of a collective call differ all get RanksDisagree.
 #pragma once
 
 #if !defined(__cplusplus) || __cplusplus < 202002L
@@ -42,6 +43,9 @@ struct CompileSettings {
   std::string name = "program";  // for messages; its folder is where .include looks first
   std::vector<std::string> include_directories = {};
   std::vector<std::string> macros = {};  // NAME or NAME=VALUE
+  // As set_collectives(), and compile() is collective: where the program of one rank has errors,
+  // all end with them.
+  const stratalog_collectives* collectives = nullptr;
 };
 
 enum class OnCheckpoints : std::uint8_t {
@@ -104,7 +108,7 @@ class Program {
   Status set_collectives(const stratalog_collectives& collectives);
   // Computes everything anew from what was inserted and what .input names. Relations of an earlier
   // run are gone from here on. Cancelled after stop(); what run_program returns otherwise, with the
-  // same Status on all ranks.
+  // same Status on all ranks. Afterwards others may write checkpoints to its folder.
   Result<RunSummary> run(const RunSettings& settings = {});
   // From any thread. A run that is not going on is not affected.
   void stop();

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "commit/options_file.h"
 #include "datalog/facts/fact_writer.h"
 
 namespace stratalog {
@@ -90,6 +92,19 @@ Status open_folder(Comm& comm, const std::string& path, RootMode mode,
   return Status::ok();
 }
 
+// Tells the folder of checkpoints what to remember when the first one begins: from then on it is
+// this run's.
+void remember_at_first_checkpoint(datalog::RunHooks& hooks, Store& checkpoints,
+                                  const nlohmann::json& remembered) {
+  hooks.progress = [&checkpoints, &remembered, notice = hooks.notice,
+                    is_told = false](const datalog::Progress& progress) mutable {
+    if (is_told || progress.phase != datalog::Phase::kCheckpointing) return;
+    is_told = true;
+    const Status told = replace_options(checkpoints, remembered);
+    if (!told.is_ok() && notice) notice(fmt::format("note: {}", told.message()));
+  };
+}
+
 }  // namespace
 
 RankRun::RankRun() = default;
@@ -98,16 +113,20 @@ RankRun& RankRun::operator=(RankRun&&) noexcept = default;
 RankRun::~RankRun() = default;
 
 Status RankRun::run(Comm& comm, std::shared_ptr<const datalog::Program> program,
-                    const FolderPaths& paths, datalog::RunOptions options,
-                    datalog::RunHooks hooks) {
-  STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.facts, RootMode::kMustExist, facts_));
-  STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.output, RootMode::kCreate, output_));
-  STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.checkpoints, RootMode::kCreate, checkpoints_));
-  if (output_ != nullptr)
-    STRATALOG_RETURN_IF_ERROR(datalog::check_outputs(comm, *output_, *program, options.write));
-  options.facts = facts_.get();
-  options.output = output_.get();
-  options.checkpoint.store = checkpoints_.get();
+                    const FolderPaths& paths, const nlohmann::json& remembered,
+                    datalog::RunOptions options, datalog::RunHooks hooks) {
+  std::unique_ptr<Store> facts;
+  std::unique_ptr<Store> output;
+  std::unique_ptr<Store> checkpoints;
+  STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.facts, RootMode::kMustExist, facts));
+  STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.output, RootMode::kCreate, output));
+  STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.checkpoints, RootMode::kCreate, checkpoints));
+  if (output != nullptr)
+    STRATALOG_RETURN_IF_ERROR(datalog::check_outputs(comm, *output, *program, options.write));
+  if (checkpoints != nullptr) remember_at_first_checkpoint(hooks, *checkpoints, remembered);
+  options.facts = facts.get();
+  options.output = output.get();
+  options.checkpoint.store = checkpoints.get();
   comm_ = std::make_unique<LeftComm>(comm);
   auto run =
       datalog::KeptRun::run(*comm_, std::move(program), std::move(options), std::move(hooks));

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 
@@ -26,9 +27,12 @@ struct FolderPaths {
 class RankRun {
  public:
   // Collective over `comm`, which need not outlive the call. Opens the folders, makes those for
-  // results, and runs the program with `options`, in which stores are filled in.
+  // results, and runs the program with `options`, in which stores are filled in. The folder of
+  // checkpoints remembers `remembered` (commit/options_file.h) from the first of them on. Nothing
+  // is open any more when this returns.
   Status run(Comm& comm, std::shared_ptr<const datalog::Program> program, const FolderPaths& paths,
-             datalog::RunOptions options, datalog::RunHooks hooks);
+             const nlohmann::json& remembered, datalog::RunOptions options,
+             datalog::RunHooks hooks);
 
   // After run() has returned OK.
   const datalog::KeptRun& kept() const { return *run_; }
@@ -37,9 +41,6 @@ class RankRun {
   class LeftComm;
 
   std::unique_ptr<LeftComm> comm_;
-  std::unique_ptr<Store> facts_;
-  std::unique_ptr<Store> output_;
-  std::unique_ptr<Store> checkpoints_;
   std::unique_ptr<datalog::KeptRun> run_;
 
  public:

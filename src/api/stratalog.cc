@@ -115,14 +115,17 @@ stratalog_status count_rows(stratalog_program* handle, size_t relation, uint64_t
   });
 }
 
+// Leaves the value as it is where the text is refused.
 template <typename T>
 Status read_number(std::string_view name, std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value >= 0 &&
-      std::isfinite(static_cast<double>(value)))
-    return Status::ok();
-  return Status::invalid_argument(
-      fmt::format("setting {}: expected a number from 0 on, found \"{}\"", name, text));
+  T found{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), found);
+  if (error != std::errc() || end != text.data() + text.size() || found < 0 ||
+      !std::isfinite(static_cast<double>(found)))
+    return Status::invalid_argument(
+        fmt::format("setting {}: expected a number from 0 on, found \"{}\"", name, text));
+  value = found;
+  return Status::ok();
 }
 
 Status read_policy(std::string_view text, OnCheckpoints& policy) {
@@ -139,6 +142,9 @@ Status read_policy(std::string_view text, OnCheckpoints& policy) {
 }
 
 Status apply_setting(stratalog_program& handle, std::string_view name, const std::string& value) {
+  if (handle.program && (name == "name" || name == "include" || name == "define"))
+    return Status::invalid_argument(fmt::format(
+        "setting {}: it is for stratalog_compile(), and the program is compiled already", name));
   stratalog::CompileSettings& compile = handle.compile_settings;
   stratalog::RunSettings& run = handle.run_settings;
   if (name == "name") {
@@ -220,10 +226,9 @@ stratalog_status stratalog_compile(stratalog_program* program, const char* text,
     if (program->program)
       return Status::invalid_argument("the handle has a program already; make a new handle");
     const std::string_view source(bytes == 0 ? "" : text, bytes);
-    STRATALOG_ASSIGN_OR_RETURN(Program compiled,
-                               Program::compile(source, program->compile_settings));
-    if (program->collectives)
-      STRATALOG_RETURN_IF_ERROR(compiled.set_collectives(*program->collectives));
+    stratalog::CompileSettings settings = program->compile_settings;
+    if (program->collectives) settings.collectives = &*program->collectives;
+    STRATALOG_ASSIGN_OR_RETURN(Program compiled, Program::compile(source, settings));
     program->notes = compiled.warnings();
     program->program = std::move(compiled);
     return Status::ok();
@@ -294,6 +299,10 @@ void stratalog_stop(stratalog_program* program) {
 }
 
 const char* stratalog_console(const stratalog_program* program) {
+  return stratalog_console_bytes(program, nullptr);
+}
+const char* stratalog_console_bytes(const stratalog_program* program, size_t* bytes) {
+  if (bytes != nullptr) *bytes = program == nullptr ? 0 : program->summary.console.size();
   return program == nullptr ? "" : program->summary.console.c_str();
 }
 

@@ -49,16 +49,17 @@ const char* stratalog_message(const stratalog_program* program);
 const char* stratalog_notes(const stratalog_program* program);
 const char* stratalog_version(void);
 
-// Settings, by name; unknown names are refused. For compile: "name" (how messages call the program;
-// its folder is where .include looks first), "include" and "define" (may be repeated). For run:
-// "library" and "library-folder" (of .functor, as -l and -L of the command; may be repeated),
-// "facts" and "output" (folders of .input and .output files; without them such directives do
-// nothing), "checkpoint" (a folder), "checkpoint-every" (seconds), "on-checkpoints" ("refuse",
-// "resume" or "overwrite" what the folder holds), "memory-limit" (bytes per rank), "threads" (ranks
-// that are threads of this process, 1 unless set; 0: one a core).
+// Settings, by name; unknown names are refused. For compile, and refused after it: "name" (how
+// messages call the program; its folder is where .include looks first), "include" and "define" (may
+// be repeated). For run: "library" and "library-folder" (of .functor, as -l and -L of the command;
+// may be repeated), "facts" and "output" (folders of .input and .output files; without them such
+// directives do nothing), "checkpoint" (a folder), "checkpoint-every" (seconds), "on-checkpoints"
+// ("refuse", "resume" or "overwrite" what the folder holds), "memory-limit" (bytes per rank),
+// "threads" (ranks that are threads of this process, 1 unless set; 0: one a core).
 stratalog_status stratalog_set(stratalog_program* program, const char* name, const char* value);
 
-// Once for each handle, before everything below. On several ranks all must compile the same text.
+// Once for each handle, before everything below. Collective where stratalog_set_collectives() came
+// before: all ranks compile the same text, and where one of them finds an error, all end with it.
 stratalog_status stratalog_compile(stratalog_program* program, const char* text, size_t bytes);
 
 // Relations in the order of their declarations. Null, 0 or STRATALOG_NUMBER where out of range.
@@ -100,6 +101,8 @@ void stratalog_stop(stratalog_program* program);
 // What .printsize and, with a folder of outputs, .output with IO=stdout have to say. Valid until
 // the next run.
 const char* stratalog_console(const stratalog_program* program);
+// The same with its length (`bytes` may be null): symbols may hold zeros.
+const char* stratalog_console_bytes(const stratalog_program* program, size_t* bytes);
 // The last run: "seconds", "peak-memory-bytes", "checkpoints", "failed-checkpoints", "saved" (1:
 // its folder of checkpoints holds the answer; otherwise 0) and "resumed" (1 or 0).
 stratalog_status stratalog_measure(stratalog_program* program, const char* name, double* value);
@@ -161,7 +164,9 @@ typedef struct stratalog_collectives {
                   const uint64_t* received_counts);
 } stratalog_collectives;
 
-// Before the run; the structure is copied, its context must outlive the handle.
+// Before stratalog_compile(), so that ranks compare their programs there, or at the latest before
+// the run; the structure is copied, its context must outlive the handle. Ranks whose arguments of a
+// collective call differ (settings, the program; not tuples) all get STRATALOG_RANKS_DISAGREE.
 stratalog_status stratalog_set_collectives(stratalog_program* program,
                                            const stratalog_collectives* collectives);
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/checkpoint_options_file.h"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <system_error>
 
-#include "cli/json_text.h"
+#include "commit/options_file.h"
 #include "commit/vocabulary.h"
 
 namespace stratalog::cli {
@@ -14,18 +12,6 @@ namespace stratalog::cli {
 namespace {
 
 using nlohmann::json;
-constexpr const char* kTemporary = "options.json.new";
-constexpr std::uint64_t kMaxBytes = 1U << 20U;
-
-json read_options(Store& store) {
-  auto file = store.open(kOptionsFile, OpenMode::kRead);
-  if (!file.is_ok()) return {};
-  auto size = file.value()->size_bytes();
-  if (!size.is_ok() || size.value() > kMaxBytes) return {};
-  std::string text(size.value(), '\0');
-  if (!file.value()->read_at(0, std::as_writable_bytes(std::span(text))).is_ok()) return {};
-  return json::parse(text, nullptr, false);
-}
 
 template <typename T>
 T number_member(const json& options, const char* name, T otherwise) {
@@ -43,23 +29,11 @@ std::vector<std::string> words_member(const json& options, const char* name) {
   return words;
 }
 
-std::string absolute(const std::string& path) {
-  std::error_code error;
-  const auto whole = std::filesystem::absolute(path, error).lexically_normal();
-  if (error) return path;
-  return whole.has_filename() ? whole.string() : whole.parent_path().string();  // of "folder/."
-}
-
-// Whoever resumes may do so in another folder. `-` prints, and libraries without a slash are looked
-// for in folders.
-RunArguments with_absolute_paths(RunArguments run) {
-  run.facts = absolute(run.facts);
-  if (run.output != "-") run.output = absolute(run.output);
-  for (std::string& library : run.libraries)
-    if (library.find('/') != std::string::npos) library = absolute(library);
-  if (run.library_directories.empty()) run.library_directories = {"."};
-  for (std::string& folder : run.library_directories) folder = absolute(folder);
-  return run;
+RunPlaces places_of(const RunArguments& run) {
+  return {.facts = run.facts,
+          .output = run.output,
+          .libraries = run.libraries,
+          .library_directories = run.library_directories};
 }
 
 }  // namespace
@@ -96,34 +70,29 @@ void take_layout_text(std::string_view text, LayoutWishes& wishes) {
 }
 
 json options_object(const std::string& program_name, const RunArguments& run) {
-  return {{"program", program_name},
-          {"facts", run.facts},
-          {"output", run.output},
-          {"libraries", run.libraries},
-          {"library_directories", run.library_directories},
-          {"stage", run.stage},
-          {"every_iterations", run.every.iterations},
-          {"every_seconds", run.every.seconds},
-          {"most_share", run.every.most_share},
-          {"mode", mode_name(run.mode)},
-          {"layout", layout_text(run.layout)},
-          {"encoding", encoding_name(run.encoding)},
-          {"durability", durability_name(run.durability)},
-          {"keep_generations", run.keep_generations},
-          {"full_every", run.whole_every},
-          {"compaction", run.folding == Folding::kAllowed ? "auto" : "none"},
-          {"mtbf_seconds", run.mtbf_seconds}};
+  json options = places_object(places_of(run));
+  options.update(json{{"program", program_name},
+                      {"stage", run.stage},
+                      {"every_iterations", run.every.iterations},
+                      {"every_seconds", run.every.seconds},
+                      {"most_share", run.every.most_share},
+                      {"mode", mode_name(run.mode)},
+                      {"layout", layout_text(run.layout)},
+                      {"encoding", encoding_name(run.encoding)},
+                      {"durability", durability_name(run.durability)},
+                      {"keep_generations", run.keep_generations},
+                      {"full_every", run.whole_every},
+                      {"compaction", run.folding == Folding::kAllowed ? "auto" : "none"},
+                      {"mtbf_seconds", run.mtbf_seconds}});
+  return options;
 }
 
 Status write_options_file(Store& store, const std::string& program_name, const RunArguments& run) {
-  const std::string text = json_text(options_object(program_name, with_absolute_paths(run)));
-  Status removed = store.remove_file(kTemporary);
-  if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) return removed;
-  STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> file,
-                             store.open(kTemporary, OpenMode::kCreateExclusive));
-  STRATALOG_RETURN_IF_ERROR(file->write_at(0, std::as_bytes(std::span(text))));
-  STRATALOG_RETURN_IF_ERROR(file->close());
-  return store.rename(kTemporary, kOptionsFile);
+  RunPlaces places = absolute_places(places_of(run));
+  if (run.output == kConsoleName) places.output = kConsoleName;
+  json options = options_object(program_name, run);
+  options.update(places_object(places));
+  return replace_options(store, options);
 }
 
 std::string complete_from_options_file(Store& store, RunArguments& run) {

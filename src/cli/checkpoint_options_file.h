@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// options.json in a checkpoint folder: the options of the run that writes there, so that `stratalog
-// resume` goes on as the run began. Advice only: resuming works without it. Local; for rank 0.
+// The command's options in options.json of a checkpoint folder (commit/options_file.h). Local; for
+// rank 0.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,7 +18,8 @@ void take_layout_text(std::string_view text, LayoutWishes& wishes);
 // The options with which a run can be gone on with, by name.
 nlohmann::json options_object(const std::string& program_name, const RunArguments& run);
 
-inline constexpr const char* kOptionsFile = "options.json";
+// -D -: outputs are printed.
+inline constexpr const char* kConsoleName = "-";
 
 // Replaces the file. Folders of facts, outputs and libraries are stored as absolute paths.
 Status write_options_file(Store& store, const std::string& program_name, const RunArguments& run);

@@ -29,8 +29,6 @@ namespace {
 using datalog::IoAction;
 using datalog::IoDirective;
 
-constexpr const char* kConsoleName = "-";  // -D -
-
 enum class Use : std::uint8_t { kNone, kConsole, kFiles };
 
 Use use_of(const datalog::Program& program, IoAction action) {

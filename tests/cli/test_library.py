@@ -464,6 +464,34 @@ def test_ranks_share_the_work() -> None:
     assert together == [(a, b) for a in range(50) for b in range(a + 1, 51)]
 
 
+def test_ranks_that_were_given_different_things_all_hear_of_it() -> None:
+    def work(rank: ThreadRank) -> Any:
+        macros = ["A=1"] if rank.rank == 2 else []
+        with pytest.raises(package.RunError) as told:
+            package.Program(CLOSURE, define=macros, comm=rank)
+        return told.value
+
+    for told in on_ranks(3, work):
+        assert isinstance(told, package.RunError)
+        assert not isinstance(told, package.ProgramError)
+        assert told.code == "RanksDisagree"
+        assert "rank 2 gave another list of macros than rank 0" in str(told)
+
+
+def test_symbols_with_zeros_reach_the_console(tmp_path: Path) -> None:
+    program = package.Program(".decl s(x: symbol)\n.output s(IO=stdout)")
+    program.insert("s", [("a\0b",)])
+    assert "a\0b\n" in program.run(output=tmp_path).console
+
+
+def test_relations_that_are_inserted_into_are_not_warned_of() -> None:
+    program = package.Program(".decl edge(a: number)\n.decl copy(a: number)\ncopy(x) :- edge(x).")
+    assert program.warnings == ""
+    program.insert("edge", [(1,)])
+    program.run()
+    assert program.notes == ""
+
+
 def test_what_a_communicator_raises_is_told() -> None:
     class Broken(ThreadRank):
         def allreduce(self, values: Any, operation: str) -> None:
@@ -472,6 +500,9 @@ def test_what_a_communicator_raises_is_told() -> None:
     program = package.Program(CLOSURE, comm=Broken(Meeting(1), 0))
     with pytest.raises(package.RunError, match="allreduce") as failed:
         program.run()
+    assert str(failed.value.__cause__) == "the cable is out"
+    with pytest.raises(package.RunError, match="allreduce") as failed:
+        package.Program(CLOSURE, comm=Broken(Meeting(2), 0))
     assert str(failed.value.__cause__) == "the cable is out"
 
 

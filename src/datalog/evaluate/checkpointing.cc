@@ -46,10 +46,10 @@ Result<std::optional<EnginePosition>> Checkpointing::resume() {
       const auto generations = list_generations(*options.store);
       const std::size_t count = generations.is_ok() ? generations.value().size() : 0;
       if (count != 0)
-        mine = Status::already_exists(
-            fmt::format("{} holds {} checkpoint generation{}, neither to be gone on from nor to be "
-                        "replaced",
-                        options.store->root(), count, count == 1 ? "" : "s"));
+        mine = Status::already_exists(fmt::format(
+            "{} holds {} checkpoint generation{}, neither to be gone on from nor to be "
+            "replaced{}",
+            options.store->root(), count, count == 1 ? "" : "s", options.refusal_advice));
     }
     STRATALOG_RETURN_IF_ERROR(agree(state_.comm, mine));
     return std::optional<EnginePosition>();

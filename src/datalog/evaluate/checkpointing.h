@@ -95,6 +95,9 @@ class Checkpointing {
   // Waits for a checkpoint that is being written beside the evaluation and commits it. Before
   // finished relations move, or running ones change in other ways than growing.
   Status settle();
+  // Local. Gives the right to write back, when nothing is being written any more: the relations may
+  // outlive the run by hours (kept_run.h).
+  void close_writer() { writer_.reset(); }
 
  private:
   // What it took to make the request, by the phases of a SaveReport.

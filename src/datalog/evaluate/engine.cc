@@ -118,6 +118,8 @@ class Engine {
       STRATALOG_RETURN_IF_ERROR(write_outputs(state_));
       state_.times.output = output.seconds();
     }
+    // Before all ranks meet for the last time: whoever returns finds the folder free.
+    checkpointing_.close_writer();
     return finish_report(state_, position_.reports);
   }
 

@@ -60,6 +60,7 @@ struct CheckpointOptions {
   IntervalBasis interval;
   ResumePolicy resume = ResumePolicy::kFresh;
   std::string generation;  // with kResume: this one instead of the newest
+  std::string refusal_advice;  // with kFresh: ends what is said where there are generations
   AtEnd at_end = AtEnd::kSave;
 };
 

@@ -13,7 +13,7 @@ namespace stratalog::datalog {
 class KeptRun {
  public:
   // Collective: run_program (engine.h), with the same errors. `comm` and what the options point to
-  // must outlive the result.
+  // must outlive the result; stores need not outlive the call.
   static Result<std::unique_ptr<KeptRun>> run(Comm& comm, std::shared_ptr<const Program> program,
                                               RunOptions options, RunHooks hooks);
   KeptRun(const KeptRun&) = delete;

@@ -35,11 +35,12 @@ namespace {
 class Analyser {
  public:
   Analyser(const ProgramSyntax& syntax, const InlineOutcome& inlined, std::string_view text,
-           const SourceMap& map, DiagnosticSink& sink)
+           const SourceMap& map, OtherFacts other_facts, DiagnosticSink& sink)
       : syntax_(syntax),
         inlined_(inlined),
         text_(text),
         map_(map),
+        other_facts_(other_facts),
         sink_(sink),
         types_(syntax, sink),
         lattice_(types_),
@@ -60,7 +61,7 @@ class Analyser {
     const bool is_stratified = check_stratification(
         program_.strata, dependencies_, syntax_.refused_aggregates, declarations_, sink_);
     check_plans(planned_, program_.strata, sink_);
-    warn_about_relations(syntax_, declared_, sink_);
+    if (other_facts_ == OtherFacts::kNone) warn_about_relations(syntax_, declared_, sink_);
     warn_about_standard_input(syntax_, sink_);
     program_.pragmas = take_pragmas(syntax_.pragmas, sink_);
     if (is_stratified && !sink_.has_errors()) finish();
@@ -264,6 +265,7 @@ class Analyser {
   const InlineOutcome& inlined_;
   std::string_view text_;
   const SourceMap& map_;
+  OtherFacts other_facts_;
   DiagnosticSink& sink_;
   TypeTable types_;
   SubtypeLattice lattice_;
@@ -278,8 +280,8 @@ class Analyser {
 }  // namespace
 
 Program analyse(const ProgramSyntax& syntax, const InlineOutcome& inlined, std::string_view text,
-                const SourceMap& map, DiagnosticSink& sink) {
-  return Analyser(syntax, inlined, text, map, sink).run();
+                const SourceMap& map, OtherFacts other_facts, DiagnosticSink& sink) {
+  return Analyser(syntax, inlined, text, map, other_facts, sink).run();
 }
 
 }  // namespace stratalog::datalog::language

@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "datalog/language/compile.h"
 #include "datalog/language/diagnostic_sink.h"
 #include "datalog/language/inline_relations.h"
 #include "datalog/language/syntax.h"
@@ -13,6 +14,6 @@ namespace stratalog::datalog::language {
 
 // `text` is what `syntax` was parsed from; `inlined` is what became of its inline relations.
 Program analyse(const ProgramSyntax& syntax, const InlineOutcome& inlined, std::string_view text,
-                const SourceMap& map, DiagnosticSink& sink);
+                const SourceMap& map, OtherFacts other_facts, DiagnosticSink& sink);
 
 }  // namespace stratalog::datalog::language

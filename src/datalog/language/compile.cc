@@ -64,7 +64,7 @@ CompileOutcome compile(const SourceText& source, const CompileOptions& options) 
   language::expand_recursive_aggregates(syntax);
   language::expand_lattices(syntax, sink);
   const language::InlineOutcome inlined = language::inline_relations(syntax, sink);
-  Program program = language::analyse(syntax, inlined, text, map, sink);
+  Program program = language::analyse(syntax, inlined, text, map, options.other_facts, sink);
   std::vector<Diagnostic> found = sink.finish(map, options.diagnostic_limit);
   std::move(found.begin(), found.end(), std::back_inserter(outcome.diagnostics));
   if (has_error(outcome.diagnostics) || sink.has_errors()) return outcome;

@@ -28,12 +28,16 @@ enum class PreprocessorUse : std::uint8_t {
   kNever,  // the text is taken as it is; line markers in it are understood
 };
 
+// Where tuples of relations come from that nothing in the program fills.
+enum class OtherFacts : std::uint8_t { kNone, kFromCaller };
+
 struct CompileOptions {
   PreprocessorUse preprocessor = PreprocessorUse::kAuto;
   std::string preprocessor_command = "cpp";  // found through PATH
   std::vector<std::string> include_directories = {};
   std::vector<std::string> macros = {};  // NAME or NAME=VALUE
   std::size_t diagnostic_limit = 100;
+  OtherFacts other_facts = OtherFacts::kNone;  // without any, relations may always be empty
 };
 
 // A program of more than 64 MiB is refused, and so is one that grows past 256 MiB in the

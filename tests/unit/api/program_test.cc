@@ -10,9 +10,12 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <mutex>
 
 #include "comm/comm.h"
+#include "write/store.h"
 
 namespace stratalog {
 namespace {
@@ -141,10 +144,22 @@ TEST(Program, ReadsAnyStretchOfTuples) {
     }
 }
 
+// A folder that is not there yet, and not there any more afterwards.
+class TestFolder {
+ public:
+  TestFolder() { std::filesystem::remove_all(path_); }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+  ~TestFolder() { std::filesystem::remove_all(path_); }
+  std::string string() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_ = std::filesystem::temp_directory_path() /
+                                ("stratalog_program_test_" + std::to_string(::getpid()));
+};
+
 TEST(Program, LeavesCheckpointsAndGoesOnFromThem) {
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("stratalog_program_test_" + std::to_string(::getpid()));
-  std::filesystem::remove_all(folder);
+  const TestFolder folder;
   RunSettings settings{.checkpoint = folder.string()};
   Program program = compiled(kClosure);
   ASSERT_TRUE(program.insert("edge", chain(0, 9)).is_ok());
@@ -156,7 +171,69 @@ TEST(Program, LeavesCheckpointsAndGoesOnFromThem) {
   EXPECT_EQ(rows_of(program, "path").size(), 45U);
   settings.on_checkpoints = OnCheckpoints::kOverwrite;
   EXPECT_TRUE(program.run(settings).value().resumed_from.empty());
-  std::filesystem::remove_all(folder);
+}
+
+TEST(Program, AFinishedRunLeavesItsFolderToOthers) {
+  const TestFolder folder;
+  RunSettings settings{.checkpoint = folder.string(), .on_checkpoints = OnCheckpoints::kOverwrite};
+  Program first = compiled(kClosure);
+  Program second = compiled(kClosure);
+  ASSERT_TRUE(first.insert("edge", chain(0, 9)).is_ok());
+  for (const std::uint32_t threads : {1U, 2U}) {
+    settings.threads = threads;
+    ASSERT_TRUE(first.run(settings).is_ok());
+    const auto others = second.run(settings);
+    EXPECT_TRUE(others.is_ok()) << others.status().message();
+    EXPECT_EQ(rows_of(first, "path").size(), 45U) << "still there";
+    EXPECT_TRUE(rows_of(second, "path").empty());
+  }
+}
+
+TEST(Program, TellsOfTheChoiceOnlyWhereThereIsOne) {
+  const TestFolder folder;
+  RunSettings settings{.checkpoint = folder.string()};
+  Program program = compiled(kClosure);
+  const auto refused_with = [&](OnCheckpoints wish) {
+    settings.on_checkpoints = wish;
+    const Status refused = program.run(settings).status();
+    EXPECT_EQ(refused.code(), StatusCode::kAlreadyExists) << refused.to_string();
+    return refused.message();
+  };
+  const std::string choice = "on_checkpoints says which: resume or overwrite";
+  {
+    const auto store = open_posix_store(folder.string(), RootMode::kCreate);
+    const auto other_job = store.value()->lock("LOCK");
+    ASSERT_TRUE(other_job.is_ok()) << other_job.status().to_string();
+    for (const OnCheckpoints wish :
+         {OnCheckpoints::kRefuse, OnCheckpoints::kResume, OnCheckpoints::kOverwrite}) {
+      const std::string message = refused_with(wish);
+      EXPECT_NE(message.find("another job is writing"), std::string::npos) << message;
+      EXPECT_EQ(message.find(choice), std::string::npos) << message;
+    }
+  }
+  settings.on_checkpoints = OnCheckpoints::kOverwrite;
+  ASSERT_TRUE(program.run(settings).is_ok());
+  const std::string message = refused_with(OnCheckpoints::kRefuse);
+  EXPECT_NE(message.find(choice), std::string::npos) << message;
+}
+
+TEST(Program, RefusesSecondsThatAreNone) {
+  const TestFolder folder;
+  Program program = compiled(kClosure);
+  for (const double every :
+       {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    const Status refused =
+        program.run({.checkpoint = folder.string(), .checkpoint_every_seconds = every}).status();
+    EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument) << every;
+    EXPECT_NE(refused.message().find("checkpoint_every_seconds"), std::string::npos);
+  }
+}
+
+TEST(Program, WarnsOfNoRelationThatMayBeInsertedInto) {
+  EXPECT_EQ(compiled(kClosure).warnings(), "");
+  const Program other = compiled(".decl p(x: number)\n.decl q()\nq() :- p(x).\n");
+  EXPECT_NE(other.warnings().find("variable `x` occurs only once"), std::string::npos);
+  EXPECT_EQ(other.warnings().find("always empty"), std::string::npos) << other.warnings();
 }
 
 // Collectives of a caller, played by virtual ranks.
@@ -251,6 +328,91 @@ total(n) :- n = count : { path(_, _) }.
   EXPECT_EQ(std::unique(together.begin(), together.end()), together.end());
 }
 
+// What each of three ranks gets from a call with arguments of its own.
+using Verdicts = std::vector<Status>;
+Verdicts on_three_ranks(const std::function<Status(int rank, const stratalog_collectives&)>& call) {
+  Verdicts verdicts(3);
+  const Status played = sim_run(3, [&](Comm& comm) -> Status {
+    Played me{comm};
+    const stratalog_collectives calls = collectives_of(me);
+    verdicts[static_cast<std::size_t>(comm.rank())] = call(comm.rank(), calls);
+    return {};
+  });
+  EXPECT_TRUE(played.is_ok()) << played.message();
+  return verdicts;
+}
+
+void expect_all(const Verdicts& verdicts, StatusCode code, std::string_view words) {
+  for (const Status& verdict : verdicts) {
+    EXPECT_EQ(verdict.code(), code) << verdict.to_string();
+    EXPECT_NE(verdict.message().find(words), std::string::npos)
+        << verdict.message() << "\nlacks: " << words;
+  }
+}
+
+TEST(Program, RanksThatCompileDifferentThingsAllHearWhatDiffers) {
+  const auto compile_on_ranks = [](const char* text, const CompileSettings& odd) {
+    return on_three_ranks([&](int rank, const stratalog_collectives& calls) {
+      CompileSettings settings;
+      if (rank == 2) settings = odd;
+      settings.collectives = &calls;
+      return Program::compile(rank == 2 ? text : kClosure, settings).status();
+    });
+  };
+  for (const Status& verdict : compile_on_ranks(kClosure, {})) EXPECT_TRUE(verdict.is_ok());
+  expect_all(compile_on_ranks(".decl p(x: number)", {}), StatusCode::kRanksDisagree,
+             "rank 2 gave another text of the program than rank 0");
+  expect_all(compile_on_ranks("p(x) :-", {}), StatusCode::kRanksDisagree, "text of the program");
+  expect_all(compile_on_ranks(kClosure, {.name = "other"}), StatusCode::kRanksDisagree, "name");
+  expect_all(compile_on_ranks(kClosure, {.include_directories = {"x"}}), StatusCode::kRanksDisagree,
+             "include");
+  expect_all(compile_on_ranks(kClosure, {.macros = {"A=1"}}), StatusCode::kRanksDisagree, "macros");
+}
+
+TEST(Program, AnErrorOfTheProgramEndsAllRanksInTheirOwnWords) {
+  const Verdicts verdicts = on_three_ranks([&](int /*rank*/, const stratalog_collectives& calls) {
+    return Program::compile("p(x).", {.name = "x.dl", .collectives = &calls}).status();
+  });
+  for (const Status& verdict : verdicts) {
+    EXPECT_EQ(verdict.code(), StatusCode::kInvalidArgument);
+    EXPECT_TRUE(verdict.message().starts_with("x.dl:1:1: error")) << verdict.message();
+  }
+}
+
+TEST(Program, RanksThatRunDifferentlyAllHearWhatDiffers) {
+  const TestFolder folder;
+  const std::string checkpoint = folder.string();
+  const auto run_on_ranks = [&](const RunSettings& odd, const char* text = kClosure) {
+    return on_three_ranks([&](int rank, const stratalog_collectives& calls) {
+      Program program = compiled(rank == 1 ? text : kClosure);
+      STRATALOG_RETURN_IF_ERROR(program.set_collectives(calls));
+      STRATALOG_RETURN_IF_ERROR(program.insert("edge", chain(rank, rank + 3)));
+      RunSettings settings{.checkpoint = checkpoint, .on_checkpoints = OnCheckpoints::kOverwrite};
+      if (rank == 1) settings = odd;
+      return program.run(settings).status();
+    });
+  };
+  const RunSettings same{.checkpoint = checkpoint, .on_checkpoints = OnCheckpoints::kOverwrite};
+  for (const Status& verdict : run_on_ranks(same)) EXPECT_TRUE(verdict.is_ok());
+  const auto differs = [&](const char* words, const auto& change) {
+    RunSettings odd = same;
+    change(odd);
+    expect_all(run_on_ranks(odd), StatusCode::kRanksDisagree, words);
+  };
+  differs("rank 1 gave another folder of checkpoints",
+          [](RunSettings& odd) { odd.checkpoint = ""; });
+  differs("on_checkpoints", [](RunSettings& odd) { odd.on_checkpoints = OnCheckpoints::kResume; });
+  differs("checkpoint_every", [](RunSettings& odd) { odd.checkpoint_every_seconds = 60; });
+  differs("folder of facts", [](RunSettings& odd) { odd.facts = "."; });
+  differs("folder of outputs", [](RunSettings& odd) { odd.output = "."; });
+  differs("libraries", [](RunSettings& odd) { odd.libraries = {"functors"}; });
+  expect_all(run_on_ranks(same, ".decl edge(a: number, b: number)"), StatusCode::kRanksDisagree,
+             "rank 1 gave another program than rank 0");
+  RunSettings wrong = same;
+  wrong.threads = 2;
+  expect_all(run_on_ranks(wrong), StatusCode::kInvalidArgument, "rank 1: 2 threads");
+}
+
 TEST(Program, ThreadsShareTheWorkAndTheResultIsReadAsAWhole) {
   auto program = compiled(
       ".decl edge(a: symbol, b: number)\n.decl path(a: symbol, b: number)\n.decl any()\n"
@@ -306,8 +468,14 @@ TEST(CInterface, RefusesWhatCannotBe) {
   EXPECT_EQ(stratalog_set(program, "memory-limit", "-1"), STRATALOG_INVALID_ARGUMENT);
   EXPECT_EQ(stratalog_set(program, "checkpoint-every", "nan"), STRATALOG_INVALID_ARGUMENT);
   EXPECT_EQ(stratalog_set(program, "on-checkpoints", "maybe"), STRATALOG_INVALID_ARGUMENT);
+  EXPECT_EQ(stratalog_compile(program, "p(x).", 5), STRATALOG_INVALID_ARGUMENT);
+  EXPECT_EQ(stratalog_set(program, "name", "second try"), STRATALOG_OK);
   ASSERT_EQ(stratalog_compile(program, kClosure, std::strlen(kClosure)), STRATALOG_OK);
   EXPECT_STREQ(stratalog_message(program), "");
+  for (const char* late : {"name", "include", "define"}) {
+    EXPECT_EQ(stratalog_set(program, late, "x"), STRATALOG_INVALID_ARGUMENT) << late;
+    EXPECT_NE(std::string(stratalog_message(program)).find("compiled already"), std::string::npos);
+  }
   EXPECT_EQ(stratalog_compile(program, kClosure, 1), STRATALOG_INVALID_ARGUMENT);
   EXPECT_EQ(stratalog_insert(program, 9, 0, nullptr), STRATALOG_INVALID_ARGUMENT);
   EXPECT_EQ(stratalog_insert(program, 0, 0, nullptr), STRATALOG_INVALID_ARGUMENT);
@@ -323,6 +491,27 @@ TEST(CInterface, RefusesWhatCannotBe) {
   std::size_t bytes = 0;
   EXPECT_EQ(stratalog_text(program, 1, 0, 0, &text, &bytes), STRATALOG_INVALID_ARGUMENT);
   EXPECT_EQ(stratalog_section(program, "colour", &text, &bytes), STRATALOG_NOT_FOUND);
+  stratalog_free(program);
+}
+
+TEST(CInterface, TheConsoleMayHoldZeros) {
+  stratalog_program* program = stratalog_new();
+  const std::string source =
+      ".decl s(x: symbol)\n.decl t(x: symbol)\nt(x) :- s(x).\n.output t(IO=stdout)\n";
+  ASSERT_EQ(stratalog_compile(program, source.data(), source.size()), STRATALOG_OK);
+  const std::int64_t offsets[] = {0, 3};
+  const stratalog_column_in column{nullptr, 0, "a\0b", offsets, 1};
+  ASSERT_EQ(stratalog_insert(program, 0, 1, &column), STRATALOG_OK);
+  const TestFolder output;
+  ASSERT_EQ(stratalog_set(program, "output", output.string().c_str()), STRATALOG_OK);
+  ASSERT_EQ(stratalog_run(program), STRATALOG_OK) << stratalog_message(program);
+  std::size_t bytes = 0;
+  const char* const console = stratalog_console_bytes(program, &bytes);
+  EXPECT_NE(std::string(console, bytes).find(std::string("a\0b\n", 4)), std::string::npos);
+  EXPECT_EQ(stratalog_console_bytes(program, nullptr), console);
+  EXPECT_EQ(stratalog_console(program), console);
+  EXPECT_STREQ(stratalog_console_bytes(nullptr, &bytes), "");
+  EXPECT_EQ(bytes, 0U);
   stratalog_free(program);
 }
 
