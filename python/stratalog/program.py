@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -27,6 +26,7 @@ from stratalog.communicator import Bridge, collectives_of
 from stratalog.errors import ProgramError, RunError
 from stratalog.incoming import Columns
 from stratalog.library import U64, ColumnOut, Handle
+from stratalog.running import run
 from stratalog.schema import Relation, parse_schema
 from stratalog.table import Table
 from stratalog.values import Column, Values
@@ -132,28 +132,6 @@ class Results:
 def _find(handle: Handle, name: str) -> int:
     number: int = handle.number("find_relation", ctypes.c_size_t, name.encode())
     return number
-
-
-def _run(handle: Handle, is_alone: bool) -> None:
-    """Runs, and lets Ctrl-C stop the run where no other ranks wait."""
-    if not is_alone or threading.current_thread() is not threading.main_thread():
-        handle.call("run")
-        return
-    codes: list[int] = []
-    worker = threading.Thread(
-        target=lambda: codes.append(handle.library.stratalog_run(handle.pointer)), daemon=True
-    )
-    worker.start()
-    interrupt: KeyboardInterrupt | None = None
-    while worker.is_alive():
-        try:
-            worker.join()
-        except KeyboardInterrupt as pressed:
-            interrupt = pressed
-            handle.library.stratalog_stop(handle.pointer)
-    if interrupt is not None:
-        raise interrupt
-    handle.check(codes[0])
 
 
 def _seconds(every: Any) -> float:
@@ -262,9 +240,10 @@ class Program(Mapping[str, Table]):
         nothing. `checkpoint` is a folder for checkpoints: one at the end, and one every
         `checkpoint_every` seconds; if it holds some, they are refused ("refuse"), gone on from
         ("resume") or replaced ("overwrite"). `memory_limit` in bytes, for each rank. `threads`
-        share the work (0: one a core), where no communicator names other ranks. Ctrl-C stops
-        a run of this process. Tables of earlier runs end here. A checkpoint that fails does not
-        end the run: it is in the summary, and a RuntimeWarning.
+        share the work (0: one a core), where no communicator names other ranks. Ctrl-C, or what
+        another handler of signals raises, stops a run of this process and is raised when that has
+        ended, with a last checkpoint. Tables of earlier runs end here. A checkpoint that fails
+        does not end the run: it is in the summary, and a RuntimeWarning.
         """
         every = _seconds(checkpoint_every)
         if on_checkpoints not in ("refuse", "resume", "overwrite"):
@@ -284,7 +263,10 @@ class Program(Mapping[str, Table]):
         self._set("memory-limit", str(int(memory_limit)))
         self._set("threads", str(int(threads)))
         try:
-            _run(self._handle, self._bridge is None)
+            if self._bridge is None:
+                run(self._handle)
+            else:  # the other ranks would wait for one that stops
+                self._handle.check(self._handle.run())
         except RunError as error:
             if self._bridge is not None and self._bridge.error is not None:
                 raise error from self._bridge.error

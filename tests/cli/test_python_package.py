@@ -14,16 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import stratalog as package
+from stratalog.keys import CellSet
+from stratalog.values import to_text
+from stratalog_formats import read_checkpoint
 from stratalog_runner import PROGRAMS, Stratalog
 
 PROJECT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(PROJECT / "python"))
-
-import stratalog as package  # noqa: E402
-from stratalog.keys import CellSet  # noqa: E402
-from stratalog.values import to_text  # noqa: E402
-from stratalog_formats import read_checkpoint  # noqa: E402
-
 GOLDEN = PROJECT / "tests" / "golden" / "checkpoint_v1"
 
 PROGRAM = """
