@@ -51,6 +51,9 @@ class Term(tuple[Any, ...]):
         term.branch = branch
         return term
 
+    def __getnewargs__(self) -> tuple[str, tuple[Any, ...]]:
+        return self.branch, tuple(self)  # for copy and pickle
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Term) and self.branch == other.branch and tuple.__eq__(self, other)
 
