@@ -49,11 +49,28 @@ class RunSummary:
     console: str  # of .printsize and, with an output folder, of .output with IO=stdout
 
 
+class _Lease:
+    """The program as long as its results last. Shared by these and what they read records with,
+    which so need not know each other: a cycle would keep the memory until it is looked for."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle: Handle | None = handle
+
+    def live(self) -> Handle:
+        if self._handle is None:
+            raise RunError("the program has been run again or closed: ask it for the table again")
+        return self._handle
+
+    def end(self) -> None:
+        self._handle = None
+
+
 class Results:
     """The relations of one run, as tables see them. Ends with the next run."""
 
     def __init__(self, handle: Handle, relations: Mapping[str, Relation], structures: Any) -> None:
-        self._handle: Handle | None = handle
+        lease = _Lease(handle)
+        self._lease = lease
         self._relations = relations
         names = list(relations)
         self._numbers = {name: _find(handle, name) for name in names}
@@ -69,7 +86,7 @@ class Results:
         self._places = {name: at for at, name in enumerate(names)}
         dictionary = Dictionary(handle.section("dictionary"))
         self._values_of_cells = Values(
-            dictionary, lambda: Records(self._live().section("records")), structures
+            dictionary, lambda: Records(lease.live().section("records")), structures
         )
 
     # What Table asks of the place that its tuples come from.
@@ -110,13 +127,8 @@ class Results:
 
     # -----------------------------------------------------------------------------------------
 
-    def _live(self) -> Handle:
-        if self._handle is None:
-            raise RunError("the program has been run again or closed: ask it for the table again")
-        return self._handle
-
     def end(self) -> None:
-        self._handle = None
+        self._lease.end()
 
     def table(self, name: str) -> Table:
         return Table(self, self._places[name])
@@ -126,7 +138,7 @@ class Results:
             *(ColumnOut(c.ctypes.data, c.strides[0]) for c in columns)
         )
         number = self._numbers[self.relations[index]["relation"]]
-        self._live().call(call, number, start, len(columns[0]) if columns else 0, targets)
+        self._lease.live().call(call, number, start, len(columns[0]) if columns else 0, targets)
 
 
 def _find(handle: Handle, name: str) -> int:
@@ -308,11 +320,24 @@ class Program(Mapping[str, Table]):
             raise RunError(f"{relation}: the program has not been run, or its run did not end well")
         return self._results.table(relation)
 
+    def get(self, relation: str, default: Any = None, /) -> Any:
+        """`default` where there is no such table: no such relation, or no run that ended well."""
+        return default if self._results is None else super().get(relation, default)
+
+    def __contains__(self, relation: object) -> bool:
+        return relation in self._relations
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._relations)
 
     def __len__(self) -> int:
         return len(self._relations)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other  # a Mapping would compare tables
+
+    def __hash__(self) -> int:
+        return id(self)
 
     def __repr__(self) -> str:
         state = "not run" if self._results is None else "run"

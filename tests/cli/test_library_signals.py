@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,21 +81,15 @@ def test_a_signal_before_the_run_has_begun_keeps_it_from_beginning(
     work()  # the thread comes too late
 
 
-def test_a_program_that_runs_is_refused_to_others_and_closes_when_it_has_ended(
-    tmp_path: Path,
-) -> None:
+def test_a_run_that_was_left_alone_is_not_disturbed_and_ends_before_its_memory_goes() -> None:
     program = package.Program(ENDLESS)
-    refused: list[package.RunError] = []
-
-    def meddle() -> None:
-        try:
-            program.clear("n")
-        except package.RunError as error:
-            refused.append(error)
-        program.close()
-
-    threading.Timer(0.3, meddle).start()
-    with pytest.raises(ValueError, match="closed"):
-        program.run(checkpoint=tmp_path)
-    assert "has not ended" in str(refused[0])
-    assert [g.is_valid for g in package.generations(tmp_path)] == [True]
+    codes: list[int] = []
+    thread = threading.Thread(target=lambda: codes.append(program._handle.run()))
+    thread.start()
+    while program._handle._idle.is_set():
+        time.sleep(0.01)
+    with pytest.raises(package.RunError, match="has not ended"):
+        program.clear("n")
+    program.close()
+    thread.join()
+    assert len(codes) == 1 and codes[0] != 0

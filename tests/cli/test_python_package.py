@@ -586,6 +586,7 @@ def test_relations_without_columns_have_a_row_or_none(checkpoints: Path) -> None
         table = package.open(checkpoints)[name]
         assert len(table) == rows
         assert list(table) == [()] * rows
+        assert (() in table) == (rows == 1)
         shapes = {table.shape, table.to_numpy().shape, table.cells().shape}
         shapes |= {table.to_pandas().shape, table.to_arrow().shape}
         assert shapes == {(rows, 0)}
