@@ -12,8 +12,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from numbers import Real
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from stratalog_formats.dictionary import Dictionary, Records
 
+from stratalog import arguments
 from stratalog.communicator import Bridge, collectives_of
 from stratalog.errors import ProgramError, RunError
 from stratalog.incoming import Columns
@@ -146,12 +146,6 @@ def _find(handle: Handle, name: str) -> int:
     return number
 
 
-def _seconds(every: Any) -> float:
-    if isinstance(every, Real) and 0 <= float(every) < float("inf"):
-        return float(every)
-    raise ValueError(f"checkpoint_every is a number of seconds, not {every!r}")
-
-
 class Program(Mapping[str, Table]):
     """A program: relation names to tables, once it has been run."""
 
@@ -160,17 +154,17 @@ class Program(Mapping[str, Table]):
         text: str,
         *,
         name: str = "program",
-        include: Iterable[str | PathLike[str]] = (),
+        include: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
         define: Iterable[str] = (),
-        libraries: Iterable[str | PathLike[str]] = (),
+        libraries: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
         comm: Any = None,
     ) -> None:
         """Compiles `text`; ProgramError with all that is wrong in it.
 
         `name` is what messages call it, and its folder is where .include looks first; `include`
-        are more folders, `define` macros (NAME or NAME=VALUE). `libraries` are the files of shared
-        libraries with the functions of .functor. `comm` is a communicator of mpi4py
-        (or a stratalog.communicator.Collectives): all of its ranks make the same calls.
+        are more folders (or one), `define` macros (NAME or NAME=VALUE). `libraries` are the files
+        (or one) of shared libraries with the functions of .functor. `comm` is a communicator of
+        mpi4py (or a stratalog.communicator.Collectives): all of its ranks make the same calls.
         """
         if not isinstance(text, str):
             raise TypeError(
@@ -182,12 +176,12 @@ class Program(Mapping[str, Table]):
         self._bridge = None if comm is None else Bridge(collectives_of(comm))
         if self._bridge is not None:
             self._handle.call("set_collectives", ctypes.byref(self._bridge.calls))
-        self._set("name", name)
-        for folder in include:
-            self._set("include", fspath(folder))
-        for macro in define:
+        self._set("name", arguments.text("name", name))
+        for folder in arguments.paths("include", include):
+            self._set("include", folder)
+        for macro in arguments.macros("define", define):
             self._set("define", macro)
-        for library in libraries:
+        for library in arguments.paths("libraries", libraries):
             self._set("library", str(Path(library).absolute()))
         source = text.encode("utf-8", "surrogateescape")
         try:
@@ -257,7 +251,11 @@ class Program(Mapping[str, Table]):
         ended, with a last checkpoint. Tables of earlier runs end here. A checkpoint that fails
         does not end the run: it is in the summary, and a RuntimeWarning.
         """
-        every = _seconds(checkpoint_every)
+        folders = {
+            name: "" if folder is None else arguments.path(name, folder)
+            for name, folder in (("facts", facts), ("output", output), ("checkpoint", checkpoint))
+        }
+        every = arguments.seconds("checkpoint_every", checkpoint_every)
         if on_checkpoints not in ("refuse", "resume", "overwrite"):
             raise ValueError(
                 f"on_checkpoints is 'refuse', 'resume' or 'overwrite', not {on_checkpoints!r}"
@@ -265,11 +263,11 @@ class Program(Mapping[str, Table]):
         if checkpoint is None and (every != 0 or on_checkpoints != "refuse"):
             given = "checkpoint_every" if every != 0 else "on_checkpoints"
             raise ValueError(f"{given} needs checkpoint=, the folder for checkpoints")
-        if threads < 0:
+        if arguments.whole_number("threads", threads) < 0:
             raise ValueError(f"threads is a number, or 0 for one a core, not {threads}")
         self._end_results()
-        for name, folder in (("facts", facts), ("output", output), ("checkpoint", checkpoint)):
-            self._set(name, "" if folder is None else fspath(folder))
+        for name, folder in folders.items():
+            self._set(name, folder)
         self._set("checkpoint-every", repr(every))
         self._set("on-checkpoints", on_checkpoints)
         self._set("memory-limit", str(int(memory_limit)))
