@@ -373,7 +373,7 @@ class Table:
     def to_arrow(self) -> Any:
         """A pyarrow.Table; symbols are dictionaries of strings, structured values Soufflé's text.
 
-        Symbols that are not UTF-8 make their column binary.
+        Symbols that are not UTF-8 make the columns that hold symbols binary.
         """
         try:
             import pyarrow
