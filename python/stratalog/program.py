@@ -216,11 +216,11 @@ class Program(Mapping[str, Table]):
         """Adds tuples, which the next run starts from; how many were given.
 
         `data`: an array of shape (rows, columns), a structured array, tuples, {column: values}, a
-        pandas.DataFrame, a pyarrow.Table or a stratalog.Table. Repeated tuples count once. On
-        several ranks each inserts its own.
+        pandas.DataFrame, a pyarrow.Table or RecordBatch, or a stratalog.Table; without columns
+        also True or False. Repeated tuples count once. On several ranks each inserts its own.
         """
         into = self._relation(relation)
-        columns = Columns(into, data)
+        columns = Columns(into, self._structures, data)
         self._handle.call("insert", _find(self._handle, relation), columns.rows, columns.columns)
         return columns.rows
 
