@@ -7,33 +7,57 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stratalog.schema import Attribute
+from stratalog.schema import Attribute, Structure
 from stratalog.values import to_text
 
 if TYPE_CHECKING:
     from stratalog.table import Table
 
 
+def _are_utf8(texts: list[bytes]) -> bool:
+    try:
+        for text in texts:
+            text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 class _Symbols:
-    """The symbols that a column may hold, as Arrow has them."""
+    """All symbols as Arrow has them: as strings, or binary if some are no UTF-8."""
 
     def __init__(self, pyarrow: Any, table: Table) -> None:
         dictionary = table._checkpoint._values_of_cells.dictionary
         texts = [dictionary.symbol(i) for i in range(dictionary.symbol_count)]
-        try:
-            for text in texts:
-                text.decode("utf-8")
-            self.type = (
-                pyarrow.string() if sum(map(len, texts)) < 1 << 31 else pyarrow.large_string()
-            )
-        except UnicodeDecodeError:
+        self.are_utf8 = _are_utf8(texts)
+        if not self.are_utf8:
             self.type = pyarrow.large_binary()
+        elif sum(map(len, texts)) < 1 << 31:
+            self.type = pyarrow.string()
+        else:
+            self.type = pyarrow.large_string()
         self.values = pyarrow.array(texts, type=pyarrow.large_binary()).cast(self.type)
 
 
+def _holds_symbols(attribute: Attribute, structures: tuple[Structure, ...]) -> bool:
+    """Whether a symbol may be anywhere within the column's values."""
+    seen = set()
+    todo = [attribute]
+    while todo:
+        field = todo.pop()
+        if field.structure is None and field.kind == "symbol":
+            return True
+        if field.structure is not None and field.structure not in seen:
+            seen.add(field.structure)
+            todo += [f for branch in structures[field.structure].branches for f in branch.fields]
+    return False
+
+
 def _field(pyarrow: Any, attribute: Attribute, symbols: _Symbols | None) -> Any:
+    """`symbols` are those that the column may hold."""
     if attribute.structure is not None:
-        kind = pyarrow.string()
+        is_binary = symbols is not None and not symbols.are_utf8
+        kind = pyarrow.binary() if is_binary else pyarrow.string()
     elif attribute.kind == "symbol" and symbols is not None:
         kind = pyarrow.dictionary(pyarrow.int32(), symbols.type)
     else:
@@ -50,9 +74,12 @@ def to_arrow(pyarrow: Any, table: Table) -> Any:
         rows = pyarrow.array([{}] * len(table), type=pyarrow.struct([]))
         return pyarrow.Table.from_batches([pyarrow.RecordBatch.from_struct_array(rows)])
     values = table._checkpoint._values_of_cells
-    has_symbols = any(a.kind == "symbol" and a.structure is None for a in table.attributes)
-    symbols = _Symbols(pyarrow, table) if has_symbols else None
-    schema = pyarrow.schema([_field(pyarrow, a, symbols) for a in table.attributes])
+    holding = [_holds_symbols(a, values.structures) for a in table.attributes]
+    symbols = _Symbols(pyarrow, table) if any(holding) else None
+    schema = pyarrow.schema(
+        _field(pyarrow, attribute, symbols if holds else None)
+        for attribute, holds in zip(table.attributes, holding, strict=True)
+    )
     batches = []
     for cells in table._blocks():
         arrays = []
@@ -62,7 +89,10 @@ def to_arrow(pyarrow: Any, table: Table) -> Any:
                 indices = pyarrow.array(column.astype(np.int32))
                 arrays.append(pyarrow.DictionaryArray.from_arrays(indices, symbols.values))
             elif attribute.structure is not None:
-                texts = [to_text(value) for value in values.column(attribute, column)]
+                texts = [
+                    to_text(value).encode("utf-8", "surrogateescape")
+                    for value in values.column(attribute, column)
+                ]
                 arrays.append(pyarrow.array(texts, type=field.type))
             else:
                 arrays.append(pyarrow.array(values.column(attribute, column), type=field.type))

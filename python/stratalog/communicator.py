@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ Octets = npt.NDArray[np.uint8]
 _PIECE = 1 << 30  # bytes in one broadcast: counts of MPI have 31 bits
 
 
+@runtime_checkable
 class Collectives(Protocol):
     """A group of ranks. All make the same calls in the same order; an exception ends the run."""
 
@@ -80,8 +81,12 @@ def collectives_of(communicator: Any) -> Collectives:
     """Of a communicator of mpi4py, or what is a group of ranks already."""
     if hasattr(communicator, "Get_rank"):
         return MpiCollectives(communicator)
-    found: Collectives = communicator
-    return found
+    if isinstance(communicator, Collectives):
+        return communicator
+    raise TypeError(
+        "comm is a communicator of mpi4py, or has the methods of "
+        f"stratalog.communicator.Collectives, not {communicator!r}"
+    )
 
 
 def _view(address: int | None, count: int, dtype: Any) -> npt.NDArray[Any]:

@@ -7,16 +7,20 @@ Arrow has them: bytes back to back and where each begins.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stratalog import arrow_incoming
+from stratalog.arrow_incoming import Texts
+from stratalog.kinds import demand_all_taken, demand_taken
 from stratalog.library import ColumnIn
-from stratalog.schema import Attribute, Relation
+from stratalog.schema import Attribute, Relation, Structure
 from stratalog.table import Table
-from stratalog.values import Record, Term, to_text
+from stratalog.values import to_text
 
 _NUMBERS = {"number": np.int64, "unsigned": np.uint64, "float": np.float64}
 
@@ -24,30 +28,40 @@ _NUMBERS = {"number": np.int64, "unsigned": np.uint64, "float": np.float64}
 class Columns:
     """Columns for one call, with everything that must stay alive during it."""
 
-    def __init__(self, relation: Relation, data: Any) -> None:
+    def __init__(self, relation: Relation, structures: tuple[Structure, ...], data: Any) -> None:
         self._kept: list[Any] = []
+        self._structures = structures
         columns = _split(relation, data)
         filled = [
-            self._column(relation, attribute, column)
+            self._column(f"{relation.name}.{attribute.name}", attribute, column)
             for attribute, column in zip(relation.attributes, columns, strict=True)
         ]
         lengths = {rows for rows, _ in filled}
         if len(lengths) > 1:
             raise ValueError(f"{relation.name}: columns of different lengths: {sorted(lengths)}")
-        # Without columns a tuple is (): a list of them, or True.
-        self.rows = lengths.pop() if lengths else (int(data) if _is_flag(data) else len(data))
+        self.rows = lengths.pop() if lengths else _rows_without_columns(relation, data)
         self.columns = (ColumnIn * max(1, len(filled)))(*(column for _, column in filled))
 
-    def _column(self, relation: Relation, attribute: Attribute, values: Any) -> tuple[int, Any]:
-        what = f"{relation.name}.{attribute.name}"
+    def _column(self, what: str, attribute: Attribute, values: Any) -> tuple[int, Any]:
+        if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+            raise TypeError(f"{what}: expected a column of values, found {values!r}")
+        if arrow_incoming.is_array(values):
+            values = arrow_incoming.in_one_piece(values)
+        nulls = _null_count(values)
+        if nulls:
+            raise ValueError(f"{what}: {nulls} values are null; relations have none")
         if attribute.structure is None and attribute.kind in _NUMBERS:
             return self._numbers(what, attribute, values)
-        found = _arrow_texts(values)
-        if found is None:
+        return self._texts(what, attribute, values)
+
+    def _texts(self, what: str, attribute: Attribute, values: Any) -> tuple[int, Any]:
+        if arrow_incoming.is_array(values):
+            indices, offsets, text = arrow_incoming.texts(what, values)
+        else:
             if isinstance(values, np.ndarray):
                 values = values.tolist()
-            found = _texts(what, attribute, values)
-        indices, offsets, text = found
+            encoded = [_bytes_of(what, attribute, value, self._structures) for value in values]
+            indices, offsets, text = _back_to_back(encoded)
         self._kept += [indices, offsets, text]
         rows = len(offsets) - 1 if indices is None else len(indices)
         column = ColumnIn(
@@ -65,12 +79,26 @@ class Columns:
         return len(array), ColumnIn(array.ctypes.data, array.strides[0], None, None, 0)
 
 
-def _is_flag(data: Any) -> bool:
-    return isinstance(data, (bool, np.bool_))
+def _null_count(values: Any) -> int:
+    if arrow_incoming.is_array(values):
+        return arrow_incoming.null_count(values)
+    if isinstance(values, np.ma.MaskedArray):
+        return int(np.ma.getmaskarray(values).sum())
+    if hasattr(getattr(values, "dtype", None), "na_value"):  # pandas' own types, not numpy's
+        return int(values.isna().sum())
+    return 0
 
 
-def _is_arrow_table(data: Any) -> bool:
-    return hasattr(data, "column_names") and hasattr(data, "combine_chunks")
+def _rows_without_columns(relation: Relation, data: Any) -> int:
+    """A list of (), True, or whatever has a number of rows."""
+    if isinstance(data, (bool, np.bool_)):
+        return int(data)
+    shape: tuple[int, ...] = getattr(data, "shape", ())
+    if len(shape) != 2:
+        return len(_rows(relation, data))
+    if shape[1] != 0:
+        raise ValueError(f"{relation.name} has no columns; given were {shape[1]}")
+    return int(shape[0])
 
 
 def _split(relation: Relation, data: Any) -> list[Any]:
@@ -80,18 +108,19 @@ def _split(relation: Relation, data: Any) -> list[Any]:
         return []
     if isinstance(data, Table):
         data = data.to_columns()
-    elif hasattr(data, "to_batches") and not _is_arrow_table(data):
+    elif hasattr(data, "to_batches") and not arrow_incoming.is_table(data):
         raise TypeError(f"{relation.name}: read the Arrow data into a pyarrow.Table first")
     if isinstance(data, np.ndarray):
         return _split_array(relation, data)
-    if _is_arrow_table(data):
+    if arrow_incoming.is_table(data):
         found = {name: data.column(name) for name in data.column_names}
     elif isinstance(data, Mapping):
         found = dict(data)
     elif hasattr(data, "columns") and hasattr(data, "__getitem__"):  # a data frame
-        found = {name: data[name].to_numpy() for name in data.columns}
+        found = {name: data[name] for name in data.columns}
     else:
-        return _split_rows(relation, data)
+        rows = _rows(relation, data)
+        return [[row[i] for row in rows] for i in range(len(names))]
     if set(found) != set(names):
         raise ValueError(
             f"{relation.name} has the columns {', '.join(names)}; given were "
@@ -113,7 +142,9 @@ def _split_array(relation: Relation, data: npt.NDArray[Any]) -> list[Any]:
     return [data[:, i] for i in range(arity)]
 
 
-def _split_rows(relation: Relation, data: Iterable[Any]) -> list[Any]:
+def _rows(relation: Relation, data: Any) -> list[Any]:
+    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+        raise TypeError(f"{relation.name}: expected tuples, found {data!r}")
     arity = len(relation.attributes)
     rows = list(data)
     for number, row in enumerate(rows):
@@ -121,14 +152,14 @@ def _split_rows(relation: Relation, data: Iterable[Any]) -> list[Any]:
             raise ValueError(
                 f"{relation.name}, row {number}: expected a tuple of {arity} values, found {row!r}"
             )
-    return [[row[i] for row in rows] for i in range(arity)]
+    return rows
 
 
 def _number_array(what: str, attribute: Attribute, values: Any) -> npt.NDArray[Any]:
     wanted = np.dtype(_NUMBERS[attribute.kind])
-    if getattr(values, "null_count", 0):
-        raise ValueError(f"{what}: {values.null_count} values are null; relations have none")
-    if hasattr(values, "to_numpy"):
+    if arrow_incoming.is_array(values):
+        values = arrow_incoming.numbers(values)
+    elif hasattr(values, "to_numpy"):
         values = values.to_numpy()
     if not isinstance(values, np.ndarray) or values.dtype == object:
         return _number_list(what, attribute, list(values), wanted)
@@ -149,72 +180,34 @@ def _number_array(what: str, attribute: Attribute, values: Any) -> npt.NDArray[A
 def _number_list(
     what: str, attribute: Attribute, values: list[Any], wanted: np.dtype[Any]
 ) -> npt.NDArray[Any]:
-    allowed: tuple[type, ...] = (int, np.integer)
-    if wanted.kind == "f":
-        allowed = (int, float, np.integer, np.floating)
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, allowed):
-            raise TypeError(f"{what}: type {attribute.type} takes no {value!r}")
+    first_of_types = {type(value): value for value in reversed(values)}
+    for value in first_of_types.values():
+        demand_taken(what, attribute, value)
+    if wanted.kind != "f":  # numpy's own would wrap around
+        values = list(map(operator.index, values))
     try:
         return np.array(values, dtype=wanted)
     except OverflowError as error:
         raise OverflowError(f"{what}: type {attribute.type}: {error}") from None
 
 
-Texts = tuple[npt.NDArray[np.int32] | None, npt.NDArray[np.int64], npt.NDArray[np.uint8]]
+def _quoted(value: str | bytes) -> str:
+    text = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _quoted(value: str) -> str:
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def _bytes_of(
+    what: str, attribute: Attribute, value: Any, structures: tuple[Structure, ...]
+) -> bytes:
+    if attribute.structure is None:
+        demand_taken(what, attribute, value)
+    elif not isinstance(value, str):  # which is Soufflé's text already
+        demand_all_taken(what, attribute, value, structures)
+        value = to_text(value, _quoted)
+    return value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
 
 
-def _bytes_of(what: str, attribute: Attribute, value: Any) -> bytes:
-    if attribute.structure is not None:
-        if value is None or isinstance(value, (Record, Term)):
-            value = to_text(value, _quoted)
-        if not isinstance(value, str):
-            raise TypeError(
-                f"{what}: type {attribute.type} takes stratalog.Record, stratalog.Term, None or "
-                f"text, not {value!r}"
-            )
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape")
-    if isinstance(value, bytes):
-        return value
-    raise TypeError(f"{what}: type {attribute.type} takes str or bytes, not {value!r}")
-
-
-def _texts(what: str, attribute: Attribute, values: Iterable[Any]) -> Texts:
-    pieces = [_bytes_of(what, attribute, value) for value in values]
+def _back_to_back(pieces: list[bytes]) -> Texts:
     offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces)), out=offsets[1:])
     return None, offsets, np.frombuffer(b"".join(pieces) or b"\0", dtype=np.uint8)
-
-
-def _arrow_texts(values: Any) -> Texts | None:
-    """Arrow's strings, by their own buffers; None if `values` are none of Arrow's."""
-    if not hasattr(values, "type") or not hasattr(values, "null_count"):
-        return None
-    import pyarrow
-
-    if values.null_count:
-        raise ValueError(f"{values.null_count} texts are null; relations have none")
-    if isinstance(values, pyarrow.ChunkedArray):
-        values = values.unify_dictionaries().combine_chunks()
-        if isinstance(values, pyarrow.ChunkedArray):
-            values = values.chunk(0)
-    if pyarrow.types.is_dictionary(values.type):
-        indices = values.indices.cast(pyarrow.int32()).to_numpy(zero_copy_only=False)
-        _, offsets, text = _large_texts(pyarrow, values.dictionary)
-        return indices, offsets, text
-    return _large_texts(pyarrow, values)
-
-
-def _large_texts(pyarrow: Any, values: Any) -> Texts:
-    array = values.cast(pyarrow.large_binary())
-    offsets, text = array.buffers()[1:]
-    whole = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
-    if len(whole) == 0:
-        whole = np.zeros(1, dtype=np.int64)
-    data = b"\0" if text is None or text.size == 0 else text
-    return None, whole, np.frombuffer(data, dtype=np.uint8)

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from stratalog.errors import NotInstalledError, error_of
+from stratalog.errors import NotInstalledError, RunError, error_of
 
 SIZE, U64, I64 = ctypes.c_size_t, ctypes.c_uint64, ctypes.c_int64
 POINTER, TEXT, CODE = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
+
+ASK_AGAIN_SECONDS = 0.05
 
 
 class ColumnIn(ctypes.Structure):
@@ -108,8 +111,11 @@ class Handle:
         self.pointer = self.library.stratalog_new()
         if not self.pointer:
             raise MemoryError("no memory for a program")
+        self._idle = threading.Event()  # not while a run is in progress
+        self._idle.set()
 
     def close(self) -> None:
+        self.stop()  # it would go on in memory that is free
         if self.pointer:
             self.library.stratalog_free(self.pointer)
         self.pointer = None
@@ -121,6 +127,8 @@ class Handle:
     def _open(self) -> Any:
         if not self.pointer:
             raise ValueError("the program was closed")
+        if not self._idle.is_set():
+            raise RunError("a run of the program, begun by another thread, has not ended")
         return self.pointer
 
     def call(self, name: str, *arguments: Any) -> None:
@@ -130,6 +138,21 @@ class Handle:
     def check(self, code: int) -> None:
         if code != 0:
             raise error_of(code, self.text("message").rstrip("\n"))
+
+    def run(self) -> int:
+        """The verdict. Until there is one, other calls are refused."""
+        pointer = self._open()
+        self._idle.clear()
+        try:
+            return int(self.library.stratalog_run(pointer))
+        finally:
+            self._idle.set()
+
+    def stop(self) -> None:
+        """Ends a run in progress, from another thread, and returns when it has ended."""
+        while not self._idle.is_set():
+            self.library.stratalog_stop(self.pointer)
+            self._idle.wait(ASK_AGAIN_SECONDS)  # a run that just begins forgets it
 
     def text(self, name: str, *arguments: Any) -> str:
         found: bytes = getattr(self.library, f"stratalog_{name}")(self._open(), *arguments)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import json
-import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from numbers import Real
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
@@ -23,10 +21,12 @@ import numpy as np
 import numpy.typing as npt
 from stratalog_formats.dictionary import Dictionary, Records
 
+from stratalog import arguments
 from stratalog.communicator import Bridge, collectives_of
 from stratalog.errors import ProgramError, RunError
 from stratalog.incoming import Columns
 from stratalog.library import U64, ColumnOut, Handle
+from stratalog.running import run
 from stratalog.schema import Relation, parse_schema
 from stratalog.table import Table
 from stratalog.values import Column, Values
@@ -49,11 +49,28 @@ class RunSummary:
     console: str  # of .printsize and, with an output folder, of .output with IO=stdout
 
 
+class _Lease:
+    """The program as long as its results last. Shared by these and what they read records with,
+    which so need not know each other: a cycle would keep the memory until it is looked for."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle: Handle | None = handle
+
+    def live(self) -> Handle:
+        if self._handle is None:
+            raise RunError("the program has been run again or closed: ask it for the table again")
+        return self._handle
+
+    def end(self) -> None:
+        self._handle = None
+
+
 class Results:
     """The relations of one run, as tables see them. Ends with the next run."""
 
     def __init__(self, handle: Handle, relations: Mapping[str, Relation], structures: Any) -> None:
-        self._handle: Handle | None = handle
+        lease = _Lease(handle)
+        self._lease = lease
         self._relations = relations
         names = list(relations)
         self._numbers = {name: _find(handle, name) for name in names}
@@ -69,7 +86,7 @@ class Results:
         self._places = {name: at for at, name in enumerate(names)}
         dictionary = Dictionary(handle.section("dictionary"))
         self._values_of_cells = Values(
-            dictionary, lambda: Records(self._live().section("records")), structures
+            dictionary, lambda: Records(lease.live().section("records")), structures
         )
 
     # What Table asks of the place that its tuples come from.
@@ -110,13 +127,8 @@ class Results:
 
     # -----------------------------------------------------------------------------------------
 
-    def _live(self) -> Handle:
-        if self._handle is None:
-            raise RunError("the program has been run again or closed: ask it for the table again")
-        return self._handle
-
     def end(self) -> None:
-        self._handle = None
+        self._lease.end()
 
     def table(self, name: str) -> Table:
         return Table(self, self._places[name])
@@ -126,40 +138,12 @@ class Results:
             *(ColumnOut(c.ctypes.data, c.strides[0]) for c in columns)
         )
         number = self._numbers[self.relations[index]["relation"]]
-        self._live().call(call, number, start, len(columns[0]) if columns else 0, targets)
+        self._lease.live().call(call, number, start, len(columns[0]) if columns else 0, targets)
 
 
 def _find(handle: Handle, name: str) -> int:
     number: int = handle.number("find_relation", ctypes.c_size_t, name.encode())
     return number
-
-
-def _run(handle: Handle, is_alone: bool) -> None:
-    """Runs, and lets Ctrl-C stop the run where no other ranks wait."""
-    if not is_alone or threading.current_thread() is not threading.main_thread():
-        handle.call("run")
-        return
-    codes: list[int] = []
-    worker = threading.Thread(
-        target=lambda: codes.append(handle.library.stratalog_run(handle.pointer)), daemon=True
-    )
-    worker.start()
-    interrupt: KeyboardInterrupt | None = None
-    while worker.is_alive():
-        try:
-            worker.join()
-        except KeyboardInterrupt as pressed:
-            interrupt = pressed
-            handle.library.stratalog_stop(handle.pointer)
-    if interrupt is not None:
-        raise interrupt
-    handle.check(codes[0])
-
-
-def _seconds(every: Any) -> float:
-    if isinstance(every, Real) and 0 <= float(every) < float("inf"):
-        return float(every)
-    raise ValueError(f"checkpoint_every is a number of seconds, not {every!r}")
 
 
 class Program(Mapping[str, Table]):
@@ -170,17 +154,17 @@ class Program(Mapping[str, Table]):
         text: str,
         *,
         name: str = "program",
-        include: Iterable[str | PathLike[str]] = (),
+        include: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
         define: Iterable[str] = (),
-        libraries: Iterable[str | PathLike[str]] = (),
+        libraries: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
         comm: Any = None,
     ) -> None:
         """Compiles `text`; ProgramError with all that is wrong in it.
 
         `name` is what messages call it, and its folder is where .include looks first; `include`
-        are more folders, `define` macros (NAME or NAME=VALUE). `libraries` are the files of shared
-        libraries with the functions of .functor. `comm` is a communicator of mpi4py
-        (or a stratalog.communicator.Collectives): all of its ranks make the same calls.
+        are more folders (or one), `define` macros (NAME or NAME=VALUE). `libraries` are the files
+        (or one) of shared libraries with the functions of .functor. `comm` is a communicator of
+        mpi4py (or a stratalog.communicator.Collectives): all of its ranks make the same calls.
         """
         if not isinstance(text, str):
             raise TypeError(
@@ -192,12 +176,12 @@ class Program(Mapping[str, Table]):
         self._bridge = None if comm is None else Bridge(collectives_of(comm))
         if self._bridge is not None:
             self._handle.call("set_collectives", ctypes.byref(self._bridge.calls))
-        self._set("name", name)
-        for folder in include:
-            self._set("include", fspath(folder))
-        for macro in define:
+        self._set("name", arguments.text("name", name))
+        for folder in arguments.paths("include", include):
+            self._set("include", folder)
+        for macro in arguments.macros("define", define):
             self._set("define", macro)
-        for library in libraries:
+        for library in arguments.paths("libraries", libraries):
             self._set("library", str(Path(library).absolute()))
         source = text.encode("utf-8", "surrogateescape")
         try:
@@ -238,11 +222,11 @@ class Program(Mapping[str, Table]):
         """Adds tuples, which the next run starts from; how many were given.
 
         `data`: an array of shape (rows, columns), a structured array, tuples, {column: values}, a
-        pandas.DataFrame, a pyarrow.Table or a stratalog.Table. Repeated tuples count once. On
-        several ranks each inserts its own.
+        pandas.DataFrame, a pyarrow.Table or RecordBatch, or a stratalog.Table; without columns
+        also True or False. Repeated tuples count once. On several ranks each inserts its own.
         """
         into = self._relation(relation)
-        columns = Columns(into, data)
+        columns = Columns(into, self._structures, data)
         self._handle.call("insert", _find(self._handle, relation), columns.rows, columns.columns)
         return columns.rows
 
@@ -268,11 +252,16 @@ class Program(Mapping[str, Table]):
         nothing. `checkpoint` is a folder for checkpoints: one at the end, and one every
         `checkpoint_every` seconds; if it holds some, they are refused ("refuse"), gone on from
         ("resume") or replaced ("overwrite"). `memory_limit` in bytes, for each rank. `threads`
-        share the work (0: one a core), where no communicator names other ranks. Ctrl-C stops
-        a run of this process. Tables of earlier runs end here. A checkpoint that fails does not
-        end the run: it is in the summary, and a RuntimeWarning.
+        share the work (0: one a core), where no communicator names other ranks. Ctrl-C, or what
+        another handler of signals raises, stops a run of this process and is raised when that has
+        ended, with a last checkpoint. Tables of earlier runs end here. A checkpoint that fails
+        does not end the run: it is in the summary, and a RuntimeWarning.
         """
-        every = _seconds(checkpoint_every)
+        folders = {
+            name: "" if folder is None else arguments.path(name, folder)
+            for name, folder in (("facts", facts), ("output", output), ("checkpoint", checkpoint))
+        }
+        every = arguments.seconds("checkpoint_every", checkpoint_every)
         if on_checkpoints not in ("refuse", "resume", "overwrite"):
             raise ValueError(
                 f"on_checkpoints is 'refuse', 'resume' or 'overwrite', not {on_checkpoints!r}"
@@ -280,17 +269,20 @@ class Program(Mapping[str, Table]):
         if checkpoint is None and (every != 0 or on_checkpoints != "refuse"):
             given = "checkpoint_every" if every != 0 else "on_checkpoints"
             raise ValueError(f"{given} needs checkpoint=, the folder for checkpoints")
-        if threads < 0:
+        if arguments.whole_number("threads", threads) < 0:
             raise ValueError(f"threads is a number, or 0 for one a core, not {threads}")
         self._end_results()
-        for name, folder in (("facts", facts), ("output", output), ("checkpoint", checkpoint)):
-            self._set(name, "" if folder is None else fspath(folder))
+        for name, folder in folders.items():
+            self._set(name, folder)
         self._set("checkpoint-every", repr(every))
         self._set("on-checkpoints", on_checkpoints)
         self._set("memory-limit", str(int(memory_limit)))
         self._set("threads", str(int(threads)))
         try:
-            _run(self._handle, self._bridge is None)
+            if self._bridge is None:
+                run(self._handle)
+            else:  # the other ranks would wait for one that stops
+                self._handle.check(self._handle.run())
         except RunError as error:
             self._raise(error)
         self._results = Results(self._handle, self._relations, self._structures)
@@ -330,11 +322,24 @@ class Program(Mapping[str, Table]):
             raise RunError(f"{relation}: the program has not been run, or its run did not end well")
         return self._results.table(relation)
 
+    def get(self, relation: str, default: Any = None, /) -> Any:
+        """`default` where there is no such table: no such relation, or no run that ended well."""
+        return default if self._results is None else super().get(relation, default)
+
+    def __contains__(self, relation: object) -> bool:
+        return relation in self._relations
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._relations)
 
     def __len__(self) -> int:
         return len(self._relations)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other  # a Mapping would compare tables
+
+    def __hash__(self) -> int:
+        return id(self)
 
     def __repr__(self) -> str:
         state = "not run" if self._results is None else "run"

@@ -162,7 +162,7 @@ class Table:
         keys = values if isinstance(values, tuple) else (values,)
         if len(keys) != len(self.columns) or any(isinstance(k, slice) for k in keys):
             raise ValueError(f"{self.name} has tuples of {len(self.columns)} values")
-        return any(len(block[0]) > 0 for block in self[tuple(keys)]._blocks())
+        return bool(self[tuple(keys)])
 
     # -- blocks of cells ----------------------------------------------------------------------
 
@@ -373,7 +373,7 @@ class Table:
     def to_arrow(self) -> Any:
         """A pyarrow.Table; symbols are dictionaries of strings, structured values Soufflé's text.
 
-        Symbols that are not UTF-8 make their column binary.
+        Symbols that are not UTF-8 make the columns that hold symbols binary.
         """
         try:
             import pyarrow

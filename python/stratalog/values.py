@@ -51,6 +51,9 @@ class Term(tuple[Any, ...]):
         term.branch = branch
         return term
 
+    def __getnewargs__(self) -> tuple[str, tuple[Any, ...]]:
+        return self.branch, tuple(self)  # for copy and pickle
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Term) and self.branch == other.branch and tuple.__eq__(self, other)
 
@@ -69,14 +72,14 @@ class Term(tuple[Any, ...]):
 def _leaf_text(value: Any) -> str:
     if value is None:
         return "nil"
-    if isinstance(value, float):
+    if isinstance(value, (float, np.floating)):
         if math.isnan(value):
             return "-nan" if math.copysign(1, value) < 0 else "nan"
-        return f"{value:.17g}"
+        return f"{float(value):.17g}"
     return str(value)
 
 
-def to_text(value: Any, symbol: Callable[[str], str] = str) -> str:
+def to_text(value: Any, symbol: Callable[[str | bytes], str] = str) -> str:
     """A value as `stratalog export` writes it. Nesting of any depth. `symbol` makes the text of
     a symbol inside."""
     parts = []
@@ -96,7 +99,7 @@ def to_text(value: Any, symbol: Callable[[str], str] = str) -> str:
                 todo.append(item[i])
                 todo.extend([_Mark(", ")] if i else [])
         else:
-            parts.append(symbol(item) if isinstance(item, str) else _leaf_text(item))
+            parts.append(symbol(item) if isinstance(item, (str, bytes)) else _leaf_text(item))
     return "".join(parts)
 
 

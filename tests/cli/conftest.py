@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: the command, and inputs unpacked once for all tests."""
+"""Fixtures: the command, and inputs unpacked once for all tests. The Python package is that of this
+tree, its library the one that lies beside the command."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from stopping_runs import StoppingRuns
 from stratalog_runner import DATA, Stratalog, unpack_facts, unpack_graph
+
+PROJECT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ["STRATALOG"]).resolve().parent
+sys.path.insert(0, str(PROJECT / "python"))
+os.environ.setdefault("STRATALOG_LIBRARY", str(BUILD / "libstratalog.so"))
 
 
 @pytest.fixture(scope="session")

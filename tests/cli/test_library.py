@@ -14,15 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import stratalog as package
+from stratalog import Record, Term
 from stratalog_runner import Stratalog
 
 PROJECT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["STRATALOG"]).resolve().parent
-sys.path.insert(0, str(PROJECT / "python"))
-os.environ.setdefault("STRATALOG_LIBRARY", str(BUILD / "libstratalog.so"))
-
-import stratalog as package  # noqa: E402
-from stratalog import Record, Term  # noqa: E402
 
 CLOSURE = """
 .decl edge(a: number, b: number)

@@ -14,16 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import stratalog as package
+from stratalog.keys import CellSet
+from stratalog.values import to_text
+from stratalog_formats import read_checkpoint
 from stratalog_runner import PROGRAMS, Stratalog
 
 PROJECT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(PROJECT / "python"))
-
-import stratalog as package  # noqa: E402
-from stratalog.keys import CellSet  # noqa: E402
-from stratalog.values import to_text  # noqa: E402
-from stratalog_formats import read_checkpoint  # noqa: E402
-
 GOLDEN = PROJECT / "tests" / "golden" / "checkpoint_v1"
 
 PROGRAM = """
@@ -589,6 +586,7 @@ def test_relations_without_columns_have_a_row_or_none(checkpoints: Path) -> None
         table = package.open(checkpoints)[name]
         assert len(table) == rows
         assert list(table) == [()] * rows
+        assert (() in table) == (rows == 1)
         shapes = {table.shape, table.to_numpy().shape, table.cells().shape}
         shapes |= {table.to_pandas().shape, table.to_arrow().shape}
         assert shapes == {(rows, 0)}

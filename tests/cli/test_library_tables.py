@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program of the library as a mapping to tables, and what becomes of its memory."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+import stratalog as package
+from stratalog import Record
+
+LISTS = """
+.type List = [head: symbol, tail: List]
+.decl list(l: List)
+.decl size(n: number)
+size(count : { list(_) }).
+"""
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")
+def test_memory_is_given_back_without_a_collection() -> None:
+    program = package.Program(LISTS)
+    program.insert("list", [(Record(("a", None)),)])
+    program.run()
+    table = program["list"]
+    assert list(table) == [(Record(("a", None)),)]
+    handle = weakref.ref(program._handle)
+    del program
+    assert handle() is not None
+    assert len(table.to_numpy()) == 1, "a table keeps what it reads"
+    del table
+    assert handle() is None
+
+
+def test_records_end_with_the_next_run() -> None:
+    program = package.Program(LISTS)
+    program.run()
+    table = program["list"]
+    program.run()
+    with pytest.raises(package.RunError, match="run again"):
+        table._checkpoint._values_of_cells.records  # noqa: B018
+
+
+def test_names_are_known_before_a_run() -> None:
+    program, other = package.Program(LISTS), package.Program(LISTS)
+    assert "list" in program and "lists" not in program and 3 not in program
+    assert program.get("list") is None
+    assert program.get("lists", 7) == 7
+    assert program == program and program != other
+    assert len({program, other, program}) == 2
+    with pytest.raises(package.RunError, match="has not been run"):
+        program["list"]
+    program.run()
+    assert list(program.get("size")) == [(0,)]
+    assert program.get("sizes") is None
+    assert program == program and program != other
+    with pytest.raises(KeyError, match="no relation 'sizes'"):
+        program["sizes"]
+
+
+def test_relations_without_columns_hold_a_tuple_or_none() -> None:
+    program = package.Program(".decl yes()\n.decl no()\nyes().\nno() :- !yes().")
+    program.run()
+    assert () in program["yes"]
+    assert () not in program["no"]
+    with pytest.raises(ValueError, match="tuples of 0 values"):
+        assert (1,) in program["yes"]

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values that go into the library and come out of it, one kind after another."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import stratalog as package
+from stratalog import Record, Term
+from stratalog.incoming import Columns
+
+COPIES: list[Callable[[Any], Any]] = [
+    copy.copy,
+    copy.deepcopy,
+    *(
+        lambda value, protocol=protocol: pickle.loads(pickle.dumps(value, protocol))
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+    ),
+]
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_copies_of_structured_values_are_equal(copied: Callable[[Any], Any]) -> None:
+    for value in (Term("Pair", (1, Term("Red"))), Record(("a", Record((2.5, None))))):
+        again = copied(value)
+        assert type(again) is type(value)
+        assert again == value
+        assert str(again) == str(value)
+
+
+NUMBERS = """
+.decl number(x: number)
+.decl unsigned(x: unsigned)
+.decl float(x: float)
+.decl symbol(x: symbol)
+"""
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [(np.int64(-1),)],
+        {"x": [1, np.int8(-1)]},
+        np.array([[np.int64(-1)]], dtype=object),
+        [(-1,)],
+        np.array([-1]),
+    ],
+)
+def test_negative_numbers_are_not_unsigned(data: Any) -> None:
+    program = package.Program(NUMBERS)
+    with pytest.raises(OverflowError, match=r"^unsigned\.x: type unsigned"):
+        program.insert("unsigned", data)
+    with pytest.raises(OverflowError, match=r"^number\.x: type number"):
+        program.insert("number", [(np.uint64(2**63),)])
+    assert program.insert("number", data) > 0
+    assert program.insert("unsigned", [(np.uint64(2**64 - 1),)]) == 1
+
+
+def test_negative_numbers_of_frames_are_not_unsigned() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": pandas.Series([np.int64(-5)], dtype=object)})
+    with pytest.raises(OverflowError, match=r"^unsigned\.x"):
+        package.Program(NUMBERS).insert("unsigned", frame)
+
+
+KINDS = """
+.type Link = [name: symbol, size: number, age: unsigned, weight: float, next: Link]
+.type Tree = Leaf {} | Node {left: Tree, note: symbol}
+.decl link(l: Link)
+.decl tree(t: Tree)
+"""
+
+
+def linked(*fields: Any) -> Record:
+    """A record whose second link has these fields first."""
+    usual = ("a", 1, 1, 1.0, None)
+    return Record((*usual[:4], Record((*fields, *usual[len(fields) :]))))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        linked(1),
+        linked(None),
+        linked("a", 1.0),
+        linked("a", True),
+        linked("a", "1"),
+        linked("a", np.timedelta64(1, "s")),
+        linked("a", 1, np.bool_(True)),
+        linked("a", 1, 1, "x"),
+        linked("a", 1, 1, True),
+        linked("a", 1, 1, 1, "[nil]"),
+        linked("a", 1, 1, 1, ("a", 1, 1, 1, None)),
+    ],
+)
+def test_fields_take_what_columns_take(value: Record) -> None:
+    program = package.Program(KINDS)
+    with pytest.raises(TypeError, match=r"^link\.l, field \w+: type \w+ takes"):
+        program.insert("link", [(value,)])
+    with pytest.raises(TypeError, match=r"^tree\.t, field note: type symbol takes str or bytes"):
+        program.insert("tree", [(Term("Node", (Term("Leaf"), 3)),)])
+    program.run()
+    assert program.count("link") == 0
+
+
+def test_what_only_the_library_sees_is_its_error() -> None:
+    program = package.Program(KINDS)
+    for relation, value in (
+        ("link", linked("a", 2**63)),
+        ("link", linked("a", 1, -1)),
+        ("link", Record(("a",))),
+        ("link", Term("Leaf")),
+        ("tree", Term("Nothing", (1,))),
+        ("tree", Record((1,))),
+    ):
+        with pytest.raises(package.RunError, match=rf"^relation `{relation}`"):
+            program.insert(relation, [(value,)])
+
+
+def test_fields_are_bytes_or_numbers_of_numpy() -> None:
+    program = package.Program(KINDS)
+    given = linked(b'\xff"', np.int8(-3), np.uint64(7), np.float32(0.1))
+    program.insert("link", [(given,)])
+    program.run()
+    assert list(program["link"]) == [(linked('\udcff"', -3, 7, float(np.float32(0.1))),)]
+
+
+def test_a_masked_entry_is_an_error() -> None:
+    program = package.Program(NUMBERS)
+    for values in ([1, 2], [1.0, 2.0], ["a", "b"]):
+        kind = {int: "number", float: "float", str: "symbol"}[type(values[0])]
+        masked = np.ma.masked_array(values, mask=[False, True])
+        for data in (masked, masked.reshape(2, 1), {"x": masked}):
+            with pytest.raises(ValueError, match=rf"^{kind}\.x: 1 values are null"):
+                program.insert(kind, data)
+        assert program.insert(kind, np.ma.masked_array(values)) == 2
+
+
+def test_nulls_of_pandas_are_errors() -> None:
+    pandas = pytest.importorskip("pandas")
+    program = package.Program(NUMBERS)
+    for kind, dtype, value in (("number", "Int64", 1), ("float", "Float64", 1.5)):
+        frame = pandas.DataFrame({"x": pandas.array([value, None], dtype=dtype)})
+        with pytest.raises(ValueError, match=rf"^{kind}\.x: 1 values are null"):
+            program.insert(kind, frame)
+        assert program.insert(kind, frame[:1]) == 1
+
+
+def test_nulls_of_dictionaries_are_errors() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    program = package.Program(NUMBERS)
+    for kind, values in (("symbol", ["a", None]), ("float", [1.5, None])):
+        for rows, nulls in (([0, 1, 1], 2), ([0, 0], 0)):
+            array = arrow.DictionaryArray.from_arrays(arrow.array(rows), arrow.array(values))
+            for data in (arrow.table({"x": array}), {"x": array}):
+                if nulls == 0:
+                    assert program.insert(kind, data) == 2, "nobody has it"
+                    continue
+                with pytest.raises(ValueError, match=rf"^{kind}\.x: 2 values are null"):
+                    program.insert(kind, data)
+
+
+def test_arrow_reads_no_numbers_as_symbols_and_takes_record_batches() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    program = package.Program(NUMBERS)
+    for data in (arrow.table({"x": [1, 2]}), {"x": arrow.array([True])}):
+        with pytest.raises(TypeError, match=r"^symbol\.x"):
+            program.insert("symbol", data)
+    assert program.insert("symbol", arrow.RecordBatch.from_pydict({"x": ["a", "b"]})) == 2
+    assert program.insert("number", arrow.RecordBatch.from_pydict({"x": [1, 2]})) == 2
+
+
+@pytest.mark.parametrize("chunks", [1, 2])
+def test_what_arrow_has_in_one_piece_is_read_where_it_lies(chunks: int) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    program = package.Program(NUMBERS)
+    texts = arrow.array(["a", "bc"], arrow.large_string())
+    numbers = arrow.array([1, 2])
+    for kind, array, place in (
+        ("symbol", texts, lambda column: column.text),
+        ("number", numbers, lambda column: column.values),
+    ):
+        table = arrow.table({"x": arrow.chunked_array([array] * chunks)})
+        columns = Columns(program._relations[kind], (), table)
+        is_there = place(columns.columns[0]) == array.buffers()[-1].address
+        assert is_there == (chunks == 1)
+        assert columns.rows == 2 * chunks
+
+
+@pytest.mark.parametrize("data", ["abc", b"abc", 5])
+def test_a_text_is_no_column(data: Any) -> None:
+    program = package.Program(NUMBERS)
+    for kind in ("symbol", "number"):
+        with pytest.raises(TypeError, match=rf"^{kind}\.x: expected a column of values"):
+            program.insert(kind, {"x": data})
+        with pytest.raises(TypeError, match=rf"^{kind}: expected tuples"):
+            program.insert(kind, data)
+
+
+def test_tuples_without_columns() -> None:
+    program = package.Program(".decl yes()")
+    for data in ("abc", b"", 5, None):
+        with pytest.raises(TypeError, match=r"^yes: expected tuples"):
+            program.insert("yes", data)
+    for data in ([(1,)], ["a"], {"a": [1]}, np.zeros((2, 1))):
+        with pytest.raises(ValueError, match=r"^yes"):
+            program.insert("yes", data)
+    for data, rows in ((True, 1), (False, 0), ([(), ()], 2), ([], 0), (np.empty((3, 0)), 3)):
+        assert program.insert("yes", data) == rows
+    program.run()
+    assert program.insert("yes", program["yes"]) == 1
+
+
+def test_texts_that_are_no_utf8_are_binary_in_arrow() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    program = package.Program(
+        KINDS + ".type Pair = [a: number, b: number]\n.decl pair(p: Pair, s: symbol)\n"
+    )
+    program.insert("tree", [(Term("Node", (Term("Leaf"), "\udcff")),)])
+    program.insert("pair", [(Record((1, 2)), "é")])
+    program.run()
+    tree = program["tree"].to_arrow().column("t")
+    assert tree.type == arrow.binary()
+    assert tree.to_pylist() == [b"$Node($Leaf, \xff)"]
+    pair = program["pair"].to_arrow()
+    assert pair.column("p").type == arrow.string(), "can hold no symbols"
+    assert pair.column("p").to_pylist() == ["[1, 2]"]
+    assert pair.column("s").to_pylist() == ["é".encode()]
+    again = package.Program(KINDS)
+    again.insert("tree", [(Term("Node", (Term("Leaf"), "é")),)])
+    again.run()
+    assert again["tree"].to_arrow().column("t").to_pylist() == ["$Node($Leaf, é)"]
