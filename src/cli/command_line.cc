@@ -102,18 +102,19 @@ CLI::App* add_stored(CLI::App& app, const char* name, const char* text, StoredAr
   return command;
 }
 
-void add_generation(CLI::App* command, StoredArguments& stored) {
-  command->add_option("GENERATION", stored.generation, "which one (default: the newest valid one)");
+void add_generation(CLI::App* command, StoredArguments& stored, const char* otherwise) {
+  command->add_option("GENERATION", stored.generation,
+                      fmt::format("which one (default: {})", otherwise));
 }
 
 void add_store_commands(CLI::App& app, StoredArguments& stored, RawArguments& raw) {
   add_stored(app, "ls", "list the generations of a checkpoint folder", stored, raw)
       ->add_flag("--why", stored.why, "say why a generation is not valid");
   CLI::App* inspect = add_stored(app, "inspect", "what a generation holds", stored, raw);
-  add_generation(inspect, stored);
+  add_generation(inspect, stored, "the newest valid one");
   inspect->add_flag("--why", stored.why, "say why it is laid out as it is");
   CLI::App* verify = add_stored(app, "verify", "check a generation", stored, raw);
-  add_generation(verify, stored);
+  add_generation(verify, stored, "all that were committed");
   verify->add_flag("--deep", raw.is_deep, "decode every block and recompute every hash");
   CLI::App* write =
       app.add_subcommand("export", "write a relation of a checkpoint to a file, values decoded");

@@ -294,6 +294,12 @@ Result<std::vector<std::string>> generations_to_verify(Store& store, const std::
                      : fmt::format("there is no generation {} in {}", wanted, store.root()));
 }
 
+// A running job removes generations that newer ones supersede, also while they are looked at.
+bool was_removed(Store& store, const std::string& name) {
+  return store.info(fmt::format("{}/{}", name, kManifestName)).status().code() ==
+         StatusCode::kNotFound;
+}
+
 // NotFound where something else lies in the folder. An empty one may yet become one of checkpoints.
 Status check_is_for_checkpoints(Store& store) {
   STRATALOG_ASSIGN_OR_RETURN(const auto names, store.list("."));
@@ -355,6 +361,11 @@ ExitCode verify_command(const StoredArguments& arguments) {
   json entries = json::array();
   for (const std::string& name : names.value()) {
     const auto report = verify_generation(*store.value(), name, arguments.depth);
+    const bool is_good = report.is_ok() && report.value().problems.empty();
+    if (!is_good && was_removed(*store.value(), name)) {
+      text += fmt::format("{}: removed by a running job meanwhile\n", name);
+      continue;
+    }
     if (!report.is_ok()) return end_with_error(report.status(), Part::kCheckpoint);
     if (!report.value().problems.empty()) code = ExitCode::kCheckpointDamaged;
     text += verify_text(report.value(), arguments.depth);

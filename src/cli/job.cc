@@ -126,7 +126,8 @@ Result<std::unique_ptr<StagedStore>> open_stages(Comm& comm, std::unique_ptr<Sto
   auto staged = with_stage(std::move(home), run.stage, seat);
   if (!seat.spans_nodes()) return staged;
   STRATALOG_ASSIGN_OR_RETURN(const auto notes, recover_stages(comm, *staged, run.durability));
-  if (run.verbosity != Verbosity::kQuiet)
+  // The same on all ranks.
+  if (run.verbosity != Verbosity::kQuiet && comm.rank() == 0)
     for (const std::string& note : notes) tell(note + "\n");
   return staged;
 }

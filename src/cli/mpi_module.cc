@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module's only entry: the table that parallel_module.cc loads. The one file of the command
 // that sees <mpi.h>.
+#include <hdf5.h>
 #include <mpi.h>
 
 #include <utility>
@@ -32,6 +33,8 @@ Result<MpiWorld> enter_world(int ranks_per_node) {
 void end_all(int code) { (void)MPI_Abort(MPI_COMM_WORLD, code); }
 
 ParallelBackends backends(const Comm& comm) {
+  // Here and not where it is first needed: it calls MPI, which threads that pack must not do.
+  (void)H5open();
   // Without MPI the Store writes the shared file; MPI-IO and parallel HDF5 need a real
   // communicator.
   if (native_mpi_comm(comm) == nullptr) return {.rows = hdf5_serial_files()};

@@ -281,10 +281,15 @@ Failure check_threads(const RunArguments& run) {
                 "threads; take --ranks {1} instead of -j {1}, or leave --deflate away",
                 *run.layout.deflate_level, run.threads)),
             .part = Part::kProgram};
+  if (stores_rows(run.mode) || stores_streams(run.mode))
+    if (const auto module = parallel_module(); !module.is_ok())
+      return {.status = module.status(), .part = Part::kProgram};
   if (!is_collective) return {};
   return {.status = Status::not_supported(fmt::format(
               "mode {0} writes through MPI, and the ranks of -j are threads; take --ranks {1} "
-              "instead of -j {1}, or another mode (hdf5-direct writes HDF5, too)",
+              "instead of -j {1}, or another --mode (hdf5-direct writes HDF5, too; `resume` takes "
+              "one as "
+              "well)",
               mode_name(run.mode), run.threads)),
           .part = Part::kProgram};
 }

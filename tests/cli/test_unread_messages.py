@@ -64,11 +64,11 @@ def test_a_run_whose_messages_cannot_be_written_has_its_answer(
         *(("-j", "2") if way == "threads" else ()),
         stderr=sink(),
     )
-    if way != "processes":  # a launcher fails by itself where it cannot pass messages on
-        assert ended.returncode == 0
     assert ended.stdout == b"a\t2\n"
     assert sorted((tmp_path / "a.csv").read_text().split()) == ["2", "4"]
-    assert json.loads(report.read_text())["strata"]
+    if way != "processes":  # a launcher that cannot pass messages on fails, and ends its ranks
+        assert ended.returncode == 0
+        assert json.loads(report.read_text())["strata"]
 
 
 @pytest.mark.parametrize("sink", (pipe_without_reader, full_device))

@@ -171,9 +171,9 @@ TEST_P(RunMemory, EveryLargerRequestIsRefusedOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, RunMemory, testing::ValuesIn(kRunCases),
-                         [](const testing::TestParamInfo<RunCase>& info) {
+                         [](const testing::TestParamInfo<RunCase>& one) {
                            std::string name;
-                           for (const char c : std::string(info.param.name))
+                           for (const char c : std::string(one.param.name))
                              if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
                            return name;
                          });

@@ -50,8 +50,10 @@ class Engine {
       has_returned = true;
       return ended;
     });
-    // Of what all have agreed on the words say whose it is.
-    if (!done.is_ok() && !state_.is_single() && !done.message().starts_with("rank "))
+    // What all have agreed on is theirs, or the words say whose it is.
+    const bool is_own = !has_returned || (!state_.want_of_memory.is_ok() &&
+                                          done.message() == state_.want_of_memory.message());
+    if (is_own && !state_.is_single())
       done = done.with_context(fmt::format("rank {}", state_.comm.rank()));
     if (!has_returned) state_.comm.give_up(done);
     // Nobody's relations go away while others may read them.
@@ -103,7 +105,8 @@ class Engine {
 
     tell(Phase::kLoading);
     STRATALOG_ASSIGN_OR_RETURN(
-        facts_, load_program_facts(state_, [this](std::uint32_t s) { return is_settled(s); }));
+        facts_, load_program_facts(
+                    state_, [this](std::uint32_t s) { return is_settled(s); }, position_.supplied));
     if (state_.addition) STRATALOG_RETURN_IF_ERROR(load_added_facts());
     state_.times.load = watch.lap();
     begin(Phase::kEvaluating);

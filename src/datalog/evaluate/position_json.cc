@@ -96,6 +96,7 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
         {"first", space.first}, {"lanes", space.lanes}, {"sparse", space.sparse}};
   json["pivot_spaces"] = std::move(spaces);
   if (!position.split.empty()) json["split"] = position.split;
+  if (!position.supplied.empty()) json["supplied"] = position.supplied;
   if (!position.additions.empty()) {
     Json additions = Json::array();
     for (const FactAddition& addition : position.additions)
@@ -142,6 +143,8 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
       position.pivot_spaces[static_cast<std::uint32_t>(std::stoul(key))] = {
           .first = space.at("first"), .lanes = space.at("lanes"), .sparse = space.at("sparse")};
     if (json.contains("split")) position.split = json.at("split").get<std::set<RelationId>>();
+    if (json.contains("supplied"))
+      position.supplied = json.at("supplied").get<std::set<RelationId>>();
     if (json.contains("additions")) {
       for (const Json& addition : json.at("additions"))
         position.additions.push_back(addition_from_json(addition));

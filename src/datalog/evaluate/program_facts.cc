@@ -20,6 +20,20 @@ Status came_too_early(const Relation& relation) {
                   relation.name));
 }
 
+// The calling program has them, which may be another one now.
+Status check_supply(const EngineState& state, const IsSettled& is_settled,
+                    const std::set<RelationId>& supplied) {
+  if (state.options.supply) return {};
+  for (std::uint32_t s = 0; s < state.program.strata.size(); ++s)
+    for (const RelationId r : state.program.strata[s].relations)
+      if (!is_settled(s) && supplied.contains(r))
+        return Status::invalid_argument(
+            fmt::format("the program that began this run inserted facts into `{}`, and the "
+                        "checkpoint was taken before they were used: resume it in that program",
+                        state.program.relations[r].name));
+  return {};
+}
+
 Status load_files(EngineState& state, const IsSettled& is_settled,
                   std::vector<TupleColumns>& facts) {
   std::vector<RelationId> relations;
@@ -53,13 +67,20 @@ Status load_files(EngineState& state, const IsSettled& is_settled,
 }  // namespace
 
 Result<std::vector<TupleColumns>> load_program_facts(EngineState& state,
-                                                     const IsSettled& is_settled) {
+                                                     const IsSettled& is_settled,
+                                                     std::set<RelationId>& supplied_to) {
   std::vector<TupleColumns> facts(state.program.relations.size());
+  STRATALOG_RETURN_IF_ERROR(check_supply(state, is_settled, supplied_to));
   STRATALOG_RETURN_IF_ERROR(load_files(state, is_settled, facts));
   if (!state.options.supply) return facts;
   STRATALOG_ASSIGN_OR_RETURN(
       std::vector<TupleColumns> supplied,
       take_supply(state.comm, state.program, state.options.supply, state.dictionary));
+  std::vector<std::uint64_t> rows;
+  for (const TupleColumns& tuples : supplied) rows.push_back(tuples.rows);
+  STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(rows, ReduceOp::kSum));
+  for (RelationId r = 0; r < rows.size(); ++r)
+    if (rows[r] != 0) supplied_to.insert(r);
   for (std::uint32_t s = 0; s < state.program.strata.size(); ++s)
     for (const RelationId r : state.program.strata[s].relations)
       if (!is_settled(s)) append_tuples(std::move(supplied[r]), facts[r]);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "base/result.h"
@@ -17,9 +18,11 @@ namespace stratalog::datalog {
 using IsSettled = std::function<bool(std::uint32_t stratum)>;
 
 // By relation: this rank's part of its facts. Errors: InvalidArgument if there is no folder to read
-// from, or if a resumed run would have to read standard input; those of load_facts() and
-// take_supply().
+// from, or if a resumed run would have to read standard input or what another caller supplied;
+// those of load_facts() and take_supply(). `supplied_to`: of the run that is resumed, then with
+// what is supplied now.
 Result<std::vector<TupleColumns>> load_program_facts(EngineState& state,
-                                                     const IsSettled& is_settled);
+                                                     const IsSettled& is_settled,
+                                                     std::set<RelationId>& supplied_to);
 
 }  // namespace stratalog::datalog

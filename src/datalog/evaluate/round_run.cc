@@ -365,6 +365,10 @@ class RoundRun {
       if (mine.is_ok()) mine = std::move(other);
     };
     if (mine.code() == StatusCode::kNoSpace) state_.note_want_of_memory(mine);
+    // Others may still read what this rank has if no meeting with them has come about.
+    const auto change = [this, &mine, &keep_first](auto&& work) {
+      if (mine.is_ok()) keep_first(state_.guard(work));
+    };
     const bool mirrored = is_mirrored();
     const bool jointly = joint_ != nullptr && !mirrored;
     keep_first(jointly ? joint_->unite() : state_.guard([&]() -> Status {
@@ -385,24 +389,24 @@ class RoundRun {
                : mirrored ? mirror_.share()
                           : shard_update_.send());
     state_.times.exchange += watch.lap();
-    keep_first(state_.guard([&]() -> Status {
+    change([&]() -> Status {
       if (mirrored)
         mirror_.advance();
       else
         advance(Members::kShrinking);
       return {};
-    }));
+    });
     keep_first(subsumption_.erase_beaten());
     // While tuples are compared, the other relations are as the round's rules have seen them.
     if (subsumption_.is_needed())
       keep_first(kind == RoundKind::kSeed ? subsumption_.settle_seed()
                                           : subsumption_.settle_round());
-    keep_first(state_.guard([&]() -> Status {
+    change([&]() -> Status {
       if (!mirrored) advance(Members::kGrowing);
       follow_growth(state_, members_);
       return {};
-    }));
-    if (joint_) joint_->clear();
+    });
+    if (joint_ && mine.is_ok()) joint_->clear();
     state_.times.deduplicate += watch.lap();
     return mine;
   }

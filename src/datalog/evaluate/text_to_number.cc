@@ -92,7 +92,7 @@ Result<std::uint64_t> text_to_number(std::string_view text, ValueKind kind) {
   const FoundNumber found = kind == ValueKind::kFloat ? float_in(text) : integer_in(text, kind);
   if (found.finding == Finding::kNumber) return found.bits;
   return Status::invalid_argument(fmt::format(
-      "cannot convert the text \"{}\" to a {}: {}", text, value_kind_name(kind),
+      "cannot convert the text \"{}\" to {}: {}", text, value_kind_with_article(kind),
       found.finding == Finding::kNone ? "it does not begin with one" : "the value does not fit"));
 }
 
