@@ -15,9 +15,6 @@ namespace {
 constexpr std::uint64_t kFirstMoves = 16;
 constexpr std::chrono::microseconds kBetweenFirstMoves{50};
 constexpr std::chrono::microseconds kBetweenMoves{2000};
-// Where somebody else's work runs on the other core, a rank of low priority waits there for its
-// turn, for a second or more: of its time moving may take one part in so many.
-constexpr int kTimesOfMove = 64;
 
 }  // namespace
 
@@ -41,8 +38,6 @@ void CoreSpread::settle(int rank) {
   if (now < seat.next_move) return;
   seat.next_move = now + (++seat.moves <= kFirstMoves ? kBetweenFirstMoves : kBetweenMoves);
   move_away(rank);
-  const auto moved = std::chrono::steady_clock::now();
-  seat.next_move = std::max(seat.next_move, moved + ((moved - now) * kTimesOfMove));
 }
 
 bool CoreSpread::is_crowded(int rank) const {
