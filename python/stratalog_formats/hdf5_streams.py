@@ -73,7 +73,9 @@ def read_relation(file: str | Path, relation: str | None = None) -> dict[str, np
         kinds = {"number": np.int64, "unsigned": np.uint64}
         for at, (name, kind) in enumerate(zip(names, group.attrs["column_kinds"], strict=True)):
             if kind == "symbol":
-                columns[name] = group["symbols:"].asstr()[:][numbers[at]]
+                # Bytes that are no UTF-8 come back as Python's own files give them.
+                symbols = group["symbols:"].asstr(errors="surrogateescape")
+                columns[name] = symbols[:][numbers[at]]
             elif f"values:{name}" in group:
                 columns[name] = group[f"values:{name}"][:][numbers[at]]
             else:

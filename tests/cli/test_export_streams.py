@@ -139,6 +139,21 @@ def test_small_relations_and_those_without_columns(
     assert set(read_relation(tmp_path / "some")["x"].tolist()) == {3, 4}
 
 
+def test_symbols_that_are_no_text_are_read(stratalog: Stratalog, tmp_path: Path) -> None:
+    (tmp_path / "s.facts").write_bytes(b"\xff\xfe bad\ngood\n")
+    program = tmp_path / "s.dl"
+    program.write_text(".decl s(x: symbol)\n.input s\n")
+    stratalog("run", program, "-F", tmp_path, "--checkpoint", tmp_path / "ck")
+    words = ("export", tmp_path / "ck", tmp_path / "out", "--relation", "s", "--to")
+    stratalog(*words, "hdf5-streams")
+    texts = sorted(read_relation(tmp_path / "out")["x"].tolist())
+    assert [text.encode(errors="surrogateescape") for text in texts] == [b"good", b"\xff\xfe bad"]
+    (tmp_path / "out").unlink()
+    stratalog(*words, "hdf5")
+    with h5py.File(tmp_path / "out") as file:
+        assert sorted(file["s/symbols:"][:].tolist()) == [b"good", b"\xff\xfe bad"]
+
+
 def test_what_cannot_be_is_refused(stratalog: Stratalog, checkpoint: Path, tmp_path: Path) -> None:
     words = ("export", checkpoint, tmp_path / "out")
     ran = stratalog(*words, "--relation", "list", "--to", "hdf5-streams", expect=None)
