@@ -125,6 +125,15 @@ OTHER_ERRORS = (
         LARGE,
         ("--memory-limit", "1M"),
     ),
+    Case(  # would take 10 GB before the rule ends
+        "memory_of_a_rule",
+        5,
+        "memory limit",
+        NUMBERS + ".decl p(x: number, y: number)\n.printsize p\n"
+        "p(x + 1, x) :- e(_), x = range(0, 500000000).",
+        {"e.facts": "3\n"},
+        ("--memory-limit", "20M"),
+    ),
     Case(
         "memory_of_a_sweep",
         5,

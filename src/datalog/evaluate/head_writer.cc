@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/evaluate/head_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
+#include "base/readable_size.h"
 #include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/placement.h"
@@ -11,6 +14,9 @@
 
 namespace stratalog::datalog {
 namespace {
+
+// Looking at what all relations hold takes some microseconds.
+constexpr std::uint64_t kRowsBetweenLooks = std::uint64_t{1} << 16;
 
 // So many cells of tuples that wait for the agreement on new values are looked through for
 // duplicates; then as many again as were left.
@@ -124,7 +130,29 @@ Status HeadWriter::write(const Batch& batch) {
   form_columns(batch);
   STRATALOG_RETURN_IF_ERROR(state_.evaluator.status());
   const std::uint32_t rows = creates_values_ ? keep_waiting(batch) : batch.rows;
-  if (rows == 0) return {};
+  if (rows != 0) STRATALOG_RETURN_IF_ERROR(write_batch(batch, rows));
+  if (state_.options.memory_limit_bytes == 0) return {};
+  if (rows_to_look_ > batch.rows) {
+    rows_to_look_ -= batch.rows;
+    return {};
+  }
+  rows_to_look_ = kRowsBetweenLooks;
+  return check_memory();
+}
+
+// A rule may derive more in one round than the machine can hold.
+Status HeadWriter::check_memory() {
+  const std::uint64_t limit = state_.options.memory_limit_bytes;
+  const std::uint64_t memory = state_.memory_bytes() + (box_ != nullptr ? box_->held_bytes() : 0);
+  if (memory <= limit) return {};
+  return Status::no_space(fmt::format(
+      "memory limit: {} of tuples and indices while the rule at {}:{} runs, {} allowed per rank; "
+      "raise --memory-limit, use more ranks, or continue from the last checkpoint where there is "
+      "more memory",
+      readable_size(memory), rule_.place.file, rule_.place.line, readable_size(limit)));
+}
+
+Status HeadWriter::write_batch(const Batch& batch, std::uint32_t rows) {
   if (chooses_) {
     for (std::uint32_t r = 0; r < rows; ++r)
       for (std::uint32_t c = 0; c < head_.arity; ++c) head_.candidates.push_back(columns_[c][r]);

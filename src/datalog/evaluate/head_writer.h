@@ -46,6 +46,8 @@ class HeadWriter {
     bool takes_sets = false;  // its last column is the carried one
   };
 
+  Status write_batch(const Batch& batch, std::uint32_t rows);
+  Status check_memory();
   void form_columns(const Batch& batch);
   std::uint32_t keep_waiting(const Batch& batch);
   void forget_duplicates();
@@ -68,6 +70,7 @@ class HeadWriter {
   JointBox* box_ = nullptr;  // where ranks read each other's shards: takes everything
   std::vector<std::vector<Cell>> columns_;  // declared head columns of the batch at hand
   std::vector<Cell> created_;  // tuples that wait, in declared order
+  std::uint64_t rows_to_look_ = 0;  // before memory is looked at again
   std::size_t most_created_;  // of which this many, in cells, may be there before they are compared
   std::vector<std::uint8_t> waits_;  // scratch: by row of the batch
   std::vector<Cell> keys_;  // scratch

@@ -152,4 +152,14 @@ void JointBox::clear() {
   held_bytes_ = 0;
 }
 
+std::uint64_t JointBox::held_bytes() const {
+  std::uint64_t bytes = held_bytes_;
+  for (const Part& part : parts_) {
+    bytes += (part.tuples.size() + part.prefixes.size()) * sizeof(Cell);
+    bytes += part.sets.size() * sizeof(const IntSet*);
+    if (part.united) bytes += part.united->heap_bytes();
+  }
+  return bytes;
+}
+
 }  // namespace stratalog::datalog

@@ -53,6 +53,8 @@ class JointBox {
     return parts_[static_cast<std::size_t>(owner)].tuples.words();
   }
   void clear();
+  // O(ranks).
+  std::uint64_t held_bytes() const;
 
  private:
   struct Part {
