@@ -33,11 +33,12 @@ Result<MpiWorld> enter_world(int ranks_per_node) {
 void end_all(int code) { (void)MPI_Abort(MPI_COMM_WORLD, code); }
 
 ParallelBackends backends(const Comm& comm) {
-  // Here and not where it is first needed: it calls MPI, which threads that pack must not do.
-  (void)H5open();
   // Without MPI the Store writes the shared file; MPI-IO and parallel HDF5 need a real
   // communicator.
   if (native_mpi_comm(comm) == nullptr) return {.rows = hdf5_serial_files()};
+  // Here and not where it is first needed: it calls MPI, which threads that pack must not do.
+  // (Ranks that are threads, which would all come here at once, have no MPI.)
+  (void)H5open();
   return {.shared = mpi_shared_files(), .rows = hdf5_row_files()};
 }
 
