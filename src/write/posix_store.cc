@@ -253,7 +253,7 @@ Status PosixStore::random_bytes(std::span<std::byte> bytes) {
 // The root is the user's word and may be a link, which what lies below may not: so not errno's
 // advice.
 Status refused_root(int error, std::string_view action, const std::string& root) {
-  const Status status = errno_status(error, action, root);
+  Status status = errno_status(error, action, root);
   if (error != ENOENT && error != ENOTDIR) return status;
   std::error_code no_link;
   const std::string target = std::filesystem::read_symlink(root, no_link).string();

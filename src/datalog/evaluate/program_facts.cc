@@ -77,6 +77,7 @@ Result<std::vector<TupleColumns>> load_program_facts(EngineState& state,
       std::vector<TupleColumns> supplied,
       take_supply(state.comm, state.program, state.options.supply, state.dictionary));
   std::vector<std::uint64_t> rows;
+  rows.reserve(supplied.size());
   for (const TupleColumns& tuples : supplied) rows.push_back(tuples.rows);
   STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(rows, ReduceOp::kSum));
   for (RelationId r = 0; r < rows.size(); ++r)

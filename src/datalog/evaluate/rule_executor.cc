@@ -129,7 +129,6 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
         relation.swept->key_places(state_.plan.relations[step.relation].indices[step.index].order);
     // Each rank has its own pivots: all ranks join every binding with theirs.
     if (!state_.is_single() && !whole) hop_to = Location{kEveryone};
-    takes_own_part_ |= is_first && whole;
     location = {kUnknown};
     return source;
   }
@@ -295,6 +294,7 @@ Status RuleExecutor::bind_steps() {
           begin = s;
         }
         const bool scans = reads_whole(step);
+        takes_own_part_ |= !started && scans && source.swept != nullptr;  // its own pivots
         scans_share |= !started && scans && state_.relations[step.relation].arity > 0;
         started |= scans || hop_to.has_value();
         break;
