@@ -62,7 +62,8 @@ Status SimWorld::check_calls() const {
 Status SimWorld::broken_status(int rank, const SimCall& call) const {
   {
     const std::lock_guard guard(leaving_);
-    if (!why_.is_ok()) return why_;
+    // Not its code: some who find no memory for what arrives try again, and nobody comes any more.
+    if (!why_.is_ok()) return Status::ranks_disagree(why_.message());
   }
   return Status::ranks_disagree(fmt::format("rank {} waits in {}, but rank {} has already returned",
                                             rank, call.name, left_.load()));
