@@ -8,6 +8,20 @@
 #include "checkpoint/told.h"
 
 namespace stratalog {
+namespace {
+
+// With what is carried over from the generations that this one builds on.
+std::string words_of(const SaveContext& context, Manifest& manifest, const std::string& files,
+                     const std::string& shards) {
+  manifest.links = context.carried.links;
+  std::string carried_files;
+  std::string carried_shards;
+  for (const ManifestFile& file : context.carried.files) carried_files += file_line(file);
+  for (const ManifestShard& shard : context.carried.shards) carried_shards += shard_line(shard);
+  return manifest_text(manifest, carried_files + files, carried_shards + shards);
+}
+
+}  // namespace
 
 Result<std::string> SaveDriver::gather_lines(const std::string& lines) {
   STRATALOG_ASSIGN_OR_RETURN(const Received all, comm_.gather(std::as_bytes(std::span(lines)), 0));
@@ -34,32 +48,30 @@ Status SaveDriver::word_manifest(const SaveContext& context, Manifest& manifest,
     sums.insert(sums.end(), {request.images[i].rows, hash.low, hash.high});
   }
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
-  STRATALOG_ASSIGN_OR_RETURN(const std::string file_lines, gather_lines(out.file_lines));
-  STRATALOG_ASSIGN_OR_RETURN(const std::string shard_lines, gather_lines(out.shard_lines));
-  if (comm_.rank() != 0) return agree(comm_, Status::ok());
-  return agree(comm_, or_no_space("not enough memory for the manifest", [&]() -> Status {
-                 for (std::size_t i = 0; i < request.images.size(); ++i) {
-                   const RelationImage& image = request.images[i];
-                   manifest.relations.push_back(
-                       {.name = image.name,
-                        .version = image.version,
-                        .arity = image.arity,
-                        .column_order = image.column_order,
-                        .rows = sums[i * 3],
-                        .hash = {.low = sums[(i * 3) + 1], .high = sums[(i * 3) + 2]}});
-                 }
-                 base_.add_carried(request, manifest.relations);
-                 manifest.links = context.carried.links;
-                 std::string carried_files;
-                 std::string carried_shards;
-                 for (const ManifestFile& file : context.carried.files)
-                   carried_files += file_line(file);
-                 for (const ManifestShard& shard : context.carried.shards)
-                   carried_shards += shard_line(shard);
-                 text = manifest_text(manifest, carried_files + file_lines,
-                                      carried_shards + shard_lines);
-                 return Status::ok();
-               }));
+  STRATALOG_ASSIGN_OR_RETURN(const std::string files, gather_lines(out.file_lines));
+  STRATALOG_ASSIGN_OR_RETURN(const std::string shards, gather_lines(out.shard_lines));
+  Status worded;
+  if (comm_.rank() == 0)
+    worded = or_no_space("not enough memory for the manifest", [&]() -> Status {
+      list_relations(request, sums, manifest.relations);
+      text = words_of(context, manifest, files, shards);
+      return Status::ok();
+    });
+  return tell_status(comm_, worded);
+}
+
+void SaveDriver::list_relations(const SaveRequest& request, std::span<const std::uint64_t> sums,
+                                std::vector<ManifestRelation>& relations) const {
+  for (std::size_t i = 0; i < request.images.size(); ++i) {
+    const RelationImage& image = request.images[i];
+    relations.push_back({.name = image.name,
+                         .version = image.version,
+                         .arity = image.arity,
+                         .column_order = image.column_order,
+                         .rows = sums[i * 3],
+                         .hash = {.low = sums[(i * 3) + 1], .high = sums[(i * 3) + 2]}});
+  }
+  base_.add_carried(request, relations);
 }
 
 Status SaveDriver::publish(const SaveContext& context, const Manifest& manifest,

@@ -143,7 +143,7 @@ class DeepCheck {
 
   // What a job that ended left of bringing it home from a stage; the next one removes it.
   static bool is_unfinished_copy(const std::string& name) {
-    return name.starts_with('.') || name == fmt::format("{}.tmp", kManifestName);
+    return is_draining_name(name) || name == kManifestTemporaryName;
   }
 
   // Between the extents of a file with several shards there are only zeros.

@@ -72,6 +72,8 @@ class SaveDriver final : public CheckpointWriter {
                 SaveReport& report);
   Status word_manifest(const SaveContext& context, Manifest& manifest, const LocalOutput& out,
                        std::string& text);
+  void list_relations(const SaveRequest& request, std::span<const std::uint64_t> sums,
+                      std::vector<ManifestRelation>& relations) const;
   Result<std::string> gather_lines(const std::string& lines);
   Status publish(const SaveContext& context, const Manifest& manifest, const std::string& text,
                  SaveReport& report);

@@ -72,8 +72,8 @@ namespace {
 ExitCode do_body(World& world, const std::function<ExitCode(World&)>& body) {
   ExitCode code = ExitCode::kMemoryLimit;
   const Status ended = or_no_space(
-      fmt::format("rank {}: the machine has no memory left; use more ranks on more nodes. The last "
-                  "checkpoint is intact",
+      fmt::format("rank {}: the machine has no memory left; use more ranks on more nodes. "
+                  "Checkpoints that were committed are intact",
                   world.comm().rank()),
       [&] {
         code = body(world);

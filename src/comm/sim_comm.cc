@@ -56,7 +56,7 @@ class SimComm final : public Comm {
   bool shares_memory() const override { return space_ == AddressSpace::kShared; }
 
   bool can_give_up() const override { return true; }
-  void give_up(const Status& why) override { world_.give_up(rank_, why); }
+  void give_up(const Status& why) override { world_.give_up(why); }
   void part(const Status& done) override { world_.part(rank_, done); }
 
   Status barrier() override {

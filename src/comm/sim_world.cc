@@ -62,8 +62,7 @@ Status SimWorld::check_calls() const {
 Status SimWorld::broken_status(int rank, const SimCall& call) const {
   {
     const std::lock_guard guard(leaving_);
-    // Not its code: some who find no memory for what arrives try again, and nobody comes any more.
-    if (!why_.is_ok()) return Status::ranks_disagree(why_.message());
+    if (!why_.is_ok()) return why_;
   }
   return Status::ranks_disagree(fmt::format("rank {} waits in {}, but rank {} has already returned",
                                             rank, call.name, left_.load()));
@@ -146,12 +145,12 @@ Result<Bytes> SimWorld::await_post(int rank, int sender) {
   return std::move(*data);
 }
 
-void SimWorld::give_up(int rank, const Status& why) {
+void SimWorld::give_up(const Status& why) {
   {
     const std::lock_guard guard(leaving_);
     if (why_.is_ok()) why_ = why;
   }
-  gave_up_.store(rank);
+  is_given_up_.store(true);
   bell_.ring();
 }
 
@@ -160,15 +159,13 @@ void SimWorld::part(int rank, const Status& done) {
   {
     const std::lock_guard guard(leaving_);
     if (why_.is_ok()) why_ = done;
+    if (++parted_ == size()) {
+      if (!is_given_up_.load()) why_ = Status::ok();
+      parted_.store(0);
+      partings_.store(mine + 1);
+    }
   }
-  if (parted_.fetch_add(1) + 1 == size()) {
-    if (gave_up_.load() < 0) why_ = Status::ok();
-    parted_.store(0);
-    partings_.store(mine + 1);
-    bell_.ring();
-    return;
-  }
-  bell_.ring();  // those who wait in other calls wait in vain
+  bell_.ring();  // those who wait here have all met, or those who wait in other calls wait in vain
   wait(rank, [&] { return partings_.load() != mine || left_.load() >= 0; });
 }
 

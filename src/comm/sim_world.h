@@ -98,8 +98,8 @@ class SimWorld {
   // `rank` will call no more.
   void leave(int rank);
   // The same, with the reason for all others, while it still has something that they may look at.
-  void give_up(int rank, const Status& why);
-  bool is_broken() const { return left_.load() >= 0 || gave_up_.load() >= 0 || parted_.load() > 0; }
+  void give_up(const Status& why);
+  bool is_broken() const { return left_.load() >= 0 || is_given_up_.load() || parted_.load() > 0; }
   // Blocks until all ranks have come here, or one has left; until then the world is broken.
   void part(int rank, const Status& done);
   // On the thread of `rank`, before its first meeting.
@@ -120,7 +120,7 @@ class SimWorld {
   std::atomic<int> reading_ = 0;
   std::atomic<std::uint64_t> meeting_ = 0;  // counts meetings that all ranks reached
   std::atomic<int> left_ = -1;  // the first rank that returned
-  std::atomic<int> gave_up_ = -1;  // the first one that said so
+  std::atomic<bool> is_given_up_ = false;
   std::atomic<int> parted_ = 0;  // ranks that wait in part()
   std::atomic<std::uint64_t> partings_ = 0;  // that all ranks came to
   mutable std::mutex leaving_;
@@ -149,7 +149,7 @@ Status SimWorld::meet(int rank, const SimCall& call, Read&& read, Prepare&& prep
     without_room_.store(-1);
     verdict_ = check_calls();
     if (verdict_.is_ok())
-      verdict_ = or_no_space("rank 0: not enough memory for what ranks bring", [&] {
+      verdict_ = or_no_space("not enough memory for what ranks bring", [&] {
         prepare(std::span<const SimCall* const>(calls_));
         return Status::ok();
       });

@@ -270,13 +270,15 @@ Status refused_root(int error, std::string_view action, const std::string& root)
 Status make_root(const std::string& root, const PosixCalls& calls, mode_t permissions) {
   const bool is_new = ::mkdir(root.c_str(), permissions) == 0;
   if (!is_new && errno != EEXIST) return refused_root(errno, "make directory", root);
+  // An empty one that is there may be of a job that ended before its name was durable.
+  std::error_code unknown;
+  if (!is_new && !std::filesystem::is_empty(root, unknown)) return Status::ok();
   std::string parent = root;
   while (parent.size() > 1 && parent.back() == '/') parent.pop_back();
   const std::size_t slash = parent.rfind('/');
   parent = slash == std::string::npos ? "." : parent.substr(0, std::max<std::size_t>(slash, 1));
   const FileDescriptor fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // One that is there may be of a job that ended before its name was durable; whose parent nobody
-  // here may open was made by somebody else.
+  // Whose parent nobody here may open was made by somebody else.
   if ((!fd.is_open() || calls.fsync(fd.get()) != 0) && is_new)
     return errno_status(errno, "make durable (fsync) directory", parent);
   return Status::ok();

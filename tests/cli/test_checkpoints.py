@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -218,3 +219,21 @@ def test_only_damaged_generations_end_with_code_3(stratalog: Stratalog, tmp_path
             assert refused.err.count("none is valid") == 1, "said once, not by every rank"
     assert not (tmp_path / "path.csv").exists(), "never a silent fresh start"
     assert stratalog("ls", checkpoints, "--why", expect=3).out.count("damaged") >= 1
+
+
+def test_verify_beside_a_running_job(stratalog: Stratalog, tmp_path: Path) -> None:
+    facts = chain(NODES, tmp_path / "chain")
+    checkpoints = tmp_path / "checkpoints"
+    # Each commit removes a generation, which may be the one that is looked at.
+    quick = ("--every", "1it", "--keep", "2", "--durability", "none")
+    run = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out", *quick)
+    job = stratalog.start(*run, "--checkpoint", checkpoints)
+    while job.poll() is None and not committed(checkpoints):
+        time.sleep(0.01)
+    looks = 0
+    while job.poll() is None:
+        stratalog("verify", checkpoints, "--deep")
+        looks += 1
+    assert job.wait() == 0, job.communicate()
+    assert looks > 0
+    assert "all is well" in stratalog("verify", checkpoints, "--deep").out

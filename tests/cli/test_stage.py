@@ -72,6 +72,20 @@ def test_what_waits_in_the_stage_is_found(stratalog: Stratalog, tmp_path: Path) 
     assert "all is well" in stratalog("verify", tmp_path / "ck", newest, "--deep").out
 
 
+def test_what_a_killed_job_left_of_draining_is_no_damage(
+    stratalog: Stratalog, tmp_path: Path
+) -> None:
+    run_staged(stratalog, tmp_path)
+    newest = stratalog("inspect", tmp_path / "ck", "--json").json()["generation"]
+    shutil.rmtree(tmp_path / "fast")
+    for name in (".state-0001.0-00000001", "MANIFEST.tmp"):
+        (tmp_path / "ck" / newest / name).write_bytes(b"half of it")
+    assert "all is well" in stratalog("verify", tmp_path / "ck", newest, "--deep").out
+    (tmp_path / "ck" / newest / "notes.txt").write_text("what is this?")
+    damaged = stratalog("verify", tmp_path / "ck", newest, "--deep", expect=3)
+    assert "notes.txt does not belong there" in damaged.out
+
+
 @pytest.mark.parametrize("stage", ["fast", "./fast-{node}", "there/../fast"])
 def test_a_relative_stage_is_found_from_elsewhere(
     stage: str, stratalog: Stratalog, tmp_path: Path

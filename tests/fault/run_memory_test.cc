@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that ends on one rank while a program runs: every larger request of a run is refused once,
-// for each way to evaluate and to save. All ranks end with the same NoSpace, or with the answer
-// where it can be had without; none of them waits for the others, and none ends the process.
+// for each way to evaluate. That rank ends with NoSpace and the others with an error, or all with
+// the answer where it can be had without; none waits for the others, and none ends the process.
 #include <gtest/gtest.h>
 
 #include <optional>
 
 #include "failing_memory.h"
 #include "property/engine_runner.h"
-#include "write/hdf5_row_layout.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -67,12 +66,7 @@ constexpr const char* kRecords =
     ".type L = [head: number, tail: L]\n.decl l(x: number, r: L)\nl(x, [x, nil]) :- e(x, _).\n"
     "l(y, [y, [x, t]]) :- l(x, [x, t]), e(x, y), y < 300, t = nil.\n.output l\n";
 
-void hop(RunOptions& options) {
-  options.replicate_limit_rows = 0;
-  options.mirror_limit_rows = 0;
-  options.read_swept_min_rows = 0;
-  options.deal_equivalence_from = 0;
-}
+void hop(RunOptions& options) { options = hop_options(); }
 
 const RunCase kRunCases[] = {
     {"copies and mirrors", kHops},

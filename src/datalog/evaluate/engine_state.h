@@ -152,11 +152,8 @@ struct EngineState {
       has_returned = true;
       return done;
     });
-    if (!has_returned) note_want_of_memory(ended);
+    if (!has_returned) want_of_memory = ended;
     return ended;
-  }
-  void note_want_of_memory(const Status& status) {
-    if (want_of_memory.is_ok()) want_of_memory = status;
   }
   Status want_of_memory;
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/readable_size.h"
 #include "datalog/evaluate/joint_shards.h"
+#include "datalog/evaluate/memory_limit.h"
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/facts/cell_class.h"
@@ -145,11 +145,10 @@ Status HeadWriter::check_memory() {
   const std::uint64_t limit = state_.options.memory_limit_bytes;
   const std::uint64_t memory = state_.memory_bytes() + (box_ != nullptr ? box_->held_bytes() : 0);
   if (memory <= limit) return {};
-  return Status::no_space(fmt::format(
-      "memory limit: {} of tuples and indices while the rule at {}:{} runs, {} allowed per rank; "
-      "raise --memory-limit, use more ranks, or continue from the last checkpoint where there is "
-      "more memory",
-      readable_size(memory), rule_.place.file, rule_.place.line, readable_size(limit)));
+  return over_memory_limit(memory,
+                           fmt::format("of tuples and indices while the rule at {}:{} runs",
+                                       rule_.place.file, rule_.place.line),
+                           limit);
 }
 
 Status HeadWriter::write_batch(const Batch& batch, std::uint32_t rows) {

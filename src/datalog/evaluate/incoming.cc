@@ -11,4 +11,12 @@ void queue_group(Index& index, const MailGroup& mail) {
   index.queue_view(index.find_or_add_row(mail.group.prefix.data()), mail.group.set);
 }
 
+MailHandler guarded(EngineState& state, MailHandler handler) {
+  return {
+      .on_run = [&state, take = std::move(handler.on_run)](
+                    const MailRun& run) { return state.guard([&] { return take(run); }); },
+      .on_group = [&state, take = std::move(handler.on_group)](
+                      const MailGroup& mail) { return state.guard([&] { return take(mail); }); }};
+}
+
 }  // namespace stratalog::datalog

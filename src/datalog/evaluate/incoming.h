@@ -3,6 +3,7 @@
 // index, and united at the end of the round. Local to a rank.
 #pragma once
 
+#include "datalog/evaluate/engine_state.h"
 #include "relation/index.h"
 #include "route/mail_format.h"
 
@@ -26,5 +27,9 @@ MailHandler queue_into(IndexOf index_of) {
             return {};
           }};
 }
+
+// Takes in what arrives while this rank goes on with its own work: where that finds no memory, the
+// rank works on nothing any more (EngineState::guard). `state` outlives the handler.
+MailHandler guarded(EngineState& state, MailHandler handler);
 
 }  // namespace stratalog::datalog

@@ -181,7 +181,7 @@ Status MirrorRound::send_home() {
         .shards.front()
         .primary_index();
   };
-  STRATALOG_RETURN_IF_ERROR(mail.deliver(state_.comm, queue_into(home_of)));
+  STRATALOG_RETURN_IF_ERROR(mail.deliver(state_.comm, guarded(state_, queue_into(home_of))));
   state_.traffic.mine += mail.counters().bytes_sent;
   if (!mine.is_ok()) return mine;
   return state_.guard([&]() -> Status {

@@ -9,8 +9,8 @@
 #include <numeric>
 #include <utility>
 
-#include "base/readable_size.h"
 #include "datalog/evaluate/joint_shards.h"
+#include "datalog/evaluate/memory_limit.h"
 #include "route/pivot_blocks.h"
 
 namespace stratalog::datalog {
@@ -129,10 +129,10 @@ Status PivotRelations::check_memory() const {
   const std::uint64_t limit = state_.options.memory_limit_bytes;
   const std::uint64_t used = state_.memory_bytes() + memory_bytes() + graph_->memory_bytes();
   if (limit == 0 || used <= limit) return {};
-  return Status::no_space(
-      fmt::format("memory limit: {} in facts and in {} keys and {} edges of a pivot recursion, {} "
-                  "allowed per rank; raise --memory-limit",
-                  readable_size(used), slots(), graph_->edges(), readable_size(limit)));
+  return over_memory_limit(used,
+                           fmt::format("in facts and in {} keys and {} edges of a pivot recursion",
+                                       slots(), graph_->edges()),
+                           limit);
 }
 
 Result<std::vector<SlotId>> PivotRelations::order_slots() {

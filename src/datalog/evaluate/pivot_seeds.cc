@@ -48,15 +48,16 @@ PivotSeeds::PivotSeeds(EngineState& state, std::uint32_t stratum, PivotRelations
 
 Status PivotSeeds::collect(const StratumFacts& facts) {
   const std::vector<RulePlan>& once = state_.plan.strata[stratum_].once;
+  bool may_read_copies = false;
   // Ranks that share memory read each other's seeds where they lie.
   if (!state_.is_single() && !relations_.can_share_slots() &&
       std::all_of(once.begin(), once.end(), [this](const RulePlan& plan) {
         return selects_rows(state_.program.rules[plan.rule], plan);
       })) {
-    STRATALOG_ASSIGN_OR_RETURN(all_have_all_, has_no_facts(facts));
+    STRATALOG_ASSIGN_OR_RETURN(may_read_copies, has_no_facts(facts));
   }
   for (std::size_t i = 0; i < std::min(seeds_.size(), facts.size()); ++i) add_facts(i, facts[i]);
-  return agree(state_.comm, run_once());
+  return agree(state_.comm, run_once(may_read_copies));
 }
 
 // On any rank.
@@ -82,15 +83,16 @@ void PivotSeeds::add_facts(std::size_t position, const TupleColumns& facts) {
 
 // Runs the non-recursive rules; their bindings become seeds on this rank, in key-then-pivot
 // order.
-Status PivotSeeds::run_once() {
+Status PivotSeeds::run_once(bool may_read_copies) {
   std::unique_ptr<RulePass> pass;
-  if (all_have_all_) {
+  if (may_read_copies) {
     STRATALOG_ASSIGN_OR_RETURN(pass, bind_once(DeltaShare::kAll));
     all_have_all_ = pass->reads_copies_only();
   }
   if (!all_have_all_) {
     STRATALOG_ASSIGN_OR_RETURN(pass, bind_once(DeltaShare::kMine));
   }
+  all_have_all_ |= state_.is_single();
   pass->when_values_are_shared([this](const CellRemapping& remapping) { remap(remapping); });
   return pass->run();
 }
@@ -225,24 +227,19 @@ Status PivotSeeds::order_everywhere(Space& space) {
   std::vector<PivotStart> starts;
   Status mine;
   for (std::size_t i = 0; i < seeds_.size(); ++i) {
-    if (state_.is_single() || all_have_all_) {
-      if (mine.is_ok())
-        mine = state_.guard([&]() -> Status {
-          name_starts(i, seeds_[i].cells, starts);
-          return {};
-        });
-      continue;
+    Received all;
+    if (!all_have_all_) {
+      const auto sent = std::as_bytes(std::span(std::as_const(seeds_[i].cells)));
+      STRATALOG_ASSIGN_OR_RETURN(all, state_.comm.allgather(sent));
+      state_.traffic.mine += sent.size() * static_cast<std::uint64_t>(state_.comm.size() - 1);
     }
-    STRATALOG_ASSIGN_OR_RETURN(
-        const Received all,
-        state_.comm.allgather(std::as_bytes(std::span(std::as_const(seeds_[i].cells)))));
-    state_.traffic.mine +=
-        seeds_[i].cells.size() * sizeof(Cell) * static_cast<std::uint64_t>(state_.comm.size() - 1);
-    if (mine.is_ok())
-      mine = state_.guard([&]() -> Status {
+    mine = state_.guard([&]() -> Status {
+      if (all_have_all_)
+        name_starts(i, seeds_[i].cells, starts);
+      else
         name_starts(i, cells_of(all.data), starts);
-        return {};
-      });
+      return {};
+    });
   }
   std::vector<Cell> pivots;
   if (mine.is_ok())
@@ -296,13 +293,13 @@ Status PivotSeeds::plant(std::size_t position, std::span<const Cell> cells) {
 
 // Where no seed has to travel: those whose pivots this rank owns.
 Status PivotSeeds::plant_own() {
-  const int self = state_.comm.rank();
   for (std::size_t i = 0; i < seeds_.size(); ++i) {
     const std::vector<Cell> cells = std::exchange(seeds_[i].cells, {});
     const std::uint32_t arity = seeds_[i].arity;
     for (std::size_t at = 0; at < cells.size(); at += arity) {
       const auto seed = std::span(cells).subspan(at, arity);
-      if (state_.is_single() || relations_.owner_of_pivot(seed.back()) == self)
+      // To ask takes as long as to plant.
+      if (state_.is_single() || relations_.owner_of_pivot(seed.back()) == state_.comm.rank())
         STRATALOG_RETURN_IF_ERROR(plant(i, seed));
     }
   }
@@ -310,21 +307,24 @@ Status PivotSeeds::plant_own() {
 }
 
 Status PivotSeeds::deal() {
-  if (state_.is_single() || all_have_all_)
-    return agree(state_.comm, state_.guard([this] { return plant_own(); }));
+  if (all_have_all_) return agree(state_.comm, state_.guard([this] { return plant_own(); }));
   Stopwatch watch;
   MailOptions options;
   options.ranks = state_.comm.size();
   options.self = state_.comm.rank();
   for (const Seeds& seeds : seeds_) options.arity_of_stream.push_back(seeds.arity);
   TupleMail mail(options);
-  for (std::size_t i = 0; i < seeds_.size(); ++i) {
-    Seeds& seeds = seeds_[i];
-    for (std::size_t at = 0; at < seeds.cells.size(); at += seeds.arity)
-      mail.append(relations_.owner_of_pivot(seeds.cells[at + seeds.arity - 1]), static_cast<int>(i),
-                  std::span(seeds.cells).subspan(at, seeds.arity));
-    seeds.cells = {};
-  }
+  const Status filled = state_.guard([&]() -> Status {
+    for (std::size_t i = 0; i < seeds_.size(); ++i) {
+      Seeds& seeds = seeds_[i];
+      for (std::size_t at = 0; at < seeds.cells.size(); at += seeds.arity)
+        mail.append(relations_.owner_of_pivot(seeds.cells[at + seeds.arity - 1]),
+                    static_cast<int>(i), std::span(seeds.cells).subspan(at, seeds.arity));
+      seeds.cells = {};
+    }
+    return {};
+  });
+  if (!filled.is_ok()) mail.give_up(filled);
   const Status status = mail.deliver(
       state_.comm, {.on_run =
                         [&](const MailRun& run) {

@@ -40,7 +40,7 @@ class PivotSeeds {
 
   void add_facts(std::size_t position, const TupleColumns& facts);
   Result<bool> has_no_facts(const StratumFacts& facts) const;
-  Status run_once();
+  Status run_once(bool may_read_copies);
   Result<std::unique_ptr<RulePass>> bind_once(DeltaShare share);
   void remap(const CellRemapping& remapping);
   Status take(const RulePlan& plan, const Batch& batch);

@@ -140,14 +140,15 @@ void Restorer::open_mail(const StoredState& stored) {
   for (const StoredRelation& relation : stored.relations)
     options.arity_of_stream.push_back(relation.arity);
   mail_ = std::make_unique<TupleMail>(options);
-  handler_ = {.on_run =
-                  [this](const MailRun& run) {
-                    return keep_run(targets_[static_cast<std::size_t>(run.stream)], run);
-                  },
-              .on_group =
-                  [this](const MailGroup& mail) {
-                    return keep(targets_[static_cast<std::size_t>(mail.stream)], mail.group);
-                  }};
+  handler_ = guarded(
+      state_, {.on_run =
+                   [this](const MailRun& run) {
+                     return keep_run(targets_[static_cast<std::size_t>(run.stream)], run);
+                   },
+               .on_group =
+                   [this](const MailGroup& mail) {
+                     return keep(targets_[static_cast<std::size_t>(mail.stream)], mail.group);
+                   }});
   arrived_ = {};
 }
 
@@ -272,7 +273,7 @@ Status Restorer::keep_run(Target& target, const MailRun& run) {
 
 // Where memory ends, the tuple that is being appended would be half there.
 Status Restorer::accept(std::size_t i, const TupleGroup& group) {
-  const Status taken = guard_memory([&] { return take(i, group); });
+  const Status taken = state_.guard([&] { return take(i, group); });
   if (taken.code() == StatusCode::kNoSpace) mail_->give_up(taken);
   return taken;
 }

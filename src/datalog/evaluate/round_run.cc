@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <span>
 
-#include "base/readable_size.h"
 #include "datalog/evaluate/choice_filter.h"
 #include "datalog/evaluate/equivalence_run.h"
 #include "datalog/evaluate/growth_logs.h"
 #include "datalog/evaluate/joint_shards.h"
+#include "datalog/evaluate/memory_limit.h"
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/numbered_tuples.h"
 #include "datalog/evaluate/redistribute.h"
@@ -359,12 +359,9 @@ class RoundRun {
   // What the round has found joins the shards, all of them. This rank's own status, of which
   // `mine` is the first part.
   Status unite_and_advance(Status mine, RoundKind kind, PhaseWatch& watch) {
-    const auto keep_first = [this, &mine](Status other) {
-      // Also where mail was taken in.
-      if (other.code() == StatusCode::kNoSpace) state_.note_want_of_memory(other);
+    const auto keep_first = [&mine](Status other) {
       if (mine.is_ok()) mine = std::move(other);
     };
-    if (mine.code() == StatusCode::kNoSpace) state_.note_want_of_memory(mine);
     // Others may still read what this rank has if no meeting with them has come about.
     const auto change = [this, &mine, &keep_first](auto&& work) {
       if (mine.is_ok()) keep_first(state_.guard(work));
@@ -427,11 +424,9 @@ class RoundRun {
   Status check_memory(std::uint64_t memory) const {
     const std::uint64_t limit = state_.options.memory_limit_bytes;
     if (limit == 0 || memory <= limit) return {};
-    return Status::no_space(fmt::format(
-        "memory limit: {} of tuples and indices in iteration {}, {} allowed per rank; "
-        "raise --memory-limit, "
-        "use more ranks, or continue from the last checkpoint where there is more memory",
-        readable_size(memory), counts_.iteration() + 1, readable_size(limit)));
+    return over_memory_limit(
+        memory, fmt::format("of tuples and indices in iteration {}", counts_.iteration() + 1),
+        limit);
   }
 
   // What all ranks hold together. Copies on every rank are given up well before the limit.

@@ -246,8 +246,9 @@ Status RulePass::pass_on() {
 }
 
 MailHandler RulePass::receiving() {
-  return {.on_run = [this](const MailRun& run) { return receive_run(run); },
-          .on_group = [this](const MailGroup& group) { return receive_group(group); }};
+  return guarded(state_,
+                 {.on_run = [this](const MailRun& run) { return receive_run(run); },
+                  .on_group = [this](const MailGroup& group) { return receive_group(group); }});
 }
 
 Status RulePass::deliver() {

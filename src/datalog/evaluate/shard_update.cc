@@ -31,9 +31,9 @@ Shard& ShardUpdate::shard_of(const Target& target) {
 }
 
 MailHandler ShardUpdate::receiving() {
-  return queue_into([this](int stream) -> Index& {
-    return shard_of(targets_[static_cast<std::size_t>(stream)]).primary_index();
-  });
+  return guarded(state_, queue_into([this](int stream) -> Index& {
+                   return shard_of(targets_[static_cast<std::size_t>(stream)]).primary_index();
+                 }));
 }
 
 Status ShardUpdate::fill_mail() {
