@@ -15,12 +15,25 @@
 
 namespace stratalog {
 
+// A table that numbers what it holds has no number left. For its users as if memory had ended: more
+// ranks help.
+class TableFull : public std::bad_alloc {
+ public:
+  const char* what() const noexcept override;
+};
+
+// For containers: as the standard ones report it.
+[[noreturn]] void report_no_memory();
+[[noreturn]] void report_full_table();
+
 // What `work`, which returns a Status or a Result, returns; NoSpace with `message` where it found
-// no memory. What it has changed until then stays so.
+// no memory, or with a table's own. What it has changed until then stays so.
 template <typename Work>
 std::invoke_result_t<Work&> or_no_space(std::string_view message, Work&& work) {
   try {
     return work();
+  } catch (const TableFull& full) {
+    return Status::no_space(full.what());
   } catch (const std::bad_alloc&) {
     return Status::no_space(std::string(message));
   }

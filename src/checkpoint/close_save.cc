@@ -11,8 +11,8 @@ namespace stratalog {
 namespace {
 
 // With what is carried over from the generations that this one builds on.
-std::string words_of(const SaveContext& context, Manifest& manifest, const std::string& files,
-                     const std::string& shards) {
+std::string manifest_words(const SaveContext& context, Manifest& manifest, const std::string& files,
+                           const std::string& shards) {
   manifest.links = context.carried.links;
   std::string carried_files;
   std::string carried_shards;
@@ -54,7 +54,7 @@ Status SaveDriver::word_manifest(const SaveContext& context, Manifest& manifest,
   if (comm_.rank() == 0)
     worded = or_no_space("not enough memory for the manifest", [&]() -> Status {
       list_relations(request, sums, manifest.relations);
-      text = words_of(context, manifest, files, shards);
+      text = manifest_words(context, manifest, files, shards);
       return Status::ok();
     });
   return tell_status(comm_, worded);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/stored_state.h"
@@ -18,6 +19,10 @@
 
 namespace stratalog {
 namespace {
+
+bool is_there(Store& store, const GenerationId& id) {
+  return store.info(fmt::format("{}/{}", generation_name(id), kManifestName)).is_ok();
+}
 
 GenerationSummary summarise(Store& store, const GenerationId& id, const Hash128& store_id) {
   GenerationSummary summary;
@@ -45,8 +50,9 @@ GenerationSummary summarise(Store& store, const GenerationId& id, const Hash128&
   const Status files = check_files(store, manifest, ProtocolSteps{});
   const Result<std::string> rejected = read_text_file(store, reject_name(summary.name), 65536);
   if (!files.is_ok()) {
-    summary.condition = GenerationCondition::kDamaged;
-    summary.reason = files.to_string();
+    const bool is_gone = !is_there(store, id);
+    summary.condition = is_gone ? GenerationCondition::kUnfinished : GenerationCondition::kDamaged;
+    summary.reason = is_gone ? "a running job removed it meanwhile" : files.to_string();
   } else if (rejected.is_ok()) {
     summary.condition = GenerationCondition::kRejected;
     summary.reason = rejected.value();
@@ -190,11 +196,17 @@ class DeepCheck {
   std::vector<MultisetHash> hashes_;
 };
 
-}  // namespace
+// Of a running job that commits and removes generations while they are looked at, all that were
+// there at first may be gone.
+constexpr int kMostLooks = 5;
 
-Result<std::vector<GenerationSummary>> list_generations(Store& store) {
-  STRATALOG_ASSIGN_OR_RETURN(const auto ids, list_generation_ids(store));
-  Result<Hash128> store_id = read_store_id(store);
+bool has_manifest(const GenerationSummary& summary) {
+  return summary.condition != GenerationCondition::kUnfinished;
+}
+
+Result<std::vector<GenerationSummary>> summarise_all(Store& store,
+                                                     std::span<const GenerationId> ids) {
+  const Result<Hash128> store_id = read_store_id(store);
   std::vector<GenerationSummary> summaries;
   if (!store_id.is_ok() && (store_id.status().code() != StatusCode::kNotFound || !ids.empty()))
     return store_id.status();
@@ -210,6 +222,19 @@ Result<std::vector<GenerationSummary>> list_generations(Store& store) {
     summaries.push_back(std::move(summary));
   }
   return summaries;
+}
+
+}  // namespace
+
+Result<std::vector<GenerationSummary>> list_generations(Store& store) {
+  STRATALOG_ASSIGN_OR_RETURN(auto ids, list_generation_ids(store));
+  for (int looks = 1;; ++looks) {
+    STRATALOG_ASSIGN_OR_RETURN(auto summaries, summarise_all(store, ids));
+    if (looks == kMostLooks || std::ranges::all_of(summaries, has_manifest)) return summaries;
+    STRATALOG_ASSIGN_OR_RETURN(auto now, list_generation_ids(store));
+    if (now == ids) return summaries;
+    ids = std::move(now);
+  }
 }
 
 Result<StoredState> inspect_generation(Store& store, const std::string& generation) {

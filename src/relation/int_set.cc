@@ -3,8 +3,9 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <vector>
+
+#include "base/memory_end.h"
 
 namespace stratalog {
 namespace {
@@ -26,14 +27,14 @@ bool prefers_bitmap(std::uint64_t count, Cell lowest, Cell highest) {
 template <typename T>
 T* allocate(std::uint64_t n) {
   auto* memory = static_cast<T*>(std::malloc(n * sizeof(T)));
-  if (memory == nullptr) throw std::bad_alloc();
+  if (memory == nullptr) report_no_memory();
   return memory;
 }
 
 // The number of elements, and the words; all zero.
 std::uint64_t* allocate_bitmap(std::uint32_t words) {
   void* bitmap = std::calloc(std::uint64_t{words} + 1, sizeof(std::uint64_t));
-  if (bitmap == nullptr) throw std::bad_alloc();
+  if (bitmap == nullptr) report_no_memory();
   return static_cast<std::uint64_t*>(bitmap);
 }
 
@@ -75,7 +76,7 @@ void IntSet::reserve_array(std::uint32_t capacity) {
     hold(grown, count);
   } else if (capacity > number()) {
     auto* grown = static_cast<Cell*>(std::realloc(held(), capacity * sizeof(Cell)));
-    if (grown == nullptr) throw std::bad_alloc();
+    if (grown == nullptr) report_no_memory();
     hold(grown, count);
   } else {
     return;

@@ -8,6 +8,8 @@
 #include <ranges>
 #include <utility>
 
+#include "base/memory_end.h"
+
 namespace stratalog {
 namespace {
 
@@ -62,7 +64,9 @@ std::uint32_t PrefixMap::find_by_halving(const Cell* key) const {
 std::uint32_t PrefixMap::append(const Cell* key) {
   const std::size_t used = std::size_t{size_} * width_;
   if (used + width_ > capacity_) {
-    const std::size_t grown = std::max<std::size_t>(16, used * 2) + width_;
+    if (size_ == most_) report_full_table();
+    const std::size_t grown =
+        std::min(std::max<std::size_t>(16, used * 2) + width_, std::size_t{most_} * width_);
     const std::shared_ptr<Cell[]> cells = std::make_shared_for_overwrite<Cell[]>(grown);
     std::copy(keys_.get(), keys_.get() + used, cells.get());
     keys_ = cells;
@@ -89,6 +93,7 @@ void PrefixMap::assign_ascending(std::span<const Cell> keys) {
     append(keys.data());
     return;
   }
+  if (keys.size() / width_ > most_) report_full_table();
   keys_ = std::make_shared_for_overwrite<Cell[]>(keys.size());
   std::ranges::copy(keys, keys_.get());
   capacity_ = keys.size();

@@ -36,7 +36,9 @@ class PrefixMap {
  public:
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFFU;
 
-  explicit PrefixMap(std::uint32_t width) : width_(width) {}
+  // Throws TableFull where more than `most` keys are to be added.
+  explicit PrefixMap(std::uint32_t width, std::uint32_t most = kAbsent)
+      : width_(width), most_(most) {}
   PrefixMap(PrefixMap&&) = default;
   PrefixMap& operator=(PrefixMap&&) = default;
   PrefixMap(const PrefixMap&) = delete;
@@ -109,6 +111,7 @@ class PrefixMap {
   void note_hashed(Cell cell);
 
   std::uint32_t width_;
+  std::uint32_t most_;
   std::uint32_t size_ = 0;
   std::uint32_t hashed_ = 0;  // entries that live in slots_
   // size_ * width_ cells, which never change: others may hold on to them.

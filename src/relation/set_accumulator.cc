@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <new>
 #include <utility>
+
+#include "base/memory_end.h"
 
 namespace stratalog {
 namespace {
@@ -32,7 +33,7 @@ SetAccumulator::SetAccumulator()
   if (words_ != nullptr && touched_words_ != nullptr) return;
   if (words_ != nullptr) munmap(words_, kSpaceBytes);
   if (touched_words_ != nullptr) munmap(touched_words_, kFlagBytes);
-  throw std::bad_alloc();
+  report_no_memory();
 }
 
 SetAccumulator::~SetAccumulator() {

@@ -79,6 +79,8 @@ class Stratalog:
             env=environment(**extra),
             input=text if text is not None else "",
             check=False,
+            # Hydra dies of SIGPIPE itself where ranks end before it has said all to them.
+            restore_signals=ranks is None,
         )
         finished = Finished(result.returncode, result.stdout, result.stderr)
         if expect is not None:

@@ -112,3 +112,40 @@ def test_an_atom_guards_what_can_fail_whatever_the_sizes(
     (tmp_path / "numeral.facts").write_text("".join(f"{12 + i}\n" for i in range(numerals)))
     stratalog("run", program, "-F", tmp_path, "-D", tmp_path)
     assert (tmp_path / "value.csv").read_text() == "12\n"
+
+
+FAILS_ALWAYS = """
+.decl b(x: number)
+.input b
+.decl c(x: number)
+.input c
+.decl a(x: number)
+.output a
+a(x) :- b(x), c(x), {}.
+"""
+
+
+@pytest.mark.parametrize(
+    "condition",
+    (
+        'x = to_number("twelve")',
+        "x = 1 / 0",
+        "x + 1 / 0 > 3",
+        "x / (1 % 0) > 3",
+        "!b(1 / 0)",
+        "b(1 / 0)",
+        "x = range(0, 1 / 0)",
+    ),
+)
+def test_what_always_fails_does_so_only_where_the_rule_has_bindings(
+    condition: str, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    program = tmp_path / "fails.dl"
+    program.write_text(FAILS_ALWAYS.format(condition))
+    (tmp_path / "b.facts").write_text("1\n2\n")
+    (tmp_path / "c.facts").write_text("3\n")
+    stratalog("run", program, "-F", tmp_path, "-D", tmp_path)
+    assert (tmp_path / "a.csv").read_text() == ""
+    (tmp_path / "c.facts").write_text("2\n3\n")
+    failed = stratalog("run", program, "-F", tmp_path, "-D", tmp_path, expect=1)
+    assert "fails.dl:8:" in failed.err

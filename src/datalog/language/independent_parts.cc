@@ -56,6 +56,39 @@ Variables tied_variables(const BoundLiteral& literal) {
   return result;
 }
 
+bool is_nonzero(const BoundTerm& term) {
+  return term.kind == BoundTermKind::kConstant &&
+         term.constant->text.find_first_of("123456789") != std::string::npos;
+}
+
+// Whether there may be values for which it is an error, which ends the run.
+bool can_fail(const BoundTerm& term) {
+  for (const BoundTerm& argument : term.arguments)
+    if (can_fail(argument)) return true;
+  if (term.kind != BoundTermKind::kFunctor) return false;
+  switch (term.functor) {
+    case Functor::kDivide:
+    case Functor::kModulo:
+      return !is_nonzero(term.arguments[1]);
+    case Functor::kToNumber:
+    case Functor::kToUnsigned:
+    case Functor::kToFloat:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// By itself it would, though the rest of the rule has no bindings.
+bool can_fail(const BoundLiteral& literal) {
+  return can_fail(literal.left) || can_fail(literal.right) ||
+         (literal.range && std::any_of(literal.range->bounds.begin(), literal.range->bounds.end(),
+                                       [](const BoundTerm& bound) { return can_fail(bound); })) ||
+         (literal.aggregate &&
+          std::any_of(literal.aggregate->body.begin(), literal.aggregate->body.end(),
+                      [](const BoundLiteral& inner) { return can_fail(inner); }));
+}
+
 // What changes from pass to pass must be asked in every pass.
 bool depends_on_the_pass(const BoundLiteral& literal) {
   if (counts_iterations(literal.left) || counts_iterations(literal.right)) return true;
@@ -94,7 +127,9 @@ std::vector<BoundRule> split_off_independent_parts(BoundRule& rule, Declarations
     const bool has_atom = std::any_of(part.begin(), part.end(), [&](std::size_t i) {
       return rule.body[i].kind == LiteralKind::kAtom;
     });
-    if (part.size() < 2 || !has_atom || part.size() == rule.body.size()) continue;
+    const bool fails = std::any_of(part.begin(), part.end(),
+                                   [&](std::size_t i) { return can_fail(rule.body[i]); });
+    if (part.size() < 2 || !has_atom || fails || part.size() == rule.body.size()) continue;
     BoundRule& own = result.emplace_back();
     own.head =
         add_made_relation(declarations.relations[rule.head].name, rule.head_span, declarations);

@@ -37,35 +37,43 @@ bool equates_variables(const Literal& literal) {
          literal.right.kind == ExpressionKind::kVariable;
 }
 
-// Whether there are values for which it is an error, which ends the run.
-bool can_fail(const Expression& e) {
-  if (e.kind != ExpressionKind::kFunctor) return false;
+// Whether there are values for which the functor of `e`, which is one, is an error, which ends the
+// run.
+bool is_partial(const Expression& e) {
   const bool is_integer =
       e.value_kind == ValueKind::kNumber || e.value_kind == ValueKind::kUnsigned;
   switch (e.functor) {
     case Functor::kDivide:
     case Functor::kModulo:
-      if (is_integer &&
-          (e.arguments[1].kind != ExpressionKind::kConstant || e.arguments[1].bits == 0))
-        return true;
-      break;
+      return is_integer &&
+             (e.arguments[1].kind != ExpressionKind::kConstant || e.arguments[1].bits == 0);
     case Functor::kToNumber:
     case Functor::kToUnsigned:
     case Functor::kToFloat:
-      if (e.arguments[0].value_kind == ValueKind::kSymbol) return true;
-      break;
+      return e.arguments[0].value_kind == ValueKind::kSymbol;
     default:
-      break;
+      return false;
   }
-  return std::any_of(e.arguments.begin(), e.arguments.end(), can_fail);
 }
 
-// What a constraint computes that can fail: nothing, or its variables.
-std::set<VariableId> variables_at_risk(const Literal& literal) {
-  std::set<VariableId> at_risk;
-  const auto look_at = [&at_risk](const Expression& e) {
-    if (can_fail(e)) collect_variables(e, at_risk);
-  };
+// What a constraint computes that can fail.
+struct Risk {
+  std::set<VariableId> variables;
+  bool is_constant = false;  // of no variable: it fails always or never
+};
+
+void add_risk(const Expression& e, Risk& risk) {
+  if (e.kind != ExpressionKind::kFunctor) return;
+  for (const Expression& argument : e.arguments) add_risk(argument, risk);
+  if (!is_partial(e)) return;
+  const std::set<VariableId> variables = variables_of(e);
+  risk.variables.insert(variables.begin(), variables.end());
+  risk.is_constant |= variables.empty();
+}
+
+Risk risk_of(const Literal& literal) {
+  Risk risk;
+  const auto look_at = [&risk](const Expression& e) { add_risk(e, risk); };
   if (literal.kind == LiteralKind::kComparison) {
     look_at(literal.left);
     look_at(literal.right);
@@ -74,7 +82,7 @@ std::set<VariableId> variables_at_risk(const Literal& literal) {
     look_at(literal.range->to);
     if (literal.range->has_step) look_at(literal.range->step);
   }
-  return at_risk;
+  return risk;
 }
 
 // Variables of positive atoms, and others that stand for the same value.
@@ -104,7 +112,7 @@ class Beginning {
       if (literal.kind == LiteralKind::kRange) computed_.insert(literal.range->variable);
     }
     held_ = held_by_atoms(body);
-    for (const Literal& literal : body) at_risk_.push_back(variables_at_risk(literal));
+    for (const Literal& literal : body) risks_.push_back(risk_of(literal));
   }
 
   void place_atom(std::uint32_t l, StepKind kind) {
@@ -244,11 +252,13 @@ class Beginning {
 
   // Whether an atom that is not placed yet may leave no values for which it fails.
   bool waits_for_atoms(std::uint32_t l) const {
-    if (at_risk_[l].empty()) return false;
+    const Risk& risk = risks_[l];
+    if (risk.variables.empty() && !risk.is_constant) return false;
     for (std::uint32_t a = 0; a < body_.size(); ++a) {
       if (used_[a] != 0 || body_[a].kind != LiteralKind::kAtom) continue;
+      if (risk.is_constant) return true;
       for (const Argument& argument : body_[a].atom.arguments)
-        if (argument.kind == ArgumentKind::kVariable && at_risk_[l].contains(argument.variable))
+        if (argument.kind == ArgumentKind::kVariable && risk.variables.contains(argument.variable))
           return true;
     }
     return false;
@@ -315,7 +325,7 @@ class Beginning {
   const std::vector<Literal>& body_;
   std::set<VariableId> bound_;
   std::set<VariableId> held_;
-  std::vector<std::set<VariableId>> at_risk_;  // of each literal, by computations that can fail
+  std::vector<Risk> risks_;  // of each literal
   std::set<VariableId> computed_;  // by aggregates and ranges: equations only compare them
   const std::vector<RelationStatistics>& statistics_;
   std::map<VariableId, double> domains_;  // values that a bound variable can have

@@ -14,6 +14,7 @@
 #include <set>
 #include <vector>
 
+#include "base/memory_end.h"
 #include "relation/prefix_map.h"
 
 namespace stratalog {
@@ -102,6 +103,34 @@ TEST(PrefixMap, AscendingKeysAreNumberedAtOnce) {
         for (const Cell first : {0U, 1U << 31})
           ASSERT_NO_FATAL_FAILURE(number_ascending(width, wanted, first, spread, random))
               << width << " " << wanted << " " << spread << " " << first;
+}
+
+TEST(PrefixMap, KeysBeyondTheMostAreRefused) {
+  for (std::uint32_t width = 1; width <= 3; ++width)
+    for (const Cell spread : {1U, 1U << 16})
+      for (const std::uint32_t most : {1U, 16U, 17U, 1000U}) {
+        PrefixMap map(width, most);
+        std::vector<Cell> key(width);
+        for (std::uint32_t i = 0; i < most; ++i) {
+          key[0] = i * spread;
+          ASSERT_EQ(map.find_or_add(key.data()), i);
+        }
+        key[0] = most * spread;
+        const Status refused = or_no_space("", [&]() -> Status {
+          map.find_or_add(key.data());
+          return {};
+        });
+        ASSERT_EQ(refused.code(), StatusCode::kNoSpace);
+        ASSERT_NE(refused.message().find("2^32 rows"), std::string::npos);
+        ASSERT_EQ(map.find(key.data()), PrefixMap::kAbsent);
+        ASSERT_EQ(map.size(), most);
+        key[0] = (most - 1) * spread;
+        ASSERT_EQ(map.find_or_add(key.data()), most - 1);
+      }
+  PrefixMap map(2, 2);
+  const std::vector<Cell> keys = {0, 0, 0, 1, 1, 0};
+  EXPECT_THROW(map.assign_ascending(keys), TableFull);
+  EXPECT_EQ(map.size(), 0U);
 }
 
 Tuples tuples_of(const Index& index, std::span<const DeltaRow> rows) {
