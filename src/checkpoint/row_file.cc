@@ -174,7 +174,10 @@ Result<RowFile> open_collectively(const SaveContext& context, const RowFilePart&
 
 Status write_collectively(const SaveContext& context, const RowFilePart& part, LocalOutput& out) {
   Result<RowFile> file = open_collectively(context, part, out);
-  STRATALOG_RETURN_IF_ERROR(agree(context.comm, file.status()));
+  const Status opened = agree(context.comm, file.status());
+  // What another group could not open this one has open.
+  if (!opened.is_ok() && file.is_ok()) (void)file.value().finish(SyncFiles::kNo);
+  STRATALOG_RETURN_IF_ERROR(opened);
   std::vector<WrittenShard> shards(part.datasets.size());
   Status status;
   // Groups differ in the number of datasets and rounds; within a group all ranks walk alike. Errors

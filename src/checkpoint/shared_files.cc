@@ -121,7 +121,10 @@ Status write_batch(const SaveContext& context, const SaveLayout::Batch& batch, s
   {
     const Stopwatch watch(out.times.metadata_ns);
     Result<SharedFile> made = create_file(context, open.name, settings, leader);
-    STRATALOG_RETURN_IF_ERROR(agree(context.comm, made.status()));
+    const Status created = agree(context.comm, made.status());
+    // What another group could not create this one has open.
+    if (!created.is_ok() && made.is_ok()) (void)made.value().finish(SyncFiles::kNo);
+    STRATALOG_RETURN_IF_ERROR(created);
     open.file = std::move(made).value();
   }
   Status status;

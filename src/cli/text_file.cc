@@ -36,9 +36,11 @@ Status write_file(const std::string& path, std::string_view text) {
   if (path == "/dev/stdout") return print_result(text);  // where others print, in order
   if (is_written_in_place(path)) return put(std::fopen(path.c_str(), "ab"), path, text);
   const std::string temporary = path + ".new";
-  STRATALOG_RETURN_IF_ERROR(put(std::fopen(temporary.c_str(), "wb"), temporary, text));
-  if (std::rename(temporary.c_str(), path.c_str()) == 0) return Status::ok();
-  return Status::io_error(fmt::format("cannot write {}", path));
+  Status written = put(std::fopen(temporary.c_str(), "wb"), temporary, text);
+  if (written.is_ok() && std::rename(temporary.c_str(), path.c_str()) != 0)
+    written = Status::io_error(fmt::format("cannot write {}", path));
+  if (!written.is_ok()) (void)std::remove(temporary.c_str());
+  return written;
 }
 
 }  // namespace

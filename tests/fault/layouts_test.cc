@@ -4,6 +4,7 @@
 // in depth, and with every sampled bit of hdf5-direct's files flipped.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <set>
 
@@ -203,6 +204,63 @@ TEST(Layouts, WhatABuildCannotDoIsRefused) {
             StatusCode::kNotSupported);
   EXPECT_EQ(save(disk, 2, {.mode = CheckpointMode::kFilePerProcess, .files = 2}, relations).code(),
             StatusCode::kInvalidArgument);
+}
+
+// Backends of which the second group's files cannot be made. `open` counts those that are not
+// closed yet.
+ParallelBackends backends_without_second_group(std::atomic<int>& open) {
+  ParallelBackends backends;
+  backends.rows = hdf5_serial_files();
+  const auto refuse = [](const FileGroup& group) {
+    return group.mine == 1 ? Status::no_space("no room for it") : Status::ok();
+  };
+  backends.shared.create = [&open, refuse](Comm&, Store&, const std::string&,
+                                           const SharedFileSettings& settings)
+      -> Result<SharedFile> {
+    STRATALOG_RETURN_IF_ERROR(refuse(settings.group));
+    ++open;
+    return SharedFile{
+        .write_all = [](std::uint64_t, std::span<const std::byte>) { return Status::ok(); },
+        .finish = [&open](SyncFiles) {
+          --open;
+          return Status::ok();
+        }};
+  };
+  backends.rows.create = [&open, refuse](Comm&, Store&, const std::string&,
+                                         const std::vector<RowDataset>&,
+                                         const RowFileSettings& settings) -> Result<RowFile> {
+    STRATALOG_RETURN_IF_ERROR(refuse(settings.group));
+    ++open;
+    return RowFile{.write_all = [](std::size_t, std::span<const RowRun>,
+                                   std::span<const std::uint64_t>) { return Status::ok(); },
+                   .finish = [&open](SyncFiles) -> Result<std::vector<RowPlacement>> {
+                     --open;
+                     return std::vector<RowPlacement>();
+                   }};
+  };
+  backends.rows.open = backends.rows.create;
+  return backends;
+}
+
+TEST(Layouts, WhereOneGroupHasNoFileTheOthersCloseTheirs) {
+  const auto relations = sample::sample_relations(1, 300);
+  for (const CheckpointMode mode :
+       {CheckpointMode::kShared, CheckpointMode::kHdf5, CheckpointMode::kHdf5Opt}) {
+    std::atomic<int> open = 0;
+    const Layout layout{.mode = mode, .files = 2};
+    const auto disk = std::make_shared<MemoryDisk>();
+    const Status saved = sim_run(4, [&](Comm& comm) -> Status {
+      const auto store = open_memory_store(disk);
+      WriterOptions options = options_of(layout);
+      options.backends = backends_without_second_group(open);
+      STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, options));
+      SaveRequest request = sample::request_of(relations, comm.rank(), comm.size());
+      request.mode = mode;
+      return writer->save(request).status();
+    });
+    EXPECT_EQ(saved.code(), StatusCode::kNoSpace) << static_cast<int>(mode) << saved.to_string();
+    EXPECT_EQ(open.load(), 0) << static_cast<int>(mode);
+  }
 }
 
 // One relation of some MiB a rank: the extents of a shared file are large enough to be read in the
