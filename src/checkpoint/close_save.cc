@@ -10,22 +10,29 @@
 namespace stratalog {
 namespace {
 
+constexpr char kNoRoomToNote[] = "not enough memory to note a checkpoint";
+
+void append_text(const Received& lines, std::string& text) {
+  text.append(reinterpret_cast<const char*>(lines.data.data()), lines.data.size());
+}
+
 // With what is carried over from the generations that this one builds on.
-std::string manifest_words(const SaveContext& context, Manifest& manifest, const std::string& files,
-                           const std::string& shards) {
+std::string manifest_words(const SaveContext& context, Manifest& manifest, const Received& files,
+                           const Received& shards) {
   manifest.links = context.carried.links;
   std::string carried_files;
   std::string carried_shards;
   for (const ManifestFile& file : context.carried.files) carried_files += file_line(file);
   for (const ManifestShard& shard : context.carried.shards) carried_shards += shard_line(shard);
-  return manifest_text(manifest, carried_files + files, carried_shards + shards);
+  append_text(files, carried_files);
+  append_text(shards, carried_shards);
+  return manifest_text(manifest, carried_files, carried_shards);
 }
 
 }  // namespace
 
-Result<std::string> SaveDriver::gather_lines(const std::string& lines) {
-  STRATALOG_ASSIGN_OR_RETURN(const Received all, comm_.gather(std::as_bytes(std::span(lines)), 0));
-  return std::string(reinterpret_cast<const char*>(all.data.data()), all.data.size());
+Result<Received> SaveDriver::gather_lines(const std::string& lines) {
+  return comm_.gather(std::as_bytes(std::span(lines)), 0);
 }
 
 Status SaveDriver::commit(const SaveContext& context, Manifest& manifest, LocalOutput& out,
@@ -48,8 +55,8 @@ Status SaveDriver::word_manifest(const SaveContext& context, Manifest& manifest,
     sums.insert(sums.end(), {request.images[i].rows, hash.low, hash.high});
   }
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
-  STRATALOG_ASSIGN_OR_RETURN(const std::string files, gather_lines(out.file_lines));
-  STRATALOG_ASSIGN_OR_RETURN(const std::string shards, gather_lines(out.shard_lines));
+  STRATALOG_ASSIGN_OR_RETURN(const Received files, gather_lines(out.file_lines));
+  STRATALOG_ASSIGN_OR_RETURN(const Received shards, gather_lines(out.shard_lines));
   Status worded;
   if (comm_.rank() == 0)
     worded = or_no_space("not enough memory for the manifest", [&]() -> Status {
@@ -77,24 +84,29 @@ void SaveDriver::list_relations(const SaveRequest& request, std::span<const std:
 Status SaveDriver::publish(const SaveContext& context, const Manifest& manifest,
                            const std::string& text, SaveReport& report) {
   PublishResult result;
+  Status advanced;
   std::string facts;  // of the chains, for everybody
   if (comm_.rank() == 0) {
     Result<Manifest> again = Manifest();
     result = generations_.publish(manifest, text, again);
-    if (result.outcome == PublishOutcome::kCommitted) {
-      generations_.retain(again.value(), report.notes);
-      facts = base_.advance(std::move(again).value(), context.request);
-    } else if (result.outcome == PublishOutcome::kUnknown &&
-               !options_.steps.includes(ProtocolStep::kBuildOnCommitted)) {
-      facts = base_.advance(std::move(again).value(), context.request);
-      (void)base_.accept(generation_name(context.id), context.request, facts);
-    }
+    advanced = or_no_space(kNoRoomToNote, [&]() -> Status {
+      if (result.outcome == PublishOutcome::kCommitted) {
+        generations_.retain(again.value(), report.notes);
+        facts = base_.advance(std::move(again).value(), context.request);
+      } else if (result.outcome == PublishOutcome::kUnknown &&
+                 !options_.steps.includes(ProtocolStep::kBuildOnCommitted)) {
+        facts = base_.advance(std::move(again).value(), context.request);
+        (void)base_.accept(generation_name(context.id), context.request, facts);
+      }
+      return Status::ok();
+    });
   }
   std::uint64_t numbers[2] = {static_cast<std::uint64_t>(result.outcome),
                               result.superseded ? 1U : 0U};
   if (comm_.rank() != 0) numbers[0] = numbers[1] = 0;
-  const auto told = tell(comm_, result.status.is_ok() ? Result<std::string>(std::move(facts))
-                                                      : Result<std::string>(result.status));
+  const Status& first = result.status.is_ok() ? advanced : result.status;
+  const auto told = tell(
+      comm_, first.is_ok() ? Result<std::string>(std::move(facts)) : Result<std::string>(first));
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(numbers, ReduceOp::kSum));
   const auto outcome = static_cast<PublishOutcome>(numbers[0]);
   outcome_ = outcome == PublishOutcome::kCommitted ? SaveOutcome::kCommitted
@@ -109,11 +121,10 @@ Status SaveDriver::publish(const SaveContext& context, const Manifest& manifest,
   if (!told.is_ok() && !is_there) return told.status();
   // All build on what was committed, or nobody does.
   const Status accepted =
-      !told.is_ok()
-          ? told.status()
-          : agree(comm_, or_no_space("not enough memory to note a checkpoint", [&] {
-                    return base_.accept(generation_name(context.id), context.request, told.value());
-                  }));
+      !told.is_ok() ? told.status() : agree(comm_, or_no_space(kNoRoomToNote, [&] {
+                                              return base_.accept(generation_name(context.id),
+                                                                  context.request, told.value());
+                                            }));
   if (!accepted.is_ok()) base_.forget();
   return accepted;
 }

@@ -216,14 +216,18 @@ Status write_dataset(const SaveContext& context, const RowFilePart& part, std::s
   out.times.route_ns += working_ns() - start;
   STRATALOG_RETURN_IF_ERROR(status);
   STRATALOG_RETURN_IF_ERROR(received.status());
-  return rows ? rows->write_heads(received.value()) : Status::ok();
+  return rows ? or_no_space("not enough memory to pass rows on",
+                            [&] { return rows->write_heads(received.value()); })
+              : Status::ok();
 }
 
 // Collective.
 Status open_part(const SaveContext& context, const RowFilePart& part, DirectFile& file,
                  LocalOutput& out) {
   const Stopwatch watch(out.times.metadata_ns);
-  STRATALOG_RETURN_IF_ERROR(agree(context.comm, file.create(context, part)));
+  STRATALOG_RETURN_IF_ERROR(
+      agree(context.comm, or_no_space("not enough memory to lay an HDF5 file out",
+                                      [&] { return file.create(context, part); })));
   STRATALOG_RETURN_IF_ERROR(file.share(context, part));
   return agree(context.comm, file.open(context, part));
 }

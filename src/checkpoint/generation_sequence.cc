@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/memory_end.h"
 #include "checkpoint/told.h"
 
 namespace stratalog {
@@ -73,7 +74,8 @@ Result<Beginning> GenerationSequence::begin(Comm& comm) {
 PublishResult GenerationSequence::publish(const Manifest& manifest, const std::string& text,
                                           Result<Manifest>& published) {
   PublishResult result;
-  published = read_back(manifest, text);
+  published = or_no_space("not enough memory to look through a manifest",
+                          [&] { return read_back(manifest, text); });
   result.status = published.status();
   if (result.status.is_ok()) result = publish_manifest(store_, manifest.id, text, rules());
   if (result.outcome == PublishOutcome::kFailed) (void)discard_generation(store_, manifest.id);

@@ -25,13 +25,18 @@ struct Announcement {
 
 Result<std::uint64_t> GrowingFile::round(Bytes& stage, RankState state) {
   const Stopwatch watch(out_.times.write_ns);
-  if (state == RankState::kFailed) stage.clear();
   // Whoever is short of memory must find out before others count on it.
   const auto ranks = static_cast<std::size_t>(comm_.size());
-  sizes_.assign(ranks, 0);
-  begins_.assign(ranks + 1, 0);
+  const Status ready = or_no_space("not enough memory for a round of a shared file", [&] {
+    sizes_.assign(ranks, 0);
+    begins_.assign(ranks + 1, 0);
+    return Status::ok();
+  });
+  if (!ready.is_ok()) state = RankState::kFailed;
+  if (state == RankState::kFailed) stage.clear();
   const Announcement mine{.bytes = stage.size(), .state = state};
   Result<Received> all = comm_.allgather(std::as_bytes(std::span(&mine, 1)));
+  if (!ready.is_ok()) return end_with(ready);
   if (!all.is_ok()) return end_with(all.status());
   bool done = true;
   const std::uint32_t my_file = layout_.file_of(comm_.rank());
@@ -44,24 +49,37 @@ Result<std::uint64_t> GrowingFile::round(Bytes& stage, RankState state) {
     if (theirs.state == RankState::kFailed)
       return end_with(Status::cancelled(fmt::format("rank {} failed", r)));
   }
-  if (ships_edges()) end_ = ceil_divide(end_, kExtentAlignment) * kExtentAlignment;
-  Result<RoundPlan> plan = plan_round(end_, sizes_, layout_.plan.extent_alignment);
-  if (!plan.is_ok()) return end_with(plan.status());
-  const std::uint64_t offset = plan.value().offsets[static_cast<std::size_t>(comm_.rank())];
   over_ = done;
+  return place_and_write(stage);
+}
+
+// What ranks do together they do whatever has failed on this one, then with nothing.
+Result<std::uint64_t> GrowingFile::place_and_write(Bytes& stage) {
+  if (ships_edges()) end_ = ceil_divide(end_, kExtentAlignment) * kExtentAlignment;
+  std::uint64_t offset = end_;
+  std::uint64_t end = end_;
+  Status status = or_no_space("not enough memory for a round of a shared file", [&]() -> Status {
+    STRATALOG_ASSIGN_OR_RETURN(const RoundPlan plan,
+                               plan_round(end_, sizes_, layout_.plan.extent_alignment));
+    offset = plan.offsets[static_cast<std::size_t>(comm_.rank())];
+    end = plan.end;
+    if (!ships_edges() && !stage.empty()) pad(stage, offset, end);
+    return Status::ok();
+  });
+  if (!status.is_ok()) stage.clear();
   std::uint64_t shipped = 0;
-  Status status;
   if (ships_edges()) {
-    auto went = ship_edges(stage);
+    auto went = status.is_ok() ? ship_edges(stage) : ship_nothing();
     if (went.is_ok())
       shipped = went.value();
-    else
+    else if (status.is_ok())
       status = went.status();
-  } else if (!stage.empty()) {
-    pad(stage, offset, plan.value().end);
   }
-  end_ = plan.value().end;
-  if (status.is_ok()) status = write_(offset + shipped, stage);
+  end_ = end;
+  if (!status.is_ok()) stage.clear();
+  const Status written = or_no_space("not enough memory to write to a shared file",
+                                     [&] { return write_(offset + shipped, stage); });
+  if (status.is_ok()) status = written;
   out_.staging_bytes = std::max<std::uint64_t>(out_.staging_bytes, stage.capacity());
   stage.clear();
   if (!status.is_ok()) return status;
@@ -92,6 +110,11 @@ Result<std::uint64_t> GrowingFile::ship_edges(Bytes& stage) {
     return Status::ok();
   }));
   return edge.shipped_bytes;
+}
+
+Result<std::uint64_t> GrowingFile::ship_nothing() {
+  STRATALOG_RETURN_IF_ERROR(comm_.exchange_parcels({}, {}).status());
+  return std::uint64_t{0};
 }
 
 // With romio_cb_write=enable ROMIO reads what lies in a hole between two ranks before it writes

@@ -43,7 +43,9 @@ class GrowingFile {
  private:
   void pad(Bytes& stage, std::uint64_t offset, std::uint64_t round_end) const;
   bool ships_edges() const;
+  Result<std::uint64_t> place_and_write(Bytes& stage);
   Result<std::uint64_t> ship_edges(Bytes& stage);
+  Result<std::uint64_t> ship_nothing();
   Status end_with(Status status) {
     over_ = true;
     return status;

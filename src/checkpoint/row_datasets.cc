@@ -102,9 +102,11 @@ Status describe_file(const SaveContext& context, const RowFilePart& part, std::v
   return Status::ok();
 }
 
-Status describe_row_file(const SaveContext& context, const RowFilePart& part,
-                         const std::vector<WrittenShard>& shards,
-                         const std::vector<RowPlacement>& placements, LocalOutput& out) {
+namespace {
+
+Status describe_rows(const SaveContext& context, const RowFilePart& part,
+                     const std::vector<WrittenShard>& shards,
+                     const std::vector<RowPlacement>& placements, LocalOutput& out) {
   const auto rank = static_cast<std::size_t>(context.comm.rank());
   std::vector<Extent> data;
   for (std::size_t i = 0; i < part.datasets.size(); ++i) {
@@ -133,6 +135,15 @@ Status describe_row_file(const SaveContext& context, const RowFilePart& part,
   }
   return context.comm.rank() == part.leader ? describe_file(context, part, std::move(data), out)
                                             : Status::ok();
+}
+
+}  // namespace
+
+Status describe_row_file(const SaveContext& context, const RowFilePart& part,
+                         const std::vector<WrittenShard>& shards,
+                         const std::vector<RowPlacement>& placements, LocalOutput& out) {
+  return or_no_space("not enough memory to describe a file of rows",
+                     [&] { return describe_rows(context, part, shards, placements, out); });
 }
 
 Status pack_rows(const SaveContext& context, std::size_t image, const RowUnitShape& shape,

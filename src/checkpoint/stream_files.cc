@@ -66,14 +66,18 @@ class StreamFile {
       const Stopwatch watch(out_.times.metadata_ns);
       STRATALOG_ASSIGN_OR_RETURN(file_, create_file());
     }
-    growing_.emplace(context_, kStreamsBegin, file_.write_all, out_);
-    stage_.emplace(context_, *growing_, deflate_level(), out_);
-    const Status status = agree(context_.comm, write_all());
+    Status status = agree(context_.comm, or_no_space("not enough memory to pack streams", [&] {
+                            growing_.emplace(context_, kStreamsBegin, file_.write_all, out_);
+                            stage_.emplace(context_, *growing_, deflate_level(), out_);
+                            return Status::ok();
+                          }));
+    if (status.is_ok()) status = agree(context_.comm, write_all());
     const Stopwatch watch(out_.times.sync_ns);
     const Status finished = file_.finish(status.is_ok() ? context_.sync_files() : SyncFiles::kNo);
     STRATALOG_RETURN_IF_ERROR(status);
     STRATALOG_RETURN_IF_ERROR(agree(context_.comm, finished));
-    return plans_.empty() ? Status::ok() : describe();
+    if (plans_.empty()) return Status::ok();
+    return or_no_space("not enough memory to describe streams", [this] { return describe(); });
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/memory_end.h"
 #include "commit/store_file.h"
 
 namespace stratalog {
@@ -49,7 +50,8 @@ PublishResult publish_manifest(Store& store, const GenerationId& id, std::string
                                const CommitRules& rules) {
   const std::string directory = generation_name(id);
   PublishResult result;
-  result.status = prepare(store, directory, text, rules);
+  result.status = or_no_space("not enough memory to write a manifest",
+                              [&] { return prepare(store, directory, text, rules); });
   if (!result.status.is_ok()) return result;
   result.status = check_not_superseded(store, rules);
   result.superseded = result.status.code() == StatusCode::kAlreadyExists;

@@ -214,17 +214,18 @@ ParallelBackends backends_without_second_group(std::atomic<int>& open) {
   const auto refuse = [](const FileGroup& group) {
     return group.mine == 1 ? Status::no_space("no room for it") : Status::ok();
   };
-  backends.shared.create = [&open, refuse](Comm&, Store&, const std::string&,
-                                           const SharedFileSettings& settings)
-      -> Result<SharedFile> {
+  backends.shared.create = [&open, refuse](
+                               Comm&, Store&, const std::string&,
+                               const SharedFileSettings& settings) -> Result<SharedFile> {
     STRATALOG_RETURN_IF_ERROR(refuse(settings.group));
     ++open;
     return SharedFile{
         .write_all = [](std::uint64_t, std::span<const std::byte>) { return Status::ok(); },
-        .finish = [&open](SyncFiles) {
-          --open;
-          return Status::ok();
-        }};
+        .finish =
+            [&open](SyncFiles) {
+              --open;
+              return Status::ok();
+            }};
   };
   backends.rows.create = [&open, refuse](Comm&, Store&, const std::string&,
                                          const std::vector<RowDataset>&,
