@@ -71,9 +71,7 @@ class DirectFile {
     if (image_) return image_->finish(sync);
     if (queued_) return queued_->finish(sync);  // nothing is open where nothing was written
     if (!file_) return Status::ok();
-    const Status synced = sync == SyncFiles::kYes ? file_->sync() : Status::ok();
-    const Status closed = file_->close();
-    return synced.is_ok() ? closed : synced;
+    return close_file(*file_, sync);
   }
   const std::vector<RowPlacement>& placements() const { return placements_; }
 

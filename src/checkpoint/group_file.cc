@@ -35,12 +35,7 @@ Result<SharedFile> create_group_file(Comm& comm, Store& store, const std::string
   shared.write_all = [file](std::uint64_t offset, std::span<const std::byte> bytes) {
     return bytes.empty() ? Status::ok() : file->write_at(offset, bytes);
   };
-  shared.finish = [file](SyncFiles sync) {
-    if (file == nullptr) return Status::ok();
-    const Status synced = sync == SyncFiles::kYes ? file->sync() : Status::ok();
-    const Status closed = file->close();
-    return synced.is_ok() ? closed : synced;
-  };
+  shared.finish = [file](SyncFiles sync) { return file ? close_file(*file, sync) : Status::ok(); };
   return shared;
 }
 

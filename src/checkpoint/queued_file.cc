@@ -27,12 +27,7 @@ struct QueuedFile::Opened {
     return Status::ok();
   }
 
-  Status finish(SyncFiles sync) const {
-    if (!file) return Status::ok();
-    const Status synced = sync == SyncFiles::kYes ? file->sync() : Status::ok();
-    const Status closed = file->close();
-    return synced.is_ok() ? closed : synced;
-  }
+  Status finish(SyncFiles sync) const { return file ? close_file(*file, sync) : Status::ok(); }
 };
 
 QueuedFile::QueuedFile(const SaveContext& context, const std::string& name, OpenMode mode,

@@ -35,11 +35,7 @@ Status RowImageFile::write(std::size_t dataset, std::uint64_t offset,
   return Status::ok();
 }
 
-Status RowImageFile::finish(SyncFiles sync) {
-  const Status synced = sync == SyncFiles::kYes ? file_->sync() : Status::ok();
-  const Status closed = file_->close();
-  return synced.is_ok() ? closed : synced;
-}
+Status RowImageFile::finish(SyncFiles sync) { return close_file(*file_, sync); }
 
 Result<std::vector<RowPlacement>> share_placements(const SaveContext& context,
                                                    const RowFilePart& part,

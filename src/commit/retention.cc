@@ -11,9 +11,7 @@ namespace {
 
 Status sync_file(Store& store, const std::string& path) {
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> file, store.open(path, OpenMode::kRead));
-  const Status synced = file->sync();
-  const Status closed = file->close();
-  return synced.is_ok() ? closed : synced;
+  return close_file(*file, SyncFiles::kYes);
 }
 
 // Data files were durable before the manifest existed, unless the job was told to skip that. Files

@@ -1,48 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the HDF5 writers share: identifiers that close themselves, HDF5's error stack as a Status,
-// and a dataset of rows with its attributes. Sees <hdf5.h>; for hdf5_*.cc of this room only. Local
-// or collective as the file behind the identifier is.
+// What the HDF5 writers share: HDF5's error stack as a Status, and a dataset of rows with its
+// attributes. Sees <hdf5.h>; for hdf5_*.cc of this room only. Local or collective as the file
+// behind the identifier is.
 #pragma once
 
 #include <hdf5.h>
 
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/result.h"
+#include "write/hdf5_handle.h"
 #include "write/parallel_files.h"
 
 namespace stratalog {
-
-// Owns an HDF5 identifier; `close` is the function for its kind.
-class Hdf5Handle {
- public:
-  Hdf5Handle() = default;
-  Hdf5Handle(hid_t id, herr_t (*closer)(hid_t)) : id_(id), close_(closer) {}
-  Hdf5Handle(Hdf5Handle&& other) noexcept : id_(other.id_), close_(other.close_) { other.id_ = -1; }
-  Hdf5Handle& operator=(Hdf5Handle&& other) noexcept {
-    std::swap(id_, other.id_);
-    std::swap(close_, other.close_);
-    return *this;
-  }
-  Hdf5Handle(const Hdf5Handle&) = delete;
-  Hdf5Handle& operator=(const Hdf5Handle&) = delete;
-  ~Hdf5Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  hid_t id() const { return id_; }
-  bool is_open() const { return id_ >= 0; }
-  herr_t close() {
-    const hid_t id = id_;
-    id_ = -1;
-    return id < 0 ? 0 : close_(id);
-  }
-
- private:
-  hid_t id_ = -1;
-  herr_t (*close_)(hid_t) = nullptr;
-};
 
 // The error stack in words; clears it.
 Status hdf5_error(std::string_view call, std::string_view path);

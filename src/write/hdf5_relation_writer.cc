@@ -107,9 +107,7 @@ Status sync_after_close(OpenRowFile& open) {
   if (open.group.rank() != 0) return Status::ok();
   STRATALOG_ASSIGN_OR_RETURN(const std::unique_ptr<File> file,
                              open.store->open(open.store_path, OpenMode::kRead));
-  const Status synced = file->sync();
-  const Status closed = file->close();
-  return synced.is_ok() ? closed : synced;
+  return close_file(*file, SyncFiles::kYes);
 }
 
 // What the rows and HDF5's own tables may take, from the beginning of the file. Rows that are

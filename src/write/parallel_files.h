@@ -22,8 +22,6 @@
 
 namespace stratalog {
 
-enum class SyncFiles : std::uint8_t { kYes, kNo };
-
 // Which of several files of one kind this rank takes part in. All ranks of the Comm open, write and
 // close at the same time, each group its own file; kNoGroup takes part in opening only and gets a
 // file that does nothing.

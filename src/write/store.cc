@@ -3,6 +3,12 @@
 
 namespace stratalog {
 
+Status close_file(File& file, SyncFiles sync) {
+  const Status synced = sync == SyncFiles::kYes ? file.sync() : Status::ok();
+  const Status closed = file.close();
+  return synced.is_ok() ? closed : synced;
+}
+
 Result<std::unique_ptr<StoreLock>> Store::lock(const std::string& path) {
   return Status::not_supported("this store has no locks (" + path + ")");
 }

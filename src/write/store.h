@@ -58,6 +58,11 @@ class File {
   virtual Status close() = 0;
 };
 
+enum class SyncFiles : std::uint8_t { kYes, kNo };
+
+// Syncs if asked and closes, whatever of it fails; the first error.
+Status close_file(File& file, SyncFiles sync);
+
 // A lock that is held until it is destroyed.
 class StoreLock {
  public:

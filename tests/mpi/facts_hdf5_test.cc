@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "datalog/facts/fact_writer.h"
-#include "datalog/facts/hdf5_handle.h"
+#include "datalog/facts/hdf5_errors.h"
 #include "datalog/facts/hdf5_output.h"
 #include "mpi/mpi_main.h"
 #include "unit/facts/fact_text.h"

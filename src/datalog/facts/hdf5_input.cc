@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "datalog/facts/hdf5_handle.h"
+#include "datalog/facts/hdf5_errors.h"
 #include "datalog/facts/hdf5_layout.h"
 
 namespace stratalog::datalog {

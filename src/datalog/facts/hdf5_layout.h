@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "datalog/facts/fact_writer.h"
-#include "datalog/facts/hdf5_handle.h"
+#include "datalog/facts/hdf5_errors.h"
 
 namespace stratalog::datalog {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "comm/mpi_comm.h"
-#include "datalog/facts/hdf5_handle.h"
+#include "datalog/facts/hdf5_errors.h"
 #include "datalog/facts/hdf5_layout.h"
 #include "write/mpi_held_errors.h"
 

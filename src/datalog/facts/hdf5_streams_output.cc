@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "datalog/facts/hdf5_handle.h"
+#include "datalog/facts/hdf5_errors.h"
 #include "datalog/facts/hdf5_layout.h"
 #include "datalog/facts/key_streams.h"
 #include "encode/shuffled_chunk.h"

@@ -93,10 +93,9 @@ Result<Bytes> OutputFile::read_older() const {
 
 Status OutputFile::close_mine() {
   if (file_ == nullptr) return Status::ok();
-  const Status synced = file_->sync();
-  const Status closed = file_->close();
+  const Status closed = close_file(*file_, SyncFiles::kYes);
   file_.reset();
-  return synced.is_ok() ? closed : synced;
+  return closed;
 }
 
 Status OutputFile::publish(Comm& comm, const Status& mine) {

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hdf5Handle: owns one HDF5 identifier. Hdf5Errors: turns HDF5's error stack into a sentence and
-// keeps HDF5 from printing. For hdf5_*.cc files only. Local.
+// Hdf5Handle: owns one HDF5 identifier; `closer` is the function for its kind. For hdf5_*.cc files
+// only. Local.
 #pragma once
 
 #include <hdf5.h>
 
-#include <string>
-#include <string_view>
 #include <utility>
 
-#include "base/status.h"
-
-namespace stratalog::datalog {
+namespace stratalog {
 
 class Hdf5Handle {
  public:
@@ -43,20 +39,4 @@ class Hdf5Handle {
   Close close_ = nullptr;
 };
 
-// Keeps HDF5 from printing its error stack while it lives.
-class Hdf5Silence {
- public:
-  Hdf5Silence();
-  Hdf5Silence(const Hdf5Silence&) = delete;
-  Hdf5Silence& operator=(const Hdf5Silence&) = delete;
-  ~Hdf5Silence();
-
- private:
-  H5E_auto2_t printer_ = nullptr;
-  void* printer_data_ = nullptr;
-};
-
-// IoError with the innermost sentence of HDF5's error stack, which is then cleared.
-Status hdf5_error(std::string_view action);
-
-}  // namespace stratalog::datalog
+}  // namespace stratalog

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "datalog/facts/hdf5_handle.h"
+#include "datalog/facts/hdf5_errors.h"
 
 #include <fmt/format.h>
+
+#include <string>
 
 namespace stratalog::datalog {
 namespace {
