@@ -149,3 +149,16 @@ def test_what_always_fails_does_so_only_where_the_rule_has_bindings(
     (tmp_path / "c.facts").write_text("2\n3\n")
     failed = stratalog("run", program, "-F", tmp_path, "-D", tmp_path, expect=1)
     assert "fails.dl:8:" in failed.err
+
+
+def test_a_part_that_can_fail_is_not_evaluated_by_itself(
+    stratalog: Stratalog, tmp_path: Path
+) -> None:
+    program = tmp_path / "fails.dl"
+    program.write_text(FAILS_ALWAYS.replace("c(x), {}", "c(y), 10 / y > 3"))
+    (tmp_path / "b.facts").write_text("")
+    (tmp_path / "c.facts").write_text("0\n")
+    stratalog("run", program, "-F", tmp_path, "-D", tmp_path)
+    (tmp_path / "b.facts").write_text("1\n")
+    failed = stratalog("run", program, "-F", tmp_path, "-D", tmp_path, expect=1)
+    assert "division by zero" in failed.err
