@@ -9,6 +9,7 @@
 
 #include "datalog/evaluate/added_facts.h"
 #include "datalog/evaluate/equivalence_run.h"
+#include "datalog/evaluate/incoming.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/position_json.h"
