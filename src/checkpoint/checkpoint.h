@@ -297,6 +297,10 @@ struct GenerationSummary {
 // content of the files).
 Result<std::vector<GenerationSummary>> list_generations(Store& store);
 
+// Local: whether a generation that was there is not any more. A running job removes those that
+// newer ones supersede, also while they are looked at.
+bool was_removed(Store& store, const std::string& generation);
+
 // Local: the manifest's content, without relations' tuples; sections included.
 Result<StoredState> inspect_generation(Store& store, const std::string& generation);
 

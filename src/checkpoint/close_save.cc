@@ -31,10 +31,6 @@ std::string manifest_words(const SaveContext& context, Manifest& manifest, const
 
 }  // namespace
 
-Result<Received> SaveDriver::gather_lines(const std::string& lines) {
-  return comm_.gather(std::as_bytes(std::span(lines)), 0);
-}
-
 Status SaveDriver::commit(const SaveContext& context, Manifest& manifest, LocalOutput& out,
                           SaveReport& report) {
   std::string text;
@@ -55,8 +51,10 @@ Status SaveDriver::word_manifest(const SaveContext& context, Manifest& manifest,
     sums.insert(sums.end(), {request.images[i].rows, hash.low, hash.high});
   }
   STRATALOG_RETURN_IF_ERROR(comm_.allreduce(sums, ReduceOp::kSum));
-  STRATALOG_ASSIGN_OR_RETURN(const Received files, gather_lines(out.file_lines));
-  STRATALOG_ASSIGN_OR_RETURN(const Received shards, gather_lines(out.shard_lines));
+  STRATALOG_ASSIGN_OR_RETURN(const Received files,
+                             comm_.gather(std::as_bytes(std::span(out.file_lines)), 0));
+  STRATALOG_ASSIGN_OR_RETURN(const Received shards,
+                             comm_.gather(std::as_bytes(std::span(out.shard_lines)), 0));
   Status worded;
   if (comm_.rank() == 0)
     worded = or_no_space("not enough memory for the manifest", [&]() -> Status {

@@ -66,7 +66,6 @@ Result<std::uint64_t> GrowingFile::place_and_write(Bytes& stage) {
     if (!ships_edges() && !stage.empty()) pad(stage, offset, end);
     return Status::ok();
   });
-  if (!status.is_ok()) stage.clear();
   std::uint64_t shipped = 0;
   if (ships_edges()) {
     auto went = status.is_ok() ? ship_edges(stage) : ship_nothing();

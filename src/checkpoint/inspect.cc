@@ -20,10 +20,6 @@
 namespace stratalog {
 namespace {
 
-bool is_there(Store& store, const GenerationId& id) {
-  return store.info(fmt::format("{}/{}", generation_name(id), kManifestName)).is_ok();
-}
-
 GenerationSummary summarise(Store& store, const GenerationId& id, const Hash128& store_id) {
   GenerationSummary summary;
   summary.name = generation_name(id);
@@ -50,7 +46,7 @@ GenerationSummary summarise(Store& store, const GenerationId& id, const Hash128&
   const Status files = check_files(store, manifest, ProtocolSteps{});
   const Result<std::string> rejected = read_text_file(store, reject_name(summary.name), 65536);
   if (!files.is_ok()) {
-    const bool is_gone = !is_there(store, id);
+    const bool is_gone = was_removed(store, summary.name);
     summary.condition = is_gone ? GenerationCondition::kUnfinished : GenerationCondition::kDamaged;
     summary.reason = is_gone ? "a running job removed it meanwhile" : files.to_string();
   } else if (rejected.is_ok()) {
@@ -200,8 +196,8 @@ class DeepCheck {
 // there at first may be gone.
 constexpr int kMostLooks = 5;
 
-bool has_manifest(const GenerationSummary& summary) {
-  return summary.condition != GenerationCondition::kUnfinished;
+bool is_unfinished(const GenerationSummary& summary) {
+  return summary.condition == GenerationCondition::kUnfinished;
 }
 
 Result<std::vector<GenerationSummary>> summarise_all(Store& store,
@@ -226,11 +222,16 @@ Result<std::vector<GenerationSummary>> summarise_all(Store& store,
 
 }  // namespace
 
+bool was_removed(Store& store, const std::string& generation) {
+  return store.info(fmt::format("{}/{}", generation, kManifestName)).status().code() ==
+         StatusCode::kNotFound;
+}
+
 Result<std::vector<GenerationSummary>> list_generations(Store& store) {
   STRATALOG_ASSIGN_OR_RETURN(auto ids, list_generation_ids(store));
   for (int looks = 1;; ++looks) {
     STRATALOG_ASSIGN_OR_RETURN(auto summaries, summarise_all(store, ids));
-    if (looks == kMostLooks || std::ranges::all_of(summaries, has_manifest)) return summaries;
+    if (looks == kMostLooks || std::ranges::none_of(summaries, is_unfinished)) return summaries;
     STRATALOG_ASSIGN_OR_RETURN(auto now, list_generation_ids(store));
     if (now == ids) return summaries;
     ids = std::move(now);

@@ -74,7 +74,6 @@ class SaveDriver final : public CheckpointWriter {
                        std::string& text);
   void list_relations(const SaveRequest& request, std::span<const std::uint64_t> sums,
                       std::vector<ManifestRelation>& relations) const;
-  Result<Received> gather_lines(const std::string& lines);
   Status publish(const SaveContext& context, const Manifest& manifest, const std::string& text,
                  SaveReport& report);
 

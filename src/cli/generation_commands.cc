@@ -294,12 +294,6 @@ Result<std::vector<std::string>> generations_to_verify(Store& store, const std::
                      : fmt::format("there is no generation {} in {}", wanted, store.root()));
 }
 
-// A running job removes generations that newer ones supersede, also while they are looked at.
-bool was_removed(Store& store, const std::string& name) {
-  return store.info(fmt::format("{}/{}", name, kManifestName)).status().code() ==
-         StatusCode::kNotFound;
-}
-
 // NotFound where something else lies in the folder. An empty one may yet become one of checkpoints.
 Status check_is_for_checkpoints(Store& store) {
   STRATALOG_ASSIGN_OR_RETURN(const auto names, store.list("."));

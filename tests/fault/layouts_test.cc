@@ -10,6 +10,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "fault/loaded_samples.h"
+#include "fault/small_writer_options.h"
 #include "place/write_edges.h"
 #include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
@@ -30,10 +31,7 @@ struct Layout {
 };
 
 WriterOptions options_of(const Layout& layout) {
-  WriterOptions options;
-  options.block_bytes = 512;
-  options.stage_bytes = 4096;
-  options.backends.rows = hdf5_serial_files();
+  WriterOptions options = sample::small_writer_options();
   options.layout.files = layout.files;
   options.layout.relations_per_file = layout.relations_per_file;
   options.layout.alignment = layout.alignment;

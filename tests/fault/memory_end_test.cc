@@ -11,8 +11,8 @@
 #include "datalog/evaluate/class_agreement.h"
 #include "failing_memory.h"
 #include "fault/loaded_samples.h"
+#include "fault/small_writer_options.h"
 #include "property/engine_runner.h"
-#include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
 
 namespace stratalog {
@@ -24,10 +24,7 @@ constexpr std::uint64_t kSize = 400;
 Status save(Comm& comm, CheckpointMode mode, const std::shared_ptr<MemoryDisk>& disk, int poor) {
   const auto relations = sample::sample_relations(5, kSize);
   const auto store = open_memory_store(disk);
-  WriterOptions options;
-  options.block_bytes = 512;
-  options.stage_bytes = 4096;
-  options.backends.rows = hdf5_serial_files();
+  WriterOptions options = sample::small_writer_options();
   STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, options));
   SaveRequest request = sample::request_of(relations, comm.rank(), kRanks);
   request.mode = mode;

@@ -10,7 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "failing_memory.h"
 #include "fault/loaded_samples.h"
-#include "write/hdf5_row_layout.h"
+#include "fault/small_writer_options.h"
 #include "write/memory_store.h"
 
 namespace stratalog {
@@ -35,10 +35,7 @@ SaveEnd save_without_memory(const std::shared_ptr<MemoryDisk>& disk, const SaveC
   SaveEnd end;
   const Status again = sim_run(kRanks, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
-    WriterOptions options;
-    options.block_bytes = 512;
-    options.stage_bytes = 4096;
-    options.backends.rows = hdf5_serial_files();
+    WriterOptions options = sample::small_writer_options();
     STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, options));
     SaveRequest request = sample::request_of(relations, comm.rank(), kRanks);
     request.mode = one.mode;

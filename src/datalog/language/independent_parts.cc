@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "datalog/partial_functors.h"
+
 namespace stratalog::datalog::language {
 namespace {
 
@@ -65,18 +67,8 @@ bool is_nonzero(const BoundTerm& term) {
 bool can_fail(const BoundTerm& term) {
   for (const BoundTerm& argument : term.arguments)
     if (can_fail(argument)) return true;
-  if (term.kind != BoundTermKind::kFunctor) return false;
-  switch (term.functor) {
-    case Functor::kDivide:
-    case Functor::kModulo:
-      return !is_nonzero(term.arguments[1]);
-    case Functor::kToNumber:
-    case Functor::kToUnsigned:
-    case Functor::kToFloat:
-      return true;
-    default:
-      return false;
-  }
+  return term.kind == BoundTermKind::kFunctor && is_partial(term.functor) &&
+         (term.arguments.size() == 1 || !is_nonzero(term.arguments[1]));
 }
 
 // By itself it would, though the rest of the rule has no bindings.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "datalog/partial_functors.h"
 #include "datalog/plan/size_estimate.h"
 
 namespace stratalog::datalog {
@@ -39,21 +40,13 @@ bool equates_variables(const Literal& literal) {
 
 // Whether there are values for which the functor of `e`, which is one, is an error, which ends the
 // run.
-bool is_partial(const Expression& e) {
+bool may_fail(const Expression& e) {
+  if (!is_partial(e.functor)) return false;
+  if (e.arguments.size() == 1) return e.arguments[0].value_kind == ValueKind::kSymbol;
   const bool is_integer =
       e.value_kind == ValueKind::kNumber || e.value_kind == ValueKind::kUnsigned;
-  switch (e.functor) {
-    case Functor::kDivide:
-    case Functor::kModulo:
-      return is_integer &&
-             (e.arguments[1].kind != ExpressionKind::kConstant || e.arguments[1].bits == 0);
-    case Functor::kToNumber:
-    case Functor::kToUnsigned:
-    case Functor::kToFloat:
-      return e.arguments[0].value_kind == ValueKind::kSymbol;
-    default:
-      return false;
-  }
+  const Expression& divisor = e.arguments[1];
+  return is_integer && (divisor.kind != ExpressionKind::kConstant || divisor.bits == 0);
 }
 
 // What a constraint computes that can fail.
@@ -65,7 +58,7 @@ struct Risk {
 void add_risk(const Expression& e, Risk& risk) {
   if (e.kind != ExpressionKind::kFunctor) return;
   for (const Expression& argument : e.arguments) add_risk(argument, risk);
-  if (!is_partial(e)) return;
+  if (!may_fail(e)) return;
   const std::set<VariableId> variables = variables_of(e);
   risk.variables.insert(variables.begin(), variables.end());
   risk.is_constant |= variables.empty();
