@@ -32,6 +32,9 @@ target_compile_features(stratalog_library INTERFACE cxx_std_20)
 
 install(TARGETS stratalog_library EXPORT stratalog LIBRARY DESTINATION lib COMPONENT library)
 install(DIRECTORY ${stratalog_headers}/stratalog DESTINATION include COMPONENT library)
+# What functors of libraries include: as <souffle/SouffleFunctor.h> (docs/language.md).
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/functors/souffle DESTINATION include/stratalog/functors
+        COMPONENT library)
 set(stratalog_package lib/cmake/stratalog)
 install(EXPORT stratalog NAMESPACE stratalog:: FILE stratalog-config.cmake DESTINATION ${stratalog_package}
         COMPONENT library)

@@ -64,12 +64,13 @@ def file_head(tree: SourceTree, _: Exceptions) -> list[Finding]:
     return found
 
 
-def file_name(tree: SourceTree, _: Exceptions) -> list[Finding]:
+def file_name(tree: SourceTree, exceptions: Exceptions) -> list[Finding]:
     """Files are snake_case and named after what they define; nothing is left over."""
     found = [Finding(path, 0, "a left-over; remove it") for path in tree.select(r".*~")]
     for path in (*tree.cpp(), *tree.scripts("python")):
         stem = path.rsplit("/", 1)[-1].split(".")[0]
-        if not re.fullmatch(r"[a-z0-9_-]+", stem):
+        is_good = re.fullmatch(r"[a-z0-9_-]+", stem)
+        if not is_good and not exceptions.allows("file_name", path):
             found.append(Finding(path, 0, "the file name is not snake_case"))
         if EMPTY_NAMES & set(stem.split("_")):
             found.append(Finding(path, 0, "an empty name; name it after what it defines"))

@@ -55,8 +55,11 @@ std::vector<datalog::ExternalFunction> load_externals(const StoredState& state,
   auto loaded = datalog::load_external_functions(
       *compiled.program, {.libraries = run.libraries, .directories = run.library_directories});
   if (loaded.is_ok()) return std::move(loaded).value();
-  const auto refuse = [status = loaded.status()](std::span<const datalog::ExternalValue>)
-      -> Result<datalog::ExternalValue> { return status; };
+  datalog::ExternalFunction refuse;
+  refuse.plain = [status = loaded.status()](
+                     std::span<const datalog::ExternalValue>) -> Result<datalog::ExternalValue> {
+    return status;
+  };
   return std::vector<datalog::ExternalFunction>(compiled.program->external_functors.size(), refuse);
 }
 

@@ -69,6 +69,9 @@ struct IoDirective {
   IoAction action = IoAction::kInput;
   std::map<std::string, std::string> parameters;
   SourcePlace place;
+  // Whether some .output or .printsize depends on the relation, or anything may be asked of it. The
+  // file of an input that is not needed may be missing, as Soufflé does not read it at all.
+  bool is_needed = true;
 };
 
 // A relation that the engine fills: the tuples of `source` in order of their values, each followed
@@ -296,11 +299,19 @@ struct Stratum {
   bool is_recursive = false;
 };
 
-// `.functor f(x: number): symbol`: a function of a shared library. Kinds other than kRecord.
+// What an external functor takes or gives.
+struct ExternalType {
+  ValueKind kind = ValueKind::kNumber;
+  StructureId structure = kNoStructure;  // of a record or an algebraic data type
+};
+
+// `.functor f(x: number): symbol`: a function of a shared library.
 struct ExternalFunctor {
   std::string name;  // without the @
-  std::vector<ValueKind> arguments;
-  ValueKind result = ValueKind::kNumber;
+  std::vector<ExternalType> arguments;
+  ExternalType result;
+  // Handed Soufflé's tables of symbols and records; only then there are structures.
+  bool is_stateful = false;
   SourcePlace place;
 };
 

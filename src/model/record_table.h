@@ -30,6 +30,12 @@ inline constexpr Cell kProvisionalRecordBase = 1U << 30;
 
 constexpr bool is_provisional_record(Cell cell) { return cell >= kProvisionalRecordBase; }
 
+// A record as its table has it; the cells are valid until a record is added.
+struct RecordCells {
+  ShapeId shape = 0;
+  std::span<const Cell> cells;
+};
+
 class RecordTable {
  public:
   static constexpr std::uint64_t kMaxRecords = kProvisionalRecordBase - 1;
@@ -51,6 +57,8 @@ class RecordTable {
   std::span<const Cell> cells(std::uint32_t id) const {
     return {cells_.data() + starts_[id] + 1, shapes_[shape_of(id)].size()};
   }
+
+  RecordCells record(std::uint32_t id) const { return {.shape = shape_of(id), .cells = cells(id)}; }
 
   bool has_room() const { return size() < kMaxRecords; }
   std::uint64_t size() const { return starts_.size(); }

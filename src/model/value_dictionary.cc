@@ -219,13 +219,6 @@ Cell NewValues::record(ShapeId shape, std::span<const Cell> cells) {
   return kProvisionalRecordBase + records_.intern(shape, cells);
 }
 
-std::optional<std::span<const Cell>> NewValues::fields(ShapeId shape, Cell cell) const {
-  if (!is_provisional_record(cell)) return shared_->fields(shape, cell);
-  const std::uint32_t id = cell - kProvisionalRecordBase;
-  if (id >= records_.size() || records_.shape_of(id) != shape) return std::nullopt;
-  return records_.cells(id);
-}
-
 void NewValues::clear() {
   symbols_.clear();
   wides_.clear();

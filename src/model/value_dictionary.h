@@ -56,12 +56,16 @@ class ValueDictionary {
   std::uint64_t decode(Cell cell) const {
     return is_wide_cell(cell) ? wides_.bits(cell - kWideBase) : narrow_bits(cell);
   }
-  // The cells of a record's fields, valid until a record is added. Nothing if the cell is nil, is
-  // no record at all, or is one of another shape.
+  // Nothing if the cell is nil or no record at all. Valid until a record is added.
+  std::optional<RecordCells> record_of(Cell cell) const {
+    if (cell == kNilCell || cell > records_.size()) return std::nullopt;
+    return records_.record(cell - 1);
+  }
+  // The cells of a record's fields; nothing also if it is one of another shape.
   std::optional<std::span<const Cell>> fields(ShapeId shape, Cell cell) const {
-    if (cell == kNilCell || cell > records_.size() || records_.shape_of(cell - 1) != shape)
-      return std::nullopt;
-    return records_.cells(cell - 1);
+    const auto record = record_of(cell);
+    if (!record || record->shape != shape) return std::nullopt;
+    return record->cells;
   }
 
   DictionarySize size() const { return {.symbols = symbols_.size(), .wides = wides_.size()}; }
@@ -123,8 +127,18 @@ class NewValues {
                                      : shared_->decode(cell);
   }
 
-  // As ValueDictionary::fields; valid until a record is added.
-  std::optional<std::span<const Cell>> fields(ShapeId shape, Cell cell) const;
+  // As ValueDictionary::record_of and fields.
+  std::optional<RecordCells> record_of(Cell cell) const {
+    if (!is_provisional_record(cell)) return shared_->record_of(cell);
+    const std::uint32_t id = cell - kProvisionalRecordBase;
+    if (id >= records_.size()) return std::nullopt;
+    return records_.record(id);
+  }
+  std::optional<std::span<const Cell>> fields(ShapeId shape, Cell cell) const {
+    const auto record = record_of(cell);
+    if (!record || record->shape != shape) return std::nullopt;
+    return record->cells;
+  }
 
   const SymbolTable& symbols() const { return symbols_; }
   const WideTable& wides() const { return wides_; }

@@ -35,7 +35,7 @@ class Engine {
       : state_(comm, program, options, hooks),
         checkpointing_(state_),
         facts_(program.relations.size()) {
-    state_.evaluator.set_externals(options.externals);
+    state_.evaluator.set_externals(options.externals, program);
     if (options.metering != Metering::kNone)
       state_.meter = std::make_unique<RunMeter>(options.metering);
   }

@@ -70,6 +70,7 @@ void ExpressionEvaluator::fail(std::string message) {
 
 Cell ExpressionEvaluator::evaluate(const Expression& e, const Batch& batch, std::uint32_t row) {
   if (e.kind == ExpressionKind::kVariable) return batch.columns[e.variable][row];
+  if (is_stateful(e)) return call_stateful(e, batch, row);
   if (e.value_kind == ValueKind::kSymbol) return values_->symbol(text(e, batch, row));
   if (e.value_kind == ValueKind::kRecord) return record(e, batch, row);
   return values_->number(bits(e, batch, row));
@@ -141,7 +142,8 @@ std::uint64_t ExpressionEvaluator::functor_bits(const Expression& e, const Batch
     case Functor::kCounter:
       return 0;  // the language stage leaves none
     case Functor::kExternal:
-      return call(e, batch, row).bits;
+      return is_stateful(e) ? values_->bits(call_stateful(e, batch, row))
+                            : call(e, batch, row).bits;
     case Functor::kToNumber:
     case Functor::kToUnsigned:
     case Functor::kToFloat:
@@ -165,9 +167,44 @@ std::uint64_t ExpressionEvaluator::functor_bits(const Expression& e, const Batch
   return result;
 }
 
+bool ExpressionEvaluator::is_stateful(const Expression& e) const {
+  return e.kind == ExpressionKind::kFunctor && e.functor == Functor::kExternal &&
+         e.shape < externals_.size() && externals_[e.shape].stateful;
+}
+
+Cell ExpressionEvaluator::call_stateful(const Expression& e, const Batch& batch,
+                                        std::uint32_t row) {
+  const ExternalFunctor& functor = program_->external_functors[e.shape];
+  const ExternalFunction& function = externals_[e.shape];
+  // Arguments first: they may call functions themselves.
+  const std::vector<Cell> cells = record_cells(e, batch, row);
+  if (!status_.is_ok()) return kNilCell;
+  const std::lock_guard lock(function.tables->in_use());
+  ExternalValues::Call call(*external_values_, *function.tables);
+  std::vector<std::uint64_t> words;
+  words.reserve(cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto word = call.word(functor.arguments[i], cells[i]);
+    if (!word.is_ok()) {
+      fail(fmt::format("the functor `{}` is given {}", e.text, word.status().message()));
+      return kNilCell;
+    }
+    words.push_back(word.value());
+  }
+  const auto word = function.stateful(words);
+  if (!word.is_ok()) {
+    fail(word.status().message());
+    return kNilCell;
+  }
+  const auto result = call.cell(functor.result, word.value());
+  if (result.is_ok()) return result.value();
+  fail(fmt::format("the functor `{}` gave {}", e.text, result.status().message()));
+  return kNilCell;
+}
+
 ExternalValue ExpressionEvaluator::call(const Expression& e, const Batch& batch,
                                         std::uint32_t row) {
-  if (e.shape >= externals_.size() || !externals_[e.shape]) {
+  if (e.shape >= externals_.size() || !externals_[e.shape].plain) {
     fail(fmt::format("no shared library was named for the functor `{}`", e.text));
     return {};
   }
@@ -180,7 +217,7 @@ ExternalValue ExpressionEvaluator::call(const Expression& e, const Batch& batch,
     else
       value.bits = bits(argument, batch, row);
   }
-  auto result = externals_[e.shape](arguments);
+  auto result = externals_[e.shape].plain(arguments);
   if (result.is_ok()) return std::move(result).value();
   fail(result.status().message());
   return {};
@@ -344,7 +381,8 @@ std::string ExpressionEvaluator::text(const Expression& e, const Batch& batch, s
       return {};
     }
     case Functor::kExternal:
-      return call(e, batch, row).text;
+      return is_stateful(e) ? std::string(values_->text(call_stateful(e, batch, row)))
+                            : call(e, batch, row).text;
     default:
       fail("this functor does not yield a symbol");
       return {};

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "datalog/evaluate/batch.h"
+#include "datalog/evaluate/external_values.h"
 #include "datalog/external_function.h"
 #include "datalog/program.h"
 #include "model/value_dictionary.h"
@@ -36,8 +37,12 @@ class ExpressionEvaluator {
   // Where in the user's program we are, for error messages.
   void set_place(const SourcePlace* place) { place_ = place; }
 
-  // The functions behind Program::external_functors; borrowed.
-  void set_externals(std::span<const ExternalFunction> externals) { externals_ = externals; }
+  // The functions behind the program's external functors, by number; both are borrowed.
+  void set_externals(std::span<const ExternalFunction> externals, const Program& program) {
+    externals_ = externals;
+    program_ = &program;
+    external_values_.emplace(*program.structures, *values_);
+  }
 
   // What `recursive_iteration_cnt()` gives from now on.
   void set_iteration(std::uint64_t iteration) { iteration_ = iteration; }
@@ -63,6 +68,7 @@ class ExpressionEvaluator {
   const Status& status() const { return status_; }
   // What this rank met that is odd but no error, each once; complete sentences with a place.
   const std::set<std::string>& warnings() const { return warnings_; }
+  void note_warning(std::string warning) { warnings_.insert(std::move(warning)); }
 
  private:
   std::uint64_t functor_bits(const Expression& e, const Batch& batch, std::uint32_t row);
@@ -70,7 +76,9 @@ class ExpressionEvaluator {
   std::uint64_t float_functor(const Expression& e, double a, double b);
   std::uint64_t convert(const Expression& e, const Batch& batch, std::uint32_t row);
   std::uint64_t parse_number(const Expression& e, const std::string& text);
+  bool is_stateful(const Expression& e) const;
   ExternalValue call(const Expression& e, const Batch& batch, std::uint32_t row);
+  Cell call_stateful(const Expression& e, const Batch& batch, std::uint32_t row);
   Cell record(const Expression& e, const Batch& batch, std::uint32_t row);
   std::vector<Cell> record_cells(const Expression& e, const Batch& batch, std::uint32_t row);
   bool compare_text(Comparison comparison, const std::string& left, const std::string& right);
@@ -80,6 +88,8 @@ class ExpressionEvaluator {
   const SourcePlace* place_ = nullptr;
   std::uint64_t iteration_ = 0;
   std::span<const ExternalFunction> externals_;
+  const Program* program_ = nullptr;  // whose externals these are
+  std::optional<ExternalValues> external_values_;
   Status status_;
   std::unordered_map<std::string, std::optional<std::regex>> patterns_;  // nothing: malformed
   std::set<std::string> warnings_;

@@ -46,7 +46,9 @@ Status load_files(EngineState& state, const IsSettled& is_settled,
           if (is_standard_input(directive) && state.is_resumed)
             return agree(state.comm, came_too_early(state.program.relations[r]));
           relations.push_back(r);
-          inputs.push_back({.relation = &state.program.relations[r], .directive = &directive});
+          inputs.push_back({.relation = &state.program.relations[r],
+                            .directive = &directive,
+                            .may_be_missing = !directive.is_needed});
         }
   }
   if (inputs.empty()) return {};
@@ -56,9 +58,13 @@ Status load_files(EngineState& state, const IsSettled& is_settled,
                                  "relation `{}` has .input, but no directory of facts was given "
                                  "(-F)",
                                  inputs.front().relation->name)));
-  STRATALOG_ASSIGN_OR_RETURN(
-      std::vector<TupleColumns> loaded,
-      load_facts(state.comm, *state.options.facts, inputs, state.dictionary, state.options.read));
+  std::vector<std::string> missing;
+  STRATALOG_ASSIGN_OR_RETURN(std::vector<TupleColumns> loaded,
+                             load_facts(state.comm, *state.options.facts, inputs, state.dictionary,
+                                        state.options.read, &missing));
+  for (const std::string& file : missing)
+    state.evaluator.note_warning(fmt::format(
+        "there is no fact file {}; no output depends on it, so it is taken as empty", file));
   for (std::size_t i = 0; i < loaded.size(); ++i)
     append_tuples(std::move(loaded[i]), facts[relations[i]]);
   return {};

@@ -7,15 +7,10 @@
 #include <utility>
 
 #include "datalog/evaluate/value_bits.h"
+#include "datalog/facts/cell_class.h"
+#include "datalog/facts/structured_text.h"
 
 namespace stratalog::datalog {
-namespace {
-
-CellClass class_of(ValueKind kind) {
-  return kind == ValueKind::kSymbol ? CellClass::kSymbol : CellClass::kNumber;
-}
-
-}  // namespace
 
 ValueUnion::ValueUnion(EngineState& state, std::uint32_t stratum) : state_(state) {
   for (const RelationId r : state.program.strata[stratum].relations) {
@@ -26,7 +21,7 @@ ValueUnion::ValueUnion(EngineState& state, std::uint32_t stratum) : state_(state
       return rule.body[atom].atom.arguments[best->column].variable;
     };
     United of{.relation = r,
-              .column = class_of(best->kind),
+              .column = cell_class(best->kind),
               .rule = &rule,
               .known = value_in(0),
               .added = value_in(1),
@@ -110,6 +105,13 @@ Status ValueUnion::check_is_above(United& of, Cell known, Cell added, Cell value
 
 std::string ValueUnion::text(const United& of, Cell cell) const {
   const NewValues& values = state_.new_values;
+  const Attribute& attribute = state_.program.relations[of.relation].attributes.back();
+  if (attribute.structure != kNoStructure) {
+    std::string text;
+    append_structured(*state_.program.structures, attribute.structure, values, cell,
+                      SymbolQuotes::kLiteral, text);
+    return text;
+  }
   const ValueKind kind = of.rule->body[2].left.value_kind;
   if (kind == ValueKind::kSymbol) return fmt::format("\"{}\"", values.text(cell));
   const std::uint64_t bits = values.bits(cell);

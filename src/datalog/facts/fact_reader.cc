@@ -47,6 +47,7 @@ struct PlannedFile {
 
   bool is_whole() const { return is_json(format.medium) || format.medium == FactMedium::kSqlite; }
   bool is_standard_input() const { return format.medium == FactMedium::kConsole; }
+  bool is_missing() const { return file.location.path.empty() && !is_standard_input(); }
   bool can_be_cut() const {
     return !file.is_gzip && !format.is_rfc4180 && !is_whole() && !is_standard_input();
   }
@@ -103,7 +104,7 @@ Status check_medium(const PlannedFile& planned, const ReadOptions& options) {
 
 // Collective. Only rank 0 looks at names, and its verdict is everyone's, word for word.
 Status examine_together(Comm& comm, Store& store, const ReadOptions& options,
-                        std::span<PlannedFile> files) {
+                        std::span<PlannedFile> files, std::vector<std::string>* missing) {
   STRATALOG_ASSIGN_OR_RETURN(
       const nlohmann::json told, ask_rank_zero(comm, [&]() -> Result<nlohmann::json> {
         nlohmann::json answer = nlohmann::json::array();
@@ -112,9 +113,14 @@ Status examine_together(Comm& comm, Store& store, const ReadOptions& options,
           FactFile file;
           if (!planned.is_standard_input()) {
             auto found = examine(store, planned.format);
-            if (!found.is_ok())
+            const bool is_missing = found.status().code() == StatusCode::kNotFound;
+            if (is_missing && planned.input.may_be_missing) {
+              if (missing != nullptr) missing->push_back(planned.shown(store));
+            } else if (!found.is_ok()) {
               return explain_missing(planned.input, planned.shown(store), found.status());
-            file = std::move(found).value();
+            } else {
+              file = std::move(found).value();
+            }
           }
           answer.push_back(
               {file.location.directory, file.location.path, file.size_bytes, file.is_gzip});
@@ -223,6 +229,7 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const ReadOption
   ParsedShare share;
   share.tuples.columns.resize(relation.attributes.size());
   const std::uint64_t size = planned.file.size_bytes;
+  if (planned.is_missing()) return share;
   if (planned.reader != kEveryRank && planned.reader != comm.rank()) return share;
   if (planned.is_standard_input()) {
     STRATALOG_RETURN_IF_ERROR(
@@ -349,7 +356,8 @@ Status load_together(Comm& comm, Store& store, const ReadOptions& options,
 Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
                                              std::span<const FactInput> inputs,
                                              ValueDictionary& dictionary,
-                                             const ReadOptions& options) {
+                                             const ReadOptions& options,
+                                             std::vector<std::string>* missing) {
   std::vector<PlannedFile> files;
   for (const FactInput& input : inputs) {
     PlannedFile& planned = files.emplace_back(PlannedFile{.input = input});
@@ -357,7 +365,7 @@ Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
   }
   std::vector<TupleColumns> loaded;
   if (files.empty()) return loaded;
-  STRATALOG_RETURN_IF_ERROR(examine_together(comm, store, options, files));
+  STRATALOG_RETURN_IF_ERROR(examine_together(comm, store, options, files, missing));
   choose_readers(comm.size(), files);
   for (std::span<const PlannedFile> rest = files; !rest.empty();) {
     std::size_t count = 0;

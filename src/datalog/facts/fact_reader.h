@@ -27,6 +27,7 @@ namespace stratalog::datalog {
 struct FactInput {
   const Relation* relation = nullptr;
   const IoDirective* directive = nullptr;
+  bool may_be_missing = false;  // then there are no tuples
 };
 
 // A part of the rows of a file that several ranks read.
@@ -60,6 +61,7 @@ struct ReadOptions {
 // Collective. The tuples of each input. `store` is the directory of fact files; `dictionary` must
 // be equal on all ranks and is so afterwards: new symbols and large numbers have ids in the order
 // in which the files mention them, at any number of ranks. Repeated lines give repeated tuples.
+// `missing`, if given, gets the names of files that were missing and may be, on rank 0.
 // Errors, the same on all ranks: NotFound for a missing file (with what to do), InvalidArgument
 // with the first ten malformed lines of a file ("file:line: field N (attribute `x`, type number):
 // expected
@@ -68,7 +70,8 @@ struct ReadOptions {
 Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,
                                              std::span<const FactInput> inputs,
                                              ValueDictionary& dictionary,
-                                             const ReadOptions& options = {});
+                                             const ReadOptions& options = {},
+                                             std::vector<std::string>* missing = nullptr);
 
 // Collective. The same for one file.
 Result<TupleColumns> load_facts(Comm& comm, Store& store, const Relation& relation,

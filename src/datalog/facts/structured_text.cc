@@ -35,11 +35,15 @@ void append_literal(std::string_view symbol, std::string& text) {
   text += '"';
 }
 
+std::uint64_t bits_of(const ValueDictionary& values, Cell cell) { return values.decode(cell); }
+std::uint64_t bits_of(const NewValues& values, Cell cell) { return values.bits(cell); }
+
+template <typename Values>
 class Writer {
  public:
-  Writer(const std::vector<Structure>& structures, const ValueDictionary& dictionary,
-         SymbolQuotes quotes, std::string& text)
-      : structures_(structures), dictionary_(dictionary), quotes_(quotes), text_(text) {}
+  Writer(const std::vector<Structure>& structures, const Values& values, SymbolQuotes quotes,
+         std::string& text)
+      : structures_(structures), values_(values), quotes_(quotes), text_(text) {}
 
   void run(StructureId id, Cell cell) {
     open(id, cell);
@@ -74,14 +78,14 @@ class Writer {
     const Structure& structure = structures_[id];
     switch (structure.form) {
       case StructureForm::kEnumeration:
-        open_branch(structure, dictionary_.decode(cell), {});
+        open_branch(structure, bits_of(values_, cell), {});
         return;
       case StructureForm::kRecord: {
         if (cell == kNilCell) {
           text_ += "nil";
           return;
         }
-        const auto fields = dictionary_.fields(structure.branches[0].shape, cell);
+        const auto fields = values_.fields(structure.branches[0].shape, cell);
         if (!fields) return append_unknown(cell);
         text_ += '[';
         frames_.push_back({.branch = structure.branches.data(), .cells = *fields, .close = ']'});
@@ -90,13 +94,12 @@ class Writer {
       case StructureForm::kAlgebraic:
         break;
     }
-    if (cell == kNilCell || cell > dictionary_.records().size()) return append_unknown(cell);
-    const std::span<const Cell> cells = dictionary_.records().cells(cell - 1);
-    const std::uint64_t number = cells.empty() ? structure.branches.size() : cells[0];
-    if (number >= structure.branches.size() ||
-        structure.branches[number].shape != dictionary_.records().shape_of(cell - 1))
+    const auto record = values_.record_of(cell);
+    if (!record || record->cells.empty()) return append_unknown(cell);
+    const std::uint64_t number = record->cells[0];
+    if (number >= structure.branches.size() || structure.branches[number].shape != record->shape)
       return append_unknown(cell);
-    open_branch(structure, number, cells.subspan(1));
+    open_branch(structure, number, record->cells.subspan(1));
   }
 
   void open_branch(const Structure& structure, std::uint64_t number, std::span<const Cell> cells) {
@@ -117,21 +120,21 @@ class Writer {
     switch (kind) {
       case ValueKind::kNumber:
         fmt::format_to(std::back_inserter(text_), "{}",
-                       static_cast<std::int64_t>(dictionary_.decode(cell)));
+                       static_cast<std::int64_t>(bits_of(values_, cell)));
         return;
       case ValueKind::kUnsigned:
-        fmt::format_to(std::back_inserter(text_), "{}", dictionary_.decode(cell));
+        fmt::format_to(std::back_inserter(text_), "{}", bits_of(values_, cell));
         return;
       case ValueKind::kFloat:
-        append_float(std::bit_cast<double>(dictionary_.decode(cell)), text_);
+        append_float(std::bit_cast<double>(bits_of(values_, cell)), text_);
         return;
       case ValueKind::kSymbol:
         if (quotes_ == SymbolQuotes::kDouble)
-          append_escaping_quotes(dictionary_.text(cell), text_);
+          append_escaping_quotes(values_.text(cell), text_);
         else if (quotes_ == SymbolQuotes::kLiteral)
-          append_literal(dictionary_.text(cell), text_);
+          append_literal(values_.text(cell), text_);
         else
-          text_ += dictionary_.text(cell);
+          text_ += values_.text(cell);
         return;
       case ValueKind::kRecord:
         return;  // has a structure
@@ -139,7 +142,7 @@ class Writer {
   }
 
   const std::vector<Structure>& structures_;
-  const ValueDictionary& dictionary_;
+  const Values& values_;
   SymbolQuotes quotes_;
   std::string& text_;
   std::vector<Frame> frames_;
@@ -151,6 +154,11 @@ void append_structured(const std::vector<Structure>& structures, StructureId id,
                        const ValueDictionary& dictionary, Cell cell, SymbolQuotes quotes,
                        std::string& text) {
   Writer(structures, dictionary, quotes, text).run(id, cell);
+}
+
+void append_structured(const std::vector<Structure>& structures, StructureId id,
+                       const NewValues& values, Cell cell, SymbolQuotes quotes, std::string& text) {
+  Writer(structures, values, quotes, text).run(id, cell);
 }
 
 }  // namespace stratalog::datalog

@@ -17,10 +17,13 @@ enum class SymbolQuotes : std::uint8_t {
   kLiteral,  // as in a program, with its escapes
 };
 
-// Appends the value that `cell` is in a column of structure `id`. Requires final cells. A number
-// cast to the type that stands for none of its values is printed with a question mark.
+// Appends the value that `cell` is in a column of structure `id`. With a dictionary, requires final
+// cells. A number cast to the type that stands for none of its values is printed with a question
+// mark.
 void append_structured(const std::vector<Structure>& structures, StructureId id,
                        const ValueDictionary& dictionary, Cell cell, SymbolQuotes quotes,
                        std::string& text);
+void append_structured(const std::vector<Structure>& structures, StructureId id,
+                       const NewValues& values, Cell cell, SymbolQuotes quotes, std::string& text);
 
 }  // namespace stratalog::datalog

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "datalog/functors/souffle_tables.h"
+
 #ifdef STRATALOG_HAS_LIBFFI
 #include <dlfcn.h>
 #include <ffi.h>
@@ -103,15 +105,28 @@ ffi_type* type_of(ValueKind kind) {
   return &ffi_type_sint64;
 }
 
+std::uint64_t word_of(const void* pointer) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, static_cast<const void*>(&pointer), sizeof pointer);
+  return word;
+}
+
 // One function with its prepared call. Not copied: the call points into it.
 class Caller {
  public:
-  Caller(const ExternalFunctor& functor, Library library, void* function)
-      : functor_(functor), library_(std::move(library)), function_(function) {
-    types_.reserve(functor.arguments.size());
-    for (const ValueKind kind : functor.arguments) types_.push_back(type_of(kind));
+  // `tables` are those of a stateful functor, which has them as its first arguments.
+  Caller(const ExternalFunctor& functor, Library library, void* function,
+         std::shared_ptr<SouffleTables> tables)
+      : functor_(functor),
+        library_(std::move(library)),
+        function_(function),
+        tables_(std::move(tables)) {
+    if (functor.is_stateful) types_.assign(2, &ffi_type_pointer);
+    for (const ExternalType& type : functor.arguments)
+      types_.push_back(functor.is_stateful ? &ffi_type_sint64 : type_of(type.kind));
     is_ready_ = ffi_prep_cif(&call_, FFI_DEFAULT_ABI, static_cast<unsigned>(types_.size()),
-                             type_of(functor.result), types_.data()) == FFI_OK;
+                             functor.is_stateful ? &ffi_type_sint64 : type_of(functor.result.kind),
+                             types_.data()) == FFI_OK;
   }
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
@@ -121,22 +136,14 @@ class Caller {
 
   Result<ExternalValue> call(std::span<const ExternalValue> arguments) {
     std::vector<std::uint64_t> words(arguments.size());
-    std::vector<void*> places(arguments.size());
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (functor_.arguments[i] == ValueKind::kSymbol) {
-        const char* const text = arguments[i].text.c_str();
-        std::memcpy(&words[i], static_cast<const void*>(&text), sizeof text);
-      } else {
-        words[i] = arguments[i].bits;
-      }
-      places[i] = &words[i];
-    }
-    // Functions give out pointers into memory of their own, and ranks may be threads.
-    static std::mutex one_at_a_time;
-    const std::lock_guard lock(one_at_a_time);
-    std::uint64_t result = 0;
-    ffi_call(&call_, reinterpret_cast<void (*)()>(function_), &result, places.data());
-    if (functor_.result != ValueKind::kSymbol) return ExternalValue{.bits = result, .text = {}};
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      words[i] = functor_.arguments[i].kind == ValueKind::kSymbol
+                     ? word_of(arguments[i].text.c_str())
+                     : arguments[i].bits;
+    const std::lock_guard lock(one_at_a_time());
+    STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t result, call_words(words));
+    if (functor_.result.kind != ValueKind::kSymbol)
+      return ExternalValue{.bits = result, .text = {}};
     const char* text = nullptr;
     std::memcpy(static_cast<void*>(&text), &result, sizeof text);
     if (text != nullptr) return ExternalValue{.bits = 0, .text = text};
@@ -144,10 +151,42 @@ class Caller {
         fmt::format("the functor `@{}` gave a null pointer instead of a symbol", functor_.name));
   }
 
+  Result<std::uint64_t> call_stateful(std::span<const std::uint64_t> arguments) {
+    std::vector<std::uint64_t> words = {word_of(tables_->symbol_table()),
+                                        word_of(tables_->record_table())};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    const std::lock_guard lock(one_at_a_time());
+    auto result = call_words(words);
+    const std::string misuse = tables_->take_misuse();
+    if (!result.is_ok() || misuse.empty()) return result;
+    return Status::invalid_argument(
+        fmt::format("the functor `@{}` cannot go on: {}", functor_.name, misuse));
+  }
+
  private:
+  // Functions give out pointers into memory of their own, and ranks may be threads.
+  static std::mutex& one_at_a_time() {
+    static std::mutex mutex;
+    return mutex;
+  }
+
+  Result<std::uint64_t> call_words(std::vector<std::uint64_t>& words) {
+    std::vector<void*> places(words.size());
+    for (std::size_t i = 0; i < words.size(); ++i) places[i] = &words[i];
+    std::uint64_t result = 0;
+    try {
+      ffi_call(&call_, reinterpret_cast<void (*)()>(function_), &result, places.data());
+    } catch (const std::exception& error) {
+      return Status::invalid_argument(
+          fmt::format("the functor `@{}` threw an exception: {}", functor_.name, error.what()));
+    }
+    return result;
+  }
+
   ExternalFunctor functor_;
   Library library_;
   void* function_;
+  std::shared_ptr<SouffleTables> tables_;
   std::vector<ffi_type*> types_;
   ffi_cif call_ = {};
   bool is_ready_ = false;
@@ -155,16 +194,27 @@ class Caller {
 
 Result<ExternalFunction> find_function(const ExternalFunctor& functor,
                                        const std::vector<Library>& libraries,
-                                       const std::vector<std::string>& names) {
+                                       const std::vector<std::string>& names,
+                                       const std::shared_ptr<SouffleTables>& tables) {
   for (const Library& library : libraries) {
     void* const function = dlsym(library.get(), functor.name.c_str());
     if (function == nullptr) continue;
-    const auto caller = std::make_shared<Caller>(functor, library, function);
+    const auto caller = std::make_shared<Caller>(functor, library, function, tables);
     if (!caller->is_ready())
       return Status::not_supported(
           fmt::format("{}: libffi cannot call a function of this type", where(functor)));
-    return ExternalFunction(
-        [caller](std::span<const ExternalValue> arguments) { return caller->call(arguments); });
+    ExternalFunction found;
+    if (functor.is_stateful) {
+      found.tables = tables;
+      found.stateful = [caller](std::span<const std::uint64_t> arguments) {
+        return caller->call_stateful(arguments);
+      };
+    } else {
+      found.plain = [caller](std::span<const ExternalValue> arguments) {
+        return caller->call(arguments);
+      };
+    }
+    return found;
   }
   return Status::not_found(fmt::format(
       "{}: there is no function `{}` in {} ({}); in C++ it must be declared extern \"C\"",
@@ -186,10 +236,11 @@ Result<std::vector<ExternalFunction>> load(const Program& program, const std::ve
     libraries.push_back(std::move(library).value());
   }
   std::vector<ExternalFunction> functions(called.size());
+  const auto tables = std::make_shared<SouffleTables>();
   for (std::size_t i = 0; i < called.size(); ++i)
     if (called[i]) {
-      STRATALOG_ASSIGN_OR_RETURN(functions[i],
-                                 find_function(program.external_functors[i], libraries, names));
+      STRATALOG_ASSIGN_OR_RETURN(
+          functions[i], find_function(program.external_functors[i], libraries, names, tables));
     }
   return functions;
 }

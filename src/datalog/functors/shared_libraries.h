@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions behind a program's `.functor` declarations, out of shared libraries, with Soufflé's
 // plain C signature in a domain of 64 bits: number is int64_t, unsigned uint64_t, float double,
-// symbol const char*. Runs whatever code the libraries hold. Local.
+// symbol const char*. Stateful ones are handed tables (souffle_tables.h) before their arguments,
+// which are all RamDomain, as is the result. Runs whatever code the libraries hold. Local.
 #pragma once
 
 #include <string>

@@ -18,6 +18,7 @@
 #include "datalog/language/emit_rule.h"
 #include "datalog/language/independent_parts.h"
 #include "datalog/language/kind_inference.h"
+#include "datalog/language/needed_relations.h"
 #include "datalog/language/one_line.h"
 #include "datalog/language/plan_checks.h"
 #include "datalog/language/pragmas.h"
@@ -60,7 +61,9 @@ class Analyser {
     put_standard_input_first();
     const bool is_stratified = check_stratification(
         program_.strata, dependencies_, syntax_.refused_aggregates, declarations_, sink_);
-    check_plans(planned_, program_.strata, sink_);
+    const std::vector<bool> needed = needed_relations(declarations_.relations, dependencies_);
+    if (other_facts_ == OtherFacts::kNone) mark_needed_inputs(needed);
+    check_plans(planned_, program_.strata, needed, sink_);
     if (other_facts_ == OtherFacts::kNone) warn_about_relations(syntax_, declared_, sink_);
     warn_about_standard_input(syntax_, sink_);
     program_.pragmas = take_pragmas(syntax_.pragmas, sink_);
@@ -219,6 +222,12 @@ class Analyser {
         return reads_standard_input(declarations_.relations[id]) && !derived.contains(id);
       });
     });
+  }
+
+  void mark_needed_inputs(const std::vector<bool>& needed) {
+    for (RelationId id = 0; id < needed.size(); ++id)
+      for (IoDirective& directive : declarations_.relations[id].io)
+        directive.is_needed = needed[id];
   }
 
   void finish() {

@@ -51,15 +51,16 @@ class Resolver {
     }
     DeclaredFunctor declared;
     declared.functor.name = name;
+    declared.functor.is_stateful = syntax.is_stateful;
     declared.span = syntax.name.span;
     bool is_good = true;
     for (const NameSyntax& type : syntax.arguments) {
-      const std::optional<ValueKind> kind = kind_of_functor(type);
-      declared.functor.arguments.push_back(kind.value_or(ValueKind::kNumber));
-      is_good = is_good && kind.has_value();
+      const std::optional<ExternalType> known = external_type(type, syntax.is_stateful);
+      declared.functor.arguments.push_back(known.value_or(ExternalType()));
+      is_good = is_good && known.has_value();
     }
-    const std::optional<ValueKind> result = kind_of_functor(syntax.result);
-    declared.functor.result = result.value_or(ValueKind::kNumber);
+    const std::optional<ExternalType> result = external_type(syntax.result, syntax.is_stateful);
+    declared.functor.result = result.value_or(ExternalType());
     if (is_good && result.has_value())
       result_.functors.push_back(std::move(declared));
     else
@@ -67,18 +68,19 @@ class Resolver {
   }
 
   // Nothing, reported, for types that a function of a library cannot have.
-  std::optional<ValueKind> kind_of_functor(const NameSyntax& type) {
+  std::optional<ExternalType> external_type(const NameSyntax& type, bool is_stateful) {
     const std::optional<ValueKind> kind = types_.kind_of(type.name);
     if (!kind.has_value()) {
       types_.report_unknown(type, sink_);
       return std::nullopt;
     }
-    if (types_.structures().of(type.name) == kNoStructure) return kind;
+    const StructureId structure = types_.structures().of(type.name);
+    if (structure == kNoStructure || is_stateful)
+      return ExternalType{.kind = *kind, .structure = structure};
     sink_
-        .error(type.span, fmt::format("not supported yet: values of type `{}` as arguments and "
-                                      "results of functors",
-                                      type.name))
-        .hint = "number, unsigned, float, symbol and their subtypes work";
+        .error(type.span,
+               fmt::format("only `stateful` functors take and give values of type `{}`", type.name))
+        .hint = "others have number, unsigned, float, symbol and their subtypes";
     return std::nullopt;
   }
 

@@ -56,10 +56,11 @@ class Inference {
                     term.span);
   }
 
-  static KindUse use_of(const Attribute& attribute, Span span, std::string role) {
-    const bool is_structured = attribute.structure != kNoStructure;
-    return {is_structured ? kR : mask_of(attribute.kind), span, std::move(role),
-            attribute.structure};
+  // Of an Attribute or an ExternalType.
+  template <typename Typed>
+  static KindUse use_of(const Typed& typed, Span span, std::string role) {
+    const bool is_structured = typed.structure != kNoStructure;
+    return {is_structured ? kR : mask_of(typed.kind), span, std::move(role), typed.structure};
   }
 
   void visit(BoundLiteral& literal) {
@@ -185,13 +186,13 @@ class Inference {
     for (std::size_t i = 0; i < term.arguments.size(); ++i) {
       const BoundTerm& argument = term.arguments[i];
       classes_.narrow(argument.node,
-                      {mask_of(functor.arguments[i]), argument.span,
-                       fmt::format("as argument {} of `@{}`", i + 1, functor.name)},
+                      use_of(functor.arguments[i], argument.span,
+                             fmt::format("as argument {} of `@{}`", i + 1, functor.name)),
                       argument.span);
     }
     classes_.narrow(
         term.node,
-        {mask_of(functor.result), term.span, fmt::format("as the result of `@{}`", functor.name)},
+        use_of(functor.result, term.span, fmt::format("as the result of `@{}`", functor.name)),
         term.span);
   }
 

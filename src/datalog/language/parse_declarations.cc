@@ -339,7 +339,7 @@ bool Parser::parse_lattice_operator(LatticeSyntax& lattice) {
   return true;
 }
 
-// .functor name(type, name: type): type
+// .functor name(type, name: type): type [stateful]
 bool Parser::parse_functor_declaration() {
   if (component_depth_ > 0) {
     sink_.error(token_.span, "`.functor` stands inside a component").hint =
@@ -374,10 +374,7 @@ bool Parser::parse_functor_types(FunctorSyntax& functor) {
   if (!expect(TokenKind::kColon, "`:` and the type of the result") ||
       !parse_qualified_name(functor.result, "the type of the result"))
     return false;
-  if (is_at(TokenKind::kStateful))
-    return not_supported(token_.span, "stateful functors",
-                         "they are handed Soufflé's own tables of symbols and records; functors "
-                         "without `stateful` work");
+  functor.is_stateful = accept(TokenKind::kStateful);
   return true;
 }
 

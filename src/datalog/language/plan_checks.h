@@ -26,8 +26,10 @@ struct PlannedRule {
 PlannedRule planned_rule(const BoundRule& rule, const RuleSyntax& syntax,
                          std::shared_ptr<const std::vector<NoteDraft>> origin);
 
+// `needed` says of which relations anything is asked: as Soufflé forgets the others first, a plan
+// of a rule for one of them that is not recursive is only ignored.
 void check_plans(const std::vector<PlannedRule>& rules, const std::vector<Stratum>& strata,
-                 DiagnosticSink& sink);
+                 const std::vector<bool>& needed, DiagnosticSink& sink);
 
 // Fills Rule::join_orders. Requires plans without errors.
 void set_join_orders(const std::vector<PlannedRule>& rules, Program& program);

@@ -193,11 +193,12 @@ struct SizeLimitSyntax {
   InstanceNumber instance = kNoInstance;
 };
 
-// .functor name(type, name: type, ...): type
+// .functor name(type, name: type, ...): type [stateful]
 struct FunctorSyntax {
   NameSyntax name;
   std::vector<NameSyntax> arguments;  // their types
   NameSyntax result;
+  bool is_stateful = false;
 };
 
 // .lattice T<> { Bottom -> term, Lub -> @f(_, _), Glb -> @g(_, _), ... }

@@ -214,6 +214,7 @@ QueryProgram QueryProgram::over(const Program& original, EquivalenceGoal equival
   query.program.relations = original.relations;
   query.program.structures = original.structures;
   query.program.shapes = original.shapes;
+  query.program.external_functors = original.external_functors;
   for (Relation& relation : query.program.relations) {
     relation.io.clear();
     relation.choice_keys.clear();

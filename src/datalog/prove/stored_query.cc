@@ -154,7 +154,7 @@ Result<std::unique_ptr<StoredQuery>> StoredQuery::open(
       std::make_unique<EngineState>(*self.self_, self.query_.program, self.options_, self.hooks_);
   EngineState& state = *self.state_;
   self.options_.externals = externals;
-  state.evaluator.set_externals(externals);
+  state.evaluator.set_externals(externals, self.query_.program);
   STRATALOG_RETURN_IF_ERROR(self.read_values());
   open_equivalences(state);
 

@@ -244,17 +244,17 @@ test.dl:2:19: error: unknown qualifier `quick`
 )");
 }
 
-TEST(DeclarationErrors, StatefulFunctorsAreReportedOnce) {
+TEST(DeclarationErrors, BrokenFunctorsAreReportedOnce) {
   EXPECT_EQ(outcome_of(R"(.decl a(x:number)
-.functor f(x:number):number stateful
+.functor f(x:number):whole stateful
 .functor g(x:number):number
 a(@f(1)).
 a(@g(1, 2)).
 )"),
-            R"(test.dl:2:29: error: not supported yet: stateful functors
-    2 | .functor f(x:number):number stateful
-      |                             ^~~~~~~~
-      = hint: they are handed Soufflé's own tables of symbols and records; functors without `stateful` work
+            R"(test.dl:2:22: error: unknown type `whole`
+    2 | .functor f(x:number):whole stateful
+      |                      ^~~~~
+      = hint: declare it with `.type whole <: number` (or unsigned, float, symbol)
 test.dl:5:3: error: `@g` takes 1 argument, not 2
     5 | a(@g(1, 2)).
       |   ^~~~~~~~

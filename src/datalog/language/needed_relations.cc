@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/language/needed_relations.h"
+
+#include <algorithm>
+
+namespace stratalog::datalog::language {
+
+std::vector<bool> needed_relations(const std::vector<Relation>& relations,
+                                   const std::vector<Dependency>& dependencies) {
+  std::vector<RelationId> open;
+  for (RelationId id = 0; id < relations.size(); ++id)
+    if (std::ranges::any_of(relations[id].io, [](const IoDirective& directive) {
+          return directive.action != IoAction::kInput;
+        }))
+      open.push_back(id);
+  if (open.empty()) return std::vector<bool>(relations.size(), true);
+  std::vector<std::vector<RelationId>> sources(relations.size());
+  for (const Dependency& dependency : dependencies)
+    sources[dependency.head].push_back(dependency.on);
+  std::vector<bool> needed(relations.size());
+  for (const RelationId id : open) needed[id] = true;
+  while (!open.empty()) {
+    const RelationId head = open.back();
+    open.pop_back();
+    for (const RelationId source : sources[head]) {
+      if (needed[source]) continue;
+      needed[source] = true;
+      open.push_back(source);
+    }
+  }
+  return needed;
+}
+
+}  // namespace stratalog::datalog::language
