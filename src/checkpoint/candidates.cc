@@ -13,6 +13,7 @@ namespace stratalog {
 Result<Candidates> Candidates::find(Store& store, const LoadRequest& request,
                                     const ProtocolSteps& steps) {
   Candidates found(store, steps);
+  found.wanted_ = request.generation;
   STRATALOG_ASSIGN_OR_RETURN(const auto ids, list_generation_ids(store));
   const Result<Hash128> store_id = read_store_id(store);
   if (!store_id.is_ok()) {
@@ -76,6 +77,9 @@ Result<ManifestOnDisk> Candidates::next() {
 }
 
 Status Candidates::nothing_left() const {
+  if (!wanted_.empty() && had_committed_)
+    return Status::corruption(
+        fmt::format("the checkpoint asked for cannot be used; {}", fmt::join(skipped_, "; ")));
   if (had_committed_)
     return Status::corruption(
         fmt::format("{} has checkpoints, but none is valid; nothing was started over. Reasons: {}",

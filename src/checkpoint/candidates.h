@@ -33,6 +33,7 @@ class Candidates {
   Store* store_;
   ProtocolSteps steps_;
   Hash128 store_id_;
+  std::string wanted_;  // the only one that will do; empty: any
   std::deque<GenerationId> waiting_;
   std::vector<std::string> skipped_;
   std::vector<std::string> unfinished_;

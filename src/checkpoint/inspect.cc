@@ -194,7 +194,7 @@ class DeepCheck {
 
 // Of a running job that commits and removes generations while they are looked at, all that were
 // there at first may be gone.
-constexpr int kMostLooks = 5;
+constexpr int kMostLooks = 50;
 
 bool is_unfinished(const GenerationSummary& summary) {
   return summary.condition == GenerationCondition::kUnfinished;

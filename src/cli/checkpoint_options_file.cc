@@ -95,9 +95,11 @@ Status write_options_file(Store& store, const std::string& program_name, const R
   return replace_options(store, options);
 }
 
-std::string complete_from_options_file(Store& store, RunArguments& run) {
-  const json options = read_options(store);
-  if (!options.is_object()) return {};
+Result<std::string> complete_from_options_file(Store& store, RunArguments& run) {
+  const auto read = read_options(store);
+  if (read.status().code() == StatusCode::kNotFound) return std::string();
+  if (!read.is_ok()) return read.status();
+  const json& options = read.value();
   if (!run.has_every) {
     run.every.iterations = number_member<std::uint64_t>(options, "every_iterations", 0);
     run.every.seconds = number_member<double>(options, "every_seconds", 60);
@@ -136,6 +138,7 @@ std::string complete_from_options_file(Store& store, RunArguments& run) {
 }
 
 std::string stage_in_options_file(Store& store) {
+  // Whoever only reads checkpoints does without a damaged file.
   RunArguments run;
   (void)complete_from_options_file(store, run);
   return run.stage;

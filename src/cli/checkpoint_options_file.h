@@ -25,8 +25,8 @@ inline constexpr const char* kConsoleName = "-";
 Status write_options_file(Store& store, const std::string& program_name, const RunArguments& run);
 
 // Fills in what the command line of `resume` left open, and returns the program's name, if known. A
-// file that is missing or unreadable changes nothing.
-std::string complete_from_options_file(Store& store, RunArguments& run);
+// file that is missing changes nothing; one that is damaged is Corruption.
+Result<std::string> complete_from_options_file(Store& store, RunArguments& run);
 
 // The staging directory that the file names; empty: none.
 std::string stage_in_options_file(Store& store);

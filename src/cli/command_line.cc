@@ -86,9 +86,11 @@ void add_compact(CLI::App& app, RunArguments& run, RunWords& words) {
   add_mode(compact, run, "another layout than it has; modes as in run");
   add_encoding(compact, run,
                "of modes fpp, shared and shared-opt: compact, streams, auto (the better of the "
-               "two, block by block) or rows_u64 (default compact)");
-  add_durability(compact, run, "full, data or none (default full)");
-  compact->add_option("--keep", run.keep_generations, "checkpoints to keep, at least 2 (default 2)")
+               "two, block by block) or rows_u64 (default: as it has)");
+  add_durability(compact, run, "full, data or none (default: as the run had it)");
+  compact
+      ->add_option("--keep", run.keep_generations,
+                   "checkpoints to keep, at least 2 (default: as the run had it)")
       ->check(CLI::Range(2U, 1000000U).description(""))
       ->option_text("N");
   add_layout_options(compact, run, words);
@@ -243,7 +245,19 @@ std::string complain_about_lost_value(const std::vector<std::string>& arguments)
   return {};
 }
 
+// An empty one is a variable of a script that nobody has set. Macros may be.
+Status refuse_empty_values(const CLI::App& command) {
+  for (const CLI::Option* const option : command.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty() && !option->check_lname("macro"))
+        return Status::invalid_argument(
+            fmt::format("{} has an empty value; leave it away if nothing is meant",
+                        option->get_name(false, true)));
+  return Status::ok();
+}
+
 Status finish(const CLI::App& app, RawArguments& raw, Invocation& invocation) {
+  STRATALOG_RETURN_IF_ERROR(refuse_empty_values(*app.get_subcommands().front()));
   invocation.command = commands().at(app.get_subcommands().front()->get_name());
   note_given(app, raw.run, invocation.run);
   invocation.style = raw.is_json ? OutputStyle::kJson : OutputStyle::kText;
@@ -279,6 +293,9 @@ Status finish(const CLI::App& app, RawArguments& raw, Invocation& invocation) {
       invocation.stored.target == "-") {
     return Status::invalid_argument("HDF5 cannot be written to standard output; name a file");
   }
+  if (invocation.command == Command::kExport && raw.is_json && invocation.stored.target == "-")
+    return Status::invalid_argument(
+        "--json and tuples on standard output (-) exclude each other; name a file");
   return Status::ok();
 }
 

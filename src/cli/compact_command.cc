@@ -37,6 +37,8 @@ std::vector<ColumnLabels> column_labels(const StoredState& state) {
 struct Choice {
   CompactRequest request;
   LayoutWishes layout;
+  Durability durability = Durability::kFull;
+  std::uint32_t keep_generations = 0;
 };
 
 Result<Choice> choose(Store& store, const RunArguments& run) {
@@ -52,13 +54,15 @@ Result<Choice> choose(Store& store, const RunArguments& run) {
   RunArguments asked = run;
   asked.mode = choice.request.mode;
   STRATALOG_RETURN_IF_ERROR(check_encoding(asked));
-  // What is not said stays as the run had it, unless another mode is asked for.
-  if (run.given_layout.empty() && asked.mode == state.mode) {
-    asked.has_mode = true;
-    (void)complete_from_options_file(store, asked);
-  }
+  // What is not said stays as the run had it; a layout is that of its mode.
+  asked.has_mode = true;
+  if (!asked.has_durability) asked.durability = state.durability;
+  STRATALOG_RETURN_IF_ERROR(complete_from_options_file(store, asked).status());
+  if (asked.mode != state.mode) asked.layout = run.layout;
   STRATALOG_RETURN_IF_ERROR(check_layout(asked));
   choice.layout = asked.layout;
+  choice.durability = asked.durability;
+  choice.keep_generations = asked.keep_generations;
   choice.request.labels = column_labels(state);
   return choice;
 }
@@ -71,8 +75,8 @@ Result<SaveReport> compact(World& world, Store& store, const RunArguments& run,
   STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, choice.status()));
   source = choice.value().request.generation;
   WriterOptions options;
-  options.durability = run.durability;
-  options.keep_generations = run.keep_generations;
+  options.durability = choice.value().durability;
+  options.keep_generations = choice.value().keep_generations;
   options.layout = choice.value().layout;
   options.backends = world.backends(choice.value().request.mode);
   return compact_generation(comm, store, choice.value().request, options);

@@ -55,6 +55,10 @@ Result<StoredChoice> choose_relation(const StoredState& state, const datalog::Pr
     if (stored.version == arguments.version && !datalog::is_made_name(stored.name))
       names.push_back(stored.name);
   }
+  if (names.empty())
+    return Status::invalid_argument(fmt::format(
+        "{} holds no {} of any relation: deltas are those of a run that has not ended",
+        state.generation, arguments.version == RelationVersion::kTotal ? "total" : "delta"));
   const std::string near = datalog::language::suggest(arguments.relation, names);
   return Status::invalid_argument(fmt::format(
       "{} holds no {} of a relation '{}'; {}", state.generation,
@@ -261,8 +265,9 @@ ExitCode export_command(const StoredArguments& arguments) {
       write_relation(*store.value(), state.value(), program.value(), arguments, extent);
   if (!written.is_ok()) {
     const StatusCode code = written.status().code();
-    const bool is_damage = code == StatusCode::kCorruption || code == StatusCode::kInvalidArgument;
-    return end_with_error(written.status(), is_damage ? Part::kCheckpoint : Part::kOutput);
+    const bool is_failing = code == StatusCode::kIoError || code == StatusCode::kNoSpace ||
+                            code == StatusCode::kNotFound || code == StatusCode::kAlreadyExists;
+    return end_with_error(written.status(), is_failing ? Part::kOutput : Part::kCheckpoint);
   }
   const Status printed = print_result(written.value().console);
   if (!printed.is_ok()) return end_with_error(printed, Part::kOutput);

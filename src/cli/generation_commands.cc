@@ -286,7 +286,11 @@ Result<std::vector<std::string>> generations_to_verify(Store& store, const std::
   for (const GenerationSummary& generation : generations) {
     const bool is_wanted =
         wanted.empty() ? was_committed(generation.condition) : generation.name == wanted;
-    if (is_wanted) names.push_back(generation.name);
+    if (!is_wanted) continue;
+    if (!was_committed(generation.condition))
+      return Status::corruption(
+          fmt::format("{} cannot be verified: {}", wanted, generation.reason));
+    names.push_back(generation.name);
   }
   if (!names.empty()) return names;
   return Status::not_found(

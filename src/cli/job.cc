@@ -290,7 +290,12 @@ Result<datalog::CompileOutcome> read_stored(Job& job) {
   STRATALOG_ASSIGN_OR_RETURN(const StoredState state, read_state(*store, run.generation));
   if (!run.has_mode) run.mode = state.mode;
   if (!run.has_durability) run.durability = state.durability;
-  job.program_name = complete_from_options_file(*store, run);
+  STRATALOG_ASSIGN_OR_RETURN(job.program_name, complete_from_options_file(*store, run));
+  if (job.program_name.empty() && run.verbosity != Verbosity::kQuiet)
+    tell(
+        fmt::format("note: {}/options.json is missing: the run goes on with the options of the "
+                    "command line alone\n",
+                    run.checkpoint));
   STRATALOG_RETURN_IF_ERROR(check_encoding(run));
   STRATALOG_RETURN_IF_ERROR(check_layout(run));
   STRATALOG_ASSIGN_OR_RETURN(datalog::Program program, stored_program(state, job.program_name));

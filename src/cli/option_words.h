@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include <CLI/Option.hpp>
+#include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -31,6 +33,29 @@ inline CLI::Validator one_of(std::vector<std::string_view> words) {
     return fmt::format("\"{}\" is none of {}", text, fmt::join(words, ", "));
   };
   return {check, ""};
+}
+
+// A whole number from 0 on, which is also written with Ki, Mi or Gi behind it; CLI11 itself takes
+// -1 for the largest.
+inline CLI::Validator whole_number(std::string unit) {
+  const auto take = [unit = std::move(unit)](std::string& text) -> std::string {
+    std::string_view digits = text;
+    int shift = 0;
+    for (const auto& [suffix, bits] : {std::pair{"Ki", 10}, std::pair{"Mi", 20}, {"Gi", 30}})
+      if (digits.ends_with(suffix)) {
+        digits.remove_suffix(2);
+        shift = bits;
+      }
+    std::uint64_t number = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto read = std::from_chars(digits.data(), end, number);
+    if (read.ec != std::errc() || read.ptr != end || number > (~std::uint64_t{0} >> shift))
+      return fmt::format("\"{}\" is no number of {}; expected a whole number, as 1000 or 16Mi",
+                         text, unit);
+    text = std::to_string(number << shift);
+    return {};
+  };
+  return {take, ""};
 }
 
 // What the word stands for, as the number that CLI11 makes an enumerator of.

@@ -102,7 +102,8 @@ void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->option_text("N")
       ->group(checkpoints);
   app->add_option("--compaction", run.folding,
-                  "of chains of growth in mode fpp: auto reads them back and writes them as one "
+                  "of chains of growth in modes fpp, shared and auto: auto reads them back and "
+                  "writes them as one "
                   "beside the evaluation, where a core is free; none: copies of the relations are "
                   "written (default auto)")
       ->transform(one_of(kFoldings))
@@ -131,16 +132,19 @@ void add_engine_options(CLI::App* app, RunArguments& run, RunWords& words) {
     option->group(engine);
   app->add_option("--replicate-limit", run.replicate_limit_rows,
                   "static relations up to so many rows are copied to all ranks")
+      ->transform(whole_number("rows"))
       ->option_text("ROWS")
       ->group(engine);
   app->add_option("--mirror-limit", run.mirror_limit_rows,
                   "growing relations of a recursion are kept on every rank while all copies "
                   "together hold fewer rows (default 32 Mi; 0: never)")
+      ->transform(whole_number("rows"))
       ->option_text("ROWS")
       ->group(engine);
   app->add_option("--eqrel-limit", run.eqrel_limit,
                   "equivalence relations with fewer elements are whole on every rank "
                   "(default 64 Ki; 0: never)")
+      ->transform(whole_number("elements"))
       ->option_text("ELEMENTS")
       ->group(engine);
   app->add_option("--exchange", run.exchange,
@@ -214,9 +218,10 @@ void add_layout_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->check(CLI::Range(1U, 1000000U))
       ->option_text("N")
       ->group(group);
-  app->add_option("--deflate", run.layout.deflate_level,
-                  "level of hdf5-opt's chunks, 0: contiguous (default 1, and 0 on a local disk; "
-                  "hdf5-auto: what is quickest)")
+  app->add_option(
+         "--deflate", run.layout.deflate_level,
+         "level of the chunks of hdf5-opt and hdf5-streams, 0: not deflated (default 1, and 0 "
+         "in hdf5-opt on a local disk; hdf5-auto: what is quickest)")
       ->check(CLI::Range(0U, 9U))
       ->option_text("LEVEL")
       ->group(group);
@@ -268,11 +273,13 @@ void note_given(const CLI::App& app, RunWords& words, RunArguments& run) {
       for (const char* option : {"--hdf5-opt", "--files", "--relations-per-file", "--align",
                                  "--aggregators", "--deflate"})
         if (command->count(option) > 0) run.given_layout.emplace_back(option);
+    if (command->get_option_no_throw("--keep") != nullptr) {
+      run.has_durability = command->count("--durability") > 0;
+      run.has_keep = command->count("--keep") > 0;
+    }
     if (command->get_option_no_throw("--every") == nullptr) return;
     words.has_jobs = command->count("--jobs") > 0;
     run.has_every = command->count("--every") > 0;
-    run.has_durability = command->count("--durability") > 0;
-    run.has_keep = command->count("--keep") > 0;
     run.has_whole_every = command->count("--full-every") > 0;
     run.has_folding = command->count("--compaction") > 0;
     run.has_replicate_limit = command->count("--replicate-limit") > 0;

@@ -44,12 +44,17 @@ constexpr TimeRow kRows[] = {
     {"other", "other", &TimeBreakdown::other, RowUse::kAlways},
 };
 
+// Strata by rounds count none.
+json derivations_json(const StratumReport& stratum) {
+  return stratum.derivations == 0 && stratum.tuples > 0 ? json() : json(stratum.derivations);
+}
+
 json stratum_json(const StratumReport& stratum) {
   json entry = {{"relations", datalog::shown_relations(stratum.relations)},
                 {"strategy", strategy_name(stratum.strategy)},
                 {"iterations", stratum.iterations},
                 {"tuples", stratum.tuples},
-                {"derivations", stratum.derivations},
+                {"derivations", derivations_json(stratum)},
                 {"exchanged_bytes", stratum.exchanged_bytes},
                 {"rebalances", stratum.rebalances},
                 {"seconds", stratum.seconds}};

@@ -74,8 +74,8 @@ Result<Place> open_place(const WhyArguments& arguments) {
                              choose_generation(*place.store, arguments.generation));
   STRATALOG_ASSIGN_OR_RETURN(place.state, inspect_generation(*place.store, generation));
   RunArguments run;
-  const std::string program = complete_from_options_file(*place.store, run);
-  if (!program.empty()) place.options.program_name = program;
+  const auto program = complete_from_options_file(*place.store, run);
+  if (program.is_ok() && !program.value().empty()) place.options.program_name = program.value();
   place.options.max_instances = arguments.max_instances;
   if (!arguments.libraries.empty()) run.libraries = arguments.libraries;
   if (!arguments.library_directories.empty())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commit/options_file.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "commit/store_file.h"
@@ -17,9 +19,15 @@ constexpr std::uint64_t kMaxOptionsBytes = 1U << 20U;
 
 }  // namespace
 
-json read_options(Store& store) {
-  const Result<std::string> text = read_text_file(store, kOptionsFile, kMaxOptionsBytes);
-  return text.is_ok() ? json::parse(text.value(), nullptr, false) : json();
+Result<json> read_options(Store& store) {
+  STRATALOG_ASSIGN_OR_RETURN(const std::string text,
+                             read_text_file(store, kOptionsFile, kMaxOptionsBytes));
+  json options = json::parse(text, nullptr, false);
+  if (options.is_object()) return options;
+  return Status::corruption(fmt::format(
+      "{}/{} is damaged: it holds no JSON object. It says with which options the run goes on; "
+      "remove it to go on with those of the command line alone",
+      store.root(), kOptionsFile));
 }
 
 Status replace_options(Store& store, const json& options) {

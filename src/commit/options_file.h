@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
+#include "base/result.h"
 #include "write/store.h"
 
 namespace stratalog {
 
-// An object, unless the file is missing or unreadable.
-nlohmann::json read_options(Store& store);
+// An object. NotFound if the file is missing; Corruption, with what to do, if it holds no object.
+Result<nlohmann::json> read_options(Store& store);
 // Replaces the file.
 Status replace_options(Store& store, const nlohmann::json& options);
 

@@ -89,12 +89,7 @@ Result<Hash128> read_or_make_store(Store& store, Durability durability,
   const StatusCode code = id.status().code();
   if (code != StatusCode::kNotFound && code != StatusCode::kCorruption) return id;
   STRATALOG_ASSIGN_OR_RETURN(const bool committed, has_committed_generation(store));
-  if (committed)
-    return code == StatusCode::kCorruption
-               ? id
-               : Status::corruption(
-                     "there are generations but no STORE file; restore it from a "
-                     "copy or use an empty directory");
+  if (committed) return id;
   if (code == StatusCode::kCorruption) STRATALOG_RETURN_IF_ERROR(store.remove_file(kStoreFileName));
   STRATALOG_RETURN_IF_ERROR(make_store_file(store, durability, steps));
   return read_store_id(store);
@@ -145,9 +140,15 @@ Status write_text_file(Store& store, const std::string& path, std::string_view t
 }
 
 Result<Hash128> read_store_id(Store& store) {
-  STRATALOG_ASSIGN_OR_RETURN(const std::string text,
-                             read_text_file(store, kStoreFileName, kMaxStoreFileBytes));
-  return parse_store_file(text);
+  const auto text = read_text_file(store, kStoreFileName, kMaxStoreFileBytes);
+  if (text.is_ok()) return parse_store_file(text.value());
+  if (text.status().code() != StatusCode::kNotFound) return text.status();
+  const auto committed = has_committed_generation(store);
+  if (!committed.is_ok() || !committed.value()) return text.status();
+  return Status::corruption(
+      fmt::format("{} has generations but no STORE file; restore it from a copy or use an empty "
+                  "directory",
+                  store.root()));
 }
 
 Result<std::uint32_t> highest_epoch(Store& store) {

@@ -123,15 +123,28 @@ Status put_text(hid_t object, const char* name, const std::string& text, const s
   return put_attribute(object, name, type.id(), space.id(), text.c_str(), path);
 }
 
-Status put_numbers(hid_t object, const char* name, const std::vector<std::uint64_t>& numbers,
-                   const std::string& path) {
-  const hsize_t count = numbers.size();
-  const Hdf5Handle space(count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, nullptr),
-                         H5Sclose);
+namespace {
+
+Status put_u64(hid_t object, const char* name, const Hdf5Handle& space,
+               std::span<const std::uint64_t> numbers, const std::string& path) {
   const Hdf5Handle attribute(
       H5Acreate2(object, name, H5T_STD_U64LE, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute.is_open()) return hdf5_error("H5Acreate", path);
   return hdf5_check(H5Awrite(attribute.id(), H5T_NATIVE_UINT64, numbers.data()), "H5Awrite", path);
+}
+
+}  // namespace
+
+Status put_number(hid_t object, const char* name, std::uint64_t number, const std::string& path) {
+  return put_u64(object, name, Hdf5Handle(H5Screate(H5S_SCALAR), H5Sclose), std::span(&number, 1),
+                 path);
+}
+
+Status put_numbers(hid_t object, const char* name, const std::vector<std::uint64_t>& numbers,
+                   const std::string& path) {
+  const hsize_t count = numbers.size();
+  return put_u64(object, name, Hdf5Handle(H5Screate_simple(1, &count, nullptr), H5Sclose), numbers,
+                 path);
 }
 
 Status label_file(hid_t file, const FileLabels& labels, const std::string& path) {

@@ -23,8 +23,9 @@ Status hdf5_check(herr_t result, std::string_view call, std::string_view path);
 Result<Hdf5Handle> add_row_dataset(hid_t file, const RowDataset& about, const DatasetPlan& plan,
                                    const std::string& path);
 
-// Attributes of an object: a text, or numbers (not none).
+// Attributes of an object: a text, a number (a scalar), or numbers (a list, not an empty one).
 Status put_text(hid_t object, const char* name, const std::string& text, const std::string& path);
+Status put_number(hid_t object, const char* name, std::uint64_t number, const std::string& path);
 Status put_numbers(hid_t object, const char* name, const std::vector<std::uint64_t>& numbers,
                    const std::string& path);
 // Attributes of the file's root.

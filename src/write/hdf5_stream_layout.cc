@@ -24,7 +24,7 @@ class StreamLayout {
         H5Gcreate2(file, about.name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
     if (!group.is_open()) return hdf5_error("H5Gcreate", kPath);
     STRATALOG_RETURN_IF_ERROR(describe_relation(group.id(), about, kPath));
-    STRATALOG_RETURN_IF_ERROR(put_numbers(group.id(), "rows", {about.rows}, kPath));
+    STRATALOG_RETURN_IF_ERROR(put_number(group.id(), "rows", about.rows, kPath));
     const std::vector<std::uint64_t> order(about.column_order.begin(), about.column_order.end());
     STRATALOG_RETURN_IF_ERROR(put_numbers(group.id(), "column_order", order, kPath));
     for (const StreamDataset& stream : about.streams)
@@ -108,7 +108,7 @@ Result<RowFileImage> lay_out_streams(const std::vector<StreamRelation>& relation
   if (!file.is_open()) return hdf5_error("H5Fcreate", kPath);
   StreamLayout layout(content, deflate_level);
   Status status = put_text(file.id(), "format", "stratalog checkpoint streams", kPath);
-  if (status.is_ok()) status = put_numbers(file.id(), "format_version", {1}, kPath);
+  if (status.is_ok()) status = put_number(file.id(), "format_version", 1, kPath);
   if (status.is_ok()) status = label_file(file.id(), labels, kPath);
   for (std::size_t i = 0; i < relations.size() && status.is_ok(); ++i)
     status = layout.add(file.id(), relations[i]);

@@ -269,7 +269,17 @@ Status refused_root(int error, std::string_view action, const std::string& root)
 // Makes the root if it is not there, and its name durable.
 Status make_root(const std::string& root, const PosixCalls& calls, mode_t permissions) {
   const bool is_new = ::mkdir(root.c_str(), permissions) == 0;
-  if (!is_new && errno != EEXIST) return refused_root(errno, "make directory", root);
+  if (!is_new && errno != EEXIST) {
+    const int error = errno;
+    const Status refused = refused_root(error, "make directory", root);
+    // Not that something is not there yet: nothing can be.
+    if (refused.code() != StatusCode::kNotFound) return refused;
+    return Status::io_error(error == ENOENT
+                                ? fmt::format("cannot make directory {}: what it lies in does not "
+                                              "exist; make that first",
+                                              root)
+                                : refused.message());
+  }
   // An empty one that is there may be of a job that ended before its name was durable.
   std::error_code unknown;
   if (!is_new && !std::filesystem::is_empty(root, unknown)) return Status::ok();

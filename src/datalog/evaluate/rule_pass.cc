@@ -76,12 +76,15 @@ void RulePass::find_lone_rules() {
   for (ActiveRule& rule : rules_) {
     const RelationId head = rule.executor->rule().head;
     rule.fills_alone = writers[head] == 1 && !is_read_from_files(state_.program.relations[head]);
-    if (rule.meter == nullptr || rule.fills_alone) continue;
+    if (rule.meter == nullptr) continue;
+    // Copies on all ranks pass rounds that nobody counts by rule.
+    rule.meter->guesses_new_tuples |=
+        rule.meter->delta_literal.has_value() && state_.relations[head].mirrored;
+    if (rule.fills_alone) continue;
     rule.meter->guesses_new_tuples |=
         needs_exchange_ || !rule.head || rule.executor->creates_values() ||
-        state_.relations[head].mirrored || state_.joint != nullptr ||
-        !state_.program.relations[head].choice_keys.empty() || state_.relations[head].arity == 0 ||
-        state_.relations[head].equivalence != nullptr;
+        state_.joint != nullptr || !state_.program.relations[head].choice_keys.empty() ||
+        state_.relations[head].arity == 0 || state_.relations[head].equivalence != nullptr;
   }
 }
 

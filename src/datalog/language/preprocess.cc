@@ -116,13 +116,19 @@ CommandOutcome run_command(const std::vector<std::string>& arguments, const std:
   posix_spawn_file_actions_destroy(&actions);
   if (outcome.spawn_error != 0) return outcome;
 
+  bool has_status = true;
   while (waitpid(child, &outcome.exit_status, 0) < 0) {
     if (errno == EINTR) continue;
+    has_status = errno != ECHILD;
+    if (!has_status) break;
     outcome.spawn_error = errno;
     return outcome;
   }
   outcome.output = out.content(kMaxExpandedBytes);
   outcome.messages = err.content(1U << 20U).value_or("");
+  // Where this process ignores SIGCHLD, as some launchers make it, nobody is told the status.
+  if (!has_status)
+    outcome.exit_status = outcome.messages.find("error:") != std::string::npos ? 1 << 8 : 0;
   return outcome;
 }
 
