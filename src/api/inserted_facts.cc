@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -51,21 +52,72 @@ Result<std::string_view> text_at(const Relation& relation, std::size_t column,
   return to == from ? std::string_view() : std::string_view(given.text + from, to - from);
 }
 
-// Gives the cells of one NewValues those of another.
+// Which values of a NewValues some tuples use, by id.
+class UsedValues {
+ public:
+  explicit UsedValues(const NewValues& values)
+      : values_(values),
+        symbols_(values.symbols().size()),
+        wides_(values.wides().size()),
+        records_(values.records().size()) {}
+
+  void mark(const Relation& relation, const TupleColumns& tuples) {
+    for (std::size_t c = 0; c < tuples.columns.size(); ++c)
+      for (const Cell cell : tuples.columns[c])
+        mark(datalog::cell_class(relation.attributes[c].kind), cell);
+  }
+  // After all others. Records hold earlier ones only.
+  void mark_fields() {
+    const RecordTable& records = values_.records();
+    for (std::size_t id = records_.size(); id-- > 0;) {
+      if (!records_[id]) continue;
+      const auto cells = records.cells(static_cast<std::uint32_t>(id));
+      const Shape& shape = records.fields_of(records.shape_of(static_cast<std::uint32_t>(id)));
+      for (std::size_t f = 0; f < cells.size(); ++f) mark(shape[f], cells[f]);
+    }
+  }
+
+  bool has_symbol(std::size_t id) const { return symbols_[id]; }
+  bool has_wide(std::size_t id) const { return wides_[id]; }
+  bool has_record(std::size_t id) const { return records_[id]; }
+
+ private:
+  void mark(CellClass of, Cell cell) {
+    if (of == CellClass::kSymbol && is_provisional_symbol(cell))
+      symbols_[cell - kProvisionalSymbolBase] = true;
+    else if (of == CellClass::kNumber && is_provisional_wide(cell))
+      wides_[cell - kProvisionalWideBase] = true;
+    else if (of == CellClass::kRecord && is_provisional_record(cell))
+      records_[cell - kProvisionalRecordBase] = true;
+  }
+
+  const NewValues& values_;
+  std::vector<bool> symbols_;
+  std::vector<bool> wides_;
+  std::vector<bool> records_;
+};
+
+// Gives the cells of one NewValues those of another; of `used`, if given, only those.
 class Translation {
  public:
-  Translation(const NewValues& from, NewValues& to) {
+  Translation(const NewValues& from, NewValues& to, const UsedValues* used = nullptr) {
     cells_.symbols.reserve(from.symbols().size());
     for (Cell id = 0; id < from.symbols().size(); ++id)
-      cells_.symbols.push_back(to.symbol(from.symbols().text(id)));
+      cells_.symbols.push_back(
+          used == nullptr || used->has_symbol(id) ? to.symbol(from.symbols().text(id)) : 0);
     cells_.wides.reserve(from.wides().size());
     for (std::uint32_t id = 0; id < from.wides().size(); ++id)
-      cells_.wides.push_back(to.number(from.wides().bits(id)));
+      cells_.wides.push_back(
+          used == nullptr || used->has_wide(id) ? to.number(from.wides().bits(id)) : 0);
     // Records hold earlier ones only.
     const RecordTable& records = from.records();
     std::vector<Cell> fields;
     cells_.records.reserve(records.size());
     for (std::uint32_t id = 0; id < records.size(); ++id) {
+      if (used != nullptr && !used->has_record(id)) {
+        cells_.records.push_back(kNilCell);
+        continue;
+      }
       const ShapeId shape = records.shape_of(id);
       const auto cells = records.cells(id);
       fields.assign(cells.begin(), cells.end());
@@ -180,6 +232,29 @@ void InsertedFacts::clear(std::size_t relation) {
   TupleColumns& facts = facts_[relation];
   facts.rows = 0;
   for (auto& column : facts.columns) column = {};
+  forget_unused_values();
+}
+
+std::uint64_t InsertedFacts::value_count() const {
+  return values_.size().symbols + values_.size().wides + values_.records().size();
+}
+
+// To look for them costs a look at all tuples; it waits until as many may be found.
+void InsertedFacts::forget_unused_values() {
+  constexpr std::uint64_t kFewValues = 1024;
+  std::uint64_t cells = 0;
+  for (const TupleColumns& facts : facts_) cells += facts.rows * facts.columns.size();
+  const std::uint64_t added = value_count() - kept_values_;
+  if (cells > 0 && added < std::max({kept_values_, cells / 8, kFewValues})) return;
+  UsedValues used(values_);
+  for (std::size_t r = 0; r < facts_.size(); ++r) used.mark(program_.relations[r], facts_[r]);
+  used.mark_fields();
+  NewValues kept(known_);
+  const Translation translation(values_, kept, &used);
+  for (std::size_t r = 0; r < facts_.size(); ++r)
+    datalog::remap_columns(program_.relations[r], translation.cells(), facts_[r]);
+  values_ = std::move(kept);
+  kept_values_ = value_count();
 }
 
 std::vector<TupleColumns> InsertedFacts::supply(NewValues& values) const {

@@ -25,6 +25,7 @@ class InsertedFacts {
   // nothing is added then.
   Status insert(std::size_t relation, std::uint64_t rows,
                 std::span<const stratalog_column_in> columns);
+  // Values that no tuple uses any more are forgotten in time.
   void clear(std::size_t relation);
 
   // For the engine (datalog::FactSupply).
@@ -36,9 +37,13 @@ class InsertedFacts {
   Result<std::vector<Cell>> cells_of_texts(const datalog::Relation& relation, std::size_t column,
                                            const stratalog_column_in& given);
 
+  std::uint64_t value_count() const;
+  void forget_unused_values();
+
   const datalog::Program& program_;
   ValueDictionary known_;  // the shapes of records and nothing else
   NewValues values_;
+  std::uint64_t kept_values_ = 0;  // how many there were after the last look for unused ones
   std::vector<datalog::TupleColumns> facts_;  // by relation; cells by values_
 };
 

@@ -31,6 +31,14 @@ Status check_settings(const RunSettings& settings, int ranks, int threads) {
     return Status::invalid_argument(
         fmt::format("{} threads were asked for in a group of {} ranks; a run has one or the other",
                     threads, ranks));
+  std::vector<std::string> places = {settings.facts, settings.output, settings.checkpoint};
+  places.insert(places.end(), settings.libraries.begin(), settings.libraries.end());
+  places.insert(places.end(), settings.library_directories.begin(),
+                settings.library_directories.end());
+  for (const std::string& place : places)
+    if (place.find('\0') != std::string::npos)
+      return Status::invalid_argument(
+          fmt::format("the path \"{}\" goes on behind a zero byte", place.c_str()));
   const double every = settings.checkpoint_every_seconds;
   if (!std::isfinite(every) || every < 0)
     return Status::invalid_argument(fmt::format(

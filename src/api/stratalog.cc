@@ -16,6 +16,7 @@
 #include <string>
 
 #include "api/program.h"
+#include "base/memory_end.h"
 
 namespace {
 
@@ -55,6 +56,9 @@ stratalog_status guard(stratalog_program* handle, Work&& work) {
   if (handle == nullptr) return STRATALOG_INVALID_ARGUMENT;
   try {
     return tell(handle, work());
+  } catch (const stratalog::NoRoom& reason) {
+    handle->message = reason.what();
+    return STRATALOG_NO_SPACE;
   } catch (const std::bad_alloc&) {
     handle->message.clear();  // what a message would need may not be there either
     return STRATALOG_NO_SPACE;

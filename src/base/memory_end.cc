@@ -3,12 +3,16 @@
 
 namespace stratalog {
 
-const char* TableFull::what() const noexcept {
-  return "a rank has 2^32 rows of one relation, more than can be numbered; use more ranks";
-}
-
 void report_no_memory() { throw std::bad_alloc(); }
 
-void report_full_table() { throw TableFull(); }
+void report_full_table() {
+  throw NoRoom("a rank has 2^32 rows of one relation, more than can be numbered; use more ranks");
+}
+
+void report_no_address_space() {
+  throw NoRoom(
+      "a rank reserves 520 MiB of address space, most of which it never uses, and gets none: raise "
+      "the limit (ulimit -v) or have fewer ranks in this process");
+}
 
 }  // namespace stratalog

@@ -15,25 +15,31 @@
 
 namespace stratalog {
 
-// A table that numbers what it holds has no number left. For its users as if memory had ended: more
-// ranks help.
-class TableFull : public std::bad_alloc {
+// For its users as if memory had ended, but with words of its own: a table that numbers what it
+// holds has no number left, or address space is limited.
+class NoRoom : public std::bad_alloc {
  public:
-  const char* what() const noexcept override;
+  // `text` lives as long as the program.
+  explicit NoRoom(const char* text) : text_(text) {}
+  const char* what() const noexcept override { return text_; }
+
+ private:
+  const char* text_;
 };
 
 // For containers: as the standard ones report it.
 [[noreturn]] void report_no_memory();
 [[noreturn]] void report_full_table();
+[[noreturn]] void report_no_address_space();
 
 // What `work`, which returns a Status or a Result, returns; NoSpace with `message` where it found
-// no memory, or with a table's own. What it has changed until then stays so.
+// no memory, or with those of NoRoom. What it has changed until then stays so.
 template <typename Work>
 std::invoke_result_t<Work&> or_no_space(std::string_view message, Work&& work) {
   try {
     return work();
-  } catch (const TableFull& full) {
-    return Status::no_space(full.what());
+  } catch (const NoRoom& reason) {
+    return Status::no_space(reason.what());
   } catch (const std::bad_alloc&) {
     return Status::no_space(std::string(message));
   }

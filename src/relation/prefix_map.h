@@ -36,7 +36,7 @@ class PrefixMap {
  public:
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFFU;
 
-  // Throws TableFull where more than `most` keys are to be added.
+  // Throws NoRoom where more than `most` keys are to be added.
   explicit PrefixMap(std::uint32_t width, std::uint32_t most = kAbsent)
       : width_(width), most_(most) {}
   PrefixMap(PrefixMap&&) = default;

@@ -33,7 +33,7 @@ SetAccumulator::SetAccumulator()
   if (words_ != nullptr && touched_words_ != nullptr) return;
   if (words_ != nullptr) munmap(words_, kSpaceBytes);
   if (touched_words_ != nullptr) munmap(touched_words_, kFlagBytes);
-  report_no_memory();
+  report_no_address_space();
 }
 
 SetAccumulator::~SetAccumulator() {

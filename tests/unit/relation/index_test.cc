@@ -129,7 +129,7 @@ TEST(PrefixMap, KeysBeyondTheMostAreRefused) {
       }
   PrefixMap map(2, 2);
   const std::vector<Cell> keys = {0, 0, 0, 1, 1, 0};
-  EXPECT_THROW(map.assign_ascending(keys), TableFull);
+  EXPECT_THROW(map.assign_ascending(keys), NoRoom);
   EXPECT_EQ(map.size(), 0U);
 }
 
