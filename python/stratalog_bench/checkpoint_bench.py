@@ -18,12 +18,12 @@ from stratalog_bench import closure, machine, serial_peers
 from stratalog_bench.modelled_report import model_papers
 from stratalog_bench.options import Options, parse_options
 from stratalog_bench.plan import SHARES, Task, chosen, make_plan, worker_spec
-from stratalog_bench.processes import BenchError, Event, Programs, run_worker
+from stratalog_bench.processes import BenchError, Event, Programs, find_stratalog, run_worker
 from stratalog_bench.progress import Progress
-from stratalog_bench.quantities import ranks_text
+from stratalog_bench.quantities import counted, ranks_text
 from stratalog_bench.report import write_report
 from stratalog_bench.results import Results, rounded
-from stratalog_bench.strategies import BY_NAME, RUN_WAYS, STRATEGIES
+from stratalog_bench.strategies import BY_NAME, RUN_WAYS, SERIAL, STRATEGIES
 
 # Seconds of one number of ranks that reads what others wrote.
 MOST_OF_READERS = 90.0
@@ -85,8 +85,7 @@ class Bench:
         self._progress.close()
         for folder in ("cases", "closure"):
             shutil.rmtree(self._options.work / folder, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            self._options.work.rmdir()  # unless it holds something that is not ours
+        _remove_if_empty(self._options.work)
         self._save()
 
     def _save(self) -> None:
@@ -281,6 +280,11 @@ def _later(events: Iterator[Event], first: int) -> Iterator[Event]:
         yield event | {"repeat": event.get("repeat", 0) + first}
 
 
+def _remove_if_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()  # unless it holds something that is not ours
+
+
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
@@ -308,6 +312,11 @@ def _measure(options: Options, words: list[str]) -> tuple[Results, int]:
         command=["stratalog", "bench", "checkpoint", *words],
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
+    if complaint := programs.launcher_complaint(results.machine["stratalog"]):
+        # Without results.json, so that the folder can be given again.
+        results.left_out.append(f"everything: {complaint}")
+        _remove_if_empty(options.work)
+        return results, 1
     bench = Bench(options, programs, results)
     old = signal.signal(signal.SIGTERM, _interrupt)
     code = 0
@@ -322,10 +331,33 @@ def _measure(options: Options, words: list[str]) -> tuple[Results, int]:
     return results, code
 
 
+def _has_measured(results: Results) -> bool:
+    """Whether there is a number of more than the Python process that stands beside the ranks."""
+    serial = {one.name for one in SERIAL}
+    measured = [e for e in results.events if e["event"] in ("save", "restart", "run")]
+    failed = any(event["event"] == "failed" for event in results.events)
+    return any(not failed or event["case"] not in serial for event in measured)
+
+
+def _complain(results: Results, report: Path) -> None:
+    """On standard error: failures by name; of the rest that is missing, where it stands."""
+    complaints = [
+        f"{event.get('section', '')} {event.get('case', '')}".strip() + f": {event['message']}"
+        for event in results.events
+        if event["event"] == "failed"
+    ]
+    if results.left_out:
+        first, *more = dict.fromkeys(results.left_out)
+        others = f", and {counted(len(more), 'other thing')}: see {report}" if more else ""
+        complaints.append(f"not measured: {first}{others}")
+    for complaint in dict.fromkeys(complaints):
+        sys.stderr.write(f"stratalog bench: {complaint}\n")
+
+
 def _checkpoint(words: list[str]) -> int:
     options = parse_options(words)
     if options.is_modelled:
-        print(model_papers(Programs.find().stratalog, options.output))
+        print(model_papers(find_stratalog(), options.output))
         return 0
     if options.redraw is not None:
         results, code = Results.load(options.redraw), 0
@@ -333,23 +365,22 @@ def _checkpoint(words: list[str]) -> int:
     else:
         results, code = _measure(options, words)
     report = write_report(results, options.output)
-    failures = [event for event in results.events if event["event"] == "failed"]
-    complaints = (
-        f"{event.get('section', '')} {event.get('case', '')}".strip() + f": {event['message']}"
-        for event in failures
-    )
-    for complaint in dict.fromkeys(complaints):
-        sys.stderr.write(f"stratalog bench: {complaint}\n")
-    if failures and not any(event["event"] in ("save", "run") for event in results.events):
-        raise BenchError("nothing could be measured")
+    _complain(results, report)
+    if code != STOPPED and options.redraw is None and not _has_measured(results):
+        raise BenchError(f"nothing could be measured; {report} says why")
     print(report)
     return code
 
 
 def main(words: list[str]) -> int:
     if not words or words[0] != "checkpoint":
+        if words and words[0] in ("-h", "--help"):
+            print(HELP)
+            return 0
+        if words:
+            sys.stderr.write(f"stratalog bench: there is no bench '{words[0]}'\n")
         sys.stderr.write(f"{HELP}\n")
-        return 0 if words and words[0] in ("-h", "--help") else 1
+        return 1
     try:
         return _checkpoint(words[1:])
     except (BenchError, OSError) as problem:

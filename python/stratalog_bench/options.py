@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from stratalog_bench.quantities import parse_seconds, parse_size
 from stratalog_bench.strategies import CHAINS, LEARNED, STRATEGIES
@@ -108,8 +110,15 @@ def _count(least: int, most: int) -> Callable[[str], int]:
     return parse
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """The command's own exit code for wrong command lines; argparse takes 2."""
+        self.print_usage(sys.stderr)
+        self.exit(1, f"{self.prog}: error: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="stratalog bench checkpoint",
         description="Saves and restarts the same relations with every checkpoint strategy, and "
         "draws the figures of the checkpoint papers: results.json, report.md, figures/*.png.",
@@ -212,7 +221,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def parse_options(words: list[str]) -> Options:
-    """Ends the process with a message on a wrong command line, as argparse does (code 2)."""
+    """Ends the process with a message on a wrong command line (code 1)."""
     parser = _parser()
     given = parser.parse_args(words)
     quick = given.quick
