@@ -17,17 +17,19 @@ from typing import Any
 from stratalog_bench import closure, machine, serial_peers
 from stratalog_bench.modelled_report import model_papers
 from stratalog_bench.options import Options, parse_options
-from stratalog_bench.plan import SHARES, Task, chosen, make_plan, worker_spec
+from stratalog_bench.plan import SHARES, Task, chosen, make_plan, unmeasurable, worker_spec
 from stratalog_bench.processes import BenchError, Event, Programs, find_stratalog, run_worker
 from stratalog_bench.progress import Progress
-from stratalog_bench.quantities import counted, ranks_text
+from stratalog_bench.quantities import ranks_text
 from stratalog_bench.report import write_report
 from stratalog_bench.results import Results, rounded
-from stratalog_bench.strategies import BY_NAME, RUN_WAYS, SERIAL, STRATEGIES
+from stratalog_bench.strategies import BY_NAME, RUN_WAYS, SERIAL
 
 # Seconds of one number of ranks that reads what others wrote.
 MOST_OF_READERS = 90.0
 SAVE_EVERY = 5.0  # seconds
+# Lines on the terminal about what was not measured; choices that leave nothing come first.
+MOST_COMPLAINTS = 10
 STOPPED = 6  # as the command's own code for a run that was stopped by a signal
 HELP = "stratalog bench checkpoint [OPTIONS]: checkpoint strategies side by side (--help)"
 
@@ -65,7 +67,8 @@ class Bench:
         free_disk = int(shutil.disk_usage(options.work).free * 0.9)
         plan = make_plan(options, free_disk, machine.memory_bytes())
         self._results.left_out += plan.left_out
-        sections = [one for one in SHARES if one in options.sections]
+        impossible = unmeasurable(options)
+        sections = [one for one in SHARES if one in options.sections and one not in impossible]
         budget = Budget(options.budget, sections)
         for section in sections:
             end = budget.open(section)
@@ -140,14 +143,19 @@ class Bench:
                 self._leave_out(task.section, f"{ranks_text(task.ranks)}, {what}")
                 continue
             began = time.monotonic()
-            cases = (*task.cases[first:], *task.cases[:first])  # another one is first
-            one = replace(task, data=(data,), cases=cases)
-            spec = worker_spec(one, options, max(left, 2 * expected, 5))
-            events = run_worker(self._programs, task.ranks, spec)
-            self._take(task.section, _later(events, first), skew=data["skew"])
-            if task.section == "sizes" and task.ranks == 1:
+            if task.cases:
+                cases = (*task.cases[first:], *task.cases[:first])  # another one is first
+                one = replace(task, data=(data,), cases=cases)
+                spec = worker_spec(one, options, max(left, 2 * expected, 5))
+                events = run_worker(self._programs, task.ranks, spec)
+                self._take(task.section, _later(events, first), skew=data["skew"])
+            if task.serial:
                 serial = serial_peers.measure(
-                    data["bytes"], options.columns, task.repeats, options.work / "cases"
+                    task.serial,
+                    data["bytes"],
+                    options.columns,
+                    task.repeats,
+                    options.work / "cases",
                 )
                 self._take(
                     task.section, _later(serial, first), skew=data["skew"], data=data["name"]
@@ -252,7 +260,7 @@ class Bench:
         if self._kept is None:
             self._results.left_out.append("closure: the end-to-end runs left no checkpoint")
             return
-        fixed = chosen(options, (one.name for one in STRATEGIES))
+        fixed = chosen(options, "closure")
         data = {"name": "closure", "checkpoint": str(self._kept.resolve())}
         for ranks in reversed(options.ranks):
             left = end - time.monotonic()
@@ -311,6 +319,7 @@ def _measure(options: Options, words: list[str]) -> tuple[Results, int]:
         options=_option_values(options),
         command=["stratalog", "bench", "checkpoint", *words],
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        left_out=[f"{section}: {why}" for section, why in unmeasurable(options).items()],
     )
     if complaint := programs.launcher_complaint(results.machine["stratalog"]):
         # Without results.json, so that the folder can be given again.
@@ -346,10 +355,10 @@ def _complain(results: Results, report: Path) -> None:
         for event in results.events
         if event["event"] == "failed"
     ]
-    if results.left_out:
-        first, *more = dict.fromkeys(results.left_out)
-        others = f", and {counted(len(more), 'other thing')}: see {report}" if more else ""
-        complaints.append(f"not measured: {first}{others}")
+    left_out = list(dict.fromkeys(results.left_out))
+    complaints += [f"not measured: {text}" for text in left_out[:MOST_COMPLAINTS]]
+    if len(left_out) > MOST_COMPLAINTS:
+        complaints.append(f"not measured: {len(left_out) - MOST_COMPLAINTS} more, see {report}")
     for complaint in dict.fromkeys(complaints):
         sys.stderr.write(f"stratalog bench: {complaint}\n")
 
@@ -363,6 +372,9 @@ def _checkpoint(words: list[str]) -> int:
         results, code = Results.load(options.redraw), 0
         options.output.mkdir(parents=True, exist_ok=True)
     else:
+        reasons = unmeasurable(options)
+        if set(options.sections) <= set(reasons):
+            raise BenchError("; ".join(f"{name}: {why}" for name, why in reasons.items()))
         results, code = _measure(options, words)
     report = write_report(results, options.output)
     _complain(results, report)

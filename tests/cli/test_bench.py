@@ -35,6 +35,7 @@ from stratalog_bench.strategies import (  # noqa: E402
     LADDER,
     LEARNED,
     RUN_WAYS,
+    SERIAL,
     STRATEGIES,
 )
 
@@ -337,6 +338,7 @@ def test_plans_leave_out_what_does_not_fit_and_cover_every_section() -> None:
     assert [name for name in options.strategies if name not in fixed] == [
         *(one.name for one in LEARNED),
         *(one.name for one in CHAINS),
+        *(one.name for one in SERIAL),
     ]
     sizes = {data["bytes"] for task in plan.tasks for data in task.data}
     assert max(sizes) == 8_000_000
