@@ -10,7 +10,7 @@ from statistics import median
 
 from stratalog_bench.processes import Event
 from stratalog_bench.results import Results
-from stratalog_bench.strategies import BY_NAME, ROWS
+from stratalog_bench.strategies import BY_NAME, COMPACT, ROWS, STREAMS
 
 
 @dataclass(frozen=True)
@@ -96,17 +96,23 @@ def is_fixed(row: Sequence) -> bool:
     return not strategy.learns and not strategy.is_peer
 
 
+# What a mode that learns can write: modes, and whether in an encoding of ours or as rows.
+CHOICES = {
+    "auto": (("fpp", "shared-opt"), (COMPACT, STREAMS)),
+    "hdf5-auto": (("hdf5-direct", "hdf5-opt"), (ROWS,)),
+}
+
+
 def rivals(learned: Sequence, rows: Iterable[Sequence]) -> list[Sequence]:
-    """Fixed strategies among which the mode might have chosen: hdf5-auto chooses HDF5 files."""
-    mode = BY_NAME[learned.case].mode
-    is_hdf5 = mode == "hdf5-auto"
+    """Fixed strategies that write what the mode might have chosen to write."""
+    modes, encodings = CHOICES.get(BY_NAME[learned.case].mode, ((), ()))
     return [
         row
         for row in rows
         if is_fixed(row)
         and (row.ranks, row.data) == (learned.ranks, learned.data)
-        and BY_NAME[row.case].mode.startswith("hdf5") == is_hdf5
-        and (is_hdf5 or BY_NAME[row.case].encoding != ROWS)
+        and BY_NAME[row.case].mode in modes
+        and BY_NAME[row.case].encoding in encodings
     ]
 
 
