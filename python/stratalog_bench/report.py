@@ -19,6 +19,7 @@ from stratalog_bench.summary import (
     measured_ranks,
     pick,
     ratio_to_raw,
+    repeats_span,
     restarts,
     saves,
 )
@@ -35,6 +36,7 @@ def save_table(rows: list[Measured]) -> list[str]:
         "rows",
         "written",
         "files",
+        "repeats",
         "durability",
         "seconds",
         "MB/s of rows",
@@ -50,6 +52,7 @@ def save_table(rows: list[Measured]) -> list[str]:
                 size_text(row.row_bytes) + ("" if row.skew in ("balanced", "") else f" {row.skew}"),
                 size_text(row.bytes),
                 str(row.files),
+                str(row.repeats),
                 row.durability,
                 seconds_text(row.total),
                 f"{row.bandwidth / 1e6:.0f}",
@@ -70,6 +73,7 @@ def restart_table(rows: list[Measured]) -> list[str]:
             "parts",
             "rows",
             "read",
+            "repeats",
             "durability",
             "seconds",
             "of these shuffle",
@@ -84,6 +88,7 @@ def restart_table(rows: list[Measured]) -> list[str]:
                 row.parts,
                 size_text(row.row_bytes),
                 size_text(row.bytes),
+                str(row.repeats),
                 row.durability,
                 seconds_text(row.total),
                 seconds_text(row.seconds.get("shuffle", 0.0)),
@@ -245,8 +250,12 @@ def _tables(results: Results) -> list[str]:
     return lines
 
 
-def _times_text(repeats: int) -> str:
-    return "of one run each" if repeats == 1 else f"medians of {repeats} repeats"
+def _times_text(least: int, most: int) -> str:
+    if most <= 1:
+        return "of one run each,"
+    if least == most:
+        return f"medians of {most} repeats,"
+    return f"medians of {least} to {most} repeats, as the tables say,"
 
 
 def write_report(results: Results, folder: Path) -> Path:
@@ -259,7 +268,7 @@ def write_report(results: Results, folder: Path) -> Path:
         return _write(folder, lines)
     lines += [
         "Everything here is **measured** on this machine; nothing is extrapolated. Times are "
-        f"{_times_text(results.options.get('repeats', 1))}, of the slowest rank, "
+        f"{_times_text(*repeats_span(results))} of the slowest rank, "
         "strategies taking turns; "
         "bandwidths count rows of 64-bit numbers, as the papers do, whatever an encoding makes of "
         "them. After every save the relations were read back and compared with row counts and "

@@ -21,6 +21,7 @@ class Sequence:
     ranks: int
     data: str
     durability: str
+    repeats: int
     seconds: tuple[float, ...]  # of each checkpoint
     row_bytes: int  # of all: everything, its last round and the edges, as rows of 64-bit numbers
     bytes: int  # written
@@ -76,6 +77,7 @@ def sequences(results: Results, section: str) -> list[Sequence]:
                 ranks=key[1],
                 data=key[2],
                 durability=first[0].get("durability", ""),
+                repeats=len(repeats),
                 seconds=tuple(
                     median(run[at]["seconds"]["total"] for run in repeats)
                     for at in range(len(first))

@@ -112,7 +112,8 @@ def test_every_strategy_at_one_and_two_ranks(stratalog: Stratalog, tmp_path: Pat
         assert f", measured](figures/{name}.png" in report
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert report.count(" (measured)\n\n![") == report.count("figures/") >= 5
-    assert report.count(" | durability | seconds | ") == 3  # sizes, ladder, restart
+    assert report.count(" | repeats | durability | seconds | ") == 3  # sizes, ladder, restart
+    assert "Times are of one run each," in report
     assert " | full | " in report
     # Results of older versions say it once.
     older = json.loads((out / "results.json").read_text())
@@ -394,6 +395,33 @@ def test_medians_and_ratios() -> None:
     assert direct.bandwidth == 2e8
     assert summary.ratio_to_raw(direct, rows) == pytest.approx(0.25)
     assert summary.ratio_to_raw(direct, [direct]) is None
+
+
+def test_the_report_says_how_many_repeats_there_were() -> None:
+    def save(repeat: int, size: int, **more: Any) -> dict[str, Any]:
+        return {
+            "event": "save",
+            "section": "sizes",
+            "case": "fpp-rows",
+            "ranks": 1,
+            "data": str(size),
+            "repeat": repeat,
+            "row_bytes": size,
+            "bytes": size,
+            "files": 1,
+            "seconds": {"total": 0.1},
+        } | more
+
+    def text(*events: dict[str, Any]) -> str:
+        return report._times_text(*summary.repeats_span(Results(events=list(events))))
+
+    # What was asked for does not count, nor do checkpoints of a sequence.
+    assert text(save(0, 1), save(0, 2)) == "of one run each,"
+    assert text(*(save(n, 1) for n in range(3))) == "medians of 3 repeats,"
+    assert text(*(save(n, 1) for n in range(3)), save(0, 2)).startswith("medians of 1 to 3 repeats")
+    assert text(*(save(0, 1, checkpoint=n) for n in range(3))) == "of one run each,"
+    rows = summary.saves(Results(events=[save(0, 1), save(1, 1), save(0, 2)]), "sizes")
+    assert [row.repeats for row in rows] == [2, 1]
 
 
 def test_modelled_figures_say_that_they_are(stratalog: Stratalog, tmp_path: Path) -> None:
