@@ -259,6 +259,9 @@ def test_bench_says_what_there_is(stratalog: Stratalog, tmp_path: Path) -> None:
     assert "--budget" in stratalog("bench", "checkpoint", "--help").out
     assert "bench checkpoint" in stratalog("bench", "--help").out
     assert "itself" in stratalog("bench", "checkpoint", ranks=2, expect=None).err
+    for part, what in (("worker", "measurements"), ("model", "a model")):
+        missing = stratalog("bench", part, "nosuch.json", expect=1).err
+        assert f"cannot read nosuch.json, the specification of {what}" in missing
     spec = tmp_path / "spec.json"
     spec.write_text('{"directory": "x", "cases": [{"name": "a", "strategy": "tape"}]}')
     assert "tape" in stratalog("bench", "worker", spec, ranks=2, expect=1).err
