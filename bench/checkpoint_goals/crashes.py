@@ -17,7 +17,9 @@ PROGRAMS = ("fault_crash_states_test", "fault_stage_test", "fault_node_stages_te
 STATES_IN_CI, STATES_IN_CAMPAIGN = 100_000, 1_000_000
 STATES_OF_A_TEST = 80_000  # as `make test` has it; with fewer, tests say that they saw too few
 QUICK_TESTS = r"OtherEncodings|CompactionOfAChain$"
-TOTAL = re.compile(r"^total: ([\d,]+) distinct states, (\d+) problems, (\d+) chunks failed$", re.M)
+TOTAL = re.compile(
+    r"^total: ([\d,]+) distinct states, (\d+) problems?, (\d+) chunks? failed$", re.MULTILINE
+)
 FEATURES = ("fpp", "shared", "hdf5-direct", "streams", "chain", "compaction", "stage", "overlap")
 SIMULATED = "full, simulated"  # power fails at every operation of a store in memory
 

@@ -36,6 +36,15 @@ class Row:
         return self.verdict.startswith("missed")
 
 
+def _visible(amount: float, digits: int) -> str:
+    """With as many digits more as it takes not to be nothing: what is missed is missed."""
+    text = f"{amount:,.{digits}f}"
+    while float(text.replace(",", "")) == 0 and digits < 9:
+        digits += 1
+        text = f"{amount:,.{digits}f}"
+    return text
+
+
 @dataclass(frozen=True)
 class Bound:
     """What a number has to be; `unit` stands behind it in the table."""
@@ -65,10 +74,10 @@ class Bound:
         if value >= self.limit if self.is_least else value <= self.limit:
             return MET
         if self.unit == "%":
-            return f"missed by {abs(value - self.limit) * 100:.1f} points"
+            return f"missed by {_visible(abs(value - self.limit) * 100, 1)} points"
         if self.limit == 0:
-            return f"missed by {self.text(abs(value))}"
-        return f"missed by {abs(value / self.limit - 1):.0%}"
+            return f"missed by {_visible(abs(value), self.digits)}{self.unit}"
+        return f"missed by {_visible(abs(value / self.limit - 1) * 100, 0)}%"
 
 
 def least(limit: float, unit: str = "", digits: int = 2) -> Bound:

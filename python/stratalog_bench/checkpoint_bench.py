@@ -17,17 +17,19 @@ from typing import Any
 from stratalog_bench import closure, machine, serial_peers
 from stratalog_bench.modelled_report import model_papers
 from stratalog_bench.options import Options, parse_options
-from stratalog_bench.plan import SHARES, Task, chosen, make_plan, worker_spec
-from stratalog_bench.processes import BenchError, Event, Programs, run_worker
+from stratalog_bench.plan import SHARES, Task, chosen, make_plan, unmeasurable, worker_spec
+from stratalog_bench.processes import BenchError, Event, Programs, find_stratalog, run_worker
 from stratalog_bench.progress import Progress
 from stratalog_bench.quantities import ranks_text
 from stratalog_bench.report import write_report
 from stratalog_bench.results import Results, rounded
-from stratalog_bench.strategies import BY_NAME, RUN_WAYS, STRATEGIES
+from stratalog_bench.strategies import BY_NAME, RUN_WAYS, SERIAL
 
 # Seconds of one number of ranks that reads what others wrote.
 MOST_OF_READERS = 90.0
 SAVE_EVERY = 5.0  # seconds
+# Lines on the terminal about what was not measured; choices that leave nothing come first.
+MOST_COMPLAINTS = 10
 STOPPED = 6  # as the command's own code for a run that was stopped by a signal
 HELP = "stratalog bench checkpoint [OPTIONS]: checkpoint strategies side by side (--help)"
 
@@ -65,7 +67,8 @@ class Bench:
         free_disk = int(shutil.disk_usage(options.work).free * 0.9)
         plan = make_plan(options, free_disk, machine.memory_bytes())
         self._results.left_out += plan.left_out
-        sections = [one for one in SHARES if one in options.sections]
+        impossible = unmeasurable(options)
+        sections = [one for one in SHARES if one in options.sections and one not in impossible]
         budget = Budget(options.budget, sections)
         for section in sections:
             end = budget.open(section)
@@ -85,8 +88,7 @@ class Bench:
         self._progress.close()
         for folder in ("cases", "closure"):
             shutil.rmtree(self._options.work / folder, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            self._options.work.rmdir()  # unless it holds something that is not ours
+        _remove_if_empty(self._options.work)
         self._save()
 
     def _save(self) -> None:
@@ -141,14 +143,19 @@ class Bench:
                 self._leave_out(task.section, f"{ranks_text(task.ranks)}, {what}")
                 continue
             began = time.monotonic()
-            cases = (*task.cases[first:], *task.cases[:first])  # another one is first
-            one = replace(task, data=(data,), cases=cases)
-            spec = worker_spec(one, options, max(left, 2 * expected, 5))
-            events = run_worker(self._programs, task.ranks, spec)
-            self._take(task.section, _later(events, first), skew=data["skew"])
-            if task.section == "sizes" and task.ranks == 1:
+            if task.cases:
+                cases = (*task.cases[first:], *task.cases[:first])  # another one is first
+                one = replace(task, data=(data,), cases=cases)
+                spec = worker_spec(one, options, max(left, 2 * expected, 5))
+                events = run_worker(self._programs, task.ranks, spec)
+                self._take(task.section, _later(events, first), skew=data["skew"])
+            if task.serial:
                 serial = serial_peers.measure(
-                    data["bytes"], options.columns, task.repeats, options.work / "cases"
+                    task.serial,
+                    data["bytes"],
+                    options.columns,
+                    task.repeats,
+                    options.work / "cases",
                 )
                 self._take(
                     task.section, _later(serial, first), skew=data["skew"], data=data["name"]
@@ -253,7 +260,7 @@ class Bench:
         if self._kept is None:
             self._results.left_out.append("closure: the end-to-end runs left no checkpoint")
             return
-        fixed = chosen(options, (one.name for one in STRATEGIES))
+        fixed = chosen(options, "closure")
         data = {"name": "closure", "checkpoint": str(self._kept.resolve())}
         for ranks in reversed(options.ranks):
             left = end - time.monotonic()
@@ -279,6 +286,11 @@ def _later(events: Iterator[Event], first: int) -> Iterator[Event]:
     """Events of a later round of repeats."""
     for event in events:
         yield event | {"repeat": event.get("repeat", 0) + first}
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()  # unless it holds something that is not ours
 
 
 def _interrupt(*_: object) -> None:
@@ -307,7 +319,13 @@ def _measure(options: Options, words: list[str]) -> tuple[Results, int]:
         options=_option_values(options),
         command=["stratalog", "bench", "checkpoint", *words],
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        left_out=[f"{section}: {why}" for section, why in unmeasurable(options).items()],
     )
+    if complaint := programs.launcher_complaint(results.machine["stratalog"]):
+        # Without results.json, so that the folder can be given again.
+        results.left_out.append(f"everything: {complaint}")
+        _remove_if_empty(options.work)
+        return results, 1
     bench = Bench(options, programs, results)
     old = signal.signal(signal.SIGTERM, _interrupt)
     code = 0
@@ -322,34 +340,59 @@ def _measure(options: Options, words: list[str]) -> tuple[Results, int]:
     return results, code
 
 
+def _has_measured(results: Results) -> bool:
+    """Whether there is a number of more than the Python process that stands beside the ranks."""
+    serial = {one.name for one in SERIAL}
+    measured = [e for e in results.events if e["event"] in ("save", "restart", "run")]
+    failed = any(event["event"] == "failed" for event in results.events)
+    return any(not failed or event["case"] not in serial for event in measured)
+
+
+def _complain(results: Results, report: Path) -> None:
+    """On standard error: failures by name; of the rest that is missing, where it stands."""
+    complaints = [
+        f"{event.get('section', '')} {event.get('case', '')}".strip() + f": {event['message']}"
+        for event in results.events
+        if event["event"] == "failed"
+    ]
+    left_out = list(dict.fromkeys(results.left_out))
+    complaints += [f"not measured: {text}" for text in left_out[:MOST_COMPLAINTS]]
+    if len(left_out) > MOST_COMPLAINTS:
+        complaints.append(f"not measured: {len(left_out) - MOST_COMPLAINTS} more, see {report}")
+    for complaint in dict.fromkeys(complaints):
+        sys.stderr.write(f"stratalog bench: {complaint}\n")
+
+
 def _checkpoint(words: list[str]) -> int:
     options = parse_options(words)
     if options.is_modelled:
-        print(model_papers(Programs.find().stratalog, options.output))
+        print(model_papers(find_stratalog(), options.output))
         return 0
     if options.redraw is not None:
         results, code = Results.load(options.redraw), 0
         options.output.mkdir(parents=True, exist_ok=True)
     else:
+        reasons = unmeasurable(options)
+        if set(options.sections) <= set(reasons):
+            raise BenchError("; ".join(f"{name}: {why}" for name, why in reasons.items()))
         results, code = _measure(options, words)
     report = write_report(results, options.output)
-    failures = [event for event in results.events if event["event"] == "failed"]
-    complaints = (
-        f"{event.get('section', '')} {event.get('case', '')}".strip() + f": {event['message']}"
-        for event in failures
-    )
-    for complaint in dict.fromkeys(complaints):
-        sys.stderr.write(f"stratalog bench: {complaint}\n")
-    if failures and not any(event["event"] in ("save", "run") for event in results.events):
-        raise BenchError("nothing could be measured")
+    _complain(results, report)
+    if code != STOPPED and options.redraw is None and not _has_measured(results):
+        raise BenchError(f"nothing could be measured; {report} says why")
     print(report)
     return code
 
 
 def main(words: list[str]) -> int:
     if not words or words[0] != "checkpoint":
+        if words and words[0] in ("-h", "--help"):
+            print(HELP)
+            return 0
+        if words:
+            sys.stderr.write(f"stratalog bench: there is no bench '{words[0]}'\n")
         sys.stderr.write(f"{HELP}\n")
-        return 0 if words and words[0] in ("-h", "--help") else 1
+        return 1
     try:
         return _checkpoint(words[1:])
     except (BenchError, OSError) as problem:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stratalog_bench.options import Options
-from stratalog_bench.processes import Event, Programs, run_to_end
+from stratalog_bench.processes import Event, Programs, broken_text, run_to_end
 from stratalog_bench.strategies import RunWay
 
 PROGRAM = """\
@@ -115,7 +115,7 @@ def run_once(
     event: Event = {"case": name, "ranks": ranks, "every": every, "closure": closure.name}
     code, complaint = run_to_end(command, ranks, RUN_SECONDS)
     if code != 0 or not report.exists():
-        return event | {"event": "failed", "message": f"exit code {code}: {complaint}"}
+        return event | {"event": "failed", "message": broken_text(command, code, complaint)}
     said = json.loads(report.read_text())
     saves = said["checkpoints"]
     return event | {

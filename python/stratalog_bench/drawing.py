@@ -56,5 +56,11 @@ def size_axis(axis: Any, rows: list[Measured]) -> None:
     axis.set_xlabel("MB of rows")
 
 
+def keep_ticks_below_gaps(axes: Any, columns: int) -> None:
+    """Where the last row has fewer panels, those above the gap show the ticks of a shared axis."""
+    for axis in axes[-columns:]:
+        axis.tick_params(labelbottom=True)
+
+
 def largest(rows: list[Measured]) -> str:
     return max(rows, key=lambda row: row.row_bytes).data

@@ -20,6 +20,7 @@ from stratalog_bench.figures_compare import (
 from stratalog_bench.figures_sequences import draw_chains, draw_learned
 from stratalog_bench.figures_write import draw_end_to_end, draw_growth, draw_ladder, draw_phases
 from stratalog_bench.results import Results
+from stratalog_bench.strategies import SERIAL
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ DRAWINGS = (
     Drawing(
         "learned",
         "Modes that learn",
-        "The same relations saved again and again by one writer; each mode beside the fixed "
-        "strategies among which it can choose.",
+        "The same relations saved again and again by one writer; each mode beside those fixed "
+        "strategies that write what it can choose.",
         draw_learned,
     ),
     Drawing(
@@ -87,8 +88,9 @@ DRAWINGS = (
     Drawing(
         "restart",
         "Restart from the largest checkpoint",
-        "RA-checkpoint, figure 5. Reading, verifying and decoding into memory; pages of the "
-        "files were dropped from the page cache before.",
+        "RA-checkpoint, figure 5. From the largest checkpoint of sizes and growth. Reading, "
+        "verifying and decoding into memory; pages of the files were dropped from the page cache "
+        "before.",
         draw_restart,
     ),
     Drawing(
@@ -103,7 +105,8 @@ DRAWINGS = (
         "Time against size, and the model",
         "Lines: seconds = start + per file * files + per rank * (ranks - 1) + bytes / device + "
         "share / core, fitted to all points of a strategy; solid, dashed, dotted as the rank "
-        "counts. In brackets the median error.",
+        "counts. In brackets the median error, or the number of points where they are too few for "
+        "one; before it the durability where it is another one than the figure's.",
         draw_sizes,
     ),
     Drawing(
@@ -129,6 +132,21 @@ DRAWINGS = (
 )
 
 
+def _durability(drawing: Drawing, results: Results) -> str:
+    """Of what a figure shows. Python's files stand in that of sizes, whose panels name theirs."""
+    level = results.options.get("durability", "unknown")
+    serial = {one.name for one in SERIAL}
+    others = {
+        (event["case"], event["durability"])
+        for event in (results.of("save", "sizes") if drawing.draw is draw_sizes else ())
+        if event["case"] in serial and event.get("durability", level) != level
+    }
+    if not others:
+        return f"durability {level}"
+    names = ", ".join(sorted(name for name, _ in others))
+    return f"durability {level} ({names}: {', '.join(sorted({own for _, own in others}))})"
+
+
 def draw_all(results: Results, folder: Path) -> list[Picture]:
     """Figures that have data; ImportError without matplotlib."""
     import matplotlib as mpl
@@ -143,9 +161,10 @@ def draw_all(results: Results, folder: Path) -> list[Picture]:
             figure = drawing.draw(results, plot)
             if figure is None:
                 continue
-            level = results.options.get("durability", "unknown")
             figure.suptitle(
-                f"Measured, durability {level}: {drawing.title}", fontsize=9.5, color="#444444"
+                f"Measured, {_durability(drawing, results)}: {drawing.title}",
+                fontsize=9.5,
+                color="#444444",
             )
             file = f"{drawing.name}.png"
             figure.savefig(folder / file, metadata={"Software": None})

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from stratalog_bench.drawing import largest, legend_below, panels, size_axis
+from stratalog_bench.drawing import (
+    keep_ticks_below_gaps,
+    largest,
+    legend_below,
+    panels,
+    size_axis,
+)
 from stratalog_bench.quantities import ranks_text, size_text
 from stratalog_bench.results import Results
 from stratalog_bench.strategies import BY_NAME, STRATEGIES
@@ -22,9 +28,10 @@ from stratalog_bench.summary import (
 
 
 def draw_restart(results: Results, plot: Any) -> Any:
-    rows = restarts(results, "growth") or restarts(results, "sizes")
-    if not rows:
+    sections = [rows for name in ("sizes", "growth") if (rows := restarts(results, name))]
+    if not sections:
         return None
+    rows = max(sections, key=lambda one: max(row.row_bytes for row in one))
     rows = pick(rows, data=largest(rows))
     names = [one for one in STRATEGIES if pick(rows, case=one.name)]
     ranks = ranks_of(rows)
@@ -94,7 +101,9 @@ def draw_sizes(results: Results, plot: Any) -> Any:
     names = [case for case in unique(rows, lambda row: row.case) if case in models]
     if not names:
         return None
-    figure, axes = panels(plot, len(names), 2.5, 2.2, columns=4, sharex=True, sharey=True)
+    columns = min(4, len(names))
+    figure, axes = panels(plot, len(names), 2.5, 2.2, columns, sharex=True, sharey=True)
+    level = results.options.get("durability", "")
     counts = ranks_of(rows)
     shades = dict(zip(counts, ("o", "s", "^", "D", "v") * len(counts), strict=False))
     for axis, name in zip(axes, names, strict=True):
@@ -127,11 +136,14 @@ def draw_sizes(results: Results, plot: Any) -> Any:
         axis.set_yscale("log")
         model = models[name]
         error = f"±{model.median_error:.0%}" if model.is_tested else f"{model.points} points"
-        axis.set_title(f"{name}  ({error})", fontsize=8.5)
-    for axis in axes[:: min(4, len(axes))]:
+        levels = {row.durability for row in pick(rows, case=name)} - {level}
+        own = "".join(f", {other}" for other in sorted(levels))
+        axis.set_title(f"{name}{own}  ({error})", fontsize=8.5)
+    for axis in axes[::columns]:
         axis.set_ylabel("seconds")
-    for axis in axes[: -min(4, len(axes))]:
+    for axis in axes[:-columns]:
         axis.set_xlabel("")
+    keep_ticks_below_gaps(axes, columns)
     for handle in figure.legend(
         *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(counts)
     ).legend_handles:

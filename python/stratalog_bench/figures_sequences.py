@@ -59,6 +59,7 @@ def draw_learned(results: Results, plot: Any) -> Any:
         draw(axis, row, 2.6)
         axis.set_title(f"{row.case}, {row.data}, {ranks_text(row.ranks)}")
         axis.set_xlabel("checkpoints")
+        axis.xaxis.get_major_locator().set_params(integer=True)
         axis.set_ylim(0)
     axes[0].set_ylabel("seconds, all so far")
     legend_below(figure, axes, 4)

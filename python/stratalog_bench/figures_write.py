@@ -127,11 +127,10 @@ def draw_growth(results: Results, plot: Any) -> Any:
 
 
 def draw_phases(results: Results, plot: Any) -> Any:
-    rows = saves(results, "sizes")
+    # All panels show the same strategies, also those that are missing at a rank count.
+    rows = [row for row in saves(results, "sizes") if row.case in {one.name for one in STRATEGIES}]
     if not rows:
         return None
-    # All panels show the same strategies, also those that are missing at a rank count.
-    rows = [row for row in rows if row.case in {one.name for one in STRATEGIES}]
     data = largest(rows)
     ranks = ranks_of(pick(rows, data=data))
     present = {row.case for row in pick(rows, data=data)}

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from stratalog_bench.quantities import parse_seconds, parse_size
-from stratalog_bench.strategies import CHAINS, LEARNED, STRATEGIES
+from stratalog_bench.strategies import CHAINS, LEARNED, SERIAL, STRATEGIES
 
 SKEWS = ("balanced", "one-giant", "half-empty", "power-law")
 # In the order in which they run.
@@ -25,7 +27,7 @@ SECTIONS = (
     "end-to-end",
     "closure",
 )
-DEFAULT_STRATEGIES = tuple(one.name for one in (*STRATEGIES, *LEARNED, *CHAINS))
+DEFAULT_STRATEGIES = tuple(one.name for one in (*STRATEGIES, *LEARNED, *CHAINS, *SERIAL))
 # Real ones first: the section "closure" saves the relations of the first.
 CLOSURES = ("usroads", "fe_ocean", "road")
 
@@ -108,14 +110,29 @@ def _count(least: int, most: int) -> Callable[[str], int]:
     return parse
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """The command's own exit code for wrong command lines; argparse takes 2."""
+        self.print_usage(sys.stderr)
+        self.exit(1, f"{self.prog}: error: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="stratalog bench checkpoint",
         description="Saves and restarts the same relations with every checkpoint strategy, and "
         "draws the figures of the checkpoint papers: results.json, report.md, figures/*.png.",
     )
     add = parser.add_argument
-    add("-o", "--output", type=Path, default=Path("bench-checkpoint"), metavar="DIR")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("bench-checkpoint"),
+        metavar="DIR",
+        help="results, report and figures; one that holds results is refused (default "
+        "bench-checkpoint)",
+    )
     add(
         "--work",
         type=Path,
@@ -150,14 +167,15 @@ def _parser() -> argparse.ArgumentParser:
         type=lambda t: _words(DEFAULT_STRATEGIES, "strategy", t),
         default=DEFAULT_STRATEGIES,
         metavar="NAME,...",
-        help=", ".join(DEFAULT_STRATEGIES),
+        help=f"{', '.join(DEFAULT_STRATEGIES)} (default: all; sections ladder and end-to-end have "
+        "strategies of their own)",
     )
     add(
         "--only",
         type=lambda t: _words(SECTIONS, "section", t),
         default=SECTIONS,
         metavar="SECTION,...",
-        help=", ".join(SECTIONS),
+        help=f"{', '.join(SECTIONS)} (default: all); closure needs end-to-end",
     )
     add(
         "--saves",
@@ -180,15 +198,26 @@ def _parser() -> argparse.ArgumentParser:
         help="with data/graphs/NAME.tsv.xz (default: STRATALOG_SHARED, or ../shared)",
     )
     add("--repeats", type=_count(1, 100), metavar="N", help="medians of N (default 3; quick: 1)")
-    add("--columns", type=_count(2, 8), default=2, metavar="N")
+    add("--columns", type=_count(2, 8), default=2, metavar="N", help="of the rows (default 2)")
     add(
         "--texture",
         choices=("closure", "random"),
         default="closure",
         help="what synthetic tuples look like (default closure)",
     )
-    add("--durability", choices=("full", "data", "none"), default="full")
-    add("--seed", type=_count(0, 2**31), default=1, metavar="N")
+    add(
+        "--durability",
+        choices=("full", "data", "none"),
+        default="full",
+        help="what is fsynced, as in run (default full)",
+    )
+    add(
+        "--seed",
+        type=_count(0, 2**31),
+        default=1,
+        metavar="N",
+        help="of synthetic tuples and the generated road network (default 1)",
+    )
     add(
         "--facts",
         type=Path,
@@ -212,7 +241,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def parse_options(words: list[str]) -> Options:
-    """Ends the process with a message on a wrong command line, as argparse does (code 2)."""
+    """Ends the process with a message on a wrong command line (code 1)."""
     parser = _parser()
     given = parser.parse_args(words)
     quick = given.quick

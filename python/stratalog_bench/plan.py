@@ -9,7 +9,15 @@ from typing import Any
 
 from stratalog_bench.options import Options
 from stratalog_bench.quantities import size_text
-from stratalog_bench.strategies import BY_NAME, CHAINS, LADDER, LEARNED, STRATEGIES, Strategy
+from stratalog_bench.strategies import (
+    BY_NAME,
+    CHAINS,
+    LADDER,
+    LEARNED,
+    SERIAL,
+    STRATEGIES,
+    Strategy,
+)
 
 # RA-checkpoint, table I: GiB of its six checkpoints.
 GROWTH = (13, 26, 39, 52, 64, 75)
@@ -47,6 +55,24 @@ CHAINS_BESIDE = (
 RESTART_STRATEGIES = ("fpp-rows", "shared-rows", "hdf5-direct", "fpp-compact")
 
 
+def _names(strategies: Iterable[Strategy]) -> tuple[str, ...]:
+    return tuple(one.name for one in strategies)
+
+
+# Which strategies a section measures, in this order. Those that are not here have their own.
+SECTION_STRATEGIES = {
+    "sizes": _names(STRATEGIES),
+    "skew": _names(STRATEGIES),
+    "growth": GROWTH_STRATEGIES,
+    "chains": (*CHAINS_BESIDE, *_names(CHAINS)),
+    "learned": _names((*LEARNED, *STRATEGIES)),
+    "restart": RESTART_STRATEGIES,
+    "closure": _names(STRATEGIES),
+}
+# Sections about what ranks have to do with each other.
+OF_SEVERAL_RANKS = ("skew", "restart")
+
+
 @dataclass(frozen=True)
 class Task:
     """One start of the worker."""
@@ -57,6 +83,7 @@ class Task:
     data: tuple[dict[str, Any], ...]
     repeats: int
     restarts: tuple[str, ...] = ()
+    serial: tuple[str, ...] = ()  # what one Python process writes beside them
     saves: int = 1  # of each strategy, by one writer
     keep: bool = False
     # Rank counts that restart from what was kept, beside bare reads of it.
@@ -80,13 +107,38 @@ def data_of(options: Options, size: int, skew: str = "balanced") -> dict[str, An
     }
 
 
-def chosen(options: Options, names: Iterable[str]) -> tuple[str, ...]:
-    """Those that are asked for."""
+def chosen(options: Options, section: str) -> tuple[str, ...]:
+    """Strategies of the section that are asked for."""
+    return _asked_for(options, SECTION_STRATEGIES[section])
+
+
+def _asked_for(options: Options, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name in options.strategies)
 
 
-def _names(strategies: Iterable[Strategy]) -> tuple[str, ...]:
-    return tuple(one.name for one in strategies)
+def _serial(options: Options, ranks: int) -> tuple[str, ...]:
+    """One process is beside one rank."""
+    return _asked_for(options, _names(SERIAL)) if ranks == 1 else ()
+
+
+def unmeasurable(options: Options) -> dict[str, str]:
+    """Sections that are asked for and of which the other choices leave nothing, and why."""
+    found = {}
+    for section in options.sections:
+        names = SECTION_STRATEGIES.get(section)
+        serial = _names(SERIAL) if section == "sizes" else ()
+        if section in OF_SEVERAL_RANKS and options.ranks[-1] == 1:
+            found[section] = "takes 2 ranks or more, and --ranks gives 1"
+        elif section == "closure" and "end-to-end" not in options.sections:
+            found[section] = "saves what an end-to-end run leaves; add end-to-end to --only"
+        elif names is None or chosen(options, section):
+            continue
+        elif not _asked_for(options, serial):
+            has = ", ".join((*names, *serial))
+            found[section] = f"measures none of the strategies that are asked for; it has {has}"
+        elif 1 not in options.ranks:
+            found[section] = f"measures {' and '.join(serial)} beside 1 rank, add that to --ranks"
+    return found
 
 
 def _fitting(options: Options, free_disk: int, free_memory: int, plan: Plan) -> list[int]:
@@ -113,16 +165,16 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
     several = tuple(ranks for ranks in options.ranks if ranks > 1)
     many = several[-1] if several else options.ranks[-1]
     middle = sizes[len(sizes) // 2]
-    fixed = chosen(options, _names(STRATEGIES))
     tasks = {
         "sizes": [
             Task(
                 "sizes",
                 ranks,
-                fixed,
+                chosen(options, "sizes"),
                 tuple(data_of(options, s) for s in sizes),
                 options.repeats,
                 restarts=("as-written",),
+                serial=_serial(options, ranks),
             )
             for ranks in options.ranks
         ],
@@ -141,7 +193,7 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
             Task(
                 "skew",
                 ranks,
-                fixed,
+                chosen(options, "skew"),
                 tuple(data_of(options, middle, skew) for skew in options.skews),
                 options.repeats,
             )
@@ -151,7 +203,7 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
             Task(
                 "growth",
                 ranks,
-                chosen(options, GROWTH_STRATEGIES),
+                chosen(options, "growth"),
                 tuple(data_of(options, middle * part // GROWTH[-1]) for part in GROWTH),
                 options.repeats,
                 restarts=("as-written",),
@@ -162,7 +214,7 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
             Task(
                 "chains",
                 ranks,
-                chosen(options, (*CHAINS_BESIDE, *_names(CHAINS))),
+                chosen(options, "chains"),
                 (data_of(options, middle) | {"grows": list(GROWTH)},),
                 options.repeats,
                 restarts=("as-written",),
@@ -173,7 +225,7 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
             Task(
                 "learned",
                 many,
-                chosen(options, (*_names(LEARNED), *_names(STRATEGIES))),
+                chosen(options, "learned"),
                 (data_of(options, sizes[-1]),),
                 options.repeats,
                 saves=options.saves,
@@ -183,7 +235,7 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
             Task(
                 "restart",
                 ranks,
-                chosen(options, RESTART_STRATEGIES),
+                chosen(options, "restart"),
                 (data_of(options, middle),),
                 options.repeats,
                 restarts=("as-written", "balanced"),
@@ -198,7 +250,7 @@ def make_plan(options: Options, free_disk: int, free_memory: int) -> Plan:
         for section in SHARES
         if section in options.sections
         for task in tasks.get(section, [])
-        if task.cases
+        if task.cases or task.serial
     ]
     return plan
 

@@ -10,13 +10,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 Event = dict[str, Any]
+# A launcher that has not started one rank by then (it may wait in a queue) is given up.
+START_SECONDS = 300
 
 
 class BenchError(Exception):
@@ -32,18 +33,50 @@ class Programs:
 
     @staticmethod
     def find() -> Programs:
-        stratalog = os.environ.get("STRATALOG") or shutil.which("stratalog") or ""
-        mpiexec = os.environ.get("MPIEXEC") or shutil.which("mpiexec") or ""
-        if not stratalog:
+        named = os.environ.get("MPIEXEC")
+        mpiexec = shutil.which(named or "mpiexec")
+        if mpiexec is None:
             raise BenchError(
-                "STRATALOG names no program; start this as `stratalog bench checkpoint`"
+                f"MPIEXEC is '{named}', which is no program"
+                if named
+                else "no mpiexec on the PATH; name it with MPIEXEC=/path/to/mpiexec"
             )
-        if not mpiexec:
-            raise BenchError("no mpiexec on the PATH; name it with MPIEXEC=/path/to/mpiexec")
-        return Programs(stratalog, mpiexec)
+        return Programs(find_stratalog(), mpiexec)
 
     def launch(self, ranks: int, *words: str) -> list[str]:
         return [self.mpiexec, "-n", str(ranks), self.stratalog, *words]
+
+    def launcher_complaint(self, version: str) -> str:
+        """Why no rank can be started, empty if one can: it is asked for its `version`."""
+        command = self.launch(1, "--version")
+        try:
+            code, out, said = _outcome(command, 1, START_SECONDS)
+        except OSError as problem:
+            return f"cannot start {self.mpiexec}: {problem.strerror}"
+        if code != 0:
+            return broken_text(command, code, said)
+        if version not in out:
+            said = f": {out.strip()[-200:]}" if out.strip() else ""
+            return f"{_launcher(command)} started no rank of {self.stratalog}{said}"
+        return ""
+
+
+def find_stratalog() -> str:
+    stratalog = os.environ.get("STRATALOG") or shutil.which("stratalog")
+    if not stratalog:
+        raise BenchError("STRATALOG names no program; start this as `stratalog bench checkpoint`")
+    return stratalog
+
+
+def _launcher(command: list[str]) -> str:
+    """The launcher's part of a command: it, and how many ranks it was to start."""
+    return " ".join(command[:3])
+
+
+def broken_text(command: list[str], code: int, said: str) -> str:
+    """How ranks ended, and what they or their launcher said: nobody else knows which it was."""
+    what = f": {said}" if said else " and said nothing"
+    return f"{_launcher(command)} ended with exit code {code}{what}"
 
 
 def environment(ranks: int) -> dict[str, str]:
@@ -98,18 +131,26 @@ def run_worker(programs: Programs, ranks: int, spec: Event) -> Iterator[Event]:
                 code = process.wait()
             if code != 0:
                 complaints.seek(0)
-                said = complaints.read().strip()[-2000:] or "no message"
-                yield {"event": "failed", "ranks": ranks, "message": f"exit code {code}: {said}"}
+                said = complaints.read().strip()[-2000:]
+                message = broken_text(command, code, said)
+                yield {"event": "failed", "ranks": ranks, "message": message}
+
+
+def _outcome(command: list[str], ranks: int, seconds: float) -> tuple[int, str, str]:
+    """Exit code, standard output and error of a command; code 124 after `seconds`."""
+    with tempfile.TemporaryFile("w+") as complaints:
+        code, out = 124, ""
+        with (
+            started(command, ranks, complaints) as process,
+            contextlib.suppress(subprocess.TimeoutExpired),
+        ):
+            out, _ = process.communicate(timeout=seconds)
+            code = process.returncode
+        complaints.seek(0)
+        return code, out, complaints.read().strip()[-2000:]
 
 
 def run_to_end(command: list[str], ranks: int, seconds: float) -> tuple[int, str]:
     """Exit code and standard error of a command; code 124 after `seconds`."""
-    with tempfile.TemporaryFile("w+") as complaints:
-        deadline = time.monotonic() + seconds
-        with started(command, ranks, complaints) as process:
-            code = 124
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=max(1.0, deadline - time.monotonic()))
-                code = process.returncode
-        complaints.seek(0)
-        return code, complaints.read().strip()[-2000:]
+    code, _, said = _outcome(command, ranks, seconds)
+    return code, said

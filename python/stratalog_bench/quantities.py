@@ -50,6 +50,11 @@ def duration_text(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def counted(count: int, noun: str) -> str:
+    """1 rank, 2 ranks, 1,024 ranks: of nouns that only get an s."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def ranks_text(count: int) -> str:
     """1 rank, 2 ranks."""
-    return f"{count} rank" if count == 1 else f"{count} ranks"
+    return counted(count, "rank")

@@ -8,7 +8,8 @@ from pathlib import Path
 from stratalog_bench.figures import draw_all
 from stratalog_bench.markdown import seconds_text, table
 from stratalog_bench.model import CostModel
-from stratalog_bench.quantities import size_text
+from stratalog_bench.processes import Event
+from stratalog_bench.quantities import ranks_text, size_text
 from stratalog_bench.report_sequences import sequence_headlines, sequence_tables
 from stratalog_bench.results import Results
 from stratalog_bench.strategies import BY_NAME, PHASES
@@ -18,6 +19,7 @@ from stratalog_bench.summary import (
     measured_ranks,
     pick,
     ratio_to_raw,
+    repeats_span,
     restarts,
     saves,
 )
@@ -34,6 +36,7 @@ def save_table(rows: list[Measured]) -> list[str]:
         "rows",
         "written",
         "files",
+        "repeats",
         "durability",
         "seconds",
         "MB/s of rows",
@@ -49,6 +52,7 @@ def save_table(rows: list[Measured]) -> list[str]:
                 size_text(row.row_bytes) + ("" if row.skew in ("balanced", "") else f" {row.skew}"),
                 size_text(row.bytes),
                 str(row.files),
+                str(row.repeats),
                 row.durability,
                 seconds_text(row.total),
                 f"{row.bandwidth / 1e6:.0f}",
@@ -69,6 +73,7 @@ def restart_table(rows: list[Measured]) -> list[str]:
             "parts",
             "rows",
             "read",
+            "repeats",
             "durability",
             "seconds",
             "of these shuffle",
@@ -83,6 +88,7 @@ def restart_table(rows: list[Measured]) -> list[str]:
                 row.parts,
                 size_text(row.row_bytes),
                 size_text(row.bytes),
+                str(row.repeats),
                 row.durability,
                 seconds_text(row.total),
                 seconds_text(row.seconds.get("shuffle", 0.0)),
@@ -211,17 +217,19 @@ def _machine_lines(results: Results) -> list[str]:
     ]
 
 
+def _place(event: Event) -> str:
+    """Where in the bench it happened."""
+    what = f"{event.get('section', '')} {event.get('case', '')}".strip()
+    return f"{what}, {ranks_text(event['ranks'])}" if "ranks" in event else what
+
+
 def _left_out(results: Results) -> list[str]:
     failures = [event for event in results.events if event["event"] == "failed"]
     if not results.left_out and not failures:
         return []
     lines = ["## Not measured", ""]
     lines += [f"- {text}" for text in dict.fromkeys(results.left_out)]
-    lines += [
-        f"- FAILED {event.get('section', '')} {event.get('case', '')}, "
-        f"{event.get('ranks', '?')} ranks: {event['message']}"
-        for event in failures
-    ]
+    lines += [f"- FAILED {_place(event)}: {event['message']}" for event in failures]
     return [*lines, ""]
 
 
@@ -242,8 +250,12 @@ def _tables(results: Results) -> list[str]:
     return lines
 
 
-def _times_text(repeats: int) -> str:
-    return "of one run each" if repeats == 1 else f"medians of {repeats} repeats"
+def _times_text(least: int, most: int) -> str:
+    if most <= 1:
+        return "of one run each,"
+    if least == most:
+        return f"medians of {most} repeats,"
+    return f"medians of {least} to {most} repeats, as the tables say,"
 
 
 def write_report(results: Results, folder: Path) -> Path:
@@ -251,13 +263,16 @@ def write_report(results: Results, folder: Path) -> Path:
     rows = saves(results, "sizes")
     ranks = ", ".join(str(count) for count in measured_ranks(results))
     lines = ["# Checkpoint strategies side by side", "", *_machine_lines(results)]
+    if not ranks:
+        lines += ["Nothing was measured.", "", *_left_out(results)]
+        return _write(folder, lines)
     lines += [
         "Everything here is **measured** on this machine; nothing is extrapolated. Times are "
-        f"{_times_text(results.options.get('repeats', 1))}, of the slowest rank, "
+        f"{_times_text(*repeats_span(results))} of the slowest rank, "
         "strategies taking turns; "
         "bandwidths count rows of 64-bit numbers, as the papers do, whatever an encoding makes of "
         "them. After every save the relations were read back and compared with row counts and "
-        f"hashes of the manifest. Rank counts: {ranks or 'none'}.",
+        f"hashes of the manifest. Rank counts: {ranks}.",
         "",
     ]
     if said := headlines(results):
@@ -287,7 +302,10 @@ def write_report(results: Results, folder: Path) -> Path:
             "",
             *model_table(models),
         ]
-    lines += _tables(results)
+    return _write(folder, [*lines, *_tables(results)])
+
+
+def _write(folder: Path, lines: list[str]) -> Path:
     file = folder / "report.md"
     file.write_text("\n".join(lines).rstrip() + "\n")
     return file

@@ -7,7 +7,7 @@ from statistics import median
 
 from stratalog_bench.markdown import seconds_text, table
 from stratalog_bench.processes import Event
-from stratalog_bench.quantities import size_text
+from stratalog_bench.quantities import ranks_text, size_text
 from stratalog_bench.results import Results
 from stratalog_bench.runs import closure_text
 from stratalog_bench.sequences import Sequence, best_rival, sequences
@@ -24,6 +24,7 @@ def chain_table(rows: list[Sequence]) -> list[str]:
             "written",
             "papers ÷ written",
             "files",
+            "repeats",
             "durability",
             "seconds, all",
             "the last",
@@ -38,6 +39,7 @@ def chain_table(rows: list[Sequence]) -> list[str]:
                 size_text(row.bytes),
                 f"{row.smaller:.1f}",
                 str(row.files),
+                str(row.repeats),
                 row.durability,
                 seconds_text(row.total),
                 seconds_text(row.seconds[-1]),
@@ -55,6 +57,7 @@ def learned_table(rows: list[Sequence]) -> list[str]:
             "strategy",
             "ranks",
             "checkpoints",
+            "repeats",
             "durability",
             "seconds, all",
             "÷ quickest",
@@ -68,6 +71,7 @@ def learned_table(rows: list[Sequence]) -> list[str]:
                 row.case,
                 str(row.ranks),
                 str(len(row.seconds)),
+                str(row.repeats),
                 row.durability,
                 seconds_text(row.total),
                 f"{row.total / fewest:.2f}",
@@ -104,6 +108,7 @@ def run_table(events: list[Event]) -> list[str]:
                 str(first["rows"]),
                 str(len(first["checkpoints"])),
                 size_text(sum(save["bytes"] for save in first["checkpoints"])),
+                str(len(groups[key])),
                 first.get("durability", ""),
                 seconds_text(total),
                 seconds_text(seconds(key, "checkpoints")),
@@ -118,6 +123,7 @@ def run_table(events: list[Event]) -> list[str]:
             "pairs",
             "number",
             "written",
+            "repeats",
             "durability",
             "seconds",
             "of these held up",
@@ -146,7 +152,7 @@ def sequence_headlines(results: Results) -> list[str]:
         if not BY_NAME[row.case].learns or rival is None:
             continue
         lines.append(
-            f"- {row.case}, {len(row.seconds)} checkpoints on {row.ranks} ranks: "
+            f"- {row.case}, {len(row.seconds)} checkpoints on {ranks_text(row.ranks)}: "
             f"**{row.total / rival.total:.2f}×** the time of the best fixed strategy that it can "
             f"choose from ({rival.case}), the later half "
             f"{row.later_half / rival.later_half:.2f}×; in the end {row.chosen}."
@@ -163,8 +169,9 @@ def sequence_headlines(results: Results) -> list[str]:
                 row.ranks,
             ):
                 lines.append(
-                    f"- {len(row.seconds)} checkpoints of a relation that grows, {row.ranks} "
-                    f"ranks: chains of sets write **1/{papers.bytes / row.bytes:.0f}** of the "
-                    f"bytes of whole rows and take {row.total / papers.total:.2f}× the time."
+                    f"- {len(row.seconds)} checkpoints of a relation that grows, "
+                    f"{ranks_text(row.ranks)}: chains of sets write "
+                    f"**1/{papers.bytes / row.bytes:.0f}** of the bytes of whole rows and take "
+                    f"{row.total / papers.total:.2f}× the time."
                 )
     return lines

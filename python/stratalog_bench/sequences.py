@@ -10,7 +10,7 @@ from statistics import median
 
 from stratalog_bench.processes import Event
 from stratalog_bench.results import Results
-from stratalog_bench.strategies import BY_NAME, ROWS
+from stratalog_bench.strategies import BY_NAME, COMPACT, ROWS, STREAMS
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Sequence:
     ranks: int
     data: str
     durability: str
+    repeats: int
     seconds: tuple[float, ...]  # of each checkpoint
     row_bytes: int  # of all: everything, its last round and the edges, as rows of 64-bit numbers
     bytes: int  # written
@@ -76,6 +77,7 @@ def sequences(results: Results, section: str) -> list[Sequence]:
                 ranks=key[1],
                 data=key[2],
                 durability=first[0].get("durability", ""),
+                repeats=len(repeats),
                 seconds=tuple(
                     median(run[at]["seconds"]["total"] for run in repeats)
                     for at in range(len(first))
@@ -96,17 +98,23 @@ def is_fixed(row: Sequence) -> bool:
     return not strategy.learns and not strategy.is_peer
 
 
+# What a mode that learns can write: modes, and whether in an encoding of ours or as rows.
+CHOICES = {
+    "auto": (("fpp", "shared-opt"), (COMPACT, STREAMS)),
+    "hdf5-auto": (("hdf5-direct", "hdf5-opt"), (ROWS,)),
+}
+
+
 def rivals(learned: Sequence, rows: Iterable[Sequence]) -> list[Sequence]:
-    """Fixed strategies among which the mode might have chosen: hdf5-auto chooses HDF5 files."""
-    mode = BY_NAME[learned.case].mode
-    is_hdf5 = mode == "hdf5-auto"
+    """Fixed strategies that write what the mode might have chosen to write."""
+    modes, encodings = CHOICES.get(BY_NAME[learned.case].mode, ((), ()))
     return [
         row
         for row in rows
         if is_fixed(row)
         and (row.ranks, row.data) == (learned.ranks, learned.data)
-        and BY_NAME[row.case].mode.startswith("hdf5") == is_hdf5
-        and (is_hdf5 or BY_NAME[row.case].encoding != ROWS)
+        and BY_NAME[row.case].mode in modes
+        and BY_NAME[row.case].encoding in encodings
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -39,11 +39,17 @@ def _write_h5py(table: np.ndarray, file: Path) -> None:
         os.fsync(written.fileno())
 
 
-def measure(size: int, columns: int, repeats: int, folder: Path) -> Iterator[Event]:
+WRITERS = {"numpy": _write_numpy, "h5py": _write_h5py}
+
+
+def measure(
+    names: Sequence[str], size: int, columns: int, repeats: int, folder: Path
+) -> Iterator[Event]:
     """Events as those of the worker. A writer whose library is missing gives an event "failed"."""
     table = _rows(size, columns)
     for repeat in range(repeats):
-        for name, write in (("numpy", _write_numpy), ("h5py", _write_h5py)):
+        for name in names:
+            write = WRITERS[name]
             file = folder / f"serial-{name}"
             event: Event = {"case": name, "repeat": repeat, "ranks": 1, "row_bytes": table.nbytes}
             try:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from statistics import median
@@ -11,6 +12,20 @@ from stratalog_bench.model import Cost, CostModel, fit
 from stratalog_bench.processes import Event
 from stratalog_bench.results import Results
 from stratalog_bench.strategies import BY_NAME
+
+# What an event tells of which point it is a repeat.
+_OF_A_POINT = (
+    "event",
+    "section",
+    "case",
+    "ranks",
+    "data",
+    "skew",
+    "parts",
+    "writers",
+    "checkpoint",
+    "closure",
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +58,10 @@ class Measured:
     def is_beside_bare(self) -> bool:
         """A restart from files that were kept, between two bare reads of them."""
         return "bare" in self.seconds
+
+    @property
+    def repeats(self) -> int:
+        return len(self.totals)
 
     @property
     def label(self) -> str:
@@ -131,6 +150,17 @@ def fit_all(rows: Iterable[Measured], cores: int) -> dict[str, CostModel]:
         costs.setdefault(row.case, []).append(cost)
     fitted = {case: fit(points) for case, points in costs.items()}
     return {case: model for case, model in fitted.items() if model is not None}
+
+
+def repeats_span(results: Results) -> tuple[int, int]:
+    """How often each point was measured, at the least and at the most: the budget may not have
+    allowed all repeats."""
+    points = Counter(
+        (*(str(event.get(name)) for name in _OF_A_POINT), "bare" in event["seconds"])
+        for event in results.events
+        if event["event"] in ("save", "restart", "run")
+    )
+    return min(points.values(), default=0), max(points.values(), default=0)
 
 
 def measured_ranks(results: Results) -> list[int]:

@@ -438,6 +438,10 @@ def newest_generation(store: Path) -> Generation:
     raise DamagedError(f"no valid generation in {store}")
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def main(arguments: list[str]) -> int:
     generation = newest_generation(Path(arguments[0]))
     if len(arguments) > 1:
@@ -446,17 +450,17 @@ def main(arguments: list[str]) -> int:
             print(*row, sep="\t")
         return 0
     head = generation.head
-    print(f"{generation.directory.name}: mode {head['mode']}, {head['ranks']} ranks")
+    print(f"{generation.directory.name}: mode {head['mode']}, {_counted(head['ranks'], 'rank')}")
     for link in generation.links:
         print(f"  builds on {link['link']}")
     for i, entry in enumerate(generation.relations):
         rows = generation.rows(i)
-        print(f"  {entry['relation']}.{entry['version']}: {len(rows)} rows, verified")
+        print(f"  {entry['relation']}.{entry['version']}: {_counted(len(rows), 'row')}, verified")
     generation.check_frames()
-    print(f"  {len(generation.files)} files: what lies between tuples verified")
+    print(f"  {_counted(len(generation.files), 'file')}: what lies between tuples verified")
     for entry in generation.sections:
         content = generation.section(entry["section"])
-        print(f"  section {entry['section']}: {len(content)} bytes, verified")
+        print(f"  section {entry['section']}: {_counted(len(content), 'byte')}, verified")
     return 0
 
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/told.h"
@@ -26,16 +27,18 @@ namespace {
 constexpr std::string_view kUsage =
     "stratalog bench checkpoint [OPTIONS]: checkpoint strategies side by side (--help)\n";
 
-Result<std::string> read_specification(const std::string& path) {
+// Of `what`, in words.
+Result<std::string> read_specification(std::string_view what, const std::string& path) {
   auto text = read_text_file(path);
-  if (!text) return Status::not_found(fmt::format("cannot read the bench specification {}", path));
+  if (!text)
+    return Status::not_found(fmt::format("cannot read {}, the specification of {}", path, what));
   return *std::move(text);
 }
 
 Status work(World& world, const std::string& file) {
   Comm& comm = world.comm();
   Result<std::string> text = std::string();
-  if (comm.rank() == 0) text = read_specification(file);
+  if (comm.rank() == 0) text = read_specification("measurements", file);
   STRATALOG_ASSIGN_OR_RETURN(const std::string told, tell(comm, text));
   STRATALOG_ASSIGN_OR_RETURN(const BenchSpec spec, parse_bench_spec(told));
   return run_bench(world, spec);
@@ -58,7 +61,7 @@ ExitCode worker(const std::vector<std::string>& words) {
 }
 
 Status forecast(const std::string& file) {
-  STRATALOG_ASSIGN_OR_RETURN(const std::string text, read_specification(file));
+  STRATALOG_ASSIGN_OR_RETURN(const std::string text, read_specification("a model", file));
   STRATALOG_ASSIGN_OR_RETURN(const ModelSpec spec, parse_model_spec(text));
   for (const ModelCase& one : spec.cases) {
     STRATALOG_ASSIGN_OR_RETURN(const std::string line, model_line(one, spec.machine));

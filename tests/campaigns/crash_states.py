@@ -23,7 +23,11 @@ import sys
 from pathlib import Path
 
 CHUNK = re.compile(r"^(\S+): ([\d,]+) states, \d+ s of CPU, passed$")
-STATES = re.compile(r"^\[ STATES   \] (.*): (\d+) distinct states, (\d+) problems$")
+STATES = re.compile(r"^\[ STATES   \] (.*): (\d+) distinct states, (\d+) problems?$")
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def tests_of(program: Path) -> list[str]:
@@ -112,14 +116,18 @@ def main() -> int:
                     continue
                 states += int(found[2])
                 problems += int(found[3])
-                say(f"  {found[1]}: {int(found[2]):,} states, {found[3]} problems")
+                problems_text = counted(int(found[3]), "problem")
+                say(f"  {found[1]}: {int(found[2]):,} states, {problems_text}")
             total += states
             failed += code != 0
             verdict = "passed" if code == 0 else f"FAILED with {code}"
             say(f"{test}: {states:,} states, {seconds:.0f} s of CPU, {verdict}")
             if code != 0:
                 say(output)
-        say(f"total: {total:,} distinct states, {problems} problems, {failed} chunks failed")
+        say(
+            f"total: {total:,} distinct states, {counted(problems, 'problem')}, "
+            f"{counted(failed, 'chunk')} failed"
+        )
     return 1 if failed or problems or total < options.least else 0
 
 

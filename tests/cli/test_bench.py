@@ -35,6 +35,7 @@ from stratalog_bench.strategies import (  # noqa: E402
     LADDER,
     LEARNED,
     RUN_WAYS,
+    SERIAL,
     STRATEGIES,
 )
 
@@ -111,7 +112,8 @@ def test_every_strategy_at_one_and_two_ranks(stratalog: Stratalog, tmp_path: Pat
         assert f", measured](figures/{name}.png" in report
         assert (out / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     assert report.count(" (measured)\n\n![") == report.count("figures/") >= 5
-    assert report.count(" | durability | seconds | ") == 3  # sizes, ladder, restart
+    assert report.count(" | repeats | durability | seconds | ") == 3  # sizes, ladder, restart
+    assert "Times are of one run each," in report
     assert " | full | " in report
     # Results of older versions say it once.
     older = json.loads((out / "results.json").read_text())
@@ -247,15 +249,19 @@ def test_an_interrupted_run_keeps_what_it_has(stratalog: Stratalog, tmp_path: Pa
 def test_wrong_words_are_refused_by_name(
     stratalog: Stratalog, words: tuple[str, ...], complaint: str
 ) -> None:
-    ran = stratalog("bench", "checkpoint", *words, expect=2)
+    ran = stratalog("bench", "checkpoint", *words, expect=1)
     assert complaint in ran.err
 
 
 def test_bench_says_what_there_is(stratalog: Stratalog, tmp_path: Path) -> None:
     assert "bench checkpoint" in stratalog("bench", expect=1).err
+    assert "no bench 'nosuch'" in stratalog("bench", "nosuch", expect=1).err
     assert "--budget" in stratalog("bench", "checkpoint", "--help").out
     assert "bench checkpoint" in stratalog("bench", "--help").out
     assert "itself" in stratalog("bench", "checkpoint", ranks=2, expect=None).err
+    for part, what in (("worker", "measurements"), ("model", "a model")):
+        missing = stratalog("bench", part, "nosuch.json", expect=1).err
+        assert f"cannot read nosuch.json, the specification of {what}" in missing
     spec = tmp_path / "spec.json"
     spec.write_text('{"directory": "x", "cases": [{"name": "a", "strategy": "tape"}]}')
     assert "tape" in stratalog("bench", "worker", spec, ranks=2, expect=1).err
@@ -336,6 +342,7 @@ def test_plans_leave_out_what_does_not_fit_and_cover_every_section() -> None:
     assert [name for name in options.strategies if name not in fixed] == [
         *(one.name for one in LEARNED),
         *(one.name for one in CHAINS),
+        *(one.name for one in SERIAL),
     ]
     sizes = {data["bytes"] for task in plan.tasks for data in task.data}
     assert max(sizes) == 8_000_000
@@ -391,6 +398,33 @@ def test_medians_and_ratios() -> None:
     assert direct.bandwidth == 2e8
     assert summary.ratio_to_raw(direct, rows) == pytest.approx(0.25)
     assert summary.ratio_to_raw(direct, [direct]) is None
+
+
+def test_the_report_says_how_many_repeats_there_were() -> None:
+    def save(repeat: int, size: int, **more: Any) -> dict[str, Any]:
+        return {
+            "event": "save",
+            "section": "sizes",
+            "case": "fpp-rows",
+            "ranks": 1,
+            "data": str(size),
+            "repeat": repeat,
+            "row_bytes": size,
+            "bytes": size,
+            "files": 1,
+            "seconds": {"total": 0.1},
+        } | more
+
+    def text(*events: dict[str, Any]) -> str:
+        return report._times_text(*summary.repeats_span(Results(events=list(events))))
+
+    # What was asked for does not count, nor do checkpoints of a sequence.
+    assert text(save(0, 1), save(0, 2)) == "of one run each,"
+    assert text(*(save(n, 1) for n in range(3))) == "medians of 3 repeats,"
+    assert text(*(save(n, 1) for n in range(3)), save(0, 2)).startswith("medians of 1 to 3 repeats")
+    assert text(*(save(0, 1, checkpoint=n) for n in range(3))) == "of one run each,"
+    rows = summary.saves(Results(events=[save(0, 1), save(1, 1), save(0, 2)]), "sizes")
+    assert [row.repeats for row in rows] == [2, 1]
 
 
 def test_modelled_figures_say_that_they_are(stratalog: Stratalog, tmp_path: Path) -> None:

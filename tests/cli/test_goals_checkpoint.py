@@ -37,6 +37,10 @@ def test_the_worst_number_decides_and_goals_can_be_missed() -> None:
         "missed by 3.1 points (b)"
     )
     assert judge("1", "w", most(0, "", 0), {"a": 2.0}).verdict == "missed by 2"
+    # A miss is not shown as nothing.
+    assert most(0.05, "%").verdict(0.0503) == "missed by 0.03 points"
+    assert least(0.95, "×").verdict(0.948) == "missed by 0.2%"
+    assert most(0, "s").verdict(0.004) == "missed by 0.004s"
     assert judge("1", "w", least(1.0), {"a": math.nan}).is_missed
     nothing = judge("1", "w", least(1.0), {})
     assert not nothing.is_met and nothing.verdict == "not run: nothing was measured"
@@ -202,6 +206,8 @@ def test_crash_logs_are_judged_by_states_and_problems() -> None:
         "7a": "missed by 10%",
         "7a'": "missed by 2 (failed chunks)",
     }
+    one = "total: 900,000 distinct states, 1 problem, 1 chunk failed"
+    assert (crashes.read_log(one).problems, crashes.read_log(one).failed) == (1, 1)
     with pytest.raises(CannotRunError):
         crashes.read_log("Crash states, of a campaign that was interrupted")
 
