@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "datalog/relation_storage.h"
+
 namespace stratalog::datalog::language {
 
 std::vector<bool> needed_relations(const std::vector<Relation>& relations,
@@ -29,6 +31,27 @@ std::vector<bool> needed_relations(const std::vector<Relation>& relations,
     }
   }
   return needed;
+}
+
+std::vector<bool> fillable_relations(const std::vector<Relation>& relations,
+                                     const std::vector<Rule>& rules) {
+  std::vector<bool> fillable(relations.size());
+  for (RelationId id = 0; id < relations.size(); ++id)
+    fillable[id] =
+        is_read_from_files(relations[id]) || relations[id].numbering || relations[id].sums;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Rule& rule : rules) {
+      if (rule.role != RuleRole::kDerives || fillable[rule.head]) continue;
+      if (!std::ranges::all_of(rule.body, [&](const Literal& literal) {
+            return literal.kind != LiteralKind::kAtom || fillable[literal.atom.relation];
+          }))
+        continue;
+      fillable[rule.head] = true;
+      changed = true;
+    }
+  }
+  return fillable;
 }
 
 }  // namespace stratalog::datalog::language

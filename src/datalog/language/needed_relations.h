@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// needed_relations: which relations some .output or .printsize depends on. Soufflé forgets the
-// others. Pure. Local.
+// needed_relations: which relations some .output or .printsize depends on; fillable_relations:
+// which may ever hold a tuple. Soufflé forgets the others, and rules that read what is always
+// empty. Pure. Local.
 #pragma once
 
 #include <vector>
@@ -13,5 +14,9 @@ namespace stratalog::datalog::language {
 // By relation. All of them where nothing is put out.
 std::vector<bool> needed_relations(const std::vector<Relation>& relations,
                                    const std::vector<Dependency>& dependencies);
+
+// By relation: read from files, or derived by a rule all of whose atoms are.
+std::vector<bool> fillable_relations(const std::vector<Relation>& relations,
+                                     const std::vector<Rule>& rules);
 
 }  // namespace stratalog::datalog::language

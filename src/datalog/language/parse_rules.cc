@@ -244,14 +244,14 @@ bool Parser::parse_literal(Formula& formula) {
   }
 }
 
-// At the first name of `outer.inner.relation(`: names and dots with nothing in between.
+// At the first name of `outer.inner.relation(`: names, and dots that follow on their line.
 bool Parser::is_qualified_atom() const {
   Lexer ahead = lexer_;
   Token name = token_;
   for (std::size_t names = 1;; ++names) {
     Token next = ahead.next();
     if (names > 1 && next.kind == TokenKind::kLeftParen) return true;
-    if (next.kind != TokenKind::kDot || next.span.begin != name.span.end) return false;
+    if (next.kind != TokenKind::kDot || !follows_on_line(name.span, next.span)) return false;
     name = ahead.next();
     if (name.kind != TokenKind::kIdentifier || name.span.begin != next.span.end) return false;
   }

@@ -175,9 +175,15 @@ bool Parser::parse_name(NameSyntax& name, std::string_view expected) {
 }
 
 // a.b.c: names inside components.
+// Whether only blanks lie between, as a preprocessor may put them behind the name of a macro.
+bool Parser::follows_on_line(Span before, Span after) const {
+  const std::string_view between = lexer_.text_of({before.end, after.begin});
+  return between.find_first_not_of(" \t") == std::string_view::npos;
+}
+
 bool Parser::parse_qualified_name(NameSyntax& name, std::string_view expected) {
   if (!parse_name(name, expected)) return false;
-  while (is_at(TokenKind::kDot) && token_.span.begin == previous_.end) {
+  while (is_at(TokenKind::kDot) && follows_on_line(previous_, token_.span)) {
     const Token after = peek_after();
     if (after.kind != TokenKind::kIdentifier || after.span.begin != token_.span.end) break;
     advance();

@@ -92,6 +92,7 @@ class Parser {
   bool parse_comparison(Formula& formula);
   bool parse_text_constraint(Formula& formula);
   bool is_qualified_atom() const;
+  bool follows_on_line(Span before, Span after) const;
   bool is_parenthesised_term() const;
   bool report_missing_dot();
 

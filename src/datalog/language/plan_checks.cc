@@ -52,15 +52,10 @@ const Stratum* stratum_of(RelationId head, const std::vector<Stratum>& strata) {
   return stratum == strata.end() ? nullptr : &*stratum;
 }
 
-void check_plan(const PlannedRule& rule, const std::set<RelationId>& recursion, bool is_needed,
+void check_plan(const PlannedRule& rule, const std::set<RelationId>& recursion,
                 DiagnosticSink& sink) {
   const auto versions = static_cast<std::size_t>(std::count_if(
       rule.atoms.begin(), rule.atoms.end(), [&](RelationId id) { return recursion.contains(id); }));
-  if (versions == 0 && !is_needed) {
-    sink.warning(rule.plan->front().span,
-                 "`.plan` of a rule that is not recursive, and that no output needs, is ignored");
-    return;
-  }
   if (versions == 0) {
     sink.error(rule.plan->front().span, "`.plan` of a rule that is not recursive").hint =
         "leave `.plan` away: join orders are chosen from the sizes at run time";
@@ -89,14 +84,18 @@ PlannedRule planned_rule(const BoundRule& rule, const RuleSyntax& syntax,
   return planned;
 }
 
-void check_plans(const std::vector<PlannedRule>& rules, const std::vector<Stratum>& strata,
-                 const std::vector<bool>& needed, DiagnosticSink& sink) {
+void check_plans(std::vector<PlannedRule>& rules, const std::vector<Stratum>& strata,
+                 const std::vector<bool>& needed, const std::vector<bool>& fillable,
+                 DiagnosticSink& sink) {
+  std::erase_if(rules, [&](const PlannedRule& rule) {
+    return !needed[rule.head] ||
+           !std::ranges::all_of(rule.atoms, [&](RelationId id) { return fillable[id]; });
+  });
   for (const PlannedRule& rule : rules) {
     const Stratum* stratum = stratum_of(rule.head, strata);
     if (stratum == nullptr) continue;
     sink.set_origin(rule.origin);
-    check_plan(rule, {stratum->relations.begin(), stratum->relations.end()}, needed[rule.head],
-               sink);
+    check_plan(rule, {stratum->relations.begin(), stratum->relations.end()}, sink);
   }
   sink.set_origin(nullptr);
 }
@@ -114,7 +113,6 @@ void set_join_orders(const std::vector<PlannedRule>& rules, Program& program) {
       if (std::binary_search(recursion.begin(), recursion.end(), rule.body[l].atom.relation))
         recursive.push_back(l);
     }
-    if (recursive.empty()) continue;  // it was ignored
     for (const auto& [version, order] : orders_of(*planned.plan)) {
       JoinOrder& join = rule.join_orders.emplace_back();
       join.delta_literal = recursive[version];

@@ -26,10 +26,12 @@ struct PlannedRule {
 PlannedRule planned_rule(const BoundRule& rule, const RuleSyntax& syntax,
                          std::shared_ptr<const std::vector<NoteDraft>> origin);
 
-// `needed` says of which relations anything is asked: as Soufflé forgets the others first, a plan
-// of a rule for one of them that is not recursive is only ignored.
-void check_plans(const std::vector<PlannedRule>& rules, const std::vector<Stratum>& strata,
-                 const std::vector<bool>& needed, DiagnosticSink& sink);
+// `needed` says of which relations anything is asked, `fillable` which ones may hold tuples
+// (needed_relations.h). Plans of rules for or with the others may be anything, as Soufflé forgets
+// them first; they are taken out of `rules`.
+void check_plans(std::vector<PlannedRule>& rules, const std::vector<Stratum>& strata,
+                 const std::vector<bool>& needed, const std::vector<bool>& fillable,
+                 DiagnosticSink& sink);
 
 // Fills Rule::join_orders. Requires plans without errors.
 void set_join_orders(const std::vector<PlannedRule>& rules, Program& program);

@@ -26,6 +26,24 @@ stratum 1: o
 )");
 }
 
+// As a preprocessor leaves the names of macros behind.
+TEST(Components, BlanksBeforeDots) {
+  EXPECT_EQ(outcome_of(R"(.comp C { .decl s(x: number) s(1). }
+.init c = C
+.decl o(x: number)
+o(x) :- c .s(x), ! c	.s(2).
+o(x) :- c .s(y), x = y .
+)"),
+            R"(.decl o(x: number)
+.decl c.s(x: number)
+stratum 0: c.s
+  c.s(1).
+stratum 1: o
+  o(x) :- c.s(x), !c.s(2).
+  o(x) :- c.s(y), x = y.
+)");
+}
+
 TEST(Components, InheritanceOverrideAndNesting) {
   EXPECT_EQ(outcome_of(R"(.comp Graph<N> {
   .decl edge(x: N, y: N)
