@@ -197,7 +197,8 @@ class Program(Mapping[str, Table]):
         schema = parse_schema({"schema": json.loads(self._handle.section("schema"))})
         assert schema is not None
         self._structures = schema.structures
-        self._relations = schema.relations
+        # Those made for rules have a `#` in their names and no number in the library.
+        self._relations = {n: r for n, r in schema.relations.items() if "#" not in n}
 
     @classmethod
     def from_file(cls, file: str | PathLike[str], **settings: Any) -> Program:

@@ -74,3 +74,22 @@ def test_relations_without_columns_hold_a_tuple_or_none() -> None:
     assert () not in program["no"]
     with pytest.raises(ValueError, match="tuples of 0 values"):
         assert (1,) in program["yes"]
+
+
+def test_relations_that_the_compiler_makes_are_not_listed() -> None:
+    program = package.Program("""
+        .decl odd(x: number)
+        .decl owns(x: number, y: number)
+        owns(1, 2).
+        odd(x) :- owns(x, _), owns(u, v), owns(v, u).
+        .decl id(n: number, x: number)
+        id(autoinc(), x) :- owns(x, _).
+    """)
+    assert list(program) == ["odd", "owns", "id"]
+    assert len(program) == 3
+    program.run()
+    assert list(program["id"]) == [(0, 1)]
+    for name in ("odd#6", "id#7"):
+        assert name not in program
+        with pytest.raises(KeyError):
+            program[name]
