@@ -208,7 +208,9 @@ class Checkpoint(Mapping[str, Table]):
                     raise
                 dictionary = Dictionary(b"")
             structures = () if self._schema is None else self._schema.structures
-            self._values = Values(dictionary, lambda: Records(self._section("records")), structures)
+            self._values = Values(
+                lambda: dictionary, lambda: Records(self._section("records")), structures
+            )
         return self._values
 
     def verify(self) -> None:

@@ -115,12 +115,13 @@ class Values:
 
     def __init__(
         self,
-        dictionary: Dictionary,
+        read_dictionary: Callable[[], Dictionary],
         read_records: Callable[[], Records],
         structures: tuple[Structure, ...],
     ) -> None:
-        self.dictionary = dictionary
         self.structures = structures
+        self._read_dictionary = read_dictionary
+        self._dictionary: Dictionary | None = None
         self._read_records = read_records
         self._records: Records | None = None
         self._texts: dict[int, str] = {}
@@ -161,6 +162,12 @@ class Values:
             return text
         bits = self.dictionary.bits(np.array([cell], dtype=np.uint32))
         return bits.view(_DTYPES[attribute.kind])[0].item()
+
+    @property
+    def dictionary(self) -> Dictionary:
+        if self._dictionary is None:
+            self._dictionary = self._read_dictionary()
+        return self._dictionary
 
     @property
     def records(self) -> Records:

@@ -50,6 +50,32 @@ def test_records_end_with_the_next_run() -> None:
         table._checkpoint._values_of_cells.records  # noqa: B018
 
 
+def test_symbols_are_read_when_something_asks_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = package.Program(LISTS)
+    read: list[str] = []
+    section = program._handle.section
+
+    def asked(name: str) -> bytes:
+        read.append(name)
+        return section(name)
+
+    monkeypatch.setattr(program._handle, "section", asked)
+    program.insert("list", [(Record(("a", None)),)])
+    program.run()
+    assert program["size"].to_numpy().tolist() == [[1]]
+    assert len(program["list"]) == 1
+    assert read == []
+    table = program["list"]
+    assert list(table) == list(table) == [(Record(("a", None)),)]
+    assert read == ["records", "dictionary"]
+    program.run()
+    unread = program["list"]
+    program.run()
+    for ended in (table, unread):
+        with pytest.raises(package.RunError, match="run again"):
+            list(ended)
+
+
 def test_names_are_known_before_a_run() -> None:
     program, other = package.Program(LISTS), package.Program(LISTS)
     assert "list" in program and "lists" not in program and 3 not in program
