@@ -20,7 +20,7 @@ from stratalog.kinds import demand_all_taken, demand_taken
 from stratalog.library import ColumnIn
 from stratalog.schema import Attribute, Relation, Structure
 from stratalog.table import Table
-from stratalog.values import to_text
+from stratalog.values import quoted, to_text
 
 _NUMBERS = {"number": np.int64, "unsigned": np.uint64, "float": np.float64}
 
@@ -191,11 +191,6 @@ def _number_list(
         raise OverflowError(f"{what}: type {attribute.type}: {error}") from None
 
 
-def _quoted(value: str | bytes) -> str:
-    text = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def _bytes_of(
     what: str, attribute: Attribute, value: Any, structures: tuple[Structure, ...]
 ) -> bytes:
@@ -203,7 +198,7 @@ def _bytes_of(
         demand_taken(what, attribute, value)
     elif not isinstance(value, str):  # which is Soufflé's text already
         demand_all_taken(what, attribute, value, structures)
-        value = to_text(value, _quoted)
+        value = to_text(value, quoted)
     return value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
 
 

@@ -19,7 +19,7 @@ from stratalog_formats.read_checkpoint import Zone, multiset_hash
 from stratalog.errors import CheckpointError, NotInstalledError
 from stratalog.keys import CellSet, cells_of
 from stratalog.schema import Attribute, Relation
-from stratalog.values import Column, Values, to_text
+from stratalog.values import Column, Values, quoted_where_needed, to_text
 
 U32 = npt.NDArray[np.uint32]
 _PAIRS_AT_ONCE = 1 << 20
@@ -355,7 +355,8 @@ class Table:
         return filled.finished()
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame. Structured values are Soufflé's text."""
+        """A pandas.DataFrame. Structured values are Soufflé's text, which insert() takes: symbols
+        within are in quotes where they would be read as something else."""
         try:
             import pandas
         except ImportError as error:
@@ -371,7 +372,8 @@ class Table:
         )
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table; symbols are dictionaries of strings, structured values Soufflé's text.
+        """A pyarrow.Table; symbols are dictionaries of strings, structured values Soufflé's text,
+        as to_pandas() has it.
 
         Symbols that are not UTF-8 make the columns that hold symbols binary.
         """
@@ -445,7 +447,7 @@ def _flat(attribute: Attribute, column: Column) -> Column:
     if attribute.structure is None:
         return column
     texts = np.empty(len(column), dtype=object)
-    texts[:] = [to_text(value) for value in column]
+    texts[:] = [to_text(value, quoted_where_needed) for value in column]
     return texts
 
 

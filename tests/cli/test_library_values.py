@@ -235,3 +235,52 @@ def test_texts_that_are_no_utf8_are_binary_in_arrow() -> None:
     again.insert("tree", [(Term("Node", (Term("Leaf"), "é")),)])
     again.run()
     assert again["tree"].to_arrow().column("t").to_pylist() == ["$Node($Leaf, é)"]
+
+
+ODD = [
+    "x, y",
+    "y]",
+    "y)",
+    "[1",
+    '"q"',
+    '"',
+    " x",
+    "\ty ",
+    "\rz",
+    "a\\",
+    "\\",
+    "",
+    "nil",
+    "$Leaf",
+    "\udcff",
+    "a\nb",
+]
+PLAIN = {"[1", "a\\", "\\", "", "nil", "$Leaf", "\udcff", "a\nb"}  # to every reader
+
+
+@pytest.mark.parametrize("form", ["to_pandas", "to_arrow"])
+def test_texts_of_structured_values_go_in_again(form: str) -> None:
+    pytest.importorskip("pandas" if form == "to_pandas" else "pyarrow")
+    text = """
+        .type Pair = [a: symbol, b: symbol]
+        .type Tree = Leaf {} | Node {a: symbol, p: Pair, b: symbol}
+        .decl pair(p: Pair, t: Tree)
+    """
+    rows = [(Record((a, b)), Term("Node", (a, Record((b, a)), b))) for a in ODD for b in ODD]
+    program, again = package.Program(text), package.Program(text)
+    program.insert("pair", rows)
+    program.run()
+    table = getattr(program["pair"], form)()
+    again.insert("pair", table)
+    again.run()
+    assert set(again["pair"]) == set(rows)
+    for symbol in ODD:
+        program.clear("pair")
+        program.insert("pair", [(Record((symbol, "x")), Term("Leaf"))])
+        program.run()
+        (found,) = getattr(program["pair"], form)()["p"]
+        found = getattr(found, "as_py", lambda found=found: found)()
+        if isinstance(found, bytes):
+            found = found.decode("utf-8", "surrogateescape")
+        is_plain = symbol in PLAIN | {"y)"}  # which ends no record
+        assert (found == f"[{symbol}, x]") == is_plain, found
