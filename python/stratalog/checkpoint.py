@@ -67,7 +67,10 @@ def _store_id(folder: Path) -> str:
     try:
         return read_store_id(folder)
     except (DamagedError, ValueError) as error:
-        raise DamagedError(f"{folder / 'STORE'}: {error}") from error
+        raise DamagedError(
+            f"{folder / 'STORE'} is damaged: {error}. If the generations beside it are wanted, "
+            "restore STORE from a copy"
+        ) from error
 
 
 def generations(folder: str | Path) -> list[StoredGeneration]:
