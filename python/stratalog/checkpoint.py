@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from stratalog_formats.damage import DamagedError, demand
 from stratalog_formats.dictionary import Dictionary, Records
@@ -193,6 +193,12 @@ class Checkpoint(Mapping[str, Table]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError(
+            "a stratalog.Checkpoint has no copies or pickles; whoever needs another one opens its "
+            "folder and generation"
+        )
 
     def __repr__(self) -> str:
         state = "finished" if self.is_finished else f"at round {self.iteration}"

@@ -277,14 +277,14 @@ class Program(Mapping[str, Table]):
         if checkpoint is None and (every != 0 or on_checkpoints != "refuse"):
             given = "checkpoint_every" if every != 0 else "on_checkpoints"
             raise ValueError(f"{given} needs checkpoint=, the folder for checkpoints")
-        if arguments.whole_number("threads", threads) < 0:
-            raise ValueError(f"threads is a number, or 0 for one a core, not {threads}")
+        limit = arguments.amount("memory_limit", memory_limit, "a number of bytes, or 0 for none")
+        sharing = arguments.amount("threads", threads, "a number, or 0 for one a core")
         settings = {
             **folders,
             "checkpoint-every": repr(every),
             "on-checkpoints": on_checkpoints,
-            "memory-limit": str(int(memory_limit)),
-            "threads": str(int(threads)),
+            "memory-limit": str(limit),
+            "threads": str(sharing),
         }
         claim = object()
         try:
@@ -355,6 +355,9 @@ class Program(Mapping[str, Table]):
 
     def __len__(self) -> int:
         return len(self._relations)
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError("a stratalog.Program lives in this process: it has no copies or pickles")
 
     def __eq__(self, other: object) -> bool:
         return self is other  # a Mapping would compare tables

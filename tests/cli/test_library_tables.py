@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 import stratalog as package
-from stratalog import Record
+from stratalog import Record, Term
 
 LISTS = """
 .type List = [head: symbol, tail: List]
@@ -119,3 +123,49 @@ def test_relations_that_the_compiler_makes_are_not_listed() -> None:
         assert name not in program
         with pytest.raises(KeyError):
             program[name]
+
+
+def test_rows_are_looked_for_as_tuples_lists_or_arrays() -> None:
+    program = package.Program("""
+        .type Pair = [a: number, b: number]
+        .type Colour = Red {} | Green {}
+        .decl two(x: number, y: symbol)
+        .decl one(x: number)
+        .decl pair(p: Pair)
+        .decl colour(c: Colour)
+        two(1, "a"). one(1). pair([1, 2]). colour($Red()).
+    """)
+    program.run()
+    for row in ((1, "a"), [1, "a"], np.array([1, "a"], dtype=object)):
+        assert row in program["two"]
+    assert [2, "a"] not in program["two"]
+    for one in (1, (1,), [1], np.array([1]), np.int64(1), np.array(1)):
+        assert one in program["one"]
+    assert Term("Red") in program["colour"] and (Term("Green"),) not in program["colour"]
+    with pytest.raises(TypeError, match="no keys"):
+        assert Record((1, 2)) in program["pair"]
+    for name, row in (
+        ("two", 1),
+        ("two", [1]),
+        ("two", np.array([1])),
+        ("two", np.array([[1, "a"]])),
+        ("two", ([1, 2], "a")),
+        ("one", [1, 2]),
+        ("one", slice(1, 2)),
+        ("one", range(3)),
+        ("one", {1}),
+    ):
+        with pytest.raises(ValueError, match=rf"^{name} has tuples of \d values; found "):
+            assert row in program[name]
+
+
+def test_tables_and_programs_have_no_copies_and_no_end(tmp_path: Path) -> None:
+    program = package.Program(".decl one(x: number)\none(1).")
+    program.run(checkpoint=tmp_path)
+    checkpoint = package.open(tmp_path)
+    for thing in (program, program["one"], checkpoint, checkpoint["one"]):
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=r"stratalog\.\w+ .*no copies or pickles"):
+                copied(thing)
+        with pytest.raises(TypeError):
+            reversed(thing)

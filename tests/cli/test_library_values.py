@@ -108,11 +108,32 @@ def test_fields_take_what_columns_take(value: Record) -> None:
     assert program.count("link") == 0
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        linked("a", 2**63),
+        linked("a", -(2**63) - 1),
+        linked("a", np.uint64(2**63)),
+        linked("a", 1, -1),
+        linked("a", 1, 2**64),
+        linked("a", 1, np.int8(-1)),
+    ],
+)
+def test_fields_are_within_range(value: Record) -> None:
+    program = package.Program(KINDS)
+    with pytest.raises(
+        OverflowError, match=r"^link\.l, field (size|age): type \w+ does not hold -?\d"
+    ):
+        program.insert("link", [(value,)])
+    ends = [linked("a", -(2**63), 0), linked("a", 2**63 - 1, 2**64 - 1)]
+    program.insert("link", [(end,) for end in ends])
+    program.run()
+    assert set(program["link"]) == {(end,) for end in ends}
+
+
 def test_what_only_the_library_sees_is_its_error() -> None:
     program = package.Program(KINDS)
     for relation, value in (
-        ("link", linked("a", 2**63)),
-        ("link", linked("a", 1, -1)),
         ("link", Record(("a",))),
         ("link", Term("Leaf")),
         ("tree", Term("Nothing", (1,))),
