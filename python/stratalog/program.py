@@ -230,8 +230,9 @@ class Program(Mapping[str, Table]):
         """Adds tuples, which the next run starts from; how many were given.
 
         `data`: an array of shape (rows, columns), a structured array, tuples, {column: values}, a
-        pandas.DataFrame, a pyarrow.Table or RecordBatch, or a stratalog.Table; without columns
-        also True or False. Repeated tuples count once. On several ranks each inserts its own.
+        pandas.DataFrame, a pyarrow.Table, RecordBatch or RecordBatchReader, or a stratalog.Table;
+        of one column also its values; without columns also True or False. Repeated tuples count
+        once. On several ranks each inserts its own.
         """
         into = self._relation(relation)
         columns = Columns(into, self._structures, data)
