@@ -47,6 +47,13 @@ def whole_number(argument: str, value: Any) -> int:
         raise TypeError(f"{argument} is a whole number, not {value!r}") from None
 
 
+def amount(argument: str, value: Any, meaning: str) -> int:
+    found = whole_number(argument, value)
+    if found < 0:
+        raise ValueError(f"{argument} is {meaning}, not {value!r}")
+    return found
+
+
 def seconds(argument: str, value: Any) -> float:
     if isinstance(value, Real) and 0 <= float(value) < float("inf"):
         return float(value)

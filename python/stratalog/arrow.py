@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stratalog.schema import Attribute, Structure
-from stratalog.values import to_text
+from stratalog.values import quoted_where_needed, to_text
 
 if TYPE_CHECKING:
     from stratalog.table import Table
@@ -90,7 +90,7 @@ def to_arrow(pyarrow: Any, table: Table) -> Any:
                 arrays.append(pyarrow.DictionaryArray.from_arrays(indices, symbols.values))
             elif attribute.structure is not None:
                 texts = [
-                    to_text(value).encode("utf-8", "surrogateescape")
+                    to_text(value, quoted_where_needed).encode("utf-8", "surrogateescape")
                     for value in values.column(attribute, column)
                 ]
                 arrays.append(pyarrow.array(texts, type=field.type))

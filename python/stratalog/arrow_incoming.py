@@ -17,6 +17,11 @@ def is_table(data: Any) -> bool:
     return hasattr(data, "column_names") and hasattr(data, "column")
 
 
+def is_reader(data: Any) -> bool:
+    """Of record batches, which come once."""
+    return hasattr(data, "read_next_batch") and hasattr(data, "read_all")
+
+
 def is_array(values: Any) -> bool:
     return hasattr(values, "type") and hasattr(values, "null_count")
 

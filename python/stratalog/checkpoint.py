@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from stratalog_formats.damage import DamagedError, demand
 from stratalog_formats.dictionary import Dictionary, Records
@@ -67,7 +67,10 @@ def _store_id(folder: Path) -> str:
     try:
         return read_store_id(folder)
     except (DamagedError, ValueError) as error:
-        raise DamagedError(f"{folder / 'STORE'}: {error}") from error
+        raise DamagedError(
+            f"{folder / 'STORE'} is damaged: {error}. If the generations beside it are wanted, "
+            "restore STORE from a copy"
+        ) from error
 
 
 def generations(folder: str | Path) -> list[StoredGeneration]:
@@ -191,6 +194,12 @@ class Checkpoint(Mapping[str, Table]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError(
+            "a stratalog.Checkpoint has no copies or pickles; whoever needs another one opens its "
+            "folder and generation"
+        )
+
     def __repr__(self) -> str:
         state = "finished" if self.is_finished else f"at round {self.iteration}"
         return (
@@ -208,7 +217,9 @@ class Checkpoint(Mapping[str, Table]):
                     raise
                 dictionary = Dictionary(b"")
             structures = () if self._schema is None else self._schema.structures
-            self._values = Values(dictionary, lambda: Records(self._section("records")), structures)
+            self._values = Values(
+                lambda: dictionary, lambda: Records(self._section("records")), structures
+            )
         return self._values
 
     def verify(self) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from stratalog import arguments
 from stratalog.library import ALLGATHER, ALLREDUCE, ALLTOALL, BROADCAST, CollectiveCalls
 
 U64s = npt.NDArray[np.uint64]
@@ -79,6 +80,14 @@ class MpiCollectives:
 
 def collectives_of(communicator: Any) -> Collectives:
     """Of a communicator of mpi4py, or what is a group of ranks already."""
+    found = _known(communicator)
+    rank, size = (arguments.whole_number(f"comm.{n}", getattr(found, n)) for n in ("rank", "size"))
+    if not 0 <= rank < size:
+        raise ValueError(f"comm: expected a rank from 0 to size - 1, found rank {rank} of {size}")
+    return found
+
+
+def _known(communicator: Any) -> Collectives:
     if hasattr(communicator, "Get_rank"):
         return MpiCollectives(communicator)
     if isinstance(communicator, Collectives):

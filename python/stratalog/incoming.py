@@ -18,9 +18,10 @@ from stratalog import arrow_incoming
 from stratalog.arrow_incoming import Texts
 from stratalog.kinds import demand_all_taken, demand_taken
 from stratalog.library import ColumnIn
+from stratalog.nulls import demand_no_nulls
 from stratalog.schema import Attribute, Relation, Structure
 from stratalog.table import Table
-from stratalog.values import to_text
+from stratalog.values import Record, Term, quoted, to_text
 
 _NUMBERS = {"number": np.int64, "unsigned": np.uint64, "float": np.float64}
 
@@ -47,9 +48,7 @@ class Columns:
             raise TypeError(f"{what}: expected a column of values, found {values!r}")
         if arrow_incoming.is_array(values):
             values = arrow_incoming.in_one_piece(values)
-        nulls = _null_count(values)
-        if nulls:
-            raise ValueError(f"{what}: {nulls} values are null; relations have none")
+        demand_no_nulls(what, attribute, values)
         if attribute.structure is None and attribute.kind in _NUMBERS:
             return self._numbers(what, attribute, values)
         return self._texts(what, attribute, values)
@@ -79,16 +78,6 @@ class Columns:
         return len(array), ColumnIn(array.ctypes.data, array.strides[0], None, None, 0)
 
 
-def _null_count(values: Any) -> int:
-    if arrow_incoming.is_array(values):
-        return arrow_incoming.null_count(values)
-    if isinstance(values, np.ma.MaskedArray):
-        return int(np.ma.getmaskarray(values).sum())
-    if hasattr(getattr(values, "dtype", None), "na_value"):  # pandas' own types, not numpy's
-        return int(values.isna().sum())
-    return 0
-
-
 def _rows_without_columns(relation: Relation, data: Any) -> int:
     """A list of (), True, or whatever has a number of rows."""
     if isinstance(data, (bool, np.bool_)):
@@ -108,16 +97,20 @@ def _split(relation: Relation, data: Any) -> list[Any]:
         return []
     if isinstance(data, Table):
         data = data.to_columns()
+    elif arrow_incoming.is_reader(data):
+        data = data.read_all()
     elif hasattr(data, "to_batches") and not arrow_incoming.is_table(data):
         raise TypeError(f"{relation.name}: read the Arrow data into a pyarrow.Table first")
     if isinstance(data, np.ndarray):
         return _split_array(relation, data)
     if arrow_incoming.is_table(data):
-        found = {name: data.column(name) for name in data.column_names}
+        found = _named(relation, data.column_names, data.columns)
     elif isinstance(data, Mapping):
         found = dict(data)
     elif hasattr(data, "columns") and hasattr(data, "__getitem__"):  # a data frame
-        found = {name: data[name] for name in data.columns}
+        found = _named(relation, list(data.columns), (data[name] for name in data.columns))
+    elif len(names) == 1 and _is_column(relation, data):
+        return [data]
     else:
         rows = _rows(relation, data)
         return [[row[i] for row in rows] for i in range(len(names))]
@@ -147,12 +140,38 @@ def _rows(relation: Relation, data: Any) -> list[Any]:
         raise TypeError(f"{relation.name}: expected tuples, found {data!r}")
     arity = len(relation.attributes)
     rows = list(data)
+    if arity == 1 and not any(_is_row(relation, row) for row in rows):
+        return [(value,) for value in rows]
     for number, row in enumerate(rows):
-        if isinstance(row, (str, bytes)) or not isinstance(row, Sequence) or len(row) != arity:
+        if not _is_row(relation, row) or len(row) != arity:
             raise ValueError(
                 f"{relation.name}, row {number}: expected a tuple of {arity} values, found {row!r}"
             )
     return rows
+
+
+def _is_row(relation: Relation, row: Any) -> bool:
+    """And not a value of a relation with one column."""
+    if len(relation.attributes) == 1 and relation.attributes[0].structure is not None:
+        return isinstance(row, Sequence) and not isinstance(row, (str, bytes, Record, Term))
+    return isinstance(row, Sequence) and not isinstance(row, (str, bytes))
+
+
+def _is_column(relation: Relation, data: Any) -> bool:
+    """A column of Arrow or pandas; of one of objects these have to tell."""
+    if arrow_incoming.is_array(data):
+        return True
+    if not hasattr(data, "to_numpy") or not hasattr(data, "dtype"):
+        return False
+    has_objects = isinstance(data.dtype, np.dtype) and data.dtype.kind == "O"
+    return not has_objects or not any(_is_row(relation, row) for row in data)
+
+
+def _named(relation: Relation, names: Sequence[Any], columns: Iterable[Any]) -> dict[Any, Any]:
+    twice = [name for name in names if list(names).count(name) > 1]
+    if twice:
+        raise ValueError(f"{relation.name}: several of the columns have the name {twice[0]!r}")
+    return dict(zip(names, columns, strict=True))
 
 
 def _number_array(what: str, attribute: Attribute, values: Any) -> npt.NDArray[Any]:
@@ -191,11 +210,6 @@ def _number_list(
         raise OverflowError(f"{what}: type {attribute.type}: {error}") from None
 
 
-def _quoted(value: str | bytes) -> str:
-    text = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def _bytes_of(
     what: str, attribute: Attribute, value: Any, structures: tuple[Structure, ...]
 ) -> bytes:
@@ -203,8 +217,14 @@ def _bytes_of(
         demand_taken(what, attribute, value)
     elif not isinstance(value, str):  # which is Soufflé's text already
         demand_all_taken(what, attribute, value, structures)
-        value = to_text(value, _quoted)
-    return value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape")
+        value = to_text(value, quoted)
+    if isinstance(value, bytes):
+        return value
+    try:
+        encoded: bytes = value.encode("utf-8", "surrogateescape")
+        return encoded
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{what}: {value!r} is no text: {error}") from None
 
 
 def _back_to_back(pieces: list[bytes]) -> Texts:

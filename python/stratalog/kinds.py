@@ -49,7 +49,8 @@ def demand_all_taken(
 ) -> None:
     """The same also for all fields within a record or a term.
 
-    The library sees whether branches, numbers of fields and ranges are right.
+    OverflowError for fields out of range. The library sees whether branches and numbers of fields
+    are right.
     """
     demand_taken(what, attribute, value)
     todo = [(attribute, value)]
@@ -60,7 +61,19 @@ def demand_all_taken(
         for field, inner in zip(_fields(structures[outer.structure], item), item, strict=False):
             if not _is_taken(field, inner):
                 raise _refusal(f"{what}, field {field.name}", field, inner)
+            _demand_in_range(f"{what}, field {field.name}", field, inner)
             todo.append((field, inner))
+
+
+_RANGES = {"number": (-(1 << 63), (1 << 63) - 1), "unsigned": (0, (1 << 64) - 1)}
+
+
+def _demand_in_range(place: str, attribute: Attribute, value: Any) -> None:
+    if attribute.structure is not None or attribute.kind not in _RANGES:
+        return
+    lowest, highest = _RANGES[attribute.kind]
+    if not lowest <= int(value) <= highest:
+        raise OverflowError(f"{place}: type {attribute.type} does not hold {value}")
 
 
 def _fields(structure: Structure, value: Record | Term) -> tuple[Attribute, ...]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Program: the engine in this process. Tuples in, a run, relations out as tables.
 
-One rank unless a communicator is given; no MPI is needed. The work is libstratalog's (library.py).
+One rank unless a communicator is given; no MPI is needed. The work is libstratalog's (handle.py).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from os import PathLike
@@ -24,8 +24,9 @@ from stratalog_formats.dictionary import Dictionary, Records
 from stratalog import arguments
 from stratalog.communicator import Bridge, collectives_of
 from stratalog.errors import ProgramError, RunError
+from stratalog.handle import Handle, T
 from stratalog.incoming import Columns
-from stratalog.library import U64, ColumnOut, Handle
+from stratalog.library import U64, ColumnOut
 from stratalog.running import run
 from stratalog.schema import Relation, parse_schema
 from stratalog.table import Table
@@ -61,6 +62,10 @@ class _Lease:
             raise RunError("the program has been run again or closed: ask it for the table again")
         return self._handle
 
+    def ask(self, question: Callable[[Handle], T]) -> T:
+        """Answered while the results are there, or not at all."""
+        return self.live().together(lambda: question(self.live()))
+
     def end(self) -> None:
         self._handle = None
 
@@ -84,9 +89,10 @@ class Results:
             for name in names
         ]
         self._places = {name: at for at, name in enumerate(names)}
-        dictionary = Dictionary(handle.section("dictionary"))
         self._values_of_cells = Values(
-            dictionary, lambda: Records(lease.live().section("records")), structures
+            lambda: Dictionary(lease.ask(lambda handle: handle.section("dictionary"))),
+            lambda: Records(lease.ask(lambda handle: handle.section("records"))),
+            structures,
         )
 
     # What Table asks of the place that its tuples come from.
@@ -138,7 +144,8 @@ class Results:
             *(ColumnOut(c.ctypes.data, c.strides[0]) for c in columns)
         )
         number = self._numbers[self.relations[index]["relation"]]
-        self._lease.live().call(call, number, start, len(columns[0]) if columns else 0, targets)
+        rows = len(columns[0]) if columns else 0
+        self._lease.ask(lambda handle: handle.call(call, number, start, rows, targets))
 
 
 def _find(handle: Handle, name: str) -> int:
@@ -197,7 +204,8 @@ class Program(Mapping[str, Table]):
         schema = parse_schema({"schema": json.loads(self._handle.section("schema"))})
         assert schema is not None
         self._structures = schema.structures
-        self._relations = schema.relations
+        # Those made for rules have a `#` in their names and no number in the library.
+        self._relations = {n: r for n, r in schema.relations.items() if "#" not in n}
 
     @classmethod
     def from_file(cls, file: str | PathLike[str], **settings: Any) -> Program:
@@ -222,8 +230,9 @@ class Program(Mapping[str, Table]):
         """Adds tuples, which the next run starts from; how many were given.
 
         `data`: an array of shape (rows, columns), a structured array, tuples, {column: values}, a
-        pandas.DataFrame, a pyarrow.Table or RecordBatch, or a stratalog.Table; without columns
-        also True or False. Repeated tuples count once. On several ranks each inserts its own.
+        pandas.DataFrame, a pyarrow.Table, RecordBatch or RecordBatchReader, or a stratalog.Table;
+        of one column also its values; without columns also True or False. Repeated tuples count
+        once. On several ranks each inserts its own.
         """
         into = self._relation(relation)
         columns = Columns(into, self._structures, data)
@@ -269,35 +278,47 @@ class Program(Mapping[str, Table]):
         if checkpoint is None and (every != 0 or on_checkpoints != "refuse"):
             given = "checkpoint_every" if every != 0 else "on_checkpoints"
             raise ValueError(f"{given} needs checkpoint=, the folder for checkpoints")
-        if arguments.whole_number("threads", threads) < 0:
-            raise ValueError(f"threads is a number, or 0 for one a core, not {threads}")
+        limit = arguments.amount("memory_limit", memory_limit, "a number of bytes, or 0 for none")
+        sharing = arguments.amount("threads", threads, "a number, or 0 for one a core")
+        settings = {
+            **folders,
+            "checkpoint-every": repr(every),
+            "on-checkpoints": on_checkpoints,
+            "memory-limit": str(limit),
+            "threads": str(sharing),
+        }
+        claim = object()
+        try:
+            self._handle.claim(claim)
+            summary = self._run_with(settings)
+        finally:
+            self._handle.release(claim)
+        failed = summary.failed_checkpoints
+        if failed:
+            message = f"{len(failed)} checkpoint(s) in {checkpoint} failed; the last: {failed[-1]}"
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+        return summary
+
+    def _run_with(self, settings: dict[str, str]) -> RunSummary:
         self._end_results()
-        for name, folder in folders.items():
-            self._set(name, folder)
-        self._set("checkpoint-every", repr(every))
-        self._set("on-checkpoints", on_checkpoints)
-        self._set("memory-limit", str(int(memory_limit)))
-        self._set("threads", str(int(threads)))
+        for name, value in settings.items():
+            self._set(name, value)
         try:
             if self._bridge is None:
                 run(self._handle)
             else:  # the other ranks would wait for one that stops
-                self._handle.check(self._handle.run())
+                self._handle.run()
         except RunError as error:
             self._raise(error)
         self._results = Results(self._handle, self._relations, self._structures)
-        failed = tuple(
-            self._handle.text("failed_checkpoint", number)
-            for number in range(int(self._measure("failed-checkpoints")))
-        )
-        if failed:
-            message = f"{len(failed)} checkpoint(s) in {checkpoint} failed; the last: {failed[-1]}"
-            warnings.warn(message, RuntimeWarning, stacklevel=2)
         return RunSummary(
             seconds=self._measure("seconds"),
             peak_memory_bytes=int(self._measure("peak-memory-bytes")),
             checkpoints=int(self._measure("checkpoints")),
-            failed_checkpoints=failed,
+            failed_checkpoints=tuple(
+                self._handle.text("failed_checkpoint", number)
+                for number in range(int(self._measure("failed-checkpoints")))
+            ),
             is_saved=self._measure("saved") != 0,
             is_resumed=self._measure("resumed") != 0,
             console=self._handle.console(),
@@ -318,9 +339,10 @@ class Program(Mapping[str, Table]):
 
     def __getitem__(self, relation: str) -> Table:
         self._relation(relation)
-        if self._results is None:
+        results = self._results  # of one run, whatever other threads do
+        if results is None:
             raise RunError(f"{relation}: the program has not been run, or its run did not end well")
-        return self._results.table(relation)
+        return results.table(relation)
 
     def get(self, relation: str, default: Any = None, /) -> Any:
         """`default` where there is no such table: no such relation, or no run that ended well."""
@@ -335,6 +357,9 @@ class Program(Mapping[str, Table]):
     def __len__(self) -> int:
         return len(self._relations)
 
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError("a stratalog.Program lives in this process: it has no copies or pickles")
+
     def __eq__(self, other: object) -> bool:
         return self is other  # a Mapping would compare tables
 
@@ -346,9 +371,9 @@ class Program(Mapping[str, Table]):
         return f"<stratalog.Program, {state}: {', '.join(self._relations)}>"
 
     def _end_results(self) -> None:
-        if self._results is not None:
-            self._results.end()
-        self._results = None
+        results, self._results = self._results, None
+        if results is not None:
+            results.end()
 
     def close(self) -> None:
         """Gives the memory back; tables end here."""

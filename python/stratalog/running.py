@@ -12,26 +12,28 @@ import threading
 from _thread import start_new_thread
 from contextlib import suppress
 
-from stratalog.library import ASK_AGAIN_SECONDS, Handle
+from stratalog.handle import ASK_AGAIN_SECONDS, Handle
 
 
 def run(handle: Handle) -> None:
     """As handle.run(), and ends early where a handler of signals raises something."""
     if threading.current_thread() is threading.main_thread():
-        handle.check(_run_apart(handle))
+        _run_apart(handle)
     else:
-        handle.check(handle.run())
+        handle.run()
 
 
-def _run_apart(handle: Handle) -> int:
+def _run_apart(handle: Handle) -> None:
     turn = threading.Lock()  # for the thread, to run, or for its caller, so that it never does
     ended = threading.Event()
-    codes: list[int] = []
+    errors: list[BaseException] = []
 
     def work() -> None:
         if turn.acquire(blocking=False):
             try:
-                codes.append(handle.run())
+                handle.run()
+            except BaseException as error:
+                errors.append(error)
             finally:
                 ended.set()
 
@@ -43,7 +45,8 @@ def _run_apart(handle: Handle) -> int:
         if not turn.acquire(blocking=False):
             _stop(handle, ended)
         raise
-    return codes[0]
+    if errors:
+        raise errors.pop()  # held by nothing else, so that its frames go with it
 
 
 def _stop(handle: Handle, ended: threading.Event) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from stratalog_formats.read_checkpoint import Zone, multiset_hash
 from stratalog.errors import CheckpointError, NotInstalledError
 from stratalog.keys import CellSet, cells_of
 from stratalog.schema import Attribute, Relation
-from stratalog.values import Column, Values, to_text
+from stratalog.values import Column, Record, Term, Values, quoted_where_needed, to_text
 
 U32 = npt.NDArray[np.uint32]
 _PAIRS_AT_ONCE = 1 << 20
@@ -121,6 +121,14 @@ class Table:
         delta = " delta" if self.version == "delta" else ""
         return f"<stratalog.Table {self.name}({columns}){delta}, {rows}>"
 
+    __reversed__ = None  # nor is it a sequence: table[i] is a key
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError(
+            f"the stratalog.Table {self.name} has no copies or pickles; to_numpy(), to_columns(), "
+            "to_pandas() and to_arrow() have all of its tuples"
+        )
+
     # -- keys ---------------------------------------------------------------------------------
 
     def _column(self, name: str) -> int:
@@ -159,10 +167,12 @@ class Table:
         return self.where(dict(zip(self.columns, keys, strict=False)))
 
     def __contains__(self, values: object) -> bool:
-        keys = values if isinstance(values, tuple) else (values,)
-        if len(keys) != len(self.columns) or any(isinstance(k, slice) for k in keys):
-            raise ValueError(f"{self.name} has tuples of {len(self.columns)} values")
-        return bool(self[tuple(keys)])
+        keys = _tuple_of(values)
+        if len(keys) != len(self.columns) or any(isinstance(k, _SEVERAL) for k in keys):
+            raise ValueError(
+                f"{self.name} has tuples of {len(self.columns)} values; found {values!r}"
+            )
+        return bool(self[keys])
 
     # -- blocks of cells ----------------------------------------------------------------------
 
@@ -355,7 +365,8 @@ class Table:
         return filled.finished()
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame. Structured values are Soufflé's text."""
+        """A pandas.DataFrame. Structured values are Soufflé's text, which insert() takes: symbols
+        within are in quotes where they would be read as something else."""
         try:
             import pandas
         except ImportError as error:
@@ -371,7 +382,8 @@ class Table:
         )
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table; symbols are dictionaries of strings, structured values Soufflé's text.
+        """A pyarrow.Table; symbols are dictionaries of strings, structured values Soufflé's text,
+        as to_pandas() has it.
 
         Symbols that are not UTF-8 make the columns that hold symbols binary.
         """
@@ -435,6 +447,18 @@ class _Growing:
         return self.whole
 
 
+_SEVERAL = (slice, range, list, set, frozenset, np.ndarray)  # keys that several tuples may have
+
+
+def _tuple_of(values: object) -> tuple[Any, ...]:
+    """A row: a tuple, a list or an array of one dimension, or the value of a single column."""
+    if isinstance(values, (np.ndarray, np.void)):
+        values = values.tolist()
+    if isinstance(values, (tuple, list)) and not isinstance(values, (Record, Term)):
+        return tuple(values)
+    return (values,)
+
+
 def _to_list(column: Column) -> list[Any]:
     items: list[Any] = column.tolist()
     return items
@@ -445,7 +469,7 @@ def _flat(attribute: Attribute, column: Column) -> Column:
     if attribute.structure is None:
         return column
     texts = np.empty(len(column), dtype=object)
-    texts[:] = [to_text(value) for value in column]
+    texts[:] = [to_text(value, quoted_where_needed) for value in column]
     return texts
 
 

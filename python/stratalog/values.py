@@ -79,27 +79,53 @@ def _leaf_text(value: Any) -> str:
     return str(value)
 
 
-def to_text(value: Any, symbol: Callable[[str | bytes], str] = str) -> str:
+def quoted(symbol: str | bytes, _: str = "") -> str:
+    """A symbol in a structured value so that every reader takes it as it is."""
+    text = symbol.decode("utf-8", "surrogateescape") if isinstance(symbol, bytes) else symbol
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def quoted_where_needed(symbol: str | bytes, close: str) -> str:
+    """As it is, unless a reader would take it for something else: it skips blanks and takes quotes
+    at the beginning, and ends at the next comma or at `close`, which ends the fields."""
+    text = str(symbol)
+    is_plain = text[:1] not in _BEGINS_OTHERWISE and "," not in text and close not in text
+    return text if is_plain else quoted(text)
+
+
+_BEGINS_OTHERWISE = ('"', " ", "\t", "\n", "\v", "\f", "\r")
+
+
+def _as_it_is(symbol: str | bytes, _: str) -> str:
+    return str(symbol)
+
+
+def to_text(value: Any, symbol: Callable[[str | bytes, str], str] = _as_it_is) -> str:
     """A value as `stratalog export` writes it. Nesting of any depth. `symbol` makes the text of
-    a symbol inside."""
+    a symbol among fields that end with a bracket."""
     parts = []
     todo = [value]
+    closes = [""]  # of the values that are open
     while todo:
         item = todo.pop()
         if isinstance(item, _Mark):
             parts.append(item.text)
+            if item.text == closes[-1]:
+                closes.pop()
         elif isinstance(item, (Record, Term)):
             is_term = isinstance(item, Term)
             parts.append(f"${item.branch}" if isinstance(item, Term) else "[")
             if is_term and not item:
                 continue
             parts.append("(" if is_term else "")
-            todo.append(_Mark(")" if is_term else "]"))
+            closes.append(")" if is_term else "]")
+            todo.append(_Mark(closes[-1]))
             for i in range(len(item) - 1, -1, -1):
                 todo.append(item[i])
                 todo.extend([_Mark(", ")] if i else [])
         else:
-            parts.append(symbol(item) if isinstance(item, (str, bytes)) else _leaf_text(item))
+            is_symbol = isinstance(item, (str, bytes))
+            parts.append(symbol(item, closes[-1]) if is_symbol else _leaf_text(item))
     return "".join(parts)
 
 
@@ -115,12 +141,13 @@ class Values:
 
     def __init__(
         self,
-        dictionary: Dictionary,
+        read_dictionary: Callable[[], Dictionary],
         read_records: Callable[[], Records],
         structures: tuple[Structure, ...],
     ) -> None:
-        self.dictionary = dictionary
         self.structures = structures
+        self._read_dictionary = read_dictionary
+        self._dictionary: Dictionary | None = None
         self._read_records = read_records
         self._records: Records | None = None
         self._texts: dict[int, str] = {}
@@ -161,6 +188,12 @@ class Values:
             return text
         bits = self.dictionary.bits(np.array([cell], dtype=np.uint32))
         return bits.view(_DTYPES[attribute.kind])[0].item()
+
+    @property
+    def dictionary(self) -> Dictionary:
+        if self._dictionary is None:
+            self._dictionary = self._read_dictionary()
+        return self._dictionary
 
     @property
     def records(self) -> Records:

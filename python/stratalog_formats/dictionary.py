@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog_formats.damage import demand
-from stratalog_formats.xxh3 import xxh3_64
+from stratalog_formats.xxh3 import LONGEST_SHORT, xxh3_64
 
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
@@ -22,11 +22,10 @@ WIDE_BASE = 1 << 31
 NEGATIVE_BASE = WIDE_BASE - (1 << 24)  # cells from here to WIDE_BASE are -2^24 .. -1
 _IMAGE = struct.Struct("<8s6Q")
 _RECORDS = struct.Struct("<8s4Q")
-_LONG_ENOUGH = 240  # our XXH3 is for longer inputs; the section's own blocks have checksums anyway
 
 
 def _check_payload(payload: bytes, expected: int, what: str) -> None:
-    if len(payload) > _LONG_ENOUGH:
+    if len(payload) > LONGEST_SHORT:  # the section's own blocks have checksums anyway
         demand(xxh3_64(payload) == expected, f"{what}: checksum")
 
 

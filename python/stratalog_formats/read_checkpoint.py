@@ -33,7 +33,7 @@ from stratalog_formats.damage import DamagedError, demand
 from stratalog_formats.file_streams import ShardStreams
 from stratalog_formats.pool import decode_pool, decode_run_pool
 from stratalog_formats.streams import decode_streams
-from stratalog_formats.xxh3 import xxh3_64, xxh3_128
+from stratalog_formats.xxh3 import LONGEST_SHORT, xxh3_64, xxh3_128
 
 Rows = npt.NDArray[np.uint64]
 U32 = npt.NDArray[np.uint32]
@@ -383,15 +383,24 @@ def _at(path: Path) -> Iterator[None]:
         raise DamagedError(f"{path}: {type(error).__name__}: {error}") from error
 
 
+_STORE_BEGINS = b"stratalog checkpoint store\n"
+_STORE = re.compile(rb"((?:.*\n)*version (\d+)\nid ([0-9a-f]{32})\n)xxh3_128 ([0-9a-f]{32})\n")
+
+
 def read_store_id(directory: Path) -> str:
-    text = (directory / "STORE").read_text()
-    body, _, tail = text.rpartition("xxh3_128 ")
-    demand(text.startswith("stratalog checkpoint store\n"), "STORE: magic")
-    demand(tail == xxh3_128(body.encode()) + "\n", "STORE: hash")
-    found = re.search(r"^version (\d+)\nid ([0-9a-f]{32})$", body, re.MULTILINE)
-    demand(found is not None and int(found[1]) == 1, "STORE: version or id")
-    assert found is not None
-    return found[2]
+    data = (directory / "STORE").read_bytes()
+    begins = data[: len(_STORE_BEGINS)]
+    demand(begins == _STORE_BEGINS, f"STORE: expected {_STORE_BEGINS!r}, found {begins!r}")
+    found = _STORE.fullmatch(data)
+    if found is None or len(found[1]) <= LONGEST_SHORT:
+        raise DamagedError(
+            "STORE: expected its version, its id and the hash of both at its end, found "
+            f"{len(data)} bytes that end with {data[-40:]!r}"
+        )
+    stored, computed = found[4].decode(), xxh3_128(found[1])
+    demand(stored == computed, f"STORE: expected hash {stored}, found {computed}")
+    demand(int(found[2]) == 1, f"STORE: expected version 1, found {int(found[2])}")
+    return found[3].decode()
 
 
 def read_generation(directory: Path, store_id: str) -> Generation:
@@ -400,6 +409,7 @@ def read_generation(directory: Path, store_id: str) -> Generation:
     demand(text.endswith(b"\n"), "MANIFEST: its end")
     body, _, tail = text[:-1].rpartition(b"\n")
     body += b"\n"
+    demand(len(body) > LONGEST_SHORT, "MANIFEST: it ends early")
     demand(json.loads(tail) == {"xxh3_128": xxh3_128(body)}, "MANIFEST: hash")
     lines = [json.loads(line) for line in body.splitlines()]
     head = lines[0]

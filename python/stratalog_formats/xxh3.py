@@ -32,6 +32,7 @@ _START = (
     *(_PRIME64_4, _PRIME32_2, _PRIME64_5, _PRIME32_1),
 )
 _STRIPE, _BLOCK = 64, 1024
+LONGEST_SHORT = 240  # bytes of inputs that have other algorithms
 _SWAPPED = [1, 0, 3, 2, 5, 4, 7, 6]
 
 
@@ -92,7 +93,7 @@ def _merge(acc: U64, secret: bytes, start: int) -> int:
 
 def xxh3_64(data: bytes | memoryview, seed: int = 0) -> int:
     """64-bit XXH3 of more than 240 bytes."""
-    if len(data) <= 240:
+    if len(data) <= LONGEST_SHORT:
         raise ValueError("only inputs of more than 240 bytes")
     secret = _secret_for(seed)
     acc = _accumulate(memoryview(data), secret)
@@ -101,7 +102,7 @@ def xxh3_64(data: bytes | memoryview, seed: int = 0) -> int:
 
 def xxh3_128(data: bytes | memoryview) -> str:
     """128-bit XXH3 of more than 240 bytes, as `xxhsum -H2` prints it."""
-    if len(data) <= 240:
+    if len(data) <= LONGEST_SHORT:
         raise ValueError("only inputs of more than 240 bytes")
     acc = _accumulate(memoryview(data), _SECRET)
     low = _merge(acc, _SECRET[11:75], len(data) * _PRIME64_1 & _MASK)

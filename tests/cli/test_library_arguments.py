@@ -46,6 +46,10 @@ def test_a_program_refuses_by_name(arguments: dict[str, Any], error: type[Except
         ({"facts": 3}, TypeError),
         ({"threads": 1.9}, TypeError),
         ({"threads": "2"}, TypeError),
+        ({"memory_limit": 0.5}, TypeError),
+        ({"memory_limit": "1G"}, TypeError),
+        ({"memory_limit": None}, TypeError),
+        ({"memory_limit": -1}, ValueError),
     ],
 )
 def test_a_run_refuses_by_name(
@@ -67,3 +71,20 @@ def test_one_folder_or_several(tmp_path: Path) -> None:
     text = '.include "facts.dl"'
     for include in (str(tmp_path), tmp_path, [tmp_path], ("nowhere", str(tmp_path))):
         assert "n" in package.Program(text, include=include)
+
+
+@pytest.mark.parametrize(
+    ("rank", "size", "error", "words"),
+    [
+        (0, 0, ValueError, r"^comm: .* found rank 0 of 0$"),
+        (5, 1, ValueError, r"^comm: .* found rank 5 of 1$"),
+        (-1, 1, ValueError, r"^comm: .* found rank -1 of 1$"),
+        ("0", 1, TypeError, r"^comm\.rank is a whole number, not '0'$"),
+        (0, 1.0, TypeError, r"^comm\.size is a whole number, not 1\.0$"),
+    ],
+)
+def test_a_group_has_its_rank(rank: Any, size: Any, error: type[Exception], words: str) -> None:
+    methods = ("allreduce", "broadcast", "allgather", "alltoall")
+    group = type("Group", (), {"rank": rank, "size": size, **dict.fromkeys(methods, print)})
+    with pytest.raises(error, match=words):
+        package.Program(FACTS, comm=group())

@@ -83,13 +83,19 @@ def test_a_signal_before_the_run_has_begun_keeps_it_from_beginning(
 
 def test_a_run_that_was_left_alone_is_not_disturbed_and_ends_before_its_memory_goes() -> None:
     program = package.Program(ENDLESS)
-    codes: list[int] = []
-    thread = threading.Thread(target=lambda: codes.append(program._handle.run()))
+    errors: list[package.RunError] = []
+
+    def endless() -> None:
+        with pytest.raises(package.RunError) as stopped:
+            program._handle.run()
+        errors.append(stopped.value)
+
+    thread = threading.Thread(target=endless)
     thread.start()
-    while program._handle._idle.is_set():
+    while program._handle._run is None:
         time.sleep(0.01)
     with pytest.raises(package.RunError, match="has not ended"):
         program.clear("n")
     program.close()
     thread.join()
-    assert len(codes) == 1 and codes[0] != 0
+    assert [error.code for error in errors] == ["Cancelled"]

@@ -525,6 +525,22 @@ def test_older_generations_and_what_is_passed_over(checkpoints: Path, tmp_path: 
     assert package.open(store).generation == names[2]
 
 
+def test_a_store_that_is_cut(checkpoints: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    shutil.copytree(checkpoints, store)
+    whole = (store / "STORE").read_bytes()
+    for length in range(0, len(whole), 7):
+        (store / "STORE").write_bytes(whole[:length])
+        for read in (package.open, package.generations):
+            with pytest.raises(package.DamagedError, match=r"STORE is damaged: .*expected") as told:
+                read(store)
+            assert "240" not in str(told.value).replace("found 240", "")
+            assert "restore STORE from a copy" in str(told.value)
+    (store / "STORE").write_bytes(whole + b"x")
+    with pytest.raises(package.DamagedError, match=f"found {len(whole) + 1} bytes"):
+        package.open(store)
+
+
 def test_what_is_no_checkpoint(tmp_path: Path, checkpoints: Path) -> None:
     with pytest.raises(package.NoCheckpointError, match="is no folder"):
         package.open(tmp_path / "nowhere")
