@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that people have written for Soufflé, fed with random facts: every relation as Soufflé's.
+"""Programs written for Soufflé by others, fed with random facts: every relation as Soufflé's.
 
     python tests/campaigns/real_programs.py --souffle souffle --stratalog build/stratalog \
         --facts 1:20 -M ARCH_AMD64 -L FOLDER ddisasm/src/datalog/main.dl

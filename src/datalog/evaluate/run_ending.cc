@@ -8,6 +8,9 @@
 #include <string_view>
 
 #include "datalog/evaluate/relation_images.h"
+#include "datalog/facts/fact_format.h"
+#include "datalog/facts/fact_location.h"
+#include "datalog/facts/small_outputs.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -59,21 +62,40 @@ Status tell_warnings(EngineState& state) {
 }  // namespace
 
 Status write_outputs(EngineState& state) {
-  ValueOrder order(state.dictionary);
+  std::vector<FactOutput> outputs;
   for (RelationId r = 0; r < state.program.relations.size(); ++r) {
     const Relation& relation = state.program.relations[r];
+    const std::uint64_t rows = state.relations[r].global_rows;
     for (const IoDirective& directive : relation.io) {
       if (directive.action == IoAction::kPrintSize)
-        state.report.print_sizes.push_back(
-            {.name = relation.name, .rows = state.relations[r].global_rows});
+        state.report.print_sizes.push_back({.name = relation.name, .rows = rows});
       if (directive.action != IoAction::kOutput || state.options.output == nullptr) continue;
-      STRATALOG_ASSIGN_OR_RETURN(
-          const WrittenFacts written,
-          write_facts(state.comm, *state.options.output, relation, directive, order,
-                      relation_image(state, r, RelationVersion::kTotal), state.options.write));
-      if (!written.console.empty()) state.report.console.push_back(written.console);
-      if (!written.path.empty()) state.report.output_files.push_back(written.path);
+      outputs.push_back(
+          {.relation = &relation,
+           .directive = &directive,
+           .total_rows = rows,
+           .image = [&state, r] { return relation_image(state, r, RelationVersion::kTotal); }});
     }
+  }
+  if (outputs.empty()) return {};
+  Store& store = *state.options.output;
+  ValueOrder order(state.dictionary);
+  const std::vector<bool> small = are_small(state.comm.size(), outputs, state.options.write);
+  STRATALOG_RETURN_IF_ERROR(
+      write_small_facts(state.comm, store, outputs, order, state.options.write));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const FactOutput& output = outputs[i];
+    if (small[i]) {
+      STRATALOG_ASSIGN_OR_RETURN(const FactFormat format,
+                                 plan_output(*output.relation, *output.directive));
+      state.report.output_files.push_back(shown_path(store, format.path));
+      continue;
+    }
+    STRATALOG_ASSIGN_OR_RETURN(const WrittenFacts written,
+                               write_facts(state.comm, store, *output.relation, *output.directive,
+                                           order, output.image(), state.options.write));
+    if (!written.console.empty()) state.report.console.push_back(written.console);
+    if (!written.path.empty()) state.report.output_files.push_back(written.path);
   }
   return {};
 }

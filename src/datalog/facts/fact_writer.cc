@@ -273,6 +273,13 @@ Result<WrittenFacts> write_facts(Comm& comm, Store& store, const Relation& relat
 
 Result<WrittenFacts> write_facts(Comm& comm, Store& store, const Relation& relation,
                                  const IoDirective& directive, ValueOrder& order,
+                                 const TupleSource& source, const WriteOptions& options) {
+  return write_source(comm, store, relation, directive, order.dictionary(),
+                      order.for_relation(relation), source, options);
+}
+
+Result<WrittenFacts> write_facts(Comm& comm, Store& store, const Relation& relation,
+                                 const IoDirective& directive, ValueOrder& order,
                                  const RelationImage& image, const WriteOptions& options) {
   const std::vector<ColumnOrder> orders = order.for_relation(relation);
   const auto rows = count_rows(image);

@@ -66,4 +66,9 @@ Result<WrittenFacts> write_facts(Comm& comm, Store& store, const Relation& relat
                                  const IoDirective& directive, ValueOrder& order,
                                  const RelationImage& image, const WriteOptions& options = {});
 
+// The same for rows of order codes.
+Result<WrittenFacts> write_facts(Comm& comm, Store& store, const Relation& relation,
+                                 const IoDirective& directive, ValueOrder& order,
+                                 const TupleSource& source, const WriteOptions& options = {});
+
 }  // namespace stratalog::datalog

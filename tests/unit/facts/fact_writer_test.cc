@@ -20,6 +20,7 @@
 #include "datalog/facts/fact_printer.h"
 #include "datalog/facts/fact_reader.h"
 #include "datalog/facts/field_parser.h"
+#include "datalog/facts/small_outputs.h"
 #include "datalog/facts/text_sink.h"
 #include "unit/facts/fact_text.h"
 #include "write/faulty_store.h"
@@ -29,7 +30,8 @@ namespace {
 
 constexpr int kWriterRanks[] = {1, 2, 3, 4, 7};
 
-enum class Input { kColumns, kGroups };
+// kShort: as one of many short files, where it is one.
+enum class Input { kColumns, kGroups, kShort };
 
 // A relation image over sorted tuples, one group per prefix in the given column order.
 class GroupedTuples {
@@ -105,6 +107,18 @@ std::string write_by(int ranks, const WriteCase& test, Input input) {
       if (input == Input::kColumns)
         return write_facts(comm, *store, test.relation, directive, order, mine, options);
       const GroupedTuples grouped(mine, column_order);
+      const FactOutput output{.relation = &test.relation,
+                              .directive = &directive,
+                              .total_rows = test.rows.size(),
+                              .image = [&] { return grouped.image; }};
+      const std::span outputs(&output, 1);
+      if (input == Input::kShort && are_small(ranks, outputs, options)[0]) {
+        STRATALOG_RETURN_IF_ERROR(write_small_facts(comm, *store, outputs, order, options));
+        return WrittenFacts{.path = {},
+                            .rows = test.rows.size(),
+                            .bytes = store->info("r.out").value().size_bytes,
+                            .console = {}};
+      }
       return write_facts(comm, *store, test.relation, directive, order, grouped.image, options);
     }();
     STRATALOG_RETURN_IF_ERROR(written.status());
@@ -146,7 +160,7 @@ TEST(WriteFacts, SortsByValueAtAnyRankCount) {
                  .parameters = {}};
   std::reverse(test.rows.begin(), test.rows.end());
   for (const int ranks : kWriterRanks)
-    for (const Input input : {Input::kColumns, Input::kGroups})
+    for (const Input input : {Input::kColumns, Input::kGroups, Input::kShort})
       for (const std::uint64_t pass : {1U, 1000U}) {
         test.rows_per_pass = pass;
         EXPECT_EQ(write_by(ranks, test, input), join(sorted)) << ranks << " ranks";
@@ -167,7 +181,7 @@ TEST(WriteFacts, ManyPairsInPasses) {
   std::shuffle(test.rows.begin(), test.rows.end(), random);
   test.rows_per_pass = 700;
   for (const int ranks : kWriterRanks)
-    for (const Input input : {Input::kColumns, Input::kGroups})
+    for (const Input input : {Input::kColumns, Input::kGroups, Input::kShort})
       EXPECT_TRUE(write_by(ranks, test, input) == expected) << ranks << " ranks";
 }
 
@@ -178,7 +192,7 @@ TEST(WriteFacts, FormatsOfText) {
   test.parameters = {{"delimiter", ";;"}, {"headers", "true"}};
   EXPECT_EQ(write_by(3, test, Input::kColumns), "x;;s\n1;;say \"hi\"\n2;;b\n");
   test.parameters = {{"rfc4180", "true"}, {"headers", "true"}};
-  EXPECT_EQ(write_by(2, test, Input::kGroups), "x,s\n1,\"say \"\"hi\"\"\"\n2,\"b\"\n");
+  EXPECT_EQ(write_by(2, test, Input::kShort), "x,s\n1,\"say \"\"hi\"\"\"\n2,\"b\"\n");
   test.parameters = {{"headers", "true"}, {"attributeNames", "A,B|C"}};
   EXPECT_EQ(write_by(2, test, Input::kColumns), "A,B|C\n1\tsay \"hi\"\n2\tb\n");
   test.parameters = {{"attributeNames", "A,B"}};
@@ -190,13 +204,13 @@ TEST(WriteFacts, NullaryAndEmptyRelations) {
   WriteCase empty{
       .relation = make_relation("r", "x:number y:number"), .rows = {}, .parameters = {}};
   for (const int ranks : kWriterRanks) {
-    EXPECT_EQ(write_by(ranks, nullary, Input::kColumns), "()\n");
+    EXPECT_EQ(write_by(ranks, nullary, Input::kShort), "()\n");
     EXPECT_EQ(write_by(ranks, empty, Input::kColumns), "");
   }
   nullary.rows.clear();
   EXPECT_EQ(write_by(2, nullary, Input::kColumns), "");
   empty.parameters = {{"headers", "true"}};
-  EXPECT_EQ(write_by(3, empty, Input::kGroups), "x\ty\n");
+  EXPECT_EQ(write_by(3, empty, Input::kShort), "x\ty\n");
 }
 
 std::string gunzip(const std::string& bytes, std::uint64_t* members) {
