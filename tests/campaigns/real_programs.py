@@ -14,6 +14,7 @@ that the program mentions, so that rules find partners. All relations become out
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import random
 import re
@@ -210,12 +211,15 @@ class Campaign:
         return is_good
 
 
+def lines_of(file: Path) -> list[str]:
+    content = file.read_bytes()
+    text = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    return sorted(text.decode(errors="replace").splitlines())
+
+
 def outputs_of(folder: Path) -> dict[str, list[str]]:
-    return {
-        str(file.relative_to(folder)): sorted(file.read_text(errors="replace").splitlines())
-        for file in folder.rglob("*")
-        if file.is_file()
-    }
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return {str(file.relative_to(folder)): lines_of(file) for file in files}
 
 
 def main() -> int:
