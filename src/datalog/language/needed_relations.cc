@@ -2,6 +2,7 @@
 #include "datalog/language/needed_relations.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "datalog/relation_storage.h"
 
@@ -35,21 +36,18 @@ std::vector<bool> needed_relations(const std::vector<Relation>& relations,
 
 std::vector<bool> fillable_relations(const std::vector<Relation>& relations,
                                      const std::vector<Rule>& rules) {
-  std::vector<bool> fillable(relations.size());
-  for (RelationId id = 0; id < relations.size(); ++id)
-    fillable[id] =
-        is_read_from_files(relations[id]) || relations[id].numbering || relations[id].sums;
+  std::vector<bool> fillable(relations.size(), true);
   for (bool changed = true; changed;) {
-    changed = false;
-    for (const Rule& rule : rules) {
-      if (rule.role != RuleRole::kDerives || fillable[rule.head]) continue;
-      if (!std::ranges::all_of(rule.body, [&](const Literal& literal) {
-            return literal.kind != LiteralKind::kAtom || fillable[literal.atom.relation];
+    std::vector<bool> now(relations.size());
+    for (RelationId id = 0; id < relations.size(); ++id)
+      now[id] = is_read_from_files(relations[id]) || relations[id].numbering || relations[id].sums;
+    for (const Rule& rule : rules)
+      if (rule.role == RuleRole::kDerives && std::ranges::all_of(rule.body, [&](const Literal& l) {
+            return l.kind != LiteralKind::kAtom || fillable[l.atom.relation];
           }))
-        continue;
-      fillable[rule.head] = true;
-      changed = true;
-    }
+        now[rule.head] = true;
+    changed = now != fillable;
+    fillable = std::move(now);
   }
   return fillable;
 }

@@ -15,7 +15,8 @@ namespace stratalog::datalog::language {
 std::vector<bool> needed_relations(const std::vector<Relation>& relations,
                                    const std::vector<Dependency>& dependencies);
 
-// By relation: read from files, or derived by a rule all of whose atoms are.
+// By relation: read from files, or derived by a rule none of whose atoms is always empty. A
+// recursion that nothing begins counts as fillable, as in Soufflé.
 std::vector<bool> fillable_relations(const std::vector<Relation>& relations,
                                      const std::vector<Rule>& rules);
 
