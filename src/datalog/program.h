@@ -199,7 +199,16 @@ enum class Comparison : std::uint8_t {
   kNotContains,  // match(pattern, text), contains(needle, text)
 };
 
-enum class AggregateFunction : std::uint8_t { kCount, kSum, kMin, kMax, kMean };
+enum class AggregateFunction : std::uint8_t {
+  kCount,
+  kSum,
+  kMin,
+  kMax,
+  kMean,
+  // `@@f value : first, { ... }`: an external functor of what there is so far and the next value.
+  // The target is the call `@f(first, value)`, whose first argument is what the fold begins with.
+  kFold,
+};
 
 enum class LiteralKind : std::uint8_t {
   kAtom,  // atom

@@ -61,6 +61,22 @@ Expression constant(ValueKind kind, std::uint64_t bits) {
 
 }  // namespace
 
+AggregateFold::AggregateFold(const Aggregate& aggregate, ExpressionEvaluator& evaluator)
+    : aggregate_(aggregate), evaluator_(evaluator) {
+  if (aggregate.function != AggregateFunction::kFold) return;
+  functor_ = aggregate.target;
+  operands_.rows = 1;
+  operands_.columns.assign(functor_.arguments.size(), std::vector<Cell>(1));
+  for (VariableId i = 0; i < functor_.arguments.size(); ++i) {
+    Expression& operand = functor_.arguments[i];
+    const ValueKind kind = operand.value_kind;
+    operand = Expression();
+    operand.kind = ExpressionKind::kVariable;
+    operand.value_kind = kind;
+    operand.variable = i;
+  }
+}
+
 void AggregateFold::begin(std::uint32_t rows) { states_.assign(rows, State{}); }
 
 void AggregateFold::fold(State& state, std::uint64_t bits) const {
@@ -83,11 +99,27 @@ void AggregateFold::fold(State& state, std::uint64_t bits) const {
     case AggregateFunction::kMean:
       state.sum += to_double(kind, bits);
       break;
+    case AggregateFunction::kFold:
+      break;  // call()
   }
   ++state.count;
 }
 
+void AggregateFold::call(State& state, const Batch& batch, std::uint32_t row) {
+  const auto& given = aggregate_.target.arguments;
+  operands_.columns[0][0] =
+      state.count == 0 ? evaluator_.evaluate(given[0], batch, row) : state.cell;
+  operands_.columns[1][0] = evaluator_.evaluate(given[1], batch, row);
+  state.cell = evaluator_.evaluate(functor_, operands_, 0);
+  ++state.count;
+}
+
 Status AggregateFold::add(const Batch& batch) {
+  if (aggregate_.function == AggregateFunction::kFold) {
+    for (std::uint32_t r = 0; r < batch.rows && evaluator_.status().is_ok(); ++r)
+      call(states_[batch.tags[r]], batch, r);
+    return evaluator_.status();
+  }
   const bool counts = aggregate_.function == AggregateFunction::kCount;
   for (std::uint32_t r = 0; r < batch.rows; ++r)
     fold(states_[batch.tags[r]], counts ? 0 : evaluator_.bits(aggregate_.target, batch, r));
@@ -96,12 +128,16 @@ Status AggregateFold::add(const Batch& batch) {
 
 bool AggregateFold::has_result(std::uint32_t row) const {
   return aggregate_.function == AggregateFunction::kCount ||
-         aggregate_.function == AggregateFunction::kSum || states_[row].count > 0;
+         aggregate_.function == AggregateFunction::kSum ||
+         aggregate_.function == AggregateFunction::kFold || states_[row].count > 0;
 }
 
-Cell AggregateFold::result(std::uint32_t row) {
+Cell AggregateFold::result(std::uint32_t row, const Batch& outer) {
   static const Batch kNoBatch;
   const State& state = states_[row];
+  if (aggregate_.function == AggregateFunction::kFold)
+    return state.count == 0 ? evaluator_.evaluate(aggregate_.target.arguments[0], outer, row)
+                            : state.cell;
   std::uint64_t bits = state.bits;
   if (aggregate_.function == AggregateFunction::kCount) bits = state.count;
   if (aggregate_.function == AggregateFunction::kMean)

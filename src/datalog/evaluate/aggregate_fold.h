@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AggregateFold folds the bindings of an aggregate's body into one value for each outer row (count,
-// sum, min, max, mean; every combination of body tuples counts, as in Soufflé). RangeWalk
-// enumerates range(from, to, step). Local.
+// sum, min, max, mean, functors of a library; every combination of body tuples counts, as in
+// Soufflé). RangeWalk enumerates range(from, to, step). Local.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,34 @@ namespace stratalog::datalog {
 class AggregateFold {
  public:
   // Both outlive the fold.
-  AggregateFold(const Aggregate& aggregate, ExpressionEvaluator& evaluator)
-      : aggregate_(aggregate), evaluator_(evaluator) {}
+  AggregateFold(const Aggregate& aggregate, ExpressionEvaluator& evaluator);
 
   // Forgets everything; results are asked for rows 0 .. rows-1, named by the batches' tags.
   void begin(std::uint32_t rows);
   Status add(const Batch& batch);
-  // count and sum of nothing are 0; min, max and mean of nothing do not exist.
+  // count and sum of nothing are 0, a fold of nothing is what it begins with; min, max and mean of
+  // nothing do not exist.
   bool has_result(std::uint32_t row) const;
-  Cell result(std::uint32_t row);
+  // `outer` holds the outer rows.
+  Cell result(std::uint32_t row, const Batch& outer);
 
  private:
   struct State {
     std::uint64_t count = 0;
     std::uint64_t bits = 0;  // of the kind of the target
     double sum = 0;  // kMean
+    Cell cell = 0;  // kFold
   };
 
   void fold(State& state, std::uint64_t bits) const;
+  void call(State& state, const Batch& batch, std::uint32_t row);
 
   const Aggregate& aggregate_;
   ExpressionEvaluator& evaluator_;
   std::vector<State> states_;
+  // kFold: the functor, of the two columns of a row of its own.
+  Expression functor_;
+  Batch operands_;
 };
 
 class RangeWalk {

@@ -248,7 +248,7 @@ Status Pipeline::aggregate(std::size_t s, const Batch& in) {
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     if (!stage.fold->has_result(r)) continue;
     const std::uint32_t to = append(stage, in, r);
-    stage.out.columns[stage.step->target][to] = stage.fold->result(r);
+    stage.out.columns[stage.step->target][to] = stage.fold->result(r, in);
     if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
   }
   return {};

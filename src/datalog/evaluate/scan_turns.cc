@@ -6,13 +6,15 @@
 namespace stratalog::datalog {
 namespace {
 
-bool adds_floats(const std::vector<Literal>& body) {
+// Whether the order of tuples shows: in sums of floats, and perhaps in what a library does.
+bool depends_on_order(const std::vector<Literal>& body) {
   return std::ranges::any_of(body, [](const Literal& literal) {
     if (literal.aggregate == nullptr) return false;
     const Aggregate& aggregate = *literal.aggregate;
     const bool adds = aggregate.function == AggregateFunction::kSum ||
                       aggregate.function == AggregateFunction::kMean;
-    return (adds && aggregate.result_kind == ValueKind::kFloat) || adds_floats(aggregate.body);
+    return (adds && aggregate.result_kind == ValueKind::kFloat) ||
+           aggregate.function == AggregateFunction::kFold || depends_on_order(aggregate.body);
   });
 }
 
@@ -20,7 +22,7 @@ bool adds_floats(const std::vector<Literal>& body) {
 
 bool allows_any_order(const Program& program) {
   return std::ranges::none_of(program.rules,
-                              [](const Rule& rule) { return adds_floats(rule.body); });
+                              [](const Rule& rule) { return depends_on_order(rule.body); });
 }
 
 }  // namespace stratalog::datalog

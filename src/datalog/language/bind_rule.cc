@@ -404,8 +404,16 @@ class Binder {
     inner.literals = &aggregate->body;
     NameSet hidden;
     NameSet inside;
-    if (syntax.target) collect_names(*syntax.target, hidden);
+    // What a fold begins with is not of its own.
+    const bool is_fold = syntax.function == AggregateFunction::kFold;
+    if (is_fold) {
+      collect_names(syntax.target->arguments[1], hidden);
+      collect_names(syntax.target->arguments[0], inside);
+    } else if (syntax.target) {
+      collect_names(*syntax.target, hidden);
+    }
     inner.mentioned = hidden;
+    if (is_fold) collect_names(syntax.target->arguments[0], inner.mentioned);
     collect_names(bodies[0], inner.mentioned);
     collect_all_names(syntax.body, inside);
     const NameSet grounded = grounded_names(*scope.goals, known_names(scope), &syntax, nullptr);

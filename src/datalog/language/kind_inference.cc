@@ -20,7 +20,7 @@ std::string_view comparison_name(Comparison comparison) {
 }
 
 std::string_view aggregate_name(AggregateFunction function) {
-  constexpr std::string_view kNames[] = {"count", "sum", "min", "max", "mean"};
+  constexpr std::string_view kNames[] = {"count", "sum", "min", "max", "mean", "@@"};
   return kNames[static_cast<std::size_t>(function)];
 }
 
@@ -116,6 +116,11 @@ class Inference {
     if (aggregate.target) visit(*aggregate.target);
     if (aggregate.function == AggregateFunction::kCount) {
       classes_.narrow(aggregate.result, {kN, span, result_role}, span);
+      return;
+    }
+    if (aggregate.function == AggregateFunction::kFold) {
+      classes_.unite(aggregate.target->arguments[0].node, aggregate.target->node, span, name);
+      classes_.unite(aggregate.result, aggregate.target->node, span, name);
       return;
     }
     const KindMask allowed = aggregate.function == AggregateFunction::kMean ? kF : kN | kU | kF;

@@ -100,6 +100,31 @@ bool Parser::parse_aggregate_rest(AggregateFunction function, Span start, Term& 
         fmt::format("`{} expression : {{ body }}`", name);
     return false;
   }
+  return finish_aggregate(function, start, term, std::move(target));
+}
+
+// Behind `@@`: name value : first, { body }
+bool Parser::parse_fold(Span start, Term& term) {
+  const Nesting nesting(*this);
+  if (!nesting.ok()) return false;
+  NameSyntax name;
+  std::vector<Term> operands(2);  // of the functor: what there is so far, and the next value
+  if (!parse_name(name, "the name of a functor that `.functor` declares") ||
+      !parse_term(operands[1]) ||
+      !expect(TokenKind::kColon, "`:` and the value to begin with, as in `@@f x : 0, { body }`") ||
+      !parse_term(operands[0]) || !expect(TokenKind::kComma, "`,` and the body in braces"))
+    return false;
+  Term target;
+  if (!finish_functor(target, Functor::kExternal, std::move(operands),
+                      {start.begin, previous_.end}))
+    return false;
+  target.text = std::move(name.name);
+  return finish_aggregate(AggregateFunction::kFold, start, term, std::move(target));
+}
+
+// At the body.
+bool Parser::finish_aggregate(AggregateFunction function, Span start, Term& term,
+                              std::optional<Term> target) {
   auto aggregate = Boxed<AggregateSyntax>(AggregateSyntax{});
   aggregate->function = function;
   aggregate->target = std::move(target);

@@ -386,10 +386,7 @@ bool Parser::parse_iteration_count(Term& term) {
 bool Parser::parse_external_call(Term& term) {
   const Span start = token_.span;
   advance();
-  if (is_at(TokenKind::kAt))
-    return not_supported({start.begin, token_.span.end}, "user-defined aggregates (`@@name`)",
-                         "count, sum, min, max and mean are there, and rules that subsume keep the "
-                         "best tuples of a relation");
+  if (accept(TokenKind::kAt)) return parse_fold(start, term);
   NameSyntax name;
   if (!parse_name(name, "the name of a functor that `.functor` declares")) return false;
   if (!is_at(TokenKind::kLeftParen))

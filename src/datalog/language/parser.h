@@ -116,6 +116,9 @@ class Parser {
   bool parse_iteration_count(Term& term);
   bool parse_counter(Term& term);
   bool parse_aggregate_or_extremum(Term& term);
+  bool parse_fold(Span start, Term& term);
+  bool finish_aggregate(AggregateFunction function, Span start, Term& term,
+                        std::optional<Term> target);
   bool parse_aggregate_rest(AggregateFunction function, Span start, Term& term,
                             std::optional<Term> target);
   bool check_depth(const Term& term);

@@ -126,7 +126,7 @@ std::string_view comparison_text(Comparison comparison) {
 }
 
 std::string_view aggregate_text(AggregateFunction function) {
-  constexpr std::string_view kNames[] = {"count", "sum", "min", "max", "mean"};
+  constexpr std::string_view kNames[] = {"count", "sum", "min", "max", "mean", "@"};
   return kNames[static_cast<std::size_t>(function)];
 }
 
@@ -260,8 +260,13 @@ class Printer {
 
   std::string aggregate(const Program& program, const Aggregate& a) const {
     std::string text = fmt::format("{} = {}", variable(a.result), aggregate_text(a.function));
-    if (a.function != AggregateFunction::kCount) text += ' ' + expression(a.target);
-    text += " : {";
+    if (a.function == AggregateFunction::kFold)
+      text += fmt::format("{} {} : {}, {{", a.target.text, expression(a.target.arguments[1]),
+                          expression(a.target.arguments[0]));
+    else if (a.function == AggregateFunction::kCount)
+      text += " : {";
+    else
+      text += fmt::format(" {} : {{", expression(a.target));
     for (std::size_t i = 0; i < a.body.size(); ++i)
       text += (i == 0 ? " " : ", ") + literal(program, a.body[i]);
     text += " }";

@@ -147,6 +147,12 @@ class AggregateExpansion {
       refuse(rule, {term.span, "`mean` neither only grows nor only falls"});
       return std::nullopt;
     }
+    if (aggregate.function == AggregateFunction::kFold) {
+      refuse(rule, {term.span,
+                    "what a functor of a library makes may neither only grow nor only "
+                    "fall"});
+      return std::nullopt;
+    }
     const auto terms = find_terms(program_, lattices_, aggregate, head, body);
     const std::string base = terms ? terms->base_type.name : "number";
     if (!is_allowed(rule, check_.refuse(head, body, place, base))) return std::nullopt;

@@ -171,6 +171,9 @@ class GroundingCheck {
           ground_scope(literal.aggregate->body, inner);
           check_scope(literal.aggregate->body, inner);
           if (literal.aggregate->target) require(*literal.aggregate->target, inner);
+          // A fold begins before there is anything inside.
+          if (literal.aggregate->function == AggregateFunction::kFold)
+            require(literal.aggregate->target->arguments[0], grounded);
           break;
         }
       }

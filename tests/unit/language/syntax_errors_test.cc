@@ -110,15 +110,24 @@ TEST(SyntaxErrors, UnknownDirectiveLikeNone) {
 )");
 }
 
-TEST(SyntaxErrors, UserDefinedAggregates) {
-  EXPECT_EQ(outcome_of(R"(.decl a(x:number)
-a(y) :- y = @@lub x : 0, { a(x) }.
+TEST(SyntaxErrors, Folds) {
+  EXPECT_EQ(outcome_of(R"(.functor lub(a:number, b:number):number
+.decl a(x:number)
+.decl b(x:number)
+b(1).
+a(y) :- y = @@lub x : 0, { b(x) }.
+a(y) :- y = @@lub x : y, { b(x) }.
+a(y) :- y = @@lub : 0, { b(x) }.
 )"),
-            R"(test.dl:2:13: error: not supported yet: user-defined aggregates (`@@name`)
-    2 | a(y) :- y = @@lub x : 0, { a(x) }.
-      |             ^~
-      = hint: count, sum, min, max and mean are there, and rules that subsume keep the best tuples of a relation
-1 error, 0 warnings
+            R"(test.dl:6:23: error: ungrounded variable `y`
+    6 | a(y) :- y = @@lub x : y, { b(x) }.
+      |                       ^
+      = expected: a positive atom in the body, or an equation, that gives it a value
+test.dl:7:19: error: unexpected `:`
+    7 | a(y) :- y = @@lub : 0, { b(x) }.
+      |                   ^
+      = expected: a variable, a constant or an expression
+2 errors, 0 warnings
 )");
 }
 
