@@ -40,7 +40,7 @@ class GroupedTuples {
     image.arity = static_cast<std::uint32_t>(order.size());
     image.column_order = order;
     image.rows = order.empty() ? tuples.rows : 0;  // must be counted, not believed
-    for (std::uint64_t i = 0; i < tuples.rows; ++i) {
+    for (std::uint64_t i = 0; i < tuples.rows && !order.empty(); ++i) {
       std::vector<Cell> prefix;
       for (std::size_t c = 0; c + 1 < order.size(); ++c)
         prefix.push_back(tuples.columns[order[c]][i]);
