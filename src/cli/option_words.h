@@ -9,6 +9,7 @@
 #include <CLI/Option.hpp>
 #include <charconv>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -47,8 +48,8 @@ inline CLI::Validator whole_number(std::string unit) {
         shift = bits;
       }
     std::uint64_t number = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, number);
+    const char* const end = std::to_address(digits.end());
+    const auto read = std::from_chars(std::to_address(digits.begin()), end, number);
     if (read.ec != std::errc() || read.ptr != end || number > (~std::uint64_t{0} >> shift))
       return fmt::format("\"{}\" is no number of {}; expected a whole number, as 1000 or 16Mi",
                          text, unit);

@@ -271,7 +271,7 @@ Status make_root(const std::string& root, const PosixCalls& calls, mode_t permis
   const bool is_new = ::mkdir(root.c_str(), permissions) == 0;
   if (!is_new && errno != EEXIST) {
     const int error = errno;
-    const Status refused = refused_root(error, "make directory", root);
+    Status refused = refused_root(error, "make directory", root);
     // Not that something is not there yet: nothing can be.
     if (refused.code() != StatusCode::kNotFound) return refused;
     return Status::io_error(error == ENOENT

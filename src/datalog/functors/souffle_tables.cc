@@ -53,8 +53,8 @@ const std::string& LibrarySymbols::decode(RamDomain index) const {
   if (const std::string* const found = find(static_cast<std::uint64_t>(index))) return *found;
   misuse_.note(fmt::format("it asked for symbol number {}, and the table has {} symbols{}", index,
                            symbols_.size(), kAdvice));
-  static const std::string nothing;
-  return nothing;
+  static const std::string kNothing;
+  return kNothing;
 }
 
 std::pair<RamDomain, bool> LibrarySymbols::intern(std::string_view symbol) {
