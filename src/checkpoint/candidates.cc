@@ -17,13 +17,11 @@ Result<Candidates> Candidates::find(Store& store, const LoadRequest& request,
   STRATALOG_ASSIGN_OR_RETURN(const auto ids, list_generation_ids(store));
   const Result<Hash128> store_id = read_store_id(store);
   if (!store_id.is_ok()) {
-    // Without a single manifest there is nothing to lose; otherwise a missing STORE is damage.
+    // Without a single manifest there is nothing to lose; otherwise a missing STORE is damage, as
+    // read_store_id() says.
     const bool committed = std::any_of(ids.begin(), ids.end(), [&](const GenerationId& id) {
       return store.info(generation_name(id) + "/" + kManifestName).is_ok();
     });
-    if (committed && store_id.status().code() == StatusCode::kNotFound)
-      return Status::corruption(fmt::format(
-          "{} has checkpoints but no STORE file; restore it from a copy", store.root()));
     const StatusCode code = store_id.status().code();
     if (!committed && (code == StatusCode::kNotFound || code == StatusCode::kCorruption))
       return Status::not_found(fmt::format("there is no checkpoint in {}", store.root()));

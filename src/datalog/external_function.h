@@ -55,8 +55,6 @@ struct ExternalFunction {
   std::function<Result<std::uint64_t>(std::span<const std::uint64_t>)> stateful;
   // Of a stateful one; the same for all functions of a program.
   std::shared_ptr<ExternalTables> tables;
-
-  bool is_loaded() const { return plain != nullptr || stateful != nullptr; }
 };
 
 }  // namespace stratalog::datalog

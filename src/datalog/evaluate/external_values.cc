@@ -42,9 +42,8 @@ const std::uint64_t* ExternalValues::Call::known_cell(const Record& record) cons
 }
 
 Result<std::uint64_t> ExternalValues::Call::word(const ExternalType& type, Cell cell) {
-  if (type.kind == ValueKind::kRecord &&
-      (cell != kNilCell || structure(type.structure).form == StructureForm::kAlgebraic))
-    STRATALOG_RETURN_IF_ERROR(make_word({type.structure, cell}));
+  const Record root{type.structure, cell};
+  if (type.kind == ValueKind::kRecord && !is_nil(root)) STRATALOG_RETURN_IF_ERROR(make_word(root));
   return word_of(type.kind, type.structure, cell);
 }
 
@@ -97,9 +96,7 @@ bool ExternalValues::Call::queue_cells(const Parts<Cell>& parts) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].kind != ValueKind::kRecord) continue;
     const Record field{fields[i].structure, parts.fields[i]};
-    const bool may_be_nil = structure(field.structure).form == StructureForm::kRecord;
-    if ((field.id == kNilCell && may_be_nil) || known_word(field) != nullptr) continue;
-    open_.push_back(field);
+    if (!is_nil(field) && known_word(field) == nullptr) open_.push_back(field);
   }
   return open_.size() > before;
 }
@@ -116,11 +113,11 @@ std::uint64_t ExternalValues::Call::pack(const Record& record, const Parts<Cell>
 }
 
 Result<Cell> ExternalValues::Call::cell(const ExternalType& type, std::uint64_t word) {
-  if (type.kind == ValueKind::kRecord &&
-      (word != 0 || structure(type.structure).form == StructureForm::kAlgebraic)) {
+  const Record root{type.structure, word};
+  if (type.kind == ValueKind::kRecord && !is_nil(root)) {
     if (word > std::numeric_limits<std::uint32_t>::max())
-      return no_value({type.structure, word}, "there is no such record");
-    STRATALOG_RETURN_IF_ERROR(make_cell({type.structure, word}));
+      return no_value(root, "there is no such record");
+    STRATALOG_RETURN_IF_ERROR(make_cell(root));
   }
   return cell_of(type.kind, type.structure, word);
 }
@@ -198,8 +195,7 @@ Result<bool> ExternalValues::Call::queue_words(const Record& record,
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].kind != ValueKind::kRecord) continue;
     const Record field{fields[i].structure, parts.fields[i]};
-    const bool may_be_nil = structure(field.structure).form == StructureForm::kRecord;
-    if (field.id == 0 && may_be_nil) continue;
+    if (is_nil(field)) continue;
     // A record is made of what was there before; anything else might go in a circle.
     if (field.id >= record.id)
       return no_value(record, fmt::format("its field `{}` refers to {}, which was not there before",

@@ -49,6 +49,10 @@ class ExternalValues {
     };
 
     const Structure& structure(StructureId id) const { return (*values_.structures_)[id]; }
+    // 0 is nil on both sides, of record types only.
+    bool is_nil(const Record& record) const {
+      return record.id == 0 && structure(record.structure).form == StructureForm::kRecord;
+    }
     std::uint64_t word_of(ValueKind kind, StructureId structure, Cell cell);
     Result<Cell> cell_of(ValueKind kind, StructureId structure, std::uint64_t word);
     const std::uint64_t* known_word(const Record& record) const;

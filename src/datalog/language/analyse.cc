@@ -63,11 +63,7 @@ class Analyser {
         program_.strata, dependencies_, syntax_.refused_aggregates, declarations_, sink_);
     const std::vector<bool> needed = needed_relations(declarations_.relations, dependencies_);
     if (other_facts_ == OtherFacts::kNone) mark_needed_inputs(needed);
-    const std::vector<bool> fillable =
-        other_facts_ == OtherFacts::kNone
-            ? fillable_relations(declarations_.relations, program_.rules)
-            : std::vector<bool>(declarations_.relations.size(), true);
-    check_plans(planned_, program_.strata, needed, fillable, sink_);
+    if (!planned_.empty()) check_plans(planned_, program_.strata, needed, fillable(), sink_);
     if (other_facts_ == OtherFacts::kNone) warn_about_relations(syntax_, declared_, sink_);
     warn_about_standard_input(syntax_, sink_);
     program_.pragmas = take_pragmas(syntax_.pragmas, sink_);
@@ -226,6 +222,12 @@ class Analyser {
         return reads_standard_input(declarations_.relations[id]) && !derived.contains(id);
       });
     });
+  }
+
+  std::vector<bool> fillable() const {
+    if (other_facts_ == OtherFacts::kNone)
+      return fillable_relations(declarations_.relations, program_.rules);
+    return std::vector<bool>(declarations_.relations.size(), true);
   }
 
   void mark_needed_inputs(const std::vector<bool>& needed) {

@@ -174,13 +174,13 @@ bool Parser::parse_name(NameSyntax& name, std::string_view expected) {
   return true;
 }
 
-// a.b.c: names inside components.
 // Whether only blanks lie between, as a preprocessor may put them behind the name of a macro.
 bool Parser::follows_on_line(Span before, Span after) const {
   const std::string_view between = lexer_.text_of({before.end, after.begin});
   return between.find_first_not_of(" \t") == std::string_view::npos;
 }
 
+// a.b.c: names inside components.
 bool Parser::parse_qualified_name(NameSyntax& name, std::string_view expected) {
   if (!parse_name(name, expected)) return false;
   while (is_at(TokenKind::kDot) && follows_on_line(previous_, token_.span)) {
