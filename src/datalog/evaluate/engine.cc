@@ -20,6 +20,7 @@
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/program_constants.h"
 #include "datalog/evaluate/program_facts.h"
+#include "datalog/evaluate/refined_plan.h"
 #include "datalog/evaluate/relation_images.h"
 #include "datalog/evaluate/run_ending.h"
 #include "datalog/evaluate/stratum_run.h"
@@ -238,6 +239,7 @@ class Engine {
       names += (names.empty() ? "" : ", ") + state_.program.relations[r].name;
 
     const bool restored = position_.stratum == s;
+    if (!restored) STRATALOG_RETURN_IF_ERROR(refine_plan(state_, s, position_.statistics));
     const StratumStart start = position_.start;
     const bool by_pivot = restored ? position_.by_pivot : can_run_by_pivot(state_, s);
     StratumFacts facts;

@@ -1,38 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/evaluate/fact_statistics.h"
 
-#include <bit>
-#include <cmath>
 #include <span>
 
+#include "datalog/evaluate/distinct_count.h"
 #include "datalog/relation_storage.h"
-#include "model/multiset_hash.h"
 
 namespace stratalog::datalog {
-namespace {
-
-// 2^14 bits: good to a few percent up to some 50,000 distinct values, and a lower bound beyond,
-// which is all that join orders need.
-constexpr std::uint64_t kBits = 1U << 14;
-constexpr std::size_t kWords = kBits / 64;
-
-std::uint64_t count_distinct(std::span<const std::uint64_t> bitmap) {
-  std::uint64_t set = 0;
-  for (const std::uint64_t word : bitmap) set += static_cast<std::uint64_t>(std::popcount(word));
-  const double empty = static_cast<double>(kBits - set) / static_cast<double>(kBits);
-  if (set == kBits) return kBits * 10;
-  return static_cast<std::uint64_t>(std::llround(-static_cast<double>(kBits) * std::log(empty)));
-}
-
-void mark_values(std::span<const Cell> column, std::span<std::uint64_t> bitmap) {
-  for (const Cell cell : column) {
-    const std::uint64_t bit = splitmix64(cell) % kBits;
-    bitmap[bit / 64] |= std::uint64_t{1} << (bit % 64);
-  }
-}
-
-}  // namespace
-
 // Collective. Two reductions, for all relations at once.
 Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Program& program,
                                                           const std::vector<TupleColumns>& facts) {
@@ -49,9 +23,10 @@ Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Prog
     if (!is_counted(r)) continue;
     rows.push_back(facts[r].rows);
     for (std::size_t c = 0; c < program.relations[r].attributes.size(); ++c) {
-      bitmaps.resize(bitmaps.size() + kWords, 0);
+      bitmaps.resize(bitmaps.size() + kDistinctWords, 0);
       if (c < facts[r].columns.size())
-        mark_values(facts[r].columns[c], std::span(bitmaps).last(kWords));
+        for (const Cell cell : facts[r].columns[c])
+          mark_distinct(cell, std::span(bitmaps).last(kDistinctWords));
     }
   }
   if (rows.empty()) return statistics;
@@ -63,8 +38,8 @@ Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Prog
     if (!is_counted(r)) continue;
     statistics[r].rows = rows[counted++];
     for (std::size_t c = 0; c < program.relations[r].attributes.size(); ++c) {
-      statistics[r].distinct.push_back(count_distinct(rest.first(kWords)));
-      rest = rest.subspan(kWords);
+      statistics[r].distinct.push_back(count_distinct(rest.first(kDistinctWords)));
+      rest = rest.subspan(kDistinctWords);
     }
   }
   return statistics;

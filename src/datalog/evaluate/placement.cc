@@ -13,17 +13,6 @@ namespace {
 
 using Columns = std::vector<std::uint32_t>;
 
-std::optional<std::uint32_t> pivot_of(const Program& program, const ProgramPlan& plan,
-                                      RelationId r) {
-  for (std::size_t s = 0; s < program.strata.size(); ++s) {
-    const auto& members = program.strata[s].relations;
-    const auto at = std::lower_bound(members.begin(), members.end(), r);
-    if (at == members.end() || *at != r || !plan.strata[s].pivot) continue;
-    return plan.strata[s].pivot->column[static_cast<std::size_t>(at - members.begin())];
-  }
-  return std::nullopt;
-}
-
 // What stands in some columns of an atom; equal lists of known tokens are on the same rank.
 struct Token {
   ArgumentKind kind = ArgumentKind::kWildcard;
@@ -70,6 +59,39 @@ bool hops(const Program& program, const RulePlan& plan, const Stratum& members,
   return false;
 }
 
+std::vector<Columns> place_indices(const RelationPlan& relation,
+                                   std::optional<std::uint32_t> pivot) {
+  std::vector<Columns> placements;
+  bool all_bind_pivot = true;
+  for (const IndexPlan& index : relation.indices) {
+    placements.push_back(columns_of_all_searches(index));
+    const Columns& columns = placements.back();
+    // An index that is only scanned may be dealt by any column.
+    if (pivot && !index.searched_lengths.empty() &&
+        !std::binary_search(columns.begin(), columns.end(), *pivot))
+      all_bind_pivot = false;
+  }
+  // All values of a key have one rank, where they are compared.
+  if (relation.best) std::erase(placements[relation.primary], relation.best->column);
+  // Sums have one rank with their terms.
+  if (relation.dealt_by_first)
+    std::erase_if(placements[relation.primary],
+                  [&](std::uint32_t c) { return c >= *relation.dealt_by_first; });
+  if (pivot && all_bind_pivot)
+    for (Columns& columns : placements) columns = {*pivot};
+  return placements;
+}
+
+void place_members(const Program& program, const ProgramPlan& plan, std::uint32_t stratum,
+                   std::vector<std::vector<Columns>>& placements) {
+  const std::vector<RelationId>& members = program.strata[stratum].relations;
+  const std::optional<PivotPlan>& pivot = plan.strata[stratum].pivot;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    placements[members[i]] =
+        place_indices(plan.relations[members[i]],
+                      pivot ? std::optional(pivot->column[i]) : std::nullopt);
+}
+
 }  // namespace
 
 bool has_hops(const Program& program, const ProgramPlan& plan, std::uint32_t stratum,
@@ -83,28 +105,20 @@ bool has_hops(const Program& program, const ProgramPlan& plan, std::uint32_t str
 
 std::vector<std::vector<Columns>> plan_placements(const Program& program, const ProgramPlan& plan) {
   std::vector<std::vector<Columns>> result(program.relations.size());
-  for (RelationId r = 0; r < program.relations.size(); ++r) {
-    bool all_bind_pivot = true;
-    const std::optional<std::uint32_t> pivot = pivot_of(program, plan, r);
-    for (const IndexPlan& index : plan.relations[r].indices) {
-      result[r].push_back(columns_of_all_searches(index));
-      const Columns& columns = result[r].back();
-      // An index that is only scanned may be dealt by any column.
-      if (pivot && !index.searched_lengths.empty() &&
-          !std::binary_search(columns.begin(), columns.end(), *pivot))
-        all_bind_pivot = false;
-    }
-    // All values of a key have one rank, where they are compared.
-    const RelationPlan& relation = plan.relations[r];
-    if (relation.best) std::erase(result[r][relation.primary], relation.best->column);
-    // Sums have one rank with their terms.
-    if (relation.dealt_by_first)
-      std::erase_if(result[r][relation.primary],
-                    [&](std::uint32_t c) { return c >= *relation.dealt_by_first; });
-    if (pivot && all_bind_pivot)
-      for (Columns& columns : result[r]) columns = {*pivot};
-  }
+  for (std::uint32_t s = 0; s < program.strata.size(); ++s)
+    place_members(program, plan, s, result);
   return result;
+}
+
+void place_replanned(const Program& program, const ProgramPlan& plan, std::uint32_t stratum,
+                     std::span<const RelationId> relations,
+                     std::vector<std::vector<Columns>>& placements) {
+  const std::vector<RelationId>& members = program.strata[stratum].relations;
+  for (const RelationId r : relations)
+    if (!std::ranges::binary_search(members, r))
+      for (std::size_t i = placements[r].size(); i < plan.relations[r].indices.size(); ++i)
+        placements[r].push_back(columns_of_all_searches(plan.relations[r].indices[i]));
+  place_members(program, plan, stratum, placements);
 }
 
 }  // namespace stratalog::datalog

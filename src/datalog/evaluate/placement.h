@@ -19,6 +19,12 @@ namespace stratalog::datalog {
 std::vector<std::vector<std::vector<std::uint32_t>>> plan_placements(const Program& program,
                                                                      const ProgramPlan& plan);
 
+// The same of relations whose plan has changed because `stratum`, which is about to begin, has
+// another one: for those of the stratum, and for indices that others have got.
+void place_replanned(const Program& program, const ProgramPlan& plan, std::uint32_t stratum,
+                     std::span<const RelationId> relations,
+                     std::vector<std::vector<std::vector<std::uint32_t>>>& placements);
+
 // Whether bindings of the stratum's recursive rules would travel between searches if its relations
 // were dealt by `placements` and all others were on every rank. Rules that read one of the `empty`
 // relations (by RelationId) have no bindings.

@@ -71,12 +71,11 @@ DealtColumns columns_of_all_searches(const IndexPlan& index) {
   return columns;
 }
 
-void choose_delta_indices(const Program& program, ProgramPlan& plan) {
-  for (std::size_t s = 0; s < plan.strata.size(); ++s) {
+void choose_delta_indices(const Program& program, std::uint32_t s, ProgramPlan& plan) {
     const Stratum& stratum = program.strata[s];
     StratumPlan& rules = plan.strata[s];
     // Where a column is carried by all rules, all indices may be dealt by it.
-    if (!stratum.is_recursive || rules.pivot) continue;
+    if (!stratum.is_recursive || rules.pivot) return;
     const auto kept = kept_indices(plan, stratum, rules);
     for (RulePlan& rule : rules.recursive) {
       Step& delta = rule.steps.front();
@@ -104,7 +103,6 @@ void choose_delta_indices(const Program& program, ProgramPlan& plan) {
         break;
       }
     }
-  }
 }
 
 }  // namespace stratalog::datalog

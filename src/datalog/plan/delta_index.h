@@ -15,7 +15,7 @@ namespace stratalog::datalog {
 // all but the last. The index is dealt to the ranks by them.
 std::vector<std::uint32_t> columns_of_all_searches(const IndexPlan& index);
 
-// Changes the first steps of the recursive rules of `plan`.
-void choose_delta_indices(const Program& program, ProgramPlan& plan);
+// Changes the first steps of the recursive rules of a stratum's plan.
+void choose_delta_indices(const Program& program, std::uint32_t stratum, ProgramPlan& plan);
 
 }  // namespace stratalog::datalog

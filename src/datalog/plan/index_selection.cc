@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "datalog/plan/delta_index.h"
+
 namespace stratalog::datalog {
 namespace {
 
@@ -92,14 +94,29 @@ IndexPlan complete_order(std::uint32_t arity, Columns order,
   return {.order = std::move(order), .searched_lengths = {}};
 }
 
-bool serves(const IndexPlan& index, const Access& access) {
+}  // namespace
+
+bool begins_with(const IndexPlan& index, const Columns& columns) {
   Columns prefix(index.order.begin(),
-                 index.order.begin() + static_cast<std::ptrdiff_t>(access.bound.size()));
+                 index.order.begin() + static_cast<std::ptrdiff_t>(columns.size()));
   std::sort(prefix.begin(), prefix.end());
-  return prefix == access.bound;
+  return prefix == columns;
 }
 
-}  // namespace
+bool serves_search(const IndexPlan& index, const Columns& bound) {
+  const std::size_t length = bound.size();
+  if (length == 0 || length == index.order.size()) return true;
+  const bool has_directory = length + 1 >= index.order.size() ||
+                             std::ranges::binary_search(index.searched_lengths, length);
+  return has_directory && columns_of_all_searches(index).size() <= length &&
+         begins_with(index, bound);
+}
+
+void add_searched_length(IndexPlan& index, std::uint32_t length) {
+  auto& lengths = index.searched_lengths;
+  if (!std::ranges::binary_search(lengths, length))
+    lengths.insert(std::ranges::upper_bound(lengths, length), length);
+}
 
 IndexChoice choose_indices(std::uint32_t arity, const std::vector<Access>& accesses) {
   std::set<Columns> distinct;
@@ -132,16 +149,15 @@ IndexChoice choose_indices(std::uint32_t arity, const std::vector<Access>& acces
   for (const Access& access : accesses) {
     std::optional<std::uint32_t> best;
     for (std::uint32_t i = 0; i < choice.indices.size(); ++i) {
-      if (!serves(choice.indices[i], access)) continue;
+      if (!begins_with(choice.indices[i], access.bound)) continue;
       const bool fulfils = access.last_wish && choice.indices[i].order.back() == *access.last_wish;
       if (!best || fulfils) best = i;
       if (fulfils) break;
     }
     choice.index_of_access.push_back(best.value_or(0));
     const auto length = static_cast<std::uint32_t>(access.bound.size());
-    auto& lengths = choice.indices[choice.index_of_access.back()].searched_lengths;
-    if (length >= 1 && std::find(lengths.begin(), lengths.end(), length) == lengths.end())
-      lengths.insert(std::upper_bound(lengths.begin(), lengths.end(), length), length);
+    if (length >= 1)
+      add_searched_length(choice.indices[choice.index_of_access.back()], length);
   }
   return choice;
 }

@@ -24,7 +24,17 @@ struct Access {
   // only the head wants, so that a later step is asked once for a whole set of the latter.
   std::vector<std::uint32_t> asked;
   std::uint32_t weight = 1;
+  bool is_filter = false;  // restricts sets of the wished column: of no use in another order
 };
+
+// Whether the first columns of the index are those, in some order.
+bool begins_with(const IndexPlan& index, const std::vector<std::uint32_t>& columns);
+
+// Whether a search by `bound` finds all its tuples in an index that is made and dealt as planned:
+// on one rank, and with a directory for prefixes of that length where it needs one.
+bool serves_search(const IndexPlan& index, const std::vector<std::uint32_t>& bound);
+
+void add_searched_length(IndexPlan& index, std::uint32_t length);
 
 struct IndexChoice {
   std::vector<IndexPlan> indices;

@@ -358,6 +358,20 @@ class OrderSearch {
   std::size_t orders_ = 0;
 };
 
+Beginning placed_as_given(const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
+                          std::optional<std::uint32_t> delta_literal,
+                          const std::vector<RelationStatistics>& statistics) {
+  Beginning beginning(body, {}, statistics);
+  for (const std::uint32_t atom : atoms) {
+    // New tuples that come first are scanned, whatever is known of their columns.
+    const bool begins_with_delta = atom == delta_literal && atom == atoms.front();
+    if (!begins_with_delta) beginning.place_ready_constraints();
+    beginning.place_atom(atom, atom == delta_literal ? StepKind::kScanDelta : StepKind::kScan);
+  }
+  beginning.place_ready_constraints();
+  return beginning;
+}
+
 }  // namespace
 
 std::optional<RecordEquation> record_equation(const Literal& literal) {
@@ -415,17 +429,16 @@ Result<std::vector<OrderedLiteral>> order_literals(
 Result<std::vector<OrderedLiteral>> order_as_given(
     const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
     std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics) {
-  Beginning beginning(body, {}, statistics);
-  for (const std::uint32_t atom : atoms) {
-    // New tuples that come first are scanned, whatever is known of their columns.
-    const bool begins_with_delta = atom == delta_literal && atom == atoms.front();
-    if (!begins_with_delta) beginning.place_ready_constraints();
-    beginning.place_atom(atom, atom == delta_literal ? StepKind::kScanDelta : StepKind::kScan);
-  }
-  beginning.place_ready_constraints();
-  if (!beginning.is_complete())
+  Beginning whole = placed_as_given(body, atoms, delta_literal, statistics);
+  if (!whole.is_complete())
     return Status::internal("a literal of the rule can never be evaluated");
-  return beginning.take_order();
+  return whole.take_order();
+}
+
+double cost_of_order(const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
+                     std::optional<std::uint32_t> delta_literal,
+                     const std::vector<RelationStatistics>& statistics) {
+  return placed_as_given(body, atoms, delta_literal, statistics).cost();
 }
 
 }  // namespace stratalog::datalog

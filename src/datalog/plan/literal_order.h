@@ -39,6 +39,11 @@ Result<std::vector<OrderedLiteral>> order_as_given(
     const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
     std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics);
 
+// What such an order is expected to cost: the intermediate tuples, of all atoms together.
+double cost_of_order(const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
+                     std::optional<std::uint32_t> delta_literal,
+                     const std::vector<RelationStatistics>& statistics);
+
 // An equation of a variable and a record of known shape.
 struct RecordEquation {
   VariableId variable = 0;

@@ -7,12 +7,15 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "datalog/plan/best_value.h"
 #include "datalog/plan/carry_analysis.h"
 #include "datalog/plan/delta_index.h"
+#include "datalog/plan/draft_rules.h"
 #include "datalog/plan/index_selection.h"
 #include "datalog/plan/literal_order.h"
 #include "datalog/plan/mirror_analysis.h"
@@ -57,17 +60,19 @@ constexpr std::uint32_t kBestValueWeight = 1U << 20;
 
 class Planner {
  public:
-  Planner(const Program& program, const PlanOptions& options)
+  // `statistics` of all relations, estimates where they are not known.
+  Planner(const Program& program, const PlanOptions& options,
+          const std::vector<RelationStatistics>& statistics, ProgramPlan& plan)
       : program_(program),
         options_(options),
+        statistics_(statistics),
         accesses_(program.relations.size()),
         head_last_(program.relations.size()),
         best_(program.relations.size()),
-        pivot_column_(program.relations.size()) {
-    statistics_ = estimate_sizes(program, options.statistics);
-  }
+        pivot_column_(program.relations.size()),
+        plan_(plan) {}
 
-  Result<ProgramPlan> run() {
+  Status run() {
     for (const Relation& relation : program_.relations)
       if (relation.attributes.size() > kMaxArity)
         return Status::not_supported(
@@ -79,22 +84,46 @@ class Planner {
       analyse_stratum(s);
       plan_.strata[s].may_be_mirrored =
           may_be_mirrored(program_, program_.strata[s], plan_.strata[s].strategy);
-      STRATALOG_RETURN_IF_ERROR(draft_stratum(s));
-      STRATALOG_RETURN_IF_ERROR(draft_subsumptions(s));
+      STRATALOG_RETURN_IF_ERROR(draft_rules(ground(nullptr), s, plan_.strata[s].strategy,
+                                            RulesWithout::kKept, drafts_));
     }
-    vote_for_last_columns();
-    collect_accesses();
+    std::vector<RelationId> all(program_.relations.size());
+    std::iota(all.begin(), all.end(), RelationId{0});
+    vote_for_last_columns(all);
+    collect_accesses(all);
     choose_all_indices();
-    const PlanChoices choices{.program = program_,
-                              .statistics = statistics_,
-                              .pivot_column = pivot_column_,
-                              .relations = plan_.relations};
-    for (const RuleDraft& draft : drafts_) {
-      StratumPlan& stratum = plan_.strata[draft.stratum];
-      list_for(draft, stratum).push_back(write_rule(draft, choices));
+    write_rules(nullptr);
+    for (std::uint32_t s = 0; s < program_.strata.size(); ++s)
+      choose_delta_indices(program_, s, plan_);
+    return {};
+  }
+
+  // One stratum of a plan that there is. True if it is another one now.
+  Result<bool> run_again(std::uint32_t s) {
+    const Stratum& stratum = program_.strata[s];
+    StratumPlan& plan = plan_.strata[s];
+    for (const RelationId r : stratum.relations) best_[r] = plan_.relations[r].best;
+    if (plan.strategy == Strategy::kPivot) {
+      masks_ = find_pivot(program_, stratum).masks;
+      note_pivots(stratum, *plan.pivot);
     }
-    choose_delta_indices(program_, plan_);
-    return std::move(plan_);
+    const FormerOrders former = former_orders(plan);
+    STRATALOG_RETURN_IF_ERROR(
+        draft_rules(ground(&former), s, plan.strategy, RulesWithout::kLeftOut, drafts_));
+    if (has_same_orders(former)) return false;
+    vote_for_last_columns(stratum.relations);
+    collect_accesses(stratum.relations);
+    for (RelationId r = 0; r < accesses_.size(); ++r)
+      if (!accesses_[r].empty()) add_indices(r, std::ranges::binary_search(stratum.relations, r));
+    for (const RelationId r : stratum.relations) choose_primary(r);
+    for (auto* list : {&plan.once, &plan.recursive, &plan.by_rounds, &plan.reject, &plan.retire})
+      list->clear();
+    write_rules(&stratum);
+    // A sweep without edges would only number slots.
+    if (plan.strategy == Strategy::kPivot && plan.recursive.empty())
+      plan.strategy = Strategy::kSemiNaive;
+    choose_delta_indices(program_, s, plan_);
+    return true;
   }
 
  private:
@@ -102,6 +131,58 @@ class Planner {
 
   std::uint32_t arity(RelationId r) const {
     return static_cast<std::uint32_t>(program_.relations[r].attributes.size());
+  }
+
+  DraftGround ground(const FormerOrders* former) const {
+    return {.program = program_,
+            .options = options_,
+            .statistics = statistics_,
+            .best = best_,
+            .pivot_column = pivot_column_,
+            .masks = masks_,
+            .former = former};
+  }
+
+  // `changing`: as in PlanChoices.
+  void write_rules(const Stratum* changing) {
+    const PlanChoices choices{.program = program_,
+                              .statistics = statistics_,
+                              .pivot_column = pivot_column_,
+                              .relations = plan_.relations,
+                              .changing = changing};
+    for (const RuleDraft& draft : drafts_)
+      list_for(draft, plan_.strata[draft.stratum]).push_back(write_rule(draft, choices));
+  }
+
+  void note_pivots(const Stratum& stratum, const PivotPlan& pivot) {
+    for (std::size_t i = 0; i < stratum.relations.size(); ++i)
+      pivot_column_[stratum.relations[i]] = pivot.column[i];
+  }
+
+  FormerOrders former_orders(const StratumPlan& plan) const {
+    FormerOrders former;
+    for (const auto* list : {&plan.once, &plan.rules_of_rounds(), &plan.reject, &plan.retire})
+      for (const RulePlan& rule : *list) {
+        auto& atoms = former.atoms[{rule.rule, rule.delta_literal}];
+        for (const Step& step : rule.steps)
+          if (program_.rules[rule.rule].body[step.literal].kind == LiteralKind::kAtom)
+            atoms.push_back(step.literal);
+      }
+    return former;
+  }
+
+  // Of all rules that there were.
+  bool has_same_orders(const FormerOrders& former) const {
+    std::size_t same = 0;
+    for (const RuleDraft& draft : drafts_) {
+      if (draft.purpose == RulePurpose::kSweep) continue;
+      const auto before = former.atoms.find({draft.rule, draft.delta_literal});
+      if (before == former.atoms.end() ||
+          before->second != atoms_in_order(rule_of(draft), draft.order))
+        return false;
+      ++same;
+    }
+    return same == former.atoms.size();
   }
 
   static std::vector<RulePlan>& list_for(const RuleDraft& draft, StratumPlan& stratum) {
@@ -149,114 +230,7 @@ class Planner {
     plan.strategy = Strategy::kPivot;
     plan.reason += ": dealt by it, no tuple crosses ranks";
     masks_.merge(finding.masks);
-    for (std::size_t i = 0; i < stratum.relations.size(); ++i)
-      pivot_column_[stratum.relations[i]] = finding.pivot->column[i];
-  }
-
-  Status draft_stratum(std::uint32_t s) {
-    const Stratum& stratum = program_.strata[s];
-    for (const std::uint32_t r : stratum.rules) {
-      const Rule& rule = program_.rules[r];
-      std::vector<std::uint32_t> deltas;
-      for (std::uint32_t l = 0; l < rule.body.size() && stratum.is_recursive; ++l)
-        if (rule.body[l].kind == LiteralKind::kAtom &&
-            std::binary_search(stratum.relations.begin(), stratum.relations.end(),
-                               rule.body[l].atom.relation))
-          deltas.push_back(l);
-      RuleDraft draft{.rule = r,
-                      .stratum = s,
-                      .recursive = !deltas.empty(),
-                      .purpose = RulePurpose::kDerive,
-                      .delta_literal = {},
-                      .order = {},
-                      .candidates = {},
-                      .masks = 0,
-                      .follows_plan = false};
-      if (deltas.empty()) STRATALOG_RETURN_IF_ERROR(add_draft(draft));
-      for (const std::uint32_t delta : deltas) {
-        draft.delta_literal = delta;
-        STRATALOG_RETURN_IF_ERROR(add_draft(draft));
-      }
-    }
-    return {};
-  }
-
-  Status add_draft(RuleDraft draft) {
-    const Rule& rule = program_.rules[draft.rule];
-    STRATALOG_RETURN_IF_ERROR(order_body(rule, draft));
-    // Tuples of a relation with a choice-domain are looked at one by one.
-    const bool allow_sets =
-        options_.allow_sets && (!options_.sets_in || options_.sets_in == draft.stratum);
-    if (allow_sets && program_.relations[rule.head].choice_keys.empty())
-      draft.candidates = find_carry_candidates(rule, program_.strata[draft.stratum], draft.order);
-    drafts_.push_back(draft);
-    if (!draft.recursive || plan_.strata[draft.stratum].strategy != Strategy::kPivot) return {};
-    draft.purpose = RulePurpose::kSweep;
-    const auto masks = masks_.find(draft.rule);
-    if (masks != masks_.end() || draft.follows_plan) {
-      static const std::vector<std::uint32_t> kNone;
-      STRATALOG_RETURN_IF_ERROR(
-          order_for_sweep(rule, masks == masks_.end() ? kNone : masks->second, draft));
-    }
-    drafts_.push_back(std::move(draft));
-    return {};
-  }
-
-  // As the program orders it, or else as sizes do.
-  Status order_body(const Rule& rule, RuleDraft& draft) const {
-    const auto given = std::ranges::find_if(rule.join_orders, [&](const JoinOrder& order) {
-      return order.delta_literal == draft.delta_literal;
-    });
-    draft.follows_plan = given != rule.join_orders.end();
-    STRATALOG_ASSIGN_OR_RETURN(
-        draft.order, draft.follows_plan
-                         ? order_as_given(rule.body, given->atoms, draft.delta_literal, statistics_)
-                         : order_literals(rule.body, {}, draft.delta_literal, statistics_));
-    return {};
-  }
-
-  // What finds the edges of the slot graph does not know the pivot; what tests it comes after. An
-  // edge starts from a new tuple: orders that begin elsewhere are for rounds only.
-  Status order_for_sweep(const Rule& rule, const std::vector<std::uint32_t>& masks,
-                         RuleDraft& draft) const {
-    draft.follows_plan &= draft.order.front().kind == StepKind::kScanDelta;
-    std::vector<std::uint32_t> given;  // places in `body`
-
-    std::vector<Literal> body;
-    std::vector<std::uint32_t> place;  // in the rule's body
-    std::optional<std::uint32_t> delta;
-    for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
-      if (std::find(masks.begin(), masks.end(), l) != masks.end()) continue;
-      if (l == draft.delta_literal) delta = static_cast<std::uint32_t>(body.size());
-      body.push_back(rule.body[l]);
-      place.push_back(l);
-    }
-    for (const OrderedLiteral& former : draft.order) {
-      const auto at = std::ranges::find(place, former.literal);
-      if (at != place.end() && rule.body[former.literal].kind == LiteralKind::kAtom)
-        given.push_back(static_cast<std::uint32_t>(at - place.begin()));
-    }
-    STRATALOG_ASSIGN_OR_RETURN(draft.order, draft.follows_plan
-                                                ? order_as_given(body, given, delta, statistics_)
-                                                : order_literals(body, {}, delta, statistics_));
-    for (OrderedLiteral& placed : draft.order) placed.literal = place[placed.literal];
-    draft.masks = masks.size();
-    for (const std::uint32_t l : masks) {
-      OrderedLiteral placed{
-          .literal = l,
-          .kind = rule.body[l].kind == LiteralKind::kAtom ? StepKind::kScan : StepKind::kAbsent,
-          .bound = {},
-          .target = 0,
-          .assign_from_left = false};
-      for (std::uint32_t c = 0; c < rule.body[l].atom.arguments.size(); ++c)
-        placed.bound.push_back(c);
-      draft.order.push_back(std::move(placed));
-    }
-    draft.candidates = find_carry_candidates(rule, program_.strata[draft.stratum], draft.order);
-    std::erase_if(draft.candidates, [&](const CarryCandidate& c) {
-      return c.head_column != pivot_column_[rule.head];
-    });
-    return {};
+    note_pivots(stratum, *finding.pivot);
   }
 
   bool keeps_one_value(const Stratum& stratum) const {
@@ -265,39 +239,11 @@ class Planner {
     });
   }
 
-  // Each rule that subsumes once for new dominated tuples, once for new dominating ones, and once
-  // for each atom of the stratum that follows.
-  Status draft_subsumptions(std::uint32_t s) {
-    const Stratum& stratum = program_.strata[s];
-    for (const std::uint32_t r : stratum.subsumptions) {
-      const Rule& rule = program_.rules[r];
-      if (best_[rule.head]) continue;
-      for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
-        if (rule.body[l].kind != LiteralKind::kAtom ||
-            !std::binary_search(stratum.relations.begin(), stratum.relations.end(),
-                                rule.body[l].atom.relation))
-          continue;
-        RuleDraft draft{.rule = r,
-                        .stratum = s,
-                        .recursive = stratum.is_recursive,
-                        .purpose = l == 0 ? RulePurpose::kReject : RulePurpose::kRetire,
-                        .delta_literal = l,
-                        .order = {},
-                        .candidates = {},
-                        .masks = 0,
-                        .follows_plan = false};
-        STRATALOG_RETURN_IF_ERROR(order_body(rule, draft));
-        drafts_.push_back(std::move(draft));
-      }
-    }
-    return {};
-  }
-
   // The last index column of a head is the one that most (recursive) rules could fill with whole
   // sets.
-  void vote_for_last_columns() {
-    std::vector<std::vector<std::uint64_t>> votes(program_.relations.size());
-    for (RelationId r = 0; r < votes.size(); ++r) votes[r].assign(arity(r) + 1, 0);
+  void vote_for_last_columns(const std::vector<RelationId>& heads) {
+    std::map<RelationId, std::vector<std::uint64_t>> votes;
+    for (const RelationId r : heads) votes[r].assign(arity(r) + 1, 0);
     for (const RuleDraft& draft : drafts_)
       for (const CarryCandidate& c : draft.candidates) {
         if (draft.purpose == RulePurpose::kSweep || !is_favourite(c, draft.candidates)) continue;
@@ -305,18 +251,18 @@ class Planner {
         if (c.from_growing) weight *= kRecursiveSourceWeight;
         votes[program_.rules[draft.rule].head][c.head_column] += weight;
       }
-    for (RelationId r = 0; r < votes.size(); ++r) {
+    for (const auto& [r, of_columns] : votes) {
       if (pivot_column_[r] || best_[r]) {
         head_last_[r] = best_[r] ? best_[r]->column : pivot_column_[r];
         continue;
       }
-      const auto best = std::max_element(votes[r].begin(), votes[r].end());
-      if (*best > 0) head_last_[r] = static_cast<std::uint32_t>(best - votes[r].begin());
+      const auto best = std::ranges::max_element(of_columns);
+      if (*best > 0) head_last_[r] = static_cast<std::uint32_t>(best - of_columns.begin());
     }
   }
 
-  void collect_accesses() {
-    for (RelationId r = 0; r < program_.relations.size(); ++r)
+  void collect_accesses(const std::vector<RelationId>& heads) {
+    for (const RelationId r : heads)
       if (head_last_[r])
         accesses_[r].push_back({.bound = {},
                                 .last_wish = head_last_[r],
@@ -357,8 +303,9 @@ class Planner {
                    Access& access) const {
     access.last_wish = filter.column;
     const auto& members = program_.strata[stratum].relations;
-    if (!std::binary_search(members.begin(), members.end(), relation))
-      std::erase(access.bound, filter.column);
+    if (std::ranges::binary_search(members, relation)) return;
+    access.is_filter = true;
+    std::erase(access.bound, filter.column);
   }
 
   void collect_aggregate(const Aggregate& aggregate) {
@@ -377,6 +324,49 @@ class Planner {
 
   void add_access(RelationId relation, const Access& access) {
     if (arity(relation) > 0) accesses_[relation].push_back(access);
+  }
+
+  // What searches need and the relation does not have. Nothing changes about indices of finished
+  // relations, which lie as they were dealt; those of a stratum that has not begun may find more.
+  void add_indices(RelationId r, bool is_open_to_change) {
+    std::vector<IndexPlan>& indices = plan_.relations[r].indices;
+    std::vector<Access> missing;
+    for (const Access& access : accesses_[r]) {
+      const auto served = std::ranges::any_of(indices, [&](const IndexPlan& index) {
+        return serves_search(index, access.bound) &&
+               (!access.is_filter || index.order.back() == access.last_wish);
+      });
+      if (served) continue;
+      const auto grows = std::ranges::find_if(indices, [&](const IndexPlan& index) {
+        return begins_with(index, access.bound) &&
+               (!access.is_filter || index.order.back() == access.last_wish);
+      });
+      if (is_open_to_change && grows != indices.end())
+        add_searched_length(*grows, static_cast<std::uint32_t>(access.bound.size()));
+      else
+        missing.push_back(access);
+    }
+    if (missing.empty()) return;
+    for (IndexPlan& index : choose_indices(arity(r), missing).indices)
+      indices.push_back(std::move(index));
+  }
+
+  // Of a relation of a stratum that has not begun: ends in the column that most rules could fill
+  // with whole sets.
+  void choose_primary(RelationId r) {
+    RelationPlan& relation = plan_.relations[r];
+    if (arity(r) == 0 || relation.best || relation.dealt_by_first || pivot_column_[r] ||
+        !head_last_[r] || relation.indices[relation.primary].order.back() == *head_last_[r])
+      return;
+    const auto fits = std::ranges::find_if(relation.indices, [&](const IndexPlan& index) {
+      return index.order.back() == *head_last_[r];
+    });
+    relation.primary = static_cast<std::uint32_t>(fits - relation.indices.begin());
+    if (fits == relation.indices.end())
+      relation.indices.push_back(
+          choose_indices(arity(r),
+                         {{.bound = {}, .last_wish = head_last_[r], .asked = {}, .weight = 1}})
+              .indices.front());
   }
 
   void choose_all_indices() {
@@ -427,20 +417,30 @@ class Planner {
 
   const Program& program_;
   const PlanOptions& options_;
-  std::vector<RelationStatistics> statistics_;
+  const std::vector<RelationStatistics>& statistics_;
   std::vector<std::vector<Access>> accesses_;
   std::vector<std::optional<std::uint32_t>> head_last_;
   std::vector<std::optional<BestValue>> best_;
   std::vector<std::optional<std::uint32_t>> pivot_column_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> masks_;  // PivotFinding::masks of all strata
   std::vector<RuleDraft> drafts_;
-  ProgramPlan plan_;
+  ProgramPlan& plan_;
 };
 
 }  // namespace
 
 Result<ProgramPlan> plan_program(const Program& program, const PlanOptions& options) {
-  return Planner(program, options).run();
+  const auto statistics = estimate_sizes(program, options.statistics);
+  ProgramPlan plan;
+  STRATALOG_RETURN_IF_ERROR(Planner(program, options, statistics, plan).run());
+  return plan;
+}
+
+Result<bool> replan_stratum(const Program& program, const PlanOptions& options,
+                            std::uint32_t stratum, std::vector<RelationStatistics>& statistics,
+                            ProgramPlan& plan) {
+  estimate_members(program, program.strata[stratum], statistics);
+  return Planner(program, options, statistics, plan).run_again(stratum);
 }
 
 }  // namespace stratalog::datalog

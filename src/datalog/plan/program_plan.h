@@ -154,6 +154,16 @@ struct PlanOptions {
 // Pure. Fails only on programs that break the guarantees of program.h (Internal).
 Result<ProgramPlan> plan_program(const Program& program, const PlanOptions& options);
 
+// Plans a stratum once more when it is about to begin and all below it is finished, of which
+// `statistics` (of all relations) now knows the sizes; of its own relations it gets estimates.
+// Rules that read something empty are left out, and atoms get another order where that promises
+// much less work. Indices that there are keep their numbers, and those of finished relations all
+// else; what is missing is added. The strategy stays, save that nothing is swept without recursive
+// rules. True if the plan has changed. Pure.
+Result<bool> replan_stratum(const Program& program, const PlanOptions& options,
+                            std::uint32_t stratum, std::vector<RelationStatistics>& statistics,
+                            ProgramPlan& plan);
+
 // What `stratalog explain` prints: strata, indices, join orders, set-at-a-time rules and the
 // reasons.
 std::string explain(const Program& program, const ProgramPlan& plan);

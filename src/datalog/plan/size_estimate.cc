@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <numeric>
+#include <utility>
 
 namespace stratalog::datalog {
 namespace {
@@ -15,10 +16,14 @@ constexpr int kPasses = 16;
 
 class SizeEstimate {
  public:
-  SizeEstimate(const Program& program, std::vector<RelationStatistics> known)
-      : program_(program), sizes_(std::move(known)) {
-    sizes_.resize(program.relations.size());
-    for (RelationId r = 0; r < sizes_.size(); ++r) {
+  // Of `relations`, which `rules` fill.
+  SizeEstimate(const Program& program, std::vector<RelationId> relations,
+               std::vector<std::uint32_t> rules, std::vector<RelationStatistics>& sizes)
+      : program_(program),
+        relations_(std::move(relations)),
+        rules_(std::move(rules)),
+        sizes_(sizes) {
+    for (const RelationId r : relations_) {
       if (sizes_[r].known) continue;
       const Relation& relation = program.relations[r];
       if (sizes_[r].distinct.size() == relation.attributes.size()) continue;
@@ -27,10 +32,10 @@ class SizeEstimate {
     }
   }
 
-  std::vector<RelationStatistics> run() {
+  void run() {
     for (int pass = 0; pass < kPasses && grow(); ++pass) {
     }
-    for (RelationId r = 0; r < sizes_.size(); ++r) {
+    for (const RelationId r : relations_) {
       if (sizes_[r].known) continue;
       // No more than all combinations.
       std::uint64_t rows = 1;
@@ -40,15 +45,15 @@ class SizeEstimate {
       }
       sizes_[r].rows = std::max(sizes_[r].rows, rows);
     }
-    return std::move(sizes_);
   }
 
  private:
-  // One pass over all rules; true if a column has become larger.
+  // One pass over the rules; true if a column has become larger.
   bool grow() {
     bool grew = false;
-    std::vector<std::uint64_t> facts(program_.relations.size(), 0);
-    for (const Rule& rule : program_.rules) {
+    std::map<RelationId, std::uint64_t> facts;
+    for (const std::uint32_t at : rules_) {
+      const Rule& rule = program_.rules[at];
       if (rule.role != RuleRole::kDerives || sizes_[rule.head].known) continue;
       if (rule.body.empty()) ++facts[rule.head];
       const std::map<VariableId, std::uint64_t> domains = domains_of(rule);
@@ -88,14 +93,32 @@ class SizeEstimate {
   }
 
   const Program& program_;
-  std::vector<RelationStatistics> sizes_;
+  std::vector<RelationId> relations_;
+  std::vector<std::uint32_t> rules_;
+  std::vector<RelationStatistics>& sizes_;
 };
+
+template <typename Number>
+std::vector<Number> all_below(std::size_t count) {
+  std::vector<Number> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), Number{0});
+  return numbers;
+}
 
 }  // namespace
 
 std::vector<RelationStatistics> estimate_sizes(const Program& program,
                                                std::vector<RelationStatistics> known) {
-  return SizeEstimate(program, std::move(known)).run();
+  known.resize(program.relations.size());
+  SizeEstimate(program, all_below<RelationId>(program.relations.size()),
+               all_below<std::uint32_t>(program.rules.size()), known)
+      .run();
+  return known;
+}
+
+void estimate_members(const Program& program, const Stratum& stratum,
+                      std::vector<RelationStatistics>& sizes) {
+  SizeEstimate(program, stratum.relations, stratum.rules, sizes).run();
 }
 
 }  // namespace stratalog::datalog

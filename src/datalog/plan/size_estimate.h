@@ -21,4 +21,8 @@ inline constexpr std::uint64_t kUnknownDistinct = 10'000;
 std::vector<RelationStatistics> estimate_sizes(const Program& program,
                                                std::vector<RelationStatistics> known);
 
+// The same of the relations of one stratum, from all that its rules read beside them.
+void estimate_members(const Program& program, const Stratum& stratum,
+                      std::vector<RelationStatistics>& sizes);
+
 }  // namespace stratalog::datalog

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "datalog/plan/index_selection.h"
+
 namespace stratalog::datalog {
 namespace {
 
@@ -19,7 +21,8 @@ class StepWriter {
       : program_(choices.program),
         statistics_(choices.statistics),
         pivot_column_(choices.pivot_column),
-        relations_(choices.relations) {}
+        relations_(choices.relations),
+        changing_(choices.changing) {}
 
   RulePlan write(const RuleDraft& draft) {
     layout_ = draft.purpose == RulePurpose::kSweep ? DeltaLayout::kPivotRows : DeltaLayout::kIndex;
@@ -53,25 +56,14 @@ class StepWriter {
     return static_cast<std::uint32_t>(program_.relations[r].attributes.size());
   }
 
-  // Whether the index has a directory for prefixes of this length, where it needs one. The choice
-  // of indices gives it to one of the indices that could serve a search.
-  static bool finds_rows(const IndexPlan& index, std::size_t length) {
-    if (length == 0 || length + 1 >= index.order.size()) return true;
-    return std::binary_search(index.searched_lengths.begin(), index.searched_lengths.end(), length);
-  }
-
   // The index that serves a search on `bound`, preferring one that ends in `last`.
   std::uint32_t index_for(RelationId relation, const std::vector<std::uint32_t>& bound,
                           std::optional<std::uint32_t> last) const {
     const RelationPlan& plan = relations_[relation];
     std::optional<std::uint32_t> best;
     for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
-      const auto& order = plan.indices[i].order;
-      std::vector<std::uint32_t> prefix(order.begin(),
-                                        order.begin() + static_cast<std::ptrdiff_t>(bound.size()));
-      std::sort(prefix.begin(), prefix.end());
-      if (prefix != bound || !finds_rows(plan.indices[i], bound.size())) continue;
-      if (last && order.back() == *last) return i;
+      if (!serves_search(plan.indices[i], bound)) continue;
+      if (last && plan.indices[i].order.back() == *last) return i;
       // Scans and membership tests are served by any index; the primary is the one that surely is
       // complete.
       if (!best || i == plan.primary) best = i;
@@ -79,12 +71,21 @@ class StepWriter {
     return best.value_or(plan.primary);
   }
 
-  // The index whose sets, under all other columns, are those of `column`.
-  std::optional<std::uint32_t> filter_index(RelationId relation, std::uint32_t column) const {
+  // The index whose sets, under all other columns, are those of `column`; if possible one in which
+  // the rest of `bound` finds rows as it is.
+  std::optional<std::uint32_t> filter_index(RelationId relation, std::uint32_t column,
+                                            std::vector<std::uint32_t> bound) const {
+    std::erase(bound, column);
     const RelationPlan& plan = relations_[relation];
-    for (std::uint32_t i = 0; i < plan.indices.size(); ++i)
-      if (plan.indices[i].order.back() == column) return i;
-    return std::nullopt;
+    const bool may_change =
+        changing_ == nullptr || std::ranges::binary_search(changing_->relations, relation);
+    std::optional<std::uint32_t> found;
+    for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
+      if (plan.indices[i].order.back() != column) continue;
+      if (serves_search(plan.indices[i], bound)) return i;
+      if (!found && may_change) found = i;
+    }
+    return found;
   }
 
   // Column order in which a head is filled: keys then pivot for pivot relations, the primary index
@@ -101,6 +102,11 @@ class StepWriter {
       if (c != *pivot_column_[r]) order.push_back(c);
     order.push_back(*pivot_column_[r]);
     return order;
+  }
+
+  static std::vector<std::uint32_t> bound_of(const RuleDraft& draft, std::uint32_t literal) {
+    const auto placed = std::ranges::find(draft.order, literal, &OrderedLiteral::literal);
+    return placed == draft.order.end() ? std::vector<std::uint32_t>() : placed->bound;
   }
 
   void choose_carry(const RuleDraft& draft, RulePlan& plan) const {
@@ -120,7 +126,8 @@ class StepWriter {
         if (!from_pivot && index.order.back() != c.literal_column) continue;
         const bool is_filtered =
             std::all_of(c.filters.begin(), c.filters.end(), [&](const CarryFilter& filter) {
-              return filter_index(rule.body[filter.literal].atom.relation, filter.column);
+              return filter_index(rule.body[filter.literal].atom.relation, filter.column,
+                                  bound_of(draft, filter.literal));
             });
         if (!is_filtered) continue;
         plan.carries = true;
@@ -239,13 +246,10 @@ class StepWriter {
     const bool filters = carried_column && std::binary_search(placed.bound.begin(),
                                                               placed.bound.end(), *carried_column);
     if (filters) {
-      step.index = filter_index(relation, *carried_column).value_or(step.index);
+      step.index = filter_index(relation, *carried_column, placed.bound).value_or(step.index);
       --step.prefix_length;
       // The index must be dealt by columns that the search binds.
-      auto& lengths = relations_[relation].indices[step.index].searched_lengths;
-      if (!std::binary_search(lengths.begin(), lengths.end(), step.prefix_length))
-        lengths.insert(std::upper_bound(lengths.begin(), lengths.end(), step.prefix_length),
-                       step.prefix_length);
+      add_searched_length(relations_[relation].indices[step.index], step.prefix_length);
     }
     const std::vector<std::uint32_t> order =
         pivot_scan ? pivot_order(relation) : relations_[relation].indices[step.index].order;
@@ -301,6 +305,7 @@ class StepWriter {
   const std::vector<RelationStatistics>& statistics_;
   const std::vector<std::optional<std::uint32_t>>& pivot_column_;
   std::vector<RelationPlan>& relations_;
+  const Stratum* changing_;
   DeltaLayout layout_ = DeltaLayout::kIndex;  // of the rule that is being written
 };
 

@@ -20,6 +20,8 @@ struct PlanChoices {
   // By relation: the column by which its stratum is swept.
   const std::vector<std::optional<std::uint32_t>>& pivot_column;
   std::vector<RelationPlan>& relations;  // learns what lengths filters search for
+  // Only indices of its relations may learn it; null: those of all.
+  const Stratum* changing = nullptr;
 };
 
 RulePlan write_rule(const RuleDraft& draft, const PlanChoices& choices);

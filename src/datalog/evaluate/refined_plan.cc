@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/refined_plan.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "datalog/evaluate/distinct_count.h"
+#include "datalog/evaluate/placement.h"
+#include "datalog/plan/program_plan.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// Of larger parts of relations so many rows are looked at, and of a set so many cells.
+constexpr RowId kMostRows = 1U << 15;
+constexpr std::uint64_t kMostCells = 64;
+
+bool is_member(const Stratum& stratum, RelationId relation) {
+  return std::ranges::binary_search(stratum.relations, relation);
+}
+
+// What rules of a stratum read of the strata below it.
+struct Reads {
+  std::vector<RelationId> all;
+  std::vector<RelationId> joined;  // with something else, so that there are orders to choose from
+};
+
+void note_reads(const std::vector<Literal>& body, const Stratum& stratum, Reads& reads) {
+  const auto is_atom = [](const Literal& l) { return l.kind == LiteralKind::kAtom; };
+  const bool has_choice = std::ranges::count_if(body, is_atom) > 1;
+  for (const Literal& literal : body) {
+    if (literal.kind == LiteralKind::kAggregate) note_reads(literal.aggregate->body, stratum, reads);
+    if (!is_atom(literal) || is_member(stratum, literal.atom.relation)) continue;
+    reads.all.push_back(literal.atom.relation);
+    if (has_choice) reads.joined.push_back(literal.atom.relation);
+  }
+}
+
+void keep_each_once(std::vector<RelationId>& relations) {
+  std::ranges::sort(relations);
+  const auto rest = std::ranges::unique(relations);
+  relations.erase(rest.begin(), rest.end());
+}
+
+Reads reads_of(const EngineState& state, std::uint32_t s) {
+  Reads reads;
+  const Stratum& stratum = state.program.strata[s];
+  for (const auto* rules : {&stratum.rules, &stratum.subsumptions})
+    for (const std::uint32_t r : *rules) note_reads(state.program.rules[r].body, stratum, reads);
+  keep_each_once(reads.all);
+  keep_each_once(reads.joined);
+  return reads;
+}
+
+// The cells of a set, of large ones a part that does not begin with the least.
+void mark_set(const SetView& set, std::span<std::uint64_t> bitmap) {
+  const auto step = [](std::size_t size) { return std::max<std::size_t>(1, size / kMostCells); };
+  switch (set.kind) {
+    case SetKind::kArray:
+      for (std::size_t i = 0; i < set.values.size(); i += step(set.values.size()))
+        mark_distinct(set.values[i], bitmap);
+      return;
+    case SetKind::kOffsets:
+      for (std::size_t i = 0; i < set.offsets.size(); i += step(set.offsets.size()))
+        mark_distinct(set.base + set.offsets[i], bitmap);
+      return;
+    case SetKind::kBitmap:
+      for (std::size_t i = 0; i < set.words.size(); i += step(set.words.size()))
+        if (set.words[i] != 0)
+          mark_distinct(set.base + static_cast<Cell>(i * 64) +
+                            static_cast<Cell>(std::countr_zero(set.words[i])),
+                        bitmap);
+      return;
+    case SetKind::kRuns:
+      for (std::size_t i = 0; i + 1 < set.offsets.size(); i += 2) {
+        const std::uint32_t length = std::uint32_t{set.offsets[i + 1]} + 1;
+        for (std::uint32_t c = 0; c < length; c += static_cast<std::uint32_t>(step(length)))
+          mark_distinct(set.base + set.offsets[i] + c, bitmap);
+      }
+      return;
+  }
+}
+
+// This rank's part of a relation; `bitmaps` has one for each declared column.
+void mark_relation(const RelationData& relation, std::span<std::uint64_t> bitmaps) {
+  const Index& home = relation.shards.front().primary_index();
+  const auto order = home.order();
+  const RowId step = std::max<RowId>(1, home.row_count() / kMostRows);
+  const auto column = [&](std::size_t place) {
+    return bitmaps.subspan(order[place] * kDistinctWords, kDistinctWords);
+  };
+  for (RowId row = 0; row < home.row_count(); row += step) {
+    if (home.total(row).empty()) continue;
+    const auto prefix = home.prefix(row);
+    for (std::size_t i = 0; i < prefix.size(); ++i) mark_distinct(prefix[i], column(i));
+    mark_set(home.total(row).view(), column(prefix.size()));
+  }
+}
+
+// Rows of blocks of pivots and pairs of classes take long to walk: of these the guess that was made
+// of the rules that fill them has to do.
+bool can_be_walked(const RelationData& relation) {
+  return relation.arity > 0 && !relation.equivalence && !relation.shards.empty();
+}
+
+// Distinct values of the columns of relations whose rows are known. Collective where there are any.
+Status count_columns(EngineState& state, const std::vector<RelationId>& relations,
+                     std::vector<RelationStatistics>& statistics) {
+  std::vector<RelationId> walked;
+  std::size_t columns = 0;
+  for (const RelationId r : relations) {
+    const RelationData& relation = state.relations[r];
+    RelationStatistics& size = statistics[r];
+    if (size.known && size.distinct.size() == relation.arity) continue;
+    size.known = true;
+    size.rows = relation.global_rows;
+    if (size.rows <= 1 || !can_be_walked(relation)) {
+      size.distinct.resize(relation.arity, size.rows);
+      for (std::uint64_t& distinct : size.distinct) distinct = std::min(distinct, size.rows);
+      continue;
+    }
+    walked.push_back(r);
+    columns += relation.arity;
+  }
+  if (walked.empty()) return {};
+  std::vector<std::uint64_t> bitmaps(columns * kDistinctWords);
+  std::span<std::uint64_t> rest = bitmaps;
+  for (const RelationId r : walked) {
+    mark_relation(state.relations[r], rest.first(state.relations[r].arity * kDistinctWords));
+    rest = rest.subspan(state.relations[r].arity * kDistinctWords);
+  }
+  if (!state.is_single())
+    STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(bitmaps, ReduceOp::kBitOr));
+  rest = bitmaps;
+  for (const RelationId r : walked) {
+    statistics[r].distinct.clear();
+    for (std::uint32_t c = 0; c < state.relations[r].arity; ++c) {
+      statistics[r].distinct.push_back(
+          std::min(statistics[r].rows, count_distinct(rest.first(kDistinctWords))));
+      rest = rest.subspan(kDistinctWords);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status refine_plan(EngineState& state, std::uint32_t s,
+                   std::vector<RelationStatistics>& statistics) {
+  const Reads reads = reads_of(state, s);
+  if (reads.all.empty()) return {};
+  statistics.resize(state.program.relations.size());
+  STRATALOG_RETURN_IF_ERROR(count_columns(state, reads.joined, statistics));
+  const auto is_empty = [&](RelationId r) { return state.relations[r].global_rows == 0; };
+  for (const RelationId r : reads.all)
+    if (is_empty(r))
+      statistics[r] = {.known = true,
+                       .rows = 0,
+                       .distinct = std::vector<std::uint64_t>(state.relations[r].arity)};
+  if (reads.joined.empty() && std::ranges::none_of(reads.all, is_empty)) return {};
+
+  STRATALOG_ASSIGN_OR_RETURN(const bool changed,
+                             replan_stratum(state.program,
+                                            {.statistics = {},
+                                             .allow_pivot = state.options.allow_pivot,
+                                             .allow_sets = state.options.allow_sets},
+                                            s, statistics, state.plan));
+  if (changed) place_replanned(state.program, state.plan, s, reads.all, state.placements);
+  return {};
+}
+
+}  // namespace stratalog::datalog

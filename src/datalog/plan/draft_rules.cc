@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/plan/draft_rules.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "datalog/plan/carry_analysis.h"
+#include "datalog/plan/literal_order.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// Sizes are estimates, and an order that has indices made for it moves whole sets: another one must
+// promise so many times less work.
+constexpr double kWorthAnotherOrder = 4;
+
+class Drafter {
+ public:
+  Drafter(const DraftGround& ground, std::uint32_t stratum, Strategy strategy,
+          std::vector<RuleDraft>& drafts)
+      : program_(ground.program),
+        options_(ground.options),
+        statistics_(ground.statistics),
+        best_(ground.best),
+        pivot_column_(ground.pivot_column),
+        masks_(ground.masks),
+        former_(ground.former),
+        number_(stratum),
+        stratum_(ground.program.strata[stratum]),
+        strategy_(strategy),
+        drafts_(drafts) {}
+
+  Status draft_derivations(RulesWithout idle) {
+    for (const std::uint32_t r : stratum_.rules) {
+      const Rule& rule = program_.rules[r];
+      if (idle == RulesWithout::kLeftOut && reads_nothing(rule, stratum_, statistics_)) continue;
+      std::vector<std::uint32_t> deltas;
+      for (std::uint32_t l = 0; l < rule.body.size() && stratum_.is_recursive; ++l)
+        if (is_member_atom(rule.body[l])) deltas.push_back(l);
+      RuleDraft draft{.rule = r,
+                      .stratum = number_,
+                      .recursive = !deltas.empty(),
+                      .purpose = RulePurpose::kDerive,
+                      .delta_literal = {},
+                      .order = {},
+                      .candidates = {},
+                      .masks = 0,
+                      .follows_plan = false};
+      if (deltas.empty()) STRATALOG_RETURN_IF_ERROR(add_draft(draft));
+      for (const std::uint32_t delta : deltas) {
+        draft.delta_literal = delta;
+        STRATALOG_RETURN_IF_ERROR(add_draft(draft));
+      }
+    }
+    return {};
+  }
+
+  // Each rule that subsumes once for new dominated tuples, once for new dominating ones, and once
+  // for each atom of the stratum that follows.
+  Status draft_subsumptions() {
+    for (const std::uint32_t r : stratum_.subsumptions) {
+      const Rule& rule = program_.rules[r];
+      if (best_[rule.head]) continue;
+      for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
+        if (!is_member_atom(rule.body[l])) continue;
+        RuleDraft draft{.rule = r,
+                        .stratum = number_,
+                        .recursive = stratum_.is_recursive,
+                        .purpose = l == 0 ? RulePurpose::kReject : RulePurpose::kRetire,
+                        .delta_literal = l,
+                        .order = {},
+                        .candidates = {},
+                        .masks = 0,
+                        .follows_plan = false};
+        STRATALOG_RETURN_IF_ERROR(order_body(rule, draft));
+        drafts_.push_back(std::move(draft));
+      }
+    }
+    return {};
+  }
+
+ private:
+  bool is_member_atom(const Literal& literal) const {
+    return literal.kind == LiteralKind::kAtom &&
+           std::ranges::binary_search(stratum_.relations, literal.atom.relation);
+  }
+
+  Status add_draft(RuleDraft draft) {
+    const Rule& rule = program_.rules[draft.rule];
+    STRATALOG_RETURN_IF_ERROR(order_body(rule, draft));
+    // Tuples of a relation with a choice-domain are looked at one by one.
+    const bool allow_sets =
+        options_.allow_sets && (!options_.sets_in || options_.sets_in == draft.stratum);
+    if (allow_sets && program_.relations[rule.head].choice_keys.empty())
+      draft.candidates = find_carry_candidates(rule, stratum_, draft.order);
+    drafts_.push_back(draft);
+    if (!draft.recursive || strategy_ != Strategy::kPivot) return {};
+    draft.purpose = RulePurpose::kSweep;
+    const auto masks = masks_.find(draft.rule);
+    if (masks != masks_.end() || draft.follows_plan) {
+      static const std::vector<std::uint32_t> kNone;
+      STRATALOG_RETURN_IF_ERROR(
+          order_for_sweep(rule, masks == masks_.end() ? kNone : masks->second, draft));
+    }
+    drafts_.push_back(std::move(draft));
+    return {};
+  }
+
+  // As the program orders it, or else as sizes do.
+  Status order_body(const Rule& rule, RuleDraft& draft) const {
+    const auto given = std::ranges::find_if(rule.join_orders, [&](const JoinOrder& order) {
+      return order.delta_literal == draft.delta_literal;
+    });
+    draft.follows_plan = given != rule.join_orders.end();
+    STRATALOG_ASSIGN_OR_RETURN(
+        draft.order, draft.follows_plan
+                         ? order_as_given(rule.body, given->atoms, draft.delta_literal, statistics_)
+                         : order_literals(rule.body, {}, draft.delta_literal, statistics_));
+    return draft.follows_plan || former_ == nullptr ? Status() : prefer_former(rule, draft);
+  }
+
+  Status prefer_former(const Rule& rule, RuleDraft& draft) const {
+    const auto former = former_->atoms.find({draft.rule, draft.delta_literal});
+    if (former == former_->atoms.end()) return {};
+    const auto cost = [&](const std::vector<std::uint32_t>& atoms) {
+      return cost_of_order(rule.body, atoms, draft.delta_literal, statistics_);
+    };
+    const std::vector<std::uint32_t> best = atoms_in_order(rule, draft.order);
+    if (best == former->second || cost(former->second) > kWorthAnotherOrder * cost(best)) return {};
+    STRATALOG_ASSIGN_OR_RETURN(
+        draft.order, order_as_given(rule.body, former->second, draft.delta_literal, statistics_));
+    return {};
+  }
+
+  // What finds the edges of the slot graph does not know the pivot; what tests it comes after. An
+  // edge starts from a new tuple: orders that begin elsewhere are for rounds only.
+  Status order_for_sweep(const Rule& rule, const std::vector<std::uint32_t>& masks,
+                         RuleDraft& draft) const {
+    draft.follows_plan &= draft.order.front().kind == StepKind::kScanDelta;
+    std::vector<std::uint32_t> given;  // places in `body`
+
+    std::vector<Literal> body;
+    std::vector<std::uint32_t> place;  // in the rule's body
+    std::optional<std::uint32_t> delta;
+    for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
+      if (std::find(masks.begin(), masks.end(), l) != masks.end()) continue;
+      if (l == draft.delta_literal) delta = static_cast<std::uint32_t>(body.size());
+      body.push_back(rule.body[l]);
+      place.push_back(l);
+    }
+    for (const OrderedLiteral& former : draft.order) {
+      const auto at = std::ranges::find(place, former.literal);
+      if (at != place.end() && rule.body[former.literal].kind == LiteralKind::kAtom)
+        given.push_back(static_cast<std::uint32_t>(at - place.begin()));
+    }
+    STRATALOG_ASSIGN_OR_RETURN(draft.order, draft.follows_plan
+                                                ? order_as_given(body, given, delta, statistics_)
+                                                : order_literals(body, {}, delta, statistics_));
+    for (OrderedLiteral& placed : draft.order) placed.literal = place[placed.literal];
+    draft.masks = masks.size();
+    for (const std::uint32_t l : masks) {
+      OrderedLiteral placed{
+          .literal = l,
+          .kind = rule.body[l].kind == LiteralKind::kAtom ? StepKind::kScan : StepKind::kAbsent,
+          .bound = {},
+          .target = 0,
+          .assign_from_left = false};
+      for (std::uint32_t c = 0; c < rule.body[l].atom.arguments.size(); ++c)
+        placed.bound.push_back(c);
+      draft.order.push_back(std::move(placed));
+    }
+    draft.candidates = find_carry_candidates(rule, stratum_, draft.order);
+    std::erase_if(draft.candidates, [&](const CarryCandidate& c) {
+      return c.head_column != pivot_column_[rule.head];
+    });
+    return {};
+  }
+
+  const Program& program_;
+  const PlanOptions& options_;
+  const std::vector<RelationStatistics>& statistics_;
+  const std::vector<std::optional<BestValue>>& best_;
+  const std::vector<std::optional<std::uint32_t>>& pivot_column_;
+  const std::map<std::uint32_t, std::vector<std::uint32_t>>& masks_;
+  const FormerOrders* former_;
+  std::uint32_t number_;
+  const Stratum& stratum_;
+  Strategy strategy_;
+  std::vector<RuleDraft>& drafts_;
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> atoms_in_order(const Rule& rule,
+                                          const std::vector<OrderedLiteral>& order) {
+  std::vector<std::uint32_t> atoms;
+  for (const OrderedLiteral& placed : order)
+    if (rule.body[placed.literal].kind == LiteralKind::kAtom) atoms.push_back(placed.literal);
+  return atoms;
+}
+
+bool reads_nothing(const Rule& rule, const Stratum& stratum,
+                   const std::vector<RelationStatistics>& statistics) {
+  return std::ranges::any_of(rule.body, [&](const Literal& literal) {
+    if (literal.kind != LiteralKind::kAtom) return false;
+    const RelationStatistics& size = statistics[literal.atom.relation];
+    return size.known && size.rows == 0 &&
+           !std::ranges::binary_search(stratum.relations, literal.atom.relation);
+  });
+}
+
+Status draft_rules(const DraftGround& ground, std::uint32_t stratum, Strategy strategy,
+                   RulesWithout idle, std::vector<RuleDraft>& drafts) {
+  Drafter drafter(ground, stratum, strategy, drafts);
+  STRATALOG_RETURN_IF_ERROR(drafter.draft_derivations(idle));
+  return drafter.draft_subsumptions();
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// draft_rules: the rules of a stratum with their literals in order, once for each way in which they
+// are evaluated: as they stand, for the new tuples of each recursive atom, as edges of a sweep, or
+// to find what is subsumed. Pure; local.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/status.h"
+#include "datalog/plan/best_value.h"
+#include "datalog/plan/program_plan.h"
+#include "datalog/plan/rule_draft.h"
+
+namespace stratalog::datalog {
+
+// The order of atoms that a version of a rule had in an earlier plan.
+struct FormerOrders {
+  struct Version {
+    std::uint32_t rule = 0;
+    std::optional<std::uint32_t> delta_literal;
+    auto operator<=>(const Version&) const = default;
+  };
+  std::map<Version, std::vector<std::uint32_t>> atoms;
+};
+
+// What is settled before. The lists are by relation.
+struct DraftGround {
+  const Program& program;
+  const PlanOptions& options;
+  const std::vector<RelationStatistics>& statistics;
+  const std::vector<std::optional<BestValue>>& best;
+  // The column by which its stratum is swept.
+  const std::vector<std::optional<std::uint32_t>>& pivot_column;
+  // PivotFinding::masks of all strata.
+  const std::map<std::uint32_t, std::vector<std::uint32_t>>& masks;
+  // Kept where no other order is much better; null for a first plan.
+  const FormerOrders* former = nullptr;
+};
+
+// Whether a rule of the stratum can find nothing, because a finished relation that it reads is
+// empty.
+bool reads_nothing(const Rule& rule, const Stratum& stratum,
+                   const std::vector<RelationStatistics>& statistics);
+
+// The atoms of an order.
+std::vector<std::uint32_t> atoms_in_order(const Rule& rule,
+                                          const std::vector<OrderedLiteral>& order);
+
+enum class RulesWithout : std::uint8_t { kKept, kLeftOut };  // those of which reads_nothing()
+
+// Appends to `drafts`.
+Status draft_rules(const DraftGround& ground, std::uint32_t stratum, Strategy strategy,
+                   RulesWithout idle, std::vector<RuleDraft>& drafts);
+
+}  // namespace stratalog::datalog
