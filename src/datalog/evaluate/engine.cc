@@ -24,16 +24,21 @@
 #include "datalog/evaluate/relation_images.h"
 #include "datalog/evaluate/run_ending.h"
 #include "datalog/evaluate/stratum_run.h"
+#include "datalog/evaluate/unread_relations.h"
 #include "datalog/facts/cell_class.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
 namespace {
 
+enum class Relations : std::uint8_t { kUnseen, kSeen };  // when the run has ended
+
 class Engine {
  public:
-  Engine(Comm& comm, const Program& program, const RunOptions& options, const RunHooks& hooks)
+  Engine(Comm& comm, const Program& program, const RunOptions& options, const RunHooks& hooks,
+         Relations at_end)
       : state_(comm, program, options, hooks),
+        at_end_(at_end),
         checkpointing_(state_),
         facts_(program.relations.size()) {
     state_.evaluator.set_externals(options.externals, program);
@@ -214,11 +219,17 @@ class Engine {
   }
 
   Status run_strata() {
-    for (const std::uint32_t s : stratum_order()) {
+    const std::vector<std::uint32_t> order = stratum_order();
+    // Who looks at relations when the run has ended needs all of them, and so does a checkpoint.
+    std::optional<UnreadRelations> unread;
+    if (at_end_ == Relations::kUnseen && !checkpointing_.is_on())
+      unread.emplace(state_.program, order);
+    for (const std::uint32_t s : order) {
       if (position_.finished.contains(s)) continue;
       something_ran_ = true;
       STRATALOG_RETURN_IF_ERROR(run_stratum(s));
       if (state_.report.stopped_early) return {};
+      if (unread) unread->forget_after(s, state_);
       // Between strata a checkpoint may be due as well.
       if (is_read(s)) continue;
       STRATALOG_ASSIGN_OR_RETURN(const Verdict verdict, checkpointing_.safe_point(position_, {}));
@@ -282,7 +293,10 @@ class Engine {
     STRATALOG_ASSIGN_OR_RETURN(StratumOutcome outcome,
                                by_pivot ? run_by_pivot(state_, s, facts, from, hooks)
                                         : run_by_rounds(state_, s, facts, from, hooks));
-    for (RelationData& relation : state_.relations) relation.swept.reset();
+    for (const RelationId r : state_.read_swept) state_.relations[r].swept.reset();
+    state_.read_swept.clear();
+    state_.pivot_bytes = 0;  // counted with the relations from now on
+    for (const RelationId r : members.relations) state_.recount(r);
     outcome.report.relations = names;
     if (outcome.stopped) {
       state_.report.stopped_early = true;
@@ -345,6 +359,7 @@ class Engine {
   }
 
   EngineState state_;
+  Relations at_end_;
   Checkpointing checkpointing_;
   EnginePosition position_;
   AddedFiles added_;
@@ -365,7 +380,7 @@ void leave(std::unique_ptr<Engine> engine) {
 
 Result<RunReport> run_program(Comm& comm, const Program& program, const RunOptions& options,
                               const RunHooks& hooks) {
-  auto engine = std::make_unique<Engine>(comm, program, options, hooks);
+  auto engine = std::make_unique<Engine>(comm, program, options, hooks, Relations::kUnseen);
   const Status ran = engine->run();
   RunReport report = std::move(engine->report());
   if (options.relations_at_end == RelationsAtEnd::kLeft && options.checkpoint.store == nullptr)
@@ -380,7 +395,7 @@ struct KeptRun::Parts {
       : program(std::move(shared_program)),
         options(std::move(run_options)),
         hooks(std::move(run_hooks)),
-        engine(comm, *program, options, hooks) {}
+        engine(comm, *program, options, hooks, Relations::kSeen) {}
 
   std::shared_ptr<const Program> program;
   RunOptions options;

@@ -98,7 +98,8 @@ struct EngineState {
         hooks(run_hooks),
         new_values(dictionary),
         evaluator(new_values),
-        relations(checked_program.relations.size()) {}
+        relations(checked_program.relations.size()),
+        counted_bytes_(checked_program.relations.size()) {}
 
   Comm& comm;
   // A copy: facts that are added to a finished run merge strata (plan/addition_plan.h); all else
@@ -158,13 +159,29 @@ struct EngineState {
   Status want_of_memory;
 
   bool is_single() const { return comm.size() == 1; }
+
+  // Rounds may be many and short, and relations thousands: only those of the running stratum are
+  // looked at each time, and those that it reads as they were swept.
   std::uint64_t memory_bytes() const {
-    std::uint64_t bytes = dictionary.memory_bytes();
-    for (const RelationData& relation : relations) bytes += relation.heap_bytes();
-    return bytes + pivot_bytes + frozen_bytes;
+    std::uint64_t bytes = dictionary.memory_bytes() + counted_sum_ + pivot_bytes + frozen_bytes;
+    if (stratum < program.strata.size())
+      for (const RelationId r : program.strata[stratum].relations)
+        bytes += relations[r].heap_bytes() - counted_bytes_[r];
+    for (const RelationId r : read_swept) bytes += relations[r].heap_bytes() - counted_bytes_[r];
+    return bytes;
   }
-  std::uint64_t pivot_bytes = 0;  // of pivot relations, running or finished
+  // After a change to a relation that is not of the running stratum.
+  void recount(RelationId relation);
+  void recount_all() {
+    for (RelationId r = 0; r < relations.size(); ++r) recount(r);
+  }
+  std::vector<RelationId> read_swept;  // finished relations that have RelationData::swept
+  std::uint64_t pivot_bytes = 0;  // of the pivot relations of the running stratum
   std::uint64_t frozen_bytes = 0;  // copied for a checkpoint that is being written
+
+ private:
+  std::vector<std::uint64_t> counted_bytes_;  // by relation, when it was last counted
+  std::uint64_t counted_sum_ = 0;
 };
 
 }  // namespace stratalog::datalog

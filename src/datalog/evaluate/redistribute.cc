@@ -386,8 +386,10 @@ Status erase_beside_home(EngineState& state, RelationId id, std::span<const Cell
   return {};
 }
 
-Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
-                        Availability availability) {
+namespace {
+
+Status bring_here(EngineState& state, RelationId id, std::uint32_t which,
+                  Availability availability) {
   RelationData& relation = state.relations[id];
   if (relation.arity == 0) return {};
   if (relation.equivalence)
@@ -427,6 +429,15 @@ Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
   STRATALOG_RETURN_IF_ERROR(fill_total(state, id, shard));
   relation.shards.push_back(std::move(shard));
   return {};
+}
+
+}  // namespace
+
+Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
+                        Availability availability) {
+  const Status done = bring_here(state, id, which, availability);
+  state.recount(id);
+  return done;
 }
 
 Status fill_from_home(EngineState& state, RelationId id) {

@@ -80,6 +80,8 @@ struct RelationData {
   // The same where values are united (value_union.h).
   bool keeps_united = false;
   bool keeps_one_value() const { return best || keeps_united; }
+  // This rank's part of a relation that was forgotten (unread_relations.h) in a run with a profile.
+  std::uint64_t rows_when_forgotten = 0;
   // Of an equivalence relation, which has no shards: all classes, equal on all ranks.
   std::unique_ptr<Equivalence> equivalence;
 

@@ -363,6 +363,7 @@ Result<EnginePosition> Restorer::finish(const StoredState& stored) {
   STRATALOG_RETURN_IF_ERROR(arrived_);
   STRATALOG_RETURN_IF_ERROR(settle(stored));
   STRATALOG_RETURN_IF_ERROR(verify(stored));
+  state_.recount_all();
   return std::move(position_);
 }
 

@@ -105,7 +105,8 @@ Result<std::uint64_t> local_rows(const EngineState& state, RelationId id) {
   const RelationData& relation = state.relations[id];
   if (relation.arity == 0) return state.comm.rank() == 0 && relation.holds ? 1U : 0U;
   if (!relation.pivot)
-    return relation.shards.empty() ? 0 : relation.shards.front().primary_index().tuples();
+    return relation.shards.empty() ? relation.rows_when_forgotten
+                                   : relation.shards.front().primary_index().tuples();
   if (relation.pivot->members() == 1) return relation.pivot->closure().row_count();
   std::uint64_t rows = 0;
   STRATALOG_RETURN_IF_ERROR(relation.pivot->for_each_group(

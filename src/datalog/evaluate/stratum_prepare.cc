@@ -124,7 +124,10 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       if (state.relations[step.relation].equivalence && !everywhere) continue;
       if (!everywhere && reads_swept_rows(state, plan, s)) {
         RelationData& relation = state.relations[step.relation];
-        if (!relation.swept) relation.swept = std::make_shared<SweptRows>(relation);
+        if (!relation.swept) {
+          relation.swept = std::make_shared<SweptRows>(relation);
+          state.read_swept.push_back(step.relation);
+        }
         continue;
       }
       // A scan at the start is shared among the ranks as the relation is dealt; searches want small
