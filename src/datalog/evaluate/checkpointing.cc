@@ -224,9 +224,13 @@ Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, 
   request.base = writer_->base();
   EnginePosition complete = position;
   std::vector<SavedRelation> relations;
-  for (RelationId r = 0; r < state_.relations.size(); ++r)
-    if (const auto& shards = state_.relations[r].shards; !shards.empty() && shards.front().buckets)
-      complete.split.insert(r);
+  for (RelationId r = 0; r < state_.relations.size(); ++r) {
+    const std::vector<Shard>& shards = state_.relations[r].shards;
+    if (shards.empty()) continue;
+    if (shards.front().buckets) complete.split.insert(r);
+    if (!state_.is_single() && !state_.relations[r].pivot)
+      complete.dealt_by[r] = shards.front().placement.columns;
+  }
   for (std::uint32_t s = 0; s < state_.program.strata.size(); ++s) {
     const bool running = position.stratum == s;
     if (!running && !position.finished.contains(s)) continue;

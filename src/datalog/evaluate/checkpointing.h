@@ -58,6 +58,9 @@ struct EnginePosition {
   // Relations whose home was dealt anew because of skew: a restart sends their tuples to the owners
   // by hash, even on the same number of ranks.
   std::set<RelationId> split;
+  // The columns by which relations lie on several ranks, ascending: a restart whose plan deals one
+  // by others sends its tuples, too.
+  std::map<RelationId, std::vector<std::uint32_t>> dealt_by;
   std::set<RelationId> supplied;  // to which the calling program gave facts of its own
   std::vector<FactAddition> additions;  // in the order in which they came
   bool is_adding = false;  // the last of them is not through yet; its strata are merged

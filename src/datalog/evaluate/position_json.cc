@@ -11,6 +11,10 @@
 namespace stratalog::datalog {
 namespace {
 
+constexpr int kFormat = 2;
+// Without `dealt_by`: relations lie as a plan from `planned_from` alone deals them.
+constexpr int kFormatBefore = 1;
+
 using Json = nlohmann::json;
 
 Json report_to_json(const StratumReport& report) {
@@ -73,11 +77,28 @@ RelationStatistics size_from_json(const Json& json) {
           .distinct = json.at("distinct").get<std::vector<std::uint64_t>>()};
 }
 
+Json dealing_to_json(const Program& program,
+                     const std::map<RelationId, std::vector<std::uint32_t>>& dealt_by) {
+  Json json = Json::array();
+  for (RelationId r = 0; r < program.relations.size(); ++r) {
+    const auto found = dealt_by.find(r);
+    json.push_back(found == dealt_by.end() ? Json() : Json(found->second));
+  }
+  return json;
+}
+
+std::map<RelationId, std::vector<std::uint32_t>> dealing_from_json(const Json& json) {
+  std::map<RelationId, std::vector<std::uint32_t>> dealt_by;
+  for (RelationId r = 0; r < json.size(); ++r)
+    if (!json[r].is_null()) dealt_by[r] = json[r].get<std::vector<std::uint32_t>>();
+  return dealt_by;
+}
+
 }  // namespace
 
 std::string position_to_json(const Program& program, const EnginePosition& position) {
   Json json;
-  json["format"] = 1;
+  json["format"] = kFormat;
   json["strata"] = program.strata.size();
   json["strata_done"] = position.finished;
   Json statistics = Json::array();
@@ -96,6 +117,7 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
         {"first", space.first}, {"lanes", space.lanes}, {"sparse", space.sparse}};
   json["pivot_spaces"] = std::move(spaces);
   if (!position.split.empty()) json["split"] = position.split;
+  if (!position.dealt_by.empty()) json["dealt_by"] = dealing_to_json(program, position.dealt_by);
   if (!position.supplied.empty()) json["supplied"] = position.supplied;
   if (!position.additions.empty()) {
     Json additions = Json::array();
@@ -119,7 +141,7 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
   };
   try {
     const Json json = Json::parse(text);
-    if (json.at("format") != 1)
+    if (json.at("format") != kFormat && json.at("format") != kFormatBefore)
       return Status::not_supported(
           "the checkpoint's engine state has a newer format; use the release that wrote it");
     EnginePosition position;
@@ -143,6 +165,7 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
       position.pivot_spaces[static_cast<std::uint32_t>(std::stoul(key))] = {
           .first = space.at("first"), .lanes = space.at("lanes"), .sparse = space.at("sparse")};
     if (json.contains("split")) position.split = json.at("split").get<std::set<RelationId>>();
+    if (json.contains("dealt_by")) position.dealt_by = dealing_from_json(json.at("dealt_by"));
     if (json.contains("supplied"))
       position.supplied = json.at("supplied").get<std::set<RelationId>>();
     if (json.contains("additions")) {

@@ -23,6 +23,7 @@ bool is_member(const Stratum& stratum, RelationId relation) {
 // What rules of a stratum read of the strata below it.
 struct Reads {
   std::vector<RelationId> all;
+  std::vector<RelationId> needed;  // without a tuple of it a rule finds nothing
   std::vector<RelationId> joined;  // with something else, so that there are orders to choose from
 };
 
@@ -31,8 +32,10 @@ void note_reads(const std::vector<Literal>& body, const Stratum& stratum, Reads&
   const bool has_choice = std::ranges::count_if(body, is_atom) > 1;
   for (const Literal& literal : body) {
     if (literal.kind == LiteralKind::kAggregate) note_reads(literal.aggregate->body, stratum, reads);
-    if (!is_atom(literal) || is_member(stratum, literal.atom.relation)) continue;
+    if (!reads_atom(literal) || is_member(stratum, literal.atom.relation)) continue;
     reads.all.push_back(literal.atom.relation);
+    if (!is_atom(literal)) continue;
+    reads.needed.push_back(literal.atom.relation);
     if (has_choice) reads.joined.push_back(literal.atom.relation);
   }
 }
@@ -48,8 +51,7 @@ Reads reads_of(const EngineState& state, std::uint32_t s) {
   const Stratum& stratum = state.program.strata[s];
   for (const auto* rules : {&stratum.rules, &stratum.subsumptions})
     for (const std::uint32_t r : *rules) note_reads(state.program.rules[r].body, stratum, reads);
-  keep_each_once(reads.all);
-  keep_each_once(reads.joined);
+  for (auto* relations : {&reads.all, &reads.needed, &reads.joined}) keep_each_once(*relations);
   return reads;
 }
 
@@ -112,7 +114,8 @@ Status count_columns(EngineState& state, const std::vector<RelationId>& relation
   for (const RelationId r : relations) {
     const RelationData& relation = state.relations[r];
     RelationStatistics& size = statistics[r];
-    if (size.known && size.distinct.size() == relation.arity) continue;
+    if (size.known && size.rows == relation.global_rows && size.distinct.size() == relation.arity)
+      continue;
     size.known = true;
     size.rows = relation.global_rows;
     if (size.rows <= 1 || !can_be_walked(relation)) {
@@ -149,16 +152,22 @@ Status count_columns(EngineState& state, const std::vector<RelationId>& relation
 Status refine_plan(EngineState& state, std::uint32_t s,
                    std::vector<RelationStatistics>& statistics) {
   const Reads reads = reads_of(state, s);
-  if (reads.all.empty()) return {};
+  if (reads.needed.empty()) return {};
   statistics.resize(state.program.relations.size());
   STRATALOG_RETURN_IF_ERROR(count_columns(state, reads.joined, statistics));
   const auto is_empty = [&](RelationId r) { return state.relations[r].global_rows == 0; };
-  for (const RelationId r : reads.all)
+  // What was known before facts were added to a finished run is not so any more.
+  for (const RelationId r : state.program.strata[s].relations)
+    if (statistics[r].known) statistics[r] = {};
+  for (const RelationId r : reads.needed) {
+    if (statistics[r].known && statistics[r].rows != state.relations[r].global_rows)
+      statistics[r] = {};
     if (is_empty(r))
       statistics[r] = {.known = true,
                        .rows = 0,
                        .distinct = std::vector<std::uint64_t>(state.relations[r].arity)};
-  if (reads.joined.empty() && std::ranges::none_of(reads.all, is_empty)) return {};
+  }
+  if (reads.joined.empty() && std::ranges::none_of(reads.needed, is_empty)) return {};
 
   STRATALOG_ASSIGN_OR_RETURN(const bool changed,
                              replan_stratum(state.program,

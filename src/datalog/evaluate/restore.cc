@@ -234,6 +234,16 @@ Status Restorer::open_pivots(const StoredState& stored) {
   return {};
 }
 
+// On the same number of ranks as before: whether the tuples that this rank has written are those
+// that it is to have.
+bool Restorer::lies_as_dealt(const Target& target) const {
+  if (position_.split.contains(target.relation)) return false;
+  const auto before = position_.dealt_by.find(target.relation);
+  const RelationData& relation = state_.relations[target.relation];
+  return before == position_.dealt_by.end() || relation.pivot || relation.shards.empty() ||
+         relation.shards.front().placement.columns == before->second;
+}
+
 Index& Restorer::index_of(Target& target) {
   return target.delta ? *target.delta
                       : state_.relations[target.relation].shards.front().primary_index();
@@ -288,7 +298,7 @@ Status Restorer::take(std::size_t i, const TupleGroup& group) {
     return {};
   }
   const bool is_home =
-      !moves_ && (state_.is_single() || !position_.split.contains(target.relation));
+      !moves_ && (state_.is_single() || lies_as_dealt(target));
   if (is_home && target.same_order) return keep(target, group);
   const Status kept = relation.pivot ? send_pivots(static_cast<int>(i), target, group)
                                      : send_tuples(static_cast<int>(i), stored_[i], target, group);

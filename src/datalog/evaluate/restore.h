@@ -41,6 +41,7 @@ class Restorer {
   Status continue_strata(const StoredState& stored);
   std::set<std::uint32_t> sweepable_strata(const StoredState& stored) const;
   bool is_dropped(RelationId relation) const;
+  bool lies_as_dealt(const Target& target) const;
   Status open_pivots(const StoredState& stored);
   Status open_targets(const StoredState& stored);
   void open_mail(const StoredState& stored);
