@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear counting of distinct cells (Whang et al., 1990) on a small bitmap, so that the count is the
-// same at any number of ranks: their bitmaps are united. Pure; local.
+// Linear counting of distinct cells (Whang et al., 1990) on a small bitmap, so that the count is
+// the same at any number of ranks: their bitmaps are united. Pure; local.
 #pragma once
 
 #include <bit>
@@ -27,7 +27,8 @@ inline std::uint64_t count_distinct(std::span<const std::uint64_t> bitmap) {
   std::uint64_t set = 0;
   for (const std::uint64_t word : bitmap) set += static_cast<std::uint64_t>(std::popcount(word));
   if (set == kDistinctBits) return kDistinctBits * 10;
-  const double empty = static_cast<double>(kDistinctBits - set) / static_cast<double>(kDistinctBits);
+  const double empty =
+      static_cast<double>(kDistinctBits - set) / static_cast<double>(kDistinctBits);
   return static_cast<std::uint64_t>(
       std::llround(-static_cast<double>(kDistinctBits) * std::log(empty)));
 }

@@ -87,9 +87,8 @@ void place_members(const Program& program, const ProgramPlan& plan, std::uint32_
   const std::vector<RelationId>& members = program.strata[stratum].relations;
   const std::optional<PivotPlan>& pivot = plan.strata[stratum].pivot;
   for (std::size_t i = 0; i < members.size(); ++i)
-    placements[members[i]] =
-        place_indices(plan.relations[members[i]],
-                      pivot ? std::optional(pivot->column[i]) : std::nullopt);
+    placements[members[i]] = place_indices(plan.relations[members[i]],
+                                           pivot ? std::optional(pivot->column[i]) : std::nullopt);
 }
 
 }  // namespace
@@ -105,8 +104,7 @@ bool has_hops(const Program& program, const ProgramPlan& plan, std::uint32_t str
 
 std::vector<std::vector<Columns>> plan_placements(const Program& program, const ProgramPlan& plan) {
   std::vector<std::vector<Columns>> result(program.relations.size());
-  for (std::uint32_t s = 0; s < program.strata.size(); ++s)
-    place_members(program, plan, s, result);
+  for (std::uint32_t s = 0; s < program.strata.size(); ++s) place_members(program, plan, s, result);
   return result;
 }
 

@@ -31,7 +31,8 @@ void note_reads(const std::vector<Literal>& body, const Stratum& stratum, Reads&
   const auto is_atom = [](const Literal& l) { return l.kind == LiteralKind::kAtom; };
   const bool has_choice = std::ranges::count_if(body, is_atom) > 1;
   for (const Literal& literal : body) {
-    if (literal.kind == LiteralKind::kAggregate) note_reads(literal.aggregate->body, stratum, reads);
+    if (literal.kind == LiteralKind::kAggregate)
+      note_reads(literal.aggregate->body, stratum, reads);
     if (!reads_atom(literal) || is_member(stratum, literal.atom.relation)) continue;
     reads.all.push_back(literal.atom.relation);
     if (!is_atom(literal)) continue;

@@ -297,8 +297,7 @@ Status Restorer::take(std::size_t i, const TupleGroup& group) {
     walk_set(group.set, [&](Cell cell) { target.pairs.push_back({group.prefix[0], cell}); });
     return {};
   }
-  const bool is_home =
-      !moves_ && (state_.is_single() || lies_as_dealt(target));
+  const bool is_home = !moves_ && (state_.is_single() || lies_as_dealt(target));
   if (is_home && target.same_order) return keep(target, group);
   const Status kept = relation.pivot ? send_pivots(static_cast<int>(i), target, group)
                                      : send_tuples(static_cast<int>(i), stored_[i], target, group);

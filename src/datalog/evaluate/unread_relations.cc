@@ -10,8 +10,8 @@ namespace stratalog::datalog {
 namespace {
 
 bool is_put_out(const Relation& relation) {
-  return std::ranges::any_of(
-      relation.io, [](const IoDirective& io) { return io.action == IoAction::kOutput; });
+  return std::ranges::any_of(relation.io,
+                             [](const IoDirective& io) { return io.action == IoAction::kOutput; });
 }
 
 template <typename Visit>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // UnreadRelations: which stratum is the last to read a relation, so that the memory of those that
 // nobody will ask for again can be given to what comes. Relations that are put out stay, and where
-// there are checkpoints, or the caller looks at relations afterwards, all do. Local; the same on all
-// ranks.
+// there are checkpoints, or the caller looks at relations afterwards, all do. Local; the same on
+// all ranks.
 #pragma once
 
 #include <cstdint>

@@ -72,37 +72,36 @@ DealtColumns columns_of_all_searches(const IndexPlan& index) {
 }
 
 void choose_delta_indices(const Program& program, std::uint32_t s, ProgramPlan& plan) {
-    const Stratum& stratum = program.strata[s];
-    StratumPlan& rules = plan.strata[s];
-    // Where a column is carried by all rules, all indices may be dealt by it.
-    if (!stratum.is_recursive || rules.pivot) return;
-    const auto kept = kept_indices(plan, stratum, rules);
-    for (RulePlan& rule : rules.recursive) {
-      Step& delta = rule.steps.front();
-      if (delta.kind != StepKind::kScanDelta || delta.columns.empty()) continue;
-      const auto next =
-          std::find_if(rule.steps.begin() + 1, rule.steps.end(), [&](const Step& step) {
-            return searches_prefix(step) && grows_in(stratum, step.relation);
-          });
-      if (next == rule.steps.end()) continue;
-      const std::vector<Literal>& body = program.rules[rule.rule].body;
-      const std::vector<VariableId> there = variables_in(
-          body[next->literal].atom,
-          columns_of_all_searches(plan.relations[next->relation].indices[next->index]));
-      if (there.empty()) continue;
-      const std::vector<IndexPlan>& indices = plan.relations[delta.relation].indices;
-      const auto fits = [&](std::uint32_t i) {
-        return variables_in(body[delta.literal].atom, columns_of_all_searches(indices[i])) == there;
-      };
-      if (fits(delta.index)) continue;
-      for (std::uint32_t i = 0; i < indices.size(); ++i) {
-        if (!kept.contains({delta.relation, i}) || !fits(i) ||
-            !reordered_by(indices[i], indices[delta.index], delta))
-          continue;
-        delta.index = i;
-        break;
-      }
+  const Stratum& stratum = program.strata[s];
+  StratumPlan& rules = plan.strata[s];
+  // Where a column is carried by all rules, all indices may be dealt by it.
+  if (!stratum.is_recursive || rules.pivot) return;
+  const auto kept = kept_indices(plan, stratum, rules);
+  for (RulePlan& rule : rules.recursive) {
+    Step& delta = rule.steps.front();
+    if (delta.kind != StepKind::kScanDelta || delta.columns.empty()) continue;
+    const auto next = std::find_if(rule.steps.begin() + 1, rule.steps.end(), [&](const Step& step) {
+      return searches_prefix(step) && grows_in(stratum, step.relation);
+    });
+    if (next == rule.steps.end()) continue;
+    const std::vector<Literal>& body = program.rules[rule.rule].body;
+    const std::vector<VariableId> there =
+        variables_in(body[next->literal].atom,
+                     columns_of_all_searches(plan.relations[next->relation].indices[next->index]));
+    if (there.empty()) continue;
+    const std::vector<IndexPlan>& indices = plan.relations[delta.relation].indices;
+    const auto fits = [&](std::uint32_t i) {
+      return variables_in(body[delta.literal].atom, columns_of_all_searches(indices[i])) == there;
+    };
+    if (fits(delta.index)) continue;
+    for (std::uint32_t i = 0; i < indices.size(); ++i) {
+      if (!kept.contains({delta.relation, i}) || !fits(i) ||
+          !reordered_by(indices[i], indices[delta.index], delta))
+        continue;
+      delta.index = i;
+      break;
     }
+  }
 }
 
 }  // namespace stratalog::datalog

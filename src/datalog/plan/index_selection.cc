@@ -156,8 +156,7 @@ IndexChoice choose_indices(std::uint32_t arity, const std::vector<Access>& acces
     }
     choice.index_of_access.push_back(best.value_or(0));
     const auto length = static_cast<std::uint32_t>(access.bound.size());
-    if (length >= 1)
-      add_searched_length(choice.indices[choice.index_of_access.back()], length);
+    if (length >= 1) add_searched_length(choice.indices[choice.index_of_access.back()], length);
   }
   return choice;
 }

@@ -430,8 +430,7 @@ Result<std::vector<OrderedLiteral>> order_as_given(
     const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
     std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics) {
   Beginning whole = placed_as_given(body, atoms, delta_literal, statistics);
-  if (!whole.is_complete())
-    return Status::internal("a literal of the rule can never be evaluated");
+  if (!whole.is_complete()) return Status::internal("a literal of the rule can never be evaluated");
   return whole.take_order();
 }
 

@@ -84,8 +84,8 @@ class Planner {
       analyse_stratum(s);
       plan_.strata[s].may_be_mirrored =
           may_be_mirrored(program_, program_.strata[s], plan_.strata[s].strategy);
-      STRATALOG_RETURN_IF_ERROR(draft_rules(ground(nullptr), s, plan_.strata[s].strategy,
-                                            RulesWithout::kKept, drafts_));
+      STRATALOG_RETURN_IF_ERROR(
+          draft_rules(ground(nullptr), s, plan_.strata[s].strategy, RulesWithout::kKept, drafts_));
     }
     std::vector<RelationId> all(program_.relations.size());
     std::iota(all.begin(), all.end(), RelationId{0});

@@ -54,6 +54,25 @@ TEST(PositionJson, SizesOfRelationsThatGrowStayApartFromThoseThatAreKnown) {
   EXPECT_EQ(sizes[1].distinct, (std::vector<std::uint64_t>{1, 2}));
 }
 
+TEST(PositionJson, HowRelationsAreDealtIsKeptAndMayBeUnknown) {
+  const Program program = closure();
+  EnginePosition position;
+  position.dealt_by = {{1, {0, 1}}};
+  const std::string text = position_to_json(program, position);
+  const auto read = position_from_json(program, text);
+  ASSERT_TRUE(read.is_ok()) << read.status().to_string();
+  EXPECT_EQ(read.value().dealt_by, position.dealt_by);
+  // As releases before wrote it.
+  nlohmann::json before = nlohmann::json::parse(text);
+  before["format"] = 1;
+  before.erase("dealt_by");
+  const auto older = position_from_json(program, before.dump());
+  ASSERT_TRUE(older.is_ok()) << older.status().to_string();
+  EXPECT_TRUE(older.value().dealt_by.empty());
+  before["format"] = 3;
+  EXPECT_FALSE(position_from_json(program, before.dump()).is_ok());
+}
+
 TEST(PositionJson, AnAdditionWithoutAStratumThatTakesItInIsCorruption) {
   const Program program = closure();
   nlohmann::json json = nlohmann::json::parse(position_to_json(program, adding()));
