@@ -22,7 +22,8 @@ std::uint32_t count_characters(std::string_view text) {
   return static_cast<std::uint32_t>(std::count_if(text.begin(), text.end(), starts_character));
 }
 
-constexpr std::uint32_t kBlock = 1024;
+// Every rule and relation has a place: what is counted for each is short.
+constexpr std::uint32_t kBlock = 64;
 // Longer lines are not compared with their originals: nobody reads their columns, and the
 // comparison is linear.
 constexpr std::size_t kMaxAlignedLine = 4096;

@@ -2,10 +2,12 @@
 #include "datalog/plan/literal_order.h"
 
 #include <algorithm>
-#include <map>
+#include <limits>
+#include <utility>
 
 #include "datalog/partial_functors.h"
 #include "datalog/plan/size_estimate.h"
+#include "datalog/plan/variable_set.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -18,17 +20,19 @@ constexpr std::size_t kMostOrders = 600;
 constexpr double kMostPassing = 0.5;
 constexpr double kLeastPassing = 0.05;
 
-bool is_subset(const std::set<VariableId>& a, const std::set<VariableId>& b) {
-  return std::includes(b.begin(), b.end(), a.begin(), a.end());
-}
-
-std::set<VariableId> variables_of(const Expression& expression) {
+VariableSet variables_of(const Expression& expression) {
   std::set<VariableId> result;
   collect_variables(expression, result);
-  return result;
+  return VariableSet(result);
 }
 
-bool is_free_variable(const Expression& e, const std::set<VariableId>& bound) {
+VariableSet variables_of(const Literal& literal) {
+  std::set<VariableId> result;
+  collect_variables(literal, result);
+  return VariableSet(result);
+}
+
+bool is_free_variable(const Expression& e, const VariableSet& bound) {
   return e.kind == ExpressionKind::kVariable && !bound.contains(e.variable);
 }
 
@@ -59,9 +63,10 @@ void add_risk(const Expression& e, Risk& risk) {
   if (e.kind != ExpressionKind::kFunctor) return;
   for (const Expression& argument : e.arguments) add_risk(argument, risk);
   if (!may_fail(e)) return;
-  const std::set<VariableId> variables = variables_of(e);
-  risk.variables.insert(variables.begin(), variables.end());
+  std::set<VariableId> variables;
+  collect_variables(e, variables);
   risk.is_constant |= variables.empty();
+  risk.variables.merge(variables);
 }
 
 Risk risk_of(const Literal& literal) {
@@ -79,7 +84,7 @@ Risk risk_of(const Literal& literal) {
 }
 
 // Variables of positive atoms, and others that stand for the same value.
-std::set<VariableId> held_by_atoms(const std::vector<Literal>& body) {
+VariableSet held_by_atoms(const std::vector<Literal>& body) {
   std::set<VariableId> held;
   for (const Literal& literal : body)
     if (literal.kind == LiteralKind::kAtom) collect_variables(literal, held);
@@ -91,42 +96,75 @@ std::set<VariableId> held_by_atoms(const std::vector<Literal>& body) {
       if (held.contains(literal.right.variable)) held.insert(literal.left.variable);
     }
   }
-  return held;
+  return VariableSet(held);
 }
+
+// What all orders of a body have in common.
+struct Body {
+  Body(const std::vector<Literal>& all, const std::vector<RelationStatistics>& sizes)
+      : literals(all), statistics(sizes), held(held_by_atoms(all)) {
+    for (const Literal& literal : all) {
+      if (literal.kind == LiteralKind::kAggregate) computed.insert(literal.aggregate->result);
+      if (literal.kind == LiteralKind::kRange) computed.insert(literal.range->variable);
+      risks.push_back(risk_of(literal));
+      read.push_back(read_by(literal));
+      left.push_back(variables_of(literal.left));
+      right.push_back(variables_of(literal.right));
+    }
+  }
+
+  // What must be known before a constraint is decided; of a comparison, where it assigns nothing.
+  static VariableSet read_by(const Literal& literal) {
+    if (literal.kind == LiteralKind::kAggregate)
+      return VariableSet({literal.aggregate->outer.begin(), literal.aggregate->outer.end()});
+    if (literal.kind != LiteralKind::kRange) return variables_of(literal);
+    std::set<VariableId> limits;
+    collect_variables(literal.range->from, limits);
+    collect_variables(literal.range->to, limits);
+    if (literal.range->has_step) collect_variables(literal.range->step, limits);
+    return VariableSet(limits);
+  }
+
+  const std::vector<Literal>& literals;
+  const std::vector<RelationStatistics>& statistics;
+  VariableSet held;
+  VariableSet computed;  // by aggregates and ranges: equations only compare them
+  // Of each literal.
+  std::vector<Risk> risks;
+  std::vector<VariableSet> read;
+  std::vector<VariableSet> left;
+  std::vector<VariableSet> right;
+};
+
+enum class Keeps : std::uint8_t { kCost, kOrder };
 
 // The beginning of an order, and what it costs.
 class Beginning {
  public:
-  Beginning(const std::vector<Literal>& body, std::set<VariableId> bound,
-            const std::vector<RelationStatistics>& statistics)
-      : body_(body), bound_(std::move(bound)), statistics_(statistics), used_(body.size(), 0) {
-    for (const Literal& literal : body) {
-      if (literal.kind == LiteralKind::kAggregate) computed_.insert(literal.aggregate->result);
-      if (literal.kind == LiteralKind::kRange) computed_.insert(literal.range->variable);
-    }
-    held_ = held_by_atoms(body);
-    for (const Literal& literal : body) risks_.push_back(risk_of(literal));
-  }
+  Beginning(const Body& common, const std::set<VariableId>& bound, Keeps keeps)
+      : common_(&common), bound_(bound), keeps_(keeps), used_(common.literals.size(), 0) {}
 
   void place_atom(std::uint32_t l, StepKind kind) {
-    const Atom& atom = body_[l].atom;
-    OrderedLiteral placed{
-        .literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false};
-    if (kind == StepKind::kScanDelta && order_.empty()) {
+    const Atom& atom = body()[l].atom;
+    const bool begins_with_delta = kind == StepKind::kScanDelta && is_empty_;
+    if (begins_with_delta)
       tuples_ = std::max(1.0, rows(atom.relation) / 16);
-    } else {
-      placed.bound = bound_columns(atom);
+    else
       tuples_ *= fanout(atom);
-    }
     cost_ += tuples_ + 1;
-    order_.push_back(std::move(placed));
+    atoms_.push_back(l);
+    note({.literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false},
+         [&](OrderedLiteral& placed) {
+           if (!begins_with_delta) placed.bound = bound_columns(atom);
+         });
     used_[l] = 1;
     for (std::uint32_t c = 0; c < atom.arguments.size(); ++c) {
       const Argument& a = atom.arguments[c];
       if (a.kind != ArgumentKind::kVariable) continue;
       bound_.insert(a.variable);
-      const auto [at, is_first] = domains_.try_emplace(a.variable, distinct(atom.relation, c));
-      if (!is_first) at->second = std::min(at->second, distinct(atom.relation, c));
+      if (a.variable >= domains_.size()) domains_.resize(a.variable + 1, kNoDomain);
+      double& domain = domains_[a.variable];
+      domain = std::min(domain, distinct(atom.relation, c));
     }
   }
 
@@ -141,11 +179,11 @@ class Beginning {
   // source.
   std::vector<std::uint32_t> atoms_left() const {
     std::vector<std::uint32_t> atoms;
-    std::vector<double> tuples(body_.size(), 0);
-    for (std::uint32_t l = 0; l < body_.size(); ++l) {
-      if (used_[l] != 0 || body_[l].kind != LiteralKind::kAtom) continue;
+    std::vector<double> tuples(body().size(), 0);
+    for (std::uint32_t l = 0; l < body().size(); ++l) {
+      if (used_[l] != 0 || body()[l].kind != LiteralKind::kAtom) continue;
       atoms.push_back(l);
-      tuples[l] = fanout(body_[l].atom);
+      tuples[l] = fanout(body()[l].atom);
     }
     std::stable_sort(atoms.begin(), atoms.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return tuples[a] < tuples[b]; });
@@ -158,28 +196,44 @@ class Beginning {
   }
 
   double cost() const { return cost_; }
+  const std::vector<std::uint32_t>& atoms() const { return atoms_; }
   std::vector<OrderedLiteral> take_order() { return std::move(order_); }
 
  private:
+  // Of a variable that no atom has bound.
+  static constexpr double kNoDomain = std::numeric_limits<double>::infinity();
+
+  const std::vector<Literal>& body() const { return common_->literals; }
+
+  // A search for an order needs no more of it than its atoms.
+  template <typename Fill>
+  void note(OrderedLiteral placed, const Fill& fill) {
+    is_empty_ = false;
+    if (keeps_ == Keeps::kCost) return;
+    fill(placed);
+    order_.push_back(std::move(placed));
+  }
+
   std::vector<std::uint32_t> bound_columns(const Atom& atom) const {
     std::vector<std::uint32_t> columns;
-    for (std::uint32_t c = 0; c < atom.arguments.size(); ++c) {
-      const Argument& a = atom.arguments[c];
-      if (a.kind == ArgumentKind::kConstant ||
-          (a.kind == ArgumentKind::kVariable && bound_.contains(a.variable)))
-        columns.push_back(c);
-    }
+    for (std::uint32_t c = 0; c < atom.arguments.size(); ++c)
+      if (is_bound(atom.arguments[c])) columns.push_back(c);
     return columns;
   }
 
+  bool is_bound(const Argument& a) const {
+    return a.kind == ArgumentKind::kConstant ||
+           (a.kind == ArgumentKind::kVariable && bound_.contains(a.variable));
+  }
+
   double rows(RelationId relation) const {
-    const RelationStatistics& size = statistics_[relation];
+    const RelationStatistics& size = common_->statistics[relation];
     return size.known || size.rows > 0 ? static_cast<double>(size.rows)
                                        : static_cast<double>(kUnknownRows);
   }
 
   double distinct(RelationId relation, std::uint32_t column) const {
-    const auto& distinct = statistics_[relation].distinct;
+    const auto& distinct = common_->statistics[relation].distinct;
     return column < distinct.size() ? std::max(1.0, static_cast<double>(distinct[column]))
                                     : static_cast<double>(kUnknownDistinct);
   }
@@ -188,32 +242,34 @@ class Beginning {
   // of those that the variable has had so far.
   double fanout(const Atom& atom) const {
     const double all = rows(atom.relation);
-    const std::vector<std::uint32_t> bound = bound_columns(atom);
+    std::size_t bound = 0;
     double prefixes = 1;
     double met = 1;
-    for (const std::uint32_t c : bound) {
+    for (std::uint32_t c = 0; c < atom.arguments.size(); ++c) {
+      const Argument& a = atom.arguments[c];
+      if (!is_bound(a)) continue;
+      ++bound;
       const double values = distinct(atom.relation, c);
       prefixes *= values;
-      const Argument& a = atom.arguments[c];
-      if (a.kind != ArgumentKind::kVariable) continue;
-      const auto domain = domains_.find(a.variable);
-      if (domain != domains_.end()) met *= std::min(1.0, values / domain->second);
+      if (a.kind != ArgumentKind::kVariable || a.variable >= domains_.size()) continue;
+      const double domain = domains_[a.variable];
+      if (domain != kNoDomain) met *= std::min(1.0, values / domain);
     }
-    if (bound.size() == atom.arguments.size())
+    if (bound == atom.arguments.size())
       return std::min(all,
                       std::clamp(all / std::max(prefixes, 1.0) * met, kLeastPassing, kMostPassing));
     return all / std::min(prefixes, std::max(all, 1.0)) * met;
   }
 
   bool may_assign(const Expression& e) const {
-    return is_free_variable(e, bound_) && !computed_.contains(e.variable);
+    return is_free_variable(e, bound_) && !common_->computed.contains(e.variable);
   }
 
   enum class Computing : std::uint8_t { kNone, kAllowed };
 
   bool place_one_constraint(Computing computing) {
-    for (std::uint32_t l = 0; l < body_.size(); ++l)
-      if (used_[l] == 0 && (computing == Computing::kAllowed || is_plain_test(body_[l])) &&
+    for (std::uint32_t l = 0; l < body().size(); ++l)
+      if (used_[l] == 0 && (computing == Computing::kAllowed || is_plain_test(body()[l])) &&
           place_constraint(l))
         return true;
     return false;
@@ -233,7 +289,7 @@ class Beginning {
     const std::vector<Expression>& fields = equation->record->arguments;
     for (const Expression& field : fields)
       if (field.kind == ExpressionKind::kFunctor ||
-          (is_free_variable(field, bound_) && computed_.contains(field.variable)))
+          (is_free_variable(field, bound_) && common_->computed.contains(field.variable)))
         return false;
     for (std::uint32_t f = 0; f < fields.size(); ++f)
       if (!is_free_variable(fields[f], bound_)) placed.bound.push_back(f);
@@ -245,12 +301,12 @@ class Beginning {
 
   // Whether an atom that is not placed yet may leave no values for which it fails.
   bool waits_for_atoms(std::uint32_t l) const {
-    const Risk& risk = risks_[l];
+    const Risk& risk = common_->risks[l];
     if (risk.variables.empty() && !risk.is_constant) return false;
-    for (std::uint32_t a = 0; a < body_.size(); ++a) {
-      if (used_[a] != 0 || body_[a].kind != LiteralKind::kAtom) continue;
+    for (std::uint32_t a = 0; a < body().size(); ++a) {
+      if (used_[a] != 0 || body()[a].kind != LiteralKind::kAtom) continue;
       if (risk.is_constant) return true;
-      for (const Argument& argument : body_[a].atom.arguments)
+      for (const Argument& argument : body()[a].atom.arguments)
         if (argument.kind == ArgumentKind::kVariable && risk.variables.contains(argument.variable))
           return true;
     }
@@ -259,29 +315,28 @@ class Beginning {
 
   bool place_constraint(std::uint32_t l) {
     if (waits_for_atoms(l)) return false;
-    const Literal& literal = body_[l];
+    const Literal& literal = body()[l];
     OrderedLiteral placed{.literal = l,
                           .kind = StepKind::kFilter,
                           .bound = {},
                           .target = 0,
                           .assign_from_left = false};
-    std::set<VariableId> read;
-    collect_variables(literal, read);
+    const bool is_known = common_->read[l].is_within(bound_);
     switch (literal.kind) {
       case LiteralKind::kAtom:
         return false;
       case LiteralKind::kNegatedAtom:
-        if (!is_subset(read, bound_)) return false;
+        if (!is_known) return false;
         placed.kind = StepKind::kAbsent;
         placed.bound = bound_columns(literal.atom);
         break;
       case LiteralKind::kComparison:
         if (place_unpack(literal, placed)) break;
-        if (is_subset(read, bound_)) break;
+        if (is_known) break;
         if (literal.comparison != Comparison::kEqual) return false;
-        if (may_assign(literal.left) && is_subset(variables_of(literal.right), bound_)) {
+        if (may_assign(literal.left) && common_->right[l].is_within(bound_)) {
           placed.target = literal.left.variable;
-        } else if (may_assign(literal.right) && is_subset(variables_of(literal.left), bound_)) {
+        } else if (may_assign(literal.right) && common_->left[l].is_within(bound_)) {
           placed.target = literal.right.variable;
           placed.assign_from_left = true;
         } else {
@@ -289,40 +344,34 @@ class Beginning {
         }
         placed.kind = StepKind::kAssign;
         placed.pairs_zeros = literal.left.value_kind == ValueKind::kFloat &&
-                             !equates_variables(literal) && held_.contains(placed.target);
+                             !equates_variables(literal) && common_->held.contains(placed.target);
         bound_.insert(placed.target);
         break;
       case LiteralKind::kAggregate:
-        for (const VariableId v : literal.aggregate->outer)
-          if (!bound_.contains(v)) return false;
+        if (!is_known) return false;
         placed.kind = StepKind::kAggregate;
         placed.target = literal.aggregate->result;
         break;
-      case LiteralKind::kRange: {
-        std::set<VariableId> limits = variables_of(literal.range->from);
-        collect_variables(literal.range->to, limits);
-        if (literal.range->has_step) collect_variables(literal.range->step, limits);
-        if (!is_subset(limits, bound_)) return false;
+      case LiteralKind::kRange:
+        if (!is_known) return false;
         placed.kind = StepKind::kRange;
         placed.target = literal.range->variable;
         break;
-      }
     }
     if (placed.kind == StepKind::kAggregate || placed.kind == StepKind::kRange)
       bound_.insert(placed.target);
-    order_.push_back(std::move(placed));
+    note(std::move(placed), [](const OrderedLiteral&) {});
     used_[l] = 1;
     return true;
   }
 
-  const std::vector<Literal>& body_;
-  std::set<VariableId> bound_;
-  std::set<VariableId> held_;
-  std::vector<Risk> risks_;  // of each literal
-  std::set<VariableId> computed_;  // by aggregates and ranges: equations only compare them
-  const std::vector<RelationStatistics>& statistics_;
-  std::map<VariableId, double> domains_;  // values that a bound variable can have
+  const Body* common_;
+  VariableSet bound_;
+  Keeps keeps_;
+  bool is_empty_ = true;
+  std::vector<double> domains_;  // by variable: values that it can have
   std::vector<char> used_;
+  std::vector<std::uint32_t> atoms_;  // in order
   std::vector<OrderedLiteral> order_;
   double tuples_ = 1;
   double cost_ = 0;
@@ -337,7 +386,7 @@ class OrderSearch {
     const std::vector<std::uint32_t> atoms = beginning.atoms_left();
     if (atoms.empty() && beginning.is_complete() && (!best_ || beginning.cost() < best_cost_)) {
       best_cost_ = beginning.cost();
-      best_ = beginning.take_order();
+      best_ = beginning.atoms();
     }
     for (const std::uint32_t atom : atoms) {
       if (best_ && ++orders_ > kMostOrders) return;
@@ -347,21 +396,19 @@ class OrderSearch {
     }
   }
 
-  Result<std::vector<OrderedLiteral>> take_best() {
-    if (!best_) return Status::internal("a literal of the rule can never be evaluated");
-    return *std::move(best_);
-  }
+  // The atoms; nothing if there is no order.
+  const std::optional<std::vector<std::uint32_t>>& best() const { return best_; }
 
  private:
-  std::optional<std::vector<OrderedLiteral>> best_;
+  std::optional<std::vector<std::uint32_t>> best_;
   double best_cost_ = 0;
   std::size_t orders_ = 0;
 };
 
-Beginning placed_as_given(const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
-                          std::optional<std::uint32_t> delta_literal,
-                          const std::vector<RelationStatistics>& statistics) {
-  Beginning beginning(body, {}, statistics);
+Beginning placed_as_given(const Body& body, const std::set<VariableId>& bound,
+                          const std::vector<std::uint32_t>& atoms,
+                          std::optional<std::uint32_t> delta_literal, Keeps keeps) {
+  Beginning beginning(body, bound, keeps);
   for (const std::uint32_t atom : atoms) {
     // New tuples that come first are scanned, whatever is known of their columns.
     const bool begins_with_delta = atom == delta_literal && atom == atoms.front();
@@ -417,27 +464,32 @@ void collect_variables(const Literal& literal, std::set<VariableId>& into) {
 }
 
 Result<std::vector<OrderedLiteral>> order_literals(
-    const std::vector<Literal>& body, std::set<VariableId> bound,
+    const std::vector<Literal>& body, const std::set<VariableId>& bound,
     std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics) {
-  Beginning beginning(body, std::move(bound), statistics);
+  const Body common(body, statistics);
+  Beginning beginning(common, bound, Keeps::kCost);
   if (delta_literal) beginning.place_atom(*delta_literal, StepKind::kScanDelta);
   OrderSearch search;
   search.explore(std::move(beginning));
-  return search.take_best();
+  if (!search.best()) return Status::internal("a literal of the rule can never be evaluated");
+  return placed_as_given(common, bound, *search.best(), delta_literal, Keeps::kOrder).take_order();
 }
 
 Result<std::vector<OrderedLiteral>> order_as_given(
     const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
     std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics) {
-  Beginning whole = placed_as_given(body, atoms, delta_literal, statistics);
-  if (!whole.is_complete()) return Status::internal("a literal of the rule can never be evaluated");
+  const Body common(body, statistics);
+  Beginning whole = placed_as_given(common, {}, atoms, delta_literal, Keeps::kOrder);
+  if (!whole.is_complete())
+    return Status::internal("a literal of the rule can never be evaluated");
   return whole.take_order();
 }
 
 double cost_of_order(const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
                      std::optional<std::uint32_t> delta_literal,
                      const std::vector<RelationStatistics>& statistics) {
-  return placed_as_given(body, atoms, delta_literal, statistics).cost();
+  const Body common(body, statistics);
+  return placed_as_given(common, {}, atoms, delta_literal, Keeps::kCost).cost();
 }
 
 }  // namespace stratalog::datalog

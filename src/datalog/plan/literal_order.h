@@ -31,7 +31,7 @@ struct OrderedLiteral {
 // `statistics` has an entry for every relation. `bound` holds the variables that are known before
 // the first literal (aggregates: the outer ones).
 Result<std::vector<OrderedLiteral>> order_literals(
-    const std::vector<Literal>& body, std::set<VariableId> bound,
+    const std::vector<Literal>& body, const std::set<VariableId>& bound,
     std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics);
 
 // The same with the atoms in an order that is given: each positive atom of the body once.
