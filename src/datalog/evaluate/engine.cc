@@ -12,6 +12,7 @@
 
 #include "comm/shared_pointers.h"
 #include "datalog/evaluate/added_facts.h"
+#include "datalog/evaluate/alone_run.h"
 #include "datalog/evaluate/checkpointing.h"
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/equivalence_run.h"
@@ -30,6 +31,9 @@
 
 namespace stratalog::datalog {
 namespace {
+
+// Strata that ranks evaluate alone, one after the other, until they ask for checkpoints again.
+constexpr int kMostUnasked = 64;
 
 enum class Relations : std::uint8_t { kUnseen, kSeen };  // when the run has ended
 
@@ -114,6 +118,7 @@ class Engine {
         facts_, load_program_facts(
                     state_, [this](std::uint32_t s) { return is_settled(s); }, position_.supplied));
     if (state_.addition) STRATALOG_RETURN_IF_ERROR(load_added_facts());
+    STRATALOG_RETURN_IF_ERROR(count_facts());
     state_.times.load = watch.lap();
     begin(Phase::kEvaluating);
     if (!resumed) STRATALOG_RETURN_IF_ERROR(make_plan());
@@ -230,12 +235,15 @@ class Engine {
       STRATALOG_RETURN_IF_ERROR(run_stratum(s));
       if (state_.report.stopped_early) return {};
       if (unread) unread->forget_after(s, state_);
-      // Between strata a checkpoint may be due as well.
-      if (is_read(s)) continue;
+      // Between strata a checkpoint may be due as well; those that take no time do not ask.
+      if (is_read(s) || (state_.is_apart && ++unasked_strata_ < kMostUnasked)) continue;
+      unasked_strata_ = 0;
+      STRATALOG_RETURN_IF_ERROR(state_.meet());
       STRATALOG_ASSIGN_OR_RETURN(const Verdict verdict, checkpointing_.safe_point(position_, {}));
       state_.report.stopped_early = verdict == Verdict::kStop;
       if (state_.report.stopped_early) return {};
     }
+    STRATALOG_RETURN_IF_ERROR(state_.meet());
     // The answer itself is the last checkpoint, unless it was there before.
     if (!checkpointing_.is_on() || !something_ran_) return {};
     if (state_.options.checkpoint.at_end == AtEnd::kSkip) return checkpointing_.settle();
@@ -252,17 +260,19 @@ class Engine {
     const bool restored = position_.stratum == s;
     if (!restored) STRATALOG_RETURN_IF_ERROR(refine_plan(state_, s, position_.statistics));
     const StratumStart start = position_.start;
+    if (!restored && has_no_seeds(state_, s)) return end_stratum(s, names, leave_empty(state_, s));
+    const bool is_alone = !restored && may_run_alone(state_, s, position_.statistics);
+    if (!is_alone) STRATALOG_RETURN_IF_ERROR(state_.meet());
     const bool by_pivot = restored ? position_.by_pivot : can_run_by_pivot(state_, s);
+    std::uint64_t fact_rows = 0;
     StratumFacts facts;
     for (const RelationId r : members.relations) {
       facts.push_back(std::move(facts_[r]));
       facts_[r] = {};
       if (facts.back().columns.empty()) facts.back().columns.resize(state_.relations[r].arity);
+      fact_rows += std::exchange(state_.fact_rows[r], 0);
     }
-    if (!restored && !by_pivot) {
-      STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t rows, count_facts(s, facts));
-      open_stratum_shards(state_, s, rows);
-    }
+    if (!restored && !by_pivot && !is_alone) open_stratum_shards(state_, s, fact_rows);
     position_.stratum = s;
     position_.by_pivot = by_pivot;
 
@@ -291,8 +301,14 @@ class Engine {
 
     const StratumStart* from = restored ? &start : nullptr;
     STRATALOG_ASSIGN_OR_RETURN(StratumOutcome outcome,
-                               by_pivot ? run_by_pivot(state_, s, facts, from, hooks)
-                                        : run_by_rounds(state_, s, facts, from, hooks));
+                               is_alone   ? run_alone(state_, s, hooks)
+                               : by_pivot ? run_by_pivot(state_, s, facts, from, hooks)
+                                          : run_by_rounds(state_, s, facts, from, hooks));
+    return end_stratum(s, names, std::move(outcome));
+  }
+
+  Status end_stratum(std::uint32_t s, const std::string& names, StratumOutcome outcome) {
+    const Stratum& members = state_.program.strata[s];
     for (const RelationId r : state_.read_swept) state_.relations[r].swept.reset();
     state_.read_swept.clear();
     state_.pivot_bytes = 0;  // counted with the relations from now on
@@ -334,13 +350,11 @@ class Engine {
     }
   }
 
-  // Collective where the count decides anything.
-  Result<std::uint64_t> count_facts(std::uint32_t s, const StratumFacts& facts) {
-    std::uint64_t rows = 0;
-    if (state_.is_single() || !state_.plan.strata[s].may_be_mirrored) return rows;
-    for (const TupleColumns& relation : facts) rows += relation.rows;
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(std::span(&rows, 1), ReduceOp::kSum));
-    return rows;
+  // Collective. How many facts each relation begins with.
+  Status count_facts() {
+    state_.fact_rows.clear();
+    for (const TupleColumns& facts : facts_) state_.fact_rows.push_back(facts.rows);
+    return state_.comm.allreduce(state_.fact_rows, ReduceOp::kSum);
   }
 
   void pass_on(Progress progress, const std::string& names) const {
@@ -366,6 +380,7 @@ class Engine {
   std::vector<TupleColumns> facts_;
   std::uint64_t last_iteration_ = 0;
   bool something_ran_ = false;
+  int unasked_strata_ = 0;  // after which nobody was asked for a checkpoint
 };
 
 // Never destroyed, and known to those who look for lost memory.

@@ -4,6 +4,7 @@
 // owned by run_program. Local.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -157,6 +158,25 @@ struct EngineState {
     return ended;
   }
   Status want_of_memory;
+
+  // Strata that ranks evaluate alone (alone_run.h) end without a word. What went wrong in them on
+  // this rank waits for the next meeting, which comes before any other collective call.
+  void keep_for_meeting(const Status& mine) {
+    is_apart = true;
+    if (kept_status.is_ok()) kept_status = mine;
+  }
+  // Collective, if all or none are apart: whether all have got through, and found the same.
+  Status meet();
+  bool is_apart = false;
+  Status kept_status;
+
+  // By relation, all ranks together: facts from files and from the caller, still to be taken in.
+  std::vector<std::uint64_t> fact_rows;
+  bool has_facts(const Stratum& members) const {
+    return std::ranges::any_of(members.relations, [&](RelationId r) {
+      return r < fact_rows.size() && fact_rows[r] > 0;
+    });
+  }
 
   bool is_single() const { return comm.size() == 1; }
 

@@ -85,9 +85,16 @@ void mark_set(const SetView& set, std::span<std::uint64_t> bitmap) {
   }
 }
 
-// This rank's part of a relation; `bitmaps` has one for each declared column.
+// The copy that every rank has, or else this rank's part.
+const Index& index_of(const RelationData& relation) {
+  for (const Shard& shard : relation.shards)
+    if (shard.placement.dealing == Dealing::kReplicated) return shard.primary_index();
+  return relation.shards.front().primary_index();
+}
+
+// What there is of a relation here; `bitmaps` has one for each declared column.
 void mark_relation(const RelationData& relation, std::span<std::uint64_t> bitmaps) {
-  const Index& home = relation.shards.front().primary_index();
+  const Index& home = index_of(relation);
   const auto order = home.order();
   const RowId step = std::max<RowId>(1, home.row_count() / kMostRows);
   const auto column = [&](std::size_t place) {
@@ -134,8 +141,12 @@ Status count_columns(EngineState& state, const std::vector<RelationId>& relation
     mark_relation(state.relations[r], rest.first(state.relations[r].arity * kDistinctWords));
     rest = rest.subspan(state.relations[r].arity * kDistinctWords);
   }
-  if (!state.is_single())
+  const bool are_whole = std::ranges::all_of(
+      walked, [&](RelationId r) { return has_copy(state.relations[r]); });
+  if (!state.is_single() && !are_whole) {
+    STRATALOG_RETURN_IF_ERROR(state.meet());
     STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(bitmaps, ReduceOp::kBitOr));
+  }
   rest = bitmaps;
   for (const RelationId r : walked) {
     statistics[r].distinct.clear();

@@ -5,6 +5,7 @@
 // data and local operations; collective moves are in redistribute.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -87,6 +88,13 @@ struct RelationData {
 
   std::uint64_t heap_bytes() const;
 };
+
+// Whether every rank has all of it in a shard.
+inline bool has_copy(const RelationData& relation) {
+  return std::ranges::any_of(relation.shards, [](const Shard& shard) {
+    return shard.placement.dealing == Dealing::kReplicated;
+  });
+}
 
 std::unique_ptr<Index> make_index(const IndexPlan& plan);
 

@@ -85,7 +85,7 @@ class RoundRun {
       if (!outcome_.stopped) STRATALOG_RETURN_IF_ERROR(rebalance_finished());
       outcome_.report.largest_share = counts_.largest_share();
     }
-    if (!outcome_.stopped) finish();
+    if (!outcome_.stopped) close_members(state_, stratum_);
     outcome_.report.strategy = members_.is_recursive ? Strategy::kSemiNaive : Strategy::kOnce;
     outcome_.report.iterations = counts_.iteration();
     outcome_.report.tuples = counts_.total_tuples();
@@ -461,23 +461,6 @@ class RoundRun {
     progress.memory_bytes = memory;
     progress.largest_share = counts_.largest_share();
     hooks_.progress(progress);
-  }
-
-  void finish() {
-    for (const RelationId r : members_.relations) {
-      state_.relations[r].delta_holds = false;
-      state_.relations[r].mirrored = false;  // what was a mirror is a copy like any other
-      if (state_.relations[r].keeps_one_value()) {
-        state_.relations[r].shards.front().primary_index().keep_best(nullptr);
-        state_.relations[r].shards.front().primary_index().keep_latest(false);
-      }
-      state_.relations[r].best.reset();
-      state_.relations[r].keeps_united = false;
-      if (state_.relations[r].equivalence) state_.relations[r].equivalence->forget_delta();
-      for (Shard& shard : state_.relations[r].shards)
-        for (const auto& index : shard.indices)
-          if (index) index->forget_delta();
-    }
   }
 
   EngineState& state_;

@@ -7,6 +7,7 @@
 
 #include "datalog/evaluate/incoming.h"
 #include "datalog/evaluate/joint_shards.h"
+#include "datalog/evaluate/mirror.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -81,6 +82,7 @@ void RulePass::find_lone_rules() {
     rule.meter->guesses_new_tuples |=
         rule.meter->delta_literal.has_value() && state_.relations[head].mirrored;
     if (rule.fills_alone) continue;
+    rule.meter->guesses_new_tuples |= alone_ != nullptr;
     rule.meter->guesses_new_tuples |=
         needs_exchange_ || !rule.head || rule.executor->creates_values() ||
         state_.joint != nullptr || !state_.program.relations[head].choice_keys.empty() ||
@@ -91,11 +93,13 @@ void RulePass::find_lone_rules() {
 void RulePass::meter_new_tuples() {
   for (ActiveRule& rule : rules_) {
     if (rule.meter == nullptr || !rule.fills_alone) continue;
-    const RelationData& head = state_.relations[rule.executor->rule().head];
+    RelationData& head = state_.relations[rule.executor->rule().head];
     if (head.equivalence)  // whole, it is the same on all ranks
       rule.meter->new_tuples += head.equivalence->is_dealt() || state_.comm.rank() == 0
                                     ? head.equivalence->delta_pairs()
                                     : 0;
+    else if (head.arity > 0 && alone_ != nullptr)  // one rank counts what all have found
+      rule.meter->new_tuples += mirror_of(head).primary_index().delta_tuples();
     else if (head.arity > 0)
       rule.meter->new_tuples += head.shards.front().primary_index().delta_tuples();
     else

@@ -111,6 +111,24 @@ void open_stratum_shards(EngineState& state, std::uint32_t stratum, std::uint64_
         }
 }
 
+void close_members(EngineState& state, std::uint32_t stratum) {
+  for (const RelationId r : state.program.strata[stratum].relations) {
+    RelationData& relation = state.relations[r];
+    relation.delta_holds = false;
+    relation.mirrored = false;  // what was a mirror is a copy like any other
+    if (relation.keeps_one_value()) {
+      relation.shards.front().primary_index().keep_best(nullptr);
+      relation.shards.front().primary_index().keep_latest(false);
+    }
+    relation.best.reset();
+    relation.keeps_united = false;
+    if (relation.equivalence) relation.equivalence->forget_delta();
+    for (Shard& shard : relation.shards)
+      for (const auto& index : shard.indices)
+        if (index) index->forget_delta();
+  }
+}
+
 Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
                                const std::vector<RulePlan>& plans, bool everywhere) {
   const Stratum& members = state.program.strata[stratum];
