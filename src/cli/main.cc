@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/launch.h"
+#include "cli/souffle_command.h"
 #include "cli/world.h"
 
 namespace stratalog::cli {
@@ -93,6 +94,9 @@ int main(int argc, char** argv) {
   // So do those to a pipe that nobody reads any more: no reason for a run to end without its
   // answer.
   std::signal(SIGPIPE, SIG_IGN);
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  // Not for the ranks that it becomes: these are called by its own name.
+  if (argc > 0 && stratalog::cli::is_named_souffle(argv[0]))
+    arguments = stratalog::cli::arguments_from_souffle(arguments);
   return static_cast<int>(stratalog::cli::start(arguments));
 }

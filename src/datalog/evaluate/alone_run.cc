@@ -26,8 +26,12 @@ constexpr Limits kOfProcesses{.rows = 1U << 16, .tuples = 1U << 14};
 // Meetings of threads are quicker, and their copies lie in one memory.
 constexpr Limits kOfThreads{.rows = 1U << 12, .tuples = 1U << 12};
 
-const Limits& limits_of(const EngineState& state) {
-  return state.peers.empty() ? kOfProcesses : kOfThreads;
+// Whoever wants no copies gets none.
+Limits limits_of(const EngineState& state) {
+  Limits limits = state.peers.empty() ? kOfProcesses : kOfThreads;
+  limits.rows = std::min(limits.rows, state.options.replicate_limit_rows);
+  if (state.options.mirror_limit_rows == 0) limits.rows = 0;
+  return limits;
 }
 
 bool reads_relation(const Step& step) {
@@ -43,8 +47,7 @@ bool is_filled_alike(const Program& program, RelationId r) {
 }
 
 bool calls_library(const Program& program, const Expression& e) {
-  const bool keeps_state = e.kind == ExpressionKind::kFunctor &&
-                           e.functor == Functor::kExternal &&
+  const bool keeps_state = e.kind == ExpressionKind::kFunctor && e.functor == Functor::kExternal &&
                            program.external_functors[e.shape].is_stateful;
   return keeps_state || std::ranges::any_of(e.arguments, [&](const Expression& argument) {
            return calls_library(program, argument);
@@ -120,7 +123,7 @@ void open_members(EngineState& state, const Stratum& members) {
 bool may_run_alone(const EngineState& state, std::uint32_t s,
                    const std::vector<RelationStatistics>& statistics) {
   const Stratum& stratum = state.program.strata[s];
-  if (state.is_single() || stratum.is_recursive || state.addition ||
+  if (state.is_single() || stratum.is_recursive || state.addition || limits_of(state).rows == 0 ||
       !stratum.subsumptions.empty() || state.has_facts(stratum))
     return false;
   for (const RelationId r : stratum.relations)

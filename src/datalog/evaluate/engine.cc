@@ -236,7 +236,7 @@ class Engine {
       if (state_.report.stopped_early) return {};
       if (unread) unread->forget_after(s, state_);
       // Between strata a checkpoint may be due as well; those that take no time do not ask.
-      if (is_read(s) || (state_.is_apart && ++unasked_strata_ < kMostUnasked)) continue;
+      if (is_read(s) || (state_.is_apart && !is_asking_due())) continue;
       unasked_strata_ = 0;
       STRATALOG_RETURN_IF_ERROR(state_.meet());
       STRATALOG_ASSIGN_OR_RETURN(const Verdict verdict, checkpointing_.safe_point(position_, {}));
@@ -248,6 +248,11 @@ class Engine {
     if (!checkpointing_.is_on() || !something_ran_) return {};
     if (state_.options.checkpoint.at_end == AtEnd::kSkip) return checkpointing_.settle();
     return checkpointing_.save(position_, last_iteration_, SaveTime::kAtEnd);
+  }
+
+  // While ranks are apart. The same on all of them.
+  bool is_asking_due() {
+    return checkpointing_.may_be_asked() && ++unasked_strata_ >= kMostUnasked;
   }
 
   Status run_stratum(std::uint32_t s) {

@@ -35,9 +35,8 @@ Status EngineState::meet() {
   if (least[0] == 0) return agree(comm, mine);
   for (std::size_t i = 1; i < least.size(); i += 2)
     if (least[i] != ~least[i + 1])
-      return Status::internal(
-          fmt::format("ranks that evaluate the same have got different counts before stratum {}",
-                      stratum));
+      return Status::internal(fmt::format(
+          "ranks that evaluate the same have got different counts before stratum {}", stratum));
   return {};
 }
 

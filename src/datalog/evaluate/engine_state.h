@@ -173,9 +173,8 @@ struct EngineState {
   // By relation, all ranks together: facts from files and from the caller, still to be taken in.
   std::vector<std::uint64_t> fact_rows;
   bool has_facts(const Stratum& members) const {
-    return std::ranges::any_of(members.relations, [&](RelationId r) {
-      return r < fact_rows.size() && fact_rows[r] > 0;
-    });
+    return std::ranges::any_of(
+        members.relations, [&](RelationId r) { return r < fact_rows.size() && fact_rows[r] > 0; });
   }
 
   bool is_single() const { return comm.size() == 1; }

@@ -141,8 +141,8 @@ Status count_columns(EngineState& state, const std::vector<RelationId>& relation
     mark_relation(state.relations[r], rest.first(state.relations[r].arity * kDistinctWords));
     rest = rest.subspan(state.relations[r].arity * kDistinctWords);
   }
-  const bool are_whole = std::ranges::all_of(
-      walked, [&](RelationId r) { return has_copy(state.relations[r]); });
+  const bool are_whole =
+      std::ranges::all_of(walked, [&](RelationId r) { return has_copy(state.relations[r]); });
   if (!state.is_single() && !are_whole) {
     STRATALOG_RETURN_IF_ERROR(state.meet());
     STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(bitmaps, ReduceOp::kBitOr));

@@ -104,7 +104,8 @@ bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum);
 // Opens the shards that a stratum needs for its own relations, which hold `rows` tuples together so
 // far, as all ranks know. Local, the same on all ranks.
 void open_stratum_shards(EngineState& state, std::uint32_t stratum, std::uint64_t rows);
-// Its relations are finished ones from now on: deltas, mirrors and choices between values go. Local.
+// Its relations are finished ones from now on: deltas, mirrors and choices between values go.
+// Local.
 void close_members(EngineState& state, std::uint32_t stratum);
 // Makes every relation of lower strata that `plans` read available.
 Status ensure_static_relations(EngineState& state, std::uint32_t stratum,

@@ -480,8 +480,7 @@ Result<std::vector<OrderedLiteral>> order_as_given(
     std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics) {
   const Body common(body, statistics);
   Beginning whole = placed_as_given(common, {}, atoms, delta_literal, Keeps::kOrder);
-  if (!whole.is_complete())
-    return Status::internal("a literal of the rule can never be evaluated");
+  if (!whole.is_complete()) return Status::internal("a literal of the rule can never be evaluated");
   return whole.take_order();
 }
 
