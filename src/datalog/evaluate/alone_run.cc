@@ -34,7 +34,7 @@ Limits limits_of(const EngineState& state) {
   return limits;
 }
 
-bool reads_relation(const Step& step) {
+bool looks_into(const Step& step) {
   return step.kind == StepKind::kScan || step.kind == StepKind::kSearch ||
          step.kind == StepKind::kExists || step.kind == StepKind::kAbsent;
 }
@@ -76,7 +76,7 @@ bool depends_on_library(const Program& program, const Rule& rule) {
 bool read_little(const EngineState& state, const std::vector<Step>& steps, double& rows) {
   return std::ranges::all_of(steps, [&](const Step& step) {
     if (!read_little(state, step.aggregate_steps, rows)) return false;
-    if (!reads_relation(step)) return true;
+    if (!looks_into(step)) return true;
     const RelationData& relation = state.relations[step.relation];
     if (relation.equivalence) return false;
     rows += static_cast<double>(relation.global_rows);
@@ -102,7 +102,7 @@ double work_of(const EngineState& state, const RulePlan& plan, double rows,
 Status bring_copies(EngineState& state, const std::vector<Step>& steps) {
   for (const Step& step : steps) {
     STRATALOG_RETURN_IF_ERROR(bring_copies(state, step.aggregate_steps));
-    if (!reads_relation(step) || state.relations[step.relation].arity == 0) continue;
+    if (!looks_into(step) || state.relations[step.relation].arity == 0) continue;
     if (!has_copy(state.relations[step.relation])) STRATALOG_RETURN_IF_ERROR(state.meet());
     STRATALOG_RETURN_IF_ERROR(
         ensure_available(state, step.relation, step.index, Availability::kEverywhere));

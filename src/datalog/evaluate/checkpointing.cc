@@ -149,14 +149,16 @@ SafePointWish Checkpointing::wish() {
   return wish;
 }
 
+// Where nobody can ask for anything, thousands of thin rounds need not talk about it.
+Status Checkpointing::learn_who_may_ask() {
+  std::uint64_t askers = is_on() || state_.hooks.stop_requested ? 1 : 0;
+  STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(std::span(&askers, 1), ReduceOp::kSum));
+  may_be_asked_ = askers > 0;
+  return {};
+}
+
 Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const SafePoint& point) {
-  // Where nobody can ask for anything, thousands of thin rounds need not talk about it.
-  if (!may_be_asked_) {
-    std::uint64_t askers = is_on() || state_.hooks.stop_requested ? 1 : 0;
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(std::span(&askers, 1), ReduceOp::kSum));
-    may_be_asked_ = askers > 0;
-  }
-  if (!*may_be_asked_) return Verdict::kGoOn;
+  if (!may_be_asked()) return Verdict::kGoOn;
   enum : std::uint64_t { kNothing = 0, kSave = 1, kSaveNow = 2, kSaveAndStop = 3 };
   std::uint64_t decision = kNothing;
   if (state_.comm.rank() == 0) {

@@ -88,8 +88,9 @@ class Checkpointing {
   std::uint64_t rounds_until_due(std::uint64_t iteration) const;
   // Local. What this rank would bring to a safe point now.
   SafePointWish wish();
-  // Local. Whether any rank's wish may ever be more than nothing; known from the first safe point
-  // on.
+  // Collective, once, before the first stratum.
+  Status learn_who_may_ask();
+  // Local. Whether any rank's wish may ever be more than nothing; known then.
   bool may_be_asked() const { return may_be_asked_.value_or(true); }
   // Saves if one is due by iterations, by time, or because somebody asked; says whether to go on.
   Result<Verdict> safe_point(const EnginePosition& position, const SafePoint& point);

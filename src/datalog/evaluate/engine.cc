@@ -224,6 +224,7 @@ class Engine {
   }
 
   Status run_strata() {
+    STRATALOG_RETURN_IF_ERROR(checkpointing_.learn_who_may_ask());
     const std::vector<std::uint32_t> order = stratum_order();
     // Who looks at relations when the run has ended needs all of them, and so does a checkpoint.
     std::optional<UnreadRelations> unread;

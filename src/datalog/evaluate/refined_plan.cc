@@ -16,7 +16,7 @@ namespace {
 constexpr RowId kMostRows = 1U << 15;
 constexpr std::uint64_t kMostCells = 64;
 
-bool is_member(const Stratum& stratum, RelationId relation) {
+bool belongs_to(const Stratum& stratum, RelationId relation) {
   return std::ranges::binary_search(stratum.relations, relation);
 }
 
@@ -33,7 +33,7 @@ void note_reads(const std::vector<Literal>& body, const Stratum& stratum, Reads&
   for (const Literal& literal : body) {
     if (literal.kind == LiteralKind::kAggregate)
       note_reads(literal.aggregate->body, stratum, reads);
-    if (!reads_atom(literal) || is_member(stratum, literal.atom.relation)) continue;
+    if (!reads_atom(literal) || belongs_to(stratum, literal.atom.relation)) continue;
     reads.all.push_back(literal.atom.relation);
     if (!is_atom(literal)) continue;
     reads.needed.push_back(literal.atom.relation);

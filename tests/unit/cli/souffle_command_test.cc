@@ -9,7 +9,7 @@
 namespace stratalog::cli {
 namespace {
 
-using Words = std::vector<std::string>;
+using List = std::vector<std::string>;
 
 TEST(SouffleCommand, IsAskedForByName) {
   EXPECT_TRUE(is_named_souffle("souffle"));
@@ -22,23 +22,23 @@ TEST(SouffleCommand, IsAskedForByName) {
 TEST(SouffleCommand, WhatDecidesTheAnswerStays) {
   EXPECT_EQ(
       arguments_from_souffle({"a.dl", "-F", "in", "--output-dir=out", "-j4", "-M", "A=1 B="}),
-      (Words{"run", "a.dl", "-F", "in", "--output-dir=out", "-j4", "-M", "A=1 B=", "--quiet"}));
-  EXPECT_EQ(arguments_from_souffle({"-v", "a.dl"}), (Words{"run", "-v", "a.dl"}));
-  EXPECT_EQ(arguments_from_souffle({"--version"}), Words{"--version"});
+      (List{"run", "a.dl", "-F", "in", "--output-dir=out", "-j4", "-M", "A=1 B=", "--quiet"}));
+  EXPECT_EQ(arguments_from_souffle({"-v", "a.dl"}), (List{"run", "-v", "a.dl"}));
+  EXPECT_EQ(arguments_from_souffle({"--version"}), List{"--version"});
 }
 
 TEST(SouffleCommand, WhatOnlyChangesTheWayThereGoes) {
   EXPECT_EQ(arguments_from_souffle({"-c", "a.dl", "-w", "-z", "X", "-mX", "-W", "all", "--wno=all",
                                     "--disable-transformers=Y", "--magic-transform", "*",
                                     "--auto-schedule=p", "--legacy", "-Nns"}),
-            (Words{"run", "a.dl", "--quiet"}));
+            (List{"run", "a.dl", "--quiet"}));
 }
 
 TEST(SouffleCommand, AProfileIsOneOfOurs) {
   EXPECT_EQ(arguments_from_souffle({"-p", "p.json", "a.dl"}),
-            (Words{"run", "--profile", "p.json", "a.dl", "--quiet"}));
+            (List{"run", "--profile", "p.json", "a.dl", "--quiet"}));
   EXPECT_EQ(arguments_from_souffle({"-pp.json", "a.dl"}),
-            (Words{"run", "--profile", "p.json", "a.dl", "--quiet"}));
+            (List{"run", "--profile", "p.json", "a.dl", "--quiet"}));
 }
 
 TEST(SouffleCommand, WhatAsksForSomethingElseIsRefusedWithAdvice) {

@@ -12,7 +12,7 @@
 namespace stratalog::datalog {
 namespace {
 
-constexpr const char* kRelations =
+constexpr const char* kDeclared =
     ".decl e(x: number, y: number, z: number)\n.input e\n.decl f(x: number, y: number)\n.input f\n"
     ".decl some(x: number)\nsome(x) :- e(x, _, x).\n"
     ".decl made(y: number)\nmade(y) :- f(y, y).\n.decl p(x: number, y: number)\n";
@@ -20,7 +20,7 @@ constexpr const char* kRelations =
 class Replan : public testing::Test {
  protected:
   void read(const std::string& rules) {
-    program_ = compiled(kRelations + rules);
+    program_ = compiled(kDeclared + rules);
     statistics_.resize(program_.relations.size());
     know("e", 1'000'000, {20'000, 1'000, 500});
     know("f", 500'000, {100'000, 1'000});
