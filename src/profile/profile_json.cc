@@ -48,6 +48,7 @@ Json rule_to_json(const ProfileRule& r) {
           {"file", r.file},
           {"line", r.line},
           {"delta", r.delta},
+          {"order", r.order},
           {"evaluations", r.evaluations},
           {"seconds", r.seconds},
           {"slowest_seconds", r.slowest_seconds},
@@ -162,6 +163,7 @@ void read(Reader& in, const Json& json, const std::string& at, ProfileRule& r) {
   in.field(json, at, "file", r.file);
   in.field(json, at, "line", r.line);
   in.field(json, at, "delta", r.delta);
+  if (json.is_object() && json.contains("order")) in.field(json, at, "order", r.order);
   in.field(json, at, "evaluations", r.evaluations);
   in.field(json, at, "seconds", r.seconds);
   in.field(json, at, "slowest_seconds", r.slowest_seconds);

@@ -198,6 +198,7 @@ std::string rule_cell(const RunProfile& profile, const ProfileRule& rule) {
   std::string html = escape_html(rule.text);
   html += fmt::format(" <small>{}:{}", escape_html(rule.file), rule.line);
   if (!rule.delta.empty()) html += fmt::format(", new tuples of {}", escape_html(rule.delta));
+  if (!rule.order.empty()) html += fmt::format("<br>{}", escape_html(rule.order));
   return html + "</small>";
 }
 

@@ -42,6 +42,7 @@ struct ProfileRule {
   std::string file;
   std::uint32_t line = 0;
   std::string delta;  // the relation whose new tuples drive this form; empty: all tuples
+  std::string order;  // how its body was joined, as `explain` writes it
   std::uint64_t evaluations = 0;  // on the rank that did most
   double seconds = 0;  // all ranks together
   double slowest_seconds = 0;  // of the slowest rank

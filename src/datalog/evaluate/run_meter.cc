@@ -42,6 +42,17 @@ std::array<double, kProfilePhases.size()> phases_of(const TimeBreakdown& t) {
           t.encode, t.write,   t.sync, t.commit,   t.output,      t.other};
 }
 
+// As it was joined in the end.
+std::string order_of(const EngineState& state, const RuleMeter& meter) {
+  const StratumPlan& stratum = state.plan.strata[meter.stratum];
+  for (const auto* rules :
+       {&stratum.once, &stratum.rules_of_rounds(), &stratum.reject, &stratum.retire})
+    for (const RulePlan& rule : *rules)
+      if (rule.rule == meter.rule && rule.delta_literal == meter.delta_literal)
+        return explain_order(state.program, state.plan, rule);
+  return {};
+}
+
 }  // namespace
 
 MeteredTime::MeteredTime(RuleMeter* meter) : meter_(meter) {
@@ -53,15 +64,13 @@ MeteredTime::~MeteredTime() {
 }
 
 RuleMeter* RunMeter::rule(std::uint32_t stratum, const RulePlan& plan) {
-  for (RuleMeter& known : rules_)
-    if (known.stratum == stratum && known.work == ProfileWork::kRule && known.rule == plan.rule &&
-        known.delta_literal == plan.delta_literal)
-      return &known;
+  RuleMeter*& known = meter_of_[{stratum, plan.rule, plan.delta_literal}];
+  if (known != nullptr) return known;
   rules_.push_back({.stratum = stratum,
                     .work = ProfileWork::kRule,
                     .rule = plan.rule,
                     .delta_literal = plan.delta_literal});
-  return &rules_.back();
+  return known = &rules_.back();
 }
 
 RuleMeter* RunMeter::sweep(std::uint32_t stratum) {
@@ -176,6 +185,7 @@ Result<std::vector<ProfileRule>> RunMeter::collect_rules(EngineState& state) con
       entry.text = rule.text;
       entry.file = rule.place.file;
       entry.line = rule.place.line;
+      entry.order = order_of(state, meter);
       if (meter.delta_literal)
         entry.delta = state.program.relations[rule.body[*meter.delta_literal].atom.relation].name;
     }

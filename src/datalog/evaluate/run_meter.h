@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/result.h"
@@ -84,6 +86,8 @@ class RunMeter {
 
   Metering metering_;
   std::deque<RuleMeter> rules_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::optional<std::uint32_t>>, RuleMeter*>
+      meter_of_;  // by stratum, rule and atom with new tuples
   RoundSeries rounds_;
   SampleSeries samples_;
   double last_sample_seconds_ = -1;

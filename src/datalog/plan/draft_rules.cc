@@ -10,9 +10,10 @@
 namespace stratalog::datalog {
 namespace {
 
-// Sizes are estimates, and an order that has indices made for it moves whole sets: another one must
-// promise so many times less work.
-constexpr double kWorthAnotherOrder = 4;
+// Sizes are estimates, and another order may need another index: it must promise so many times less
+// work. More where whole sets move, which it may not be able to.
+constexpr double kWorthAnotherOrder = 1.25;
+constexpr double kWorthTuplesForSets = 4;
 
 class Drafter {
  public:
@@ -120,15 +121,17 @@ class Drafter {
   }
 
   Status prefer_former(const Rule& rule, RuleDraft& draft) const {
-    const auto former = former_->atoms.find({draft.rule, draft.delta_literal});
-    if (former == former_->atoms.end()) return {};
+    const auto former = former_->of.find({draft.rule, draft.delta_literal});
+    if (former == former_->of.end()) return {};
+    const auto& [atoms_before, carries] = former->second;
     const auto cost = [&](const std::vector<std::uint32_t>& atoms) {
       return cost_of_order(rule.body, atoms, draft.delta_literal, statistics_);
     };
     const std::vector<std::uint32_t> best = atoms_in_order(rule, draft.order);
-    if (best == former->second || cost(former->second) > kWorthAnotherOrder * cost(best)) return {};
+    const double least = carries ? kWorthTuplesForSets : kWorthAnotherOrder;
+    if (best == atoms_before || cost(atoms_before) > least * cost(best)) return {};
     STRATALOG_ASSIGN_OR_RETURN(
-        draft.order, order_as_given(rule.body, former->second, draft.delta_literal, statistics_));
+        draft.order, order_as_given(rule.body, atoms_before, draft.delta_literal, statistics_));
     return {};
   }
 

@@ -17,13 +17,18 @@
 namespace stratalog::datalog {
 
 // The order of atoms that a version of a rule had in an earlier plan.
+struct FormerOrder {
+  std::vector<std::uint32_t> atoms;
+  bool carries = false;  // whole sets moved
+};
+
 struct FormerOrders {
   struct Version {
     std::uint32_t rule = 0;
     std::optional<std::uint32_t> delta_literal;
     auto operator<=>(const Version&) const = default;
   };
-  std::map<Version, std::vector<std::uint32_t>> atoms;
+  std::map<Version, FormerOrder> of;
 };
 
 // What is settled before. The lists are by relation.

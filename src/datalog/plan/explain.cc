@@ -87,13 +87,8 @@ void explain_rules(const Program& program, const ProgramPlan& plan,
     const Rule& rule = program.rules[rule_plan.rule];
     if (rule.body.empty()) continue;  // facts
     out += fmt::format("    {}:{}  {}\n", rule.place.file, rule.place.line, rule.text);
-    out += "        ";
-    for (std::size_t s = 0; s < rule_plan.steps.size(); ++s) {
-      if (s > 0) out += " -> ";
-      out += step_text(program, plan, rule, rule_plan.steps[s]);
-    }
-    for (const Step& mask : rule_plan.masks) out += " -> " + step_text(program, plan, rule, mask);
-    out += fmt::format("\n        {}\n", rule_plan.reason);
+    out += fmt::format("        {}\n        {}\n", explain_order(program, plan, rule_plan),
+                       rule_plan.reason);
   }
 }
 
@@ -114,6 +109,14 @@ std::string kept_text(const Program& program, RelationId relation, const BestVal
 }
 
 }  // namespace
+
+std::string explain_order(const Program& program, const ProgramPlan& plan, const RulePlan& rule) {
+  std::string out;
+  for (const auto* steps : {&rule.steps, &rule.masks})
+    for (const Step& step : *steps)
+      out += (out.empty() ? "" : " -> ") + step_text(program, plan, program.rules[rule.rule], step);
+  return out;
+}
 
 std::string explain(const Program& program, const ProgramPlan& plan) {
   std::string out;

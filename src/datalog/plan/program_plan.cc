@@ -163,7 +163,8 @@ class Planner {
     FormerOrders former;
     for (const auto* list : {&plan.once, &plan.rules_of_rounds(), &plan.reject, &plan.retire})
       for (const RulePlan& rule : *list) {
-        auto& atoms = former.atoms[{rule.rule, rule.delta_literal}];
+        auto& [atoms, carries] = former.of[{rule.rule, rule.delta_literal}];
+        carries = rule.carries;
         for (const Step& step : rule.steps)
           if (program_.rules[rule.rule].body[step.literal].kind == LiteralKind::kAtom)
             atoms.push_back(step.literal);
@@ -176,13 +177,13 @@ class Planner {
     std::size_t same = 0;
     for (const RuleDraft& draft : drafts_) {
       if (draft.purpose == RulePurpose::kSweep) continue;
-      const auto before = former.atoms.find({draft.rule, draft.delta_literal});
-      if (before == former.atoms.end() ||
-          before->second != atoms_in_order(rule_of(draft), draft.order))
+      const auto before = former.of.find({draft.rule, draft.delta_literal});
+      if (before == former.of.end() ||
+          before->second.atoms != atoms_in_order(rule_of(draft), draft.order))
         return false;
       ++same;
     }
-    return same == former.atoms.size();
+    return same == former.of.size();
   }
 
   static std::vector<RulePlan>& list_for(const RuleDraft& draft, StratumPlan& stratum) {

@@ -167,5 +167,7 @@ Result<bool> replan_stratum(const Program& program, const PlanOptions& options,
 // What `stratalog explain` prints: strata, indices, join orders, set-at-a-time rules and the
 // reasons.
 std::string explain(const Program& program, const ProgramPlan& plan);
+// Of one form of a rule: "scan e -> search f by (x)".
+std::string explain_order(const Program& program, const ProgramPlan& plan, const RulePlan& rule);
 
 }  // namespace stratalog::datalog
