@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs written for Soufflé by others, fed with random facts: every relation as Soufflé's.
+"""Programs written for Soufflé by others, with random or real facts: every relation as Soufflé's.
 
     python tests/campaigns/real_programs.py --souffle souffle --stratalog build/stratalog \
         --facts 1:20 -M ARCH_AMD64 -L FOLDER ddisasm/src/datalog/main.dl
@@ -9,6 +9,12 @@ read from Soufflé's own account of the program; symbols are drawn from a few le
 that the program mentions, so that rules find partners. All relations become outputs, unless
 --as-is. `ord(...)` of symbols, which is another number in each system, becomes `strlen(...)` unless
 --keep-ord. -L names a folder with libfunctors.so, for programs with functors, which both load.
+
+    python tests/campaigns/real_programs.py --souffle souffle --no-choice -L FUNCTORS \
+        --fact-dir FACTS/one --fact-dir FACTS/two gigahorse-toolchain/logic/main.dl
+
+--fact-dir takes facts that there are, instead of random ones. --no-choice strikes out
+`choice-domain`, where each system may choose another tuple.
 """
 
 from __future__ import annotations
@@ -33,6 +39,7 @@ INPUT = re.compile(r"^\.input (\S+)\((.*)\)\s*$", re.MULTILINE)
 OUTPUT = re.compile(r"^\.output (\S+?)\(", re.MULTILINE)
 INLINE = re.compile(r"\.decl\s+([\w?]+)\s*\([^)]*\)\s*[^.]*?\binline\b")
 PLAN = re.compile(r"\.plan\s+\d+\s*:\s*\([\d,\s]*\)(\s*,\s*\d+\s*:\s*\([\d,\s]*\))*")
+CHOICE = re.compile(r"\bchoice-domain\s+(\w+|\([\w\s,]*\))(\s*,\s*(\w+|\([\w\s,]*\)))*")
 DIRECTIVE = re.compile(r"^\.(input|output|pragma|printsize).*$", re.MULTILINE)
 MISSING = re.compile(r"there is no fact file (\S+);")
 LETTERS = list("abcdefgh")
@@ -136,6 +143,8 @@ class Campaign:
         command = [self.options.preprocessor, "-W0", "-P", *macros, *folders, self.program]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         text = PLAN.sub("", text)  # of rules that no output needed
+        if self.options.no_choice:
+            text = CHOICE.sub("", text)
         if not self.options.keep_ord:
             text = re.sub(r"\bord\(", "strlen(", text)
         names = [n for n in stratalog.Program(text) if "#" not in n]
@@ -177,12 +186,17 @@ class Campaign:
                 return code, said, seconds
             Path(missing[1]).touch()
 
-    def compare(self, seed: int, inputs: list[Input], account: str) -> bool:
+    def compare(self, case: int | Path, inputs: list[Input], account: str) -> bool:
+        """`case`: a seed, or a folder with facts."""
         for entry in ("facts", "theirs"):
             shutil.rmtree(self.scratch / entry, ignore_errors=True)
-        (self.scratch / "facts").mkdir()
-        values = Values(account, random.Random(seed), self.options.numbers)
-        values.write(inputs, self.options.rows, self.scratch / "facts")
+        seed = case if isinstance(case, int) else case.name
+        if isinstance(case, int):
+            (self.scratch / "facts").mkdir()
+            values = Values(account, random.Random(case), self.options.numbers)
+            values.write(inputs, self.options.rows, self.scratch / "facts")
+        else:
+            shutil.copytree(case, self.scratch / "facts")
         theirs = self.scratch / "theirs"
         code, said, seconds = self.run([self.options.souffle, "-w"], theirs)
         if code != 0:
@@ -238,15 +252,18 @@ def main() -> int:
     parser.add_argument("-L", "--library", help="folder with libfunctors.so")
     parser.add_argument("--as-is", action="store_true", help="the outputs that the program has")
     parser.add_argument("--keep-ord", action="store_true")
+    parser.add_argument("--no-choice", action="store_true", help="strike out choice-domain")
+    parser.add_argument("--fact-dir", action="append", default=[], help="facts that there are")
     options = parser.parse_args()
     options.stratalog = str(Path(options.stratalog).resolve())
     first, last = map(int, options.facts.split(":"))
+    cases = [Path(folder).resolve() for folder in options.fact_dir] or list(range(first, last))
     with tempfile.TemporaryDirectory() as scratch:
         campaign = Campaign(options, Path(scratch))
         account = campaign.account()
         inputs = inputs_of(account)
-        bad = [s for s in range(first, last) if not campaign.compare(s, inputs, account)]
-    print(f"{len(inputs)} inputs; {len(bad)} of {last - first} sets of facts differ")
+        bad = [case for case in cases if not campaign.compare(case, inputs, account)]
+    print(f"{len(inputs)} inputs; {len(bad)} of {len(cases)} sets of facts differ")
     return 1 if bad else 0
 
 

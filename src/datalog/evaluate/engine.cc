@@ -103,7 +103,8 @@ class Engine {
     open_equivalences(state_);
     Stopwatch watch;
     STRATALOG_RETURN_IF_ERROR(look_for_added_facts());
-    tell(Phase::kRestoring);
+    // Whoever keeps no checkpoints restores nothing.
+    if (checkpointing_.is_on()) tell(Phase::kRestoring);
     STRATALOG_ASSIGN_OR_RETURN(const auto resumed, checkpointing_.resume());
     state_.is_resumed = resumed.has_value();
     if (resumed) position_ = *resumed;

@@ -43,7 +43,7 @@ std::array<double, kProfilePhases.size()> phases_of(const TimeBreakdown& t) {
 }
 
 // As it was joined in the end.
-std::string order_of(const EngineState& state, const RuleMeter& meter) {
+std::string joined_order(const EngineState& state, const RuleMeter& meter) {
   const StratumPlan& stratum = state.plan.strata[meter.stratum];
   for (const auto* rules :
        {&stratum.once, &stratum.rules_of_rounds(), &stratum.reject, &stratum.retire})
@@ -185,7 +185,7 @@ Result<std::vector<ProfileRule>> RunMeter::collect_rules(EngineState& state) con
       entry.text = rule.text;
       entry.file = rule.place.file;
       entry.line = rule.place.line;
-      entry.order = order_of(state, meter);
+      entry.order = joined_order(state, meter);
       if (meter.delta_literal)
         entry.delta = state.program.relations[rule.body[*meter.delta_literal].atom.relation].name;
     }
