@@ -103,9 +103,10 @@ bool begins_with(const IndexPlan& index, const Columns& columns) {
   return prefix == columns;
 }
 
-bool serves_search(const IndexPlan& index, const Columns& bound) {
+bool serves_search(const RelationPlan& relation, const IndexPlan& index, const Columns& bound) {
   const std::size_t length = bound.size();
   if (length == 0 || length == index.order.size()) return true;
+  if (relation.may_lie_by_pivot && index.searched_lengths.empty()) return false;
   const bool has_directory = length + 1 >= index.order.size() ||
                              std::ranges::binary_search(index.searched_lengths, length);
   return has_directory && columns_of_all_searches(index).size() <= length &&

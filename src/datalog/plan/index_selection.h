@@ -32,7 +32,8 @@ bool begins_with(const IndexPlan& index, const std::vector<std::uint32_t>& colum
 
 // Whether a search by `bound` finds all its tuples in an index that is made and dealt as planned:
 // on one rank, and with a directory for prefixes of that length where it needs one.
-bool serves_search(const IndexPlan& index, const std::vector<std::uint32_t>& bound);
+bool serves_search(const RelationPlan& relation, const IndexPlan& index,
+                   const std::vector<std::uint32_t>& bound);
 
 void add_searched_length(IndexPlan& index, std::uint32_t length);
 

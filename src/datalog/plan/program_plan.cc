@@ -334,7 +334,7 @@ class Planner {
     std::vector<Access> missing;
     for (const Access& access : accesses_[r]) {
       const auto served = std::ranges::any_of(indices, [&](const IndexPlan& index) {
-        return serves_search(index, access.bound) &&
+        return serves_search(plan_.relations[r], index, access.bound) &&
                (!access.is_filter || index.order.back() == access.last_wish);
       });
       if (served) continue;
@@ -371,10 +371,15 @@ class Planner {
   }
 
   void choose_all_indices() {
+    std::vector<bool> lies_by_pivot(program_.relations.size());
+    for (std::size_t s = 0; s < program_.strata.size(); ++s)
+      for (const RelationId r : program_.strata[s].relations)
+        lies_by_pivot[r] = plan_.strata[s].pivot.has_value();
     for (RelationId r = 0; r < program_.relations.size(); ++r) {
       RelationPlan relation;
       relation.best = best_[r];
       relation.dealt_by_first = first_columns(r);
+      relation.may_lie_by_pivot = lies_by_pivot[r];
       if (arity(r) > 0) {
         IndexChoice choice = choose_indices(arity(r), accesses_[r]);
         relation.indices = std::move(choice.indices);

@@ -93,6 +93,9 @@ struct RelationPlan {
   // Its stratum keeps the least or greatest value of the primary index's last column, and no value
   // decides where a tuple lies.
   std::optional<BestValue> best;
+  // All rules of its stratum carry a column: indices that nobody searched when the relation was
+  // dealt may lie by it, whatever they begin with.
+  bool may_lie_by_pivot = false;
   // Where sums and their terms must meet: the home is dealt by so many of the first columns.
   std::optional<std::uint32_t> dealt_by_first;
 };

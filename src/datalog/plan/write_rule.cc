@@ -62,7 +62,7 @@ class StepWriter {
     const RelationPlan& plan = relations_[relation];
     std::optional<std::uint32_t> best;
     for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
-      if (!serves_search(plan.indices[i], bound)) continue;
+      if (!serves_search(plan, plan.indices[i], bound)) continue;
       if (last && plan.indices[i].order.back() == *last) return i;
       // Scans and membership tests are served by any index; the primary is the one that surely is
       // complete.
@@ -82,7 +82,7 @@ class StepWriter {
     std::optional<std::uint32_t> found;
     for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
       if (plan.indices[i].order.back() != column) continue;
-      if (serves_search(plan.indices[i], bound)) return i;
+      if (serves_search(plan, plan.indices[i], bound)) return i;
       if (!found && may_change) found = i;
     }
     return found;

@@ -61,7 +61,8 @@ class Replan : public testing::Test {
           std::vector<std::uint32_t> bound(index.order.begin(),
                                            index.order.begin() + step.prefix_length);
           std::ranges::sort(bound);
-          EXPECT_TRUE(serves_search(index, bound)) << program_.relations[step.relation].name;
+          EXPECT_TRUE(serves_search(plan_.relations[step.relation], index, bound))
+              << program_.relations[step.relation].name;
         }
   }
 
@@ -131,6 +132,31 @@ TEST_F(Replan, EdgesOfASweepAreFoundInTheNewOrderToo) {
   ASSERT_EQ(plan_.strata[s].recursive.size(), 1U);
   EXPECT_EQ(plan_.strata[s].recursive.front().steps.front().kind, StepKind::kScanDelta);
   expect_served("p");
+}
+
+// A relation of a decomposable stratum may lie by the column that its rules carry, whatever an
+// index begins with that nobody searched.
+TEST(ServesSearch, AnIndexThatNobodySearchedMayLieByAPivot) {
+  const IndexPlan scanned{.order = {1, 0}, .searched_lengths = {}};
+  const IndexPlan searched{.order = {1, 0}, .searched_lengths = {1}};
+  RelationPlan relation;
+  EXPECT_TRUE(serves_search(relation, scanned, {1}));
+  relation.may_lie_by_pivot = true;
+  EXPECT_FALSE(serves_search(relation, scanned, {1}));
+  EXPECT_TRUE(serves_search(relation, searched, {1}));
+  EXPECT_TRUE(serves_search(relation, scanned, {})) << "a scan finds all";
+  EXPECT_TRUE(serves_search(relation, scanned, {0, 1})) << "all columns are known";
+}
+
+TEST(ServesSearch, ShorterPrefixesNeedADirectoryAndTheDealing) {
+  const RelationPlan relation;
+  const IndexPlan by_two{.order = {2, 0, 1}, .searched_lengths = {2}};
+  EXPECT_TRUE(serves_search(relation, by_two, {0, 2}));
+  EXPECT_FALSE(serves_search(relation, by_two, {2})) << "dealt by two columns";
+  EXPECT_FALSE(serves_search(relation, by_two, {0, 1}));
+  const IndexPlan by_one{.order = {2, 0, 1}, .searched_lengths = {1}};
+  EXPECT_TRUE(serves_search(relation, by_one, {2}));
+  EXPECT_TRUE(serves_search(relation, by_one, {0, 2})) << "rows have such prefixes";
 }
 
 TEST_F(Replan, OrdersOfTheProgramsOwnStay) {
