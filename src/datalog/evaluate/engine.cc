@@ -103,8 +103,7 @@ class Engine {
     open_equivalences(state_);
     Stopwatch watch;
     STRATALOG_RETURN_IF_ERROR(look_for_added_facts());
-    // Whoever keeps no checkpoints restores nothing.
-    if (checkpointing_.is_on()) tell(Phase::kRestoring);
+    tell(Phase::kRestoring);
     STRATALOG_ASSIGN_OR_RETURN(const auto resumed, checkpointing_.resume());
     state_.is_resumed = resumed.has_value();
     if (resumed) position_ = *resumed;
@@ -267,7 +266,10 @@ class Engine {
     const bool restored = position_.stratum == s;
     if (!restored) STRATALOG_RETURN_IF_ERROR(refine_plan(state_, s, position_.statistics));
     const StratumStart start = position_.start;
-    if (!restored && has_no_seeds(state_, s)) return end_stratum(s, names, leave_empty(state_, s));
+    if (!restored && has_no_seeds(state_, s)) {
+      if (state_.comm.rank() == 0 && state_.hooks.progress) tell_empty(names);
+      return end_stratum(s, names, leave_empty(state_, s));
+    }
     const bool is_alone = !restored && may_run_alone(state_, s, position_.statistics);
     if (!is_alone) STRATALOG_RETURN_IF_ERROR(state_.meet());
     const bool by_pivot = restored ? position_.by_pivot : can_run_by_pivot(state_, s);
@@ -362,6 +364,13 @@ class Engine {
     state_.fact_rows.clear();
     for (const TupleColumns& facts : facts_) state_.fact_rows.push_back(facts.rows);
     return state_.comm.allreduce(state_.fact_rows, ReduceOp::kSum);
+  }
+
+  void tell_empty(const std::string& names) const {
+    Progress progress;
+    progress.phase = Phase::kEvaluating;
+    progress.memory_bytes = state_.report.peak_memory_bytes;
+    pass_on(std::move(progress), names);
   }
 
   void pass_on(Progress progress, const std::string& names) const {
