@@ -5,6 +5,7 @@
 // lifted into constraints. Plain values, no behaviour, no files.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -306,6 +307,8 @@ struct Stratum {
       rules;  // ascending indices into Program::rules whose head is in `relations`
   std::vector<std::uint32_t> subsumptions;  // the same of rules that subsume
   bool is_recursive = false;
+
+  bool holds(RelationId relation) const { return std::ranges::binary_search(relations, relation); }
 };
 
 // What an external functor takes or gives.

@@ -2,7 +2,6 @@
 #include "datalog/evaluate/alone_run.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "datalog/evaluate/growth_logs.h"
 #include "datalog/evaluate/memory_limit.h"
@@ -32,11 +31,6 @@ Limits limits_of(const EngineState& state) {
   limits.rows = std::min(limits.rows, state.options.replicate_limit_rows);
   if (state.options.mirror_limit_rows == 0) limits.rows = 0;
   return limits;
-}
-
-bool looks_into(const Step& step) {
-  return step.kind == StepKind::kScan || step.kind == StepKind::kSearch ||
-         step.kind == StepKind::kExists || step.kind == StepKind::kAbsent;
 }
 
 // Ranks that fill a relation together, by each value or each choice, do not do the same.
@@ -76,7 +70,7 @@ bool depends_on_library(const Program& program, const Rule& rule) {
 bool read_little(const EngineState& state, const std::vector<Step>& steps, double& rows) {
   return std::ranges::all_of(steps, [&](const Step& step) {
     if (!read_little(state, step.aggregate_steps, rows)) return false;
-    if (!looks_into(step)) return true;
+    if (!reads_relation(step)) return true;
     const RelationData& relation = state.relations[step.relation];
     if (relation.equivalence) return false;
     rows += static_cast<double>(relation.global_rows);
@@ -102,7 +96,7 @@ double work_of(const EngineState& state, const RulePlan& plan, double rows,
 Status bring_copies(EngineState& state, const std::vector<Step>& steps) {
   for (const Step& step : steps) {
     STRATALOG_RETURN_IF_ERROR(bring_copies(state, step.aggregate_steps));
-    if (!looks_into(step) || state.relations[step.relation].arity == 0) continue;
+    if (!reads_relation(step) || state.relations[step.relation].arity == 0) continue;
     if (!has_copy(state.relations[step.relation])) STRATALOG_RETURN_IF_ERROR(state.meet());
     STRATALOG_RETURN_IF_ERROR(
         ensure_available(state, step.relation, step.index, Availability::kEverywhere));
@@ -190,15 +184,7 @@ Result<StratumOutcome> run_alone(EngineState& state, std::uint32_t s, const Stra
       (state.options.keep_round_counts || state.options.checkpoint.store != nullptr))
     outcome.report.new_tuples_per_round.push_back(counts.new_tuples());
   outcome.report.seconds = watch.seconds();
-  if (hooks.progress) {
-    Progress progress;
-    progress.phase = Phase::kEvaluating;
-    progress.iteration = counts.iteration();
-    progress.new_tuples = counts.new_tuples();
-    progress.total_tuples = counts.total_tuples();
-    progress.memory_bytes = all;
-    hooks.progress(progress);
-  }
+  if (hooks.progress) hooks.progress(counts.progress(all));
   return outcome;
 }
 

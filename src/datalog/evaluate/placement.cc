@@ -42,11 +42,7 @@ bool hops(const Program& program, const RulePlan& plan, const Stratum& members,
     if (literal.kind == LiteralKind::kAtom && empty[literal.atom.relation]) return false;
   std::optional<std::vector<Token>> location;
   for (const Step& step : plan.steps) {
-    const bool reads = step.kind == StepKind::kScanDelta || step.kind == StepKind::kScan ||
-                       step.kind == StepKind::kSearch || step.kind == StepKind::kExists ||
-                       step.kind == StepKind::kAbsent;
-    if (!reads || placements[step.relation].empty() ||
-        !std::binary_search(members.relations.begin(), members.relations.end(), step.relation))
+    if (!reads_relation(step) || placements[step.relation].empty() || !members.holds(step.relation))
       continue;
     const bool tests_any = step.prefix_length == 0 && step.kind != StepKind::kScan &&
                            step.kind != StepKind::kScanDelta;
@@ -109,11 +105,10 @@ std::vector<std::vector<Columns>> plan_placements(const Program& program, const 
 }
 
 void place_replanned(const Program& program, const ProgramPlan& plan, std::uint32_t stratum,
-                     std::span<const RelationId> relations,
+                     const std::set<RelationId>& relations,
                      std::vector<std::vector<Columns>>& placements) {
-  const std::vector<RelationId>& members = program.strata[stratum].relations;
   for (const RelationId r : relations)
-    if (!std::ranges::binary_search(members, r))
+    if (!program.strata[stratum].holds(r))
       for (std::size_t i = placements[r].size(); i < plan.relations[r].indices.size(); ++i)
         placements[r].push_back(columns_of_all_searches(plan.relations[r].indices[i]));
   place_members(program, plan, stratum, placements);

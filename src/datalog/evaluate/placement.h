@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -22,7 +23,7 @@ std::vector<std::vector<std::vector<std::uint32_t>>> plan_placements(const Progr
 // The same of relations whose plan has changed because `stratum`, which is about to begin, has
 // another one: for those of the stratum, and for indices that others have got.
 void place_replanned(const Program& program, const ProgramPlan& plan, std::uint32_t stratum,
-                     std::span<const RelationId> relations,
+                     const std::set<RelationId>& relations,
                      std::vector<std::vector<std::vector<std::uint32_t>>>& placements);
 
 // Whether bindings of the stratum's recursive rules would travel between searches if its relations

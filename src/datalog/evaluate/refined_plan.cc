@@ -8,6 +8,7 @@
 #include "datalog/evaluate/distinct_count.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/plan/program_plan.h"
+#include "datalog/plan/relations_read.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -16,14 +17,9 @@ namespace {
 constexpr RowId kMostRows = 1U << 15;
 constexpr std::uint64_t kMostCells = 64;
 
-bool belongs_to(const Stratum& stratum, RelationId relation) {
-  return std::ranges::binary_search(stratum.relations, relation);
-}
-
 // What rules of a stratum read of the strata below it.
 struct Reads {
-  std::vector<RelationId> all;
-  std::vector<RelationId> needed;  // without a tuple of it a rule finds nothing
+  std::vector<RelationId> needed;  // without a tuple of it a rule, or an aggregate, finds nothing
   std::vector<RelationId> joined;  // with something else, so that there are orders to choose from
 };
 
@@ -33,9 +29,7 @@ void note_reads(const std::vector<Literal>& body, const Stratum& stratum, Reads&
   for (const Literal& literal : body) {
     if (literal.kind == LiteralKind::kAggregate)
       note_reads(literal.aggregate->body, stratum, reads);
-    if (!reads_atom(literal) || belongs_to(stratum, literal.atom.relation)) continue;
-    reads.all.push_back(literal.atom.relation);
-    if (!is_atom(literal)) continue;
+    if (!is_atom(literal) || stratum.holds(literal.atom.relation)) continue;
     reads.needed.push_back(literal.atom.relation);
     if (has_choice) reads.joined.push_back(literal.atom.relation);
   }
@@ -52,7 +46,7 @@ Reads reads_of(const EngineState& state, std::uint32_t s) {
   const Stratum& stratum = state.program.strata[s];
   for (const auto* rules : {&stratum.rules, &stratum.subsumptions})
     for (const std::uint32_t r : *rules) note_reads(state.program.rules[r].body, stratum, reads);
-  for (auto* relations : {&reads.all, &reads.needed, &reads.joined}) keep_each_once(*relations);
+  for (auto* relations : {&reads.needed, &reads.joined}) keep_each_once(*relations);
   return reads;
 }
 
@@ -187,7 +181,9 @@ Status refine_plan(EngineState& state, std::uint32_t s,
                                              .allow_pivot = state.options.allow_pivot,
                                              .allow_sets = state.options.allow_sets},
                                             s, statistics, state.plan));
-  if (changed) place_replanned(state.program, state.plan, s, reads.all, state.placements);
+  if (changed)
+    place_replanned(state.program, state.plan, s,
+                    relations_read(state.program, state.program.strata[s]), state.placements);
   return {};
 }
 

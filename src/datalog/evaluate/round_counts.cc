@@ -49,6 +49,17 @@ void RoundCounts::take_round(std::uint64_t new_tuples, std::span<const std::uint
   if (new_tuples_ > 0) ++iteration_;
 }
 
+Progress RoundCounts::progress(std::uint64_t memory_bytes) const {
+  Progress progress;
+  progress.phase = Phase::kEvaluating;
+  progress.iteration = iteration_;
+  progress.new_tuples = new_tuples_;
+  progress.total_tuples = total_tuples_;
+  progress.memory_bytes = memory_bytes;
+  progress.largest_share = largest_share_;
+  return progress;
+}
+
 Status RoundCounts::check_alike() const {
   const ValueDictionary& values = state_.dictionary;
   const std::uint64_t counts[] = {iteration_,

@@ -23,6 +23,8 @@ class RoundCounts {
   std::uint64_t total_tuples() const { return total_tuples_; }
   // The part of the tuples that the fullest rank holds; -1 if it was not measured.
   double largest_share() const { return largest_share_; }
+  // For who watches; `memory_bytes` of all ranks.
+  Progress progress(std::uint64_t memory_bytes) const;
 
   // Local. Goes on from a checkpoint; its delta counts as one new tuple until the next round.
   void restore(std::uint64_t iteration);

@@ -452,16 +452,7 @@ class RoundRun {
                                .sent_bytes = state_.traffic.all});
   }
 
-  void report_progress(std::uint64_t memory) {
-    Progress progress;
-    progress.phase = Phase::kEvaluating;
-    progress.iteration = counts_.iteration();
-    progress.new_tuples = counts_.new_tuples();
-    progress.total_tuples = counts_.total_tuples();
-    progress.memory_bytes = memory;
-    progress.largest_share = counts_.largest_share();
-    hooks_.progress(progress);
-  }
+  void report_progress(std::uint64_t memory) { hooks_.progress(counts_.progress(memory)); }
 
   EngineState& state_;
   std::uint32_t stratum_;

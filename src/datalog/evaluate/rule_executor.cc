@@ -250,9 +250,7 @@ Status RuleExecutor::bind_inner(const Step& step, std::vector<StepSource>& sourc
     StepSource source;
     if (inner.kind == StepKind::kAggregate)
       STRATALOG_RETURN_IF_ERROR(bind_inner(inner, source.inner));
-    const bool reads = inner.kind == StepKind::kScan || inner.kind == StepKind::kSearch ||
-                       inner.kind == StepKind::kExists || inner.kind == StepKind::kAbsent;
-    if (reads) {
+    if (reads_relation(inner)) {
       const RelationData& relation = state_.relations[inner.relation];
       source.global_rows = &relation.global_rows;
       source.nullary = &relation.holds;

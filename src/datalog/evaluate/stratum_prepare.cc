@@ -19,23 +19,6 @@ constexpr std::uint64_t kMostMaskRows = std::uint64_t{1} << 26;
 // looking into one's own takes no hash of an owner.
 constexpr std::uint64_t kCopiedRows = 1U << 12;
 
-bool is_member(const Stratum& stratum, RelationId relation) {
-  return std::binary_search(stratum.relations.begin(), stratum.relations.end(), relation);
-}
-
-bool reads_relation(const Step& step) {
-  switch (step.kind) {
-    case StepKind::kScanDelta:
-    case StepKind::kScan:
-    case StepKind::kSearch:
-    case StepKind::kExists:
-    case StepKind::kAbsent:
-      return true;
-    default:
-      return false;
-  }
-}
-
 NumberOrder order_of(ValueKind kind) {
   if (kind == ValueKind::kFloat) return NumberOrder::kFloat;
   return kind == ValueKind::kUnsigned ? NumberOrder::kUnsigned : NumberOrder::kSigned;
@@ -82,7 +65,7 @@ bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum) {
   if (state.is_single() || runs_jointly(state, stratum)) return true;
   for (const RulePlan& plan : state.plan.strata[stratum].recursive)
     for (const Step& step : plan.steps)
-      if (reads_relation(step) && !is_member(state.program.strata[stratum], step.relation) &&
+      if (reads_relation(step) && !state.program.strata[stratum].holds(step.relation) &&
           !state.relations[step.relation].equivalence &&
           state.relations[step.relation].global_rows > state.options.replicate_limit_rows)
         return false;
@@ -102,7 +85,7 @@ void open_stratum_shards(EngineState& state, std::uint32_t stratum, std::uint64_
   for (const auto* plans : {&plan.once, &plan.rules_of_rounds(), &plan.reject, &plan.retire})
     for (const RulePlan& rule : *plans)
       for (const Step& step : rule.steps)
-        if (reads_relation(step) && is_member(members, step.relation) &&
+        if (reads_relation(step) && members.holds(step.relation) &&
             lies_in_shards(state, step.relation)) {
           if (mirrored)
             open_mirror(state, step.relation, step.index);
@@ -137,7 +120,7 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
       const Step& step = plan.steps[s];
       STRATALOG_RETURN_IF_ERROR(ensure_aggregate(state, step));
-      if (!reads_relation(step) || is_member(members, step.relation)) continue;
+      if (!reads_relation(step) || members.holds(step.relation)) continue;
       // Searches go to where their elements are, unless nothing may travel.
       if (state.relations[step.relation].equivalence && !everywhere) continue;
       if (!everywhere && reads_swept_rows(state, plan, s)) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "datalog/evaluate/run_meter.h"
+#include "datalog/plan/relations_read.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -14,33 +15,17 @@ bool is_put_out(const Relation& relation) {
                              [](const IoDirective& io) { return io.action == IoAction::kOutput; });
 }
 
-template <typename Visit>
-void for_each_read(const std::vector<Literal>& body, const Visit& visit) {
-  for (const Literal& literal : body) {
-    if (reads_atom(literal)) visit(literal.atom.relation);
-    if (literal.kind == LiteralKind::kAggregate) for_each_read(literal.aggregate->body, visit);
-  }
-}
-
-template <typename Visit>
-void for_each_relation(const Program& program, const Stratum& stratum, const Visit& visit) {
-  for (const RelationId r : stratum.relations) {
-    visit(r);
-    if (program.relations[r].numbering) visit(program.relations[r].numbering->source);
-    if (program.relations[r].sums) visit(program.relations[r].sums->terms);
-  }
-  for (const auto* rules : {&stratum.rules, &stratum.subsumptions})
-    for (const std::uint32_t r : *rules) for_each_read(program.rules[r].body, visit);
-}
-
 }  // namespace
 
 UnreadRelations::UnreadRelations(const Program& program, const std::vector<std::uint32_t>& order)
     : last_read_in_(program.strata.size()) {
   constexpr std::size_t kNever = ~std::size_t{0};
   std::vector<std::size_t> last(program.relations.size(), kNever);  // places in `order`
-  for (std::size_t at = 0; at < order.size(); ++at)
-    for_each_relation(program, program.strata[order[at]], [&](RelationId r) { last[r] = at; });
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    const Stratum& stratum = program.strata[order[at]];
+    for (const RelationId r : stratum.relations) last[r] = at;
+    for (const RelationId r : relations_read(program, stratum)) last[r] = at;
+  }
   for (RelationId r = 0; r < last.size(); ++r)
     // What is there when the run ends goes with everything else.
     if (last[r] != kNever && last[r] + 1 < order.size() && !is_put_out(program.relations[r]))

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "datalog/plan/relations_read.h"
 #include "datalog/plan/value_trend.h"
 #include "datalog/relation_storage.h"
 
@@ -45,23 +46,6 @@ bool counts_rounds(const Rule& rule) {
                      [](const Literal& literal) { return counts_rounds(literal); });
 }
 
-// Relations that the rules of a stratum read in any way.
-void collect_read(const Literal& literal, std::set<RelationId>& read) {
-  if (reads_atom(literal)) read.insert(literal.atom.relation);
-  if (literal.aggregate)
-    for (const Literal& inner : literal.aggregate->body) collect_read(inner, read);
-}
-
-std::set<RelationId> read_by(const Program& program, const Stratum& stratum) {
-  std::set<RelationId> read;
-  for (const auto* rules : {&stratum.rules, &stratum.subsumptions})
-    for (const std::uint32_t r : *rules)
-      for (const Literal& literal : program.rules[r].body) collect_read(literal, read);
-  for (const RelationId r : stratum.relations)
-    if (program.relations[r].numbering) read.insert(program.relations[r].numbering->source);
-  return read;
-}
-
 class AdditionPlanner {
  public:
   AdditionPlanner(const Program& program, const std::set<RelationId>& changed,
@@ -100,7 +84,7 @@ class AdditionPlanner {
     std::set<RelationId> gone;
     for (std::uint32_t s = first; s < program_.strata.size(); ++s) {
       const Stratum& stratum = program_.strata[s];
-      const std::set<RelationId> read = read_by(program_, stratum);
+      const std::set<RelationId> read = relations_read(program_, stratum);
       const bool is_above =
           std::any_of(read.begin(), read.end(), [&](RelationId r) { return gone.contains(r); });
       if (s != first && !is_above) continue;

@@ -10,10 +10,6 @@ namespace {
 
 using DealtColumns = std::vector<std::uint32_t>;
 
-bool grows_in(const Stratum& stratum, RelationId relation) {
-  return std::binary_search(stratum.relations.begin(), stratum.relations.end(), relation);
-}
-
 bool searches_prefix(const Step& step) {
   return step.prefix_length > 0 &&
          (step.kind == StepKind::kSearch || step.kind == StepKind::kScanDelta ||
@@ -55,7 +51,7 @@ std::set<std::pair<RelationId, std::uint32_t>> kept_indices(const ProgramPlan& p
   for (const auto* list : {&rules.once, &rules.rules_of_rounds(), &rules.reject, &rules.retire})
     for (const RulePlan& rule : *list)
       for (const Step& step : rule.steps)
-        if (searches_prefix(step) && grows_in(stratum, step.relation))
+        if (searches_prefix(step) && stratum.holds(step.relation))
           kept.emplace(step.relation, step.index);
   return kept;
 }
@@ -81,7 +77,7 @@ void choose_delta_indices(const Program& program, std::uint32_t s, ProgramPlan& 
     Step& delta = rule.steps.front();
     if (delta.kind != StepKind::kScanDelta || delta.columns.empty()) continue;
     const auto next = std::find_if(rule.steps.begin() + 1, rule.steps.end(), [&](const Step& step) {
-      return searches_prefix(step) && grows_in(stratum, step.relation);
+      return searches_prefix(step) && stratum.holds(step.relation);
     });
     if (next == rule.steps.end()) continue;
     const std::vector<Literal>& body = program.rules[rule.rule].body;

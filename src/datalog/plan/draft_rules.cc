@@ -82,8 +82,7 @@ class Drafter {
 
  private:
   bool is_member_atom(const Literal& literal) const {
-    return literal.kind == LiteralKind::kAtom &&
-           std::ranges::binary_search(stratum_.relations, literal.atom.relation);
+    return literal.kind == LiteralKind::kAtom && stratum_.holds(literal.atom.relation);
   }
 
   Status add_draft(RuleDraft draft) {
@@ -207,8 +206,7 @@ bool reads_nothing(const Rule& rule, const Stratum& stratum,
   return std::ranges::any_of(rule.body, [&](const Literal& literal) {
     if (literal.kind != LiteralKind::kAtom) return false;
     const RelationStatistics& size = statistics[literal.atom.relation];
-    return size.known && size.rows == 0 &&
-           !std::ranges::binary_search(stratum.relations, literal.atom.relation);
+    return size.known && size.rows == 0 && !stratum.holds(literal.atom.relation);
   });
 }
 

@@ -114,7 +114,7 @@ class Planner {
     vote_for_last_columns(stratum.relations);
     collect_accesses(stratum.relations);
     for (RelationId r = 0; r < accesses_.size(); ++r)
-      if (!accesses_[r].empty()) add_indices(r, std::ranges::binary_search(stratum.relations, r));
+      if (!accesses_[r].empty()) add_indices(r, stratum.holds(r));
     for (const RelationId r : stratum.relations) choose_primary(r);
     for (auto* list : {&plan.once, &plan.recursive, &plan.by_rounds, &plan.reject, &plan.retire})
       list->clear();
@@ -303,8 +303,7 @@ class Planner {
   void wish_filter(std::uint32_t stratum, RelationId relation, const CarryFilter& filter,
                    Access& access) const {
     access.last_wish = filter.column;
-    const auto& members = program_.strata[stratum].relations;
-    if (std::ranges::binary_search(members, relation)) return;
+    if (program_.strata[stratum].holds(relation)) return;
     access.is_filter = true;
     std::erase(access.bound, filter.column);
   }

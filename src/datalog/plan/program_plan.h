@@ -67,6 +67,19 @@ struct Step {
   std::vector<VariableId> live_after;
 };
 
+inline bool reads_relation(const Step& step) {
+  switch (step.kind) {
+    case StepKind::kScanDelta:
+    case StepKind::kScan:
+    case StepKind::kSearch:
+    case StepKind::kExists:
+    case StepKind::kAbsent:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // One evaluable form of a rule: as it stands, or with one recursive atom restricted to the delta.
 struct RulePlan {
   std::uint32_t rule = 0;

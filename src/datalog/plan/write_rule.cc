@@ -77,8 +77,7 @@ class StepWriter {
                                             std::vector<std::uint32_t> bound) const {
     std::erase(bound, column);
     const RelationPlan& plan = relations_[relation];
-    const bool may_change =
-        changing_ == nullptr || std::ranges::binary_search(changing_->relations, relation);
+    const bool may_change = changing_ == nullptr || changing_->holds(relation);
     std::optional<std::uint32_t> found;
     for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
       if (plan.indices[i].order.back() != column) continue;
