@@ -11,8 +11,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/allowed_cores.h"
 #include "cli/live_view.h"
+#include "cli/shared_cores.h"
 
 namespace stratalog::cli {
 
@@ -80,12 +80,7 @@ Result<std::string> find_launcher() {
 
 Status become_ranks(int ranks, const std::vector<std::string>& arguments) {
   STRATALOG_ASSIGN_OR_RETURN(std::string launcher, find_launcher());
-  if (static_cast<unsigned>(ranks) >= allowed_core_count()) {
-    // MPICH waits by spinning; with as many ranks as cores or more they would wait for each other's
-    // time slices.
-    setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1", 0);
-    setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT", "10", 0);
-  }
+  give_way_on_shared_cores(ranks);
   const TerminalTraits terminal = standard_error_traits();
   if (terminal.is_terminal)
     setenv("STRATALOG_TERMINAL", std::to_string(terminal.columns).c_str(), 1);

@@ -10,6 +10,7 @@
 #include "cli/console.h"
 #include "cli/parallel_module.h"
 #include "cli/rank_memory.h"
+#include "cli/shared_cores.h"
 #include "comm/sim_nodes.h"
 
 namespace stratalog::cli {
@@ -43,6 +44,7 @@ Result<World> World::enter(MpiNeed need, int ranks_per_node) {
     Comm* const comm = alone.get();
     return World(nullptr, std::move(alone), comm);
   }
+  give_way_on_shared_cores(ranks_here_by_environment());
   STRATALOG_ASSIGN_OR_RETURN(const ParallelModule* module, parallel_module());
   STRATALOG_ASSIGN_OR_RETURN(MpiWorld world, module->enter_world(ranks_per_node));
   const int told = first_number(kSizeVariables).value_or(world.comm->size());
