@@ -115,9 +115,7 @@ Status ChoiceFilter::choose() {
 
 // Positions of the rows in ascending order of their values.
 std::vector<std::uint64_t> ChoiceFilter::in_order(const std::vector<Cell>& rows) {
-  const std::vector<ColumnOrder> orders = order_.for_relation(state_.program.relations[relation_]);
-  std::vector<OrderCode> codes(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) codes[i] = orders[i % arity_].code(rows[i]);
+  const std::vector<OrderCode> codes = order_.codes_of(state_.program.relations[relation_], rows);
   std::vector<std::uint64_t> positions(rows.size() / arity_);
   std::iota(positions.begin(), positions.end(), std::uint64_t{0});
   const auto row = [&](std::uint64_t position) {

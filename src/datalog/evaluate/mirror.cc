@@ -33,16 +33,14 @@ bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t
   const auto ranks = static_cast<std::uint64_t>(state.comm.size());
   const std::uint64_t thin = state.peers.empty() ? kThinRows : kThinRowsOfThreads;
   if (rows < std::min(thin, state.options.mirror_limit_rows) / ranks) return true;
-  const auto& members = state.program.strata[stratum].relations;
-  std::vector<bool> empty(state.relations.size());
-  for (RelationId r = 0; r < empty.size(); ++r)
-    empty[r] = state.relations[r].global_rows == 0 &&
-               !std::binary_search(members.begin(), members.end(), r);
+  const auto is_empty = [&](RelationId r) {
+    return state.relations[r].global_rows == 0 && !state.program.strata[stratum].holds(r);
+  };
   std::uint64_t limit = state.options.mirror_limit_rows;
   // Nor does any travel where ranks read each other's shards.
   if (delta == DeltaSize::kAny &&
       (!state.peers.empty() ||
-       !has_hops(state.program, state.plan, stratum, state.placements, empty)))
+       !has_hops(state.program, state.plan, stratum, state.placements, is_empty)))
     limit = std::min(limit, thin);
   return rows < limit / ranks;
 }

@@ -37,9 +37,10 @@ std::vector<Token> tokens_of(const Atom& atom, const Columns& columns) {
 }
 
 bool hops(const Program& program, const RulePlan& plan, const Stratum& members,
-          const std::vector<std::vector<Columns>>& placements, const std::vector<bool>& empty) {
+          const std::vector<std::vector<Columns>>& placements,
+          const std::function<bool(RelationId)>& is_empty) {
   for (const Literal& literal : program.rules[plan.rule].body)
-    if (literal.kind == LiteralKind::kAtom && empty[literal.atom.relation]) return false;
+    if (literal.kind == LiteralKind::kAtom && is_empty(literal.atom.relation)) return false;
   std::optional<std::vector<Token>> location;
   for (const Step& step : plan.steps) {
     if (!reads_relation(step) || placements[step.relation].empty() || !members.holds(step.relation))
@@ -91,10 +92,10 @@ void place_members(const Program& program, const ProgramPlan& plan, std::uint32_
 
 bool has_hops(const Program& program, const ProgramPlan& plan, std::uint32_t stratum,
               const std::vector<std::vector<std::vector<std::uint32_t>>>& placements,
-              const std::vector<bool>& empty) {
+              const std::function<bool(RelationId)>& is_empty) {
   const std::vector<RulePlan>& rules = plan.strata[stratum].rules_of_rounds();
   return std::any_of(rules.begin(), rules.end(), [&](const RulePlan& rule) {
-    return hops(program, rule, program.strata[stratum], placements, empty);
+    return hops(program, rule, program.strata[stratum], placements, is_empty);
   });
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <span>
 #include <vector>
@@ -27,11 +28,11 @@ void place_replanned(const Program& program, const ProgramPlan& plan, std::uint3
                      std::vector<std::vector<std::vector<std::uint32_t>>>& placements);
 
 // Whether bindings of the stratum's recursive rules would travel between searches if its relations
-// were dealt by `placements` and all others were on every rank. Rules that read one of the `empty`
-// relations (by RelationId) have no bindings.
+// were dealt by `placements` and all others were on every rank. Rules that read a relation that
+// `is_empty` have no bindings.
 bool has_hops(const Program& program, const ProgramPlan& plan, std::uint32_t stratum,
               const std::vector<std::vector<std::vector<std::uint32_t>>>& placements,
-              const std::vector<bool>& empty);
+              const std::function<bool(RelationId)>& is_empty);
 
 // The rank that owns a tuple, by the cells of its placement columns (in ascending column order).
 inline int owner_of(std::span<const Cell> cells, int ranks) {

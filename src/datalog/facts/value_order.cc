@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "datalog/facts/value_key.h"
@@ -89,6 +90,49 @@ std::vector<ColumnOrder> ValueOrder::for_relation(const Relation& relation) {
   orders.reserve(relation.attributes.size());
   for (const Attribute& attribute : relation.attributes) orders.push_back(for_kind(attribute.kind));
   return orders;
+}
+
+std::vector<OrderCode> ValueOrder::codes_of(const Relation& relation,
+                                            std::span<const Cell> tuples) {
+  const std::size_t arity = relation.attributes.size();
+  std::vector<OrderCode> codes(tuples.size());
+  for (std::size_t c = 0; c < arity; ++c) {
+    const ValueKind kind = relation.attributes[c].kind;
+    // What a record holds is not known here.
+    if (kind == ValueKind::kRecord || tuples.size() / arity >= values_of(kind)) {
+      const ColumnOrder& order = for_kind(kind);
+      for (std::size_t at = c; at < tuples.size(); at += arity) codes[at] = order.code(tuples[at]);
+      continue;
+    }
+    std::vector<Cell> cells;
+    cells.reserve(tuples.size() / arity);
+    for (std::size_t at = c; at < tuples.size(); at += arity) cells.push_back(tuples[at]);
+    std::ranges::sort(cells);
+    cells.erase(std::ranges::unique(cells).begin(), cells.end());
+    const std::vector<std::pair<Cell, OrderCode>> code_of = ranks_of(kind, cells);
+    for (std::size_t at = c; at < tuples.size(); at += arity)
+      codes[at] =
+          std::ranges::lower_bound(code_of, tuples[at], {}, &std::pair<Cell, OrderCode>::first)
+              ->second;
+  }
+  return codes;
+}
+
+// The places of ascending cells when their values are sorted.
+std::vector<std::pair<Cell, OrderCode>> ValueOrder::ranks_of(ValueKind kind,
+                                                             const std::vector<Cell>& cells) const {
+  std::vector<std::uint32_t> by_value(cells.size());
+  std::iota(by_value.begin(), by_value.end(), 0U);
+  std::ranges::sort(by_value, [&](std::uint32_t a, std::uint32_t b) {
+    if (kind == ValueKind::kSymbol)
+      return dictionary_->text(cells[a]) < dictionary_->text(cells[b]);
+    return value_key(kind, dictionary_->decode(cells[a])) <
+           value_key(kind, dictionary_->decode(cells[b]));
+  });
+  std::vector<std::pair<Cell, OrderCode>> ranks(cells.size());
+  for (std::uint32_t rank = 0; rank < cells.size(); ++rank)
+    ranks[by_value[rank]] = {cells[by_value[rank]], rank};
+  return ranks;
 }
 
 void ValueOrder::sort_symbols(Sorted& sorted) const {

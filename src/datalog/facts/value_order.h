@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "datalog/program.h"
@@ -53,6 +54,11 @@ class ValueOrder {
   const ColumnOrder& for_kind(ValueKind kind);
   std::vector<ColumnOrder> for_relation(const Relation& relation);
 
+  // Codes of the cells of some tuples of `relation`, one tuple after the other, that can be compared
+  // with each other only. Where there are fewer than the dictionary has values, only they are
+  // sorted.
+  std::vector<OrderCode> codes_of(const Relation& relation, std::span<const Cell> tuples);
+
   const ValueDictionary& dictionary() const { return *dictionary_; }
   std::uint64_t memory_bytes() const;
 
@@ -65,6 +71,8 @@ class ValueOrder {
   };
 
   std::uint64_t values_of(ValueKind kind) const;
+  std::vector<std::pair<Cell, OrderCode>> ranks_of(ValueKind kind,
+                                                   const std::vector<Cell>& cells) const;
   void sort_symbols(Sorted& sorted) const;
   void sort_wides(ValueKind kind, Sorted& sorted) const;
   void sort_records(Sorted& sorted);

@@ -18,6 +18,7 @@ std::size_t end_of_string(std::string_view source, std::size_t at) {
 
 // Behind the comment or line marker at `at`; `at` itself if there is none.
 std::size_t end_of_comment(std::string_view source, std::size_t at) {
+  if (source[at] != '/' && source[at] != '#') return at;
   const bool begins_line = at == 0 || source[at - 1] == '\n';
   const std::string_view rest = source.substr(at);
   if (rest.starts_with("//") || (begins_line && rest.starts_with('#')))

@@ -206,7 +206,8 @@ std::uint32_t SourceMap::characters_between(std::uint32_t begin, std::uint32_t e
 
 SourcePlace SourceMap::place(Span span) const {
   const Line& line = line_of(span.begin);
-  if (is_touched(line)) return locate(span).place;
+  const auto before = expanded_.substr(line.begin, span.begin - line.begin);
+  if (is_touched(line) && !original_line(line).starts_with(before)) return locate(span).place;
   return {files_[line.file], line.number, characters_between(line.begin, span.begin) + 1};
 }
 

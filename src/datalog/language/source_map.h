@@ -26,8 +26,8 @@ class SourceMap {
   SourceMap(std::string_view expanded, const std::string& name, const OriginalTexts& originals);
 
   MarkedPlace locate(Span span) const;
-  // The same place without the line's text; takes constant time but for the lines that the
-  // preprocessor touched.
+  // The same place without the line's text; takes constant time where the preprocessor has changed
+  // nothing before it in the line.
   SourcePlace place(Span span) const;
 
  private:

@@ -24,12 +24,15 @@ struct BestValue {
   friend bool operator==(const BestValue&, const BestValue&) = default;
 };
 
+// Of the relations that have any.
+using BestValues = std::map<RelationId, BestValue>;
+
 // What a rule that subsumes keeps, if that is all it does.
 std::optional<BestValue> find_best_value(const Program& program, std::uint32_t rule);
 
 // The same of all relations of a stratum that are subsumed. Least and greatest values are found
 // only where it holds for each of their rules, as rules compare tuples before those of other
 // relations have gone; united ones, sums and their terms always.
-std::map<RelationId, BestValue> find_best_values(const Program& program, const Stratum& stratum);
+BestValues find_best_values(const Program& program, const Stratum& stratum);
 
 }  // namespace stratalog::datalog

@@ -14,6 +14,8 @@ namespace {
 // work. More where whole sets move, which it may not be able to.
 constexpr double kWorthAnotherOrder = 1.25;
 constexpr double kWorthTuplesForSets = 4;
+// A search for an order takes as long as looking at so many tuples.
+constexpr double kWorthASearch = 512;
 
 class Drafter {
  public:
@@ -61,7 +63,7 @@ class Drafter {
   Status draft_subsumptions() {
     for (const std::uint32_t r : stratum_.subsumptions) {
       const Rule& rule = program_.rules[r];
-      if (best_[rule.head]) continue;
+      if (best_.contains(rule.head)) continue;
       for (std::uint32_t l = 0; l < rule.body.size(); ++l) {
         if (!is_member_atom(rule.body[l])) continue;
         RuleDraft draft{.rule = r,
@@ -112,25 +114,44 @@ class Drafter {
       return order.delta_literal == draft.delta_literal;
     });
     draft.follows_plan = given != rule.join_orders.end();
+    if (draft.follows_plan) return keep_order(rule, given->atoms, draft);
+    const FormerOrder* const former = former_of(draft);
+    if (former != nullptr && sizes_are_known(rule) &&
+        cost(rule, former->atoms, draft) <= kWorthASearch)
+      return keep_order(rule, former->atoms, draft);
     STRATALOG_ASSIGN_OR_RETURN(
-        draft.order, draft.follows_plan
-                         ? order_as_given(rule.body, given->atoms, draft.delta_literal, statistics_)
-                         : order_literals(rule.body, {}, draft.delta_literal, statistics_));
-    return draft.follows_plan || former_ == nullptr ? Status() : prefer_former(rule, draft);
+        draft.order, order_literals(rule.body, {}, draft.delta_literal, statistics_));
+    if (former == nullptr) return {};
+    const std::vector<std::uint32_t> best = atoms_in_order(rule, draft.order);
+    const double least = former->carries ? kWorthTuplesForSets : kWorthAnotherOrder;
+    if (best == former->atoms ||
+        cost(rule, former->atoms, draft) > least * cost(rule, best, draft))
+      return {};
+    return keep_order(rule, former->atoms, draft);
   }
 
-  Status prefer_former(const Rule& rule, RuleDraft& draft) const {
+  const FormerOrder* former_of(const RuleDraft& draft) const {
+    if (former_ == nullptr) return nullptr;
     const auto former = former_->of.find({draft.rule, draft.delta_literal});
-    if (former == former_->of.end()) return {};
-    const auto& [atoms_before, carries] = former->second;
-    const auto cost = [&](const std::vector<std::uint32_t>& atoms) {
-      return cost_of_order(rule.body, atoms, draft.delta_literal, statistics_);
-    };
-    const std::vector<std::uint32_t> best = atoms_in_order(rule, draft.order);
-    const double least = carries ? kWorthTuplesForSets : kWorthAnotherOrder;
-    if (best == atoms_before || cost(atoms_before) > least * cost(best)) return {};
+    return former == former_->of.end() ? nullptr : &former->second;
+  }
+
+  bool sizes_are_known(const Rule& rule) const {
+    return std::ranges::all_of(rule.body, [&](const Literal& literal) {
+      return literal.kind != LiteralKind::kAtom ||
+             (statistics_[literal.atom.relation].known && !is_member_atom(literal));
+    });
+  }
+
+  double cost(const Rule& rule, const std::vector<std::uint32_t>& atoms,
+              const RuleDraft& draft) const {
+    return cost_of_order(rule.body, atoms, draft.delta_literal, statistics_);
+  }
+
+  Status keep_order(const Rule& rule, const std::vector<std::uint32_t>& atoms,
+                    RuleDraft& draft) const {
     STRATALOG_ASSIGN_OR_RETURN(
-        draft.order, order_as_given(rule.body, atoms_before, draft.delta_literal, statistics_));
+        draft.order, order_as_given(rule.body, atoms, draft.delta_literal, statistics_));
     return {};
   }
 
@@ -172,17 +193,17 @@ class Drafter {
       draft.order.push_back(std::move(placed));
     }
     draft.candidates = find_carry_candidates(rule, stratum_, draft.order);
-    std::erase_if(draft.candidates, [&](const CarryCandidate& c) {
-      return c.head_column != pivot_column_[rule.head];
-    });
+    const std::uint32_t pivot = pivot_column_.at(rule.head);
+    std::erase_if(draft.candidates,
+                  [&](const CarryCandidate& c) { return c.head_column != pivot; });
     return {};
   }
 
   const Program& program_;
   const PlanOptions& options_;
   const std::vector<RelationStatistics>& statistics_;
-  const std::vector<std::optional<BestValue>>& best_;
-  const std::vector<std::optional<std::uint32_t>>& pivot_column_;
+  const BestValues& best_;
+  const PivotColumns& pivot_column_;
   const std::map<std::uint32_t, std::vector<std::uint32_t>>& masks_;
   const FormerOrders* former_;
   std::uint32_t number_;

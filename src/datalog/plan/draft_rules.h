@@ -31,14 +31,13 @@ struct FormerOrders {
   std::map<Version, FormerOrder> of;
 };
 
-// What is settled before. The lists are by relation.
+// What is settled before.
 struct DraftGround {
   const Program& program;
   const PlanOptions& options;
   const std::vector<RelationStatistics>& statistics;
-  const std::vector<std::optional<BestValue>>& best;
-  // The column by which its stratum is swept.
-  const std::vector<std::optional<std::uint32_t>>& pivot_column;
+  const BestValues& best;
+  const PivotColumns& pivot_column;
   // PivotFinding::masks of all strata.
   const std::map<std::uint32_t, std::vector<std::uint32_t>>& masks;
   // Kept where no other order is much better; null for a first plan.

@@ -66,10 +66,6 @@ class Planner {
       : program_(program),
         options_(options),
         statistics_(statistics),
-        accesses_(program.relations.size()),
-        head_last_(program.relations.size()),
-        best_(program.relations.size()),
-        pivot_column_(program.relations.size()),
         plan_(plan) {}
 
   Status run() {
@@ -102,7 +98,8 @@ class Planner {
   Result<bool> run_again(std::uint32_t s) {
     const Stratum& stratum = program_.strata[s];
     StratumPlan& plan = plan_.strata[s];
-    for (const RelationId r : stratum.relations) best_[r] = plan_.relations[r].best;
+    for (const RelationId r : stratum.relations)
+      if (const auto& best = plan_.relations[r].best) best_.emplace(r, *best);
     if (plan.strategy == Strategy::kPivot) {
       masks_ = find_pivot(program_, stratum).masks;
       note_pivots(stratum, *plan.pivot);
@@ -113,8 +110,7 @@ class Planner {
     if (has_same_orders(former)) return false;
     vote_for_last_columns(stratum.relations);
     collect_accesses(stratum.relations);
-    for (RelationId r = 0; r < accesses_.size(); ++r)
-      if (!accesses_[r].empty()) add_indices(r, stratum.holds(r));
+    for (const auto& [r, accesses] : accesses_) add_indices(r, accesses, stratum.holds(r));
     for (const RelationId r : stratum.relations) choose_primary(r);
     for (auto* list : {&plan.once, &plan.recursive, &plan.by_rounds, &plan.reject, &plan.retire})
       list->clear();
@@ -157,6 +153,11 @@ class Planner {
   void note_pivots(const Stratum& stratum, const PivotPlan& pivot) {
     for (std::size_t i = 0; i < stratum.relations.size(); ++i)
       pivot_column_[stratum.relations[i]] = pivot.column[i];
+  }
+
+  std::optional<std::uint32_t> last_of_head(RelationId r) const {
+    const auto last = head_last_.find(r);
+    return last == head_last_.end() ? std::nullopt : std::optional(last->second);
   }
 
   FormerOrders former_orders(const StratumPlan& plan) const {
@@ -204,7 +205,7 @@ class Planner {
   void analyse_stratum(std::uint32_t s) {
     const Stratum& stratum = program_.strata[s];
     StratumPlan& plan = plan_.strata[s];
-    for (const auto& [relation, best] : find_best_values(program_, stratum)) best_[relation] = best;
+    best_.merge(find_best_values(program_, stratum));
     if (!stratum.is_recursive) {
       plan.reason = "not recursive: every rule is evaluated once";
       return;
@@ -236,7 +237,7 @@ class Planner {
 
   bool keeps_one_value(const Stratum& stratum) const {
     return std::ranges::all_of(stratum.subsumptions, [&](std::uint32_t r) {
-      return best_[program_.rules[r].head].has_value();
+      return best_.contains(program_.rules[r].head);
     });
   }
 
@@ -253,8 +254,12 @@ class Planner {
         votes[program_.rules[draft.rule].head][c.head_column] += weight;
       }
     for (const auto& [r, of_columns] : votes) {
-      if (pivot_column_[r] || best_[r]) {
-        head_last_[r] = best_[r] ? best_[r]->column : pivot_column_[r];
+      if (const auto kept = best_.find(r); kept != best_.end()) {
+        head_last_[r] = kept->second.column;
+        continue;
+      }
+      if (const auto pivot = pivot_column_.find(r); pivot != pivot_column_.end()) {
+        head_last_[r] = pivot->second;
         continue;
       }
       const auto best = std::ranges::max_element(of_columns);
@@ -264,11 +269,11 @@ class Planner {
 
   void collect_accesses(const std::vector<RelationId>& heads) {
     for (const RelationId r : heads)
-      if (head_last_[r])
+      if (const auto last = last_of_head(r))
         accesses_[r].push_back({.bound = {},
-                                .last_wish = head_last_[r],
+                                .last_wish = last,
                                 .asked = {},
-                                .weight = best_[r] ? kBestValueWeight : 4});
+                                .weight = best_.contains(r) ? kBestValueWeight : 4});
     for (const RuleDraft& draft : drafts_)
       if (draft.purpose != RulePurpose::kSweep || draft.masks > 0 ||
           !rule_of(draft).join_orders.empty())
@@ -288,7 +293,7 @@ class Planner {
                                                   : asked_later(rule, draft.order, place),
                     .weight = draft.recursive ? kRecursiveWeight : 1};
       for (const CarryCandidate& c : draft.candidates) {
-        if (head_last_[rule.head] != c.head_column) continue;
+        if (last_of_head(rule.head) != c.head_column) continue;
         if (c.literal == placed.literal) access.last_wish = c.literal_column;
         for (const CarryFilter& filter : c.filters)
           if (filter.literal == placed.literal)
@@ -328,10 +333,10 @@ class Planner {
 
   // What searches need and the relation does not have. Nothing changes about indices of finished
   // relations, which lie as they were dealt; those of a stratum that has not begun may find more.
-  void add_indices(RelationId r, bool is_open_to_change) {
+  void add_indices(RelationId r, const std::vector<Access>& accesses, bool is_open_to_change) {
     std::vector<IndexPlan>& indices = plan_.relations[r].indices;
     std::vector<Access> missing;
-    for (const Access& access : accesses_[r]) {
+    for (const Access& access : accesses) {
       const auto served = std::ranges::any_of(indices, [&](const IndexPlan& index) {
         return serves_search(plan_.relations[r], index, access.bound) &&
                (!access.is_filter || index.order.back() == access.last_wish);
@@ -355,35 +360,37 @@ class Planner {
   // with whole sets.
   void choose_primary(RelationId r) {
     RelationPlan& relation = plan_.relations[r];
-    if (arity(r) == 0 || relation.best || relation.dealt_by_first || pivot_column_[r] ||
-        !head_last_[r] || relation.indices[relation.primary].order.back() == *head_last_[r])
+    const auto last = last_of_head(r);
+    if (arity(r) == 0 || relation.best || relation.dealt_by_first || pivot_column_.contains(r) ||
+        !last || relation.indices[relation.primary].order.back() == *last)
       return;
     const auto fits = std::ranges::find_if(relation.indices, [&](const IndexPlan& index) {
-      return index.order.back() == *head_last_[r];
+      return index.order.back() == *last;
     });
     relation.primary = static_cast<std::uint32_t>(fits - relation.indices.begin());
     if (fits == relation.indices.end())
       relation.indices.push_back(
           choose_indices(arity(r),
-                         {{.bound = {}, .last_wish = head_last_[r], .asked = {}, .weight = 1}})
+                         {{.bound = {}, .last_wish = last, .asked = {}, .weight = 1}})
               .indices.front());
   }
 
   void choose_all_indices() {
+    const auto first_columns = keys_of_sums();
     std::vector<bool> lies_by_pivot(program_.relations.size());
     for (std::size_t s = 0; s < program_.strata.size(); ++s)
       for (const RelationId r : program_.strata[s].relations)
         lies_by_pivot[r] = plan_.strata[s].pivot.has_value();
     for (RelationId r = 0; r < program_.relations.size(); ++r) {
       RelationPlan relation;
-      relation.best = best_[r];
-      relation.dealt_by_first = first_columns(r);
+      if (const auto kept = best_.find(r); kept != best_.end()) relation.best = kept->second;
+      relation.dealt_by_first = first_columns[r];
       relation.may_lie_by_pivot = lies_by_pivot[r];
       if (arity(r) > 0) {
         IndexChoice choice = choose_indices(arity(r), accesses_[r]);
         relation.indices = std::move(choice.indices);
         for (std::uint32_t i = 0; i < relation.indices.size(); ++i)
-          if (head_last_[r] && relation.indices[i].order.back() == *head_last_[r]) {
+          if (last_of_head(r) == relation.indices[i].order.back()) {
             relation.primary = i;
             break;
           }
@@ -394,13 +401,13 @@ class Planner {
     }
   }
 
-  // The key of sums, of themselves and of their terms.
-  std::optional<std::uint32_t> first_columns(RelationId relation) const {
+  // Of sums, of themselves and of their terms, the first columns.
+  std::vector<std::optional<std::uint32_t>> keys_of_sums() const {
+    std::vector<std::optional<std::uint32_t>> columns(program_.relations.size());
     for (RelationId r = 0; r < program_.relations.size(); ++r)
-      if (const auto& sums = program_.relations[r].sums;
-          sums && (relation == r || relation == sums->terms))
-        return arity(r) - 1;
-    return std::nullopt;
+      if (const auto& sums = program_.relations[r].sums)
+        columns[r] = columns[sums->terms] = arity(r) - 1;
+    return columns;
   }
 
   // The values of a key lie in one row of the primary index, on one rank.
@@ -423,10 +430,10 @@ class Planner {
   const Program& program_;
   const PlanOptions& options_;
   const std::vector<RelationStatistics>& statistics_;
-  std::vector<std::vector<Access>> accesses_;
-  std::vector<std::optional<std::uint32_t>> head_last_;
-  std::vector<std::optional<BestValue>> best_;
-  std::vector<std::optional<std::uint32_t>> pivot_column_;
+  std::map<RelationId, std::vector<Access>> accesses_;
+  std::map<RelationId, std::uint32_t> head_last_;  // of those that wish for one
+  BestValues best_;
+  PivotColumns pivot_column_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> masks_;  // PivotFinding::masks of all strata
   std::vector<RuleDraft> drafts_;
   ProgramPlan& plan_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "datalog/plan/literal_order.h"
 
 namespace stratalog::datalog {
+
+// Of the relations of strata that are swept: by which column.
+using PivotColumns = std::map<RelationId, std::uint32_t>;
 
 // Which list of the stratum's plan a rule goes to.
 enum class RulePurpose : std::uint8_t { kDerive, kSweep, kReject, kRetire };

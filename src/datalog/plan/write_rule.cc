@@ -91,15 +91,16 @@ class StepWriter {
   // otherwise.
   std::vector<std::uint32_t> head_order(RelationId r) const {
     if (arity(r) == 0) return {};
-    if (!pivot_column_[r]) return relations_[r].indices[relations_[r].primary].order;
-    return pivot_order(r);
+    if (pivot_column_.contains(r)) return pivot_order(r);
+    return relations_[r].indices[relations_[r].primary].order;
   }
 
   std::vector<std::uint32_t> pivot_order(RelationId r) const {
+    const std::uint32_t pivot = pivot_column_.at(r);
     std::vector<std::uint32_t> order;
     for (std::uint32_t c = 0; c < arity(r); ++c)
-      if (c != *pivot_column_[r]) order.push_back(c);
-    order.push_back(*pivot_column_[r]);
+      if (c != pivot) order.push_back(c);
+    order.push_back(pivot);
     return order;
   }
 
@@ -119,7 +120,7 @@ class StepWriter {
         const RelationId relation = rule.body[c.literal].atom.relation;
         const bool from_pivot = layout_ == DeltaLayout::kPivotRows &&
                                 placed.kind == StepKind::kScanDelta &&
-                                pivot_column_[relation] == c.literal_column;
+                                pivot_column_.at(relation) == c.literal_column;
         const auto& index =
             relations_[relation].indices[index_for(relation, placed.bound, c.literal_column)];
         if (!from_pivot && index.order.back() != c.literal_column) continue;
@@ -302,7 +303,7 @@ class StepWriter {
 
   const Program& program_;
   const std::vector<RelationStatistics>& statistics_;
-  const std::vector<std::optional<std::uint32_t>>& pivot_column_;
+  const PivotColumns& pivot_column_;
   std::vector<RelationPlan>& relations_;
   const Stratum* changing_;
   DeltaLayout layout_ = DeltaLayout::kIndex;  // of the rule that is being written

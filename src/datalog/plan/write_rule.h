@@ -17,8 +17,7 @@ namespace stratalog::datalog {
 struct PlanChoices {
   const Program& program;
   const std::vector<RelationStatistics>& statistics;  // of all relations
-  // By relation: the column by which its stratum is swept.
-  const std::vector<std::optional<std::uint32_t>>& pivot_column;
+  const PivotColumns& pivot_column;
   std::vector<RelationPlan>& relations;  // learns what lengths filters search for
   // Only indices of its relations may learn it; null: those of all.
   const Stratum* changing = nullptr;

@@ -96,6 +96,39 @@ TEST(ValueOrder, SymbolsByTheirBytes) {
   }
 }
 
+// Of a few tuples, which have ranks of their own, and of many, for which all values are sorted.
+TEST(ValueOrder, CodesOfTuplesCompareAsTheirValuesDo) {
+  std::mt19937 random(kOrderSeed);
+  ValueDictionary dictionary;
+  const std::vector<std::uint64_t> bits = interesting_bits();
+  for (const auto b : bits) dictionary.encode(b);
+  for (int i = 0; i < 2000; ++i) dictionary.encode_symbol(std::to_string(random()));
+  Relation relation;
+  relation.attributes.resize(3);
+  relation.attributes[0].kind = ValueKind::kSymbol;
+  relation.attributes[1].kind = ValueKind::kNumber;
+  relation.attributes[2].kind = ValueKind::kFloat;
+  ValueOrder order(dictionary);
+  for (const std::size_t rows : {1, 50, 5000}) {
+    std::vector<Cell> tuples;
+    for (std::size_t row = 0; row < rows; ++row) {
+      tuples.push_back(static_cast<Cell>(random() % 2000));
+      for (int c = 0; c < 2; ++c)
+        tuples.push_back(dictionary.encode(bits[random() % bits.size()]));
+    }
+    const std::vector<OrderCode> codes = order.codes_of(relation, tuples);
+    ASSERT_EQ(codes.size(), tuples.size());
+    const std::vector<ColumnOrder> all = order.for_relation(relation);
+    for (std::size_t i = 0; i < tuples.size(); ++i) {
+      const std::size_t other = i % 3 + 3 * (random() % rows);
+      EXPECT_EQ(codes[i] < codes[other],
+                all[i % 3].code(tuples[i]) < all[i % 3].code(tuples[other]))
+          << "seed " << kOrderSeed << " " << rows << " rows, cells " << tuples[i] << " and "
+          << tuples[other];
+    }
+  }
+}
+
 TEST(ValueOrder, FollowsAGrowingDictionary) {
   ValueDictionary dictionary;
   dictionary.encode_symbol("m");
