@@ -81,15 +81,16 @@ bool read_little(const EngineState& state, const std::vector<Step>& steps, doubl
 // The tuples that a rule is expected to look at.
 double work_of(const EngineState& state, const RulePlan& plan, double rows,
                const std::vector<RelationStatistics>& statistics) {
-  const std::vector<Literal>& body = state.program.rules[plan.rule].body;
+  const Rule& rule = state.program.rules[plan.rule];
   std::vector<std::uint32_t> atoms;
   double made = 1;  // by ranges, and by aggregates, which look at their relations each time
   for (const Step& step : plan.steps) {
-    if (body[step.literal].kind == LiteralKind::kAtom) atoms.push_back(step.literal);
+    if (rule.body[step.literal].kind == LiteralKind::kAtom) atoms.push_back(step.literal);
     if (step.kind == StepKind::kRange) return limits_of(state).tuples + 1;  // any number
     if (step.kind == StepKind::kAggregate) made = std::max(rows, 1.0);
   }
-  return (atoms.size() < 2 ? rows : cost_of_order(body, atoms, std::nullopt, statistics)) * made;
+  if (atoms.size() < 2) return rows * made;
+  return cost_of_order(body_of(rule, statistics), atoms, std::nullopt) * made;
 }
 
 // To all ranks, where they are not yet.

@@ -120,7 +120,7 @@ class Drafter {
         cost(rule, former->atoms, draft) <= kWorthASearch)
       return keep_order(rule, former->atoms, draft);
     STRATALOG_ASSIGN_OR_RETURN(
-        draft.order, order_literals(rule.body, {}, draft.delta_literal, statistics_));
+        draft.order, order_literals(body_of(rule, statistics_), draft.delta_literal));
     if (former == nullptr) return {};
     const std::vector<std::uint32_t> best = atoms_in_order(rule, draft.order);
     const double least = former->carries ? kWorthTuplesForSets : kWorthAnotherOrder;
@@ -145,13 +145,13 @@ class Drafter {
 
   double cost(const Rule& rule, const std::vector<std::uint32_t>& atoms,
               const RuleDraft& draft) const {
-    return cost_of_order(rule.body, atoms, draft.delta_literal, statistics_);
+    return cost_of_order(body_of(rule, statistics_), atoms, draft.delta_literal);
   }
 
   Status keep_order(const Rule& rule, const std::vector<std::uint32_t>& atoms,
                     RuleDraft& draft) const {
     STRATALOG_ASSIGN_OR_RETURN(
-        draft.order, order_as_given(rule.body, atoms, draft.delta_literal, statistics_));
+        draft.order, order_as_given(body_of(rule, statistics_), atoms, draft.delta_literal));
     return {};
   }
 
@@ -176,9 +176,13 @@ class Drafter {
       if (at != place.end() && rule.body[former.literal].kind == LiteralKind::kAtom)
         given.push_back(static_cast<std::uint32_t>(at - place.begin()));
     }
+    const BodyToOrder unmasked{.literals = body,
+                               .statistics = statistics_,
+                               .bound = {},
+                               .read_after = std::nullopt};  // masks read, too
     STRATALOG_ASSIGN_OR_RETURN(draft.order, draft.follows_plan
-                                                ? order_as_given(body, given, delta, statistics_)
-                                                : order_literals(body, {}, delta, statistics_));
+                                                ? order_as_given(unmasked, given, delta)
+                                                : order_literals(unmasked, delta));
     for (OrderedLiteral& placed : draft.order) placed.literal = place[placed.literal];
     draft.masks = masks.size();
     for (const std::uint32_t l : masks) {

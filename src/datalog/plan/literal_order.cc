@@ -101,13 +101,18 @@ VariableSet held_by_atoms(const std::vector<Literal>& body) {
 
 // What all orders of a body have in common.
 struct Body {
-  Body(const std::vector<Literal>& all, const std::vector<RelationStatistics>& sizes)
-      : literals(all), statistics(sizes), held(held_by_atoms(all)) {
-    for (const Literal& literal : all) {
+  explicit Body(const BodyToOrder& body)
+      : literals(body.literals),
+        statistics(body.statistics),
+        bound(body.bound),
+        held(held_by_atoms(body.literals)) {
+    if (body.read_after) read_after = VariableSet(*body.read_after);
+    for (const Literal& literal : literals) {
       if (literal.kind == LiteralKind::kAggregate) computed.insert(literal.aggregate->result);
       if (literal.kind == LiteralKind::kRange) computed.insert(literal.range->variable);
       risks.push_back(risk_of(literal));
       read.push_back(read_by(literal));
+      uses.push_back(variables_of(literal));
       left.push_back(variables_of(literal.left));
       right.push_back(variables_of(literal.right));
     }
@@ -127,11 +132,14 @@ struct Body {
 
   const std::vector<Literal>& literals;
   const std::vector<RelationStatistics>& statistics;
+  VariableSet bound;
+  std::optional<VariableSet> read_after;
   VariableSet held;
   VariableSet computed;  // by aggregates and ranges: equations only compare them
   // Of each literal.
   std::vector<Risk> risks;
   std::vector<VariableSet> read;
+  std::vector<VariableSet> uses;  // reads or binds
   std::vector<VariableSet> left;
   std::vector<VariableSet> right;
 };
@@ -141,8 +149,8 @@ enum class Keeps : std::uint8_t { kCost, kOrder };
 // The beginning of an order, and what it costs.
 class Beginning {
  public:
-  Beginning(const Body& common, const std::set<VariableId>& bound, Keeps keeps)
-      : common_(&common), bound_(bound), keeps_(keeps), used_(common.literals.size(), 0) {}
+  Beginning(const Body& common, Keeps keeps)
+      : common_(&common), bound_(common.bound), keeps_(keeps), used_(common.literals.size(), 0) {}
 
   void place_atom(std::uint32_t l, StepKind kind) {
     const Atom& atom = body()[l].atom;
@@ -150,7 +158,7 @@ class Beginning {
     if (begins_with_delta)
       tuples_ = std::max(1.0, rows(atom.relation) / 16);
     else
-      tuples_ *= fanout(atom);
+      tuples_ *= growth(l);
     cost_ += tuples_ + 1;
     atoms_.push_back(l);
     note({.literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false},
@@ -183,7 +191,7 @@ class Beginning {
     for (std::uint32_t l = 0; l < body().size(); ++l) {
       if (used_[l] != 0 || body()[l].kind != LiteralKind::kAtom) continue;
       atoms.push_back(l);
-      tuples[l] = fanout(body()[l].atom);
+      tuples[l] = growth(l);
     }
     std::stable_sort(atoms.begin(), atoms.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return tuples[a] < tuples[b]; });
@@ -259,6 +267,31 @@ class Beginning {
       return std::min(all,
                       std::clamp(all / std::max(prefixes, 1.0) * met, kLeastPassing, kMostPassing));
     return all / std::min(prefixes, std::max(all, 1.0)) * met;
+  }
+
+  // Times as many bindings there are behind an atom. Behind one that nobody reads anything of there
+  // are no more than before it, however many tuples it has.
+  double growth(std::uint32_t l) const {
+    const double tuples = fanout(body()[l].atom);
+    return tuples > 1 && only_tests(l) ? 1 : tuples;
+  }
+
+  // Whether nobody reads what the atom would bind.
+  bool only_tests(std::uint32_t l) const {
+    if (!common_->read_after) return false;
+    const std::vector<Argument>& arguments = body()[l].atom.arguments;
+    for (std::uint32_t c = 0; c < arguments.size(); ++c) {
+      if (arguments[c].kind != ArgumentKind::kVariable || bound_.contains(arguments[c].variable))
+        continue;
+      const VariableId v = arguments[c].variable;
+      if (common_->read_after->contains(v)) return false;
+      for (std::uint32_t other = c + 1; other < arguments.size(); ++other)
+        if (arguments[other].kind == ArgumentKind::kVariable && arguments[other].variable == v)
+          return false;
+      for (std::uint32_t other = 0; other < body().size(); ++other)
+        if (other != l && used_[other] == 0 && common_->uses[other].contains(v)) return false;
+    }
+    return true;
   }
 
   bool may_assign(const Expression& e) const {
@@ -405,10 +438,9 @@ class OrderSearch {
   std::size_t orders_ = 0;
 };
 
-Beginning placed_as_given(const Body& body, const std::set<VariableId>& bound,
-                          const std::vector<std::uint32_t>& atoms,
+Beginning placed_as_given(const Body& body, const std::vector<std::uint32_t>& atoms,
                           std::optional<std::uint32_t> delta_literal, Keeps keeps) {
-  Beginning beginning(body, bound, keeps);
+  Beginning beginning(body, keeps);
   for (const std::uint32_t atom : atoms) {
     // New tuples that come first are scanned, whatever is known of their columns.
     const bool begins_with_delta = atom == delta_literal && atom == atoms.front();
@@ -463,32 +495,46 @@ void collect_variables(const Literal& literal, std::set<VariableId>& into) {
   }
 }
 
-Result<std::vector<OrderedLiteral>> order_literals(
-    const std::vector<Literal>& body, const std::set<VariableId>& bound,
-    std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics) {
-  const Body common(body, statistics);
-  Beginning beginning(common, bound, Keeps::kCost);
+BodyToOrder body_of(const Rule& rule, const std::vector<RelationStatistics>& statistics) {
+  BodyToOrder body{
+      .literals = rule.body, .statistics = statistics, .bound = {}, .read_after = std::nullopt};
+  if (rule.role != RuleRole::kDerives) return body;
+  body.read_after.emplace();
+  for (const Expression& e : rule.head_arguments) collect_variables(e, *body.read_after);
+  return body;
+}
+
+BodyToOrder body_of(const Aggregate& aggregate, const std::vector<RelationStatistics>& statistics) {
+  return {.literals = aggregate.body,
+          .statistics = statistics,
+          .bound = {aggregate.outer.begin(), aggregate.outer.end()},
+          .read_after = std::nullopt};
+}
+
+Result<std::vector<OrderedLiteral>> order_literals(const BodyToOrder& body,
+                                                   std::optional<std::uint32_t> delta_literal) {
+  const Body common(body);
+  Beginning beginning(common, Keeps::kCost);
   if (delta_literal) beginning.place_atom(*delta_literal, StepKind::kScanDelta);
   OrderSearch search;
   search.explore(std::move(beginning));
   if (!search.best()) return Status::internal("a literal of the rule can never be evaluated");
-  return placed_as_given(common, bound, *search.best(), delta_literal, Keeps::kOrder).take_order();
+  return placed_as_given(common, *search.best(), delta_literal, Keeps::kOrder).take_order();
 }
 
-Result<std::vector<OrderedLiteral>> order_as_given(
-    const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
-    std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics) {
-  const Body common(body, statistics);
-  Beginning whole = placed_as_given(common, {}, atoms, delta_literal, Keeps::kOrder);
+Result<std::vector<OrderedLiteral>> order_as_given(const BodyToOrder& body,
+                                                   const std::vector<std::uint32_t>& atoms,
+                                                   std::optional<std::uint32_t> delta_literal) {
+  const Body common(body);
+  Beginning whole = placed_as_given(common, atoms, delta_literal, Keeps::kOrder);
   if (!whole.is_complete()) return Status::internal("a literal of the rule can never be evaluated");
   return whole.take_order();
 }
 
-double cost_of_order(const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
-                     std::optional<std::uint32_t> delta_literal,
-                     const std::vector<RelationStatistics>& statistics) {
-  const Body common(body, statistics);
-  return placed_as_given(common, {}, atoms, delta_literal, Keeps::kCost).cost();
+double cost_of_order(const BodyToOrder& body, const std::vector<std::uint32_t>& atoms,
+                     std::optional<std::uint32_t> delta_literal) {
+  const Body common(body);
+  return placed_as_given(common, atoms, delta_literal, Keeps::kCost).cost();
 }
 
 }  // namespace stratalog::datalog

@@ -28,21 +28,32 @@ struct OrderedLiteral {
   bool pairs_zeros = false;
 };
 
-// `statistics` has an entry for every relation. `bound` holds the variables that are known before
-// the first literal (aggregates: the outer ones).
-Result<std::vector<OrderedLiteral>> order_literals(
-    const std::vector<Literal>& body, const std::set<VariableId>& bound,
-    std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics);
+// A body whose literals are to be ordered.
+struct BodyToOrder {
+  const std::vector<Literal>& literals;
+  const std::vector<RelationStatistics>& statistics;  // of every relation
+  // Known before the first literal (aggregates: the outer ones).
+  std::set<VariableId> bound;
+  // Read behind the body, by the head: an atom that binds nothing which anybody reads is tested for
+  // any tuple. None: every combination of tuples matters (aggregates, subsumption).
+  std::optional<std::set<VariableId>> read_after;
+};
+
+// Of a rule, and of an aggregate within one. They borrow what they are given. Pure.
+BodyToOrder body_of(const Rule& rule, const std::vector<RelationStatistics>& statistics);
+BodyToOrder body_of(const Aggregate& aggregate, const std::vector<RelationStatistics>& statistics);
+
+Result<std::vector<OrderedLiteral>> order_literals(const BodyToOrder& body,
+                                                   std::optional<std::uint32_t> delta_literal);
 
 // The same with the atoms in an order that is given: each positive atom of the body once.
-Result<std::vector<OrderedLiteral>> order_as_given(
-    const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
-    std::optional<std::uint32_t> delta_literal, const std::vector<RelationStatistics>& statistics);
+Result<std::vector<OrderedLiteral>> order_as_given(const BodyToOrder& body,
+                                                   const std::vector<std::uint32_t>& atoms,
+                                                   std::optional<std::uint32_t> delta_literal);
 
 // What such an order is expected to cost: the intermediate tuples, of all atoms together.
-double cost_of_order(const std::vector<Literal>& body, const std::vector<std::uint32_t>& atoms,
-                     std::optional<std::uint32_t> delta_literal,
-                     const std::vector<RelationStatistics>& statistics);
+double cost_of_order(const BodyToOrder& body, const std::vector<std::uint32_t>& atoms,
+                     std::optional<std::uint32_t> delta_literal);
 
 // An equation of a variable and a record of known shape.
 struct RecordEquation {

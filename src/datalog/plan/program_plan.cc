@@ -315,8 +315,7 @@ class Planner {
 
   void collect_aggregate(const Aggregate& aggregate) {
     const auto order =
-        order_literals(aggregate.body, {aggregate.outer.begin(), aggregate.outer.end()},
-                       std::nullopt, statistics_);
+        order_literals(body_of(aggregate, statistics_), std::nullopt);
     if (!order.is_ok()) return;  // reported when the steps are written
     for (const OrderedLiteral& placed : order.value()) {
       const Literal& literal = aggregate.body[placed.literal];

@@ -61,7 +61,7 @@ TEST(JoinOrders, WhatCanFailWaitsForTheAtomsThatHoldItsValues) {
   EXPECT_EQ(order_of("e(x, n), f(x, _), 10 / x > 3."), "scan e -> exists f by (x) -> filter");
   EXPECT_EQ(order_of("e(x, _), n = 10 / x, f(n, _)."), "scan e -> compute n -> exists f by (x)");
   EXPECT_EQ(order_of("e(x, _), f(x, 10 / x), n = 1."),
-            "compute n -> scan e -> search f by (x) -> filter");
+            "compute n -> scan f -> exists e by (x) -> filter");
 }
 
 TEST(JoinOrders, ConstraintsStillComeAsSoonAsTheyCanBeDecided) {
