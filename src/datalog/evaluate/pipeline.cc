@@ -72,6 +72,7 @@ void Pipeline::prepare_stage(std::size_t s) {
   if (s > 0 && (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent))
     prepare_guard(*stages_[s - 1], *stage);
   stages_.push_back(std::move(stage));
+  if (is_worth_filtering(s)) stages_.back()->repeats.emplace(step.live_after);
 }
 
 Status Pipeline::feed(const Batch& batch) { return process(0, batch); }
@@ -87,7 +88,10 @@ Status Pipeline::start() {
 
 Status Pipeline::finish() {
   for (std::size_t s = 0; s < stages_.size(); ++s) STRATALOG_RETURN_IF_ERROR(flush(s));
-  for (const auto& stage : stages_) stage->made_sets.clear();
+  for (const auto& stage : stages_) {
+    stage->made_sets.clear();
+    if (stage->repeats) stage->repeats->forget();
+  }
   return evaluator_.status();
 }
 
@@ -97,6 +101,7 @@ Status Pipeline::pass_on(std::size_t s, const Batch& out) {
 
 Status Pipeline::flush(std::size_t s) {
   Stage& stage = *stages_[s];
+  if (stage.repeats) stage.repeats->filter(stage.out);
   if (stage.out.rows == 0) return {};
   const Status status = pass_on(s, stage.out);
   stage.out.rows = 0;
@@ -144,7 +149,7 @@ Status Pipeline::filter(std::size_t s, const Batch& in) {
 Status Pipeline::assign(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   const Literal& literal = (*definition_.body)[stage.step->literal];
-  const Expression& value = stage.step->assign_from_left ? literal.left : literal.right;
+  const Expression& value = assigned_by(*stage.step, literal);
   evaluator_.set_place(&literal.place);
   if (literal.record_use != RecordUse::kValue) return look_up_records(s, in);
   if (stage.step->pairs_zeros) return assign_equal_floats(s, in);

@@ -144,6 +144,9 @@ class Pipeline {
   bool is_worth_uniting(const Stage& stage, const Batch& in, std::uint32_t row, std::uint32_t end,
                         const Index& index, std::span<const RowId> found) const;
   bool loses_variable(std::size_t s) const;
+  // Whether bindings that leave step `s` may come several times, and later steps would do much for
+  // each.
+  bool is_worth_filtering(std::size_t s) const;
   Status unite_carried(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end);
   // Passes on what was made from the sets of step `s`, and forgets them once they are many.
   Status settle_made_sets(std::size_t s);

@@ -28,6 +28,22 @@ bool Pipeline::loses_variable(std::size_t s) const {
          });
 }
 
+bool Pipeline::is_worth_filtering(std::size_t s) const {
+  const auto makes_more = [](const Step& step) {
+    return step.kind == StepKind::kScan || step.kind == StepKind::kSearch ||
+           step.kind == StepKind::kRange || step.kind == StepKind::kAggregate;
+  };
+  const Step& step = definition_.steps[s];
+  if (definition_.counts || definition_.tagged || step.live_after.empty() ||
+      !(makes_more(step) || step.kind == StepKind::kScanDelta) ||
+      std::none_of(definition_.steps.begin() + static_cast<std::ptrdiff_t>(s) + 1,
+                   definition_.steps.end(), makes_more))
+    return false;
+  return loses_variable(s + 1) ||
+         std::ranges::any_of(step.columns,
+                             [](const ColumnUse& use) { return use.role == ColumnRole::kIgnore; });
+}
+
 std::uint32_t Pipeline::end_of_alike(const Stage& stage, const Batch& in, std::uint32_t row) const {
   std::uint32_t end = row + 1;
   const auto is_alike = [&](VariableId v) { return in.columns[v][end] == in.columns[v][row]; };

@@ -13,6 +13,7 @@
 
 #include "datalog/evaluate/aggregate_fold.h"
 #include "datalog/evaluate/pipeline.h"
+#include "datalog/evaluate/repeat_filter.h"
 
 namespace stratalog::datalog {
 
@@ -54,6 +55,7 @@ struct Pipeline::Stage {
   std::uint64_t united_bytes = 0;
   const IntSet* united = nullptr;  // goes instead of what the row at hand carries
   std::vector<Cell> cells;  // scratch: a set in the making
+  std::optional<RepeatFilter> repeats;  // where its output may hold bindings more than once
   std::unique_ptr<Pipeline> inner;  // aggregates
   std::unique_ptr<AggregateFold> fold;
   Batch inner_in;

@@ -65,7 +65,7 @@ Status RuleExecutor::bind_constants() {
   for (const Step& step : plan_.steps) {
     const Literal& literal = rule_.body[step.literal];
     if (step.kind == StepKind::kAssign && literal.record_use == RecordUse::kValue)
-      creates_values_ |= !is_simple(step.assign_from_left ? literal.left : literal.right);
+      creates_values_ |= !is_simple(assigned_by(step, literal));
     creates_values_ |= step.kind == StepKind::kAggregate || step.kind == StepKind::kRange;
   }
   return {};

@@ -298,6 +298,38 @@ class Beginning {
     return is_free_variable(e, bound_) && !common_->computed.contains(e.variable);
   }
 
+  // The operand of a sum or difference of whole numbers that is its only unknown: as these wrap
+  // around, one value of it gives any result.
+  std::optional<std::size_t> unknown_operand(const Expression& e) const {
+    const bool is_whole =
+        e.value_kind == ValueKind::kNumber || e.value_kind == ValueKind::kUnsigned;
+    if (e.kind != ExpressionKind::kFunctor || !is_whole || e.arguments.size() != 2 ||
+        (e.functor != Functor::kAdd && e.functor != Functor::kSubtract))
+      return std::nullopt;
+    for (std::size_t i = 0; i < 2; ++i)
+      if (may_assign(e.arguments[i]) && variables_of(e.arguments[1 - i]).is_within(bound_))
+        return i;
+    return std::nullopt;
+  }
+
+  // Solves `sum = value` for the unknown operand of `sum`, if that is all that is unknown.
+  bool place_solved(const Expression& sum, const Expression& value, OrderedLiteral& placed) const {
+    const auto unknown = unknown_operand(sum);
+    if (!unknown) return false;
+    const Expression& other = sum.arguments[1 - *unknown];
+    placed.target = sum.arguments[*unknown].variable;
+    if (keeps_ == Keeps::kCost) return true;
+    Expression solved;
+    solved.kind = ExpressionKind::kFunctor;
+    solved.value_kind = sum.value_kind;
+    const bool is_taken_off = sum.functor == Functor::kSubtract && *unknown == 1;
+    solved.functor =
+        sum.functor == Functor::kAdd || is_taken_off ? Functor::kSubtract : Functor::kAdd;
+    solved.arguments = {is_taken_off ? other : value, is_taken_off ? value : other};
+    placed.solved = std::move(solved);
+    return true;
+  }
+
   enum class Computing : std::uint8_t { kNone, kAllowed };
 
   bool place_one_constraint(Computing computing) {
@@ -372,7 +404,10 @@ class Beginning {
         } else if (may_assign(literal.right) && common_->left[l].is_within(bound_)) {
           placed.target = literal.right.variable;
           placed.assign_from_left = true;
-        } else {
+        } else if ((!common_->right[l].is_within(bound_) ||
+                    !place_solved(literal.left, literal.right, placed)) &&
+                   (!common_->left[l].is_within(bound_) ||
+                    !place_solved(literal.right, literal.left, placed))) {
           return false;
         }
         placed.kind = StepKind::kAssign;

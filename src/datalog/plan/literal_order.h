@@ -26,6 +26,8 @@ struct OrderedLiteral {
   // kAssign: atoms hold the variable, too, so that it is compared as a float is: by value, not by
   // bits.
   bool pairs_zeros = false;
+  // kAssign: what the target is where it is only a part of a side of the equation.
+  std::optional<Expression> solved;
 };
 
 // A body whose literals are to be ordered.

@@ -61,11 +61,18 @@ struct Step {
   bool assign_from_left = false;  // `expression = v` instead of `v = expression`
   // `v` is a float that later atoms are searched by: 0 looks for -0 as well, NaN for nothing.
   bool pairs_zeros = false;
+  std::optional<Expression> solved;  // `v = e - 1` instead of `v + 1 = e`
   // kAggregate: the plan of its body
   std::vector<Step> aggregate_steps;
   // Variables that later steps or the head still need, ascending.
   std::vector<VariableId> live_after;
 };
+
+// What a kAssign step of this literal evaluates.
+inline const Expression& assigned_by(const Step& step, const Literal& literal) {
+  if (step.solved) return *step.solved;
+  return step.assign_from_left ? literal.left : literal.right;
+}
 
 inline bool reads_relation(const Step& step) {
   switch (step.kind) {

@@ -154,6 +154,7 @@ class StepWriter {
       step.target = placed.target;
       step.assign_from_left = placed.assign_from_left;
       step.pairs_zeros = placed.pairs_zeros;
+      step.solved = placed.solved;
       step.live_after.assign(needed.begin(), needed.end());
       if (reads_atom(literal)) write_atom(placed, literal.atom, needed, plan, step);
       if (literal.kind == LiteralKind::kAggregate) write_aggregate(literal, plan, step);
