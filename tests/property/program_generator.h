@@ -235,6 +235,18 @@ class ProgramGenerator {
     return fmt::format("{}{}{}", scope.prefix, kLetters.at(kind), below(4));
   }
 
+  static bool is_whole(ValueKind kind) {
+    return kind == ValueKind::kNumber || kind == ValueKind::kUnsigned;
+  }
+
+  // A sum or difference, as in `p(x, i), q(i - 1)`, which can be solved for one of its operands.
+  std::string distance(const Scope& scope, ValueKind kind) {
+    std::string left = pick(scope.bound.at(kind));
+    std::string right = chance(70) ? constant(kind) : pick(scope.bound.at(kind));
+    if (chance(25)) std::swap(left, right);
+    return fmt::format("{} {} {}", left, chance(50) ? "+" : "-", right);
+  }
+
   // An atom that may bind variables of its scope; `outer` gives further names to join with
   // (aggregates).
   void add_atom(Scope& scope, const RelationShape& relation, const Scope* outer = nullptr) {
@@ -249,6 +261,8 @@ class ProgramGenerator {
         argument = constant(kind);
       } else if (outer != nullptr && has_bound(*outer, kind) && chance(35)) {
         argument = pick(outer->bound.at(kind));
+      } else if (is_whole(kind) && has_bound(scope, kind) && chance(9)) {
+        argument = distance(scope, kind);
       } else {
         argument = pool_variable(scope, kind);
         after.bind(kind, argument);

@@ -186,11 +186,10 @@ TEST(Mirror, HopsAreFoundInThePlan) {
     const auto plan = plan_program(program, {.statistics = {}, .allow_pivot = false});
     EXPECT_TRUE(plan.is_ok());
     const auto placements = plan_placements(program, plan.value());
-    std::vector<bool> empty(program.relations.size());
-    empty[0] = without_e;
+    const auto is_empty = [&](RelationId r) { return r == 0 && without_e; };
     for (std::uint32_t s = 0; s < program.strata.size(); ++s)
       if (program.strata[s].is_recursive)
-        return has_hops(program, plan.value(), s, placements, empty);
+        return has_hops(program, plan.value(), s, placements, is_empty);
     ADD_FAILURE() << "no recursion";
     return false;
   };
