@@ -34,10 +34,14 @@ bool Pipeline::is_worth_filtering(std::size_t s) const {
            step.kind == StepKind::kRange || step.kind == StepKind::kAggregate;
   };
   const Step& step = definition_.steps[s];
+  // Membership tests and heads take no longer than to look for what is repeated.
+  const auto takes_long = [&](const Step& later) {
+    return makes_more(later) || later.kind == StepKind::kFilter || later.kind == StepKind::kAssign;
+  };
   if (definition_.counts || definition_.tagged || step.live_after.empty() ||
       !(makes_more(step) || step.kind == StepKind::kScanDelta) ||
       std::none_of(definition_.steps.begin() + static_cast<std::ptrdiff_t>(s) + 1,
-                   definition_.steps.end(), makes_more))
+                   definition_.steps.end(), takes_long))
     return false;
   return loses_variable(s + 1) ||
          std::ranges::any_of(step.columns,

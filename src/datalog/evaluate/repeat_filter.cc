@@ -10,6 +10,7 @@ namespace {
 constexpr std::uint32_t kWorthALook = 32;
 // One in so many must be repeated: looking takes a part of the time of what it spares.
 constexpr std::uint32_t kLeastRepeated = 4;
+constexpr std::uint32_t kLongestRest = 1U << 16;  // batches
 // No more bindings are kept in mind.
 constexpr std::uint32_t kMostSeen = 1U << 20;
 
@@ -35,7 +36,11 @@ void RepeatFilter::keep(Batch& batch, std::uint32_t from, std::uint32_t to) cons
 }
 
 void RepeatFilter::filter(Batch& batch) {
-  if (is_useless_ || (!seen_ && batch.rows < kWorthALook)) return;
+  if (!seen_ && batch.rows < kWorthALook) return;
+  if (rest_ > 0) {
+    --rest_;
+    return;
+  }
   if (!seen_) {
     key_.resize(variables_.size() + (batch.sets.empty() ? 0 : 1));
     seen_.emplace(static_cast<std::uint32_t>(key_.size()));
@@ -46,18 +51,14 @@ void RepeatFilter::filter(Batch& batch) {
   watched_ += batch.rows;
   repeated_ += batch.rows - kept;
   batch.rows = kept;
-  if (++batches_ % trial_ != 0) return;
-  is_useless_ = repeated_ < watched_ / kLeastRepeated;
-  watched_ = repeated_ = 0;
-  if (!is_useless_) return;
-  trial_ = std::max(1U, trial_ / 2);
-  seen_.reset();
+  if (++batches_ < kTrial) return;
+  const bool is_useless = repeated_ < watched_ / kLeastRepeated;
+  watched_ = repeated_ = batches_ = 0;
+  rest_ = is_useless ? next_rest_ : 0;
+  next_rest_ = is_useless ? std::min(2 * next_rest_, kLongestRest) : kTrial;
+  if (is_useless) seen_.reset();
 }
 
-void RepeatFilter::forget() {
-  seen_.reset();
-  is_useless_ = false;
-  watched_ = repeated_ = batches_ = 0;
-}
+void RepeatFilter::forget() { seen_.reset(); }
 
 }  // namespace stratalog::datalog

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RepeatFilter: lets bindings pass once in a pass of a rule. Where a step binds only some columns
-// of a relation, many of its tuples give the same binding, and a join behind it would repeat all of
-// its work for each. It watches what comes: where little is repeated it stops looking. Local.
+// of a relation, many of its tuples give the same binding, and what comes behind it would repeat all
+// of its work for each. It watches what comes: where little is repeated it rests, longer each time.
+// Local.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +31,13 @@ class RepeatFilter {
   std::vector<VariableId> variables_;
   std::optional<PrefixMap> seen_;
   std::vector<Cell> key_;  // scratch
-  std::uint32_t watched_ = 0;  // rows since the last verdict
-  std::uint32_t repeated_ = 0;  // of them
-  std::uint32_t batches_ = 0;  // of this pass
-  std::uint32_t trial_ = kLongestTrial;  // batches before the first verdict
-  bool is_useless_ = false;
+  std::uint64_t watched_ = 0;  // rows since the last verdict
+  std::uint64_t repeated_ = 0;  // of them
+  std::uint32_t batches_ = 0;  // since the last verdict
+  std::uint32_t rest_ = 0;  // batches to let pass
+  std::uint32_t next_rest_ = kTrial;
 
-  static constexpr std::uint32_t kLongestTrial = 16;
+  static constexpr std::uint32_t kTrial = 16;  // batches before each verdict
 };
 
 }  // namespace stratalog::datalog

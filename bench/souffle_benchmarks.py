@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Soufflé's own benchmarks (github.com/souffle-lang/benchmarks, fetched aside), on both engines.
+
+Every program that has a generator of facts, in the size that is asked for: wall seconds and memory
+of Stratalog and of the program that Soufflé compiles, and whether all outputs are equal. Facts are
+made by the benchmarks' own scripts; where there is no ruby, this file makes the random numbers.
+
+    bench/souffle_benchmarks.py --benchmarks CHECKOUT --souffle SOUFFLE --out NAME
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import peers
+
+# Rows of random_fact_generator.rb: NAME ROWS RANGE...
+GENERATOR = "--as-fact-generator"
+
+
+def print_random_facts(name: str, rows: int, ranges: list[int]) -> None:
+    """As the benchmarks' ruby script: the name is the seed, though other numbers come of it."""
+    numbers = random.Random(name)
+    for at in range(0, rows, 4096):
+        lines = (
+            "\t".join(str(numbers.randrange(max(1, limit))) for limit in ranges)
+            for _ in range(min(4096, rows - at))
+        )
+        sys.stdout.write("\n".join(lines) + "\n")
+
+
+def with_ruby(scratch: Path) -> dict[str, str]:
+    """The environment in which the benchmarks' generators find a ruby, or what stands in for it."""
+    if shutil.which("ruby"):
+        return dict(os.environ)
+    folder = scratch / "ruby"
+    folder.mkdir(parents=True, exist_ok=True)
+    stand_in = folder / "ruby"
+    # Its first argument is the script that it would run.
+    stand_in.write_text(
+        f'#!/bin/sh\nshift\nexec {sys.executable} {Path(__file__).resolve()} {GENERATOR} "$@"\n'
+    )
+    stand_in.chmod(0o755)
+    return os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def facts_of(program: Path, size: str, scratch: Path) -> Path:
+    folder = scratch / size / program.parent.name
+    if not folder.exists():
+        made = folder.with_suffix(".part")
+        made.mkdir(parents=True, exist_ok=True)
+        subprocess.run(
+            ["bash", str(program.parent / "gen_facts.sh")],
+            cwd=made,
+            env=with_ruby(scratch) | {"SIZE": size},
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        made.rename(folder)
+    return folder / "facts"
+
+
+def digest(folder: Path) -> dict[str, str]:
+    """Of each output, whatever the order of its lines."""
+    found = {}
+    for file in sorted(folder.iterdir()):
+        lines = sorted(file.read_bytes().splitlines())
+        found[file.name] = hashlib.sha256(b"\n".join(lines)).hexdigest()
+    return found
+
+
+def run_one(command: list[str], output: Path, args: argparse.Namespace) -> dict[str, object]:
+    """The quickest of some runs; one only where it takes long."""
+    best: dict[str, object] = {}
+    for _ in range(args.repeats):
+        shutil.rmtree(output, ignore_errors=True)
+        output.mkdir(parents=True)
+        run = peers.run_to_end(
+            [*command, "-D", str(output)], stderr=subprocess.DEVNULL, seconds=args.seconds
+        )
+        ended = run.wall_seconds >= args.seconds
+        if not best or run.wall_seconds < best["seconds"]:
+            best = {"seconds": run.wall_seconds, "mib": run.peak_kib / 1024, "was_ended": ended}
+        best["failed"] = run.returncode != 0 and not ended
+        if ended or best["failed"] or run.wall_seconds > 5:
+            break
+    if not best["was_ended"] and not best["failed"]:
+        best["outputs"] = digest(output)
+    return best
+
+
+def compiled(program: Path, args: argparse.Namespace) -> str:
+    if args.compiled:
+        return str(args.compiled / program.stem)
+    return peers.compile_souffle(args.souffle, program, "btree", max(args.threads), args.scratch)
+
+
+def run_program(program: Path, args: argparse.Namespace) -> dict[str, object]:
+    facts = facts_of(program, args.size, args.scratch)
+    row: dict[str, object] = {"program": program.stem}
+    for threads in args.threads:
+        ours = [args.stratalog, "run", str(program), "-F", str(facts), "-q", "-j", str(threads)]
+        row[f"ours {threads}"] = run_one(ours, args.scratch / "out" / "ours", args)
+        theirs = [compiled(program, args), "-F", str(facts), "-j", str(threads)]
+        row[f"souffle {threads}"] = run_one(theirs, args.scratch / "out" / "souffle", args)
+    known = [run["outputs"] for run in row.values() if isinstance(run, dict) and "outputs" in run]
+    row["equal"] = all(outputs == known[0] for outputs in known) if len(known) > 1 else None
+    return row
+
+
+def cell(run: dict[str, object], name: str, digits: int) -> str:
+    if run["failed"]:
+        return "failed"
+    return ("over " if run["was_ended"] else "") + f"{run[name]:.{digits}f}"
+
+
+def to_markdown(rows: list[dict[str, object]], args: argparse.Namespace) -> str:
+    about = peers.machine()
+    lines = [
+        f"# Soufflé's own benchmarks, size {args.size}, {about['date']}",
+        "",
+        f"Machine: {about['cpu']}, {about['cores']} cores, {about['system']}; load "
+        f"{about['load_at_start']:.1f} at the end. Best of {args.repeats} runs (one where it takes "
+        "more than 5 s), wall seconds with loading and output, MiB of memory.",
+        "",
+        "```",
+        " ".join(["bench/souffle_benchmarks.py", *sys.argv[1:]]),
+        "```",
+        "",
+    ]
+    heads = ["program"]
+    for threads in args.threads:
+        heads += [f"ours, {threads} s", f"Soufflé, {threads} s", "ratio", "ours MiB", "Soufflé MiB"]
+    lines += [f"| {' | '.join([*heads, 'outputs'])} |", "|---|" + "--:|" * len(heads)]
+    for row in rows:
+        cells = [str(row["program"])]
+        for threads in args.threads:
+            ours, theirs = row[f"ours {threads}"], row[f"souffle {threads}"]
+            assert isinstance(ours, dict) and isinstance(theirs, dict)
+            more = "over " if theirs["was_ended"] else ""
+            comparable = not (ours["failed"] or ours["was_ended"] or theirs["failed"])
+            ratio = f"{more}{theirs['seconds'] / ours['seconds']:.1f}x" if comparable else "-"
+            cells += [cell(ours, "seconds", 2), cell(theirs, "seconds", 2), ratio]
+            cells += [cell(ours, "mib", 0), cell(theirs, "mib", 0)]
+        equal = row["equal"]
+        cells.append("not compared" if equal is None else "equal" if equal else "DIFFER")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--benchmarks", type=Path, required=True, help="a checkout of them")
+    parser.add_argument("--souffle", default="souffle", help="a souffle program that compiles")
+    parser.add_argument("--compiled", type=Path, help="a folder with compiled programs instead")
+    parser.add_argument("--stratalog", default=str(peers.ROOT / "build" / "stratalog"))
+    parser.add_argument("--size", default="small", help="small, medium or large")
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=60, help="no run takes longer")
+    parser.add_argument("--scratch", type=Path, default=peers.ROOT / "build" / "bench" / "souffle")
+    parser.add_argument("--out", required=True, help="NAME.json and NAME.md are written")
+    args = parser.parse_args()
+    args.scratch = args.scratch.resolve()
+    args.scratch.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for generator in sorted((args.benchmarks / "benchmarks").glob("*/gen_facts.sh")):
+        for program in sorted(generator.parent.glob("*.dl")):
+            if args.only and program.stem not in args.only:
+                continue
+            print(f"{program.stem}...", file=sys.stderr, flush=True)
+            rows.append(run_program(program.resolve(), args))
+    for row in rows:
+        for run in row.values():
+            if isinstance(run, dict):
+                run.pop("outputs", None)
+    Path(f"{args.out}.json").write_text(json.dumps(rows, indent=1) + "\n")
+    Path(f"{args.out}.md").write_text(to_markdown(rows, args))
+    return 0 if all(row["equal"] is not False for row in rows) else 1
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == [GENERATOR]:
+        print_random_facts(sys.argv[2], int(sys.argv[3]), [int(x) for x in sys.argv[4:]])
+    else:
+        sys.exit(main())
