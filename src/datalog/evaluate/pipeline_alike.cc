@@ -43,9 +43,9 @@ bool Pipeline::is_worth_filtering(std::size_t s) const {
       std::none_of(definition_.steps.begin() + static_cast<std::ptrdiff_t>(s) + 1,
                    definition_.steps.end(), takes_long))
     return false;
-  return loses_variable(s + 1) ||
-         std::ranges::any_of(step.columns,
-                             [](const ColumnUse& use) { return use.role == ColumnRole::kIgnore; });
+  return loses_variable(s + 1) || std::ranges::any_of(step.columns, [](const ColumnUse& use) {
+           return use.role == ColumnRole::kIgnore;
+         });
 }
 
 std::uint32_t Pipeline::end_of_alike(const Stage& stage, const Batch& in, std::uint32_t row) const {

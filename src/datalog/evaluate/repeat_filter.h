@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RepeatFilter: lets bindings pass once in a pass of a rule. Where a step binds only some columns
-// of a relation, many of its tuples give the same binding, and what comes behind it would repeat all
-// of its work for each. It watches what comes: where little is repeated it rests, longer each time.
-// Local.
+// of a relation, many of its tuples give the same binding, and what comes behind it would repeat
+// all of its work for each. It watches what comes: where little is repeated it rests, longer each
+// time. Local.
 #pragma once
 
 #include <cstdint>

@@ -54,9 +54,9 @@ class ValueOrder {
   const ColumnOrder& for_kind(ValueKind kind);
   std::vector<ColumnOrder> for_relation(const Relation& relation);
 
-  // Codes of the cells of some tuples of `relation`, one tuple after the other, that can be compared
-  // with each other only. Where there are fewer than the dictionary has values, only they are
-  // sorted.
+  // Codes of the cells of some tuples of `relation`, one tuple after the other, that can be
+  // compared with each other only. Where there are fewer than the dictionary has values, only they
+  // are sorted.
   std::vector<OrderCode> codes_of(const Relation& relation, std::span<const Cell> tuples);
 
   const ValueDictionary& dictionary() const { return *dictionary_; }

@@ -119,13 +119,12 @@ class Drafter {
     if (former != nullptr && sizes_are_known(rule) &&
         cost(rule, former->atoms, draft) <= kWorthASearch)
       return keep_order(rule, former->atoms, draft);
-    STRATALOG_ASSIGN_OR_RETURN(
-        draft.order, order_literals(body_of(rule, statistics_), draft.delta_literal));
+    STRATALOG_ASSIGN_OR_RETURN(draft.order,
+                               order_literals(body_of(rule, statistics_), draft.delta_literal));
     if (former == nullptr) return {};
     const std::vector<std::uint32_t> best = atoms_in_order(rule, draft.order);
     const double least = former->carries ? kWorthTuplesForSets : kWorthAnotherOrder;
-    if (best == former->atoms ||
-        cost(rule, former->atoms, draft) > least * cost(rule, best, draft))
+    if (best == former->atoms || cost(rule, former->atoms, draft) > least * cost(rule, best, draft))
       return {};
     return keep_order(rule, former->atoms, draft);
   }

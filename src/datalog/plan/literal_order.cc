@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "datalog/partial_functors.h"
+#include "datalog/plan/body_facts.h"
 #include "datalog/plan/size_estimate.h"
 #include "datalog/plan/variable_set.h"
 
@@ -20,136 +20,16 @@ constexpr std::size_t kMostOrders = 600;
 constexpr double kMostPassing = 0.5;
 constexpr double kLeastPassing = 0.05;
 
-VariableSet variables_of(const Expression& expression) {
-  std::set<VariableId> result;
-  collect_variables(expression, result);
-  return VariableSet(result);
-}
-
-VariableSet variables_of(const Literal& literal) {
-  std::set<VariableId> result;
-  collect_variables(literal, result);
-  return VariableSet(result);
-}
-
 bool is_free_variable(const Expression& e, const VariableSet& bound) {
   return e.kind == ExpressionKind::kVariable && !bound.contains(e.variable);
 }
-
-bool equates_variables(const Literal& literal) {
-  return literal.kind == LiteralKind::kComparison && literal.comparison == Comparison::kEqual &&
-         literal.left.kind == ExpressionKind::kVariable &&
-         literal.right.kind == ExpressionKind::kVariable;
-}
-
-// Whether there are values for which the functor of `e`, which is one, is an error, which ends the
-// run.
-bool may_fail(const Expression& e) {
-  if (!is_partial(e.functor)) return false;
-  if (e.arguments.size() == 1) return e.arguments[0].value_kind == ValueKind::kSymbol;
-  const bool is_integer =
-      e.value_kind == ValueKind::kNumber || e.value_kind == ValueKind::kUnsigned;
-  const Expression& divisor = e.arguments[1];
-  return is_integer && (divisor.kind != ExpressionKind::kConstant || divisor.bits == 0);
-}
-
-// What a constraint computes that can fail.
-struct Risk {
-  std::set<VariableId> variables;
-  bool is_constant = false;  // of no variable: it fails always or never
-};
-
-void add_risk(const Expression& e, Risk& risk) {
-  if (e.kind != ExpressionKind::kFunctor) return;
-  for (const Expression& argument : e.arguments) add_risk(argument, risk);
-  if (!may_fail(e)) return;
-  std::set<VariableId> variables;
-  collect_variables(e, variables);
-  risk.is_constant |= variables.empty();
-  risk.variables.merge(variables);
-}
-
-Risk risk_of(const Literal& literal) {
-  Risk risk;
-  const auto look_at = [&risk](const Expression& e) { add_risk(e, risk); };
-  if (literal.kind == LiteralKind::kComparison) {
-    look_at(literal.left);
-    look_at(literal.right);
-  } else if (literal.kind == LiteralKind::kRange) {
-    look_at(literal.range->from);
-    look_at(literal.range->to);
-    if (literal.range->has_step) look_at(literal.range->step);
-  }
-  return risk;
-}
-
-// Variables of positive atoms, and others that stand for the same value.
-VariableSet held_by_atoms(const std::vector<Literal>& body) {
-  std::set<VariableId> held;
-  for (const Literal& literal : body)
-    if (literal.kind == LiteralKind::kAtom) collect_variables(literal, held);
-  for (std::size_t before = held.size() + 1; before != held.size();) {
-    before = held.size();
-    for (const Literal& literal : body) {
-      if (!equates_variables(literal)) continue;
-      if (held.contains(literal.left.variable)) held.insert(literal.right.variable);
-      if (held.contains(literal.right.variable)) held.insert(literal.left.variable);
-    }
-  }
-  return VariableSet(held);
-}
-
-// What all orders of a body have in common.
-struct Body {
-  explicit Body(const BodyToOrder& body)
-      : literals(body.literals),
-        statistics(body.statistics),
-        bound(body.bound),
-        held(held_by_atoms(body.literals)) {
-    if (body.read_after) read_after = VariableSet(*body.read_after);
-    for (const Literal& literal : literals) {
-      if (literal.kind == LiteralKind::kAggregate) computed.insert(literal.aggregate->result);
-      if (literal.kind == LiteralKind::kRange) computed.insert(literal.range->variable);
-      risks.push_back(risk_of(literal));
-      read.push_back(read_by(literal));
-      uses.push_back(variables_of(literal));
-      left.push_back(variables_of(literal.left));
-      right.push_back(variables_of(literal.right));
-    }
-  }
-
-  // What must be known before a constraint is decided; of a comparison, where it assigns nothing.
-  static VariableSet read_by(const Literal& literal) {
-    if (literal.kind == LiteralKind::kAggregate)
-      return VariableSet({literal.aggregate->outer.begin(), literal.aggregate->outer.end()});
-    if (literal.kind != LiteralKind::kRange) return variables_of(literal);
-    std::set<VariableId> limits;
-    collect_variables(literal.range->from, limits);
-    collect_variables(literal.range->to, limits);
-    if (literal.range->has_step) collect_variables(literal.range->step, limits);
-    return VariableSet(limits);
-  }
-
-  const std::vector<Literal>& literals;
-  const std::vector<RelationStatistics>& statistics;
-  VariableSet bound;
-  std::optional<VariableSet> read_after;
-  VariableSet held;
-  VariableSet computed;  // by aggregates and ranges: equations only compare them
-  // Of each literal.
-  std::vector<Risk> risks;
-  std::vector<VariableSet> read;
-  std::vector<VariableSet> uses;  // reads or binds
-  std::vector<VariableSet> left;
-  std::vector<VariableSet> right;
-};
 
 enum class Keeps : std::uint8_t { kCost, kOrder };
 
 // The beginning of an order, and what it costs.
 class Beginning {
  public:
-  Beginning(const Body& common, Keeps keeps)
+  Beginning(const BodyFacts& common, Keeps keeps)
       : common_(&common), bound_(common.bound), keeps_(keeps), used_(common.literals.size(), 0) {}
 
   void place_atom(std::uint32_t l, StepKind kind) {
@@ -433,7 +313,7 @@ class Beginning {
     return true;
   }
 
-  const Body* common_;
+  const BodyFacts* common_;
   VariableSet bound_;
   Keeps keeps_;
   bool is_empty_ = true;
@@ -473,7 +353,7 @@ class OrderSearch {
   std::size_t orders_ = 0;
 };
 
-Beginning placed_as_given(const Body& body, const std::vector<std::uint32_t>& atoms,
+Beginning placed_as_given(const BodyFacts& body, const std::vector<std::uint32_t>& atoms,
                           std::optional<std::uint32_t> delta_literal, Keeps keeps) {
   Beginning beginning(body, keeps);
   for (const std::uint32_t atom : atoms) {
@@ -548,7 +428,7 @@ BodyToOrder body_of(const Aggregate& aggregate, const std::vector<RelationStatis
 
 Result<std::vector<OrderedLiteral>> order_literals(const BodyToOrder& body,
                                                    std::optional<std::uint32_t> delta_literal) {
-  const Body common(body);
+  const BodyFacts common(body);
   Beginning beginning(common, Keeps::kCost);
   if (delta_literal) beginning.place_atom(*delta_literal, StepKind::kScanDelta);
   OrderSearch search;
@@ -560,7 +440,7 @@ Result<std::vector<OrderedLiteral>> order_literals(const BodyToOrder& body,
 Result<std::vector<OrderedLiteral>> order_as_given(const BodyToOrder& body,
                                                    const std::vector<std::uint32_t>& atoms,
                                                    std::optional<std::uint32_t> delta_literal) {
-  const Body common(body);
+  const BodyFacts common(body);
   Beginning whole = placed_as_given(common, atoms, delta_literal, Keeps::kOrder);
   if (!whole.is_complete()) return Status::internal("a literal of the rule can never be evaluated");
   return whole.take_order();
@@ -568,7 +448,7 @@ Result<std::vector<OrderedLiteral>> order_as_given(const BodyToOrder& body,
 
 double cost_of_order(const BodyToOrder& body, const std::vector<std::uint32_t>& atoms,
                      std::optional<std::uint32_t> delta_literal) {
-  const Body common(body);
+  const BodyFacts common(body);
   return placed_as_given(common, atoms, delta_literal, Keeps::kCost).cost();
 }
 

@@ -63,10 +63,7 @@ class Planner {
   // `statistics` of all relations, estimates where they are not known.
   Planner(const Program& program, const PlanOptions& options,
           const std::vector<RelationStatistics>& statistics, ProgramPlan& plan)
-      : program_(program),
-        options_(options),
-        statistics_(statistics),
-        plan_(plan) {}
+      : program_(program), options_(options), statistics_(statistics), plan_(plan) {}
 
   Status run() {
     for (const Relation& relation : program_.relations)
@@ -314,8 +311,7 @@ class Planner {
   }
 
   void collect_aggregate(const Aggregate& aggregate) {
-    const auto order =
-        order_literals(body_of(aggregate, statistics_), std::nullopt);
+    const auto order = order_literals(body_of(aggregate, statistics_), std::nullopt);
     if (!order.is_ok()) return;  // reported when the steps are written
     for (const OrderedLiteral& placed : order.value()) {
       const Literal& literal = aggregate.body[placed.literal];
@@ -363,14 +359,12 @@ class Planner {
     if (arity(r) == 0 || relation.best || relation.dealt_by_first || pivot_column_.contains(r) ||
         !last || relation.indices[relation.primary].order.back() == *last)
       return;
-    const auto fits = std::ranges::find_if(relation.indices, [&](const IndexPlan& index) {
-      return index.order.back() == *last;
-    });
+    const auto fits = std::ranges::find_if(
+        relation.indices, [&](const IndexPlan& index) { return index.order.back() == *last; });
     relation.primary = static_cast<std::uint32_t>(fits - relation.indices.begin());
     if (fits == relation.indices.end())
       relation.indices.push_back(
-          choose_indices(arity(r),
-                         {{.bound = {}, .last_wish = last, .asked = {}, .weight = 1}})
+          choose_indices(arity(r), {{.bound = {}, .last_wish = last, .asked = {}, .weight = 1}})
               .indices.front());
   }
 

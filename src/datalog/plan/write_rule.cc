@@ -184,8 +184,7 @@ class StepWriter {
 
   void write_aggregate(const Literal& literal, RulePlan& plan, Step& step) {
     const Aggregate& aggregate = *literal.aggregate;
-    const auto order =
-        order_literals(body_of(aggregate, statistics_), std::nullopt);
+    const auto order = order_literals(body_of(aggregate, statistics_), std::nullopt);
     if (!order.is_ok()) return;
     std::set<VariableId> needed;
     if (aggregate.function != AggregateFunction::kCount)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// When ranks that share cores are told to sleep between tries.
 #include "cli/shared_cores.h"
 
 #include <gtest/gtest.h>

@@ -113,8 +113,7 @@ TEST(ValueOrder, CodesOfTuplesCompareAsTheirValuesDo) {
     std::vector<Cell> tuples;
     for (std::size_t row = 0; row < rows; ++row) {
       tuples.push_back(static_cast<Cell>(random() % 2000));
-      for (int c = 0; c < 2; ++c)
-        tuples.push_back(dictionary.encode(bits[random() % bits.size()]));
+      for (int c = 0; c < 2; ++c) tuples.push_back(dictionary.encode(bits[random() % bits.size()]));
     }
     const std::vector<OrderCode> codes = order.codes_of(relation, tuples);
     ASSERT_EQ(codes.size(), tuples.size());

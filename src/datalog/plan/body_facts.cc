@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/plan/body_facts.h"
+
+#include "datalog/partial_functors.h"
+
+namespace stratalog::datalog {
+namespace {
+
+VariableSet variables_of(const Literal& literal) {
+  std::set<VariableId> result;
+  collect_variables(literal, result);
+  return VariableSet(result);
+}
+
+// Whether there are values for which the functor of `e`, which is one, is an error, which ends the
+// run.
+bool may_fail(const Expression& e) {
+  if (!is_partial(e.functor)) return false;
+  if (e.arguments.size() == 1) return e.arguments[0].value_kind == ValueKind::kSymbol;
+  const bool is_integer =
+      e.value_kind == ValueKind::kNumber || e.value_kind == ValueKind::kUnsigned;
+  const Expression& divisor = e.arguments[1];
+  return is_integer && (divisor.kind != ExpressionKind::kConstant || divisor.bits == 0);
+}
+
+void add_risk(const Expression& e, Risk& risk) {
+  if (e.kind != ExpressionKind::kFunctor) return;
+  for (const Expression& argument : e.arguments) add_risk(argument, risk);
+  if (!may_fail(e)) return;
+  std::set<VariableId> variables;
+  collect_variables(e, variables);
+  risk.is_constant |= variables.empty();
+  risk.variables.merge(variables);
+}
+
+Risk risk_of(const Literal& literal) {
+  Risk risk;
+  const auto look_at = [&risk](const Expression& e) { add_risk(e, risk); };
+  if (literal.kind == LiteralKind::kComparison) {
+    look_at(literal.left);
+    look_at(literal.right);
+  } else if (literal.kind == LiteralKind::kRange) {
+    look_at(literal.range->from);
+    look_at(literal.range->to);
+    if (literal.range->has_step) look_at(literal.range->step);
+  }
+  return risk;
+}
+
+// Variables of positive atoms, and others that stand for the same value.
+VariableSet held_by_atoms(const std::vector<Literal>& body) {
+  std::set<VariableId> held;
+  for (const Literal& literal : body)
+    if (literal.kind == LiteralKind::kAtom) collect_variables(literal, held);
+  for (std::size_t before = held.size() + 1; before != held.size();) {
+    before = held.size();
+    for (const Literal& literal : body) {
+      if (!equates_variables(literal)) continue;
+      if (held.contains(literal.left.variable)) held.insert(literal.right.variable);
+      if (held.contains(literal.right.variable)) held.insert(literal.left.variable);
+    }
+  }
+  return VariableSet(held);
+}
+
+// What must be known before a constraint is decided; of a comparison, where it assigns nothing.
+VariableSet read_by(const Literal& literal) {
+  if (literal.kind == LiteralKind::kAggregate)
+    return VariableSet({literal.aggregate->outer.begin(), literal.aggregate->outer.end()});
+  if (literal.kind != LiteralKind::kRange) return variables_of(literal);
+  std::set<VariableId> limits;
+  collect_variables(literal.range->from, limits);
+  collect_variables(literal.range->to, limits);
+  if (literal.range->has_step) collect_variables(literal.range->step, limits);
+  return VariableSet(limits);
+}
+
+}  // namespace
+
+VariableSet variables_of(const Expression& expression) {
+  std::set<VariableId> result;
+  collect_variables(expression, result);
+  return VariableSet(result);
+}
+
+bool equates_variables(const Literal& literal) {
+  return literal.kind == LiteralKind::kComparison && literal.comparison == Comparison::kEqual &&
+         literal.left.kind == ExpressionKind::kVariable &&
+         literal.right.kind == ExpressionKind::kVariable;
+}
+
+BodyFacts::BodyFacts(const BodyToOrder& body)
+    : literals(body.literals),
+      statistics(body.statistics),
+      bound(body.bound),
+      held(held_by_atoms(body.literals)) {
+  if (body.read_after) read_after = VariableSet(*body.read_after);
+  for (const Literal& literal : literals) {
+    if (literal.kind == LiteralKind::kAggregate) computed.insert(literal.aggregate->result);
+    if (literal.kind == LiteralKind::kRange) computed.insert(literal.range->variable);
+    risks.push_back(risk_of(literal));
+    read.push_back(read_by(literal));
+    uses.push_back(variables_of(literal));
+    left.push_back(variables_of(literal.left));
+    right.push_back(variables_of(literal.right));
+  }
+}
+
+}  // namespace stratalog::datalog

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// BodyFacts: what all orders of a rule body have in common, so that the search for one looks at
+// bits: which variables each literal reads and binds, which of its computations may fail. Pure;
+// local.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "datalog/plan/literal_order.h"
+#include "datalog/plan/variable_set.h"
+
+namespace stratalog::datalog {
+
+// What a constraint computes that can fail.
+struct Risk {
+  std::set<VariableId> variables;
+  bool is_constant = false;  // of no variable: it fails always or never
+};
+
+VariableSet variables_of(const Expression& expression);
+// `v = w`.
+bool equates_variables(const Literal& literal);
+
+struct BodyFacts {
+  explicit BodyFacts(const BodyToOrder& body);
+
+  const std::vector<Literal>& literals;
+  const std::vector<RelationStatistics>& statistics;
+  VariableSet bound;
+  std::optional<VariableSet> read_after;
+  VariableSet held;
+  VariableSet computed;  // by aggregates and ranges: equations only compare them
+  // Of each literal.
+  std::vector<Risk> risks;
+  // What must be known before a constraint is decided; of a comparison, where it assigns nothing.
+  std::vector<VariableSet> read;
+  std::vector<VariableSet> uses;  // reads or binds
+  std::vector<VariableSet> left;
+  std::vector<VariableSet> right;
+};
+
+}  // namespace stratalog::datalog
