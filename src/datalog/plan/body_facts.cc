@@ -6,7 +6,7 @@
 namespace stratalog::datalog {
 namespace {
 
-VariableSet variables_of(const Literal& literal) {
+VariableSet variable_set_of(const Literal& literal) {
   std::set<VariableId> result;
   collect_variables(literal, result);
   return VariableSet(result);
@@ -67,7 +67,7 @@ VariableSet held_by_atoms(const std::vector<Literal>& body) {
 VariableSet read_by(const Literal& literal) {
   if (literal.kind == LiteralKind::kAggregate)
     return VariableSet({literal.aggregate->outer.begin(), literal.aggregate->outer.end()});
-  if (literal.kind != LiteralKind::kRange) return variables_of(literal);
+  if (literal.kind != LiteralKind::kRange) return variable_set_of(literal);
   std::set<VariableId> limits;
   collect_variables(literal.range->from, limits);
   collect_variables(literal.range->to, limits);
@@ -77,7 +77,7 @@ VariableSet read_by(const Literal& literal) {
 
 }  // namespace
 
-VariableSet variables_of(const Expression& expression) {
+VariableSet variable_set_of(const Expression& expression) {
   std::set<VariableId> result;
   collect_variables(expression, result);
   return VariableSet(result);
@@ -100,9 +100,9 @@ BodyFacts::BodyFacts(const BodyToOrder& body)
     if (literal.kind == LiteralKind::kRange) computed.insert(literal.range->variable);
     risks.push_back(risk_of(literal));
     read.push_back(read_by(literal));
-    uses.push_back(variables_of(literal));
-    left.push_back(variables_of(literal.left));
-    right.push_back(variables_of(literal.right));
+    uses.push_back(variable_set_of(literal));
+    left.push_back(variable_set_of(literal.left));
+    right.push_back(variable_set_of(literal.right));
   }
 }
 

@@ -19,7 +19,7 @@ struct Risk {
   bool is_constant = false;  // of no variable: it fails always or never
 };
 
-VariableSet variables_of(const Expression& expression);
+VariableSet variable_set_of(const Expression& expression);
 // `v = w`.
 bool equates_variables(const Literal& literal);
 

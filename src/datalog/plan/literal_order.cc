@@ -187,7 +187,7 @@ class Beginning {
         (e.functor != Functor::kAdd && e.functor != Functor::kSubtract))
       return std::nullopt;
     for (std::size_t i = 0; i < 2; ++i)
-      if (may_assign(e.arguments[i]) && variables_of(e.arguments[1 - i]).is_within(bound_))
+      if (may_assign(e.arguments[i]) && variable_set_of(e.arguments[1 - i]).is_within(bound_))
         return i;
     return std::nullopt;
   }
