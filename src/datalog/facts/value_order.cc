@@ -108,7 +108,7 @@ std::vector<OrderCode> ValueOrder::codes_of(const Relation& relation,
     cells.reserve(tuples.size() / arity);
     for (std::size_t at = c; at < tuples.size(); at += arity) cells.push_back(tuples[at]);
     std::ranges::sort(cells);
-    cells.erase(std::ranges::unique(cells).begin(), cells.end());
+    cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
     const std::vector<std::pair<Cell, OrderCode>> code_of = ranks_of(kind, cells);
     for (std::size_t at = c; at < tuples.size(); at += arity)
       codes[at] =
