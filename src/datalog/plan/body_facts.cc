@@ -17,10 +17,8 @@ VariableSet variable_set_of(const Literal& literal) {
 bool may_fail(const Expression& e) {
   if (!is_partial(e.functor)) return false;
   if (e.arguments.size() == 1) return e.arguments[0].value_kind == ValueKind::kSymbol;
-  const bool is_integer =
-      e.value_kind == ValueKind::kNumber || e.value_kind == ValueKind::kUnsigned;
   const Expression& divisor = e.arguments[1];
-  return is_integer && (divisor.kind != ExpressionKind::kConstant || divisor.bits == 0);
+  return is_integer(e) && (divisor.kind != ExpressionKind::kConstant || divisor.bits == 0);
 }
 
 void add_risk(const Expression& e, Risk& risk) {
@@ -81,6 +79,10 @@ VariableSet variable_set_of(const Expression& expression) {
   std::set<VariableId> result;
   collect_variables(expression, result);
   return VariableSet(result);
+}
+
+bool is_integer(const Expression& e) {
+  return e.value_kind == ValueKind::kNumber || e.value_kind == ValueKind::kUnsigned;
 }
 
 bool equates_variables(const Literal& literal) {

@@ -20,6 +20,8 @@ struct Risk {
 };
 
 VariableSet variable_set_of(const Expression& expression);
+// Of numbers that wrap around.
+bool is_integer(const Expression& e);
 // `v = w`.
 bool equates_variables(const Literal& literal);
 

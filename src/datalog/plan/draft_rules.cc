@@ -114,19 +114,25 @@ class Drafter {
       return order.delta_literal == draft.delta_literal;
     });
     draft.follows_plan = given != rule.join_orders.end();
-    if (draft.follows_plan) return keep_order(rule, given->atoms, draft);
-    const FormerOrder* const former = former_of(draft);
-    if (former != nullptr && sizes_are_known(rule) &&
-        cost(rule, former->atoms, draft) <= kWorthASearch)
-      return keep_order(rule, former->atoms, draft);
-    STRATALOG_ASSIGN_OR_RETURN(draft.order,
-                               order_literals(body_of(rule, statistics_), draft.delta_literal));
-    if (former == nullptr) return {};
-    const std::vector<std::uint32_t> best = atoms_in_order(rule, draft.order);
-    const double least = former->carries ? kWorthTuplesForSets : kWorthAnotherOrder;
-    if (best == former->atoms || cost(rule, former->atoms, draft) > least * cost(rule, best, draft))
+    const BodyToOrder body = body_of(rule, statistics_);
+    const auto take = [&](Result<std::vector<OrderedLiteral>> order) -> Status {
+      STRATALOG_ASSIGN_OR_RETURN(draft.order, std::move(order));
       return {};
-    return keep_order(rule, former->atoms, draft);
+    };
+    if (draft.follows_plan) return take(order_as_given(body, given->atoms, draft.delta_literal));
+    const FormerOrder* const former = former_of(draft);
+    if (former == nullptr) return take(order_literals(body, draft.delta_literal));
+    const auto cost = [&](const std::vector<std::uint32_t>& atoms) {
+      return cost_of_order(body, atoms, draft.delta_literal);
+    };
+    const double before = cost(former->atoms);
+    if (!sizes_are_known(rule) || before > kWorthASearch) {
+      STRATALOG_RETURN_IF_ERROR(take(order_literals(body, draft.delta_literal)));
+      const std::vector<std::uint32_t> best = atoms_in_order(rule, draft.order);
+      const double least = former->carries ? kWorthTuplesForSets : kWorthAnotherOrder;
+      if (best == former->atoms || before > least * cost(best)) return {};
+    }
+    return take(order_as_given(body, former->atoms, draft.delta_literal));
   }
 
   const FormerOrder* former_of(const RuleDraft& draft) const {
@@ -140,18 +146,6 @@ class Drafter {
       return literal.kind != LiteralKind::kAtom ||
              (statistics_[literal.atom.relation].known && !is_member_atom(literal));
     });
-  }
-
-  double cost(const Rule& rule, const std::vector<std::uint32_t>& atoms,
-              const RuleDraft& draft) const {
-    return cost_of_order(body_of(rule, statistics_), atoms, draft.delta_literal);
-  }
-
-  Status keep_order(const Rule& rule, const std::vector<std::uint32_t>& atoms,
-                    RuleDraft& draft) const {
-    STRATALOG_ASSIGN_OR_RETURN(
-        draft.order, order_as_given(body_of(rule, statistics_), atoms, draft.delta_literal));
-    return {};
   }
 
   // What finds the edges of the slot graph does not know the pivot; what tests it comes after. An

@@ -181,9 +181,7 @@ class Beginning {
   // The operand of a sum or difference of whole numbers that is its only unknown: as these wrap
   // around, one value of it gives any result.
   std::optional<std::size_t> unknown_operand(const Expression& e) const {
-    const bool is_whole =
-        e.value_kind == ValueKind::kNumber || e.value_kind == ValueKind::kUnsigned;
-    if (e.kind != ExpressionKind::kFunctor || !is_whole || e.arguments.size() != 2 ||
+    if (e.kind != ExpressionKind::kFunctor || !is_integer(e) || e.arguments.size() != 2 ||
         (e.functor != Functor::kAdd && e.functor != Functor::kSubtract))
       return std::nullopt;
     for (std::size_t i = 0; i < 2; ++i)
