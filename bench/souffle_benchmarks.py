@@ -86,18 +86,19 @@ def digest(folder: Path) -> dict[str, int]:
 # own: a small one comes between.
 STARTER = """
 import os, sys, time
-out = os.open(os.devnull, os.O_WRONLY)
-to = [(os.POSIX_SPAWN_DUP2, out, 1), (os.POSIX_SPAWN_DUP2, out, 2)]
+out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+lost = os.open(os.devnull, os.O_WRONLY)
+to = [(os.POSIX_SPAWN_DUP2, out, 1), (os.POSIX_SPAWN_DUP2, lost, 2)]
 begin = time.monotonic()
-pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=to)
+pid = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ, file_actions=to)
 _, status, used = os.wait4(pid, 0)
 print(time.monotonic() - begin, used.ru_maxrss, os.waitstatus_to_exitcode(status))
 """
 
 
-def run_small(command: list[str], seconds: float) -> tuple[float, int, int]:
+def run_small(command: list[str], printed_to: Path, seconds: float) -> tuple[float, int, int]:
     """Seconds, KiB of memory and exit code of a run that is killed once it takes too long."""
-    starter = [sys.executable, "-S", "-E", "-c", STARTER, *command]
+    starter = [sys.executable, "-S", "-E", "-c", STARTER, str(printed_to), *command]
     process = subprocess.Popen(starter, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
         printed, _ = process.communicate(timeout=seconds)
@@ -115,7 +116,9 @@ def run_one(command: list[str], output: Path, args: argparse.Namespace) -> dict[
     for _ in range(args.repeats):
         shutil.rmtree(output, ignore_errors=True)
         output.mkdir(parents=True)
-        wall, kib, code = run_small([*command, "-D", str(output)], args.seconds)
+        # What a program prints is compared as well: some only print sizes.
+        printed = output / "printed"
+        wall, kib, code = run_small([*command, "-D", str(output)], printed, args.seconds)
         ended = wall >= args.seconds
         if not runs or wall < runs["seconds"]:
             runs |= {"seconds": wall, "mib": kib / 1024, "was_ended": ended}
@@ -143,7 +146,10 @@ def run_program(program: Path, args: argparse.Namespace) -> dict[str, object]:
         theirs = [compiled(program, args), "-F", str(facts), "-j", str(threads)]
         row[f"souffle {threads}"] = run_one(theirs, args.scratch / "out" / "souffle", args)
     known = [run["outputs"] for run in row.values() if isinstance(run, dict) and "outputs" in run]
-    row["equal"] = all(outputs == known[0] for outputs in known) if len(known) > 1 else None
+    equal = all(outputs == known[0] for outputs in known)
+    # Where nobody has put anything out there is nothing to compare.
+    says_much = len(known) > 1 and any(any(outputs.values()) for outputs in known)
+    row["equal"] = equal if says_much else None
     return row
 
 
