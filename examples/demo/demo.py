@@ -26,11 +26,6 @@ STRATALOG = os.environ.get("STRATALOG", str(BUILD / "stratalog"))
 FOLDER = BUILD / "demo"
 PROGRAM = HERE / "power_grid.dl"
 ANSWER = 4941**2
-# More ranks than cores must give way while they wait (docs/install.md).
-THROTTLE = {
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "10",
-}
 
 
 def say(text: str) -> None:
@@ -47,7 +42,7 @@ def shown(command: list[str]) -> list[str]:
 
 
 def run(*command: str) -> None:
-    done = subprocess.run(shown(list(command)), env=os.environ | THROTTLE, check=False)
+    done = subprocess.run(shown(list(command)), check=False)
     if done.returncode != 0:
         sys.exit(f"demo: the command ended with exit code {done.returncode}")
 
@@ -68,7 +63,7 @@ def descendants(root: int) -> list[int]:
 
 def kill_half_way(command: list[str], checkpoints: Path, generations: int) -> bool:
     """SIGKILL to all ranks once so many generations were committed; False if it was faster."""
-    process = subprocess.Popen(shown(command), env=os.environ | THROTTLE)
+    process = subprocess.Popen(shown(command))
     while process.poll() is None:
         newest = max((p.parent.name for p in checkpoints.glob("gen-*/MANIFEST")), default="")
         if newest and int(newest.rsplit("-", 1)[1]) >= generations:
