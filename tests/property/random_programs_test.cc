@@ -59,10 +59,12 @@ struct Variant {
            fmt::format(
                "{} ranks, allow_pivot {}, allow_sets {}, replicate_limit_rows {}, "
                "mirror_limit_rows {}, "
-               "rebalance_min_rows {}, read_swept_min_rows {}, order_slots_min_seeds {}, {} memory",
+               "rebalance_min_rows {}, read_swept_min_rows {}, order_slots_min_seeds {}, "
+               "guess_growth_min_seeds {}, {} memory",
                ranks, options.allow_pivot, options.allow_sets, options.replicate_limit_rows,
                options.mirror_limit_rows, options.rebalance_min_rows, options.read_swept_min_rows,
-               options.order_slots_min_seeds, space == AddressSpace::kShared ? "one" : "each its");
+               options.order_slots_min_seeds, options.guess_growth_min_seeds,
+               space == AddressSpace::kShared ? "one" : "each its");
   }
 };
 
@@ -82,6 +84,7 @@ std::vector<Variant> variants_for(std::uint64_t seed) {
     variant.options.keep_round_counts = true;
     if (random() % 2 == 0) variant.space = AddressSpace::kShared;
     if (random() % 2 == 0) variant.options.order_slots_min_seeds = 0;
+    if (random() % 3 == 0) variant.options.guess_growth_min_seeds = 0;
     if (random() % 3 == 0) variant.order_seed = random();
     variants.push_back(variant);
   }

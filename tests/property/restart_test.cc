@@ -148,6 +148,7 @@ StoppedRun run_until(const Program& program, const FileTexts& facts, int ranks,
       (stop_at + iteration) % 2 == 0 ? AddressSpace::kSeparate : AddressSpace::kShared;
   RunOptions options = options_for(base, resume);
   if (stop_at % 3 != 0) options.order_slots_min_seeds = 0;
+  if (stop_at % 4 == 1) options.guess_growth_min_seeds = 0;
   if (stop_at % 2 != 0) options.sweep_pause_operations = 1;
   run.outcome = run_engine(program, facts, ranks, options, hooks, checkpoints, nullptr, {}, space);
   return run;

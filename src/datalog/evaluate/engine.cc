@@ -313,7 +313,18 @@ class Engine {
                                is_alone   ? run_alone(state_, s, hooks)
                                : by_pivot ? run_by_pivot(state_, s, facts, from, hooks)
                                           : run_by_rounds(state_, s, facts, from, hooks));
+    if (outcome.for_rounds) {
+      STRATALOG_ASSIGN_OR_RETURN(outcome, run_seeds(s, *outcome.for_rounds, hooks));
+    }
     return end_stratum(s, names, std::move(outcome));
+  }
+
+  Result<StratumOutcome> run_seeds(std::uint32_t s, const StratumSeeds& seeds,
+                                   const StratumHooks& hooks) {
+    open_stratum_shards(state_, s, seeds.rows);
+    position_.by_pivot = false;
+    const StratumStart start{.from = StartFrom::kSeeds, .new_tuples_per_round = {}};
+    return run_by_rounds(state_, s, seeds.tuples, &start, hooks);
   }
 
   Status end_stratum(std::uint32_t s, const std::string& names, StratumOutcome outcome) {

@@ -176,6 +176,9 @@ struct RunOptions {
   // for more than one block: from fewer, a sweep takes no longer than the search for an order. 0:
   // always.
   std::uint64_t order_slots_min_seeds = 1U << 11;
+  // From so many tuples on, recursions that could run by pivot are looked at before: those that are
+  // likely to derive few run by rounds. 0: always.
+  std::uint64_t guess_growth_min_seeds = 1U << 12;
   // A sweep of a block asks after so many row operations whether ranks are to meet in the middle of
   // it: less than a millisecond.
   std::uint64_t sweep_pause_operations = 1U << 18;

@@ -35,6 +35,22 @@ RowWidth planned_width(std::uint64_t lanes, int ranks) {
   return blocks.is_ok() ? row_width(blocks.value().words_per_row) : RowWidth::kWords8;
 }
 
+// Slots are looked at where they are so many times more than rows; a sweep is worth its while where
+// so many tuples have a slot in common.
+constexpr std::uint64_t kSlotsPerRow = 4;
+constexpr double kLeastTuplesPerSlot = 1.5;
+
+// `number[i]` was the i-th slot's number when `starts` were named.
+double tuples_per_slot(const SlotGraph& graph, std::span<const SlotId> number,
+                       std::span<const PivotStart> starts) {
+  std::vector<SlotId> place(number.size());
+  for (std::size_t i = 0; i < number.size(); ++i) place[number[i]] = static_cast<SlotId>(i);
+  std::vector<SlotId> slots;
+  slots.reserve(starts.size());
+  for (const PivotStart& start : starts) slots.push_back(place[start.slot]);
+  return guess_tuples_per_slot(graph, slots);
+}
+
 // The sets of one member among those of all.
 class MemberSets final : public SetSource {
  public:
@@ -135,7 +151,26 @@ Status PivotRelations::check_memory() const {
                            limit);
 }
 
-Result<std::vector<SlotId>> PivotRelations::order_slots() {
+Result<GrowthGuess> PivotRelations::guess_growth(std::span<const SlotId> starts,
+                                                 std::uint64_t enough) {
+  SlotGraph graph(expander());
+  return stratalog::guess_growth(graph, starts, enough);
+}
+
+// Of a closure there are no more slots than rows of static relations and first tuples. Where keys
+// of several columns make many more, they may be as many as the tuples.
+std::uint64_t PivotRelations::slots_to_look_at(std::uint64_t starts) const {
+  std::uint64_t rows = starts;
+  for (const EdgeRule& rule : executors_)
+    for (const Step& step : rule.executor->plan().steps)
+      if (reads_relation(step) && !state_.program.strata[stratum_].holds(step.relation))
+        rows += state_.relations[step.relation].global_rows;
+  rows = std::max(rows, state_.options.guess_growth_min_seeds);
+  return rows <= ~std::uint64_t{0} / kSlotsPerRow ? rows * kSlotsPerRow : ~std::uint64_t{0};
+}
+
+Result<PivotRelations::SlotNumbers> PivotRelations::order_slots(
+    std::span<const PivotStart> starts_of_pivots) {
   // The walk starts at the least key and takes neighbours by key, however many ranks there are.
   const std::vector<SlotId> by_key = keys_->by_key();
   keys_->renumber(by_key);
@@ -145,8 +180,17 @@ Result<std::vector<SlotId>> PivotRelations::order_slots() {
   if (!by_key.empty()) graph.reserve_slot(slots() - 1);
   std::vector<SlotId> starts(by_key.size());
   std::iota(starts.begin(), starts.end(), SlotId{0});
-  STRATALOG_RETURN_IF_ERROR(
-      graph.discover(starts, ~std::uint64_t{0}, [this] { return check_memory(); }));
+  std::uint64_t look_at = slots_to_look_at(starts_of_pivots.size());
+  bool is_worth_it = true;
+  const Status discovered = graph.discover(starts, ~std::uint64_t{0}, [&]() -> Status {
+    STRATALOG_RETURN_IF_ERROR(check_memory());
+    if (graph.slots() < look_at) return {};
+    look_at = ~std::uint64_t{0};  // once
+    is_worth_it = tuples_per_slot(graph, by_key, starts_of_pivots) >= kLeastTuplesPerSlot;
+    return is_worth_it ? Status() : Status::cancelled("a sweep is not worth it");
+  });
+  if (!is_worth_it) return SlotNumbers();
+  STRATALOG_RETURN_IF_ERROR(discovered);
   STRATALOG_RETURN_IF_ERROR(check_memory());
   if (slots() > 0) graph.reserve_slot(slots() - 1);  // those beyond masks
   const std::vector<SlotId> order = depth_first_order(graph);
@@ -156,7 +200,7 @@ Result<std::vector<SlotId>> PivotRelations::order_slots() {
   keys_->renumber(order);
   std::vector<SlotId> number_of_start(by_key.size());
   for (std::size_t i = 0; i < by_key.size(); ++i) number_of_start[by_key[i]] = number[i];
-  return number_of_start;
+  return SlotNumbers(std::move(number_of_start));
 }
 
 void PivotRelations::share_slots_of(const PivotRelations& other) {

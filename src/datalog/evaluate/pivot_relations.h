@@ -16,6 +16,7 @@
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/rule_executor.h"
 #include "datalog/evaluate/slot_keys.h"
+#include "datalog/pivot/growth_guess.h"
 #include "datalog/pivot/pivot_closure.h"
 #include "datalog/pivot/slot_order.h"
 #include "model/group_batch.h"
@@ -29,6 +30,8 @@ class PivotRelations {
 
   // How many lanes a block has if there are `lanes` in all. Equal on all ranks.
   static std::uint32_t lanes_in_block_of(std::uint64_t lanes, int ranks);
+  // growth_guess.h, from slots that are named. After bind_rules(), before order_slots().
+  Result<GrowthGuess> guess_growth(std::span<const SlotId> starts, std::uint64_t enough);
   // Whether ranks are threads that can have slots, edges and landmarks in common: then one of them
   // orders the slots. After bind_rules(), the same on all ranks. Masks are each rank's own.
   bool can_share_slots() const { return !state_.peers.empty() && masks_.is_empty(); }
@@ -38,8 +41,11 @@ class PivotRelations {
   bool shares_slots() const { return is_shared_; }
   // Follows the rules, which must be bound, from all slots that are named so far, and numbers the
   // slots so that neighbours lie close together. Returns the new number of each that was named
-  // before. NoSpace where the keys and edges do not fit into the memory limit. Before open().
-  Result<std::vector<SlotId>> order_slots();
+  // before; nothing where the slots turn out to be about as many as the tuples, of which `starts`
+  // are the first, so that rounds are quicker. NoSpace where the keys and edges do not fit into the
+  // memory limit. Before open().
+  using SlotNumbers = std::optional<std::vector<SlotId>>;
+  Result<SlotNumbers> order_slots(std::span<const PivotStart> starts);
   // slot_order.h. After order_slots(), before open().
   void begin_at_own_slots(std::vector<PivotStart>& starts) const {
     stratalog::begin_at_own_slots(
@@ -107,6 +113,7 @@ class PivotRelations {
 
   ExpandSlots expander();
   Status check_memory() const;
+  std::uint64_t slots_to_look_at(std::uint64_t starts) const;
   Status expand(std::span<const SlotId> slots, EdgeSink& sink);
   Status feed_slots(EdgeRule& rule, std::span<const SlotId> slots);
   bool bind_key(EdgeRule& rule, std::span<const Cell> key, std::uint32_t row) const;

@@ -50,6 +50,7 @@ class PivotRun {
       STRATALOG_RETURN_IF_ERROR(agree(state_.comm, relations_->bind_rules()));
     } else {
       STRATALOG_RETURN_IF_ERROR(seed(facts));
+      if (outcome_.for_rounds) return std::move(outcome_);
     }
     STRATALOG_RETURN_IF_ERROR(iterate());
     STRATALOG_RETURN_IF_ERROR(hooks_.settle());
@@ -77,7 +78,15 @@ class PivotRun {
     PivotSeeds seeds(state_, stratum_, *relations_);
     STRATALOG_RETURN_IF_ERROR(seeds.collect(facts));
     STRATALOG_RETURN_IF_ERROR(agree(state_.comm, relations_->bind_rules()));
-    STRATALOG_ASSIGN_OR_RETURN(std::shared_ptr<const PivotSpace> space, seeds.choose_space());
+    STRATALOG_ASSIGN_OR_RETURN(const bool grows, seeds.promise_growth());
+    PivotSeeds::Space space;
+    if (grows) {
+      STRATALOG_ASSIGN_OR_RETURN(space, seeds.choose_space());
+    }
+    if (!space) {
+      outcome_.for_rounds = seeds.take();
+      return {};
+    }
     relations_->open(std::move(space));
     for (std::size_t i = 0; i < members_.relations.size(); ++i) {
       RelationData& relation = state_.relations[members_.relations[i]];

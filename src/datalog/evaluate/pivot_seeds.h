@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,8 @@
 
 namespace stratalog::datalog {
 
-// The calls in order: collect, (relations.bind_rules), choose_space, (relations.open), deal.
+// The calls in order: collect, (relations.bind_rules), promise_growth, and then either
+// choose_space, (relations.open), deal, or take; take also where there is no space.
 class PivotSeeds {
  public:
   // State and relations outlive this object.
@@ -26,8 +28,14 @@ class PivotSeeds {
 
   // The static relations of the stratum's rules must have been ensured.
   Status collect(const StratumFacts& facts);
+  // Whether the recursion is likely to derive many tuples from them. If not, rounds are done before
+  // edges and pivots are in order.
+  Result<bool> promise_growth();
+  // The seeds as facts: each is with some rank.
+  StratumSeeds take();
   using Space = std::shared_ptr<const PivotSpace>;
-  // Where slots are ordered, `relations` know slots and edges afterwards.
+  // Where slots are ordered, `relations` know slots and edges afterwards. Null where it turns out
+  // that rounds are quicker.
   Result<Space> choose_space();
   // Each seed goes to the owner of its pivot; from then on no tuple crosses ranks.
   Status deal();
@@ -38,6 +46,8 @@ class PivotSeeds {
     std::uint32_t arity = 0;
   };
 
+  std::uint64_t seeds_here() const;
+  Result<GrowthGuess> guess_growth_here();
   void add_facts(std::size_t position, const TupleColumns& facts);
   Result<bool> has_no_facts(const StratumFacts& facts) const;
   Status run_once(bool may_read_copies);
@@ -48,10 +58,12 @@ class PivotSeeds {
   Status order_space(Space& space);
   Status order_once(Space& space);
   Status order_everywhere(Space& space);
+  using PivotOrder = std::optional<std::vector<Cell>>;  // nothing: a sweep is not worth it
+  Result<bool> is_worth_it(const PivotOrder& order) const;
   Status take_order(std::vector<Cell> pivots, Space& space) const;
   void name_starts(std::size_t position, std::span<const Cell> cells,
                    std::vector<PivotStart>& starts);
-  Result<std::vector<Cell>> order_starts(std::vector<PivotStart> starts);
+  Result<PivotOrder> order_starts(std::vector<PivotStart> starts);
   Status plant(std::size_t position, std::span<const Cell> cells);
   Status plant_own();
 

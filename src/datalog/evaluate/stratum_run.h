@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,16 +69,25 @@ struct StratumHooks {
   std::function<void(const Progress&)> progress;  // may be empty
 };
 
-struct StratumOutcome {
-  StratumReport report;
-  bool stopped = false;
-};
-
 // Facts of the stratum's relations, by position in Stratum::relations.
 using StratumFacts = std::vector<TupleColumns>;
 
+// What a recursion begins with: facts, and what its rules without recursive atoms derived.
+struct StratumSeeds {
+  StratumFacts tuples;  // with some rank each
+  std::uint64_t rows = 0;  // on all ranks
+};
+
+struct StratumOutcome {
+  StratumReport report;
+  bool stopped = false;
+  // Of a stratum that was to run by pivot, and is better run by rounds from these.
+  std::optional<StratumSeeds> for_rounds = {};
+};
+
 enum class StartFrom : std::uint8_t {
   kRounds,  // total and delta of a round
+  kSeeds,  // no more than the facts, which are all that rules without recursion make, too
   kFixpoint,  // the total of a finished run; added facts that are new become the first delta
 };
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "property/engine_runner.h"
 
 namespace stratalog::datalog {
@@ -73,6 +75,89 @@ TEST(PivotSeeds, RowsOfCopiesDoNotTravel) {
           EXPECT_GT(last.exchanged_bytes, edges + (kNodes * 3));
         else
           EXPECT_LT(last.exchanged_bytes, copies + 4096U * others);
+      }
+  }
+}
+
+// Chains of so many edges, beside those that nothing goes on from.
+FileTexts chain_facts(int chains, int length, int single) {
+  std::string edges;
+  int node = 0;
+  for (int c = 0; c < chains; ++c, ++node)
+    for (int i = 0; i < length; ++i, ++node) edges += fmt::format("{}\t{}\n", node, node + 1);
+  for (int i = 0; i < single; ++i, node += 2) edges += fmt::format("{}\t{}\n", node, node + 1);
+  return {{"e.facts", edges}, {"p.facts", "3\t4\n90\t91\n"}};
+}
+
+TEST(PivotSeeds, RecursionsThatDeriveLittleRunByRounds) {
+  struct GrowthCase {
+    const char* name;
+    FileTexts facts;
+    Strategy strategy;
+  };
+  const GrowthCase cases[] = {
+      {"single edges", chain_facts(0, 0, 2000), Strategy::kSemiNaive},
+      {"some chains", chain_facts(40, 8, 2000), Strategy::kSemiNaive},
+      {"chains", chain_facts(200, 10, 0), Strategy::kPivot},
+      {"one long chain", chain_facts(1, 300, 1200), Strategy::kPivot},
+  };
+  const Program program = compiled(closure_text({"", ".input p\np(x, y) :- e(x, y).\n", true}));
+  for (const GrowthCase& one : cases)
+    for (const int ranks : {1, 2, 3, 7})
+      for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared}) {
+        SCOPED_TRACE(fmt::format("{}, {} ranks", one.name, ranks));
+        RunOptions options;
+        options.keep_round_counts = true;
+        options.guess_growth_min_seeds = ~std::uint64_t{0};
+        const auto run = [&](const RunOptions& chosen) {
+          return run_engine(program, one.facts, ranks, chosen, {}, nullptr, nullptr, {}, space);
+        };
+        const EngineOutcome expected = run(options);
+        options.guess_growth_min_seeds = 1024;
+        const EngineOutcome outcome = run(options);
+        ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+        EXPECT_EQ(outcome.files, expected.files);
+        const StratumReport& last = outcome.report.strata.back();
+        EXPECT_EQ(expected.report.strata.back().strategy, Strategy::kPivot);
+        EXPECT_EQ(last.strategy, one.strategy);
+        EXPECT_EQ(last.new_tuples_per_round, expected.report.strata.back().new_tuples_per_round);
+      }
+}
+
+// x + y = r has as many (y, r) as tuples: a sweep by x would move each x by itself.
+TEST(PivotSeeds, RecursionsWithAsManyKeysAsTuplesRunByRounds) {
+  const std::string rules =
+      ".decl n(x: number)\n.input n\n"
+      ".decl s(x: number, y: number)\ns(x, x + 1) :- n(x), n(x + 1).\n"
+      ".decl add(x: number, y: number, r: number)\n.output add\n"
+      "add(x, 0, x) :- n(x).\n";
+  const std::string sums = "add(x, y, r) :- s(py, y), add(x, py, pr), s(pr, r).\n";
+  // All of the loop, from everywhere: a key for each pair, and a tuple for each pair and start.
+  const std::string walks =
+      ".decl loop(x: number, y: number)\nloop(x, y) :- s(x, y).\nloop(69, 0).\n"
+      "add(x, y, r) :- add(x, py, pr), loop(py, y), s(pr, r).\n"
+      "add(x, y, r) :- add(x, py, pr), loop(py, y), s(r, pr).\n";
+  std::string numbers;
+  for (int i = 0; i < 70; ++i) numbers += fmt::format("{}\n", i);
+  const FileTexts facts{{"n.facts", numbers}};
+  for (const auto& [text, strategy] : {std::pair(rules + sums, Strategy::kSemiNaive),
+                                       std::pair(rules + walks, Strategy::kPivot)}) {
+    const Program program = compiled(text);
+    RunOptions rounds;
+    rounds.allow_pivot = false;
+    const EngineOutcome expected = run_engine(program, facts, 1, rounds);
+    ASSERT_TRUE(expected.status.is_ok()) << expected.status.to_string();
+    for (const int ranks : {1, 2, 3, 7})
+      for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared}) {
+        SCOPED_TRACE(fmt::format("{} ranks\n{}", ranks, text));
+        RunOptions options;
+        options.order_slots_min_seeds = 0;
+        options.guess_growth_min_seeds = 0;
+        const EngineOutcome outcome =
+            run_engine(program, facts, ranks, options, {}, nullptr, nullptr, {}, space);
+        ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+        EXPECT_EQ(outcome.files, expected.files);
+        EXPECT_EQ(outcome.report.strata.back().strategy, strategy);
       }
   }
 }
