@@ -71,6 +71,8 @@ void Pipeline::prepare_stage(std::size_t s) {
   }
   if (s > 0 && (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent))
     prepare_guard(*stages_[s - 1], *stage);
+  if (step.kind == StepKind::kFilter)
+    stage->cell_filter = CellFilter::of((*definition_.body)[step.literal], evaluator_);
   stages_.push_back(std::move(stage));
   if (is_worth_filtering(s)) stages_.back()->repeats.emplace(step.live_after);
 }
@@ -136,12 +138,27 @@ Status Pipeline::process(std::size_t s, const Batch& in) {
 
 Status Pipeline::filter(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
+  if (stage.cell_filter && stage.cell_filter->select(in, stage.selected))
+    return append_selected(s, in);
   const Literal& literal = (*definition_.body)[stage.step->literal];
   evaluator_.set_place(&literal.place);
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     if (!evaluator_.compare(literal.comparison, literal.left, literal.right, in, r)) continue;
     append(stage, in, r);
     if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
+  }
+  return evaluator_.status();
+}
+
+Status Pipeline::append_selected(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  std::span<const std::uint32_t> rows = stage.selected;
+  while (!rows.empty()) {
+    const std::size_t count = std::min<std::size_t>(rows.size(), kBatchRows - stage.out.rows);
+    append_rows(stage, in, rows.first(count));
+    stage.out.rows += static_cast<std::uint32_t>(count);
+    rows = rows.subspan(count);
+    if (stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
   }
   return evaluator_.status();
 }

@@ -112,9 +112,10 @@ class Pipeline {
   Status flush(std::size_t s);
   Status pass_on(std::size_t s, const Batch& out);
   // Copies what passes through from input row to the next output row and returns that row; does not
-  // count it yet. The other: to so many rows.
+  // count it yet. The others: to so many rows, and from so many.
   std::uint32_t append(Stage& stage, const Batch& in, std::uint32_t row) const;
   void append_alike(Stage& stage, const Batch& in, std::uint32_t row, std::uint32_t count) const;
+  void append_rows(Stage& stage, const Batch& in, std::span<const std::uint32_t> rows) const;
 
   Status scan(std::size_t s, const Batch& in);
   Status search(std::size_t s, const Batch& in);
@@ -124,6 +125,7 @@ class Pipeline {
   // What a carried set has in common with an index, or what the index does not have of it.
   Status restrict_sets(std::size_t s, const Batch& in);
   Status filter(std::size_t s, const Batch& in);
+  Status append_selected(std::size_t s, const Batch& in);
   Status assign(std::size_t s, const Batch& in);
   Status assign_equal_floats(std::size_t s, const Batch& in);
   Status look_up_records(std::size_t s, const Batch& in);

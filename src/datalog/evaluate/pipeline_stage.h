@@ -9,9 +9,11 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "datalog/evaluate/aggregate_fold.h"
+#include "datalog/evaluate/cell_filter.h"
 #include "datalog/evaluate/pipeline.h"
 #include "datalog/evaluate/repeat_filter.h"
 
@@ -55,6 +57,8 @@ struct Pipeline::Stage {
   std::uint64_t united_bytes = 0;
   const IntSet* united = nullptr;  // goes instead of what the row at hand carries
   std::vector<Cell> cells;  // scratch: a set in the making
+  std::optional<CellFilter> cell_filter;
+  std::vector<std::uint32_t> selected;  // scratch: rows of a batch
   std::optional<RepeatFilter> repeats;  // where its output may hold bindings more than once
   std::unique_ptr<Pipeline> inner;  // aggregates
   std::unique_ptr<AggregateFold> fold;
@@ -67,6 +71,22 @@ inline std::uint32_t Pipeline::append(Stage& stage, const Batch& in, std::uint32
   if (stage.passes_sets) stage.out.sets[to] = stage.united != nullptr ? stage.united : in.sets[row];
   if (definition_.tagged) stage.out.tags[to] = in.tags[row];
   return to;
+}
+
+// As many as the output has room for.
+inline void Pipeline::append_rows(Stage& stage, const Batch& in,
+                                  std::span<const std::uint32_t> rows) const {
+  Batch& out = stage.out;
+  for (const VariableId v : stage.copied) {
+    const Cell* const from = in.columns[v].data();
+    Cell* const to = out.columns[v].data() + out.rows;
+    for (std::size_t i = 0; i < rows.size(); ++i) to[i] = from[rows[i]];
+  }
+  if (stage.passes_sets)
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      out.sets[out.rows + i] = stage.united != nullptr ? stage.united : in.sets[rows[i]];
+  if (definition_.tagged)
+    for (std::size_t i = 0; i < rows.size(); ++i) out.tags[out.rows + i] = in.tags[rows[i]];
 }
 
 inline void Pipeline::append_alike(Stage& stage, const Batch& in, std::uint32_t row,
