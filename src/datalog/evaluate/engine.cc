@@ -314,17 +314,23 @@ class Engine {
                                : by_pivot ? run_by_pivot(state_, s, facts, from, hooks)
                                           : run_by_rounds(state_, s, facts, from, hooks));
     if (outcome.for_rounds) {
-      STRATALOG_ASSIGN_OR_RETURN(outcome, run_seeds(s, *outcome.for_rounds, hooks));
+      STRATALOG_ASSIGN_OR_RETURN(outcome, run_seeds(s, outcome, hooks));
     }
     return end_stratum(s, names, std::move(outcome));
   }
 
-  Result<StratumOutcome> run_seeds(std::uint32_t s, const StratumSeeds& seeds,
+  // Of a stratum that was looked at as one to run by pivot.
+  Result<StratumOutcome> run_seeds(std::uint32_t s, const StratumOutcome& looked_at,
                                    const StratumHooks& hooks) {
-    open_stratum_shards(state_, s, seeds.rows);
+    open_stratum_shards(state_, s, looked_at.for_rounds->rows);
     position_.by_pivot = false;
     const StratumStart start{.from = StartFrom::kSeeds, .new_tuples_per_round = {}};
-    return run_by_rounds(state_, s, seeds.tuples, &start, hooks);
+    STRATALOG_ASSIGN_OR_RETURN(
+        StratumOutcome outcome,
+        run_by_rounds(state_, s, looked_at.for_rounds->tuples, &start, hooks));
+    outcome.report.seconds += looked_at.report.seconds;
+    outcome.report.exchanged_bytes += looked_at.report.exchanged_bytes;
+    return outcome;
   }
 
   Status end_stratum(std::uint32_t s, const std::string& names, StratumOutcome outcome) {

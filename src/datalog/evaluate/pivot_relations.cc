@@ -154,7 +154,21 @@ Status PivotRelations::check_memory() const {
 Result<GrowthGuess> PivotRelations::guess_growth(std::span<const SlotId> starts,
                                                  std::uint64_t enough) {
   SlotGraph graph(expander());
-  return stratalog::guess_growth(graph, starts, enough);
+  Result<GrowthGuess> guess = stratalog::guess_growth(graph, starts, enough);
+  forget_counts();
+  return guess;
+}
+
+// Of a guess, or of edges that nothing moves along: the rules have not begun.
+void PivotRelations::forget_counts() {
+  for (const EdgeRule& rule : executors_)
+    if (rule.meter != nullptr) rule.meter->evaluations = rule.meter->derivations = 0;
+}
+
+void PivotRelations::leave_to_rounds() {
+  forget_counts();
+  for (const EdgeRule& rule : executors_)
+    if (rule.meter != nullptr) rule.meter->guesses_new_tuples = false;
 }
 
 // Of a closure there are no more slots than rows of static relations and first tuples. Where keys

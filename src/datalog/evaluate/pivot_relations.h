@@ -58,6 +58,8 @@ class PivotRelations {
   // follow. Ranks that are threads read each other's, so all call it at the same time, and go on
   // when all have returned.
   Status bind_rules();
+  // It will not be open()ed: what rules have found so far counts for nothing.
+  void leave_to_rounds();
   // Drops what only a running stratum needs.
   void finish() {
     executors_.clear();
@@ -112,6 +114,7 @@ class PivotRelations {
   };
 
   ExpandSlots expander();
+  void forget_counts();
   Status check_memory() const;
   std::uint64_t slots_to_look_at(std::uint64_t starts) const;
   Status expand(std::span<const SlotId> slots, EdgeSink& sink);

@@ -50,7 +50,10 @@ class PivotRun {
       STRATALOG_RETURN_IF_ERROR(agree(state_.comm, relations_->bind_rules()));
     } else {
       STRATALOG_RETURN_IF_ERROR(seed(facts));
-      if (outcome_.for_rounds) return std::move(outcome_);
+      if (outcome_.for_rounds) {
+        outcome_.report.seconds = watch.seconds();
+        return std::move(outcome_);
+      }
     }
     STRATALOG_RETURN_IF_ERROR(iterate());
     STRATALOG_RETURN_IF_ERROR(hooks_.settle());
@@ -84,6 +87,7 @@ class PivotRun {
       STRATALOG_ASSIGN_OR_RETURN(space, seeds.choose_space());
     }
     if (!space) {
+      relations_->leave_to_rounds();
       outcome_.for_rounds = seeds.take();
       return {};
     }

@@ -81,12 +81,14 @@ void RulePass::find_lone_rules() {
     // Copies on all ranks pass rounds that nobody counts by rule.
     rule.meter->guesses_new_tuples |=
         rule.meter->delta_literal.has_value() && state_.relations[head].mirrored;
+    // Those that do not go to the relation are told from others later.
+    rule.meter->guesses_new_tuples |= !rule.head;
     if (rule.fills_alone) continue;
     rule.meter->guesses_new_tuples |= alone_ != nullptr;
     rule.meter->guesses_new_tuples |=
-        needs_exchange_ || !rule.head || rule.executor->creates_values() ||
-        state_.joint != nullptr || !state_.program.relations[head].choice_keys.empty() ||
-        state_.relations[head].arity == 0 || state_.relations[head].equivalence != nullptr;
+        needs_exchange_ || rule.executor->creates_values() || state_.joint != nullptr ||
+        !state_.program.relations[head].choice_keys.empty() || state_.relations[head].arity == 0 ||
+        state_.relations[head].equivalence != nullptr;
   }
 }
 

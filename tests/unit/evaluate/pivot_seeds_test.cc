@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "property/engine_runner.h"
 
@@ -159,6 +161,33 @@ TEST(PivotSeeds, RecursionsWithAsManyKeysAsTuplesRunByRounds) {
         EXPECT_EQ(outcome.files, expected.files);
         EXPECT_EQ(outcome.report.strata.back().strategy, strategy);
       }
+  }
+}
+
+// What was tried for a guess is not counted.
+TEST(PivotSeeds, ProfilesOfGuessedGrowthCountWhatIsDerived) {
+  const Program program = compiled(closure_text({"", "p(x, y) :- e(x, y).\n", true}));
+  const FileTexts facts = chain_facts(40, 8, 2000);
+  const auto rules_of = [&](bool allow_pivot) {
+    RunOptions options;
+    options.metering = Metering::kProfile;
+    options.allow_pivot = allow_pivot;
+    options.guess_growth_min_seeds = 0;
+    const EngineOutcome outcome = run_engine(program, facts, 1, options);
+    EXPECT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+    EXPECT_EQ(outcome.report.strata.back().strategy, Strategy::kSemiNaive);
+    return outcome.report.profile->rules;
+  };
+  const std::vector<ProfileRule> guessed = rules_of(true);
+  const std::vector<ProfileRule> expected = rules_of(false);
+  ASSERT_EQ(guessed.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(guessed[i].text, expected[i].text);
+    EXPECT_EQ(guessed[i].evaluations, expected[i].evaluations) << expected[i].text;
+    EXPECT_EQ(guessed[i].derivations, expected[i].derivations) << expected[i].text;
+    // Seeds wait until the recursion takes them in.
+    const bool makes_seeds = expected[i].delta.empty();
+    EXPECT_EQ(guessed[i].new_tuples, makes_seeds ? std::nullopt : expected[i].new_tuples);
   }
 }
 
