@@ -36,7 +36,9 @@ std::vector<RunOptions> ways_to_run() {
   tuples.replicate_limit_rows = 4;
   tuples.mirror_limit_rows = 30;  // dealt in the middle of the run
   tuples.rebalance_min_rows = 3;
-  return {usual, hop_options(), tuples};
+  RunOptions little = usual;  // most recursions run by rounds
+  little.guess_growth_min_seeds = 0;
+  return {usual, hop_options(), tuples, little};
 }
 
 // Each line of each file goes to some portion. Files that have no line in a portion are there or
