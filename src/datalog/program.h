@@ -172,6 +172,14 @@ struct Expression {
   std::uint32_t shape = 0;
 };
 
+inline Expression variable_expression(VariableId variable, ValueKind kind) {
+  Expression e;
+  e.kind = ExpressionKind::kVariable;
+  e.value_kind = kind;
+  e.variable = variable;
+  return e;
+}
+
 enum class ArgumentKind : std::uint8_t { kVariable, kConstant, kWildcard };
 
 // An argument of a body atom: never a compound expression.

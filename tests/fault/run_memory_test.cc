@@ -62,11 +62,26 @@ constexpr const char* kClosure =
     ".decl path(x: number, y: number)\n.output path\npath(x, y) :- e(x, y), x < 200.\n"
     "path(x, z) :- path(x, y), e(y, z).\n"
     ".decl far(x: number, y: number)\n.output far\nfar(x, z) :- e(x, y), path(y, z), x < 30.\n";
+// Recursions that could run by pivot and are better run by rounds: one derives little, the other
+// has as many keys as tuples.
+constexpr const char* kLittleGrowth =
+    ".decl near(w: number, z: number)\n.output near\n"
+    "near(v, z) :- e(v, w), e(w, x), e(x, y), e(y, z).\n"
+    "near(w, z) :- near(w, y), e(y, z), y < 20.\n";
+constexpr const char* kSums =
+    ".decl s(x: number, y: number)\ns(x, x + 1) :- e(x, _), x < 150.\n"
+    ".decl add(x: number, y: number, r: number)\n.output add\nadd(x, 0, x) :- s(x, _).\n"
+    "add(x, y, r) :- s(py, y), add(x, py, pr), s(pr, r).\n";
 constexpr const char* kRecords =
     ".type L = [head: number, tail: L]\n.decl l(x: number, r: L)\nl(x, [x, nil]) :- e(x, _).\n"
     "l(y, [y, [x, t]]) :- l(x, [x, t]), e(x, y), y < 300, t = nil.\n.output l\n";
 
 void hop(RunOptions& options) { options = hop_options(); }
+
+void guess(RunOptions& options) {
+  options.order_slots_min_seeds = 0;
+  options.guess_growth_min_seeds = 0;
+}
 
 const RunCase kRunCases[] = {
     {"copies and mirrors", kHops},
@@ -88,6 +103,10 @@ const RunCase kRunCases[] = {
      [](RunOptions& options) { options.read_swept_min_rows = 0; }},
     {"pivot, threads", kClosure, [](RunOptions& options) { options.read_swept_min_rows = 0; },
      AddressSpace::kShared},
+    {"pivot, little growth", kLittleGrowth, guess},
+    {"pivot, little growth, threads", kLittleGrowth, guess, AddressSpace::kShared},
+    {"pivot, many keys", kSums, guess},
+    {"pivot, many keys, threads", kSums, guess, AddressSpace::kShared},
     {"records", kRecords},
     {"records, hops", kRecords, hop},
     {"records, threads", kRecords, hop, AddressSpace::kShared},

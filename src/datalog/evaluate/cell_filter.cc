@@ -35,28 +35,37 @@ std::optional<CellFilter> CellFilter::of(const Literal& comparison,
   const Expression& left = comparison.left;
   const Expression& right = comparison.right;
   if (!is_plain(left) || !is_plain(right) || left.value_kind != right.value_kind) return {};
+  const bool is_number =
+      left.value_kind == ValueKind::kNumber || left.value_kind == ValueKind::kUnsigned;
+  if (!is_number && left.value_kind != ValueKind::kSymbol && left.value_kind != ValueKind::kRecord)
+    return {};
   CellFilter filter;
-  filter.comparison_ = comparison.comparison;
-  const bool is_identity =
-      comparison.comparison == Comparison::kEqual || comparison.comparison == Comparison::kNotEqual;
-  switch (left.value_kind) {
-    case ValueKind::kNumber:
-      // Small negative ones stand above the others.
-      filter.shift_ = kWideBase - kNegativeBase;
-      filter.has_order_ = !is_identity;
+  bool is_turned = false;  // a > b is b < a
+  switch (comparison.comparison) {
+    case Comparison::kEqual:
+      filter.keeps_ = Keeps::kSame;
       break;
-    case ValueKind::kUnsigned:
-      filter.has_order_ = !is_identity;
+    case Comparison::kNotEqual:
+      filter.keeps_ = Keeps::kOther;
       break;
-    case ValueKind::kSymbol:
-    case ValueKind::kRecord:
-      if (!is_identity) return {};
+    case Comparison::kLess:
+    case Comparison::kGreater:
+      filter.keeps_ = Keeps::kLess;
+      is_turned = comparison.comparison == Comparison::kGreater;
+      break;
+    case Comparison::kLessEqual:
+    case Comparison::kGreaterEqual:
+      filter.keeps_ = Keeps::kUpTo;
+      is_turned = comparison.comparison == Comparison::kGreaterEqual;
       break;
     default:
       return {};
   }
-  filter.left_ = side_of(left, evaluator);
-  filter.right_ = side_of(right, evaluator);
+  if (filter.has_order() && !is_number) return {};
+  // Small negative numbers stand above the others.
+  if (left.value_kind == ValueKind::kNumber) filter.shift_ = kWideBase - kNegativeBase;
+  filter.left_ = side_of(is_turned ? right : left, evaluator);
+  filter.right_ = side_of(is_turned ? left : right, evaluator);
   return filter;
 }
 
@@ -71,30 +80,24 @@ CellFilter::Side CellFilter::side_of(const Expression& expression, ExpressionEva
 bool CellFilter::select(const Batch& in, std::vector<std::uint32_t>& rows) const {
   const Cell* const left = left_.of(in);
   const Cell* const right = right_.of(in);
-  if (!has_order_) {
-    const bool wanted = comparison_ == Comparison::kEqual;
-    keep_rows(in.rows, rows, [&](std::uint32_t r) { return (left[r] == right[r]) == wanted; });
-    return true;
+  if (has_order() && !(is_small(left, in.rows) && is_small(right, in.rows))) return false;
+  const auto number = [&](Cell cell) { return (cell + shift_) & ~kWideBase; };
+  switch (keeps_) {
+    case Keeps::kSame:
+      keep_rows(in.rows, rows, [&](std::uint32_t r) { return left[r] == right[r]; });
+      break;
+    case Keeps::kOther:
+      keep_rows(in.rows, rows, [&](std::uint32_t r) { return left[r] != right[r]; });
+      break;
+    case Keeps::kLess:
+      keep_rows(in.rows, rows, [&](std::uint32_t r) { return number(left[r]) < number(right[r]); });
+      break;
+    case Keeps::kUpTo:
+      keep_rows(in.rows, rows,
+                [&](std::uint32_t r) { return number(left[r]) <= number(right[r]); });
+      break;
   }
-  if (!is_small(left, in.rows) || !is_small(right, in.rows)) return false;
-  const auto a = [&](std::uint32_t r) { return (left[r] + shift_) & ~kWideBase; };
-  const auto b = [&](std::uint32_t r) { return (right[r] + shift_) & ~kWideBase; };
-  switch (comparison_) {
-    case Comparison::kLess:
-      keep_rows(in.rows, rows, [&](std::uint32_t r) { return a(r) < b(r); });
-      return true;
-    case Comparison::kLessEqual:
-      keep_rows(in.rows, rows, [&](std::uint32_t r) { return a(r) <= b(r); });
-      return true;
-    case Comparison::kGreater:
-      keep_rows(in.rows, rows, [&](std::uint32_t r) { return a(r) > b(r); });
-      return true;
-    case Comparison::kGreaterEqual:
-      keep_rows(in.rows, rows, [&](std::uint32_t r) { return a(r) >= b(r); });
-      return true;
-    default:
-      return false;
-  }
+  return true;
 }
 
 }  // namespace stratalog::datalog

@@ -32,10 +32,13 @@ class CellFilter {
     }
   };
 
+  // Rows whose left side is so, seen from the right one; the latter two of numbers.
+  enum class Keeps : std::uint8_t { kSame, kOther, kLess, kUpTo };
+
+  bool has_order() const { return keeps_ == Keeps::kLess || keeps_ == Keeps::kUpTo; }
   static Side side_of(const Expression& expression, ExpressionEvaluator& evaluator);
 
-  Comparison comparison_ = Comparison::kEqual;
-  bool has_order_ = false;  // of numbers
+  Keeps keeps_ = Keeps::kSame;
   Cell shift_ = 0;  // orders cells as their numbers once it is added, without the top bit
   Side left_;
   Side right_;

@@ -329,7 +329,6 @@ class Engine {
         StratumOutcome outcome,
         run_by_rounds(state_, s, looked_at.for_rounds->tuples, &start, hooks));
     outcome.report.seconds += looked_at.report.seconds;
-    outcome.report.exchanged_bytes += looked_at.report.exchanged_bytes;
     return outcome;
   }
 

@@ -424,13 +424,8 @@ bool ExpressionEvaluator::compare_text(Comparison comparison, const std::string&
 
 bool ExpressionEvaluator::compare(Comparison comparison, const Expression& left,
                                   const Expression& right, const Batch& batch, std::uint32_t row) {
-  if (left.value_kind == ValueKind::kSymbol) {
-    if ((comparison == Comparison::kEqual || comparison == Comparison::kNotEqual) &&
-        left.kind == ExpressionKind::kVariable && right.kind == ExpressionKind::kVariable)
-      return (batch.columns[left.variable][row] == batch.columns[right.variable][row]) ==
-             (comparison == Comparison::kEqual);
+  if (left.value_kind == ValueKind::kSymbol)
     return compare_text(comparison, text(left, batch, row), text(right, batch, row));
-  }
   if (left.value_kind == ValueKind::kRecord)
     return holds(comparison, evaluate(left, batch, row), evaluate(right, batch, row));
   const std::uint64_t a = bits(left, batch, row);

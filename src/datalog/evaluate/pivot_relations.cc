@@ -40,14 +40,20 @@ RowWidth planned_width(std::uint64_t lanes, int ranks) {
 constexpr std::uint64_t kSlotsPerRow = 4;
 constexpr double kLeastTuplesPerSlot = 1.5;
 
-// `number[i]` was the i-th slot's number when `starts` were named.
-double tuples_per_slot(const SlotGraph& graph, std::span<const SlotId> number,
+// The place of each slot in an order of all of them.
+std::vector<SlotId> places_in(std::span<const SlotId> order) {
+  std::vector<SlotId> place(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<SlotId>(i);
+  return place;
+}
+
+// `starts` were named before slots got numbers in `order`.
+double tuples_per_slot(const SlotGraph& graph, std::span<const SlotId> order,
                        std::span<const PivotStart> starts) {
-  std::vector<SlotId> place(number.size());
-  for (std::size_t i = 0; i < number.size(); ++i) place[number[i]] = static_cast<SlotId>(i);
+  const std::vector<SlotId> number = places_in(order);
   std::vector<SlotId> slots;
   slots.reserve(starts.size());
-  for (const PivotStart& start : starts) slots.push_back(place[start.slot]);
+  for (const PivotStart& start : starts) slots.push_back(number[start.slot]);
   return guess_tuples_per_slot(graph, slots);
 }
 
@@ -208,8 +214,7 @@ Result<PivotRelations::SlotNumbers> PivotRelations::order_slots(
   STRATALOG_RETURN_IF_ERROR(check_memory());
   if (slots() > 0) graph.reserve_slot(slots() - 1);  // those beyond masks
   const std::vector<SlotId> order = depth_first_order(graph);
-  std::vector<SlotId> number(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = static_cast<SlotId>(i);
+  const std::vector<SlotId> number = places_in(order);
   graph.renumber(number);
   keys_->renumber(order);
   std::vector<SlotId> number_of_start(by_key.size());

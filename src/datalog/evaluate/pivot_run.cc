@@ -88,8 +88,10 @@ class PivotRun {
     }
     if (!space) {
       relations_->leave_to_rounds();
-      outcome_.for_rounds = seeds.take();
-      return {};
+      return agree(state_.comm, state_.guard([&]() -> Status {
+        outcome_.for_rounds = seeds.take();
+        return {};
+      }));
     }
     relations_->open(std::move(space));
     for (std::size_t i = 0; i < members_.relations.size(); ++i) {

@@ -209,23 +209,17 @@ Status PivotSeeds::take(const RulePlan& plan, const Batch& batch) {
 Result<PivotSpace> PivotSeeds::space_of_cells() {
   std::vector<std::uint64_t> extremes{~std::uint64_t{0},
                                       ~std::uint64_t{0}};  // min, and min of the complement
-  std::vector<std::uint64_t> count{0};
   for (const Seeds& seeds : seeds_)
     for (std::size_t at = seeds.arity; at <= seeds.cells.size(); at += seeds.arity) {
       const std::uint64_t pivot = seeds.cells[at - 1];
       extremes[0] = std::min(extremes[0], pivot);
       extremes[1] = std::min(extremes[1], ~pivot);
-      ++count[0];
     }
-  if (!all_have_all_) {
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(extremes, ReduceOp::kMin));
-    STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(count, ReduceOp::kSum));
-  }
-  all_seeds_ = count[0];
-  if (count[0] == 0) return PivotSpace::dense(0, 1);
+  if (!all_have_all_) STRATALOG_RETURN_IF_ERROR(state_.comm.allreduce(extremes, ReduceOp::kMin));
+  if (all_seeds_ == 0) return PivotSpace::dense(0, 1);
   const std::uint64_t first = extremes[0];
   const std::uint64_t lanes = ~extremes[1] - first + 1;
-  if (lanes <= std::max(kDenseFloor, kDenseFactor * count[0]))
+  if (lanes <= std::max(kDenseFloor, kDenseFactor * all_seeds_))
     return PivotSpace::dense(static_cast<Cell>(first), static_cast<std::uint32_t>(lanes));
   std::vector<Cell> mine;
   for (const Seeds& seeds : seeds_)

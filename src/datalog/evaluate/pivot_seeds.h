@@ -72,7 +72,7 @@ class PivotSeeds {
   const Stratum& members_;
   PivotRelations& relations_;
   std::vector<Seeds> seeds_;  // by position in the stratum
-  std::uint64_t all_seeds_ = 0;  // of all ranks
+  std::uint64_t all_seeds_ = 0;  // of all ranks; known from promise_growth() on
   bool all_have_all_ = false;  // each rank has the seeds of all
 };
 

@@ -87,7 +87,7 @@ struct StratumOutcome {
 
 enum class StartFrom : std::uint8_t {
   kRounds,  // total and delta of a round
-  kSeeds,  // no more than the facts, which are all that rules without recursion make, too
+  kSeeds,  // nothing yet; the facts hold what rules without recursive atoms derive as well
   kFixpoint,  // the total of a finished run; added facts that are new become the first delta
 };
 

@@ -54,19 +54,11 @@ Expression number(std::uint64_t value) {
   return e;
 }
 
-Expression variable(VariableId id, ValueKind kind) {
-  Expression e;
-  e.kind = ExpressionKind::kVariable;
-  e.value_kind = kind;
-  e.variable = id;
-  return e;
-}
-
 // The first counter becomes the tuple's number, the next one that plus 1, and so on.
 void replace_counters(Expression& e, VariableId first, std::uint32_t& seen) {
   for (Expression& argument : e.arguments) replace_counters(argument, first, seen);
   if (e.kind != ExpressionKind::kFunctor || e.functor != Functor::kCounter) return;
-  Expression value = variable(first, ValueKind::kNumber);
+  Expression value = variable_expression(first, ValueKind::kNumber);
   if (seen > 0) {
     Expression sum;
     sum.kind = ExpressionKind::kFunctor;
@@ -107,7 +99,7 @@ Rule split_counters(Rule& rule, const CounterRelations& relations, Declarations&
   read.atom.relation = relations.numbered;
   read.place = read.atom.place = rule.place;
   for (const VariableId v : variables_of_body(rule.body)) {
-    gather.head_arguments.push_back(variable(v, rule.variables[v].kind));
+    gather.head_arguments.push_back(variable_expression(v, rule.variables[v].kind));
     gathered.attributes.push_back({.name = fmt::format("x{}", gathered.attributes.size()),
                                    .type_name = "",
                                    .kind = rule.variables[v].kind});

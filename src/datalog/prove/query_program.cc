@@ -20,14 +20,6 @@ VariableId fresh(Rule& rule, ValueKind kind) {
   return static_cast<VariableId>(rule.variables.size() - 1);
 }
 
-Expression variable_of(VariableId variable, ValueKind kind) {
-  Expression e;
-  e.kind = ExpressionKind::kVariable;
-  e.value_kind = kind;
-  e.variable = variable;
-  return e;
-}
-
 bool counts_passes(const Expression& e) {
   if (e.kind == ExpressionKind::kFunctor && e.functor == Functor::kIteration) return true;
   return std::any_of(e.arguments.begin(), e.arguments.end(),
@@ -87,8 +79,9 @@ void free_results(Rule& rule) {
     set_result(rule.body[l], own);
     const SourcePlace place = rule.body[l].place;
     ++l;
-    rule.body.insert(rule.body.begin() + static_cast<std::ptrdiff_t>(l),
-                     equation(variable_of(*result, kind), variable_of(own, kind), place));
+    rule.body.insert(
+        rule.body.begin() + static_cast<std::ptrdiff_t>(l),
+        equation(variable_expression(*result, kind), variable_expression(own, kind), place));
   }
 }
 
@@ -111,7 +104,7 @@ Expression name_expression(Rule& rule, Expression e) {
   if (e.kind == ExpressionKind::kFunctor && e.functor == Functor::kPack)
     for (Expression& field : e.arguments)
       if (field.kind == ExpressionKind::kFunctor) field = name_expression(rule, std::move(field));
-  Expression named = variable_of(fresh(rule, e.value_kind), e.value_kind);
+  Expression named = variable_expression(fresh(rule, e.value_kind), e.value_kind);
   rule.body.push_back(equation(named, std::move(e), rule.place));
   return named;
 }
@@ -250,7 +243,7 @@ void QueryProgram::add_query(std::uint32_t which, std::vector<std::uint32_t> lit
   Relation answers;
   answers.name = fmt::format("answers {}", queries.size());
   for (const VariableId v : variables_of(open, literals)) {
-    rule.head_arguments.push_back(variable_of(v, rule.variables[v].kind));
+    rule.head_arguments.push_back(variable_expression(v, rule.variables[v].kind));
     answers.attributes.push_back(
         {.name = rule.variables[v].name, .type_name = "", .kind = rule.variables[v].kind});
   }

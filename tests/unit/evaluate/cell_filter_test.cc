@@ -20,14 +20,6 @@ constexpr Comparison kOrders[] = {Comparison::kEqual,   Comparison::kNotEqual,
 constexpr VariableId kLeft = 0;
 constexpr VariableId kRight = 1;
 
-Expression variable_of(ValueKind kind, VariableId variable) {
-  Expression e;
-  e.kind = ExpressionKind::kVariable;
-  e.value_kind = kind;
-  e.variable = variable;
-  return e;
-}
-
 Expression constant_of(ValueKind kind, std::uint64_t number, std::string word = {}) {
   Expression e;
   e.value_kind = kind;
@@ -73,9 +65,9 @@ class CellFilters : public testing::Test {
       literal.kind = LiteralKind::kComparison;
       literal.comparison = comparison;
       for (const auto& [left, right] :
-           {std::pair(variable_of(kind, kLeft), variable_of(kind, kRight)),
-            std::pair(variable_of(kind, kLeft), constant),
-            std::pair(constant, variable_of(kind, kRight))}) {
+           {std::pair(variable_expression(kLeft, kind), variable_expression(kRight, kind)),
+            std::pair(variable_expression(kLeft, kind), constant),
+            std::pair(constant, variable_expression(kRight, kind))}) {
         literal.left = left;
         literal.right = right;
         EXPECT_TRUE(expect_same_rows(literal)) << fmt::format("comparison {}", int(comparison));
@@ -112,8 +104,8 @@ TEST_F(CellFilters, LargeNumbersAreEqualOrNotButHaveNoOrder) {
   add(values_.number(large - 1), values_.number(4));
   Literal literal;
   literal.kind = LiteralKind::kComparison;
-  literal.left = variable_of(ValueKind::kNumber, kLeft);
-  literal.right = variable_of(ValueKind::kNumber, kRight);
+  literal.left = variable_expression(kLeft, ValueKind::kNumber);
+  literal.right = variable_expression(kRight, ValueKind::kNumber);
   for (const Comparison comparison : kOrders) {
     literal.comparison = comparison;
     const bool is_identity =
@@ -134,9 +126,9 @@ TEST_F(CellFilters, TextsAreEqualOrNot) {
     for (const Cell right : {a, b, fresh}) add(left, right);
   Literal literal;
   literal.kind = LiteralKind::kComparison;
-  literal.left = variable_of(ValueKind::kSymbol, kLeft);
+  literal.left = variable_expression(kLeft, ValueKind::kSymbol);
   for (const Expression& right :
-       {variable_of(ValueKind::kSymbol, kRight), constant_of(ValueKind::kSymbol, 0, "b")}) {
+       {variable_expression(kRight, ValueKind::kSymbol), constant_of(ValueKind::kSymbol, 0, "b")}) {
     literal.right = right;
     literal.comparison = Comparison::kEqual;
     EXPECT_TRUE(expect_same_rows(literal));
@@ -153,10 +145,10 @@ TEST_F(CellFilters, LeaveTheRestToTheEvaluator) {
   Literal literal;
   literal.kind = LiteralKind::kComparison;
   literal.comparison = Comparison::kEqual;
-  literal.left = variable_of(ValueKind::kFloat, kLeft);
-  literal.right = variable_of(ValueKind::kFloat, kRight);
+  literal.left = variable_expression(kLeft, ValueKind::kFloat);
+  literal.right = variable_expression(kRight, ValueKind::kFloat);
   EXPECT_FALSE(CellFilter::of(literal, evaluator_));
-  literal.left = literal.right = variable_of(ValueKind::kNumber, kLeft);
+  literal.left = literal.right = variable_expression(kLeft, ValueKind::kNumber);
   literal.left.kind = ExpressionKind::kFunctor;
   EXPECT_FALSE(CellFilter::of(literal, evaluator_));
 }
