@@ -251,7 +251,7 @@ bool SetReader::read_data(ByteReader& in, const SpelledSet& what, SetView& set) 
 }
 
 CompactDecoder::CompactDecoder(std::size_t prefix_cells)
-    : prefix_(prefix_cells, 0), spelled_(kCopyReach) {}
+    : prefix_(prefix_cells, 0) {}
 
 // The set was good when it was read for the first time.
 bool CompactDecoder::read_copy(ByteReader& in, std::span<const std::byte> payload, SetView& set) {
@@ -288,7 +288,12 @@ Status CompactDecoder::decode(std::span<const std::byte> payload, std::uint64_t 
     } else {
       SpelledSet what;
       good = good && reader_.read_head(in, tag, what) && reader_.read_data(in, what, set);
-      if (kind != FragmentKind::kSingle) spelled_[sets_++ % kCopyReach] = what;
+      if (kind != FragmentKind::kSingle) {
+        // Most blocks are small: the table grows with what comes.
+        const std::size_t at = sets_++ % kCopyReach;
+        if (at == spelled_.size()) spelled_.emplace_back();
+        spelled_[at] = what;
+      }
     }
     if (!good) return corrupt("bad set");
     seen_rows += set.count;

@@ -189,7 +189,7 @@ std::shared_ptr<const GrowthSegment> merge(
 
 }  // namespace
 
-std::shared_ptr<const GrowthSegment> pack_segment(std::span<const DeltaRow> rows) {
+std::shared_ptr<const GrowthSegment> pack_segment(const DeltaRows& rows) {
   SegmentWriter writer;
   std::size_t words = 0;
   for (const DeltaRow& row : rows)
@@ -236,7 +236,7 @@ Status for_each_row(std::span<const std::shared_ptr<const GrowthSegment>> segmen
   return {};
 }
 
-void GrowthLog::append(std::span<const DeltaRow> rows) {
+void GrowthLog::append(const DeltaRows& rows) {
   if (rows.empty()) return;
   segments_.push_back(pack_segment(rows));
   merge_full_tiers();

@@ -33,7 +33,7 @@ struct GrowthSegment {
 
 using GrowthSegments = std::vector<std::shared_ptr<const GrowthSegment>>;
 
-std::shared_ptr<const GrowthSegment> pack_segment(std::span<const DeltaRow> rows);
+std::shared_ptr<const GrowthSegment> pack_segment(const DeltaRows& rows);
 // All tuples of an index.
 std::shared_ptr<const GrowthSegment> pack_total(const Index& index);
 
@@ -47,7 +47,7 @@ Status for_each_row(std::span<const std::shared_ptr<const GrowthSegment>> segmen
 class GrowthLog {
  public:
   // One round: rows that are new in the index, as Index::delta() has them after advance().
-  void append(std::span<const DeltaRow> rows);
+  void append(const DeltaRows& rows);
 
   // Everything since the mark. What is handed out stays as it is; later rounds go into segments of
   // their own.

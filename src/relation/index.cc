@@ -5,7 +5,6 @@
 #include <array>
 #include <cassert>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "model/radix_sort.h"
@@ -21,8 +20,6 @@ constexpr std::size_t kMergedSets = 4;
 constexpr std::size_t kMergedCells = 96;
 // Fewer are sorted by comparing.
 constexpr std::size_t kFewQueued = 64;
-// Memory that a row's number is looked up in is asked for so many tuples ahead.
-constexpr std::size_t kTuplesAhead = 16;
 
 RowId queued_row(std::uint64_t queued) { return static_cast<RowId>(queued >> 32); }
 
@@ -44,7 +41,7 @@ Index::Index(std::vector<std::uint32_t> order, std::span<const std::uint32_t> se
     if (length >= rows_.width())
       finds_rows_ = true;
     else if (length >= 1)
-      directories_.push_back({.length = length, .keys = PrefixMap(length)});
+      directories_.emplace_back(length);
 }
 
 RowId Index::find_or_add_row(const Cell* prefix) {
@@ -53,48 +50,9 @@ RowId Index::find_or_add_row(const Cell* prefix) {
   const RowId row = rows_.find_or_add(prefix);
   if (row < known_rows_) return row;
   ++known_rows_;
-  if (row % kChunkRows == 0) totals_.push_back(std::make_unique<IntSet[]>(kChunkRows));
-  for (Directory& directory : directories_) add_to(directory, row);
+  totals_.make_room(std::uint64_t{row} + 1);
+  for (RowDirectory& directory : directories_) directory.add(rows_);
   return row;
-}
-
-void Index::add_to(Directory& directory, RowId row) {
-  const std::uint32_t key = directory.keys.find_or_add(prefix(row).data());
-  if (key >= directory.rows.size()) directory.rows.resize(std::size_t{key} + 1);
-  std::vector<RowId>& rows = directory.rows[key];
-  if (rows.empty() && key + std::size_t{1} < directory.starts.size()) {
-    const auto first = ascending_.begin();
-    rows.assign(first + directory.starts[key], first + directory.starts[key + std::size_t{1}]);
-    directory_rows_ += rows.size();
-  }
-  rows.push_back(row);
-  ++directory_rows_;
-}
-
-std::span<const RowId> Index::rows_under(std::uint32_t length, const Cell* prefix) const {
-  for (const Directory& directory : directories_) {
-    if (directory.length != length) continue;
-    const std::uint32_t key = directory.keys.find(prefix);
-    if (key == PrefixMap::kAbsent) return {};
-    if (key < directory.rows.size() && !directory.rows[key].empty()) return directory.rows[key];
-    const RowId* const starts = directory.starts.data() + key;
-    return {ascending_.data() + starts[0], ascending_.data() + starts[1]};
-  }
-  assert(false);
-  return {};
-}
-
-void Index::queue_tuples(std::span<const Cell> tuples) {
-  if (rows_.size() == 0) {
-    first_.append(tuples);
-    return;
-  }
-  const std::size_t arity = order_.size();
-  for (std::size_t at = 0; at < tuples.size(); at += arity) {
-    const std::size_t ahead = at + (kTuplesAhead * arity);
-    if (ahead < tuples.size()) prefetch_row(tuples.data() + ahead);
-    queue_tuple(tuples.data() + at);
-  }
 }
 
 void Index::shorten_queue(SetAccumulator& scratch, Freshness freshness) {
@@ -105,74 +63,6 @@ void Index::shorten_queue(SetAccumulator& scratch, Freshness freshness) {
   const std::uint64_t before = next_tuples_;
   unite_queued(scratch, freshness);
   queue_limit_.note(waiting, next_tuples_ - before, tuples_ + next_tuples_);
-}
-
-// What came before there were rows.
-void Index::take_first() {
-  const std::size_t arity = order_.size();
-  if (first_.size() >= kFewQueued * arity) {
-    const ColumnRanges ranges(first_.words(), static_cast<std::uint32_t>(arity));
-    if (ranges.bits() <= PackedTuples<std::uint64_t>::kMostBits)
-      return make_rows<std::uint64_t>(ranges);
-    if (ranges.bits() <= PackedTuples<WideKey>::kMostBits) return make_rows<WideKey>(ranges);
-  }
-  const WordBuffer<Cell> first = std::exchange(first_, {});
-  find_or_add_row(first.words().data());
-  queue_tuples(first.words());
-}
-
-// Sets of the first tuples are the next delta, as if they had been queued and united.
-template <typename Key>
-void Index::make_rows(const ColumnRanges& ranges) {
-  PackedTuples<Key> tuples(first_.words(), ranges);
-  first_.release();
-  tuples.sort();
-  const std::span<const Key> keys = tuples.keys();
-  const std::uint32_t width = prefix_width();
-  const auto same_row = [&](Key a, Key b) {
-    return tuples.head(a, width) == tuples.head(b, width);
-  };
-  std::size_t rows = 1;
-  for (std::size_t i = 1; i < keys.size(); ++i) rows += same_row(keys[i - 1], keys[i]) ? 0 : 1;
-  WordBuffer<Cell> prefixes;
-  Cell* prefix = prefixes.extend(rows * width);
-  next_delta_.resize(rows);
-  std::size_t at = 0;
-  for (std::size_t row = 0; row < rows; ++row) {
-    const Key first = keys[at];
-    for (std::uint32_t c = 0; c < width; ++c) *prefix++ = tuples.cell(first, c);
-    fresh_.clear();
-    for (; at < keys.size() && same_row(first, keys[at]); ++at)
-      fresh_.push_back(tuples.cell(keys[at], width));
-    if (best_ != nullptr) best_->keep_best(fresh_, IntSet());
-    next_delta_[row].row = static_cast<RowId>(row);
-    next_delta_[row].cells.assign_sorted(fresh_);
-    next_tuples_ += fresh_.size();
-  }
-  rows_.assign_ascending(prefixes.words());
-  if (finds_rows_) rows_.index_keys();
-  known_rows_ = rows_.size();
-  for (std::size_t row = 0; row < rows; row += kChunkRows)
-    totals_.push_back(std::make_unique<IntSet[]>(kChunkRows));
-  if (directories_.empty()) return;
-  ascending_.resize(rows);
-  std::iota(ascending_.begin(), ascending_.end(), 0);
-  for (Directory& directory : directories_) make_directory(directory);
-}
-
-void Index::make_directory(Directory& directory) {
-  const auto same_key = [&](RowId a, RowId b) {
-    return std::ranges::equal(prefix(a).first(directory.length), prefix(b).first(directory.length));
-  };
-  WordBuffer<Cell> keys;
-  for (RowId row = 0; row < rows_.size(); ++row) {
-    if (row > 0 && same_key(row - 1, row)) continue;
-    directory.starts.push_back(row);
-    keys.append(prefix(row).first(directory.length));
-  }
-  directory.starts.push_back(rows_.size());
-  directory.keys.assign_ascending(keys.words());
-  directory.keys.index_keys();
 }
 
 void Index::queue_view(RowId row, const SetView& set) {
@@ -196,22 +86,33 @@ void Index::sort_queued() {
   sort_by_row(queued_sets_, set_sort_space_, row_of_set);
 }
 
-// A few short sets are merged: going through the scratch bitmap takes longer. False if there are
-// too many for that.
-bool Index::unite_short(std::span<const QueuedSet> sets, const IntSet& present) {
+// A few short sets, and a few cells beside them, are merged: going through the scratch bitmap takes
+// longer. False if there are too many for that.
+bool Index::unite_short(std::span<const std::uint64_t> cells, std::span<const QueuedSet> sets,
+                        const IntSet& present) {
   if (sets.size() > kMergedSets) return false;
-  std::size_t most = 0;
+  std::size_t most = cells.size();
   for (const QueuedSet& queued : sets) {
     if (queued.set->form() == IntSet::Form::kBitmap) return false;
     most += queued.set->size();
   }
-  if (most > kMergedCells) return false;
-  std::array<Cell, kMergedCells> first;
-  std::array<Cell, kMergedCells> second;
-  std::span<const Cell> all = sets[0].set->array();
+  if (most > kMergedCells || cells.size() > kSortDirectly) return false;
+  std::array<Cell, kSortDirectly> sorted;  // NOLINT: filled as far as it is read
+  std::array<Cell, kMergedCells> first;  // NOLINT
+  std::array<Cell, kMergedCells> second;  // NOLINT
+  std::span<const Cell> all;
+  if (cells.empty()) {
+    all = sets.front().set->array();
+    sets = sets.subspan(1);
+  } else {
+    std::size_t count = 0;
+    for (const std::uint64_t q : cells) sorted[count++] = static_cast<Cell>(q);
+    std::sort(sorted.begin(), sorted.begin() + count);
+    all = {sorted.begin(), std::unique(sorted.begin(), sorted.begin() + count)};
+  }
   Cell* to = first.data();
   Cell* next = second.data();
-  for (const QueuedSet& queued : sets.subspan(1)) {
+  for (const QueuedSet& queued : sets) {
     all = {to, unite_sorted(all, queued.set->array(), to)};
     std::swap(to, next);
   }
@@ -243,7 +144,7 @@ void Index::unite_row(RowId row, std::span<const std::uint64_t> cells,
     }
     return;
   }
-  if (cells.empty() && unite_short(sets, present)) return;
+  if (unite_short(cells, sets, present)) return;
   for (const std::uint64_t q : cells) scratch.add(static_cast<Cell>(q));
   for (const QueuedSet& queued : sets) scratch.add(*queued.set);
   scratch.take_new(present, fresh_);
@@ -281,9 +182,13 @@ void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
   if (queued_cells_.empty() && queued_sets_.empty()) return;
   // What was found earlier in this round, by ascending rows, is merged with what came since: both
   // are disjoint with the total, but not with each other.
-  std::vector<DeltaRow> earlier = std::exchange(next_delta_, {});
+  std::vector<OwnDeltaRow> earlier = std::exchange(next_delta_, {});
   std::size_t e = 0;
   for_each_queued_row(scratch, freshness, [&](RowId row) {
+    if (row < next_whole_) {
+      merge_into(totals_.change(row));
+      return;
+    }
     for (; e < earlier.size() && earlier[e].row < row; ++e)
       next_delta_.push_back(std::move(earlier[e]));
     if (e == earlier.size() || earlier[e].row != row) {
@@ -292,7 +197,7 @@ void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
       next_tuples_ += fresh_.size();
       return;
     }
-    merge_into(earlier[e]);
+    merge_into(earlier[e].cells);
     next_delta_.push_back(std::move(earlier[e++]));
   });
   std::move(earlier.begin() + static_cast<std::ptrdiff_t>(e), earlier.end(),
@@ -300,8 +205,7 @@ void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
 }
 
 // What has come since, in fresh_.
-void Index::merge_into(DeltaRow& earlier) {
-  IntSet& found = earlier.cells;
+void Index::merge_into(IntSet& found) {
   std::erase_if(fresh_, [&](Cell cell) { return found.contains(cell); });
   next_tuples_ += fresh_.size();
   if (best_ == nullptr) {
@@ -331,7 +235,7 @@ void Index::replace_beaten(IntSet& set, std::span<const Cell> cells) {
 }
 
 void Index::append_beaten(std::vector<Cell>& tuples) const {
-  for (const DeltaRow& row : next_delta_) {
+  for (const OwnDeltaRow& row : next_delta_) {  // of rows that are all new there is nothing known
     const auto is_beaten = [&](Cell known) {
       bool found = keeps_latest_;
       if (!found) row.cells.walk([&](Cell cell) { found |= best_->beats(cell, known); });
@@ -347,35 +251,50 @@ void Index::append_beaten(std::vector<Cell>& tuples) const {
 }
 
 void Index::replace_next_delta(std::span<const Cell> values) {
-  assert(values.size() == next_delta_.size());
-  next_tuples_ = 0;
+  assert(values.size() == next_delta().size());
+  next_tuples_ = next_whole_;
+  for (RowId row = 0; row < next_whole_; ++row)
+    totals_.change(row).assign_sorted(values.subspan(row, 1));
+  values = values.subspan(next_whole_);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    DeltaRow& row = next_delta_[i];
+    OwnDeltaRow& row = next_delta_[i];
     if (total(row.row).contains(values[i]))
       row.cells.clear();
     else
       row.cells.assign_sorted(values.subspan(i, 1));
     next_tuples_ += row.cells.size();
   }
-  std::erase_if(next_delta_, [](const DeltaRow& row) { return row.cells.empty(); });
+  std::erase_if(next_delta_, [](const OwnDeltaRow& row) { return row.cells.empty(); });
+}
+
+void Index::forget_next_delta() {
+  for (RowId row = 0; row < next_whole_; ++row) totals_.change(row).clear();
+  if (next_whole_ > 0) totals_.show();
+  next_whole_ = 0;
+  next_delta_.clear();
+  next_tuples_ = 0;
 }
 
 void Index::advance(DeltaUse use) {
   assert(queued() == 0);
+  whole_ = std::exchange(next_whole_, 0);
   delta_ = std::move(next_delta_);
-  forget_next_delta();
-  delta_tuples_ = 0;
+  next_delta_.clear();
+  next_tuples_ = 0;
   delta_bytes_ = 0;
-  for (DeltaRow& row : delta_) {
-    IntSet& total = mutable_total(row.row);
-    delta_tuples_ += row.cells.size();
+  std::uint64_t came = 0;
+  for (const DeltaRow& row : delta()) came += row.cells.size();
+  tuples_ += came;
+  if (whole_ > 0) totals_.show();
+  for (RowId row = 0; row < whole_; ++row) set_bytes_ += total(row).heap_bytes();
+  for (OwnDeltaRow& row : delta_) {
+    IntSet& total = totals_.change(row.row);
+    set_bytes_ -= total.heap_bytes();
     if (use == DeltaUse::kForgotten && total.empty()) {
-      set_bytes_ -= total.heap_bytes();
       total = std::move(row.cells);
       set_bytes_ += total.heap_bytes();
       continue;
     }
-    set_bytes_ -= total.heap_bytes();
     const SetView view = row.cells.view();
     if (keeps_latest_) {
       tuples_ -= total.size();
@@ -385,7 +304,7 @@ void Index::advance(DeltaUse use) {
     } else if (best_ != nullptr && !total.empty()) {
       fresh_.clear();
       row.cells.walk([&](Cell cell) { fresh_.push_back(cell); });
-      tuples_ -= fresh_.size() + total.size();  // what is new is counted with the others below
+      tuples_ -= fresh_.size() + total.size();
       replace_beaten(total, fresh_);
       tuples_ += total.size();
     } else if (view.kind == SetKind::kArray) {
@@ -398,11 +317,24 @@ void Index::advance(DeltaUse use) {
     set_bytes_ += total.heap_bytes();
     delta_bytes_ += row.cells.heap_bytes();
   }
-  tuples_ += delta_tuples_;
-  if (use == DeltaUse::kKept) return;
-  const std::uint64_t came = delta_tuples_;
-  forget_delta();
+  if (use == DeltaUse::kForgotten) forget_delta();
   delta_tuples_ = came;
+}
+
+// What is in the total and in the delta is not one set any more.
+void Index::own_delta() {
+  std::vector<OwnDeltaRow> own;
+  own.reserve(delta().size());
+  for (RowId row = 0; row < whole_; ++row) {
+    fresh_.clear();
+    total(row).walk([&](Cell cell) { fresh_.push_back(cell); });
+    own.push_back({.row = row, .cells = {}});
+    own.back().cells.assign_sorted(fresh_);
+    delta_bytes_ += own.back().cells.heap_bytes();
+  }
+  std::ranges::move(delta_, std::back_inserter(own));
+  delta_ = std::move(own);
+  whole_ = 0;
 }
 
 void Index::erase(std::span<const Cell> tuples) {
@@ -410,7 +342,9 @@ void Index::erase(std::span<const Cell> tuples) {
   for (std::size_t at = 0; at < tuples.size(); at += order_.size())
     if (const RowId row = rows_.find(tuples.data() + at); row != kNoRow)
       doomed.push_back((std::uint64_t{row} << 32) | tuples[at + order_.size() - 1]);
+  if (doomed.empty()) return;
   std::sort(doomed.begin(), doomed.end());
+  own_delta();
   // Returns how many elements of the set went; `doomed` from `from` on names the row's elements.
   const auto shrink = [&](IntSet& set, std::size_t from, std::size_t to) {
     const std::uint64_t before = set.size();
@@ -433,21 +367,23 @@ void Index::erase(std::span<const Cell> tuples) {
   for (std::size_t from = 0, to = 0; from < doomed.size(); from = to) {
     const auto row = static_cast<RowId>(doomed[from] >> 32);
     while (to < doomed.size() && static_cast<RowId>(doomed[to] >> 32) == row) ++to;
-    IntSet& total = mutable_total(row);
+    if (row < next_whole_) continue;  // not in the total yet
+    IntSet& total = totals_.change(row);
     set_bytes_ -= total.heap_bytes();
     tuples_ -= shrink(total, from, to);
     set_bytes_ += total.heap_bytes();
-    delta_row = std::ranges::lower_bound(delta_row, delta_.end(), row, {}, &DeltaRow::row);
+    delta_row = std::ranges::lower_bound(delta_row, delta_.end(), row, {}, &OwnDeltaRow::row);
     if (delta_row == delta_.end() || delta_row->row != row) continue;
     IntSet& delta = delta_row->cells;
     delta_bytes_ -= delta.heap_bytes();
     delta_tuples_ -= shrink(delta, from, to);
     delta_bytes_ += delta.heap_bytes();
   }
-  std::erase_if(delta_, [](const DeltaRow& row) { return row.cells.empty(); });
+  std::erase_if(delta_, [](const OwnDeltaRow& row) { return row.cells.empty(); });
 }
 
 void Index::forget_delta() {
+  whole_ = 0;
   delta_.clear();
   delta_.shrink_to_fit();
   delta_tuples_ = 0;
@@ -464,24 +400,22 @@ void Index::restore_delta(RowId row, const SetView& set) {
   delta_bytes_ += delta_.back().cells.heap_bytes();
 }
 
-void Index::order_delta() { std::ranges::sort(delta_, {}, &DeltaRow::row); }
+void Index::order_delta() { std::ranges::sort(delta_, {}, &OwnDeltaRow::row); }
 
-const DeltaRow* Index::find_delta(RowId row) const {
-  const auto found = std::ranges::lower_bound(delta_, row, {}, &DeltaRow::row);
-  return found == delta_.end() || found->row != row ? nullptr : &*found;
+const IntSet* Index::find_delta(RowId row) const {
+  if (row < whole_) return &total(row);
+  const auto found = std::ranges::lower_bound(delta_, row, {}, &OwnDeltaRow::row);
+  return found == delta_.end() || found->row != row ? nullptr : &found->cells;
 }
 
 std::uint64_t Index::heap_bytes() const {
   std::uint64_t bytes = set_bytes_ + delta_bytes_ + rows_.heap_bytes();
-  bytes += totals_.size() * kChunkRows * sizeof(IntSet);
-  bytes += (delta_.capacity() + next_delta_.capacity()) * sizeof(DeltaRow);
+  bytes += totals_.chunk_bytes();
+  bytes += (delta_.capacity() + next_delta_.capacity()) * sizeof(OwnDeltaRow);
   bytes += (queued_cells_.capacity() + sort_space_.capacity()) * sizeof(std::uint64_t);
   bytes += (queued_sets_.capacity() + set_sort_space_.capacity()) * sizeof(QueuedSet);
   bytes += first_.capacity() * sizeof(Cell);
-  bytes += (directory_rows_ + ascending_.capacity()) * sizeof(RowId);
-  for (const Directory& directory : directories_)
-    bytes += directory.keys.heap_bytes() + directory.starts.capacity() * sizeof(RowId) +
-             directory.rows.capacity() * sizeof(std::vector<RowId>);
+  for (const RowDirectory& directory : directories_) bytes += directory.heap_bytes();
   return bytes;
 }
 

@@ -10,8 +10,10 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "model/tuple_group.h"
 #include "model/word_buffer.h"
 #include "relation/best_cells.h"
@@ -19,16 +21,11 @@
 #include "relation/packed_tuples.h"
 #include "relation/prefix_map.h"
 #include "relation/queue_limit.h"
+#include "relation/row_directory.h"
+#include "relation/row_sets.h"
 #include "relation/set_accumulator.h"
 
 namespace stratalog {
-
-using RowId = std::uint32_t;
-
-struct DeltaRow {
-  RowId row = 0;
-  IntSet cells;
-};
 
 enum class Freshness : std::uint8_t {
   kUnknown,  // queued tuples may be present already: subtract
@@ -40,6 +37,9 @@ enum class DeltaUse : std::uint8_t { kKept, kForgotten };
 class Index {
  public:
   static constexpr RowId kNoRow = PrefixMap::kAbsent;
+  // Sets up to this size are better queued as tuples while there are no rows: they are sorted with
+  // all others.
+  static constexpr std::uint64_t kQueuedAsTuples = 4;
 
   // `order[i]` is the declared column that stands at place i. `searched` lists the lengths of what
   // will be looked for: rows_under() is for those of 1 .. arity-2; longer ones find rows quickly.
@@ -61,7 +61,7 @@ class Index {
   std::span<const Cell> prefix(RowId row) const { return rows_.key(row); }
   // The prefixes of the rows there are now; may be read beside everything else.
   FrozenKeys freeze_prefixes() const { return rows_.freeze_keys(); }
-  const IntSet& total(RowId row) const { return totals_[row / kChunkRows][row % kChunkRows]; }
+  const IntSet& total(RowId row) const { return totals_[row]; }
   RowId find_row(const Cell* prefix) const { return rows_.find(prefix); }
   // Whether any tuple begins so.
   bool has_row(const Cell* prefix) const {
@@ -69,11 +69,20 @@ class Index {
     return row != kNoRow && !total(row).empty();
   }
   void prefetch_row(const Cell* prefix) const { rows_.prefetch(prefix); }
-  void prefetch_total(RowId row) const { __builtin_prefetch(&total(row)); }
+  void prefetch_total(RowId row) const { prefetch_for_reading(&total(row)); }
   RowId find_or_add_row(const Cell* prefix);
   // Rows whose first `length` prefix cells equal `prefix`; length must have been announced as
-  // searched.
-  std::span<const RowId> rows_under(std::uint32_t length, const Cell* prefix) const;
+  // searched. Valid until rows are added.
+  FoundRows rows_under(std::uint32_t length, const Cell* prefix) const {
+    return directory_of(length).find(prefix, rows_);
+  }
+  // Brings closer what find_row() or rows_under() will look at.
+  void prefetch_under(std::uint32_t length, const Cell* prefix) const {
+    if (length == rows_.width())
+      rows_.prefetch(prefix);
+    else
+      directory_of(length).prefetch(prefix);
+  }
 
   // Queue for the next round. Tuples (in index order) that come while there are no rows are sorted
   // together later, and the rows made from them in order, which takes no look-up for each.
@@ -85,17 +94,29 @@ class Index {
   }
   // Many, back to back.
   void queue_tuples(std::span<const Cell> tuples);
+  // The same without a copy, if nothing was queued before and there are no rows; or else false.
+  bool take_over(WordBuffer<Cell>& tuples) {
+    if (rows_.size() > 0 || !first_.empty()) return false;
+    first_ = std::exchange(tuples, {});
+    return true;
+  }
   void queue(RowId row, Cell cell) { queued_cells_.push_back((std::uint64_t{row} << 32) | cell); }
   // `set` is borrowed until unite_queued().
-  void queue_set(RowId row, const IntSet* set) { queued_sets_.push_back({row, set}); }
+  void queue_set(RowId row, const IntSet* set) {
+    if (set->size() == 1)
+      queue(row, set->array()[0]);
+    else
+      queued_sets_.push_back({row, set});
+  }
+  // Of a row that may not be there yet. Short sets are queued as tuples while there are no rows.
+  void queue_set(const Cell* prefix, const IntSet* set);
   // Copies the cells.
   void queue_view(RowId row, const SetView& set);
+  void queue_view(const Cell* prefix, const SetView& set);
   std::uint64_t queued() const {
     return queued_cells_.size() + queued_sets_.size() +
            (first_.empty() ? 0 : first_.size() / order_.size());
   }
-  // Of the copies that queue_view() has made.
-  std::uint64_t held_bytes() const { return held_bytes_; }
   // Whoever queues derivations calls this now and then: what is queued may be united, or duplicates
   // among it forgotten, so that no more wait than is good.
   void bound_queue(SetAccumulator& scratch, Freshness freshness) {
@@ -111,19 +132,16 @@ class Index {
   // tells of it.
   void advance(DeltaUse use = DeltaUse::kKept);
   // What unite_queued() has found new so far in this round.
-  std::span<const DeltaRow> next_delta() const { return next_delta_; }
+  DeltaRows next_delta() const { return {totals_, next_whole_, next_delta_}; }
   // Known tuples that what is new so far beats: appended to `tuples` in index order, back to back.
   void append_beaten(std::vector<Cell>& tuples) const;
   // `values[i]` instead of all that next_delta()[i] has; nothing if its row holds that.
   void replace_next_delta(std::span<const Cell> values);
-  void forget_next_delta() {
-    next_delta_.clear();
-    next_tuples_ = 0;
-  }
+  void forget_next_delta();
 
-  std::span<const DeltaRow> delta() const { return delta_; }
+  DeltaRows delta() const { return {totals_, whole_, delta_}; }
   // Null where the row has none.
-  const DeltaRow* find_delta(RowId row) const;
+  const IntSet* find_delta(RowId row) const;
   std::uint64_t delta_tuples() const { return delta_tuples_; }
   std::uint64_t tuples() const { return tuples_; }
   void forget_delta();
@@ -151,33 +169,28 @@ class Index {
     RowId row = 0;
     const IntSet* set = nullptr;
   };
-  struct Directory {
-    std::uint32_t length;
-    PrefixMap keys;
-    // Rows that were made in order: those of key k are starts[k] .. starts[k + 1], if no other has
-    // come to them since.
-    std::vector<RowId> starts = {};
-    std::vector<std::vector<RowId>> rows = {};  // by key; perhaps shorter
-  };
-
-  // Sets stay where they are when rows are added, because joins borrow them: fixed chunks, not one
-  // growing array.
-  static constexpr RowId kChunkRows = 1024;
   // So many bytes of sets may be copied for the queue.
   static constexpr std::uint64_t kMostHeldBytes = std::uint64_t{64} << 20;
 
-  IntSet& mutable_total(RowId row) { return totals_[row / kChunkRows][row % kChunkRows]; }
-  void add_to(Directory& directory, RowId row);
+  const RowDirectory& directory_of(std::uint32_t length) const {
+    std::size_t d = 0;
+    while (directories_[d].length() != length) ++d;
+    return directories_[d];
+  }
+  bool suits_first(std::uint64_t cells) const {
+    return rows_.size() == 0 && cells <= kQueuedAsTuples;
+  }
   void take_first();
   void shorten_queue(SetAccumulator& scratch, Freshness freshness);
   template <typename Key>
   void make_rows(const ColumnRanges& ranges);
-  void make_directory(Directory& directory);
   void sort_queued();
-  void merge_into(DeltaRow& earlier);
+  void merge_into(IntSet& found);
+  void own_delta();
   void replace_beaten(IntSet& set, std::span<const Cell> cells);
   // Collects into fresh_ what is queued for `row` and not in its total.
-  bool unite_short(std::span<const QueuedSet> sets, const IntSet& present);
+  bool unite_short(std::span<const std::uint64_t> cells, std::span<const QueuedSet> sets,
+                   const IntSet& present);
   void unite_row(RowId row, std::span<const std::uint64_t> cells, std::span<const QueuedSet> sets,
                  SetAccumulator& scratch, Freshness freshness);
   template <typename Sink>
@@ -187,13 +200,15 @@ class Index {
   const BestCells* best_ = nullptr;
   bool keeps_latest_ = false;
   PrefixMap rows_;
-  std::vector<std::unique_ptr<IntSet[]>> totals_;
+  RowSets totals_;
   WordBuffer<Cell> first_;  // tuples that came before there were rows
   bool finds_rows_ = false;  // whoever made the plan looks for whole prefixes
-  std::vector<RowId> ascending_;  // 0, 1, ...: the rows that were made in order
-  std::vector<Directory> directories_;
-  std::vector<DeltaRow> delta_;  // ascending rows
-  std::vector<DeltaRow> next_delta_;  // disjoint with the total; ascending rows
+  std::vector<RowDirectory> directories_;
+  // Rows that were made in order, all new: of the delta their totals, of the next one hidden ones.
+  RowId whole_ = 0;
+  RowId next_whole_ = 0;
+  std::vector<OwnDeltaRow> delta_;  // ascending rows behind those
+  std::vector<OwnDeltaRow> next_delta_;  // disjoint with the total; ascending rows behind those
   std::uint64_t next_tuples_ = 0;  // in the next delta
   QueueLimit queue_limit_;
   std::vector<std::uint64_t> queued_cells_;
@@ -208,7 +223,6 @@ class Index {
   std::uint64_t delta_tuples_ = 0;
   std::uint64_t set_bytes_ = 0;
   std::uint64_t delta_bytes_ = 0;
-  std::uint64_t directory_rows_ = 0;
 };
 
 }  // namespace stratalog

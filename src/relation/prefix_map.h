@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PrefixMap: numbers distinct tuples of `width` cells densely in order of arrival. Width 1 uses a
-// directly addressed table for small cells (dense ids) and open addressing for the rest, beside it
-// a bit for each cell that could be there, as what is not there takes longest to find; wider keys
-// use open addressing with linear probing. Never forgets. find() and prefetch() are safe for
+// directly addressed table for small cells (dense ids) and hashes for the rest, beside them a bit
+// for each cell that could be there, as what is not there takes longest to find; wider keys are
+// hashed. Never forgets. find() and prefetch() are safe for
 // concurrent readers only while nobody adds; frozen keys always are. Local.
 #pragma once
 
@@ -12,8 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "model/cell.h"
-#include "model/multiset_hash.h"
+#include "relation/hash_slots.h"
 
 namespace stratalog {
 
@@ -34,7 +35,7 @@ class FrozenKeys {
 
 class PrefixMap {
  public:
-  static constexpr std::uint32_t kAbsent = 0xFFFFFFFFU;
+  static constexpr std::uint32_t kAbsent = HashSlots::kAbsent;
 
   // Throws NoRoom where more than `most` keys are to be added.
   explicit PrefixMap(std::uint32_t width, std::uint32_t most = kAbsent)
@@ -64,56 +65,60 @@ class PrefixMap {
     return find_elsewhere(key);
   }
   std::uint32_t find_or_add(const Cell* key);
-  // Numbers `keys` (width() cells each, back to back, ascending and distinct, at least one) without
-  // looking for each first. Requires an empty map. Wide keys are found by halving then, until some
-  // are added or index_keys() is called, which many look-ups are worth.
-  void assign_ascending(std::span<const Cell> keys);
+  // Numbers `count` keys (at least one) that `fill` writes (width() cells each, back to back,
+  // ascending and distinct) without looking for each first. Requires an empty map. Keys that are
+  // not found directly are found by halving then, until some are added or index_keys() is called,
+  // which many look-ups are worth.
+  template <typename Fill>
+  void assign_ascending(std::uint32_t count, const Fill& fill) {
+    fill(make_room_for(count));
+    number_ascending(count);
+  }
   void index_keys();
   // Brings the memory that find(key) will look at closer.
   void prefetch(const Cell* key) const {
     if (width_ == 1 && *key < direct_.size())
-      __builtin_prefetch(direct_.data() + *key);
-    else if (!slots_.empty())
-      __builtin_prefetch(slots_.data() + (hash(key) & (slots_.size() - 1)));
+      prefetch_for_reading(direct_.data() + *key);
+    else
+      slots_.prefetch(hash_of_key(key, width_));
   }
   std::uint64_t heap_bytes() const {
-    return ((capacity_ + direct_.capacity() + slots_.capacity()) * sizeof(std::uint32_t)) +
+    return ((capacity_ + direct_.capacity()) * sizeof(std::uint32_t)) + slots_.heap_bytes() +
            (hashed_bits_.capacity() * sizeof(std::uint64_t));
   }
 
  private:
-  std::uint64_t hash(const Cell* key) const {
-    std::uint64_t h = 0;
-    std::uint32_t i = 0;
-    for (; i + 1 < width_; i += 2)
-      h = splitmix64(h ^ (key[i] | (static_cast<std::uint64_t>(key[i + 1]) << 32)));
-    if (i < width_) h = splitmix64(h ^ key[i]);
-    return h;
-  }
+  // Of numbers, for the slots.
+  struct Keys {
+    const Cell* cells;
+    std::uint32_t width;
+    const Cell* key(std::uint32_t id) const { return cells + (std::size_t{id} * width); }
+    std::uint64_t hash(std::uint32_t id) const { return hash_of_key(key(id), width); }
+    void prefetch(std::uint32_t id) const { prefetch_for_reading(key(id)); }
+  };
+
+  Keys keys() const { return {.cells = keys_.get(), .width = width_}; }
   bool is_known_absent(Cell cell) const {
     const std::size_t word = cell / 64;
     return word < hashed_bits_.size() && ((hashed_bits_[word] >> (cell % 64)) & 1U) == 0;
-  }
-  // The bits of a hash that stand beside the number in a slot.
-  std::uint32_t tag_of(std::uint64_t hash) const {
-    return static_cast<std::uint32_t>(hash >> 32) & tag_mask_;
   }
   bool equal(std::uint32_t id, const Cell* key) const;
   std::uint32_t find_elsewhere(const Cell* key) const;
   std::uint32_t find_by_halving(const Cell* key) const;
   std::uint32_t add_hashed(const Cell* key);
   std::uint32_t append(const Cell* key);
+  Cell* make_room_for(std::uint32_t count);
+  void number_ascending(std::uint32_t count);
   void assign_cells();
-  void index_from(std::uint32_t first);
-  void rebuild_slots(std::size_t slots);
+  void hash_rest();
   void grow_direct(Cell cell);
-  void insert_slot(std::uint32_t id);
   void note_hashed(Cell cell);
 
   std::uint32_t width_;
   std::uint32_t most_;
   std::uint32_t size_ = 0;
-  std::uint32_t hashed_ = 0;  // entries that live in slots_
+  // Ascending keys from here on are not hashed yet.
+  std::uint32_t rest_ = kAbsent;
   // size_ * width_ cells, which never change: others may hold on to them.
   std::shared_ptr<Cell[]> keys_;
   std::size_t capacity_ = 0;  // in cells
@@ -121,11 +126,7 @@ class PrefixMap {
   // Width 1: a bit for each cell below its end, set if the cell is in slots_. Empty where cells are
   // too far apart.
   std::vector<std::uint64_t> hashed_bits_;
-  // None while keys ascend and nobody has asked for them. A power of two, at most 5/8 full:
-  // kAbsent, or an id, and in the bits that ids do not need some of the key's hash, so that few
-  // keys are looked at that are others.
-  std::vector<std::uint32_t> slots_;
-  std::uint32_t tag_mask_ = 0;
+  HashSlots slots_;
 };
 
 }  // namespace stratalog

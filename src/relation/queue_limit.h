@@ -14,9 +14,10 @@
 
 namespace stratalog {
 
-// About which part of tuples of `arity` cells, back to back, are different ones: counts those whose
-// hash falls into a 64th of its range. 1 where there are too few tuples to say.
-double distinct_share(std::span<const Cell> tuples, std::uint32_t arity);
+// How many different prefixes of `length` cells there are for each of many tuples of `arity` cells,
+// back to back, about: counts those whose hash falls into a 64th of its range. 1 where there are
+// too few tuples to say.
+double distinct_share(std::span<const Cell> tuples, std::uint32_t arity, std::uint32_t length);
 
 class QueueLimit {
  public:
@@ -31,7 +32,8 @@ class QueueLimit {
                         kMost);
   }
   // Forgets duplicates among tuples that wait and have reached the limit, if there are many.
-  // Whether the others may go on waiting; else they need a place now.
+  // Whether the others may go on waiting; else they need a place now. Beyond kMost they may where
+  // most of them will be rows of an index, which take more memory than tuples that wait.
   bool let_wait(WordBuffer<Cell>& tuples, std::uint32_t arity);
 
  private:

@@ -310,24 +310,25 @@ class Engine {
 
     const StratumStart* from = restored ? &start : nullptr;
     STRATALOG_ASSIGN_OR_RETURN(StratumOutcome outcome,
-                               is_alone   ? run_alone(state_, s, hooks)
-                               : by_pivot ? run_by_pivot(state_, s, facts, from, hooks)
-                                          : run_by_rounds(state_, s, facts, from, hooks));
+                               is_alone ? run_alone(state_, s, hooks)
+                               : by_pivot
+                                   ? run_by_pivot(state_, s, std::move(facts), from, hooks)
+                                   : run_by_rounds(state_, s, std::move(facts), from, hooks));
     if (outcome.for_rounds) {
-      STRATALOG_ASSIGN_OR_RETURN(outcome, run_seeds(s, outcome, hooks));
+      STRATALOG_ASSIGN_OR_RETURN(outcome, run_seeds(s, std::move(outcome), hooks));
     }
     return end_stratum(s, names, std::move(outcome));
   }
 
   // Of a stratum that was looked at as one to run by pivot.
-  Result<StratumOutcome> run_seeds(std::uint32_t s, const StratumOutcome& looked_at,
+  Result<StratumOutcome> run_seeds(std::uint32_t s, StratumOutcome looked_at,
                                    const StratumHooks& hooks) {
     open_stratum_shards(state_, s, looked_at.for_rounds->rows);
     position_.by_pivot = false;
     const StratumStart start{.from = StartFrom::kSeeds, .new_tuples_per_round = {}};
     STRATALOG_ASSIGN_OR_RETURN(
         StratumOutcome outcome,
-        run_by_rounds(state_, s, looked_at.for_rounds->tuples, &start, hooks));
+        run_by_rounds(state_, s, std::move(looked_at.for_rounds->tuples), &start, hooks));
     outcome.report.seconds += looked_at.report.seconds;
     return outcome;
   }

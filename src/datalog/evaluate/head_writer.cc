@@ -310,11 +310,10 @@ void HeadWriter::write_sets(const Batch& batch) {
         continue;
       }
     }
-    const RowId row = index.find_or_add_row(prefix.data());
     if (batch.has_brief_sets)
-      index.queue_view(row, batch.sets[r]->view());
+      index.queue_view(prefix.data(), batch.sets[r]->view());
     else
-      index.queue_set(row, batch.sets[r]);
+      index.queue_set(prefix.data(), batch.sets[r]);
   }
 }
 

@@ -8,7 +8,7 @@ void queue_run(Index& index, const MailRun& run) {
 }
 
 void queue_group(Index& index, const MailGroup& mail) {
-  index.queue_view(index.find_or_add_row(mail.group.prefix.data()), mail.group.set);
+  index.queue_view(mail.group.prefix.data(), mail.group.set);
 }
 
 MailHandler guarded(EngineState& state, MailHandler handler) {

@@ -20,6 +20,14 @@ constexpr std::size_t kTakenAtOnce = 1U << 16;
 // Vectors that are larger after a round give their memory back.
 constexpr std::size_t kKeptBoxCells = 1U << 18;
 
+template <typename Word>
+void give_back(WordBuffer<Word>& words) {
+  if (words.capacity() > kKeptBoxCells)
+    words.release();
+  else
+    words.clear();
+}
+
 }  // namespace
 
 JointBox::JointBox(const Shard& shard, int ranks, const BestCells* best)
@@ -105,47 +113,42 @@ void JointBox::unite(Part& part, SetAccumulator& scratch) {
   const std::size_t arity = order_.size();
   united.queue_tuples(part.tuples.words());
   for (std::size_t s = 0; s < part.sets.size(); ++s)
-    united.queue_set(united.find_or_add_row(part.prefixes.words().data() + (s * (arity - 1))),
-                     part.sets.words()[s]);
+    united.queue_set(part.prefixes.words().data() + (s * (arity - 1)), part.sets.words()[s]);
   united.unite_queued(scratch, Freshness::kNew);
   part.tuples.clear();
   part.prefixes.clear();
   part.sets.clear();
 }
 
-void JointBox::take(int owner, Index& into, SetAccumulator& scratch, Freshness freshness) const {
-  const Part& part = parts_[static_cast<std::size_t>(owner)];
+void JointBox::take(int owner, Index& into, SetAccumulator& scratch, Freshness freshness) {
+  Part& part = parts_[static_cast<std::size_t>(owner)];
   const std::size_t arity = order_.size();
   const auto bound_queue = [&] { into.bound_queue(scratch, freshness); };
+  const bool is_large = part.tuples.capacity() > kKeptBoxCells;
+  if (is_large && into.take_over(part.tuples)) bound_queue();
   for (std::span<const Cell> left = part.tuples.words(); !left.empty();) {
     const std::size_t cells = std::min(left.size(), kTakenAtOnce * arity);
     into.queue_tuples(left.first(cells));
     left = left.subspan(cells);
     bound_queue();
   }
+  give_back(part.tuples);  // they are there twice now
   for (std::size_t s = 0; s < part.sets.size(); ++s) {
-    into.queue_set(into.find_or_add_row(part.prefixes.words().data() + (s * (arity - 1))),
-                   part.sets.words()[s]);
+    into.queue_set(part.prefixes.words().data() + (s * (arity - 1)), part.sets.words()[s]);
     bound_queue();
   }
   if (!part.united) return;
   for (const DeltaRow& row : part.united->next_delta()) {
-    into.queue_set(into.find_or_add_row(part.united->prefix(row.row).data()), &row.cells);
+    into.queue_set(part.united->prefix(row.row).data(), &row.cells);
     bound_queue();
   }
 }
 
 void JointBox::clear() {
-  const auto empty = [](auto& values) {
-    if (values.capacity() > kKeptBoxCells)
-      values.release();
-    else
-      values.clear();
-  };
   for (Part& part : parts_) {
-    empty(part.tuples);
-    empty(part.prefixes);
-    empty(part.sets);
+    give_back(part.tuples);
+    give_back(part.prefixes);
+    give_back(part.sets);
     part.united.reset();
   }
   held_sets_.clear();

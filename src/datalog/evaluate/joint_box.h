@@ -3,8 +3,8 @@
 // one process: tuples, and sets by pointer, apart for each owner. One rank fills a box while all
 // evaluate rules; then, after a barrier, each owner takes its part out of the boxes of all ranks.
 // Where a box grows large, its tuples are united before more come, so that memory goes by distinct
-// tuples, not by derivations. Local: filled by one thread; taken from by several, which do not
-// change it.
+// tuples, not by derivations. Local: filled by one thread; then taken from by several, each its
+// part.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,9 @@ class JointBox {
   // All that was added so far: no set stays borrowed.
   void unite_parts(SetAccumulator& scratch);
 
-  // Queues what `owner` gets in its index. The sets stay borrowed until `into` has united them.
-  void take(int owner, Index& into, SetAccumulator& scratch, Freshness freshness) const;
+  // Queues what `owner` gets in its index; of tuples nothing stays here. The sets stay borrowed
+  // until `into` has united them.
+  void take(int owner, Index& into, SetAccumulator& scratch, Freshness freshness);
   // Of a box that was never united.
   std::span<const Cell> tuples_for(int owner) const {
     return parts_[static_cast<std::size_t>(owner)].tuples.words();

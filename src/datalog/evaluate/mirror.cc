@@ -210,7 +210,7 @@ void MirrorRound::keep_home_part(RelationData& relation) {
   for (const DeltaRow& row : mirror.next_delta()) {
     std::ranges::copy(mirror.prefix(row.row), tuple_.begin());
     if (in_prefix) {
-      if (is_mine()) home.queue_set(home.find_or_add_row(tuple_.data()), &row.cells);
+      if (is_mine()) home.queue_set(tuple_.data(), &row.cells);
       continue;
     }
     row.cells.walk([&](Cell cell) {
@@ -270,8 +270,7 @@ Status deal_mirrored(EngineState& state, std::uint32_t stratum) {
     Shard& home = relation.shards.front();
     Index delta({home.primary_index().order().begin(), home.primary_index().order().end()}, {});
     for (const DeltaRow& row : home.primary_index().delta())
-      delta.queue_view(delta.find_or_add_row(home.primary_index().prefix(row.row).data()),
-                       row.cells.view());
+      delta.queue_view(home.primary_index().prefix(row.row).data(), row.cells.view());
     delta.unite_queued(state.scratch, Freshness::kNew);
     restore_shard_delta(home, delta, state.scratch);
     STRATALOG_RETURN_IF_ERROR(fill_from_home(state, r));

@@ -58,13 +58,13 @@ void Outbound::add(std::span<const Cell> tuple, SetAccumulator& scratch) {
 void Outbound::add_set(std::span<const Cell> prefix, const IntSet* set, SetAccumulator& scratch) {
   bound_queue(scratch);
   waiting_ += set->size();
-  index_->queue_set(index_->find_or_add_row(prefix.data()), set);
+  index_->queue_set(prefix.data(), set);
 }
 
 void Outbound::add_view(std::span<const Cell> prefix, const SetView& set, SetAccumulator& scratch) {
   bound_queue(scratch);
   waiting_ += set.count;
-  index_->queue_view(index_->find_or_add_row(prefix.data()), set);
+  index_->queue_view(prefix.data(), set);
 }
 
 std::uint64_t Outbound::hand_over(TupleMail& mail, int stream, SetAccumulator& scratch) {

@@ -170,6 +170,7 @@ class Pipeline {
   Status flush_well_filled(std::size_t s);
   // The index that holds what the step looks for with this row's bindings.
   void find_indices(Stage& stage, const Batch& in, std::uint32_t width) const;
+  void prefetch_keys(const Stage& stage, const Batch& in, std::uint32_t length) const;
   const Index& index_of(const Stage& stage, const Batch& in, std::uint32_t in_row) const;
   Cell expected(const ColumnUse& use, const Batch& in, std::uint32_t in_row) const;
 

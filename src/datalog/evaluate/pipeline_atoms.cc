@@ -17,8 +17,15 @@ constexpr std::size_t kMadeSets = 4 * kBatchRows;
 // have less than so many turns.
 constexpr std::uint64_t kMostTurnRows = 16;
 constexpr std::uint64_t kTurnsOfEach = 8;
+// Of an index: what tells them from each other is more than a core's caches hold.
+constexpr RowId kManyRows = RowId{1} << 17;
 // Of a batch that is passed on though it is not full: fewer are not worth their own.
 constexpr std::uint32_t kWellFilledRows = 64;
+
+void copy_rows(const FoundRows& from, std::vector<RowId>& to) {
+  to.clear();
+  for (const RowId row : from) to.push_back(row);
+}
 
 // Not std::equal, which calls memcmp for a key of one or two cells.
 bool is_same_key(const Cell* a, const Cell* b, std::uint32_t length) {
@@ -215,28 +222,28 @@ Status Pipeline::search_delta(std::size_t s, const Batch& in) {
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     const Index& index = *stage.indices[r];
     const Cell* key = stage.keys.data() + (std::size_t{r} * length);
-    const auto visit = [&](const DeltaRow& row) {
-      return visit_row(s, in, r, length, index.prefix(row.row), row.cells);
+    const auto visit = [&](RowId row, const IntSet& cells) {
+      return visit_row(s, in, r, length, index.prefix(row), cells);
     };
     if (length == index.prefix_width()) {
       const RowId row = index.find_row(key);
-      const DeltaRow* found = row == Index::kNoRow ? nullptr : index.find_delta(row);
-      if (found != nullptr) STRATALOG_RETURN_IF_ERROR(visit(*found));
+      const IntSet* found = row == Index::kNoRow ? nullptr : index.find_delta(row);
+      if (found != nullptr) STRATALOG_RETURN_IF_ERROR(visit(row, *found));
       continue;
     }
     // The shorter of the two: the rows under the prefix, or those with new tuples.
-    const auto under = index.rows_under(length, key);
+    const FoundRows under = index.rows_under(length, key);
     if (under.size() < index.delta().size()) {
       // A copy, because the rule may add rows to this very index while it walks them.
-      stage.rows.assign(under.begin(), under.end());
+      copy_rows(under, stage.rows);
       for (const RowId row : stage.rows)
-        if (const DeltaRow* found = index.find_delta(row); found != nullptr)
-          STRATALOG_RETURN_IF_ERROR(visit(*found));
+        if (const IntSet* found = index.find_delta(row); found != nullptr)
+          STRATALOG_RETURN_IF_ERROR(visit(row, *found));
       continue;
     }
     for (const DeltaRow& row : index.delta())
       if (is_same_key(index.prefix(row.row).data(), key, length))
-        STRATALOG_RETURN_IF_ERROR(visit(row));
+        STRATALOG_RETURN_IF_ERROR(visit(row.row, row.cells));
   }
   return evaluator_.status();
 }
@@ -269,7 +276,7 @@ Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
           begin += rows_of(*source.joint[which++]);
         const Index& index = *source.joint[which];
         if (delta) {
-          const DeltaRow& row = index.delta()[at - begin];
+          const DeltaRow row = index.delta()[at - begin];
           STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row.row), row.cells));
         } else {
           const auto row = static_cast<RowId>(at - begin);
@@ -402,6 +409,15 @@ void Pipeline::gather_keys(Stage& stage, const Batch& in, std::uint32_t width) c
   }
 }
 
+// What the gathered keys find lies anywhere: all of it is asked for before the first look. What is
+// small is near already.
+void Pipeline::prefetch_keys(const Stage& stage, const Batch& in, std::uint32_t length) const {
+  if (stage.source.index->row_count() < kManyRows) return;
+  const Cell* key = stage.keys.data();
+  for (std::uint32_t r = 0; r < in.rows; ++r, key += length)
+    stage.indices[r]->prefetch_under(length, key);
+}
+
 Status Pipeline::search(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   if (stage.source.equivalence != nullptr) {
@@ -421,8 +437,7 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
   if (length == stage.source.index->prefix_width()) {
     // One row each: look all of them up first, so that their cache misses overlap.
     stage.found.resize(in.rows);
-    for (std::uint32_t r = 0; r < in.rows; ++r)
-      stage.indices[r]->prefetch_row(stage.keys.data() + (std::size_t{r} * length));
+    prefetch_keys(stage, in, length);
     for (std::uint32_t r = 0; r < in.rows; ++r) {
       const Index& index = *stage.indices[r];
       const Cell* key = stage.keys.data() + (std::size_t{r} * length);
@@ -452,12 +467,13 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
     }
     return {};
   }
+  prefetch_keys(stage, in, length);
   for (std::uint32_t r = 0, end = 0; r < in.rows; r = end) {
     end = stage.meets_alike ? end_of_alike(stage, in, r) : r + 1;
     const Index& index = *stage.indices[r];
     // A copy, because the rule may add rows to this very index while it walks them.
-    const auto under = index.rows_under(length, stage.keys.data() + (std::size_t{r} * length));
-    stage.rows.assign(under.begin(), under.end());
+    const FoundRows under = index.rows_under(length, stage.keys.data() + (std::size_t{r} * length));
+    copy_rows(under, stage.rows);
     STRATALOG_RETURN_IF_ERROR(visit_alike(s, in, r, end, index, stage.rows));
   }
   return {};
@@ -499,9 +515,7 @@ Status Pipeline::membership(std::size_t s, const Batch& in) {
           : std::min(step.prefix_length, is_indexed ? stage.source.index->prefix_width() : 1U);
   gather_keys(stage, in, width);
   if (is_indexed) find_indices(stage, in, width);
-  if (is_indexed && width > 0 && width == stage.source.index->prefix_width())
-    for (std::uint32_t r = 0; r < in.rows; ++r)
-      stage.indices[r]->prefetch_row(stage.keys.data() + (std::size_t{r} * width));
+  if (is_indexed && width > 0) prefetch_keys(stage, in, width);
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     const bool there = exists_under(stage, in, r, stage.keys.data() + (std::size_t{r} * width));
     if (there != (step.kind == StepKind::kExists)) continue;
@@ -519,8 +533,7 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
   gather_keys(stage, in, width);
   if (is_indexed) {
     find_indices(stage, in, width);
-    for (std::uint32_t r = 0; r < in.rows; ++r)
-      stage.indices[r]->prefetch_row(stage.keys.data() + (std::size_t{r} * width));
+    prefetch_keys(stage, in, width);
   }
   const auto set_of = [&](std::uint32_t r) -> const IntSet* {
     const Cell* key = stage.keys.data() + (std::size_t{r} * width);

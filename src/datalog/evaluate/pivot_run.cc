@@ -37,7 +37,7 @@ class PivotRun {
   PivotRun(EngineState& state, std::uint32_t stratum, const StratumHooks& hooks)
       : state_(state), stratum_(stratum), members_(state.program.strata[stratum]), hooks_(hooks) {}
 
-  Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
+  Result<StratumOutcome> run(StratumFacts facts, const StratumStart* start) {
     Stopwatch watch;
     if (start != nullptr) {
       relations_ = state_.relations[members_.relations.front()].pivot;
@@ -49,7 +49,7 @@ class PivotRun {
           ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].recursive, true));
       STRATALOG_RETURN_IF_ERROR(agree(state_.comm, relations_->bind_rules()));
     } else {
-      STRATALOG_RETURN_IF_ERROR(seed(facts));
+      STRATALOG_RETURN_IF_ERROR(seed(std::move(facts)));
       if (outcome_.for_rounds) {
         outcome_.report.seconds = watch.seconds();
         return std::move(outcome_);
@@ -72,14 +72,14 @@ class PivotRun {
  private:
   std::uint64_t memory() const { return relations_ ? relations_->memory_bytes() : 0; }
 
-  Status seed(const StratumFacts& facts) {
+  Status seed(StratumFacts facts) {
     STRATALOG_RETURN_IF_ERROR(
         ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].once, false));
     STRATALOG_RETURN_IF_ERROR(
         ensure_static_relations(state_, stratum_, state_.plan.strata[stratum_].recursive, true));
     relations_ = std::make_shared<PivotRelations>(state_, stratum_);
     PivotSeeds seeds(state_, stratum_, *relations_);
-    STRATALOG_RETURN_IF_ERROR(seeds.collect(facts));
+    STRATALOG_RETURN_IF_ERROR(seeds.collect(std::move(facts)));
     STRATALOG_RETURN_IF_ERROR(agree(state_.comm, relations_->bind_rules()));
     STRATALOG_ASSIGN_OR_RETURN(const bool grows, seeds.promise_growth());
     PivotSeeds::Space space;
@@ -487,10 +487,9 @@ class PivotRun {
 
 }  // namespace
 
-Result<StratumOutcome> run_by_pivot(EngineState& state, std::uint32_t stratum,
-                                    const StratumFacts& facts, const StratumStart* start,
-                                    const StratumHooks& hooks) {
-  return PivotRun(state, stratum, hooks).run(facts, start);
+Result<StratumOutcome> run_by_pivot(EngineState& state, std::uint32_t stratum, StratumFacts facts,
+                                    const StratumStart* start, const StratumHooks& hooks) {
+  return PivotRun(state, stratum, hooks).run(std::move(facts), start);
 }
 
 }  // namespace stratalog::datalog

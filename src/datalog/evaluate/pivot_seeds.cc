@@ -54,7 +54,7 @@ PivotSeeds::PivotSeeds(EngineState& state, std::uint32_t stratum, PivotRelations
     seeds_[i].arity = state.relations[members_.relations[i]].arity;
 }
 
-Status PivotSeeds::collect(const StratumFacts& facts) {
+Status PivotSeeds::collect(StratumFacts facts) {
   const std::vector<RulePlan>& once = state_.plan.strata[stratum_].once;
   bool may_read_copies = false;
   // Ranks that share memory read each other's seeds where they lie.
@@ -64,8 +64,12 @@ Status PivotSeeds::collect(const StratumFacts& facts) {
       })) {
     STRATALOG_ASSIGN_OR_RETURN(may_read_copies, has_no_facts(facts));
   }
-  for (std::size_t i = 0; i < std::min(seeds_.size(), facts.size()); ++i) add_facts(i, facts[i]);
-  return agree(state_.comm, run_once(may_read_copies));
+  const Status added = state_.guard([&]() -> Status {
+    for (std::size_t i = 0; i < std::min(seeds_.size(), facts.size()); ++i)
+      add_facts(i, std::exchange(facts[i], {}));
+    return {};
+  });
+  return agree(state_.comm, added.is_ok() ? run_once(may_read_copies) : added);
 }
 
 // On any rank.

@@ -27,7 +27,7 @@ class PivotSeeds {
   PivotSeeds(EngineState& state, std::uint32_t stratum, PivotRelations& relations);
 
   // The static relations of the stratum's rules must have been ensured.
-  Status collect(const StratumFacts& facts);
+  Status collect(StratumFacts facts);
   // Whether the recursion is likely to derive many tuples from them. If not, rounds are done before
   // edges and pivots are in order.
   Result<bool> promise_growth();

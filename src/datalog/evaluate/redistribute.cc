@@ -23,9 +23,6 @@ namespace {
 
 constexpr int kTotalStream = 0;
 constexpr int kDeltaStream = 1;
-// What waits to be united while a copy of a relation is made.
-constexpr std::uint64_t kMostQueued = 8U << 20;
-constexpr std::uint64_t kMostHeldBytes = 64U << 20;
 // So many tuples go into a box before it is asked whether it is large.
 constexpr std::uint64_t kTuplesBetweenBounds = 1024;
 // Memory that a row's number is looked up in is asked for so many tuples ahead.
@@ -86,8 +83,9 @@ void settle(EngineState& state, Shard& shard) {
 
 // So that a large relation is not there twice, as what waits and as what is united.
 void settle_if_much(EngineState& state, Shard& shard) {
-  const Index& index = shard.primary_index();
-  if (index.queued() > kMostQueued || index.held_bytes() > kMostHeldBytes) settle(state, shard);
+  Index& index = shard.primary_index();
+  index.bound_queue(state.scratch, Freshness::kUnknown);
+  if (!index.next_delta().empty()) settle(state, shard);
 }
 
 // Every group of this rank's home part, with the column order it comes in.
@@ -136,9 +134,9 @@ Status fill_from_boxes(EngineState& state, RelationId id, Shard& shard) {
   JointBox box(shard, state.comm.size());
   Status filled = state.guard(
       [&] { return fill_box(state, id, shard.primary_index().order(), box, state.scratch); });
-  STRATALOG_ASSIGN_OR_RETURN(const auto boxes, pointers_of_all(state.comm, &std::as_const(box)));
+  STRATALOG_ASSIGN_OR_RETURN(const auto boxes, pointers_of_all(state.comm, &box));
   const Status taken = state.guard([&]() -> Status {
-    for (const JointBox* each : boxes)
+    for (JointBox* each : boxes)
       each->take(state.comm.rank(), shard.primary_index(), state.scratch, Freshness::kNew);
     settle(state, shard);
     return {};
@@ -163,7 +161,7 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
             declared[order[i]] = group.prefix[i];
           if (order.back() == last) {
             bring_in_order();
-            index.queue_view(index.find_or_add_row(ordered.data()), group.set);
+            index.queue_view(ordered.data(), group.set);
           } else {
             walk_set(group.set, [&](Cell cell) {
               declared[order.back()] = cell;

@@ -10,8 +10,8 @@
 namespace stratalog::datalog {
 namespace {
 
-// Sets up to this size are queued as tuples, which an index without rows sorts together.
-constexpr std::uint64_t kQueuedAsTuples = 4;
+// So many sets are queued for an index before they are united (16 bytes each, and as much to sort).
+constexpr std::size_t kMostSets = 8U << 20;
 
 // Queues every tuple of rows of `from` into `to`, another column order of the same relation.
 class Transposer {
@@ -26,7 +26,7 @@ class Transposer {
   void add(std::span<const Cell> prefix, const IntSet& cells) {
     const std::uint32_t last = static_cast<std::uint32_t>(tuple_.size()) - 1;
     // The same last column: one row takes the whole set, after what makes most rows.
-    if (source_[last] == last && cells.size() > kQueuedAsTuples) {
+    if (source_[last] == last && cells.size() > Index::kQueuedAsTuples) {
       sets_.emplace_back(prefix, &cells);
       return;
     }
@@ -37,7 +37,13 @@ class Transposer {
       to_.queue_tuple(prefix_.data());
     });
   }
-  std::uint64_t queued() const { return to_.queued() + sets_.size(); }
+  // So that no more wait than is good.
+  void bound(SetAccumulator& scratch) {
+    if (sets_.size() >= kMostSets)
+      unite(scratch);
+    else
+      to_.bound_queue(scratch, Freshness::kNew);
+  }
   void unite(SetAccumulator& scratch) {
     for (const auto& [prefix, cells] : sets_) {
       for (std::size_t i = 0; i < prefix.size(); ++i) prefix_[i] = prefix[source_[i]];
@@ -54,9 +60,6 @@ class Transposer {
   std::vector<Cell> prefix_;
   std::vector<std::pair<std::span<const Cell>, const IntSet*>> sets_;
 };
-
-// So many queued tuples (16 bytes each with the sorting space) are united before more are queued.
-constexpr std::uint64_t kIndexQueueLimit = 8U << 20;
 
 }  // namespace
 
@@ -99,7 +102,7 @@ void advance_shard(Shard& shard, SetAccumulator& scratch, DeltaUse use) {
     Transposer transposer(primary, *index);
     for (const DeltaRow& row : primary.next_delta()) {
       transposer.add(primary.prefix(row.row), row.cells);
-      if (transposer.queued() >= kIndexQueueLimit) transposer.unite(scratch);
+      transposer.bound(scratch);
     }
     transposer.unite(scratch);
     index->advance(use);
@@ -139,7 +142,7 @@ Index& ensure_index(Shard& shard, const RelationPlan& plan, std::uint32_t which,
   Transposer transposer(primary, *slot);
   for (RowId row = 0; row < primary.row_count(); ++row) {
     transposer.add(primary.prefix(row), primary.total(row));
-    if (transposer.queued() >= kIndexQueueLimit) transposer.unite(scratch);
+    transposer.bound(scratch);
   }
   transposer.unite(scratch);
   slot->advance(DeltaUse::kForgotten);

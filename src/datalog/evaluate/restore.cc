@@ -258,7 +258,7 @@ Status Restorer::keep(Target& target, const TupleGroup& group) {
   }
   Index& index = index_of(target);
   if (group.set.count > kFewCells) {
-    index.queue_view(index.find_or_add_row(group.prefix.data()), group.set);
+    index.queue_view(group.prefix.data(), group.set);
   } else {
     // Tuples that come before there are rows are sorted together, which is quicker than to look for
     // the row of each.

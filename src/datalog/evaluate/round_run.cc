@@ -54,7 +54,7 @@ class RoundRun {
       state_.kept_for_peers = std::shared_ptr<JointShards>(std::move(joint_));
   }
 
-  Result<StratumOutcome> run(const StratumFacts& facts, const StratumStart* start) {
+  Result<StratumOutcome> run(StratumFacts facts, const StratumStart* start) {
     Stopwatch watch;
     if (runs_jointly(state_, stratum_)) joint_ = std::make_unique<JointShards>(state_, stratum_);
     for (const RelationId r : members_.relations)
@@ -71,7 +71,7 @@ class RoundRun {
     } else {
       static const std::vector<RulePlan> kNone;
       STRATALOG_RETURN_IF_ERROR(
-          seed(facts, start == nullptr ? state_.plan.strata[stratum_].once : kNone));
+          seed(std::move(facts), start == nullptr ? state_.plan.strata[stratum_].once : kNone));
     }
     if (members_.is_recursive) {
       STRATALOG_RETURN_IF_ERROR(iterate());
@@ -96,16 +96,17 @@ class RoundRun {
 
  private:
   // Facts and rules without recursive atoms make the first delta.
-  Status seed(const StratumFacts& facts, const std::vector<RulePlan>& once) {
+  Status seed(StratumFacts facts, const std::vector<RulePlan>& once) {
     STRATALOG_RETURN_IF_ERROR(ensure_static_relations(state_, stratum_, once, false));
     STRATALOG_RETURN_IF_ERROR(expect_equivalences(facts, once));
     if (joint_) STRATALOG_RETURN_IF_ERROR(joint_->open());
-    for (std::size_t i = 0; i < facts.size(); ++i)
-      STRATALOG_RETURN_IF_ERROR(deal_tuples(state_, members_.relations[i], facts[i]));
-    for (std::size_t i = 0; i < facts.size(); ++i)
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      const TupleColumns tuples = std::exchange(facts[i], {});
+      STRATALOG_RETURN_IF_ERROR(deal_tuples(state_, members_.relations[i], tuples));
       for (const auto& choice : choices_)
         if (choice->relation() == members_.relations[i])
-          STRATALOG_RETURN_IF_ERROR(choice->admit(facts[i]));
+          STRATALOG_RETURN_IF_ERROR(choice->admit(tuples));
+    }
     for (const RelationId r : members_.relations)
       if (state_.program.relations[r].numbering)
         STRATALOG_RETURN_IF_ERROR(number_tuples(state_, r));
@@ -476,10 +477,9 @@ class RoundRun {
 
 }  // namespace
 
-Result<StratumOutcome> run_by_rounds(EngineState& state, std::uint32_t stratum,
-                                     const StratumFacts& facts, const StratumStart* start,
-                                     const StratumHooks& hooks) {
-  return RoundRun(state, stratum, hooks).run(facts, start);
+Result<StratumOutcome> run_by_rounds(EngineState& state, std::uint32_t stratum, StratumFacts facts,
+                                     const StratumStart* start, const StratumHooks& hooks) {
+  return RoundRun(state, stratum, hooks).run(std::move(facts), start);
 }
 
 }  // namespace stratalog::datalog

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <span>
 
@@ -52,14 +53,13 @@ std::optional<std::uint64_t> greatest(const ValueDictionary& values, ValueKind k
 }
 
 // Sums of floats depend on the order of their terms, which must not depend on ranks.
-std::vector<const DeltaRow*> in_order(const Index& home) {
-  std::vector<const DeltaRow*> rows;
-  rows.reserve(home.next_delta().size());
-  for (const DeltaRow& row : home.next_delta()) rows.push_back(&row);
-  std::ranges::sort(rows, [&](const DeltaRow* a, const DeltaRow* b) {
-    return std::ranges::lexicographical_compare(home.prefix(a->row), home.prefix(b->row));
+std::vector<std::size_t> in_order(const Index& home, const DeltaRows& rows) {
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return std::ranges::lexicographical_compare(home.prefix(rows[a].row), home.prefix(rows[b].row));
   });
-  return rows;
+  return order;
 }
 
 }  // namespace
@@ -117,7 +117,8 @@ Status RunningSums::add_terms(Sum& sum) {
     return {};
   };
   if (sum.kind == ValueKind::kFloat) {
-    for (const DeltaRow* row : in_order(terms)) STRATALOG_RETURN_IF_ERROR(add_row(*row));
+    const DeltaRows rows = terms.next_delta();
+    for (const std::size_t at : in_order(terms, rows)) STRATALOG_RETURN_IF_ERROR(add_row(rows[at]));
   } else {
     for (const DeltaRow& row : terms.next_delta()) STRATALOG_RETURN_IF_ERROR(add_row(row));
   }

@@ -100,12 +100,11 @@ struct StratumStart {
   std::vector<std::uint64_t> tuples_ahead = {};  // SafePoint::tuples_ahead
 };
 
-Result<StratumOutcome> run_by_rounds(EngineState& state, std::uint32_t stratum,
-                                     const StratumFacts& facts, const StratumStart* start,
-                                     const StratumHooks& hooks);
-Result<StratumOutcome> run_by_pivot(EngineState& state, std::uint32_t stratum,
-                                    const StratumFacts& facts, const StratumStart* start,
-                                    const StratumHooks& hooks);
+// The facts go as soon as they are where they belong.
+Result<StratumOutcome> run_by_rounds(EngineState& state, std::uint32_t stratum, StratumFacts facts,
+                                     const StratumStart* start, const StratumHooks& hooks);
+Result<StratumOutcome> run_by_pivot(EngineState& state, std::uint32_t stratum, StratumFacts facts,
+                                    const StratumStart* start, const StratumHooks& hooks);
 
 // Whether a planned pivot stratum can run as one: its static relations are small enough to be on
 // every rank.

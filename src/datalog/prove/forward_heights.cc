@@ -40,8 +40,9 @@ Status ForwardHeights::run(RelationId goal, std::span<const Cell> tuple,
   };
   return guard_memory([&]() -> Status {
     open_stratum_shards(state, forward.stratum, 0);
-    STRATALOG_ASSIGN_OR_RETURN([[maybe_unused]] const StratumOutcome outcome,
-                               run_by_rounds(state, forward.stratum, seeds, nullptr, hooks));
+    STRATALOG_ASSIGN_OR_RETURN(
+        [[maybe_unused]] const StratumOutcome outcome,
+        run_by_rounds(state, forward.stratum, std::move(seeds), nullptr, hooks));
     return {};
   });
 }
@@ -63,8 +64,7 @@ void ForwardHeights::keep_round() {
         std::vector<std::uint32_t>(home.order().begin(), home.order().end()),
         std::vector<std::uint32_t>{});
     for (const DeltaRow& row : home.delta())
-      round[r]->queue_view(round[r]->find_or_add_row(home.prefix(row.row).data()),
-                           row.cells.view());
+      round[r]->queue_view(home.prefix(row.row).data(), row.cells.view());
     round[r]->unite_queued(state.scratch, Freshness::kNew);
     round[r]->advance();
     round[r]->forget_delta();

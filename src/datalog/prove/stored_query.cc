@@ -288,7 +288,7 @@ Status StoredQuery::load_tuples(RelationId id, std::size_t i, const ColumnDemand
         if (demand[last]) {
           if (set_contains(group.set, *demand[last])) take(*demand[last]);
         } else if (same_order) {
-          index.queue_view(index.find_or_add_row(group.prefix.data()), group.set);
+          index.queue_view(group.prefix.data(), group.set);
           queued += group.set.count;
           if (queued > kQueueLimit) take_in();
         } else {

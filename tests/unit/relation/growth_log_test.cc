@@ -88,7 +88,7 @@ TEST(GrowthLog, UnitesBitmapsAndLists) {
     Rows expected;
     GrowthSegments segments;
     for (int s = 0; s < 5; ++s) {
-      std::vector<DeltaRow> rows;
+      std::vector<OwnDeltaRow> rows;
       for (RowId r = 0; r < 40; ++r) {
         std::set<Cell> cells;
         const std::uint64_t density = random() % 3 == 0 ? 1 : 4 + (random() % 60);
@@ -102,7 +102,7 @@ TEST(GrowthLog, UnitesBitmapsAndLists) {
         rows.push_back({.row = r, .cells = {}});
         rows.back().cells.assign_sorted(sorted);
       }
-      segments.push_back(pack_segment(rows));
+      segments.push_back(pack_segment(DeltaRows(rows)));
     }
     std::erase_if(expected, [](const auto& row) { return row.second.empty(); });
     EXPECT_EQ(read_back(segments), expected);
@@ -113,10 +113,10 @@ TEST(GrowthLog, UnitesBitmapsAndLists) {
 TEST(GrowthLog, DenseRowsAreKeptAsBitmaps) {
   std::vector<Cell> cells;
   for (Cell cell = 1000; cell < 9000; cell += 2) cells.push_back(cell);
-  std::vector<DeltaRow> rows(1);
+  std::vector<OwnDeltaRow> rows(1);
   rows[0].row = 3;
   rows[0].cells.assign_sorted(cells);
-  const auto segment = pack_segment(rows);
+  const auto segment = pack_segment(DeltaRows(rows));
   EXPECT_EQ(segment->tuples, cells.size());
   EXPECT_LT(segment->bytes.size() + (segment->words.size() * 8), cells.size() / 3);
   EXPECT_EQ(read_back({segment}), (Rows{{3, {cells.begin(), cells.end()}}}));
@@ -151,13 +151,13 @@ TEST(GrowthLog, AFrozenIndexIsNotDisturbed) {
 }
 
 TEST(GrowthLog, EdgesOfTheRange) {
-  std::vector<DeltaRow> rows(2);
+  std::vector<OwnDeltaRow> rows(2);
   rows[0].row = 0;
   const std::vector<Cell> cells = {0, 1, 0xFFFFFFFEU, 0xFFFFFFFFU};
   rows[0].cells.assign_sorted(cells);
   rows[1].row = 0xFFFFFFFEU;
   rows[1].cells.assign_sorted(std::span(cells).last(1));
-  const GrowthSegments one = {pack_segment(rows)};
+  const GrowthSegments one = {pack_segment(DeltaRows(rows))};
   EXPECT_EQ(one[0]->tuples, 5U);
   const Rows expected = {{0, {cells.begin(), cells.end()}}, {0xFFFFFFFEU, {0xFFFFFFFFU}}};
   EXPECT_EQ(read_back(one), expected);
@@ -166,14 +166,14 @@ TEST(GrowthLog, EdgesOfTheRange) {
 }
 
 TEST(GrowthLog, TheVisitorsErrorEndsTheWalk) {
-  std::vector<DeltaRow> rows(3);
+  std::vector<OwnDeltaRow> rows(3);
   for (RowId r = 0; r < 3; ++r) {
     rows[r].row = r;
     const Cell cell = 7;
     rows[r].cells.assign_sorted(std::span(&cell, 1));
   }
   int visits = 0;
-  const GrowthSegments one = {pack_segment(rows)};
+  const GrowthSegments one = {pack_segment(DeltaRows(rows))};
   const Status status = for_each_row(one, [&](RowId, const SetView&) {
     return ++visits == 2 ? Status::io_error("enough") : Status::ok();
   });

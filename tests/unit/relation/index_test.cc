@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// PrefixMap and Index against standard containers: numbering, searches under prefixes, rounds of
-// queued tuples and sets in every mix, early uniting within a round, and deltas that are put back
-// after a restart.
+// Index against standard containers: searches under prefixes, rounds of queued tuples and sets in
+// every mix, early uniting within a round, and deltas that are put back after a restart.
 #include "relation/index.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <set>
 #include <vector>
-
-#include "base/memory_end.h"
-#include "relation/prefix_map.h"
 
 namespace stratalog {
 namespace {
@@ -23,117 +18,7 @@ namespace {
 using Tuple = std::vector<Cell>;
 using Tuples = std::set<Tuple>;
 
-TEST(PrefixMap, NumbersInOrderOfArrival) {
-  for (std::uint32_t width = 0; width <= 5; ++width) {
-    for (std::uint64_t seed = 1; seed <= 11; ++seed) {
-      std::mt19937_64 random(seed);
-      PrefixMap map(width);
-      std::map<Tuple, std::uint32_t> model;
-      // Small cells first live hashed or direct, depending on how many there are; both must be
-      // found for good.
-      // Beyond, too far apart for the direct table and close enough for a bit each.
-      const std::uint64_t range = seed > 8        ? 30'000 * (seed - 7)
-                                  : seed % 2 == 0 ? 50
-                                                  : 1ULL << (8 * (1 + seed % 4));
-      for (int step = 0; step < 3000; ++step) {
-        Tuple key(width);
-        for (Cell& cell : key)
-          cell = static_cast<Cell>(random() % 10 == 0 ? random() : random() % range);
-        const auto known = model.find(key);
-        ASSERT_EQ(map.find(key.data()), known == model.end() ? PrefixMap::kAbsent : known->second);
-        map.prefetch(key.data());
-        if (random() % 4 == 0) continue;
-        const auto id = static_cast<std::uint32_t>(model.size());
-        ASSERT_EQ(map.find_or_add(key.data()), model.emplace(key, id).first->second);
-        ASSERT_EQ(map.size(), model.size());
-      }
-      for (const auto& [key, id] : model) {
-        ASSERT_EQ(map.find(key.data()), id);
-        ASSERT_TRUE(std::equal(key.begin(), key.end(), map.key(id).begin(), map.key(id).end()));
-      }
-    }
-  }
-}
-
-// Cells from `first` on, `spread` apart in the mean: found directly, with a bit each, or neither.
-// Without a spread they are anywhere, most of them small.
-void number_ascending(std::uint32_t width, std::size_t wanted, Cell first, std::uint64_t spread,
-                      std::mt19937_64& random) {
-  const auto draw = [&] {
-    if (spread == 0)
-      return static_cast<Cell>(random() & ((std::uint64_t{2} << (random() % 32)) - 1));
-    return static_cast<Cell>(first + (random() % (wanted * spread)));
-  };
-  std::set<Tuple> keys;
-  while (keys.size() < (width == 0 ? 1 : wanted)) {
-    Tuple key(width);
-    for (Cell& cell : key) cell = draw();
-    if (width > 0 && random() % 50 == 0) key.back() = static_cast<Cell>(random());
-    keys.insert(key);
-  }
-  std::vector<Cell> flat;
-  for (const Tuple& key : keys) flat.insert(flat.end(), key.begin(), key.end());
-  PrefixMap map(width);
-  map.assign_ascending(flat);
-  if (random() % 2 == 0) map.index_keys();
-  ASSERT_EQ(map.size(), keys.size());
-  std::uint32_t id = 0;
-  for (const Tuple& key : keys) {
-    ASSERT_EQ(map.find(key.data()), id);
-    ASSERT_TRUE(std::ranges::equal(key, map.key(id++)));
-  }
-  for (const Tuple& key : keys) ASSERT_LT(map.find_or_add(key.data()), id);
-  if (width == 0) return;
-  for (int probe = 0; probe < 1000; ++probe) {
-    Tuple key(width);
-    for (Cell& cell : key) cell = probe % 10 == 0 ? static_cast<Cell>(random()) : draw();
-    const auto known = keys.contains(key);
-    ASSERT_EQ(map.find(key.data()) != PrefixMap::kAbsent, known);
-    if (known) continue;
-    ASSERT_EQ(map.find_or_add(key.data()), id++);
-    keys.insert(key);
-  }
-}
-
-TEST(PrefixMap, AscendingKeysAreNumberedAtOnce) {
-  std::mt19937_64 random(3);
-  for (std::uint32_t width = 0; width <= 4; ++width)
-    for (const std::size_t wanted : {1U, 2U, 10U, 11U, 1000U, 20'000U})
-      for (const std::uint64_t spread : {0U, 3U, 40U, 100'000U})
-        for (const Cell first : {0U, 1U << 31})
-          ASSERT_NO_FATAL_FAILURE(number_ascending(width, wanted, first, spread, random))
-              << width << " " << wanted << " " << spread << " " << first;
-}
-
-TEST(PrefixMap, KeysBeyondTheMostAreRefused) {
-  for (std::uint32_t width = 1; width <= 3; ++width)
-    for (const Cell spread : {1U, 1U << 16})
-      for (const std::uint32_t most : {1U, 16U, 17U, 1000U}) {
-        PrefixMap map(width, most);
-        std::vector<Cell> key(width);
-        for (std::uint32_t i = 0; i < most; ++i) {
-          key[0] = i * spread;
-          ASSERT_EQ(map.find_or_add(key.data()), i);
-        }
-        key[0] = most * spread;
-        const Status refused = or_no_space("", [&]() -> Status {
-          map.find_or_add(key.data());
-          return {};
-        });
-        ASSERT_EQ(refused.code(), StatusCode::kNoSpace);
-        ASSERT_NE(refused.message().find("2^32 rows"), std::string::npos);
-        ASSERT_EQ(map.find(key.data()), PrefixMap::kAbsent);
-        ASSERT_EQ(map.size(), most);
-        key[0] = (most - 1) * spread;
-        ASSERT_EQ(map.find_or_add(key.data()), most - 1);
-      }
-  PrefixMap map(2, 2);
-  const std::vector<Cell> keys = {0, 0, 0, 1, 1, 0};
-  EXPECT_THROW(map.assign_ascending(keys), NoRoom);
-  EXPECT_EQ(map.size(), 0U);
-}
-
-Tuples tuples_of(const Index& index, std::span<const DeltaRow> rows) {
+Tuples tuples_of(const Index& index, const DeltaRows& rows) {
   Tuples tuples;
   for (const DeltaRow& row : rows)
     row.cells.walk([&](Cell cell) {
@@ -214,7 +99,21 @@ TEST_P(RoundsOfAnIndex, AreThoseOfASet) {
       // Those that come before there are rows are sorted together.
       for (std::uint64_t n = random_() % (round == 0 ? 400 : 10); n > 0; --n) {
         const Tuple tuple = random_tuple(arity);
-        index.queue_tuple(tuple.data());
+        const Cell* const last = &tuple.back();
+        switch (random_() % 3) {  // short sets go the same way
+          case 0:
+            index.queue_tuple(tuple.data());
+            break;
+          case 1:
+            sets.push_back(std::make_unique<IntSet>());
+            sets.back()->assign_sorted({last, 1});
+            index.queue_set(tuple.data(), sets.back().get());
+            break;
+          default:
+            IntSet one;
+            one.assign_sorted({last, 1});
+            index.queue_view(tuple.data(), one.view());
+        }
         queued.insert(tuple);
       }
       const auto pieces = random_() % 60;
@@ -292,22 +191,6 @@ TEST_P(RoundsOfAnIndex, AreThoseOfASet) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Arities, RoundsOfAnIndex, ::testing::Values(1U, 2U, 3U, 5U));
-
-// Ids of the direct table need bits that the slots of the few hashed keys have given to tags.
-TEST(PrefixMap, TagsGiveWayToManyDirectKeys) {
-  PrefixMap map(1);
-  std::vector<Cell> far;
-  std::uint32_t next = 0;
-  for (Cell cell = 0; cell < 40'000; ++cell) {
-    ASSERT_EQ(map.find_or_add(&cell), next++);
-    if (cell % 1000 != 0) continue;
-    far.push_back(0xF0000000U + cell);
-    ASSERT_EQ(map.find_or_add(&far.back()), next++);
-    for (const Cell known : far) ASSERT_EQ(map.key(map.find(&known))[0], known);
-  }
-  const Cell absent = 0xF0000001U;
-  EXPECT_EQ(map.find(&absent), PrefixMap::kAbsent);
-}
 
 // A stratum without recursion: what is new joins the total, and nothing is left of it beside.
 TEST(Index, ADeltaThatNobodyReadsMoves) {
@@ -393,6 +276,73 @@ TEST(Index, FirstTuplesInAnyOrderMakeTheSameRows) {
       }
 }
 
+Index with_first_rows(Cell rows, SetAccumulator& scratch) {
+  Index index({0, 1, 2}, std::vector<std::uint32_t>{1, 2});
+  for (Cell i = 0; i < rows; ++i) {
+    const Cell tuple[] = {i / 7, i, i % 3};
+    index.queue_tuple(tuple);
+  }
+  index.unite_queued(scratch, Freshness::kUnknown);
+  return index;
+}
+
+// What a round finds first is made where it stays, and is not there before the round ends.
+TEST(Index, FirstRowsThatAreForgottenAreEmpty) {
+  SetAccumulator scratch;
+  Index index = with_first_rows(5000, scratch);
+  ASSERT_EQ(index.next_delta().size(), 5000U);
+  index.forget_next_delta();
+  EXPECT_TRUE(index.next_delta().empty());
+  EXPECT_EQ(index.row_count(), 5000U);
+  EXPECT_TRUE(all_tuples_of(index).empty());
+  const Cell again[] = {0, 1, 1};
+  index.queue_tuple(again);
+  index.unite_queued(scratch, Freshness::kUnknown);
+  index.advance();
+  EXPECT_EQ(all_tuples_of(index), (Tuples{{0, 1, 1}}));
+  EXPECT_EQ(tuples_of(index, index.delta()), (Tuples{{0, 1, 1}}));
+  EXPECT_EQ(index.tuples(), 1U);
+}
+
+TEST(Index, FirstRowsGetOtherValues) {
+  SetAccumulator scratch;
+  Index index = with_first_rows(200, scratch);
+  const Cell late[] = {1000, 0, 5};  // a row that came behind them
+  index.queue_tuple(late);
+  index.unite_queued(scratch, Freshness::kUnknown);
+  ASSERT_EQ(index.next_delta().size(), 201U);
+  std::vector<Cell> values(201);
+  std::iota(values.begin(), values.end(), 70U);
+  index.replace_next_delta(values);
+  EXPECT_TRUE(all_tuples_of(index).empty());
+  index.advance();
+  Tuples expected;
+  for (Cell i = 0; i < 200; ++i) expected.insert({i / 7, i, 70 + i});
+  expected.insert({1000, 0, 270});
+  EXPECT_EQ(all_tuples_of(index), expected);
+  EXPECT_EQ(tuples_of(index, index.delta()), expected);
+  EXPECT_EQ(index.delta_tuples(), 201U);
+}
+
+// The total takes up more, the delta says what was new.
+TEST(Index, TheFirstDeltaGoesWithTheNextRound) {
+  SetAccumulator scratch;
+  Index index = with_first_rows(3000, scratch);
+  index.advance();
+  const Tuples first = all_tuples_of(index);
+  ASSERT_EQ(tuples_of(index, index.delta()), first);
+  ASSERT_EQ(*index.find_delta(2999)->array().begin(), 2999U % 3);
+  const Cell known[] = {0, 1, 1};
+  const Cell more[] = {0, 1, 2};
+  for (const Cell* const tuple : {known, more}) index.queue_tuple(tuple);
+  index.unite_queued(scratch, Freshness::kUnknown);
+  ASSERT_EQ(tuples_of(index, index.delta()), first);
+  index.advance();
+  EXPECT_EQ(tuples_of(index, index.delta()), (Tuples{{0, 1, 2}}));
+  EXPECT_EQ(index.find_delta(0), nullptr);
+  EXPECT_EQ(index.tuples(), 3001U);
+}
+
 TEST(Index, KeepsAccountOfItsMemory) {
   Index index({0, 1, 2}, std::vector<std::uint32_t>{1});
   SetAccumulator scratch;
@@ -442,8 +392,8 @@ TEST(Index, NewTuplesOfARowAreFound) {
     index.advance();
   };
   const auto news = [&](Cell key) -> std::uint64_t {
-    const DeltaRow* found = index.find_delta(index.find_row(&key));
-    return found == nullptr ? 0 : found->cells.size();
+    const IntSet* found = index.find_delta(index.find_row(&key));
+    return found == nullptr ? 0 : found->size();
   };
   round({{1, 1}, {2, 1}, {5, 1}, {9, 1}});
   round({{9, 2}, {9, 3}, {2, 7}, {1, 1}});

@@ -37,9 +37,22 @@ TEST(DistinctShare, IsAboutRight) {
     for (const Cell range : {Cell{10}, Cell{300}, Cell{1} << 30}) {
       const WordBuffer<Cell> tuples = random_tuples(arity, 100000, range, 5);
       const auto distinct = static_cast<double>(set_of(tuples.words(), arity).size()) / 100000;
-      EXPECT_NEAR(distinct_share(tuples.words(), arity), distinct, 0.1) << arity << ", " << range;
+      EXPECT_NEAR(distinct_share(tuples.words(), arity, arity), distinct, 0.1)
+          << arity << ", " << range;
     }
-  EXPECT_EQ(distinct_share(std::vector<Cell>(100, 7), 2), 1) << "too few to say";
+  EXPECT_EQ(distinct_share(std::vector<Cell>(100, 7), 2, 2), 1) << "too few to say";
+}
+
+TEST(DistinctShare, OfPrefixes) {
+  std::mt19937_64 random(4);
+  WordBuffer<Cell> tuples;
+  for (std::size_t i = 0; i < 200000; ++i) {
+    tuples.append(static_cast<Cell>(random() % 20000));
+    tuples.append(static_cast<Cell>(random()));
+  }
+  EXPECT_NEAR(distinct_share(tuples.words(), 2, 1), 0.1, 0.03);
+  EXPECT_NEAR(distinct_share(tuples.words(), 2, 2), 1, 0.03);
+  EXPECT_LT(distinct_share(tuples.words(), 2, 0), 0.01) << "one for all";
 }
 
 TEST(QueueLimit, RisesWhereLittleIsFoundAndStaysLowElsewhere) {
@@ -66,7 +79,11 @@ TEST(QueueLimit, RisesWhereLittleIsFoundAndStaysLowElsewhere) {
     full.note(limit, limit, 0);
   EXPECT_FALSE(full.is_reached(QueueLimit::kMost - 1));
   WordBuffer<Cell> large = random_tuples(1, QueueLimit::kMost, Cell{1} << 31, 0);
-  EXPECT_FALSE(full.let_wait(large, 1));
+  EXPECT_FALSE(full.let_wait(large, 1)) << "all of one row";
+  // Rows of their own would take more than what waits.
+  WordBuffer<Cell> thin = random_tuples(2, QueueLimit::kMost, Cell{1} << 31, 0);
+  EXPECT_TRUE(full.let_wait(thin, 2));
+  EXPECT_FALSE(full.is_reached((2 * QueueLimit::kMost) - 1));
 }
 
 TEST(QueueLimit, IsInProportionToWhatHasToBeGoneThrough) {
