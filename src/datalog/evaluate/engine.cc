@@ -270,6 +270,7 @@ class Engine {
       if (state_.comm.rank() == 0 && state_.hooks.progress) tell_empty(names);
       return end_stratum(s, names, leave_empty(state_, s));
     }
+    note_indices_read(s, state_.plan);
     const bool is_alone = !restored && may_run_alone(state_, s, position_.statistics);
     if (!is_alone) STRATALOG_RETURN_IF_ERROR(state_.meet());
     const bool by_pivot = restored ? position_.by_pivot : can_run_by_pivot(state_, s);

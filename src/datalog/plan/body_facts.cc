@@ -94,6 +94,7 @@ bool equates_variables(const Literal& literal) {
 BodyFacts::BodyFacts(const BodyToOrder& body)
     : literals(body.literals),
       statistics(body.statistics),
+      relations(body.relations),
       bound(body.bound),
       held(held_by_atoms(body.literals)) {
   if (body.read_after) read_after = VariableSet(*body.read_after);

@@ -30,6 +30,7 @@ struct BodyFacts {
 
   const std::vector<Literal>& literals;
   const std::vector<RelationStatistics>& statistics;
+  const std::vector<RelationPlan>* relations;
   VariableSet bound;
   std::optional<VariableSet> read_after;
   VariableSet held;

@@ -28,6 +28,7 @@ class Drafter {
         pivot_column_(ground.pivot_column),
         masks_(ground.masks),
         former_(ground.former),
+        relations_(ground.relations),
         number_(stratum),
         stratum_(ground.program.strata[stratum]),
         strategy_(strategy),
@@ -114,7 +115,8 @@ class Drafter {
       return order.delta_literal == draft.delta_literal;
     });
     draft.follows_plan = given != rule.join_orders.end();
-    const BodyToOrder body = body_of(rule, statistics_);
+    BodyToOrder body = body_of(rule, statistics_);
+    if (!draft.recursive) body.relations = relations_;
     const auto take = [&](Result<std::vector<OrderedLiteral>> order) -> Status {
       STRATALOG_ASSIGN_OR_RETURN(draft.order, std::move(order));
       return {};
@@ -203,6 +205,7 @@ class Drafter {
   const PivotColumns& pivot_column_;
   const std::map<std::uint32_t, std::vector<std::uint32_t>>& masks_;
   const FormerOrders* former_;
+  const std::vector<RelationPlan>* relations_;
   std::uint32_t number_;
   const Stratum& stratum_;
   Strategy strategy_;

@@ -42,6 +42,8 @@ struct DraftGround {
   const std::map<std::uint32_t, std::vector<std::uint32_t>>& masks;
   // Kept where no other order is much better; null for a first plan.
   const FormerOrders* former = nullptr;
+  // With former orders: which indices there are.
+  const std::vector<RelationPlan>* relations = nullptr;
 };
 
 // Whether a rule of the stratum can find nothing, because a finished relation that it reads is

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "datalog/plan/body_facts.h"
+#include "datalog/plan/index_selection.h"
 #include "datalog/plan/size_estimate.h"
 #include "datalog/plan/variable_set.h"
 
@@ -19,6 +20,8 @@ constexpr std::size_t kMostOrders = 600;
 // data go together more often than independent ones would.
 constexpr double kMostPassing = 0.5;
 constexpr double kLeastPassing = 0.05;
+// To sort a tuple into an index takes as long as so many intermediate tuples.
+constexpr double kTuplesToIndex = 4;
 
 bool is_free_variable(const Expression& e, const VariableSet& bound) {
   return e.kind == ExpressionKind::kVariable && !bound.contains(e.variable);
@@ -40,6 +43,7 @@ class Beginning {
     else
       tuples_ *= growth(l);
     cost_ += tuples_ + 1;
+    if (kind == StepKind::kScan && common_->relations != nullptr) cost_ += cost_of_index(atom);
     atoms_.push_back(l);
     note({.literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false},
          [&](OrderedLiteral& placed) {
@@ -124,6 +128,21 @@ class Beginning {
     const auto& distinct = common_->statistics[relation].distinct;
     return column < distinct.size() ? std::max(1.0, static_cast<double>(distinct[column]))
                                     : static_cast<double>(kUnknownDistinct);
+  }
+
+  // Shared with whoever else searches in it.
+  double cost_of_index(const Atom& atom) const {
+    const RelationPlan& relation = (*common_->relations)[atom.relation];
+    const std::vector<std::uint32_t> bound = bound_columns(atom);
+    if (!relation.needs_indices || bound.empty() || bound.size() == atom.arguments.size()) return 0;
+    std::uint32_t readers = 1;
+    for (std::size_t i = 0; i < relation.indices.size(); ++i) {
+      const IndexPlan& index = relation.indices[i];
+      if (!serves_search(relation, index, bound)) continue;
+      if (i == relation.primary || index.is_there) return 0;
+      readers = std::max(readers, index.readers);
+    }
+    return kTuplesToIndex * rows(atom.relation) / readers;
   }
 
   // Expected tuples under a prefix, columns taken as independent, the values of a column as a part

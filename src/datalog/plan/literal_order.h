@@ -39,6 +39,9 @@ struct BodyToOrder {
   // Read behind the body, by the head: an atom that binds nothing which anybody reads is tested for
   // any tuple. None: every combination of tuples matters (aggregates, subsumption).
   std::optional<std::set<VariableId>> read_after;
+  // Of a rule that is evaluated once: an index that it would be the first to read costs what it
+  // takes to make. Null where that does not count.
+  const std::vector<RelationPlan>* relations = nullptr;
 };
 
 // Of a rule, and of an aggregate within one. They borrow what they are given. Pure.

@@ -55,6 +55,16 @@ std::vector<std::uint32_t> asked_later(const Rule& rule, std::span<const Ordered
   return asked;
 }
 
+// Of all steps, also of those within aggregates.
+template <typename Visit>
+void for_each_index(const std::vector<Step>& steps, const Visit& visit, ProgramPlan& plan) {
+  for (const Step& step : steps) {
+    for_each_index(step.aggregate_steps, visit, plan);
+    if (reads_relation(step) && !step.columns.empty())
+      visit(step, plan.relations[step.relation].indices[step.index]);
+  }
+}
+
 // How strongly the column that a relation keeps the best value of wishes to be the last.
 constexpr std::uint32_t kBestValueWeight = 1U << 20;
 
@@ -133,7 +143,8 @@ class Planner {
             .best = best_,
             .pivot_column = pivot_column_,
             .masks = masks_,
-            .former = former};
+            .former = former,
+            .relations = former == nullptr ? nullptr : &plan_.relations};
   }
 
   // `changing`: as in PlanChoices.
@@ -143,8 +154,16 @@ class Planner {
                               .pivot_column = pivot_column_,
                               .relations = plan_.relations,
                               .changing = changing};
-    for (const RuleDraft& draft : drafts_)
-      list_for(draft, plan_.strata[draft.stratum]).push_back(write_rule(draft, choices));
+    for (const RuleDraft& draft : drafts_) {
+      const RulePlan& rule =
+          list_for(draft, plan_.strata[draft.stratum]).emplace_back(write_rule(draft, choices));
+      for_each_index(
+          rule.steps,
+          [](const Step& step, IndexPlan& index) {
+            index.readers += step.prefix_length > 0 ? 1 : 0;
+          },
+          plan_);
+    }
   }
 
   void note_pivots(const Stratum& stratum, const PivotPlan& pivot) {
@@ -379,6 +398,7 @@ class Planner {
       if (const auto kept = best_.find(r); kept != best_.end()) relation.best = kept->second;
       relation.dealt_by_first = first_columns[r];
       relation.may_lie_by_pivot = lies_by_pivot[r];
+      relation.needs_indices = !is_equivalence(program_.relations[r]);
       if (arity(r) > 0) {
         IndexChoice choice = choose_indices(arity(r), accesses_[r]);
         relation.indices = std::move(choice.indices);
@@ -446,6 +466,14 @@ Result<bool> replan_stratum(const Program& program, const PlanOptions& options,
                             ProgramPlan& plan) {
   estimate_members(program, program.strata[stratum], statistics);
   return Planner(program, options, statistics, plan).run_again(stratum);
+}
+
+void note_indices_read(std::uint32_t stratum, ProgramPlan& plan) {
+  StratumPlan& rules = plan.strata[stratum];
+  for (const auto* list : {&rules.once, &rules.recursive, &rules.reject, &rules.retire})
+    for (const RulePlan& rule : *list)
+      for (const auto* steps : {&rule.steps, &rule.masks})
+        for_each_index(*steps, [](const Step&, IndexPlan& index) { index.is_there = true; }, plan);
 }
 
 }  // namespace stratalog::datalog

@@ -105,11 +105,14 @@ struct RulePlan {
 struct IndexPlan {
   std::vector<std::uint32_t> order;  // declared columns in index order
   std::vector<std::uint32_t> searched_lengths;  // prefix lengths of searches, ascending
+  std::uint32_t readers = 0;  // steps that search in it
+  bool is_there = false;  // beside the primary one: a stratum that has begun reads it
 };
 
 struct RelationPlan {
   std::vector<IndexPlan> indices;  // at least one if the arity is >= 1
   std::uint32_t primary = 0;  // the index in which derived tuples are deduplicated
+  bool needs_indices = true;  // not of classes, which are found by any element
   // Its stratum keeps the least or greatest value of the primary index's last column, and no value
   // decides where a tuple lies.
   std::optional<BestValue> best;
@@ -180,12 +183,16 @@ Result<ProgramPlan> plan_program(const Program& program, const PlanOptions& opti
 // Plans a stratum once more when it is about to begin and all below it is finished, of which
 // `statistics` (of all relations) now knows the sizes; of its own relations it gets estimates.
 // Rules that read something empty are left out, and atoms get another order where that promises
-// much less work. Indices that there are keep their numbers, and those of finished relations all
+// much less work; an index that there is not yet costs as much as it takes to make. Indices that
+// are planned keep their numbers, and those of finished relations all
 // else; what is missing is added. The strategy stays, save that nothing is swept without recursive
 // rules. True if the plan has changed. Pure.
 Result<bool> replan_stratum(const Program& program, const PlanOptions& options,
                             std::uint32_t stratum, std::vector<RelationStatistics>& statistics,
                             ProgramPlan& plan);
+
+// The stratum begins: whatever indices it reads will be there.
+void note_indices_read(std::uint32_t stratum, ProgramPlan& plan);
 
 // What `stratalog explain` prints: strata, indices, join orders, set-at-a-time rules and the
 // reasons.

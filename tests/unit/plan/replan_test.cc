@@ -73,13 +73,16 @@ class Replan : public testing::Test {
 };
 
 TEST_F(Replan, WhatTurnsOutToBeSmallComesFirst) {
-  read("p(x, y) :- e(x, y, z), f(x, _), some(x), made(z).\n");
+  // From `e` on there are five hundred million tuples before `wide` is asked.
+  read(
+      ".decl wide(x: number)\nwide(x) :- e(x, _, _).\n"
+      "p(x, y) :- e(x, y, z), f(w, z), wide(w), some(x).\n");
+  know("wide", 40, {40});
   know("some", 400'000, {19'000});
-  know("made", 2, {2});
-  EXPECT_FALSE(tells("scan made"));
+  EXPECT_FALSE(tells("scan wide"));
   const RelationPlan before = plan_of("e");
   EXPECT_TRUE(replan("p"));
-  EXPECT_TRUE(tells("scan made -> search e by (z)")) << explain(program_, plan_);
+  EXPECT_TRUE(tells("scan wide -> search f by (x) -> search e by (z)")) << explain(program_, plan_);
   expect_served("p");
   const RelationPlan& after = plan_of("e");
   ASSERT_GT(after.indices.size(), before.indices.size());
@@ -89,6 +92,33 @@ TEST_F(Replan, WhatTurnsOutToBeSmallComesFirst) {
   }
   EXPECT_EQ(after.primary, before.primary);
   EXPECT_FALSE(replan("p")) << "once more says the same";
+}
+
+// To make an index takes longer than to go through the relation once.
+TEST_F(Replan, AnIndexIsNotMadeForOneScan) {
+  const std::string rules =
+      "q(x) :- e(x, _, 7).\n.decl q(x: number)\n"
+      "p(x, y) :- e(x, y, z), some(x), made(z).\n";
+  for (const bool is_there : {false, true}) {
+    read(rules);
+    know("some", 400'000, {19'000});
+    know("made", 2, {2});
+    if (is_there) note_indices_read(static_cast<std::uint32_t>(stratum_of(program_, "q")), plan_);
+    replan("p");
+    EXPECT_EQ(tells("scan made -> search e by (z)"), is_there) << explain(program_, plan_);
+    expect_served("p");
+  }
+}
+
+// But for many readers.
+TEST_F(Replan, WhatAnIndexTakesIsSharedByItsReaders) {
+  std::string rules = ".decl q(x: number)\n";
+  for (int i = 0; i < 9; ++i) rules += "q(x) :- e(x, _, 7), e(x, _, 8).\n";
+  read(rules + "p(x, y) :- e(x, y, z), some(x), made(z).\n");
+  know("some", 400'000, {19'000});
+  know("made", 2, {2});
+  EXPECT_TRUE(replan("p"));
+  EXPECT_TRUE(tells("scan made -> search e by (z)")) << explain(program_, plan_);
 }
 
 TEST_F(Replan, AnOrderThatIsHardlyBetterIsNotTaken) {
