@@ -250,8 +250,7 @@ bool SetReader::read_data(ByteReader& in, const SpelledSet& what, SetView& set) 
   return false;
 }
 
-CompactDecoder::CompactDecoder(std::size_t prefix_cells)
-    : prefix_(prefix_cells, 0) {}
+CompactDecoder::CompactDecoder(std::size_t prefix_cells) : prefix_(prefix_cells, 0) {}
 
 // The set was good when it was read for the first time.
 bool CompactDecoder::read_copy(ByteReader& in, std::span<const std::byte> payload, SetView& set) {

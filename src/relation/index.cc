@@ -344,7 +344,7 @@ void Index::erase(std::span<const Cell> tuples) {
       doomed.push_back((std::uint64_t{row} << 32) | tuples[at + order_.size() - 1]);
   if (doomed.empty()) return;
   std::sort(doomed.begin(), doomed.end());
-  own_delta();
+  if (whole_ > 0) own_delta();
   // Returns how many elements of the set went; `doomed` from `from` on names the row's elements.
   const auto shrink = [&](IntSet& set, std::size_t from, std::size_t to) {
     const std::uint64_t before = set.size();
