@@ -6,7 +6,9 @@ namespace stratalog {
 void report_no_memory() { throw std::bad_alloc(); }
 
 void report_full_table() {
-  throw NoRoom("a rank has 2^32 rows of one relation, more than can be numbered; use more ranks");
+  throw NoRoom(
+      "a rank has 2^32 rows of one relation (2^31 where rules search it by a part of its columns), "
+      "more than can be numbered; use more ranks");
 }
 
 void report_no_address_space() {

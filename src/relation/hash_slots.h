@@ -35,8 +35,6 @@ class HashSlots {
   static constexpr std::uint32_t kAbsent = 0xFFFFFFFFU;
   static constexpr std::size_t kAtOnce = 256;
 
-  // Slots, not numbers: none before make_room().
-  bool empty() const { return slots_.empty(); }
   std::uint32_t size() const { return used_; }
   std::uint64_t heap_bytes() const { return slots_.capacity() * sizeof(std::uint32_t); }
   void prefetch(std::uint64_t hash) const {

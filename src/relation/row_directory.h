@@ -12,6 +12,7 @@
 
 #include "model/cell.h"
 #include "relation/hash_slots.h"
+#include "relation/place_iterator.h"
 #include "relation/prefix_map.h"
 #include "relation/row_sets.h"
 
@@ -20,21 +21,6 @@ namespace stratalog {
 // Numbers of rows, ascending: side by side, or a list.
 class FoundRows {
  public:
-  class Iterator {
-   public:
-    Iterator(const FoundRows& rows, std::size_t at) : rows_(&rows), at_(at) {}
-    RowId operator*() const { return (*rows_)[at_]; }
-    Iterator& operator++() {
-      ++at_;
-      return *this;
-    }
-    bool operator==(const Iterator& other) const { return at_ == other.at_; }
-
-   private:
-    const FoundRows* rows_;
-    std::size_t at_;
-  };
-
   FoundRows() = default;
   FoundRows(RowId first, std::size_t size) : first_(first), size_(size) {}
   explicit FoundRows(std::span<const RowId> list) : list_(list.data()), size_(list.size()) {}
@@ -44,8 +30,8 @@ class FoundRows {
   RowId operator[](std::size_t at) const {
     return list_ == nullptr ? first_ + static_cast<RowId>(at) : list_[at];
   }
-  Iterator begin() const { return {*this, 0}; }
-  Iterator end() const { return {*this, size_}; }
+  PlaceIterator<FoundRows> begin() const { return {*this, 0}; }
+  PlaceIterator<FoundRows> end() const { return {*this, size_}; }
 
  private:
   const RowId* list_ = nullptr;

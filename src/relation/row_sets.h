@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "relation/int_set.h"
+#include "relation/place_iterator.h"
 
 namespace stratalog {
 
@@ -62,21 +63,6 @@ struct DeltaRow {
 // Ascending rows; valid until the index changes.
 class DeltaRows {
  public:
-  class Iterator {
-   public:
-    Iterator(const DeltaRows& rows, std::size_t at) : rows_(&rows), at_(at) {}
-    DeltaRow operator*() const { return (*rows_)[at_]; }
-    Iterator& operator++() {
-      ++at_;
-      return *this;
-    }
-    bool operator==(const Iterator& other) const { return at_ == other.at_; }
-
-   private:
-    const DeltaRows* rows_;
-    std::size_t at_;
-  };
-
   DeltaRows() = default;
   explicit DeltaRows(std::span<const OwnDeltaRow> own) : own_(own) {}
   // Rows 0 .. `whole` - 1 of `sets`, whatever is hidden, and then `own`.
@@ -93,8 +79,8 @@ class DeltaRows {
     const OwnDeltaRow& own = own_[at - whole_];
     return {.row = own.row, .cells = own.cells};
   }
-  Iterator begin() const { return {*this, 0}; }
-  Iterator end() const { return {*this, size()}; }
+  PlaceIterator<DeltaRows> begin() const { return {*this, 0}; }
+  PlaceIterator<DeltaRows> end() const { return {*this, size()}; }
 
  private:
   const RowSets* sets_ = nullptr;

@@ -184,9 +184,9 @@ Result<ProgramPlan> plan_program(const Program& program, const PlanOptions& opti
 // `statistics` (of all relations) now knows the sizes; of its own relations it gets estimates.
 // Rules that read something empty are left out, and atoms get another order where that promises
 // much less work; an index that there is not yet costs as much as it takes to make. Indices that
-// are planned keep their numbers, and those of finished relations all
-// else; what is missing is added. The strategy stays, save that nothing is swept without recursive
-// rules. True if the plan has changed. Pure.
+// are planned keep their numbers, and those of finished relations all else; what is missing is
+// added. The strategy stays, save that nothing is swept without recursive rules. True if the plan
+// has changed. Pure.
 Result<bool> replan_stratum(const Program& program, const PlanOptions& options,
                             std::uint32_t stratum, std::vector<RelationStatistics>& statistics,
                             ProgramPlan& plan);
