@@ -19,7 +19,7 @@ Status corrupt_pool(const std::string& what) {
 }  // namespace
 
 PoolDecoder::PoolDecoder(std::size_t prefix_cells)
-    : prefix_(prefix_cells, 0), columns_(prefix_cells), pool_(kPoolReach) {}
+    : prefix_(prefix_cells, 0), columns_(prefix_cells) {}
 
 // Reads the head; in_ is at the first set then.
 Status PoolDecoder::open_streams(std::span<const std::byte> payload, PoolForm form,
@@ -109,8 +109,10 @@ bool PoolDecoder::give(const Pooled& pooled, SetView& set) {
 
 // The next set of the pool.
 bool PoolDecoder::read_next(RunSet what, SetView& set) {
-  Pooled& next = pool_[pooled_ % kPoolReach];
-  ++pooled_;
+  // Most blocks are small: the pool grows with what comes.
+  const std::size_t at = pooled_++ % kPoolReach;
+  if (at == pool_.size()) pool_.emplace_back();
+  Pooled& next = pool_[at];
   if (what == RunSet::kSpelled) {
     next.table = 0;
     return read_spelled(next.spelled, set);

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "write/errno_status.h"
 
@@ -15,8 +16,15 @@ namespace stratalog {
 MemoryDisk::MemoryDisk() { add_node(FileKind::kDirectory); }
 
 NodeId MemoryDisk::add_node(FileKind kind) {
-  nodes_.push_back({.kind = kind, .data = {}, .entries = {}});
+  nodes_.push_back(std::make_shared<Node>(Node{.kind = kind, .data = {}, .entries = {}}));
   return static_cast<NodeId>(nodes_.size() - 1);
+}
+
+MemoryDisk::Node& MemoryDisk::node(NodeId id) {
+  std::shared_ptr<Node>& own = nodes_[id];
+  if (own.use_count() != 1) own = std::make_shared<Node>(*own);
+  own->data_hash.reset();
+  return *own;
 }
 
 Result<NodeId> MemoryDisk::find(const std::string& path) const {
@@ -26,8 +34,8 @@ Result<NodeId> MemoryDisk::find(const std::string& path) const {
   for (std::size_t begin = 0; begin != std::string::npos;) {
     const std::size_t slash = path.find('/', begin);
     const std::string part = path.substr(begin, slash - begin);
-    const auto entry = nodes_[at].entries.find(part);
-    if (entry == nodes_[at].entries.end()) return errno_status(ENOENT, "find", path);
+    const auto entry = nodes_[at]->entries.find(part);
+    if (entry == nodes_[at]->entries.end()) return errno_status(ENOENT, "find", path);
     at = entry->second;
     begin = slash == std::string::npos ? slash : slash + 1;
   }
@@ -40,10 +48,10 @@ std::uint64_t MemoryDisk::fingerprint() const {
   while (!open_directories.empty()) {
     const NodeId directory = open_directories.back();
     open_directories.pop_back();
-    for (const auto& [name, id] : nodes_[directory].entries) {
-      const Node& child = nodes_[id];
-      hash = XXH3_64bits_withSeed(name.data(), name.size(), hash);
-      hash = XXH3_64bits_withSeed(child.data.data(), child.data.size(), hash + 1);
+    for (const auto& [name, id] : nodes_[directory]->entries) {
+      const Node& child = *nodes_[id];
+      if (!child.data_hash) child.data_hash = XXH3_64bits(child.data.data(), child.data.size());
+      hash = XXH3_64bits_withSeed(name.data(), name.size(), hash + *child.data_hash);
       if (child.kind == FileKind::kDirectory) open_directories.push_back(id);
     }
     hash = hash * 31 + 7;
@@ -61,7 +69,7 @@ std::shared_ptr<MemoryDisk> MemoryDisk::clone() const {
 
 std::uint64_t MemoryDisk::used_bytes() const {
   std::uint64_t sum = 0;
-  for (const Node& node : nodes_) sum += node.data.size();
+  for (const auto& node : nodes_) sum += node->data.size();
   return sum;
 }
 
@@ -88,7 +96,7 @@ class MemoryFile final : public File {
 
   Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
     const std::lock_guard guard(disk_->mutex());
-    const Bytes& data = disk_->node(id_).data;
+    const Bytes& data = std::as_const(*disk_).node(id_).data;
     if (offset > data.size() || bytes.size() > data.size() - offset)
       return Status::corruption(fmt::format("{}: ends at offset {}, {} bytes at offset {} expected",
                                             path_, data.size(), bytes.size(), offset));
@@ -98,7 +106,7 @@ class MemoryFile final : public File {
 
   Result<std::uint64_t> size_bytes() override {
     const std::lock_guard guard(disk_->mutex());
-    return static_cast<std::uint64_t>(disk_->node(id_).data.size());
+    return static_cast<std::uint64_t>(std::as_const(*disk_).node(id_).data.size());
   }
   Status sync() override { return Status::ok(); }
   Status close() override { return Status::ok(); }
@@ -122,7 +130,7 @@ class MemoryStore final : public Store {
   Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
     const std::lock_guard guard(disk_->mutex());
     STRATALOG_ASSIGN_OR_RETURN(const NodeEntry entry, enter(path));
-    auto& entries = disk_->node(entry.parent).entries;
+    const auto& entries = std::as_const(*disk_).node(entry.parent).entries;
     const auto found = entries.find(entry.name);
     NodeId id = 0;
     if (mode == OpenMode::kCreateExclusive) {
@@ -132,7 +140,7 @@ class MemoryStore final : public Store {
     } else {
       if (found == entries.end()) return errno_status(ENOENT, "open", path);
       id = found->second;
-      if (disk_->node(id).kind != FileKind::kRegular)
+      if (std::as_const(*disk_).node(id).kind != FileKind::kRegular)
         return Status::io_error(path + " is not a regular file; it is not touched");
     }
     return std::unique_ptr<File>(std::make_unique<MemoryFile>(disk_, id, path));
@@ -141,7 +149,7 @@ class MemoryStore final : public Store {
   Status make_directory(const std::string& path) override {
     const std::lock_guard guard(disk_->mutex());
     STRATALOG_ASSIGN_OR_RETURN(const NodeEntry entry, enter(path));
-    if (disk_->node(entry.parent).entries.count(entry.name) != 0)
+    if (std::as_const(*disk_).node(entry.parent).entries.count(entry.name) != 0)
       return errno_status(EEXIST, "make directory", path);
     const NodeId id = disk_->add_node(FileKind::kDirectory);
     disk_->node(entry.parent).entries[entry.name] = id;
@@ -174,16 +182,17 @@ class MemoryStore final : public Store {
   Result<std::vector<std::string>> list(const std::string& path) override {
     const std::lock_guard guard(disk_->mutex());
     STRATALOG_ASSIGN_OR_RETURN(const NodeId id, disk_->find(path));
-    if (disk_->node(id).kind != FileKind::kDirectory) return errno_status(ENOTDIR, "list", path);
+    const MemoryDisk::Node& node = std::as_const(*disk_).node(id);
+    if (node.kind != FileKind::kDirectory) return errno_status(ENOTDIR, "list", path);
     std::vector<std::string> names;
-    for (const auto& [name, child] : disk_->node(id).entries) names.push_back(name);
+    for (const auto& [name, child] : node.entries) names.push_back(name);
     return names;
   }
 
   Result<FileInfo> info(const std::string& path) override {
     const std::lock_guard guard(disk_->mutex());
     STRATALOG_ASSIGN_OR_RETURN(const NodeId id, disk_->find(path));
-    const MemoryDisk::Node& node = disk_->node(id);
+    const MemoryDisk::Node& node = std::as_const(*disk_).node(id);
     return FileInfo{.kind = node.kind, .size_bytes = node.data.size()};
   }
 
@@ -223,7 +232,7 @@ class MemoryStore final : public Store {
     auto& entries = disk_->node(entry.parent).entries;
     const auto found = entries.find(entry.name);
     if (found == entries.end()) return errno_status(ENOENT, "remove", path);
-    const MemoryDisk::Node& node = disk_->node(found->second);
+    const MemoryDisk::Node& node = std::as_const(*disk_).node(found->second);
     if (node.kind != kind) return errno_status(EISDIR, "remove", path);
     if (!node.entries.empty()) return errno_status(ENOTEMPTY, "remove", path);
     const NodeId id = found->second;

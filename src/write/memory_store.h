@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,17 +32,19 @@ class MemoryDisk {
     FileKind kind = FileKind::kRegular;
     Bytes data;
     std::map<std::string, NodeId> entries;
+    mutable std::optional<std::uint64_t> data_hash = std::nullopt;  // once somebody asked
   };
   std::mutex& mutex() { return mutex_; }
   NodeId add_node(FileKind kind);
-  Node& node(NodeId id) { return nodes_[id]; }
-  const Node& node(NodeId id) const { return nodes_[id]; }
+  // To change it; copies of the disk do not see that. Good until the next clone() or fingerprint().
+  Node& node(NodeId id);
+  const Node& node(NodeId id) const { return *nodes_[id]; }
   NodeId node_count() const { return static_cast<NodeId>(nodes_.size()); }
   // The node at a path ("." is the root), or NotFound.
   Result<NodeId> find(const std::string& path) const;
   // A hash of all names and contents that can be reached, for counting distinct states.
   std::uint64_t fingerprint() const;
-  // A copy of everything.
+  // A copy of everything, which shares what neither of the two changes.
   std::shared_ptr<MemoryDisk> clone() const;
 
   // Bytes that files may hold together; a write beyond fails with NoSpace.
@@ -55,7 +58,7 @@ class MemoryDisk {
 
  private:
   std::mutex mutex_;
-  std::vector<Node> nodes_;
+  std::vector<std::shared_ptr<Node>> nodes_;
 };
 
 std::unique_ptr<Store> open_memory_store(std::shared_ptr<MemoryDisk> disk);

@@ -221,14 +221,19 @@ class CrashExplorer {
     return promise;
   }
 
-  void explore_prefix(const MemoryDisk& start, std::span<const Operation> log) {
-    const Promise promise = promise_of(log);
-    const std::vector<std::size_t> floating = floating_operations(log);
+  void explore_prefix(const MemoryDisk& start, std::span<const Operation> prefix) {
+    const Promise promise = promise_of(prefix);
+    std::vector<std::size_t> floating = floating_operations(prefix);
+    // What lies before the first floating operation is the same in every state.
+    const std::size_t pinned = floating.empty() ? prefix.size() : floating.front();
+    const auto base = crash_image(start, prefix.first(pinned), {}, {});
+    const auto log = prefix.subspan(pinned);
+    for (std::size_t& f : floating) f -= pinned;
     std::size_t tried = 0;
     const auto attempt = [&](std::span<const std::size_t> dropped, const Tear& tear) {
       if (is_over()) return;
       ++tried;
-      judge(*crash_image(start, log, dropped, tear), promise, log.size());
+      judge(*crash_image(*base, log, dropped, tear), promise, prefix.size());
     };
     attempt({}, {});
     attempt(floating, {});
@@ -283,7 +288,7 @@ class CrashExplorer {
         attempt(all_but({floating[a], floating[b]}), {});
       }
     for (std::size_t i = 0; i < room / 2; ++i)
-      attempt(pick(floating, splitmix64(splitmix64(log.size()) + i), chosen), {});
+      attempt(pick(floating, splitmix64(splitmix64(prefix.size()) + i), chosen), {});
   }
 
   // The floating operations whose bit is set (the first 64).
