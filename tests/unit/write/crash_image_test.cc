@@ -41,6 +41,28 @@ std::vector<Operation> write_and_rename(bool sync_file, bool sync_directory) {
   return log.take();
 }
 
+// Copies share what neither changes, and nobody sees what the other does.
+TEST(MemoryDisk, CopiesAreIndependent) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  const auto store = open_memory_store(disk);
+  const auto file = store->open("f", OpenMode::kCreateExclusive);
+  ASSERT_TRUE(file.value()->write_at(0, text_bytes("hello")).is_ok());
+  const auto copy = disk->clone();
+  const std::uint64_t before = disk->fingerprint();
+  EXPECT_EQ(copy->fingerprint(), before);
+
+  ASSERT_TRUE(file.value()->write_at(0, text_bytes("jello")).is_ok());
+  EXPECT_NE(disk->fingerprint(), before);
+  EXPECT_EQ(copy->fingerprint(), before);
+  EXPECT_EQ(text_at(*copy, "f"), "hello");
+
+  ASSERT_TRUE(open_memory_store(copy)->remove_file("f").is_ok());
+  EXPECT_NE(copy->fingerprint(), before);
+  EXPECT_EQ(text_at(*disk, "f"), "jello");
+  ASSERT_TRUE(file.value()->write_at(0, text_bytes("hello")).is_ok());
+  EXPECT_EQ(disk->fingerprint(), before);
+}
+
 TEST(CrashImage, SyncedOperationsDoNotFloat) {
   EXPECT_EQ(floating_operations(write_and_rename(false, false)).size(), 3U);
   EXPECT_EQ(floating_operations(write_and_rename(true, false)).size(), 2U);
