@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "encode/recent_sets.h"
 #include "model/tuple_group.h"
 #include "pack/fragment.h"
 
@@ -115,8 +116,7 @@ class CompactDecoder {
   bool read_copy(ByteReader& in, std::span<const std::byte> payload, SetView& set);
 
   std::vector<Cell> prefix_;
-  std::vector<SpelledSet> spelled_;  // of the block, the last kCopyReach: number modulo kCopyReach
-  std::uint64_t sets_ = 0;  // spelled out in the block so far
+  RecentSets<SpelledSet, kCopyReach> spelled_;  // of the block
   SetReader reader_;
 };
 

@@ -255,10 +255,10 @@ CompactDecoder::CompactDecoder(std::size_t prefix_cells) : prefix_(prefix_cells,
 // The set was good when it was read for the first time.
 bool CompactDecoder::read_copy(ByteReader& in, std::span<const std::byte> payload, SetView& set) {
   const std::uint64_t back = in.varint(kCopyReach - 1);
-  if (!in.is_ok() || back >= sets_) return false;
-  const SpelledSet& what = spelled_[(sets_ - 1 - back) % kCopyReach];
-  ByteReader again(payload.subspan(what.position));
-  return reader_.read_data(again, what, set);
+  const SpelledSet* what = spelled_.find(back + 1);
+  if (!in.is_ok() || what == nullptr) return false;
+  ByteReader again(payload.subspan(what->position));
+  return reader_.read_data(again, *what, set);
 }
 
 Status CompactDecoder::decode(std::span<const std::byte> payload, std::uint64_t groups,
@@ -267,7 +267,7 @@ Status CompactDecoder::decode(std::span<const std::byte> payload, std::uint64_t 
   std::fill(prefix_.begin(), prefix_.end(), 0);
   reader_.begin_block();
   std::uint64_t seen_rows = 0;
-  sets_ = 0;
+  spelled_.clear();
   std::size_t start = 0;
   const auto corrupt = [&](const char* what) {
     return Status::corruption(fmt::format("payload offset {}: {}", start, what));
@@ -287,12 +287,7 @@ Status CompactDecoder::decode(std::span<const std::byte> payload, std::uint64_t 
     } else {
       SpelledSet what;
       good = good && reader_.read_head(in, tag, what) && reader_.read_data(in, what, set);
-      if (kind != FragmentKind::kSingle) {
-        // Most blocks are small: the table grows with what comes.
-        const std::size_t at = sets_++ % kCopyReach;
-        if (at == spelled_.size()) spelled_.emplace_back();
-        spelled_[at] = what;
-      }
+      if (kind != FragmentKind::kSingle) spelled_.add() = what;
     }
     if (!good) return corrupt("bad set");
     seen_rows += set.count;

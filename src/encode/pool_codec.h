@@ -17,6 +17,7 @@
 #include "encode/byte_order.h"
 #include "encode/compact_codec.h"
 #include "encode/packed_stream.h"
+#include "encode/recent_sets.h"
 #include "model/group_batch.h"
 #include "model/tuple_group.h"
 #include "model/zone_builder.h"
@@ -163,8 +164,7 @@ class PoolDecoder {
   StreamUnpacker row_sizes_;
   StreamUnpacker row_bits_;
   std::uint64_t runs_ = 0;
-  std::vector<Pooled> pool_;  // the last kPoolReach: number modulo kPoolReach
-  std::uint64_t pooled_ = 0;  // so far
+  RecentSets<Pooled, kPoolReach> pool_;
   std::uint64_t read_sets_ = 0;  // spelled out, tables included
   std::span<const std::byte> spelled_;  // all of them
   ByteReader in_{std::span<const std::byte>()};

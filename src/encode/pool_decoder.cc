@@ -109,10 +109,7 @@ bool PoolDecoder::give(const Pooled& pooled, SetView& set) {
 
 // The next set of the pool.
 bool PoolDecoder::read_next(RunSet what, SetView& set) {
-  // Most blocks are small: the pool grows with what comes.
-  const std::size_t at = pooled_++ % kPoolReach;
-  if (at == pool_.size()) pool_.emplace_back();
-  Pooled& next = pool_[at];
+  Pooled& next = pool_.add();
   if (what == RunSet::kSpelled) {
     next.table = 0;
     return read_spelled(next.spelled, set);
@@ -125,7 +122,8 @@ bool PoolDecoder::read_next(RunSet what, SetView& set) {
 }
 
 bool PoolDecoder::read_known(std::uint64_t back, SetView& set) {
-  return back <= pooled_ && back <= kPoolReach && give(pool_[(pooled_ - back) % kPoolReach], set);
+  const Pooled* known = pool_.find(back);
+  return known != nullptr && give(*known, set);
 }
 
 Status PoolDecoder::decode(std::span<const std::byte> payload, PoolForm form, std::uint64_t groups,
@@ -138,7 +136,8 @@ Status PoolDecoder::decode(std::span<const std::byte> payload, PoolForm form, st
   const auto sets = load_le<std::uint32_t>(payload.data());
   STRATALOG_RETURN_IF_ERROR(open_streams(payload, form, groups));
   reader_.begin_block();
-  pooled_ = read_sets_ = table_ = 0;
+  pool_.clear();
+  read_sets_ = table_ = 0;
   const bool has_runs = form == PoolForm::kRuns;
   const std::uint32_t back_from = has_runs ? kBackFrom : 0;
   std::uint64_t seen_groups = 0;

@@ -14,7 +14,7 @@ bool is_entry_operation(OperationKind kind) {
 }
 
 void apply_write(MemoryDisk& disk, const Operation& operation, const Tear* tear) {
-  Bytes& data = disk.node(operation.node).data;
+  Bytes& data = disk.change(operation.node).data;
   std::uint64_t length = operation.data.size();
   const std::uint64_t kept = tear == nullptr ? length : std::min<std::uint64_t>(tear->keep, length);
   if (tear != nullptr && tear->kind == TearKind::kPrefix) length = kept;
@@ -30,18 +30,18 @@ void apply(MemoryDisk& disk, const Operation& operation, const Tear* tear) {
   switch (operation.kind) {
     case OperationKind::kCreate:
     case OperationKind::kMakeDirectory:
-      disk.node(operation.directory).entries[operation.name] = operation.node;
+      disk.change(operation.directory).entries[operation.name] = operation.node;
       break;
     case OperationKind::kWrite:
       apply_write(disk, operation, tear);
       break;
     case OperationKind::kRename:
-      disk.node(operation.to_directory).entries[operation.to_name] = operation.node;
+      disk.change(operation.to_directory).entries[operation.to_name] = operation.node;
       if (tear == nullptr || tear->kind != TearKind::kHalfRename)
-        disk.node(operation.directory).entries.erase(operation.name);
+        disk.change(operation.directory).entries.erase(operation.name);
       break;
     case OperationKind::kRemove:
-      disk.node(operation.directory).entries.erase(operation.name);
+      disk.change(operation.directory).entries.erase(operation.name);
       break;
     case OperationKind::kSyncFile:
     case OperationKind::kSyncDirectory:
@@ -82,7 +82,7 @@ std::shared_ptr<MemoryDisk> crash_image(const MemoryDisk& start, std::span<const
   while (disk->node_count() < nodes) disk->add_node(FileKind::kRegular);
   for (const Operation& operation : log)
     if (operation.kind == OperationKind::kMakeDirectory)
-      disk->node(operation.node).kind = FileKind::kDirectory;
+      disk->change(operation.node).kind = FileKind::kDirectory;
   auto next_dropped = dropped.begin();
   for (std::size_t i = 0; i < log.size(); ++i) {
     if (next_dropped != dropped.end() && *next_dropped == i) {

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "write/errno_status.h"
 
@@ -20,7 +19,7 @@ NodeId MemoryDisk::add_node(FileKind kind) {
   return static_cast<NodeId>(nodes_.size() - 1);
 }
 
-MemoryDisk::Node& MemoryDisk::node(NodeId id) {
+MemoryDisk::Node& MemoryDisk::change(NodeId id) {
   std::shared_ptr<Node>& own = nodes_[id];
   if (own.use_count() != 1) own = std::make_shared<Node>(*own);
   own->data_hash.reset();
@@ -82,7 +81,7 @@ class MemoryFile final : public File {
 
   Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
     const std::lock_guard guard(disk_->mutex());
-    Bytes& data = disk_->node(id_).data;
+    Bytes& data = disk_->change(id_).data;
     const std::uint64_t end = offset + bytes.size();
     if (end > data.size()) {
       if (disk_->used_bytes() + (end - data.size()) > disk_->capacity_bytes)
@@ -96,7 +95,7 @@ class MemoryFile final : public File {
 
   Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
     const std::lock_guard guard(disk_->mutex());
-    const Bytes& data = std::as_const(*disk_).node(id_).data;
+    const Bytes& data = disk_->node(id_).data;
     if (offset > data.size() || bytes.size() > data.size() - offset)
       return Status::corruption(fmt::format("{}: ends at offset {}, {} bytes at offset {} expected",
                                             path_, data.size(), bytes.size(), offset));
@@ -106,7 +105,7 @@ class MemoryFile final : public File {
 
   Result<std::uint64_t> size_bytes() override {
     const std::lock_guard guard(disk_->mutex());
-    return static_cast<std::uint64_t>(std::as_const(*disk_).node(id_).data.size());
+    return static_cast<std::uint64_t>(disk_->node(id_).data.size());
   }
   Status sync() override { return Status::ok(); }
   Status close() override { return Status::ok(); }
@@ -130,17 +129,17 @@ class MemoryStore final : public Store {
   Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
     const std::lock_guard guard(disk_->mutex());
     STRATALOG_ASSIGN_OR_RETURN(const NodeEntry entry, enter(path));
-    const auto& entries = std::as_const(*disk_).node(entry.parent).entries;
+    const auto& entries = disk_->node(entry.parent).entries;
     const auto found = entries.find(entry.name);
     NodeId id = 0;
     if (mode == OpenMode::kCreateExclusive) {
       if (found != entries.end()) return errno_status(EEXIST, "create", path);
       id = disk_->add_node(FileKind::kRegular);
-      disk_->node(entry.parent).entries[entry.name] = id;
+      disk_->change(entry.parent).entries[entry.name] = id;
     } else {
       if (found == entries.end()) return errno_status(ENOENT, "open", path);
       id = found->second;
-      if (std::as_const(*disk_).node(id).kind != FileKind::kRegular)
+      if (disk_->node(id).kind != FileKind::kRegular)
         return Status::io_error(path + " is not a regular file; it is not touched");
     }
     return std::unique_ptr<File>(std::make_unique<MemoryFile>(disk_, id, path));
@@ -149,10 +148,10 @@ class MemoryStore final : public Store {
   Status make_directory(const std::string& path) override {
     const std::lock_guard guard(disk_->mutex());
     STRATALOG_ASSIGN_OR_RETURN(const NodeEntry entry, enter(path));
-    if (std::as_const(*disk_).node(entry.parent).entries.count(entry.name) != 0)
+    if (disk_->node(entry.parent).entries.count(entry.name) != 0)
       return errno_status(EEXIST, "make directory", path);
     const NodeId id = disk_->add_node(FileKind::kDirectory);
-    disk_->node(entry.parent).entries[entry.name] = id;
+    disk_->change(entry.parent).entries[entry.name] = id;
     return Status::ok();
   }
 
@@ -165,12 +164,12 @@ class MemoryStore final : public Store {
     const std::lock_guard guard(disk_->mutex());
     STRATALOG_ASSIGN_OR_RETURN(const NodeEntry source, enter(from));
     STRATALOG_ASSIGN_OR_RETURN(const NodeEntry target, enter(to));
-    auto& entries = disk_->node(source.parent).entries;
+    auto& entries = disk_->change(source.parent).entries;
     const auto found = entries.find(source.name);
     if (found == entries.end()) return errno_status(ENOENT, "rename", from);
     const NodeId id = found->second;
     entries.erase(found);
-    disk_->node(target.parent).entries[target.name] = id;
+    disk_->change(target.parent).entries[target.name] = id;
     return Status::ok();
   }
 
@@ -182,7 +181,7 @@ class MemoryStore final : public Store {
   Result<std::vector<std::string>> list(const std::string& path) override {
     const std::lock_guard guard(disk_->mutex());
     STRATALOG_ASSIGN_OR_RETURN(const NodeId id, disk_->find(path));
-    const MemoryDisk::Node& node = std::as_const(*disk_).node(id);
+    const MemoryDisk::Node& node = disk_->node(id);
     if (node.kind != FileKind::kDirectory) return errno_status(ENOTDIR, "list", path);
     std::vector<std::string> names;
     for (const auto& [name, child] : node.entries) names.push_back(name);
@@ -192,7 +191,7 @@ class MemoryStore final : public Store {
   Result<FileInfo> info(const std::string& path) override {
     const std::lock_guard guard(disk_->mutex());
     STRATALOG_ASSIGN_OR_RETURN(const NodeId id, disk_->find(path));
-    const MemoryDisk::Node& node = std::as_const(*disk_).node(id);
+    const MemoryDisk::Node& node = disk_->node(id);
     return FileInfo{.kind = node.kind, .size_bytes = node.data.size()};
   }
 
@@ -229,10 +228,10 @@ class MemoryStore final : public Store {
   Status remove(const std::string& path, FileKind kind) {
     const std::lock_guard guard(disk_->mutex());
     STRATALOG_ASSIGN_OR_RETURN(const NodeEntry entry, enter(path));
-    auto& entries = disk_->node(entry.parent).entries;
+    auto& entries = disk_->change(entry.parent).entries;
     const auto found = entries.find(entry.name);
     if (found == entries.end()) return errno_status(ENOENT, "remove", path);
-    const MemoryDisk::Node& node = std::as_const(*disk_).node(found->second);
+    const MemoryDisk::Node& node = disk_->node(found->second);
     if (node.kind != kind) return errno_status(EISDIR, "remove", path);
     if (!node.entries.empty()) return errno_status(ENOTEMPTY, "remove", path);
     const NodeId id = found->second;
@@ -240,7 +239,7 @@ class MemoryStore final : public Store {
     // A renaming that power failure left half done gave the file two names in one directory.
     const bool has_other_name = std::any_of(entries.begin(), entries.end(),
                                             [id](const auto& other) { return other.second == id; });
-    if (kind == FileKind::kRegular && !has_other_name) Bytes().swap(disk_->node(id).data);
+    if (kind == FileKind::kRegular && !has_other_name) Bytes().swap(disk_->change(id).data);
     return Status::ok();
   }
 

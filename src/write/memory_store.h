@@ -36,9 +36,9 @@ class MemoryDisk {
   };
   std::mutex& mutex() { return mutex_; }
   NodeId add_node(FileKind kind);
-  // To change it; copies of the disk do not see that. Good until the next clone() or fingerprint().
-  Node& node(NodeId id);
   const Node& node(NodeId id) const { return *nodes_[id]; }
+  // To change it; copies of the disk do not see that. Good until the next clone() or fingerprint().
+  Node& change(NodeId id);
   NodeId node_count() const { return static_cast<NodeId>(nodes_.size()); }
   // The node at a path ("." is the root), or NotFound.
   Result<NodeId> find(const std::string& path) const;

@@ -107,7 +107,7 @@ void count(Counts& counts, Verdict verdict) {
 Counts flip_bits(const std::shared_ptr<MemoryDisk>& disk, const std::string& path,
                  std::size_t stride, const ProtocolSteps& steps) {
   Counts counts;
-  Bytes& data = disk->node(disk->find(path).value()).data;
+  Bytes& data = disk->change(disk->find(path).value()).data;
   for (std::size_t bit = 0; bit < data.size() * 8; bit += stride) {
     data[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
     count(counts, judge(disk, steps));
@@ -119,7 +119,7 @@ Counts flip_bits(const std::shared_ptr<MemoryDisk>& disk, const std::string& pat
 Counts truncate(const std::shared_ptr<MemoryDisk>& disk, const std::string& path,
                 const ProtocolSteps& steps) {
   Counts counts;
-  Bytes& data = disk->node(disk->find(path).value()).data;
+  Bytes& data = disk->change(disk->find(path).value()).data;
   const Bytes whole = data;
   for (std::size_t length = 0; length < whole.size(); ++length) {
     data.resize(length);
@@ -228,7 +228,7 @@ TEST(Damage, BlocksWithoutChecksumsAreDecodedWithCare) {
 TEST(Damage, FlippedPaddingIsFoundByVerify) {
   const auto disk = make_store(CheckpointMode::kShared, ShardEncoding::kCompact, 2);
   const std::string path = newest() + "/0001-path.total.shared";
-  Bytes& data = disk->node(disk->find(path).value()).data;
+  Bytes& data = disk->change(disk->find(path).value()).data;
   ASSERT_GT(data.size(), 4096U);
   const auto store = open_memory_store(disk);
   EXPECT_TRUE(verify_generation(*store, newest(), VerifyDepth::kContent).value().problems.empty());
@@ -243,7 +243,7 @@ TEST(Damage, ZonesThatDoNotHoldAreFoundByVerify) {
   for (const ShardEncoding encoding : {ShardEncoding::kCompact, ShardEncoding::kAuto}) {
     const auto disk = make_store(CheckpointMode::kFilePerProcess, encoding, 2);
     const auto store = open_memory_store(disk);
-    Bytes& data = disk->node(disk->find(newest() + "/" + kManifestName).value()).data;
+    Bytes& data = disk->change(disk->find(newest() + "/" + kManifestName).value()).data;
     const std::string text(reinterpret_cast<const char*>(data.data()), data.size());
     auto parsed = parse_manifest(text, CheckManifest::kYes);
     ASSERT_TRUE(parsed.is_ok());
@@ -286,27 +286,27 @@ TEST(Damage, MissingSwappedReplayedGrownAndExtraFiles) {
     for (const std::string& path : paths) {
       if (!path.ends_with(kManifestName)) {
         const auto disk = base->clone();
-        disk->node(disk->find(newest()).value()).entries.erase(path.substr(path.find('/') + 1));
+        disk->change(disk->find(newest()).value()).entries.erase(path.substr(path.find('/') + 1));
         EXPECT_EQ(judge(disk, {}), Verdict::kRefused) << "without " << path;
       }
       {
         const auto disk = base->clone();
-        disk->node(disk->find(path).value()).data.push_back(std::byte{0});
+        disk->change(disk->find(path).value()).data.push_back(std::byte{0});
         EXPECT_EQ(judge(disk, {}), Verdict::kRefused) << "grown " << path;
       }
       {  // the same name from the older generation
         const auto disk = base->clone();
         const auto other = disk->find(older + path.substr(path.find('/')));
         if (other.is_ok()) {
-          disk->node(disk->find(path).value()).data = disk->node(other.value()).data;
+          disk->change(disk->find(path).value()).data = disk->node(other.value()).data;
           EXPECT_EQ(judge(disk, {}), Verdict::kRefused) << "replayed " << path;
         }
       }
       for (const std::string& second : paths) {
         if (second == path) continue;
         const auto disk = base->clone();
-        std::swap(disk->node(disk->find(path).value()).data,
-                  disk->node(disk->find(second).value()).data);
+        std::swap(disk->change(disk->find(path).value()).data,
+                  disk->change(disk->find(second).value()).data);
         EXPECT_EQ(judge(disk, {}), Verdict::kRefused) << path << " and " << second;
       }
     }
@@ -322,7 +322,7 @@ TEST(Damage, MissingSwappedReplayedGrownAndExtraFiles) {
 TEST(Damage, AGenerationCopiedUnderAnotherNameOrFromAnotherStore) {
   const auto disk = make_store(CheckpointMode::kFilePerProcess, ShardEncoding::kCompact, 1);
   const NodeId original = disk->find(newest()).value();
-  disk->node(MemoryDisk::kRoot).entries["gen-00000001-0000000009"] = original;
+  disk->change(MemoryDisk::kRoot).entries["gen-00000001-0000000009"] = original;
   const auto store = open_memory_store(disk);
   const auto listed = list_generations(*store);
   ASSERT_EQ(listed.value().size(), 3U);
@@ -336,11 +336,11 @@ TEST(Damage, AGenerationCopiedUnderAnotherNameOrFromAnotherStore) {
     const auto other = open_memory_store(foreign);
     ASSERT_TRUE(open_checkpoint_writer(*self, *other, {}).is_ok());
   }
-  foreign->node(foreign->find(kStoreFileName).value()).data =
+  foreign->change(foreign->find(kStoreFileName).value()).data =
       disk->node(disk->find(kStoreFileName).value()).data;
   // Same STORE: a moved store. Another STORE: refused.
   const auto mine = disk->clone();
-  Bytes& id = mine->node(mine->find(kStoreFileName).value()).data;
+  Bytes& id = mine->change(mine->find(kStoreFileName).value()).data;
   const auto empty = std::make_shared<MemoryDisk>();
   empty->random_state = 1234;
   const auto self = make_self_comm();
@@ -355,7 +355,7 @@ TEST(Damage, NothingValidIsNotNothing) {
   for (const std::uint64_t sequence : {1, 2}) {
     const std::string path =
         generation_name({.epoch = 1, .sequence = sequence}) + "/" + kManifestName;
-    disk->node(disk->find(path).value()).data[10] ^= std::byte{1};
+    disk->change(disk->find(path).value()).data[10] ^= std::byte{1};
   }
   const auto store = open_memory_store(disk);
   const auto self = make_self_comm();
@@ -380,7 +380,8 @@ TEST(CheckMutants, EachCheckIsNeeded) {
       flip_bits(disk, newest() + "/" + kManifestName, 1, without(ProtocolStep::kCheckManifest));
   EXPECT_GT(manifest.wrong + manifest.accepted, 0U)
       << "leaving out the manifest's hash goes unnoticed";
-  disk->node(disk->find(newest() + "/0001-path.total.000000").value()).data.push_back(std::byte{1});
+  disk->change(disk->find(newest() + "/0001-path.total.000000").value())
+      .data.push_back(std::byte{1});
   EXPECT_EQ(judge(disk, {}), Verdict::kRefused);
   EXPECT_NE(judge(disk, without(ProtocolStep::kCheckSizes)), Verdict::kRefused)
       << "leaving out the size check goes unnoticed";

@@ -186,7 +186,7 @@ bool flip_a_bit(const std::shared_ptr<MemoryDisk>& disk, const std::string& gene
   for (const std::string& name : names.value()) {
     if (name == "MANIFEST" || name.starts_with("section")) continue;
     if (mode == kOwnFiles && !name.starts_with("0001-")) continue;
-    Bytes& data = disk->node(disk->find(generation + "/" + name).value()).data;
+    Bytes& data = disk->change(disk->find(generation + "/" + name).value()).data;
     if (at >= data.size()) return false;
     data[at] ^= std::byte{16};
     return true;

@@ -352,7 +352,7 @@ TEST(Layouts, SharedFilesAreReadInTheirOrderByAnyNumberOfRanks) {
     // Damage anywhere is found, and said to be in that file.
     for (const std::string& name : data_files(*disk)) {
       const std::string path = "gen-00000001-0000000001/" + name;
-      Bytes& data = disk->node(disk->find(path).value()).data;
+      Bytes& data = disk->change(disk->find(path).value()).data;
       for (std::size_t at = data.size() / 7; at + 8192 < data.size(); at += data.size() / 5) {
         data[at] ^= std::byte{4};
         const Status status = load_pairs(disk, 3, shares);
@@ -371,7 +371,7 @@ TEST_P(DamagedHdf5Files, AreFound) {
   const auto relations = sample::sample_relations(2, 30);
   const auto disk = std::make_shared<MemoryDisk>();
   ASSERT_TRUE(save(disk, 2, {.mode = GetParam()}, relations).is_ok());
-  Bytes& data = disk->node(disk->find("gen-00000001-0000000001/relations.h5").value()).data;
+  Bytes& data = disk->change(disk->find("gen-00000001-0000000001/relations.h5").value()).data;
   std::size_t flips = 0;
   for (std::size_t bit = 0; bit < data.size() * 8; bit += 61) {
     data[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));

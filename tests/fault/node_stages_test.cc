@@ -41,7 +41,7 @@ std::shared_ptr<MemoryDisk> disk_of_nodes(int nodes = kNodes) {
 
 void lose_stage(MemoryDisk& disk, int node) {
   const std::lock_guard guard(disk.mutex());
-  disk.node(disk.find(stage_folder(node)).value()).entries.clear();
+  disk.change(disk.find(stage_folder(node)).value()).entries.clear();
 }
 
 // What `comm`'s rank sees: home and its node's stage. `home` may be something else than the folder.

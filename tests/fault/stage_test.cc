@@ -246,7 +246,7 @@ TEST(StagedCheckpoints, ALostStageFallsBackToWhatWasDrained) {
   }
   {
     const std::lock_guard guard(disk->mutex());
-    disk->node(disk->find("stage").value()).entries.clear();
+    disk->change(disk->find("stage").value()).entries.clear();
   }
   StagedJob next(disk);
   EXPECT_EQ(loaded(next.store()), 2U);

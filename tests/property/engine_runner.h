@@ -26,8 +26,8 @@ inline std::shared_ptr<MemoryDisk> disk_with(const FileTexts& files) {
   for (const auto& [name, text] : files) {
     const NodeId id = disk->add_node(FileKind::kRegular);
     const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-    disk->node(id).data.assign(bytes, bytes + text.size());
-    disk->node(MemoryDisk::kRoot).entries[name] = id;
+    disk->change(id).data.assign(bytes, bytes + text.size());
+    disk->change(MemoryDisk::kRoot).entries[name] = id;
   }
   return disk;
 }

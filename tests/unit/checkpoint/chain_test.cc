@@ -152,7 +152,7 @@ TEST(Chain, ABrokenLinkIsNamedAndTheNextOlderGenerationTaken) {
     const std::string path = names[2] + "/0001-path.total.000001";
     ASSERT_TRUE(disk->find(path).is_ok());
     if (truncated) {
-      disk->node(disk->find(path).value()).data.pop_back();
+      disk->change(disk->find(path).value()).data.pop_back();
     } else {
       const auto store = open_memory_store(disk);
       ASSERT_TRUE(store->remove_file(path).is_ok());

@@ -156,7 +156,7 @@ TEST(LearningJobs, ANumberOfFilesIsAWishLikeBefore) {
 TEST(LearningJobs, AlsoOfAGenerationThatIsDamaged) {
   const auto disk = std::make_shared<MemoryDisk>();
   const std::string last = run_learning_job(disk, {.ranks = 3, .saves = 2}).back();
-  disk->node(disk->find(last + "/0000-path.total.000001").value()).data.resize(10);
+  disk->change(disk->find(last + "/0000-path.total.000001").value()).data.resize(10);
   EXPECT_EQ(remembered(disk, run_learning_job(disk, {.ranks = 3}).front()),
             fmt::format("from {}, 1 measurement", last));
 }
@@ -164,7 +164,7 @@ TEST(LearningJobs, AlsoOfAGenerationThatIsDamaged) {
 // Rewrites a manifest with the right hash.
 void replace_in_manifest(MemoryDisk& disk, const std::string& generation, const std::string& from,
                          const std::string& to) {
-  Bytes& data = disk.node(disk.find(generation + "/MANIFEST").value()).data;
+  Bytes& data = disk.change(disk.find(generation + "/MANIFEST").value()).data;
   std::string text(reinterpret_cast<const char*>(data.data()), data.size());
   text.resize(text.rfind('\n', text.size() - 2) + 1);
   const std::size_t at = text.find(from);

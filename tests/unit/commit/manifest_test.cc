@@ -340,7 +340,7 @@ TEST(StoreFile, IsMadeOnceAndChecked) {
   EXPECT_EQ(first.value().epoch, 1U);
   EXPECT_EQ(second.value().epoch, 2U);
   EXPECT_EQ(second.value().notes.size(), 1U);  // no locks in memory
-  Bytes& data = disk->node(disk->find("STORE").value()).data;
+  Bytes& data = disk->change(disk->find("STORE").value()).data;
   const Bytes whole = data;
   for (std::size_t i = 0; i < whole.size(); ++i) {
     data[i] ^= std::byte{1};

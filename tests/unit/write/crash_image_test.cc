@@ -63,6 +63,46 @@ TEST(MemoryDisk, CopiesAreIndependent) {
   EXPECT_EQ(disk->fingerprint(), before);
 }
 
+// What explorers count on: the operations before the first floating one can be carried out once.
+TEST(CrashImage, WhatIsPinnedMayComeFirst) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  OperationLog log(*disk);
+  const auto memory = open_memory_store(disk);
+  const auto store = open_recording_store(*memory, log, 0);
+  ASSERT_TRUE(store->make_directory("d").is_ok());
+  ASSERT_TRUE(store->sync_directory(".").is_ok());
+  const auto first = store->open("d/a", OpenMode::kCreateExclusive);
+  ASSERT_TRUE(store->sync_directory("d").is_ok());
+  ASSERT_TRUE(first.value()->write_at(0, text_bytes("hello")).is_ok());
+  ASSERT_TRUE(first.value()->sync().is_ok());
+  ASSERT_TRUE(store->make_directory("e").is_ok());
+  const auto second = store->open("e/b", OpenMode::kCreateExclusive);
+  ASSERT_TRUE(second.value()->write_at(0, text_bytes("world")).is_ok());
+  ASSERT_TRUE(store->rename("e/b", "d/b").is_ok());
+  ASSERT_TRUE(store->remove_file("d/a").is_ok());
+  const std::vector<Operation> all = log.take();
+  const std::span<const Operation> operations(all);
+
+  const std::vector<std::size_t> floating = floating_operations(operations);
+  ASSERT_EQ(floating.size(), 5U);
+  const std::size_t pinned = floating.front();
+  ASSERT_GT(pinned, 4U);
+  const MemoryDisk empty;
+  const auto base = crash_image(empty, operations.first(pinned), {}, {});
+  for (unsigned subset = 0; subset < 32; ++subset) {
+    std::vector<std::size_t> dropped;
+    std::vector<std::size_t> later;  // counted from the first floating one
+    for (std::size_t i = 0; i < floating.size(); ++i) {
+      if ((subset >> i & 1) == 0) continue;
+      dropped.push_back(floating[i]);
+      later.push_back(floating[i] - pinned);
+    }
+    const auto whole = crash_image(empty, operations, dropped, {});
+    const auto in_two = crash_image(*base, operations.subspan(pinned), later, {});
+    EXPECT_EQ(in_two->fingerprint(), whole->fingerprint()) << subset;
+  }
+}
+
 TEST(CrashImage, SyncedOperationsDoNotFloat) {
   EXPECT_EQ(floating_operations(write_and_rename(false, false)).size(), 3U);
   EXPECT_EQ(floating_operations(write_and_rename(true, false)).size(), 2U);
