@@ -184,6 +184,7 @@ class MemoryStore final : public Store {
     const MemoryDisk::Node& node = disk_->node(id);
     if (node.kind != FileKind::kDirectory) return errno_status(ENOTDIR, "list", path);
     std::vector<std::string> names;
+    names.reserve(node.entries.size());
     for (const auto& [name, child] : node.entries) names.push_back(name);
     return names;
   }
