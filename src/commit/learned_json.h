@@ -6,12 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "commit/json_items.h"
 #include "commit/learned_record.h"
 
 namespace stratalog {
 
 nlohmann::ordered_json learned_json(const LearnedRecord& record);
 // Looks at what it knows and copies nothing else, however deep and large it is.
-std::optional<LearnedRecord> learned_of(const nlohmann::ordered_json& object);
+std::optional<LearnedRecord> learned_of(JsonItem object);
 
 }  // namespace stratalog

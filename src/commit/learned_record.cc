@@ -71,35 +71,31 @@ Json on_json(const MeasuredOn& on) {
 // An object's fields by name and type. Once one was not as it must be, nothing counts.
 class Reader {
  public:
-  explicit Reader(const Json& object) : object_(object), is_good_(object.is_object()) {}
+  explicit Reader(JsonItem object) : object_(object), is_good_(object.is_object()) {}
 
   bool is_good() const { return is_good_; }
-  bool has(const char* key) const { return is_good_ && object_.contains(key); }
-  const Json& at(const char* key) {
-    static const Json kNothing;
-    if (has(key)) return *object_.find(key);
-    is_good_ = false;
-    return kNothing;
+  bool has(const char* key) const { return is_good_ && object_.find(key).has_value(); }
+  JsonItem at(const char* key) {
+    const auto found = object_.find(key);
+    is_good_ = is_good_ && found.has_value();
+    return found.value_or(JsonItem());
   }
   template <typename Number>
   void read(const char* key, Number& number) {
-    const Json& item = at(key);
-    const auto* const found = item.get_ptr<const std::uint64_t*>();
-    if (found == nullptr || *found > std::numeric_limits<Number>::max())
+    const auto found = at(key).unsigned_number();
+    if (!found || *found > std::numeric_limits<Number>::max())
       is_good_ = false;
     else
       number = static_cast<Number>(*found);
   }
   void read(const char* key, double& number) {
-    const Json& item = at(key);
-    if (item.is_number())
-      number = item.get<double>();
-    else
-      is_good_ = false;
+    const auto found = at(key).number();
+    is_good_ = is_good_ && found.has_value();
+    number = found.value_or(number);
   }
   void read(const char* key, std::string& name) {
-    const auto* const found = at(key).get_ptr<const std::string*>();
-    if (found == nullptr || found->size() > kMostNameBytes)
+    const auto found = at(key).text();
+    if (!found || found->size() > kMostNameBytes)
       is_good_ = false;
     else
       name = *found;
@@ -123,7 +119,7 @@ class Reader {
   }
 
  private:
-  const Json& object_;
+  JsonItem object_;
   bool is_good_;
 };
 
@@ -156,9 +152,9 @@ bool read_on(Reader in, MeasuredOn& on) {
   return in.is_good();
 }
 
-bool read_costs(const Json& array, std::vector<LearnedCost>& costs) {
+bool read_costs(JsonItem array, std::vector<LearnedCost>& costs) {
   if (!array.is_array() || array.size() > kMostLearned) return false;
-  for (const Json& item : array) {
+  for (const JsonItem item : array) {
     LearnedCost cost;
     Reader in(item);
     if (!read_option(in, cost.option)) return false;
@@ -192,7 +188,7 @@ Json learned_json(const LearnedRecord& record) {
   return object;
 }
 
-std::optional<LearnedRecord> learned_of(const Json& object) {
+std::optional<LearnedRecord> learned_of(JsonItem object) {
   LearnedRecord record;
   Reader in(object);
   if (!read_on(Reader(in.at("on")), record.on)) return std::nullopt;
@@ -212,7 +208,8 @@ std::string learned_text(const LearnedRecord& record) {
 }
 
 std::optional<LearnedRecord> parse_learned(std::string_view text) {
-  return learned_of(Json::parse(text.begin(), text.end(), nullptr, false));
+  JsonItems items;
+  return learned_of(items.parse(text));
 }
 
 }  // namespace stratalog

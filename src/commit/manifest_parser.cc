@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "commit/json_items.h"
 #include "commit/learned_json.h"
 #include "commit/manifest.h"
 #include "commit/manifest_checks.h"
@@ -17,56 +17,43 @@
 namespace stratalog {
 namespace {
 
-using Json = nlohmann::ordered_json;  // its objects are lists: a line has few fields
-
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 // Numbers in a chunk of a stream: what a reader has to hold, four bytes each.
 constexpr std::uint64_t kMaxStreamChunk = std::uint64_t{1} << 24;
 
-bool as_number(const Json& item, std::uint64_t limit, std::uint64_t& number) {
-  if (!item.is_number_unsigned()) return false;
-  number = *item.get_ptr<const std::uint64_t*>();
-  return number <= limit;
+bool as_number(JsonItem item, std::uint64_t limit, std::uint64_t& number) {
+  const auto found = item.unsigned_number();
+  number = found.value_or(0);
+  return found && number <= limit;
 }
 
 // One line's object, with typed access that remembers the first field that was not as it must be.
 class Fields {
  public:
-  explicit Fields(std::string_view text)
-      : Fields(Json::parse(text.begin(), text.end(), nullptr, false)) {}
-  explicit Fields(Json object) : object_(std::move(object)) {
+  explicit Fields(JsonItem object) : object_(object) {
     if (!object_.is_object()) bad_ = "is not a JSON object";
   }
 
   bool is_ok() const { return bad_.empty(); }
   const std::string& problem() const { return bad_; }
-  bool has(const char* key) const { return object_.is_object() && object_.contains(key); }
+  bool has(const char* key) const { return object_.find(key).has_value(); }
 
   std::uint64_t number(const char* key, std::uint64_t limit = kNoLimit) {
-    const Json* value = find(key);
-    if (value == nullptr) return 0;
-    if (!value->is_number_unsigned()) return fail(key);
-    const auto number = *value->get_ptr<const std::uint64_t*>();
-    return number <= limit ? number : fail(key);
+    const auto value = find(key);
+    std::uint64_t number = 0;
+    return value && as_number(*value, limit, number) ? number : fail(key);
   }
-  std::string text(const char* key) {
-    const Json* value = find(key);
-    if (value == nullptr) return {};
-    const auto* text = value->get_ptr<const std::string*>();
-    if (text != nullptr) return *text;
-    fail(key);
-    return {};
-  }
+  std::string text(const char* key) { return std::string(view(key)); }
   Hash128 hash(const char* key) {
-    const auto parsed = parse_hash128(text(key));
+    const auto parsed = parse_hash128(view(key));
     if (!parsed) fail(key);
     return parsed.value_or(Hash128{});
   }
   // Told for people: what is not as expected is left out.
   PartChoice choice(const char* key) {
-    const Json* value = find(key);
-    if (value == nullptr) return {};
+    const auto value = find(key);
+    if (!value) return {};
     Fields in(*value);
     PartChoice choice{.part = in.text("part"),
                       .reason = in.text("reason"),
@@ -77,23 +64,24 @@ class Fields {
   }
   // Nonsense is nothing: only a writer would look at it, and can do without.
   std::optional<LearnedRecord> learned(const char* key) const {
-    return has(key) ? learned_of(*object_.find(key)) : std::nullopt;
+    const auto value = object_.find(key);
+    return value ? learned_of(*value) : std::nullopt;
   }
   template <typename Visit>
   void each(const char* key, Visit&& visit) {
-    const Json* value = find(key);
-    if (value == nullptr) return;
+    const auto value = find(key);
+    if (!value) return;
     if (!value->is_array()) {
       fail(key);
       return;
     }
-    for (const Json& item : *value)
+    for (const JsonItem item : *value)
       if (!visit(item)) fail(key);
   }
   template <typename T>
   std::vector<T> numbers(const char* key, std::uint64_t limit) {
     std::vector<T> numbers;
-    each(key, [&](const Json& item) {
+    each(key, [&](JsonItem item) {
       std::uint64_t number = 0;
       if (!as_number(item, limit, number)) return false;
       numbers.push_back(static_cast<T>(number));
@@ -103,9 +91,9 @@ class Fields {
   }
   std::vector<std::uint64_t> checksums(const char* key) {
     std::vector<std::uint64_t> checksums;
-    each(key, [&](const Json& item) {
-      const auto* text = item.get_ptr<const std::string*>();
-      const auto hash = text == nullptr ? std::nullopt : parse_hex64(*text);
+    each(key, [&](JsonItem item) {
+      const auto text = item.text();
+      const auto hash = text ? parse_hex64(*text) : std::nullopt;
       checksums.push_back(hash.value_or(0));
       return hash.has_value();
     });
@@ -113,11 +101,12 @@ class Fields {
   }
   std::vector<Extent> extents(const char* key) {
     std::vector<Extent> extents;
-    each(key, [&](const Json& item) {
+    each(key, [&](JsonItem item) {
       Extent extent;
       if (!item.is_array() || item.size() != 2) return false;
-      if (!as_number(item[0], kMaxFileBytes, extent.offset)) return false;
-      if (!as_number(item[1], kMaxFileBytes - extent.offset, extent.bytes)) return false;
+      auto field = item.begin();
+      if (!as_number(*field, kMaxFileBytes, extent.offset)) return false;
+      if (!as_number(*++field, kMaxFileBytes - extent.offset, extent.bytes)) return false;
       extents.push_back(extent);
       return extent.bytes != 0;
     });
@@ -129,15 +118,20 @@ class Fields {
   }
 
  private:
-  const Json* find(const char* key) {
-    if (!is_ok()) return nullptr;
+  std::string_view view(const char* key) {
+    const auto value = find(key);
+    const auto text = value ? value->text() : std::nullopt;
+    if (!text) fail(key);
+    return text.value_or(std::string_view{});
+  }
+  std::optional<JsonItem> find(const char* key) {
+    if (!is_ok()) return std::nullopt;
     const auto found = object_.find(key);
-    if (found != object_.end()) return &*found;
-    fail(key);
-    return nullptr;
+    if (!found) fail(key);
+    return found;
   }
 
-  Json object_;
+  JsonItem object_;
   std::string bad_;
 };
 
@@ -161,11 +155,12 @@ class Parser {
   Status bad(std::string_view what) const {
     return Status::corruption(fmt::format("MANIFEST line {}: {}", line_number_, what));
   }
+  // Good until the next call.
   Result<Fields> next_line() {
     ++line_number_;
     const std::size_t end = text_.find('\n');
     if (end == std::string_view::npos) return bad("is missing");
-    Fields fields(text_.substr(0, end));
+    Fields fields(line_.parse(text_.substr(0, end)));
     text_.remove_prefix(end + 1);
     return fields;
   }
@@ -180,6 +175,7 @@ class Parser {
   std::uint32_t link_of(Fields& in);
 
   std::string_view text_;
+  JsonItems line_;
   std::uint64_t line_number_ = 0;
   std::uint64_t relations_ = 0;
   std::uint64_t sections_ = 0;
@@ -200,13 +196,13 @@ Status Parser::parse_head() {
                     version, kFormatVersion));
   std::string critical;
   bool may_link = false;
-  in.each("critical", [&](const Json& item) {
-    const std::string feature = item.is_string() ? item.get<std::string>() : "?";
+  in.each("critical", [&](JsonItem item) {
+    const std::string feature(item.text().value_or("?"));
     may_link |= feature == kLinksFeature;
     if (feature != kLinksFeature && feature != kDeflatedChunks && feature != kStreamsFeature &&
         feature != kCopiesFeature && feature != kPoolsFeature && feature != kRunPoolsFeature)
       critical = feature;
-    return item.is_string();
+    return item.text().has_value();
   });
   if (!critical.empty())
     return Status::not_supported(
@@ -233,11 +229,13 @@ Status Parser::parse_head() {
   m.program_hash = in.text("program");
   m.engine_state = in.text("state");
   if (in.has("reasons"))
-    in.each("reasons", [&](const Json& item) {
-      const bool is_pair =
-          item.is_array() && item.size() == 2 && item[0].is_string() && item[1].is_string();
-      if (is_pair) m.reasons.push_back({item[0].get<std::string>(), item[1].get<std::string>()});
-      return is_pair;
+    in.each("reasons", [&](JsonItem item) {
+      if (!item.is_array() || item.size() != 2) return false;
+      auto part = item.begin();
+      const auto what = (*part).text();
+      const auto why = (*++part).text();
+      if (what && why) m.reasons.push_back({std::string(*what), std::string(*why)});
+      return what && why;
     });
   m.learned = in.learned("learned");
   relations_ = in.number("relations");
@@ -263,7 +261,7 @@ Status Parser::parse_relation() {
   if (version != version_name(r.version)) in.fail("version");
   r.arity = static_cast<std::uint32_t>(in.number("arity", kMaxArity));
   std::vector<bool> seen(r.arity, false);
-  in.each("columns", [&](const Json& item) {
+  in.each("columns", [&](JsonItem item) {
     std::uint64_t column = 0;
     if (!as_number(item, kMaxArity, column) || column >= r.arity || seen[column]) return false;
     seen[column] = true;
@@ -383,13 +381,15 @@ Status Parser::parse_shard() {
 // Lowest and highest cell of every column, block by block.
 void Parser::parse_zones(Fields& in, ManifestShard& shard) const {
   const std::size_t each = std::size_t{manifest_.relations[shard.relation].arity} * 2;
-  in.each("zones", [&](const Json& item) {
+  in.each("zones", [&](JsonItem item) {
     if (!item.is_array() || item.size() != each) return false;
-    for (std::size_t i = 0; i < each; ++i) {
+    bool is_highest = false;
+    for (const JsonItem bound : item) {
       std::uint64_t cell = 0;
-      if (!as_number(item[i], 0xFFFFFFFFU, cell)) return false;
-      if (i % 2 == 1 && cell < shard.zones.back()) return false;
+      if (!as_number(bound, 0xFFFFFFFFU, cell)) return false;
+      if (is_highest && cell < shard.zones.back()) return false;
       shard.zones.push_back(static_cast<Cell>(cell));
+      is_highest = !is_highest;
     }
     return true;
   });
@@ -403,7 +403,8 @@ Result<Manifest> parse_manifest(std::string_view text, CheckManifest check) {
     return Status::corruption("MANIFEST ends in the middle of a line");
   const std::size_t last = text.substr(0, text.size() - 1).rfind('\n') + 1;
   const std::string_view body = text.substr(0, last);
-  Fields tail(text.substr(last, text.size() - last - 1));
+  JsonItems last_line;
+  Fields tail(last_line.parse(text.substr(last, text.size() - last - 1)));
   const Hash128 stored = tail.hash("xxh3_128");
   if (check == CheckManifest::kYes) {
     const Hash128 found = hash128(body);
