@@ -10,7 +10,7 @@ import ctypes
 import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -173,24 +173,25 @@ class Program(Mapping[str, Table]):
         (or one) of shared libraries with the functions of .functor. `comm` is a communicator of
         mpi4py (or a stratalog.communicator.Collectives): all of its ranks make the same calls.
         """
-        if not isinstance(text, str):
-            raise TypeError(
-                f"a program is its text, a str, not {type(text).__name__}; "
-                "Program.from_file(path) reads a file"
-            )
         self._handle = Handle()
         self._results: Results | None = None
         self._bridge = None if comm is None else Bridge(collectives_of(comm))
         if self._bridge is not None:
             self._handle.call("set_collectives", ctypes.byref(self._bridge.calls))
-        self._set("name", arguments.text("name", name))
-        for folder in arguments.paths("include", include):
-            self._set("include", folder)
-        for macro in arguments.macros("define", define):
-            self._set("define", macro)
-        for library in arguments.paths("libraries", libraries):
-            self._set("library", str(Path(library).absolute()))
-        source = text.encode("utf-8", "surrogateescape")
+        with self._told_to_others(lambda: self._handle.call("compile", b"", 0)):
+            if not isinstance(text, str):
+                raise TypeError(
+                    f"a program is its text, a str, not {type(text).__name__}; "
+                    "Program.from_file(path) reads a file"
+                )
+            self._set("name", arguments.text("name", name))
+            for folder in arguments.paths("include", include):
+                self._set("include", folder)
+            for macro in arguments.macros("define", define):
+                self._set("define", macro)
+            for library in arguments.paths("libraries", libraries):
+                self._set("library", str(Path(library).absolute()))
+            source = text.encode("utf-8", "surrogateescape")
         try:
             self._handle.call("compile", source, len(source))
         except RunError as error:
@@ -221,6 +222,22 @@ class Program(Mapping[str, Table]):
     def _set(self, name: str, value: str) -> None:
         self._handle.call("set", name.encode(), value.encode("utf-8", "surrogateescape"))
 
+    @contextmanager
+    def _told_to_others(self, call: Callable[[], None]) -> Iterator[None]:
+        """What is wrong here, before a collective call: other ranks are in it and would wait."""
+        try:
+            yield
+        except Exception as error:
+            self._refuse(f"{type(error).__name__}: {error}", call)
+            raise
+
+    def _refuse(self, why: str, call: Callable[[], None]) -> None:
+        if self._bridge is None:
+            return
+        self._set("refusal", why.replace("\0", "\\0") or "a rank refused")
+        with suppress(RunError):  # the verdict of all, which is `why`
+            call()
+
     def _relation(self, name: str) -> Relation:
         if name not in self._relations:
             raise KeyError(f"no relation {name!r}; there are {', '.join(self._relations)}")
@@ -232,7 +249,8 @@ class Program(Mapping[str, Table]):
         `data`: an array of shape (rows, columns), a structured array, tuples, {column: values}, a
         pandas.DataFrame, a pyarrow.Table, RecordBatch or RecordBatchReader, or a stratalog.Table;
         of one column also its values; without columns also True or False. Repeated tuples count
-        once. On several ranks each inserts its own.
+        once. On several ranks each inserts its own, and what does not fit is an error of that rank
+        alone: one that does not go on should say so (refuse), as the others run.
         """
         into = self._relation(relation)
         columns = Columns(into, self._structures, data)
@@ -243,6 +261,11 @@ class Program(Mapping[str, Table]):
         """Forgets what was inserted into a relation."""
         self._relation(relation)
         self._handle.call("clear", _find(self._handle, relation))
+
+    def refuse(self, why: str) -> None:
+        """Takes the place of run() on a rank that cannot run, so that the others do not wait for
+        it: their run() raises a RunError with `why`. Nothing, where there is but one rank."""
+        self._refuse(str(why), self._handle.run)
 
     def run(
         self,
@@ -266,27 +289,30 @@ class Program(Mapping[str, Table]):
         ended, with a last checkpoint. Tables of earlier runs end here. A checkpoint that fails
         does not end the run: it is in the summary, and a RuntimeWarning.
         """
-        folders = {
-            name: "" if folder is None else arguments.path(name, folder)
-            for name, folder in (("facts", facts), ("output", output), ("checkpoint", checkpoint))
-        }
-        every = arguments.seconds("checkpoint_every", checkpoint_every)
-        if on_checkpoints not in ("refuse", "resume", "overwrite"):
-            raise ValueError(
-                f"on_checkpoints is 'refuse', 'resume' or 'overwrite', not {on_checkpoints!r}"
-            )
-        if checkpoint is None and (every != 0 or on_checkpoints != "refuse"):
-            given = "checkpoint_every" if every != 0 else "on_checkpoints"
-            raise ValueError(f"{given} needs checkpoint=, the folder for checkpoints")
-        limit = arguments.amount("memory_limit", memory_limit, "a number of bytes, or 0 for none")
-        sharing = arguments.amount("threads", threads, "a number, or 0 for one a core")
-        settings = {
-            **folders,
-            "checkpoint-every": repr(every),
-            "on-checkpoints": on_checkpoints,
-            "memory-limit": str(limit),
-            "threads": str(sharing),
-        }
+        with self._told_to_others(self._handle.run):
+            settings = {
+                name: "" if folder is None else arguments.path(name, folder)
+                for name, folder in (
+                    ("facts", facts),
+                    ("output", output),
+                    ("checkpoint", checkpoint),
+                )
+            }
+            every = arguments.seconds("checkpoint_every", checkpoint_every)
+            if on_checkpoints not in ("refuse", "resume", "overwrite"):
+                raise ValueError(
+                    f"on_checkpoints is 'refuse', 'resume' or 'overwrite', not {on_checkpoints!r}"
+                )
+            if checkpoint is None and (every != 0 or on_checkpoints != "refuse"):
+                given = "checkpoint_every" if every != 0 else "on_checkpoints"
+                raise ValueError(f"{given} needs checkpoint=, the folder for checkpoints")
+            bytes_or_none = "a number of bytes, or 0 for none"
+            limit = arguments.amount("memory_limit", memory_limit, bytes_or_none)
+            sharing = arguments.amount("threads", threads, "a number, or 0 for one a core")
+            settings["checkpoint-every"] = repr(every)
+            settings["on-checkpoints"] = on_checkpoints
+            settings["memory-limit"] = str(limit)
+            settings["threads"] = str(sharing)
         claim = object()
         try:
             self._handle.claim(claim)

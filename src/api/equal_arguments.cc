@@ -7,6 +7,14 @@
 #include <limits>
 
 namespace stratalog {
+namespace {
+
+// What a rank has against a call; the greatest counts.
+constexpr std::uint64_t kNoObjection = 0;
+constexpr std::uint64_t kError = 1;
+constexpr std::uint64_t kRefusal = 2;
+
+}  // namespace
 
 void EqualArguments::add(const char* name, std::string_view value) {
   if (comm_.size() == 1) return;
@@ -22,9 +30,15 @@ void EqualArguments::add(const char* name, std::span<const std::string> values) 
 }
 
 Status EqualArguments::check(const Status& mine) {
+  return compare(mine.is_ok() ? kNoObjection : kError, mine);
+}
+
+Status EqualArguments::refuse(const Status& why) { return compare(kRefusal, why); }
+
+Status EqualArguments::compare(std::uint64_t objection, const Status& mine) {
   if (comm_.size() == 1) return mine;
   // The greatest hash and, turned round, the least one: equal where all are.
-  std::vector<std::uint64_t> most = {mine.is_ok() ? 0U : 1U};
+  std::vector<std::uint64_t> most = {objection};
   for (const Argument& argument : arguments_) {
     most.push_back(argument.hash);
     most.push_back(~argument.hash);
@@ -32,9 +46,11 @@ Status EqualArguments::check(const Status& mine) {
   const Status reduced = comm_.allreduce(most, ReduceOp::kMax);
   // Without a working group there is no agreement: my own error says more than the group's.
   if (!reduced.is_ok()) return mine.is_ok() ? reduced : mine;
+  // A mere error comes behind the differences, which may be its reason.
+  if (most[0] == kRefusal) return agree(comm_, objection == kRefusal ? mine : Status::ok());
   for (std::size_t a = 0; a < arguments_.size(); ++a)
     if (most[(2 * a) + 1] != ~most[(2 * a) + 2]) return tell_difference(arguments_[a]);
-  return most[0] == 0 ? Status::ok() : agree(comm_, mine);
+  return most[0] == kNoObjection ? Status::ok() : agree(comm_, mine);
 }
 
 Status EqualArguments::tell_difference(const Argument& argument) {

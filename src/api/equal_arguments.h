@@ -29,12 +29,17 @@ class EqualArguments {
   // then agree() about `mine`, what this rank has against the call.
   Status check(const Status& mine);
 
+  // The same of a rank that cannot make the call: what it has not got does not count as a
+  // difference, and `why`, which is an error, is the verdict of all.
+  Status refuse(const Status& why);
+
  private:
   struct Argument {
     const char* name;
     std::uint64_t hash;
   };
 
+  Status compare(std::uint64_t objection, const Status& mine);
   Status tell_difference(const Argument& argument);
 
   Comm& comm_;

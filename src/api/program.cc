@@ -154,6 +154,10 @@ class RowColumns {
   std::vector<stratalog_column_in> views_;
 };
 
+Status refusal_of(const std::string& why) {
+  return why.empty() ? Status::ok() : Status::invalid_argument(why);
+}
+
 // The outcome has a program.
 Result<datalog::CompileOutcome> compile_here(std::string_view text,
                                              const CompileSettings& settings) {
@@ -243,14 +247,19 @@ Result<Program> Program::compile(std::string_view text, const CompileSettings& s
   if (settings.collectives != nullptr) {
     STRATALOG_ASSIGN_OR_RETURN(comm, make_collectives_comm(*settings.collectives));
   }
+  const Status refusal = refusal_of(settings.refusal);
   auto outcome = or_no_space("the machine has no memory left for the program",
-                             [&] { return compile_here(text, settings); });
+                             [&]() -> Result<datalog::CompileOutcome> {
+                               if (!refusal.is_ok()) return refusal;
+                               return compile_here(text, settings);
+                             });
   EqualArguments arguments(*comm);
   arguments.add("text of the program", text);
   arguments.add("name of the program", settings.name);
   arguments.add("list of include folders", settings.include_directories);
   arguments.add("list of macros", settings.macros);
-  const Status agreed = arguments.check(outcome.status());
+  const Status agreed =
+      refusal.is_ok() ? arguments.check(outcome.status()) : arguments.refuse(refusal);
   // Whose own error it is needs no rank in front of it.
   if (!agreed.is_ok()) return agreed.code() == outcome.status().code() ? outcome.status() : agreed;
   auto parts =
@@ -309,7 +318,9 @@ Result<RunSummary> Program::run(const RunSettings& settings) {
   // Collectives may have come after compile().
   arguments.add("program", parts.program->source_text);
   add_settings(settings, arguments);
-  STRATALOG_RETURN_IF_ERROR(arguments.check(functors.status()));
+  const Status refusal = refusal_of(settings.refusal);
+  STRATALOG_RETURN_IF_ERROR(refusal.is_ok() ? arguments.check(functors.status())
+                                            : arguments.refuse(refusal));
   parts.functors = std::move(functors).value();
 
   const nlohmann::json remembered = options_to_remember(parts.name, settings);

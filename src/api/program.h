@@ -46,6 +46,9 @@ struct CompileSettings {
   // As set_collectives(), and compile() is collective: where the program of one rank has errors,
   // all end with them.
   const stratalog_collectives* collectives = nullptr;
+  // Not empty: this rank has no program to compile, and why. It takes part, so that nobody waits
+  // for it, and all ranks end with InvalidArgument and this text. Other settings are not looked at.
+  std::string refusal = {};
 };
 
 enum class OnCheckpoints : std::uint8_t {
@@ -67,6 +70,8 @@ struct RunSettings {
   // Ranks that are threads of this process, where Collectives name no others; 0: one a core.
   std::uint32_t threads = 1;
   std::function<void(const std::string&)> notice = {};  // rank 0: lines for a log
+  // As CompileSettings::refusal: of a rank that cannot run.
+  std::string refusal = {};
 };
 
 struct RunSummary {

@@ -157,6 +157,8 @@ Status apply_setting(stratalog_program& handle, std::string_view name, const std
     compile.include_directories.push_back(value);
   } else if (name == "define") {
     compile.macros.push_back(value);
+  } else if (name == "refusal") {
+    (handle.program ? run.refusal : compile.refusal) = value;
   } else if (name == "library") {
     run.libraries.push_back(value);
   } else if (name == "library-folder") {
@@ -179,7 +181,7 @@ Status apply_setting(stratalog_program& handle, std::string_view name, const std
     return Status::not_found(
         fmt::format("there is no setting `{}`; there are name, include, define, library, "
                     "library-folder, facts, output, checkpoint, "
-                    "checkpoint-every, on-checkpoints, memory-limit and threads",
+                    "checkpoint-every, on-checkpoints, memory-limit, threads and refusal",
                     name));
   }
   return Status::ok();
@@ -197,7 +199,9 @@ Status run_program(stratalog_program& handle, Program& program) {
   handle.notes = program.warnings();
   handle.summary = {};
   handle.run_settings.notice = [&handle](const std::string& line) { handle.notes += line + '\n'; };
-  STRATALOG_ASSIGN_OR_RETURN(handle.summary, program.run(handle.run_settings));
+  auto ran = program.run(handle.run_settings);
+  handle.run_settings.refusal.clear();
+  STRATALOG_ASSIGN_OR_RETURN(handle.summary, std::move(ran));
   return Status::ok();
 }
 
@@ -231,6 +235,7 @@ stratalog_status stratalog_compile(stratalog_program* program, const char* text,
       return Status::invalid_argument("the handle has a program already; make a new handle");
     const std::string_view source(bytes == 0 ? "" : text, bytes);
     stratalog::CompileSettings settings = program->compile_settings;
+    program->compile_settings.refusal.clear();
     if (program->collectives) settings.collectives = &*program->collectives;
     STRATALOG_ASSIGN_OR_RETURN(Program compiled, Program::compile(source, settings));
     program->notes = compiled.warnings();

@@ -55,7 +55,9 @@ const char* stratalog_version(void);
 // may be repeated), "facts" and "output" (folders of .input and .output files; without them such
 // directives do nothing), "checkpoint" (a folder), "checkpoint-every" (seconds), "on-checkpoints"
 // ("refuse", "resume" or "overwrite" what the folder holds), "memory-limit" (bytes per rank),
-// "threads" (ranks that are threads of this process, 1 unless set; 0: one a core).
+// "threads" (ranks that are threads of this process, 1 unless set; 0: one a core). For the next
+// call of either: "refusal", why this rank cannot make it. The call then only tells the other
+// ranks, which would wait for this one: all end with STRATALOG_INVALID_ARGUMENT and that text.
 stratalog_status stratalog_set(stratalog_program* program, const char* name, const char* value);
 
 // Once for each handle, before everything below. Collective where stratalog_set_collectives() came

@@ -475,6 +475,45 @@ def test_ranks_that_were_given_different_things_all_hear_of_it() -> None:
         assert "rank 2 gave another list of macros than rank 0" in str(told)
 
 
+def test_what_is_wrong_on_one_rank_is_told_to_those_that_are_in_the_call() -> None:
+    def work(rank: ThreadRank) -> list[Exception]:
+        is_odd = rank.rank == 1
+        told: list[Exception] = []
+
+        def hear(call: Callable[[], Any]) -> None:
+            try:
+                call()
+            except (package.RunError, TypeError, ValueError, OverflowError) as error:
+                told.append(error)
+
+        hear(lambda: package.Program(None if is_odd else CLOSURE, comm=rank))
+        hear(lambda: package.Program(CLOSURE, define=[1] if is_odd else [], comm=rank))
+        program = package.Program(CLOSURE, comm=rank)
+        hear(lambda: program.run(threads=-1 if is_odd else 1))
+        hear(lambda: program.run(on_checkpoints="often" if is_odd else "refuse"))
+        if is_odd:
+            hear(lambda: program.insert("edge", [(1, 2**70)]))
+            program.refuse("my facts are wrong")
+        else:
+            hear(program.run)
+        program.insert("edge", [(1, 2)] if is_odd else [(2, 3)])
+        program.run()
+        assert program.count("path") == 3
+        return told
+
+    results = on_ranks(3, work)
+    for told in results:
+        assert isinstance(told, list), told
+    own = [TypeError, TypeError, ValueError, ValueError, OverflowError]
+    assert [type(error) for error in results[1]] == own
+    for told in (results[0], results[2]):
+        assert all(isinstance(error, package.RunError) for error in told), told
+        assert [error.code for error in told] == 5 * ["InvalidArgument"]
+        assert "rank 1: TypeError: a program is its text" in str(told[0])
+        assert "'refuse', 'resume' or 'overwrite', not 'often'" in str(told[3])
+        assert "my facts are wrong" in str(told[4])
+
+
 def test_symbols_with_zeros_reach_the_console(tmp_path: Path) -> None:
     program = package.Program(".decl s(x: symbol)\n.output s(IO=stdout)")
     program.insert("s", [("a\0b",)])

@@ -64,6 +64,28 @@ TEST(EqualArguments, AnErrorOfOneRankIsThatOfAll) {
   EXPECT_EQ(verdict.message(), "rank 2: no such file");
 }
 
+// Also where it has given nothing that could be compared.
+TEST(EqualArguments, ARefusalOfOneRankIsThatOfAll) {
+  const auto fill = [](int rank, EqualArguments& arguments) {
+    arguments.add("text", rank == 1 ? "" : "the text");
+    return rank == 2 ? Status::corruption("an error beside it") : Status::ok();
+  };
+  for (const int ranks : {1, 2, 3, 7}) {
+    const int last = ranks - 1;
+    const Status played = sim_run(ranks, [&](Comm& comm) {
+      EqualArguments arguments(comm);
+      const Status mine = fill(comm.rank(), arguments);
+      const Status verdict = comm.rank() == last
+                                 ? arguments.refuse(Status::invalid_argument("no text here"))
+                                 : arguments.check(mine);
+      EXPECT_EQ(verdict.code(), StatusCode::kInvalidArgument) << verdict.to_string();
+      EXPECT_NE(verdict.message().find("no text here"), std::string::npos) << verdict.to_string();
+      return Status::ok();
+    });
+    EXPECT_TRUE(played.is_ok()) << played.to_string();
+  }
+}
+
 TEST(EqualArguments, OneRankHasItsOwnWord) {
   const Status verdict = verdict_of(1, [](int /*rank*/, EqualArguments& arguments) {
     arguments.add("colour", "red");
