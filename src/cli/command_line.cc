@@ -48,6 +48,14 @@ void add_program(CLI::App* app, ProgramArguments& program) {
                   "NAME or NAME=VALUE for the preprocessor, several between blanks; may be "
                   "repeated")
       ->allow_extra_args(false);
+  app->add_option("-m,--magic-transform", program.magic,
+                  "compute these relations (names with commas between, or * for all) only as far "
+                  "as the outputs ask for them")
+      ->option_text("RELATIONS")
+      ->allow_extra_args(false);
+  app->add_option("--magic-transform-exclude", program.magic_exclude, "but these not")
+      ->option_text("RELATIONS")
+      ->allow_extra_args(false);
 }
 
 void add_run(CLI::App& app, Invocation& invocation, RawArguments& raw) {

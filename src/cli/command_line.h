@@ -42,6 +42,8 @@ struct ProgramArguments {
   std::string file;
   std::vector<std::string> include_directories;  // -I
   std::vector<std::string> macros;  // -M NAME or NAME=VALUE
+  std::vector<std::string> magic;  // -m: relations, with commas between
+  std::vector<std::string> magic_exclude;
 };
 
 // run and resume; compact uses the folder and how it is written.

@@ -107,6 +107,10 @@ Result<datalog::CompileOutcome> compile_file(const ProgramArguments& arguments) 
     std::vector<std::string> macros = split_macros(words);
     std::move(macros.begin(), macros.end(), std::back_inserter(options.macros));
   }
+  for (const std::string& relations : arguments.magic)
+    options.pragmas.push_back({.name = "magic-transform", .value = relations});
+  for (const std::string& relations : arguments.magic_exclude)
+    options.pragmas.push_back({.name = "magic-transform-exclude", .value = relations});
   return datalog::compile({.name = source_name(arguments.file), .text = std::move(text)}, options);
 }
 

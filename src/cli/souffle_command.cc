@@ -12,19 +12,9 @@ constexpr std::array<std::string_view, 8> kIdle{
     "-c", "--compile", "-C",       "--compile-many",
     "-w", "--no-warn", "--legacy", "--profile-frequency"};
 // The same with a value: behind a name of one letter, behind `=`, or the next argument.
-constexpr std::array<std::string_view, 13> kIdleWithValue{"-a",
-                                                          "--auto-schedule",
-                                                          "-m",
-                                                          "--magic-transform",
-                                                          "-N",
-                                                          "--generate-namespace",
-                                                          "-W",
-                                                          "--warn",
-                                                          "-z",
-                                                          "--disable-transformers",
-                                                          "--wno",
-                                                          "--magic-transform-exclude",
-                                                          "--inline-exclude"};
+constexpr std::array<std::string_view, 10> kIdleWithValue{
+    "-a", "--auto-schedule",        "-N",    "--generate-namespace", "-W", "--warn",
+    "-z", "--disable-transformers", "--wno", "--inline-exclude"};
 
 bool is_one_of(std::string_view word, const auto& words) {
   return std::ranges::find(words, word) != words.end();

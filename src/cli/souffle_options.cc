@@ -38,7 +38,6 @@ constexpr std::array kOptions = {
     SouffleOption{"", "--preprocessor", "run it yourself and pass its output"},
     SouffleOption{"-P", "--pragma", "write .pragma into the program"},
     SouffleOption{"-t", "--provenance", "use --checkpoint DIR, then stratalog why DIR 'TUPLE'"},
-    SouffleOption{"-m", "--magic-transform", kNoTransformers},
     SouffleOption{"-z", "--disable-transformers", kNoTransformers},
     SouffleOption{"-a", "--auto-schedule", kNoTransformers},
     SouffleOption{"-r", "--debug-report", "see stratalog explain PROGRAM.dl"},

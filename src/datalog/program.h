@@ -106,6 +106,7 @@ struct Relation {
   std::optional<std::uint64_t> size_limit;
   std::optional<Numbering> numbering;  // then there are no rules, facts and inputs
   std::optional<Sums> sums;  // then there are no rules, facts and inputs
+  bool is_restricted = false;  // magic sets: of what no output asks for tuples may be missing
   SourcePlace place;
 };
 

@@ -69,11 +69,11 @@ def test_libraries_of_a_program(stratalog: Stratalog, tmp_path: Path) -> None:
 def test_what_means_nothing_is_said_with_its_line(stratalog: Stratalog, tmp_path: Path) -> None:
     program = tmp_path / "w.dl"
     program.write_text(
-        '.pragma "magic-transform" "*"\n.pragma "output-dri" "x"\n.pragma "jobs" "4"\n'
+        '.pragma "auto-schedule" "x"\n.pragma "output-dri" "x"\n.pragma "jobs" "4"\n'
         ".decl a(x: number)\na(1).\n"
     )
     told = stratalog("check", program).err
-    assert f'{program}:1:9: warning: `.pragma "magic-transform"` is ignored' in told
+    assert f'{program}:1:9: warning: `.pragma "auto-schedule"` is ignored' in told
     assert f'{program}:2:9: warning: `.pragma "output-dri"` is unknown and ignored' in told
     assert "did you mean `output-dir`?" in told
     assert f'{program}:3:9: warning: `.pragma "jobs"` is ignored' in told

@@ -18,6 +18,8 @@
 #include "datalog/language/emit_rule.h"
 #include "datalog/language/independent_parts.h"
 #include "datalog/language/kind_inference.h"
+#include "datalog/language/magic_sets.h"
+#include "datalog/language/magic_wishes.h"
 #include "datalog/language/needed_relations.h"
 #include "datalog/language/one_line.h"
 #include "datalog/language/plan_checks.h"
@@ -36,12 +38,12 @@ namespace {
 class Analyser {
  public:
   Analyser(const ProgramSyntax& syntax, const InlineOutcome& inlined, std::string_view text,
-           const SourceMap& map, OtherFacts other_facts, DiagnosticSink& sink)
+           const SourceMap& map, const CompileOptions& options, DiagnosticSink& sink)
       : syntax_(syntax),
         inlined_(inlined),
         text_(text),
         map_(map),
-        other_facts_(other_facts),
+        options_(options),
         sink_(sink),
         types_(syntax, sink),
         lattice_(types_),
@@ -62,12 +64,22 @@ class Analyser {
     const bool is_stratified = check_stratification(
         program_.strata, dependencies_, syntax_.refused_aggregates, declarations_, sink_);
     const std::vector<bool> needed = needed_relations(declarations_.relations, dependencies_);
-    if (other_facts_ == OtherFacts::kNone) mark_needed_inputs(needed);
+    if (options_.other_facts == OtherFacts::kNone) mark_needed_inputs(needed);
     if (!planned_.empty()) check_plans(planned_, program_.strata, needed, fillable(), sink_);
-    if (other_facts_ == OtherFacts::kNone) warn_about_relations(syntax_, declared_, sink_);
+    if (options_.other_facts == OtherFacts::kNone) warn_about_relations(syntax_, declared_, sink_);
     warn_about_standard_input(syntax_, sink_);
     program_.pragmas = take_pragmas(syntax_.pragmas, sink_);
-    if (is_stratified && !sink_.has_errors()) finish();
+    const std::vector<bool> wished = wished_restrictions(syntax_, declarations_, sink_);
+    if (!is_stratified || sink_.has_errors()) return std::move(program_);
+    if (!wished.empty()) {
+      const std::vector<bool> restricted = restrict_to_demand(
+          wished, syntax_, options_, program_.rules, declarations_, dependencies_, planned_);
+      for (RelationId id = 0; id < restricted.size(); ++id)
+        declarations_.relations[id].is_restricted = restricted[id];
+      program_.strata = stratify(declarations_.relations.size(), dependencies_);
+      put_standard_input_first();
+    }
+    finish();
     return std::move(program_);
   }
 
@@ -225,7 +237,7 @@ class Analyser {
   }
 
   std::vector<bool> fillable() const {
-    if (other_facts_ == OtherFacts::kNone)
+    if (options_.other_facts == OtherFacts::kNone)
       return fillable_relations(declarations_.relations, program_.rules);
     return std::vector<bool>(declarations_.relations.size(), true);
   }
@@ -280,7 +292,7 @@ class Analyser {
   const InlineOutcome& inlined_;
   std::string_view text_;
   const SourceMap& map_;
-  OtherFacts other_facts_;
+  const CompileOptions& options_;
   DiagnosticSink& sink_;
   TypeTable types_;
   SubtypeLattice lattice_;
@@ -295,8 +307,8 @@ class Analyser {
 }  // namespace
 
 Program analyse(const ProgramSyntax& syntax, const InlineOutcome& inlined, std::string_view text,
-                const SourceMap& map, OtherFacts other_facts, DiagnosticSink& sink) {
-  return Analyser(syntax, inlined, text, map, other_facts, sink).run();
+                const SourceMap& map, const CompileOptions& options, DiagnosticSink& sink) {
+  return Analyser(syntax, inlined, text, map, options, sink).run();
 }
 
 }  // namespace stratalog::datalog::language

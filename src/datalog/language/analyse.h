@@ -14,6 +14,6 @@ namespace stratalog::datalog::language {
 
 // `text` is what `syntax` was parsed from; `inlined` is what became of its inline relations.
 Program analyse(const ProgramSyntax& syntax, const InlineOutcome& inlined, std::string_view text,
-                const SourceMap& map, OtherFacts other_facts, DiagnosticSink& sink);
+                const SourceMap& map, const CompileOptions& options, DiagnosticSink& sink);
 
 }  // namespace stratalog::datalog::language

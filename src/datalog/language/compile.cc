@@ -35,6 +35,19 @@ CompileOutcome refused(const SourceText& source, std::string message) {
   return outcome;
 }
 
+// Behind a line marker, so that messages do not speak of lines that the file has not.
+void append_pragmas(std::string& text, const std::vector<Pragma>& pragmas) {
+  if (pragmas.empty()) return;
+  text += "\n# 1 \"command line\"\n";
+  for (const Pragma& pragma : pragmas)
+    text += fmt::format(".pragma \"{}\" \"{}\"\n", pragma.name, pragma.value);
+}
+
+bool has_quotes_or_controls(const Pragma& pragma) {
+  const auto is_one = [](unsigned char c) { return c == '"' || c == '\\' || c < ' '; };
+  return std::any_of(pragma.value.begin(), pragma.value.end(), is_one);
+}
+
 }  // namespace
 
 CompileOutcome compile(const SourceText& source, const CompileOptions& options) {
@@ -50,11 +63,17 @@ CompileOutcome compile(const SourceText& source, const CompileOptions& options) 
                     "with .input",
                     source.text.size(), limit));
   }
+  for (const Pragma& pragma : options.pragmas)
+    if (has_quotes_or_controls(pragma))
+      return refused(source, fmt::format("the value of {} has a quote, a backslash or a control "
+                                         "character; expected names with commas between, or `*`",
+                                         pragma.name));
   PreprocessOutcome expanded = preprocess(source, options);
   CompileOutcome outcome;
   outcome.diagnostics = std::move(expanded.diagnostics);
   if (!expanded.text) return outcome;
   std::string text = std::move(*expanded.text);
+  if (!is_expanded) append_pragmas(text, options.pragmas);
 
   language::DiagnosticSink sink;
   const language::SourceMap map(text, source.name, expanded.originals);
@@ -64,7 +83,7 @@ CompileOutcome compile(const SourceText& source, const CompileOptions& options) 
   language::expand_recursive_aggregates(syntax);
   language::expand_lattices(syntax, sink);
   const language::InlineOutcome inlined = language::inline_relations(syntax, sink);
-  Program program = language::analyse(syntax, inlined, text, map, options.other_facts, sink);
+  Program program = language::analyse(syntax, inlined, text, map, options, sink);
   std::vector<Diagnostic> found = sink.finish(map, options.diagnostic_limit);
   std::move(found.begin(), found.end(), std::back_inserter(outcome.diagnostics));
   if (has_error(outcome.diagnostics) || sink.has_errors()) return outcome;

@@ -19,6 +19,7 @@ enum class Meaning : std::uint8_t {
   kOneValue,  // the command has it
   kManyValues,  // the command has it, and each line adds one
   kTooLate,  // the command has it, but has used it when it knows the program
+  kForCompiler,  // the compiler has it, and has seen it
   kComputesOnly,  // changes how Soufflé computes, not what
   kOther,  // about what only Soufflé has
 };
@@ -44,8 +45,8 @@ constexpr std::array kPragmas = {
     KnownPragma{"disable-transformers", Meaning::kComputesOnly},
     KnownPragma{"emit-statistics", Meaning::kComputesOnly},
     KnownPragma{"inline-exclude", Meaning::kComputesOnly},
-    KnownPragma{"magic-transform", Meaning::kComputesOnly},
-    KnownPragma{"magic-transform-exclude", Meaning::kComputesOnly},
+    KnownPragma{"magic-transform", Meaning::kForCompiler},
+    KnownPragma{"magic-transform-exclude", Meaning::kForCompiler},
     KnownPragma{"compile", Meaning::kOther},
     KnownPragma{"compile-many", Meaning::kOther},
     KnownPragma{"debug-report", Meaning::kOther},
@@ -97,6 +98,7 @@ std::vector<Pragma> take_pragmas(const std::vector<PragmaSyntax>& pragmas, Diagn
       warn_unknown(pragma.key, sink);
       continue;
     }
+    if (known->meaning == Meaning::kForCompiler) continue;
     if (known->meaning == Meaning::kOneValue) {
       const auto before = std::find_if(taken.begin(), taken.end(), [&](const Pragma& other) {
         return other.name == pragma.key.name;

@@ -106,6 +106,8 @@ Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal
   while (!text.empty() && (text.back() == '.' || std::isspace(text.back()) != 0)) text.pop_back();
   CompileOptions options;
   options.preprocessor = PreprocessorUse::kNever;
+  // A stored tuple is derived from stored ones by the rules as they are written.
+  options.magic_sets = MagicSets::kMark;
   CompileOutcome plain = compile({.name = program_name, .text = source}, options);
   if (!plain.is_ok())
     return Status::corruption(fmt::format("the program stored in {} does not compile:{}",
@@ -133,6 +135,10 @@ Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal
   const std::string& name = asked.program->relations[facts[0]->head].name;
   for (RelationId r = 0; r < plain.program->relations.size(); ++r)
     if (plain.program->relations[r].name == name) result.relation = r;
+  if (std::ranges::any_of(plain.program->relations, &Relation::is_restricted)) {
+    options.magic_sets = MagicSets::kApply;
+    result.evaluated = compile({.name = program_name, .text = source}, options).program;
+  }
   result.program = std::move(*plain.program);
   add_numbering_rules(result.program);
   const bool is_stored = std::any_of(

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ namespace stratalog::datalog {
 // The program of a checkpoint and the tuple that a user asks for.
 struct StoredGoal {
   Program program;
+  std::optional<Program> evaluated;  // as the run had it, where magic sets changed its rules
   RelationId relation = 0;
   std::vector<Expression> arguments;  // without variables
 };

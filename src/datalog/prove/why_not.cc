@@ -289,7 +289,8 @@ Result<std::string> find_subsuming(StoredQuery& search, const Program& program,
 std::string why_missing(const StoredGoal& goal, const StoredState& stored) {
   const Program& program = goal.program;
   const Relation& relation = program.relations[goal.relation];
-  if (!is_finished(program, stored, goal.relation)) return "the run had not come to it";
+  const Program& evaluated = goal.evaluated ? *goal.evaluated : program;
+  if (!is_finished(evaluated, stored, goal.relation)) return "the run had not come to it";
   if (!relation.choice_keys.empty())
     return fmt::format("another tuple was chosen for a key of {}", relation.name);
   if (shrinks(relation)) return "a tuple subsumed it that was subsumed itself since";
@@ -343,7 +344,12 @@ Result<WhyNot> why_not(Store& store, const StoredState& stored, const std::strin
     STRATALOG_ASSIGN_OR_RETURN(FailedRule failed, judge(*search, program, judged, tuple));
     answer.rules.push_back(std::move(failed));
   }
-  if (is_equivalence(relation)) {
+  if (relation.is_restricted) {
+    answer.note = fmt::format(
+        "{} is computed only as far as the outputs ask for it (magic-transform): what is not there "
+        "may hold all the same",
+        relation.name);
+  } else if (is_equivalence(relation)) {
     answer.note = note_on_pairs(*search, program, parsed.relation, tuple);
   } else if (std::any_of(answer.rules.begin(), answer.rules.end(), [](const FailedRule& rule) {
                return rule.head_fits && rule.fails.empty();

@@ -25,13 +25,18 @@ TEST(SouffleCommand, WhatDecidesTheAnswerStays) {
       (List{"run", "a.dl", "-F", "in", "--output-dir=out", "-j4", "-M", "A=1 B=", "--quiet"}));
   EXPECT_EQ(arguments_from_souffle({"-v", "a.dl"}), (List{"run", "-v", "a.dl"}));
   EXPECT_EQ(arguments_from_souffle({"--version"}), List{"--version"});
+  const ParsedCommandLine magic = parse_command_line(arguments_from_souffle(
+      {"a.dl", "-mX,Y", "--magic-transform", "*", "--magic-transform-exclude=Z"}));
+  ASSERT_TRUE(magic.invocation) << magic.standard_error;
+  EXPECT_EQ(magic.invocation->program.magic, (List{"X,Y", "*"}));
+  EXPECT_EQ(magic.invocation->program.magic_exclude, List{"Z"});
 }
 
 TEST(SouffleCommand, WhatOnlyChangesTheWayThereGoes) {
-  EXPECT_EQ(arguments_from_souffle({"-c", "a.dl", "-w", "-z", "X", "-mX", "-W", "all", "--wno=all",
-                                    "--disable-transformers=Y", "--magic-transform", "*",
-                                    "--auto-schedule=p", "--legacy", "-Nns"}),
-            (List{"run", "a.dl", "--quiet"}));
+  EXPECT_EQ(
+      arguments_from_souffle({"-c", "a.dl", "-w", "-z", "X", "-W", "all", "--wno=all",
+                              "--disable-transformers=Y", "--auto-schedule=p", "--legacy", "-Nns"}),
+      (List{"run", "a.dl", "--quiet"}));
 }
 
 TEST(SouffleCommand, AProfileIsOneOfOurs) {
