@@ -43,7 +43,8 @@ void Pipeline::prepare_stage(std::size_t s) {
   const bool restricts =
       carried_here && (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent);
   const bool makes_sets =
-      restricts || (stage->source.swept != nullptr && step.kind == StepKind::kScan);
+      restricts || (stage->source.swept != nullptr &&
+                    (step.kind == StepKind::kScan || knows_pivot(step, stage->source)));
   stage->out.has_brief_sets = makes_sets || (s > 0 && stages_[s - 1]->out.has_brief_sets);
 
   if (step.kind == StepKind::kAggregate) {

@@ -36,6 +36,7 @@ struct StepSource {
   std::vector<const Equivalence*> joint_equivalence;
   SweptRows* swept = nullptr;  // instead of an index
   std::vector<std::uint32_t> key_places;  // swept: in the step's columns
+  std::uint32_t pivot_place = 0;
   const bool* nullary = nullptr;  // arity 0: the relation's (or its delta's) truth value
   const std::uint64_t* global_rows = nullptr;  // of all ranks: "is there any tuple" without columns
   // Scans of a replicated relation are shared among the ranks: this rank takes rows whose prefix
@@ -57,6 +58,12 @@ struct StepSource {
     return *joint[scale_hash(hash, static_cast<std::uint32_t>(joint.size()))];
   }
 };
+
+// Whether a search of swept rows goes from a pivot to its keys.
+inline bool knows_pivot(const Step& step, const StepSource& source) {
+  return source.swept != nullptr && step.kind == StepKind::kSearch &&
+         source.pivot_place < step.prefix_length;
+}
 
 // The part of an equivalence relation that has the class of an element.
 inline const Equivalence& equivalence_for(const StepSource& source, Cell element) {
@@ -135,6 +142,8 @@ class Pipeline {
   Status scan_equivalence(std::size_t s, const Batch& in);
   Status scan_swept(std::size_t s, const Batch& in);
   Status search_swept(std::size_t s, const Batch& in);
+  Status search_swept_by_pivot(std::size_t s, const Batch& in);
+  Status test_swept(std::size_t s, const Batch& in);
   // False where the next step would find nothing for this row, whatever set step `s` binds.
   bool leads_on(std::size_t s, const Batch& in, std::uint32_t in_row) const;
   // One past the last row from `row` on that has the same bindings, whatever sets they carry.

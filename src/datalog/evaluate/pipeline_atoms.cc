@@ -4,15 +4,12 @@
 #include <algorithm>
 
 #include "datalog/evaluate/pipeline_stage.h"
-#include "datalog/evaluate/swept_rows.h"
 #include "relation/set_algebra.h"
 #include "route/cell_hash.h"
 
 namespace stratalog::datalog {
 namespace {
 
-// So many sets that a step has made wait for the end of the rule.
-constexpr std::size_t kMadeSets = 4 * kBatchRows;
 // Ranks that share a scan of joint shards take turns of so many rows, and of fewer where each would
 // have less than so many turns.
 constexpr std::uint64_t kMostTurnRows = 16;
@@ -328,22 +325,6 @@ Status Pipeline::scan_equivalence(std::size_t s, const Batch& in) {
   return status.is_ok() ? evaluator_.status() : status;
 }
 
-Status Pipeline::scan_swept(std::size_t s, const Batch& in) {
-  Stage& stage = *stages_[s];
-  const StepSource& source = stage.source;
-  const bool carries = stage.step->columns.back().role == ColumnRole::kCarry;
-  std::vector<Cell> prefix(source.key_places.size());
-  Status status;
-  for (std::uint32_t r = 0; r < in.rows && status.is_ok(); ++r)
-    status = source.swept->for_each_row([&](std::span<const Cell> key, IntSet& pivots) -> Status {
-      for (std::size_t i = 0; i < key.size(); ++i) prefix[source.key_places[i]] = key[i];
-      if (!carries) return visit_row(s, in, r, 0, prefix, pivots);
-      if (stage.made_sets.size() >= kMadeSets) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
-      return visit_row(s, in, r, 0, prefix, stage.made_sets.emplace_back(std::move(pivots)));
-    });
-  return status.is_ok() ? evaluator_.status() : status;
-}
-
 bool Pipeline::leads_on(std::size_t s, const Batch& in, std::uint32_t in_row) const {
   if (s + 1 == stages_.size()) return true;
   const StepSource& source = stages_[s + 1]->source;
@@ -355,24 +336,6 @@ bool Pipeline::leads_on(std::size_t s, const Batch& in, std::uint32_t in_row) co
   for (std::uint32_t i = 0; i < next.prefix_length; ++i)
     key[i] = expected(next.columns[i], in, in_row);
   return index_of(*stages_[s + 1], in, in_row).has_row(key.data());
-}
-
-// All key columns are known: one row at most.
-Status Pipeline::search_swept(std::size_t s, const Batch& in) {
-  Stage& stage = *stages_[s];
-  const StepSource& source = stage.source;
-  const bool carries = stage.step->columns.back().role == ColumnRole::kCarry;
-  const std::uint32_t length = stage.step->prefix_length;
-  stage.keys.resize(length);
-  for (std::uint32_t r = 0; r < in.rows; ++r) {
-    if (carries && !leads_on(s, in, r)) continue;
-    for (std::uint32_t i = 0; i < length; ++i)
-      stage.keys[i] = expected(stage.step->columns[i], in, r);
-    const IntSet* pivots = source.swept->find(stage.keys.data(), source.key_places);
-    if (pivots != nullptr)
-      STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length, stage.keys, *pivots));
-  }
-  return {};
 }
 
 // For all rows of a batch, whose first `width` cells each are in the stage's keys.
@@ -429,7 +392,9 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
     }
     return {};
   }
-  if (stage.source.swept != nullptr) return search_swept(s, in);
+  if (stage.source.swept != nullptr)
+    return knows_pivot(*stage.step, stage.source) ? search_swept_by_pivot(s, in)
+                                                  : search_swept(s, in);
   const std::uint32_t length = stage.step->prefix_length;
   gather_keys(stage, in, length);
   find_indices(stage, in, length);
@@ -506,6 +471,7 @@ bool Pipeline::exists_under(const Stage& stage, const Batch& in, std::uint32_t i
 Status Pipeline::membership(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   const Step& step = *stage.step;
+  if (stage.source.swept != nullptr) return test_swept(s, in);
   if (!step.columns.empty() && step.columns.back().role == ColumnRole::kCarry)
     return restrict_sets(s, in);
   const bool is_indexed = stage.source.index != nullptr;

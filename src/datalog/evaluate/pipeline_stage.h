@@ -19,6 +19,9 @@
 
 namespace stratalog::datalog {
 
+// So many sets that a step has made wait for the end of the rule.
+inline constexpr std::size_t kMadeSets = 4 * kBatchRows;
+
 // A cell that a guard looks for: a constant, or of a variable that arrives, or of a column of the
 // row at hand.
 struct GuardPart {

@@ -124,9 +124,7 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
     return source;
   }
   if (relation.swept && !is_copied(relation, step)) {
-    source.swept = relation.swept.get();
-    source.key_places =
-        relation.swept->key_places(state_.plan.relations[step.relation].indices[step.index].order);
+    read_swept(step, source);
     // Each rank has its own pivots: all ranks join every binding with theirs.
     if (!state_.is_single() && !whole) hop_to = Location{kEveryone};
     location = {kUnknown};
@@ -191,6 +189,15 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   if (there != location) hop_to = there;
   location = there;
   return source;
+}
+
+void RuleExecutor::read_swept(const Step& step, StepSource& source) const {
+  const auto& order = state_.plan.relations[step.relation].indices[step.index].order;
+  source.swept = state_.relations[step.relation].swept.get();
+  source.key_places = source.swept->key_places(order);
+  source.pivot_place = source.swept->pivot_place(order);
+  source.parts = static_cast<std::uint32_t>(state_.comm.size());
+  source.part = static_cast<std::uint32_t>(state_.comm.rank());
 }
 
 // Each rank has the pairs that begin with its elements, in whichever column the search knows one.

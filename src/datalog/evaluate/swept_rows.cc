@@ -20,6 +20,34 @@ bool makes_values(const Rule& rule, const RulePlan& plan) {
                       [](const Expression& e) { return e.kind != ExpressionKind::kFunctor; });
 }
 
+// Bindings for each of which a block of all keys is walked over, at most: an index of all tuples
+// takes longer, as a sweep has two tuples to a key or more.
+constexpr std::uint64_t kFewBindings = 8;
+
+// Whether no more come before step `s`.
+bool has_few_bindings(const EngineState& state, const RulePlan& plan, std::size_t s) {
+  std::uint64_t bindings = 1;
+  for (std::size_t before = 0; before < s; ++before) {
+    const Step& step = plan.steps[before];
+    switch (step.kind) {
+      case StepKind::kScan:
+        bindings *= std::min(state.relations[step.relation].global_rows, kFewBindings + 1);
+        break;
+      case StepKind::kExists:
+      case StepKind::kAbsent:
+      case StepKind::kFilter:
+      case StepKind::kAssign:
+        break;
+      default:
+        return false;
+    }
+    if (bindings > kFewBindings) return false;
+  }
+  return true;
+}
+
+bool carries_last(const Step& step) { return step.columns.back().role == ColumnRole::kCarry; }
+
 }  // namespace
 
 bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s) {
@@ -29,8 +57,14 @@ bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_
       relation.global_rows < state.options.read_swept_min_rows)
     return false;
   const auto& index = state.plan.relations[step.relation].indices[step.index];
-  if (index.order.back() != relation.pivot->column_order(relation.pivot_position).back())
-    return false;
+  if (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent)
+    return step.prefix_length == relation.arity && !carries_last(step);
+  const std::uint32_t pivot = relation.pivot->column_order(relation.pivot_position).back();
+  if (step.kind == StepKind::kSearch && index.order.back() != pivot) {
+    const auto known = std::span(index.order).first(step.prefix_length);
+    return std::ranges::find(known, pivot) != known.end() && has_few_bindings(state, plan, s);
+  }
+  if (index.order.back() != pivot) return false;
   if (step.kind == StepKind::kSearch) return step.prefix_length + 1 == relation.arity;
   return step.kind == StepKind::kScan && s == 0 && step.prefix_length == 0 &&
          !makes_values(state.program.rules[plan.rule], plan);
@@ -51,6 +85,27 @@ std::vector<std::uint32_t> SweptRows::key_places(std::span<const std::uint32_t> 
         static_cast<std::uint32_t>(std::find(order.begin(), order.end(), column) - order.begin()));
   return places;
 }
+
+std::uint32_t SweptRows::pivot_place(std::span<const std::uint32_t> order) const {
+  const std::uint32_t pivot = pivot_->column_order(position_).back();
+  return static_cast<std::uint32_t>(std::find(order.begin(), order.end(), pivot) - order.begin());
+}
+
+bool SweptRows::contains(const Cell* row, std::span<const std::uint32_t> key_places, Cell pivot) {
+  key_.clear();
+  for (const std::uint32_t place : key_places) key_.push_back(row[place]);
+  const std::optional<SlotId> slot = pivot_->find_slot(position_, key_.data());
+  return slot && image_.holds(*slot, pivot);
+}
+
+void SweptRows::for_each_key(Cell pivot, const std::function<void(std::span<const Cell>)>& visit) {
+  slots_.clear();
+  image_.append_slots(pivot, slots_);
+  for (const SlotId slot : slots_)
+    if (const auto key = pivot_->key_of_slot(position_, slot)) visit(*key);
+}
+
+int SweptRows::owner_of(Cell pivot) const { return pivot_->owner_of_pivot(pivot); }
 
 // The cells of a block ascend, those of the next one may lie before or between them.
 void SweptRows::sort_cells(std::vector<Cell>& cells) const {

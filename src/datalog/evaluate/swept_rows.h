@@ -17,9 +17,10 @@
 
 namespace stratalog::datalog {
 
-// Whether step `s` of a plan that is evaluated once can read its relation this way: a scan at the
-// start, or a search that knows all keys, of a large relation that nobody has copied yet. Local,
-// the same on all ranks.
+// Whether step `s` of a plan that is evaluated once can read its relation this way, of a large
+// relation that nobody has copied yet: a scan at the start, a search that knows all keys, one that
+// knows the pivot where there are only few bindings, or a test whether a tuple is there. Local, the
+// same on all ranks.
 bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s);
 
 class SweptRows {
@@ -30,8 +31,15 @@ class SweptRows {
   // The pivots under a key, whose cell for each key column (in declared order) stands at
   // key_places() of `prefix`; null where there are none. Stays until this object dies.
   const IntSet* find(const Cell* prefix, std::span<const std::uint32_t> key_places);
-  // For an index order: where each key column stands in it.
+  // Whether a tuple is there; its cells stand as for find().
+  bool contains(const Cell* row, std::span<const std::uint32_t> key_places, Cell pivot);
+  // The keys under a pivot, in declared order.
+  void for_each_key(Cell pivot, const std::function<void(std::span<const Cell>)>& visit);
+  // The rank that has a pivot, or would have it.
+  int owner_of(Cell pivot) const;
+  // For an index order: where each key column stands in it, and where the pivot.
   std::vector<std::uint32_t> key_places(std::span<const std::uint32_t> order) const;
+  std::uint32_t pivot_place(std::span<const std::uint32_t> order) const;
   // Keys in declared order. Stops at the visitor's first error.
   Status for_each_row(
       const std::function<Status(std::span<const Cell> key, IntSet& pivots)>& visit) const;
@@ -48,6 +56,7 @@ class SweptRows {
   std::uint64_t set_bytes_ = 0;
   std::vector<Cell> key_;  // scratch
   std::vector<Cell> cells_;  // scratch
+  std::vector<SlotId> slots_;  // scratch
 };
 
 }  // namespace stratalog::datalog

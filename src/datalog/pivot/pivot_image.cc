@@ -325,6 +325,39 @@ void PivotImage::append_pivots(SlotId slot, std::vector<Cell>& pivots) const {
   }
 }
 
+const PivotImage::Block* PivotImage::block_of(Cell pivot, std::uint32_t& offset) const {
+  const LaneId lane = space_->lane_of(pivot);
+  if (lane >= space_->lanes()) return nullptr;
+  const auto block = std::ranges::find_if(blocks_, [&](const Block& each) {
+    return lane >= each.first_lane && lane - each.first_lane < lanes_per_block(width_);
+  });
+  if (block == blocks_.end()) return nullptr;
+  offset = lane - block->first_lane;
+  return &*block;
+}
+
+bool PivotImage::holds(SlotId slot, Cell pivot) const {
+  std::uint32_t offset = 0;
+  const Block* const block = block_of(pivot, offset);
+  return block != nullptr && std::ranges::any_of(block->layers, [&](const RowLayer& layer) {
+           return layer->contains(slot, offset, words_per_row(width_));
+         });
+}
+
+void PivotImage::append_slots(Cell pivot, std::vector<SlotId>& slots) const {
+  std::uint32_t offset = 0;
+  const Block* const block = block_of(pivot, offset);
+  if (block == nullptr) return;
+  const std::uint32_t words = words_per_row(width_);
+  for (const RowLayer& layer : block->layers)
+    for (PackedRows::Cursor row(*layer, words); !row.at_end();) {
+      const SlotId slot = row.slot();
+      std::uint64_t lanes[kMaxRowWords];
+      row.read(lanes);
+      if ((lanes[offset / 64] >> (offset % 64) & 1) != 0) slots.push_back(slot);
+    }
+}
+
 std::uint64_t PivotImage::tuples() const {
   std::uint64_t tuples = 0;
   for (const Block& block : blocks_)

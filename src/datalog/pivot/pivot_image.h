@@ -56,11 +56,18 @@ class PivotImage {
   Status for_each_batch(const SlotBatchVisitor& visit) const;
   // By slot below `slots`, over all blocks.
   Status for_each_slot(SlotId slots, const SlotRowVisitor& visit) const;
+  // Whether the slot holds the pivot, which may be none or another rank's. Looks one row up.
+  bool holds(SlotId slot, Cell pivot) const;
+  // The slots that hold the pivot, of each layer in turn ascending. Walks over one block.
+  void append_slots(Cell pivot, std::vector<SlotId>& slots) const;
   // Appends the pivots of one slot, ascending. Looks the row up in every block.
   void append_pivots(SlotId slot, std::vector<Cell>& pivots) const;
   std::uint64_t tuples() const;
 
  private:
+  // The block of a pivot, and where in it; null where it is not here.
+  const Block* block_of(Cell pivot, std::uint32_t& offset) const;
+
   std::shared_ptr<const PivotSpace> space_;
   RowWidth width_;
   std::vector<Block> blocks_;
