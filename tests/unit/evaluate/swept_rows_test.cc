@@ -90,6 +90,28 @@ TEST(SweptRows, ConstantKeysAndSeveralSweptAtoms) {
       "u(2, y, z) :- f(x, y), x < 20, path(x, w), w < 9, walk(2, w, z).\n");
 }
 
+// The pivot is the last column: what is asked for lies under a few of them.
+TEST(SweptRows, SearchesFromPivots) {
+  expect_swept_rows_read_alike(
+      ".decl few(y: number)\nfew(100000).\nfew(y) :- e(_, y, _), y < 6.\n"
+      "t(0, x) :- path(x, 4).\n"
+      "t(y, x) :- few(y), path(x, y).\n"
+      "u(k, x, 1) :- walk(k, x, 4).\n"
+      "u(9, x, y) :- few(y), walk(2, x, y).\n"
+      "u(8, k, x) :- few(y), walk(k, x, y), !f(x, y).\n"
+      "w(cat(\"p\", to_string(x)), y) :- few(y), y > 2, path(x, y).\n");
+}
+
+TEST(SweptRows, TestsOfWholeTuples) {
+  expect_swept_rows_read_alike(
+      "t(x, y) :- f(x, y), path(y, x).\n"
+      "t(x, y) :- f(x, y), !path(x, y).\n"
+      "t(1, 2) :- path(7, 31).\nt(3, 4) :- !path(7, 100000).\n"
+      "u(1, x, y) :- f(x, y), walk(1, x, y).\n"
+      "u(2, x, y) :- f(x, y), !walk(2, y, x), f(y, _).\n"
+      "u(3, x, x) :- f(x, _), path(x, x).\n");
+}
+
 TEST(SweptRows, ReadAndCopiedInOneStratum) {
   expect_swept_rows_read_alike(
       "t(x, z) :- f(x, y), x < 30, path(y, z).\n"

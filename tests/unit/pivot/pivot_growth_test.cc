@@ -55,6 +55,18 @@ std::set<NaiveTuple> tuples_of(const PivotImage& image, const PivotSpace& space)
   });
   EXPECT_TRUE(again.is_ok());
   EXPECT_EQ(batched, all);
+  // So it is from pivots to slots.
+  std::set<NaiveTuple> by_pivot;
+  for (LaneId lane = 0; lane < space.lanes(); ++lane) {
+    std::vector<SlotId> slots;
+    image.append_slots(space.cell_of(lane), slots);
+    for (const SlotId slot : slots) {
+      EXPECT_TRUE(by_pivot.insert({slot, lane}).second);
+      EXPECT_TRUE(image.holds(slot, space.cell_of(lane)));
+      EXPECT_EQ(image.holds(slot + 1, space.cell_of(lane)), all.contains({slot + 1, lane}));
+    }
+  }
+  EXPECT_EQ(by_pivot, all);
   return all;
 }
 
