@@ -2,6 +2,7 @@
 #include "datalog/evaluate/swept_rows.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "datalog/evaluate/pivot_relations.h"
 #include "model/set_walk.h"
@@ -23,15 +24,21 @@ bool makes_values(const Rule& rule, const RulePlan& plan) {
 // Bindings for each of which a block of all keys is walked over, at most: an index of all tuples
 // takes longer, as a sweep has two tuples to a key or more.
 constexpr std::uint64_t kFewBindings = 8;
+// A test looks through packed rows for as long as making an index of so many tuples takes, or more.
+constexpr std::uint64_t kTuplesOfATest = 8;
 
-// Whether no more come before step `s`.
-bool has_few_bindings(const EngineState& state, const RulePlan& plan, std::size_t s) {
+// How many can come before step `s`, at most; nothing where nobody knows.
+std::optional<std::uint64_t> most_bindings(const EngineState& state, const RulePlan& plan,
+                                           std::size_t s) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 32;  // its square is a number
   std::uint64_t bindings = 1;
   for (std::size_t before = 0; before < s; ++before) {
     const Step& step = plan.steps[before];
     switch (step.kind) {
       case StepKind::kScan:
-        bindings *= std::min(state.relations[step.relation].global_rows, kFewBindings + 1);
+      case StepKind::kSearch:
+        bindings = std::min(kMost, bindings) *
+                   std::clamp(state.relations[step.relation].global_rows, std::uint64_t{1}, kMost);
         break;
       case StepKind::kExists:
       case StepKind::kAbsent:
@@ -39,11 +46,10 @@ bool has_few_bindings(const EngineState& state, const RulePlan& plan, std::size_
       case StepKind::kAssign:
         break;
       default:
-        return false;
+        return std::nullopt;
     }
-    if (bindings > kFewBindings) return false;
   }
-  return true;
+  return bindings;
 }
 
 bool carries_last(const Step& step) { return step.columns.back().role == ColumnRole::kCarry; }
@@ -57,12 +63,14 @@ bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_
       relation.global_rows < state.options.read_swept_min_rows)
     return false;
   const auto& index = state.plan.relations[step.relation].indices[step.index];
+  const auto most = most_bindings(state, plan, s);
   if (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent)
-    return step.prefix_length == relation.arity && !carries_last(step);
+    return step.prefix_length == relation.arity && !carries_last(step) && most &&
+           *most <= relation.global_rows / kTuplesOfATest;
   const std::uint32_t pivot = relation.pivot->column_order(relation.pivot_position).back();
   if (step.kind == StepKind::kSearch && index.order.back() != pivot) {
     const auto known = std::span(index.order).first(step.prefix_length);
-    return std::ranges::find(known, pivot) != known.end() && has_few_bindings(state, plan, s);
+    return std::ranges::find(known, pivot) != known.end() && most && *most <= kFewBindings;
   }
   if (index.order.back() != pivot) return false;
   if (step.kind == StepKind::kSearch) return step.prefix_length + 1 == relation.arity;

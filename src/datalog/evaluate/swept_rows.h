@@ -19,8 +19,8 @@ namespace stratalog::datalog {
 
 // Whether step `s` of a plan that is evaluated once can read its relation this way, of a large
 // relation that nobody has copied yet: a scan at the start, a search that knows all keys, one that
-// knows the pivot where there are only few bindings, or a test whether a tuple is there. Local, the
-// same on all ranks.
+// knows the pivot where few bindings can come, or a test whether a tuple is there where not as many
+// can come as there are tuples. Local, the same on all ranks.
 bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s);
 
 class SweptRows {
