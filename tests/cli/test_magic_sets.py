@@ -49,8 +49,8 @@ def test_less_is_computed_and_the_output_is_the_same(
 
 
 def test_proofs_do_not_tell_of_demands(stratalog: Stratalog, folder: Path) -> None:
-    magic = ("-m", "path")
-    stratalog("run", folder / "p.dl", "-F", folder, "--checkpoint", folder / "ck", "-q", *magic)
+    run = ("run", folder / "p.dl", "-F", folder, "-D", folder, "--checkpoint", folder / "ck", "-q")
+    stratalog(*run, "-m", "path")
     proof = stratalog("why", folder / "ck", "path(98, 100)").out
     assert "edge(98, 99)" in proof
     assert "edge(99, 100)" in proof
