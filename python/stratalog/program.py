@@ -234,6 +234,7 @@ class Program(Mapping[str, Table]):
     def _refuse(self, why: str, call: Callable[[], None]) -> None:
         if self._bridge is None:
             return
+        self._end_results()  # as on the other ranks
         self._set("refusal", why.replace("\0", "\\0") or "a rank refused")
         with suppress(RunError):  # the verdict of all, which is `why`
             call()

@@ -190,6 +190,13 @@ struct Argument {
   Expression constant;
 };
 
+inline Argument variable_argument(VariableId variable) {
+  Argument argument;
+  argument.kind = ArgumentKind::kVariable;
+  argument.variable = variable;
+  return argument;
+}
+
 struct Atom {
   RelationId relation = 0;
   std::vector<Argument> arguments;

@@ -20,6 +20,12 @@ inline bool is_read_from_files(const Relation& relation) {
                      [](const IoDirective& io) { return io.action == IoAction::kInput; });
 }
 
+// Whether its tuples, or how many they are, are an output of the program.
+inline bool is_shown(const Relation& relation) {
+  return std::any_of(relation.io.begin(), relation.io.end(),
+                     [](const IoDirective& io) { return io.action != IoAction::kInput; });
+}
+
 // Whether some of its tuples come from standard input, which can be read once.
 inline bool is_standard_input(const IoDirective& io) {
   const auto kind = io.parameters.find("IO");

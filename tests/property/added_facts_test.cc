@@ -6,10 +6,10 @@
 // programs.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "checkpoint/checkpoint.h"
+#include "property/campaign_size.h"
 #include "property/engine_runner.h"
 #include "property/expected_outcome.h"
 #include "property/program_generator.h"
@@ -96,8 +96,7 @@ EngineOutcome run_portions(const Program& program, const Portions& portions,
 }
 
 TEST(AddedFacts, RandomProgramsAgainstTheOracle) {
-  const char* cases = std::getenv("STRATALOG_PROPERTY_CASES");
-  const std::uint64_t last = cases == nullptr ? 250 : std::strtoull(cases, nullptr, 10);
+  const std::uint64_t last = property_cases(250);
   const std::vector<std::vector<int>> ranks{{1, 1, 1}, {2, 2, 3}, {1, 3, 2}, {3, 1, 4}, {4, 2, 4}};
   std::uint64_t added = 0;
   std::uint64_t refused = 0;

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <random>
 
+#include "property/campaign_size.h"
 #include "property/engine_runner.h"
 #include "property/expected_outcome.h"
 #include "property/oracle.h"
@@ -20,11 +20,6 @@ namespace {
 
 constexpr std::uint64_t kDefaultCases = 1500;
 constexpr std::uint64_t kOracleSteps = 60'000;
-
-std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // The value of a column as the program would write it.
 std::string constant_of(const Attribute& attribute, const oracle::Row& row, std::size_t column) {
@@ -141,8 +136,8 @@ void run_magic_case(std::uint64_t seed, Counts& counts) {
 }
 
 TEST(MagicSets, OutputsAreThoseOfTheWholeProgram) {
-  const std::uint64_t first = number_from("STRATALOG_PROPERTY_SEED", 1);
-  const std::uint64_t cases = number_from("STRATALOG_PROPERTY_CASES", kDefaultCases);
+  const std::uint64_t first = from_environment("STRATALOG_PROPERTY_SEED", 1);
+  const std::uint64_t cases = property_cases(kDefaultCases);
   Counts counts;
   for (std::uint64_t i = 0; i < cases && !::testing::Test::HasFailure(); ++i)
     run_magic_case(first + i, counts);

@@ -6,10 +6,10 @@
 // STRATALOG_PROPERTY_SEED the first seed.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
 #include <sstream>
 
+#include "property/campaign_size.h"
 #include "property/engine_runner.h"
 #include "property/program_generator.h"
 
@@ -17,11 +17,6 @@ namespace stratalog::datalog {
 namespace {
 
 constexpr std::uint64_t kDefaultCases = 300;
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 struct Written {
   std::string text;
@@ -98,7 +93,7 @@ std::string difference(const FileTexts& expected, const Written& written, const 
 }
 
 TEST(ProgramStructure, ComponentsAndInliningChangeNothing) {
-  const std::uint64_t cases = from_environment("STRATALOG_PROPERTY_CASES", kDefaultCases);
+  const std::uint64_t cases = property_cases(kDefaultCases);
   const std::uint64_t first = from_environment("STRATALOG_PROPERTY_SEED", 1);
   std::uint64_t inlined = 0;
   for (std::uint64_t seed = first; seed < first + cases && !HasFailure(); ++seed) {

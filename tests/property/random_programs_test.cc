@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <random>
 
+#include "property/campaign_size.h"
 #include "property/engine_runner.h"
 #include "property/expected_outcome.h"
 #include "property/oracle.h"
@@ -29,11 +29,6 @@ constexpr std::uint64_t kOracleSteps = 60'000;
 constexpr std::uint64_t kLargeCases = 15;
 constexpr std::uint64_t kLargeOracleSteps = 600'000;
 constexpr ProgramScale kLargeScale{.facts = 2500, .domain = 90};
-
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // Empty if they agree, round by round too.
 std::string difference(const Expected& expected, const EngineOutcome& outcome) {
@@ -231,11 +226,11 @@ void run_cases(std::uint64_t cases, ProgramScale scale, std::uint64_t steps) {
 }
 
 TEST(RandomPrograms, EngineAgreesWithTheOracle) {
-  run_cases(from_environment("STRATALOG_PROPERTY_CASES", kDefaultCases), {}, kOracleSteps);
+  run_cases(property_cases(kDefaultCases), {}, kOracleSteps);
 }
 
 TEST(RandomPrograms, EngineAgreesWithTheOracleOnMoreRows) {
-  const std::uint64_t cases = from_environment("STRATALOG_PROPERTY_CASES", kDefaultCases);
+  const std::uint64_t cases = property_cases(kDefaultCases);
   run_cases(cases * kLargeCases / kDefaultCases, kLargeScale, kLargeOracleSteps);
 }
 

@@ -6,9 +6,8 @@
 // number of random programs.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "checkpoint/checkpoint.h"
+#include "property/campaign_size.h"
 #include "property/engine_runner.h"
 #include "property/program_generator.h"
 
@@ -536,8 +535,7 @@ TEST(Restart, PivotsOutOfTheOrderOfTheirNumbers) {
 }
 
 TEST(Restart, RandomProgramsInChains) {
-  const char* cases = std::getenv("STRATALOG_PROPERTY_CASES");
-  const std::uint64_t last = cases == nullptr ? 40 : std::strtoull(cases, nullptr, 10);
+  const std::uint64_t last = property_cases(40);
   const std::vector<int> ranks{2, 1, 3, 5};
   for (std::uint64_t seed = 1; seed <= last; ++seed) {
     const GeneratedProgram generated = ProgramGenerator(seed).generate();

@@ -30,7 +30,7 @@ constexpr std::uint64_t kTuplesOfATest = 8;
 // How many can come before step `s`, at most; nothing where nobody knows.
 std::optional<std::uint64_t> most_bindings(const EngineState& state, const RulePlan& plan,
                                            std::size_t s) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 32;  // its square is a number
+  constexpr std::uint64_t kMost = 0xFFFFFFFFU;  // its square is a number
   std::uint64_t bindings = 1;
   for (std::size_t before = 0; before < s; ++before) {
     const Step& step = plan.steps[before];

@@ -72,8 +72,9 @@ class Analyser {
     const std::vector<bool> wished = wished_restrictions(syntax_, declarations_, sink_);
     if (!is_stratified || sink_.has_errors()) return std::move(program_);
     if (!wished.empty()) {
-      const std::vector<bool> restricted = restrict_to_demand(
-          wished, syntax_, options_, program_.rules, declarations_, dependencies_, planned_);
+      const std::vector<bool> restricted =
+          restrict_to_demand(wished, needed, syntax_, options_, program_.rules, declarations_,
+                             dependencies_, planned_);
       for (RelationId id = 0; id < restricted.size(); ++id)
         declarations_.relations[id].is_restricted = restricted[id];
       program_.strata = stratify(declarations_.relations.size(), dependencies_);

@@ -103,17 +103,11 @@ Rule split_counters(Rule& rule, const CounterRelations& relations, Declarations&
     gathered.attributes.push_back({.name = fmt::format("x{}", gathered.attributes.size()),
                                    .type_name = "",
                                    .kind = rule.variables[v].kind});
-    Argument argument;
-    argument.kind = ArgumentKind::kVariable;
-    argument.variable = v;
-    read.atom.arguments.push_back(std::move(argument));
+    read.atom.arguments.push_back(variable_argument(v));
   }
   const auto counter = static_cast<VariableId>(rule.variables.size());
   rule.variables.push_back({.name = "autoinc", .kind = ValueKind::kNumber});
-  Argument argument;
-  argument.kind = ArgumentKind::kVariable;
-  argument.variable = counter;
-  read.atom.arguments.push_back(std::move(argument));
+  read.atom.arguments.push_back(variable_argument(counter));
   std::uint32_t counters = 0;
   for (Expression& e : rule.head_arguments) replace_counters(e, counter, counters);
   Relation& numbered = declarations.relations[relations.numbered];

@@ -55,7 +55,7 @@ class Expansion {
   void expand(RelationSyntax& relation) {
     const NameSyntax& source = *relation.delta_of;
     const RelationSyntax* watched = find(source.name);
-    if (watched == nullptr || watched->delta_of || is_inline(*watched)) {
+    if (watched == nullptr || watched->delta_of || has_qualifier(*watched, "inline")) {
       program_.broken_relations.insert(relation.name.name);
       if (watched == nullptr && program_.has_unknown_names) return;
       DiagnosticDraft& draft = sink_.error(
@@ -73,11 +73,6 @@ class Expansion {
     for (AttributeSyntax& attribute : relation.attributes) attribute.is_lattice = false;
     relation.attributes.push_back({{kIterationAttribute, source.span}, {"unsigned", source.span}});
     program_.rules.push_back(rule_of(relation, *watched));
-  }
-
-  static bool is_inline(const RelationSyntax& relation) {
-    return std::any_of(relation.qualifiers.begin(), relation.qualifiers.end(),
-                       [](const NameSyntax& qualifier) { return qualifier.name == "inline"; });
   }
 
   // d(x0, ..., recursive_iteration_cnt() - 1) :- r(x0, ...): a tuple found in one pass is new in

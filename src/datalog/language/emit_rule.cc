@@ -136,8 +136,7 @@ class Emitter {
     for (const BoundTerm& term : bound.arguments) {
       Argument argument;
       if (term.kind == BoundTermKind::kVariable) {
-        argument.kind = ArgumentKind::kVariable;
-        argument.variable = term.variable;
+        argument = variable_argument(term.variable);
       } else if (term.kind == BoundTermKind::kConstant) {
         argument.kind = ArgumentKind::kConstant;
         argument.constant = constant(term);

@@ -90,11 +90,6 @@ class Inliner {
  private:
   enum class Sign : std::uint8_t { kPositive, kNegated };
 
-  static bool has_qualifier(const RelationSyntax& relation, std::string_view wanted) {
-    return std::any_of(relation.qualifiers.begin(), relation.qualifiers.end(),
-                       [&](const NameSyntax& qualifier) { return qualifier.name == wanted; });
-  }
-
   void collect_inline_relations() {
     for (const RelationSyntax& relation : program_.relations) {
       // As in Soufflé, `no_inline` and `no_magic` win.

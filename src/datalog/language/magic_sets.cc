@@ -10,7 +10,6 @@
 
 #include "datalog/language/binding_passes.h"
 #include "datalog/language/magic_wishes.h"
-#include "datalog/language/needed_relations.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog::language {
@@ -33,28 +32,18 @@ bool is_compared(const Rule& rule, const Expression& e) {
   return e.kind == ExpressionKind::kFunctor && is_plain_computation(e);
 }
 
-// Whether a column of the head hands what is asked for to the body.
-bool passes_down(const Rule& rule, std::uint32_t column) {
+// What a column of the head hands to the body of what is asked for: a variable or a constant, else
+// a wildcard.
+Argument argument_of(const Rule& rule, std::uint32_t column) {
   const Expression& e = rule.head_arguments[column];
-  return e.kind == ExpressionKind::kVariable && !is_result(rule, e.variable);
-}
-
-Argument argument_of(const Expression& e) {
+  if (e.kind == ExpressionKind::kVariable && !is_result(rule, e.variable))
+    return variable_argument(e.variable);
   Argument argument;
-  if (e.kind == ExpressionKind::kVariable) {
-    argument.kind = ArgumentKind::kVariable;
-    argument.variable = e.variable;
-  } else if (e.kind == ExpressionKind::kConstant) {
+  if (e.kind == ExpressionKind::kConstant) {
     argument.kind = ArgumentKind::kConstant;
     argument.constant = e;
   }
-  return argument;  // else a wildcard: the rule is asked for as a whole
-}
-
-Expression expression_of(const Argument& argument) {
-  return argument.kind == ArgumentKind::kVariable
-             ? variable_expression(argument.variable, ValueKind::kNumber)
-             : argument.constant;
+  return argument;
 }
 
 bool is_same(const Argument& argument, const Expression& e) {
@@ -100,12 +89,13 @@ class Renumbering {
 class Restriction {
  public:
   Restriction(std::vector<Rule>& rules, Declarations& declarations,
-              std::vector<Dependency>& dependencies, OtherFacts other_facts)
+              std::vector<Dependency>& dependencies, const std::vector<bool>& needed,
+              OtherFacts other_facts)
       : other_facts_(other_facts),
         rules_(rules),
         declarations_(declarations),
         dependencies_(dependencies),
-        needed_(needed_relations(declarations.relations, dependencies)),
+        needed_(needed),
         restricted_(declarations.relations.size()),
         rules_of_(declarations.relations.size()) {
     for (std::uint32_t r = 0; r < rules.size(); ++r) rules_of_[rules[r].head].push_back(r);
@@ -151,6 +141,7 @@ class Restriction {
 
   bool try_to_find_ways() {
     ways_.assign(restricted_.size(), {});
+    asked_.clear();
     for (const Rule& rule : rules_)
       if (needed_[rule.head] && !restricted_[rule.head])
         if (!ask_for_atoms(rule, {})) return false;
@@ -159,7 +150,6 @@ class Restriction {
       for (const std::uint32_t r : rules_of_[relation])
         if (!ask_for_atoms(rules_[r], bound)) return false;
     }
-    asked_.clear();
     return true;
   }
 
@@ -172,7 +162,6 @@ class Restriction {
         continue;
       if (step.bound.empty() || ways.size() == kMostWays) {
         restricted_[literal.atom.relation] = false;
-        asked_.clear();
         return false;
       }
       ways.push_back({.bound = step.bound});
@@ -184,7 +173,9 @@ class Restriction {
   static std::vector<bool> known_variables(const Rule& rule, const BoundColumns& bound) {
     std::vector<bool> known(rule.variables.size());
     for (const std::uint32_t column : bound)
-      if (passes_down(rule, column)) known[rule.head_arguments[column].variable] = true;
+      if (const Argument argument = argument_of(rule, column);
+          argument.kind == ArgumentKind::kVariable)
+        known[argument.variable] = true;
     return known;
   }
 
@@ -218,7 +209,7 @@ class Restriction {
           const Literal asked = demand_atom(rule, way);
           make_demands(rule, &asked, way.bound);
           Rule& copy = rules_.emplace_back(rule);
-          if (follows(rule, asked.atom, way)) continue;
+          if (is_asked_for_by_itself(rule, way)) continue;
           copy.body.insert(copy.body.begin(), asked);
           compare_results(copy, way.bound);
           depend(copy.head, way.demand);
@@ -236,18 +227,13 @@ class Restriction {
   // Whether another atom of the body says already that the rule is asked for: one of its own head's
   // relation with the same values in the same columns, if there are no tuples but those that are
   // asked for this way. So `path(x, z) :- path(x, y), edge(y, z)` stays as it is.
-  bool follows(const Rule& rule, const Atom& asked, const Way& way) const {
-    const RelationId own = rule.head;
-    if (ways_[own].size() != 1 || may_have_others_[own]) return false;
+  bool is_asked_for_by_itself(const Rule& rule, const Way& way) const {
+    if (ways_[rule.head].size() != 1 || may_have_others_[rule.head]) return false;
     return std::ranges::any_of(rule.body, [&](const Literal& literal) {
-      if (literal.kind != LiteralKind::kAtom || literal.atom.relation != own) return false;
-      for (std::size_t i = 0; i < way.bound.size(); ++i) {
-        const Argument& here = literal.atom.arguments[way.bound[i]];
-        if (here.kind == ArgumentKind::kWildcard ||
-            !is_same(here, expression_of(asked.arguments[i])))
-          return false;
-      }
-      return true;
+      return literal.kind == LiteralKind::kAtom && literal.atom.relation == rule.head &&
+             std::ranges::all_of(way.bound, [&](std::uint32_t column) {
+               return is_same(literal.atom.arguments[column], rule.head_arguments[column]);
+             });
     });
   }
 
@@ -259,8 +245,7 @@ class Restriction {
       const ValueKind kind = result.value_kind;
       const auto asked = static_cast<VariableId>(rule.variables.size());
       rule.variables.push_back({.name = fmt::format("_{}", asked), .kind = kind});
-      rule.body.front().atom.arguments[i].kind = ArgumentKind::kVariable;
-      rule.body.front().atom.arguments[i].variable = asked;
+      rule.body.front().atom.arguments[i] = variable_argument(asked);
       Literal comparison;
       comparison.kind = LiteralKind::kComparison;
       comparison.left = result;
@@ -275,10 +260,7 @@ class Restriction {
     literal.atom.relation = way.demand;
     literal.place = literal.atom.place = rule.place;
     for (const std::uint32_t column : way.bound)
-      literal.atom.arguments.push_back(
-          rule.head_arguments[column].kind != ExpressionKind::kVariable || passes_down(rule, column)
-              ? argument_of(rule.head_arguments[column])
-              : Argument{});
+      literal.atom.arguments.push_back(argument_of(rule, column));
     return literal;
   }
 
@@ -330,7 +312,7 @@ class Restriction {
   std::vector<Rule>& rules_;
   Declarations& declarations_;
   std::vector<Dependency>& dependencies_;
-  std::vector<bool> needed_;  // by relation, as all below
+  const std::vector<bool>& needed_;  // by relation, as all below
   std::vector<bool> restricted_;
   std::vector<bool> may_have_others_;  // tuples that nobody asked for
   std::vector<std::vector<std::uint32_t>> rules_of_;
@@ -340,12 +322,13 @@ class Restriction {
 
 }  // namespace
 
-std::vector<bool> restrict_to_demand(const std::vector<bool>& wished, const ProgramSyntax& syntax,
+std::vector<bool> restrict_to_demand(const std::vector<bool>& wished,
+                                     const std::vector<bool>& needed, const ProgramSyntax& syntax,
                                      const CompileOptions& options, std::vector<Rule>& rules,
                                      Declarations& declarations,
                                      std::vector<Dependency>& dependencies,
                                      std::vector<PlannedRule>& planned) {
-  Restriction restriction(rules, declarations, dependencies, options.other_facts);
+  Restriction restriction(rules, declarations, dependencies, needed, options.other_facts);
   return restriction.run(wished, syntax, planned, options.magic_sets);
 }
 

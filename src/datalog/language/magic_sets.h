@@ -20,10 +20,12 @@
 namespace stratalog::datalog::language {
 
 // Restricts what may be (magic_wishes.h), but not what somebody asks for with no column known, or
-// in too many ways. Rules of relations that no output depends on go. `dependencies` gets those of
-// the rules that are made; `planned` follows its rules. Returns which relations may lack tuples;
-// with MagicSets::kMark it does nothing else. Requires a program without errors.
-std::vector<bool> restrict_to_demand(const std::vector<bool>& wished, const ProgramSyntax& syntax,
+// in too many ways. Rules of relations that are not `needed` (needed_relations.h) go, save those
+// with plans, which have been checked. `dependencies` gets those of the rules that are made;
+// `planned` follows its rules. Returns which relations may lack tuples; with MagicSets::kMark it
+// does nothing else. Requires a program without errors.
+std::vector<bool> restrict_to_demand(const std::vector<bool>& wished,
+                                     const std::vector<bool>& needed, const ProgramSyntax& syntax,
                                      const CompileOptions& options, std::vector<Rule>& rules,
                                      Declarations& declarations,
                                      std::vector<Dependency>& dependencies,

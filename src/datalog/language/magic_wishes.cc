@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "datalog/counted_passes.h"
+#include "datalog/language/needed_relations.h"
 #include "datalog/language/spelling.h"
 #include "datalog/relation_storage.h"
 
@@ -16,32 +18,6 @@ namespace {
 
 constexpr std::string_view kWish = "magic-transform";
 constexpr std::string_view kExcept = "magic-transform-exclude";
-
-bool is_qualified(const RelationSyntax& relation, std::string_view wanted) {
-  return std::ranges::any_of(relation.qualifiers,
-                             [&](const NameSyntax& each) { return each.name == wanted; });
-}
-
-bool is_shown(const Relation& relation) {
-  return std::ranges::any_of(relation.io,
-                             [](const IoDirective& io) { return io.action != IoAction::kInput; });
-}
-
-bool counts_passes(const Expression& e) {
-  return (e.kind == ExpressionKind::kFunctor && e.functor == Functor::kIteration) ||
-         std::ranges::any_of(e.arguments, counts_passes);
-}
-
-bool counts_passes(const Rule& rule) {
-  return std::ranges::any_of(rule.head_arguments,
-                             [](const Expression& e) { return counts_passes(e); }) ||
-         std::ranges::any_of(rule.body, [](const Literal& literal) {
-           const Range* const range = literal.range.get();
-           return counts_passes(literal.left) || counts_passes(literal.right) ||
-                  (range != nullptr && (counts_passes(range->from) || counts_passes(range->to) ||
-                                        counts_passes(range->step)));
-         });
-}
 
 // The relations that a pragma names; those that nothing has are warned of.
 void mark_named(const PragmaSyntax& pragma, bool wish, const Declarations& declarations,
@@ -65,23 +41,6 @@ void mark_named(const PragmaSyntax& pragma, bool wish, const Declarations& decla
   }
 }
 
-// With all that they depend on.
-void keep_whole(std::vector<RelationId> open, const std::vector<Dependency>& dependencies,
-                std::vector<bool>& restricted) {
-  std::vector<std::vector<RelationId>> sources(restricted.size());
-  for (const Dependency& dependency : dependencies)
-    sources[dependency.head].push_back(dependency.on);
-  std::vector<bool> seen(restricted.size());
-  while (!open.empty()) {
-    const RelationId relation = open.back();
-    open.pop_back();
-    if (seen[relation]) continue;
-    seen[relation] = true;
-    restricted[relation] = false;
-    open.insert(open.end(), sources[relation].begin(), sources[relation].end());
-  }
-}
-
 }  // namespace
 
 std::vector<bool> wished_restrictions(const ProgramSyntax& syntax, const Declarations& declarations,
@@ -94,8 +53,8 @@ std::vector<bool> wished_restrictions(const ProgramSyntax& syntax, const Declara
   for (const RelationSyntax& relation : syntax.relations) {
     const auto found = declarations.ids.find(relation.name.name);
     if (found == declarations.ids.end()) continue;
-    if (is_qualified(relation, "magic")) wished[found->second] = true;
-    if (is_qualified(relation, "no_magic")) wished[found->second] = false;
+    if (has_qualifier(relation, "magic")) wished[found->second] = true;
+    if (has_qualifier(relation, "no_magic")) wished[found->second] = false;
   }
   if (std::ranges::find(wished, true) == wished.end()) return {};
   if (std::ranges::any_of(declarations.relations, is_shown)) return wished;
@@ -132,13 +91,14 @@ std::vector<bool> restrictable_relations(const std::vector<bool>& wished,
     const auto found = declarations.ids.find(name.name);
     if (found != declarations.ids.end()) whole.push_back(found->second);
   };
-  for (const RelationSyntax& relation : syntax.relations)
-    if (relation.delta_of || relation.sums) add_named(relation.name);
   for (const RelationSyntax& relation : syntax.relations) {
+    if (relation.delta_of || relation.sums) add_named(relation.name);
     if (relation.delta_of) add_named(*relation.delta_of);
     if (relation.sums) add_named(*relation.sums);
   }
-  keep_whole(std::move(whole), dependencies, restricted);
+  const std::vector<bool> is_below = with_sources(std::move(whole), relations.size(), dependencies);
+  for (RelationId id = 0; id < relations.size(); ++id)
+    restricted[id] = restricted[id] && !is_below[id];
   return restricted;
 }
 

@@ -8,30 +8,29 @@
 
 namespace stratalog::datalog::language {
 
-std::vector<bool> needed_relations(const std::vector<Relation>& relations,
-                                   const std::vector<Dependency>& dependencies) {
-  std::vector<RelationId> open;
-  for (RelationId id = 0; id < relations.size(); ++id)
-    if (std::ranges::any_of(relations[id].io, [](const IoDirective& directive) {
-          return directive.action != IoAction::kInput;
-        }))
-      open.push_back(id);
-  if (open.empty()) return std::vector<bool>(relations.size(), true);
-  std::vector<std::vector<RelationId>> sources(relations.size());
+std::vector<bool> with_sources(std::vector<RelationId> open, std::size_t relation_count,
+                               const std::vector<Dependency>& dependencies) {
+  std::vector<std::vector<RelationId>> sources(relation_count);
   for (const Dependency& dependency : dependencies)
     sources[dependency.head].push_back(dependency.on);
-  std::vector<bool> needed(relations.size());
-  for (const RelationId id : open) needed[id] = true;
+  std::vector<bool> seen(relation_count);
   while (!open.empty()) {
-    const RelationId head = open.back();
+    const RelationId relation = open.back();
     open.pop_back();
-    for (const RelationId source : sources[head]) {
-      if (needed[source]) continue;
-      needed[source] = true;
-      open.push_back(source);
-    }
+    if (seen[relation]) continue;
+    seen[relation] = true;
+    open.insert(open.end(), sources[relation].begin(), sources[relation].end());
   }
-  return needed;
+  return seen;
+}
+
+std::vector<bool> needed_relations(const std::vector<Relation>& relations,
+                                   const std::vector<Dependency>& dependencies) {
+  std::vector<RelationId> outputs;
+  for (RelationId id = 0; id < relations.size(); ++id)
+    if (is_shown(relations[id])) outputs.push_back(id);
+  if (outputs.empty()) return std::vector<bool>(relations.size(), true);
+  return with_sources(std::move(outputs), relations.size(), dependencies);
 }
 
 std::vector<bool> fillable_relations(const std::vector<Relation>& relations,

@@ -11,6 +11,10 @@
 
 namespace stratalog::datalog::language {
 
+// By relation: those in `open`, and all that they depend on.
+std::vector<bool> with_sources(std::vector<RelationId> open, std::size_t relation_count,
+                               const std::vector<Dependency>& dependencies);
+
 // By relation. All of them where nothing is put out.
 std::vector<bool> needed_relations(const std::vector<Relation>& relations,
                                    const std::vector<Dependency>& dependencies);

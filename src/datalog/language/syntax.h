@@ -4,11 +4,13 @@
 // components are copies). Local.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "datalog/language/source_span.h"
@@ -156,6 +158,11 @@ struct RelationSyntax {
   bool counts = false;
   InstanceNumber instance = kNoInstance;
 };
+
+inline bool has_qualifier(const RelationSyntax& relation, std::string_view wanted) {
+  return std::any_of(relation.qualifiers.begin(), relation.qualifiers.end(),
+                     [&](const NameSyntax& qualifier) { return qualifier.name == wanted; });
+}
 
 enum class TypeForm : std::uint8_t { kSubtype, kAlias, kUnion, kRecord, kAlgebraic };
 

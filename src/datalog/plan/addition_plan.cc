@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "datalog/counted_passes.h"
 #include "datalog/plan/relations_read.h"
 #include "datalog/plan/value_trend.h"
 #include "datalog/relation_storage.h"
@@ -19,31 +20,6 @@ std::string line_of(const SourcePlace& place) {
 // Relations made by the language stage have "#" in their names.
 std::string shown_name(const Relation& relation) {
   return relation.name.substr(0, relation.name.find('#'));
-}
-
-bool counts_rounds(const Expression& e) {
-  return (e.kind == ExpressionKind::kFunctor && e.functor == Functor::kIteration) ||
-         std::any_of(e.arguments.begin(), e.arguments.end(), counts_rounds);
-}
-
-bool counts_rounds(const Literal& literal) {
-  if (literal.kind == LiteralKind::kComparison)
-    return counts_rounds(literal.left) || counts_rounds(literal.right);
-  if (literal.range)
-    return counts_rounds(literal.range->from) || counts_rounds(literal.range->to) ||
-           counts_rounds(literal.range->step);
-  if (literal.aggregate)
-    return counts_rounds(literal.aggregate->target) ||
-           std::any_of(literal.aggregate->body.begin(), literal.aggregate->body.end(),
-                       [](const Literal& inner) { return counts_rounds(inner); });
-  return false;
-}
-
-bool counts_rounds(const Rule& rule) {
-  return std::any_of(rule.head_arguments.begin(), rule.head_arguments.end(),
-                     [](const Expression& e) { return counts_rounds(e); }) ||
-         std::any_of(rule.body.begin(), rule.body.end(),
-                     [](const Literal& literal) { return counts_rounds(literal); });
 }
 
 class AdditionPlanner {
@@ -190,7 +166,7 @@ class AdditionPlanner {
       if (relation.size_limit) return fmt::format("`{}` has a .limitsize", shown_name(relation));
     }
     for (const std::uint32_t r : stratum.rules)
-      if (counts_rounds(program_.rules[r]))
+      if (counts_passes(program_.rules[r]))
         return fmt::format("`{}` depends on the pass over the rules at {}",
                            shown_name(program_.relations[program_.rules[r].head]),
                            line_of(program_.rules[r].place));

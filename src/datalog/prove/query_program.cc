@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "datalog/counted_passes.h"
 #include "datalog/plan/literal_order.h"
 #include "datalog/prove/written_body.h"
 #include "datalog/relation_storage.h"
@@ -18,24 +19,6 @@ namespace {
 VariableId fresh(Rule& rule, ValueKind kind) {
   rule.variables.push_back({.name = fmt::format("_{}", rule.variables.size()), .kind = kind});
   return static_cast<VariableId>(rule.variables.size() - 1);
-}
-
-bool counts_passes(const Expression& e) {
-  if (e.kind == ExpressionKind::kFunctor && e.functor == Functor::kIteration) return true;
-  return std::any_of(e.arguments.begin(), e.arguments.end(),
-                     [](const Expression& argument) { return counts_passes(argument); });
-}
-
-bool counts_passes(const Literal& literal) {
-  if (literal.kind == LiteralKind::kComparison)
-    return counts_passes(literal.left) || counts_passes(literal.right);
-  if (literal.kind == LiteralKind::kRange)
-    return counts_passes(literal.range->from) || counts_passes(literal.range->to) ||
-           counts_passes(literal.range->step);
-  if (literal.kind != LiteralKind::kAggregate) return false;
-  return counts_passes(literal.aggregate->target) ||
-         std::any_of(literal.aggregate->body.begin(), literal.aggregate->body.end(),
-                     [](const Literal& inner) { return counts_passes(inner); });
 }
 
 Literal equation(Expression left, Expression right, const SourcePlace& place) {

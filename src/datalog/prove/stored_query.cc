@@ -81,27 +81,37 @@ void add_numbering_rules(Program& program) {
       column.kind = ExpressionKind::kVariable;
       column.value_kind = attribute.kind;
       column.variable = static_cast<VariableId>(rule.variables.size());
-      Argument argument;
-      argument.kind = ArgumentKind::kVariable;
-      argument.variable = column.variable;
       rule.variables.push_back({.name = attribute.name, .kind = attribute.kind});
+      source.atom.arguments.push_back(variable_argument(column.variable));
       rule.head_arguments.push_back(std::move(column));
-      source.atom.arguments.push_back(std::move(argument));
     }
     source.atom.arguments.pop_back();
   }
 }
 
+std::optional<std::string> program_text(const StoredState& stored) {
+  const NamedSection* section = find_section(stored, kProgramSection);
+  if (section == nullptr) return std::nullopt;
+  return std::string(reinterpret_cast<const char*>(section->data.data()), section->data.size());
+}
+
 }  // namespace
+
+std::optional<Program> evaluated_program(const StoredState& stored,
+                                         const std::string& program_name) {
+  CompileOptions options;
+  options.preprocessor = PreprocessorUse::kNever;
+  return compile({.name = program_name, .text = program_text(stored).value_or("")}, options)
+      .program;
+}
 
 Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal,
                               const std::string& program_name) {
-  const NamedSection* section = find_section(stored, kProgramSection);
-  if (section == nullptr)
+  const auto found = program_text(stored);
+  if (!found)
     return Status::not_found(fmt::format(
         "{} holds no program; it was not written by a run of Stratalog", stored.generation));
-  const std::string source(reinterpret_cast<const char*>(section->data.data()),
-                           section->data.size());
+  const std::string& source = *found;
   std::string text = as_in_programs(goal);
   while (!text.empty() && (text.back() == '.' || std::isspace(text.back()) != 0)) text.pop_back();
   CompileOptions options;
@@ -135,10 +145,6 @@ Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal
   const std::string& name = asked.program->relations[facts[0]->head].name;
   for (RelationId r = 0; r < plain.program->relations.size(); ++r)
     if (plain.program->relations[r].name == name) result.relation = r;
-  if (std::ranges::any_of(plain.program->relations, &Relation::is_restricted)) {
-    options.magic_sets = MagicSets::kApply;
-    result.evaluated = compile({.name = program_name, .text = source}, options).program;
-  }
   result.program = std::move(*plain.program);
   add_numbering_rules(result.program);
   const bool is_stored = std::any_of(

@@ -24,7 +24,6 @@ namespace stratalog::datalog {
 // The program of a checkpoint and the tuple that a user asks for.
 struct StoredGoal {
   Program program;
-  std::optional<Program> evaluated;  // as the run had it, where magic sets changed its rules
   RelationId relation = 0;
   std::vector<Expression> arguments;  // without variables
 };
@@ -32,6 +31,10 @@ struct StoredGoal {
 // InvalidArgument with the compiler's message if `goal` is no tuple of the program.
 Result<StoredGoal> parse_goal(const StoredState& stored, const std::string& goal,
                               const std::string& program_name);
+
+// The program of a checkpoint as its run evaluated it, with the rules of magic sets.
+std::optional<Program> evaluated_program(const StoredState& stored,
+                                         const std::string& program_name);
 
 class StoredQuery {
  public:

@@ -286,11 +286,13 @@ Result<std::string> find_subsuming(StoredQuery& search, const Program& program,
 }
 
 // Of a tuple that its rules or the program give, and that is not there.
-std::string why_missing(const StoredGoal& goal, const StoredState& stored) {
+std::string why_missing(const StoredGoal& goal, const StoredState& stored,
+                        const std::string& program_name) {
   const Program& program = goal.program;
   const Relation& relation = program.relations[goal.relation];
-  const Program& evaluated = goal.evaluated ? *goal.evaluated : program;
-  if (!is_finished(evaluated, stored, goal.relation)) return "the run had not come to it";
+  const std::optional<Program> evaluated = evaluated_program(stored, program_name);
+  if (!evaluated || !is_finished(*evaluated, stored, goal.relation))
+    return "the run had not come to it";
   if (!relation.choice_keys.empty())
     return fmt::format("another tuple was chosen for a key of {}", relation.name);
   if (shrinks(relation)) return "a tuple subsumed it that was subsumed itself since";
@@ -356,7 +358,7 @@ Result<WhyNot> why_not(Store& store, const StoredState& stored, const std::strin
              })) {
     STRATALOG_ASSIGN_OR_RETURN(const std::string subsuming_tuple,
                                find_subsuming(*search, program, questions, tuple));
-    answer.note = subsuming_tuple.empty() ? why_missing(parsed, stored)
+    answer.note = subsuming_tuple.empty() ? why_missing(parsed, stored, options.program_name)
                                           : fmt::format("{} subsumes it", subsuming_tuple);
   }
   return answer;

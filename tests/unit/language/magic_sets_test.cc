@@ -68,6 +68,17 @@ TEST(MagicSets, DemandsPassFromRuleToRule) {
             "out(y) :- path(2, y).\n");
 }
 
+// What the body makes is not what was asked for, whatever constant stands in another atom.
+TEST(MagicSets, AConstantOfTheBodyAsksForNothing) {
+  EXPECT_EQ(magic(kEdgeRelation + ".decl p(a: number, b: number)\n"
+                                  "p(x, y) :- edge(x, y).\np(x, y + 1) :- p(x, 0), edge(x, y).\n"
+                                  ".decl out(b: number)\n.output out\nout(2) :- p(2, 7).\n"),
+            "p(x, y) :- p#3(x, y), edge(x, y).\n"
+            "p#3(x, 0) :- p#3(x, _).\n"
+            "p(x, y + 1) :- p#3(x, _2), p(x, 0), edge(x, y), y + 1 = _2.\n"
+            "p#3(2, 7).\nout(2) :- p(2, 7).\n");
+}
+
 // Relations are not copied for each way in which they are asked for.
 TEST(MagicSets, EachWayHasItsDemand) {
   EXPECT_EQ(magic(kPathRules + kAskedFrom2 + "out(x) :- path(x, 5).\n"),
@@ -111,6 +122,14 @@ TEST(MagicSets, WhatLiesBelowNegationsAndChoicesStaysWhole) {
   EXPECT_TRUE(stays_whole(kPathRules +
                           ".decl q(a: number, b: unsigned)\n"
                           "q(x, recursive_iteration_cnt()) :- path(x, _).\n"
+                          ".decl out(b: unsigned)\n.output out\nout(y) :- q(2, y).\n"));
+}
+
+// Also where an aggregate counts it.
+TEST(MagicSets, WhatLiesBelowCountedPassesStaysWhole) {
+  EXPECT_TRUE(stays_whole(kPathRules +
+                          ".decl q(a: number, b: unsigned)\n"
+                          "q(x, n) :- path(x, _), n = sum recursive_iteration_cnt() : edge(x, _).\n"
                           ".decl out(b: unsigned)\n.output out\nout(y) :- q(2, y).\n"));
 }
 
