@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "relation/int_set.h"
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -87,6 +88,37 @@ void IntSet::reserve_array(std::uint32_t capacity) {
 void IntSet::assign_sorted(std::span<const Cell> cells) {
   clear();
   add_new_sorted(cells);
+}
+
+void IntSet::assign_words(Cell base, std::span<const std::uint64_t> words) {
+  clear();
+  while (!words.empty() && words.back() == 0) words = words.first(words.size() - 1);
+  while (!words.empty() && words.front() == 0) {
+    words = words.subspan(1);
+    base += 64;
+  }
+  if (words.empty()) return;
+  std::uint64_t count = 0;
+  for (const std::uint64_t word : words) count += static_cast<std::uint64_t>(std::popcount(word));
+  const SetView view{.kind = SetKind::kBitmap,
+                     .base = base,
+                     .values = {},
+                     .offsets = {},
+                     .words = words,
+                     .count = count};
+  if (!prefers_bitmap(count, first_of(view), last_of(view))) {
+    std::vector<Cell> cells;
+    cells.reserve(count);
+    walk_set(view, [&](Cell cell) { cells.push_back(cell); });
+    add_new_sorted(cells);
+    return;
+  }
+  const auto extent = static_cast<std::uint32_t>(words.size());
+  std::uint64_t* const bits = allocate_bitmap(extent);
+  bits[0] = count;
+  std::memcpy(bits + 1, words.data(), words.size_bytes());
+  hold(bits, extent);
+  set_tag(Form::kBitmap, base / 64);
 }
 
 void IntSet::become_bitmap(Cell lowest, Cell highest) {

@@ -19,6 +19,8 @@ constexpr std::uint64_t kChunkWords = 64;
 // An array that is so many times as long as words were touched is not walked, but searched for each
 // cell.
 constexpr std::uint64_t kSearchedFrom = 32;
+// Chunks that were touched are taken word by word if they are one in so many of those they span.
+constexpr std::uint64_t kSpread = 2;
 
 std::uint64_t* reserve_words(std::uint64_t bytes) {
   void* space = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -82,6 +84,26 @@ void SetAccumulator::subtract_array(std::span<const Cell> present) {
   for (const Cell cell : present)
     if (((touched_words_[cell >> kChunkBits] >> (cell / 64 % 64)) & 1U) != 0)
       words_[cell / 64] &= ~(std::uint64_t{1} << (cell % 64));
+}
+
+void SetAccumulator::take_all(IntSet& all) {
+  if (touched_.empty()) return all.clear();
+  const auto [lowest, highest] = std::ranges::minmax(touched_);
+  const std::uint64_t chunks = std::uint64_t{highest} - lowest + 1;
+  if (chunks > kSpread * touched_.size()) {
+    static const IntSet kNothing{};
+    std::vector<Cell> cells;
+    take_new(kNothing, cells);
+    all.assign_sorted(cells);
+    return;
+  }
+  std::uint64_t* const first = words_ + (lowest * kChunkWords);
+  all.assign_words(lowest << kChunkBits, {first, chunks * kChunkWords});
+  for (const std::uint32_t chunk : touched_) {
+    touched_words_[chunk] = 0;
+    std::fill_n(words_ + (chunk * kChunkWords), kChunkWords, std::uint64_t{0});
+  }
+  touched_.clear();
 }
 
 void SetAccumulator::take_new(const IntSet& present, std::vector<Cell>& out) {

@@ -37,6 +37,8 @@ class SetAccumulator {
   // Appends to `out` every accumulated cell that `present` does not hold, ascending, and empties
   // the accumulator.
   void take_new(const IntSet& present, std::vector<Cell>& out);
+  // Replaces `all` by what was accumulated, and empties the accumulator.
+  void take_all(IntSet& all);
 
  private:
   static constexpr unsigned kChunkBits = 12;  // 4096 cells, 64 words, 512 bytes

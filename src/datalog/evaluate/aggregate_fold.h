@@ -22,6 +22,8 @@ class AggregateFold {
   // Forgets everything; results are asked for rows 0 .. rows-1, named by the batches' tags.
   void begin(std::uint32_t rows);
   Status add(const Batch& batch);
+  // kCount: so many bindings of a row, whatever they are.
+  void add_count(std::uint32_t row, std::uint64_t bindings) { states_[row].count += bindings; }
   // count and sum of nothing are 0, a fold of nothing is what it begins with; min, max and mean of
   // nothing do not exist.
   bool has_result(std::uint32_t row) const;

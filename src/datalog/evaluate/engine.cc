@@ -46,6 +46,7 @@ class Engine {
         checkpointing_(state_),
         facts_(program.relations.size()) {
     state_.evaluator.set_externals(options.externals, program);
+    state_.statistics = &position_.statistics;
     if (options.metering != Metering::kNone)
       state_.meter = std::make_unique<RunMeter>(options.metering);
   }
@@ -336,7 +337,10 @@ class Engine {
 
   Status end_stratum(std::uint32_t s, const std::string& names, StratumOutcome outcome) {
     const Stratum& members = state_.program.strata[s];
-    for (const RelationId r : state_.read_swept) state_.relations[r].swept.reset();
+    for (const RelationId r : state_.read_swept) {
+      state_.relations[r].swept.reset();
+      state_.relations[r].swept_everywhere.reset();
+    }
     state_.read_swept.clear();
     state_.pivot_bytes = 0;  // counted with the relations from now on
     for (const RelationId r : members.relations) state_.recount(r);

@@ -110,6 +110,8 @@ struct EngineState {
   const RunOptions& options;
   const RunHooks& hooks;
   ProgramPlan plan;
+  // What the plan was made from; the same on all ranks. Null: nothing is known.
+  const std::vector<RelationStatistics>* statistics = nullptr;
   // Where facts are added to a finished run: to which relations, and which strata go on from what
   // they hold or start over (known once the checkpoint has been looked at).
   std::set<RelationId> changed;

@@ -2,6 +2,9 @@
 #include "datalog/evaluate/pipeline.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
+
 #include "datalog/evaluate/pipeline_stage.h"
 #include "datalog/plan/literal_order.h"
 
@@ -41,41 +44,63 @@ void Pipeline::prepare_stage(std::size_t s) {
   stage->binds_sets = carried_here && step.kind == StepKind::kSearch &&
                       std::size_t{step.prefix_length} + 1 == step.columns.size();
   const bool restricts =
-      carried_here && (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent);
+      step.filters_carried ||
+      (carried_here && (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent));
   const bool makes_sets =
       restricts || (stage->source.swept != nullptr &&
                     (step.kind == StepKind::kScan || knows_pivot(step, stage->source)));
   stage->out.has_brief_sets = makes_sets || (s > 0 && stages_[s - 1]->out.has_brief_sets);
 
-  if (step.kind == StepKind::kAggregate) {
-    const Literal& literal = (*definition_.body)[step.literal];
-    const Aggregate& aggregate = *literal.aggregate;
-    stage->fold = std::make_unique<AggregateFold>(aggregate, evaluator_);
-    AggregateFold* fold = stage->fold.get();
-    stage->inner = std::make_unique<Pipeline>(
-        Definition{.rule = definition_.rule,
-                   .body = &aggregate.body,
-                   .steps = step.aggregate_steps,
-                   .sources = definition_.sources[s].inner,
-                   .bound_before = aggregate.outer,
-                   .constants = definition_.constants,
-                   .carries = false,
-                   .tagged = true,
-                   .counts = true},
-        evaluator_, [this, fold, place = &literal.place](const Batch& batch) {
-          evaluator_.set_place(place);
-          return fold->add(batch);
-        });
-    stage->inner_in.columns.resize(definition_.rule->variables.size());
-    for (const VariableId v : aggregate.outer) stage->inner_in.allocate(v);
-    stage->inner_in.tags.resize(kBatchRows, 0);
-  }
+  if (step.kind == StepKind::kAggregate) prepare_aggregate(*stage);
   if (s > 0 && (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent))
     prepare_guard(*stages_[s - 1], *stage);
-  if (step.kind == StepKind::kFilter)
-    stage->cell_filter = CellFilter::of((*definition_.body)[step.literal], evaluator_);
+  if (step.kind == StepKind::kFilter) prepare_filter(*stage);
   stages_.push_back(std::move(stage));
+  if (step.kind == StepKind::kFilter) prepare_early_filters(s);
   if (is_worth_filtering(s)) stages_.back()->repeats.emplace(step.live_after);
+}
+
+void Pipeline::prepare_aggregate(Stage& stage) {
+  const Literal& literal = (*definition_.body)[stage.step->literal];
+  const Aggregate& aggregate = *literal.aggregate;
+  stage.fold = std::make_unique<AggregateFold>(aggregate, evaluator_);
+  AggregateFold* const fold = stage.fold.get();
+  Definition body{.rule = definition_.rule,
+                  .body = &aggregate.body,
+                  .steps = stage.step->aggregate_steps,
+                  .sources = stage.source.inner,
+                  .bound_before = aggregate.outer,
+                  .constants = definition_.constants,
+                  .carries = false,
+                  .carried = 0,
+                  .tagged = true,
+                  .counts = true,
+                  .count_many = {}};
+  if (aggregate.function == AggregateFunction::kCount)
+    body.count_many = [fold](std::uint32_t tag, std::uint64_t bindings) {
+      fold->add_count(tag, bindings);
+    };
+  stage.inner = std::make_unique<Pipeline>(
+      std::move(body), evaluator_, [this, fold, place = &literal.place](const Batch& batch) {
+        evaluator_.set_place(place);
+        return fold->add(batch);
+      });
+  stage.inner_in.columns.resize(definition_.rule->variables.size());
+  for (const VariableId v : aggregate.outer) stage.inner_in.allocate(v);
+  stage.inner_in.tags.resize(kBatchRows, 0);
+}
+
+void Pipeline::prepare_filter(Stage& stage) {
+  const Literal& literal = (*definition_.body)[stage.step->literal];
+  if (!stage.step->filters_carried) {
+    stage.cell_filter = CellFilter::of(literal, evaluator_);
+    return;
+  }
+  static const Batch kNoBindings;
+  stage.set_comparison = set_comparison(literal, definition_.carried);
+  const Expression& other = *stage.set_comparison->other;
+  if (other.kind == ExpressionKind::kConstant)
+    stage.compared_constant = evaluator_.evaluate(other, kNoBindings, 0);
 }
 
 Status Pipeline::feed(const Batch& batch) { return process(0, batch); }
@@ -90,7 +115,10 @@ Status Pipeline::start() {
 }
 
 Status Pipeline::finish() {
-  for (std::size_t s = 0; s < stages_.size(); ++s) STRATALOG_RETURN_IF_ERROR(flush(s));
+  for (std::size_t s = 0; s < stages_.size(); ++s) {
+    STRATALOG_RETURN_IF_ERROR(pass_waiting(s));
+    STRATALOG_RETURN_IF_ERROR(flush(s));
+  }
   for (const auto& stage : stages_) {
     stage->made_sets.clear();
     if (stage->repeats) stage->repeats->forget();
@@ -139,6 +167,7 @@ Status Pipeline::process(std::size_t s, const Batch& in) {
 
 Status Pipeline::filter(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
+  if (stage.set_comparison) return filter_sets(s, in);
   if (stage.cell_filter && stage.cell_filter->select(in, stage.selected))
     return append_selected(s, in);
   const Literal& literal = (*definition_.body)[stage.step->literal];
@@ -258,15 +287,26 @@ Status Pipeline::range(std::size_t s, const Batch& in) {
   return evaluator_.status();
 }
 
+// Bodies that begin with a look at pivots are asked for many bindings at once.
 Status Pipeline::aggregate(std::size_t s, const Batch& in) {
+  const auto& body = stages_[s]->inner->stages_;
+  const bool asks_pivots = !body.empty() && knows_pivot(*body.front()->step, body.front()->source);
+  return asks_pivots ? wait_for_more(s, in) : fold_body(s, in);
+}
+
+// Any number of bindings.
+Status Pipeline::fold_body(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   const Literal& literal = (*definition_.body)[stage.step->literal];
-  for (const VariableId v : literal.aggregate->outer)
-    std::copy_n(in.columns[v].begin(), in.rows, stage.inner_in.columns[v].begin());
-  for (std::uint32_t r = 0; r < in.rows; ++r) stage.inner_in.tags[r] = r;
-  stage.inner_in.rows = in.rows;
+  Batch& given = stage.inner_in;
   stage.fold->begin(in.rows);
-  STRATALOG_RETURN_IF_ERROR(stage.inner->feed(stage.inner_in));
+  for (std::uint32_t from = 0; from < in.rows; from += given.rows) {
+    given.rows = std::min(kBatchRows, in.rows - from);
+    for (const VariableId v : literal.aggregate->outer)
+      std::copy_n(in.columns[v].begin() + from, given.rows, given.columns[v].begin());
+    std::iota(given.tags.begin(), given.tags.begin() + given.rows, from);
+    STRATALOG_RETURN_IF_ERROR(stage.inner->feed(given));
+  }
   STRATALOG_RETURN_IF_ERROR(stage.inner->finish());
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     if (!stage.fold->has_result(r)) continue;

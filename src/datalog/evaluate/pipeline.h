@@ -87,8 +87,11 @@ class Pipeline {
     std::vector<VariableId> bound_before;
     std::span<const Cell> constants;  // RulePlan::constants as cells
     bool carries = false;  // a carried set travels with each row (from some step on)
+    VariableId carried = 0;  // with carries
     bool tagged = false;  // each binding names the row of the fed batch that it stems from
     bool counts = false;  // every combination of body tuples matters (aggregates)
+    // With counts, where nothing else is asked of them: takes so many bindings of a tag at once.
+    std::function<void(std::uint32_t tag, std::uint64_t bindings)> count_many;
     // Where carried sets may be united on the way: makes whoever took batches let go of their sets.
     // Null: sets pass as they are.
     std::function<void()> release_sets;
@@ -115,6 +118,8 @@ class Pipeline {
   struct Guard;
 
   void prepare_stage(std::size_t s);
+  void prepare_filter(Stage& stage);
+  void prepare_aggregate(Stage& stage);
   Status process(std::size_t s, const Batch& in);
   Status flush(std::size_t s);
   Status pass_on(std::size_t s, const Batch& out);
@@ -133,16 +138,36 @@ class Pipeline {
   Status restrict_sets(std::size_t s, const Batch& in);
   Status filter(std::size_t s, const Batch& in);
   Status append_selected(std::size_t s, const Batch& in);
+  Status filter_sets(std::size_t s, const Batch& in);
+  bool pass_whole(std::size_t s, const Batch& in, std::uint32_t row, const IntSet& set,
+                  IntSet& kept);
+  void compare_each(std::size_t s, const Batch& in, std::uint32_t row, const IntSet& set,
+                    IntSet& kept);
+  // What the step that reads an atom can test already of filter `s`, which follows it.
+  void prepare_early_filters(std::size_t s);
+  // False where a filter soon after would drop all of a swept row with this key.
+  bool admits_key(std::size_t s, const Batch& in, std::uint32_t in_row,
+                  std::span<const Cell> prefix);
   Status assign(std::size_t s, const Batch& in);
   Status assign_equal_floats(std::size_t s, const Batch& in);
   Status look_up_records(std::size_t s, const Batch& in);
   Status unpack(std::size_t s, const Batch& in);
   Status range(std::size_t s, const Batch& in);
   Status aggregate(std::size_t s, const Batch& in);
+  Status fold_body(std::size_t s, const Batch& in);
   Status scan_equivalence(std::size_t s, const Batch& in);
   Status scan_swept(std::size_t s, const Batch& in);
   Status search_swept(std::size_t s, const Batch& in);
-  Status search_swept_by_pivot(std::size_t s, const Batch& in);
+  // Keeps bindings until they are many or the last has come (finish()); those that bring a set are
+  // passed on at once, as that may live no longer than this call.
+  Status wait_for_more(std::size_t s, const Batch& in);
+  Status pass_waiting(std::size_t s);
+  Status look_up_pivots(std::size_t s, const Batch& in);
+  // What is under a pivot, for the bindings that ask for it.
+  Status visit_keys(std::size_t s, const Batch& in, std::span<const std::uint32_t> rows, Cell pivot,
+                    std::span<const Cell> keys);
+  Status visit_long_keys(std::size_t s, const Batch& in, std::span<const std::uint32_t> rows,
+                         Cell pivot, std::span<const Cell> keys);
   Status test_swept(std::size_t s, const Batch& in);
   // False where the next step would find nothing for this row, whatever set step `s` binds.
   bool leads_on(std::size_t s, const Batch& in, std::uint32_t in_row) const;
@@ -166,7 +191,10 @@ class Pipeline {
                    std::span<const Cell> prefix, const IntSet& cells);
   void bind_prefix(Stage& stage, std::uint32_t first, std::uint32_t count) const;
   Status bind_each(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
-                   const IntSet& cells);
+                   const SetView& view);
+  // Only what filters soon after may let through.
+  Status bind_compared(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
+                       const IntSet& cells);
   void prepare_guard(Stage& stage, const Stage& next) const;
   static bool is_guarding(Stage& stage);
   // Whether the next step would let the row at hand through.

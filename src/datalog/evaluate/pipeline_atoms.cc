@@ -95,6 +95,10 @@ Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
     case ColumnRole::kIgnore:
       // Nobody reads the column: one binding stands for all, except where combinations are counted.
       if (!definition_.counts) return emit_one();
+      if (definition_.count_many && s + 1 == stages_.size()) {
+        definition_.count_many(in.tags[in_row], cells.size());
+        return {};
+      }
       for (std::uint64_t i = 0; i < cells.size(); ++i) STRATALOG_RETURN_IF_ERROR(emit_one());
       return {};
     case ColumnRole::kBind:
@@ -116,7 +120,8 @@ Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
     });
     return status;
   }
-  return bind_each(s, in, in_row, first, cells);
+  return stage.last_filters.empty() ? bind_each(s, in, in_row, first, cells.view())
+                                    : bind_compared(s, in, in_row, first, cells);
 }
 
 // To `count` rows from the next output row on.
@@ -131,7 +136,7 @@ void Pipeline::bind_prefix(Stage& stage, std::uint32_t first, std::uint32_t coun
 // As many bindings as the set has elements: column by column, because a loop over all columns for
 // each element takes several times as long.
 Status Pipeline::bind_each(std::size_t s, const Batch& in, std::uint32_t in_row,
-                           std::uint32_t first, const IntSet& cells) {
+                           std::uint32_t first, const SetView& view) {
   Stage& stage = *stages_[s];
   Batch& out = stage.out;
   Cell* const into = out.columns[stage.step->columns.back().variable].data();
@@ -142,7 +147,6 @@ Status Pipeline::bind_each(std::size_t s, const Batch& in, std::uint32_t in_row,
     out.rows += count;
     return out.rows == kBatchRows ? flush(s) : Status();
   };
-  const SetView view = cells.view();
   if (view.kind == SetKind::kArray) {
     for (std::size_t at = 0; at < view.values.size();) {
       const std::size_t count =
@@ -393,8 +397,7 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
     return {};
   }
   if (stage.source.swept != nullptr)
-    return knows_pivot(*stage.step, stage.source) ? search_swept_by_pivot(s, in)
-                                                  : search_swept(s, in);
+    return knows_pivot(*stage.step, stage.source) ? wait_for_more(s, in) : search_swept(s, in);
   const std::uint32_t length = stage.step->prefix_length;
   gather_keys(stage, in, length);
   find_indices(stage, in, length);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline::Stage: one step of a pipeline with what it reads, its output batch and its scratch
 // space. For pipeline.cc (how batches flow, and steps that compute), pipeline_atoms.cc (steps that
-// read relations) and pipeline_alike.cc (bindings that are alike). Local.
+// read relations), pipeline_compare.cc (comparisons of many values) and pipeline_alike.cc (bindings
+// that are alike). Local.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,10 @@
 
 #include "datalog/evaluate/aggregate_fold.h"
 #include "datalog/evaluate/cell_filter.h"
+#include "datalog/evaluate/number_ranges.h"
 #include "datalog/evaluate/pipeline.h"
 #include "datalog/evaluate/repeat_filter.h"
+#include "datalog/plan/set_comparison.h"
 
 namespace stratalog::datalog {
 
@@ -28,6 +31,15 @@ struct GuardPart {
   enum class From : std::uint8_t { kConstant, kArriving, kBound };
   From from = From::kConstant;
   std::uint32_t at = 0;  // which constant, variable or column
+};
+
+// value of the last column `comparison` other, tested by a filter soon after.
+struct LastFilter {
+  Comparison comparison = Comparison::kLess;
+  ValueKind kind = ValueKind::kNumber;
+  GuardPart::From from = GuardPart::From::kConstant;
+  std::uint32_t at = 0;  // which variable or column
+  Cell constant = 0;
 };
 
 struct Pipeline::Guard {
@@ -61,6 +73,16 @@ struct Pipeline::Stage {
   const IntSet* united = nullptr;  // goes instead of what the row at hand carries
   std::vector<Cell> cells;  // scratch: a set in the making
   std::optional<CellFilter> cell_filter;
+  std::optional<SetComparison> set_comparison;  // a filter of carried sets
+  Cell compared_constant = 0;  // its other side, unless that is a variable
+  std::vector<LastFilter> last_filters;  // of one kind
+  // Swept rows: filters soon after that read keys only, and what those let through that compare
+  // pivots with constants. Numbers that are not small are always among the pivots.
+  std::vector<const Literal*> key_filters;
+  std::optional<NumberInterval> pivot_interval;
+  std::optional<CellSet> pivots;
+  Batch waiting;  // swept rows: bindings that ask for pivots
+  Batch one;  // scratch: a row that is compared by itself
   std::vector<std::uint32_t> selected;  // scratch: rows of a batch
   std::optional<RepeatFilter> repeats;  // where its output may hold bindings more than once
   std::unique_ptr<Pipeline> inner;  // aggregates

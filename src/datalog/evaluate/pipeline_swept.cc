@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of a pipeline that read a relation where its sweep left it (swept_rows.h).
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "datalog/evaluate/pipeline_stage.h"
 #include "datalog/evaluate/swept_rows.h"
@@ -12,14 +14,24 @@ Status Pipeline::scan_swept(std::size_t s, const Batch& in) {
   const StepSource& source = stage.source;
   const bool carries = stage.step->columns.back().role == ColumnRole::kCarry;
   std::vector<Cell> prefix(source.key_places.size());
+  if (stage.pivot_interval && !stage.pivots) {
+    std::vector<CellRange> ranges = stage.pivot_interval->cells();
+    ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
+    stage.pivots = CellSet(std::move(ranges));
+  }
   Status status;
   for (std::uint32_t r = 0; r < in.rows && status.is_ok(); ++r)
-    status = source.swept->for_each_row([&](std::span<const Cell> key, IntSet& pivots) -> Status {
-      for (std::size_t i = 0; i < key.size(); ++i) prefix[source.key_places[i]] = key[i];
-      if (!carries) return visit_row(s, in, r, 0, prefix, pivots);
-      if (stage.made_sets.size() >= kMadeSets) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
-      return visit_row(s, in, r, 0, prefix, stage.made_sets.emplace_back(std::move(pivots)));
-    });
+    status = source.swept->for_each_row(
+        [&](std::span<const Cell> key) {
+          for (std::size_t i = 0; i < key.size(); ++i) prefix[source.key_places[i]] = key[i];
+          return admits_key(s, in, r, prefix);
+        },
+        stage.pivots ? &*stage.pivots : nullptr,
+        [&](IntSet& pivots) -> Status {
+          if (!carries) return visit_row(s, in, r, 0, prefix, pivots);
+          if (stage.made_sets.size() >= kMadeSets) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
+          return visit_row(s, in, r, 0, prefix, stage.made_sets.emplace_back(std::move(pivots)));
+        });
   return status.is_ok() ? evaluator_.status() : status;
 }
 
@@ -41,44 +53,124 @@ Status Pipeline::search_swept(std::size_t s, const Batch& in) {
   return {};
 }
 
-// Few bindings only: each walks over a block of the sweep. What is found is put in the order of the
-// step's columns, and visited as an index would have it, a set of last cells for each prefix.
-Status Pipeline::search_swept_by_pivot(std::size_t s, const Batch& in) {
+// Each look at pivots walks over blocks of the sweep, whether for one or for many.
+Status Pipeline::wait_for_more(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  Batch& waiting = stage.waiting;
+  waiting.columns.resize(in.columns.size());
+  for (const VariableId v : stage.arriving)
+    waiting.columns[v].insert(waiting.columns[v].end(), in.columns[v].begin(),
+                              in.columns[v].begin() + in.rows);
+  if (definition_.tagged)
+    waiting.tags.insert(waiting.tags.end(), in.tags.begin(), in.tags.begin() + in.rows);
+  if (stage.passes_sets)
+    waiting.sets.insert(waiting.sets.end(), in.sets.begin(), in.sets.begin() + in.rows);
+  waiting.rows += in.rows;
+  return stage.passes_sets || waiting.rows >= kGatheredBindings ? pass_waiting(s) : Status();
+}
+
+Status Pipeline::pass_waiting(std::size_t s) {
+  Batch& waiting = stages_[s]->waiting;
+  if (waiting.rows == 0) return {};
+  const Status status = stages_[s]->step->kind == StepKind::kAggregate ? fold_body(s, waiting)
+                                                                       : look_up_pivots(s, waiting);
+  for (std::vector<Cell>& column : waiting.columns) column.clear();
+  waiting.tags.clear();
+  waiting.sets.clear();
+  waiting.rows = 0;
+  return status;
+}
+
+Status Pipeline::look_up_pivots(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   const StepSource& source = stage.source;
-  const Step& step = *stage.step;
-  const bool carries = step.columns.back().role == ColumnRole::kCarry;
-  const std::size_t arity = step.columns.size();
-  std::vector<Cell> row(arity);
-  std::vector<std::vector<Cell>> found;
-  for (std::uint32_t r = 0; r < in.rows; ++r) {
-    stage.keys.resize(step.prefix_length);
-    for (std::uint32_t i = 0; i < step.prefix_length; ++i)
-      stage.keys[i] = expected(step.columns[i], in, r);
-    const Cell pivot = stage.keys[source.pivot_place];
-    row[source.pivot_place] = pivot;
-    found.clear();
-    source.swept->for_each_key(pivot, [&](std::span<const Cell> key) {
-      for (std::size_t i = 0; i < key.size(); ++i) row[source.key_places[i]] = key[i];
-      if (std::ranges::equal(stage.keys, std::span(row).first(step.prefix_length)))
-        found.push_back(row);
-    });
-    std::ranges::sort(found);
-    for (std::size_t begin = 0, end = 0; begin < found.size(); begin = end) {
+  const ColumnUse& asked = stage.step->columns[source.pivot_place];
+  std::vector<std::uint32_t> rows(in.rows);
+  std::iota(rows.begin(), rows.end(), 0U);
+  const auto pivot_of = [&](std::uint32_t r) { return expected(asked, in, r); };
+  std::ranges::sort(rows, [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(pivot_of(a), a) < std::pair(pivot_of(b), b);
+  });
+  std::vector<Cell> pivots;
+  std::vector<std::size_t> begins;  // of each pivot's rows
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i > 0 && pivot_of(rows[i]) == pivots.back()) continue;
+    pivots.push_back(pivot_of(rows[i]));
+    begins.push_back(i);
+  }
+  begins.push_back(rows.size());
+  return source.swept->for_each_pivot(
+      pivots, [&](std::size_t which, std::span<const Cell> keys) -> Status {
+        const auto alike =
+            std::span(rows).subspan(begins[which], begins[which + 1] - begins[which]);
+        return stage.step->columns.size() == 2 ? visit_keys(s, in, alike, pivots[which], keys)
+                                               : visit_long_keys(s, in, alike, pivots[which], keys);
+      });
+}
+
+// Keys of one column: the pivot is the row, and they are its set.
+Status Pipeline::visit_keys(std::size_t s, const Batch& in, std::span<const std::uint32_t> rows,
+                            Cell pivot, std::span<const Cell> keys) {
+  Stage& stage = *stages_[s];
+  const bool only_counts = definition_.count_many && s + 1 == stages_.size() &&
+                           stage.step->columns.back().role == ColumnRole::kIgnore;
+  if (only_counts) {
+    for (const std::uint32_t r : rows) definition_.count_many(in.tags[r], keys.size());
+    return {};
+  }
+  IntSet set;
+  stage.source.swept->gather(keys, set);
+  const IntSet* cells = &set;
+  if (stage.step->columns.back().role == ColumnRole::kCarry) {
+    if (stage.made_sets.size() >= kMadeSets) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
+    cells = &stage.made_sets.emplace_back(std::move(set));
+  }
+  for (const std::uint32_t r : rows)
+    STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 1, {&pivot, 1}, *cells));
+  return {};
+}
+
+// Of more columns: whole rows are put in the order of the step's columns, so that those that a
+// binding asks for follow each other.
+Status Pipeline::visit_long_keys(std::size_t s, const Batch& in,
+                                 std::span<const std::uint32_t> rows, Cell pivot,
+                                 std::span<const Cell> keys) {
+  Stage& stage = *stages_[s];
+  const StepSource& source = stage.source;
+  const std::size_t width = source.key_places.size();
+  using Row = std::array<Cell, kMaxArity>;  // unused columns are all alike
+  std::vector<Row> found(keys.size() / width);
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    found[k] = {};
+    found[k][source.pivot_place] = pivot;
+    for (std::size_t i = 0; i < width; ++i) found[k][source.key_places[i]] = keys[(k * width) + i];
+  }
+  std::ranges::sort(found);
+  const std::uint32_t length = stage.step->prefix_length;
+  const auto prefix_of = [](const Row& row, std::size_t cells) {
+    return std::span(row).first(cells);
+  };
+  for (const std::uint32_t r : rows) {
+    Row asked{};
+    for (std::uint32_t i = 0; i < length; ++i) asked[i] = expected(stage.step->columns[i], in, r);
+    auto begin = std::ranges::lower_bound(found, asked);
+    while (begin != found.end() &&
+           std::ranges::equal(prefix_of(*begin, length), prefix_of(asked, length))) {
+      const auto prefix = prefix_of(*begin, width);
+      const auto end = std::find_if(begin, found.end(), [&](const Row& row) {
+        return !std::ranges::equal(prefix_of(row, width), prefix);
+      });
       stage.cells.clear();
-      const std::span prefix = std::span(found[begin]).first(arity - 1);
-      for (;
-           end < found.size() && std::ranges::equal(std::span(found[end]).first(arity - 1), prefix);
-           ++end)
-        stage.cells.push_back(found[end].back());
+      for (auto row = begin; row != end; ++row) stage.cells.push_back((*row)[width]);
       IntSet set;
       set.assign_sorted(stage.cells);
       const IntSet* cells = &set;
-      if (carries) {
+      if (stage.step->columns.back().role == ColumnRole::kCarry) {
         if (stage.made_sets.size() >= kMadeSets) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
         cells = &stage.made_sets.emplace_back(std::move(set));
       }
-      STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, step.prefix_length, prefix, *cells));
+      STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length, prefix, *cells));
+      begin = end;
     }
   }
   return {};

@@ -73,6 +73,7 @@ struct RelationData {
   std::uint32_t pivot_position = 0;  // of this relation in *pivot
   // While another stratum reads it where its sweep left it.
   std::shared_ptr<SweptRows> swept;
+  std::shared_ptr<SweptRows> swept_everywhere;  // the same with the rows of all ranks
   // While its stratum runs: one of the shards is a copy on every rank that grows with the others
   // (mirror.h), and the home keeps the primary index only.
   bool mirrored = false;

@@ -124,7 +124,9 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
     return source;
   }
   if (relation.swept && !is_copied(relation, step)) {
-    read_swept(step, source);
+    read_swept(step, *relation.swept, source);
+    source.parts = static_cast<std::uint32_t>(state_.comm.size());
+    source.part = static_cast<std::uint32_t>(state_.comm.rank());
     // Each rank has its own pivots: all ranks join every binding with theirs.
     if (!state_.is_single() && !whole) hop_to = Location{kEveryone};
     location = {kUnknown};
@@ -191,13 +193,11 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   return source;
 }
 
-void RuleExecutor::read_swept(const Step& step, StepSource& source) const {
+void RuleExecutor::read_swept(const Step& step, SweptRows& rows, StepSource& source) const {
   const auto& order = state_.plan.relations[step.relation].indices[step.index].order;
-  source.swept = state_.relations[step.relation].swept.get();
-  source.key_places = source.swept->key_places(order);
-  source.pivot_place = source.swept->pivot_place(order);
-  source.parts = static_cast<std::uint32_t>(state_.comm.size());
-  source.part = static_cast<std::uint32_t>(state_.comm.rank());
+  source.swept = &rows;
+  source.key_places = rows.key_places(order);
+  source.pivot_place = rows.pivot_place(order);
 }
 
 // Each rank has the pairs that begin with its elements, in whichever column the search knows one.
@@ -252,7 +252,7 @@ Result<StepSource> RuleExecutor::joint_source(const Step& step, StepSource sourc
 }
 
 Status RuleExecutor::bind_inner(const Step& step, std::vector<StepSource>& sources) const {
-  // The relations of an aggregate are on every rank.
+  // The relations of an aggregate are on every rank, or can be read from there.
   for (const Step& inner : step.aggregate_steps) {
     StepSource source;
     if (inner.kind == StepKind::kAggregate)
@@ -266,7 +266,10 @@ Status RuleExecutor::bind_inner(const Step& step, std::vector<StepSource>& sourc
         if ((state_.is_single() || shard.placement.dealing == Dealing::kReplicated) &&
             inner.index < shard.indices.size() && shard.indices[inner.index])
           source.index = shard.indices[inner.index].get();
-      if (source.index == nullptr && source.equivalence == nullptr && relation.arity > 0)
+      if (source.index == nullptr && relation.swept_everywhere)
+        read_swept(inner, *relation.swept_everywhere, source);
+      if (source.index == nullptr && source.equivalence == nullptr && source.swept == nullptr &&
+          relation.arity > 0)
         return Status::internal("the relation of an aggregate is not on every rank");
     }
     sources.push_back(std::move(source));
@@ -363,6 +366,7 @@ void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t e
                            .bound_before = segment.live,
                            .constants = constants_,
                            .carries = plan_.carries && options_.first_step == 0,
+                           .carried = plan_.carried,
                            .tagged = options_.tagged,
                            .release_sets = std::move(release_sets),
                            .scratch = &state_.scratch,

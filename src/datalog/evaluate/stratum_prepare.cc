@@ -2,7 +2,10 @@
 // What a stratum needs before it runs: shards for its own relations, and the relations of lower
 // strata where its rules will look for them. See stratum_run.h.
 #include <algorithm>
+#include <functional>
+#include <utility>
 
+#include "comm/shared_pointers.h"
 #include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/redistribute.h"
@@ -41,13 +44,39 @@ bool lies_in_shards(const EngineState& state, RelationId relation) {
   return state.relations[relation].arity > 0 && !state.relations[relation].equivalence;
 }
 
-// What aggregates read is on every rank.
-Status ensure_aggregate(EngineState& state, const Step& step) {
-  for (const Step& inner : step.aggregate_steps) {
-    STRATALOG_RETURN_IF_ERROR(ensure_aggregate(state, inner));
-    if (reads_relation(inner))
-      STRATALOG_RETURN_IF_ERROR(
-          ensure_available(state, inner.relation, inner.index, Availability::kEverywhere));
+// Makes a large relation readable as its sweep left it.
+void open_swept(EngineState& state, RelationId r) {
+  RelationData& relation = state.relations[r];
+  if (relation.swept) return;
+  relation.swept = std::make_shared<SweptRows>(relation, state.scratch);
+  state.read_swept.push_back(r);
+}
+
+// The same with the rows of all ranks, which live until the stratum has ended on all of them.
+// Collective.
+Status open_swept_everywhere(EngineState& state, RelationId r) {
+  RelationData& relation = state.relations[r];
+  if (relation.swept_everywhere) return {};
+  open_swept(state, r);
+  std::vector<const SweptRows*> ranks{relation.swept.get()};
+  if (!state.is_single()) {
+    STRATALOG_ASSIGN_OR_RETURN(ranks, pointers_of_all(state.comm, &std::as_const(*relation.swept)));
+  }
+  relation.swept_everywhere = std::make_shared<SweptRows>(ranks, state.scratch);
+  return {};
+}
+
+// What aggregates read is on every rank, or can be read there.
+Status ensure_body(EngineState& state, const std::vector<Step>& body,
+                   const std::function<bool(std::size_t)>& folds_swept) {
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const Step& inner = body[i];
+    STRATALOG_RETURN_IF_ERROR(
+        ensure_body(state, inner.aggregate_steps, [](std::size_t) { return false; }));
+    if (!reads_relation(inner)) continue;
+    STRATALOG_RETURN_IF_ERROR(folds_swept(i) ? open_swept_everywhere(state, inner.relation)
+                                             : ensure_available(state, inner.relation, inner.index,
+                                                                Availability::kEverywhere));
   }
   return {};
 }
@@ -119,16 +148,14 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
   for (const RulePlan& plan : plans) {
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
       const Step& step = plan.steps[s];
-      STRATALOG_RETURN_IF_ERROR(ensure_aggregate(state, step));
+      STRATALOG_RETURN_IF_ERROR(ensure_body(state, step.aggregate_steps, [&](std::size_t i) {
+        return !everywhere && folds_swept_rows(state, plan, s, i);
+      }));
       if (!reads_relation(step) || members.holds(step.relation)) continue;
       // Searches go to where their elements are, unless nothing may travel.
       if (state.relations[step.relation].equivalence && !everywhere) continue;
       if (!everywhere && reads_swept_rows(state, plan, s)) {
-        RelationData& relation = state.relations[step.relation];
-        if (!relation.swept) {
-          relation.swept = std::make_shared<SweptRows>(relation);
-          state.read_swept.push_back(step.relation);
-        }
+        open_swept(state, step.relation);
         continue;
       }
       // A scan at the start is shared among the ranks as the relation is dealt; searches want small

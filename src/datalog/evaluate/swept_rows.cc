@@ -21,24 +21,38 @@ bool makes_values(const Rule& rule, const RulePlan& plan) {
                       [](const Expression& e) { return e.kind != ExpressionKind::kFunctor; });
 }
 
-// Bindings for each of which a block of all keys is walked over, at most: an index of all tuples
-// takes longer, as a sweep has two tuples to a key or more.
-constexpr std::uint64_t kFewBindings = 8;
+// Bindings that ask for pivots are gathered (Pipeline::gather_pivots) and walk over all blocks
+// together; an index of all tuples takes longer than so many walks, as rows have many tuples where
+// there are many.
+constexpr double kMostBindings = 8.0 * kGatheredBindings;
 // A test looks through packed rows for as long as making an index of so many tuples takes, or more.
-constexpr std::uint64_t kTuplesOfATest = 8;
+constexpr double kTuplesOfATest = 8;
+// Of all rows, for an aggregate without a key.
+constexpr double kMostScans = 8;
 
-// How many can come before step `s`, at most; nothing where nobody knows.
-std::optional<std::uint64_t> most_bindings(const EngineState& state, const RulePlan& plan,
-                                           std::size_t s) {
-  constexpr std::uint64_t kMost = 0xFFFFFFFFU;  // its square is a number
-  std::uint64_t bindings = 1;
-  for (std::size_t before = 0; before < s; ++before) {
-    const Step& step = plan.steps[before];
+// Fewer are sorted one against the other.
+constexpr std::uint64_t kManyCells = 64;
+
+// Tuples under a prefix of a step, by the column that tells most of them apart.
+double tuples_under(const EngineState& state, const Step& step) {
+  const auto rows = static_cast<double>(state.relations[step.relation].global_rows);
+  if (state.statistics == nullptr || step.relation >= state.statistics->size()) return rows;
+  const std::vector<std::uint64_t>& distinct = (*state.statistics)[step.relation].distinct;
+  const auto& order = state.plan.relations[step.relation].indices[step.index].order;
+  std::uint64_t parts = 1;
+  for (std::uint32_t i = 0; i < step.prefix_length; ++i)
+    if (order[i] < distinct.size()) parts = std::max(parts, distinct[order[i]]);
+  return rows / static_cast<double>(parts);
+}
+
+// How many are expected after these steps; nothing where nobody knows.
+std::optional<double> expected_bindings(const EngineState& state, std::span<const Step> before) {
+  double bindings = 1;
+  for (const Step& step : before) {
     switch (step.kind) {
       case StepKind::kScan:
       case StepKind::kSearch:
-        bindings = std::min(kMost, bindings) *
-                   std::clamp(state.relations[step.relation].global_rows, std::uint64_t{1}, kMost);
+        if (!step.columns.empty()) bindings *= std::max(1.0, tuples_under(state, step));
         break;
       case StepKind::kExists:
       case StepKind::kAbsent:
@@ -54,38 +68,78 @@ std::optional<std::uint64_t> most_bindings(const EngineState& state, const RuleP
 
 bool carries_last(const Step& step) { return step.columns.back().role == ColumnRole::kCarry; }
 
+std::uint32_t pivot_column(const RelationData& relation) {
+  return relation.pivot->column_order(relation.pivot_position).back();
+}
+
+// A large relation that nobody has copied yet.
+bool lies_as_swept(const EngineState& state, RelationId r) {
+  const RelationData& relation = state.relations[r];
+  return relation.pivot && relation.shards.empty() && relation.arity >= 2 &&
+         relation.global_rows >= state.options.read_swept_min_rows;
+}
+
+// Whether a step other than a scan is answered quickly by such a relation.
+bool suits_swept_rows(const EngineState& state, const Step& step, std::optional<double> bindings) {
+  const RelationData& relation = state.relations[step.relation];
+  const auto& index = state.plan.relations[step.relation].indices[step.index];
+  if (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent)
+    return step.prefix_length == relation.arity && !carries_last(step) && bindings &&
+           *bindings * kTuplesOfATest <= static_cast<double>(relation.global_rows);
+  if (step.kind != StepKind::kSearch) return false;
+  const std::uint32_t pivot = pivot_column(relation);
+  if (index.order.back() == pivot) return step.prefix_length + 1 == relation.arity;
+  const auto known = std::span(index.order).first(step.prefix_length);
+  return std::ranges::find(known, pivot) != known.end() && bindings && *bindings <= kMostBindings;
+}
+
+// Whether a scan goes from row to row.
+bool scans_swept_rows(const EngineState& state, const Step& step) {
+  const auto& index = state.plan.relations[step.relation].indices[step.index];
+  return step.kind == StepKind::kScan && step.prefix_length == 0 &&
+         index.order.back() == pivot_column(state.relations[step.relation]);
+}
+
 }  // namespace
 
 bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s) {
   const Step& step = plan.steps[s];
-  const RelationData& relation = state.relations[step.relation];
-  if (plan.delta_literal || !relation.pivot || !relation.shards.empty() || relation.arity < 2 ||
-      relation.global_rows < state.options.read_swept_min_rows)
-    return false;
-  const auto& index = state.plan.relations[step.relation].indices[step.index];
-  const auto most = most_bindings(state, plan, s);
-  if (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent)
-    return step.prefix_length == relation.arity && !carries_last(step) && most &&
-           *most <= relation.global_rows / kTuplesOfATest;
-  const std::uint32_t pivot = relation.pivot->column_order(relation.pivot_position).back();
-  if (step.kind == StepKind::kSearch && index.order.back() != pivot) {
-    const auto known = std::span(index.order).first(step.prefix_length);
-    return std::ranges::find(known, pivot) != known.end() && most && *most <= kFewBindings;
-  }
-  if (index.order.back() != pivot) return false;
-  if (step.kind == StepKind::kSearch) return step.prefix_length + 1 == relation.arity;
-  return step.kind == StepKind::kScan && s == 0 && step.prefix_length == 0 &&
-         !makes_values(state.program.rules[plan.rule], plan);
+  if (plan.delta_literal || !lies_as_swept(state, step.relation)) return false;
+  if (scans_swept_rows(state, step))
+    return s == 0 && !makes_values(state.program.rules[plan.rule], plan);
+  return suits_swept_rows(state, step, expected_bindings(state, std::span(plan.steps).first(s)));
 }
 
-SweptRows::SweptRows(const RelationData& relation)
-    : pivot_(relation.pivot),
-      position_(relation.pivot_position),
-      image_(relation.pivot->closure().image(ImageRows::kTotal)),
-      sets_(pivot_->slots()) {}
+bool folds_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s,
+                      std::size_t i) {
+  const std::vector<Step>& body = plan.steps[s].aggregate_steps;
+  const Step& step = body[i];
+  if (!lies_as_swept(state, step.relation) || !(state.is_single() || !state.peers.empty()))
+    return false;
+  const auto outer = expected_bindings(state, std::span(plan.steps).first(s));
+  const auto inner = expected_bindings(state, std::span(body).first(i));
+  if (!outer || !inner) return false;
+  if (scans_swept_rows(state, step)) return i == 0 && *outer <= kMostScans;
+  // Look-ups of pivots are gathered before the aggregate, not within it.
+  const bool knows_key = state.plan.relations[step.relation].indices[step.index].order.back() ==
+                         pivot_column(state.relations[step.relation]);
+  return suits_swept_rows(state, step, *outer * *inner) &&
+         (i == 0 || knows_key || step.kind != StepKind::kSearch);
+}
+
+SweptRows::SweptRows(const RelationData& relation, SetAccumulator& scratch)
+    : scratch_(scratch), position_(relation.pivot_position), sets_(relation.pivot->slots()) {
+  parts_.push_back({relation.pivot, relation.pivot->closure().image(ImageRows::kTotal)});
+}
+
+SweptRows::SweptRows(std::span<const SweptRows* const> ranks, SetAccumulator& scratch)
+    : scratch_(scratch), position_(ranks.front()->position_) {
+  for (const SweptRows* const rank : ranks)
+    parts_.insert(parts_.end(), rank->parts_.begin(), rank->parts_.end());
+}
 
 std::vector<std::uint32_t> SweptRows::key_places(std::span<const std::uint32_t> order) const {
-  const auto columns = pivot_->column_order(position_);
+  const auto columns = parts_.front().pivot->column_order(position_);
   std::vector<std::uint32_t> places;
   places.reserve(columns.size() - 1);
   for (const std::uint32_t column : columns.first(columns.size() - 1))
@@ -95,63 +149,119 @@ std::vector<std::uint32_t> SweptRows::key_places(std::span<const std::uint32_t> 
 }
 
 std::uint32_t SweptRows::pivot_place(std::span<const std::uint32_t> order) const {
-  const std::uint32_t pivot = pivot_->column_order(position_).back();
+  const std::uint32_t pivot = parts_.front().pivot->column_order(position_).back();
   return static_cast<std::uint32_t>(std::find(order.begin(), order.end(), pivot) - order.begin());
 }
 
 bool SweptRows::contains(const Cell* row, std::span<const std::uint32_t> key_places, Cell pivot) {
   key_.clear();
   for (const std::uint32_t place : key_places) key_.push_back(row[place]);
-  const std::optional<SlotId> slot = pivot_->find_slot(position_, key_.data());
-  return slot && image_.holds(*slot, pivot);
+  const Part& part =
+      parts_.size() == 1 ? parts_.front() : parts_[static_cast<std::size_t>(owner_of(pivot))];
+  const std::optional<SlotId> slot = part.pivot->find_slot(position_, key_.data());
+  return slot && part.image.holds(*slot, pivot);
 }
 
-void SweptRows::for_each_key(Cell pivot, const std::function<void(std::span<const Cell>)>& visit) {
-  slots_.clear();
-  image_.append_slots(pivot, slots_);
-  for (const SlotId slot : slots_)
-    if (const auto key = pivot_->key_of_slot(position_, slot)) visit(*key);
+Status SweptRows::for_each_pivot(
+    std::span<const Cell> pivots,
+    const std::function<Status(std::size_t which, std::span<const Cell> keys)>& visit) const {
+  std::vector<Cell> keys;
+  for (const Part& part : parts_) {
+    const std::size_t width = part.pivot->column_order(position_).size() - 1;
+    STRATALOG_RETURN_IF_ERROR(part.image.for_each_pivot(
+        pivots, [&](std::size_t which, std::span<const SlotId> slots) -> Status {
+          keys.resize(slots.size() * width);
+          std::size_t size = 0;
+          for (const SlotId slot : slots) {
+            const auto key = part.pivot->key_of_slot(position_, slot);
+            if (!key) continue;
+            for (std::size_t i = 0; i < width; ++i) keys[size + i] = (*key)[i];
+            size += width;
+          }
+          keys.resize(size);
+          return keys.empty() ? Status() : visit(which, keys);
+        }));
+  }
+  return {};
 }
 
-int SweptRows::owner_of(Cell pivot) const { return pivot_->owner_of_pivot(pivot); }
+int SweptRows::owner_of(Cell pivot) const { return parts_.front().pivot->owner_of_pivot(pivot); }
 
-// The cells of a block ascend, those of the next one may lie before or between them.
-void SweptRows::sort_cells(std::vector<Cell>& cells) const {
-  if (!pivot_->closure().space().ascends()) std::ranges::sort(cells);
+// The cells of a block ascend, those of the next one may lie before or between them. To sort many
+// takes several times as long as to set a bit for each.
+void SweptRows::unite(std::span<const SetView> views, IntSet& set) const {
+  std::uint64_t count = 0;
+  for (const SetView& view : views) count += view.count;
+  if (count >= kManyCells) {
+    for (const SetView& view : views) scratch_.add(view);
+    scratch_.take_all(set);
+    return;
+  }
+  std::vector<Cell> cells;
+  cells.reserve(count);
+  for (const SetView& view : views) walk_set(view, [&](Cell cell) { cells.push_back(cell); });
+  std::ranges::sort(cells);
+  set.assign_sorted(cells);
+}
+
+void SweptRows::gather(std::span<const Cell> cells, IntSet& set) const {
+  const SetView view{.kind = SetKind::kArray,
+                     .base = 0,
+                     .values = cells,
+                     .offsets = {},
+                     .words = {},
+                     .count = cells.size()};
+  unite({&view, 1}, set);
 }
 
 const IntSet* SweptRows::find(const Cell* prefix, std::span<const std::uint32_t> key_places) {
   key_.clear();
   for (const std::uint32_t place : key_places) key_.push_back(prefix[place]);
-  const std::optional<SlotId> slot = pivot_->find_slot(position_, key_.data());
+  if (sets_.empty()) return find_in_all();
+  const Part& part = parts_.front();
+  const std::optional<SlotId> slot = part.pivot->find_slot(position_, key_.data());
   if (!slot) return nullptr;
   std::unique_ptr<IntSet>& set = sets_[*slot];
   if (set == nullptr) {
     cells_.clear();
-    image_.append_pivots(*slot, cells_);
-    sort_cells(cells_);
+    part.image.append_pivots(*slot, cells_);
     set = std::make_unique<IntSet>();
-    set->assign_sorted(cells_);
+    gather(cells_, *set);
     set_bytes_ += sizeof(IntSet) + set->heap_bytes();
   }
   return set->empty() ? nullptr : set.get();
 }
 
-Status SweptRows::for_each_row(
-    const std::function<Status(std::span<const Cell> key, IntSet& pivots)>& visit) const {
-  std::vector<Cell> cells;
+// Of the key at hand.
+const IntSet* SweptRows::find_in_all() {
+  cells_.clear();
+  for (const Part& part : parts_)
+    if (const auto slot = part.pivot->find_slot(position_, key_.data()))
+      part.image.append_pivots(*slot, cells_);
+  gather(cells_, found_);
+  return found_.empty() ? nullptr : &found_;
+}
+
+Status SweptRows::for_each_row(const std::function<bool(std::span<const Cell> key)>& is_wanted,
+                               const CellSet* wanted,
+                               const std::function<Status(IntSet& pivots)>& visit) const {
   IntSet set;
-  return image_.for_each_slot(pivot_->slots(),
-                              [&](SlotId slot, std::span<const SetView> pivots) -> Status {
-                                const auto key = pivot_->key_of_slot(position_, slot);
-                                if (!key) return {};
-                                cells.clear();
-                                for (const SetView& part : pivots)
-                                  walk_set(part, [&](Cell cell) { cells.push_back(cell); });
-                                sort_cells(cells);
-                                set.assign_sorted(cells);
-                                return visit(*key, set);
-                              });
+  for (const Part& part : parts_) {
+    const RowChoice choice{.is_wanted =
+                               [&](SlotId slot) {
+                                 const auto key = part.pivot->key_of_slot(position_, slot);
+                                 return key && is_wanted(*key);
+                               },
+                           .pivots = wanted};
+    STRATALOG_RETURN_IF_ERROR(part.image.for_each_slot(
+        part.pivot->slots(),
+        [&](SlotId, std::span<const SetView> pivots) -> Status {
+          unite(pivots, set);
+          return visit(set);
+        },
+        choice));
+  }
+  return {};
 }
 
 std::uint64_t SweptRows::heap_bytes() const {

@@ -183,6 +183,8 @@ PackedRows::Spelled PackedRows::Cursor::step() {
   return row;
 }
 
+void PackedRows::Cursor::skip() { step(); }
+
 std::span<const SlotId> PackedRows::Cursor::take(SlotId limit, std::size_t most,
                                                  std::uint64_t first, std::uint64_t* places) {
   std::span<const SlotId> slots = std::span(rows_->slots_).subspan(row_);

@@ -58,6 +58,7 @@ class PackedRows {
     void read(std::uint64_t* words);
     // The same, united with what `words` holds.
     void unite(std::uint64_t* words);
+    void skip();
 
    private:
     friend class PackedRows;

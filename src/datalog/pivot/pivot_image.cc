@@ -13,6 +13,9 @@ namespace {
 // Rows with fewer elements are shown as offsets, which also pack better; the others as bitmaps.
 constexpr std::uint32_t offsets_limit(std::uint32_t words) { return 4 * words; }
 
+// Of pivots that are asked for, in one walk over a block: 16 MiB.
+constexpr std::uint64_t kRememberedSlots = std::uint64_t{1} << 22;
+
 // Turns a row into a SetView over its own buffers.
 class RowView {
  public:
@@ -105,6 +108,13 @@ class LayerCursor {
   SetView view(Cell base, std::uint64_t* row) { return cursors_[first_].rows.view(base, row); }
   void read_alone(std::uint64_t* row) { cursors_[first_].rows.read(row); }
 
+  void skip() {
+    const SlotId next = slot();
+    for (Layer& layer : cursors_)
+      if (layer.rows.slot() == next) layer.rows.skip();
+    std::erase_if(cursors_, [](const Layer& layer) { return layer.rows.at_end(); });
+    find();
+  }
   // Writes the next row to `row`, united over all layers, and steps over it.
   void read(std::uint64_t* row) {
     const SlotId next = slot();
@@ -293,19 +303,47 @@ Status PivotImage::for_each_group(const SlotVisitor& visit) const {
   return Status::ok();
 }
 
-Status PivotImage::for_each_slot(SlotId slots, const SlotRowVisitor& visit) const {
+BitRowWords PivotImage::lanes_in(const Block& block, const CellSet& pivots) const {
+  BitRowWords lanes{};
+  const std::uint32_t count = std::min(lanes_per_block(width_), space_->lanes() - block.first_lane);
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (pivots.contains(space_->cell_of(block.first_lane + i)))
+      lanes[i / 64] |= std::uint64_t{1} << (i % 64);
+  return lanes;
+}
+
+Status PivotImage::for_each_slot(SlotId slots, const SlotRowVisitor& visit,
+                                 const RowChoice& choice) const {
   const std::uint32_t words = words_per_row(width_);
-  std::vector<LayerCursor> cursors;
-  cursors.reserve(blocks_.size());
-  for (const Block& block : blocks_) cursors.emplace_back(block.layers, words);
-  std::vector<RowView> rows(blocks_.size(), RowView(*space_, words));
+  struct Walk {
+    LayerCursor cursor;
+    RowView row;
+    LaneId first_lane;
+    BitRowWords lanes;  // that are wanted
+  };
+  std::vector<Walk> walks;
+  for (const Block& block : blocks_) {
+    BitRowWords lanes{};
+    if (choice.pivots != nullptr) lanes = lanes_in(block, *choice.pivots);
+    if (choice.pivots == nullptr || std::ranges::any_of(lanes, [](auto word) { return word != 0; }))
+      walks.push_back(
+          {LayerCursor(block.layers, words), RowView(*space_, words), block.first_lane, lanes});
+  }
   std::vector<SetView> views;
   for (SlotId slot = 0; slot < slots; ++slot) {
     views.clear();
-    for (std::size_t b = 0; b < cursors.size(); ++b) {
-      if (cursors[b].at_end() || cursors[b].slot() != slot) continue;
-      cursors[b].read(rows[b].row());
-      views.push_back(rows[b].view(blocks_[b].first_lane));
+    const bool is_wanted = !choice.is_wanted || choice.is_wanted(slot);
+    for (Walk& walk : walks) {
+      if (walk.cursor.at_end() || walk.cursor.slot() != slot) continue;
+      if (!is_wanted) {
+        walk.cursor.skip();
+        continue;
+      }
+      walk.cursor.read(walk.row.row());
+      if (choice.pivots != nullptr)
+        for (std::uint32_t w = 0; w < words; ++w) walk.row.row()[w] &= walk.lanes[w];
+      views.push_back(walk.row.view(walk.first_lane));
+      if (views.back().count == 0) views.pop_back();
     }
     if (!views.empty()) STRATALOG_RETURN_IF_ERROR(visit(slot, views));
   }
@@ -344,18 +382,54 @@ bool PivotImage::holds(SlotId slot, Cell pivot) const {
          });
 }
 
-void PivotImage::append_slots(Cell pivot, std::vector<SlotId>& slots) const {
-  std::uint32_t offset = 0;
-  const Block* const block = block_of(pivot, offset);
-  if (block == nullptr) return;
+Status PivotImage::for_each_pivot(std::span<const Cell> pivots, const PivotVisitor& visit) const {
+  std::vector<Asked> asked;
+  for (std::size_t i = 0; i < pivots.size(); ++i)
+    if (const LaneId lane = space_->lane_of(pivots[i]); lane < space_->lanes())
+      asked.push_back({.lane = lane, .which = i});
+  std::ranges::sort(asked, {}, &Asked::lane);
+  auto next = asked.begin();
+  for (const Block& block : blocks_) {  // ascending
+    const LaneId end = block.first_lane + lanes_per_block(width_);
+    next = std::ranges::lower_bound(next, asked.end(), block.first_lane, {}, &Asked::lane);
+    const auto last = std::ranges::lower_bound(next, asked.end(), end, {}, &Asked::lane);
+    std::uint64_t rows = 1;
+    for (const RowLayer& layer : block.layers) rows += layer->rows();
+    const std::ptrdiff_t at_once =
+        std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(kRememberedSlots / rows));
+    while (next != last) {
+      const auto part = next + std::min(at_once, last - next);
+      STRATALOG_RETURN_IF_ERROR(visit_pivots(block, {next, part}, visit));
+      next = part;
+    }
+  }
+  return Status::ok();
+}
+
+Status PivotImage::visit_pivots(const Block& block, std::span<const Asked> asked,
+                                const PivotVisitor& visit) const {
   const std::uint32_t words = words_per_row(width_);
-  for (const RowLayer& layer : block->layers)
+  BitRowWords lanes{};
+  std::array<std::uint16_t, kMaxBitRowCells> place;  // of a lane that is asked for
+  std::vector<std::vector<SlotId>> slots(asked.size());
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const LaneId offset = asked[i].lane - block.first_lane;
+    lanes[offset / 64] |= std::uint64_t{1} << (offset % 64);
+    place[offset] = static_cast<std::uint16_t>(i);
+  }
+  for (const RowLayer& layer : block.layers)
     for (PackedRows::Cursor row(*layer, words); !row.at_end();) {
       const SlotId slot = row.slot();
-      std::uint64_t lanes[kMaxRowWords];
-      row.read(lanes);
-      if ((lanes[offset / 64] >> (offset % 64) & 1) != 0) slots.push_back(slot);
+      std::uint64_t held[kMaxRowWords];
+      row.read(held);
+      for (std::uint32_t w = 0; w < words; ++w)
+        for (std::uint64_t word = held[w] & lanes[w]; word != 0; word &= word - 1)
+          slots[place[(w * 64) + static_cast<std::uint32_t>(std::countr_zero(word))]].push_back(
+              slot);
     }
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    if (!slots[i].empty()) STRATALOG_RETURN_IF_ERROR(visit(asked[i].which, slots[i]));
+  return Status::ok();
 }
 
 std::uint64_t PivotImage::tuples() const {

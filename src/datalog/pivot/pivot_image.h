@@ -14,6 +14,7 @@
 #include "datalog/pivot/pivot_space.h"
 #include "datalog/pivot/row_layers.h"
 #include "model/group_batch.h"
+#include "model/tuple_filter.h"
 #include "model/tuple_group.h"
 
 namespace stratalog {
@@ -30,6 +31,16 @@ struct SlotBatch {
 using SlotBatchVisitor = std::function<Status(const SlotBatch&)>;
 // (slot, its pivots over all owned blocks, ascending).
 using SlotRowVisitor = std::function<Status(SlotId slot, std::span<const SetView> pivots)>;
+
+// (place of a pivot among those asked for, the slots that hold it)
+using PivotVisitor = std::function<Status(std::size_t which, std::span<const SlotId> slots)>;
+
+// Which rows are asked for, and what of them.
+struct RowChoice {
+  // Asked before each visit; empty: all slots.
+  std::function<bool(SlotId slot)> is_wanted;
+  const CellSet* pivots = nullptr;  // null: all of them
+};
 
 // Which tuples an image shows.
 enum class ImageRows : std::uint8_t {
@@ -55,17 +66,30 @@ class PivotImage {
   static constexpr std::size_t kMostInBatch = 512;
   Status for_each_batch(const SlotBatchVisitor& visit) const;
   // By slot below `slots`, over all blocks.
-  Status for_each_slot(SlotId slots, const SlotRowVisitor& visit) const;
+  Status for_each_slot(SlotId slots, const SlotRowVisitor& visit,
+                       const RowChoice& choice = {}) const;
   // Whether the slot holds the pivot, which may be none or another rank's. Looks one row up.
   bool holds(SlotId slot, Cell pivot) const;
-  // The slots that hold the pivot, of each layer in turn ascending. Walks over one block.
-  void append_slots(Cell pivot, std::vector<SlotId>& slots) const;
+  // The slots of each pivot that is here and has any, of each layer in turn ascending; `which` is
+  // its place among `pivots`, which are distinct. Walks over the blocks that have them, block by
+  // block, with a bound on what it remembers. Stops at the visitor's first error.
+  Status for_each_pivot(std::span<const Cell> pivots, const PivotVisitor& visit) const;
   // Appends the pivots of one slot, ascending. Looks the row up in every block.
   void append_pivots(SlotId slot, std::vector<Cell>& pivots) const;
   std::uint64_t tuples() const;
 
  private:
+  // A pivot that is asked for.
+  struct Asked {
+    LaneId lane;
+    std::size_t which;
+  };
+  // Pivots of one block.
+  Status visit_pivots(const Block& block, std::span<const Asked> asked,
+                      const PivotVisitor& visit) const;
   // The block of a pivot, and where in it; null where it is not here.
+  // The lanes of a block whose pivots are in the set.
+  BitRowWords lanes_in(const Block& block, const CellSet& pivots) const;
   const Block* block_of(Cell pivot, std::uint32_t& offset) const;
 
   std::shared_ptr<const PivotSpace> space_;

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "datalog/plan/set_comparison.h"
+
 namespace stratalog::datalog {
 namespace {
 
@@ -25,17 +27,20 @@ bool computes_values(const Rule& rule) {
          });
 }
 
-// The only head column with the variable, if it stands there alone and in no other literal than
-// atoms.
-bool is_moved_only(const Rule& rule, std::uint32_t head_column) {
+// Whether this is the only head column with the variable, which stands there alone, and otherwise
+// in atoms and in comparisons of whole sets; notes these.
+bool is_moved_only(const Rule& rule, std::uint32_t head_column, bool& is_compared) {
   const VariableId variable = rule.head_arguments[head_column].variable;
+  is_compared = false;
   for (std::uint32_t h = 0; h < rule.head_arguments.size(); ++h)
     if (h != head_column && mentions(rule.head_arguments[h], variable)) return false;
   for (const Literal& literal : rule.body) {
     if (reads_atom(literal)) continue;
     std::set<VariableId> read;
     collect_variables(literal, read);
-    if (read.contains(variable)) return false;
+    if (!read.contains(variable)) continue;
+    if (!set_comparison(literal, variable)) return false;
+    is_compared = true;
   }
   return true;
 }
@@ -71,12 +76,14 @@ std::vector<CarryCandidate> find_carry_candidates(const Rule& rule, const Stratu
   std::vector<CarryCandidate> candidates;
   for (std::uint32_t h = 0; h < rule.head_arguments.size(); ++h) {
     const Expression& e = rule.head_arguments[h];
-    if (e.kind != ExpressionKind::kVariable || !is_moved_only(rule, h)) continue;
+    bool is_compared = false;
+    if (e.kind != ExpressionKind::kVariable || !is_moved_only(rule, h, is_compared)) continue;
     CarryCandidate candidate{.variable = e.variable,
                              .head_column = h,
                              .literal = 0,
                              .literal_column = 0,
                              .bound_at = 0,
+                             .is_compared = is_compared,
                              .from_growing = false,
                              .filters = {}};
     std::optional<std::uint32_t> source;
@@ -85,7 +92,8 @@ std::vector<CarryCandidate> find_carry_candidates(const Rule& rule, const Stratu
       return !reads_atom(literal) || take_atom(literal, placed, candidate, source);
     });
     while (source && order[candidate.bound_at].literal != *source) ++candidate.bound_at;
-    if (!fits || !source || (!candidate.filters.empty() && computes_values(rule))) continue;
+    if (!fits || !source || ((!candidate.filters.empty() || is_compared) && computes_values(rule)))
+      continue;
     candidate.from_growing = std::binary_search(stratum.relations.begin(), stratum.relations.end(),
                                                 rule.body[*source].atom.relation);
     candidates.push_back(std::move(candidate));

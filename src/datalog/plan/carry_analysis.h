@@ -2,7 +2,8 @@
 // Which variables of a rule could move as whole sets from the last column of a body atom into the
 // head. Other atoms may restrict such a set on its way: whatever else they read being known, it is
 // intersected with, or freed from, the set that they hold (for cyclic bodies, the intersection of a
-// worst-case-optimal join in its last variable). Pure.
+// worst-case-optimal join in its last variable). Comparisons with one other value restrict it, too.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +22,14 @@ struct CarryFilter {
 };
 
 // A variable that stands in one head column and one column of the atom that binds it, and otherwise
-// in filters only.
+// in filters and comparisons only.
 struct CarryCandidate {
   VariableId variable = 0;
   std::uint32_t head_column = 0;
   std::uint32_t literal = 0;
   std::uint32_t literal_column = 0;
   std::size_t bound_at = 0;  // place of the literal in the order of evaluation
+  bool is_compared = false;  // by filters that restrict sets (set_comparison.h)
   bool from_growing = false;  // the literal reads a relation of the rule's own stratum
   std::vector<CarryFilter> filters;
 };

@@ -67,7 +67,7 @@ std::string step_text(const Program& program, const ProgramPlan& plan, const Rul
     case StepKind::kAbsent:
       return atom(restricts_set(step) ? "subtract" : "absent");
     case StepKind::kFilter:
-      return "filter";
+      return step.filters_carried ? "filter sets" : "filter";
     case StepKind::kAssign:
       return fmt::format("compute {}", rule.variables[step.target].name);
     case StepKind::kUnpack:

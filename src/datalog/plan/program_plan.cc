@@ -34,6 +34,10 @@ constexpr std::uint32_t kRecursiveWeight = 16;
 // Carrying a set from a recursive relation moves more at once than from a relation of facts, whose
 // sets tend to be small.
 constexpr std::uint32_t kRecursiveSourceWeight = 4;
+// The rows of a sweep are sets of its pivots: others would have to be made of all its tuples.
+constexpr std::uint32_t kSweptSourceWeight = 4;
+// Sets that are not compared on their way stay as they are.
+constexpr std::uint32_t kUncomparedWeight = 2;
 
 // Free columns of the atom at `place` whose variables the atoms after it look for.
 std::vector<std::uint32_t> asked_later(const Rule& rule, std::span<const OrderedLiteral> order,
@@ -262,11 +266,16 @@ class Planner {
   void vote_for_last_columns(const std::vector<RelationId>& heads) {
     std::map<RelationId, std::vector<std::uint64_t>> votes;
     for (const RelationId r : heads) votes[r].assign(arity(r) + 1, 0);
+    const PivotColumns swept = swept_columns();
     for (const RuleDraft& draft : drafts_)
       for (const CarryCandidate& c : draft.candidates) {
         if (draft.purpose == RulePurpose::kSweep || !is_favourite(c, draft.candidates)) continue;
         std::uint64_t weight = draft.recursive ? kRecursiveWeight : 1;
         if (c.from_growing) weight *= kRecursiveSourceWeight;
+        if (!c.is_compared) weight *= kUncomparedWeight;
+        const auto pivot = swept.find(program_.rules[draft.rule].body[c.literal].atom.relation);
+        if (!c.from_growing && pivot != swept.end() && pivot->second == c.literal_column)
+          weight *= kSweptSourceWeight;
         votes[program_.rules[draft.rule].head][c.head_column] += weight;
       }
     for (const auto& [r, of_columns] : votes) {
@@ -281,6 +290,18 @@ class Planner {
       const auto best = std::ranges::max_element(of_columns);
       if (*best > 0) head_last_[r] = static_cast<std::uint32_t>(best - of_columns.begin());
     }
+  }
+
+  // By which columns strata are swept.
+  PivotColumns swept_columns() const {
+    PivotColumns columns;
+    for (std::size_t s = 0; s < plan_.strata.size(); ++s) {
+      if (plan_.strata[s].strategy != Strategy::kPivot) continue;
+      const std::vector<RelationId>& members = program_.strata[s].relations;
+      for (std::size_t i = 0; i < members.size(); ++i)
+        columns[members[i]] = plan_.strata[s].pivot->column[i];
+    }
+    return columns;
   }
 
   void collect_accesses(const std::vector<RelationId>& heads) {

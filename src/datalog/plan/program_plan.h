@@ -61,6 +61,7 @@ struct Step {
   bool assign_from_left = false;  // `expression = v` instead of `v = expression`
   // `v` is a float that later atoms are searched by: 0 looks for -0 as well, NaN for nothing.
   bool pairs_zeros = false;
+  bool filters_carried = false;  // kFilter: restricts the carried set (set_comparison.h)
   std::optional<Expression> solved;  // `v = e - 1` instead of `v + 1 = e`
   // kAggregate: the plan of its body
   std::vector<Step> aggregate_steps;

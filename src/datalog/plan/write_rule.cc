@@ -164,6 +164,8 @@ class StepWriter {
         needed.erase(placed.target);
       std::set<VariableId> read;
       collect_variables(literal, read);
+      if (plan.carries && placed.kind == StepKind::kFilter)
+        step.filters_carried = read.erase(plan.carried) > 0;
       if (placed.kind == StepKind::kAssign || placed.kind == StepKind::kAggregate ||
           placed.kind == StepKind::kRange)
         read.erase(placed.target);

@@ -71,6 +71,56 @@ TEST(SetFilter, MasksOfASweep) {
       "t(x, z, 2) :- t(x, y, 1), f(y, z), e(x, z), !f(17, x), p(x, y).\n");
 }
 
+// Sets of many numbers of each kind of cell: small ones, negative ones, and those that have no cell
+// of their own.
+constexpr const char* kManyNumbers =
+    ".decl n(v: number)\nn(x) :- e(x, _).\nn(-x) :- e(x, _).\nn(x * 100) :- e(x, _).\n"
+    ".decl wide(v: number)\nwide(v) :- n(v).\nwide(v * 10000000000) :- n(v).\n"
+    ".decl s(k: number, v: number)\ns(k, v) :- f(k, _), k < 9, n(v).\n"
+    ".decl w(k: number, v: number)\nw(k, v) :- f(k, _), k < 9, wide(v).\n";
+
+TEST(SetFilter, ComparisonsWithConstantsAndOtherVariables) {
+  for (const char* relation : {"s", "w"})
+    for (const char* comparison :
+         {"v < 20", "v <= 0", "v > -3", "v >= 40", "v != 7", "v != k", "v < k", "k <= v", "v > -k",
+          "v < 20, v >= -20", "v != 3, 7 > v, v != k", "v > 30000000000", "v < -10000000000",
+          "v >= b", "v != b", "b > v, v > a"}) {
+      const std::string text = comparison;
+      const bool asks_pair = text.find('b') != std::string::npos;
+      expect_same_answers(
+          fmt::format("{0}p(k, v) :- {1}(k, v), {3}{2}.\nt(v, k, 0) :- {1}(k, v), {3}{2}.\n"
+                      "t(1, k, 1) :- {1}(k, v), {3}{2}.\nt(x, y, 3) :- e(x, y).\nt(k, c, 2) :- "
+                      "s(k, _), c = count : {{ {1}(k, v), "
+                      "{4}{2} }}.\n",
+                      kManyNumbers, relation, comparison, asks_pair ? "f(a, b), a < 6, " : "",
+                      asks_pair ? "f(a, b), a < 3, " : ""));
+    }
+}
+
+TEST(SetFilter, UnsignedNumbersAndSymbols) {
+  expect_same_answers(
+      ".decl u(k: number, v: unsigned)\nu(k, to_unsigned(x)) :- f(k, _), k < 20, e(x, _).\n"
+      "u(k, to_unsigned(x) * 5000000000) :- f(k, _), k < 20, e(x, _).\n"
+      ".decl y(k: number, v: symbol)\ny(k, to_string(x)) :- f(k, _), k < 20, e(x, _).\n"
+      ".decl o(k: number, v: unsigned)\n.output o\n.decl z(k: number, v: symbol)\n.output z\n"
+      "o(k, v) :- u(k, v), v < 30.\no(k + 100, v) :- u(k, v), v > 20, v <= 9000000000.\n"
+      "z(k, v) :- y(k, v), v != \"7\".\nz(k, v) :- y(k, v), y(k, w), w = \"9\", v != w.\n"
+      "z(k, v) :- y(k, v), v < \"3\".\np(x, y) :- e(x, y).\nt(x, y, 0) :- e(x, y).\n");
+}
+
+TEST(SetFilter, ComparisonsInARecursion) {
+  expect_same_answers(
+      "p(x, y) :- e(a, x), e(a, y), x != y.\n"
+      "p(x, y) :- e(a, x), p(a, b), e(b, y), x != y, y < 50.\n"
+      "t(x, y, z) :- f(x, y), p(y, z), z > x, z != y.\n");
+}
+
+// The set that is compared comes from further back than the atom just before.
+TEST(SetFilter, AComparisonWithWhatIsBoundLater) {
+  expect_same_answers(
+      "p(x, y) :- e(a, x), f(a, y), x < y.\nt(x, y, z) :- e(x, y), f(x, z), f(z, _), y != z.\n");
+}
+
 TEST(SetFilter, ClassesOfAnEquivalence) {
   expect_same_answers(
       ".decl q(x: number, y: number) eqrel\nq(x, y) :- f(x, y), x < 20.\n"

@@ -90,6 +90,39 @@ TEST(SweptRows, ConstantKeysAndSeveralSweptAtoms) {
       "u(2, y, z) :- f(x, y), x < 20, path(x, w), w < 9, walk(2, w, z).\n");
 }
 
+TEST(SweptRows, ScansThatAreFiltered) {
+  for (const char* filter : {"y < 40", "y >= 40, y < 60", "x < 3", "x != y", "y != 7", "x < y",
+                             "y <= x, x != 9", "y > 100, x > 100", "y < -3", "x > 10000000000"})
+    expect_swept_rows_read_alike(fmt::format(
+        "t(x, y) :- path(x, y), {0}.\nu(1, x, 1) :- path(x, y), f(x, _), {0}.\n"
+        "u(k, y, x) :- walk(k, x, y), k < 2, {0}.\nu(x, y, 9) :- walk(_, x, y), {0}, f(y, x).\n"
+        "t(a, b) :- f(a, b).\n",
+        filter));
+}
+
+TEST(SweptRows, ManySearchesFromPivots) {
+  expect_swept_rows_read_alike(
+      "t(y, x) :- f(_, y), path(x, y).\n"
+      "u(k, x, z) :- f(z, y), z < 50, walk(k, x, y), x != z.\n"
+      "u(9, x, z) :- f(z, y), walk(2, x, y), path(z, y).\n"
+      "w(cat(\"q\", to_string(x)), z) :- f(z, y), z < 20, path(x, y).\n");
+}
+
+TEST(SweptRows, Aggregates) {
+  expect_swept_rows_read_alike(
+      "t(x, n) :- f(x, _), n = count : { path(x, _) }.\n"
+      "t(y, n) :- f(_, y), n = count : { path(_, y) }.\n"
+      "t(x, n) :- f(x, _), n = max y : { path(x, y) }.\n"
+      "t(y, n) :- f(_, y), n = sum x : { path(x, y), x != y }.\n"
+      "t(1, n) :- n = count : { path(_, _) }.\nt(2, n) :- n = max x : { path(x, y), y < 30 }.\n"
+      "u(k, y, n) :- f(k, y), n = count : { walk(1, _, y) }.\n"
+      "u(k, y, n) :- f(_, y), k = 2, n = count : { walk(k, x, y), path(y, x) }.\n"
+      "u(x, y, n) :- f(x, y), n = count : { f(y, z), path(z, x), !path(x, z) }.\n"
+      "u(x, 7, n) :- f(x, _), n = min a : { path(x, y), a = count : { path(y, _) } }.\n"
+      "w(\"none\", n) :- n = count : { path(100000, _) }.\n"
+      "w(to_string(x), n) :- f(x, _), n = count : { path(x, _) }, n > 3, path(x, x).\n");
+}
+
 // The pivot is the last column: what is asked for lies under a few of them.
 TEST(SweptRows, SearchesFromPivots) {
   expect_swept_rows_read_alike(

@@ -277,6 +277,44 @@ TEST(PivotClosure, GathersTheBlocksOfASlot) {
   }
 }
 
+TEST(PivotClosure, GathersChosenSlotsAndPivots) {
+  std::size_t chosen = 0;
+  for (std::uint64_t seed = 4012; seed < 4032; ++seed) {
+    const Pivots pivots = seed % 2 == 0 ? Pivots::kDense : Pivots::kSparse;
+    const NaiveProblem problem = random_problem(seed, false);
+    Ranks ranks(problem, pivots, RowWidth::kWords2, 1);
+    ranks.seed(problem);
+    std::vector<std::uint64_t> counts;
+    ranks.run(~std::uint64_t{0}, counts);
+    PivotClosure& closure = ranks.closures().front();
+    const PivotSpace& space = closure.space();
+    const CellSet wanted({{.lowest = space.cell_of(1), .highest = space.cell_of(3)},
+                          {.lowest = space.cell_of(problem.lanes / 2),
+                           .highest = space.cell_of(problem.lanes / 2)}});
+    std::set<NaiveTuple> gathered;
+    const RowChoice choice{.is_wanted = [](SlotId slot) { return slot % 3 == 1; },
+                           .pivots = &wanted};
+    ASSERT_TRUE(
+        closure.image(ImageRows::kTotal)
+            .for_each_slot(
+                static_cast<SlotId>(problem.edges.size()),
+                [&](SlotId slot, std::span<const SetView> sets) {
+                  EXPECT_FALSE(sets.empty());
+                  for (const SetView& set : sets)
+                    walk_set(set, [&](Cell cell) { gathered.insert({slot, space.lane_of(cell)}); });
+                  return Status::ok();
+                },
+                choice)
+            .is_ok());
+    std::set<NaiveTuple> expected;
+    for (const NaiveTuple& tuple : naive_rounds(problem).back().total)
+      if (tuple.slot % 3 == 1 && wanted.contains(space.cell_of(tuple.lane))) expected.insert(tuple);
+    EXPECT_EQ(gathered, expected);
+    chosen += expected.size();
+  }
+  EXPECT_GT(chosen, 100U);
+}
+
 TEST(PivotClosure, SeedsBySetAndByPivot) {
   const NaiveProblem problem = random_problem(5000, false);
   PivotClosure closure(space_of(problem, Pivots::kSparse), problem.expander(), problem.members(),

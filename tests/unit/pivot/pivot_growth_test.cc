@@ -57,16 +57,24 @@ std::set<NaiveTuple> tuples_of(const PivotImage& image, const PivotSpace& space)
   EXPECT_EQ(batched, all);
   // So it is from pivots to slots.
   std::set<NaiveTuple> by_pivot;
-  for (LaneId lane = 0; lane < space.lanes(); ++lane) {
-    std::vector<SlotId> slots;
-    image.append_slots(space.cell_of(lane), slots);
-    for (const SlotId slot : slots) {
-      EXPECT_TRUE(by_pivot.insert({slot, lane}).second);
-      EXPECT_TRUE(image.holds(slot, space.cell_of(lane)));
-      EXPECT_EQ(image.holds(slot + 1, space.cell_of(lane)), all.contains({slot + 1, lane}));
-    }
-  }
+  std::vector<Cell> asked{17};  // no pivot
+  for (LaneId lane = space.lanes(); lane-- > 0;) asked.push_back(space.cell_of(lane));
+  EXPECT_TRUE(image
+                  .for_each_pivot(asked,
+                                  [&](std::size_t which, std::span<const SlotId> slots) {
+                                    const LaneId lane = space.lane_of(asked[which]);
+                                    EXPECT_FALSE(slots.empty());
+                                    for (const SlotId slot : slots)
+                                      EXPECT_TRUE(by_pivot.insert({slot, lane}).second);
+                                    return Status::ok();
+                                  })
+                  .is_ok());
   EXPECT_EQ(by_pivot, all);
+  for (const NaiveTuple& tuple : all) {
+    EXPECT_TRUE(image.holds(tuple.slot, space.cell_of(tuple.lane)));
+    EXPECT_EQ(image.holds(tuple.slot + 1, space.cell_of(tuple.lane)),
+              all.contains({tuple.slot + 1, tuple.lane}));
+  }
   return all;
 }
 

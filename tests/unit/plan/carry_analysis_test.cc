@@ -37,11 +37,37 @@ TEST(CarryAnalysis, SeveralAtomsMayRestrictASet) {
 
 TEST(CarryAnalysis, WhatElseReadsTheVariableNeedsItsValues) {
   for (const char* rule : {
-           "p(x, y, z) :- e(x, y), e(y, z), e(x, z), z != 3.\n",
+           "p(x, y, z) :- e(x, y), e(y, z), e(x, z), z * 2 != 6.\n",
+           "p(x, y, z) :- e(x, y), e(y, z), e(x, z), z != y + 1.\n",
            "p(x, z, z) :- e(x, y), e(y, z), e(x, z).\n",
            "p(x, y, z) :- f(x, y), e(x, z), e(z, z).\n",
        })
     EXPECT_FALSE(holds(explained(rule), "`z` moves")) << rule;
+}
+
+TEST(CarryAnalysis, ComparisonsRestrictASet) {
+  for (const char* rule : {
+           "p(x, y, z) :- e(x, y), e(y, z), e(x, z), z != 3.\n",
+           "p(x, y, z) :- e(x, y), e(y, z), e(x, z), x < z, z <= 7.\n",
+       }) {
+    const std::string text = explained(rule);
+    EXPECT_TRUE(holds(text, "`z` moves")) << text;
+    EXPECT_TRUE(holds(text, "filter sets")) << text;
+  }
+}
+
+TEST(CarryAnalysis, AComparedSetIsSecondToOneThatIsNot) {
+  const std::string text =
+      explained(".decl q(x: number, y: number)\n.output q\nq(x, y) :- e(x, y), x < 3.\n");
+  EXPECT_TRUE(holds(text, "`y` moves")) << text;
+}
+
+// The pivot's sets are there, others would have to be made.
+TEST(CarryAnalysis, ThePivotOfASweepIsFirstThoughItIsCompared) {
+  const std::string text = explained(
+      ".decl c(x: number, y: number)\nc(x, y) :- e(x, y).\nc(x, z) :- c(x, y), e(y, z).\n"
+      ".decl q(x: number, y: number)\n.output q\nq(x, y) :- c(x, y), x < 3.\n");
+  EXPECT_TRUE(holds(text, "`x` moves as whole sets from `c` to `q`")) << text;
 }
 
 TEST(CarryAnalysis, RulesThatComputeRestrictNoSets) {

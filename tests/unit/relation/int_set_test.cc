@@ -227,6 +227,57 @@ TEST(SetAccumulator, TakesWhatIsNew) {
 
 // A long array is searched for what was added, a shorter one walked; bitmaps begin and end anywhere
 // in the chunks that the accumulator counts by.
+TEST(IntSet, AssignsWords) {
+  std::mt19937_64 random(77);
+  for (int trial = 0; trial < 400; ++trial) {
+    const Cell base = trial % 7 == 0 ? 0xFFFFFFC0U - (64 * 3) : Cell(random() % 9) * 64;
+    std::vector<std::uint64_t> words(random() % 4 + 1);
+    for (std::uint64_t& word : words)
+      word = trial % 3 == 0   ? random()
+             : trial % 3 == 1 ? std::uint64_t{1} << (random() % 64)
+                              : random() % 2;
+    std::vector<Cell> expected;
+    for (std::size_t w = 0; w < words.size(); ++w)
+      for (Cell bit = 0; bit < 64; ++bit)
+        if ((words[w] >> bit & 1) != 0) expected.push_back(base + static_cast<Cell>(w * 64) + bit);
+    IntSet set;
+    set.assign_sorted(std::vector<Cell>{5, 6, 7000});
+    set.assign_words(base, words);
+    std::vector<Cell> held;
+    set.walk([&](Cell cell) { held.push_back(cell); });
+    EXPECT_EQ(held, expected);
+    EXPECT_EQ(set.size(), expected.size());
+    IntSet same;
+    same.assign_sorted(expected);
+    EXPECT_EQ(set.form(), same.form());
+    EXPECT_EQ(set.heap_bytes(), same.heap_bytes());
+  }
+}
+
+TEST(SetAccumulator, TakesAll) {
+  SetAccumulator scratch;
+  std::mt19937_64 random(78);
+  IntSet set;
+  scratch.take_all(set);
+  EXPECT_TRUE(set.empty());
+  for (int trial = 0; trial < 200; ++trial) {
+    const Cell range = trial % 2 == 0 ? 30000 : ~Cell{0};
+    std::set<Cell> expected;
+    for (std::uint64_t i = random() % 3000 + 1; i > 0; --i) {
+      const auto cell = static_cast<Cell>(random() % range);
+      scratch.add(cell);
+      expected.insert(cell);
+    }
+    scratch.take_all(set);
+    std::vector<Cell> held;
+    set.walk([&](Cell cell) { held.push_back(cell); });
+    EXPECT_TRUE(std::equal(held.begin(), held.end(), expected.begin(), expected.end()));
+  }
+  std::vector<Cell> rest;
+  scratch.take_new(IntSet(), rest);
+  EXPECT_TRUE(rest.empty());
+}
+
 TEST(SetAccumulator, TakesFewOutOfMany) {
   SetAccumulator scratch;
   const std::vector<Cell> added{0, 63, 64, 4095, 4096, 70'000, 70'001, 0xFFFFFFFFU};
