@@ -39,6 +39,9 @@ class AggregateFold {
   };
 
   void fold(State& state, std::uint64_t bits) const;
+  // Whether the target is a variable of numbers whose cells tell them.
+  bool folds_cells() const;
+  void fold_cells(const Batch& batch);
   void call(State& state, const Batch& batch, std::uint32_t row);
 
   const Aggregate& aggregate_;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,8 @@
 namespace stratalog::datalog {
 
 class SweptRows;
+struct LastFilter;
+struct SetComparison;
 
 // What a step reads on this rank.
 struct StepSource {
@@ -143,6 +146,11 @@ class Pipeline {
                   IntSet& kept);
   void compare_each(std::size_t s, const Batch& in, std::uint32_t row, const IntSet& set,
                     IntSet& kept);
+  LastFilter last_filter(const Stage& stage, const SetComparison& compared);
+  std::optional<Cell> small_bound(Stage& stage, const LastFilter& filter, const Batch& in,
+                                  std::uint32_t in_row);
+  static void fill_one(Stage& stage, const Batch& in, std::uint32_t in_row,
+                       std::span<const Cell> prefix);
   // What the step that reads an atom can test already of filter `s`, which follows it.
   void prepare_early_filters(std::size_t s);
   // False where a filter soon after would drop all of a swept row with this key.

@@ -2,6 +2,7 @@
 // Comparisons of a Pipeline that look at many values at once: those of a carried set, and those of
 // a row's last column, of which only what passes is bound. See pipeline.h.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "datalog/evaluate/number_ranges.h"
@@ -10,8 +11,28 @@
 namespace stratalog::datalog {
 namespace {
 
-// Fewer cells are bound and compared afterwards just as quickly.
+// Fewer cells are looked at one by one just as quickly.
 constexpr std::uint64_t kWorthRanges = 16;
+// The same where a bound has to be computed.
+constexpr std::uint64_t kWorthComputing = 64;
+
+// Of small numbers, where the comparison is an order.
+bool passes_alone(const SetComparison& compared, Cell cell, Cell other) {
+  const Cell a = place_of_number(cell, compared.kind);
+  const Cell b = place_of_number(other, compared.kind);
+  switch (compared.comparison) {
+    case Comparison::kLess:
+      return a < b;
+    case Comparison::kLessEqual:
+      return a <= b;
+    case Comparison::kGreater:
+      return a > b;
+    case Comparison::kGreaterEqual:
+      return a >= b;
+    default:
+      return cell != other;
+  }
+}
 
 bool is_plain_side(const Expression& e) { return e.kind != ExpressionKind::kFunctor; }
 
@@ -42,28 +63,49 @@ void Pipeline::prepare_early_filters(std::size_t s) {
       is_plain_side(literal.left) && is_plain_side(literal.right) &&
       !(names_last && reads_variable(literal, last.variable)))
     stage.key_filters.push_back(&literal);
-  const auto compared = names_last ? set_comparison(literal, last.variable) : std::nullopt;
-  if (!compared || !is_order(compared->comparison)) return;
-  LastFilter filter{.comparison = compared->comparison, .kind = compared->kind};
-  if (compared->other->kind == ExpressionKind::kConstant) {
-    static const Batch kNoBindings;
-    filter.from = GuardPart::From::kConstant;
-    filter.constant = evaluator_.evaluate(*compared->other, kNoBindings, 0);
-    if (stage.source.swept != nullptr && !is_wide_cell(filter.constant)) {
-      if (!stage.pivot_interval) stage.pivot_interval.emplace(filter.kind);
-      stage.pivot_interval->keep(filter.comparison, filter.constant);
-    }
-  } else if (last.role == ColumnRole::kBind) {
-    const VariableId other = compared->other->variable;
-    const auto binds = [&](const ColumnUse& use) {
-      return use.role == ColumnRole::kBind && use.variable == other;
-    };
-    const auto column = std::ranges::find_if(step.columns, binds);
-    const bool is_bound_here = column != step.columns.end();
-    filter.from = is_bound_here ? GuardPart::From::kBound : GuardPart::From::kArriving;
-    filter.at = is_bound_here ? static_cast<std::uint32_t>(column - step.columns.begin()) : other;
+  const auto compared = names_last ? bound_of_values(literal, last.variable) : std::nullopt;
+  if (!compared) return;
+  const LastFilter filter = last_filter(stage, *compared);
+  const bool is_constant = filter.other && filter.other->from == GuardPart::From::kConstant;
+  if (stage.source.swept != nullptr && is_constant && !is_wide_cell(filter.constant)) {
+    if (!stage.pivot_interval) stage.pivot_interval.emplace(compared->kind);
+    stage.pivot_interval->keep(compared->comparison, filter.constant);
   }
   if (last.role == ColumnRole::kBind) stage.last_filters.push_back(filter);
+}
+
+LastFilter Pipeline::last_filter(const Stage& stage, const SetComparison& compared) {
+  LastFilter filter{.compared = compared, .other = {}};
+  const Expression& other = *compared.other;
+  const auto& columns = stage.step->columns;
+  if (other.kind == ExpressionKind::kConstant) {
+    static const Batch kNoBindings;
+    filter.other = GuardPart{};
+    filter.constant = evaluator_.evaluate(other, kNoBindings, 0);
+  } else if (other.kind == ExpressionKind::kVariable) {
+    const auto column = std::ranges::find_if(columns, [&](const ColumnUse& use) {
+      return use.role == ColumnRole::kBind && use.variable == other.variable;
+    });
+    filter.other = column == columns.end()
+                       ? GuardPart{.from = GuardPart::From::kArriving, .at = other.variable}
+                       : GuardPart{.from = GuardPart::From::kBound,
+                                   .at = static_cast<std::uint32_t>(column - columns.begin())};
+  }
+  return filter;
+}
+
+// Nothing where it is no small number.
+std::optional<Cell> Pipeline::small_bound(Stage& stage, const LastFilter& filter, const Batch& in,
+                                          std::uint32_t in_row) {
+  if (!filter.other) {
+    const std::uint64_t bits = evaluator_.bits(*filter.compared.other, stage.one, 0);
+    return is_narrow(bits) ? std::optional(narrow_cell(bits)) : std::nullopt;
+  }
+  const Cell cell = filter.other->from == GuardPart::From::kConstant ? filter.constant
+                    : filter.other->from == GuardPart::From::kArriving
+                        ? in.columns[filter.other->at][in_row]
+                        : stage.bound[filter.other->at];
+  return is_wide_cell(cell) ? std::nullopt : std::optional(cell);
 }
 
 // Cells of the row's set that the filters after it would drop need not be bound. What is left is
@@ -73,13 +115,15 @@ Status Pipeline::bind_compared(std::size_t s, const Batch& in, std::uint32_t in_
   Stage& stage = *stages_[s];
   const SetView view = cells.view();
   if (cells.size() < kWorthRanges) return bind_each(s, in, in_row, first, view);
-  NumberInterval interval(stage.last_filters.front().kind);
-  for (const LastFilter& filter : stage.last_filters) {
-    const Cell other = filter.from == GuardPart::From::kConstant   ? filter.constant
-                       : filter.from == GuardPart::From::kArriving ? in.columns[filter.at][in_row]
-                                                                   : stage.bound[filter.at];
-    if (!is_wide_cell(other)) interval.keep(filter.comparison, other);
+  const auto is_computed = [](const LastFilter& filter) { return !filter.other; };
+  if (std::ranges::any_of(stage.last_filters, is_computed)) {
+    if (cells.size() < kWorthComputing) return bind_each(s, in, in_row, first, view);
+    fill_one(stage, in, in_row, stage.bound);
   }
+  NumberInterval interval(stage.last_filters.front().compared.kind);
+  for (const LastFilter& filter : stage.last_filters)
+    if (const auto bound = small_bound(stage, filter, in, in_row))
+      interval.keep(filter.compared.comparison, *bound);
   for (const CellRange& range : interval.cells())
     STRATALOG_RETURN_IF_ERROR(bind_each(s, in, in_row, first, part_around(view, range)));
   if (!is_wide_cell(last_of(view))) return {};
@@ -91,16 +135,22 @@ bool Pipeline::admits_key(std::size_t s, const Batch& in, std::uint32_t in_row,
                           std::span<const Cell> prefix) {
   Stage& stage = *stages_[s];
   if (stage.key_filters.empty()) return true;
+  fill_one(stage, in, in_row, prefix);
+  return std::ranges::all_of(stage.key_filters, [&](const Literal* filter) {
+    return evaluator_.compare(filter->comparison, filter->left, filter->right, stage.one, 0);
+  });
+}
+
+// Makes a row by itself of what arrives and what all columns but the last bind.
+void Pipeline::fill_one(Stage& stage, const Batch& in, std::uint32_t in_row,
+                        std::span<const Cell> prefix) {
   Batch& one = stage.one;
   one.columns.resize(in.columns.size());
   one.rows = 1;
   for (const VariableId v : stage.arriving) one.columns[v].assign(1, in.columns[v][in_row]);
-  for (std::size_t i = 0; i < prefix.size(); ++i)
-    if (const ColumnUse& use = stage.step->columns[i]; use.role == ColumnRole::kBind)
-      one.columns[use.variable].assign(1, prefix[i]);
-  return std::ranges::all_of(stage.key_filters, [&](const Literal* filter) {
-    return evaluator_.compare(filter->comparison, filter->left, filter->right, one, 0);
-  });
+  const auto& columns = stage.step->columns;
+  for (std::size_t i = 0; i + 1 < columns.size(); ++i)
+    if (columns[i].role == ColumnRole::kBind) one.columns[columns[i].variable].assign(1, prefix[i]);
 }
 
 // Each carried set is left with those of its elements that pass; one that loses none goes on as it
@@ -131,13 +181,23 @@ bool Pipeline::pass_whole(std::size_t s, const Batch& in, std::uint32_t row, con
                          ? in.columns[compared.other->variable][row]
                          : stage.compared_constant;
   const SetView view = set.view();
-  if (compared.comparison == Comparison::kNotEqual) {
-    if (!set.contains(other)) return true;
-    keep_within(view, ranges_without(other), kept);
+  const bool is_order = compared.comparison != Comparison::kNotEqual;
+  if (!is_order && !set.contains(other)) return true;
+  if (is_order && (is_wide_cell(other) || is_wide_cell(last_of(view)))) {
+    compare_each(s, in, row, set, kept);
     return false;
   }
-  if (is_wide_cell(other) || is_wide_cell(last_of(view))) {
-    compare_each(s, in, row, set, kept);
+  if (set.size() < kWorthRanges && view.kind == SetKind::kArray) {
+    std::array<Cell, kWorthRanges> cells;
+    const auto end = std::ranges::copy_if(view.values, cells.begin(), [&](Cell cell) {
+                       return passes_alone(compared, cell, other);
+                     }).out;
+    const auto count = static_cast<std::size_t>(end - cells.begin());
+    if (count < view.values.size()) kept.assign_sorted(std::span(cells).first(count));
+    return count == view.values.size();
+  }
+  if (!is_order) {
+    keep_within(view, ranges_without(other), kept);
     return false;
   }
   NumberInterval interval(compared.kind);
@@ -155,16 +215,13 @@ void Pipeline::compare_each(std::size_t s, const Batch& in, std::uint32_t row, c
                             IntSet& kept) {
   Stage& stage = *stages_[s];
   const Literal& literal = (*definition_.body)[stage.step->literal];
-  Batch& one = stage.one;
-  one.columns.resize(in.columns.size());
-  one.rows = 1;
-  for (const VariableId v : stage.arriving) one.columns[v].assign(1, in.columns[v][row]);
-  std::vector<Cell>& carried = one.columns[definition_.carried];
+  fill_one(stage, in, row, {});
+  std::vector<Cell>& carried = stage.one.columns[definition_.carried];
   carried.resize(1);
   stage.cells.clear();
   set.walk([&](Cell cell) {
     carried[0] = cell;
-    if (evaluator_.compare(literal.comparison, literal.left, literal.right, one, 0))
+    if (evaluator_.compare(literal.comparison, literal.left, literal.right, stage.one, 0))
       stage.cells.push_back(cell);
   });
   kept.assign_sorted(stage.cells);

@@ -35,10 +35,9 @@ struct GuardPart {
 
 // value of the last column `comparison` other, tested by a filter soon after.
 struct LastFilter {
-  Comparison comparison = Comparison::kLess;
-  ValueKind kind = ValueKind::kNumber;
-  GuardPart::From from = GuardPart::From::kConstant;
-  std::uint32_t at = 0;  // which variable or column
+  SetComparison compared;
+  // Unless it is computed: a constant, or where the other side's variable is found.
+  std::optional<GuardPart> other;
   Cell constant = 0;
 };
 

@@ -81,10 +81,29 @@ constexpr const char* kManyNumbers =
 
 TEST(SetFilter, ComparisonsWithConstantsAndOtherVariables) {
   for (const char* relation : {"s", "w"})
-    for (const char* comparison :
-         {"v < 20", "v <= 0", "v > -3", "v >= 40", "v != 7", "v != k", "v < k", "k <= v", "v > -k",
-          "v < 20, v >= -20", "v != 3, 7 > v, v != k", "v > 30000000000", "v < -10000000000",
-          "v >= b", "v != b", "b > v, v > a"}) {
+    for (const char* comparison : {"v < 20",
+                                   "v <= 0",
+                                   "v > -3",
+                                   "v >= 40",
+                                   "v != 7",
+                                   "v != k",
+                                   "v < k",
+                                   "k <= v",
+                                   "v > -k",
+                                   "v < 20, v >= -20",
+                                   "v != 3, 7 > v, v != k",
+                                   "v > 30000000000",
+                                   "v < -10000000000",
+                                   "v >= b",
+                                   "v != b",
+                                   "b > v, v > a",
+                                   "v < k + 20",
+                                   "b - 3 < v, v <= b + 30",
+                                   "v >= -k - a",
+                                   "v < b + 10000000000 - 10000000000",
+                                   "v > k + 10000000000",
+                                   "v < b * 2",
+                                   "v != 3, v < k - -7"}) {
       const std::string text = comparison;
       const bool asks_pair = text.find('b') != std::string::npos;
       expect_same_answers(

@@ -33,7 +33,7 @@ constexpr const char* kSwept =
     ".output u\n.decl w(s: symbol, x: number)\n.output w\n";
 
 EngineOutcome run_swept(const Program& program, int ranks, std::uint64_t min_rows, bool dealt,
-                        bool sets) {
+                        bool sets, AddressSpace space = AddressSpace::kSeparate) {
   RunOptions options;
   options.allow_sets = sets;
   options.read_swept_min_rows = min_rows;
@@ -41,7 +41,7 @@ EngineOutcome run_swept(const Program& program, int ranks, std::uint64_t min_row
     options.mirror_limit_rows = 0;
     options.replicate_limit_rows = 0;
   }
-  return run_engine(program, facts_to_sweep(), ranks, options);
+  return run_engine(program, facts_to_sweep(), ranks, options, {}, nullptr, nullptr, {}, space);
 }
 
 void expect_swept_rows_read_alike(const std::string& rules) {
@@ -56,8 +56,13 @@ void expect_swept_rows_read_alike(const std::string& rules) {
   for (const int ranks : {1, 2, 3, 7})
     for (const bool dealt : {false, true})
       for (const bool sets : {false, true}) {
-        SCOPED_TRACE(fmt::format("{} ranks, dealt {}, sets {}: {}", ranks, dealt, sets, rules));
-        const EngineOutcome outcome = run_swept(*compiled, ranks, 0, dealt, sets);
+        // Each other choice with and without ranks that read each other's rows.
+        const bool is_shared = (ranks + (dealt ? 1 : 0) + (sets ? 0 : 1)) % 2 == 1;
+        SCOPED_TRACE(fmt::format("{} ranks, dealt {}, sets {}, shared {}: {}", ranks, dealt, sets,
+                                 is_shared, rules));
+        const EngineOutcome outcome =
+            run_swept(*compiled, ranks, 0, dealt, sets,
+                      is_shared ? AddressSpace::kShared : AddressSpace::kSeparate);
         ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
         EXPECT_EQ(outcome.files, expected.files);
       }
@@ -182,6 +187,21 @@ TEST(SweptRows, OnlyBindingsTravel) {
   const EngineOutcome direct = run_swept(*compiled, 2, 0, false, true);
   EXPECT_EQ(direct.files, copied.files);
   EXPECT_LT(bytes_exchanged(direct), bytes_exchanged(copied));
+}
+
+TEST(SweptRows, AggregatesCopyNothingWhereRanksAreThreads) {
+  std::string problems;
+  const auto compiled =
+      compile_text(fmt::format("{}t(x, n) :- f(x, _), n = count : {{ path(x, _) }}.\n"
+                               "t(y, n) :- f(_, y), n = sum x : {{ path(x, y) }}.\n",
+                               kSwept),
+                   problems);
+  ASSERT_TRUE(compiled) << problems;
+  const EngineOutcome copied =
+      run_swept(*compiled, 2, ~std::uint64_t{0}, false, true, AddressSpace::kShared);
+  const EngineOutcome direct = run_swept(*compiled, 2, 0, false, true, AddressSpace::kShared);
+  EXPECT_EQ(direct.files, copied.files);
+  EXPECT_LT(2 * bytes_exchanged(direct), bytes_exchanged(copied));
 }
 
 }  // namespace
