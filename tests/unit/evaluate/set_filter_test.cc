@@ -99,7 +99,7 @@ TEST(SetFilter, ComparisonsWithConstantsAndOtherVariables) {
                                    "b > v, v > a",
                                    "v < k + 20",
                                    "b - 3 < v, v <= b + 30",
-                                   "v >= -k - a",
+                                   "v >= -k - b, a > 1",
                                    "v < b + 10000000000 - 10000000000",
                                    "v > k + 10000000000",
                                    "v < b * 2",
