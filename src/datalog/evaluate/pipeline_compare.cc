@@ -7,6 +7,7 @@
 
 #include "datalog/evaluate/number_ranges.h"
 #include "datalog/evaluate/pipeline_stage.h"
+#include "datalog/plan/literal_order.h"
 
 namespace stratalog::datalog {
 namespace {

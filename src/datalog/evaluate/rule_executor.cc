@@ -123,15 +123,8 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
     }
     return source;
   }
-  if (relation.swept && !is_copied(relation, step)) {
-    read_swept(step, *relation.swept, source);
-    source.parts = static_cast<std::uint32_t>(state_.comm.size());
-    source.part = static_cast<std::uint32_t>(state_.comm.rank());
-    // Each rank has its own pivots: all ranks join every binding with theirs.
-    if (!state_.is_single() && !whole) hop_to = Location{kEveryone};
-    location = {kUnknown};
-    return source;
-  }
+  if (relation.swept && !is_copied(relation, step))
+    return own_pivots(step, std::move(source), location, hop_to);
   if (state_.joint != nullptr) {
     if (whole && is_first && shares) {
       source.parts = static_cast<std::uint32_t>(state_.comm.size());
@@ -190,6 +183,17 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   }
   if (there != location) hop_to = there;
   location = there;
+  return source;
+}
+
+// Each rank has its own pivots: all ranks join every binding with theirs.
+StepSource RuleExecutor::own_pivots(const Step& step, StepSource source, Location& location,
+                                    std::optional<Location>& hop_to) const {
+  read_swept(step, *state_.relations[step.relation].swept, source);
+  source.parts = static_cast<std::uint32_t>(state_.comm.size());
+  source.part = static_cast<std::uint32_t>(state_.comm.rank());
+  if (!state_.is_single() && !reads_whole(step)) hop_to = Location{kEveryone};
+  location = {kUnknown};
   return source;
 }
 

@@ -111,6 +111,8 @@ class RuleExecutor {
                                std::optional<Location>& hop_to);
   // Where ranks read each other's shards.
   Result<StepSource> joint_source(const Step& step, StepSource source) const;
+  StepSource own_pivots(const Step& step, StepSource source, Location& location,
+                        std::optional<Location>& hop_to) const;
   void read_swept(const Step& step, SweptRows& rows, StepSource& source) const;
   StepSource dealt_equivalence(const Step& step, bool is_first, StepSource source,
                                Location& location, std::optional<Location>& hop_to);
