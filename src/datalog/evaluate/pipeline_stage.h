@@ -80,6 +80,7 @@ struct Pipeline::Stage {
   std::vector<const Literal*> key_filters;
   std::optional<NumberInterval> pivot_interval;
   std::optional<CellSet> pivots;
+  IntSet found_set;  // swept rows of all ranks: the row at hand
   Batch waiting;  // swept rows: bindings that ask for pivots
   Batch one;  // scratch: a row that is compared by itself
   std::vector<std::uint32_t> selected;  // scratch: rows of a batch

@@ -46,7 +46,8 @@ Status Pipeline::search_swept(std::size_t s, const Batch& in) {
     if (carries && !leads_on(s, in, r)) continue;
     for (std::uint32_t i = 0; i < length; ++i)
       stage.keys[i] = expected(stage.step->columns[i], in, r);
-    const IntSet* pivots = source.swept->find(stage.keys.data(), source.key_places);
+    const IntSet* pivots =
+        source.swept->find(stage.keys.data(), source.key_places, stage.found_set);
     if (pivots != nullptr)
       STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length, stage.keys, *pivots));
   }

@@ -214,10 +214,11 @@ void SweptRows::gather(std::span<const Cell> cells, IntSet& set) const {
   unite({&view, 1}, set);
 }
 
-const IntSet* SweptRows::find(const Cell* prefix, std::span<const std::uint32_t> key_places) {
+const IntSet* SweptRows::find(const Cell* prefix, std::span<const std::uint32_t> key_places,
+                              IntSet& made) {
   key_.clear();
   for (const std::uint32_t place : key_places) key_.push_back(prefix[place]);
-  if (sets_.empty()) return find_in_all();
+  if (sets_.empty()) return find_in_all(made);
   const Part& part = parts_.front();
   const std::optional<SlotId> slot = part.pivot->find_slot(position_, key_.data());
   if (!slot) return nullptr;
@@ -233,13 +234,13 @@ const IntSet* SweptRows::find(const Cell* prefix, std::span<const std::uint32_t>
 }
 
 // Of the key at hand.
-const IntSet* SweptRows::find_in_all() {
+const IntSet* SweptRows::find_in_all(IntSet& made) {
   cells_.clear();
   for (const Part& part : parts_)
     if (const auto slot = part.pivot->find_slot(position_, key_.data()))
       part.image.append_pivots(*slot, cells_);
-  gather(cells_, found_);
-  return found_.empty() ? nullptr : &found_;
+  gather(cells_, made);
+  return made.empty() ? nullptr : &made;
 }
 
 Status SweptRows::for_each_row(const std::function<bool(std::span<const Cell> key)>& is_wanted,

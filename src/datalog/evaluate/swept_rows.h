@@ -40,8 +40,8 @@ class SweptRows {
 
   // The pivots under a key, whose cell for each key column (in declared order) stands at
   // key_places() of `prefix`; null where there are none. Stays until this object dies, or where it
-  // has all ranks' rows until the next call.
-  const IntSet* find(const Cell* prefix, std::span<const std::uint32_t> key_places);
+  // has all ranks' rows as long as `made`, where the set then is.
+  const IntSet* find(const Cell* prefix, std::span<const std::uint32_t> key_places, IntSet& made);
   // Whether a tuple is there; its cells stand as for find().
   bool contains(const Cell* row, std::span<const std::uint32_t> key_places, Cell pivot);
   // The keys under each of this rank's pivots among `pivots` (distinct), one after the other, each
@@ -74,13 +74,12 @@ class SweptRows {
     PivotImage image;
   };
 
-  const IntSet* find_in_all();
+  const IntSet* find_in_all(IntSet& made);
 
   SetAccumulator& scratch_;
   std::uint32_t position_;
   std::vector<Part> parts_;  // of this rank, or of all in rank order
   std::vector<std::unique_ptr<IntSet>> sets_;  // this rank's part: by slot; null: not asked for
-  IntSet found_;  // all ranks' parts
   std::uint64_t set_bytes_ = 0;
   std::vector<Cell> key_;  // scratch
   std::vector<Cell> cells_;  // scratch

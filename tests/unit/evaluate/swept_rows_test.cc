@@ -123,6 +123,12 @@ TEST(SweptRows, Aggregates) {
       "u(k, y, n) :- f(k, y), n = count : { walk(1, _, y) }.\n"
       "u(k, y, n) :- f(_, y), k = 2, n = count : { walk(k, x, y), path(y, x) }.\n"
       "u(x, y, n) :- f(x, y), n = count : { f(y, z), path(z, x), !path(x, z) }.\n"
+      "u(x, y, n) :- f(x, y), n = count : { path(x, z), path(z, v), v != y }.\n"
+      "u(x, 8, n) :- f(x, _), n = sum w : { path(v, x), path(v, w) }.\n"
+      // Rows of different content in use at the same time.
+      ".decl up(x: number, y: number)\nup(x, y) :- e(x, y, _), x < y.\n"
+      "up(x, z) :- e(x, y, _), x < y, up(y, z).\n"
+      "u(x, 9, n) :- e(x, _, _), n = sum (v * 3 + w) : { up(x, v), up(v, w) }.\n"
       "u(x, 7, n) :- f(x, _), n = min a : { path(x, y), a = count : { path(y, _) } }.\n"
       "w(\"none\", n) :- n = count : { path(100000, _) }.\n"
       "w(to_string(x), n) :- f(x, _), n = count : { path(x, _) }, n > 3, path(x, x).\n");
