@@ -134,9 +134,9 @@ void AggregateFold::fold_cells(const Batch& batch) {
       state.count += end - r;
       continue;
     }
-    const ValueKind kind = aggregate_.target.value_kind;
+    const Cell shift = place_shift(aggregate_.target.value_kind);
     const auto is_before = [&](Cell a, Cell b) {
-      return place_of_number(a, kind) < place_of_number(b, kind);
+      return place_of_number(a, shift) < place_of_number(b, shift);
     };
     const auto [least, greatest] = std::minmax_element(cells + r, cells + end, is_before);
     fold(state, narrow_bits(aggregate_.function == AggregateFunction::kMin ? *least : *greatest));

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "datalog/evaluate/number_ranges.h"
+
 namespace stratalog::datalog {
 namespace {
 
@@ -62,8 +64,7 @@ std::optional<CellFilter> CellFilter::of(const Literal& comparison,
       return {};
   }
   if (filter.has_order() && !is_number) return {};
-  // Small negative numbers stand above the others.
-  if (left.value_kind == ValueKind::kNumber) filter.shift_ = kWideBase - kNegativeBase;
+  filter.shift_ = place_shift(left.value_kind);
   filter.left_ = side_of(is_turned ? right : left, evaluator);
   filter.right_ = side_of(is_turned ? left : right, evaluator);
   return filter;
@@ -81,7 +82,7 @@ bool CellFilter::select(const Batch& in, std::vector<std::uint32_t>& rows) const
   const Cell* const left = left_.of(in);
   const Cell* const right = right_.of(in);
   if (has_order() && !(is_small(left, in.rows) && is_small(right, in.rows))) return false;
-  const auto number = [&](Cell cell) { return (cell + shift_) & ~kWideBase; };
+  const auto number = [&](Cell cell) { return place_of_number(cell, shift_); };
   switch (keeps_) {
     case Keeps::kSame:
       keep_rows(in.rows, rows, [&](std::uint32_t r) { return left[r] == right[r]; });

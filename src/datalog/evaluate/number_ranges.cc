@@ -17,7 +17,7 @@ std::uint64_t bits_within(std::uint64_t base, const CellRange& range) {
 }  // namespace
 
 void NumberInterval::keep(Comparison comparison, Cell other) {
-  const Cell place = place_of_number(other, kind_);
+  const Cell place = place_of_number(other, shift_);
   const bool is_strict = comparison == Comparison::kLess || comparison == Comparison::kGreater;
   if (comparison == Comparison::kLess || comparison == Comparison::kLessEqual) {
     if (is_strict && place == 0) first_ = kWideBase;  // nothing is less
@@ -29,15 +29,12 @@ void NumberInterval::keep(Comparison comparison, Cell other) {
 
 std::vector<CellRange> NumberInterval::cells() const {
   if (first_ > last_) return {};
-  if (kind_ != ValueKind::kNumber) return {{.lowest = first_, .highest = last_}};
-  constexpr Cell kNegatives = kWideBase - kNegativeBase;
   std::vector<CellRange> ranges;
-  if (last_ >= kNegatives)
+  if (last_ >= shift_)
+    ranges.push_back({.lowest = std::max(first_, shift_) - shift_, .highest = last_ - shift_});
+  if (first_ < shift_)
     ranges.push_back(
-        {.lowest = std::max(first_, kNegatives) - kNegatives, .highest = last_ - kNegatives});
-  if (first_ < kNegatives)
-    ranges.push_back({.lowest = kNegativeBase + first_,
-                      .highest = kNegativeBase + std::min(last_, kNegatives - 1)});
+        {.lowest = kNegativeBase + first_, .highest = kNegativeBase + std::min(last_, shift_ - 1)});
   return ranges;
 }
 

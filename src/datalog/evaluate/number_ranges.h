@@ -14,24 +14,31 @@
 
 namespace stratalog::datalog {
 
-// Their cells ascend as they do once the negative ones, which stand above the others, come first:
-// where a small number stands then. `kind` is that of numbers or of unsigned ones.
-constexpr Cell place_of_number(Cell cell, ValueKind kind) {
-  return kind == ValueKind::kNumber ? (cell + (kWideBase - kNegativeBase)) & ~kWideBase : cell;
+// Small numbers ascend as their cells do once the negative ones, which stand above the others, come
+// first: by so much they are moved. `kind` is that of numbers or of unsigned ones.
+constexpr Cell place_shift(ValueKind kind) {
+  return kind == ValueKind::kNumber ? kWideBase - kNegativeBase : 0;
 }
+// Where a small number stands then.
+constexpr Cell place_of_number(Cell cell, Cell shift) { return (cell + shift) & ~kWideBase; }
 
 class NumberInterval {
  public:
   // All small numbers (cells below kWideBase).
-  explicit NumberInterval(ValueKind kind) : kind_(kind) {}
+  explicit NumberInterval(ValueKind kind) : shift_(place_shift(kind)) {}
 
   // Of these the x with x `comparison` other. Requires an order, and that `other` is small.
   void keep(Comparison comparison, Cell other);
+  // Requires that `cell` is small.
+  bool holds(Cell cell) const {
+    const Cell place = place_of_number(cell, shift_);
+    return first_ <= place && place <= last_;
+  }
   // Ascending and disjoint; two at most.
   std::vector<CellRange> cells() const;
 
  private:
-  ValueKind kind_;
+  Cell shift_;
   Cell first_ = 0;  // places
   Cell last_ = kWideBase - 1;
 };

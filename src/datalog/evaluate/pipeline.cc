@@ -96,11 +96,7 @@ void Pipeline::prepare_filter(Stage& stage) {
     stage.cell_filter = CellFilter::of(literal, evaluator_);
     return;
   }
-  static const Batch kNoBindings;
-  stage.set_comparison = set_comparison(literal, definition_.carried);
-  const Expression& other = *stage.set_comparison->other;
-  if (other.kind == ExpressionKind::kConstant)
-    stage.compared_constant = evaluator_.evaluate(other, kNoBindings, 0);
+  stage.set_filter = known_comparison(stage, *set_comparison(literal, definition_.carried));
 }
 
 Status Pipeline::feed(const Batch& batch) { return process(0, batch); }
@@ -167,7 +163,7 @@ Status Pipeline::process(std::size_t s, const Batch& in) {
 
 Status Pipeline::filter(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
-  if (stage.set_comparison) return filter_sets(s, in);
+  if (stage.set_filter) return filter_sets(s, in);
   if (stage.cell_filter && stage.cell_filter->select(in, stage.selected))
     return append_selected(s, in);
   const Literal& literal = (*definition_.body)[stage.step->literal];

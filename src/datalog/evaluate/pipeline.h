@@ -24,7 +24,8 @@
 namespace stratalog::datalog {
 
 class SweptRows;
-struct LastFilter;
+struct KnownCell;
+struct KnownComparison;
 struct SetComparison;
 
 // What a step reads on this rank.
@@ -142,13 +143,19 @@ class Pipeline {
   Status filter(std::size_t s, const Batch& in);
   Status append_selected(std::size_t s, const Batch& in);
   Status filter_sets(std::size_t s, const Batch& in);
+  // The row goes on with this set, which may have been made here.
+  Status pass_set(std::size_t s, const Batch& in, std::uint32_t row, const IntSet* set);
   bool pass_whole(std::size_t s, const Batch& in, std::uint32_t row, const IntSet& set,
                   IntSet& kept);
   void compare_each(std::size_t s, const Batch& in, std::uint32_t row, const IntSet& set,
                     IntSet& kept);
-  LastFilter last_filter(const Stage& stage, const SetComparison& compared);
-  std::optional<Cell> small_bound(Stage& stage, const LastFilter& filter, const Batch& in,
+  KnownComparison known_comparison(const Stage& stage, const SetComparison& compared);
+  std::optional<Cell> small_bound(Stage& stage, const KnownComparison& filter, const Batch& in,
                                   std::uint32_t in_row);
+  // Where a step that reads rows finds the value of a variable.
+  static KnownCell known_cell(const Stage& stage, VariableId variable);
+  static Cell cell_of(const KnownCell& known, const Stage& stage, const Batch& in,
+                      std::uint32_t in_row);
   static void fill_one(Stage& stage, const Batch& in, std::uint32_t in_row,
                        std::span<const Cell> prefix);
   // What the step that reads an atom can test already of filter `s`, which follows it.
@@ -171,6 +178,10 @@ class Pipeline {
   Status wait_for_more(std::size_t s, const Batch& in);
   Status pass_waiting(std::size_t s);
   Status look_up_pivots(std::size_t s, const Batch& in);
+  // The set, or where the step carries it the set at the place where it stays.
+  Result<const IntSet*> kept_set(std::size_t s, IntSet& set);
+  // Whether nothing is asked of the step's last column but how many there are.
+  bool only_counts(std::size_t s) const;
   // What is under a pivot, for the bindings that ask for it.
   Status visit_keys(std::size_t s, const Batch& in, std::span<const std::uint32_t> rows, Cell pivot,
                     std::span<const Cell> keys);

@@ -95,7 +95,7 @@ Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
     case ColumnRole::kIgnore:
       // Nobody reads the column: one binding stands for all, except where combinations are counted.
       if (!definition_.counts) return emit_one();
-      if (definition_.count_many && s + 1 == stages_.size()) {
+      if (only_counts(s)) {
         definition_.count_many(in.tags[in_row], cells.size());
         return {};
       }
@@ -122,6 +122,11 @@ Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
   }
   return stage.last_filters.empty() ? bind_each(s, in, in_row, first, cells.view())
                                     : bind_compared(s, in, in_row, first, cells);
+}
+
+bool Pipeline::only_counts(std::size_t s) const {
+  return definition_.count_many && s + 1 == stages_.size() &&
+         stages_[s]->step->columns.back().role == ColumnRole::kIgnore;
 }
 
 // To `count` rows from the next output row on.
@@ -528,11 +533,16 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
         set = &stage.made_sets.back();
       }
     }
-    const std::uint32_t to = append(stage, in, r);
-    stage.out.sets[to] = set;
-    if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
+    STRATALOG_RETURN_IF_ERROR(pass_set(s, in, r, set));
   }
   return {};
+}
+
+Status Pipeline::pass_set(std::size_t s, const Batch& in, std::uint32_t row, const IntSet* set) {
+  Stage& stage = *stages_[s];
+  const std::uint32_t to = append(stage, in, row);
+  stage.out.sets[to] = set;
+  return ++stage.out.rows == kBatchRows ? settle_made_sets(s) : Status();
 }
 
 Status Pipeline::settle_made_sets(std::size_t s) {

@@ -3,7 +3,6 @@
 // a row's last column, of which only what passes is bound. See pipeline.h.
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "datalog/evaluate/number_ranges.h"
 #include "datalog/evaluate/pipeline_stage.h"
@@ -16,32 +15,6 @@ namespace {
 constexpr std::uint64_t kWorthRanges = 16;
 // The same where a bound has to be computed.
 constexpr std::uint64_t kWorthComputing = 64;
-
-// Of small numbers, where the comparison is an order.
-bool passes_alone(const SetComparison& compared, Cell cell, Cell other) {
-  const Cell a = place_of_number(cell, compared.kind);
-  const Cell b = place_of_number(other, compared.kind);
-  switch (compared.comparison) {
-    case Comparison::kLess:
-      return a < b;
-    case Comparison::kLessEqual:
-      return a <= b;
-    case Comparison::kGreater:
-      return a > b;
-    case Comparison::kGreaterEqual:
-      return a >= b;
-    default:
-      return cell != other;
-  }
-}
-
-bool is_plain_side(const Expression& e) { return e.kind != ExpressionKind::kFunctor; }
-
-bool reads_variable(const Literal& comparison, VariableId variable) {
-  std::set<VariableId> read;
-  collect_variables(comparison, read);
-  return read.contains(variable);
-}
 
 }  // namespace
 
@@ -61,52 +34,52 @@ void Pipeline::prepare_early_filters(std::size_t s) {
   if (definition_.steps[s].filters_carried && last.role != ColumnRole::kCarry) return;
   const bool names_last = last.role == ColumnRole::kBind || last.role == ColumnRole::kCarry;
   if (stage.source.swept != nullptr && step.kind == StepKind::kScan &&
-      is_plain_side(literal.left) && is_plain_side(literal.right) &&
-      !(names_last && reads_variable(literal, last.variable)))
+      literal.left.kind != ExpressionKind::kFunctor &&
+      literal.right.kind != ExpressionKind::kFunctor &&
+      !(names_last && mentions(literal, last.variable)))
     stage.key_filters.push_back(&literal);
   const auto compared = names_last ? bound_of_values(literal, last.variable) : std::nullopt;
   if (!compared) return;
-  const LastFilter filter = last_filter(stage, *compared);
-  const bool is_constant = filter.other && filter.other->from == GuardPart::From::kConstant;
-  if (stage.source.swept != nullptr && is_constant && !is_wide_cell(filter.constant)) {
+  const KnownComparison filter = known_comparison(stage, *compared);
+  const bool is_constant = filter.other && filter.other->from == KnownCell::From::kConstant;
+  if (stage.source.swept != nullptr && is_constant && !is_wide_cell(filter.other->at)) {
     if (!stage.pivot_interval) stage.pivot_interval.emplace(compared->kind);
-    stage.pivot_interval->keep(compared->comparison, filter.constant);
+    stage.pivot_interval->keep(compared->comparison, filter.other->at);
   }
   if (last.role == ColumnRole::kBind) stage.last_filters.push_back(filter);
 }
 
-LastFilter Pipeline::last_filter(const Stage& stage, const SetComparison& compared) {
-  LastFilter filter{.compared = compared, .other = {}};
+KnownComparison Pipeline::known_comparison(const Stage& stage, const SetComparison& compared) {
+  KnownComparison known{.compared = compared, .other = {}};
   const Expression& other = *compared.other;
+  static const Batch kNoBindings;
+  if (other.kind == ExpressionKind::kConstant)
+    known.other = KnownCell{.from = KnownCell::From::kConstant,
+                            .at = evaluator_.evaluate(other, kNoBindings, 0)};
+  else if (other.kind == ExpressionKind::kVariable)
+    known.other = known_cell(stage, other.variable);
+  return known;
+}
+
+KnownCell Pipeline::known_cell(const Stage& stage, VariableId variable) {
   const auto& columns = stage.step->columns;
-  if (other.kind == ExpressionKind::kConstant) {
-    static const Batch kNoBindings;
-    filter.other = GuardPart{};
-    filter.constant = evaluator_.evaluate(other, kNoBindings, 0);
-  } else if (other.kind == ExpressionKind::kVariable) {
-    const auto column = std::ranges::find_if(columns, [&](const ColumnUse& use) {
-      return use.role == ColumnRole::kBind && use.variable == other.variable;
-    });
-    filter.other = column == columns.end()
-                       ? GuardPart{.from = GuardPart::From::kArriving, .at = other.variable}
-                       : GuardPart{.from = GuardPart::From::kBound,
-                                   .at = static_cast<std::uint32_t>(column - columns.begin())};
-  }
-  return filter;
+  const auto column = std::ranges::find_if(columns, [&](const ColumnUse& use) {
+    return use.role == ColumnRole::kBind && use.variable == variable;
+  });
+  if (column == columns.end()) return {.from = KnownCell::From::kArriving, .at = variable};
+  return {.from = KnownCell::From::kBound,
+          .at = static_cast<std::uint32_t>(column - columns.begin())};
 }
 
 // Nothing where it is no small number.
-std::optional<Cell> Pipeline::small_bound(Stage& stage, const LastFilter& filter, const Batch& in,
-                                          std::uint32_t in_row) {
-  if (!filter.other) {
-    const std::uint64_t bits = evaluator_.bits(*filter.compared.other, stage.one, 0);
-    return is_narrow(bits) ? std::optional(narrow_cell(bits)) : std::nullopt;
+std::optional<Cell> Pipeline::small_bound(Stage& stage, const KnownComparison& filter,
+                                          const Batch& in, std::uint32_t in_row) {
+  if (filter.other) {
+    const Cell cell = cell_of(*filter.other, stage, in, in_row);
+    return is_wide_cell(cell) ? std::nullopt : std::optional(cell);
   }
-  const Cell cell = filter.other->from == GuardPart::From::kConstant ? filter.constant
-                    : filter.other->from == GuardPart::From::kArriving
-                        ? in.columns[filter.other->at][in_row]
-                        : stage.bound[filter.other->at];
-  return is_wide_cell(cell) ? std::nullopt : std::optional(cell);
+  const std::uint64_t bits = evaluator_.bits(*filter.compared.other, stage.one, 0);
+  return is_narrow(bits) ? std::optional(narrow_cell(bits)) : std::nullopt;
 }
 
 // Cells of the row's set that the filters after it would drop need not be bound. What is left is
@@ -116,13 +89,13 @@ Status Pipeline::bind_compared(std::size_t s, const Batch& in, std::uint32_t in_
   Stage& stage = *stages_[s];
   const SetView view = cells.view();
   if (cells.size() < kWorthRanges) return bind_each(s, in, in_row, first, view);
-  const auto is_computed = [](const LastFilter& filter) { return !filter.other; };
+  const auto is_computed = [](const KnownComparison& filter) { return !filter.other; };
   if (std::ranges::any_of(stage.last_filters, is_computed)) {
     if (cells.size() < kWorthComputing) return bind_each(s, in, in_row, first, view);
     fill_one(stage, in, in_row, stage.bound);
   }
   NumberInterval interval(stage.last_filters.front().compared.kind);
-  for (const LastFilter& filter : stage.last_filters)
+  for (const KnownComparison& filter : stage.last_filters)
     if (const auto bound = small_bound(stage, filter, in, in_row))
       interval.keep(filter.compared.comparison, *bound);
   for (const CellRange& range : interval.cells())
@@ -166,9 +139,7 @@ Status Pipeline::filter_sets(std::size_t s, const Batch& in) {
       if (kept.empty()) continue;
       if (kept.size() < set->size()) set = &stage.made_sets.emplace_back(std::move(kept));
     }
-    const std::uint32_t to = append(stage, in, r);
-    stage.out.sets[to] = set;
-    if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
+    STRATALOG_RETURN_IF_ERROR(pass_set(s, in, r, set));
   }
   return evaluator_.status();
 }
@@ -177,33 +148,27 @@ Status Pipeline::filter_sets(std::size_t s, const Batch& in) {
 bool Pipeline::pass_whole(std::size_t s, const Batch& in, std::uint32_t row, const IntSet& set,
                           IntSet& kept) {
   Stage& stage = *stages_[s];
-  const SetComparison& compared = *stage.set_comparison;
-  const Cell other = compared.other->kind == ExpressionKind::kVariable
-                         ? in.columns[compared.other->variable][row]
-                         : stage.compared_constant;
+  const KnownComparison& filter = *stage.set_filter;
+  const Cell other = cell_of(*filter.other, stage, in, row);
   const SetView view = set.view();
-  const bool is_order = compared.comparison != Comparison::kNotEqual;
+  const bool is_order = filter.compared.comparison != Comparison::kNotEqual;
   if (!is_order && !set.contains(other)) return true;
   if (is_order && (is_wide_cell(other) || is_wide_cell(last_of(view)))) {
     compare_each(s, in, row, set, kept);
     return false;
   }
+  NumberInterval interval(filter.compared.kind);
+  if (is_order) interval.keep(filter.compared.comparison, other);
   if (set.size() < kWorthRanges && view.kind == SetKind::kArray) {
     std::array<Cell, kWorthRanges> cells;
     const auto end = std::ranges::copy_if(view.values, cells.begin(), [&](Cell cell) {
-                       return passes_alone(compared, cell, other);
+                       return is_order ? interval.holds(cell) : cell != other;
                      }).out;
     const auto count = static_cast<std::size_t>(end - cells.begin());
     if (count < view.values.size()) kept.assign_sorted(std::span(cells).first(count));
     return count == view.values.size();
   }
-  if (!is_order) {
-    keep_within(view, ranges_without(other), kept);
-    return false;
-  }
-  NumberInterval interval(compared.kind);
-  interval.keep(compared.comparison, other);
-  const std::vector<CellRange> ranges = interval.cells();
+  const std::vector<CellRange> ranges = is_order ? interval.cells() : ranges_without(other);
   const bool passes = std::ranges::any_of(ranges, [&](const CellRange& range) {
     return range.lowest <= first_of(view) && last_of(view) <= range.highest;
   });

@@ -37,22 +37,15 @@ void Pipeline::prepare_guard(Stage& stage, const Stage& next) const {
   for (std::size_t i = 0; i < length; ++i) {
     const ColumnUse& use = asked.columns[i];
     if (use.role == ColumnRole::kMatchConstant) {
-      guard.parts.push_back({.from = GuardPart::From::kConstant, .at = use.constant});
+      guard.parts.push_back(
+          {.from = KnownCell::From::kConstant, .at = definition_.constants[use.constant]});
       continue;
     }
     if (use.role != ColumnRole::kMatchVariable) return;
-    const auto binds = [&](const ColumnUse& c) {
-      return c.role == ColumnRole::kBind && c.variable == use.variable;
-    };
-    const auto bound =
-        static_cast<std::uint32_t>(std::ranges::find_if(columns, binds) - columns.begin());
-    if (bound == columns.size()) {
-      guard.parts.push_back({.from = GuardPart::From::kArriving, .at = use.variable});
-    } else {
-      guard.parts.push_back({.from = GuardPart::From::kBound, .at = bound});
-      guard.asks_last |= bound + 1 == columns.size();
-      guard.asks_bound = true;
-    }
+    const KnownCell& part = guard.parts.emplace_back(known_cell(stage, use.variable));
+    if (part.from != KnownCell::From::kBound) continue;
+    guard.asks_last |= part.at + 1 == columns.size();
+    guard.asks_bound = true;
   }
   if (guard.asks_bound) stage.guard = std::move(guard);
 }
@@ -75,12 +68,8 @@ bool Pipeline::is_admitted(Stage& stage, const Batch& in, std::uint32_t in_row) 
   Guard& guard = *stage.guard;
   const Stage& next = *guard.next;
   std::array<Cell, kMaxArity> key;
-  for (std::size_t i = 0; i < guard.parts.size(); ++i) {
-    const GuardPart part = guard.parts[i];
-    key[i] = part.from == GuardPart::From::kConstant   ? definition_.constants[part.at]
-             : part.from == GuardPart::From::kArriving ? in.columns[part.at][in_row]
-                                                       : stage.bound[part.at];
-  }
+  for (std::size_t i = 0; i < guard.parts.size(); ++i)
+    key[i] = cell_of(guard.parts[i], stage, in, in_row);
   const Index& index = next.source.index_for([&](std::uint32_t place) { return key[place]; });
   const bool there = guard.parts.size() == index.prefix_width() ? index.has_row(key.data())
                                                                 : index.contains(key.data());

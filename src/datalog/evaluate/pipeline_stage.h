@@ -25,25 +25,23 @@ namespace stratalog::datalog {
 // So many sets that a step has made wait for the end of the rule.
 inline constexpr std::size_t kMadeSets = 4 * kBatchRows;
 
-// A cell that a guard looks for: a constant, or of a variable that arrives, or of a column of the
-// row at hand.
-struct GuardPart {
+// A cell that a step knows: a constant, or of a variable that arrives, or of a column of the row at
+// hand.
+struct KnownCell {
   enum class From : std::uint8_t { kConstant, kArriving, kBound };
   From from = From::kConstant;
-  std::uint32_t at = 0;  // which constant, variable or column
+  std::uint32_t at = 0;  // the constant's cell, or which variable or column
 };
 
-// value of the last column `comparison` other, tested by a filter soon after.
-struct LastFilter {
+// How values are compared with another one, which is computed where no cell is known.
+struct KnownComparison {
   SetComparison compared;
-  // Unless it is computed: a constant, or where the other side's variable is found.
-  std::optional<GuardPart> other;
-  Cell constant = 0;
+  std::optional<KnownCell> other;
 };
 
 struct Pipeline::Guard {
   const Stage* next = nullptr;
-  std::vector<GuardPart> parts;
+  std::vector<KnownCell> parts;
   bool asks_bound = false;  // anything that this step binds: else it would be asked too late
   bool asks_last = false;  // the row's set
   std::uint32_t answers = 0;  // since it was judged
@@ -72,14 +70,12 @@ struct Pipeline::Stage {
   const IntSet* united = nullptr;  // goes instead of what the row at hand carries
   std::vector<Cell> cells;  // scratch: a set in the making
   std::optional<CellFilter> cell_filter;
-  std::optional<SetComparison> set_comparison;  // a filter of carried sets
-  Cell compared_constant = 0;  // its other side, unless that is a variable
-  std::vector<LastFilter> last_filters;  // of one kind
+  std::optional<KnownComparison> set_filter;  // of carried sets
+  std::vector<KnownComparison> last_filters;  // soon after, of the last column; of one kind
   // Swept rows: filters soon after that read keys only, and what those let through that compare
-  // pivots with constants. Numbers that are not small are always among the pivots.
+  // pivots with constants, of small numbers.
   std::vector<const Literal*> key_filters;
   std::optional<NumberInterval> pivot_interval;
-  std::optional<CellSet> pivots;
   IntSet found_set;  // swept rows of all ranks: the row at hand
   Batch waiting;  // swept rows: bindings that ask for pivots
   Batch one;  // scratch: a row that is compared by itself
@@ -89,6 +85,13 @@ struct Pipeline::Stage {
   std::unique_ptr<AggregateFold> fold;
   Batch inner_in;
 };
+
+inline Cell Pipeline::cell_of(const KnownCell& known, const Stage& stage, const Batch& in,
+                              std::uint32_t in_row) {
+  return known.from == KnownCell::From::kConstant   ? known.at
+         : known.from == KnownCell::From::kArriving ? in.columns[known.at][in_row]
+                                                    : stage.bound[known.at];
+}
 
 inline std::uint32_t Pipeline::append(Stage& stage, const Batch& in, std::uint32_t row) const {
   const std::uint32_t to = stage.out.rows;

@@ -12,12 +12,12 @@ namespace stratalog::datalog {
 Status Pipeline::scan_swept(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   const StepSource& source = stage.source;
-  const bool carries = stage.step->columns.back().role == ColumnRole::kCarry;
   std::vector<Cell> prefix(source.key_places.size());
-  if (stage.pivot_interval && !stage.pivots) {
+  std::optional<CellSet> wanted;
+  if (stage.pivot_interval) {
     std::vector<CellRange> ranges = stage.pivot_interval->cells();
-    ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
-    stage.pivots = CellSet(std::move(ranges));
+    ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});  // may be any numbers
+    wanted = CellSet(std::move(ranges));
   }
   Status status;
   for (std::uint32_t r = 0; r < in.rows && status.is_ok(); ++r)
@@ -26,13 +26,19 @@ Status Pipeline::scan_swept(std::size_t s, const Batch& in) {
           for (std::size_t i = 0; i < key.size(); ++i) prefix[source.key_places[i]] = key[i];
           return admits_key(s, in, r, prefix);
         },
-        stage.pivots ? &*stage.pivots : nullptr,
+        wanted ? &*wanted : nullptr,
         [&](IntSet& pivots) -> Status {
-          if (!carries) return visit_row(s, in, r, 0, prefix, pivots);
-          if (stage.made_sets.size() >= kMadeSets) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
-          return visit_row(s, in, r, 0, prefix, stage.made_sets.emplace_back(std::move(pivots)));
+          STRATALOG_ASSIGN_OR_RETURN(const IntSet* const set, kept_set(s, pivots));
+          return visit_row(s, in, r, 0, prefix, *set);
         });
   return status.is_ok() ? evaluator_.status() : status;
+}
+
+Result<const IntSet*> Pipeline::kept_set(std::size_t s, IntSet& set) {
+  Stage& stage = *stages_[s];
+  if (stage.step->columns.back().role != ColumnRole::kCarry) return &set;
+  if (stage.made_sets.size() >= kMadeSets) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
+  return &stage.made_sets.emplace_back(std::move(set));
 }
 
 // All key columns are known: one row at most.
@@ -113,19 +119,13 @@ Status Pipeline::look_up_pivots(std::size_t s, const Batch& in) {
 Status Pipeline::visit_keys(std::size_t s, const Batch& in, std::span<const std::uint32_t> rows,
                             Cell pivot, std::span<const Cell> keys) {
   Stage& stage = *stages_[s];
-  const bool only_counts = definition_.count_many && s + 1 == stages_.size() &&
-                           stage.step->columns.back().role == ColumnRole::kIgnore;
-  if (only_counts) {
+  if (only_counts(s)) {
     for (const std::uint32_t r : rows) definition_.count_many(in.tags[r], keys.size());
     return {};
   }
   IntSet set;
   stage.source.swept->gather(keys, set);
-  const IntSet* cells = &set;
-  if (stage.step->columns.back().role == ColumnRole::kCarry) {
-    if (stage.made_sets.size() >= kMadeSets) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
-    cells = &stage.made_sets.emplace_back(std::move(set));
-  }
+  STRATALOG_ASSIGN_OR_RETURN(const IntSet* const cells, kept_set(s, set));
   for (const std::uint32_t r : rows)
     STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 1, {&pivot, 1}, *cells));
   return {};
@@ -165,11 +165,7 @@ Status Pipeline::visit_long_keys(std::size_t s, const Batch& in,
       for (auto row = begin; row != end; ++row) stage.cells.push_back((*row)[width]);
       IntSet set;
       set.assign_sorted(stage.cells);
-      const IntSet* cells = &set;
-      if (stage.step->columns.back().role == ColumnRole::kCarry) {
-        if (stage.made_sets.size() >= kMadeSets) STRATALOG_RETURN_IF_ERROR(settle_made_sets(s));
-        cells = &stage.made_sets.emplace_back(std::move(set));
-      }
+      STRATALOG_ASSIGN_OR_RETURN(const IntSet* const cells, kept_set(s, set));
       STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, length, prefix, *cells));
       begin = end;
     }

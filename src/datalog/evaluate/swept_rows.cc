@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "datalog/evaluate/batch.h"
 #include "datalog/evaluate/pivot_relations.h"
 #include "model/set_walk.h"
 
@@ -21,10 +22,10 @@ bool makes_values(const Rule& rule, const RulePlan& plan) {
                       [](const Expression& e) { return e.kind != ExpressionKind::kFunctor; });
 }
 
-// Bindings that ask for pivots are gathered (Pipeline::gather_pivots) and walk over all blocks
+// Bindings that ask for pivots are gathered (Pipeline::wait_for_more) and walk over all blocks
 // together; an index of all tuples takes longer than so many walks, as rows have many tuples where
 // there are many.
-constexpr double kMostBindings = 8.0 * kGatheredBindings;
+constexpr double kMostBlockWalks = 8;
 // A test looks through packed rows for as long as making an index of so many tuples takes, or more.
 constexpr double kTuplesOfATest = 8;
 // Of all rows, for an aggregate without a key.
@@ -79,8 +80,20 @@ bool lies_as_swept(const EngineState& state, RelationId r) {
          relation.global_rows >= state.options.read_swept_min_rows;
 }
 
+// How many bindings walk together before step `s`: those that bring a set do not wait.
+double gathered_before(const RulePlan& plan, std::size_t s) {
+  const auto binds_set = [](const Step& step) {
+    return !step.columns.empty() && carries_last(step);
+  };
+  return std::any_of(plan.steps.begin(), plan.steps.begin() + static_cast<std::ptrdiff_t>(s),
+                     binds_set)
+             ? double{kBatchRows}
+             : static_cast<double>(kGatheredBindings);
+}
+
 // Whether a step other than a scan is answered quickly by such a relation.
-bool suits_swept_rows(const EngineState& state, const Step& step, std::optional<double> bindings) {
+bool suits_swept_rows(const EngineState& state, const Step& step, std::optional<double> bindings,
+                      double gathered) {
   const RelationData& relation = state.relations[step.relation];
   const auto& index = state.plan.relations[step.relation].indices[step.index];
   if (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent)
@@ -90,7 +103,8 @@ bool suits_swept_rows(const EngineState& state, const Step& step, std::optional<
   const std::uint32_t pivot = pivot_column(relation);
   if (index.order.back() == pivot) return step.prefix_length + 1 == relation.arity;
   const auto known = std::span(index.order).first(step.prefix_length);
-  return std::ranges::find(known, pivot) != known.end() && bindings && *bindings <= kMostBindings;
+  return std::ranges::find(known, pivot) != known.end() && bindings &&
+         *bindings <= kMostBlockWalks * gathered;
 }
 
 // Whether a scan goes from row to row.
@@ -107,7 +121,8 @@ bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_
   if (plan.delta_literal || !lies_as_swept(state, step.relation)) return false;
   if (scans_swept_rows(state, step))
     return s == 0 && !makes_values(state.program.rules[plan.rule], plan);
-  return suits_swept_rows(state, step, expected_bindings(state, std::span(plan.steps).first(s)));
+  return suits_swept_rows(state, step, expected_bindings(state, std::span(plan.steps).first(s)),
+                          gathered_before(plan, s));
 }
 
 bool folds_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s,
@@ -121,10 +136,7 @@ bool folds_swept_rows(const EngineState& state, const RulePlan& plan, std::size_
   if (!outer || !inner) return false;
   if (scans_swept_rows(state, step)) return i == 0 && *outer <= kMostScans;
   // Look-ups of pivots are gathered before the aggregate, not within it.
-  const bool knows_key = state.plan.relations[step.relation].indices[step.index].order.back() ==
-                         pivot_column(state.relations[step.relation]);
-  return suits_swept_rows(state, step, *outer * *inner) &&
-         (i == 0 || knows_key || step.kind != StepKind::kSearch);
+  return suits_swept_rows(state, step, *outer * *inner, i == 0 ? gathered_before(plan, s) : 0);
 }
 
 SweptRows::SweptRows(const RelationData& relation, SetAccumulator& scratch)
@@ -153,9 +165,13 @@ std::uint32_t SweptRows::pivot_place(std::span<const std::uint32_t> order) const
   return static_cast<std::uint32_t>(std::find(order.begin(), order.end(), pivot) - order.begin());
 }
 
-bool SweptRows::contains(const Cell* row, std::span<const std::uint32_t> key_places, Cell pivot) {
+void SweptRows::gather_key(const Cell* row, std::span<const std::uint32_t> key_places) {
   key_.clear();
   for (const std::uint32_t place : key_places) key_.push_back(row[place]);
+}
+
+bool SweptRows::contains(const Cell* row, std::span<const std::uint32_t> key_places, Cell pivot) {
+  gather_key(row, key_places);
   const Part& part =
       parts_.size() == 1 ? parts_.front() : parts_[static_cast<std::size_t>(owner_of(pivot))];
   const std::optional<SlotId> slot = part.pivot->find_slot(position_, key_.data());
@@ -216,8 +232,7 @@ void SweptRows::gather(std::span<const Cell> cells, IntSet& set) const {
 
 const IntSet* SweptRows::find(const Cell* prefix, std::span<const std::uint32_t> key_places,
                               IntSet& made) {
-  key_.clear();
-  for (const std::uint32_t place : key_places) key_.push_back(prefix[place]);
+  gather_key(prefix, key_places);
   if (sets_.empty()) return find_in_all(made);
   const Part& part = parts_.front();
   const std::optional<SlotId> slot = part.pivot->find_slot(position_, key_.data());

@@ -74,6 +74,7 @@ class SweptRows {
     PivotImage image;
   };
 
+  void gather_key(const Cell* row, std::span<const std::uint32_t> key_places);
   const IntSet* find_in_all(IntSet& made);
 
   SetAccumulator& scratch_;
@@ -81,7 +82,7 @@ class SweptRows {
   std::vector<Part> parts_;  // of this rank, or of all in rank order
   std::vector<std::unique_ptr<IntSet>> sets_;  // this rank's part: by slot; null: not asked for
   std::uint64_t set_bytes_ = 0;
-  std::vector<Cell> key_;  // scratch
+  std::vector<Cell> key_;  // scratch: what is looked up, in declared order
   std::vector<Cell> cells_;  // scratch
 };
 

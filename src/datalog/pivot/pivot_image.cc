@@ -112,8 +112,7 @@ class LayerCursor {
     const SlotId next = slot();
     for (Layer& layer : cursors_)
       if (layer.rows.slot() == next) layer.rows.skip();
-    std::erase_if(cursors_, [](const Layer& layer) { return layer.rows.at_end(); });
-    find();
+    leave_ended();
   }
   // Writes the next row to `row`, united over all layers, and steps over it.
   void read(std::uint64_t* row) {
@@ -121,11 +120,14 @@ class LayerCursor {
     cursors_[first_].rows.read(row);
     for (std::size_t i = 0; i < cursors_.size(); ++i)
       if (i != first_ && cursors_[i].rows.slot() == next) cursors_[i].rows.unite(row);
-    std::erase_if(cursors_, [](const Layer& layer) { return layer.rows.at_end(); });
-    find();
+    leave_ended();
   }
 
  private:
+  void leave_ended() {
+    std::erase_if(cursors_, [](const Layer& layer) { return layer.rows.at_end(); });
+    find();
+  }
   // The cursor at the lowest slot, and the lowest slot of the others.
   void find() {
     first_ = 0;

@@ -87,9 +87,9 @@ class PivotImage {
   // Pivots of one block.
   Status visit_pivots(const Block& block, std::span<const Asked> asked,
                       const PivotVisitor& visit) const;
-  // The block of a pivot, and where in it; null where it is not here.
   // The lanes of a block whose pivots are in the set.
   BitRowWords lanes_in(const Block& block, const CellSet& pivots) const;
+  // The block of a pivot, and where in it; null where it is not here.
   const Block* block_of(Cell pivot, std::uint32_t& offset) const;
 
   std::shared_ptr<const PivotSpace> space_;

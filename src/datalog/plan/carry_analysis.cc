@@ -11,12 +11,6 @@
 namespace stratalog::datalog {
 namespace {
 
-bool mentions(const Expression& expression, VariableId variable) {
-  std::set<VariableId> variables;
-  collect_variables(expression, variables);
-  return variables.contains(variable);
-}
-
 // New values wait until the ranks agree on them, and sets made on the way do not last so long.
 bool computes_values(const Rule& rule) {
   const auto is_functor = [](const Expression& e) { return e.kind == ExpressionKind::kFunctor; };
@@ -35,10 +29,7 @@ bool is_moved_only(const Rule& rule, std::uint32_t head_column, bool& is_compare
   for (std::uint32_t h = 0; h < rule.head_arguments.size(); ++h)
     if (h != head_column && mentions(rule.head_arguments[h], variable)) return false;
   for (const Literal& literal : rule.body) {
-    if (reads_atom(literal)) continue;
-    std::set<VariableId> read;
-    collect_variables(literal, read);
-    if (!read.contains(variable)) continue;
+    if (reads_atom(literal) || !mentions(literal, variable)) continue;
     if (!set_comparison(literal, variable)) return false;
     is_compared = true;
   }

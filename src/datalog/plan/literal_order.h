@@ -71,5 +71,12 @@ std::optional<RecordEquation> record_equation(const Literal& literal);
 void collect_variables(const Expression& expression, std::set<VariableId>& into);
 // Variables that a literal reads or binds, the inner ones of aggregates not included.
 void collect_variables(const Literal& literal, std::set<VariableId>& into);
+// Whether one of those is `variable`.
+template <typename Part>
+bool mentions(const Part& part, VariableId variable) {
+  std::set<VariableId> variables;
+  collect_variables(part, variables);
+  return variables.contains(variable);
+}
 
 }  // namespace stratalog::datalog
