@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "comm/sim_nodes.h"
 #include "fault/sample_relations.h"
 #include "fault/store_row_files.h"
+#include "one_core.h"
 #include "place/checkpoint_names.h"
 #include "write/crash_image.h"
 #include "write/memory_store.h"
@@ -128,8 +128,8 @@ inline std::vector<Operation> record_ranks(const std::shared_ptr<MemoryDisk>& di
     const auto memory = open_memory_store(disk);
     return body(*comm, open_recording_store(*memory, log, inner.rank()), log);
   };
-  const Status status =
-      ranks_per_node == 0 ? sim_run(ranks, rank) : sim_run_on_nodes(ranks, ranks_per_node, rank);
+  const Status status = ranks_per_node == 0 ? sim_run_on_one_core(ranks, rank)
+                                            : sim_nodes_on_one_core(ranks, ranks_per_node, rank);
   EXPECT_TRUE(status.is_ok()) << status.to_string();
   return log.take();
 }

@@ -10,6 +10,7 @@
 
 #include "commit/manifest.h"
 #include "fault/sample_relations.h"
+#include "one_core.h"
 #include "place/checkpoint_names.h"
 #include "write/memory_store.h"
 
@@ -25,7 +26,7 @@ enum class Sets : std::uint8_t { kPlain, kPools };
 std::shared_ptr<MemoryDisk> make_store(CheckpointMode mode, ShardEncoding encoding, int ranks,
                                        Sets sets = Sets::kPlain) {
   const auto disk = std::make_shared<MemoryDisk>();
-  const Status run = sim_run(ranks, [&](Comm& comm) -> Status {
+  const Status run = sim_run_on_one_core(ranks, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     WriterOptions options;
     options.block_bytes = 256;

@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "fault/loaded_samples.h"
 #include "fault/store_row_files.h"
+#include "one_core.h"
 #include "write/faulty_store.h"
 #include "write/memory_store.h"
 
@@ -47,7 +48,7 @@ Result<SaveReport> begin_and_finish(CheckpointWriter& writer, SaveRequest reques
 std::uint64_t iteration_after_fold(const std::shared_ptr<MemoryDisk>& disk, int ranks) {
   sample::Collected collected;
   std::uint64_t iteration = 0;
-  const Status run = sim_run(ranks, [&](Comm& comm) -> Status {
+  const Status run = sim_run_on_one_core(ranks, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     std::vector<StoredRelation> stored;
     STRATALOG_ASSIGN_OR_RETURN(
@@ -109,7 +110,7 @@ TEST_P(Folds, StandByThemselvesAndHoldEverything) {
   for (const int ranks : {1, 2, 3, 5}) {
     const auto disk = std::make_shared<MemoryDisk>();
     std::vector<SaveReport> reports;
-    const Status run = sim_run(ranks, [&](Comm& comm) -> Status {
+    const Status run = sim_run_on_one_core(ranks, [&](Comm& comm) -> Status {
       const auto store = open_memory_store(disk);
       STRATALOG_ASSIGN_OR_RETURN(const auto writer,
                                  open_checkpoint_writer(comm, *store, fold_options(way())));
@@ -164,7 +165,7 @@ TEST_P(Folds, WriteWhatAWholeOneWouldWrite) {
 
 TEST_P(Folds, ChainsGoOnFromThem) {
   const auto disk = std::make_shared<MemoryDisk>();
-  const Status run = sim_run(3, [&](Comm& comm) -> Status {
+  const Status run = sim_run_on_one_core(3, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     STRATALOG_ASSIGN_OR_RETURN(const auto writer,
                                open_checkpoint_writer(comm, *store, fold_options(way())));
@@ -204,7 +205,7 @@ TEST_P(Folds, FindDamageAndNothingBuildsOnItAgain) {
       const auto disk = std::make_shared<MemoryDisk>();
       bool is_flipped = true;
       bool is_found = false;
-      const Status run = sim_run(ranks, [&](Comm& comm) -> Status {
+      const Status run = sim_run_on_one_core(ranks, [&](Comm& comm) -> Status {
         const auto store = open_memory_store(disk);
         STRATALOG_ASSIGN_OR_RETURN(const auto writer,
                                    open_checkpoint_writer(comm, *store, fold_options(way())));

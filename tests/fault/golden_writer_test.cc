@@ -11,6 +11,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "fault/sample_relations.h"
+#include "one_core.h"
 #include "write/hdf5_row_layout.h"
 
 namespace stratalog {
@@ -86,7 +87,7 @@ TEST(GoldenWriter, WritesStoresOnDemand) {
     const std::string root = std::string(target) + "/" + kind.name;
     ASSERT_FALSE(std::filesystem::exists(root)) << root << " exists; it is not overwritten";
     std::filesystem::create_directories(root);
-    const Status run = sim_run(3, [&](Comm& comm) -> Status {
+    const Status run = sim_run_on_one_core(3, [&](Comm& comm) -> Status {
       STRATALOG_ASSIGN_OR_RETURN(const auto store, open_posix_store(root, RootMode::kMustExist));
       WriterOptions options;
       options.block_bytes = 512;

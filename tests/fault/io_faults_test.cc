@@ -9,6 +9,7 @@
 
 #include "fault/loaded_samples.h"
 #include "fault/overlap_ways.h"
+#include "one_core.h"
 #include "write/faulty_store.h"
 #include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
@@ -70,7 +71,7 @@ JobResult run_job(const std::shared_ptr<MemoryDisk>& disk, std::uint64_t iterati
   counters.reserve(kRanks);
   for (int r = 0; r < kRanks; ++r)
     counters.push_back(std::make_shared<FaultCounter>(is_victim(victims, r) ? plan : FaultPlan{}));
-  const Status run = sim_run(kRanks, [&](Comm& comm) -> Status {
+  const Status run = sim_run_on_one_core(kRanks, [&](Comm& comm) -> Status {
     const auto me = static_cast<std::size_t>(comm.rank());
     const auto memory = open_memory_store(disk);
     const auto store = open_faulty_store(*memory, counters[me]);
@@ -228,7 +229,7 @@ TEST_P(IoFaults, EveryCallOfALoad) {
           std::vector<std::uint64_t> iterations(kRanks);
           std::vector<std::shared_ptr<FaultCounter>> counters(kRanks);
           sample::Collected collected;
-          const Status run = sim_run(kRanks, [&](Comm& comm) -> Status {
+          const Status run = sim_run_on_one_core(kRanks, [&](Comm& comm) -> Status {
             const auto me = static_cast<std::size_t>(comm.rank());
             const FaultPlan plan{.fail_at = at, .error_number = error, .span = span};
             counters[me] = std::make_shared<FaultCounter>(
@@ -280,7 +281,7 @@ TEST(FullDisk, FreesWhatItTook) {
   const std::uint64_t before = disk->used_bytes();
   for (std::uint64_t room = 100; room < 20000; room += 777) {
     disk->capacity_bytes = before + room;
-    const Status run = sim_run(kRanks, [&](Comm& comm) -> Status {
+    const Status run = sim_run_on_one_core(kRanks, [&](Comm& comm) -> Status {
       const auto store = open_memory_store(disk);
       auto writer = open_checkpoint_writer(comm, *store, fault_options());
       if (!writer.is_ok()) return writer.status();

@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "fault/loaded_samples.h"
 #include "fault/small_writer_options.h"
+#include "one_core.h"
 #include "place/write_edges.h"
 #include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
@@ -40,7 +41,7 @@ WriterOptions options_of(const Layout& layout) {
 
 Status save(const std::shared_ptr<MemoryDisk>& disk, int ranks, const Layout& layout,
             const std::vector<SampleRelation>& relations) {
-  return sim_run(ranks, [&](Comm& comm) -> Status {
+  return sim_run_on_one_core(ranks, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     STRATALOG_ASSIGN_OR_RETURN(const auto writer,
                                open_checkpoint_writer(comm, *store, options_of(layout)));
@@ -58,7 +59,7 @@ Status save(const std::shared_ptr<MemoryDisk>& disk, int ranks, const Layout& la
 void load_and_compare(const std::shared_ptr<MemoryDisk>& disk, int ranks,
                       const std::vector<SampleRelation>& relations) {
   Collected collected;
-  const Status status = sim_run(ranks, [&](Comm& comm) -> Status {
+  const Status status = sim_run_on_one_core(ranks, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     std::vector<StoredRelation> stored;
     return load_checkpoint(comm, *store, {}, sample::sink_into(collected, comm, stored)).status();
@@ -151,7 +152,7 @@ SharedBlocks shared_blocks(const Layout& layout, int ranks, std::uint64_t block)
   const auto disk = std::make_shared<MemoryDisk>();
   disk->file_system.kind = layout.file_system;
   OperationLog log(*disk);
-  const Status saved = sim_run(ranks, [&](Comm& comm) -> Status {
+  const Status saved = sim_run_on_one_core(ranks, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     const auto recording = open_recording_store(*store, log, comm.rank());
     STRATALOG_ASSIGN_OR_RETURN(const auto writer,
@@ -248,7 +249,7 @@ TEST(Layouts, WhereOneGroupHasNoFileTheOthersCloseTheirs) {
     std::atomic<int> open = 0;
     const Layout layout{.mode = mode, .files = 2};
     const auto disk = std::make_shared<MemoryDisk>();
-    const Status saved = sim_run(4, [&](Comm& comm) -> Status {
+    const Status saved = sim_run_on_one_core(4, [&](Comm& comm) -> Status {
       const auto store = open_memory_store(disk);
       WriterOptions options = options_of(layout);
       options.backends = backends_without_second_group(open);
@@ -297,7 +298,7 @@ class LargePairs {
 
 Status save_pairs(const std::shared_ptr<MemoryDisk>& disk, int ranks, CheckpointMode mode,
                   const LargePairs& pairs) {
-  return sim_run(ranks, [&](Comm& comm) -> Status {
+  return sim_run_on_one_core(ranks, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     WriterOptions options = options_of({.mode = mode});
     options.block_bytes = 1 << 16;
@@ -315,7 +316,7 @@ Status save_pairs(const std::shared_ptr<MemoryDisk>& disk, int ranks, Checkpoint
 Status load_pairs(const std::shared_ptr<MemoryDisk>& disk, int ranks,
                   std::vector<std::uint64_t>& shares) {
   shares.assign(static_cast<std::size_t>(ranks), 0);
-  return sim_run(ranks, [&](Comm& comm) -> Status {
+  return sim_run_on_one_core(ranks, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     MultisetHash hash;
     std::uint64_t& rows = shares[static_cast<std::size_t>(comm.rank())];

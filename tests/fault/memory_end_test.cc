@@ -12,6 +12,7 @@
 #include "failing_memory.h"
 #include "fault/loaded_samples.h"
 #include "fault/small_writer_options.h"
+#include "one_core.h"
 #include "property/engine_runner.h"
 #include "write/memory_store.h"
 
@@ -57,7 +58,7 @@ TEST(MemoryEnd, WhileRowsArePackedItIsAFailedCheckpoint) {
         const auto disk = std::make_shared<MemoryDisk>();
         disk->file_system.kind = kind;
         const Status status =
-            sim_run(kRanks, [&](Comm& comm) { return save(comm, mode, disk, poor); });
+            sim_run_on_one_core(kRanks, [&](Comm& comm) { return save(comm, mode, disk, poor); });
         EXPECT_TRUE(status.is_ok()) << status.to_string();
       }
 }
@@ -89,15 +90,15 @@ Status load(Comm& comm, const std::shared_ptr<MemoryDisk>& disk, sample::Collect
 
 TEST(MemoryEnd, WhileACheckpointIsReadNoOlderOneIsTried) {
   const auto disk = std::make_shared<MemoryDisk>();
-  const Status saved =
-      sim_run(kRanks, [&](Comm& comm) { return save(comm, CheckpointMode::kShared, disk, 1); });
+  const Status saved = sim_run_on_one_core(
+      kRanks, [&](Comm& comm) { return save(comm, CheckpointMode::kShared, disk, 1); });
   ASSERT_TRUE(saved.is_ok()) << saved.to_string();
   for (const int ranks : {2, kRanks})
     for (const int poor : {0, 1})
       for (const std::uint64_t throws : {0U, 1U, 20U}) {
         sample::Collected collected;
-        const Status status =
-            sim_run(ranks, [&](Comm& comm) { return load(comm, disk, collected, poor, throws); });
+        const Status status = sim_run_on_one_core(
+            ranks, [&](Comm& comm) { return load(comm, disk, collected, poor, throws); });
         EXPECT_TRUE(status.is_ok()) << status.to_string();
       }
 }
@@ -215,7 +216,7 @@ std::vector<Equivalence::Pair> pairs_of(std::uint32_t rank, std::uint32_t round)
 bool refuse_in_agreement(int poor, std::uint64_t granted) {
   bool was_refused = false;
   std::vector<StatusCode> codes(kRanks, StatusCode::kOk);
-  const Status status = sim_run(kRanks, [&](Comm& comm) -> Status {
+  const Status status = sim_run_on_one_core(kRanks, [&](Comm& comm) -> Status {
     Equivalence classes;
     classes.deal(
         [self = comm.rank()](Cell cell) { return owner_of_element(cell, kRanks) == self; });

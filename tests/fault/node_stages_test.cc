@@ -9,10 +9,10 @@
 #include <mutex>
 
 #include "checkpoint/node_stages.h"
-#include "comm/sim_nodes.h"
 #include "commit/drain.h"
 #include "commit/store_file.h"
 #include "fault/staged_runs.h"
+#include "one_core.h"
 #include "write/faulty_store.h"
 
 namespace stratalog {
@@ -59,7 +59,7 @@ std::unique_ptr<StagedStore> open_seat(Comm& comm, const std::shared_ptr<Store>&
 // A job of one rank on each of `nodes` nodes recovers what lies in their stages. Its notes.
 std::vector<std::string> recover(const std::shared_ptr<MemoryDisk>& disk, int nodes = kNodes) {
   std::vector<std::string> notes;
-  const Status status = sim_run_on_nodes(nodes, 1, [&](Comm& comm) -> Status {
+  const Status status = sim_nodes_on_one_core(nodes, 1, [&](Comm& comm) -> Status {
     const std::shared_ptr<Store> memory = open_memory_store(disk);
     const auto store = open_seat(comm, memory);
     STRATALOG_ASSIGN_OR_RETURN(auto mine, recover_stages(comm, *store, Durability::kFull));
@@ -152,7 +152,7 @@ using Body = std::function<Status(Comm&, StagedStore&, CheckpointWriter&)>;
 const RunPlan kPlan{.ranks = kRanks, .saves = 0, .steps = {}};
 
 Status run_job(const std::shared_ptr<MemoryDisk>& disk, Draining draining, const Body& body) {
-  return sim_run_on_nodes(kRanks, kRanksPerNode, [&](Comm& comm) -> Status {
+  return sim_nodes_on_one_core(kRanks, kRanksPerNode, [&](Comm& comm) -> Status {
     const std::shared_ptr<Store> memory = open_memory_store(disk);
     const auto store = open_seat(comm, memory, draining);
     STRATALOG_RETURN_IF_ERROR(recover_stages(comm, *store, Durability::kFull).status());
@@ -263,7 +263,7 @@ TEST(NodeStages, AJobOnFewerNodesFindsOnlyWhatTheyHave) {
   EXPECT_EQ(recover(disk, 1).size(), 1U);
   EXPECT_EQ(loaded(disk), 2U);
   // And goes on; what it makes is newer than what the other node still has.
-  const Status status = sim_run_on_nodes(2, 2, [&](Comm& comm) -> Status {
+  const Status status = sim_nodes_on_one_core(2, 2, [&](Comm& comm) -> Status {
     const std::shared_ptr<Store> memory = open_memory_store(disk);
     const auto store = open_seat(comm, memory);
     STRATALOG_ASSIGN_OR_RETURN(const auto writer,
@@ -306,7 +306,7 @@ class LockedHome final : public SubdirectoryStore {
 TEST(NodeStages, ARunningJobIsLeftAlone) {
   const auto disk = disk_of_nodes();
   leave_one_behind(disk);
-  const Status status = sim_run_on_nodes(kNodes, 1, [&](Comm& comm) -> Status {
+  const Status status = sim_nodes_on_one_core(kNodes, 1, [&](Comm& comm) -> Status {
     const std::shared_ptr<Store> memory = open_memory_store(disk);
     const auto store =
         open_seat(comm, memory, Draining::kInSettle, std::make_unique<LockedHome>(memory, "home"));
@@ -367,7 +367,7 @@ TEST(NodeStages, AZombieChangesNothing) {
 TEST(NodeStages, ErrorsOfOneNodesDrainingAreEverybodys) {
   const auto disk = disk_of_nodes();
   std::atomic<bool> is_full = true;
-  const Status status = sim_run_on_nodes(kRanks, kRanksPerNode, [&](Comm& comm) -> Status {
+  const Status status = sim_nodes_on_one_core(kRanks, kRanksPerNode, [&](Comm& comm) -> Status {
     const std::shared_ptr<Store> memory = open_memory_store(disk);
     std::unique_ptr<Store> home;
     if (comm.rank() == 2) home = std::make_unique<FullStore>(memory, "home", is_full);
@@ -399,7 +399,7 @@ TEST(NodeStages, ErrorsOfOneNodesDrainingAreEverybodys) {
 TEST(NodeStages, AFullStageCostsOneCheckpoint) {
   const auto disk = disk_of_nodes();
   std::atomic<bool> is_full = false;
-  const Status status = sim_run_on_nodes(kRanks, kRanksPerNode, [&](Comm& comm) -> Status {
+  const Status status = sim_nodes_on_one_core(kRanks, kRanksPerNode, [&](Comm& comm) -> Status {
     const std::shared_ptr<Store> memory = open_memory_store(disk);
     const Topology topology = comm.topology().value();
     const StageSeat seat = plan_stage_seat(topology.node_of_rank, comm.rank());
@@ -435,7 +435,7 @@ TEST(NodeStages, AFullStageCostsOneCheckpoint) {
 TEST(NodeStages, AHomeThatIsNotSharedIsRefused) {
   const auto disk = disk_of_nodes();
   ASSERT_TRUE(open_memory_store(disk)->make_directory("other").is_ok());
-  const Status status = sim_run_on_nodes(2, 1, [&](Comm& comm) -> Status {
+  const Status status = sim_nodes_on_one_core(2, 1, [&](Comm& comm) -> Status {
     const std::shared_ptr<Store> memory = open_memory_store(disk);
     const auto store =
         open_seat(comm, memory, Draining::kInSettle,
@@ -451,7 +451,7 @@ TEST(NodeStages, AHomeThatIsNotSharedIsRefused) {
 
 TEST(NodeStages, OneStageForSeveralNodesIsRefused) {
   const auto disk = disk_of_nodes();
-  const Status status = sim_run_on_nodes(4, 2, [&](Comm& comm) -> Status {
+  const Status status = sim_nodes_on_one_core(4, 2, [&](Comm& comm) -> Status {
     const std::shared_ptr<Store> memory = open_memory_store(disk);
     STRATALOG_ASSIGN_OR_RETURN(const Topology topology, comm.topology());
     const auto store = open_staged_store(
@@ -468,7 +468,7 @@ TEST(NodeStages, OneStageForSeveralNodesIsRefused) {
 
 TEST(NodeStages, ProbesDoNotStay) {
   const auto disk = disk_of_nodes();
-  const Status status = sim_run_on_nodes(kNodes, 1, [&](Comm& comm) -> Status {
+  const Status status = sim_nodes_on_one_core(kNodes, 1, [&](Comm& comm) -> Status {
     const std::shared_ptr<Store> memory = open_memory_store(disk);
     const auto store = open_seat(comm, memory);
     const auto writer = open_checkpoint_writer(comm, *store, sample::crash_options(kPlan));

@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "fault/loaded_samples.h"
 #include "fault/overlap_ways.h"
+#include "one_core.h"
 #include "write/faulty_store.h"
 #include "write/hdf5_row_layout.h"
 #include "write/memory_store.h"
@@ -55,31 +56,32 @@ TEST_P(OverlapWays, WhatIsFinishedIsWhatWasBegun) {
   const auto [mode, way] = GetParam();
   for (const int ranks : {1, 2, 3, 4, 7}) {
     const auto disk = std::make_shared<MemoryDisk>();
-    const Status run = sim_run(ranks, [&, mode = mode, way = way](Comm& comm) -> Status {
-      const auto store = open_memory_store(disk);
-      STRATALOG_ASSIGN_OR_RETURN(const auto writer,
-                                 open_checkpoint_writer(comm, *store, overlapped(way)));
-      const Sample first(1);
-      const Sample second(2);
-      const auto begun = std::chrono::steady_clock::now();
-      STRATALOG_RETURN_IF_ERROR(writer->begin(first.request(comm, mode)));
-      EXPECT_TRUE(writer->base().empty()) << "nothing is committed yet";
-      EXPECT_EQ(writer->begin(second.request(comm, mode)).code(), StatusCode::kInvalidArgument);
-      EXPECT_EQ(writer->save(second.request(comm, mode)).status().code(),
-                StatusCode::kInvalidArgument);
-      STRATALOG_ASSIGN_OR_RETURN(const SaveReport report, writer->finish());
-      EXPECT_EQ(report.generation, writer->base());
-      EXPECT_LE(report.held_seconds, report.total_seconds);
-      // No time counts twice. Of one rank, as the others' may have begun earlier.
-      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begun;
-      if (ranks == 1) {
-        EXPECT_LE(report.total_seconds, passed.count());
-      }
-      EXPECT_EQ(report.overlap, way);
-      EXPECT_TRUE(writer->is_written());
-      EXPECT_EQ(writer->finish().status().code(), StatusCode::kInvalidArgument);
-      return writer->save(second.request(comm, mode)).status();
-    });
+    const Status run =
+        sim_run_on_one_core(ranks, [&, mode = mode, way = way](Comm& comm) -> Status {
+          const auto store = open_memory_store(disk);
+          STRATALOG_ASSIGN_OR_RETURN(const auto writer,
+                                     open_checkpoint_writer(comm, *store, overlapped(way)));
+          const Sample first(1);
+          const Sample second(2);
+          const auto begun = std::chrono::steady_clock::now();
+          STRATALOG_RETURN_IF_ERROR(writer->begin(first.request(comm, mode)));
+          EXPECT_TRUE(writer->base().empty()) << "nothing is committed yet";
+          EXPECT_EQ(writer->begin(second.request(comm, mode)).code(), StatusCode::kInvalidArgument);
+          EXPECT_EQ(writer->save(second.request(comm, mode)).status().code(),
+                    StatusCode::kInvalidArgument);
+          STRATALOG_ASSIGN_OR_RETURN(const SaveReport report, writer->finish());
+          EXPECT_EQ(report.generation, writer->base());
+          EXPECT_LE(report.held_seconds, report.total_seconds);
+          // No time counts twice. Of one rank, as the others' may have begun earlier.
+          const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begun;
+          if (ranks == 1) {
+            EXPECT_LE(report.total_seconds, passed.count());
+          }
+          EXPECT_EQ(report.overlap, way);
+          EXPECT_TRUE(writer->is_written());
+          EXPECT_EQ(writer->finish().status().code(), StatusCode::kInvalidArgument);
+          return writer->save(second.request(comm, mode)).status();
+        });
     ASSERT_TRUE(run.is_ok()) << run.to_string();
     const auto store = open_memory_store(disk);
     const auto listed = list_generations(*store);
@@ -93,7 +95,7 @@ TEST_P(OverlapWays, WhatIsFinishedIsWhatWasBegun) {
               way != OverlapWay::kNone);
     for (std::uint64_t i = 0; i < 2; ++i) {
       Collected collected;
-      const Status loaded = sim_run(2, [&](Comm& comm) -> Status {
+      const Status loaded = sim_run_on_one_core(2, [&](Comm& comm) -> Status {
         const auto own = open_memory_store(disk);
         std::vector<StoredRelation> stored;
         return load_checkpoint(comm, *own,
@@ -124,7 +126,7 @@ TEST(Overlap, OnlyWhereRanksWriteAlone) {
 // Mode auto chooses for each checkpoint anew; whether it may be written beside is known then.
 TEST(Overlap, AutoIsFinishedToo) {
   const auto disk = std::make_shared<MemoryDisk>();
-  const Status run = sim_run(2, [&](Comm& comm) -> Status {
+  const Status run = sim_run_on_one_core(2, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, {}));
     for (const std::uint64_t iteration : {1U, 2U}) {
@@ -219,7 +221,7 @@ TEST(Overlap, SharedFilesGrowRoundAfterRound) {
     for (const OverlapWay way : {OverlapWay::kNone, OverlapWay::kPack}) {
       const auto disk = std::make_shared<MemoryDisk>();
       std::atomic<int> meetings = 0;
-      const Status run = sim_run(ranks, [&](Comm& comm) -> Status {
+      const Status run = sim_run_on_one_core(ranks, [&](Comm& comm) -> Status {
         const auto store = open_memory_store(disk);
         STRATALOG_ASSIGN_OR_RETURN(const auto writer,
                                    open_checkpoint_writer(comm, *store, overlapped(way)));
@@ -262,7 +264,7 @@ TEST(Overlap, SharedFilesGrowRoundAfterRound) {
 // A rank whose thread fails on the way, and one whose callers finish without having met before.
 TEST(Overlap, AFailedRankEndsTheRoundsOfAll) {
   const auto disk = std::make_shared<MemoryDisk>();
-  const Status run = sim_run(3, [&](Comm& comm) -> Status {
+  const Status run = sim_run_on_one_core(3, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     STRATALOG_ASSIGN_OR_RETURN(const auto writer,
                                open_checkpoint_writer(comm, *store, overlapped(OverlapWay::kPack)));

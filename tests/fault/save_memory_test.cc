@@ -11,6 +11,7 @@
 #include "failing_memory.h"
 #include "fault/loaded_samples.h"
 #include "fault/small_writer_options.h"
+#include "one_core.h"
 #include "write/memory_store.h"
 
 namespace stratalog {
@@ -33,7 +34,7 @@ SaveEnd save_without_memory(const std::shared_ptr<MemoryDisk>& disk, const SaveC
                             std::uint64_t granted,
                             const std::vector<sample::SampleRelation>& relations) {
   SaveEnd end;
-  const Status again = sim_run(kRanks, [&](Comm& comm) -> Status {
+  const Status again = sim_run_on_one_core(kRanks, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     WriterOptions options = sample::small_writer_options();
     STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm, *store, options));
@@ -62,7 +63,7 @@ SaveEnd save_without_memory(const std::shared_ptr<MemoryDisk>& disk, const SaveC
 void load_and_compare(const std::shared_ptr<MemoryDisk>& disk,
                       const std::vector<sample::SampleRelation>& relations) {
   sample::Collected collected;
-  const Status status = sim_run(2, [&](Comm& comm) -> Status {
+  const Status status = sim_run_on_one_core(2, [&](Comm& comm) -> Status {
     const auto store = open_memory_store(disk);
     std::vector<StoredRelation> stored;
     return load_checkpoint(comm, *store, {}, sample::sink_into(collected, comm, stored)).status();

@@ -4,10 +4,14 @@
 // loaded. Also the mutants of fencing and of the agreement.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <thread>
+#include <vector>
 
 #include "fault/loaded_samples.h"
+#include "one_core.h"
 #include "place/checkpoint_names.h"
 #include "write/faulty_store.h"
 #include "write/memory_store.h"
@@ -43,40 +47,51 @@ bool exists_and_is_valid(Store& store, const std::string& generation) {
   return report.is_ok() && report.value().problems.empty();
 }
 
-TEST(TwoJobs, ASecondJobTakesOverAtEveryCallOfTheFirst) {
-  std::size_t takeovers = 0;
-  for (std::uint64_t at = 0;; ++at) {
-    const auto disk = std::make_shared<MemoryDisk>();
-    const auto memory = open_memory_store(disk);
-    ASSERT_TRUE(whole_job(*memory, 1, {}).is_ok());
-    Result<SaveReport> second = Status::internal("never ran");
-    FaultPlan plan;
-    plan.fail_at = at;
-    plan.meanwhile = [&] { second = whole_job(*memory, 3, {}); };
-    const auto counter = std::make_shared<FaultCounter>(plan);
-    const auto store = open_faulty_store(*memory, counter);
-    const Result<SaveReport> first = whole_job(*store, 2, {});
-    if (!counter->has_fired()) break;
-    ++takeovers;
-    ASSERT_TRUE(second.is_ok()) << "call " << at << ": " << second.status().to_string();
-    EXPECT_TRUE(exists_and_is_valid(*memory, second.value().generation)) << "call " << at;
-    if (first.is_ok()) {
-      EXPECT_TRUE(exists_and_is_valid(*memory, first.value().generation)) << "call " << at;
-      EXPECT_NE(first.value().generation, second.value().generation);
-    }
-    // Whoever has the higher epoch is newer. A first job that was acknowledged although the second
-    // had claimed its epoch before would now be passed over.
-    const std::uint64_t iteration = loaded_iteration(*memory);
-    const bool first_is_newer =
-        first.is_ok() && first.value().generation > second.value().generation;
-    EXPECT_EQ(iteration, first_is_newer ? 2U : 3U) << "call " << at;
-    const auto listed = list_generations(*memory);
-    ASSERT_TRUE(listed.is_ok());
-    for (const GenerationSummary& g : listed.value())
-      EXPECT_NE(g.condition, GenerationCondition::kDamaged) << "call " << at << ": " << g.reason;
+// A second job saves before call `at` of the first. False if the first has fewer calls.
+bool take_over_before(std::uint64_t at) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  const auto memory = open_memory_store(disk);
+  EXPECT_TRUE(whole_job(*memory, 1, {}).is_ok());
+  Result<SaveReport> second = Status::internal("never ran");
+  FaultPlan plan;
+  plan.fail_at = at;
+  plan.meanwhile = [&] { second = whole_job(*memory, 3, {}); };
+  const auto counter = std::make_shared<FaultCounter>(plan);
+  const auto store = open_faulty_store(*memory, counter);
+  const Result<SaveReport> first = whole_job(*store, 2, {});
+  if (!counter->has_fired()) return false;
+  EXPECT_TRUE(second.is_ok()) << "call " << at << ": " << second.status().to_string();
+  if (!second.is_ok()) return true;
+  EXPECT_TRUE(exists_and_is_valid(*memory, second.value().generation)) << "call " << at;
+  if (first.is_ok()) {
+    EXPECT_TRUE(exists_and_is_valid(*memory, first.value().generation)) << "call " << at;
+    EXPECT_NE(first.value().generation, second.value().generation);
   }
-  std::printf("[ TAKEOVER ] %zu places\n", takeovers);
-  EXPECT_GT(takeovers, 40U);
+  // Whoever has the higher epoch is newer. A first job that was acknowledged although the second
+  // had claimed its epoch before would now be passed over.
+  const std::uint64_t iteration = loaded_iteration(*memory);
+  const bool first_is_newer = first.is_ok() && first.value().generation > second.value().generation;
+  EXPECT_EQ(iteration, first_is_newer ? 2U : 3U) << "call " << at;
+  const auto listed = list_generations(*memory);
+  EXPECT_TRUE(listed.is_ok());
+  if (!listed.is_ok()) return true;
+  for (const GenerationSummary& g : listed.value())
+    EXPECT_NE(g.condition, GenerationCondition::kDamaged) << "call " << at << ": " << g.reason;
+  return true;
+}
+
+// Side by side: a first job whose directory is gone waits a second for it to come back.
+TEST(TwoJobs, ASecondJobTakesOverAtEveryCallOfTheFirst) {
+  constexpr std::uint64_t kThreads = 8;
+  std::atomic<std::size_t> takeovers = 0;
+  std::vector<std::thread> threads;
+  for (std::uint64_t first = 0; first < kThreads; ++first)
+    threads.emplace_back([&takeovers, first] {
+      for (std::uint64_t at = first; take_over_before(at); at += kThreads) ++takeovers;
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::printf("[ TAKEOVER ] %zu places\n", takeovers.load());
+  EXPECT_GT(takeovers.load(), 40U);
 }
 
 // A job that was stopped for a while and goes on after its successor has saved.
@@ -148,7 +163,7 @@ TEST(FencingMutants, WithoutExclusiveCreationTwoJobsShareAnEpoch) {
 TEST(PatientOpen, ADirectoryThatIsSeenLateIsWaitedFor) {
   for (const CheckpointMode mode : {CheckpointMode::kFilePerProcess, CheckpointMode::kShared}) {
     const auto memory = open_memory_store(std::make_shared<MemoryDisk>());
-    const Status run = sim_run(2, [&](Comm& comm) -> Status {
+    const Status run = sim_run_on_one_core(2, [&](Comm& comm) -> Status {
       FaultPlan plan;
       plan.error_number = ENOENT;
       if (comm.rank() == 1) plan.fail_at = 0;
@@ -168,7 +183,7 @@ Status save_with_failing_rank(const ProtocolSteps& steps) {
   const auto disk = std::make_shared<MemoryDisk>();
   const auto memory = open_memory_store(disk);
   Status status;
-  const Status run = sim_run(2, [&](Comm& comm) -> Status {
+  const Status run = sim_run_on_one_core(2, [&](Comm& comm) -> Status {
     FaultPlan plan;
     plan.error_number = EDQUOT;
     if (comm.rank() == 1) plan.fail_at = 1;

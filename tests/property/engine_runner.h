@@ -15,6 +15,7 @@
 #include "comm/comm.h"
 #include "datalog/evaluate/engine.h"
 #include "datalog/language/compile.h"
+#include "one_core.h"
 #include "write/memory_store.h"
 
 namespace stratalog::datalog {
@@ -96,7 +97,8 @@ inline EngineOutcome run_engine(const Program& program, const FileTexts& facts, 
     if (comm.rank() == 0) outcome.report = std::move(result).value();
     return {};
   };
-  const Status all = sim_run(ranks, run_rank, space);
+  const Status all = space == AddressSpace::kShared ? sim_run(ranks, run_rank, space)
+                                                    : sim_run_on_one_core(ranks, run_rank);
   outcome.status = statuses[0].is_ok() ? all : statuses[0];
   for (const Status& status : statuses)
     EXPECT_EQ(status.to_string(), statuses[0].to_string()) << "ranks end with different verdicts";

@@ -47,9 +47,7 @@ HeadWriter::HeadWriter(EngineState& state, const RulePlan& plan)
       head_(state.relations[rule_.head]),
       columns_(head_.arity),
       most_created_(kLeastCreated),
-      tuple_(head_.arity) {
-  for (auto& column : columns_) column.resize(kBatchRows);
-}
+      tuple_(head_.arity) {}
 
 void HeadWriter::bind(const RuleExecutor& executor) {
   creates_values_ = executor.creates_values();
@@ -106,6 +104,9 @@ int HeadWriter::owner(std::span<const Cell> tuple) {
 }
 
 void HeadWriter::form_columns(const Batch& batch) {
+  // Most rules of large programs derive nothing.
+  for (auto& column : columns_)
+    if (column.empty()) column.resize(kBatchRows);
   for (std::uint32_t c = 0; c < head_.arity; ++c) {
     const Expression& e = rule_.head_arguments[c];
     if (plan_.carries && c == carried_column_) continue;

@@ -25,17 +25,8 @@ void Pipeline::prepare_stage(std::size_t s) {
   const std::vector<VariableId>& before =
       s == 0 ? definition_.bound_before : definition_.steps[s - 1].live_after;
   stage->arriving = before;
-  for (const VariableId v : step.live_after) {
-    stage->out.allocate(v);
+  for (const VariableId v : step.live_after)
     if (std::find(before.begin(), before.end(), v) != before.end()) stage->copied.push_back(v);
-  }
-  for (const ColumnUse& use : step.columns)
-    if (use.role == ColumnRole::kBind) stage->out.allocate(use.variable);
-  if (step.kind == StepKind::kAssign || step.kind == StepKind::kRange ||
-      step.kind == StepKind::kAggregate)
-    stage->out.allocate(step.target);
-  if (definition_.carries) stage->out.sets.resize(kBatchRows, nullptr);
-  if (definition_.tagged) stage->out.tags.resize(kBatchRows, 0);
   const bool carried_here =
       std::any_of(step.columns.begin(), step.columns.end(),
                   [](const ColumnUse& u) { return u.role == ColumnRole::kCarry; });
@@ -58,6 +49,28 @@ void Pipeline::prepare_stage(std::size_t s) {
   stages_.push_back(std::move(stage));
   if (step.kind == StepKind::kFilter) prepare_early_filters(s);
   if (is_worth_filtering(s)) stages_.back()->repeats.emplace(step.live_after);
+}
+
+// Before the first bindings come: most steps of large programs never see any, and columns of rules
+// that do nothing would take longer than the rules.
+void Pipeline::make_room(Stage& stage) {
+  const Step& step = *stage.step;
+  stage.has_room = true;
+  for (const VariableId v : step.live_after) stage.out.allocate(v);
+  for (const ColumnUse& use : step.columns)
+    if (use.role == ColumnRole::kBind) stage.out.allocate(use.variable);
+  if (step.kind == StepKind::kAssign || step.kind == StepKind::kRange ||
+      step.kind == StepKind::kAggregate)
+    stage.out.allocate(step.target);
+  if (definition_.carries) stage.out.sets.resize(kBatchRows, nullptr);
+  if (definition_.tagged) stage.out.tags.resize(kBatchRows, 0);
+  if (step.kind == StepKind::kFilter && !step.filters_carried)
+    stage.cell_filter = CellFilter::of((*definition_.body)[step.literal], evaluator_);
+  if (step.kind == StepKind::kAggregate) {
+    for (const VariableId v : (*definition_.body)[step.literal].aggregate->outer)
+      stage.inner_in.allocate(v);
+    stage.inner_in.tags.resize(kBatchRows, 0);
+  }
 }
 
 void Pipeline::prepare_aggregate(Stage& stage) {
@@ -86,16 +99,11 @@ void Pipeline::prepare_aggregate(Stage& stage) {
         return fold->add(batch);
       });
   stage.inner_in.columns.resize(definition_.rule->variables.size());
-  for (const VariableId v : aggregate.outer) stage.inner_in.allocate(v);
-  stage.inner_in.tags.resize(kBatchRows, 0);
 }
 
 void Pipeline::prepare_filter(Stage& stage) {
+  if (!stage.step->filters_carried) return;
   const Literal& literal = (*definition_.body)[stage.step->literal];
-  if (!stage.step->filters_carried) {
-    stage.cell_filter = CellFilter::of(literal, evaluator_);
-    return;
-  }
   stage.set_filter = known_comparison(stage, *set_comparison(literal, definition_.carried));
 }
 
@@ -138,6 +146,7 @@ Status Pipeline::flush(std::size_t s) {
 Status Pipeline::process(std::size_t s, const Batch& in) {
   if (in.rows == 0) return {};
   if (s == stages_.size()) return sink_(in);
+  if (!stages_[s]->has_room) make_room(*stages_[s]);
   switch (stages_[s]->step->kind) {
     case StepKind::kScanDelta:
     case StepKind::kScan:

@@ -122,6 +122,7 @@ class Pipeline {
   struct Guard;
 
   void prepare_stage(std::size_t s);
+  void make_room(Stage& stage);
   void prepare_filter(Stage& stage);
   void prepare_aggregate(Stage& stage);
   Status process(std::size_t s, const Batch& in);

@@ -52,6 +52,7 @@ struct Pipeline::Guard {
 struct Pipeline::Stage {
   const Step* step = nullptr;
   StepSource source;
+  bool has_room = false;  // columns of its own, and what else it needs for bindings
   Batch out;
   std::vector<VariableId> arriving;
   std::vector<VariableId> copied;  // variables that pass through this step

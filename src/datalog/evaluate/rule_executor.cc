@@ -346,8 +346,6 @@ void RuleExecutor::cut(std::size_t from_step, const Location& hop_to) {
     for (const ColumnUse& use : plan_.steps[s].columns)
       next.has_set |= use.role == ColumnRole::kCarry;
   next.in.columns.resize(rule_.variables.size());
-  for (const VariableId v : next.live) next.in.allocate(v);
-  if (plan_.carries) next.in.sets.resize(kBatchRows, nullptr);
   segments_.push_back(std::move(next));
 }
 
@@ -459,8 +457,14 @@ Status RuleExecutor::flush_in(std::size_t s) {
   return status;
 }
 
+void RuleExecutor::make_room(Segment& segment) const {
+  for (const VariableId v : segment.live) segment.in.allocate(v);
+  if (plan_.carries && segment.in.sets.empty()) segment.in.sets.resize(kBatchRows, nullptr);
+}
+
 Status RuleExecutor::receive(std::size_t s, std::span<const Cell> cells, std::uint64_t rows) {
   Segment& segment = segments_[s];
+  make_room(segment);
   const std::size_t width = segment.live.size();
   for (std::uint64_t r = 0; r < rows; ++r) {
     if (segment.has_set) {
@@ -484,6 +488,7 @@ Status RuleExecutor::receive(std::size_t s, std::span<const Cell> cells, std::ui
 
 Status RuleExecutor::receive_set(std::size_t s, std::span<const Cell> live, const SetView& set) {
   Segment& segment = segments_[s];
+  make_room(segment);
   std::vector<Cell> cells;
   cells.reserve(set.count);
   walk_set(set, [&](Cell cell) { cells.push_back(cell); });

@@ -122,6 +122,7 @@ class RuleExecutor {
   Location atom_location(const Step& step, std::span<const std::uint32_t> placement) const;
   Status send_hop(std::size_t s, const Batch& batch);
   void post(std::size_t s, std::span<const Cell> row, const IntSet* set);
+  void make_room(Segment& segment) const;
   Status flush_in(std::size_t s);
 
   EngineState& state_;
