@@ -169,22 +169,56 @@ Status AggregateFold::add(const Batch& batch) {
   return evaluator_.status();
 }
 
-bool AggregateFold::has_result(std::uint32_t row) const {
+bool AggregateFold::has_value_of_nothing() const {
   return aggregate_.function == AggregateFunction::kCount ||
          aggregate_.function == AggregateFunction::kSum ||
-         aggregate_.function == AggregateFunction::kFold || states_[row].count > 0;
+         aggregate_.function == AggregateFunction::kFold;
+}
+
+bool AggregateFold::has_result(std::uint32_t row) const {
+  return has_value_of_nothing() || states_[row].count > 0;
 }
 
 Cell AggregateFold::result(std::uint32_t row, const Batch& outer) {
-  static const Batch kNoBatch;
   const State& state = states_[row];
   if (aggregate_.function == AggregateFunction::kFold)
     return state.count == 0 ? evaluator_.evaluate(aggregate_.target.arguments[0], outer, row)
                             : state.cell;
-  std::uint64_t bits = state.bits;
-  if (aggregate_.function == AggregateFunction::kCount) bits = state.count;
+  return value(part(row));
+}
+
+FoldedPart AggregateFold::part(std::uint32_t row) const {
+  const State& state = states_[row];
+  return {.count = state.count,
+          .bits = aggregate_.function == AggregateFunction::kMean
+                      ? std::bit_cast<std::uint64_t>(state.sum)
+                      : state.bits};
+}
+
+void AggregateFold::unite(const FoldedPart& part, FoldedPart& whole) const {
+  if (part.count == 0) return;
+  State state{.count = whole.count, .bits = whole.bits};
   if (aggregate_.function == AggregateFunction::kMean)
-    bits = std::bit_cast<std::uint64_t>(state.sum / static_cast<double>(state.count));
+    whole.bits = std::bit_cast<std::uint64_t>(std::bit_cast<double>(whole.bits) +
+                                              std::bit_cast<double>(part.bits));
+  else {
+    fold(state, part.bits);
+    whole.bits = state.bits;
+  }
+  whole.count += part.count;
+}
+
+bool AggregateFold::has_value(const FoldedPart& whole) const {
+  return has_value_of_nothing() || whole.count > 0;
+}
+
+Cell AggregateFold::value(const FoldedPart& whole) {
+  static const Batch kNoBatch;
+  std::uint64_t bits = whole.bits;
+  if (aggregate_.function == AggregateFunction::kCount) bits = whole.count;
+  if (aggregate_.function == AggregateFunction::kMean)
+    bits = std::bit_cast<std::uint64_t>(std::bit_cast<double>(whole.bits) /
+                                        static_cast<double>(whole.count));
   return evaluator_.evaluate(constant(aggregate_.result_kind, bits), kNoBatch, 0);
 }
 

@@ -14,6 +14,12 @@
 
 namespace stratalog::datalog {
 
+// Some tuples of a row, folded.
+struct FoldedPart {
+  std::uint64_t count = 0;
+  std::uint64_t bits = 0;  // of their value; kMean: of the sum, as a double
+};
+
 class AggregateFold {
  public:
   // Both outlive the fold.
@@ -30,6 +36,12 @@ class AggregateFold {
   // `outer` holds the outer rows.
   Cell result(std::uint32_t row, const Batch& outer);
 
+  // The same for rows that are folded in parts, not of kFold.
+  FoldedPart part(std::uint32_t row) const;
+  void unite(const FoldedPart& part, FoldedPart& whole) const;
+  bool has_value(const FoldedPart& whole) const;
+  Cell value(const FoldedPart& whole);
+
  private:
   struct State {
     std::uint64_t count = 0;
@@ -41,6 +53,7 @@ class AggregateFold {
   void fold(State& state, std::uint64_t bits) const;
   // Whether the target is a variable of numbers whose cells tell them.
   bool folds_cells() const;
+  bool has_value_of_nothing() const;
   void fold_cells(const Batch& batch);
   void call(State& state, const Batch& batch, std::uint32_t row);
 

@@ -66,38 +66,47 @@ void Pipeline::make_room(Stage& stage) {
   if (definition_.tagged) stage.out.tags.resize(kBatchRows, 0);
   if (step.kind == StepKind::kFilter && !step.filters_carried)
     stage.cell_filter = CellFilter::of((*definition_.body)[step.literal], evaluator_);
-  if (step.kind == StepKind::kAggregate) {
+  if (stage.inner) {
     for (const VariableId v : (*definition_.body)[step.literal].aggregate->outer)
       stage.inner_in.allocate(v);
     stage.inner_in.tags.resize(kBatchRows, 0);
   }
 }
 
-void Pipeline::prepare_aggregate(Stage& stage) {
-  const Literal& literal = (*definition_.body)[stage.step->literal];
+std::unique_ptr<Pipeline> Pipeline::of_aggregate(const Rule& rule, const Literal& literal,
+                                                 const Step& step, std::vector<StepSource> sources,
+                                                 std::span<const Cell> constants,
+                                                 ExpressionEvaluator& evaluator,
+                                                 AggregateFold& fold) {
   const Aggregate& aggregate = *literal.aggregate;
-  stage.fold = std::make_unique<AggregateFold>(aggregate, evaluator_);
-  AggregateFold* const fold = stage.fold.get();
-  Definition body{.rule = definition_.rule,
+  Definition body{.rule = &rule,
                   .body = &aggregate.body,
-                  .steps = stage.step->aggregate_steps,
-                  .sources = stage.source.inner,
+                  .steps = step.aggregate_steps,
+                  .sources = std::move(sources),
                   .bound_before = aggregate.outer,
-                  .constants = definition_.constants,
+                  .constants = constants,
                   .carries = false,
                   .carried = 0,
                   .tagged = true,
                   .counts = true,
                   .count_many = {}};
   if (aggregate.function == AggregateFunction::kCount)
-    body.count_many = [fold](std::uint32_t tag, std::uint64_t bindings) {
-      fold->add_count(tag, bindings);
+    body.count_many = [&fold](std::uint32_t tag, std::uint64_t bindings) {
+      fold.add_count(tag, bindings);
     };
-  stage.inner = std::make_unique<Pipeline>(
-      std::move(body), evaluator_, [this, fold, place = &literal.place](const Batch& batch) {
-        evaluator_.set_place(place);
-        return fold->add(batch);
+  return std::make_unique<Pipeline>(
+      std::move(body), evaluator, [&evaluator, &fold, place = &literal.place](const Batch& batch) {
+        evaluator.set_place(place);
+        return fold.add(batch);
       });
+}
+
+void Pipeline::prepare_aggregate(Stage& stage) {
+  const Literal& literal = (*definition_.body)[stage.step->literal];
+  stage.fold = std::make_unique<AggregateFold>(*literal.aggregate, evaluator_);
+  if (stage.source.global_rows != nullptr) return;  // counts a relation without reading it
+  stage.inner = of_aggregate(*definition_.rule, literal, *stage.step, std::move(stage.source.inner),
+                             definition_.constants, evaluator_, *stage.fold);
   stage.inner_in.columns.resize(definition_.rule->variables.size());
 }
 
@@ -294,7 +303,13 @@ Status Pipeline::range(std::size_t s, const Batch& in) {
 
 // Bodies that begin with a look at pivots are asked for many bindings at once.
 Status Pipeline::aggregate(std::size_t s, const Batch& in) {
-  const auto& body = stages_[s]->inner->stages_;
+  Stage& stage = *stages_[s];
+  if (stage.source.global_rows != nullptr) {
+    stage.fold->begin(in.rows);
+    for (std::uint32_t r = 0; r < in.rows; ++r) stage.fold->add_count(r, *stage.source.global_rows);
+    return pass_folded(s, in);
+  }
+  const auto& body = stage.inner->stages_;
   const bool asks_pivots = !body.empty() && knows_pivot(*body.front()->step, body.front()->source);
   return asks_pivots ? wait_for_more(s, in) : fold_body(s, in);
 }
@@ -313,6 +328,11 @@ Status Pipeline::fold_body(std::size_t s, const Batch& in) {
     STRATALOG_RETURN_IF_ERROR(stage.inner->feed(given));
   }
   STRATALOG_RETURN_IF_ERROR(stage.inner->finish());
+  return pass_folded(s, in);
+}
+
+Status Pipeline::pass_folded(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     if (!stage.fold->has_result(r)) continue;
     const std::uint32_t to = append(stage, in, r);

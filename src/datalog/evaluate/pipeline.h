@@ -23,6 +23,7 @@
 
 namespace stratalog::datalog {
 
+class AggregateFold;
 class SweptRows;
 struct KnownCell;
 struct KnownComparison;
@@ -42,7 +43,9 @@ struct StepSource {
   std::vector<std::uint32_t> key_places;  // swept: in the step's columns
   std::uint32_t pivot_place = 0;
   const bool* nullary = nullptr;  // arity 0: the relation's (or its delta's) truth value
-  const std::uint64_t* global_rows = nullptr;  // of all ranks: "is there any tuple" without columns
+  // Of all ranks: "is there any tuple" without columns. Aggregates: of a relation that they only
+  // count.
+  const std::uint64_t* global_rows = nullptr;
   // Scans of a replicated relation are shared among the ranks: this rank takes rows whose prefix
   // hashes to `part`. Of a joint one it takes some rows of each rank's.
   std::uint32_t parts = 1;
@@ -104,6 +107,13 @@ class Pipeline {
   };
 
   Pipeline(Definition definition, ExpressionEvaluator& evaluator, BatchSink sink);
+  // Of the body of an aggregate, which is `literal` of the rule: bindings are fed with the tags of
+  // the rows of `fold` that take what comes of them.
+  static std::unique_ptr<Pipeline> of_aggregate(const Rule& rule, const Literal& literal,
+                                                const Step& step, std::vector<StepSource> sources,
+                                                std::span<const Cell> constants,
+                                                ExpressionEvaluator& evaluator,
+                                                AggregateFold& fold);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -171,6 +181,7 @@ class Pipeline {
   Status range(std::size_t s, const Batch& in);
   Status aggregate(std::size_t s, const Batch& in);
   Status fold_body(std::size_t s, const Batch& in);
+  Status pass_folded(std::size_t s, const Batch& in);
   Status scan_equivalence(std::size_t s, const Batch& in);
   Status scan_swept(std::size_t s, const Batch& in);
   Status search_swept(std::size_t s, const Batch& in);

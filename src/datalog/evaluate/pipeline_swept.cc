@@ -183,8 +183,6 @@ Status Pipeline::test_swept(std::size_t s, const Batch& in) {
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     for (std::uint32_t i = 0; i < arity; ++i) stage.keys[i] = expected(step.columns[i], in, r);
     const Cell pivot = stage.keys[source.pivot_place];
-    if (source.parts > 1 && source.swept->owner_of(pivot) != static_cast<int>(source.part))
-      continue;
     const bool there = source.swept->contains(stage.keys.data(), source.key_places, pivot);
     if (there != (step.kind == StepKind::kExists)) continue;
     append(stage, in, r);

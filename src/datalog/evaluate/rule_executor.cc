@@ -186,14 +186,23 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   return source;
 }
 
-// Each rank has its own pivots: all ranks join every binding with theirs.
+// Each rank has its own pivots: bindings go to the rank that has theirs. Where they know none, all
+// ranks join every one with what they have.
 StepSource RuleExecutor::own_pivots(const Step& step, StepSource source, Location& location,
-                                    std::optional<Location>& hop_to) const {
-  read_swept(step, *state_.relations[step.relation].swept, source);
-  source.parts = static_cast<std::uint32_t>(state_.comm.size());
-  source.part = static_cast<std::uint32_t>(state_.comm.rank());
-  if (!state_.is_single() && !reads_whole(step)) hop_to = Location{kEveryone};
+                                    std::optional<Location>& hop_to) {
+  SweptRows& rows = *state_.relations[step.relation].swept;
+  read_swept(step, rows, source);
   location = {kUnknown};
+  if (state_.is_single() || reads_whole(step)) return source;
+  if (source.pivot_place < step.prefix_length) {
+    const ColumnUse& pivot = step.columns[source.pivot_place];
+    hop_to = Location{pivot.role == ColumnRole::kMatchConstant
+                          ? kConstantBase + constants_[pivot.constant]
+                          : LocationToken{pivot.variable}};
+    hop_rows_ = &rows;
+  } else {
+    hop_to = Location{kEveryone};
+  }
   return source;
 }
 
@@ -255,12 +264,18 @@ Result<StepSource> RuleExecutor::joint_source(const Step& step, StepSource sourc
   return source;
 }
 
-Status RuleExecutor::bind_inner(const Step& step, std::vector<StepSource>& sources) const {
-  // The relations of an aggregate are on every rank, or can be read from there.
+// The relations of an aggregate are on every rank or can be read from there, save for one of which
+// each rank has its pivots: the bindings go to the rank that has theirs, or where they know none,
+// each rank folds what it has of `parts`.
+Status RuleExecutor::bind_inner(const Step& step, const Aggregate& aggregate,
+                                std::vector<StepSource>& sources, Location& location,
+                                std::optional<Location>& hop_to,
+                                std::vector<std::unique_ptr<SweptRows>>& parts) {
   for (const Step& inner : step.aggregate_steps) {
     StepSource source;
     if (inner.kind == StepKind::kAggregate)
-      STRATALOG_RETURN_IF_ERROR(bind_inner(inner, source.inner));
+      STRATALOG_RETURN_IF_ERROR(bind_inner(inner, *aggregate.body[inner.literal].aggregate,
+                                           source.inner, location, hop_to, parts));
     if (reads_relation(inner)) {
       const RelationData& relation = state_.relations[inner.relation];
       source.global_rows = &relation.global_rows;
@@ -272,6 +287,16 @@ Status RuleExecutor::bind_inner(const Step& step, std::vector<StepSource>& sourc
           source.index = shard.indices[inner.index].get();
       if (source.index == nullptr && relation.swept_everywhere)
         read_swept(inner, *relation.swept_everywhere, source);
+      else if (source.index == nullptr && relation.swept) {
+        if (knows_pivot_outside(state_, inner, aggregate)) {
+          source = own_pivots(inner, std::move(source), location, hop_to);
+        } else {
+          // Not relation.swept itself, which keeps the sets that it has made.
+          const SweptRows* const mine = relation.swept.get();
+          parts.push_back(std::make_unique<SweptRows>(std::span(&mine, 1), state_.scratch));
+          read_swept(inner, *parts.back(), source);
+        }
+      }
       if (source.index == nullptr && source.equivalence == nullptr && source.swept == nullptr &&
           relation.arity > 0)
         return Status::internal("the relation of an aggregate is not on every rank");
@@ -292,30 +317,33 @@ Status RuleExecutor::bind_steps() {
   for (std::size_t s = options_.first_step; s < count; ++s) {
     const Step& step = plan_.steps[s];
     StepSource source;
-    switch (step.kind) {
-      case StepKind::kScanDelta:
-      case StepKind::kScan:
-      case StepKind::kSearch:
-      case StepKind::kExists:
-      case StepKind::kAbsent: {
-        std::optional<Location> hop_to;
-        STRATALOG_ASSIGN_OR_RETURN(source, source_of(step, !started, location, hop_to));
-        if (hop_to) {
-          make_pipeline(segments_.size() - 1, begin, s);
-          cut(s, *hop_to);
-          begin = s;
-        }
-        const bool scans = reads_whole(step);
-        takes_own_part_ |= !started && scans && source.swept != nullptr;  // its own pivots
-        scans_share |= !started && scans && state_.relations[step.relation].arity > 0;
-        started |= scans || hop_to.has_value();
-        break;
-      }
-      case StepKind::kAggregate:
-        STRATALOG_RETURN_IF_ERROR(bind_inner(step, source.inner));
-        break;
-      default:
-        break;
+    std::optional<Location> hop_to;
+    std::vector<std::unique_ptr<SweptRows>> parts;
+    if (reads_relation(step)) {
+      STRATALOG_ASSIGN_OR_RETURN(source, source_of(step, !started, location, hop_to));
+      const bool scans = reads_whole(step);
+      takes_own_part_ |= !started && scans && source.swept != nullptr;  // its own pivots
+      scans_share |= !started && scans && state_.relations[step.relation].arity > 0;
+      started |= scans;
+    } else if (step.kind == StepKind::kAggregate) {
+      if (counts_whole_relation(step, rule_.body[step.literal]))
+        source.global_rows = &state_.relations[step.aggregate_steps.front().relation].global_rows;
+      else
+        STRATALOG_RETURN_IF_ERROR(bind_inner(step, *rule_.body[step.literal].aggregate,
+                                             source.inner, location, hop_to, parts));
+    }
+    if (!parts.empty()) {
+      split(begin, s, std::move(source.inner), std::move(parts));
+      begin = s + 1;
+      started = true;
+      location = {kUnknown};
+      continue;
+    }
+    if (hop_to) {
+      make_pipeline(segments_.size() - 1, begin, s);
+      cut(s, *hop_to);
+      begin = s;
+      started = true;
     }
     segments_.back().sources.push_back(std::move(source));
   }
@@ -325,11 +353,34 @@ Status RuleExecutor::bind_steps() {
   return {};
 }
 
+// Ends the current segment before the aggregate that is step `s`: in the next one all ranks fold
+// what they have, and the one behind it goes on with the values.
+void RuleExecutor::split(std::size_t begin, std::size_t s, std::vector<StepSource> sources,
+                         std::vector<std::unique_ptr<SweptRows>> parts) {
+  make_pipeline(segments_.size() - 1, begin, s);
+  Segment asked;
+  asked.fold = std::make_unique<SplitFold>(
+      SplitFold::Definition{
+          .rule = &rule_,
+          .step = &plan_.steps[s],
+          .sources = std::move(sources),
+          .constants = constants_,
+          .arriving = s > 0 ? plan_.steps[s - 1].live_after : std::vector<VariableId>(),
+          .rows = std::move(parts)},
+      state_.evaluator);
+  Segment next;
+  next.live = plan_.steps[s].live_after;
+  next.answers = asked.fold.get();
+  segments_.push_back(std::move(asked));
+  segments_.push_back(std::move(next));
+}
+
 // Ends the current segment before `from_step`; the next one starts where `hop_to` lies.
 void RuleExecutor::cut(std::size_t from_step, const Location& hop_to) {
   Segment next;
   if (from_step > 0) next.live = plan_.steps[from_step - 1].live_after;
   next.buckets = std::exchange(hop_buckets_, nullptr);
+  next.rows = std::exchange(hop_rows_, nullptr);
   next.to_everyone = hop_to.size() == 1 && hop_to[0] == kEveryone;
   for (const LocationToken token : hop_to) {
     if (next.to_everyone) break;
@@ -378,7 +429,18 @@ void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t e
 
 void RuleExecutor::begin() {
   held_sets_.clear();
-  for (const Segment& segment : segments_) segment.pipeline->forget_united_sets();
+  for (const Segment& segment : segments_) {
+    if (segment.fold)
+      segment.fold->forget();
+    else
+      segment.pipeline->forget_united_sets();
+  }
+}
+
+std::size_t RuleExecutor::hop_width(std::size_t s) const {
+  const Segment& segment = segments_[s];
+  if (segment.fold) return segment.fold->question_width();
+  return segment.answers != nullptr ? SplitFold::kAnswerWidth : segment.live.size();
 }
 
 Status RuleExecutor::run_first() {
@@ -391,7 +453,7 @@ Status RuleExecutor::run_first() {
 // then the key constants.
 void RuleExecutor::post(std::size_t s, std::span<const Cell> row, const IntSet* set) {
   const Segment& to = segments_[s];
-  const int stream = first_hop_stream_ + static_cast<int>(s) - 1;
+  const int stream = hop_stream(s);
   const std::span<const Cell> live = row.first(to.live.size());
   const auto send = [&](int rank) {
     if (set != nullptr)
@@ -405,6 +467,10 @@ void RuleExecutor::post(std::size_t s, std::span<const Cell> row, const IntSet* 
   }
   key_.clear();
   for (const std::uint32_t k : to.keys) key_.push_back(row[k]);
+  if (to.rows != nullptr) {
+    send(to.rows->owner_of(key_.front()));
+    return;
+  }
   if (to.buckets == nullptr) {
     send(owner_of(key_, state_.comm.size()));
     return;
@@ -416,6 +482,7 @@ void RuleExecutor::post(std::size_t s, std::span<const Cell> row, const IntSet* 
 
 Status RuleExecutor::send_hop(std::size_t s, const Batch& batch) {
   Segment& to = segments_[s];
+  if (to.fold) return to.fold->hold(batch);
   const std::size_t width = to.live.size();
   std::vector<Cell> row(width);
   row.insert(row.end(), to.key_constants.begin(), to.key_constants.end());
@@ -435,6 +502,12 @@ Status RuleExecutor::send_hop(std::size_t s, const Batch& batch) {
 void RuleExecutor::release_hops(const CellRemapping& remapping) {
   for (std::size_t s = 1; s < segments_.size(); ++s) {
     Segment& to = segments_[s];
+    if (to.fold)
+      to.fold->ask(remapping, state_.comm.rank(), state_.comm.size(),
+                   [&](int rank, std::span<const Cell> cells) {
+                     mail_->append(rank, hop_stream(s), cells);
+                   });
+    if (to.fold || to.answers != nullptr) continue;
     const std::size_t width = to.live.size();
     std::vector<Cell> row(width);
     row.insert(row.end(), to.key_constants.begin(), to.key_constants.end());
@@ -464,6 +537,14 @@ void RuleExecutor::make_room(Segment& segment) const {
 
 Status RuleExecutor::receive(std::size_t s, std::span<const Cell> cells, std::uint64_t rows) {
   Segment& segment = segments_[s];
+  if (segment.fold) {
+    segment.fold->take(cells);
+    return {};
+  }
+  if (segment.answers != nullptr) {
+    segment.answers->unite(cells);
+    return {};
+  }
   make_room(segment);
   const std::size_t width = segment.live.size();
   for (std::uint64_t r = 0; r < rows; ++r) {
@@ -500,8 +581,16 @@ Status RuleExecutor::receive_set(std::size_t s, std::span<const Cell> live, cons
 }
 
 Status RuleExecutor::finish_segment(std::size_t s) {
+  const Segment& segment = segments_[s];
+  if (segment.fold)
+    return segment.fold->answer([&](int rank, std::span<const Cell> cells) {
+      mail_->append(rank, hop_stream(s + 1), cells);
+    });
+  if (segment.answers != nullptr)
+    STRATALOG_RETURN_IF_ERROR(segment.answers->pass(
+        segment.live, [&](const Batch& batch) { return segment.pipeline->feed(batch); }));
   STRATALOG_RETURN_IF_ERROR(flush_in(s));
-  return segments_[s].pipeline->finish();
+  return segment.pipeline->finish();
 }
 
 }  // namespace stratalog::datalog

@@ -17,6 +17,7 @@
 
 #include "datalog/evaluate/engine_state.h"
 #include "datalog/evaluate/pipeline.h"
+#include "datalog/evaluate/split_fold.h"
 #include "model/value_agreement.h"
 #include "route/tuple_mail.h"
 
@@ -64,7 +65,7 @@ class RuleExecutor {
   bool creates_values() const { return creates_values_; }
 
   // Cells of a binding that hops into segment `s` >= 1 (a carried set comes on top).
-  std::size_t hop_width(std::size_t s) const { return segments_[s].live.size(); }
+  std::size_t hop_width(std::size_t s) const;
   bool hop_has_set(std::size_t s) const { return segments_[s].has_set; }
   // Hops go into this mail under stream `first_stream` + segment - 1.
   void use_mail(TupleMail* mail, int first_stream) {
@@ -90,6 +91,9 @@ class RuleExecutor {
   struct Segment {
     std::vector<StepSource> sources;
     std::unique_ptr<Pipeline> pipeline;
+    // Instead: what arrives are questions of an aggregate, of which this rank folds a part.
+    std::unique_ptr<SplitFold> fold;
+    SplitFold* answers = nullptr;  // what arrives are the answers to such questions
     std::vector<VariableId> live;  // arriving variables, s >= 1
     std::vector<std::uint32_t>
         keys;  // positions in `live` of the hop's destination key, or constants beyond
@@ -98,6 +102,7 @@ class RuleExecutor {
     bool to_everyone = false;  // a cross product: bindings go to all ranks
     const BucketMap* buckets =
         nullptr;  // a skewed relation: bindings go to all ranks of their bucket
+    const SweptRows* rows = nullptr;  // bindings go to the rank that has the pivot, their key
     Batch in;
     std::vector<Cell> waiting;  // creating rules: rows of live cells
     std::vector<const IntSet*>
@@ -112,16 +117,21 @@ class RuleExecutor {
   // Where ranks read each other's shards.
   Result<StepSource> joint_source(const Step& step, StepSource source) const;
   StepSource own_pivots(const Step& step, StepSource source, Location& location,
-                        std::optional<Location>& hop_to) const;
+                        std::optional<Location>& hop_to);
   void read_swept(const Step& step, SweptRows& rows, StepSource& source) const;
   StepSource dealt_equivalence(const Step& step, bool is_first, StepSource source,
                                Location& location, std::optional<Location>& hop_to);
-  Status bind_inner(const Step& step, std::vector<StepSource>& sources) const;
+  Status bind_inner(const Step& step, const Aggregate& aggregate, std::vector<StepSource>& sources,
+                    Location& location, std::optional<Location>& hop_to,
+                    std::vector<std::unique_ptr<SweptRows>>& parts);
+  void split(std::size_t begin, std::size_t s, std::vector<StepSource> sources,
+             std::vector<std::unique_ptr<SweptRows>> parts);
   void cut(std::size_t from_step, const Location& hop_to);
   void make_pipeline(std::size_t s, std::size_t begin, std::size_t end);
   Location atom_location(const Step& step, std::span<const std::uint32_t> placement) const;
   Status send_hop(std::size_t s, const Batch& batch);
   void post(std::size_t s, std::span<const Cell> row, const IntSet* set);
+  int hop_stream(std::size_t s) const { return first_hop_stream_ + static_cast<int>(s) - 1; }
   void make_room(Segment& segment) const;
   Status flush_in(std::size_t s);
 
@@ -140,6 +150,7 @@ class RuleExecutor {
   std::deque<IntSet> held_sets_;
   std::vector<Cell> key_;  // scratch
   const BucketMap* hop_buckets_ = nullptr;  // of the hop that is being bound
+  const SweptRows* hop_rows_ = nullptr;
 };
 
 }  // namespace stratalog::datalog

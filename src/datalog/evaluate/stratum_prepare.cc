@@ -68,15 +68,24 @@ Status open_swept_everywhere(EngineState& state, RelationId r) {
 
 // What aggregates read is on every rank, or can be read there.
 Status ensure_body(EngineState& state, const std::vector<Step>& body,
-                   const std::function<bool(std::size_t)>& folds_swept) {
+                   const std::function<SweptFold(std::size_t)>& fold_of) {
   for (std::size_t i = 0; i < body.size(); ++i) {
     const Step& inner = body[i];
     STRATALOG_RETURN_IF_ERROR(
-        ensure_body(state, inner.aggregate_steps, [](std::size_t) { return false; }));
+        ensure_body(state, inner.aggregate_steps, [](std::size_t) { return SweptFold::kNone; }));
     if (!reads_relation(inner)) continue;
-    STRATALOG_RETURN_IF_ERROR(folds_swept(i) ? open_swept_everywhere(state, inner.relation)
-                                             : ensure_available(state, inner.relation, inner.index,
-                                                                Availability::kEverywhere));
+    switch (fold_of(i)) {
+      case SweptFold::kInPlace:
+        STRATALOG_RETURN_IF_ERROR(open_swept_everywhere(state, inner.relation));
+        break;
+      case SweptFold::kAtOwner:
+      case SweptFold::kInParts:
+        open_swept(state, inner.relation);
+        break;
+      case SweptFold::kNone:
+        STRATALOG_RETURN_IF_ERROR(
+            ensure_available(state, inner.relation, inner.index, Availability::kEverywhere));
+    }
   }
   return {};
 }
@@ -148,9 +157,10 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
   for (const RulePlan& plan : plans) {
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
       const Step& step = plan.steps[s];
-      STRATALOG_RETURN_IF_ERROR(ensure_body(state, step.aggregate_steps, [&](std::size_t i) {
-        return !everywhere && folds_swept_rows(state, plan, s, i);
-      }));
+      if (!counts_whole_relation(step, state.program.rules[plan.rule].body[step.literal]))
+        STRATALOG_RETURN_IF_ERROR(ensure_body(state, step.aggregate_steps, [&](std::size_t i) {
+          return everywhere ? SweptFold::kNone : swept_fold(state, plan, s, i);
+        }));
       if (!reads_relation(step) || members.holds(step.relation)) continue;
       // Searches go to where their elements are, unless nothing may travel.
       if (state.relations[step.relation].equivalence && !everywhere) continue;

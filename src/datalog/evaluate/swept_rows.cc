@@ -6,6 +6,7 @@
 
 #include "datalog/evaluate/batch.h"
 #include "datalog/evaluate/pivot_relations.h"
+#include "datalog/evaluate/split_fold.h"
 #include "model/set_walk.h"
 
 namespace stratalog::datalog {
@@ -125,18 +126,44 @@ bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_
                           gathered_before(plan, s));
 }
 
-bool folds_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s,
-                      std::size_t i) {
+SweptFold swept_fold(const EngineState& state, const RulePlan& plan, std::size_t s, std::size_t i) {
   const std::vector<Step>& body = plan.steps[s].aggregate_steps;
   const Step& step = body[i];
-  if (!lies_as_swept(state, step.relation) || !(state.is_single() || !state.peers.empty()))
-    return false;
+  if (!lies_as_swept(state, step.relation)) return SweptFold::kNone;
   const auto outer = expected_bindings(state, std::span(plan.steps).first(s));
   const auto inner = expected_bindings(state, std::span(body).first(i));
-  if (!outer || !inner) return false;
-  if (scans_swept_rows(state, step)) return i == 0 && *outer <= kMostScans;
+  if (!outer || !inner) return SweptFold::kNone;
   // Look-ups of pivots are gathered before the aggregate, not within it.
-  return suits_swept_rows(state, step, *outer * *inner, i == 0 ? gathered_before(plan, s) : 0);
+  const bool suits =
+      scans_swept_rows(state, step)
+          ? i == 0 && *outer <= kMostScans
+          : suits_swept_rows(state, step, *outer * *inner, i == 0 ? gathered_before(plan, s) : 0);
+  if (!suits) return SweptFold::kNone;
+  if (state.is_single() || !state.peers.empty()) return SweptFold::kInPlace;
+  // A binding can be at one rank only.
+  const Aggregate& aggregate =
+      *state.program.rules[plan.rule].body[plan.steps[s].literal].aggregate;
+  const bool is_first = std::none_of(
+      body.begin(), body.begin() + static_cast<std::ptrdiff_t>(i), [&](const Step& earlier) {
+        return reads_relation(earlier) && lies_as_swept(state, earlier.relation);
+      });
+  if (!is_first) return SweptFold::kNone;
+  if (knows_pivot_outside(state, step, aggregate)) return SweptFold::kAtOwner;
+  // Every binding of the body is made where the one tuple lies that it takes of the relation.
+  const bool has_parts =
+      step.kind != StepKind::kAbsent && !plan.carries && SplitFold::can_unite(aggregate);
+  return has_parts ? SweptFold::kInParts : SweptFold::kNone;
+}
+
+bool knows_pivot_outside(const EngineState& state, const Step& step, const Aggregate& aggregate) {
+  if (step.kind != StepKind::kSearch) return false;
+  const auto& order = state.plan.relations[step.relation].indices[step.index].order;
+  const auto known = std::span(order).first(step.prefix_length);
+  const auto at = std::ranges::find(known, pivot_column(state.relations[step.relation]));
+  if (at == known.end()) return false;
+  const ColumnUse& use = step.columns[static_cast<std::size_t>(at - known.begin())];
+  return use.role == ColumnRole::kMatchConstant ||
+         std::ranges::find(aggregate.outer, use.variable) != aggregate.outer.end();
 }
 
 SweptRows::SweptRows(const RelationData& relation, SetAccumulator& scratch)

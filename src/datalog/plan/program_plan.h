@@ -5,6 +5,7 @@
 // every rank. Nothing here knows tuples, ranks or MPI.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -86,6 +87,18 @@ inline bool reads_relation(const Step& step) {
     default:
       return false;
   }
+}
+
+// Whether an aggregate only counts the tuples of a relation, which all ranks know. `literal`: the
+// step's.
+inline bool counts_whole_relation(const Step& step, const Literal& literal) {
+  if (step.kind != StepKind::kAggregate ||
+      literal.aggregate->function != AggregateFunction::kCount || step.aggregate_steps.size() != 1)
+    return false;
+  const Step& inner = step.aggregate_steps.front();
+  return inner.kind == StepKind::kScan && !inner.columns.empty() &&
+         std::all_of(inner.columns.begin(), inner.columns.end(),
+                     [](const ColumnUse& use) { return use.role == ColumnRole::kIgnore; });
 }
 
 // One evaluable form of a rule: as it stands, or with one recursive atom restricted to the delta.

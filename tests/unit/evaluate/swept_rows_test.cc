@@ -200,6 +200,67 @@ TEST(SweptRows, AggregatesThatLookUpTwice) {
       "u(x, 9, n) :- d(x, _), n = sum (v * 3 + w) : { up(x, v), up(v, w) }.\n");
 }
 
+TEST(SweptRows, AggregatesThatKnowThePivot) {
+  expect_swept_rows_read_alike(
+      ".decl few(y: number)\nfew(100000).\nfew(y) :- e(_, y, _), y < 40.\n"
+      "t(y, n) :- few(y), n = count : { path(_, y) }.\n"
+      "t(y, n) :- few(y), n = max x : { path(x, y), f(x, _), !path(y, x) }.\n"
+      "t(0, n) :- n = sum x : { path(x, 4) }.\nt(1, n) :- n = count : { path(x, 4), x > 7 }.\n"
+      "u(k, y, n) :- few(y), f(k, _), k < 3, n = count : { walk(k, _, y) }.\n"
+      "u(n, y, x) :- few(y), n = min a : { f(a, y) }, path(x, y), n <= x.\n"
+      "u(x, y, n + m) :- f(x, y), y < 40, n = count : { path(_, y) }, f(y, z), path(z, x),\n"
+      "  m = count : { path(v, z), path(v, y) }.\n"
+      "w(cat(\"n\", to_string(n)), y) :- few(y), n = count : { path(_, y) }, n > 2.\n");
+}
+
+// Each rank folds what it has.
+TEST(SweptRows, AggregatesInParts) {
+  expect_swept_rows_read_alike(
+      ".decl half(x: number, h: float)\n.output half\n"
+      "half(x, m) :- f(x, _), m = mean to_float(y) : { path(x, y) }.\n"
+      "half(x, m) :- f(x, _), m = max to_float(y) * 0.5 : { path(x, y) }.\n"
+      "half(0, m) :- m = sum to_float(y) * 0.5 : { path(x, y), x != y }.\n"
+      "half(1, m) :- m = min to_float(x) : { walk(k, x, y), y > 30, k != 1 }.\n"
+      "t(x, n) :- f(x, _), x < 60, n = sum z : { f(x, y), path(y, z), !f(z, x) }.\n"
+      "t(n, m) :- f(x, 7), n = count : { path(x, _) }, f(x, y), m = count : { path(y, _) }.\n"
+      "t(x, n) :- f(x, y), n = count : { f(x, z), path(z, y) }, n > 1, path(x, _).\n"
+      "t(0, n) :- n = max y : { path(100000, y) }.\n"
+      "u(x, y, n) :- f(x, y), n = sum v * 10000000000 : { walk(2, x, v) }.\n"
+      "w(s, n) :- f(x, y), s = cat(\"p\", to_string(y)), n = min v : { path(x, v), v > y }.\n");
+}
+
+TEST(SweptRows, WholeRelationsAreCounted) {
+  expect_swept_rows_read_alike(
+      ".decl none(x: number)\nnone(x) :- f(x, _), x < 0.\n"
+      ".decl s(x: number, y: number) eqrel\ns(x, y) :- f(x, y), y < 30.\n"
+      "t(1, n) :- n = count : { path(_, _) }.\nt(2, n) :- n = count : { walk(_, _, _) }.\n"
+      "t(3, n) :- n = count : { none(_) }.\nt(4, n) :- n = count : { f(_, _) }, n > 3.\n"
+      "t(5, n) :- n = count : { s(_, _) }.\nt(6, n) :- n = count : { e(_, 4, _) }.\n"
+      "t(x, n) :- f(x, _), n = count : { path(y, z) }.\n"
+      "u(x, y, n) :- f(x, y), n = count : { path(v, v) }.\n"
+      "u(x, y, n) :- path(x, y), x < 40, n = count : { f(_, _), path(_, 3) }.\n");
+}
+
+TEST(SweptRows, AggregatesOnSeveralRanksCopyNothing) {
+  std::string problems;
+  const auto compiled =
+      compile_text(fmt::format("{}t(y, n) :- f(_, y), n = count : {{ path(_, y) }}.\n"
+                               "t(x, n) :- f(x, _), n = count : {{ path(x, _) }}.\n"
+                               "t(2, n) :- n = sum x + y : {{ path(x, y), x < y }}.\n"
+                               "t(y, n) :- f(_, y), n = sum x : {{ path(x, y), x != y }}.\n"
+                               "t(0, n) :- n = max x : {{ path(x, 4) }}.\n"
+                               "t(1, n) :- n = count : {{ path(_, _) }}.\n",
+                               kSwept),
+                   problems);
+  ASSERT_TRUE(compiled) << problems;
+  for (const int ranks : {2, 3}) {
+    const EngineOutcome copied = run_swept(*compiled, ranks, ~std::uint64_t{0}, false, true);
+    const EngineOutcome direct = run_swept(*compiled, ranks, 0, false, true);
+    EXPECT_EQ(direct.files, copied.files);
+    EXPECT_LT(2 * bytes_exchanged(direct), bytes_exchanged(copied));
+  }
+}
+
 TEST(SweptRows, AggregatesCopyNothingWhereRanksAreThreads) {
   std::string problems;
   const auto compiled =

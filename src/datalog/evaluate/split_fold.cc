@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/evaluate/split_fold.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "datalog/facts/cell_class.h"
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr unsigned kCellBits = 32;
+
+const Literal& aggregated(const SplitFold::Definition& definition) {
+  return definition.rule->body[definition.step->literal];
+}
+
+}  // namespace
+
+SplitFold::SplitFold(Definition definition, ExpressionEvaluator& evaluator)
+    : definition_(std::move(definition)),
+      aggregate_(*aggregated(definition_).aggregate),
+      evaluator_(evaluator),
+      part_(aggregate_, evaluator),
+      body_(Pipeline::of_aggregate(*definition_.rule, aggregated(definition_), *definition_.step,
+                                   definition_.sources, definition_.constants, evaluator, part_)),
+      held_(definition_.rule->variables.size()) {}
+
+bool SplitFold::can_unite(const Aggregate& aggregate) {
+  const ValueKind kind = aggregate.target.value_kind;
+  return aggregate.function == AggregateFunction::kCount ||
+         (aggregate.function != AggregateFunction::kFold &&
+          (kind == ValueKind::kNumber || kind == ValueKind::kUnsigned ||
+           kind == ValueKind::kFloat));
+}
+
+Status SplitFold::hold(const Batch& bindings) {
+  if (bindings.rows > std::numeric_limits<std::uint32_t>::max() - held_rows_)
+    return Status::not_supported("more than four billion bindings before an aggregate on one rank");
+  for (const VariableId v : definition_.arriving)
+    held_[v].insert(held_[v].end(), bindings.columns[v].begin(),
+                    bindings.columns[v].begin() + bindings.rows);
+  held_rows_ += bindings.rows;
+  return {};
+}
+
+void SplitFold::ask(const CellRemapping& remapping, int self, int ranks, const Send& send) {
+  for (const VariableId v : definition_.arriving)
+    for (std::uint32_t r = asked_rows_; r < held_rows_; ++r)
+      held_[v][r] = remapping.of(cell_class(definition_.rule->variables[v].kind), held_[v][r]);
+  std::vector<Cell> question(question_width());
+  question[0] = static_cast<Cell>(self);
+  for (; asked_rows_ < held_rows_; ++asked_rows_) {
+    question[1] = asked_rows_;
+    for (std::size_t i = 0; i < aggregate_.outer.size(); ++i)
+      question[2 + i] = held_[aggregate_.outer[i]][asked_rows_];
+    for (int rank = 0; rank < ranks; ++rank) send(rank, question);
+  }
+}
+
+void SplitFold::take(std::span<const Cell> questions) {
+  questions_.insert(questions_.end(), questions.begin(), questions.end());
+}
+
+Status SplitFold::answer(const Send& send) {
+  const std::size_t width = question_width();
+  const std::uint64_t asked = questions_.size() / width;
+  Batch given;
+  given.columns.resize(definition_.rule->variables.size());
+  for (const VariableId v : aggregate_.outer) given.allocate(v);
+  given.tags.resize(kBatchRows, 0);
+  for (std::uint64_t begin = 0; begin < asked; begin += kGatheredBindings) {
+    const auto rows = static_cast<std::uint32_t>(std::min(kGatheredBindings, asked - begin));
+    part_.begin(rows);
+    for (std::uint32_t from = 0; from < rows; from += given.rows) {
+      given.rows = std::min(kBatchRows, rows - from);
+      const Cell* question = questions_.data() + ((begin + from) * width);
+      for (std::uint32_t r = 0; r < given.rows; ++r, question += width)
+        for (std::size_t i = 0; i < aggregate_.outer.size(); ++i)
+          given.columns[aggregate_.outer[i]][r] = question[2 + i];
+      std::iota(given.tags.begin(), given.tags.begin() + given.rows, from);
+      STRATALOG_RETURN_IF_ERROR(body_->feed(given));
+    }
+    STRATALOG_RETURN_IF_ERROR(body_->finish());
+    for (std::uint32_t r = 0; r < rows; ++r) {
+      const FoldedPart part = part_.part(r);
+      if (part.count == 0) continue;
+      const Cell* const question = questions_.data() + ((begin + r) * width);
+      const std::array<Cell, kAnswerWidth> cells = {
+          question[1], static_cast<Cell>(part.count), static_cast<Cell>(part.count >> kCellBits),
+          static_cast<Cell>(part.bits), static_cast<Cell>(part.bits >> kCellBits)};
+      send(static_cast<int>(question[0]), cells);
+    }
+  }
+  questions_ = {};
+  return {};
+}
+
+void SplitFold::unite(std::span<const Cell> answers) {
+  united_.resize(held_rows_);
+  for (std::size_t at = 0; at < answers.size(); at += kAnswerWidth) {
+    const auto word = [&](std::size_t i) {
+      return answers[at + i] | (std::uint64_t{answers[at + i + 1]} << kCellBits);
+    };
+    part_.unite({.count = word(1), .bits = word(3)}, united_[answers[at]]);
+  }
+}
+
+Status SplitFold::pass(const std::vector<VariableId>& live, const BatchSink& sink) {
+  united_.resize(held_rows_);
+  Batch out;
+  out.columns.resize(held_.size());
+  for (const VariableId v : live) out.allocate(v);
+  const VariableId target = definition_.step->target;
+  out.allocate(target);
+  const auto flush = [&]() -> Status {
+    const Status status = out.rows > 0 ? sink(out) : Status();
+    out.rows = 0;
+    return status;
+  };
+  for (std::uint32_t r = 0; r < held_rows_; ++r) {
+    if (!part_.has_value(united_[r])) continue;
+    for (const VariableId v : live)
+      if (v != target) out.columns[v][out.rows] = held_[v][r];
+    out.columns[target][out.rows] = part_.value(united_[r]);
+    if (++out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush());
+  }
+  STRATALOG_RETURN_IF_ERROR(flush());
+  forget();
+  return evaluator_.status();
+}
+
+void SplitFold::forget() {
+  for (std::vector<Cell>& column : held_) column = {};
+  united_ = {};
+  questions_ = {};
+  held_rows_ = 0;
+  asked_rows_ = 0;
+}
+
+}  // namespace stratalog::datalog
