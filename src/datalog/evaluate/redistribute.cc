@@ -386,6 +386,10 @@ Status erase_beside_home(EngineState& state, RelationId id, std::span<const Cell
 
 namespace {
 
+// Ranks that could read each other's shards make copies of finished relations up to this size:
+// looking into one's own takes no hash of an owner.
+constexpr std::uint64_t kMostJointlyCopied = 1U << 12;
+
 Status bring_here(EngineState& state, RelationId id, std::uint32_t which,
                   Availability availability) {
   RelationData& relation = state.relations[id];
@@ -430,6 +434,11 @@ Status bring_here(EngineState& state, RelationId id, std::uint32_t which,
 }
 
 }  // namespace
+
+std::uint64_t most_copied_rows(const EngineState& state, bool jointly) {
+  const std::uint64_t limit = state.options.replicate_limit_rows;
+  return jointly ? std::min(kMostJointlyCopied, limit) : limit;
+}
 
 Status ensure_available(EngineState& state, RelationId id, std::uint32_t which,
                         Availability availability) {

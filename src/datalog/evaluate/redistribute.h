@@ -33,6 +33,10 @@ Status erase_tuples(EngineState& state, RelationId relation, std::span<const Cel
 // everything but that index, which knows that they have gone.
 Status erase_beside_home(EngineState& state, RelationId relation, std::span<const Cell> tuples);
 
+// A finished relation of so many rows or fewer is copied to all ranks when they search it.
+// `jointly`: ranks read each other's shards.
+std::uint64_t most_copied_rows(const EngineState& state, bool jointly);
+
 // Where a finished relation is needed by a stratum.
 enum class Availability : std::uint8_t {
   kAsDealt,  // for searches: dealt by the index's columns, heavy buckets split over ranks

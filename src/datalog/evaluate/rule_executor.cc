@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "datalog/evaluate/aggregate_place.h"
 #include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/swept_rows.h"
@@ -34,6 +35,10 @@ bool is_copied(const RelationData& relation, const Step& step) {
 bool reads_whole(const Step& step) {
   return step.kind == StepKind::kScan ||
          (step.kind == StepKind::kScanDelta && step.prefix_length == 0);
+}
+
+Status two_parts() {
+  return Status::internal("an aggregate reads this rank's parts of two relations");
 }
 
 bool is_known(const Location& location) {
@@ -80,12 +85,11 @@ LocationToken RuleExecutor::token_of(const Expression& e) const {
   return kUnknown;
 }
 
-Location RuleExecutor::atom_location(const Step& step,
+Location RuleExecutor::atom_location(const Atom& atom,
                                      std::span<const std::uint32_t> placement) const {
-  const Literal& literal = rule_.body[step.literal];
   Location location;
   for (const std::uint32_t column : placement) {
-    const Argument& a = literal.atom.arguments[column];
+    const Argument& a = atom.arguments[column];
     if (a.kind == ArgumentKind::kVariable)
       location.push_back(a.variable);
     else if (a.kind == ArgumentKind::kConstant)
@@ -160,7 +164,7 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
     }
     return source;
   }
-  const Location there = atom_location(step, chosen->placement.columns);
+  const Location there = atom_location(rule_.body[step.literal].atom, chosen->placement.columns);
   if (is_first && whole) {
     takes_own_part_ = true;
     location = chosen->buckets ? Location{kUnknown} : there;
@@ -264,46 +268,75 @@ Result<StepSource> RuleExecutor::joint_source(const Step& step, StepSource sourc
   return source;
 }
 
-// The relations of an aggregate are on every rank or can be read from there, save for one of which
-// each rank has its pivots: the bindings go to the rank that has theirs, or where they know none,
-// each rank folds what it has of `parts`.
-Status RuleExecutor::bind_inner(const Step& step, const Aggregate& aggregate,
-                                std::vector<StepSource>& sources, Location& location,
-                                std::optional<Location>& hop_to,
-                                std::vector<std::unique_ptr<SweptRows>>& parts) {
-  for (const Step& inner : step.aggregate_steps) {
+Status RuleExecutor::bind_inner(const Step& step, const Aggregate& aggregate, Inner& inner) {
+  for (const Step& each : step.aggregate_steps) {
     StepSource source;
-    if (inner.kind == StepKind::kAggregate)
-      STRATALOG_RETURN_IF_ERROR(bind_inner(inner, *aggregate.body[inner.literal].aggregate,
-                                           source.inner, location, hop_to, parts));
-    if (reads_relation(inner)) {
-      const RelationData& relation = state_.relations[inner.relation];
-      source.global_rows = &relation.global_rows;
-      source.nullary = &relation.holds;
-      source.equivalence = relation.equivalence.get();
-      for (const Shard& shard : relation.shards)
-        if ((state_.is_single() || shard.placement.dealing == Dealing::kReplicated) &&
-            inner.index < shard.indices.size() && shard.indices[inner.index])
-          source.index = shard.indices[inner.index].get();
-      if (source.index == nullptr && relation.swept_everywhere)
-        read_swept(inner, *relation.swept_everywhere, source);
-      else if (source.index == nullptr && relation.swept) {
-        if (knows_pivot_outside(state_, inner, aggregate)) {
-          source = own_pivots(inner, std::move(source), location, hop_to);
-        } else {
-          // Not relation.swept itself, which keeps the sets that it has made.
-          const SweptRows* const mine = relation.swept.get();
-          parts.push_back(std::make_unique<SweptRows>(std::span(&mine, 1), state_.scratch));
-          read_swept(inner, *parts.back(), source);
-        }
-      }
-      if (source.index == nullptr && source.equivalence == nullptr && source.swept == nullptr &&
-          relation.arity > 0)
-        return Status::internal("the relation of an aggregate is not on every rank");
+    if (reads_relation(each)) {
+      STRATALOG_ASSIGN_OR_RETURN(source, inner_source(each, aggregate, inner));
     }
-    sources.push_back(std::move(source));
+    if (each.kind == StepKind::kAggregate) {
+      Inner nested{.location = inner.location};
+      STRATALOG_RETURN_IF_ERROR(bind_inner(each, *aggregate.body[each.literal].aggregate, nested));
+      if (nested.reads_own_part)
+        return Status::internal("a relation of an aggregate within another is not on every rank");
+      source.inner = std::move(nested.sources);
+    }
+    inner.sources.push_back(std::move(source));
   }
   return {};
+}
+
+// As body_read (aggregate_place.h) wished it, or better: what lies on every rank anyway is read
+// there.
+Result<StepSource> RuleExecutor::inner_source(const Step& step, const Aggregate& aggregate,
+                                              Inner& inner) {
+  const RelationData& relation = state_.relations[step.relation];
+  StepSource source;
+  source.global_rows = &relation.global_rows;
+  source.nullary = &relation.holds;
+  source.equivalence = relation.equivalence.get();
+  if (source.equivalence != nullptr || relation.arity == 0) return source;
+  for (const Shard& shard : relation.shards)
+    if ((state_.is_single() || shard.placement.dealing == Dealing::kReplicated) &&
+        step.index < shard.indices.size() && shard.indices[step.index])
+      source.index = shard.indices[step.index].get();
+  if (source.index != nullptr) return source;
+  if (relation.swept_everywhere) {
+    read_swept(step, *relation.swept_everywhere, source);
+    return source;
+  }
+  if (relation.swept && !is_copied(relation, step)) {
+    if (std::exchange(inner.reads_own_part, true)) return two_parts();
+    if (knows_outside(state_, step, aggregate, std::vector<std::uint32_t>{pivot_column(relation)}))
+      return own_pivots(step, std::move(source), inner.location, inner.hop_to);
+    inner.is_split = true;
+    // Not relation.swept itself, which keeps the sets that it has made.
+    const SweptRows* const mine = relation.swept.get();
+    inner.rows.push_back(std::make_unique<SweptRows>(std::span(&mine, 1), state_.scratch));
+    read_swept(step, *inner.rows.back(), source);
+    return source;
+  }
+  if (state_.joint != nullptr) return joint_source(step, std::move(source));
+  if (std::exchange(inner.reads_own_part, true)) return two_parts();
+  STRATALOG_RETURN_IF_ERROR(own_part(step, aggregate, inner, source));
+  return source;
+}
+
+// Of a relation that is dealt to the ranks.
+Status RuleExecutor::own_part(const Step& step, const Aggregate& aggregate, Inner& inner,
+                              StepSource& source) {
+  for (const Shard& shard : state_.relations[step.relation].shards) {
+    if (step.index >= shard.indices.size() || !shard.indices[step.index] || shard.buckets) continue;
+    source.index = shard.indices[step.index].get();
+    const auto& columns = shard.placement.columns;
+    inner.is_split = !knows_outside(state_, step, aggregate, columns);
+    if (inner.is_split) return {};
+    Location there = atom_location(aggregate.body[step.literal].atom, columns);
+    if (there != inner.location) inner.hop_to = there;
+    inner.location = std::move(there);
+    return {};
+  }
+  return Status::internal("the relation of an aggregate is not there");
 }
 
 Status RuleExecutor::bind_steps() {
@@ -318,26 +351,27 @@ Status RuleExecutor::bind_steps() {
     const Step& step = plan_.steps[s];
     StepSource source;
     std::optional<Location> hop_to;
-    std::vector<std::unique_ptr<SweptRows>> parts;
     if (reads_relation(step)) {
       STRATALOG_ASSIGN_OR_RETURN(source, source_of(step, !started, location, hop_to));
       const bool scans = reads_whole(step);
       takes_own_part_ |= !started && scans && source.swept != nullptr;  // its own pivots
       scans_share |= !started && scans && state_.relations[step.relation].arity > 0;
       started |= scans;
+    } else if (counts_whole_relation(step, rule_.body[step.literal])) {
+      source.global_rows = &state_.relations[step.aggregate_steps.front().relation].global_rows;
     } else if (step.kind == StepKind::kAggregate) {
-      if (counts_whole_relation(step, rule_.body[step.literal]))
-        source.global_rows = &state_.relations[step.aggregate_steps.front().relation].global_rows;
-      else
-        STRATALOG_RETURN_IF_ERROR(bind_inner(step, *rule_.body[step.literal].aggregate,
-                                             source.inner, location, hop_to, parts));
-    }
-    if (!parts.empty()) {
-      split(begin, s, std::move(source.inner), std::move(parts));
-      begin = s + 1;
-      started = true;
-      location = {kUnknown};
-      continue;
+      Inner inner{.location = location};
+      STRATALOG_RETURN_IF_ERROR(bind_inner(step, *rule_.body[step.literal].aggregate, inner));
+      if (inner.is_split) {
+        split(begin, s, std::move(inner));
+        begin = s + 1;
+        started = true;
+        location = {kUnknown};
+        continue;
+      }
+      source.inner = std::move(inner.sources);
+      hop_to = std::move(inner.hop_to);
+      location = std::move(inner.location);
     }
     if (hop_to) {
       make_pipeline(segments_.size() - 1, begin, s);
@@ -355,18 +389,17 @@ Status RuleExecutor::bind_steps() {
 
 // Ends the current segment before the aggregate that is step `s`: in the next one all ranks fold
 // what they have, and the one behind it goes on with the values.
-void RuleExecutor::split(std::size_t begin, std::size_t s, std::vector<StepSource> sources,
-                         std::vector<std::unique_ptr<SweptRows>> parts) {
+void RuleExecutor::split(std::size_t begin, std::size_t s, Inner inner) {
   make_pipeline(segments_.size() - 1, begin, s);
   Segment asked;
   asked.fold = std::make_unique<SplitFold>(
       SplitFold::Definition{
           .rule = &rule_,
           .step = &plan_.steps[s],
-          .sources = std::move(sources),
+          .sources = std::move(inner.sources),
           .constants = constants_,
           .arriving = s > 0 ? plan_.steps[s - 1].live_after : std::vector<VariableId>(),
-          .rows = std::move(parts)},
+          .rows = std::move(inner.rows)},
       state_.evaluator);
   Segment next;
   next.live = plan_.steps[s].live_after;

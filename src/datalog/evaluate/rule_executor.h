@@ -121,14 +121,22 @@ class RuleExecutor {
   void read_swept(const Step& step, SweptRows& rows, StepSource& source) const;
   StepSource dealt_equivalence(const Step& step, bool is_first, StepSource source,
                                Location& location, std::optional<Location>& hop_to);
-  Status bind_inner(const Step& step, const Aggregate& aggregate, std::vector<StepSource>& sources,
-                    Location& location, std::optional<Location>& hop_to,
-                    std::vector<std::unique_ptr<SweptRows>>& parts);
-  void split(std::size_t begin, std::size_t s, std::vector<StepSource> sources,
-             std::vector<std::unique_ptr<SweptRows>> parts);
+  // What an aggregate reads, and where it is evaluated.
+  struct Inner {
+    std::vector<StepSource> sources;
+    Location location;  // of the bindings
+    std::optional<Location> hop_to;  // where they have to go first
+    bool is_split = false;  // instead: each rank folds what it has
+    bool reads_own_part = false;  // as one source does in both cases
+    std::vector<std::unique_ptr<SweptRows>> rows;  // of this rank, that sources read then
+  };
+  Status bind_inner(const Step& step, const Aggregate& aggregate, Inner& inner);
+  Result<StepSource> inner_source(const Step& step, const Aggregate& aggregate, Inner& inner);
+  Status own_part(const Step& step, const Aggregate& aggregate, Inner& inner, StepSource& source);
+  void split(std::size_t begin, std::size_t s, Inner inner);
   void cut(std::size_t from_step, const Location& hop_to);
   void make_pipeline(std::size_t s, std::size_t begin, std::size_t end);
-  Location atom_location(const Step& step, std::span<const std::uint32_t> placement) const;
+  Location atom_location(const Atom& atom, std::span<const std::uint32_t> placement) const;
   Status send_hop(std::size_t s, const Batch& batch);
   void post(std::size_t s, std::span<const Cell> row, const IntSet* set);
   int hop_stream(std::size_t s) const { return first_hop_stream_ + static_cast<int>(s) - 1; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "comm/shared_pointers.h"
+#include "datalog/evaluate/aggregate_place.h"
 #include "datalog/evaluate/joint_shards.h"
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/redistribute.h"
@@ -17,10 +18,6 @@ namespace {
 
 // Masks of a sweep take 8 bytes for each tuple of the relations that they come from.
 constexpr std::uint64_t kMostMaskRows = std::uint64_t{1} << 26;
-
-// Ranks that could read each other's shards make copies of finished relations up to this size:
-// looking into one's own takes no hash of an owner.
-constexpr std::uint64_t kCopiedRows = 1U << 12;
 
 NumberOrder order_of(ValueKind kind) {
   if (kind == ValueKind::kFloat) return NumberOrder::kFloat;
@@ -68,24 +65,23 @@ Status open_swept_everywhere(EngineState& state, RelationId r) {
 
 // What aggregates read is on every rank, or can be read there.
 Status ensure_body(EngineState& state, const std::vector<Step>& body,
-                   const std::function<SweptFold(std::size_t)>& fold_of) {
+                   const std::function<BodyRead(std::size_t)>& read_of) {
   for (std::size_t i = 0; i < body.size(); ++i) {
     const Step& inner = body[i];
     STRATALOG_RETURN_IF_ERROR(
-        ensure_body(state, inner.aggregate_steps, [](std::size_t) { return SweptFold::kNone; }));
+        ensure_body(state, inner.aggregate_steps, [](std::size_t) { return BodyRead::kCopied; }));
     if (!reads_relation(inner)) continue;
-    switch (fold_of(i)) {
-      case SweptFold::kInPlace:
-        STRATALOG_RETURN_IF_ERROR(open_swept_everywhere(state, inner.relation));
-        break;
-      case SweptFold::kAtOwner:
-      case SweptFold::kInParts:
-        open_swept(state, inner.relation);
-        break;
-      case SweptFold::kNone:
-        STRATALOG_RETURN_IF_ERROR(
-            ensure_available(state, inner.relation, inner.index, Availability::kEverywhere));
-    }
+    const BodyRead read = read_of(i);
+    if (read == BodyRead::kCopied)
+      STRATALOG_RETURN_IF_ERROR(
+          ensure_available(state, inner.relation, inner.index, Availability::kEverywhere));
+    else if (!lies_as_swept(state, inner.relation))
+      STRATALOG_RETURN_IF_ERROR(
+          ensure_available(state, inner.relation, inner.index, Availability::kWholeBuckets));
+    else if (read == BodyRead::kInPlace)
+      STRATALOG_RETURN_IF_ERROR(open_swept_everywhere(state, inner.relation));
+    else
+      open_swept(state, inner.relation);
   }
   return {};
 }
@@ -159,7 +155,7 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       const Step& step = plan.steps[s];
       if (!counts_whole_relation(step, state.program.rules[plan.rule].body[step.literal]))
         STRATALOG_RETURN_IF_ERROR(ensure_body(state, step.aggregate_steps, [&](std::size_t i) {
-          return everywhere ? SweptFold::kNone : swept_fold(state, plan, s, i);
+          return everywhere ? BodyRead::kCopied : body_read(state, plan, s, i);
         }));
       if (!reads_relation(step) || members.holds(step.relation)) continue;
       // Searches go to where their elements are, unless nothing may travel.
@@ -170,9 +166,8 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       }
       // A scan at the start is shared among the ranks as the relation is dealt; searches want small
       // relations close by.
-      const bool small = state.relations[step.relation].global_rows <=
-                         (jointly ? std::min(kCopiedRows, state.options.replicate_limit_rows)
-                                  : state.options.replicate_limit_rows);
+      const bool small =
+          state.relations[step.relation].global_rows <= most_copied_rows(state, jointly);
       const bool shared_scan = s == 0 && step.kind == StepKind::kScan && !plan.follows_plan;
       // What ranks read where it lies is dealt whole, however skewed it is.
       Availability wanted = step.kind == StepKind::kSearch && !jointly

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "datalog/evaluate/batch.h"
+#include "datalog/evaluate/expected_bindings.h"
 #include "datalog/evaluate/pivot_relations.h"
-#include "datalog/evaluate/split_fold.h"
 #include "model/set_walk.h"
 
 namespace stratalog::datalog {
@@ -35,51 +35,7 @@ constexpr double kMostScans = 8;
 // Fewer are sorted one against the other.
 constexpr std::uint64_t kManyCells = 64;
 
-// Tuples under a prefix of a step, by the column that tells most of them apart.
-double tuples_under(const EngineState& state, const Step& step) {
-  const auto rows = static_cast<double>(state.relations[step.relation].global_rows);
-  if (state.statistics == nullptr || step.relation >= state.statistics->size()) return rows;
-  const std::vector<std::uint64_t>& distinct = (*state.statistics)[step.relation].distinct;
-  const auto& order = state.plan.relations[step.relation].indices[step.index].order;
-  std::uint64_t parts = 1;
-  for (std::uint32_t i = 0; i < step.prefix_length; ++i)
-    if (order[i] < distinct.size()) parts = std::max(parts, distinct[order[i]]);
-  return rows / static_cast<double>(parts);
-}
-
-// How many are expected after these steps; nothing where nobody knows.
-std::optional<double> expected_bindings(const EngineState& state, std::span<const Step> before) {
-  double bindings = 1;
-  for (const Step& step : before) {
-    switch (step.kind) {
-      case StepKind::kScan:
-      case StepKind::kSearch:
-        if (!step.columns.empty()) bindings *= std::max(1.0, tuples_under(state, step));
-        break;
-      case StepKind::kExists:
-      case StepKind::kAbsent:
-      case StepKind::kFilter:
-      case StepKind::kAssign:
-        break;
-      default:
-        return std::nullopt;
-    }
-  }
-  return bindings;
-}
-
 bool carries_last(const Step& step) { return step.columns.back().role == ColumnRole::kCarry; }
-
-std::uint32_t pivot_column(const RelationData& relation) {
-  return relation.pivot->column_order(relation.pivot_position).back();
-}
-
-// A large relation that nobody has copied yet.
-bool lies_as_swept(const EngineState& state, RelationId r) {
-  const RelationData& relation = state.relations[r];
-  return relation.pivot && relation.shards.empty() && relation.arity >= 2 &&
-         relation.global_rows >= state.options.read_swept_min_rows;
-}
 
 // How many bindings walk together before step `s`: those that bring a set do not wait.
 double gathered_before(const RulePlan& plan, std::size_t s) {
@@ -117,6 +73,16 @@ bool scans_swept_rows(const EngineState& state, const Step& step) {
 
 }  // namespace
 
+std::uint32_t pivot_column(const RelationData& relation) {
+  return relation.pivot->column_order(relation.pivot_position).back();
+}
+
+bool lies_as_swept(const EngineState& state, RelationId r) {
+  const RelationData& relation = state.relations[r];
+  return relation.pivot && relation.shards.empty() && relation.arity >= 2 &&
+         relation.global_rows >= state.options.read_swept_min_rows;
+}
+
 bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s) {
   const Step& step = plan.steps[s];
   if (plan.delta_literal || !lies_as_swept(state, step.relation)) return false;
@@ -126,44 +92,16 @@ bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_
                           gathered_before(plan, s));
 }
 
-SweptFold swept_fold(const EngineState& state, const RulePlan& plan, std::size_t s, std::size_t i) {
+bool folds_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s,
+                      std::size_t i) {
   const std::vector<Step>& body = plan.steps[s].aggregate_steps;
   const Step& step = body[i];
-  if (!lies_as_swept(state, step.relation)) return SweptFold::kNone;
   const auto outer = expected_bindings(state, std::span(plan.steps).first(s));
   const auto inner = expected_bindings(state, std::span(body).first(i));
-  if (!outer || !inner) return SweptFold::kNone;
+  if (!outer || !inner) return false;
+  if (scans_swept_rows(state, step)) return i == 0 && *outer <= kMostScans;
   // Look-ups of pivots are gathered before the aggregate, not within it.
-  const bool suits =
-      scans_swept_rows(state, step)
-          ? i == 0 && *outer <= kMostScans
-          : suits_swept_rows(state, step, *outer * *inner, i == 0 ? gathered_before(plan, s) : 0);
-  if (!suits) return SweptFold::kNone;
-  if (state.is_single() || !state.peers.empty()) return SweptFold::kInPlace;
-  // A binding can be at one rank only.
-  const Aggregate& aggregate =
-      *state.program.rules[plan.rule].body[plan.steps[s].literal].aggregate;
-  const bool is_first = std::none_of(
-      body.begin(), body.begin() + static_cast<std::ptrdiff_t>(i), [&](const Step& earlier) {
-        return reads_relation(earlier) && lies_as_swept(state, earlier.relation);
-      });
-  if (!is_first) return SweptFold::kNone;
-  if (knows_pivot_outside(state, step, aggregate)) return SweptFold::kAtOwner;
-  // Every binding of the body is made where the one tuple lies that it takes of the relation.
-  const bool has_parts =
-      step.kind != StepKind::kAbsent && !plan.carries && SplitFold::can_unite(aggregate);
-  return has_parts ? SweptFold::kInParts : SweptFold::kNone;
-}
-
-bool knows_pivot_outside(const EngineState& state, const Step& step, const Aggregate& aggregate) {
-  if (step.kind != StepKind::kSearch) return false;
-  const auto& order = state.plan.relations[step.relation].indices[step.index].order;
-  const auto known = std::span(order).first(step.prefix_length);
-  const auto at = std::ranges::find(known, pivot_column(state.relations[step.relation]));
-  if (at == known.end()) return false;
-  const ColumnUse& use = step.columns[static_cast<std::size_t>(at - known.begin())];
-  return use.role == ColumnRole::kMatchConstant ||
-         std::ranges::find(aggregate.outer, use.variable) != aggregate.outer.end();
+  return suits_swept_rows(state, step, *outer * *inner, i == 0 ? gathered_before(plan, s) : 0);
 }
 
 SweptRows::SweptRows(const RelationData& relation, SetAccumulator& scratch)

@@ -25,18 +25,12 @@ namespace stratalog::datalog {
 // not as many can come as there are tuples. Local, the same on all ranks.
 bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s);
 
-// How a step within an aggregate reads such a relation.
-enum class SweptFold : std::uint8_t {
-  kNone,  // not where the sweep left it
-  kInPlace,  // the rows of all ranks, which can be read here
-  kAtOwner,  // this rank's: the bindings of the aggregate travel to the rank that has the pivot
-  kInParts,  // this rank's: all ranks fold what they have for each binding
-};
-// Of step `i` of the aggregate that is step `s`. Local, the same on all ranks.
-SweptFold swept_fold(const EngineState& state, const RulePlan& plan, std::size_t s, std::size_t i);
-// Whether the pivot that a step of an aggregate looks up is known before the aggregate begins.
-// Local, the same on all ranks.
-bool knows_pivot_outside(const EngineState& state, const Step& step, const Aggregate& aggregate);
+// The same of step `i` of the aggregate that is step `s`, once it can read all rows that it has to.
+bool folds_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s, std::size_t i);
+// A large relation that nobody has copied yet. Local, the same on all ranks.
+bool lies_as_swept(const EngineState& state, RelationId relation);
+// Of a swept relation.
+std::uint32_t pivot_column(const RelationData& relation);
 
 // So many bindings of a pivot are looked up at once.
 inline constexpr std::uint64_t kGatheredBindings = std::uint64_t{1} << 18;
