@@ -307,7 +307,8 @@ TEST(PivotClosure, GathersChosenSlotsAndPivots) {
                 choice)
             .is_ok());
     std::set<NaiveTuple> expected;
-    for (const NaiveTuple& tuple : naive_rounds(problem).back().total)
+    const auto rounds = naive_rounds(problem);
+    for (const NaiveTuple& tuple : rounds.back().total)
       if (tuple.slot % 3 == 1 && wanted.contains(space.cell_of(tuple.lane))) expected.insert(tuple);
     EXPECT_EQ(gathered, expected);
     chosen += expected.size();
