@@ -52,6 +52,10 @@ bool takes_place(AggregateFunction function, ValueKind kind, std::uint64_t bits,
   return is_least ? is_before(value, known) : is_before(known, value);
 }
 
+std::uint64_t add_doubles(std::uint64_t a, std::uint64_t b) {
+  return std::bit_cast<std::uint64_t>(as_float(a) + as_float(b));
+}
+
 // An expression that stands for a value already computed.
 Expression constant(ValueKind kind, std::uint64_t bits) {
   Expression e;
@@ -81,30 +85,29 @@ AggregateFold::AggregateFold(const Aggregate& aggregate, ExpressionEvaluator& ev
 
 void AggregateFold::begin(std::uint32_t rows) { states_.assign(rows, State{}); }
 
-void AggregateFold::fold(State& state, std::uint64_t bits) const {
+void AggregateFold::fold(FoldedPart& part, std::uint64_t bits) const {
   const ValueKind kind = aggregate_.target.value_kind;
-  const bool first = state.count == 0;
+  const bool first = part.count == 0;
   switch (aggregate_.function) {
     case AggregateFunction::kCount:
       break;
     case AggregateFunction::kSum:
       if (kind == ValueKind::kFloat)
-        state.bits =
-            std::bit_cast<std::uint64_t>(as_float(first ? 0 : state.bits) + as_float(bits));
+        part.bits = add_doubles(part.bits, bits);
       else
-        state.bits += bits;
+        part.bits += bits;
       break;
     case AggregateFunction::kMin:
     case AggregateFunction::kMax:
-      if (first || takes_place(aggregate_.function, kind, bits, state.bits)) state.bits = bits;
+      if (first || takes_place(aggregate_.function, kind, bits, part.bits)) part.bits = bits;
       break;
     case AggregateFunction::kMean:
-      state.sum += to_double(kind, bits);
+      part.bits = add_doubles(part.bits, std::bit_cast<std::uint64_t>(to_double(kind, bits)));
       break;
     case AggregateFunction::kFold:
       break;  // call()
   }
-  ++state.count;
+  ++part.count;
 }
 
 bool AggregateFold::folds_cells() const {
@@ -169,14 +172,10 @@ Status AggregateFold::add(const Batch& batch) {
   return evaluator_.status();
 }
 
-bool AggregateFold::has_value_of_nothing() const {
+bool AggregateFold::has_value(const FoldedPart& whole) const {
   return aggregate_.function == AggregateFunction::kCount ||
          aggregate_.function == AggregateFunction::kSum ||
-         aggregate_.function == AggregateFunction::kFold;
-}
-
-bool AggregateFold::has_result(std::uint32_t row) const {
-  return has_value_of_nothing() || states_[row].count > 0;
+         aggregate_.function == AggregateFunction::kFold || whole.count > 0;
 }
 
 Cell AggregateFold::result(std::uint32_t row, const Batch& outer) {
@@ -184,32 +183,17 @@ Cell AggregateFold::result(std::uint32_t row, const Batch& outer) {
   if (aggregate_.function == AggregateFunction::kFold)
     return state.count == 0 ? evaluator_.evaluate(aggregate_.target.arguments[0], outer, row)
                             : state.cell;
-  return value(part(row));
-}
-
-FoldedPart AggregateFold::part(std::uint32_t row) const {
-  const State& state = states_[row];
-  return {.count = state.count,
-          .bits = aggregate_.function == AggregateFunction::kMean
-                      ? std::bit_cast<std::uint64_t>(state.sum)
-                      : state.bits};
+  return value(state);
 }
 
 void AggregateFold::unite(const FoldedPart& part, FoldedPart& whole) const {
   if (part.count == 0) return;
-  State state{.count = whole.count, .bits = whole.bits};
+  const std::uint64_t count = whole.count + part.count;
   if (aggregate_.function == AggregateFunction::kMean)
-    whole.bits = std::bit_cast<std::uint64_t>(std::bit_cast<double>(whole.bits) +
-                                              std::bit_cast<double>(part.bits));
-  else {
-    fold(state, part.bits);
-    whole.bits = state.bits;
-  }
-  whole.count += part.count;
-}
-
-bool AggregateFold::has_value(const FoldedPart& whole) const {
-  return has_value_of_nothing() || whole.count > 0;
+    whole.bits = add_doubles(whole.bits, part.bits);
+  else
+    fold(whole, part.bits);
+  whole.count = count;
 }
 
 Cell AggregateFold::value(const FoldedPart& whole) {
@@ -217,8 +201,7 @@ Cell AggregateFold::value(const FoldedPart& whole) {
   std::uint64_t bits = whole.bits;
   if (aggregate_.function == AggregateFunction::kCount) bits = whole.count;
   if (aggregate_.function == AggregateFunction::kMean)
-    bits = std::bit_cast<std::uint64_t>(std::bit_cast<double>(whole.bits) /
-                                        static_cast<double>(whole.count));
+    bits = std::bit_cast<std::uint64_t>(as_float(whole.bits) / static_cast<double>(whole.count));
   return evaluator_.evaluate(constant(aggregate_.result_kind, bits), kNoBatch, 0);
 }
 

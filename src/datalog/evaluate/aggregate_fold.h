@@ -17,7 +17,7 @@ namespace stratalog::datalog {
 // Some tuples of a row, folded.
 struct FoldedPart {
   std::uint64_t count = 0;
-  std::uint64_t bits = 0;  // of their value; kMean: of the sum, as a double
+  std::uint64_t bits = 0;  // of the kind of the target; kMean: of the sum, as a double
 };
 
 class AggregateFold {
@@ -32,28 +32,24 @@ class AggregateFold {
   void add_count(std::uint32_t row, std::uint64_t bindings) { states_[row].count += bindings; }
   // count and sum of nothing are 0, a fold of nothing is what it begins with; min, max and mean of
   // nothing do not exist.
-  bool has_result(std::uint32_t row) const;
+  bool has_result(std::uint32_t row) const { return has_value(states_[row]); }
   // `outer` holds the outer rows.
   Cell result(std::uint32_t row, const Batch& outer);
 
   // The same for rows that are folded in parts, not of kFold.
-  FoldedPart part(std::uint32_t row) const;
+  const FoldedPart& part(std::uint32_t row) const { return states_[row]; }
   void unite(const FoldedPart& part, FoldedPart& whole) const;
   bool has_value(const FoldedPart& whole) const;
   Cell value(const FoldedPart& whole);
 
  private:
-  struct State {
-    std::uint64_t count = 0;
-    std::uint64_t bits = 0;  // of the kind of the target
-    double sum = 0;  // kMean
+  struct State : FoldedPart {
     Cell cell = 0;  // kFold
   };
 
-  void fold(State& state, std::uint64_t bits) const;
+  void fold(FoldedPart& part, std::uint64_t bits) const;
   // Whether the target is a variable of numbers whose cells tell them.
   bool folds_cells() const;
-  bool has_value_of_nothing() const;
   void fold_cells(const Batch& batch);
   void call(State& state, const Batch& batch, std::uint32_t row);
 

@@ -9,18 +9,6 @@
 #include "relation/set_algebra.h"
 
 namespace stratalog::datalog {
-namespace {
-
-// An index of all tuples of the relation.
-const Index* whole_index(const EngineState& state, const Step& step) {
-  for (const Shard& shard : state.relations[step.relation].shards)
-    if ((state.is_single() || shard.placement.dealing == Dealing::kReplicated) &&
-        step.index < shard.indices.size() && shard.indices[step.index])
-      return shard.indices[step.index].get();
-  return nullptr;
-}
-
-}  // namespace
 
 Result<std::size_t> EdgeMasks::add_rule(const EngineState& state, const RulePlan& plan,
                                         std::span<const Cell> constants) {
@@ -28,7 +16,7 @@ Result<std::size_t> EdgeMasks::add_rule(const EngineState& state, const RulePlan
   rule.constants.assign(constants.begin(), constants.end());
   std::uint32_t width = 0;
   for (const Step& step : plan.masks) {
-    const Index* const index = whole_index(state, step);
+    const Index* const index = state.whole_index(step);
     if (index == nullptr || step.prefix_length != index->prefix_width())
       return Status::internal(fmt::format("a mask of relation `{}` has no index on every rank",
                                           state.program.relations[step.relation].name));

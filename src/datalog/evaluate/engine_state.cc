@@ -18,6 +18,13 @@ void EngineState::recount(RelationId r) {
   counted_bytes_[r] = bytes;
 }
 
+const Index* EngineState::whole_index(const Step& step) const {
+  for (const Shard& shard : relations[step.relation].shards)
+    if ((is_single() || shard.placement.dealing == Dealing::kReplicated) && shard.keeps(step.index))
+      return shard.indices[step.index].get();
+  return nullptr;
+}
+
 // One reduction: the least of each count, and of its complement, which is that of the greatest.
 Status EngineState::meet() {
   if (!std::exchange(is_apart, false)) return {};

@@ -180,6 +180,8 @@ struct EngineState {
   }
 
   bool is_single() const { return comm.size() == 1; }
+  // The index of a step's relation that has all its tuples on this rank; null where there is none.
+  const Index* whole_index(const Step& step) const;
 
   // Rounds may be many and short, and relations thousands: only those of the running stratum are
   // looked at each time, and those that it reads as they were swept.

@@ -66,11 +66,6 @@ void Pipeline::make_room(Stage& stage) {
   if (definition_.tagged) stage.out.tags.resize(kBatchRows, 0);
   if (step.kind == StepKind::kFilter && !step.filters_carried)
     stage.cell_filter = CellFilter::of((*definition_.body)[step.literal], evaluator_);
-  if (stage.inner) {
-    for (const VariableId v : (*definition_.body)[step.literal].aggregate->outer)
-      stage.inner_in.allocate(v);
-    stage.inner_in.tags.resize(kBatchRows, 0);
-  }
 }
 
 std::unique_ptr<Pipeline> Pipeline::of_aggregate(const Rule& rule, const Literal& literal,
@@ -107,7 +102,6 @@ void Pipeline::prepare_aggregate(Stage& stage) {
   if (stage.source.global_rows != nullptr) return;  // counts a relation without reading it
   stage.inner = of_aggregate(*definition_.rule, literal, *stage.step, std::move(stage.source.inner),
                              definition_.constants, evaluator_, *stage.fold);
-  stage.inner_in.columns.resize(definition_.rule->variables.size());
 }
 
 void Pipeline::prepare_filter(Stage& stage) {
@@ -314,21 +308,25 @@ Status Pipeline::aggregate(std::size_t s, const Batch& in) {
   return asks_pivots ? wait_for_more(s, in) : fold_body(s, in);
 }
 
-// Any number of bindings.
 Status Pipeline::fold_body(std::size_t s, const Batch& in) {
-  Stage& stage = *stages_[s];
-  const Literal& literal = (*definition_.body)[stage.step->literal];
-  Batch& given = stage.inner_in;
-  stage.fold->begin(in.rows);
+  STRATALOG_RETURN_IF_ERROR(stages_[s]->inner->fold_rows(in, *stages_[s]->fold));
+  return pass_folded(s, in);
+}
+
+Status Pipeline::fold_rows(const Batch& in, AggregateFold& fold) {
+  Batch& given = given_;
+  given.columns.resize(definition_.rule->variables.size());
+  for (const VariableId v : definition_.bound_before) given.allocate(v);
+  given.tags.resize(kBatchRows, 0);
+  fold.begin(in.rows);
   for (std::uint32_t from = 0; from < in.rows; from += given.rows) {
     given.rows = std::min(kBatchRows, in.rows - from);
-    for (const VariableId v : literal.aggregate->outer)
+    for (const VariableId v : definition_.bound_before)
       std::copy_n(in.columns[v].begin() + from, given.rows, given.columns[v].begin());
     std::iota(given.tags.begin(), given.tags.begin() + given.rows, from);
-    STRATALOG_RETURN_IF_ERROR(stage.inner->feed(given));
+    STRATALOG_RETURN_IF_ERROR(feed(given));
   }
-  STRATALOG_RETURN_IF_ERROR(stage.inner->finish());
-  return pass_folded(s, in);
+  return finish();
 }
 
 Status Pipeline::pass_folded(std::size_t s, const Batch& in) {

@@ -107,8 +107,7 @@ class Pipeline {
   };
 
   Pipeline(Definition definition, ExpressionEvaluator& evaluator, BatchSink sink);
-  // Of the body of an aggregate, which is `literal` of the rule: bindings are fed with the tags of
-  // the rows of `fold` that take what comes of them.
+  // Of the body of an aggregate, which is `literal` of the rule, for fold_rows() into `fold`.
   static std::unique_ptr<Pipeline> of_aggregate(const Rule& rule, const Literal& literal,
                                                 const Step& step, std::vector<StepSource> sources,
                                                 std::span<const Cell> constants,
@@ -120,6 +119,9 @@ class Pipeline {
 
   // Runs the steps for one batch. Output may be held back until finish().
   Status feed(const Batch& batch);
+  // Of an aggregate's body: runs the steps for all rows of a batch, which may be longer than others
+  // are, and folds what comes of each into the row of `fold` with the same number.
+  Status fold_rows(const Batch& in, AggregateFold& fold);
   // Runs them for a single empty binding (rules that start with a scan, or have no body).
   Status start();
   // Whoever took batches borrows none of their sets any longer.
@@ -246,6 +248,7 @@ class Pipeline {
   ExpressionEvaluator& evaluator_;
   BatchSink sink_;
   std::vector<std::unique_ptr<Stage>> stages_;
+  Batch given_;  // scratch of fold_rows()
 };
 
 }  // namespace stratalog::datalog

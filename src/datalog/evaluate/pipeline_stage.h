@@ -84,7 +84,6 @@ struct Pipeline::Stage {
   std::optional<RepeatFilter> repeats;  // where its output may hold bindings more than once
   std::unique_ptr<Pipeline> inner;  // aggregates
   std::unique_ptr<AggregateFold> fold;
-  Batch inner_in;
 };
 
 inline Cell Pipeline::cell_of(const KnownCell& known, const Stage& stage, const Batch& in,

@@ -48,6 +48,7 @@ struct Shard {
       indices;  // parallel to RelationPlan::indices; null where not kept here
   std::uint32_t primary = 0;  // where new tuples are told from known ones
 
+  bool keeps(std::uint32_t index) const { return index < indices.size() && indices[index]; }
   Index& primary_index() { return *indices[primary]; }
   const Index& primary_index() const { return *indices[primary]; }
   std::uint64_t heap_bytes() const;

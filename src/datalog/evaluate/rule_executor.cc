@@ -26,9 +26,8 @@ bool is_simple(const Expression& e) { return e.kind != ExpressionKind::kFunctor;
 
 // Whether the relation, which is read where its sweep left it, lies in an index as well.
 bool is_copied(const RelationData& relation, const Step& step) {
-  return std::any_of(relation.shards.begin(), relation.shards.end(), [&](const Shard& shard) {
-    return step.index < shard.indices.size() && shard.indices[step.index];
-  });
+  return std::any_of(relation.shards.begin(), relation.shards.end(),
+                     [&](const Shard& shard) { return shard.keeps(step.index); });
 }
 
 // Reads all there is, or all new tuples there are, with every binding.
@@ -83,6 +82,12 @@ LocationToken RuleExecutor::token_of(const Expression& e) const {
     return kConstantBase + state_.evaluator.evaluate(e, kNoBatch, 0);
   }
   return kUnknown;
+}
+
+// Of a column that a search knows.
+LocationToken RuleExecutor::token_of(const ColumnUse& known) const {
+  return known.role == ColumnRole::kMatchConstant ? kConstantBase + constants_[known.constant]
+                                                  : LocationToken{known.variable};
 }
 
 Location RuleExecutor::atom_location(const Atom& atom,
@@ -141,7 +146,7 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   }
   const Shard* chosen = nullptr;
   for (const Shard& shard : relation.shards) {
-    if (step.index >= shard.indices.size() || !shard.indices[step.index]) continue;
+    if (!shard.keeps(step.index)) continue;
     // A copy on every rank is best, save for the delta of a relation, which only its own shards
     // have, of which a mirror is one. A scan wants each tuple once; a search prefers the shard that
     // was dealt anew because of skew.
@@ -199,10 +204,7 @@ StepSource RuleExecutor::own_pivots(const Step& step, StepSource source, Locatio
   location = {kUnknown};
   if (state_.is_single() || reads_whole(step)) return source;
   if (source.pivot_place < step.prefix_length) {
-    const ColumnUse& pivot = step.columns[source.pivot_place];
-    hop_to = Location{pivot.role == ColumnRole::kMatchConstant
-                          ? kConstantBase + constants_[pivot.constant]
-                          : LocationToken{pivot.variable}};
+    hop_to = Location{token_of(step.columns[source.pivot_place])};
     hop_rows_ = &rows;
   } else {
     hop_to = Location{kEveryone};
@@ -220,14 +222,10 @@ void RuleExecutor::read_swept(const Step& step, SweptRows& rows, StepSource& sou
 // Each rank has the pairs that begin with its elements, in whichever column the search knows one.
 StepSource RuleExecutor::dealt_equivalence(const Step& step, bool is_first, StepSource source,
                                            Location& location, std::optional<Location>& hop_to) {
-  const ColumnUse& first = step.columns.front();
-  const LocationToken token = first.role == ColumnRole::kMatchConstant
-                                  ? kConstantBase + constants_[first.constant]
-                                  : LocationToken{first.variable};
   source.parts = static_cast<std::uint32_t>(state_.comm.size());
   source.part = static_cast<std::uint32_t>(state_.comm.rank());
   if (step.prefix_length > 0) {
-    const Location there{token};
+    const Location there{token_of(step.columns.front())};
     if (there != location) hop_to = there;
     location = there;
     return source;
@@ -245,7 +243,7 @@ Result<StepSource> RuleExecutor::joint_source(const Step& step, StepSource sourc
   const RelationData& relation = state_.relations[step.relation];
   const Shard* chosen = nullptr;
   for (const Shard& shard : relation.shards) {
-    if (step.index >= shard.indices.size() || !shard.indices[step.index] || shard.buckets) continue;
+    if (!shard.keeps(step.index) || shard.buckets) continue;
     // The mirror of a growing relation; of others, what lies there once for all ranks.
     const bool is_copy = shard.placement.dealing == Dealing::kReplicated;
     if (chosen == nullptr || is_copy == relation.mirrored) chosen = &shard;
@@ -296,10 +294,7 @@ Result<StepSource> RuleExecutor::inner_source(const Step& step, const Aggregate&
   source.nullary = &relation.holds;
   source.equivalence = relation.equivalence.get();
   if (source.equivalence != nullptr || relation.arity == 0) return source;
-  for (const Shard& shard : relation.shards)
-    if ((state_.is_single() || shard.placement.dealing == Dealing::kReplicated) &&
-        step.index < shard.indices.size() && shard.indices[step.index])
-      source.index = shard.indices[step.index].get();
+  source.index = state_.whole_index(step);
   if (source.index != nullptr) return source;
   if (relation.swept_everywhere) {
     read_swept(step, *relation.swept_everywhere, source);
@@ -307,7 +302,8 @@ Result<StepSource> RuleExecutor::inner_source(const Step& step, const Aggregate&
   }
   if (relation.swept && !is_copied(relation, step)) {
     if (std::exchange(inner.reads_own_part, true)) return two_parts();
-    if (knows_outside(state_, step, aggregate, std::vector<std::uint32_t>{pivot_column(relation)}))
+    const std::uint32_t pivot = pivot_column(relation);
+    if (knows_outside(state_, step, aggregate, std::span(&pivot, 1)))
       return own_pivots(step, std::move(source), inner.location, inner.hop_to);
     inner.is_split = true;
     // Not relation.swept itself, which keeps the sets that it has made.
@@ -326,7 +322,7 @@ Result<StepSource> RuleExecutor::inner_source(const Step& step, const Aggregate&
 Status RuleExecutor::own_part(const Step& step, const Aggregate& aggregate, Inner& inner,
                               StepSource& source) {
   for (const Shard& shard : state_.relations[step.relation].shards) {
-    if (step.index >= shard.indices.size() || !shard.indices[step.index] || shard.buckets) continue;
+    if (!shard.keeps(step.index) || shard.buckets) continue;
     source.index = shard.indices[step.index].get();
     const auto& columns = shard.placement.columns;
     inner.is_split = !knows_outside(state_, step, aggregate, columns);
@@ -620,8 +616,8 @@ Status RuleExecutor::finish_segment(std::size_t s) {
       mail_->append(rank, hop_stream(s + 1), cells);
     });
   if (segment.answers != nullptr)
-    STRATALOG_RETURN_IF_ERROR(segment.answers->pass(
-        segment.live, [&](const Batch& batch) { return segment.pipeline->feed(batch); }));
+    STRATALOG_RETURN_IF_ERROR(
+        segment.answers->pass([&](const Batch& batch) { return segment.pipeline->feed(batch); }));
   STRATALOG_RETURN_IF_ERROR(flush_in(s));
   return segment.pipeline->finish();
 }

@@ -59,6 +59,7 @@ class RuleExecutor {
   // Where the bindings are when they reach the sink. Empty: anywhere.
   const Location& final_location() const { return final_location_; }
   LocationToken token_of(const Expression& head_argument) const;
+  LocationToken token_of(const ColumnUse& known) const;
   // Whether it begins with what lies on this rank of a dealt relation.
   bool takes_own_part() const { return takes_own_part_; }
   // Whether the rule computes values that other ranks may not know.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 
 #include "datalog/facts/cell_class.h"
 
@@ -25,7 +24,8 @@ SplitFold::SplitFold(Definition definition, ExpressionEvaluator& evaluator)
       evaluator_(evaluator),
       part_(aggregate_, evaluator),
       body_(Pipeline::of_aggregate(*definition_.rule, aggregated(definition_), *definition_.step,
-                                   definition_.sources, definition_.constants, evaluator, part_)),
+                                   std::move(definition_.sources), definition_.constants, evaluator,
+                                   part_)),
       held_(definition_.rule->variables.size()) {}
 
 bool SplitFold::can_unite(const Aggregate& aggregate) {
@@ -38,7 +38,8 @@ bool SplitFold::can_unite(const Aggregate& aggregate) {
 
 Status SplitFold::hold(const Batch& bindings) {
   if (bindings.rows > std::numeric_limits<std::uint32_t>::max() - held_rows_)
-    return Status::not_supported("more than four billion bindings before an aggregate on one rank");
+    return Status::not_supported(
+        "more than four billion bindings before an aggregate on one rank; use more ranks");
   for (const VariableId v : definition_.arriving)
     held_[v].insert(held_[v].end(), bindings.columns[v].begin(),
                     bindings.columns[v].begin() + bindings.rows);
@@ -67,27 +68,21 @@ void SplitFold::take(std::span<const Cell> questions) {
 Status SplitFold::answer(const Send& send) {
   const std::size_t width = question_width();
   const std::uint64_t asked = questions_.size() / width;
-  Batch given;
-  given.columns.resize(definition_.rule->variables.size());
-  for (const VariableId v : aggregate_.outer) given.allocate(v);
-  given.tags.resize(kBatchRows, 0);
-  for (std::uint64_t begin = 0; begin < asked; begin += kGatheredBindings) {
-    const auto rows = static_cast<std::uint32_t>(std::min(kGatheredBindings, asked - begin));
-    part_.begin(rows);
-    for (std::uint32_t from = 0; from < rows; from += given.rows) {
-      given.rows = std::min(kBatchRows, rows - from);
-      const Cell* question = questions_.data() + ((begin + from) * width);
-      for (std::uint32_t r = 0; r < given.rows; ++r, question += width)
-        for (std::size_t i = 0; i < aggregate_.outer.size(); ++i)
-          given.columns[aggregate_.outer[i]][r] = question[2 + i];
-      std::iota(given.tags.begin(), given.tags.begin() + given.rows, from);
-      STRATALOG_RETURN_IF_ERROR(body_->feed(given));
+  Batch chunk;
+  chunk.columns.resize(held_.size());
+  for (std::uint64_t begin = 0; begin < asked; begin += chunk.rows) {
+    chunk.rows = static_cast<std::uint32_t>(std::min(kGatheredBindings, asked - begin));
+    const Cell* const questions = questions_.data() + (begin * width);
+    for (std::size_t i = 0; i < aggregate_.outer.size(); ++i) {
+      std::vector<Cell>& column = chunk.columns[aggregate_.outer[i]];
+      column.resize(chunk.rows);
+      for (std::uint32_t r = 0; r < chunk.rows; ++r) column[r] = questions[(r * width) + 2 + i];
     }
-    STRATALOG_RETURN_IF_ERROR(body_->finish());
-    for (std::uint32_t r = 0; r < rows; ++r) {
-      const FoldedPart part = part_.part(r);
+    STRATALOG_RETURN_IF_ERROR(body_->fold_rows(chunk, part_));
+    for (std::uint32_t r = 0; r < chunk.rows; ++r) {
+      const FoldedPart& part = part_.part(r);
       if (part.count == 0) continue;
-      const Cell* const question = questions_.data() + ((begin + r) * width);
+      const Cell* const question = questions + (r * width);
       const std::array<Cell, kAnswerWidth> cells = {
           question[1], static_cast<Cell>(part.count), static_cast<Cell>(part.count >> kCellBits),
           static_cast<Cell>(part.bits), static_cast<Cell>(part.bits >> kCellBits)};
@@ -108,7 +103,8 @@ void SplitFold::unite(std::span<const Cell> answers) {
   }
 }
 
-Status SplitFold::pass(const std::vector<VariableId>& live, const BatchSink& sink) {
+Status SplitFold::pass(const BatchSink& sink) {
+  const std::vector<VariableId>& live = definition_.step->live_after;
   united_.resize(held_rows_);
   Batch out;
   out.columns.resize(held_.size());

@@ -48,7 +48,7 @@ class SplitFold {
   void ask(const CellRemapping& remapping, int self, int ranks, const Send& send);
   void unite(std::span<const Cell> answers);
   // Goes on with the bindings that have a value, and forgets all.
-  Status pass(const std::vector<VariableId>& live, const BatchSink& sink);
+  Status pass(const BatchSink& sink);
 
   // A rank that is asked.
   void take(std::span<const Cell> questions);
