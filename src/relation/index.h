@@ -81,7 +81,14 @@ class Index {
     if (length == rows_.width())
       rows_.prefetch(prefix);
     else
-      directory_of(length).prefetch(prefix);
+      directory_of(length).prefetch(prefix, rows_);
+  }
+  // And then what they will look at behind that.
+  void prefetch_found_under(std::uint32_t length, const Cell* prefix) const {
+    if (length == rows_.width())
+      rows_.prefetch_found(prefix);
+    else
+      directory_of(length).prefetch_found(prefix, rows_);
   }
 
   // Queue for the next round. Tuples (in index order) that come while there are no rows are sorted

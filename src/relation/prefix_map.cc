@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <ranges>
+#include <utility>
 
 #include "base/memory_end.h"
 
@@ -17,6 +17,9 @@ constexpr std::uint64_t kDirectPerKey = 4;
 constexpr std::uint64_t kSmallDirectPerKey = 64;
 constexpr std::uint64_t kSmallDirect = 1U << 16;
 constexpr std::uint64_t kLeastDirect = 64;
+// Keys that came in order are hashed as well where so many others are for each of them: a look-up
+// would mostly look for its key twice.
+constexpr std::uint64_t kHashedPerOrdered = 2;
 // So many bits for each hashed key: at most 8 bytes a key.
 constexpr std::uint64_t kBitsPerHashed = 64;
 
@@ -34,21 +37,36 @@ bool PrefixMap::equal(std::uint32_t id, const Cell* key) const {
   return true;
 }
 
-// Not in the direct table.
+// Not by rank.
 std::uint32_t PrefixMap::find_elsewhere(const Cell* key) const {
   if (width_ == 0) return size_ == 0 ? kAbsent : 0;
-  if (rest_ != kAbsent) return find_by_halving(key);
-  if (width_ == 1 && is_known_absent(*key)) return kAbsent;
+  if (rest_ != kAbsent) {
+    const std::uint32_t found = find_in_order(key);
+    if (found != kAbsent) return found;
+  }
+  if (size_ == assigned_ && slots_.size() == 0) return kAbsent;
+  if (width_ == 1) {
+    if (*key < direct_.size()) return direct_[*key];
+    if (is_known_absent(*key)) return kAbsent;
+  }
   return slots_.find(hash_of_key(key, width_), [&](std::uint32_t id) { return equal(id, key); });
 }
 
-std::uint32_t PrefixMap::find_by_halving(const Cell* key) const {
-  const std::span<const Cell> wanted(key, width_);
-  const auto ids = std::views::iota(rest_, size_);
-  const auto key_of = [&](std::uint32_t id) { return this->key(id); };
-  const auto found =
-      std::ranges::lower_bound(ids, wanted, std::ranges::lexicographical_compare, key_of);
-  return found != ids.end() && std::ranges::equal(key_of(*found), wanted) ? *found : kAbsent;
+std::uint32_t PrefixMap::find_in_order(const Cell* key) const {
+  KeyBuckets::Bucket in{.from = rest_, .to = assigned_};
+  if (!buckets_.empty()) in = buckets_.bucket_of(key);
+  while (in.from < in.to) {
+    const std::uint32_t middle = in.middle();
+    const Cell* const mine = keys_.get() + (std::size_t{middle} * width_);
+    std::uint32_t i = 0;
+    while (i + 1 < width_ && mine[i] == key[i]) ++i;
+    if (mine[i] == key[i]) return middle;
+    if (mine[i] < key[i])
+      in.from = middle + 1;
+    else
+      in.to = middle;
+  }
+  return kAbsent;
 }
 
 std::uint32_t PrefixMap::append(const Cell* key) {
@@ -68,12 +86,19 @@ std::uint32_t PrefixMap::append(const Cell* key) {
 
 std::uint32_t PrefixMap::find_or_add(const Cell* key) {
   if (width_ == 0) return size_ > 0 ? 0 : append(key);
-  if (rest_ != kAbsent) hash_rest();
+  if (rest_ != kAbsent) {
+    const std::uint64_t ordered = assigned_ - rest_;
+    if (buckets_.empty() || slots_.size() > kHashedPerOrdered * ordered) hash_rest();
+  }
   if (width_ == 1) {
     const std::uint32_t found = find(key);
     if (found != kAbsent) return found;
-    if (*key >= direct_.size() && *key < most_direct(size_ + std::uint64_t{1})) grow_direct(*key);
+    const std::uint64_t added = size_ - ranked_.size() + std::uint64_t{1};
+    if (*key >= direct_.size() && *key < most_direct(added)) grow_direct(*key);
     if (*key < direct_.size()) return direct_[*key] = append(key);
+  } else if (rest_ != kAbsent) {
+    const std::uint32_t found = find_in_order(key);
+    if (found != kAbsent) return found;
   }
   return add_hashed(key);
 }
@@ -88,41 +113,38 @@ Cell* PrefixMap::make_room_for(std::uint32_t count) {
 
 void PrefixMap::number_ascending(std::uint32_t count) {
   size_ = count;
-  if (width_ == 1)
-    assign_cells();
-  else if (width_ > 1)
-    rest_ = 0;
-}
-
-// Which of the keys, each a cell, ascending, are found directly.
-void PrefixMap::assign_cells() {
-  std::uint32_t direct = size_;
-  while (direct > 0 && keys_[direct - 1] >= most_direct(direct)) --direct;
-  if (direct > 0) grow_direct(keys_[direct - 1]);
-  // The table is larger than was asked for, and all that it reaches is there.
-  while (direct < size_ && keys_[direct] < direct_.size()) ++direct;
-  for (std::uint32_t id = 0; id < direct; ++id) direct_[keys_[id]] = id;
-  if (direct < size_) rest_ = direct;
+  assigned_ = count;
+  if (width_ == 0) return;
+  if (width_ == 1) ranked_.assign(count, [&](std::uint32_t id) { return keys_[id]; });
+  if (ranked_.size() == count) return;
+  rest_ = ranked_.size();
+  buckets_.assign(rest_, count, width_, [&](std::uint32_t id) { return key(id).data(); });
 }
 
 void PrefixMap::index_keys() {
-  if (rest_ != kAbsent) hash_rest();
+  if (rest_ != kAbsent && buckets_.empty()) hash_rest();
 }
 
-// As full as the slots would be had the keys come one by one.
 void PrefixMap::hash_rest() {
-  const std::uint32_t first = rest_;
-  slots_.make_room(size_ - first, size_ - 1, keys());
-  rest_ = kAbsent;
+  const std::uint32_t first = std::exchange(rest_, kAbsent);
+  // As full as the slots would be had the keys come one by one.
+  slots_.make_room(assigned_ - first, size_ - 1, keys());
   std::vector<std::uint32_t> ids;
-  for (std::uint32_t id = first; id < size_;) {
+  for (std::uint32_t id = first; id < assigned_;) {
     ids.clear();
-    while (id < size_ && ids.size() < HashSlots::kAtOnce) ids.push_back(id++);
+    for (; id < assigned_ && ids.size() < HashSlots::kAtOnce; ++id) {
+      if (width_ == 1 && keys_[id] < direct_.size())
+        direct_[keys_[id]] = id;
+      else
+        ids.push_back(id);
+    }
     slots_.put_many(ids, keys());
   }
   if (width_ > 1) return;
+  buckets_ = {};
   // All that the bits may reach are noted with the largest of them.
-  for (std::uint32_t id = size_; id > first && hashed_bits_.empty(); --id)
+  const bool had_bits = !hashed_bits_.empty();
+  for (std::uint32_t id = assigned_; id > first && (had_bits || hashed_bits_.empty()); --id)
     note_hashed(keys_[id - 1]);
 }
 

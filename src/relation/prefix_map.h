@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// PrefixMap: numbers distinct tuples of `width` cells densely in order of arrival. Width 1 uses a
-// directly addressed table for small cells (dense ids) and hashes for the rest, beside them a bit
-// for each cell that could be there, as what is not there takes longest to find; wider keys are
-// hashed. Never forgets. find() and prefetch() are safe for
-// concurrent readers only while nobody adds; frozen keys always are. Local.
+// PrefixMap: numbers distinct tuples of `width` cells densely in order of arrival. First keys that
+// come in ascending order are found where they lie: by rank (width 1), or in a bucket. Of others,
+// width 1 finds small cells in a directly addressed table (dense ids) and the rest by hashes,
+// beside them a bit for each cell that could be there, as what is not there takes longest to find;
+// wider keys are hashed. Never forgets. find() and prefetch() are safe for concurrent readers only
+// while nobody adds; frozen keys always are. Local.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +16,8 @@
 #include "base/prefetch.h"
 #include "model/cell.h"
 #include "relation/hash_slots.h"
+#include "relation/key_buckets.h"
+#include "relation/ranked_cells.h"
 
 namespace stratalog {
 
@@ -61,29 +64,47 @@ class PrefixMap {
   }
   FrozenKeys freeze_keys() const { return {keys_, width_}; }
   std::uint32_t find(const Cell* key) const {
-    if (width_ == 1 && *key < direct_.size()) return direct_[*key];
+    if (width_ == 1) {
+      if (const std::uint32_t rank = ranked_.find(*key); rank != RankedCells::kAbsent) return rank;
+      if (rest_ == kAbsent && *key < direct_.size()) return direct_[*key];
+    }
     return find_elsewhere(key);
   }
   std::uint32_t find_or_add(const Cell* key);
   // Numbers `count` keys (at least one) that `fill` writes (width() cells each, back to back,
   // ascending and distinct) without looking for each first. Requires an empty map. Keys that are
-  // not found directly are found by halving then, until some are added or index_keys() is called,
-  // which many look-ups are worth.
+  // found neither by rank nor in buckets are found by halving then, until some are added or
+  // index_keys() is called, which many look-ups are worth.
   template <typename Fill>
   void assign_ascending(std::uint32_t count, const Fill& fill) {
     fill(make_room_for(count));
     number_ascending(count);
   }
   void index_keys();
+  // The first keys, if buckets tell where they are: by id.
+  const KeyBuckets& buckets() const { return buckets_; }
   // Brings the memory that find(key) will look at closer.
   void prefetch(const Cell* key) const {
-    if (width_ == 1 && *key < direct_.size())
+    if (width_ == 1 && ranked_.reaches(*key))
+      ranked_.prefetch(*key);
+    else if (width_ == 1 && *key < direct_.size())
       prefetch_for_reading(direct_.data() + *key);
     else
-      slots_.prefetch(hash_of_key(key, width_));
+      prefetch_elsewhere(key);
+  }
+  // And then what it will look at behind that.
+  void prefetch_found(const Cell* key) const {
+    if (width_ == 0 || (width_ == 1 && (ranked_.reaches(*key) || *key < direct_.size()))) return;
+    if (rest_ != kAbsent && !buckets_.empty()) {
+      const KeyBuckets::Bucket bucket = buckets_.bucket_of(key);
+      if (bucket.from < bucket.to) prefetch_for_reading(this->key(bucket.middle()).data());
+    }
+    const std::uint32_t id = slots_.first_number(hash_of_key(key, width_));
+    if (id != kAbsent) prefetch_for_reading(this->key(id).data());
   }
   std::uint64_t heap_bytes() const {
     return ((capacity_ + direct_.capacity()) * sizeof(std::uint32_t)) + slots_.heap_bytes() +
+           ranked_.heap_bytes() + buckets_.heap_bytes() +
            (hashed_bits_.capacity() * sizeof(std::uint64_t));
   }
 
@@ -102,14 +123,19 @@ class PrefixMap {
     const std::size_t word = cell / 64;
     return word < hashed_bits_.size() && ((hashed_bits_[word] >> (cell % 64)) & 1U) == 0;
   }
+  void prefetch_elsewhere(const Cell* key) const {
+    if (width_ == 0) return;
+    if (rest_ != kAbsent) buckets_.prefetch(key, width_);
+    if (slots_.size() > 0) slots_.prefetch(hash_of_key(key, width_));
+  }
   bool equal(std::uint32_t id, const Cell* key) const;
   std::uint32_t find_elsewhere(const Cell* key) const;
+  std::uint32_t find_in_order(const Cell* key) const;
   std::uint32_t find_by_halving(const Cell* key) const;
   std::uint32_t add_hashed(const Cell* key);
   std::uint32_t append(const Cell* key);
   Cell* make_room_for(std::uint32_t count);
   void number_ascending(std::uint32_t count);
-  void assign_cells();
   void hash_rest();
   void grow_direct(Cell cell);
   void note_hashed(Cell cell);
@@ -117,12 +143,15 @@ class PrefixMap {
   std::uint32_t width_;
   std::uint32_t most_;
   std::uint32_t size_ = 0;
-  // Ascending keys from here on are not hashed yet.
+  std::uint32_t assigned_ = 0;  // so many keys came in order
+  // Of these, the ones from here on are found by their order.
   std::uint32_t rest_ = kAbsent;
+  KeyBuckets buckets_;  // of them; they stay when these are hashed
   // size_ * width_ cells, which never change: others may hold on to them.
   std::shared_ptr<Cell[]> keys_;
   std::size_t capacity_ = 0;  // in cells
-  std::vector<std::uint32_t> direct_;  // width 1: cell -> id
+  RankedCells ranked_;  // width 1: the first keys, if they came in order
+  std::vector<std::uint32_t> direct_;  // width 1: cell -> id of others
   // Width 1: a bit for each cell below its end, set if the cell is in slots_. Empty where cells are
   // too far apart.
   std::vector<std::uint64_t> hashed_bits_;

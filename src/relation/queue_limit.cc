@@ -43,8 +43,8 @@ bool QueueLimit::let_wait(WordBuffer<Cell>& tuples, std::uint32_t arity) {
   const std::uint64_t waiting = tuples.size() / arity;
   if (distinct_share(tuples.words(), arity, arity) >= 0.5) {
     limit_ = 2 * std::max(limit_, waiting);
-    if (limit_ > kMost && distinct_share(tuples.words(), arity, arity - 1) < kThinRows)
-      limit_ = kMost;
+    if (limit_ > most_ && distinct_share(tuples.words(), arity, arity - 1) < kThinRows)
+      limit_ = most_;
     return !is_reached(waiting);
   }
   if (!keep_distinct(tuples, arity)) return false;

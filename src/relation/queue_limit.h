@@ -24,19 +24,24 @@ class QueueLimit {
   static constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
   static constexpr std::uint64_t kMost = std::uint64_t{8} << 20;
 
+  QueueLimit() = default;
+  // One of so many queues that fill side by side: together they let as many wait as one alone.
+  explicit QueueLimit(std::uint64_t queues) : most_(std::max(kLeast, kMost / queues)) {}
+
   bool is_reached(std::uint64_t waiting) const { return waiting >= limit_; }
   // Of `waiting` derivations `left` were different tuples; `tuples` are there beside them, which
   // have to be gone through each time.
   void note(std::uint64_t waiting, std::uint64_t left, std::uint64_t tuples) {
     limit_ = std::clamp(std::max(2 * left, 2 * left >= waiting ? 2 * limit_ : 0) + tuples, kLeast,
-                        kMost);
+                        most_);
   }
   // Forgets duplicates among tuples that wait and have reached the limit, if there are many.
-  // Whether the others may go on waiting; else they need a place now. Beyond kMost they may where
-  // most of them will be rows of an index, which take more memory than tuples that wait.
+  // Whether the others may go on waiting; else they need a place now. Beyond the most they may
+  // where most of them will be rows of an index, which take more memory than tuples that wait.
   bool let_wait(WordBuffer<Cell>& tuples, std::uint32_t arity);
 
  private:
+  std::uint64_t most_ = kMost;
   std::uint64_t limit_ = kLeast;
 };
 

@@ -11,24 +11,39 @@
 namespace stratalog {
 namespace {
 
-// A slot says a row with one bit to spare.
+// A slot says a row with one bit to spare, and so does the first row of a rank.
 constexpr RowId kMostRows = std::uint32_t{1} << 31;
+constexpr RowId kHasList = kMostRows;
 
 }  // namespace
 
 void RowDirectory::assign_ascending(const PrefixMap& rows) {
   assert(ascending_ == 0 && slots_.size() == 0);
-  if (rows.size() > kMostRows) report_full_table();
+  if (rows.size() >= kMostRows) report_full_table();
   ascending_ = rows.size();
+  if (!rows.buckets().empty()) return;
   const auto is_first = [&](RowId row) {
     return row == 0 || !begins_with(row, rows.key(row - 1).data(), rows);
   };
-  std::size_t prefixes = 0;
+  std::uint32_t prefixes = 0;
   for (RowId row = 0; row < ascending_; ++row) prefixes += is_first(row) ? 1 : 0;
+  RowId from = 0;
+  if (length_ == 1) {
+    firsts_.reserve(prefixes + std::size_t{1});
+    for (RowId row = 0; row < ascending_; ++row)
+      if (is_first(row)) firsts_.push_back(row);
+    firsts_.push_back(ascending_);
+    ranked_.assign(prefixes, [&](std::uint32_t rank) { return rows.key(firsts_[rank])[0]; });
+    from = firsts_[ranked_.size()];
+    prefixes -= ranked_.size();
+    firsts_.resize(ranked_.size() + std::size_t{1});
+    firsts_.shrink_to_fit();
+  }
+  if (prefixes == 0) return;
   const Keys keys{.directory = this, .rows = &rows};
   slots_.make_room(prefixes, 2 * (ascending_ - 1), keys);
   std::array<std::uint32_t, HashSlots::kAtOnce> numbers;  // NOLINT: filled as far as it is read
-  for (RowId row = 0; row < ascending_;) {
+  for (RowId row = from; row < ascending_;) {
     std::size_t count = 0;
     for (; row < ascending_ && count < numbers.size(); ++row) {
       numbers[count] = 2 * row;
@@ -48,30 +63,80 @@ void RowDirectory::add(const PrefixMap& rows) {
   const std::size_t place = slots_.place_of(
       hash, [&](std::uint32_t number) { return begins_with(first_row(number), prefix, rows); });
   const std::uint32_t number = slots_.number_at(place);
-  if (number == HashSlots::kAbsent) {
-    slots_.put(place, 2 * row, hash);
-    return;
-  }
-  if (is_list(number)) {
+  if (number != HashSlots::kAbsent && is_list(number)) {
     lists_[number / 2].rows.push_back(row);
     ++listed_rows_;
     return;
   }
-  const FoundRows before = rows_from(number / 2, rows);
+  FoundRows before;
+  if (number != HashSlots::kAbsent)
+    before = rows_from(number / 2, rows);
+  else
+    before = rows.buckets().empty() ? rows_of_rank(prefix) : rows_of_bucket(prefix, rows);
+  if (before.empty()) {
+    slots_.put(place, 2 * row, hash);
+    return;
+  }
   List& list = lists_.emplace_back();
   list.first = before[0];
   list.rows.reserve(before.size() + 1);
   for (const RowId one : before) list.rows.push_back(one);
   list.rows.push_back(row);
   listed_rows_ += list.rows.size();
-  slots_.replace(place, static_cast<std::uint32_t>((2 * (lists_.size() - 1)) + 1));
+  const auto listed = static_cast<std::uint32_t>((2 * (lists_.size() - 1)) + 1);
+  if (number != HashSlots::kAbsent) {
+    slots_.replace(place, listed);
+    return;
+  }
+  slots_.put(place, listed, hash);
+  if (rows.buckets().empty()) firsts_[ranked_.find(*prefix)] |= kHasList;
+}
+
+void RowDirectory::prefetch_found(const Cell* prefix, const PrefixMap& rows) const {
+  if (const std::uint32_t rank = ranked_.find(*prefix); rank != RankedCells::kAbsent)
+    return prefetch_for_reading(firsts_.data() + rank);
+  const auto [first, last] = rows.buckets().ends_of(prefix, length_);
+  if (first.from < first.to) prefetch_for_reading(rows.key(first.middle()).data());
+  if (last.from != first.from && last.from < last.to)
+    prefetch_for_reading(rows.key(last.middle()).data());
+  const std::uint32_t number = slots_.first_number(hash_of_key(prefix, length_));
+  if (number != HashSlots::kAbsent) prefetch_for_reading(rows.key(first_row(number)).data());
+}
+
+FoundRows RowDirectory::rows_of_rank(const Cell* prefix) const {
+  const std::uint32_t rank = ranked_.find(*prefix);
+  if (rank == RankedCells::kAbsent || (firsts_[rank] & kHasList) != 0) return {};
+  return {firsts_[rank], (firsts_[rank + 1] & ~kHasList) - firsts_[rank]};
+}
+
+FoundRows RowDirectory::rows_of_bucket(const Cell* prefix, const PrefixMap& rows) const {
+  // The first of a bucket's rows that comes behind all below the prefix, or all with it, too.
+  const auto bound = [&](KeyBuckets::Bucket in, bool passes_equal) {
+    while (in.from < in.to) {
+      const std::uint32_t middle = in.middle();
+      const Cell* const mine = rows.key(middle).data();
+      std::uint32_t i = 0;
+      while (i + 1 < length_ && mine[i] == prefix[i]) ++i;
+      if (mine[i] < prefix[i] || (passes_equal && mine[i] == prefix[i]))
+        in.from = middle + 1;
+      else
+        in.to = middle;
+    }
+    return in.from;
+  };
+  auto [first, last] = rows.buckets().ends_of(prefix, length_);
+  const RowId from = bound(first, false);
+  last.from = std::max(last.from, from);
+  return {from, bound(last, true) - from};
 }
 
 FoundRows RowDirectory::find(const Cell* prefix, const PrefixMap& rows) const {
+  if (const FoundRows ranked = rows_of_rank(prefix); !ranked.empty()) return ranked;
+  if (slots_.size() == 0) return rows_of_bucket(prefix, rows);
   const std::uint32_t number = slots_.find(
       hash_of_key(prefix, length_),
       [&](std::uint32_t candidate) { return begins_with(first_row(candidate), prefix, rows); });
-  if (number == HashSlots::kAbsent) return {};
+  if (number == HashSlots::kAbsent) return rows_of_bucket(prefix, rows);
   return is_list(number) ? FoundRows(lists_[number / 2].rows) : rows_from(number / 2, rows);
 }
 
@@ -92,7 +157,8 @@ FoundRows RowDirectory::rows_from(RowId first, const PrefixMap& rows) const {
 }
 
 std::uint64_t RowDirectory::heap_bytes() const {
-  return slots_.heap_bytes() + (lists_.capacity() * sizeof(List)) + (listed_rows_ * sizeof(RowId));
+  return ranked_.heap_bytes() + (firsts_.capacity() * sizeof(RowId)) + slots_.heap_bytes() +
+         (lists_.capacity() * sizeof(List)) + (listed_rows_ * sizeof(RowId));
 }
 
 }  // namespace stratalog

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // RowDirectory: the rows of an index under a prefix shorter than theirs. Of rows that were made in
-// order it needs the first of each prefix only, as the others follow it; prefixes whose rows are
-// not side by side have a list. The cells are the index's. Local; not thread-safe while rows are
-// added.
+// order it needs the first of each prefix only, as the others follow it: it is looked for in the
+// buckets of the rows, or found by rank where prefixes are one cell, or hashed.
+// Prefixes whose rows are not side by side have a list. The cells are the index's. Local; not
+// thread-safe while rows are added.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include "relation/hash_slots.h"
 #include "relation/place_iterator.h"
 #include "relation/prefix_map.h"
+#include "relation/ranked_cells.h"
 #include "relation/row_sets.h"
 
 namespace stratalog {
@@ -52,7 +54,13 @@ class RowDirectory {
   void add(const PrefixMap& rows);
   // What is returned is valid until rows are added.
   FoundRows find(const Cell* prefix, const PrefixMap& rows) const;
-  void prefetch(const Cell* prefix) const { slots_.prefetch(hash_of_key(prefix, length_)); }
+  void prefetch(const Cell* prefix, const PrefixMap& rows) const {
+    if (ranked_.reaches(*prefix)) return ranked_.prefetch(*prefix);
+    rows.buckets().prefetch(prefix, length_);
+    if (slots_.size() > 0) slots_.prefetch(hash_of_key(prefix, length_));
+  }
+  // And then what find() will look at behind that.
+  void prefetch_found(const Cell* prefix, const PrefixMap& rows) const;
 
   std::uint64_t heap_bytes() const;
 
@@ -90,9 +98,17 @@ class RowDirectory {
     return different == 0;
   }
   FoundRows rows_from(RowId first, const PrefixMap& rows) const;
+  // Of a prefix that is found by rank and has no list; else none.
+  FoundRows rows_of_rank(const Cell* prefix) const;
+  // Of those that were made in order; none where there are no buckets.
+  FoundRows rows_of_bucket(const Cell* prefix, const PrefixMap& rows) const;
 
   std::uint32_t length_;
   RowId ascending_ = 0;  // so many rows were made in order
+  // Of a prefix of one cell: its rank, of which the first row, and one entry more. The highest bit
+  // says that it has a list as well, which the slots tell.
+  RankedCells ranked_;
+  std::vector<RowId> firsts_;
   HashSlots slots_;
   std::vector<List> lists_;
   std::uint64_t listed_rows_ = 0;

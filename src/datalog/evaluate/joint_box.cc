@@ -34,6 +34,8 @@ JointBox::JointBox(const Shard& shard, int ranks, const BestCells* best)
     : order_(shard.primary_index().order().begin(), shard.primary_index().order().end()),
       best_(best),
       parts_(static_cast<std::size_t>(ranks)) {
+  // Each rank fills a box with a part for each.
+  for (Part& part : parts_) part.limit = QueueLimit(parts_.size() * parts_.size());
   for (const std::uint32_t column : shard.placement.columns) {
     const auto at = std::find(order_.begin(), order_.end(), column) - order_.begin();
     key_places_.push_back(static_cast<std::uint32_t>(at));
@@ -42,6 +44,7 @@ JointBox::JointBox(const Shard& shard, int ranks, const BestCells* best)
 }
 
 void JointBox::add_set(std::span<const Cell> prefix, const IntSet* set) {
+  if (set->size() <= kBoxedAsTuples) return add_view(prefix, set->view());
   Part& part = parts_[owner_of_key(prefix)];
   part.prefixes.append(prefix);
   part.sets.append(set);
@@ -111,7 +114,7 @@ void JointBox::unite(Part& part, SetAccumulator& scratch) {
   Index& united = *part.united;
   united.keep_best(best_);
   const std::size_t arity = order_.size();
-  united.queue_tuples(part.tuples.words());
+  if (!united.take_over(part.tuples)) united.queue_tuples(part.tuples.words());
   for (std::size_t s = 0; s < part.sets.size(); ++s)
     united.queue_set(part.prefixes.words().data() + (s * (arity - 1)), part.sets.words()[s]);
   united.unite_queued(scratch, Freshness::kNew);

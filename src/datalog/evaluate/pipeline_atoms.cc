@@ -388,6 +388,10 @@ void Pipeline::prefetch_keys(const Stage& stage, const Batch& in, std::uint32_t 
   const Cell* key = stage.keys.data();
   for (std::uint32_t r = 0; r < in.rows; ++r, key += length)
     stage.indices[r]->prefetch_under(length, key);
+  // What that tells where to look has come by now.
+  key = stage.keys.data();
+  for (std::uint32_t r = 0; r < in.rows; ++r, key += length)
+    stage.indices[r]->prefetch_found_under(length, key);
 }
 
 Status Pipeline::search(std::size_t s, const Batch& in) {

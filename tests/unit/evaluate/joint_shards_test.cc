@@ -90,6 +90,31 @@ TEST(JointShards, NothingTravelsForSearches) {
   EXPECT_EQ(sent(AddressSpace::kShared), 0U);
 }
 
+// As rows of an index that unites them they would take three times as much.
+TEST(JointBox, ShortSetsWaitAsTuples) {
+  Shard shard;
+  shard.placement.columns = {0};
+  shard.indices.push_back(
+      std::make_unique<Index>(std::vector<std::uint32_t>{0, 1}, std::vector<std::uint32_t>{}));
+  SetAccumulator scratch;
+  JointBox box(shard, 1);
+  ASSERT_TRUE(box.takes_sets());
+  constexpr Cell kSets = 3U << 20;
+  IntSet set;
+  for (Cell key = 0; key < kSets; ++key) {
+    set.assign_sorted(std::vector<Cell>{key + 1});  // which nobody borrows any more
+    box.add_set(std::vector<Cell>{key}, &set);
+    box.bound(scratch);
+  }
+  EXPECT_LE(box.held_bytes(), std::uint64_t{kSets} * 8);
+  Index mine({0, 1}, {});
+  box.take(0, mine, scratch, Freshness::kUnknown);
+  mine.unite_queued(scratch, Freshness::kUnknown);
+  mine.advance();
+  EXPECT_EQ(mine.tuples(), kSets);
+  EXPECT_TRUE(mine.contains(std::vector<Cell>{5, 6}.data()));
+}
+
 TEST(JointBox, EachOwnerTakesItsTuplesAndSetsOnce) {
   Shard shard;
   shard.placement.columns = {1};

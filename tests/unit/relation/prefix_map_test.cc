@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PrefixMap against standard containers: numbers in order of arrival or of ascending keys, keys
-// that are found directly, by hash or by halving, and the end of its room.
+// that are found by rank, in buckets, directly, by hash or by halving, and the end of its room.
 #include "relation/prefix_map.h"
 
 #include <gtest/gtest.h>
@@ -50,8 +50,9 @@ TEST(PrefixMap, NumbersInOrderOfArrival) {
   }
 }
 
-// Cells from `first` on, `spread` apart in the mean: found directly, with a bit each, or neither.
-// Without a spread they are anywhere, most of them small.
+// Cells from `first` on, `spread` apart in the mean: found by rank or in buckets, as others are
+// found directly, with a bit each, or neither. Without a spread they are anywhere, most of them
+// small.
 void number_ascending(std::uint32_t width, std::size_t wanted, Cell first, std::uint64_t spread,
                       std::mt19937_64& random) {
   const auto draw = [&] {
@@ -86,15 +87,24 @@ void number_ascending(std::uint32_t width, std::size_t wanted, Cell first, std::
     const auto known = keys.contains(key);
     ASSERT_EQ(map.find(key.data()) != PrefixMap::kAbsent, known);
     if (known) continue;
+    map.prefetch(key.data());
     ASSERT_EQ(map.find_or_add(key.data()), id++);
     keys.insert(key);
   }
+  std::set<std::uint32_t> ids;
+  for (const Tuple& key : keys) {
+    const std::uint32_t found = map.find(key.data());
+    ASSERT_LT(found, id);
+    ASSERT_TRUE(std::ranges::equal(key, map.key(found)));
+    ids.insert(found);
+  }
+  ASSERT_EQ(ids.size(), keys.size());
 }
 
 TEST(PrefixMap, AscendingKeysAreNumberedAtOnce) {
   std::mt19937_64 random(3);
   for (std::uint32_t width = 0; width <= 4; ++width)
-    for (const std::size_t wanted : {1U, 2U, 10U, 11U, 1000U, 20'000U})
+    for (const std::size_t wanted : {1U, 2U, 10U, 11U, 40U, 300U, 1000U, 20'000U})
       for (const std::uint64_t spread : {0U, 3U, 40U, 100'000U})
         for (const Cell first : {0U, 1U << 31})
           ASSERT_NO_FATAL_FAILURE(number_ascending(width, wanted, first, spread, random))
