@@ -35,7 +35,9 @@ void sort_by_row(std::vector<Item>& items, std::vector<Item>& space, RowOf row_o
 }  // namespace
 
 Index::Index(std::vector<std::uint32_t> order, std::span<const std::uint32_t> searched)
-    : order_(std::move(order)), rows_(static_cast<std::uint32_t>(order_.size()) - 1) {
+    : order_(std::move(order)),
+      rows_(static_cast<std::uint32_t>(order_.size()) - 1),
+      queue_limit_(arity()) {
   assert(!order_.empty());
   for (const std::uint32_t length : searched)
     if (length >= rows_.width())

@@ -21,18 +21,25 @@ double distinct_share(std::span<const Cell> tuples, std::uint32_t arity, std::ui
 
 class QueueLimit {
  public:
+  // Of tuples of two cells in one queue; wider ones take more memory each.
   static constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
   static constexpr std::uint64_t kMost = std::uint64_t{8} << 20;
+  // Fewer are not worth looking at.
+  static constexpr std::uint64_t kFew = std::uint64_t{1} << 16;
 
   QueueLimit() = default;
-  // One of so many queues that fill side by side: together they let as many wait as one alone.
-  explicit QueueLimit(std::uint64_t queues) : most_(std::max(kLeast, kMost / queues)) {}
+  // Of tuples of `arity` cells, in one of so many queues that fill side by side: together they let
+  // as much wait as one alone.
+  explicit QueueLimit(std::uint32_t arity, std::uint64_t queues = 1)
+      : least_(std::max(kFew, 2 * kLeast / (arity * queues))),
+        most_(std::max(kFew, 2 * kMost / (arity * queues))),
+        limit_(least_) {}
 
   bool is_reached(std::uint64_t waiting) const { return waiting >= limit_; }
   // Of `waiting` derivations `left` were different tuples; `tuples` are there beside them, which
   // have to be gone through each time.
   void note(std::uint64_t waiting, std::uint64_t left, std::uint64_t tuples) {
-    limit_ = std::clamp(std::max(2 * left, 2 * left >= waiting ? 2 * limit_ : 0) + tuples, kLeast,
+    limit_ = std::clamp(std::max(2 * left, 2 * left >= waiting ? 2 * limit_ : 0) + tuples, least_,
                         most_);
   }
   // Forgets duplicates among tuples that wait and have reached the limit, if there are many.
@@ -41,6 +48,7 @@ class QueueLimit {
   bool let_wait(WordBuffer<Cell>& tuples, std::uint32_t arity);
 
  private:
+  std::uint64_t least_ = kLeast;
   std::uint64_t most_ = kMost;
   std::uint64_t limit_ = kLeast;
 };

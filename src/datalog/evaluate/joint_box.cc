@@ -35,7 +35,8 @@ JointBox::JointBox(const Shard& shard, int ranks, const BestCells* best)
       best_(best),
       parts_(static_cast<std::size_t>(ranks)) {
   // Each rank fills a box with a part for each.
-  for (Part& part : parts_) part.limit = QueueLimit(parts_.size() * parts_.size());
+  const QueueLimit limit(static_cast<std::uint32_t>(order_.size()), parts_.size() * parts_.size());
+  for (Part& part : parts_) part.limit = limit;
   for (const std::uint32_t column : shard.placement.columns) {
     const auto at = std::find(order_.begin(), order_.end(), column) - order_.begin();
     key_places_.push_back(static_cast<std::uint32_t>(at));

@@ -95,15 +95,17 @@ TEST(QueueLimit, IsInProportionToWhatHasToBeGoneThrough) {
   EXPECT_TRUE(limit.is_reached(QueueLimit::kLeast));
 }
 
-TEST(QueueLimit, OfQueuesSideBySideTogetherIsThatOfOne) {
-  QueueLimit limit(4);
+TEST(QueueLimit, OfWideTuplesAndOfQueuesSideBySideIsThatOfOneOfPairs) {
+  QueueLimit limit(8, 4);
+  EXPECT_TRUE(limit.is_reached(QueueLimit::kLeast / 16));
+  EXPECT_FALSE(limit.is_reached((QueueLimit::kLeast / 16) - 1));
   for (int i = 0; i < 5; ++i) limit.note(QueueLimit::kMost, QueueLimit::kMost, 0);
-  EXPECT_TRUE(limit.is_reached(QueueLimit::kMost / 4));
-  EXPECT_FALSE(limit.is_reached((QueueLimit::kMost / 4) - 1));
-  QueueLimit least(10'000);
-  least.note(QueueLimit::kMost, QueueLimit::kMost, 0);
-  EXPECT_FALSE(least.is_reached(QueueLimit::kLeast - 1));
-  EXPECT_TRUE(least.is_reached(QueueLimit::kLeast));
+  EXPECT_TRUE(limit.is_reached(QueueLimit::kMost / 16));
+  EXPECT_FALSE(limit.is_reached((QueueLimit::kMost / 16) - 1));
+  QueueLimit many(2, 10'000);
+  EXPECT_FALSE(many.is_reached(QueueLimit::kFew - 1));
+  many.note(QueueLimit::kMost, QueueLimit::kMost, 0);
+  EXPECT_TRUE(many.is_reached(QueueLimit::kFew));
 }
 
 // Six million derivations: of the first tuples, of tuples that rows are there for, and of such as
