@@ -32,14 +32,14 @@ class QueueLimit {
   // as much wait as one alone.
   explicit QueueLimit(std::uint32_t arity, std::uint64_t queues = 1)
       : least_(std::max(kFew, 2 * kLeast / (arity * queues))),
-        most_(std::max(kFew, 2 * kMost / (arity * queues))),
+        most_(std::max(kLeast, 2 * kMost / (arity * queues))),
         limit_(least_) {}
 
   bool is_reached(std::uint64_t waiting) const { return waiting >= limit_; }
   // Of `waiting` derivations `left` were different tuples; `tuples` are there beside them, which
   // have to be gone through each time.
   void note(std::uint64_t waiting, std::uint64_t left, std::uint64_t tuples) {
-    limit_ = std::clamp(std::max(2 * left, 2 * left >= waiting ? 2 * limit_ : 0) + tuples, least_,
+    limit_ = std::clamp(std::max(3 * left, 2 * left >= waiting ? 2 * limit_ : 0) + tuples, least_,
                         most_);
   }
   // Forgets duplicates among tuples that wait and have reached the limit, if there are many.

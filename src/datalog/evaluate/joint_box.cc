@@ -15,6 +15,9 @@ constexpr std::size_t kMostBoxSets = 1U << 20;
 constexpr std::uint64_t kMostBoxHeldBytes = 64U << 20;
 // Sets up to this size go as tuples.
 constexpr std::uint64_t kBoxedAsTuples = 3;
+// Also those that could be borrowed, if tuples are no wider: they are quickly sorted, and take less
+// than as rows. Of wider ones the same prefixes coming again cost less.
+constexpr std::size_t kNarrow = 3;
 // So many tuples are taken from a box at once.
 constexpr std::size_t kTakenAtOnce = 1U << 16;
 // Vectors that are larger after a round give their memory back.
@@ -45,7 +48,8 @@ JointBox::JointBox(const Shard& shard, int ranks, const BestCells* best)
 }
 
 void JointBox::add_set(std::span<const Cell> prefix, const IntSet* set) {
-  if (set->size() <= kBoxedAsTuples) return add_view(prefix, set->view());
+  if (set->size() <= kBoxedAsTuples && order_.size() <= kNarrow)
+    return add_view(prefix, set->view());
   Part& part = parts_[owner_of_key(prefix)];
   part.prefixes.append(prefix);
   part.sets.append(set);

@@ -32,8 +32,8 @@ class JointBox {
   bool takes_sets() const { return key_in_prefix_; }
   // `tuple` in index order.
   void add(std::span<const Cell> tuple) { parts_[owner_of_key(tuple)].tuples.append(tuple); }
-  // `set` is borrowed until unite_parts(), of bound() too, or clear(); short ones go as tuples.
-  // Requires takes_sets().
+  // `set` is borrowed until unite_parts(), of bound() too, or clear(); short ones of narrow tuples
+  // go as these. Requires takes_sets().
   void add_set(std::span<const Cell> prefix, const IntSet* set);
   // Copies the cells. Requires takes_sets().
   void add_view(std::span<const Cell> prefix, const SetView& set);

@@ -90,7 +90,7 @@ TEST(QueueLimit, IsInProportionToWhatHasToBeGoneThrough) {
   QueueLimit limit;
   limit.note(QueueLimit::kLeast, 10, 3 * QueueLimit::kLeast);
   EXPECT_FALSE(limit.is_reached(3 * QueueLimit::kLeast));
-  EXPECT_TRUE(limit.is_reached((3 * QueueLimit::kLeast) + 20));
+  EXPECT_TRUE(limit.is_reached((3 * QueueLimit::kLeast) + 30));
   limit.note(QueueLimit::kLeast, 10, 0);
   EXPECT_TRUE(limit.is_reached(QueueLimit::kLeast));
 }
@@ -100,12 +100,12 @@ TEST(QueueLimit, OfWideTuplesAndOfQueuesSideBySideIsThatOfOneOfPairs) {
   EXPECT_TRUE(limit.is_reached(QueueLimit::kLeast / 16));
   EXPECT_FALSE(limit.is_reached((QueueLimit::kLeast / 16) - 1));
   for (int i = 0; i < 5; ++i) limit.note(QueueLimit::kMost, QueueLimit::kMost, 0);
-  EXPECT_TRUE(limit.is_reached(QueueLimit::kMost / 16));
-  EXPECT_FALSE(limit.is_reached((QueueLimit::kMost / 16) - 1));
+  EXPECT_TRUE(limit.is_reached(QueueLimit::kLeast)) << "the most";
+  EXPECT_FALSE(limit.is_reached(QueueLimit::kLeast - 1));
   QueueLimit many(2, 10'000);
   EXPECT_FALSE(many.is_reached(QueueLimit::kFew - 1));
   many.note(QueueLimit::kMost, QueueLimit::kMost, 0);
-  EXPECT_TRUE(many.is_reached(QueueLimit::kFew));
+  EXPECT_TRUE(many.is_reached(QueueLimit::kLeast));
 }
 
 // Six million derivations: of the first tuples, of tuples that rows are there for, and of such as
