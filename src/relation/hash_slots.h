@@ -41,9 +41,9 @@ class HashSlots {
     if (!slots_.empty()) prefetch_for_reading(slots_.data() + (hash & (slots_.size() - 1)));
   }
 
-  // The first number that find() will look at, or kAbsent.
+  // The first number that find() will look at, or kAbsent. Requires slots.
   std::uint32_t first_number(std::uint64_t hash) const {
-    return slots_.empty() ? kAbsent : number_at(hash & (slots_.size() - 1));
+    return number_at(hash & (slots_.size() - 1));
   }
 
   // The number for which is_it(number) holds, among those with this hash; or kAbsent.

@@ -36,9 +36,9 @@ class KeyBuckets {
     if (end - first < kFew) return;
     std::uint64_t numbers = 1;
     for (cells_ = 0; cells_ < width && cells_ < kMostCells && begins_.empty();) {
-      Column& column = columns_[cells_];
-      column = column_of(first, end, cells_++, key_of);
-      const std::uint64_t more = column.range + std::uint64_t{1};
+      columns_[cells_] = column_of(first, end, cells_, key_of);
+      const std::uint64_t more = columns_[cells_].range + std::uint64_t{1};
+      ++cells_;
       if (numbers > kMostNumbers / more) return;
       numbers *= more;
       if (numbers > (end - first) / kMostInBucket) cut(first, end, numbers, key_of);

@@ -55,18 +55,23 @@ std::uint32_t PrefixMap::find_elsewhere(const Cell* key) const {
 std::uint32_t PrefixMap::find_in_order(const Cell* key) const {
   KeyBuckets::Bucket in{.from = rest_, .to = assigned_};
   if (!buckets_.empty()) in = buckets_.bucket_of(key);
+  const std::uint32_t id = first_behind(in, key, width_, false);
+  return id < in.to && equal(id, key) ? id : kAbsent;
+}
+
+std::uint32_t PrefixMap::first_behind(KeyBuckets::Bucket in, const Cell* prefix,
+                                      std::uint32_t length, bool equal_too) const {
   while (in.from < in.to) {
     const std::uint32_t middle = in.middle();
-    const Cell* const mine = keys_.get() + (std::size_t{middle} * width_);
+    const Cell* const mine = key(middle).data();
     std::uint32_t i = 0;
-    while (i + 1 < width_ && mine[i] == key[i]) ++i;
-    if (mine[i] == key[i]) return middle;
-    if (mine[i] < key[i])
+    while (i + 1 < length && mine[i] == prefix[i]) ++i;
+    if (mine[i] < prefix[i] || (equal_too && mine[i] == prefix[i]))
       in.from = middle + 1;
     else
       in.to = middle;
   }
-  return kAbsent;
+  return in.from;
 }
 
 std::uint32_t PrefixMap::append(const Cell* key) {

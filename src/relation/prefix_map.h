@@ -83,6 +83,10 @@ class PrefixMap {
   void index_keys();
   // The first keys, if buckets tell where they are: by id.
   const KeyBuckets& buckets() const { return buckets_; }
+  // Of ascending keys `in`, the first that comes behind all that are below `prefix`, or that begin
+  // with it, too; their end if there is none. By halving.
+  std::uint32_t first_behind(KeyBuckets::Bucket in, const Cell* prefix, std::uint32_t length,
+                             bool equal_too) const;
   // Brings the memory that find(key) will look at closer.
   void prefetch(const Cell* key) const {
     if (width_ == 1 && ranked_.reaches(*key))
@@ -99,6 +103,7 @@ class PrefixMap {
       const KeyBuckets::Bucket bucket = buckets_.bucket_of(key);
       if (bucket.from < bucket.to) prefetch_for_reading(this->key(bucket.middle()).data());
     }
+    if (slots_.size() == 0) return;
     const std::uint32_t id = slots_.first_number(hash_of_key(key, width_));
     if (id != kAbsent) prefetch_for_reading(this->key(id).data());
   }

@@ -29,7 +29,7 @@ class QueueLimit {
 
   QueueLimit() = default;
   // Of tuples of `arity` cells, in one of so many queues that fill side by side: together they let
-  // as much wait as one alone.
+  // as much wait as one alone, unless that were less than kLeast for each.
   explicit QueueLimit(std::uint32_t arity, std::uint64_t queues = 1)
       : least_(std::max(kFew, 2 * kLeast / (arity * queues))),
         most_(std::max(kLeast, 2 * kMost / (arity * queues))),

@@ -99,6 +99,7 @@ void RowDirectory::prefetch_found(const Cell* prefix, const PrefixMap& rows) con
   if (first.from < first.to) prefetch_for_reading(rows.key(first.middle()).data());
   if (last.from != first.from && last.from < last.to)
     prefetch_for_reading(rows.key(last.middle()).data());
+  if (slots_.size() == 0) return;
   const std::uint32_t number = slots_.first_number(hash_of_key(prefix, length_));
   if (number != HashSlots::kAbsent) prefetch_for_reading(rows.key(first_row(number)).data());
 }
@@ -110,24 +111,10 @@ FoundRows RowDirectory::rows_of_rank(const Cell* prefix) const {
 }
 
 FoundRows RowDirectory::rows_of_bucket(const Cell* prefix, const PrefixMap& rows) const {
-  // The first of a bucket's rows that comes behind all below the prefix, or all with it, too.
-  const auto bound = [&](KeyBuckets::Bucket in, bool passes_equal) {
-    while (in.from < in.to) {
-      const std::uint32_t middle = in.middle();
-      const Cell* const mine = rows.key(middle).data();
-      std::uint32_t i = 0;
-      while (i + 1 < length_ && mine[i] == prefix[i]) ++i;
-      if (mine[i] < prefix[i] || (passes_equal && mine[i] == prefix[i]))
-        in.from = middle + 1;
-      else
-        in.to = middle;
-    }
-    return in.from;
-  };
   auto [first, last] = rows.buckets().ends_of(prefix, length_);
-  const RowId from = bound(first, false);
+  const RowId from = rows.first_behind(first, prefix, length_, false);
   last.from = std::max(last.from, from);
-  return {from, bound(last, true) - from};
+  return {from, rows.first_behind(last, prefix, length_, true) - from};
 }
 
 FoundRows RowDirectory::find(const Cell* prefix, const PrefixMap& rows) const {

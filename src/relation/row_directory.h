@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // RowDirectory: the rows of an index under a prefix shorter than theirs. Of rows that were made in
 // order it needs the first of each prefix only, as the others follow it: it is looked for in the
-// buckets of the rows, or found by rank where prefixes are one cell, or hashed.
-// Prefixes whose rows are not side by side have a list. The cells are the index's. Local; not
-// thread-safe while rows are added.
+// buckets of the rows, or found by rank where prefixes are one cell, or hashed. Prefixes whose rows
+// are not side by side have a list. The cells are the index's. Local; not thread-safe while rows
+// are added.
 #pragma once
 
 #include <cstddef>

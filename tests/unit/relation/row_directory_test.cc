@@ -49,6 +49,7 @@ class NumberedRows {
       ASSERT_TRUE(directory_.find(prefix.data(), map_).empty());
     }
   }
+  bool has_buckets() const { return !map_.buckets().empty(); }
   std::uint64_t heap_bytes() const { return directory_.heap_bytes(); }
 
  private:
@@ -84,6 +85,26 @@ TEST(RowDirectory, FindsRowsThatWereMadeInOrderAndThoseThatCame) {
         for (int more = 0; more < 3000; ++more) rows.add(random_key(random, firsts));
         ASSERT_NO_FATAL_FAILURE(rows.check()) << length << " " << firsts << " " << ascending;
       }
+}
+
+// Those of a first cell crowd, and the cells behind it are too far apart for buckets.
+TEST(RowDirectory, FindsRowsThatCrowd) {
+  std::mt19937_64 random(20);
+  const auto draw = [&](Cell firsts) -> Key {
+    return {static_cast<Cell>(random() % firsts),
+            random() % 100 == 0 ? static_cast<Cell>(random()) : 0, static_cast<Cell>(random())};
+  };
+  for (std::uint32_t length = 1; length < kWidth; ++length)
+    for (const Cell firsts : {2U, 40U, 300U}) {
+      NumberedRows rows(length);
+      std::set<Key> keys;
+      while (keys.size() < 10000) keys.insert(draw(firsts));
+      rows.assign(keys);
+      ASSERT_FALSE(rows.has_buckets());
+      ASSERT_NO_FATAL_FAILURE(rows.check()) << length << " " << firsts;
+      for (int more = 0; more < 3000; ++more) rows.add(draw(2 * firsts));
+      ASSERT_NO_FATAL_FAILURE(rows.check()) << length << " " << firsts;
+    }
 }
 
 TEST(RowDirectory, KeepsNoRowsThatStandSideBySide) {
