@@ -20,6 +20,8 @@ constexpr std::size_t kMergedSets = 4;
 constexpr std::size_t kMergedCells = 96;
 // Fewer are sorted by comparing.
 constexpr std::size_t kFewQueued = 64;
+// The memory of a set is asked for while so many before it are united.
+constexpr std::size_t kSetsAhead = 8;
 
 RowId queued_row(std::uint64_t queued) { return static_cast<RowId>(queued >> 32); }
 
@@ -146,6 +148,7 @@ void Index::unite_row(RowId row, std::span<const std::uint64_t> cells,
     }
     return;
   }
+  present.prefetch();
   if (unite_short(cells, sets, present)) return;
   for (const std::uint64_t q : cells) scratch.add(static_cast<Cell>(q));
   for (const QueuedSet& queued : sets) scratch.add(*queued.set);
@@ -164,7 +167,9 @@ void Index::for_each_queued_row(SetAccumulator& scratch, Freshness freshness, Si
     std::size_t c_end = c;
     while (c_end < queued_cells_.size() && queued_row(queued_cells_[c_end]) == row) ++c_end;
     std::size_t s_end = s;
-    while (s_end < queued_sets_.size() && queued_sets_[s_end].row == row) ++s_end;
+    for (; s_end < queued_sets_.size() && queued_sets_[s_end].row == row; ++s_end)
+      if (s_end + kSetsAhead < queued_sets_.size())
+        queued_sets_[s_end + kSetsAhead].set->prefetch();
     if (c_end < queued_cells_.size()) prefetch_total(queued_row(queued_cells_[c_end]));
     unite_row(row, {queued_cells_.data() + c, c_end - c}, {queued_sets_.data() + s, s_end - s},
               scratch, freshness);

@@ -2,6 +2,7 @@
 #include "relation/int_set.h"
 
 #include <bit>
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -25,19 +26,8 @@ bool prefers_bitmap(std::uint64_t count, Cell lowest, Cell highest) {
   return count >= kMinimumBitmapCount && words * 64 <= count * kBitsPerElement;
 }
 
-template <typename T>
-T* allocate(std::uint64_t n) {
-  auto* memory = static_cast<T*>(std::malloc(n * sizeof(T)));
-  if (memory == nullptr) report_no_memory();
-  return memory;
-}
-
-// The number of elements, and the words; all zero.
-std::uint64_t* allocate_bitmap(std::uint32_t words) {
-  void* bitmap = std::calloc(std::uint64_t{words} + 1, sizeof(std::uint64_t));
-  if (bitmap == nullptr) report_no_memory();
-  return static_cast<std::uint64_t*>(bitmap);
-}
+// What malloc gives are multiples of 16 bytes, less 8: as many as an array has in front.
+std::uint32_t rounded_room(std::uint32_t cells) { return (cells + 3) & ~3U; }
 
 // Behind the `count` cells of `into` there is room for as many more.
 void merge_from_back(Cell* into, std::uint32_t count, std::span<const Cell> more) {
@@ -54,35 +44,49 @@ void merge_from_back(Cell* into, std::uint32_t count, std::span<const Cell> more
 
 }  // namespace
 
-void IntSet::take(IntSet& other) noexcept {
-  std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other), sizeof(IntSet));
-  other.reset();
+void IntSet::release_held() { std::free(held()); }
+
+void IntSet::hold(const void* memory, std::uint64_t count, std::uint32_t flag) {
+  const std::uint64_t address = reinterpret_cast<std::uint64_t>(memory) / kAlignment;
+  assert(address >> (62 - kBitsBelowAddress) == 0);
+  const std::uint64_t bits =
+      address << kBitsBelowAddress | std::min<std::uint64_t>(count, kMany) << 1U | flag;
+  const std::uint64_t words = kHeld | bits >> 31U | (bits & (kHeld - 1)) << 32U;
+  std::memcpy(words_, &words, sizeof(words));
 }
 
-void IntSet::release() {
-  if (form() != Form::kInline) std::free(held());
-}
+void IntSet::hold(const Array& array) { hold(&array, array.count, 0); }
+void IntSet::hold(const Bitmap& bitmap) { hold(&bitmap, bitmap.count, kHeldBitmap); }
 
-void IntSet::hold(void* memory, std::uint32_t extent) {
-  static_assert(sizeof(memory) == 2 * sizeof(Cell));
-  std::memcpy(words_, static_cast<const void*>(&memory), sizeof(memory));
-  words_[2] = extent;
-}
-
-void IntSet::reserve_array(std::uint32_t capacity) {
-  const std::uint32_t count = cell_count();
-  if (form() == Form::kInline) {
-    auto* grown = allocate<Cell>(capacity);
-    std::copy_n(words_, count, grown);
-    hold(grown, count);
-  } else if (capacity > number()) {
-    auto* grown = static_cast<Cell*>(std::realloc(held(), capacity * sizeof(Cell)));
-    if (grown == nullptr) report_no_memory();
-    hold(grown, count);
-  } else {
-    return;
+IntSet::Array& IntSet::grow_array(std::uint32_t room) {
+  const bool grows = form() == Form::kArray;
+  room = rounded_room(room);
+  void* const memory =
+      std::realloc(grows ? held() : nullptr, sizeof(Array) + (std::uint64_t{room} * sizeof(Cell)));
+  if (memory == nullptr) report_no_memory();
+  auto& array = *static_cast<Array*>(memory);
+  if (!grows) {
+    array.count = inline_count();
+    std::copy_n(words_, array.count, array.begin());
   }
-  set_tag(Form::kArray, capacity);
+  array.room = room;
+  return array;
+}
+
+// All zero.
+IntSet::Bitmap& IntSet::make_bitmap(std::uint32_t first, std::uint32_t extent) {
+  void* const memory = std::calloc(sizeof(Bitmap) + (std::uint64_t{extent} * 8), 1);
+  if (memory == nullptr) report_no_memory();
+  auto& bitmap = *static_cast<Bitmap*>(memory);
+  bitmap.first = first;
+  bitmap.extent = extent;
+  return bitmap;
+}
+
+IntSet::Bitmap& IntSet::become(Bitmap& bitmap) {
+  release();
+  hold(bitmap);
+  return bitmap;
 }
 
 void IntSet::assign_sorted(std::span<const Cell> cells) {
@@ -113,94 +117,91 @@ void IntSet::assign_words(Cell base, std::span<const std::uint64_t> words) {
     add_new_sorted(cells);
     return;
   }
-  const auto extent = static_cast<std::uint32_t>(words.size());
-  std::uint64_t* const bits = allocate_bitmap(extent);
-  bits[0] = count;
-  std::memcpy(bits + 1, words.data(), words.size_bytes());
-  hold(bits, extent);
-  set_tag(Form::kBitmap, base / 64);
+  Bitmap& bitmap = make_bitmap(base / 64, static_cast<std::uint32_t>(words.size()));
+  bitmap.count = count;
+  std::memcpy(bitmap.begin(), words.data(), words.size_bytes());
+  become(bitmap);
 }
 
-void IntSet::become_bitmap(Cell lowest, Cell highest) {
-  const std::uint32_t base = lowest / 64;
-  const std::uint32_t words = (highest / 64) - base + 1;
-  std::uint64_t* bits = allocate_bitmap(words);
-  for (const Cell cell : array()) bits[1 + (cell / 64) - base] |= std::uint64_t{1} << (cell % 64);
-  bits[0] = cell_count();
-  release();
-  hold(bits, words);
-  set_tag(Form::kBitmap, base);
+IntSet::Bitmap& IntSet::become_bitmap(Cell lowest, Cell highest) {
+  const std::uint32_t first = lowest / 64;
+  Bitmap& bitmap = make_bitmap(first, (highest / 64) - first + 1);
+  const std::span<const Cell> cells = array();
+  set_bits(bitmap, cells);
+  return become(bitmap);
 }
 
-void IntSet::widen_bitmap(Cell lowest, Cell highest) {
-  const std::uint32_t base = number();
-  const std::uint32_t end = base + extent();
-  std::uint32_t first = std::min(base, lowest / 64);
+IntSet::Bitmap& IntSet::widen_bitmap(Cell lowest, Cell highest) {
+  Bitmap& before = *held_bitmap();
+  const std::uint32_t end = before.first + before.extent;
+  std::uint32_t first = std::min(before.first, lowest / 64);
   std::uint32_t last = std::max(end - 1, highest / 64);
-  if (first == base && last == end - 1) return;
+  if (first == before.first && last == end - 1) return before;
   // Sets of a recursion grow at their ends round after round: leave an eighth of room on the side
   // that grew.
   const std::uint32_t slack = (last - first + 1) / 8;
-  if (first < base) first -= std::min(first, slack);
+  if (first < before.first) first -= std::min(first, slack);
   if (last > end - 1) last = std::min(last + slack, kLastWord);
-  const std::uint32_t words = last - first + 1;
-  std::uint64_t* bits = allocate_bitmap(words);
-  bits[0] = bitmap()[0];
-  std::memcpy(bits + 1 + (base - first), bitmap() + 1, std::uint64_t{extent()} * 8);
-  release();
-  hold(bits, words);
-  set_tag(Form::kBitmap, first);
+  Bitmap& bitmap = make_bitmap(first, last - first + 1);
+  bitmap.count = before.count;
+  std::memcpy(bitmap.begin() + (before.first - first), before.begin(), before.words().size_bytes());
+  return become(bitmap);
 }
 
-void IntSet::set_bits(std::span<const Cell> cells) {
-  std::uint64_t* const bits = bitmap() + 1;
-  const std::uint32_t base = number();
-  for (const Cell cell : cells) bits[(cell / 64) - base] |= std::uint64_t{1} << (cell % 64);
-  bitmap()[0] += cells.size();
+void IntSet::set_bits(Bitmap& bitmap, std::span<const Cell> cells) {
+  std::uint64_t* const words = bitmap.begin();
+  const std::uint32_t first = bitmap.first;
+  for (const Cell cell : cells) words[(cell / 64) - first] |= std::uint64_t{1} << (cell % 64);
+  bitmap.count += cells.size();
+}
+
+void IntSet::add_bits(Bitmap& bitmap, std::span<const Cell> cells) {
+  set_bits(bitmap, cells);
+  hold(bitmap);
 }
 
 void IntSet::add_new_sorted(std::span<const Cell> cells) {
   if (cells.empty()) return;
   const auto added = static_cast<std::uint32_t>(cells.size());
   if (form() == Form::kBitmap) {
-    const std::uint64_t first = std::min(number(), cells.front() / 64);
-    const std::uint64_t end =
-        std::max<std::uint64_t>(std::uint64_t{number()} + extent(), (cells.back() / 64) + 1);
-    if ((end - first) * 64 <= 2 * kBitsPerElement * (size() + added)) {
-      widen_bitmap(cells.front(), cells.back());
-      set_bits(cells);
-      return;
-    }
+    const Bitmap& bitmap = *held_bitmap();
+    const std::uint64_t first = std::min(bitmap.first, cells.front() / 64);
+    const std::uint64_t end = std::max<std::uint64_t>(std::uint64_t{bitmap.first} + bitmap.extent,
+                                                      (cells.back() / 64) + 1);
+    if ((end - first) * 64 <= 2 * kBitsPerElement * (bitmap.count + added))
+      return add_bits(widen_bitmap(cells.front(), cells.back()), cells);
     // A far outlier would make the bitmap too thin: back to an array.
     std::vector<Cell> before;
-    before.reserve(size());
+    before.reserve(bitmap.count);
     walk([&](Cell cell) { before.push_back(cell); });
     clear();
     const auto total = static_cast<std::uint32_t>(before.size()) + added;
-    reserve_array(total);
-    std::merge(before.begin(), before.end(), cells.begin(), cells.end(), held_array());
-    words_[2] = total;
+    Array& array = grow_array(total);
+    std::merge(before.begin(), before.end(), cells.begin(), cells.end(), array.begin());
+    array.count = total;
+    hold(array);
     return;
   }
   const std::span<const Cell> current = array();
-  const std::uint32_t total = cell_count() + added;
+  const auto count = static_cast<std::uint32_t>(current.size());
+  const std::uint32_t total = count + added;
   const Cell lowest = current.empty() ? cells.front() : std::min(current.front(), cells.front());
   const Cell highest = current.empty() ? cells.back() : std::max(current.back(), cells.back());
-  if (prefers_bitmap(total, lowest, highest)) {
-    become_bitmap(lowest, highest);
-    set_bits(cells);
-    return;
-  }
+  if (prefers_bitmap(total, lowest, highest))
+    return add_bits(become_bitmap(lowest, highest), cells);
   if (total <= kInlineCells) {
-    merge_from_back(words_, cell_count(), cells);
-    set_tag(Form::kInline, total);
+    // Two cells in all are the least and the greatest, and one cell is both.
+    words_[0] = lowest;
+    words_[1] = highest;
     return;
   }
   // Sets that are filled once stay exact; sets that grow get a quarter of room.
-  if (form() == Form::kInline || total > number())
-    reserve_array(current.empty() ? total : total + (total / 4));
-  merge_from_back(held_array(), extent(), cells);
-  words_[2] = total;
+  Array& array = form() == Form::kArray && total <= held_array()->room
+                     ? *held_array()
+                     : grow_array(count == 0 ? total : total + (total / 4));
+  merge_from_back(array.begin(), count, cells);
+  array.count = total;
+  hold(array);
 }
 
 void IntSet::unite(const IntSet& other) {

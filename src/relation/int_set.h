@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// IntSet: the last level of every index: a set of cells, kept in the smallest of three forms: up to
-// three cells inside the object, an ascending array, or a bitmap over the range it spans. A bitmap
+// IntSet: the last level of every index: a set of cells, kept in the smallest of three forms: one
+// or two cells inside the object, an ascending array, or a bitmap over the range it spans. A bitmap
 // is used from one element in 32 on, so a set never takes more than four bytes an element (plus
-// growth slack), and dense sets take a bit. The object itself takes 16 bytes, as most relations
-// have many sets of few cells. CRoaring was considered: its 64 Ki containers and per-set headers
-// cost more than they save for the many small sets of a relation, and joins want plain spans to
-// walk. Local; not thread-safe; move-only.
+// growth slack and what tells how many), and dense sets take a bit. The object itself takes 8
+// bytes, as most relations have many sets of one cell. CRoaring was considered: its 64 Ki
+// containers and per-set headers cost more than they save for the many small sets of a relation,
+// and joins want plain spans to walk. Local; not thread-safe; move-only.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
+#include "base/prefetch.h"
 #include "model/cell.h"
 #include "model/set_walk.h"
 #include "model/tuple_group.h"
@@ -37,23 +39,31 @@ class IntSet {
   IntSet& operator=(const IntSet&) = delete;
   ~IntSet() { release(); }
 
-  bool empty() const { return tag_ == 0; }
-  std::uint64_t size() const { return form() == Form::kBitmap ? bitmap()[0] : cell_count(); }
-  Form form() const { return static_cast<Form>(tag_ % kForms); }
+  bool empty() const { return words_[0] == kEmpty && words_[1] == 0; }
+  std::uint64_t size() const {
+    if (form() == Form::kInline) return inline_count();
+    const std::uint32_t count = held_count();
+    if (count < kMany) [[likely]]
+      return count;
+    return form() == Form::kArray ? held_array()->count : held_bitmap()->count;
+  }
+  Form form() const {
+    if (words_[0] <= words_[1] || words_[0] < kHeld) return Form::kInline;
+    return (words_[1] & kHeldBitmap) == 0 ? Form::kArray : Form::kBitmap;
+  }
 
   bool contains(Cell cell) const {
     switch (form()) {
-      case Form::kInline: {
-        const std::uint32_t count = number();
-        return (count > 0 && words_[0] == cell) || (count > 1 && words_[1] == cell) ||
-               (count > 2 && words_[2] == cell);
-      }
+      case Form::kInline:
+        // Of an empty set the words are apart and the first one is none of its cells.
+        return words_[0] <= words_[1] && (words_[0] == cell || words_[1] == cell);
       case Form::kArray:
         return contains_sorted(array(), cell);
       case Form::kBitmap: {
+        const Bitmap& bitmap = *held_bitmap();
         const std::uint32_t word = cell / 64;
-        if (word < number() || word - number() >= extent()) return false;
-        return ((bitmap()[1 + word - number()] >> (cell % 64)) & 1U) != 0;
+        if (word < bitmap.first || word - bitmap.first >= bitmap.extent) return false;
+        return ((bitmap.words()[word - bitmap.first] >> (cell % 64)) & 1U) != 0;
       }
     }
     return false;
@@ -61,24 +71,28 @@ class IntSet {
 
   // The elements, ascending. Requires another form than a bitmap.
   std::span<const Cell> array() const {
-    return {form() == Form::kInline ? words_ : held_array(), cell_count()};
+    if (form() == Form::kInline) return {words_, inline_count()};
+    return {held_array()->begin(), size()};
   }
 
   // A view of the elements; valid until the set changes.
   SetView view() const {
-    if (form() == Form::kBitmap)
+    if (form() == Form::kBitmap) {
+      const Bitmap& bitmap = *held_bitmap();
       return {.kind = SetKind::kBitmap,
-              .base = number() * 64,
+              .base = bitmap.first * 64,
               .values = {},
               .offsets = {},
-              .words = {bitmap() + 1, extent()},
-              .count = bitmap()[0]};
+              .words = bitmap.words(),
+              .count = bitmap.count};
+    }
+    const std::span<const Cell> cells = array();
     return {.kind = SetKind::kArray,
             .base = 0,
-            .values = array(),
+            .values = cells,
             .offsets = {},
             .words = {},
-            .count = cell_count()};
+            .count = cells.size()};
   }
 
   template <typename Visit>
@@ -101,65 +115,100 @@ class IntSet {
     reset();
   }
 
+  // Asks for the memory behind this object, where there is some.
+  void prefetch() const {
+    if (form() != Form::kInline) prefetch_for_reading(held());
+  }
+
   // Heap bytes behind this object.
   std::uint64_t heap_bytes() const {
     switch (form()) {
       case Form::kInline:
         return 0;
       case Form::kArray:
-        return std::uint64_t{number()} * sizeof(Cell);
+        return sizeof(Array) + (std::uint64_t{held_array()->room} * sizeof(Cell));
       case Form::kBitmap:
-        return (std::uint64_t{extent()} + 1) * sizeof(std::uint64_t);
+        return sizeof(Bitmap) + (std::uint64_t{held_bitmap()->extent} * sizeof(std::uint64_t));
     }
     return 0;
   }
 
  private:
-  static constexpr std::uint32_t kInlineCells = 3;
-  static constexpr std::uint32_t kForms = 4;  // that a tag can tell
+  // What lies on the heap, in front of the cells of an array and the words of a bitmap.
+  struct Array {
+    std::uint32_t count = 0;
+    std::uint32_t room = 0;  // cells
+    Cell* begin() { return reinterpret_cast<Cell*>(this + 1); }
+  };
+  struct Bitmap {
+    std::uint64_t count = 0;
+    std::uint32_t first = 0;  // number of the first word among those of all cells
+    std::uint32_t extent = 0;  // words
+    std::uint64_t* begin() { return reinterpret_cast<std::uint64_t*>(this + 1); }
+    std::span<const std::uint64_t> words() const {
+      return {reinterpret_cast<const std::uint64_t*>(this + 1), extent};
+    }
+  };
 
-  void take(IntSet& other) noexcept;
-  // Of cells inside the object, how many there are; of an array, for how many it has room (fewer
-  // than 2^28, as more are always worth a bitmap); of a bitmap, the number of its first word among
-  // those of all cells.
-  std::uint32_t number() const { return tag_ / kForms; }
-  void set_tag(Form form, std::uint32_t number) {
-    tag_ = (number * kForms) + static_cast<std::uint32_t>(form);
+  static constexpr std::uint32_t kInlineCells = 2;
+  // In the first word, where it is larger than the second: nothing; or, from kHeld on, with 31 bits
+  // of each word, from the highest on: an address (48 bits, less kAlignment's), how many cells
+  // there are, and whether they are a bitmap.
+  static constexpr std::uint32_t kEmpty = 1;
+  static constexpr std::uint32_t kHeld = 1U << 31U;
+  static constexpr std::uint32_t kAlignment = 16;  // of what malloc gives
+  static constexpr std::uint32_t kMany = (1U << 17U) - 1;
+  static constexpr std::uint32_t kHeldBitmap = 1;
+  static constexpr std::uint32_t kBitsBelowAddress = 18;
+
+  void take(IntSet& other) noexcept {
+    words_[0] = other.words_[0];
+    words_[1] = other.words_[1];
+    other.reset();
   }
-  // On the heap: cells of an array, words of a bitmap.
-  std::uint32_t extent() const { return words_[2]; }
-  // Requires another form than a bitmap.
-  std::uint32_t cell_count() const { return form() == Form::kInline ? number() : extent(); }
-
-  // What lies on the heap: the cells of an array; of a bitmap the number of elements, then its
-  // words.
-  // Copied as one pointer: of one that is cut into two numbers GCC 12 loses track, and with -O1 it
-  // leaves out what is written to that memory.
-  void* held() const {
-    void* memory = nullptr;
-    std::memcpy(static_cast<void*>(&memory), words_, sizeof(memory));
-    return memory;
+  void release() {
+    if (form() != Form::kInline) release_held();
   }
-  Cell* held_array() const { return static_cast<Cell*>(held()); }
-  std::uint64_t* bitmap() const { return static_cast<std::uint64_t*>(held()); }
-  void hold(void* memory, std::uint32_t extent);
-
+  void release_held();
   void reset() {
-    words_[0] = words_[1] = words_[2] = 0;
-    tag_ = 0;
+    words_[0] = kEmpty;
+    words_[1] = 0;
   }
-  void release();
-  void reserve_array(std::uint32_t capacity);
-  void become_bitmap(Cell lowest, Cell highest);
-  void widen_bitmap(Cell lowest, Cell highest);
-  void set_bits(std::span<const Cell> cells);
 
-  // Cells, or the address of what is held in the first two and its extent in the third.
-  alignas(sizeof(void*)) Cell words_[kInlineCells] = {0, 0, 0};
-  std::uint32_t tag_ = 0;
+  // Requires another form. kMany and more are only told where they are held.
+  std::uint32_t held_count() const { return (words_[1] / 2) % (kMany + 1); }
+  // Requires the form: one cell is there twice.
+  std::uint32_t inline_count() const {
+    return words_[0] > words_[1] ? 0 : 1 + static_cast<std::uint32_t>(words_[0] != words_[1]);
+  }
+  // Copied and shifted as one number: of an address that is cut into two GCC 12 loses track, and
+  // with -O1 it leaves out what is written to that memory.
+  void* held() const {
+    std::uint64_t words = 0;
+    std::memcpy(&words, words_, sizeof(words));
+    const std::uint64_t bits = (words & (kHeld - 1)) << 31U | words >> 32U;
+    return reinterpret_cast<void*>((bits >> kBitsBelowAddress) * kAlignment);
+  }
+  Array* held_array() const { return static_cast<Array*>(held()); }
+  Bitmap* held_bitmap() const { return static_cast<Bitmap*>(held()); }
+  void hold(const Array& array);
+  void hold(const Bitmap& bitmap);
+  void hold(const void* memory, std::uint64_t count, std::uint32_t flag);
+
+  // An array with room for so many cells, more than before; what there is stays. To be held.
+  Array& grow_array(std::uint32_t room);
+  static Bitmap& make_bitmap(std::uint32_t first, std::uint32_t extent);
+  static void set_bits(Bitmap& bitmap, std::span<const Cell> cells);
+  Bitmap& become(Bitmap& bitmap);
+  Bitmap& become_bitmap(Cell lowest, Cell highest);
+  Bitmap& widen_bitmap(Cell lowest, Cell highest);
+  void add_bits(Bitmap& bitmap, std::span<const Cell> cells);
+
+  // Of two cells, ascending; one cell, twice; or, where the first one is larger, see above.
+  alignas(sizeof(std::uint64_t)) Cell words_[kInlineCells] = {kEmpty, 0};
 };
 
-static_assert(sizeof(void*) == 2 * sizeof(Cell));
-static_assert(sizeof(IntSet) == 16);
+static_assert(sizeof(IntSet) == sizeof(std::uint64_t));
+static_assert(std::endian::native == std::endian::little);
 
 }  // namespace stratalog

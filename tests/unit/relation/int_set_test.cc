@@ -145,16 +145,16 @@ TEST(IntSet, AssignUniteMoveAndClear) {
   }
 }
 
-TEST(IntSet, DenseSetsAreBitmapsAndSmallOnesInline) {
+TEST(IntSet, DenseSetsAreBitmapsAndPairsInline) {
   IntSet set;
   set.assign_sorted(std::vector<Cell>{5, 1'000'000});
   EXPECT_EQ(set.form(), IntSet::Form::kInline);
   EXPECT_EQ(set.heap_bytes(), 0U);
   set.add_new_sorted(std::vector<Cell>{9});
-  EXPECT_EQ(set.form(), IntSet::Form::kInline);
+  EXPECT_EQ(set.form(), IntSet::Form::kArray);
   EXPECT_TRUE(std::ranges::equal(set.array(), std::vector<Cell>{5, 9, 1'000'000}));
   set.add_new_sorted(std::vector<Cell>{1});
-  EXPECT_EQ(set.form(), IntSet::Form::kArray);
+  EXPECT_EQ(set.heap_bytes(), 24U) << "four cells, how many, and room for how many";
   std::vector<Cell> run(1000);
   for (Cell i = 0; i < run.size(); ++i) run[i] = 3000 + i;
   set.assign_sorted(run);
@@ -164,6 +164,32 @@ TEST(IntSet, DenseSetsAreBitmapsAndSmallOnesInline) {
   EXPECT_EQ(set.form(), IntSet::Form::kArray) << "a far outlier would make a bitmap of 300 MB";
   EXPECT_TRUE(set.contains(3999));
   EXPECT_TRUE(set.contains(0x90000000U));
+}
+
+// Whatever the cells: the words of a set also tell an address from cells.
+TEST(IntSet, PairsOfAllCellsAreInline) {
+  const std::vector<Cell> edges{0,           1,           2,           0x7FFFFFFEU, 0x7FFFFFFFU,
+                                0x80000000U, 0x80000001U, 0xC0000000U, 0xFFFFFFFEU, 0xFFFFFFFFU};
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    IntSet one;
+    EXPECT_FALSE(one.contains(edges[i]));
+    one.add_new_sorted(std::vector<Cell>{edges[i]});
+    EXPECT_EQ(one.form(), IntSet::Form::kInline);
+    expect_same(one, {edges[i]});
+    for (std::size_t j = i + 1; j < edges.size(); ++j) {
+      SCOPED_TRACE(edges[j]);
+      IntSet both;
+      both.assign_sorted(std::vector<Cell>{edges[j]});
+      both.add_new_sorted(std::vector<Cell>{edges[i]});
+      EXPECT_EQ(both.form(), IntSet::Form::kInline);
+      expect_same(both, {edges[i], edges[j]});
+      for (const Cell cell : edges)
+        EXPECT_EQ(both.contains(cell), cell == edges[i] || cell == edges[j]) << cell;
+      both.add_new_sorted(std::vector<Cell>{5});
+      EXPECT_EQ(both.form(), IntSet::Form::kArray);
+      expect_same(both, {edges[i], edges[j], 5});
+    }
+  }
 }
 
 TEST(SetAccumulator, TakesWhatIsNew) {
