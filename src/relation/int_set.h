@@ -187,6 +187,7 @@ class IntSet {
     std::uint64_t words = 0;
     std::memcpy(&words, words_, sizeof(words));
     const std::uint64_t bits = (words & (kHeld - 1)) << 31U | words >> 32U;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the price of 8 bytes
     return reinterpret_cast<void*>((bits >> kBitsBelowAddress) * kAlignment);
   }
   Array* held_array() const { return static_cast<Array*>(held()); }
