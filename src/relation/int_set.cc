@@ -126,8 +126,7 @@ void IntSet::assign_words(Cell base, std::span<const std::uint64_t> words) {
 IntSet::Bitmap& IntSet::become_bitmap(Cell lowest, Cell highest) {
   const std::uint32_t first = lowest / 64;
   Bitmap& bitmap = make_bitmap(first, (highest / 64) - first + 1);
-  const std::span<const Cell> cells = array();
-  set_bits(bitmap, cells);
+  set_bits(bitmap, array());
   return become(bitmap);
 }
 

@@ -192,6 +192,24 @@ TEST(IntSet, PairsOfAllCellsAreInline) {
   }
 }
 
+// Around the greatest number of cells that a set tells without looking at what it holds.
+TEST(IntSet, CountsManyCells) {
+  for (const Cell apart : {Cell{1}, Cell{64}}) {
+    IntSet set;
+    std::vector<Cell> cells((1U << 17U) - 3);
+    for (Cell i = 0; i < cells.size(); ++i) cells[i] = i * apart;
+    set.assign_sorted(cells);
+    EXPECT_EQ(set.form(), apart == 1 ? IntSet::Form::kBitmap : IntSet::Form::kArray);
+    for (int more = 0; more < 5; ++more) {
+      ASSERT_EQ(set.size(), cells.size());
+      ASSERT_EQ(set.view().count, cells.size());
+      ASSERT_EQ(cells_of(set), cells);
+      cells.push_back(static_cast<Cell>(cells.size()) * apart);
+      set.add_new_sorted(std::span(cells).last(1));
+    }
+  }
+}
+
 TEST(SetAccumulator, TakesWhatIsNew) {
   SetAccumulator scratch;
   for (std::uint64_t seed = 1; seed <= 80; ++seed) {
