@@ -34,13 +34,9 @@ void Pipeline::prepare_stage(std::size_t s) {
   stage->meets_alike = !definition_.counts && !definition_.tagged && loses_variable(s);
   stage->binds_sets = carried_here && step.kind == StepKind::kSearch &&
                       std::size_t{step.prefix_length} + 1 == step.columns.size();
-  const bool restricts =
-      step.filters_carried ||
-      (carried_here && (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent));
-  const bool makes_sets =
-      restricts || (stage->source.swept != nullptr &&
-                    (step.kind == StepKind::kScan || knows_pivot(step, stage->source)));
-  stage->out.has_brief_sets = makes_sets || (s > 0 && stages_[s - 1]->out.has_brief_sets);
+  stage->makes_all_sets = stage->source.swept != nullptr &&
+                          (step.kind == StepKind::kScan || knows_pivot(step, stage->source));
+  stage->out.has_brief_sets = stage->makes_all_sets;
 
   if (step.kind == StepKind::kAggregate) prepare_aggregate(*stage);
   if (s > 0 && (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent))
@@ -150,6 +146,9 @@ Status Pipeline::process(std::size_t s, const Batch& in) {
   if (in.rows == 0) return {};
   if (s == stages_.size()) return sink_(in);
   if (!stages_[s]->has_room) make_room(*stages_[s]);
+  Batch& out = stages_[s]->out;
+  out.has_brief_sets =
+      in.has_brief_sets || stages_[s]->makes_all_sets || (out.rows > 0 && out.has_brief_sets);
   switch (stages_[s]->step->kind) {
     case StepKind::kScanDelta:
     case StepKind::kScan:

@@ -153,6 +153,7 @@ class Pipeline {
   Status membership(std::size_t s, const Batch& in);
   // What a carried set has in common with an index, or what the index does not have of it.
   Status restrict_sets(std::size_t s, const Batch& in);
+  void unite_joint(Stage& stage) const;
   Status filter(std::size_t s, const Batch& in);
   Status append_selected(std::size_t s, const Batch& in);
   Status filter_sets(std::size_t s, const Batch& in);

@@ -339,7 +339,7 @@ bool Pipeline::leads_on(std::size_t s, const Batch& in, std::uint32_t in_row) co
   const StepSource& source = stages_[s + 1]->source;
   const Step& next = *stages_[s + 1]->step;
   if (next.kind != StepKind::kExists || next.columns.empty() || source.index == nullptr ||
-      next.columns.back().role != ColumnRole::kCarry)
+      next.columns.back().role != ColumnRole::kCarry || next.prefix_length == 0)
     return true;
   std::array<Cell, kMaxArity> key;
   for (std::uint32_t i = 0; i < next.prefix_length; ++i)
@@ -513,7 +513,9 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
     find_indices(stage, in, width);
     prefetch_keys(stage, in, width);
   }
+  if (width == 0 && !stage.source.joint.empty() && !stage.whole) unite_joint(stage);
   const auto set_of = [&](std::uint32_t r) -> const IntSet* {
+    if (stage.whole) return &*stage.whole;
     const Cell* key = stage.keys.data() + (std::size_t{r} * width);
     if (!is_indexed) return equivalence_for(stage.source, *key).class_of(*key);
     const Index& index = *stage.indices[r];
@@ -534,12 +536,24 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
       if (stage.cells.empty()) continue;
       if (stage.cells.size() < set->size()) {
         stage.made_sets.emplace_back().assign_sorted(stage.cells);
+        stage.out.has_brief_sets = true;
         set = &stage.made_sets.back();
       }
     }
     STRATALOG_RETURN_IF_ERROR(pass_set(s, in, r, set));
   }
   return {};
+}
+
+// A relation of one column that is dealt by it, finished long ago.
+void Pipeline::unite_joint(Stage& stage) const {
+  for (const Index* index : stage.source.joint) {
+    const RowId row = index->find_row(nullptr);
+    if (row != Index::kNoRow) definition_.scratch->add(index->total(row));
+  }
+  stage.cells.clear();
+  definition_.scratch->take_new(IntSet(), stage.cells);
+  stage.whole.emplace().assign_sorted(stage.cells);
 }
 
 Status Pipeline::pass_set(std::size_t s, const Batch& in, std::uint32_t row, const IntSet* set) {

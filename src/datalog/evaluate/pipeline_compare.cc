@@ -137,7 +137,10 @@ Status Pipeline::filter_sets(std::size_t s, const Batch& in) {
     IntSet kept;
     if (!pass_whole(s, in, r, *set, kept)) {
       if (kept.empty()) continue;
-      if (kept.size() < set->size()) set = &stage.made_sets.emplace_back(std::move(kept));
+      if (kept.size() < set->size()) {
+        stage.out.has_brief_sets = true;
+        set = &stage.made_sets.emplace_back(std::move(kept));
+      }
     }
     STRATALOG_RETURN_IF_ERROR(pass_set(s, in, r, set));
   }

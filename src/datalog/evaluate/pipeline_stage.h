@@ -57,6 +57,7 @@ struct Pipeline::Stage {
   std::vector<VariableId> arriving;
   std::vector<VariableId> copied;  // variables that pass through this step
   bool passes_sets = false;  // the carried set was there before this step
+  bool makes_all_sets = false;  // it binds the carried set to some that last briefly
   bool binds_sets = false;  // a search that knows all but the column of the carried set
   std::array<Cell, kMaxArity> bound{};  // by index column: what the current index row binds
   std::optional<Guard> guard;
@@ -65,6 +66,7 @@ struct Pipeline::Stage {
   std::vector<const Index*> indices;  // scratch: where each row of a batch searches
   std::vector<RowId> found;  // scratch: rows of a batch
   std::deque<IntSet> made_sets;  // in batches further on, until those are passed on
+  std::optional<IntSet> whole;  // of a relation of one column: what all ranks have of it
   bool meets_alike = false;  // bindings may arrive that are alike
   std::deque<IntSet> united_sets;  // borrowed until they are released or forgotten
   std::uint64_t united_bytes = 0;

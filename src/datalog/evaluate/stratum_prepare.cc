@@ -176,6 +176,8 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       const bool is_searched_where_it_lies = jointly && !state.relations[step.relation].equivalence;
       if (everywhere ? small || !is_searched_where_it_lies : small && !shared_scan)
         wanted = Availability::kEverywhere;
+      // Where ranks cannot read it where it lies. As a set it takes a few bytes a tuple, or bits.
+      if (restricts_by_whole(step) && state.joint == nullptr) wanted = Availability::kEverywhere;
       STRATALOG_RETURN_IF_ERROR(ensure_available(state, step.relation, step.index, wanted));
     }
     for (const Step& mask : plan.masks)

@@ -37,8 +37,8 @@ bool is_moved_only(const Rule& rule, std::uint32_t head_column, bool& is_compare
 }
 
 // Adds what an atom does with the variable; false if it is more than binding or filtering.
-bool take_atom(const Literal& literal, const OrderedLiteral& placed, CarryCandidate& candidate,
-               std::optional<std::uint32_t>& source) {
+bool take_atom(const Literal& literal, const OrderedLiteral& placed, const Stratum& stratum,
+               CarryCandidate& candidate, std::optional<std::uint32_t>& source) {
   const auto& arguments = literal.atom.arguments;
   std::optional<std::uint32_t> column;
   for (std::uint32_t c = 0; c < arguments.size(); ++c) {
@@ -57,7 +57,10 @@ bool take_atom(const Literal& literal, const OrderedLiteral& placed, CarryCandid
   // A set is not restricted by new tuples.
   if (placed.kind == StepKind::kScanDelta) return false;
   candidate.filters.push_back({.literal = placed.literal, .column = *column});
-  return arguments.size() >= 2 && placed.bound.size() == arguments.size();
+  // A set may be restricted by a whole relation once that is finished: each rank needs all of it.
+  const bool is_whole_set = arguments.size() == 1;
+  return placed.bound.size() == arguments.size() &&
+         !(is_whole_set && stratum.holds(literal.atom.relation));
 }
 
 }  // namespace
@@ -80,7 +83,7 @@ std::vector<CarryCandidate> find_carry_candidates(const Rule& rule, const Stratu
     std::optional<std::uint32_t> source;
     const bool fits = std::all_of(order.begin(), order.end(), [&](const OrderedLiteral& placed) {
       const Literal& literal = rule.body[placed.literal];
-      return !reads_atom(literal) || take_atom(literal, placed, candidate, source);
+      return !reads_atom(literal) || take_atom(literal, placed, stratum, candidate, source);
     });
     while (source && order[candidate.bound_at].literal != *source) ++candidate.bound_at;
     if (!fits || !source || ((!candidate.filters.empty() || is_compared) && computes_values(rule)))

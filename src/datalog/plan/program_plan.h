@@ -89,6 +89,13 @@ inline bool reads_relation(const Step& step) {
   }
 }
 
+// Whether carried sets are restricted by a relation of one column: wherever they are, all of it is
+// needed.
+inline bool restricts_by_whole(const Step& step) {
+  return (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent) &&
+         step.columns.size() == 1 && step.columns.front().role == ColumnRole::kCarry;
+}
+
 // Whether an aggregate only counts the tuples of a relation, which all ranks know. `literal`: the
 // step's.
 inline bool counts_whole_relation(const Step& step, const Literal& literal) {

@@ -250,7 +250,8 @@ class StepWriter {
       step.index = filter_index(relation, *carried_column, placed.bound).value_or(step.index);
       --step.prefix_length;
       // The index must be dealt by columns that the search binds.
-      add_searched_length(relations_[relation].indices[step.index], step.prefix_length);
+      if (step.prefix_length > 0)
+        add_searched_length(relations_[relation].indices[step.index], step.prefix_length);
     }
     const std::vector<std::uint32_t> order =
         pivot_scan ? pivot_order(relation) : relations_[relation].indices[step.index].order;

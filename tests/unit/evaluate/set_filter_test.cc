@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
 
 #include "property/engine_runner.h"
@@ -35,15 +36,18 @@ void expect_same_answers(const std::string& rules) {
   const EngineOutcome expected = run_engine(program, graph_facts(), 1, by_tuples);
   ASSERT_TRUE(expected.status.is_ok()) << expected.status.to_string();
   ASSERT_GT(expected.files.at("t.csv").size() + expected.files.at("p.csv").size(), 500U);
-  for (const int ranks : {1, 2, 3})
+  for (const int run : {1, 2, 3, -2, -3})
     for (const bool dealt : {false, true}) {
-      SCOPED_TRACE(fmt::format("{} ranks, dealt {}: {}", ranks, dealt, rules));
+      const int ranks = std::abs(run);
+      const AddressSpace space = run < 0 ? AddressSpace::kShared : AddressSpace::kSeparate;
+      SCOPED_TRACE(fmt::format("{} ranks, shared {}, dealt {}: {}", ranks, run < 0, dealt, rules));
       RunOptions options;
       if (dealt) {
         options.mirror_limit_rows = 0;
         options.replicate_limit_rows = 0;
       }
-      const EngineOutcome outcome = run_engine(program, graph_facts(), ranks, options);
+      const EngineOutcome outcome =
+          run_engine(program, graph_facts(), ranks, options, {}, {}, nullptr, {}, space);
       ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
       EXPECT_EQ(outcome.files, expected.files);
     }
@@ -60,6 +64,19 @@ TEST(SetFilter, GrowingRelationsRestrictEachOther) {
       "p(x, y) :- e(x, y).\n"
       "p(x, z) :- p(x, y), e(y, w), p(w, z), p(y, z), !f(x, z).\n"
       "t(x, y, z) :- p(x, y), p(y, z), p(x, z).\n");
+}
+
+TEST(SetFilter, RelationsOfOneColumn) {
+  expect_same_answers(
+      ".decl u(x: number)\nu(x) :- f(x, y), x > y.\n.decl none(x: number)\n"
+      "none(x) :- e(x, x), x > 99.\n"
+      "p(x, y) :- e(x, y), !u(y), f(_, x).\n"
+      "p(y, z) :- f(7, y), e(y, z), u(z).\n"
+      "p(x, z) :- p(x, y), e(y, z), !u(z), !none(z), f(z, _).\n"
+      "p(x, z) :- p(x, y), e(y, z), none(z), u(x).\n"
+      "t(y, y, z) :- f(7, y), e(y, z), u(z), !f(z, y).\n"
+      // More bindings than a batch holds with each set that was made.
+      "t(w, y, z) :- f(7, y), e(y, z), !u(z), e(v, _), e(w, _), v < w.\n");
 }
 
 TEST(SetFilter, MasksOfASweep) {

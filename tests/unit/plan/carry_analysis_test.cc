@@ -16,7 +16,7 @@ std::string explained(const std::string& rules) {
       ".decl u(x: number)\n.input u\n.decl p(x: number, y: number, z: number)\n" +
       rules);
   const std::string text = explain(program, planned(program));
-  return text.substr(text.find(": p\n"));
+  return text.substr(text.find("stratum 3: "));
 }
 
 bool holds(const std::string& text, const std::string& part) {
@@ -74,8 +74,19 @@ TEST(CarryAnalysis, RulesThatComputeRestrictNoSets) {
   EXPECT_FALSE(holds(explained("p(x, y + 1, z) :- e(x, y), e(y, z), e(x, z).\n"), "intersect"));
 }
 
-TEST(CarryAnalysis, AFilterOfOneColumnStaysATest) {
-  EXPECT_FALSE(holds(explained("p(x, y, z) :- f(x, y), e(y, z), u(z).\n"), "intersect"));
+TEST(CarryAnalysis, AFinishedRelationOfOneColumnRestrictsASet) {
+  const std::string text = explained("p(y, y, z) :- f(7, y), e(y, z), u(z).\n");
+  EXPECT_TRUE(holds(text, "intersect with u\n")) << text;
+  EXPECT_TRUE(holds(explained("p(y, y, z) :- f(7, y), e(y, z), !u(z).\n"), "subtract u\n"));
+}
+
+// Of what grows no rank has everything.
+TEST(CarryAnalysis, AGrowingOneOfOneColumnStaysATest) {
+  const std::string text = explained(
+      ".decl g(x: number)\ng(z) :- p(z, _, _).\ng(z) :- u(z).\n"
+      "p(y, y, z) :- f(7, y), e(y, z).\np(y, x, z) :- p(y, x, z), g(z), f(x, y).\n");
+  EXPECT_TRUE(holds(text, "exists g by (x)")) << text;
+  EXPECT_FALSE(holds(text, "intersect with g")) << text;
 }
 
 TEST(CarryAnalysis, AJoinThroughTheVariableIsNoFilter) {

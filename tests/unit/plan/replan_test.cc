@@ -138,7 +138,7 @@ TEST_F(Replan, RulesThatReadSomethingEmptyAreLeftOut) {
   const StratumPlan& stratum = plan_.strata[stratum_of(program_, "p")];
   EXPECT_EQ(stratum.once.size(), 2U);
   EXPECT_FALSE(tells("-> exists made"));
-  EXPECT_TRUE(tells("absent made")) << "nothing is what a negated atom asks for";
+  EXPECT_TRUE(tells("subtract made")) << "nothing is what a negated atom asks for";
 }
 
 TEST_F(Replan, WithoutRecursiveRulesNothingIsSwept) {
