@@ -109,11 +109,14 @@ void Pipeline::prepare_filter(Stage& stage) {
 Status Pipeline::feed(const Batch& batch) { return process(0, batch); }
 
 Status Pipeline::start() {
+  begin_share();
   Batch one;
   one.rows = 1;
   one.columns.resize(definition_.rule->variables.size());
   if (definition_.carries) one.sets.resize(1, nullptr);
   if (definition_.tagged) one.tags.resize(1, 0);
+  if (share_.by == ShareBy::kUndecided) decide_share(0, one);
+  if (share_.by == ShareBy::kBindings) keep_own_bindings(one, {});
   return process(0, one);
 }
 
@@ -135,7 +138,11 @@ Status Pipeline::pass_on(std::size_t s, const Batch& out) {
 
 Status Pipeline::flush(std::size_t s) {
   Stage& stage = *stages_[s];
-  if (stage.repeats) stage.repeats->filter(stage.out);
+  if (stage.out.rows == 0) return {};
+  if (share_.by == ShareBy::kUndecided && share_.at == s + 1) decide_share(s + 1, stage.out);
+  const bool parts_here = share_.by == ShareBy::kBindings && share_.at == s + 1;
+  if (parts_here) keep_own_bindings(stage.out, stage.step->live_after);
+  if (stage.repeats && (parts_here || !stage.is_common)) stage.repeats->filter(stage.out);
   if (stage.out.rows == 0) return {};
   const Status status = pass_on(s, stage.out);
   stage.out.rows = 0;

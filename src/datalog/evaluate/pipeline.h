@@ -46,14 +46,9 @@ struct StepSource {
   // Of all ranks: "is there any tuple" without columns. Aggregates: of a relation that they only
   // count.
   const std::uint64_t* global_rows = nullptr;
-  // Scans of a replicated relation are shared among the ranks: this rank takes rows whose prefix
-  // hashes to `part`. Of a joint one it takes some rows of each rank's.
+  // Of an equivalence that a scan takes only a part of: elements that hash to `part`.
   std::uint32_t parts = 1;
   std::uint32_t part = 0;
-  // Scans of joint shards: which part begins, counted on by one with each scan, so that it is not
-  // always the same rank that has the odd rows.
-  std::uint64_t next_turn = 0;
-  ScanTurns* turns = nullptr;  // instead: whoever is ready takes the next rows
   std::vector<StepSource> inner;  // aggregates: what the steps of their body read
 
   // The index that holds what a search looks for: `cell_at(place)` is the cell of the step's column
@@ -81,6 +76,17 @@ inline const Equivalence& equivalence_for(const StepSource& source, Cell element
 
 using BatchSink = std::function<Status(const Batch&)>;
 
+// Of ranks that all start() a pipeline with the same sources, and share its work.
+struct RankShare {
+  std::uint32_t ranks = 1;
+  std::uint32_t rank = 0;
+  std::size_t first = 0;  // all do the same in steps before this one, whatever they compute
+  // Who begins, counted on by one with each start, so that it is not always the same rank that has
+  // the odd rows.
+  std::uint64_t first_turn = 0;
+  ScanTurns* turns = nullptr;  // instead: whoever is ready takes the next rows
+};
+
 class Pipeline {
  public:
   // `sources` runs parallel to `steps`.
@@ -95,6 +101,7 @@ class Pipeline {
     std::span<const Cell> constants;  // RulePlan::constants as cells
     bool carries = false;  // a carried set travels with each row (from some step on)
     VariableId carried = 0;  // with carries
+    RankShare share;
     bool tagged = false;  // each binding names the row of the fed batch that it stems from
     bool counts = false;  // every combination of body tuples matters (aggregates)
     // With counts, where nothing else is asked of them: takes so many bindings of a tag at once.
@@ -132,6 +139,37 @@ class Pipeline {
  private:
   struct Stage;
   struct Guard;
+
+  // Where ranks part: at step `at`. Until that is decided, they have done the same up to there.
+  enum class ShareBy : std::uint8_t {
+    kNothing,  // this rank has everything
+    kUndecided,
+    kRows,  // each visits some of the rows that the step finds
+    kBindings,  // each keeps some of the bindings that come to it
+  };
+  struct SharePoint {
+    ShareBy by = ShareBy::kNothing;
+    std::size_t at = 0;
+    bool is_few = true;  // the bindings that came when it was decided
+    bool is_ordered = true;  // bindings come to all ranks in the same order
+    std::uint64_t next_binding = 0;
+    std::vector<VariableId> read;  // what they are dealt by, if not by their number
+  };
+  struct Found {
+    std::uint64_t rows = 0;
+    std::uint64_t tuples = 0;
+  };
+  void begin_share();
+  void decide_share(std::size_t s, const Batch& in);
+  void deal_bindings(std::size_t s);
+  bool is_done_by_all(std::size_t s) const;
+  bool may_share_after(std::size_t s) const;
+  bool shares_found(std::size_t s, const Batch& in);
+  Found count_all(std::size_t s, const Batch& in) const;
+  Found count_under(std::size_t s, const Batch& in);
+  void keep_own_bindings(Batch& batch, std::span<const VariableId> live);
+  bool parts_by_rows(std::size_t s) const { return share_.by == ShareBy::kRows && share_.at == s; }
+  bool is_own_row(const Index& index, RowId row) const;
 
   void prepare_stage(std::size_t s);
   void make_room(Stage& stage);
@@ -238,6 +276,8 @@ class Pipeline {
   bool exists_under(const Stage& stage, const Batch& in, std::uint32_t in_row,
                     const Cell* key) const;
   Status scan_joint(std::size_t s, const Batch& in);
+  Status visit_found(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end,
+                     const Index& index);
   Status flush_well_filled(std::size_t s);
   // The index that holds what the step looks for with this row's bindings.
   void find_indices(Stage& stage, const Batch& in, std::uint32_t width) const;
@@ -248,6 +288,8 @@ class Pipeline {
   Definition definition_;
   ExpressionEvaluator& evaluator_;
   BatchSink sink_;
+  SharePoint share_;
+  OwnTurns turns_;  // of rows
   std::vector<std::unique_ptr<Stage>> stages_;
   Batch given_;  // scratch of fold_rows()
 };

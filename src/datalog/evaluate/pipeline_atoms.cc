@@ -10,14 +10,8 @@
 namespace stratalog::datalog {
 namespace {
 
-// Ranks that share a scan of joint shards take turns of so many rows, and of fewer where each would
-// have less than so many turns.
-constexpr std::uint64_t kMostTurnRows = 16;
-constexpr std::uint64_t kTurnsOfEach = 8;
 // Of an index: what tells them from each other is more than a core's caches hold.
 constexpr RowId kManyRows = RowId{1} << 17;
-// Of a batch that is passed on though it is not full: fewer are not worth their own.
-constexpr std::uint32_t kWellFilledRows = 64;
 
 void copy_rows(const FoundRows& from, std::vector<RowId>& to) {
   to.clear();
@@ -190,10 +184,8 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
   if (source.swept != nullptr) return scan_swept(s, in);
   if (!source.joint.empty()) return scan_joint(s, in);
   const Index& index = *source.index;
-  const auto mine = [&](RowId row) {
-    return source.parts <= 1 ||
-           scale_hash(hash_cells(index.prefix(row)), source.parts) == source.part;
-  };
+  const bool parts = parts_by_rows(s);
+  const auto mine = [&](RowId row) { return !parts || is_own_row(index, row); };
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     if (stage.step->kind == StepKind::kScanDelta) {
       for (const DeltaRow& row : index.delta())
@@ -254,52 +246,36 @@ Status Pipeline::search_delta(std::size_t s, const Batch& in) {
   return evaluator_.status();
 }
 
-// All ranks' rows, in turns where the scan is shared: evenly, however the rows are dealt.
+// All ranks' rows, one rank's after the other's; where they are shared, this rank's turns.
 Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
-  StepSource& source = stages_[s]->source;
+  const StepSource& source = stages_[s]->source;
   const bool delta = stages_[s]->step->kind == StepKind::kScanDelta;
   const auto rows_of = [&](const Index& index) -> std::uint64_t {
     return delta ? index.delta().size() : index.row_count();
   };
-  // The rows of all ranks are numbered one after the other.
   std::uint64_t rows = 0;
   for (const Index* index : source.joint) rows += rows_of(*index);
-  const std::uint64_t turn =
-      std::clamp<std::uint64_t>(rows / (kTurnsOfEach * source.parts), 1, kMostTurnRows);
-  ScanTurns* const shared = in.rows == 1 ? source.turns : nullptr;
+  const bool parts = parts_by_rows(s);
+  const bool takes_turns = parts && share_.is_ordered;
   for (std::uint32_t r = 0; r < in.rows; ++r) {
-    std::uint64_t own =
-        (source.part + source.parts - (source.next_turn++ % source.parts)) % source.parts;
     std::size_t which = 0;
     std::uint64_t begin = 0;  // of its rows
-    for (;;) {
-      const std::uint64_t number = shared != nullptr ? shared->take() : own;
-      own += source.parts;
-      std::uint64_t at = number * turn;
-      if (at >= rows) break;
-      for (const std::uint64_t end = std::min(rows, at + turn); at < end; ++at) {
+    const auto visit = [&](std::uint64_t at, std::uint64_t end) -> Status {
+      for (; at < end; ++at) {
         while (at - begin >= rows_of(*source.joint[which]))
           begin += rows_of(*source.joint[which++]);
         const Index& index = *source.joint[which];
-        if (delta) {
-          const DeltaRow row = index.delta()[at - begin];
-          STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row.row), row.cells));
-        } else {
-          const auto row = static_cast<RowId>(at - begin);
-          STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row), index.total(row)));
-        }
+        const auto number = static_cast<RowId>(at - begin);
+        const DeltaRow found =
+            delta ? index.delta()[number] : DeltaRow{.row = number, .cells = index.total(number)};
+        if (parts && !takes_turns && !is_own_row(index, found.row)) continue;
+        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(found.row), found.cells));
       }
-      if (shared != nullptr) STRATALOG_RETURN_IF_ERROR(flush_well_filled(s));
-    }
+      return takes_turns ? flush_well_filled(s) : Status();
+    };
+    STRATALOG_RETURN_IF_ERROR(takes_turns ? turns_.take(rows, visit) : visit(0, rows));
   }
   return evaluator_.status();
-}
-
-// What makes the work of a turn is what becomes of its rows: done before the next one is taken.
-Status Pipeline::flush_well_filled(std::size_t s) {
-  for (; s < stages_.size() && stages_[s]->out.rows >= kWellFilledRows; ++s)
-    STRATALOG_RETURN_IF_ERROR(flush(s));
-  return {};
 }
 
 // Every element of a class is the prefix of a row that holds the class. Where it is dealt, several
@@ -427,7 +403,7 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
       if (stage.found[r] != Index::kNoRow) index.prefetch_total(stage.found[r]);
     }
     for (std::uint32_t r = 0, end = 0; r < in.rows; r = end) {
-      end = stage.meets_alike ? end_of_alike(stage, in, r) : r + 1;
+      end = stage.meets_alike && !stage.is_common ? end_of_alike(stage, in, r) : r + 1;
       const RowId row = stage.found[r];
       if (row == Index::kNoRow) continue;
       const Index& index = *stage.indices[r];
@@ -446,14 +422,30 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
   }
   prefetch_keys(stage, in, length);
   for (std::uint32_t r = 0, end = 0; r < in.rows; r = end) {
-    end = stage.meets_alike ? end_of_alike(stage, in, r) : r + 1;
+    end = stage.meets_alike && !stage.is_common ? end_of_alike(stage, in, r) : r + 1;
     const Index& index = *stage.indices[r];
     // A copy, because the rule may add rows to this very index while it walks them.
     const FoundRows under = index.rows_under(length, stage.keys.data() + (std::size_t{r} * length));
     copy_rows(under, stage.rows);
-    STRATALOG_RETURN_IF_ERROR(visit_alike(s, in, r, end, index, stage.rows));
+    STRATALOG_RETURN_IF_ERROR(visit_found(s, in, r, end, index));
   }
   return {};
+}
+
+// The rows that are in the stage's list, or what is this rank's of them.
+Status Pipeline::visit_found(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end,
+                             const Index& index) {
+  Stage& stage = *stages_[s];
+  if (!parts_by_rows(s)) return visit_alike(s, in, row, end, index, stage.rows);
+  if (!share_.is_ordered) {
+    std::erase_if(stage.rows, [&](RowId found) { return !is_own_row(index, found); });
+    return visit_alike(s, in, row, end, index, stage.rows);
+  }
+  return turns_.take(stage.rows.size(), [&](std::uint64_t from, std::uint64_t to) -> Status {
+    const auto mine = std::span(stage.rows).subspan(from, to - from);
+    STRATALOG_RETURN_IF_ERROR(visit_alike(s, in, row, end, index, mine));
+    return flush_well_filled(s);
+  });
 }
 
 bool Pipeline::exists_under(const Stage& stage, const Batch& in, std::uint32_t in_row,

@@ -51,7 +51,7 @@ void Pipeline::prepare_guard(Stage& stage, const Stage& next) const {
 }
 
 bool Pipeline::is_guarding(Stage& stage) {
-  if (!stage.guard) return false;
+  if (!stage.guard || stage.is_common) return false;
   Guard& guard = *stage.guard;
   if (guard.unguarded > 0) {
     --guard.unguarded;

@@ -25,6 +25,9 @@ namespace stratalog::datalog {
 // So many sets that a step has made wait for the end of the rule.
 inline constexpr std::size_t kMadeSets = 4 * kBatchRows;
 
+// Of a batch that is passed on though it is not full: fewer are not worth their own.
+inline constexpr std::uint32_t kWellFilledRows = 64;
+
 // A cell that a step knows: a constant, or of a variable that arrives, or of a column of the row at
 // hand.
 struct KnownCell {
@@ -52,6 +55,7 @@ struct Pipeline::Guard {
 struct Pipeline::Stage {
   const Step* step = nullptr;
   StepSource source;
+  bool is_common = false;  // all ranks make the same of the same bindings
   bool has_room = false;  // columns of its own, and what else it needs for bindings
   Batch out;
   std::vector<VariableId> arriving;

@@ -135,12 +135,7 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   if (relation.swept && !is_copied(relation, step))
     return own_pivots(step, std::move(source), location, hop_to);
   if (state_.joint != nullptr) {
-    if (whole && is_first && shares) {
-      source.parts = static_cast<std::uint32_t>(state_.comm.size());
-      source.part = static_cast<std::uint32_t>(state_.comm.rank());
-      source.next_turn = plan_.rule + plan_.delta_literal.value_or(0);
-      source.turns = options_.turns;
-    }
+    shares_work_ |= whole && is_first && shares;
     location = {kUnknown};
     return joint_source(step, std::move(source));
   }
@@ -163,8 +158,7 @@ Result<StepSource> RuleExecutor::source_of(const Step& step, bool is_first, Loca
   if (state_.is_single()) return source;
   if (chosen->placement.dealing == Dealing::kReplicated) {
     if (whole && is_first && shares) {
-      source.parts = static_cast<std::uint32_t>(state_.comm.size());
-      source.part = static_cast<std::uint32_t>(state_.comm.rank());
+      shares_work_ = true;
       location = {kUnknown};
     }
     return source;
@@ -339,7 +333,7 @@ Status RuleExecutor::bind_steps() {
   const std::size_t count = plan_.steps.size();
   Location location;
   bool started = options_.first_step > 0;
-  bool scans_share = started;  // whether the first segment's bindings differ from rank to rank
+  scans_share_ = started;
   segments_.emplace_back();
   segments_.back().live = options_.fed;
   std::size_t begin = options_.first_step;
@@ -351,7 +345,7 @@ Status RuleExecutor::bind_steps() {
       STRATALOG_ASSIGN_OR_RETURN(source, source_of(step, !started, location, hop_to));
       const bool scans = reads_whole(step);
       takes_own_part_ |= !started && scans && source.swept != nullptr;  // its own pivots
-      scans_share |= !started && scans && state_.relations[step.relation].arity > 0;
+      scans_share_ |= !started && scans && state_.relations[step.relation].arity > 0;
       started |= scans;
     } else if (counts_whole_relation(step, rule_.body[step.literal])) {
       source.global_rows = &state_.relations[step.aggregate_steps.front().relation].global_rows;
@@ -377,7 +371,6 @@ Status RuleExecutor::bind_steps() {
     }
     segments_.back().sources.push_back(std::move(source));
   }
-  only_on_rank_0_ = !scans_share && !state_.is_single() && options_.share == DeltaShare::kMine;
   make_pipeline(segments_.size() - 1, begin, count);
   final_location_ = location;
   return {};
@@ -429,6 +422,27 @@ void RuleExecutor::cut(std::size_t from_step, const Location& hop_to) {
   segments_.push_back(std::move(next));
 }
 
+// Of the first segment, `end` steps long. Where its bindings do not differ from rank to rank, they
+// are one rank's, or those of all where each can go on with them.
+RankShare RuleExecutor::share_of_first(std::size_t end) {
+  if (state_.is_single() || options_.share != DeltaShare::kMine || options_.first_step > 0)
+    return {};
+  const auto steps = std::span(plan_.steps).first(end);
+  const auto scan = std::ranges::find_if(steps, reads_whole);
+  if (!scans_share_) {
+    const bool reads = std::ranges::any_of(
+        steps, [](const Step& step) { return reads_relation(step) && !step.columns.empty(); });
+    shares_work_ = state_.joint != nullptr && reads;
+    only_on_rank_0_ = !shares_work_;
+  }
+  if (!shares_work_) return {};
+  return {.ranks = static_cast<std::uint32_t>(state_.comm.size()),
+          .rank = static_cast<std::uint32_t>(state_.comm.rank()),
+          .first = scans_share_ ? static_cast<std::size_t>(scan - steps.begin()) : 0,
+          .first_turn = plan_.rule + plan_.delta_literal.value_or(0),
+          .turns = options_.turns};
+}
+
 void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t end) {
   Segment& segment = segments_[s];
   const bool is_last = end == plan_.steps.size();
@@ -449,6 +463,7 @@ void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t e
                            .constants = constants_,
                            .carries = plan_.carries && options_.first_step == 0,
                            .carried = plan_.carried,
+                           .share = s == 0 ? share_of_first(end) : RankShare(),
                            .tagged = options_.tagged,
                            .release_sets = std::move(release_sets),
                            .scratch = &state_.scratch,

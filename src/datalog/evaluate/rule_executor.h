@@ -136,6 +136,7 @@ class RuleExecutor {
   Status own_part(const Step& step, const Aggregate& aggregate, Inner& inner, StepSource& source);
   void split(std::size_t begin, std::size_t s, Inner inner);
   void cut(std::size_t from_step, const Location& hop_to);
+  RankShare share_of_first(std::size_t end);
   void make_pipeline(std::size_t s, std::size_t begin, std::size_t end);
   Location atom_location(const Atom& atom, std::span<const std::uint32_t> placement) const;
   Status send_hop(std::size_t s, const Batch& batch);
@@ -153,6 +154,8 @@ class RuleExecutor {
   Location final_location_;
   bool creates_values_ = false;
   bool only_on_rank_0_ = false;
+  bool scans_share_ = false;  // the first segment's bindings differ from rank to rank
+  bool shares_work_ = false;  // all ranks have the same first bindings, and share what follows
   bool takes_own_part_ = false;
   TupleMail* mail_ = nullptr;
   int first_hop_stream_ = 0;
