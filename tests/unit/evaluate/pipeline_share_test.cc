@@ -17,7 +17,7 @@
 namespace stratalog::datalog {
 namespace {
 
-using Tuples = std::vector<std::vector<std::uint64_t>>;
+using NumberRows = std::vector<std::vector<std::uint64_t>>;
 
 constexpr std::uint32_t kRanks = 3;
 
@@ -53,7 +53,7 @@ class PipelineShare : public testing::Test {
                                    program_.relations.begin());
   }
 
-  std::unique_ptr<Index> index_of(const IndexPlan& plan, const Tuples& tuples) {
+  std::unique_ptr<Index> index_of(const IndexPlan& plan, const NumberRows& tuples) {
     auto index = std::make_unique<Index>(plan.order, plan.searched_lengths);
     std::vector<Cell> cells(plan.order.size());
     for (const auto& tuple : tuples) {
@@ -67,8 +67,8 @@ class PipelineShare : public testing::Test {
   }
 
   // Dealt to the ranks.
-  std::vector<const Index*> shards_of(const IndexPlan& plan, const Tuples& tuples) {
-    std::vector<Tuples> parts(kRanks);
+  std::vector<const Index*> shards_of(const IndexPlan& plan, const NumberRows& tuples) {
+    std::vector<NumberRows> parts(kRanks);
     for (const auto& tuple : tuples) {
       std::vector<Cell> key;
       for (const std::uint32_t c : columns_of_all_searches(plan))
@@ -76,7 +76,7 @@ class PipelineShare : public testing::Test {
       parts[scale_hash(hash_cells(key), kRanks)].push_back(tuple);
     }
     std::vector<const Index*> shards;
-    for (const Tuples& part : parts)
+    for (const NumberRows& part : parts)
       shards.push_back(indices_.emplace_back(index_of(plan, part)).get());
     return shards;
   }
@@ -87,7 +87,7 @@ class PipelineShare : public testing::Test {
       StepSource& source = result.emplace_back();
       if (!reads_relation(step)) continue;
       const IndexPlan& plan = plan_.relations[step.relation].indices[step.index];
-      Tuples tuples = facts_.at(program_.relations[step.relation].name);
+      NumberRows tuples = facts_.at(program_.relations[step.relation].name);
       global_rows_.push_back(tuples.size());
       source.global_rows = &global_rows_.back();
       if (!joint) {
@@ -170,20 +170,20 @@ class PipelineShare : public testing::Test {
     }
   }
 
-  static Tuples grid(std::uint64_t rows, std::uint64_t columns) {
-    Tuples tuples;
+  static NumberRows grid(std::uint64_t rows, std::uint64_t columns) {
+    NumberRows tuples;
     for (std::uint64_t x = 0; x < rows; ++x)
       for (std::uint64_t y = 0; y < columns; ++y) tuples.push_back({x, 100 + y});
     return tuples;
   }
-  static Tuples boxes(std::uint64_t size) {
-    Tuples tuples;
+  static NumberRows boxes(std::uint64_t size) {
+    NumberRows tuples;
     for (std::uint64_t x = 0; x < 4; ++x)
       for (std::uint64_t y = 0; y < size; ++y) tuples.push_back({x, 100 + y, x + y});
     return tuples;
   }
 
-  std::map<std::string, Tuples> facts_{
+  std::map<std::string, NumberRows> facts_{
       {"one", {{1}}}, {"few", grid(9, 1)}, {"many", grid(300, 60)}, {"wide", boxes(400)}};
   Program program_;
   ProgramPlan plan_;
