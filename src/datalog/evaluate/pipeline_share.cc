@@ -19,7 +19,7 @@ constexpr std::uint64_t kMostTurnRows = 16;
 // So many bindings are not made by every rank where rows can be shared, however few.
 constexpr std::uint64_t kManyBindings = 4 * kBatchRows;
 
-bool is_plain(const Expression& e) { return e.kind != ExpressionKind::kFunctor; }
+bool is_uncomputed(const Expression& e) { return e.kind != ExpressionKind::kFunctor; }
 
 // Whether it goes through a relation, or through what it has under a prefix.
 bool lists_tuples(const Step& step) {
@@ -80,9 +80,9 @@ bool Pipeline::is_done_by_all(std::size_t s) const {
   const Step& step = definition_.steps[s];
   const Literal& literal = (*definition_.body)[step.literal];
   if (reads_relation(step)) return stages_[s]->source.swept == nullptr;
-  if (step.kind == StepKind::kFilter) return is_plain(literal.left) && is_plain(literal.right);
+  if (step.kind == StepKind::kFilter) return is_uncomputed(literal.left) && is_uncomputed(literal.right);
   return step.kind == StepKind::kAssign && literal.record_use == RecordUse::kValue &&
-         is_plain(assigned_by(step, literal)) && !step.pairs_zeros;
+         is_uncomputed(assigned_by(step, literal)) && !step.pairs_zeros;
 }
 
 // Whether a later step may be a better place.
