@@ -80,7 +80,8 @@ bool Pipeline::is_done_by_all(std::size_t s) const {
   const Step& step = definition_.steps[s];
   const Literal& literal = (*definition_.body)[step.literal];
   if (reads_relation(step)) return stages_[s]->source.swept == nullptr;
-  if (step.kind == StepKind::kFilter) return is_uncomputed(literal.left) && is_uncomputed(literal.right);
+  if (step.kind == StepKind::kFilter)
+    return is_uncomputed(literal.left) && is_uncomputed(literal.right);
   return step.kind == StepKind::kAssign && literal.record_use == RecordUse::kValue &&
          is_uncomputed(assigned_by(step, literal)) && !step.pairs_zeros;
 }
