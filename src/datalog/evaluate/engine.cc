@@ -27,6 +27,7 @@
 #include "datalog/evaluate/stratum_run.h"
 #include "datalog/evaluate/unread_relations.h"
 #include "datalog/facts/cell_class.h"
+#include "datalog/plan/size_estimate.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -283,7 +284,11 @@ class Engine {
       if (facts.back().columns.empty()) facts.back().columns.resize(state_.relations[r].arity);
       fact_rows += std::exchange(state_.fact_rows[r], 0);
     }
-    if (!restored && !by_pivot && !is_alone) open_stratum_shards(state_, s, fact_rows);
+    if (!restored && !by_pivot && !is_alone) {
+      const std::uint64_t copied = least_copied(
+          state_.program, members, [&](RelationId r) { return state_.relations[r].global_rows; });
+      open_stratum_shards(state_, s, std::max(fact_rows, copied));
+    }
     position_.stratum = s;
     position_.by_pivot = by_pivot;
 
