@@ -31,24 +31,37 @@ void Index::queue_tuples(std::span<const Cell> tuples) {
 
 void Index::queue_set(const Cell* prefix, const IntSet* set) {
   if (suits_first(set->size()))
-    queue_view(prefix, set->view());
-  else
-    queue_set(find_or_add_row(prefix), set);
+    return queue_view(prefix, set->view());
+  if (rows_.size() > 0) return queue_set(find_or_add_row(prefix), set);
+  first_prefixes_.append({prefix, order_.size() - 1});
+  first_sets_.append(set);
 }
 
 void Index::queue_view(const Cell* prefix, const SetView& set) {
-  if (!suits_first(set.count)) {
-    queue_view(find_or_add_row(prefix), set);
-    return;
-  }
+  if (rows_.size() > 0) return queue_view(find_or_add_row(prefix), set);
+  if (!suits_first(set.count)) return queue_set(prefix, hold(set));
   walk_set(set, [&](Cell cell) {
     first_.append({prefix, order_.size() - 1});
     first_.append(cell);
   });
 }
 
-// What came before there were rows.
+// What came before there were rows. Sets go to rows that were made with all others, of a tuple of
+// each.
 void Index::take_first() {
+  const WordBuffer<Cell> prefixes = std::exchange(first_prefixes_, {});
+  const WordBuffer<const IntSet*> sets = std::exchange(first_sets_, {});
+  const std::size_t width = order_.size() - 1;
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    first_.append(prefixes.words().subspan(s * width, width));
+    first_.append(first_of(sets.words()[s]->view()));
+  }
+  make_first_rows();
+  for (std::size_t s = 0; s < sets.size(); ++s)
+    queue_set(find_or_add_row(prefixes.words().data() + (s * width)), sets.words()[s]);
+}
+
+void Index::make_first_rows() {
   const std::size_t arity = order_.size();
   if (first_.size() >= kFewFirst * arity) {
     const ColumnRanges ranges(first_.words(), static_cast<std::uint32_t>(arity));

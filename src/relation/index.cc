@@ -18,6 +18,8 @@ constexpr std::size_t kSortDirectly = 24;
 // And so many sets with so many cells together are merged.
 constexpr std::size_t kMergedSets = 4;
 constexpr std::size_t kMergedCells = 96;
+// First tuples wait longer than others while there are more than so many for each set.
+constexpr std::size_t kTuplesOfASet = 4;
 // Fewer are sorted by comparing.
 constexpr std::size_t kFewQueued = 64;
 // The memory of a set is asked for while so many before it are united.
@@ -49,7 +51,7 @@ Index::Index(std::vector<std::uint32_t> order, std::span<const std::uint32_t> se
 }
 
 RowId Index::find_or_add_row(const Cell* prefix) {
-  if (!first_.empty()) [[unlikely]]
+  if (has_first()) [[unlikely]]
     take_first();
   const RowId row = rows_.find_or_add(prefix);
   if (row < known_rows_) return row;
@@ -62,8 +64,8 @@ RowId Index::find_or_add_row(const Cell* prefix) {
 void Index::shorten_queue(SetAccumulator& scratch, Freshness freshness) {
   const std::uint64_t waiting = queued();
   // The first tuples stay together as long as it pays, because rows are best made of all of them.
-  if (!first_.empty() && held_bytes_ < kMostHeldBytes && queue_limit_.let_wait(first_, arity()))
-    return;
+  const bool are_tuples = first_.size() > kTuplesOfASet * arity() * first_sets_.size();
+  if (are_tuples && held_bytes_ < kMostHeldBytes && queue_limit_.let_wait(first_, arity())) return;
   const std::uint64_t before = next_tuples_;
   unite_queued(scratch, freshness);
   queue_limit_.note(waiting, next_tuples_ - before, tuples_ + next_tuples_);
@@ -74,12 +76,17 @@ void Index::queue_view(RowId row, const SetView& set) {
     walk_set(set, [&](Cell cell) { queue(row, cell); });
     return;
   }
+  queue_set(row, hold(set));
+}
+
+// A copy for as long as it is queued.
+const IntSet* Index::hold(const SetView& set) {
   std::vector<Cell> cells;
   cells.reserve(set.count);
   walk_set(set, [&](Cell cell) { cells.push_back(cell); });
   held_sets_.emplace_back().assign_sorted(cells);
   held_bytes_ += held_sets_.back().heap_bytes();
-  queue_set(row, &held_sets_.back());
+  return &held_sets_.back();
 }
 
 void Index::sort_queued() {
@@ -185,7 +192,7 @@ void Index::for_each_queued_row(SetAccumulator& scratch, Freshness freshness, Si
 }
 
 void Index::unite_queued(SetAccumulator& scratch, Freshness freshness) {
-  if (!first_.empty()) take_first();
+  if (has_first()) take_first();
   if (queued_cells_.empty() && queued_sets_.empty()) return;
   // What was found earlier in this round, by ascending rows, is merged with what came since: both
   // are disjoint with the total, but not with each other.
@@ -421,7 +428,8 @@ std::uint64_t Index::heap_bytes() const {
   bytes += (delta_.capacity() + next_delta_.capacity()) * sizeof(OwnDeltaRow);
   bytes += (queued_cells_.capacity() + sort_space_.capacity()) * sizeof(std::uint64_t);
   bytes += (queued_sets_.capacity() + set_sort_space_.capacity()) * sizeof(QueuedSet);
-  bytes += first_.capacity() * sizeof(Cell);
+  bytes += (first_.capacity() + first_prefixes_.capacity()) * sizeof(Cell);
+  bytes += first_sets_.capacity() * sizeof(const IntSet*);
   for (const RowDirectory& directory : directories_) bytes += directory.heap_bytes();
   return bytes;
 }

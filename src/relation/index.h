@@ -115,13 +115,14 @@ class Index {
     else
       queued_sets_.push_back({row, set});
   }
-  // Of a row that may not be there yet. Short sets are queued as tuples while there are no rows.
+  // Of a row that may not be there yet. While there are no rows, short sets are queued as tuples,
+  // and others wait for rows that are made of all prefixes together.
   void queue_set(const Cell* prefix, const IntSet* set);
   // Copies the cells.
   void queue_view(RowId row, const SetView& set);
   void queue_view(const Cell* prefix, const SetView& set);
   std::uint64_t queued() const {
-    return queued_cells_.size() + queued_sets_.size() +
+    return queued_cells_.size() + queued_sets_.size() + first_sets_.size() +
            (first_.empty() ? 0 : first_.size() / order_.size());
   }
   // Whoever queues derivations calls this now and then: what is queued may be united, or duplicates
@@ -187,7 +188,10 @@ class Index {
   bool suits_first(std::uint64_t cells) const {
     return rows_.size() == 0 && cells <= kQueuedAsTuples;
   }
+  bool has_first() const { return !first_.empty() || !first_sets_.empty(); }
   void take_first();
+  void make_first_rows();
+  const IntSet* hold(const SetView& set);
   void shorten_queue(SetAccumulator& scratch, Freshness freshness);
   template <typename Key>
   void make_rows(const ColumnRanges& ranges);
@@ -209,6 +213,8 @@ class Index {
   PrefixMap rows_;
   RowSets totals_;
   WordBuffer<Cell> first_;  // tuples that came before there were rows
+  WordBuffer<Cell> first_prefixes_;  // of sets that did
+  WordBuffer<const IntSet*> first_sets_;
   bool finds_rows_ = false;  // whoever made the plan looks for whole prefixes
   std::vector<RowDirectory> directories_;
   // Rows that were made in order, all new: of the delta their totals, of the next one hidden ones.

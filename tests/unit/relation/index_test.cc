@@ -100,11 +100,34 @@ TEST_P(RoundsOfAnIndex, AreThoseOfASet) {
       for (std::uint64_t n = random_() % (round == 0 ? 400 : 10); n > 0; --n) {
         const Tuple tuple = random_tuple(arity);
         const Cell* const last = &tuple.back();
-        switch (random_() % 3) {  // short sets go the same way
+        const auto larger_set = [&] {
+          std::set<Cell> cells;
+          for (std::uint64_t size = random_() % 70; cells.size() <= size % last_domain_;) {
+            Tuple one = tuple;
+            one.back() = random_tuple(arity).back();
+            cells.insert(one.back());
+            queued.insert(one);
+          }
+          sets.push_back(std::make_unique<IntSet>());
+          sets.back()->assign_sorted(std::vector<Cell>(cells.begin(), cells.end()));
+          return sets.back().get();
+        };
+        switch (random_() % 15) {  // short sets go the same way, larger ones wait for the rows
+          case 13:
+            index.queue_set(tuple.data(), larger_set());
+            continue;
+          case 14:
+            index.queue_view(tuple.data(), larger_set()->view());
+            continue;
           case 0:
+          case 1:
+          case 2:
+          case 3:
             index.queue_tuple(tuple.data());
             break;
-          case 1:
+          case 4:
+          case 5:
+          case 6:
             sets.push_back(std::make_unique<IntSet>());
             sets.back()->assign_sorted({last, 1});
             index.queue_set(tuple.data(), sets.back().get());
@@ -274,6 +297,32 @@ TEST(Index, FirstTuplesInAnyOrderMakeTheSameRows) {
               ASSERT_TRUE(std::equal(prefix.begin(), prefix.begin() + length, tuple.begin()));
           }
       }
+}
+
+// One large set before all else, or in the middle, leaves the rows in order.
+TEST(Index, RowsOfFirstSetsStandAmongThoseOfTuples) {
+  std::vector<Cell> cells(500);
+  std::iota(cells.begin(), cells.end(), 7U);
+  IntSet large;
+  large.assign_sorted(cells);
+  for (const Cell place : {0U, 2000U, 4000U}) {
+    SetAccumulator scratch;
+    Index index({0, 1}, std::vector<std::uint32_t>{1});
+    for (Cell i = 0; i < 4000; ++i) {
+      const Cell prefix = place + 1;
+      if (i == place) index.queue_set(&prefix, &large);
+      const Cell tuple[] = {3999 - i, 600};
+      index.queue_tuple(tuple);
+    }
+    ASSERT_EQ(index.queued(), place < 4000 ? 4001U : 4000U);
+    index.unite_queued(scratch, Freshness::kUnknown);
+    index.advance();
+    ASSERT_EQ(index.row_count(), 4000U);
+    for (Cell i = 0; i < 4000; ++i) {
+      ASSERT_EQ(index.prefix(i)[0], i);
+      ASSERT_EQ(index.total(i).size(), i == place + 1 ? 501U : 1U);
+    }
+  }
 }
 
 Index with_first_rows(Cell rows, SetAccumulator& scratch) {
