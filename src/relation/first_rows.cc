@@ -30,8 +30,7 @@ void Index::queue_tuples(std::span<const Cell> tuples) {
 }
 
 void Index::queue_set(const Cell* prefix, const IntSet* set) {
-  if (suits_first(set->size()))
-    return queue_view(prefix, set->view());
+  if (suits_first(set->size())) return queue_view(prefix, set->view());
   if (rows_.size() > 0) return queue_set(find_or_add_row(prefix), set);
   first_prefixes_.append({prefix, order_.size() - 1});
   first_sets_.append(set);
@@ -46,19 +45,22 @@ void Index::queue_view(const Cell* prefix, const SetView& set) {
   });
 }
 
-// What came before there were rows. Sets go to rows that were made with all others, of a tuple of
-// each.
+// What came before there were rows. Where there are sets among many tuples, their rows are made
+// with all others, of a tuple of each.
 void Index::take_first() {
   const WordBuffer<Cell> prefixes = std::exchange(first_prefixes_, {});
   const WordBuffer<const IntSet*> sets = std::exchange(first_sets_, {});
   const std::size_t width = order_.size() - 1;
-  for (std::size_t s = 0; s < sets.size(); ++s) {
+  const bool are_few = first_.size() > kTuplesOfASet * order_.size() * sets.size();
+  for (std::size_t s = 0; s < sets.size() && are_few; ++s) {
     first_.append(prefixes.words().subspan(s * width, width));
     first_.append(first_of(sets.words()[s]->view()));
   }
-  make_first_rows();
+  if (are_few) make_first_rows();
+  const WordBuffer<Cell> tuples = std::exchange(first_, {});
   for (std::size_t s = 0; s < sets.size(); ++s)
     queue_set(find_or_add_row(prefixes.words().data() + (s * width)), sets.words()[s]);
+  queue_tuples(tuples.words());
 }
 
 void Index::make_first_rows() {

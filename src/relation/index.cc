@@ -18,8 +18,6 @@ constexpr std::size_t kSortDirectly = 24;
 // And so many sets with so many cells together are merged.
 constexpr std::size_t kMergedSets = 4;
 constexpr std::size_t kMergedCells = 96;
-// First tuples wait longer than others while there are more than so many for each set.
-constexpr std::size_t kTuplesOfASet = 4;
 // Fewer are sorted by comparing.
 constexpr std::size_t kFewQueued = 64;
 // The memory of a set is asked for while so many before it are united.

@@ -188,6 +188,8 @@ class Index {
   bool suits_first(std::uint64_t cells) const {
     return rows_.size() == 0 && cells <= kQueuedAsTuples;
   }
+  // First tuples are what most rows are made of where there are more than so many for each set.
+  static constexpr std::size_t kTuplesOfASet = 4;
   bool has_first() const { return !first_.empty() || !first_sets_.empty(); }
   void take_first();
   void make_first_rows();
