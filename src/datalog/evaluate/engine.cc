@@ -27,7 +27,6 @@
 #include "datalog/evaluate/stratum_run.h"
 #include "datalog/evaluate/unread_relations.h"
 #include "datalog/facts/cell_class.h"
-#include "datalog/plan/size_estimate.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -284,11 +283,8 @@ class Engine {
       if (facts.back().columns.empty()) facts.back().columns.resize(state_.relations[r].arity);
       fact_rows += std::exchange(state_.fact_rows[r], 0);
     }
-    if (!restored && !by_pivot && !is_alone) {
-      const std::uint64_t copied = least_copied(
-          state_.program, members, [&](RelationId r) { return state_.relations[r].global_rows; });
-      open_stratum_shards(state_, s, std::max(fact_rows, copied));
-    }
+    if (!restored && !by_pivot && !is_alone)
+      open_stratum_shards(state_, s, std::max(fact_rows, most_read(s)));
     position_.stratum = s;
     position_.by_pivot = by_pivot;
 
@@ -325,6 +321,17 @@ class Engine {
       STRATALOG_ASSIGN_OR_RETURN(outcome, run_seeds(s, std::move(outcome), hooks));
     }
     return end_stratum(s, names, std::move(outcome));
+  }
+
+  // The largest relation that a rule without recursive atoms reads: what it may well make of it is
+  // too much for copies on all ranks, which can still be made afterwards.
+  std::uint64_t most_read(std::uint32_t s) const {
+    std::uint64_t rows = 0;
+    for (const RulePlan& plan : state_.plan.strata[s].once)
+      for (const Literal& literal : state_.program.rules[plan.rule].body)
+        if (literal.kind == LiteralKind::kAtom)
+          rows = std::max(rows, state_.relations[literal.atom.relation].global_rows);
+    return rows;
   }
 
   // Of a stratum that was looked at as one to run by pivot.

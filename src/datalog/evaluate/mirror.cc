@@ -25,6 +25,14 @@ constexpr std::uint64_t kThinRowsOfThreads = 1U << 14;
 constexpr std::uint64_t kFits = 0;
 constexpr std::uint64_t kOutgrown = 1;
 
+// The home, as it is beside a mirror: with its primary index.
+void keep_home_alone(RelationData& relation) {
+  relation.shards.erase(relation.shards.begin() + 1, relation.shards.end());
+  Shard& home = relation.shards.front();
+  for (std::size_t i = 0; i < home.indices.size(); ++i)
+    if (i != home.primary) home.indices[i].reset();
+}
+
 }  // namespace
 
 bool are_mirrored(const EngineState& state, std::uint32_t stratum, std::uint64_t rows,
@@ -67,22 +75,22 @@ void MirrorRound::unite() {
         .unite_queued(state_.scratch, Freshness::kUnknown);
 }
 
-void MirrorRound::pack(int stream, Index& index) {
-  run_.clear();
-  const std::uint32_t arity = index.arity();
-  for (const DeltaRow& row : index.next_delta()) {
-    const std::span<const Cell> prefix = index.prefix(row.row);
-    if (row.cells.size() > kSmallSet) {
-      encode_group(stream, {.prefix = prefix, .set = row.cells.view()}, out_);
-      continue;
-    }
-    row.cells.walk([&](Cell cell) {
-      Cell* const tuple = run_.extend(arity);
-      std::ranges::copy(prefix, tuple);
-      tuple[arity - 1] = cell;
-    });
+void MirrorRound::pack(int stream, std::span<const Cell> prefix, const IntSet& cells) {
+  if (cells.size() > kSmallSet) {
+    encode_group(stream, {.prefix = prefix, .set = cells.view()}, out_);
+    return;
   }
+  cells.walk([&](Cell cell) {
+    Cell* const tuple = run_.extend(prefix.size() + 1);
+    std::ranges::copy(prefix, tuple);
+    tuple[prefix.size()] = cell;
+  });
+}
+
+// The tuples of small sets that were packed.
+void MirrorRound::pack_run(int stream, std::uint32_t arity) {
   if (!run_.empty()) encode_run(stream, run_.size() / arity, run_.words(), out_);
+  run_.clear();
 }
 
 // What one rank has found is distinct and new: with what was known it is the least that the
@@ -104,10 +112,50 @@ Status MirrorRound::pack_found() {
   const bool outgrown = finds_too_much();
   *out_.extend(1) = outgrown ? kOutgrown : kFits;
   if (outgrown) return {};
-  for (std::size_t i = 0; i < relations_.size(); ++i)
-    pack(static_cast<int>(i), mirror_of(state_.relations[relations_[i]]).primary_index());
+  run_.clear();
+  for (std::size_t i = 0; i < relations_.size(); ++i) {
+    const Index& index = mirror_of(state_.relations[relations_[i]]).primary_index();
+    const int stream = static_cast<int>(i);
+    for (const DeltaRow& row : index.next_delta()) pack(stream, index.prefix(row.row), row.cells);
+    pack_run(stream, index.arity());
+  }
   if (out_.size() == 1) out_.clear();
   return {};
+}
+
+Status MirrorRound::pack_homes() {
+  out_.clear();
+  run_.clear();
+  *out_.extend(1) = kFits;
+  for (std::size_t i = 0; i < relations_.size(); ++i) {
+    const Index& index = state_.relations[relations_[i]].shards.front().primary_index();
+    const int stream = static_cast<int>(i);
+    for (RowId row = 0; row < index.row_count(); ++row)
+      if (!index.total(row).empty()) pack(stream, index.prefix(row), index.total(row));
+    pack_run(stream, index.arity());
+  }
+  return {};
+}
+
+Status MirrorRound::open() {
+  Status mine = state_.guard([&] { return pack_homes(); });
+  if (!mine.is_ok()) out_.clear();
+  const auto bytes = std::as_bytes(out_.words());
+  state_.traffic.mine += bytes.size() * static_cast<std::uint64_t>(state_.comm.size() - 1);
+  STRATALOG_ASSIGN_OR_RETURN(const Received received, state_.comm.allgather(bytes));
+  if (mine.is_ok())
+    mine = state_.guard([&]() -> Status {
+      for (const RelationId r : relations_) keep_home_alone(state_.relations[r]);
+      open_stratum_shards(state_, stratum_, 0);
+      STRATALOG_RETURN_IF_ERROR(queue_received(received, true));
+      for (const RelationId r : relations_) {
+        Shard& mirror = mirror_of(state_.relations[r]);
+        mirror.primary_index().unite_queued(state_.scratch, Freshness::kNew);
+        advance_shard(mirror, state_.scratch);
+      }
+      return {};
+    });
+  return agree(state_.comm, mine);
 }
 
 Status MirrorRound::share() {
@@ -132,7 +180,8 @@ Status MirrorRound::share() {
   return state_.guard([&] { return unite_found(received); });
 }
 
-Status MirrorRound::unite_found(const Received& received) {
+// What the other ranks have packed, and perhaps what this one has.
+Status MirrorRound::queue_received(const Received& received, bool also_own) {
   std::uint64_t offset = 0;
   for (int sender = 0; sender < state_.comm.size(); ++sender) {
     const std::uint64_t size = received.counts[static_cast<std::size_t>(sender)];
@@ -140,7 +189,7 @@ Status MirrorRound::unite_found(const Received& received) {
         reinterpret_cast<const std::uint64_t*>(received.data.data() + offset),
         size / sizeof(std::uint64_t));
     offset += size;
-    if (sender == state_.comm.rank() || words.empty()) continue;
+    if (words.empty() || (sender == state_.comm.rank() && !also_own)) continue;
     const auto index_of = [&](int stream) -> Index& {
       return mirror_of(state_.relations[relations_[static_cast<std::size_t>(stream)]])
           .primary_index();
@@ -148,6 +197,11 @@ Status MirrorRound::unite_found(const Received& received) {
     STRATALOG_RETURN_IF_ERROR(
         decode_records(words.subspan(1), sender, arities_, queue_into(index_of)));
   }
+  return {};
+}
+
+Status MirrorRound::unite_found(const Received& received) {
+  STRATALOG_RETURN_IF_ERROR(queue_received(received, false));
   // Nobody has sent what was known before; but two ranks may have found the same.
   for (const RelationId r : relations_)
     mirror_of(state_.relations[r]).primary_index().unite_queued(state_.scratch, Freshness::kNew);

@@ -41,6 +41,8 @@ class MirrorRound {
  public:
   MirrorRound(EngineState& state, std::uint32_t stratum);
 
+  // Collective. Mirrors of what was dealt so far, all of which is new. Rules must be bound anew.
+  Status open();
   // Local.
   void unite();
   // Collective; every rank calls it, also after an error of its own. The status is this rank's own
@@ -59,7 +61,10 @@ class MirrorRound {
  private:
   bool finds_too_much();
   Status pack_found();
-  void pack(int stream, Index& index);
+  Status pack_homes();
+  void pack(int stream, std::span<const Cell> prefix, const IntSet& cells);
+  void pack_run(int stream, std::uint32_t arity);
+  Status queue_received(const Received& received, bool also_own);
   Status unite_found(const Received& received);
   Status send_home();
   void keep_home_part(RelationData& relation);

@@ -74,6 +74,7 @@ class RoundRun {
           seed(std::move(facts), start == nullptr ? state_.plan.strata[stratum_].once : kNone));
     }
     if (members_.is_recursive) {
+      has_only_seeds_ = start == nullptr && !state_.addition;
       STRATALOG_RETURN_IF_ERROR(iterate());
       // .limitsize may end the recursion before they are dealt; nobody may read them as copies.
       if (is_mirrored() && mirror_.is_outgrown())
@@ -249,14 +250,21 @@ class RoundRun {
   // Collective. True if relations of the stratum were dealt anew.
   Result<bool> move_grown() {
     const bool dealt = deal_large_equivalences(state_, members_.relations, 0);
-    if (!is_mirrored()) {
-      STRATALOG_ASSIGN_OR_RETURN(const bool moved, rebalance_grown());
-      return moved || dealt;
-    }
     std::uint64_t rows = 0;
     for (const RelationId r : members_.relations) rows += state_.relations[r].global_rows;
     const DeltaSize delta =
         counts_.new_tuples() <= kAloneTuples ? DeltaSize::kTiny : DeltaSize::kAny;
+    const bool is_first = std::exchange(has_only_seeds_, false);
+    if (!is_mirrored()) {
+      if (is_first && are_mirrored(state_, stratum_, rows, delta)) {
+        const Stopwatch watch;
+        STRATALOG_RETURN_IF_ERROR(mirror_.open());
+        state_.times.exchange += watch.seconds();
+        return true;
+      }
+      STRATALOG_ASSIGN_OR_RETURN(const bool moved, rebalance_grown());
+      return moved || dealt;
+    }
     if (!mirror_.is_outgrown() && !is_crowded_ && are_mirrored(state_, stratum_, rows, delta))
       return false;
     const Stopwatch watch;
@@ -468,6 +476,7 @@ class RoundRun {
   ThinRounds thin_;
   std::unique_ptr<JointShards> joint_;  // where ranks read each other's shards
   bool has_ended_ = false;  // without an error
+  bool has_only_seeds_ = false;  // all that there is was found by rules before the first round
   StratumOutcome outcome_;
   std::vector<std::unique_ptr<ChoiceFilter>> choices_;
   std::vector<std::uint64_t> checked_rows_;  // of the members when their balance was last looked at

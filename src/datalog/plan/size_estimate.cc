@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <utility>
 
 namespace stratalog::datalog {
@@ -106,27 +105,6 @@ std::vector<Number> all_below(std::size_t count) {
   return numbers;
 }
 
-// Whether it makes another tuple of each tuple of its only atom.
-bool copies(const Rule& rule) {
-  if (rule.role != RuleRole::kDerives || rule.body.size() != 1 ||
-      rule.body.front().kind != LiteralKind::kAtom)
-    return false;
-  return std::ranges::all_of(rule.body.front().atom.arguments, [&](const Argument& a) {
-    return a.kind == ArgumentKind::kVariable &&
-           std::ranges::any_of(rule.head_arguments, [&](const Expression& e) {
-             return e.kind == ExpressionKind::kVariable && e.variable == a.variable;
-           });
-  });
-}
-
-// Of a body atom.
-bool repeats_variable(const Atom& atom) {
-  std::set<VariableId> seen;
-  return std::ranges::any_of(atom.arguments, [&](const Argument& a) {
-    return a.kind == ArgumentKind::kVariable && !seen.insert(a.variable).second;
-  });
-}
-
 }  // namespace
 
 std::vector<RelationStatistics> estimate_sizes(const Program& program,
@@ -141,22 +119,6 @@ std::vector<RelationStatistics> estimate_sizes(const Program& program,
 void estimate_members(const Program& program, const Stratum& stratum,
                       std::vector<RelationStatistics>& sizes) {
   SizeEstimate(program, stratum.relations, stratum.rules, sizes).run();
-}
-
-std::uint64_t least_copied(const Program& program, const Stratum& stratum,
-                           const std::function<std::uint64_t(RelationId)>& rows_of) {
-  std::map<RelationId, std::uint64_t> least;
-  for (const std::uint32_t r : stratum.rules) {
-    const Rule& rule = program.rules[r];
-    if (!copies(rule)) continue;
-    const Atom& atom = rule.body.front().atom;
-    if (stratum.holds(atom.relation) || repeats_variable(atom)) continue;
-    std::uint64_t& rows = least[rule.head];
-    rows = std::max(rows, rows_of(atom.relation));
-  }
-  std::uint64_t sum = 0;
-  for (const auto& [relation, rows] : least) sum += rows;
-  return sum;
 }
 
 }  // namespace stratalog::datalog

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "datalog/plan/program_plan.h"
@@ -25,10 +24,5 @@ std::vector<RelationStatistics> estimate_sizes(const Program& program,
 // The same of the relations of one stratum, from all that its rules read beside them.
 void estimate_members(const Program& program, const Stratum& stratum,
                       std::vector<RelationStatistics>& sizes);
-
-// How many tuples the relations of a stratum get at least from rules that copy a relation beside
-// them, column by column. `rows_of` tells the sizes of those.
-std::uint64_t least_copied(const Program& program, const Stratum& stratum,
-                           const std::function<std::uint64_t(RelationId)>& rows_of);
 
 }  // namespace stratalog::datalog

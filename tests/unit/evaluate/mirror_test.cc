@@ -111,6 +111,38 @@ TEST(Mirror, NothingTravelsInThinRounds) {
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
+// What rules make of a large relation may be much, and is dealt; where it is little, all ranks get
+// copies before the first round.
+TEST(Mirror, FewSeedsOfALargeRelationAreMirroredAfterwards) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += fmt::format("{}\t{}\n", i, i + 1);
+  const FileTexts facts{{"e.facts", text}};
+  RunOptions options;
+  options.allow_pivot = false;
+  options.mirror_limit_rows = 1500;
+  for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared})
+    for (const int ranks : {2, 3}) {
+      std::vector<std::uint64_t> bytes;
+      for (const int end : {3, 400}) {
+        const Program program = compiled(
+            fmt::format(".decl e(x: number, y: number)\n.input e\n.decl at(x: number)\n.output at\n"
+                        ".decl last(x: number)\n.output last\nlast(x) :- at(x), !at(x + 1).\n"
+                        "at(x) :- e(x, y), y < 2.\nat(y) :- at(x), e(x, y), x < {}.\n",
+                        end));
+        const EngineOutcome one = run_engine(program, facts, 1, options);
+        const EngineOutcome outcome =
+            run_engine(program, facts, ranks, options, {}, {}, nullptr, {}, space);
+        ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+        EXPECT_EQ(outcome.files, one.files);
+        bytes.push_back(outcome.report.strata[1].exchanged_bytes);
+      }
+      if (space == AddressSpace::kSeparate) {
+        EXPECT_GT(bytes[0], 0U);
+        EXPECT_EQ(bytes[0], bytes[1]);
+      }
+    }
+}
+
 // Every rank finds far more in one round than may be mirrored: that goes to its owners and not to
 // everybody.
 TEST(Mirror, ARoundThatOutgrowsTheMirrorsIsDealtAtOnce) {

@@ -19,7 +19,7 @@ namespace {
 
 using NumberRows = std::vector<std::vector<std::uint64_t>>;
 
-constexpr std::uint32_t kRanks = 3;
+constexpr std::uint32_t kSharers = 3;
 
 class PipelineShare : public testing::Test {
  protected:
@@ -68,12 +68,12 @@ class PipelineShare : public testing::Test {
 
   // Dealt to the ranks.
   std::vector<const Index*> shards_of(const IndexPlan& plan, const NumberRows& tuples) {
-    std::vector<NumberRows> parts(kRanks);
+    std::vector<NumberRows> parts(kSharers);
     for (const auto& tuple : tuples) {
       std::vector<Cell> key;
       for (const std::uint32_t c : columns_of_all_searches(plan))
         key.push_back(values_.number(tuple[c]));
-      parts[scale_hash(hash_cells(key), kRanks)].push_back(tuple);
+      parts[scale_hash(hash_cells(key), kSharers)].push_back(tuple);
     }
     std::vector<const Index*> shards;
     for (const NumberRows& part : parts)
@@ -153,18 +153,18 @@ class PipelineShare : public testing::Test {
     for (const bool joint : {true, false}) {
       SCOPED_TRACE(fmt::format("{} joint {}:{}", rule, joint, explain(program_, plan_)));
       std::map<std::vector<Cell>, int> all;
-      for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-        const auto mine = run({.ranks = kRanks, .rank = rank, .first_turn = 1}, joint);
-        EXPECT_GE(mine.size() * 2 * kRanks, expected.size()) << rank;
+      for (std::uint32_t rank = 0; rank < kSharers; ++rank) {
+        const auto mine = run({.ranks = kSharers, .rank = rank, .first_turn = 1}, joint);
+        EXPECT_GE(mine.size() * 2 * kSharers, expected.size()) << rank;
         for (const auto& [binding, times] : mine) all[binding] += times;
       }
       EXPECT_EQ(all, expected);
       // Turns that one rank takes before the others come: nothing is left, nothing comes twice.
       ScanTurns turns;
       all.clear();
-      for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+      for (std::uint32_t rank = 0; rank < kSharers; ++rank)
         for (const auto& [binding, times] :
-             run({.ranks = kRanks, .rank = rank, .turns = &turns}, joint))
+             run({.ranks = kSharers, .rank = rank, .turns = &turns}, joint))
           all[binding] += times;
       EXPECT_EQ(all, expected);
     }
@@ -228,9 +228,9 @@ TEST(OwnTurns, EachItemHasOneRank) {
     for (const bool shared : {false, true}) {
       ScanTurns turns;
       std::vector<int> taken(400, 0);
-      for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      for (std::uint32_t rank = 0; rank < kSharers; ++rank) {
         OwnTurns own;
-        own.begin({.ranks = kRanks, .rank = rank, .first = 7}, shared ? &turns : nullptr);
+        own.begin({.ranks = kSharers, .rank = rank, .first = 7}, shared ? &turns : nullptr);
         own.set_length(length);
         std::uint64_t begin = 0;
         // Items come in parts of any length.

@@ -49,27 +49,6 @@ TEST(SizeEstimate, NothingKnownOfInputs) {
   EXPECT_EQ(sizes[relation_named(program, "p")].rows, kUnknownRows);
 }
 
-TEST(SizeEstimate, CopiesAreTheLeastOfARelation) {
-  const auto least = [](const std::string& rules) {
-    const Program program = compiled(
-        ".decl e(x: number, y: number)\n.input e\n.decl small(y: number)\n.input small\n"
-        ".decl p(x: number, y: number)\n.decl q(x: number, y: number, z: number)\n" +
-        rules);
-    return least_copied(program, program.strata[stratum_of(program, "p")],
-                        [&](RelationId r) { return r == relation_named(program, "e") ? 900 : 40; });
-  };
-  EXPECT_EQ(least("p(x, y) :- e(x, y).\np(x, z) :- p(x, y), e(y, z).\n"), 900U);
-  EXPECT_EQ(least("p(y, x) :- e(x, y).\np(x, 7) :- small(x).\n"), 900U) << "they may be the same";
-  EXPECT_EQ(least("p(x, x) :- small(x).\n"), 40U);
-  EXPECT_EQ(least("p(x, y) :- q(x, y, 1), small(y).\nq(y, x, 1) :- e(x, y).\n"
-                  "q(x, y, 2) :- p(x, y).\np(x, 5) :- small(x).\n"),
-            940U);
-  for (const char* rule : {"p(x, 1) :- e(x, _).\n", "p(x, x) :- e(x, x).\n",
-                           "p(x, 1) :- e(x, 1).\n", "p(x, y) :- e(x, y), small(x).\n",
-                           "p(x + y, y) :- e(x, y).\n", "p(x, y) :- e(x, y), x < y.\n"})
-    EXPECT_EQ(least(rule), 0U) << rule;
-}
-
 // Greedily, `look` would come second: five tuples for each. But it leads to a product with `type`.
 TEST(LiteralOrder, AnOrderThatBeginsWellMayEndBadly) {
   const Program program = compiled(
