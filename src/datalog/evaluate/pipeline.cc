@@ -110,7 +110,8 @@ Status Pipeline::feed(const Batch& batch) { return process(0, batch); }
 
 Status Pipeline::start() {
   begin_share();
-  Batch one;
+  // Kept, as rules of many small rounds start millions of times.
+  Batch& one = given_;
   one.rows = 1;
   one.columns.resize(definition_.rule->variables.size());
   if (definition_.carries) one.sets.resize(1, nullptr);
@@ -126,7 +127,7 @@ Status Pipeline::finish() {
     STRATALOG_RETURN_IF_ERROR(flush(s));
   }
   for (const auto& stage : stages_) {
-    stage->made_sets.clear();
+    if (!stage->made_sets.empty()) stage->made_sets.clear();
     if (stage->repeats) stage->repeats->forget();
   }
   return evaluator_.status();

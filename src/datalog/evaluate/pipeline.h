@@ -291,7 +291,7 @@ class Pipeline {
   SharePoint share_;
   OwnTurns turns_;  // of rows
   std::vector<std::unique_ptr<Stage>> stages_;
-  Batch given_;  // scratch of fold_rows()
+  Batch given_;  // scratch of start() and fold_rows()
 };
 
 }  // namespace stratalog::datalog

@@ -118,6 +118,7 @@ Status Pipeline::unite_carried(std::size_t s, const Batch& in, std::uint32_t row
 }
 
 void Pipeline::forget_united_sets() {
+  if (!definition_.carries) return;
   for (const auto& stage : stages_) {
     stage->united_sets.clear();
     stage->united_bytes = 0;

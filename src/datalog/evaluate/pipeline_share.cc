@@ -31,9 +31,9 @@ bool lists_tuples(const Step& step) {
 
 void Pipeline::begin_share() {
   RankShare& share = definition_.share;
+  if (share.ranks <= 1) return;
   share_ = SharePoint();
   for (const auto& stage : stages_) stage->is_common = false;
-  if (share.ranks <= 1) return;
   share_.by = ShareBy::kUndecided;
   share_.next_binding = share.first_turn++;
   turns_.begin({.ranks = share.ranks, .rank = share.rank, .first = share_.next_binding},
