@@ -122,6 +122,8 @@ Status Pipeline::start() {
 }
 
 Status Pipeline::finish() {
+  if (has_made_nothing()) return evaluator_.status();
+  has_passed_on_ = false;
   for (std::size_t s = 0; s < stages_.size(); ++s) {
     STRATALOG_RETURN_IF_ERROR(pass_waiting(s));
     STRATALOG_RETURN_IF_ERROR(flush(s));
@@ -133,7 +135,15 @@ Status Pipeline::finish() {
   return evaluator_.status();
 }
 
+// As most rules do in most of many small rounds.
+bool Pipeline::has_made_nothing() const {
+  if (has_passed_on_ || stages_.empty()) return false;
+  const Stage& first = *stages_.front();
+  return first.out.rows == 0 && first.waiting.rows == 0 && first.made_sets.empty();
+}
+
 Status Pipeline::pass_on(std::size_t s, const Batch& out) {
+  has_passed_on_ = true;
   return s + 1 == stages_.size() ? sink_(out) : process(s + 1, out);
 }
 

@@ -178,6 +178,7 @@ class Pipeline {
   Status process(std::size_t s, const Batch& in);
   Status flush(std::size_t s);
   Status pass_on(std::size_t s, const Batch& out);
+  bool has_made_nothing() const;
   // Copies what passes through from input row to the next output row and returns that row; does not
   // count it yet. The others: to so many rows, and from so many.
   std::uint32_t append(Stage& stage, const Batch& in, std::uint32_t row) const;
@@ -288,6 +289,8 @@ class Pipeline {
   Definition definition_;
   ExpressionEvaluator& evaluator_;
   BatchSink sink_;
+  bool has_passed_on_ = false;  // bindings behind the first step, since finish()
+  bool has_united_ = false;  // sets that may be borrowed
   SharePoint share_;
   OwnTurns turns_;  // of rows
   std::vector<std::unique_ptr<Stage>> stages_;

@@ -472,7 +472,7 @@ void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t e
 }
 
 void RuleExecutor::begin() {
-  held_sets_.clear();
+  if (!held_sets_.empty()) held_sets_.clear();
   for (const Segment& segment : segments_) {
     if (segment.fold)
       segment.fold->forget();
