@@ -74,7 +74,6 @@ class RoundRun {
           seed(std::move(facts), start == nullptr ? state_.plan.strata[stratum_].once : kNone));
     }
     if (members_.is_recursive) {
-      has_only_seeds_ = start == nullptr && !state_.addition;
       STRATALOG_RETURN_IF_ERROR(iterate());
       // .limitsize may end the recursion before they are dealt; nobody may read them as copies.
       if (is_mirrored() && mirror_.is_outgrown())
@@ -112,6 +111,7 @@ class RoundRun {
       if (state_.program.relations[r].numbering)
         STRATALOG_RETURN_IF_ERROR(number_tuples(state_, r));
     state_.evaluator.set_iteration(0);
+    has_only_seeds_ = !state_.addition;
     STRATALOG_ASSIGN_OR_RETURN(auto pass, RulePass::bind(state_, stratum_, once, nullptr));
     return end_round(pass->run(), *pass, RoundKind::kSeed);
   }
