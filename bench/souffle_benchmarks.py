@@ -130,10 +130,10 @@ def run_one(command: list[str], output: Path, args: argparse.Namespace) -> dict[
     return runs
 
 
-def compiled(program: Path, args: argparse.Namespace) -> str:
+# For one thread it is another program, without locks.
+def compiled(program: Path, threads: int, args: argparse.Namespace) -> str:
     if args.compiled:
-        return str(args.compiled / program.stem)
-    threads = max(args.threads)
+        return str(args.compiled / f"{program.stem}-j{threads}")
     return str(peers.compile_souffle(args.souffle, program, "btree", threads, args.scratch))
 
 
@@ -143,7 +143,7 @@ def run_program(program: Path, args: argparse.Namespace) -> dict[str, object]:
     for threads in args.threads:
         ours = [args.stratalog, "run", str(program), "-F", str(facts), "-q", "-j", str(threads)]
         row[f"ours {threads}"] = run_one(ours, args.scratch / "out" / "ours", args)
-        theirs = [compiled(program, args), "-F", str(facts), "-j", str(threads)]
+        theirs = [compiled(program, threads, args), "-F", str(facts), "-j", str(threads)]
         row[f"souffle {threads}"] = run_one(theirs, args.scratch / "out" / "souffle", args)
     known = [run["outputs"] for run in row.values() if isinstance(run, dict) and "outputs" in run]
     equal = all(outputs == known[0] for outputs in known)

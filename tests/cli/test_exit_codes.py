@@ -123,7 +123,7 @@ OTHER_ERRORS = (
         "memory limit",
         NUMBERS + "a(x) :- e(x).\na(x + 1) :- a(x), x < 100.",
         LARGE,
-        ("--memory-limit", "1M"),
+        ("--memory-limit", "512K"),
     ),
     Case(  # would take 10 GB before the rule ends
         "memory_of_a_rule",
@@ -142,7 +142,7 @@ OTHER_ERRORS = (
         ".decl q(x: number, y: number)\n.printsize q\nq(x, y) :- p(x, y).\n"
         "q(x, z) :- q(x, y), p(y, z).",
         LARGE,
-        ("--memory-limit", "1M"),
+        ("--memory-limit", "512K"),
     ),
 )
 

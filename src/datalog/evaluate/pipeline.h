@@ -131,6 +131,9 @@ class Pipeline {
   Status fold_rows(const Batch& in, AggregateFold& fold);
   // Runs them for a single empty binding (rules that start with a scan, or have no body).
   Status start();
+  // Whether start() would find nothing: the new tuples that it begins with are few, and none of
+  // them has its constants.
+  bool begins_in_vain() const;
   // Whoever took batches borrows none of their sets any longer.
   void forget_united_sets();
   // Passes on what is held back.

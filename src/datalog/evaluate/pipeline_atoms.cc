@@ -13,6 +13,9 @@ namespace {
 // Of an index: what tells them from each other is more than a core's caches hold.
 constexpr RowId kManyRows = RowId{1} << 17;
 
+// New tuples up to so many rows are looked at before a rule begins with them.
+constexpr std::size_t kFewNewRows = 8;
+
 void copy_rows(const FoundRows& from, std::vector<RowId>& to) {
   to.clear();
   for (const RowId row : from) to.push_back(row);
@@ -244,6 +247,31 @@ Status Pipeline::search_delta(std::size_t s, const Batch& in) {
         STRATALOG_RETURN_IF_ERROR(visit(row.row, row.cells));
   }
   return evaluator_.status();
+}
+
+bool Pipeline::begins_in_vain() const {
+  if (stages_.empty()) return false;
+  const Step& step = *stages_.front()->step;
+  const StepSource& source = stages_.front()->source;
+  if (step.kind != StepKind::kScanDelta || step.prefix_length > 0 || source.index == nullptr ||
+      !source.joint.empty())
+    return false;
+  const DeltaRows rows = source.index->delta();
+  if (rows.size() > kFewNewRows) return false;
+  const std::size_t last = step.columns.size() - 1;
+  const auto fits = [&](const DeltaRow& row) {
+    const std::span<const Cell> prefix = source.index->prefix(row.row);
+    for (std::size_t i = 0; i <= last; ++i) {
+      const ColumnUse& use = step.columns[i];
+      if (use.role != ColumnRole::kMatchConstant) continue;
+      const Cell wanted = definition_.constants[use.constant];
+      if (i < last ? prefix[i] != wanted : !row.cells.contains(wanted)) return false;
+    }
+    return true;
+  };
+  for (const DeltaRow& row : rows)
+    if (fits(row)) return false;
+  return true;
 }
 
 // All ranks' rows, one rank's after the other's; where they are shared, this rank's turns.

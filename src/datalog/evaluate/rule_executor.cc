@@ -472,7 +472,8 @@ void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t e
 }
 
 void RuleExecutor::begin() {
-  if (!held_sets_.empty()) held_sets_.clear();
+  if (!std::exchange(has_run_, false)) return;
+  held_sets_.clear();
   for (const Segment& segment : segments_) {
     if (segment.fold)
       segment.fold->forget();
@@ -489,6 +490,9 @@ std::size_t RuleExecutor::hop_width(std::size_t s) const {
 
 Status RuleExecutor::run_first() {
   if (only_on_rank_0_ && state_.comm.rank() != 0) return {};
+  // As with most rules in rounds of few new tuples.
+  if (segments_[0].pipeline->begins_in_vain()) return {};
+  has_run_ = true;
   STRATALOG_RETURN_IF_ERROR(segments_[0].pipeline->start());
   return segments_[0].pipeline->finish();
 }
@@ -580,6 +584,7 @@ void RuleExecutor::make_room(Segment& segment) const {
 }
 
 Status RuleExecutor::receive(std::size_t s, std::span<const Cell> cells, std::uint64_t rows) {
+  has_run_ = true;
   Segment& segment = segments_[s];
   if (segment.fold) {
     segment.fold->take(cells);
@@ -612,6 +617,7 @@ Status RuleExecutor::receive(std::size_t s, std::span<const Cell> cells, std::ui
 }
 
 Status RuleExecutor::receive_set(std::size_t s, std::span<const Cell> live, const SetView& set) {
+  has_run_ = true;
   Segment& segment = segments_[s];
   make_room(segment);
   std::vector<Cell> cells;

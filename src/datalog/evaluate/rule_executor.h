@@ -153,6 +153,7 @@ class RuleExecutor {
   std::deque<Segment> segments_;
   Location final_location_;
   bool creates_values_ = false;
+  bool has_run_ = false;  // something of it since begin()
   bool only_on_rank_0_ = false;
   bool scans_share_ = false;  // the first segment's bindings differ from rank to rank
   bool shares_work_ = false;  // all ranks have the same first bindings, and share what follows
