@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <map>
+#include <set>
 
 #include "property/engine_runner.h"
 #include "write/faulty_store.h"
@@ -435,6 +436,41 @@ TEST(Engine, GuardsKeepErrorsAwayWhereverTheyStand) {
   EXPECT_EQ(output_of(".decl e(x: number)\n.decl out(x: number)\n.output out\ne(0). e(1). e(5).\n"
                       "out(y) :- e(x), y = 10 / x, x != 0.\n"),
             "2\n10\n");
+}
+
+// Rules that begin with constants: in rounds of few new tuples they are looked at first, by columns
+// of the prefix and of the set, and in rounds of many they are not.
+TEST(Engine, RulesWhoseConstantsNoNewTupleHas) {
+  const Program program = compiled(
+      ".decl s(x: number, n: number)\n.output s\n"
+      "s(0, 0).\ns(1, n) :- s(0, n).\ns(2, n) :- s(1, n).\ns(0, n + 1) :- s(2, n), n < 50.\n"
+      "s(9, x) :- s(x, 7), x = 2.\ns(8, x) :- s(x, 77).\ns(7, n) :- s(6, n).\n"
+      "s(3, m) :- s(2, 10), m = range(0, 20).\ns(4, m) :- s(3, m), m < 5.\n"
+      "s(5, m) :- s(4, 3), m = 1.\n");
+  std::string expected;
+  for (int x = 0; x < 3; ++x)
+    for (int n = 0; n <= 50; ++n) expected += fmt::format("{}\t{}\n", x, n);
+  for (int m = 0; m < 20; ++m) expected += fmt::format("3\t{}\n", m);
+  for (int m = 0; m < 5; ++m) expected += fmt::format("4\t{}\n", m);
+  expected += "5\t1\n9\t2\n";
+  const auto lines_of = [](const std::string& text) {
+    std::multiset<std::string> lines;
+    for (std::size_t from = 0; from < text.size(); from = text.find('\n', from) + 1)
+      lines.insert(text.substr(from, text.find('\n', from) - from));
+    return lines;
+  };
+  for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared})
+    for (const int ranks : {1, 2, 3})
+      for (const bool sets : {false, true})
+        for (const std::uint64_t mirror_limit : {0U, 100000U}) {
+          RunOptions options;
+          options.allow_sets = sets;
+          options.mirror_limit_rows = mirror_limit;
+          const EngineOutcome outcome =
+              run_engine(program, {}, ranks, options, {}, {}, nullptr, {}, space);
+          ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+          EXPECT_EQ(lines_of(outcome.files.at("s.csv")), lines_of(expected)) << ranks;
+        }
 }
 
 }  // namespace
