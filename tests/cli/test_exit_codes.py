@@ -142,7 +142,7 @@ OTHER_ERRORS = (
         ".decl q(x: number, y: number)\n.printsize q\nq(x, y) :- p(x, y).\n"
         "q(x, z) :- q(x, y), p(y, z).",
         LARGE,
-        ("--memory-limit", "512K"),
+        ("--memory-limit", "1M"),
     ),
 )
 
