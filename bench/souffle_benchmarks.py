@@ -197,7 +197,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--benchmarks", type=Path, required=True, help="a checkout of them")
     parser.add_argument("--souffle", default="souffle", help="a souffle program that compiles")
-    parser.add_argument("--compiled", type=Path, help="a folder with compiled programs instead")
+    parser.add_argument("--compiled", type=Path, help="a folder with NAME-jTHREADS, compiled")
     parser.add_argument("--stratalog", default=str(peers.ROOT / "build" / "stratalog"))
     parser.add_argument("--size", default="small", help="small, medium or large")
     parser.add_argument("--only", nargs="*", default=[])

@@ -44,8 +44,8 @@ class JointShards {
   // This index of a shard on all ranks. Local, between open() and the next change of shards.
   std::vector<const Index*> indices_of(RelationId relation, std::size_t shard,
                                        std::uint32_t index) const;
-  // What all ranks take turns from in the first scan of the rule at `place` of a pass; null where
-  // each has turns of its own. Local, after open().
+  // What all ranks take turns from at the rows by which they share the rule at `place` of a pass;
+  // null where each has turns of its own. Local, after open().
   ScanTurns* turns_of(std::size_t place) const;
 
   // The phases' ends. Collective; every rank calls them, also after an error of its own. The status

@@ -147,12 +147,9 @@ Status MirrorRound::open() {
     mine = state_.guard([&]() -> Status {
       for (const RelationId r : relations_) keep_home_alone(state_.relations[r]);
       open_stratum_shards(state_, stratum_, 0);
-      STRATALOG_RETURN_IF_ERROR(queue_received(received, true));
-      for (const RelationId r : relations_) {
-        Shard& mirror = mirror_of(state_.relations[r]);
-        mirror.primary_index().unite_queued(state_.scratch, Freshness::kNew);
-        advance_shard(mirror, state_.scratch);
-      }
+      STRATALOG_RETURN_IF_ERROR(unite_found(received, Senders::kAll));
+      for (const RelationId r : relations_)
+        advance_shard(mirror_of(state_.relations[r]), state_.scratch);
       return {};
     });
   return agree(state_.comm, mine);
@@ -177,11 +174,10 @@ Status MirrorRound::share() {
     return mine.is_ok() ? sent : mine;
   }
   if (!mine.is_ok()) return mine;
-  return state_.guard([&] { return unite_found(received); });
+  return state_.guard([&] { return unite_found(received, Senders::kOthers); });
 }
 
-// What the other ranks have packed, and perhaps what this one has.
-Status MirrorRound::queue_received(const Received& received, bool also_own) {
+Status MirrorRound::unite_found(const Received& received, Senders senders) {
   std::uint64_t offset = 0;
   for (int sender = 0; sender < state_.comm.size(); ++sender) {
     const std::uint64_t size = received.counts[static_cast<std::size_t>(sender)];
@@ -189,7 +185,8 @@ Status MirrorRound::queue_received(const Received& received, bool also_own) {
         reinterpret_cast<const std::uint64_t*>(received.data.data() + offset),
         size / sizeof(std::uint64_t));
     offset += size;
-    if (words.empty() || (sender == state_.comm.rank() && !also_own)) continue;
+    const bool is_own = sender == state_.comm.rank();
+    if (words.empty() || (is_own && senders == Senders::kOthers)) continue;
     const auto index_of = [&](int stream) -> Index& {
       return mirror_of(state_.relations[relations_[static_cast<std::size_t>(stream)]])
           .primary_index();
@@ -197,11 +194,6 @@ Status MirrorRound::queue_received(const Received& received, bool also_own) {
     STRATALOG_RETURN_IF_ERROR(
         decode_records(words.subspan(1), sender, arities_, queue_into(index_of)));
   }
-  return {};
-}
-
-Status MirrorRound::unite_found(const Received& received) {
-  STRATALOG_RETURN_IF_ERROR(queue_received(received, false));
   // Nobody has sent what was known before; but two ranks may have found the same.
   for (const RelationId r : relations_)
     mirror_of(state_.relations[r]).primary_index().unite_queued(state_.scratch, Freshness::kNew);

@@ -64,8 +64,8 @@ class MirrorRound {
   Status pack_homes();
   void pack(int stream, std::span<const Cell> prefix, const IntSet& cells);
   void pack_run(int stream, std::uint32_t arity);
-  Status queue_received(const Received& received, bool also_own);
-  Status unite_found(const Received& received);
+  enum class Senders : std::uint8_t { kOthers, kAll };
+  Status unite_found(const Received& received, Senders senders);
   Status send_home();
   void keep_home_part(RelationData& relation);
 

@@ -129,7 +129,7 @@ Status Pipeline::finish() {
     STRATALOG_RETURN_IF_ERROR(flush(s));
   }
   for (const auto& stage : stages_) {
-    if (!stage->made_sets.empty()) stage->made_sets.clear();
+    stage->made_sets.clear();
     if (stage->repeats) stage->repeats->forget();
   }
   return evaluator_.status();

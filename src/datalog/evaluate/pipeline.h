@@ -293,7 +293,6 @@ class Pipeline {
   ExpressionEvaluator& evaluator_;
   BatchSink sink_;
   bool has_passed_on_ = false;  // bindings behind the first step, since finish()
-  bool has_united_ = false;  // sets that may be borrowed
   SharePoint share_;
   OwnTurns turns_;  // of rows
   std::vector<std::unique_ptr<Stage>> stages_;

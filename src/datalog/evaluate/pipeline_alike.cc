@@ -3,7 +3,6 @@
 // stands for all; if they carry sets, those are united before a search that would take each of them
 // to several places. It is the projection of a join made as early as it can be. See pipeline.h.
 #include <algorithm>
-#include <utility>
 
 #include "datalog/evaluate/pipeline_stage.h"
 
@@ -115,12 +114,10 @@ Status Pipeline::unite_carried(std::size_t s, const Batch& in, std::uint32_t row
   united.assign_sorted(stage.cells);
   stage.united_bytes += sizeof(IntSet) + united.heap_bytes();
   stage.united = &united;
-  has_united_ = true;
   return {};
 }
 
 void Pipeline::forget_united_sets() {
-  if (!std::exchange(has_united_, false)) return;
   for (const auto& stage : stages_) {
     stage->united_sets.clear();
     stage->united_bytes = 0;

@@ -18,6 +18,8 @@ constexpr std::uint64_t kTurnsOfEach = 8;
 constexpr std::uint64_t kMostTurnRows = 16;
 // So many bindings are not made by every rank where rows can be shared, however few.
 constexpr std::uint64_t kManyBindings = 4 * kBatchRows;
+// Of a batch that is passed on though it is not full: fewer are not worth their own.
+constexpr std::uint32_t kWellFilledRows = 64;
 
 bool is_uncomputed(const Expression& e) { return e.kind != ExpressionKind::kFunctor; }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline::Stage: one step of a pipeline with what it reads, its output batch and its scratch
 // space. For pipeline.cc (how batches flow, and steps that compute), pipeline_atoms.cc (steps that
-// read relations), pipeline_compare.cc (comparisons of many values) and pipeline_alike.cc (bindings
-// that are alike). Local.
+// read relations), pipeline_compare.cc (comparisons of many values), pipeline_alike.cc (bindings
+// that are alike) and pipeline_share.cc (ranks that share the work). Local.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,6 @@ namespace stratalog::datalog {
 
 // So many sets that a step has made wait for the end of the rule.
 inline constexpr std::size_t kMadeSets = 4 * kBatchRows;
-
-// Of a batch that is passed on though it is not full: fewer are not worth their own.
-inline constexpr std::uint32_t kWellFilledRows = 64;
 
 // A cell that a step knows: a constant, or of a variable that arrives, or of a column of the row at
 // hand.

@@ -44,7 +44,7 @@ class RuleExecutor {
     std::function<void()> release_sets;  // as in Pipeline::Definition, of the sink; null: none
     // Called after each batch that hops to other ranks; null: nothing is.
     std::function<Status()> after_hop;
-    ScanTurns* turns = nullptr;  // of the first scan, where ranks share it
+    ScanTurns* turns = nullptr;  // of the rows by which ranks share the work
   };
 
   // The plan and the state outlive the executor. All indices that the plan reads must have been
