@@ -50,6 +50,13 @@ class FailingMemory {
   return found;
 }
 [[gnu::noinline]] void* operator new[](std::size_t bytes) { return operator new(bytes); }
+// AddressSanitizer has one of its own, whose blocks must not come to free().
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return stratalog::is_memory_refused(bytes) ? nullptr : std::malloc(bytes);
+}
+[[gnu::noinline]] void* operator new[](std::size_t bytes, const std::nothrow_t& nothrow) noexcept {
+  return operator new(bytes, nothrow);
+}
 [[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
   const auto unit = static_cast<std::size_t>(alignment);
   void* const found = stratalog::is_memory_refused(bytes)

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <random>
 #include <string>
@@ -459,7 +460,28 @@ class ProgramGenerator {
     }
     scope.body.push_back(fmt::format("{}({})", step.name, step_arguments));
     if (chance(keep_pivot ? 20 : 50)) add_constraints(scope, head.layer, 1);
+    if (keep_pivot && head.kinds.size() > 1 && chance(30)) {
+      Scope tested;
+      tested.bind(head.kinds[0], "x0");
+      if (chance(50)) tested.bind(head.kinds[changed], arguments[changed]);
+      add_tests(tested, head.layer);
+      if (head.kinds[0] == head.kinds[changed] && chance(30))
+        tested.body = {fmt::format("x0 != {}", arguments[changed])};
+      std::move(tested.body.begin(), tested.body.end(), std::back_inserter(scope.body));
+    }
     write_rule(head, arguments, scope);
+  }
+
+  // Of what is bound, which they add nothing to.
+  void add_tests(Scope& scope, std::uint32_t layer) {
+    for (std::uint32_t i = 1 + below(2); i > 0; --i) {
+      if (chance(40)) {
+        for (int tries = 0; tries < 3; ++tries) add_comparison(scope);
+        continue;
+      }
+      add_negation(scope, below_layer(layer));
+      if (chance(60)) scope.body.back().erase(0, 1);  // that it is there
+    }
   }
 
   std::mt19937_64 random_;

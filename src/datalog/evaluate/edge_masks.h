@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// EdgeMasks: what atoms and negated atoms over the pivot let through along the edges of a slot
-// graph (RulePlan::masks). Edges whose tests read the same keys share a mask, the set of pivots
-// that pass (where an atom must hold) or that are held back (where there are only negated ones).
-// Their members are looked up in the indices, which must be on every rank, when the closure first
-// meets the mask. Local.
+// EdgeMasks: what atoms, negated atoms and comparisons over the pivot let through along the edges
+// of a slot graph (RulePlan::masks). Edges whose tests read the same keys share a mask, the set of
+// pivots that pass (where an atom or a comparison of the pivot alone must hold) or that are held
+// back (where there are only negated atoms and values that the pivot must not be). Their members
+// are looked up in the indices, which must be on every rank, when the closure first meets the mask.
+// Local.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "base/result.h"
 #include "datalog/evaluate/batch.h"
 #include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/expression.h"
 #include "datalog/pivot/slot_graph.h"
 #include "relation/prefix_map.h"
 
@@ -28,24 +30,34 @@ struct EdgeMask {
 
 class EdgeMasks {
  public:
-  // The masks of a rule, `constants` being those of its plan; returns the number by which
-  // of_edge() knows the rule. The plan outlives this object.
-  Result<std::size_t> add_rule(const EngineState& state, const RulePlan& plan,
+  // The masks of a rule whose pivot is `pivot`, `constants` being those of its plan; returns the
+  // number by which of_edge() knows the rule. State and plan outlive this object.
+  Result<std::size_t> add_rule(EngineState& state, const RulePlan& plan, VariableId pivot,
                                std::span<const Cell> constants);
   // The mask of the edge that the binding stands for.
   EdgeMask of_edge(std::size_t rule, const Batch& batch, std::uint32_t row);
   // Appends the lanes of the mask's members that are pivots; one may come more than once.
-  void members(MaskId mask, const PivotSpace& space, std::vector<LaneId>& lanes) const;
+  void members(MaskId mask, const PivotSpace& space, std::vector<LaneId>& lanes);
   bool is_empty() const { return rules_.empty(); }  // no rule has masks
   std::uint64_t memory_bytes() const;
 
  private:
+  enum class TestKind : std::uint8_t {
+    kHolds,  // an atom
+    kHoldsNot,
+    kIsNot,  // another value
+  };
   struct Test {
-    const Step* step = nullptr;
-    const Index* index = nullptr;
+    TestKind kind = TestKind::kHolds;
+    const Index* index = nullptr;  // of an atom
+    std::vector<ColumnUse> key;  // what is known beside the pivot
   };
   struct RuleMasks {
     std::vector<Test> tests;
+    std::vector<const Literal*> filters;  // of the pivot alone; then there is no key
+    VariableId pivot = 0;
+    Batch one;  // a row with the pivot
+    ExpressionEvaluator* evaluator = nullptr;
     std::vector<Cell> constants;
     MaskSense sense = MaskSense::kDropMembers;
     PrefixMap keys{0};  // the keys of all tests, back to back
@@ -57,8 +69,13 @@ class EdgeMasks {
   };
 
   EdgeMask make(std::size_t rule, std::uint32_t key);
-  // The set of a test under its part of `key`, which is taken off; null if there is none.
-  static const IntSet* set_of(const Test& test, std::span<const Cell>& key);
+  static Result<Test> test_of(const EngineState& state, const Step& step, const Literal& literal,
+                              VariableId pivot);
+  // The set of an atom's test under its key; null if there is none.
+  static const IntSet* set_of(const Test& test, std::span<const Cell> key);
+  // Of a mask that lets its members through.
+  static IntSet passing(RuleMasks& rule, std::span<const Cell> key, const PivotSpace& space);
+  static bool passes_filters(RuleMasks& rule, Cell pivot);
 
   std::vector<RuleMasks> rules_;
   std::vector<Mask> masks_;

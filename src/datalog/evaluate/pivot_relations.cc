@@ -126,8 +126,9 @@ Status PivotRelations::bind_rules() {
     if (rule.executor->segments() != 1)
       return Status::internal("a static relation of a pivot stratum is not on every rank");
     if (!plan.masks.empty()) {
+      const VariableId pivot = source.head_arguments[order.back()].variable;
       STRATALOG_ASSIGN_OR_RETURN(rule.masks,
-                                 masks_.add_rule(state_, plan, rule.executor->constants()));
+                                 masks_.add_rule(state_, plan, pivot, rule.executor->constants()));
     }
     if (state_.meter) {
       rule.meter = state_.meter->rule(stratum_, plan);

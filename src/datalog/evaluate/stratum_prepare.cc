@@ -92,9 +92,10 @@ bool can_run_by_pivot(const EngineState& state, std::uint32_t stratum) {
   if (state.plan.strata[stratum].strategy != Strategy::kPivot) return false;
   for (const RulePlan& plan : state.plan.strata[stratum].recursive)
     for (const Step& mask : plan.masks)
-      if (state.relations[mask.relation].global_rows >
-          std::min(kMostMaskRows,
-                   state.is_single() ? kMostMaskRows : state.options.replicate_limit_rows))
+      if (reads_relation(mask) &&
+          state.relations[mask.relation].global_rows >
+              std::min(kMostMaskRows,
+                       state.is_single() ? kMostMaskRows : state.options.replicate_limit_rows))
         return false;
   if (state.is_single() || runs_jointly(state, stratum)) return true;
   for (const RulePlan& plan : state.plan.strata[stratum].recursive)
@@ -180,9 +181,11 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       if (restricts_by_whole(step) && state.joint == nullptr) wanted = Availability::kEverywhere;
       STRATALOG_RETURN_IF_ERROR(ensure_available(state, step.relation, step.index, wanted));
     }
-    for (const Step& mask : plan.masks)
+    for (const Step& mask : plan.masks) {
+      if (!reads_relation(mask)) continue;
       STRATALOG_RETURN_IF_ERROR(
           ensure_available(state, mask.relation, mask.index, Availability::kEverywhere));
+    }
   }
   return {};
 }

@@ -12,15 +12,6 @@ VariableSet variable_set_of(const Literal& literal) {
   return VariableSet(result);
 }
 
-// Whether there are values for which the functor of `e`, which is one, is an error, which ends the
-// run.
-bool may_fail(const Expression& e) {
-  if (!is_partial(e.functor)) return false;
-  if (e.arguments.size() == 1) return e.arguments[0].value_kind == ValueKind::kSymbol;
-  const Expression& divisor = e.arguments[1];
-  return is_integer(e) && (divisor.kind != ExpressionKind::kConstant || divisor.bits == 0);
-}
-
 void add_risk(const Expression& e, Risk& risk) {
   if (e.kind != ExpressionKind::kFunctor) return;
   for (const Expression& argument : e.arguments) add_risk(argument, risk);
@@ -83,6 +74,13 @@ VariableSet variable_set_of(const Expression& expression) {
 
 bool is_integer(const Expression& e) {
   return e.value_kind == ValueKind::kNumber || e.value_kind == ValueKind::kUnsigned;
+}
+
+bool may_fail(const Expression& e) {
+  if (!is_partial(e.functor)) return false;
+  if (e.arguments.size() == 1) return e.arguments[0].value_kind == ValueKind::kSymbol;
+  const Expression& divisor = e.arguments[1];
+  return is_integer(e) && (divisor.kind != ExpressionKind::kConstant || divisor.bits == 0);
 }
 
 bool equates_variables(const Literal& literal) {

@@ -137,6 +137,35 @@ class Drafter {
     return take(order_as_given(body, former->atoms, draft.delta_literal));
   }
 
+  // The set that a sweep moves along its edges, and the atoms that restrict it, which find_pivot()
+  // has looked at.
+  CarryCandidate moved_pivot(const Rule& rule, const std::vector<std::uint32_t>& masks,
+                             const RuleDraft& draft) const {
+    const std::uint32_t head_column = pivot_column_.at(rule.head);
+    const std::uint32_t from = *draft.delta_literal;
+    CarryCandidate moved{.variable = rule.head_arguments[head_column].variable,
+                         .head_column = head_column,
+                         .literal = from,
+                         .literal_column = pivot_column_.at(rule.body[from].atom.relation),
+                         .bound_at = 0,
+                         .is_compared = false,
+                         .from_growing = true,
+                         .filters = {}};
+    for (const std::uint32_t l : masks) {
+      const auto& arguments = rule.body[l].atom.arguments;
+      for (std::uint32_t c = 0; c < arguments.size(); ++c)
+        if (arguments[c].kind == ArgumentKind::kVariable && arguments[c].variable == moved.variable)
+          moved.filters.push_back({.literal = l, .column = c});
+    }
+    return moved;
+  }
+
+  // Of a literal all of whose variables are known.
+  static StepKind kind_of_test(const Literal& literal) {
+    if (literal.kind == LiteralKind::kComparison) return StepKind::kFilter;
+    return literal.kind == LiteralKind::kAtom ? StepKind::kScan : StepKind::kAbsent;
+  }
+
   const FormerOrder* former_of(const RuleDraft& draft) const {
     if (former_ == nullptr) return nullptr;
     const auto former = former_->of.find({draft.rule, draft.delta_literal});
@@ -181,20 +210,16 @@ class Drafter {
     for (OrderedLiteral& placed : draft.order) placed.literal = place[placed.literal];
     draft.masks = masks.size();
     for (const std::uint32_t l : masks) {
-      OrderedLiteral placed{
-          .literal = l,
-          .kind = rule.body[l].kind == LiteralKind::kAtom ? StepKind::kScan : StepKind::kAbsent,
-          .bound = {},
-          .target = 0,
-          .assign_from_left = false};
+      OrderedLiteral placed{.literal = l,
+                            .kind = kind_of_test(rule.body[l]),
+                            .bound = {},
+                            .target = 0,
+                            .assign_from_left = false};
       for (std::uint32_t c = 0; c < rule.body[l].atom.arguments.size(); ++c)
         placed.bound.push_back(c);
       draft.order.push_back(std::move(placed));
     }
-    draft.candidates = find_carry_candidates(rule, stratum_, draft.order);
-    const std::uint32_t pivot = pivot_column_.at(rule.head);
-    std::erase_if(draft.candidates,
-                  [&](const CarryCandidate& c) { return c.head_column != pivot; });
+    draft.candidates = {moved_pivot(rule, masks, draft)};
     return {};
   }
 

@@ -7,7 +7,9 @@
 #include <map>
 #include <set>
 
+#include "datalog/plan/body_facts.h"
 #include "datalog/plan/literal_order.h"
+#include "datalog/plan/set_comparison.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -16,6 +18,23 @@ namespace {
 bool is_variable_at(const Atom& atom, std::uint32_t column, VariableId variable) {
   const Argument& a = atom.arguments[column];
   return a.kind == ArgumentKind::kVariable && a.variable == variable;
+}
+
+// Whether the values of its variables are all that `e` needs, whatever they are, and nothing is
+// left behind: neither errors nor new values.
+bool is_plain(const Expression& e) {
+  if (e.kind != ExpressionKind::kFunctor) return true;
+  const bool is_arithmetic = e.functor <= Functor::kLogicalXor || e.functor == Functor::kStrlen;
+  return is_arithmetic && !may_fail(e) && std::ranges::all_of(e.arguments, is_plain);
+}
+
+bool is_plain(const Literal& comparison) {
+  return is_plain(comparison.left) && is_plain(comparison.right);
+}
+
+bool computes(const Literal& comparison) {
+  return comparison.left.kind == ExpressionKind::kFunctor ||
+         comparison.right.kind == ExpressionKind::kFunctor;
 }
 
 class Analysis {
@@ -137,48 +156,88 @@ class Analysis {
     return std::any_of(a.begin(), a.end(), [&](VariableId v) { return b.contains(v); });
   }
 
-  // Whether the literal only tests the pivot: one column holds it, the others are known without it.
-  bool is_mask(const RecursiveRule& r, const Literal& literal, VariableId pivot) const {
-    if (!reads_atom(literal)) return false;
-    const Atom& atom = literal.atom;
-    if (is_recursive(atom.relation) || is_equivalence(program_.relations[atom.relation]) ||
-        atom.arguments.size() < 2)
-      return false;
-    const std::set<VariableId> known = known_without(r, pivot);
+  // How a literal tests the pivot of new tuples.
+  enum class PivotTest : std::uint8_t {
+    kNone,  // it does something else
+    kAlone,  // by itself: one set of pivots passes everywhere
+    kUnderConstants,  // as well, and goes with both
+    kBeside,  // beside values that are known without it
+  };
+
+  PivotTest pivot_test(const Literal& literal, VariableId pivot,
+                       const std::set<VariableId>& known) const {
+    if (literal.kind == LiteralKind::kComparison) return comparison_test(literal, pivot, known);
+    return reads_atom(literal) ? atom_test(literal.atom, pivot, known) : PivotTest::kNone;
+  }
+
+  // One column holds the pivot, the others are known without it.
+  PivotTest atom_test(const Atom& atom, VariableId pivot, const std::set<VariableId>& known) const {
+    if (is_recursive(atom.relation) || is_equivalence(program_.relations[atom.relation]))
+      return PivotTest::kNone;
     std::size_t pivots = 0;
+    bool has_values = false;
     for (const Argument& a : atom.arguments) {
       const bool holds_pivot = a.kind == ArgumentKind::kVariable && a.variable == pivot;
       pivots += holds_pivot ? 1U : 0U;
       if (!holds_pivot && a.kind != ArgumentKind::kConstant &&
           (a.kind != ArgumentKind::kVariable || !known.contains(a.variable)))
-        return false;
+        return PivotTest::kNone;
+      has_values |= !holds_pivot && a.kind == ArgumentKind::kVariable;
     }
-    return pivots == 1;
+    if (pivots != 1) return PivotTest::kNone;
+    if (has_values) return PivotTest::kBeside;
+    return atom.arguments.size() == 1 ? PivotTest::kAlone : PivotTest::kUnderConstants;
+  }
+
+  // Beside other values each has a set of its own, which must be small to hold back.
+  static PivotTest comparison_test(const Literal& literal, VariableId pivot,
+                                   const std::set<VariableId>& known) {
+    std::set<VariableId> variables;
+    collect_variables(literal, variables);
+    if (!variables.contains(pivot)) return PivotTest::kNone;
+    if (variables.size() == 1) return is_plain(literal) ? PivotTest::kAlone : PivotTest::kNone;
+    const auto compared = set_comparison(literal, pivot);
+    const bool is_unlike = compared && compared->comparison == Comparison::kNotEqual &&
+                           known.contains(compared->other->variable);
+    return is_unlike ? PivotTest::kBeside : PivotTest::kNone;
+  }
+
+  // Values that an edge depends on must be there before it is looked for.
+  static bool makes_values(const Literal& comparison, const std::set<VariableId>& known) {
+    if (!computes(comparison)) return false;
+    std::set<VariableId> variables;
+    collect_variables(comparison, variables);
+    return !is_plain(comparison) || !std::ranges::includes(known, variables);
   }
 
   std::string rule_obstacle(const RecursiveRule& r, VariableId pivot,
                             std::vector<std::uint32_t>& masks) const {
     const std::string name = program_.relations[r.rule->head].name;
+    const std::set<VariableId> known = known_without(r, pivot);
     std::size_t uses = 0;
+    std::set<PivotTest> tests;
     for (std::uint32_t l = 0; l < r.rule->body.size(); ++l) {
       const Literal& literal = r.rule->body[l];
       if (literal.kind == LiteralKind::kAggregate || literal.kind == LiteralKind::kRange)
         return fmt::format("a rule of `{}` computes an aggregate or a range", name);
       std::set<VariableId> variables;
       collect_variables(literal, variables);
-      if (literal.kind == LiteralKind::kComparison &&
-          (literal.left.kind == ExpressionKind::kFunctor ||
-           literal.right.kind == ExpressionKind::kFunctor))
-        return fmt::format("a rule of `{}` computes values", name);
       if (literal.kind == LiteralKind::kAtom && &literal.atom == r.atoms.front()) {
         for (const Argument& a : literal.atom.arguments)
           uses += a.kind == ArgumentKind::kVariable && a.variable == pivot ? 1U : 0U;
-      } else if (is_mask(r, literal, pivot)) {
+      } else if (const PivotTest test = pivot_test(literal, pivot, known);
+                 test != PivotTest::kNone) {
         masks.push_back(l);
+        tests.insert(test);
+      } else if (literal.kind == LiteralKind::kComparison && makes_values(literal, known)) {
+        return fmt::format("a rule of `{}` computes values", name);
       } else if (variables.contains(pivot)) {
         return fmt::format("a rule of `{}` also uses the pivot elsewhere", name);
       }
     }
+    // The one set of pivots would have to be cut for each of the other values.
+    if (tests.contains(PivotTest::kAlone) && tests.contains(PivotTest::kBeside))
+      return fmt::format("a rule of `{}` tests the pivot alone and beside other values", name);
     for (const Expression& e : r.rule->head_arguments) {
       if (e.kind == ExpressionKind::kFunctor)
         return fmt::format("a rule of `{}` computes values", name);

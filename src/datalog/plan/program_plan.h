@@ -113,8 +113,8 @@ struct RulePlan {
   std::uint32_t rule = 0;
   std::optional<std::uint32_t> delta_literal;
   std::vector<Step> steps;
-  // kPivot: kExists and kAbsent steps over the carried column, which say what pivots the edges that
-  // `steps` find let through.
+  // kPivot: kExists, kAbsent and kFilter steps over the carried column, which say what pivots the
+  // edges that `steps` find let through.
   std::vector<Step> masks;
   std::vector<Expression> constants;
   bool carries = false;  // set at a time: the head's last index column is moved as whole sets

@@ -12,11 +12,12 @@ namespace {
 
 // Two relations that feed each other, keys of two columns and of one, a static join, a cross
 // product, a constant in a head, and in `kept` a test of the pivot.
-std::string program_text(bool masked) {
+std::string program_text(std::string_view test = "") {
   return fmt::format(
       ".decl e(x: number, y: number)\n.input e\n"
       ".decl kind(y: number, k: number)\n.input kind\n"
       ".decl extra(k: number)\nextra(1). extra(2).\n"
+      ".decl half(x: number)\nhalf(x) :- e(x, _), x % 2 = 0.\n"
       ".decl p(who: number, x: number)\n.decl q(who: number, x: number, k: number)\n"
       ".output p\n.output q\n"
       "p(x, y) :- e(x, y).\n"
@@ -24,7 +25,7 @@ std::string program_text(bool masked) {
       "q(w, y, k) :- p(w, y), kind(y, k).\n"
       "q(w, y, k) :- q(w, y, _), extra(k).\n"
       "p(w, z) :- q(w, y, 3), e(z, y).\n",
-      masked ? ", !e(z, w)" : "");
+      test);
 }
 
 // Small components, so that there are many pivots and few tuples of each.
@@ -49,15 +50,18 @@ EngineOutcome run_in(AddressSpace space, const Program& program, const FileTexts
 
 TEST(SharedSlots, TheSameAnswersAsOfRanksThatShareNothing) {
   const FileTexts facts = program_facts(2800);
-  for (const bool masked : {false, true}) {
-    const Program program = compiled(program_text(masked));
+  for (const std::string_view test :
+       {"", ", !e(z, w)", ", w != z", ", !extra(w), !e(5, w)", ", w % 3 != 0, w < 2000",
+        ", half(w), w != 4, (y + z) % 5 != 0"}) {
+    const bool looks_up = test.find("w)") != std::string_view::npos;
+    const Program program = compiled(program_text(test));
     RunOptions rounds;
     rounds.allow_pivot = false;
     const FileTexts expected = run_engine(program, facts, 1, rounds).files;
     for (const int ranks : {1, 2, 3, 7})
       for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared})
         for (const std::uint64_t copied : {0U, 1U << 20}) {
-          SCOPED_TRACE(fmt::format("masked {}, {} ranks, {}, {} rows copied", masked, ranks,
+          SCOPED_TRACE(fmt::format("test `{}`, {} ranks, {}, {} rows copied", test, ranks,
                                    space == AddressSpace::kShared, copied));
           RunOptions options;
           options.replicate_limit_rows = copied;
@@ -66,7 +70,7 @@ TEST(SharedSlots, TheSameAnswersAsOfRanksThatShareNothing) {
           ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
           EXPECT_EQ(outcome.files, expected);
           const bool by_pivot =
-              ranks == 1 || copied != 0 || (space == AddressSpace::kShared && !masked);
+              ranks == 1 || copied != 0 || (space == AddressSpace::kShared && !looks_up);
           EXPECT_EQ(outcome.report.strata.back().strategy == Strategy::kPivot, by_pivot);
         }
   }
@@ -74,7 +78,7 @@ TEST(SharedSlots, TheSameAnswersAsOfRanksThatShareNothing) {
 
 // Nothing is copied to all ranks, neither edges nor seeds.
 TEST(SharedSlots, ThreadsNeedLessMemoryAndMail) {
-  const Program program = compiled(program_text(false));
+  const Program program = compiled(program_text());
   const FileTexts facts = program_facts(20000);
   const EngineOutcome apart = run_in(AddressSpace::kSeparate, program, facts, 3, {});
   const EngineOutcome together = run_in(AddressSpace::kShared, program, facts, 3, {});
@@ -87,7 +91,7 @@ TEST(SharedSlots, ThreadsNeedLessMemoryAndMail) {
 
 // Stopped in the midst, by time and by rounds, and gone on with where ranks share other things.
 TEST(SharedSlots, CheckpointsOfThreadsAreThoseOfRanks) {
-  const Program program = compiled(program_text(false));
+  const Program program = compiled(program_text());
   const FileTexts facts = program_facts(2800);
   const EngineOutcome whole = run_engine(program, facts, 1, {});
   ASSERT_TRUE(whole.status.is_ok()) << whole.status.to_string();

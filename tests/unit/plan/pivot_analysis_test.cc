@@ -60,8 +60,10 @@ TEST(PivotAnalysis, TwoRecursiveAtomsOfOnePivotRunByRounds) {
 TEST(PivotAnalysis, OtherUsesOfThePivotRunByRounds) {
   const std::string start =
       "0 / rounds / every recursive rule carries p.x unchanged; evaluated by rounds because ";
-  EXPECT_EQ(finding(std::string(kEdges) + "p(x, z) :- p(x, y), e(y, z), x != z.\n"),
+  EXPECT_EQ(finding(std::string(kEdges) + "p(x, z) :- p(x, y), e(y, z), x < z.\n"),
             start + "a rule of `p` also uses the pivot elsewhere");
+  EXPECT_EQ(finding(std::string(kEdges) + "p(x, z) :- p(x, y), e(y, z), x != z + 1.\n"),
+            start + "a rule of `p` computes values");
   EXPECT_EQ(finding(std::string(kEdges) + "p(x, z) :- p(x, y), e(y, z), e(x, _).\n"),
             start + "a rule of `p` also uses the pivot elsewhere");
   EXPECT_EQ(finding(std::string(kEdges) + "p(x, x) :- p(x, y), e(y, _).\n"),
@@ -82,6 +84,44 @@ TEST(PivotAnalysis, AtomsThatOnlyTestThePivotAreMasks) {
   EXPECT_TRUE(found.is_linear) << found.reason;
   ASSERT_EQ(found.masks.size(), 1U);
   EXPECT_EQ(found.masks.begin()->second, (std::vector<std::uint32_t>{0, 2, 4}));
+}
+
+TEST(PivotAnalysis, RelationsOfOneColumnAndComparisonsOfThePivotAreMasks) {
+  for (const char* test : {"n(x)", "!n(x)", "x % 3 != 0", "x < 7", "x != z", "y != x"}) {
+    const std::string text = std::string(kEdges) + ".decl n(x: number)\n.input n\n" +
+                             fmt::format("p(x, z) :- p(x, y), e(y, z), {}.\n", test);
+    const Program program = compiled(text);
+    const PivotFinding found = find_pivot(program, program.strata[stratum_of(program, "p")]);
+    EXPECT_TRUE(found.is_linear) << test << ": " << found.reason;
+    ASSERT_EQ(found.masks.size(), 1U) << test;
+    EXPECT_EQ(found.masks.begin()->second, std::vector<std::uint32_t>{2}) << test;
+  }
+}
+
+// The pivots that pass alone would have to be kept once more for each other value.
+TEST(PivotAnalysis, MasksOfThePivotAloneAndBesideOthersDoNotMix) {
+  EXPECT_EQ(finding(std::string(kEdges) + "p(x, z) :- p(x, y), e(y, z), x < 7, x != z.\n"),
+            "0 / rounds / every recursive rule carries p.x unchanged; evaluated by rounds because "
+            "a rule of `p` tests the pivot alone and beside other values");
+}
+
+TEST(PivotAnalysis, FloatsAndWhatCanFailAreNoMasks) {
+  const std::string decl =
+      ".decl e(x: float, y: float)\n.input e\n.decl p(x: float, y: float)\np(x, y) :- e(x, y).\n";
+  EXPECT_EQ(finding(decl + "p(x, z) :- p(x, y), e(y, z), x != z.\n"),
+            "0 / rounds / every recursive rule carries p.x unchanged; evaluated by rounds because "
+            "a rule of `p` also uses the pivot elsewhere");
+  EXPECT_EQ(finding(std::string(kEdges) + "p(x, z) :- p(x, y), e(y, z), 7 / x > 1.\n"),
+            "0 / rounds / every recursive rule carries p.x unchanged; evaluated by rounds because "
+            "a rule of `p` computes values");
+}
+
+TEST(PivotAnalysis, ComparisonsThatComputeWithoutThePivotAreSwept) {
+  EXPECT_EQ(finding(std::string(kEdges) + "p(x, z) :- p(x, y), e(y, z), (y + z) % 3 != 0.\n"),
+            "0 / swept / every recursive rule carries p.x unchanged");
+  EXPECT_EQ(finding(std::string(kEdges) + "p(x, z) :- p(x, y), e(y, z), 7 / y > 1.\n"),
+            "0 / rounds / every recursive rule carries p.x unchanged; evaluated by rounds because "
+            "a rule of `p` computes values");
 }
 
 TEST(PivotAnalysis, AtomsThatBindWithThePivotAreNoMasks) {
