@@ -107,6 +107,8 @@ struct Relation {
   std::optional<Numbering> numbering;  // then there are no rules, facts and inputs
   std::optional<Sums> sums;  // then there are no rules, facts and inputs
   bool is_restricted = false;  // magic sets: of what no output asks for tuples may be missing
+  // Facts that somebody has for it belong there: its own rules then read them.
+  std::optional<RelationId> facts_into;
   SourcePlace place;
 };
 

@@ -106,8 +106,10 @@ inline EngineOutcome run_engine(const Program& program, const FileTexts& facts, 
   return outcome;
 }
 
-inline std::optional<Program> compile_text(const std::string& text, std::string& problems) {
+inline std::optional<Program> compile_text(const std::string& text, std::string& problems,
+                                           MagicSets use = MagicSets::kApply) {
   CompileOptions options;
+  options.magic_sets = use;
   options.preprocessor = PreprocessorUse::kNever;
   CompileOutcome outcome = compile({.name = "case.dl", .text = text}, options);
   for (const Diagnostic& d : outcome.diagnostics)
@@ -116,9 +118,9 @@ inline std::optional<Program> compile_text(const std::string& text, std::string&
 }
 
 // Of a text that has no errors.
-inline Program compiled(const std::string& text) {
+inline Program compiled(const std::string& text, MagicSets use = MagicSets::kApply) {
   std::string problems;
-  auto program = compile_text(text, problems);
+  auto program = compile_text(text, problems, use);
   EXPECT_TRUE(program) << problems;
   return program ? *std::move(program) : Program();
 }

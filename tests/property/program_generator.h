@@ -14,6 +14,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "datalog/program.h"
@@ -385,6 +386,7 @@ class ProgramGenerator {
   }
 
   void add_rules(const RelationShape& head) {
+    if (chance(15) && add_closure(head)) return;
     const std::uint32_t count = 1 + below(4);
     for (std::uint32_t i = 0; i < count; ++i) {
       if (i > 0 && !head.kinds.empty() && chance(45))
@@ -392,6 +394,35 @@ class ProgramGenerator {
       else
         add_free_rule(head, i > 0);
     }
+  }
+
+  // Two tuples of the relation make another one, where two columns are of one kind.
+  bool add_closure(const RelationShape& head) {
+    std::vector<std::pair<std::size_t, std::size_t>> pairs;
+    for (std::size_t i = 0; i < head.kinds.size(); ++i)
+      for (std::size_t j = 0; j < head.kinds.size(); ++j)
+        if (i != j && head.kinds[i] == head.kinds[j]) pairs.emplace_back(i, j);
+    if (pairs.empty()) return false;
+    const auto [begin, end] = pick(pairs);
+    for (std::uint32_t rules = 1 + below(2); rules > 0; --rules) add_free_rule(head, false);
+    const auto atom = [&, begin = begin, end = end](const char* first, const char* last) {
+      std::string text = head.name + "(";
+      for (std::size_t c = 0; c < head.kinds.size(); ++c)
+        text += (c == 0 ? "" : ", ") + (c == begin ? first
+                                        : c == end ? last
+                                                   : fmt::format("c{}", c));
+      return text + ")";
+    };
+    std::string tests;
+    Scope between;
+    between.bind(head.kinds[begin], chance(75) ? "y" : chance(50) ? "x" : "z");
+    if (chance(30)) add_tests(between, head.layer);
+    for (const std::string& literal : between.body) tests += ", " + literal;
+    if (chance(25)) tests += chance(50) ? ", x != z" : ", z != x";
+    program_.text += fmt::format("{} :- {}, {}{}.\n", atom("x", "z"), atom("x", "y"),
+                                 chance(90) ? atom("y", "z") : atom("z", "y"), tests);
+    if (chance(30)) program_.text += fmt::format("{} :- {}.\n", atom("x", "y"), atom("y", "x"));
+    return true;
   }
 
   // Anything goes.

@@ -82,6 +82,9 @@ Result<std::vector<TupleColumns>> load_program_facts(EngineState& state,
   STRATALOG_ASSIGN_OR_RETURN(
       std::vector<TupleColumns> supplied,
       take_supply(state.comm, state.program, state.options.supply, state.dictionary));
+  for (RelationId r = 0; r < supplied.size(); ++r)
+    if (const auto into = state.program.relations[r].facts_into)
+      append_tuples(std::exchange(supplied[r], TupleColumns()), supplied[*into]);
   std::vector<std::uint64_t> rows;
   rows.reserve(supplied.size());
   for (const TupleColumns& tuples : supplied) rows.push_back(tuples.rows);

@@ -18,6 +18,7 @@
 #include "datalog/language/emit_rule.h"
 #include "datalog/language/independent_parts.h"
 #include "datalog/language/kind_inference.h"
+#include "datalog/language/linear_closures.h"
 #include "datalog/language/magic_sets.h"
 #include "datalog/language/magic_wishes.h"
 #include "datalog/language/needed_relations.h"
@@ -59,10 +60,13 @@ class Analyser {
     }
     sink_.set_origin(nullptr);
     bind_to_other_relations();
-    program_.strata = stratify(declarations_.relations.size(), dependencies_);
-    put_standard_input_first();
+    stratify_program();
     const bool is_stratified = check_stratification(
         program_.strata, dependencies_, syntax_.refused_aggregates, declarations_, sink_);
+    if (is_stratified && !sink_.has_errors() && options_.magic_sets == MagicSets::kApply &&
+        linearise_closures(program_.strata, planned_, options_.other_facts, program_.rules,
+                           declarations_, dependencies_))
+      stratify_program();
     const std::vector<bool> needed = needed_relations(declarations_.relations, dependencies_);
     if (options_.other_facts == OtherFacts::kNone) mark_needed_inputs(needed);
     if (!planned_.empty()) check_plans(planned_, program_.strata, needed, fillable(), sink_);
@@ -77,8 +81,7 @@ class Analyser {
                              dependencies_, planned_);
       for (RelationId id = 0; id < restricted.size(); ++id)
         declarations_.relations[id].is_restricted = restricted[id];
-      program_.strata = stratify(declarations_.relations.size(), dependencies_);
-      put_standard_input_first();
+      stratify_program();
     }
     finish();
     return std::move(program_);
@@ -223,6 +226,11 @@ class Analyser {
         collect_dependencies(head, literal.aggregate->body, DependencyKind::kAggregated);
       }
     }
+  }
+
+  void stratify_program() {
+    program_.strata = stratify(declarations_.relations.size(), dependencies_);
+    put_standard_input_first();
   }
 
   // What is read from standard input comes before everything else: it cannot be read twice, so

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "datalog/rule_variables.h"
+
 namespace stratalog::datalog::language {
 namespace {
 
@@ -26,25 +28,9 @@ bool counts(const BoundLiteral& literal) {
                      [](const BoundLiteral& inner) { return counts(inner); });
 }
 
-void insert_variables(const Expression& e, std::set<VariableId>& into) {
-  if (e.kind == ExpressionKind::kVariable) into.insert(e.variable);
-  for (const Expression& argument : e.arguments) insert_variables(argument, into);
-}
-
-// Of a body, not those that aggregates keep to themselves.
 std::set<VariableId> variables_of_body(const std::vector<Literal>& body) {
   std::set<VariableId> variables;
-  for (const Literal& literal : body) {
-    for (const Argument& argument : literal.atom.arguments)
-      if (argument.kind == ArgumentKind::kVariable) variables.insert(argument.variable);
-    insert_variables(literal.left, variables);
-    insert_variables(literal.right, variables);
-    if (literal.range) variables.insert(literal.range->variable);
-    if (literal.aggregate) {
-      variables.insert(literal.aggregate->result);
-      variables.insert(literal.aggregate->outer.begin(), literal.aggregate->outer.end());
-    }
-  }
+  for (const Literal& literal : body) collect_variables(literal, variables);
   return variables;
 }
 

@@ -398,35 +398,6 @@ std::optional<RecordEquation> record_equation(const Literal& literal) {
   return std::nullopt;
 }
 
-void collect_variables(const Expression& expression, std::set<VariableId>& into) {
-  if (expression.kind == ExpressionKind::kVariable) into.insert(expression.variable);
-  for (const Expression& argument : expression.arguments) collect_variables(argument, into);
-}
-
-void collect_variables(const Literal& literal, std::set<VariableId>& into) {
-  switch (literal.kind) {
-    case LiteralKind::kAtom:
-    case LiteralKind::kNegatedAtom:
-      for (const Argument& a : literal.atom.arguments)
-        if (a.kind == ArgumentKind::kVariable) into.insert(a.variable);
-      break;
-    case LiteralKind::kComparison:
-      collect_variables(literal.left, into);
-      collect_variables(literal.right, into);
-      break;
-    case LiteralKind::kAggregate:
-      into.insert(literal.aggregate->outer.begin(), literal.aggregate->outer.end());
-      into.insert(literal.aggregate->result);
-      break;
-    case LiteralKind::kRange:
-      into.insert(literal.range->variable);
-      collect_variables(literal.range->from, into);
-      collect_variables(literal.range->to, into);
-      collect_variables(literal.range->step, into);
-      break;
-  }
-}
-
 BodyToOrder body_of(const Rule& rule, const std::vector<RelationStatistics>& statistics) {
   BodyToOrder body{
       .literals = rule.body, .statistics = statistics, .bound = {}, .read_after = std::nullopt};

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "datalog/plan/program_plan.h"
+#include "datalog/rule_variables.h"
 
 namespace stratalog::datalog {
 
@@ -66,17 +67,5 @@ struct RecordEquation {
   const Expression* record = nullptr;  // the kPack
 };
 std::optional<RecordEquation> record_equation(const Literal& literal);
-
-// Adds every variable that occurs in the expression.
-void collect_variables(const Expression& expression, std::set<VariableId>& into);
-// Variables that a literal reads or binds, the inner ones of aggregates not included.
-void collect_variables(const Literal& literal, std::set<VariableId>& into);
-// Whether one of those is `variable`.
-template <typename Part>
-bool mentions(const Part& part, VariableId variable) {
-  std::set<VariableId> variables;
-  collect_variables(part, variables);
-  return variables.contains(variable);
-}
 
 }  // namespace stratalog::datalog

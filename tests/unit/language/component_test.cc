@@ -55,7 +55,7 @@ TEST(Components, InheritanceOverrideAndNesting) {
 .comp Undirected<N> : Graph<N> {
   .override reach
   reach(x, y) :- edge(x, y) ; edge(y, x).
-  reach(x, z) :- reach(x, y), reach(y, z).
+  reach(x, z) :- edge(x, y), reach(y, z).
   .comp Ends { .decl node(x: Node)  all(x) :- node(x). }
   .init ends = Ends
   ends.node(x) :- edge(x, _).
@@ -92,7 +92,7 @@ stratum 4: all
 stratum 5 (recursive): two.reach
   two.reach(x, y) :- two.edge(x, y).
   two.reach(x, y) :- two.edge(y, x).
-  two.reach(x, z) :- two.reach(x, y), two.reach(y, z).
+  two.reach(x, z) :- two.edge(x, y), two.reach(y, z).
 )");
 }
 

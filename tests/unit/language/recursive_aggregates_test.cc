@@ -22,26 +22,26 @@ std::string outcome(const std::string& rules) {
       rules);
 }
 
-bool mentions(const std::string& text, const std::string& part) {
+bool says(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
 TEST(RecursiveAggregates, SumsOfTerms) {
   const std::string seen = outcome("h(x) :- b(x, k), k < sum s : { c(x, y, s) }.\n");
-  EXPECT_TRUE(mentions(seen, "h#terms1(x, y, s) :- c(x, y, s).")) << seen;
-  EXPECT_TRUE(mentions(seen, "h(x) :- b(x, k), k < value#0, h#total2(x, value#0).")) << seen;
-  EXPECT_TRUE(mentions(seen, "h(x) :- b(x, k), k < 0.")) << seen;
-  EXPECT_TRUE(mentions(seen, "h#total2(x, value#a) <= h#total2(x, value#b) :- value#b > value#a."))
+  EXPECT_TRUE(says(seen, "h#terms1(x, y, s) :- c(x, y, s).")) << seen;
+  EXPECT_TRUE(says(seen, "h(x) :- b(x, k), k < value#0, h#total2(x, value#0).")) << seen;
+  EXPECT_TRUE(says(seen, "h(x) :- b(x, k), k < 0.")) << seen;
+  EXPECT_TRUE(says(seen, "h#total2(x, value#a) <= h#total2(x, value#b) :- value#b > value#a."))
       << seen;
-  EXPECT_TRUE(mentions(seen, " sums h#terms1\n")) << seen;
-  EXPECT_FALSE(mentions(seen, "`h#total2` is always empty")) << seen;
+  EXPECT_TRUE(says(seen, " sums h#terms1\n")) << seen;
+  EXPECT_FALSE(says(seen, "`h#total2` is always empty")) << seen;
 }
 
 TEST(RecursiveAggregates, NothingIsLessThanABound) {
   const std::string seen = outcome("h(x) :- b(x, _), 5 < count : { c(x, _, _) }.\n");
-  EXPECT_TRUE(mentions(seen, "h#terms1(x, _#0, _#1) :- c(x, _#0, _#1).")) << seen;
-  EXPECT_FALSE(mentions(seen, "5 < 0")) << seen;
-  EXPECT_TRUE(mentions(seen, " counts h#terms1\n")) << seen;
+  EXPECT_TRUE(says(seen, "h#terms1(x, _#0, _#1) :- c(x, _#0, _#1).")) << seen;
+  EXPECT_FALSE(says(seen, "5 < 0")) << seen;
+  EXPECT_TRUE(says(seen, " counts h#terms1\n")) << seen;
 }
 
 TEST(RecursiveAggregates, OtherSidesWithGenerators) {
@@ -50,33 +50,33 @@ TEST(RecursiveAggregates, OtherSidesWithGenerators) {
        {"n = count : { c(x, _, _) }, n >= 0 + count : { b(x, _) }",
         "n = count : { c(x, _, _) }, n >= range(0, 3)", "count : { c(x, _, _) } >= range(0, 3)"}) {
     const std::string seen = outcome(std::string("h(x) :- b(x, _), ") + body + ".\n");
-    EXPECT_TRUE(mentions(seen, refused)) << seen;
+    EXPECT_TRUE(says(seen, refused)) << seen;
   }
-  EXPECT_FALSE(mentions(outcome("h(x) :- b(x, _), n = count : { c(x, _, _) }, n < 3.\n"), refused));
+  EXPECT_FALSE(says(outcome("h(x) :- b(x, _), n = count : { c(x, _, _) }, n < 3.\n"), refused));
 }
 
 TEST(RecursiveAggregates, ValuesOfALattice) {
   const std::string seen = outcome("t(x, as(n, T)) :- b(x, _), n = count : { c(x, y, _) }.\n");
-  EXPECT_TRUE(mentions(seen, "h#") || mentions(seen, "t#total2(x, n)")) << seen;
-  EXPECT_TRUE(mentions(seen, "n = 0")) << seen;
+  EXPECT_TRUE(says(seen, "h#") || says(seen, "t#total2(x, n)")) << seen;
+  EXPECT_TRUE(says(seen, "n = 0")) << seen;
   const std::string least = outcome("l(x, as(m, L)) :- b(x, _), m = min s : { c(x, _, s) }.\n");
-  EXPECT_TRUE(mentions(least, "l#best1(x, s) :- c(x, ")) << least;
-  EXPECT_TRUE(mentions(least, "l#best1(x, m)")) << least;
-  EXPECT_FALSE(mentions(least, "m = 0")) << least;
+  EXPECT_TRUE(says(least, "l#best1(x, s) :- c(x, ")) << least;
+  EXPECT_TRUE(says(least, "l#best1(x, m)")) << least;
+  EXPECT_FALSE(says(least, "m = 0")) << least;
 }
 
 // What a lattice holds changes: it is no part of what tells terms apart.
 TEST(RecursiveAggregates, TermsThatGrow) {
   const std::string seen =
       outcome("t(x, as(n, T)) :- b(x, _), n = sum v : { e(x, y, _), t(y, v) }.\n");
-  EXPECT_TRUE(mentions(seen, "t#terms1(x, y, v) :- e(x, y, _), t(y, v).")) << seen;
-  EXPECT_TRUE(mentions(seen, "t#terms1(x, y, value#a) <= t#terms1(x, y, value#b)")) << seen;
+  EXPECT_TRUE(says(seen, "t#terms1(x, y, v) :- e(x, y, _), t(y, v).")) << seen;
+  EXPECT_TRUE(says(seen, "t#terms1(x, y, value#a) <= t#terms1(x, y, value#b)")) << seen;
 }
 
 TEST(RecursiveAggregates, WithoutAKey) {
   const std::string seen = outcome("h(x) :- b(x, k), count : { c(_, _, _) } >= k.\n");
-  EXPECT_TRUE(mentions(seen, "h#terms1(0, _#0, _#1, _#2)")) << seen;
-  EXPECT_TRUE(mentions(seen, "h#total2(0, value#0)")) << seen;
+  EXPECT_TRUE(says(seen, "h#terms1(0, _#0, _#1, _#2)")) << seen;
+  EXPECT_TRUE(says(seen, "h#total2(0, value#0)")) << seen;
 }
 
 // What a rule makes of an aggregate goes the way of the lattice, or it is refused.
@@ -103,7 +103,7 @@ TEST(RecursiveAggregates, ValuesOfHeads) {
            "f(x, as(to_float(n) * 0.5, F))",
            "m(x, as(k, B))",
        })
-    EXPECT_FALSE(mentions(of(head, "count"), "error: ")) << head << of(head, "count");
+    EXPECT_FALSE(says(of(head, "count"), "error: ")) << head << of(head, "count");
   for (const auto& [head, why] : std::initializer_list<std::pair<const char*, const char*>>{
            {"t(x, as(100 - n, T))",
             "this expression falls while `n` grows, but `T<>` keeps the greatest value"},
@@ -126,10 +126,10 @@ TEST(RecursiveAggregates, ValuesOfHeads) {
            {"m(x, as(n, B))", "keeps neither the greatest nor the least value"},
            {"h(n)", "this attribute would have to be of a lattice `T<>`"},
        })
-    EXPECT_TRUE(mentions(of(head, "count"), why)) << head << of(head, "count");
-  EXPECT_FALSE(mentions(of("l(x, as(n + k, L))", "min s"), "error: "));
-  EXPECT_FALSE(mentions(of("t(x, as(k - n, T))", "min s"), "error: "));
-  EXPECT_TRUE(mentions(of("t(x, as(n + k, T))", "min s"), "falls while `n` falls, but `T<>`"));
+    EXPECT_TRUE(says(of(head, "count"), why)) << head << of(head, "count");
+  EXPECT_FALSE(says(of("l(x, as(n + k, L))", "min s"), "error: "));
+  EXPECT_FALSE(says(of("t(x, as(k - n, T))", "min s"), "error: "));
+  EXPECT_TRUE(says(of("t(x, as(n + k, T))", "min s"), "falls while `n` falls, but `T<>`"));
 }
 
 // Other literals of the rule may take notice of what grows no more than of the aggregate.
@@ -138,7 +138,7 @@ TEST(RecursiveAggregates, ValuesOfOtherAtoms) {
     return outcome("t(x, as(k, T)) :- h(x), b(x, k).\n" + head + " :- " + body + ".\n");
   };
   EXPECT_FALSE(
-      mentions(of("t(x, as(v + n, T))", "t(x, v), v > 3, n = count : { c(x, _, _) }"), "error: "));
+      says(of("t(x, as(v + n, T))", "t(x, v), v > 3, n = count : { c(x, _, _) }"), "error: "));
   for (const auto* body : {
            "t(x, v), n = count : { c(x, _, _) }, n > v",
            "t(x, v), count : { c(x, _, _) } >= v",
@@ -148,20 +148,20 @@ TEST(RecursiveAggregates, ValuesOfOtherAtoms) {
            "b(x, k), 2 < count : { c(x, _, _), t(x, 3) }",
            "b(x, k), 2 < count : { c(x, y, _), t(y, k) }",
        })
-    EXPECT_TRUE(mentions(of("h(x)", body), "error: ")) << body << of("h(x)", body);
+    EXPECT_TRUE(says(of("h(x)", body), "error: ")) << body << of("h(x)", body);
   EXPECT_TRUE(
-      mentions(of("h(v)", "t(x, v), 2 < count : { c(x, _, _) }"), "depends on its own aggregate"));
+      says(of("h(v)", "t(x, v), 2 < count : { c(x, _, _) }"), "depends on its own aggregate"));
   EXPECT_TRUE(
-      mentions(of("c(x, a, y) <= c(x, b, y) :- a < b.\nh(x)", "c(x, y, s), 2 < count : { h(_) }"),
-               "tuples of `c` are subsumed while it is evaluated"));
+      says(of("c(x, a, y) <= c(x, b, y) :- a < b.\nh(x)", "c(x, y, s), 2 < count : { h(_) }"),
+           "tuples of `c` are subsumed while it is evaluated"));
 }
 
 // What only a test inside names comes from atoms outside.
 TEST(RecursiveAggregates, KeysThatTheBodyDoesNotBind) {
   const std::string seen = outcome("h(y) :- e(x, y, _), count : { h(z), z <= x, z > y } >= 1.\n");
-  EXPECT_TRUE(mentions(seen, "h#terms1(x, y, z) :- h(z), z <= x, z > y, e(x, y, _).")) << seen;
-  EXPECT_TRUE(mentions(outcome("h(y) :- e(x, y, _), k = x + 1, 1 < count : { h(z), z < k }.\n"),
-                       "depends on its own aggregate"));
+  EXPECT_TRUE(says(seen, "h#terms1(x, y, z) :- h(z), z <= x, z > y, e(x, y, _).")) << seen;
+  EXPECT_TRUE(says(outcome("h(y) :- e(x, y, _), k = x + 1, 1 < count : { h(z), z < k }.\n"),
+                   "depends on its own aggregate"));
 }
 
 TEST(RecursiveAggregates, WhatIsRefused) {
@@ -181,8 +181,7 @@ TEST(RecursiveAggregates, WhatIsRefused) {
            "h(x) :- b(x, k), k < sum s : { c(x, y, s), 1 < count : { e(y, _, _) } }.",
            "h(x) :- b(x, k), k < sum -s : { c(x, y, s), e(y, x + 1, _) }.",
        })
-    EXPECT_TRUE(mentions(outcome(std::string(rule) + "\n"), "depends on its own aggregate"))
-        << rule;
+    EXPECT_TRUE(says(outcome(std::string(rule) + "\n"), "depends on its own aggregate")) << rule;
 }
 
 }  // namespace

@@ -15,8 +15,9 @@
 
 namespace stratalog::datalog {
 
-inline Program compiled(const std::string& text) {
+inline Program compiled(const std::string& text, MagicSets use = MagicSets::kApply) {
   CompileOptions options;
+  options.magic_sets = use;
   options.preprocessor = PreprocessorUse::kNever;
   CompileOutcome outcome = compile({.name = "test.dl", .text = text}, options);
   EXPECT_TRUE(outcome.is_ok()) << render_all(outcome.diagnostics);
