@@ -79,10 +79,7 @@ void Index::queue_view(RowId row, const SetView& set) {
 
 // A copy for as long as it is queued.
 const IntSet* Index::hold(const SetView& set) {
-  std::vector<Cell> cells;
-  cells.reserve(set.count);
-  walk_set(set, [&](Cell cell) { cells.push_back(cell); });
-  held_sets_.emplace_back().assign_sorted(cells);
+  held_sets_.emplace_back().assign(set);
   held_bytes_ += held_sets_.back().heap_bytes();
   return &held_sets_.back();
 }

@@ -94,6 +94,15 @@ void IntSet::assign_sorted(std::span<const Cell> cells) {
   add_new_sorted(cells);
 }
 
+void IntSet::assign(const SetView& set) {
+  if (set.kind == SetKind::kArray) return assign_sorted(set.values);
+  if (set.kind == SetKind::kBitmap && set.base % 64 == 0) return assign_words(set.base, set.words);
+  std::vector<Cell> cells;
+  cells.reserve(set.count);
+  walk_set(set, [&](Cell cell) { cells.push_back(cell); });
+  assign_sorted(cells);
+}
+
 void IntSet::assign_words(Cell base, std::span<const std::uint64_t> words) {
   clear();
   while (!words.empty() && words.back() == 0) words = words.first(words.size() - 1);

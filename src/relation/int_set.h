@@ -105,6 +105,8 @@ class IntSet {
   // Replaces the content by the bits of `words`, of which bit 0 of the first one is the cell
   // `base`. Requires base % 64 == 0.
   void assign_words(Cell base, std::span<const std::uint64_t> words);
+  // Replaces the content by that of the view.
+  void assign(const SetView& set);
   // Adds cells that are ascending, distinct and not yet present (the caller has subtracted this
   // set).
   void add_new_sorted(std::span<const Cell> cells);

@@ -64,10 +64,7 @@ void JointBox::add_view(std::span<const Cell> prefix, const SetView& set) {
     });
     return;
   }
-  std::vector<Cell> cells;
-  cells.reserve(set.count);
-  walk_set(set, [&](Cell cell) { cells.push_back(cell); });
-  held_sets_.emplace_back().assign_sorted(cells);
+  held_sets_.emplace_back().assign(set);
   held_bytes_ += held_sets_.back().heap_bytes();
   add_set(prefix, &held_sets_.back());
 }

@@ -241,7 +241,7 @@ class Pipeline {
   bool only_counts(std::size_t s) const;
   // What is under a pivot, for the bindings that ask for it.
   Status visit_keys(std::size_t s, const Batch& in, std::span<const std::uint32_t> rows, Cell pivot,
-                    std::span<const Cell> keys);
+                    IntSet& keys);
   Status visit_long_keys(std::size_t s, const Batch& in, std::span<const std::uint32_t> rows,
                          Cell pivot, std::span<const Cell> keys);
   Status test_swept(std::size_t s, const Batch& in);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "datalog/evaluate/pipeline_stage.h"
+#include "datalog/evaluate/swept_rows.h"
 #include "relation/set_algebra.h"
 #include "route/cell_hash.h"
 
@@ -503,9 +504,9 @@ bool Pipeline::exists_under(const Stage& stage, const Batch& in, std::uint32_t i
 Status Pipeline::membership(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   const Step& step = *stage.step;
-  if (stage.source.swept != nullptr) return test_swept(s, in);
   if (!step.columns.empty() && step.columns.back().role == ColumnRole::kCarry)
     return restrict_sets(s, in);
+  if (stage.source.swept != nullptr) return test_swept(s, in);
   const bool is_indexed = stage.source.index != nullptr;
   const std::uint32_t width =
       step.columns.empty()
@@ -537,6 +538,8 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
   const auto set_of = [&](std::uint32_t r) -> const IntSet* {
     if (stage.whole) return &*stage.whole;
     const Cell* key = stage.keys.data() + (std::size_t{r} * width);
+    if (stage.source.swept != nullptr)
+      return stage.source.swept->find(key, stage.source.key_places, stage.found_set);
     if (!is_indexed) return equivalence_for(stage.source, *key).class_of(*key);
     const Index& index = *stage.indices[r];
     const RowId row = index.find_row(key);

@@ -106,26 +106,26 @@ Status Pipeline::look_up_pivots(std::size_t s, const Batch& in) {
     begins.push_back(i);
   }
   begins.push_back(rows.size());
-  return source.swept->for_each_pivot(
-      pivots, [&](std::size_t which, std::span<const Cell> keys) -> Status {
-        const auto alike =
-            std::span(rows).subspan(begins[which], begins[which + 1] - begins[which]);
-        return stage.step->columns.size() == 2 ? visit_keys(s, in, alike, pivots[which], keys)
-                                               : visit_long_keys(s, in, alike, pivots[which], keys);
-      });
+  const auto alike = [&](std::size_t which) {
+    return std::span(rows).subspan(begins[which], begins[which + 1] - begins[which]);
+  };
+  if (stage.step->columns.size() == 2)
+    return source.swept->for_each_pivot_set(pivots, [&](std::size_t which, IntSet& keys) {
+      return visit_keys(s, in, alike(which), pivots[which], keys);
+    });
+  return source.swept->for_each_pivot(pivots, [&](std::size_t which, std::span<const Cell> keys) {
+    return visit_long_keys(s, in, alike(which), pivots[which], keys);
+  });
 }
 
 // Keys of one column: the pivot is the row, and they are its set.
 Status Pipeline::visit_keys(std::size_t s, const Batch& in, std::span<const std::uint32_t> rows,
-                            Cell pivot, std::span<const Cell> keys) {
-  Stage& stage = *stages_[s];
+                            Cell pivot, IntSet& keys) {
   if (only_counts(s)) {
     for (const std::uint32_t r : rows) definition_.count_many(in.tags[r], keys.size());
     return {};
   }
-  IntSet set;
-  stage.source.swept->gather(keys, set);
-  STRATALOG_ASSIGN_OR_RETURN(const IntSet* const cells, kept_set(s, set));
+  STRATALOG_ASSIGN_OR_RETURN(const IntSet* const cells, kept_set(s, keys));
   for (const std::uint32_t r : rows)
     STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 1, {&pivot, 1}, *cells));
   return {};

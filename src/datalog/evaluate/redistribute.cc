@@ -14,6 +14,7 @@
 #include "datalog/evaluate/pivot_relations.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/evaluate/shard_sender.h"
+#include "datalog/evaluate/swept_rows.h"
 #include "model/set_walk.h"
 #include "route/copy_mail.h"
 #include "route/tuple_mail.h"
@@ -88,11 +89,31 @@ void settle_if_much(EngineState& state, Shard& shard) {
   if (!index.next_delta().empty()) settle(state, shard);
 }
 
-// Every group of this rank's home part, with the column order it comes in.
-Status for_each_home_group(
-    const EngineState& state, RelationId id,
-    const std::function<void(std::span<const std::uint32_t>, const TupleGroup&)>& visit) {
+using HomeVisitor = std::function<void(std::span<const std::uint32_t>, const TupleGroup&)>;
+
+// The rows of a sweep of two columns the other way round: a set of keys for each pivot.
+Status for_each_swept_column(EngineState& state, const RelationData& relation,
+                             const HomeVisitor& visit) {
+  const auto order = relation.pivot->column_order(relation.pivot_position);
+  const std::array<std::uint32_t, 2> turned{order[1], order[0]};
+  const PivotSpace& space = relation.pivot->closure().space();
+  std::vector<Cell> pivots(space.lanes());
+  for (LaneId lane = 0; lane < space.lanes(); ++lane) pivots[lane] = space.cell_of(lane);
+  const SweptRows rows(relation, state.scratch);
+  return rows.for_each_pivot_set(pivots, [&](std::size_t which, const IntSet& keys) -> Status {
+    visit(turned, {.prefix = std::span(pivots).subspan(which, 1), .set = keys.view()});
+    return {};
+  });
+}
+
+// Every group of this rank's home part, with the column order it comes in: one that ends as `to`
+// does, if that is to be had.
+Status for_each_home_group(EngineState& state, RelationId id, std::span<const std::uint32_t> to,
+                           const HomeVisitor& visit) {
   const RelationData& relation = state.relations[id];
+  if (relation.pivot && relation.shards.empty() && to.size() == 2 &&
+      to.back() != pivot_column(relation))
+    return for_each_swept_column(state, relation, visit);
   if (relation.pivot && relation.shards.empty())
     return relation.pivot->for_each_group(
         relation.pivot_position, RelationVersion::kTotal, [&](const TupleGroup& group) -> Status {
@@ -108,15 +129,15 @@ Status for_each_home_group(
 }
 
 // This rank's part of the home, for the owners in a shard that lies by other columns.
-Status fill_box(const EngineState& state, RelationId id, std::span<const std::uint32_t> to,
-                JointBox& box, SetAccumulator& scratch) {
+Status fill_box(EngineState& state, RelationId id, std::span<const std::uint32_t> to, JointBox& box,
+                SetAccumulator& scratch) {
   std::vector<Cell> declared(to.size());
   std::vector<Cell> tuple(to.size());
   const auto bring_in_order = [&] {
     for (std::size_t i = 0; i < tuple.size(); ++i) tuple[i] = declared[to[i]];
   };
   return for_each_home_group(
-      state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
+      state, id, to, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
         for (std::size_t i = 0; i < group.prefix.size(); ++i) declared[order[i]] = group.prefix[i];
         bring_in_order();
         if (order.back() == to.back() && box.takes_sets()) {
@@ -155,45 +176,47 @@ Status fill_total(EngineState& state, RelationId id, Shard& shard) {
     const auto bring_in_order = [&] {
       for (std::size_t i = 0; i < ordered.size(); ++i) ordered[i] = declared[index.order()[i]];
     };
-    STRATALOG_RETURN_IF_ERROR(for_each_home_group(
-        state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
-          for (std::size_t i = 0; i < group.prefix.size(); ++i)
-            declared[order[i]] = group.prefix[i];
-          if (order.back() == last) {
-            bring_in_order();
-            index.queue_view(ordered.data(), group.set);
-          } else {
-            walk_set(group.set, [&](Cell cell) {
-              declared[order.back()] = cell;
-              bring_in_order();
-              index.queue_tuple(ordered.data());
-            });
-          }
-          settle_if_much(state, shard);
-        }));
+    STRATALOG_RETURN_IF_ERROR(
+        for_each_home_group(state, id, index.order(),
+                            [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
+                              for (std::size_t i = 0; i < group.prefix.size(); ++i)
+                                declared[order[i]] = group.prefix[i];
+                              if (order.back() == last) {
+                                bring_in_order();
+                                index.queue_view(ordered.data(), group.set);
+                              } else {
+                                walk_set(group.set, [&](Cell cell) {
+                                  declared[order.back()] = cell;
+                                  bring_in_order();
+                                  index.queue_tuple(ordered.data());
+                                });
+                              }
+                              settle_if_much(state, shard);
+                            }));
     settle(state, shard);
     return {};
   }
   if (!state.peers.empty() && shard.placement.dealing == Dealing::kHashed && !shard.buckets)
     return fill_from_boxes(state, id, shard);
-  const Status sent = send_into(
-      state, shard, {state.relations[id].arity},
-      [&](ShardSender& sender) {
-        return for_each_home_group(
-            state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
-              sender.send(kTotalStream, order, group);
-            });
-      },
-      {.on_run = [&](const MailRun& run) -> Status {
-         queue_run(index, run);
-         settle_if_much(state, shard);
-         return {};
-       },
-       .on_group = [&](const MailGroup& group) -> Status {
-         queue_group(index, group);
-         settle_if_much(state, shard);
-         return {};
-       }});
+  const Status sent =
+      send_into(state, shard, {state.relations[id].arity},
+                [&](ShardSender& sender) {
+                  return for_each_home_group(
+                      state, id, index.order(),
+                      [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
+                        sender.send(kTotalStream, order, group);
+                      });
+                },
+                {.on_run = [&](const MailRun& run) -> Status {
+                   queue_run(index, run);
+                   settle_if_much(state, shard);
+                   return {};
+                 },
+                 .on_group = [&](const MailGroup& group) -> Status {
+                   queue_group(index, group);
+                   settle_if_much(state, shard);
+                   return {};
+                 }});
   settle(state, shard);
   return sent;
 }
@@ -203,7 +226,7 @@ Result<std::optional<BucketMap>> plan_skewed(EngineState& state, RelationId id,
                                              const std::vector<std::uint32_t>& columns) {
   BucketCount count(state.relations[id].arity, columns, state.comm.size());
   const Status counted = for_each_home_group(
-      state, id, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
+      state, id, {}, [&](std::span<const std::uint32_t> order, const TupleGroup& group) {
         count.add(order, group);
       });
   STRATALOG_RETURN_IF_ERROR(agree(state.comm, counted));

@@ -29,13 +29,28 @@ bool makes_values(const Rule& rule, const RulePlan& plan) {
 constexpr double kMostBlockWalks = 8;
 // A test looks through packed rows for as long as making an index of so many tuples takes, or more.
 constexpr double kTuplesOfATest = 8;
+// A set that all ranks restrict by their own pivots travels to all of them.
+constexpr double kTuplesOfASet = 64;
 // Of all rows, for an aggregate without a key.
 constexpr double kMostScans = 8;
 
 // Fewer are sorted one against the other.
 constexpr std::uint64_t kManyCells = 64;
 
+// Keys of many pivots are read as bits, 64 of each at a time, where they are close together; of few
+// pivots each is looked for. At most 128 MiB meanwhile.
+constexpr std::uint64_t kMostPlaces = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostPlacesPerKey = 8;
+constexpr std::uint64_t kFewPlaces = 1024;
+constexpr std::uint32_t kLeastPartOfPivots = 16;
+
 bool carries_last(const Step& step) { return step.columns.back().role == ColumnRole::kCarry; }
+
+// Whether a set of pivots is restricted by those of one key.
+bool restricts_by_row(const Step& step, const RelationData& relation, const IndexPlan& index) {
+  return (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent) && carries_last(step) &&
+         step.prefix_length + 1 == relation.arity && index.order.back() == pivot_column(relation);
+}
 
 // How many bindings walk together before step `s`: those that bring a set do not wait.
 double gathered_before(const RulePlan& plan, std::size_t s) {
@@ -53,6 +68,10 @@ bool suits_swept_rows(const EngineState& state, const Step& step, std::optional<
                       double gathered) {
   const RelationData& relation = state.relations[step.relation];
   const auto& index = state.plan.relations[step.relation].indices[step.index];
+  if (restricts_by_row(step, relation, index))
+    return state.is_single() ||
+           (step.kind == StepKind::kExists && bindings &&
+            *bindings * kTuplesOfASet <= static_cast<double>(relation.global_rows));
   if (step.kind == StepKind::kExists || step.kind == StepKind::kAbsent)
     return step.prefix_length == relation.arity && !carries_last(step) && bindings &&
            *bindings * kTuplesOfATest <= static_cast<double>(relation.global_rows);
@@ -161,6 +180,57 @@ Status SweptRows::for_each_pivot(
           }
           keys.resize(size);
           return keys.empty() ? Status() : visit(which, keys);
+        }));
+  }
+  return {};
+}
+
+std::optional<SweptRows::KeyPlaces> SweptRows::places_of_keys(const Part& part) const {
+  const SlotId slots = part.pivot->slots();
+  std::vector<Cell> keys;  // that there are
+  KeyPlaces found;
+  found.of_slot.assign(slots, SlotPlaces::kNowhere);
+  for (SlotId slot = 0; slot < slots; ++slot)
+    if (const auto key = part.pivot->key_of_slot(position_, slot)) {
+      found.of_slot[slot] = static_cast<std::uint32_t>(key->front());
+      keys.push_back(key->front());
+    }
+  if (keys.empty()) return {};
+  const auto [least, greatest] = std::ranges::minmax(keys);
+  const std::uint64_t places = ((greatest / 64) - (least / 64) + 1) * std::uint64_t{64};
+  if (places > std::clamp(kMostPlacesPerKey * keys.size(), kFewPlaces, kMostPlaces)) return {};
+  found.base = least / 64 * 64;
+  found.places = static_cast<std::uint32_t>(places);
+  for (std::uint32_t& place : found.of_slot)
+    if (place != SlotPlaces::kNowhere) place -= static_cast<std::uint32_t>(found.base);
+  return found;
+}
+
+Status SweptRows::for_each_pivot_set(
+    std::span<const Cell> pivots,
+    const std::function<Status(std::size_t which, IntSet& keys)>& visit) const {
+  IntSet set;
+  for (const Part& part : parts_) {
+    const bool are_many =
+        pivots.size() >= part.pivot->closure().space().lanes() / kLeastPartOfPivots;
+    if (const auto keys = are_many ? places_of_keys(part) : std::nullopt) {
+      STRATALOG_RETURN_IF_ERROR(part.image.for_each_pivot(
+          pivots, {.of_slot = keys->of_slot, .places = keys->places},
+          [&](std::size_t which, std::span<const std::uint64_t> places) -> Status {
+            set.assign_words(keys->base, places);
+            return set.empty() ? Status() : visit(which, set);
+          }));
+      continue;
+    }
+    std::vector<Cell> cells;
+    STRATALOG_RETURN_IF_ERROR(part.image.for_each_pivot(
+        pivots, [&](std::size_t which, std::span<const SlotId> slots) -> Status {
+          cells.clear();
+          for (const SlotId slot : slots)
+            if (const auto key = part.pivot->key_of_slot(position_, slot))
+              cells.push_back(key->front());
+          gather(cells, set);
+          return set.empty() ? Status() : visit(which, set);
         }));
   }
   return {};

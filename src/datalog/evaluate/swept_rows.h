@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,8 +22,9 @@ namespace stratalog::datalog {
 
 // Whether step `s` of a plan that is evaluated once can read its relation this way, of a large
 // relation that nobody has copied yet: a scan at the start, a search that knows all keys, one that
-// knows the pivot where not very many bindings can come, or a test whether a tuple is there where
-// not as many can come as there are tuples. Local, the same on all ranks.
+// knows the pivot where not very many bindings can come, a test whether a tuple is there where not
+// as many can come as there are tuples, or a set of pivots that those of a key restrict. Local, the
+// same on all ranks.
 bool reads_swept_rows(const EngineState& state, const RulePlan& plan, std::size_t s);
 
 // The same of step `i` of the aggregate that is step `s`, once it can read all rows that it has to.
@@ -53,10 +55,12 @@ class SweptRows {
   Status for_each_pivot(
       std::span<const Cell> pivots,
       const std::function<Status(std::size_t which, std::span<const Cell> keys)>& visit) const;
+  // The same where keys are of one column: the set of those of each pivot that has any.
+  Status for_each_pivot_set(
+      std::span<const Cell> pivots,
+      const std::function<Status(std::size_t which, IntSet& keys)>& visit) const;
   // The rank that has a pivot, or would have it.
   int owner_of(Cell pivot) const;
-  // Replaces `set` by cells that are distinct, in any order.
-  void gather(std::span<const Cell> cells, IntSet& set) const;
   // For an index order: where each key column stands in it, and where the pivot.
   std::vector<std::uint32_t> key_places(std::span<const std::uint32_t> order) const;
   std::uint32_t pivot_place(std::span<const std::uint32_t> order) const;
@@ -70,6 +74,8 @@ class SweptRows {
   std::uint64_t heap_bytes() const;
 
  private:
+  // Replaces `set` by cells that are distinct, in any order.
+  void gather(std::span<const Cell> cells, IntSet& set) const;
   // Of views that are walked in any order.
   void unite(std::span<const SetView> views, IntSet& set) const;
 
@@ -77,6 +83,14 @@ class SweptRows {
     std::shared_ptr<PivotRelations> pivot;
     PivotImage image;
   };
+  // Where the keys of one column stand among bits.
+  struct KeyPlaces {
+    Cell base = 0;
+    std::uint32_t places = 0;
+    std::vector<std::uint32_t> of_slot;
+  };
+  // Nothing where they lie too far apart.
+  std::optional<KeyPlaces> places_of_keys(const Part& part) const;
 
   void gather_key(const Cell* row, std::span<const std::uint32_t> key_places);
   const IntSet* find_in_all(IntSet& made);

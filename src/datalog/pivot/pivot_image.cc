@@ -7,6 +7,8 @@
 #include <bitset>
 #include <utility>
 
+#include "datalog/pivot/bit_matrix.h"
+
 namespace stratalog {
 namespace {
 
@@ -384,7 +386,9 @@ bool PivotImage::holds(SlotId slot, Cell pivot) const {
          });
 }
 
-Status PivotImage::for_each_pivot(std::span<const Cell> pivots, const PivotVisitor& visit) const {
+Status PivotImage::for_each_asked(
+    std::span<const Cell> pivots,
+    const std::function<Status(const Block& block, AskedPivots asked)>& visit) const {
   std::vector<Asked> asked;
   for (std::size_t i = 0; i < pivots.size(); ++i)
     if (const LaneId lane = space_->lane_of(pivots[i]); lane < space_->lanes())
@@ -395,20 +399,57 @@ Status PivotImage::for_each_pivot(std::span<const Cell> pivots, const PivotVisit
     const LaneId end = block.first_lane + lanes_per_block(width_);
     next = std::ranges::lower_bound(next, asked.end(), block.first_lane, {}, &Asked::lane);
     const auto last = std::ranges::lower_bound(next, asked.end(), end, {}, &Asked::lane);
-    std::uint64_t rows = 1;
-    for (const RowLayer& layer : block.layers) rows += layer->rows();
-    const std::ptrdiff_t at_once =
-        std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(kRememberedSlots / rows));
-    while (next != last) {
-      const auto part = next + std::min(at_once, last - next);
-      STRATALOG_RETURN_IF_ERROR(visit_pivots(block, {next, part}, visit));
-      next = part;
-    }
+    if (next != last) STRATALOG_RETURN_IF_ERROR(visit(block, {next, last}));
+    next = last;
   }
   return Status::ok();
 }
 
-Status PivotImage::visit_pivots(const Block& block, std::span<const Asked> asked,
+Status PivotImage::for_each_pivot(std::span<const Cell> pivots, const PivotVisitor& visit) const {
+  return for_each_asked(pivots, [&](const Block& block, AskedPivots asked) -> Status {
+    std::uint64_t rows = 1;
+    for (const RowLayer& layer : block.layers) rows += layer->rows();
+    const std::size_t at_once = std::max<std::size_t>(1, kRememberedSlots / rows);
+    for (; !asked.empty(); asked = asked.subspan(std::min(at_once, asked.size())))
+      STRATALOG_RETURN_IF_ERROR(
+          visit_pivots(block, asked.first(std::min(at_once, asked.size())), visit));
+    return {};
+  });
+}
+
+Status PivotImage::for_each_pivot(std::span<const Cell> pivots, const SlotPlaces& places,
+                                  const PivotBitsVisitor& visit) const {
+  const std::size_t words = words_per_row(width_);
+  const std::size_t groups = places.places / 64;  // of places
+  std::vector<std::uint64_t> rows(places.places * words);
+  std::vector<std::uint64_t> columns(lanes_per_block(width_) * groups);
+  return for_each_asked(pivots, [&](const Block& block, AskedPivots asked) -> Status {
+    std::ranges::fill(rows, 0);
+    for (const RowLayer& layer : block.layers)
+      for (PackedRows::Cursor row(*layer, words_per_row(width_)); !row.at_end();) {
+        const SlotId slot = row.slot();
+        std::uint64_t held[kMaxRowWords];
+        row.read(held);
+        const bool is_known = slot < places.of_slot.size();
+        const std::uint32_t at = is_known ? places.of_slot[slot] : SlotPlaces::kNowhere;
+        if (at == SlotPlaces::kNowhere) continue;
+        for (std::size_t w = 0; w < words; ++w) rows[(at * words) + w] |= held[w];
+      }
+    std::array<std::uint64_t, 64> square;
+    for (std::size_t g = 0; g < groups; ++g)
+      for (std::size_t w = 0; w < words; ++w) {
+        for (std::size_t i = 0; i < 64; ++i) square[i] = rows[(((g * 64) + i) * words) + w];
+        transpose(square);
+        for (std::size_t i = 0; i < 64; ++i) columns[(((w * 64) + i) * groups) + g] = square[i];
+      }
+    for (const auto& [lane, which] : asked)
+      STRATALOG_RETURN_IF_ERROR(
+          visit(which, std::span(columns).subspan((lane - block.first_lane) * groups, groups)));
+    return {};
+  });
+}
+
+Status PivotImage::visit_pivots(const Block& block, AskedPivots asked,
                                 const PivotVisitor& visit) const {
   const std::uint32_t words = words_per_row(width_);
   BitRowWords lanes{};

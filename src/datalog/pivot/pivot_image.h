@@ -34,6 +34,16 @@ using SlotRowVisitor = std::function<Status(SlotId slot, std::span<const SetView
 
 // (place of a pivot among those asked for, the slots that hold it)
 using PivotVisitor = std::function<Status(std::size_t which, std::span<const SlotId> slots)>;
+// (the same, a bit for each place that holds it)
+using PivotBitsVisitor =
+    std::function<Status(std::size_t which, std::span<const std::uint64_t> places)>;
+
+// Where slots stand among bits.
+struct SlotPlaces {
+  static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+  std::span<const std::uint32_t> of_slot;  // those behind the end stand nowhere
+  std::uint32_t places = 0;  // a multiple of 64
+};
 
 // Which rows are asked for, and what of them.
 struct RowChoice {
@@ -74,6 +84,10 @@ class PivotImage {
   // its place among `pivots`, which are distinct. Walks over the blocks that have them, block by
   // block, with a bound on what it remembers. Stops at the visitor's first error.
   Status for_each_pivot(std::span<const Cell> pivots, const PivotVisitor& visit) const;
+  // The same as bits: 64 slots times 64 pivots at a time, however many of them hold each other.
+  // Takes 128 bytes a place meanwhile.
+  Status for_each_pivot(std::span<const Cell> pivots, const SlotPlaces& places,
+                        const PivotBitsVisitor& visit) const;
   // Appends the pivots of one slot, ascending. Looks the row up in every block.
   void append_pivots(SlotId slot, std::vector<Cell>& pivots) const;
   std::uint64_t tuples() const;
@@ -84,9 +98,13 @@ class PivotImage {
     LaneId lane;
     std::size_t which;
   };
+  using AskedPivots = std::span<const Asked>;
+  // Those that are here, by block.
+  Status for_each_asked(
+      std::span<const Cell> pivots,
+      const std::function<Status(const Block& block, AskedPivots asked)>& visit) const;
   // Pivots of one block.
-  Status visit_pivots(const Block& block, std::span<const Asked> asked,
-                      const PivotVisitor& visit) const;
+  Status visit_pivots(const Block& block, AskedPivots asked, const PivotVisitor& visit) const;
   // The lanes of a block whose pivots are in the set.
   BitRowWords lanes_in(const Block& block, const CellSet& pivots) const;
   // The block of a pivot, and where in it; null where it is not here.

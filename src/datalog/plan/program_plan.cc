@@ -261,22 +261,56 @@ class Planner {
     });
   }
 
+  // By relation: the columns of each search of a part of it.
+  std::map<RelationId, std::set<std::vector<std::uint32_t>>> searched_columns() const {
+    std::map<RelationId, std::set<std::vector<std::uint32_t>>> searches;
+    for (const RuleDraft& draft : drafts_)
+      for (const OrderedLiteral& placed : draft.order) {
+        const Literal& literal = rule_of(draft).body[placed.literal];
+        if (reads_atom(literal) && !placed.bound.empty() &&
+            placed.bound.size() < literal.atom.arguments.size())
+          searches[literal.atom.relation].insert(placed.bound);
+      }
+    return searches;
+  }
+
   // The last index column of a head is the one that most (recursive) rules could fill with whole
-  // sets.
+  // sets; of several the one that comes last in them, in the innermost loop.
   void vote_for_last_columns(const std::vector<RelationId>& heads) {
-    std::map<RelationId, std::vector<std::uint64_t>> votes;
-    for (const RelationId r : heads) votes[r].assign(arity(r) + 1, 0);
+    using Votes = std::pair<std::uint64_t, std::uint64_t>;
+    std::map<RelationId, std::vector<Votes>> votes;
+    for (const RelationId r : heads) votes[r].resize(arity(r) + 1);
     const PivotColumns swept = swept_columns();
+    const auto searches = searched_columns();
+    // No index is made for a scan, so that the sets which it finds are those of the searches.
+    const auto is_there = [&](const RuleDraft& draft, const CarryCandidate& c) {
+      const OrderedLiteral& source = draft.order[c.bound_at];
+      if (source.kind == StepKind::kScanDelta || !source.bound.empty()) return true;
+      const RelationId relation = rule_of(draft).body[c.literal].atom.relation;
+      if (!plan_.relations.empty())
+        return std::ranges::any_of(plan_.relations[relation].indices, [&](const IndexPlan& index) {
+          return index.order.back() == c.literal_column;
+        });
+      const auto of_relation = searches.find(relation);
+      return of_relation == searches.end() ||
+             std::ranges::any_of(of_relation->second, [&](const auto& bound) {
+               return !std::ranges::binary_search(bound, c.literal_column);
+             });
+    };
     for (const RuleDraft& draft : drafts_)
       for (const CarryCandidate& c : draft.candidates) {
-        if (draft.purpose == RulePurpose::kSweep || !is_favourite(c, draft.candidates)) continue;
+        if (draft.purpose == RulePurpose::kSweep || !is_favourite(c, draft.candidates) ||
+            !is_there(draft, c))
+          continue;
         std::uint64_t weight = draft.recursive ? kRecursiveWeight : 1;
         if (c.from_growing) weight *= kRecursiveSourceWeight;
         if (!c.is_compared) weight *= kUncomparedWeight;
         const auto pivot = swept.find(program_.rules[draft.rule].body[c.literal].atom.relation);
         if (!c.from_growing && pivot != swept.end() && pivot->second == c.literal_column)
           weight *= kSweptSourceWeight;
-        votes[program_.rules[draft.rule].head][c.head_column] += weight;
+        auto& [most, latest] = votes[program_.rules[draft.rule].head][c.head_column];
+        most += weight;
+        latest += weight * c.bound_at;
       }
     for (const auto& [r, of_columns] : votes) {
       if (const auto kept = best_.find(r); kept != best_.end()) {
@@ -288,7 +322,7 @@ class Planner {
         continue;
       }
       const auto best = std::ranges::max_element(of_columns);
-      if (*best > 0) head_last_[r] = static_cast<std::uint32_t>(best - of_columns.begin());
+      if (best->first > 0) head_last_[r] = static_cast<std::uint32_t>(best - of_columns.begin());
     }
   }
 

@@ -39,7 +39,7 @@ TEST(PivotAnalysis, BothDirectionsTogetherCarryNothing) {
 }
 
 TEST(PivotAnalysis, NonLinearClosureCarriesNothing) {
-  EXPECT_EQ(finding(std::string(kEdges) + "p(x, z) :- p(x, y), p(y, z).\n"),
+  EXPECT_EQ(finding(std::string(kEdges) + "p(x, z) :- p(x, y), p(y, z), x < z.\n"),
             "none / rounds / no column is carried unchanged by all recursive rules");
 }
 

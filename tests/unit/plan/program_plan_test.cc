@@ -106,7 +106,7 @@ TEST(LiteralOrder, NothingKnownKeepsTheOrderOfTheSource) {
 
 TEST(ProgramPlan, TheDeltaComesFirstAndEachRecursiveAtomHasItsTurn) {
   const Program program = compiled(std::string(kRelations) +
-                                   "p(x, y) :- e(x, y).\np(x, z) :- p(x, y), p(y, z), e(y, _).\n");
+                                   "p(x, y) :- e(x, y).\np(x, z) :- p(x, y), p(y, z), e(z, _).\n");
   const ProgramPlan plan = planned(program);
   const StratumPlan& stratum = plan.strata[stratum_of(program, "p")];
   EXPECT_EQ(stratum.strategy, Strategy::kSemiNaive);

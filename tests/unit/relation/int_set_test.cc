@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "model/set_walk.h"
 #include "relation/set_accumulator.h"
 
 namespace stratalog {
@@ -271,6 +272,43 @@ TEST(SetAccumulator, TakesWhatIsNew) {
 
 // A long array is searched for what was added, a shorter one walked; bitmaps begin and end anywhere
 // in the chunks that the accumulator counts by.
+TEST(IntSet, AssignsViewsOfAllKinds) {
+  const std::vector<Cell> values{70, 71, 100, 190};
+  const std::vector<std::uint16_t> offsets{0, 1, 30, 120};
+  const std::vector<std::uint64_t> words{0x43ULL << 6 | 1ULL << 36, 1ULL << 62};
+  for (const Cell base : {Cell{64}, Cell{70}}) {
+    const SetView array{.kind = SetKind::kArray,
+                        .base = 0,
+                        .values = values,
+                        .offsets = {},
+                        .words = {},
+                        .count = 4};
+    const SetView apart{.kind = SetKind::kOffsets,
+                        .base = 70,
+                        .values = {},
+                        .offsets = offsets,
+                        .words = {},
+                        .count = 4};
+    SetView bits{.kind = SetKind::kBitmap,
+                 .base = base,
+                 .values = {},
+                 .offsets = {},
+                 .words = words,
+                 .count = 5};
+    std::vector<Cell> of_bits;
+    walk_set(bits, [&](Cell cell) { of_bits.push_back(cell); });
+    ASSERT_EQ(of_bits.size(), 5U);
+    bits.count = of_bits.size();
+    for (const auto& [view, expected] :
+         {std::pair(array, values), std::pair(apart, values), std::pair(bits, of_bits)}) {
+      IntSet set;
+      set.assign_sorted(std::vector<Cell>{1, 2, 3});
+      set.assign(view);
+      expect_same(set, Model(expected.begin(), expected.end()));
+    }
+  }
+}
+
 TEST(IntSet, AssignsWords) {
   std::mt19937_64 random(77);
   for (int trial = 0; trial < 400; ++trial) {
