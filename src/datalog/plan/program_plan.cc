@@ -275,11 +275,10 @@ class Planner {
   }
 
   // The last index column of a head is the one that most (recursive) rules could fill with whole
-  // sets; of several the one that comes last in them, in the innermost loop.
+  // sets.
   void vote_for_last_columns(const std::vector<RelationId>& heads) {
-    using Votes = std::pair<std::uint64_t, std::uint64_t>;
-    std::map<RelationId, std::vector<Votes>> votes;
-    for (const RelationId r : heads) votes[r].resize(arity(r) + 1);
+    std::map<RelationId, std::vector<std::uint64_t>> votes;
+    for (const RelationId r : heads) votes[r].assign(arity(r) + 1, 0);
     const PivotColumns swept = swept_columns();
     const auto searches = searched_columns();
     // No index is made for a scan, so that the sets which it finds are those of the searches.
@@ -308,9 +307,7 @@ class Planner {
         const auto pivot = swept.find(program_.rules[draft.rule].body[c.literal].atom.relation);
         if (!c.from_growing && pivot != swept.end() && pivot->second == c.literal_column)
           weight *= kSweptSourceWeight;
-        auto& [most, latest] = votes[program_.rules[draft.rule].head][c.head_column];
-        most += weight;
-        latest += weight * c.bound_at;
+        votes[program_.rules[draft.rule].head][c.head_column] += weight;
       }
     for (const auto& [r, of_columns] : votes) {
       if (const auto kept = best_.find(r); kept != best_.end()) {
@@ -322,7 +319,7 @@ class Planner {
         continue;
       }
       const auto best = std::ranges::max_element(of_columns);
-      if (best->first > 0) head_last_[r] = static_cast<std::uint32_t>(best - of_columns.begin());
+      if (*best > 0) head_last_[r] = static_cast<std::uint32_t>(best - of_columns.begin());
     }
   }
 
