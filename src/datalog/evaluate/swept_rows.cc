@@ -43,6 +43,8 @@ constexpr std::uint64_t kMostPlaces = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostPlacesPerKey = 8;
 constexpr std::uint64_t kFewPlaces = 1024;
 constexpr std::uint32_t kLeastPartOfPivots = 16;
+// Of each block, in which to turn a place costs as much as to look at so many tuples.
+constexpr std::uint64_t kLeastTuplesPerPlace = 2;
 
 bool carries_last(const Step& step) { return step.columns.back().role == ColumnRole::kCarry; }
 
@@ -213,7 +215,8 @@ Status SweptRows::for_each_pivot_set(
   for (const Part& part : parts_) {
     const bool are_many =
         pivots.size() >= part.pivot->closure().space().lanes() / kLeastPartOfPivots;
-    if (const auto keys = are_many ? places_of_keys(part) : std::nullopt) {
+    const auto keys = are_many ? places_of_keys(part) : std::nullopt;
+    if (keys && part.image.tuples() >= kLeastTuplesPerPlace * keys->places * part.image.blocks()) {
       STRATALOG_RETURN_IF_ERROR(part.image.for_each_pivot(
           pivots, {.of_slot = keys->of_slot, .places = keys->places},
           [&](std::size_t which, std::span<const std::uint64_t> places) -> Status {

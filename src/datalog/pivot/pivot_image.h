@@ -91,6 +91,7 @@ class PivotImage {
   // Appends the pivots of one slot, ascending. Looks the row up in every block.
   void append_pivots(SlotId slot, std::vector<Cell>& pivots) const;
   std::uint64_t tuples() const;
+  std::size_t blocks() const { return blocks_.size(); }
 
  private:
   // A pivot that is asked for.
