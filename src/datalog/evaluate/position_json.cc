@@ -146,8 +146,10 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
           "the checkpoint's engine state has a newer format; use the release that wrote it");
     EnginePosition position;
     if (json.at("strata") != program.strata.size())
-      return Status::corruption(fmt::format("engine state: {} strata expected, found {}",
-                                            program.strata.size(), json.at("strata").dump()));
+      return Status::not_supported(
+          fmt::format("the checkpoint's engine state is of {} strata, the program has {} here: use "
+                      "the release that wrote it, or run the program anew",
+                      json.at("strata").dump(), program.strata.size()));
     position.finished = json.at("strata_done").get<std::set<std::uint32_t>>();
     for (const Json& s : json.at("planned_from")) position.statistics.push_back(size_from_json(s));
     position.by_pivot = json.at("by_pivot");

@@ -7,6 +7,7 @@
 
 #include "datalog/evaluate/supplied_facts.h"
 #include "datalog/facts/fact_reader.h"
+#include "datalog/made_relations.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
@@ -30,7 +31,7 @@ Status check_supply(const EngineState& state, const IsSettled& is_settled,
         return Status::invalid_argument(
             fmt::format("the program that began this run inserted facts into `{}`, and the "
                         "checkpoint was taken before they were used: resume it in that program",
-                        state.program.relations[r].name));
+                        made_for(state.program.relations[r].name)));
   return {};
 }
 

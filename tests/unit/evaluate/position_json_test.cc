@@ -73,6 +73,16 @@ TEST(PositionJson, HowRelationsAreDealtIsKeptAndMayBeUnknown) {
   EXPECT_FALSE(position_from_json(program, before.dump()).is_ok());
 }
 
+// Another release may evaluate the same program in other strata.
+TEST(PositionJson, OtherStrataAreThoseOfAnotherRelease) {
+  const Program program = closure();
+  const auto other = compiled(".decl e(x: number)\n.input e\n.output e\n");
+  const auto read = position_from_json(other, position_to_json(program, adding()));
+  EXPECT_EQ(read.status().code(), StatusCode::kNotSupported);
+  EXPECT_NE(read.status().message().find("of 2 strata, the program has 1 here"), std::string::npos)
+      << read.status().message();
+}
+
 TEST(PositionJson, AnAdditionWithoutAStratumThatTakesItInIsCorruption) {
   const Program program = closure();
   nlohmann::json json = nlohmann::json::parse(position_to_json(program, adding()));
