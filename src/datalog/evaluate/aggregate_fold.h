@@ -36,6 +36,10 @@ class AggregateFold {
   // `outer` holds the outer rows.
   Cell result(std::uint32_t row, const Batch& outer);
 
+  // Whether the target is a variable of numbers whose cells tell them, and sums, least or greatest
+  // ones are asked for.
+  bool folds_cells() const;
+
   // The same for rows that are folded in parts, not of kFold.
   const FoldedPart& part(std::uint32_t row) const { return states_[row]; }
   void unite(const FoldedPart& part, FoldedPart& whole) const;
@@ -48,8 +52,6 @@ class AggregateFold {
   };
 
   void fold(FoldedPart& part, std::uint64_t bits) const;
-  // Whether the target is a variable of numbers whose cells tell them.
-  bool folds_cells() const;
   void fold_cells(const Batch& batch);
   void call(State& state, const Batch& batch, std::uint32_t row);
 

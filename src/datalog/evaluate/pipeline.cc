@@ -85,6 +85,9 @@ std::unique_ptr<Pipeline> Pipeline::of_aggregate(const Rule& rule, const Literal
     body.count_many = [&fold](std::uint32_t tag, std::uint64_t bindings) {
       fold.add_count(tag, bindings);
     };
+  if (fold.folds_cells() && aggregate.function != AggregateFunction::kSum)
+    body.extreme = {.variable = aggregate.target.variable,
+                    .is_least = aggregate.function == AggregateFunction::kMin};
   return std::make_unique<Pipeline>(
       std::move(body), evaluator, [&evaluator, &fold, place = &literal.place](const Batch& batch) {
         evaluator.set_place(place);

@@ -106,6 +106,12 @@ class Pipeline {
     bool counts = false;  // every combination of body tuples matters (aggregates)
     // With counts, where nothing else is asked of them: takes so many bindings of a tag at once.
     std::function<void(std::uint32_t tag, std::uint64_t bindings)> count_many;
+    // With counts, where only the least or the greatest value of a number is asked for.
+    struct Extreme {
+      VariableId variable = 0;
+      bool is_least = false;
+    };
+    std::optional<Extreme> extreme = {};
     // Where carried sets may be united on the way: makes whoever took batches let go of their sets.
     // Null: sets pass as they are.
     std::function<void()> release_sets;
@@ -239,6 +245,9 @@ class Pipeline {
   Result<const IntSet*> kept_set(std::size_t s, IntSet& set);
   // Whether nothing is asked of the step's last column but how many there are.
   bool only_counts(std::size_t s) const;
+  // The one element of a set that the last step has to bind, where only the least or the greatest
+  // is asked for and the set tells it at once.
+  std::optional<Cell> only_extreme(std::size_t s, const SetView& cells) const;
   // What is under a pivot, for the bindings that ask for it.
   Status visit_keys(std::size_t s, const Batch& in, std::span<const std::uint32_t> rows, Cell pivot,
                     IntSet& keys);

@@ -118,6 +118,11 @@ Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
     });
     return status;
   }
+  if (const auto cell = only_extreme(s, cells.view())) {
+    stage.bound[last] = *cell;
+    stage.out.columns[use.variable][stage.out.rows] = *cell;
+    return emit_one();
+  }
   return stage.last_filters.empty() ? bind_each(s, in, in_row, first, cells.view())
                                     : bind_compared(s, in, in_row, first, cells);
 }
@@ -125,6 +130,20 @@ Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
 bool Pipeline::only_counts(std::size_t s) const {
   return definition_.count_many && s + 1 == stages_.size() &&
          stages_[s]->step->columns.back().role == ColumnRole::kIgnore;
+}
+
+std::optional<Cell> Pipeline::only_extreme(std::size_t s, const SetView& cells) const {
+  const auto& extreme = definition_.extreme;
+  const Stage& stage = *stages_[s];
+  if (!extreme || s + 1 != stages_.size() || !stage.last_filters.empty() ||
+      stage.step->columns.back().variable != extreme->variable)
+    return {};
+  const Cell first = first_of(cells);
+  const Cell last = last_of(cells);
+  // Numbers below zero stand above the others, large ones anywhere above those.
+  const bool ascends = !is_wide_cell(last) && (first >= kNegativeBase || last < kNegativeBase);
+  if (!ascends) return {};
+  return extreme->is_least ? first : last;
 }
 
 // To `count` rows from the next output row on.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Least and greatest values of groups: of sets that tell them at once, and of those that do not,
+// because they hold numbers of both signs, or large ones.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "property/engine_runner.h"
+
+namespace stratalog::datalog {
+namespace {
+
+// What the numbers of a group are drawn from.
+template <typename Number>
+Number drawn(int group, std::mt19937_64& random) {
+  const auto small = static_cast<Number>(random() % 3000);
+  const auto large = static_cast<Number>(random());
+  switch (group % 5) {
+    case 0:
+      return small;
+    case 1:
+      return static_cast<Number>(-1) - small;  // of unsigned numbers: the greatest there are
+    case 2:
+      return random() % 2 == 0 ? small : static_cast<Number>(-1) - small;
+    case 3:
+      return large;
+    default:
+      return random() % 40 == 0 ? large : small;
+  }
+}
+
+template <typename Number>
+void expect_extremes(const char* type) {
+  std::mt19937_64 random(5);
+  std::string facts;
+  std::map<int, std::vector<Number>> groups;
+  for (int group = 0; group < 40; ++group) {
+    std::vector<Number>& numbers = groups[group];
+    for (int n = group < 5 ? 1 : 1 + (group * group); n > 0; --n)
+      numbers.push_back(drawn<Number>(group, random));
+    for (const Number number : numbers) facts += fmt::format("{}\t{}\n", group, number);
+  }
+  std::multiset<std::string> lines;
+  for (const auto& [group, numbers] : groups) {
+    const auto [least, greatest] = std::ranges::minmax(numbers);
+    lines.insert(fmt::format("{}\t{}\t{}\n", group, least, greatest));
+  }
+  const Program program = compiled(fmt::format(
+      ".decl e(x: number, y: {0})\n.input e\n.decl m(x: number, a: {0}, b: {0})\n.output m\n"
+      "m(x, a, b) :- e(x, _), a = min y : {{ e(x, y) }}, b = max y : {{ e(x, y) }}.\n",
+      type));
+  for (const int ranks : {1, 3}) {
+    const EngineOutcome outcome = run_engine(program, {{"e.facts", facts}}, ranks, {});
+    ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+    std::istringstream found(outcome.files.at("m.csv"));
+    std::multiset<std::string> found_lines;
+    for (std::string line; std::getline(found, line);) found_lines.insert(line + "\n");
+    EXPECT_EQ(found_lines, lines) << type << ", " << ranks;
+  }
+}
+
+TEST(ExtremeValues, OfNumbers) { expect_extremes<std::int64_t>("number"); }
+TEST(ExtremeValues, OfUnsignedNumbers) { expect_extremes<std::uint64_t>("unsigned"); }
+
+// All elements of a class have the same least one.
+TEST(ExtremeValues, OfClasses) {
+  const Program program = compiled(
+      ".decl e(x: number, y: number)\n.input e\n.decl s(x: number, y: number) eqrel\n"
+      "s(x, y) :- e(x, y).\n.decl r(x: number, c: number)\n.output r\n"
+      "r(x, c) :- s(x, x), c = min y : { s(x, y) }.\n");
+  std::string facts;
+  for (int i = -200; i < 200; ++i) {
+    facts += fmt::format("{}\t{}\n", i, i + (i % 10 == 9 || i % 10 == -1 ? 0 : 1));
+  }
+  for (const int ranks : {1, 3}) {
+    const EngineOutcome outcome = run_engine(program, {{"e.facts", facts}}, ranks, {});
+    ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+    std::istringstream lines(outcome.files.at("r.csv"));
+    std::size_t rows = 0;
+    for (std::int64_t x = 0, c = 0; lines >> x >> c; ++rows)
+      EXPECT_EQ(c, x >= 0 ? x / 10 * 10 : -((-x + 9) / 10) * 10) << x;
+    EXPECT_EQ(rows, 400U);
+  }
+}
+
+}  // namespace
+}  // namespace stratalog::datalog
