@@ -400,12 +400,9 @@ void Index::forget_delta() {
 }
 
 void Index::restore_delta(RowId row, const SetView& set) {
-  std::vector<Cell> cells;
-  cells.reserve(set.count);
-  walk_set(set, [&](Cell cell) { cells.push_back(cell); });
   delta_.push_back({.row = row, .cells = {}});
-  delta_.back().cells.assign_sorted(cells);
-  delta_tuples_ += cells.size();
+  delta_.back().cells.assign(set);
+  delta_tuples_ += set.count;
   delta_bytes_ += delta_.back().cells.heap_bytes();
 }
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "datalog/plan/literal_order.h"
 #include "datalog/plan/set_comparison.h"
+#include "datalog/rule_variables.h"
 #include "model/set_walk.h"
 #include "relation/set_algebra.h"
 

@@ -620,10 +620,7 @@ Status RuleExecutor::receive_set(std::size_t s, std::span<const Cell> live, cons
   has_run_ = true;
   Segment& segment = segments_[s];
   make_room(segment);
-  std::vector<Cell> cells;
-  cells.reserve(set.count);
-  walk_set(set, [&](Cell cell) { cells.push_back(cell); });
-  held_sets_.emplace_back().assign_sorted(cells);
+  held_sets_.emplace_back().assign(set);
   for (std::size_t i = 0; i < live.size(); ++i)
     segment.in.columns[segment.live[i]][segment.in.rows] = live[i];
   segment.in.sets[segment.in.rows] = &held_sets_.back();

@@ -167,24 +167,29 @@ bool SweptRows::contains(const Cell* row, std::span<const std::uint32_t> key_pla
 Status SweptRows::for_each_pivot(
     std::span<const Cell> pivots,
     const std::function<Status(std::size_t which, std::span<const Cell> keys)>& visit) const {
-  std::vector<Cell> keys;
-  for (const Part& part : parts_) {
-    const std::size_t width = part.pivot->column_order(position_).size() - 1;
-    STRATALOG_RETURN_IF_ERROR(part.image.for_each_pivot(
-        pivots, [&](std::size_t which, std::span<const SlotId> slots) -> Status {
-          keys.resize(slots.size() * width);
-          std::size_t size = 0;
-          for (const SlotId slot : slots) {
-            const auto key = part.pivot->key_of_slot(position_, slot);
-            if (!key) continue;
-            for (std::size_t i = 0; i < width; ++i) keys[size + i] = (*key)[i];
-            size += width;
-          }
-          keys.resize(size);
-          return keys.empty() ? Status() : visit(which, keys);
-        }));
-  }
+  for (const Part& part : parts_) STRATALOG_RETURN_IF_ERROR(for_each_pivot_of(part, pivots, visit));
   return {};
+}
+
+Status SweptRows::for_each_pivot_of(
+    const Part& part, std::span<const Cell> pivots,
+    const std::function<Status(std::size_t which, std::span<const Cell> keys)>& visit) const {
+  std::vector<Cell> keys;
+  const std::size_t width = part.pivot->column_order(position_).size() - 1;
+  return part.image.for_each_pivot(pivots,
+                                   [&](std::size_t which, std::span<const SlotId> slots) -> Status {
+                                     keys.resize(slots.size() * width);
+                                     std::size_t size = 0;
+                                     for (const SlotId slot : slots) {
+                                       const auto key = part.pivot->key_of_slot(position_, slot);
+                                       if (!key) continue;
+                                       for (std::size_t i = 0; i < width; ++i)
+                                         keys[size + i] = (*key)[i];
+                                       size += width;
+                                     }
+                                     keys.resize(size);
+                                     return keys.empty() ? Status() : visit(which, keys);
+                                   });
 }
 
 std::optional<SweptRows::KeyPlaces> SweptRows::places_of_keys(const Part& part) const {
@@ -225,15 +230,10 @@ Status SweptRows::for_each_pivot_set(
           }));
       continue;
     }
-    std::vector<Cell> cells;
-    STRATALOG_RETURN_IF_ERROR(part.image.for_each_pivot(
-        pivots, [&](std::size_t which, std::span<const SlotId> slots) -> Status {
-          cells.clear();
-          for (const SlotId slot : slots)
-            if (const auto key = part.pivot->key_of_slot(position_, slot))
-              cells.push_back(key->front());
+    STRATALOG_RETURN_IF_ERROR(
+        for_each_pivot_of(part, pivots, [&](std::size_t which, std::span<const Cell> cells) {
           gather(cells, set);
-          return set.empty() ? Status() : visit(which, set);
+          return visit(which, set);
         }));
   }
   return {};

@@ -89,6 +89,10 @@ class SweptRows {
     std::uint32_t places = 0;
     std::vector<std::uint32_t> of_slot;
   };
+  // for_each_pivot() of one part.
+  Status for_each_pivot_of(
+      const Part& part, std::span<const Cell> pivots,
+      const std::function<Status(std::size_t which, std::span<const Cell> keys)>& visit) const;
   // Nothing where they lie too far apart.
   std::optional<KeyPlaces> places_of_keys(const Part& part) const;
 

@@ -14,7 +14,8 @@
 namespace stratalog::datalog::language {
 namespace {
 
-using Columns = std::array<std::uint32_t, 2>;  // where a step begins, and where it ends
+// Where a step begins, and where it ends, which is a later column.
+using Columns = std::array<std::uint32_t, 2>;
 
 std::optional<VariableId> plain_variable(const Argument& a) {
   if (a.kind != ArgumentKind::kVariable) return {};
@@ -76,7 +77,8 @@ class Closure {
   }
 
   void rewrite(OtherFacts other_facts) {
-    RelationId steps = relation_of_steps(other_facts);
+    const std::optional<RelationId> copied = copied_relation(other_facts);
+    RelationId steps = copied ? *copied : make_steps();
     if (!turns_.empty()) {
       const RelationId both_ways = declare();
       add_copy(both_ways, steps, false);
@@ -85,7 +87,7 @@ class Closure {
       // Rules keep their places.
       for (const std::uint32_t r : turns_) rules_[r] = copy(relation_, steps, false, rules_[r]);
       depend(relation_, steps);
-    } else if (!reads_first_as_it_is_) {
+    } else if (!copied) {
       add_copy(relation_, steps, false);
     }
     for (const auto& [r, step] : joints_) rules_[r].body[step].atom.relation = steps;
@@ -153,26 +155,27 @@ class Closure {
     const auto& arguments = rule.body[0].atom.arguments;
     const auto differ = columns_that_differ(rule.head_arguments, arguments);
     const auto [from, to] = *columns_;
-    return differ && *differ == std::vector{std::min(from, to), std::max(from, to)} &&
+    return differ && *differ == std::vector{from, to} &&
            plain_variable(arguments[from]) == plain_variable(rule.head_arguments[to]) &&
            plain_variable(arguments[to]) == plain_variable(rule.head_arguments[from]);
   }
 
-  // What one rule copies, if all first tuples come from there, or what is made to hold them.
-  RelationId relation_of_steps(OtherFacts other_facts) {
-    if (other_facts == OtherFacts::kNone && first_.size() == 1) {
-      const Rule& rule = rules_[first_[0]];
-      const bool copies = rule.body.size() == 1 && rule.body[0].kind == LiteralKind::kAtom &&
-                          rule.body[0].atom.arguments.size() == rule.head_arguments.size() &&
-                          !is_equivalence(declarations_.relations[rule.body[0].atom.relation]);
-      const auto differ =
-          copies ? columns_that_differ(rule.head_arguments, rule.body[0].atom.arguments)
-                 : std::nullopt;
-      if (differ && differ->empty()) {
-        reads_first_as_it_is_ = true;
-        return rule.body[0].atom.relation;
-      }
-    }
+  // What one rule copies, if all first tuples come from there.
+  std::optional<RelationId> copied_relation(OtherFacts other_facts) const {
+    if (other_facts != OtherFacts::kNone || first_.size() != 1) return {};
+    const Rule& rule = rules_[first_[0]];
+    if (rule.body.size() != 1 || rule.body[0].kind != LiteralKind::kAtom) return {};
+    const Atom& atom = rule.body[0].atom;
+    if (atom.arguments.size() != rule.head_arguments.size() ||
+        is_equivalence(declarations_.relations[atom.relation]))
+      return {};
+    const auto differ = columns_that_differ(rule.head_arguments, atom.arguments);
+    if (!differ || !differ->empty()) return {};
+    return atom.relation;
+  }
+
+  // Holds what the first rules give.
+  RelationId make_steps() {
     const RelationId made = declare();
     for (const std::uint32_t r : first_) rules_[r].head = made;
     declarations_.relations[relation_].facts_into = made;
@@ -230,7 +233,6 @@ class Closure {
   std::vector<std::uint32_t> first_;  // rules that do not read the relation
   std::vector<std::uint32_t> turns_;
   std::vector<std::pair<std::uint32_t, std::size_t>> joints_;  // rules, and the steps of each
-  bool reads_first_as_it_is_ = false;
 };
 
 // Whether the relation holds what its rules say, no matter in which pass they say it.

@@ -13,7 +13,6 @@
 #include "datalog/language/declarations.h"
 #include "datalog/language/plan_checks.h"
 #include "datalog/language/stratify.h"
-#include "datalog/language/syntax.h"
 #include "datalog/program.h"
 
 namespace stratalog::datalog::language {
