@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -38,6 +40,10 @@ constexpr std::uint32_t kRecursiveSourceWeight = 4;
 constexpr std::uint32_t kSweptSourceWeight = 4;
 // Sets that are not compared on their way stay as they are.
 constexpr std::uint32_t kUncomparedWeight = 2;
+// Of the sets that one rule could move, those with many more tuples than the others: so many fewer
+// of them pass. Sizes are guessed, so that it takes a multiple to count.
+constexpr std::uint32_t kLargerSetsWeight = 2;
+constexpr double kMuchLarger = 4;
 
 // Free columns of the atom at `place` whose variables the atoms after it look for.
 std::vector<std::uint32_t> asked_later(const Rule& rule, std::span<const OrderedLiteral> order,
@@ -296,12 +302,18 @@ class Planner {
                return !std::ranges::binary_search(bound, c.literal_column);
              });
     };
-    for (const RuleDraft& draft : drafts_)
-      for (const CarryCandidate& c : draft.candidates) {
-        if (draft.purpose == RulePurpose::kSweep || !is_favourite(c, draft.candidates) ||
-            !is_there(draft, c))
-          continue;
+    for (const RuleDraft& draft : drafts_) {
+      if (draft.purpose == RulePurpose::kSweep) continue;
+      std::vector<CarryCandidate> there;
+      std::ranges::copy_if(draft.candidates, std::back_inserter(there),
+                           [&](const CarryCandidate& c) {
+                             return is_favourite(c, draft.candidates) && is_there(draft, c);
+                           });
+      double smallest = std::numeric_limits<double>::infinity();
+      for (const CarryCandidate& c : there) smallest = std::min(smallest, tuples_of_set(draft, c));
+      for (const CarryCandidate& c : there) {
         std::uint64_t weight = draft.recursive ? kRecursiveWeight : 1;
+        if (tuples_of_set(draft, c) >= kMuchLarger * smallest) weight *= kLargerSetsWeight;
         if (c.from_growing) weight *= kRecursiveSourceWeight;
         if (!c.is_compared) weight *= kUncomparedWeight;
         const auto pivot = swept.find(program_.rules[draft.rule].body[c.literal].atom.relation);
@@ -309,6 +321,7 @@ class Planner {
           weight *= kSweptSourceWeight;
         votes[program_.rules[draft.rule].head][c.head_column] += weight;
       }
+    }
     for (const auto& [r, of_columns] : votes) {
       if (const auto kept = best_.find(r); kept != best_.end()) {
         head_last_[r] = kept->second.column;
@@ -321,6 +334,17 @@ class Planner {
       const auto best = std::ranges::max_element(of_columns);
       if (*best > 0) head_last_[r] = static_cast<std::uint32_t>(best - of_columns.begin());
     }
+  }
+
+  // Expected: whatever else the atom reads is known where the set is read.
+  double tuples_of_set(const RuleDraft& draft, const CarryCandidate& c) const {
+    const Atom& atom = rule_of(draft).body[c.literal].atom;
+    const RelationStatistics& size = statistics_[atom.relation];
+    const auto rows = static_cast<double>(size.rows);
+    double sets = 1;
+    for (std::uint32_t column = 0; column < size.distinct.size(); ++column)
+      if (column != c.literal_column) sets *= static_cast<double>(size.distinct[column]);
+    return rows / std::clamp(sets, 1.0, std::max(rows, 1.0));
   }
 
   // By which columns strata are swept.

@@ -243,6 +243,36 @@ TEST(ProgramPlan, WhatTheNextStepAsksForStandsFirst) {
   EXPECT_EQ(plan.relations[load].indices[0].order, (std::vector<std::uint32_t>{2, 1, 0}));
 }
 
+// Either set could move, `edge` being looked up from both ends: of a closure, which has a set for
+// each node, and of the edges that end in one.
+TEST(ProgramPlan, OfSetsThatCouldMoveTheMuchLargerOnesDo) {
+  const Program program = compiled(R"(
+    .decl edge(a: number, b: number)
+    .input edge
+    .decl root(a: number)
+    root(x) :- edge(x, _), !edge(_, x).
+    .output root
+    .decl path(a: number, b: number)
+    path(x, y) :- edge(x, y).
+    path(x, z) :- path(x, y), edge(y, z).
+    .decl hop(a: number, b: number)
+    hop(x, z) :- edge(x, y), path(y, z).
+    .output hop
+  )");
+  const RelationId edge = relation_named(program, "edge");
+  const std::size_t stratum = stratum_of(program, "hop");
+  const auto moved = [&](std::uint64_t edges, std::uint64_t nodes) {
+    PlanOptions options;
+    options.statistics.resize(program.relations.size());
+    options.statistics[edge] = known(edges, {nodes, nodes});
+    const ProgramPlan plan = planned(program, options);
+    const RulePlan& rule = plan.strata[stratum].once.front();
+    return rule.carries ? program.rules[rule.rule].variables[rule.carried].name : "nothing";
+  };
+  EXPECT_EQ(moved(40'000, 20'000), "z");
+  EXPECT_EQ(moved(400'000, 1'000), "x") << "about as large";
+}
+
 TEST(ProgramPlan, SearchesUseAnIndexThatHasADirectoryForThem) {
   // Two indices of `split` begin with `rest`, and the one in which tuples are told apart is not the
   // one that was chosen for searches by `rest` alone.
