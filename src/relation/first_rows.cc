@@ -98,6 +98,7 @@ void Index::make_rows(const ColumnRanges& ranges) {
   });
   if (finds_rows_) rows_.index_keys();
   known_rows_ = rows_.size();
+  ordered_rows_ = rows;
   totals_.make_room(rows);
   totals_.hide();
   next_whole_ = rows;

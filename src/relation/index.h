@@ -58,6 +58,8 @@ class Index {
   std::uint32_t prefix_width() const { return rows_.width(); }
 
   RowId row_count() const { return rows_.size(); }
+  // So many of the first ones ascend by their prefixes.
+  RowId ordered_rows() const { return ordered_rows_; }
   std::span<const Cell> prefix(RowId row) const { return rows_.key(row); }
   // The prefixes of the rows there are now; may be read beside everything else.
   FrozenKeys freeze_prefixes() const { return rows_.freeze_keys(); }
@@ -234,6 +236,7 @@ class Index {
   std::uint64_t held_bytes_ = 0;
   std::vector<Cell> fresh_;
   RowId known_rows_ = 0;
+  RowId ordered_rows_ = 0;
   std::uint64_t tuples_ = 0;
   std::uint64_t delta_tuples_ = 0;
   std::uint64_t set_bytes_ = 0;

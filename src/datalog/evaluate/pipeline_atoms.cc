@@ -3,6 +3,7 @@
 // in classes of equivalence relations, and in rows that a sweep has left. See pipeline.h.
 #include <algorithm>
 
+#include "datalog/evaluate/bounded_rows.h"
 #include "datalog/evaluate/pipeline_stage.h"
 #include "datalog/evaluate/swept_rows.h"
 #include "relation/set_algebra.h"
@@ -13,6 +14,9 @@ namespace {
 
 // Of an index: what tells them from each other is more than a core's caches hold.
 constexpr RowId kManyRows = RowId{1} << 17;
+
+// Of fewer rows all are visited just as quickly.
+constexpr std::size_t kWorthBounds = 8;
 
 // New tuples up to so many rows are looked at before a rule begins with them.
 constexpr std::size_t kFewNewRows = 8;
@@ -205,6 +209,7 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
     return search_delta(s, in);
   if (source.equivalence != nullptr) return scan_equivalence(s, in);
   if (source.swept != nullptr) return scan_swept(s, in);
+  if (!stage.row_filters.empty()) return scan_between(s, in);
   if (!source.joint.empty()) return scan_joint(s, in);
   const Index& index = *source.index;
   const bool parts = parts_by_rows(s);
@@ -474,7 +479,13 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
     const Index& index = *stage.indices[r];
     // A copy, because the rule may add rows to this very index while it walks them.
     const FoundRows under = index.rows_under(length, stage.keys.data() + (std::size_t{r} * length));
-    copy_rows(under, stage.rows);
+    if (stage.row_filters.empty() || under.size() < kWorthBounds) {
+      copy_rows(under, stage.rows);
+    } else {
+      find_row_ranges(stage, in, r);
+      stage.rows.clear();
+      append_between(index, under, length, stage.row_ranges, stage.rows);
+    }
     STRATALOG_RETURN_IF_ERROR(visit_found(s, in, r, end, index));
   }
   return {};

@@ -29,6 +29,7 @@ void Pipeline::prepare_early_filters(std::size_t s) {
       step.columns.empty())
     return;
   const Literal& literal = (*definition_.body)[definition_.steps[s].literal];
+  if (step.bounds_next) note_row_filter(stage, literal);
   const ColumnUse& last = step.columns.back();
   // What compares a set from further back knows no values of it.
   if (definition_.steps[s].filters_carried && last.role != ColumnRole::kCarry) return;

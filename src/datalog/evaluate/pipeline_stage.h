@@ -75,6 +75,11 @@ struct Pipeline::Stage {
   std::vector<Cell> cells;  // scratch: a set in the making
   std::optional<CellFilter> cell_filter;
   std::optional<KnownComparison> set_filter;  // of carried sets
+  std::vector<KnownComparison> row_filters;  // soon after, of the column behind the prefix
+  std::vector<CellRange> row_ranges;  // scratch: where they let its cells lie; all ascend
+  // With row filters, of each index that a scan reads: the rows that were not made in order,
+  // ascending by their prefixes.
+  std::vector<std::vector<RowId>> late_rows;
   std::vector<KnownComparison> last_filters;  // soon after, of the last column; of one kind
   // Swept rows: filters soon after that read keys only, and what those let through that compare
   // pivots with constants, of small numbers.

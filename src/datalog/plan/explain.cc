@@ -53,6 +53,11 @@ std::string step_text(const Program& program, const ProgramPlan& plan, const Rul
       text += fmt::format(
           " by ({})", column_names(relation, {order.begin(), order.begin() + step.prefix_length}));
     }
+    if (step.bounds_next) {
+      const auto& order = plan.relations[step.relation].indices[step.index].order;
+      text += fmt::format(" between bounds of ({})",
+                          column_names(relation, {order[step.prefix_length]}));
+    }
     return text;
   };
   switch (step.kind) {

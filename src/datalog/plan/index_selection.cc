@@ -94,6 +94,12 @@ IndexPlan complete_order(std::uint32_t arity, Columns order,
   return {.order = std::move(order), .searched_lengths = {}};
 }
 
+Columns with_bounded(const Access& access) {
+  Columns columns = access.bound;
+  columns.insert(std::ranges::upper_bound(columns, *access.bounded), *access.bounded);
+  return columns;
+}
+
 }  // namespace
 
 bool begins_with(const IndexPlan& index, const Columns& columns) {
@@ -101,6 +107,11 @@ bool begins_with(const IndexPlan& index, const Columns& columns) {
                  index.order.begin() + static_cast<std::ptrdiff_t>(columns.size()));
   std::sort(prefix.begin(), prefix.end());
   return prefix == columns;
+}
+
+bool has_next(const IndexPlan& index, const Columns& bound, std::uint32_t column) {
+  return bound.size() + 1 < index.order.size() && begins_with(index, bound) &&
+         index.order[bound.size()] == column;
 }
 
 bool serves_search(const RelationPlan& relation, const IndexPlan& index, const Columns& bound) {
@@ -121,17 +132,25 @@ void add_searched_length(IndexPlan& index, std::uint32_t length) {
 
 IndexChoice choose_indices(std::uint32_t arity, const std::vector<Access>& accesses) {
   std::set<Columns> distinct;
-  for (const Access& access : accesses)
+  for (const Access& access : accesses) {
     if (!access.bound.empty() && access.bound.size() < arity) distinct.insert(access.bound);
+    if (access.bounded) distinct.insert(with_bounded(access));
+  }
   const std::vector<Columns> searches(distinct.begin(), distinct.end());
 
   IndexChoice choice;
   for (const std::vector<std::size_t>& chain : ChainCover(searches).chains()) {
     Columns order;
     std::vector<const Access*> served;
+    const auto add = [&](const Columns& columns) {
+      for (const std::uint32_t c : columns)
+        if (std::ranges::find(order, c) == order.end()) order.push_back(c);
+    };
     for (const std::size_t s : chain) {
-      for (const std::uint32_t c : searches[s])
-        if (std::find(order.begin(), order.end(), c) == order.end()) order.push_back(c);
+      // A bounded column comes behind those that are searched with it.
+      for (const Access& access : accesses)
+        if (access.bounded && with_bounded(access) == searches[s]) add(access.bound);
+      add(searches[s]);
       for (const Access& access : accesses)
         if (access.bound == searches[s]) served.push_back(&access);
     }
@@ -151,7 +170,10 @@ IndexChoice choose_indices(std::uint32_t arity, const std::vector<Access>& acces
     std::optional<std::uint32_t> best;
     for (std::uint32_t i = 0; i < choice.indices.size(); ++i) {
       if (!begins_with(choice.indices[i], access.bound)) continue;
-      const bool fulfils = access.last_wish && choice.indices[i].order.back() == *access.last_wish;
+      const bool fulfils =
+          access.bounded
+              ? has_next(choice.indices[i], access.bound, *access.bounded)
+              : access.last_wish && choice.indices[i].order.back() == *access.last_wish;
       if (!best || fulfils) best = i;
       if (fulfils) break;
     }

@@ -23,6 +23,9 @@ struct Access {
   // Declared columns that are free here and that later steps look for: they come before those that
   // only the head wants, so that a later step is asked once for a whole set of the latter.
   std::vector<std::uint32_t> asked;
+  // Declared column whose values are bounded: in an index in which it stands right behind `bound`
+  // only what lies between the bounds is read.
+  std::optional<std::uint32_t> bounded;
   std::uint32_t weight = 1;
   bool is_filter = false;  // restricts sets of the wished column: of no use in another order
 };
@@ -34,6 +37,10 @@ bool begins_with(const IndexPlan& index, const std::vector<std::uint32_t>& colum
 // on one rank, and with a directory for prefixes of that length where it needs one.
 bool serves_search(const RelationPlan& relation, const IndexPlan& index,
                    const std::vector<std::uint32_t>& bound);
+
+// Whether `column` stands right behind those, which the index begins with, and is not the last.
+bool has_next(const IndexPlan& index, const std::vector<std::uint32_t>& bound,
+              std::uint32_t column);
 
 void add_searched_length(IndexPlan& index, std::uint32_t length);
 

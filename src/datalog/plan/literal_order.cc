@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "datalog/plan/body_facts.h"
+#include "datalog/plan/bounded_column.h"
 #include "datalog/plan/index_selection.h"
 #include "datalog/plan/size_estimate.h"
 #include "datalog/plan/variable_set.h"
@@ -422,7 +423,9 @@ Result<std::vector<OrderedLiteral>> order_literals(const BodyToOrder& body,
   OrderSearch search;
   search.explore(std::move(beginning));
   if (!search.best()) return Status::internal("a literal of the rule can never be evaluated");
-  return placed_as_given(common, *search.best(), delta_literal, Keeps::kOrder).take_order();
+  auto order = placed_as_given(common, *search.best(), delta_literal, Keeps::kOrder).take_order();
+  note_bounded_columns(order, body.literals, body.bound);
+  return order;
 }
 
 Result<std::vector<OrderedLiteral>> order_as_given(const BodyToOrder& body,
@@ -431,7 +434,9 @@ Result<std::vector<OrderedLiteral>> order_as_given(const BodyToOrder& body,
   const BodyFacts common(body);
   Beginning whole = placed_as_given(common, atoms, delta_literal, Keeps::kOrder);
   if (!whole.is_complete()) return Status::internal("a literal of the rule can never be evaluated");
-  return whole.take_order();
+  auto order = whole.take_order();
+  note_bounded_columns(order, body.literals, body.bound);
+  return order;
 }
 
 double cost_of_order(const BodyToOrder& body, const std::vector<std::uint32_t>& atoms,

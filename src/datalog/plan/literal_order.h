@@ -27,6 +27,8 @@ struct OrderedLiteral {
   // kAssign: atoms hold the variable, too, so that it is compared as a float is: by value, not by
   // bits.
   bool pairs_zeros = false;
+  // Atoms: a declared column whose values the comparisons right after it bound (bounded_column.h).
+  std::optional<std::uint32_t> bounded;
   // kAssign: what the target is where it is only a part of a side of the equation.
   std::optional<Expression> solved;
 };

@@ -365,6 +365,7 @@ class Planner {
         accesses_[r].push_back({.bound = {},
                                 .last_wish = last,
                                 .asked = {},
+                                .bounded = {},
                                 .weight = best_.contains(r) ? kBestValueWeight : 4});
     for (const RuleDraft& draft : drafts_)
       if (draft.purpose != RulePurpose::kSweep || draft.masks > 0 ||
@@ -383,7 +384,10 @@ class Planner {
                     .last_wish = {},
                     .asked = placed.bound.empty() ? std::vector<std::uint32_t>()
                                                   : asked_later(rule, draft.order, place),
+                    .bounded = {},
                     .weight = draft.recursive ? kRecursiveWeight : 1};
+      if (!program_.strata[draft.stratum].holds(literal.atom.relation))
+        access.bounded = placed.bounded;
       for (const CarryCandidate& c : draft.candidates) {
         if (last_of_head(rule.head) != c.head_column) continue;
         if (c.literal == placed.literal) access.last_wish = c.literal_column;
@@ -391,6 +395,8 @@ class Planner {
           if (filter.literal == placed.literal)
             wish_filter(draft.stratum, literal.atom.relation, filter, access);
       }
+      // Sets of such a column are compared as a whole.
+      if (access.bounded == access.last_wish) access.bounded.reset();
       add_access(literal.atom.relation, access);
     }
   }
@@ -413,7 +419,11 @@ class Planner {
       if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate);
       if (reads_atom(literal))
         add_access(literal.atom.relation,
-                   {.bound = placed.bound, .last_wish = {}, .asked = {}, .weight = 1});
+                   {.bound = placed.bound,
+                    .last_wish = {},
+                    .asked = {},
+                    .bounded = placed.bounded,
+                    .weight = 1});
     }
   }
 
@@ -429,12 +439,14 @@ class Planner {
     for (const Access& access : accesses) {
       const auto served = std::ranges::any_of(indices, [&](const IndexPlan& index) {
         return serves_search(plan_.relations[r], index, access.bound) &&
-               (!access.is_filter || index.order.back() == access.last_wish);
+               (!access.is_filter || index.order.back() == access.last_wish) &&
+               (!access.bounded || has_next(index, access.bound, *access.bounded));
       });
       if (served) continue;
       const auto grows = std::ranges::find_if(indices, [&](const IndexPlan& index) {
         return begins_with(index, access.bound) &&
-               (!access.is_filter || index.order.back() == access.last_wish);
+               (!access.is_filter || index.order.back() == access.last_wish) &&
+               (!access.bounded || has_next(index, access.bound, *access.bounded));
       });
       if (is_open_to_change && grows != indices.end())
         add_searched_length(*grows, static_cast<std::uint32_t>(access.bound.size()));
@@ -459,7 +471,7 @@ class Planner {
     relation.primary = static_cast<std::uint32_t>(fits - relation.indices.begin());
     if (fits == relation.indices.end())
       relation.indices.push_back(
-          choose_indices(arity(r), {{.bound = {}, .last_wish = last, .asked = {}, .weight = 1}})
+          choose_indices(arity(r), {{.bound = {}, .last_wish = last, .asked = {}, .bounded = {}, .weight = 1}})
               .indices.front());
   }
 

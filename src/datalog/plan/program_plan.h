@@ -57,6 +57,9 @@ struct Step {
   std::uint32_t prefix_length =
       0;  // number of leading index columns that are matched before the step
   std::vector<ColumnUse> columns;  // in index order; kUnpack: the arguments of the kPack
+  // kScan, kSearch: filters right after it bound the column behind the prefix, in whose order the
+  // rows of a finished relation are read.
+  bool bounds_next = false;
   // kAssign
   VariableId target = 0;
   bool assign_from_left = false;  // `expression = v` instead of `v = expression`

@@ -26,6 +26,7 @@ class StepWriter {
 
   RulePlan write(const RuleDraft& draft) {
     layout_ = draft.purpose == RulePurpose::kSweep ? DeltaLayout::kPivotRows : DeltaLayout::kIndex;
+    members_ = &program_.strata[draft.stratum];
     const Rule& rule = program_.rules[draft.rule];
     RulePlan plan{.rule = draft.rule,
                   .delta_literal = draft.delta_literal,
@@ -56,19 +57,33 @@ class StepWriter {
     return static_cast<std::uint32_t>(program_.relations[r].attributes.size());
   }
 
-  // The index that serves a search on `bound`, preferring one that ends in `last`.
-  std::uint32_t index_for(RelationId relation, const std::vector<std::uint32_t>& bound,
+  // The index that serves a search, preferring one that ends in `last`, then one in which the
+  // bounded column comes next.
+  std::uint32_t index_for(RelationId relation, const OrderedLiteral& placed,
                           std::optional<std::uint32_t> last) const {
     const RelationPlan& plan = relations_[relation];
     std::optional<std::uint32_t> best;
+    int best_merit = 0;
     for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
-      if (!serves_search(plan, plan.indices[i], bound)) continue;
-      if (last && plan.indices[i].order.back() == *last) return i;
+      const IndexPlan& index = plan.indices[i];
+      if (!serves_search(plan, index, placed.bound)) continue;
+      const int merit =
+          (index.order.back() == last ? 2 : 0) + (bounds_next(relation, placed, index) ? 1 : 0);
       // Scans and membership tests are served by any index; the primary is the one that surely is
       // complete.
-      if (!best || i == plan.primary) best = i;
+      if (best && merit <= best_merit && (merit > 0 || best_merit > 0 || i != plan.primary))
+        continue;
+      best = i;
+      best_merit = merit;
     }
     return best.value_or(plan.primary);
+  }
+
+  // What grows has no rows in order.
+  bool bounds_next(RelationId relation, const OrderedLiteral& placed,
+                   const IndexPlan& index) const {
+    return placed.bounded && !members_->holds(relation) &&
+           has_next(index, placed.bound, *placed.bounded);
   }
 
   // The index whose sets, under all other columns, are those of `column`; if possible one in which
@@ -122,7 +137,7 @@ class StepWriter {
                                 placed.kind == StepKind::kScanDelta &&
                                 pivot_column_.at(relation) == c.literal_column;
         const auto& index =
-            relations_[relation].indices[index_for(relation, placed.bound, c.literal_column)];
+            relations_[relation].indices[index_for(relation, placed, c.literal_column)];
         if (!from_pivot && index.order.back() != c.literal_column) continue;
         const bool is_filtered =
             std::all_of(c.filters.begin(), c.filters.end(), [&](const CarryFilter& filter) {
@@ -242,7 +257,7 @@ class StepWriter {
     if (plan.carries)
       for (std::uint32_t c = 0; c < arity(relation); ++c)
         if (is_variable(atom.arguments[c], plan.carried)) carried_column = c;
-    step.index = index_for(relation, placed.bound, carried_column);
+    step.index = index_for(relation, placed, carried_column);
     step.prefix_length = static_cast<std::uint32_t>(placed.bound.size());
     const bool filters = carried_column && std::binary_search(placed.bound.begin(),
                                                               placed.bound.end(), *carried_column);
@@ -291,6 +306,8 @@ class StepWriter {
         step.kind = StepKind::kExists;
       else if (step.prefix_length > 0 && !full)
         step.kind = StepKind::kSearch;
+      step.bounds_next = step.kind != StepKind::kExists &&
+                         bounds_next(relation, placed, relations_[relation].indices[step.index]);
     }
   }
 
@@ -308,6 +325,7 @@ class StepWriter {
   const PivotColumns& pivot_column_;
   std::vector<RelationPlan>& relations_;
   const Stratum* changing_;
+  const Stratum* members_ = nullptr;  // the stratum of the rule that is being written
   DeltaLayout layout_ = DeltaLayout::kIndex;  // of the rule that is being written
 };
 

@@ -16,7 +16,7 @@ namespace {
 using Columns = std::vector<std::uint32_t>;
 
 Access search(Columns bound) {
-  return {.bound = std::move(bound), .last_wish = {}, .asked = {}, .weight = 1};
+  return {.bound = std::move(bound), .last_wish = {}, .asked = {}, .bounded = {}, .weight = 1};
 }
 
 std::vector<Columns> orders(const IndexChoice& choice) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datalog/plan/bounded_column.h"
+
+#include <algorithm>
+
+#include "datalog/plan/set_comparison.h"
+#include "datalog/rule_variables.h"
+
+namespace stratalog::datalog {
+namespace {
+
+bool is_bound_by(const Literal& literal, VariableId variable, const std::set<VariableId>& known) {
+  const auto compared = bound_of_values(literal, variable);
+  if (!compared) return false;
+  std::set<VariableId> read;
+  collect_variables(*compared->other, read);
+  return std::ranges::includes(known, read);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> bounded_column(std::span<const OrderedLiteral> order,
+                                            std::size_t place, const std::vector<Literal>& literals,
+                                            const std::set<VariableId>& known) {
+  const OrderedLiteral& placed = order[place];
+  const Literal& literal = literals[placed.literal];
+  const std::vector<Argument>& arguments = literal.atom.arguments;
+  if (literal.kind != LiteralKind::kAtom || placed.kind != StepKind::kScan ||
+      placed.bound.size() + 1 >= arguments.size())
+    return std::nullopt;
+  std::vector<std::uint32_t> bounds(arguments.size(), 0);
+  for (std::size_t later = place + 1;
+       later < order.size() && order[later].kind == StepKind::kFilter; ++later)
+    for (std::uint32_t c = 0; c < arguments.size(); ++c)
+      if (arguments[c].kind == ArgumentKind::kVariable && !known.contains(arguments[c].variable) &&
+          is_bound_by(literals[order[later].literal], arguments[c].variable, known))
+        ++bounds[c];
+  const auto most = std::ranges::max_element(bounds);
+  if (*most == 0) return std::nullopt;
+  return static_cast<std::uint32_t>(most - bounds.begin());
+}
+
+void note_bounded_columns(std::vector<OrderedLiteral>& order, const std::vector<Literal>& literals,
+                          std::set<VariableId> known) {
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    // Of the first atom of a rule nothing is known but constants: it is read once.
+    if (!known.empty()) order[place].bounded = bounded_column(order, place, literals, known);
+    collect_variables(literals[order[place].literal], known);
+  }
+}
+
+}  // namespace stratalog::datalog

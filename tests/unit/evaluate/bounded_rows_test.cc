@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows between the bounds that comparisons set to a column: the same as those that a look at all
+// rows finds, whether they were made in order or came later, and the same answers of rules.
+#include "datalog/evaluate/bounded_rows.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "property/engine_runner.h"
+#include "relation/set_accumulator.h"
+
+namespace stratalog::datalog {
+namespace {
+
+constexpr std::array<Cell, 3> kBelowZeroAndLarge{kNegativeBase, kNegativeBase + 40, kWideBase + 7};
+
+// Some numbers below zero and some large ones among small ones.
+Cell some_cell(std::mt19937_64& random, Cell below) {
+  const std::uint64_t choice = random() % 8;
+  const auto small = static_cast<Cell>(random() % below);
+  return choice < kBelowZeroAndLarge.size() ? kBelowZeroAndLarge[choice] + small / 4 : small;
+}
+
+void add_tuples(Index& index, std::mt19937_64& random, int count, SetAccumulator& scratch) {
+  for (int i = 0; i < count; ++i) {
+    const std::array<Cell, 3> tuple{static_cast<Cell>(random() % 5), some_cell(random, 60),
+                                    static_cast<Cell>(random() % 9)};
+    index.queue_tuple(tuple.data());
+  }
+  index.unite_queued(scratch, Freshness::kUnknown);
+  index.advance();
+}
+
+class BoundedRows : public testing::TestWithParam<int> {};
+
+TEST_P(BoundedRows, AreThoseThatALookAtAllFinds) {
+  std::mt19937_64 random(5);
+  SetAccumulator scratch;
+  const std::array<std::uint32_t, 1> searched{1};
+  Index index({0, 1, 2}, searched);
+  add_tuples(index, random, GetParam(), scratch);
+  const RowId ordered = index.ordered_rows();
+  add_tuples(index, random, 300, scratch);
+  EXPECT_EQ(index.ordered_rows(), ordered);
+  const std::vector<RowId> late = late_rows_in_order(index);
+  ASSERT_EQ(late.size(), index.row_count() - ordered);
+  ASSERT_FALSE(late.empty());
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Cell> ends(4);
+    for (Cell& end : ends) end = some_cell(random, 60);
+    std::ranges::sort(ends);
+    const std::array<CellRange, 2> ranges{{{.lowest = ends[0], .highest = ends[1]},
+                                           {.lowest = ends[2] + 1, .highest = ends[3] + 1}}};
+    const auto expect_found = [&](std::uint32_t place, Cell key, std::vector<RowId> found) {
+      std::vector<RowId> expected;
+      for (RowId row = 0; row < index.row_count(); ++row) {
+        const std::span<const Cell> prefix = index.prefix(row);
+        if (place == 1 && prefix[0] != key) continue;
+        if (std::ranges::any_of(ranges, [&](const CellRange& range) {
+              return range.lowest <= prefix[place] && prefix[place] <= range.highest;
+            }))
+          expected.push_back(row);
+      }
+      std::ranges::sort(found);
+      EXPECT_EQ(found, expected) << "place " << place;
+    };
+    const Cell key = static_cast<Cell>(random() % 5);
+    std::vector<RowId> under;
+    append_between(index, index.rows_under(1, &key), 1, ranges, under);
+    expect_found(1, key, under);
+    std::vector<RowId> all;
+    append_between(index, FoundRows(0, ordered), 0, ranges, all);
+    append_between(index, late, 0, ranges, all);
+    expect_found(0, key, all);
+  }
+}
+
+// None, few and many rows that were made in order.
+INSTANTIATE_TEST_SUITE_P(InOrder, BoundedRows, testing::Values(1, 3, 2000));
+
+FileTexts times() {
+  std::mt19937_64 random(23);
+  std::string intervals;
+  for (int i = 0; i < 900; ++i) {
+    std::int64_t start = static_cast<std::int64_t>(random() % 4000) - 1000;
+    if (i % 30 == 0) start = (std::int64_t{1} << 40) * (i % 60 == 0 ? 1 : -1) + start;
+    const std::int64_t end = start + 1 + static_cast<std::int64_t>(random() % 90);
+    intervals += fmt::format("{}\t{}\t{}\t{}\n", i, random() % 6, start, end);
+  }
+  return {{"i.facts", intervals}};
+}
+
+// Every comparison once as it is, and once in words that nothing can be read off.
+void expect_same_between_bounds(const std::string& rules, const std::string& hidden) {
+  const std::string head =
+      ".decl i(n: number, k: number, s: number, t: number)\n.input i\n"
+      ".decl pair(a: number, b: number)\n.output pair\n"
+      ".decl best(a: number, n: number)\n.output best\n";
+  std::string problems;
+  const auto bounded = compile_text(head + rules, problems);
+  const auto compared = compile_text(head + hidden, problems);
+  ASSERT_TRUE(bounded && compared) << problems;
+  const EngineOutcome expected = run_engine(*compared, times(), 1, {}, {});
+  ASSERT_TRUE(expected.status.is_ok()) << expected.status.to_string();
+  std::size_t bytes = 0;
+  for (const auto& [name, text] : expected.files) bytes += text.size();
+  ASSERT_GT(bytes, 1000U);
+  for (const int ranks : {1, 2, 3, 7})
+    for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared})
+      for (const bool dealt : {false, true}) {
+        RunOptions options;
+        if (dealt) options.mirror_limit_rows = options.replicate_limit_rows = 0;
+        const EngineOutcome found =
+            run_engine(*bounded, times(), ranks, options, {}, nullptr, nullptr, {}, space);
+        ASSERT_TRUE(found.status.is_ok()) << found.status.to_string();
+        EXPECT_EQ(found.files, expected.files)
+            << ranks << " ranks, dealt: " << dealt << "\n" << rules;
+      }
+}
+
+TEST(BetweenBounds, IntervalsThatOverlap) {
+  expect_same_between_bounds(
+      "pair(a, b) :- i(a, _, s, t), i(b, _, u, _), s <= u, u < t, a != b.\n",
+      "pair(a, b) :- i(a, _, s, t), i(b, _, u, _), max(s, u) = u, max(u, t) = t, u - t != 0, "
+      "a != b.\n");
+}
+
+TEST(BetweenBounds, UnderAKeyAndBySums) {
+  expect_same_between_bounds(
+      "pair(a, b) :- i(a, k, s, _), i(b, k, u, _), u > s, u <= s + 40.\n",
+      "pair(a, b) :- i(a, k, s, _), i(b, k, u, _), max(s, u) = u, u - s != 0, max(u, s + 40) = s + "
+      "40.\n");
+}
+
+TEST(BetweenBounds, WithinAggregatesAndRecursion) {
+  expect_same_between_bounds(
+      "best(a, n) :- i(a, k, s, _), n = count : { i(_, k, u, _), u > s }.\n"
+      "pair(0, 0).\npair(a, c) :- pair(a, b), i(b, _, _, t), i(c, _, u, _), u >= t, u < t + 9.\n",
+      "best(a, n) :- i(a, k, s, _), n = count : { i(_, k, u, _), max(u, s) = u, u - s != 0 }.\n"
+      "pair(0, 0).\npair(a, c) :- pair(a, b), i(b, _, _, t), i(c, _, u, _), max(u, t) = u, "
+      "max(u, t + 9) = t + 9, u - t != 9.\n");
+}
+
+}  // namespace
+}  // namespace stratalog::datalog
