@@ -200,6 +200,12 @@ class Pipeline {
   void note_row_filter(Stage& stage, const Literal& literal);
   void find_row_ranges(Stage& stage, const Batch& in, std::uint32_t in_row);
   void order_late_rows(Stage& stage) const;
+  template <typename Visit>
+  Status for_each_between(Stage& stage, const Batch& in, std::uint32_t in_row, const Visit& visit);
+  // Under a key: the stage's list of rows.
+  void find_between(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index,
+                    const Cell* key);
+  Found count_between(std::size_t s, const Batch& in);
   Status scan_between(std::size_t s, const Batch& in);
   // New tuples under a prefix.
   Status search_delta(std::size_t s, const Batch& in);

@@ -3,7 +3,6 @@
 // in classes of equivalence relations, and in rows that a sweep has left. See pipeline.h.
 #include <algorithm>
 
-#include "datalog/evaluate/bounded_rows.h"
 #include "datalog/evaluate/pipeline_stage.h"
 #include "datalog/evaluate/swept_rows.h"
 #include "relation/set_algebra.h"
@@ -478,14 +477,12 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
     end = stage.meets_alike && !stage.is_common ? end_of_alike(stage, in, r) : r + 1;
     const Index& index = *stage.indices[r];
     // A copy, because the rule may add rows to this very index while it walks them.
-    const FoundRows under = index.rows_under(length, stage.keys.data() + (std::size_t{r} * length));
-    if (stage.row_filters.empty() || under.size() < kWorthBounds) {
+    const Cell* const key = stage.keys.data() + (std::size_t{r} * length);
+    const FoundRows under = index.rows_under(length, key);
+    if (stage.row_filters.empty() || under.size() < kWorthBounds)
       copy_rows(under, stage.rows);
-    } else {
-      find_row_ranges(stage, in, r);
-      stage.rows.clear();
-      append_between(index, under, length, stage.row_ranges, stage.rows);
-    }
+    else
+      find_between(stage, in, r, index, key);
     STRATALOG_RETURN_IF_ERROR(visit_found(s, in, r, end, index));
   }
   return {};

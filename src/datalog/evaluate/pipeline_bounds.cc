@@ -48,22 +48,66 @@ void Pipeline::order_late_rows(Stage& stage) const {
     stage.late_rows.push_back(late_rows_in_order(*index));
 }
 
-// Of a finished relation.
-Status Pipeline::scan_between(std::size_t s, const Batch& in) {
-  Stage& stage = *stages_[s];
+// Of a finished relation: the rows for one binding, those of each index by themselves.
+template <typename Visit>
+Status Pipeline::for_each_between(Stage& stage, const Batch& in, std::uint32_t in_row,
+                                  const Visit& visit) {
   const StepSource& source = stage.source;
   order_late_rows(stage);
-  for (std::uint32_t r = 0; r < in.rows; ++r) {
-    find_row_ranges(stage, in, r);
-    for (std::size_t i = 0; i < stage.late_rows.size(); ++i) {
-      const Index& index = source.joint.empty() ? *source.index : *source.joint[i];
-      stage.rows.clear();
-      append_between(index, FoundRows(0, index.ordered_rows()), 0, stage.row_ranges, stage.rows);
-      append_between(index, stage.late_rows[i], 0, stage.row_ranges, stage.rows);
-      STRATALOG_RETURN_IF_ERROR(visit_found(s, in, r, r + 1, index));
-    }
+  find_row_ranges(stage, in, in_row);
+  for (std::size_t i = 0; i < stage.late_rows.size(); ++i) {
+    const Index& index = source.joint.empty() ? *source.index : *source.joint[i];
+    stage.rows.clear();
+    append_between(index, FoundRows(0, index.ordered_rows()), 0, stage.row_ranges, stage.rows);
+    append_between(index, stage.late_rows[i], 0, stage.row_ranges, stage.rows);
+    STRATALOG_RETURN_IF_ERROR(visit(index));
   }
+  return {};
+}
+
+void Pipeline::find_between(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index,
+                            const Cell* key) {
+  const std::uint32_t length = stage.step->prefix_length;
+  find_row_ranges(stage, in, in_row);
+  stage.rows.clear();
+  append_between(index, index.rows_under(length, key), length, stage.row_ranges, stage.rows);
+}
+
+Status Pipeline::scan_between(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  for (std::uint32_t r = 0; r < in.rows; ++r)
+    STRATALOG_RETURN_IF_ERROR(for_each_between(stage, in, r, [&](const Index& index) {
+      return visit_found(s, in, r, r + 1, index);
+    }));
   return evaluator_.status();
+}
+
+// Rows without tuples may be there on some ranks only.
+Pipeline::Found Pipeline::count_between(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const std::uint32_t length = stage.step->prefix_length;
+  Found found;
+  const auto count = [&](const Index& index) -> Status {
+    for (const RowId row : stage.rows) {
+      found.tuples += index.total(row).size();
+      found.rows += index.total(row).empty() ? 0 : 1;
+    }
+    return {};
+  };
+  if (length > 0) {
+    gather_keys(stage, in, length);
+    find_indices(stage, in, length);
+  }
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    if (length == 0) {
+      (void)for_each_between(stage, in, r, count);
+      continue;
+    }
+    const Index& index = *stage.indices[r];
+    find_between(stage, in, r, index, stage.keys.data() + (std::size_t{r} * length));
+    (void)count(index);
+  }
+  return found;
 }
 
 }  // namespace stratalog::datalog

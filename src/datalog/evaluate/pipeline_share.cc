@@ -103,13 +103,19 @@ bool Pipeline::shares_found(std::size_t s, const Batch& in) {
   if (is_search && (step.kind != StepKind::kSearch || step.prefix_length >= index->prefix_width()))
     return false;
   const std::uint64_t ranks = definition_.share.ranks;
-  const Found found = is_search ? count_under(s, in) : count_all(s, in);
+  const Found found = !stages_[s]->row_filters.empty() ? count_between(s, in)
+                      : is_search                      ? count_under(s, in)
+                                                       : count_all(s, in);
   const bool makes_many = step.columns.back().role == ColumnRole::kBind && found.rows >= ranks &&
                           found.tuples >= kManyBindings;
   const bool is_enough = found.rows >= kTurnsOfEach * ranks || makes_many;
   turns_.set_length(
       std::clamp<std::uint64_t>(found.rows / (kTurnsOfEach * ranks), 1, kMostTurnRows));
-  return is_enough || !may_share_after(s);
+  // Rows of a copy have the same owners for each binding: by few of them it would be shared less
+  // evenly than by more bindings.
+  const bool is_coarse = !is_search && !share_.is_ordered &&
+                         found.rows < std::uint64_t{in.rows} * in.rows;
+  return (is_enough || !may_share_after(s)) && !is_coarse;
 }
 
 Pipeline::Found Pipeline::count_all(std::size_t s, const Batch& in) const {

@@ -145,5 +145,17 @@ TEST(BetweenBounds, WithinAggregatesAndRecursion) {
       "max(u, t + 9) = t + 9, u - t != 9.\n");
 }
 
+// No row of it comes in order.
+TEST(BetweenBounds, OfWhatHasGrownRoundByRound) {
+  const std::string grown =
+      ".decl grown(n: number, k: number, s: number, t: number)\n"
+      "grown(0, k, s, t) :- i(0, k, s, t).\n"
+      "grown(n + 1, k, s, t) :- grown(n, _, _, _), i(n + 1, k, s, t).\n";
+  expect_same_between_bounds(
+      grown + "pair(a, b) :- grown(a, _, s, t), grown(b, _, u, _), s <= u, u < t, a != b.\n",
+      grown + "pair(a, b) :- grown(a, _, s, t), grown(b, _, u, _), max(s, u) = u, max(u, t) = t, "
+              "u - t != 0, a != b.\n");
+}
+
 }  // namespace
 }  // namespace stratalog::datalog
