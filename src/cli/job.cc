@@ -134,9 +134,9 @@ Result<std::unique_ptr<StagedStore>> open_stages(Comm& comm, std::unique_ptr<Sto
 
 Status open_stage(Comm& comm, Job& job) {
   STRATALOG_ASSIGN_OR_RETURN(const JobFacts facts, gather_job_facts(comm, *job.checkpoints));
-  STRATALOG_ASSIGN_OR_RETURN(
-      job.run.layout.files,
-      plan_stage_files(job.run.mode, job.run.layout.files, facts.node_of_rank));
+  // The number of files is the save's: of other nodes after a restart it will be another one.
+  STRATALOG_RETURN_IF_ERROR(
+      plan_stage_files(job.run.mode, job.run.layout.files, facts.node_of_rank).status());
   STRATALOG_ASSIGN_OR_RETURN(auto staged, open_stages(comm, std::move(job.checkpoints), job.run));
   job.stage = staged.get();
   job.checkpoints = std::move(staged);

@@ -177,7 +177,8 @@ Status Drainer::publish_all_parts(Step& step, const CommitRules& rules, Progress
 }
 
 // Older generations that have arrived need no room in the stage; the newest stays, for a restart.
-// Parts of generations on several nodes go when anything newer has arrived as a whole.
+// What is older than one that has arrived was drained, too, and has perhaps gone since, or was given
+// up: what has to be drained is drained in order.
 void Drainer::free_stage(Store& stage, const GenerationId& newest, const CommitRules& rules) const {
   const auto ids = list_generation_ids(stage);
   if (!ids.is_ok()) return;
@@ -185,7 +186,7 @@ void Drainer::free_stage(Store& stage, const GenerationId& newest, const CommitR
   for (const GenerationId& id : ids.value()) {
     if (id < newest && (is_superseded || is_drained(home_, id)))
       (void)remove_generation(stage, {.id = id, .keep = {}}, rules);
-    is_superseded = is_superseded || (seat_.spans_nodes() && is_drained(home_, id));
+    is_superseded = is_superseded || is_drained(home_, id);
   }
 }
 

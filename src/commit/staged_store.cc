@@ -80,12 +80,16 @@ class Staged final : public StagedStore {
   Status change_home(const std::string& path, std::function<Status()> change);
   Status remove_at_home(const std::string& path);
   void drain_leftovers();
+  void find_superseded();
 
   std::unique_ptr<Store> home_;
   StageOpener open_stage_;
   std::string stage_root_;
   StageSeat seat_;
   std::unique_ptr<Store> stage_;
+  // Generations that the stage had when it was opened and home no longer has, or never had: older
+  // than the newest there, they were drained and have gone since, or were given up.
+  std::set<std::string> superseded_;
   Drainer drainer_;  // goes first: its thread uses the stores
 };
 
@@ -93,7 +97,19 @@ Result<Store*> Staged::stage(RootMode mode) {
   if (stage_) return stage_.get();
   STRATALOG_ASSIGN_OR_RETURN(const Hash128 id, read_store_id(*home_));
   STRATALOG_ASSIGN_OR_RETURN(stage_, open_stage_(fmt::format("stratalog-{}", to_hex(id)), mode));
+  find_superseded();
   return stage_.get();
+}
+
+void Staged::find_superseded() {
+  const auto staged = list_generation_ids(*stage_);
+  const auto home = list_generation_ids(*home_);
+  if (!staged.is_ok() || !home.is_ok()) return;
+  const auto newest = std::ranges::find_if(
+      home.value(), [&](const GenerationId& id) { return is_drained(*home_, id); });
+  if (newest == home.value().end()) return;
+  for (const GenerationId& id : staged.value())
+    if (id < *newest && !is_drained(*home_, id)) superseded_.insert(generation_name(id));
 }
 
 Store* Staged::stage_if_there() {
@@ -104,7 +120,8 @@ Store* Staged::stage_if_there() {
 Store* Staged::stage_with(const std::string& path) {
   if (!generation_of(path)) return nullptr;
   Store* const staged = stage_if_there();
-  return staged != nullptr && staged->info(path).is_ok() ? staged : nullptr;
+  if (staged == nullptr || superseded_.contains(path.substr(0, path.find('/')))) return nullptr;
+  return staged->info(path).is_ok() ? staged : nullptr;
 }
 
 StagePlace Staged::place_of(const std::string& generation) {
@@ -137,7 +154,9 @@ void Staged::drain_leftovers() {
   const auto ids = list_generation_ids(*staged);
   if (!ids.is_ok()) return;
   for (auto id = ids.value().rbegin(); id != ids.value().rend(); ++id)
-    if (is_drained(*staged, *id) && !is_drained(*home_, *id)) drainer_.add_generation(*staged, *id);
+    if (is_drained(*staged, *id) && !is_drained(*home_, *id) &&
+        !superseded_.contains(generation_name(*id)))
+      drainer_.add_generation(*staged, *id);
 }
 
 Result<std::unique_ptr<File>> Staged::open(const std::string& path, OpenMode mode) {
@@ -232,6 +251,7 @@ Result<std::vector<std::string>> Staged::list(const std::string& path) {
   if (staged == nullptr) return home_->list(path);
   STRATALOG_ASSIGN_OR_RETURN(const std::vector<std::string> staged_names, staged->list(path));
   std::set<std::string> names(staged_names.begin(), staged_names.end());
+  for (const std::string& superseded : superseded_) names.erase(superseded);
   const auto home = home_->list(path);
   if (home.is_ok()) names.insert(home.value().begin(), home.value().end());
   if (!home.is_ok() && !is_absent(home.status())) return home.status();

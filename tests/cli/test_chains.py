@@ -184,3 +184,54 @@ def test_the_interval_follows_from_a_part_of_the_run(stratalog: Stratalog, tmp_p
     options = json.loads((tmp_path / "checkpoints" / "options.json").read_text())
     assert options["most_share"] == 0.02
     assert options["every_seconds"] == 0
+
+
+def test_every_nth_generation_builds_on_nothing(stratalog: Stratalog, tmp_path: Path) -> None:
+    """Also where one relation was written whole by itself in between, as it had grown so much."""
+    program = tmp_path / "two.dl"
+    program.write_text(
+        ".decl slow(x: number)\nslow(0).\nslow(x + 1) :- slow(x), x < 60.\n.printsize slow\n"
+        ".decl fast(x: number, y: number)\nfast(0, 0).\n"
+        "fast(x + 1, y) :- fast(x, _), slow(x), x < 17, y = range(0, 1 bshl x).\n.printsize fast\n"
+        "slow(x) :- fast(x, 1), x < 2.\n"
+    )
+    checkpoints = tmp_path / "ck"
+    stratalog(
+        *("run", program, "--checkpoint", checkpoints, "--every", "3it", "--keep", "100"),
+        *("--full-every", "4", "-D", tmp_path / "out", "--overlap", "none"),
+    )
+    generations = sorted(committed(checkpoints))
+    assert len(generations) > 16
+    states = [stratalog("inspect", checkpoints, g, "--json").json() for g in generations]
+    stand_alone = [not state["builds_on"] for state in states]
+    assert stand_alone == [i % 4 == 0 for i in range(len(states))]
+    reasons = {r["choice"]["reason"] for s in states for r in s["relations"] if "choice" in r}
+    assert any("percent" in reason for reason in reasons), "none was whole for another reason"
+
+
+def test_what_has_finished_is_not_written_again(stratalog: Stratalog, tmp_path: Path) -> None:
+    """Not even classes and relations that keep the best, of which nobody tells what is new."""
+    program = tmp_path / "kept.dl"
+    program.write_text(
+        ".decl same(x: number, y: number) eqrel\nsame(x, x + 1) :- x = range(0, 400).\n"
+        "same(x, y) :- same(y, x).\n"
+        ".decl least(x: number, y: number)\nleast(x, x % 7) :- same(x, _).\n"
+        "least(x + 1, y) :- least(x, y), x < 400.\n"
+        "least(x, a) <= least(x, b) :- b <= a.\n"
+        ".decl late(x: number)\nlate(0) :- same(3, 4), least(3, _).\n"
+        "late(x + 1) :- late(x), x < 90.\n.printsize same\n.printsize least\n.printsize late\n"
+    )
+    checkpoints = tmp_path / "ck"
+    run = stratalog(
+        *("run", program, "--checkpoint", checkpoints, "--every", "10it", "--keep", "100"),
+        *("-D", tmp_path / "out", "-j", "2"),
+    )
+    newest = max(committed(checkpoints))
+    state = stratalog("inspect", checkpoints, newest, "--json").json()
+    reasons = {r["name"]: r["choice"]["reason"] for r in state["relations"] if "choice" in r}
+    assert reasons["same"] == reasons["least"] == "unchanged"
+    assert state["builds_on"]
+    for ranks in (1, 2, 3):
+        resumed = stratalog("resume", checkpoints, newest, "-D", tmp_path / "again", "-j", ranks)
+        assert resumed.sizes() == run.sizes()
+    assert "all is well" in stratalog("verify", checkpoints, newest, "--deep").out

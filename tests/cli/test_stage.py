@@ -72,6 +72,31 @@ def test_what_waits_in_the_stage_is_found(stratalog: Stratalog, tmp_path: Path) 
     assert "all is well" in stratalog("verify", tmp_path / "ck", newest, "--deep").out
 
 
+def test_what_compaction_retires_waits_no_longer(stratalog: Stratalog, tmp_path: Path) -> None:
+    run_staged(stratalog, tmp_path, "--mode", "hdf5-direct")
+    staged = list((tmp_path / "fast").glob("*/gen-*"))
+    assert len(staged) == 1
+    # The second one takes the generation out of the folder whose copy is still in the stage.
+    stratalog("compact", tmp_path / "ck")
+    stratalog("compact", tmp_path / "ck")
+    assert staged[0].name not in committed(tmp_path / "ck")
+    assert "staged" not in stratalog("ls", tmp_path / "ck").out
+    assert stratalog("verify", tmp_path / "ck", "--deep").out.count("all is well") == 2
+    stratalog("compact", tmp_path / "ck")
+    again = stratalog("resume", tmp_path / "ck", "-D", tmp_path / "again")
+    assert "was not drained" not in again.err
+    assert again.sizes() == {"path": PAIRS}
+    # The next job that stages a checkpoint frees the stage.
+    facts = tmp_path / "more"
+    facts.mkdir()
+    (facts / "edge.facts").write_text("0\t7000\n")
+    stratalog(
+        *("resume", tmp_path / "ck", "--add-facts", facts, "-D", tmp_path / "more-out"),
+        *("--stage", tmp_path / "fast"),
+    )
+    assert not staged[0].exists()
+
+
 def test_what_a_killed_job_left_of_draining_is_no_damage(
     stratalog: Stratalog, tmp_path: Path
 ) -> None:
@@ -204,6 +229,22 @@ def test_ranks_of_a_node_share_a_file(mode: str, stratalog: Stratalog, tmp_path:
     assert "all is well" in stratalog("verify", tmp_path / "ck", "--deep").out
     resumed = stratalog("resume", tmp_path / "ck", "-D", tmp_path / "again", ranks=3)
     assert resumed.sizes() == {"path": PAIRS}
+    # Nobody has asked for so many files.
+    assert json.loads(json.loads((tmp_path / "ck/options.json").read_text())["layout"])["files"] == 0
+
+
+def test_other_nodes_share_other_files(stratalog: Stratalog, tmp_path: Path) -> None:
+    facts = chain(NODES, tmp_path / "facts")
+    run = ("run", PROGRAMS / "closure.dl", "-F", facts, "-D", tmp_path / "out", "--every", "50it")
+    stage = ("--mode", "hdf5-direct", "--stage", tmp_path / "fast-{node}", "--ranks-per-node", "1")
+    stratalog(*run, "--checkpoint", tmp_path / "ck", *stage, "-j", "2")
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "edge.facts").write_text(f"{NODES}\t{NODES + 1}\n")
+    add = ("resume", tmp_path / "ck", "--add-facts", more, "-D", tmp_path / "again")
+    grown = stratalog(*add, "-j", "3", "--ranks-per-node", "1")
+    assert grown.sizes() == {"path": PAIRS + NODES}
+    assert "all is well" in stratalog("verify", tmp_path / "ck", "--deep").out
 
 
 @pytest.mark.parametrize("options", [("--mode", "auto"), ("--mode", "shared", "--files", "1")])

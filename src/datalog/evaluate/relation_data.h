@@ -68,6 +68,7 @@ struct RelationData {
   // What the home's primary index gained since the last acknowledged checkpoint; null where that is
   // not followed. Whoever deals the home anew must drop it.
   std::unique_ptr<GrowthLog> growth;
+  bool is_saved_finished = false;  // the last checkpoint that was acknowledged has all of it
   // Where a pivot stratum keeps its relations; then `shards` may be empty until somebody searches
   // it.
   std::shared_ptr<PivotRelations> pivot;

@@ -88,9 +88,9 @@ PartOffer SavedParts::offer(const SavedRelation& saved, const Sizes& all, ImageL
       writer_.chain(state_.program.relations[id].name, RelationVersion::kTotal);
   const RelationData& relation = state_.relations[id];
   // Classes can unite while there are as many elements as before, and tuples can replace others:
-  // never growth.
-  if (relation.arity == 0 || relation.equivalence || chain.generations == 0 ||
-      shrinks(state_.program.relations[id]))
+  // until they are finished that is never growth.
+  const bool only_adds = !relation.equivalence && !shrinks(state_.program.relations[id]);
+  if (relation.arity == 0 || chain.generations == 0 || !(only_adds || relation.is_saved_finished))
     return offer;
   // What was saved and what was added since must be what is there. (A relation that is not followed
   // has no growth to show; if it has not changed, that is right.)
@@ -145,6 +145,11 @@ SavedParts::Shown SavedParts::growth_image(RelationId id, ShownRows shown) const
   const RelationData& relation = state_.relations[id];
   if (relation.pivot) return pivot_image(id, RelationVersion::kTotal, ImageRows::kGrowth);
   if (relation.arity == 0) return {.image = relation_image(state_, id, RelationVersion::kTotal)};
+  if (relation.equivalence) {
+    Shown nothing{.image = relation_image(state_, id, RelationVersion::kTotal)};
+    nothing.image.for_each_group = [](const GroupVisitor&) { return Status(); };
+    return nothing;
+  }
   return {.image =
               segment_image(id, RelationVersion::kTotal,
                             relation.growth ? relation.growth->freeze() : GrowthSegments(), shown)};
@@ -317,12 +322,19 @@ void SavedParts::follow_from_now() {
 }
 
 std::vector<PartPlan> SavedParts::plan(std::span<const std::uint64_t> sums, ImageLife life) const {
+  std::vector<ChainFacts> chains;
+  for (const SavedRelation& saved : relations_)
+    chains.push_back(
+        writer_.chain(state_.program.relations[saved.id].name, RelationVersion::kTotal));
+  // What one relation needs keeps an older generation for all.
+  std::uint32_t generations = 0;
+  for (const ChainFacts& chain : chains) generations = std::max(generations, chain.generations);
   std::vector<PartPlan> plans;
   plans.reserve(relations_.size());
   for (std::size_t i = 0; i < relations_.size(); ++i) {
-    const std::string& name = state_.program.relations[relations_[i].id].name;
+    chains[i].generations = generations;
     plans.push_back(
-        plan_part(state_.options.checkpoint.chain, writer_.chain(name, RelationVersion::kTotal),
+        plan_part(state_.options.checkpoint.chain, chains[i],
                   offer(relations_[i], {.rows = sums[i * 2], .growth = sums[(i * 2) + 1]}, life,
                         sums.back())));
   }
@@ -371,6 +383,7 @@ void SavedParts::acknowledge() const {
   const bool follow = state_.options.checkpoint.chain.whole_every != 1;
   for (const SavedRelation& saved : relations_) {
     RelationData& relation = state_.relations[saved.id];
+    relation.is_saved_finished = saved.state == RelationState::kFinished;
     if (relation.arity == 0 || relation.pivot || relation.equivalence ||
         shrinks(state_.program.relations[saved.id]))
       continue;
