@@ -137,13 +137,13 @@ class Table:
         return self.columns.index(name)
 
     def where(self, keys: dict[str, Any] | None = None, /, **more: Any) -> Table:
-        """The tuples with these values: {column: value}, or column=value.
+        """The tuples with all of these values: {column: value}, column=value, or both.
 
         A value may be a slice (first included, last excluded) or a list of values. Only blocks
         whose zones can hold such tuples are read.
         """
         conditions = list(self._conditions)
-        for name, wanted in {**(keys or {}), **more}.items():
+        for name, wanted in [*(keys or {}).items(), *more.items()]:
             column = self._column(name)
             attribute = self.attributes[column]
             if attribute.kind == "unknown":

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "cli/console.h"
+#include "write/errno_status.h"
 #include "write/public_files.h"
 
 namespace stratalog::cli {
@@ -25,11 +27,12 @@ bool is_written_in_place(const std::string& path) {
 }
 
 Status put(std::FILE* file, const std::string& path, std::string_view text) {
-  if (file == nullptr) return Status::io_error(fmt::format("cannot write {}", path));
+  if (file == nullptr) return errno_status(errno, "open", path);
   const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int written_errno = errno;
   const bool is_closed = std::fclose(file) == 0;
-  return is_written && is_closed ? Status::ok()
-                                 : Status::io_error(fmt::format("cannot write {}", path));
+  if (is_written && is_closed) return Status::ok();
+  return errno_status(is_written ? errno : written_errno, "write", path);
 }
 
 Status write_file(const std::string& path, std::string_view text) {
@@ -38,7 +41,7 @@ Status write_file(const std::string& path, std::string_view text) {
   const std::string temporary = path + ".new";
   Status written = put(std::fopen(temporary.c_str(), "wb"), temporary, text);
   if (written.is_ok() && std::rename(temporary.c_str(), path.c_str()) != 0)
-    written = Status::io_error(fmt::format("cannot write {}", path));
+    written = errno_status(errno, fmt::format("rename {} to", temporary), path);
   if (!written.is_ok()) (void)std::remove(temporary.c_str());
   return written;
 }

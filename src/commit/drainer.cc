@@ -177,8 +177,8 @@ Status Drainer::publish_all_parts(Step& step, const CommitRules& rules, Progress
 }
 
 // Older generations that have arrived need no room in the stage; the newest stays, for a restart.
-// What is older than one that has arrived was drained, too, and has perhaps gone since, or was given
-// up: what has to be drained is drained in order.
+// What is older than one that has arrived was drained, too, and has perhaps gone since, or was
+// given up: what has to be drained is drained in order.
 void Drainer::free_stage(Store& stage, const GenerationId& newest, const CommitRules& rules) const {
   const auto ids = list_generation_ids(stage);
   if (!ids.is_ok()) return;

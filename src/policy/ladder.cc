@@ -105,13 +105,16 @@ Result<LadderChoice> parse_ladder(std::string_view text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view word = text.substr(begin, end - begin);
+    if (word == "none" && word != text)
+      return Status::invalid_argument(
+          fmt::format("\"none\" takes no step, and stands alone; found \"{}\"", text));
     if (!take_word(choice, word)) {
       std::vector<std::string_view> details;
       details.reserve(kDetails.size());
       for (const DetailRow& row : kDetails) details.push_back(row.name);
       return Status::invalid_argument(fmt::format(
           "\"{}\" is no step of the ladder; there are O1 to O7, printed:O1 to printed:O7, "
-          "printed:{}, and alone: all, printed, none",
+          "printed:{}, all, printed, and none alone",
           word, fmt::join(details, ", printed:")));
     }
     begin = end + 1;

@@ -60,4 +60,11 @@ Status errno_status(int error_number, std::string_view action, std::string_view 
                                              error_number, advice_for(error_number))};
 }
 
+std::optional<int> errno_in_words(std::string_view words) {
+  for (const int number : {ENOSPC, EDQUOT, EFBIG, EROFS})
+    if (words.find(std::generic_category().message(number)) != std::string_view::npos)
+      return number;
+  return {};
+}
+
 }  // namespace stratalog

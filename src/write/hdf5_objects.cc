@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/memory_end.h"
+#include "write/errno_status.h"
 
 namespace stratalog {
 namespace {
@@ -103,9 +104,9 @@ Status hdf5_error(std::string_view call, std::string_view path) {
   std::string words;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect_error, &words);
   H5Eclear2(H5E_DEFAULT);
-  const bool full = words.find("No space left") != std::string::npos ||
-                    words.find("quota") != std::string::npos ||
-                    words.find("MPI_ERR_NO_SPACE") != std::string::npos;
+  if (const auto number = errno_in_words(words))
+    return errno_status(*number, fmt::format("finish {} on", call), path);
+  const bool full = words.find("MPI_ERR_NO_SPACE") != std::string::npos;
   return {full ? StatusCode::kNoSpace : StatusCode::kIoError,
           fmt::format("{} on {} failed{}", call, path, words)};
 }

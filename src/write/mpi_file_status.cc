@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "write/errno_status.h"
+
 namespace stratalog {
 namespace {
 
@@ -26,9 +28,10 @@ Status mpi_file_status(int code, std::string_view call, std::string_view path) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
-  return {code_of(error_class),
-          fmt::format("{} on {} failed: {}", call, path,
-                      std::string_view(text.data(), static_cast<std::size_t>(length)))};
+  const std::string_view words(text.data(), static_cast<std::size_t>(length));
+  if (const auto number = errno_in_words(words))
+    return errno_status(*number, fmt::format("finish {} on", call), path);
+  return {code_of(error_class), fmt::format("{} on {} failed: {}", call, path, words)};
 }
 
 }  // namespace stratalog

@@ -10,7 +10,7 @@
 namespace stratalog {
 
 // OK for MPI_SUCCESS; otherwise the code for the error's class, with call, path and MPI's own
-// words.
+// words, or the sentence of the errno that they name (errno_status.h).
 Status mpi_file_status(int code, std::string_view call, std::string_view path);
 
 }  // namespace stratalog

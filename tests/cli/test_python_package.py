@@ -310,6 +310,8 @@ def test_keys_by_position_and_one_after_another(checkpoints: Path) -> None:
     assert sorted(path[3:5].where({"to": slice(6, 8)})) == [(3, 6), (3, 7), (4, 6), (4, 7)]
     wide = package.open(checkpoints)["wide"]
     assert list(wide[4]) == list(wide.where(a=4, c="n4")) == [(4, 16, "n4", 1, 5)]
+    assert list(wide.where({"a": 4}, a=[3, 4])) == list(wide[4]), "both hold"
+    assert not wide.where({"a": 4}, a=3)
     with pytest.raises(KeyError, match="no column 'nowhere'; it has from, to"):
         path.where(nowhere=3)
     with pytest.raises(KeyError, match="2 columns, not 3"):

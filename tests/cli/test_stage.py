@@ -230,7 +230,9 @@ def test_ranks_of_a_node_share_a_file(mode: str, stratalog: Stratalog, tmp_path:
     resumed = stratalog("resume", tmp_path / "ck", "-D", tmp_path / "again", ranks=3)
     assert resumed.sizes() == {"path": PAIRS}
     # Nobody has asked for so many files.
-    assert json.loads(json.loads((tmp_path / "ck/options.json").read_text())["layout"])["files"] == 0
+    assert (
+        json.loads(json.loads((tmp_path / "ck/options.json").read_text())["layout"])["files"] == 0
+    )
 
 
 def test_other_nodes_share_other_files(stratalog: Stratalog, tmp_path: Path) -> None:

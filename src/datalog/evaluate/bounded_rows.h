@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// append_between: the rows of an index whose cells at one place lie in some ranges, found by halving
-// where rows ascend by the cells at that place. Pure; local.
+// append_between: the rows of an index whose cells at one place lie in some ranges, found by
+// halving where rows ascend by the cells at that place. Pure; local.
 #pragma once
 
 #include <cstdint>

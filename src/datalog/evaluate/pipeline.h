@@ -196,7 +196,8 @@ class Pipeline {
 
   Status scan(std::size_t s, const Batch& in);
   Status search(std::size_t s, const Batch& in);
-  // Bounds of the column behind the prefix (pipeline_bounds.cc): what of an index lies between them.
+  // Bounds of the column behind the prefix (pipeline_bounds.cc): what of an index lies between
+  // them.
   void note_row_filter(Stage& stage, const Literal& literal);
   void find_row_ranges(Stage& stage, const Batch& in, std::uint32_t in_row);
   void order_late_rows(Stage& stage) const;

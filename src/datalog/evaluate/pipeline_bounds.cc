@@ -76,9 +76,8 @@ void Pipeline::find_between(Stage& stage, const Batch& in, std::uint32_t in_row,
 Status Pipeline::scan_between(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   for (std::uint32_t r = 0; r < in.rows; ++r)
-    STRATALOG_RETURN_IF_ERROR(for_each_between(stage, in, r, [&](const Index& index) {
-      return visit_found(s, in, r, r + 1, index);
-    }));
+    STRATALOG_RETURN_IF_ERROR(for_each_between(
+        stage, in, r, [&](const Index& index) { return visit_found(s, in, r, r + 1, index); }));
   return evaluator_.status();
 }
 

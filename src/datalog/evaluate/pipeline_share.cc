@@ -113,8 +113,8 @@ bool Pipeline::shares_found(std::size_t s, const Batch& in) {
       std::clamp<std::uint64_t>(found.rows / (kTurnsOfEach * ranks), 1, kMostTurnRows));
   // Rows of a copy have the same owners for each binding: by few of them it would be shared less
   // evenly than by more bindings.
-  const bool is_coarse = !is_search && !share_.is_ordered &&
-                         found.rows < std::uint64_t{in.rows} * in.rows;
+  const bool is_coarse =
+      !is_search && !share_.is_ordered && found.rows < std::uint64_t{in.rows} * in.rows;
   return (is_enough || !may_share_after(s)) && !is_coarse;
 }
 

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "write/errno_status.h"
+
 namespace stratalog::datalog {
 namespace {
 
@@ -28,6 +30,8 @@ Status hdf5_error(std::string_view action) {
   std::string reason;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &reason);
   H5Eclear2(H5E_DEFAULT);
+  if (const auto number = errno_in_words(reason))
+    return errno_status(*number, fmt::format("{} with", action), "HDF5");
   return Status::io_error(
       fmt::format("HDF5 cannot {}: {}", action, reason.empty() ? "no reason given" : reason));
 }

@@ -171,9 +171,8 @@ IndexChoice choose_indices(std::uint32_t arity, const std::vector<Access>& acces
     for (std::uint32_t i = 0; i < choice.indices.size(); ++i) {
       if (!begins_with(choice.indices[i], access.bound)) continue;
       const bool fulfils =
-          access.bounded
-              ? has_next(choice.indices[i], access.bound, *access.bounded)
-              : access.last_wish && choice.indices[i].order.back() == *access.last_wish;
+          access.bounded ? has_next(choice.indices[i], access.bound, *access.bounded)
+                         : access.last_wish && choice.indices[i].order.back() == *access.last_wish;
       if (!best || fulfils) best = i;
       if (fulfils) break;
     }

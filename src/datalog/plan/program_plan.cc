@@ -418,12 +418,11 @@ class Planner {
       const Literal& literal = aggregate.body[placed.literal];
       if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate);
       if (reads_atom(literal))
-        add_access(literal.atom.relation,
-                   {.bound = placed.bound,
-                    .last_wish = {},
-                    .asked = {},
-                    .bounded = placed.bounded,
-                    .weight = 1});
+        add_access(literal.atom.relation, {.bound = placed.bound,
+                                           .last_wish = {},
+                                           .asked = {},
+                                           .bounded = placed.bounded,
+                                           .weight = 1});
     }
   }
 
@@ -471,7 +470,8 @@ class Planner {
     relation.primary = static_cast<std::uint32_t>(fits - relation.indices.begin());
     if (fits == relation.indices.end())
       relation.indices.push_back(
-          choose_indices(arity(r), {{.bound = {}, .last_wish = last, .asked = {}, .bounded = {}, .weight = 1}})
+          choose_indices(
+              arity(r), {{.bound = {}, .last_wish = last, .asked = {}, .bounded = {}, .weight = 1}})
               .indices.front());
   }
 

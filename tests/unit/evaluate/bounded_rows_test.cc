@@ -53,8 +53,8 @@ TEST_P(BoundedRows, AreThoseThatALookAtAllFinds) {
     std::vector<Cell> ends(4);
     for (Cell& end : ends) end = some_cell(random, 60);
     std::ranges::sort(ends);
-    const std::array<CellRange, 2> ranges{{{.lowest = ends[0], .highest = ends[1]},
-                                           {.lowest = ends[2] + 1, .highest = ends[3] + 1}}};
+    const std::array<CellRange, 2> ranges{
+        {{.lowest = ends[0], .highest = ends[1]}, {.lowest = ends[2] + 1, .highest = ends[3] + 1}}};
     const auto expect_found = [&](std::uint32_t place, Cell key, std::vector<RowId> found) {
       std::vector<RowId> expected;
       for (RowId row = 0; row < index.row_count(); ++row) {
@@ -117,8 +117,8 @@ void expect_same_between_bounds(const std::string& rules, const std::string& hid
         const EngineOutcome found =
             run_engine(*bounded, times(), ranks, options, {}, nullptr, nullptr, {}, space);
         ASSERT_TRUE(found.status.is_ok()) << found.status.to_string();
-        EXPECT_EQ(found.files, expected.files)
-            << ranks << " ranks, dealt: " << dealt << "\n" << rules;
+        EXPECT_EQ(found.files, expected.files) << ranks << " ranks, dealt: " << dealt << "\n"
+                                               << rules;
       }
 }
 
@@ -153,8 +153,9 @@ TEST(BetweenBounds, OfWhatHasGrownRoundByRound) {
       "grown(n + 1, k, s, t) :- grown(n, _, _, _), i(n + 1, k, s, t).\n";
   expect_same_between_bounds(
       grown + "pair(a, b) :- grown(a, _, s, t), grown(b, _, u, _), s <= u, u < t, a != b.\n",
-      grown + "pair(a, b) :- grown(a, _, s, t), grown(b, _, u, _), max(s, u) = u, max(u, t) = t, "
-              "u - t != 0, a != b.\n");
+      grown +
+          "pair(a, b) :- grown(a, _, s, t), grown(b, _, u, _), max(s, u) = u, max(u, t) = t, "
+          "u - t != 0, a != b.\n");
 }
 
 }  // namespace

@@ -44,8 +44,7 @@ TEST(BoundedColumn, OnlyWholeNumbersThatAreComparedWithWhatIsKnown) {
   EXPECT_EQ(second_step("q(a, b) :- i(a, _, _, _), i(b, _, u, v), u < v."), "scan i");
   EXPECT_EQ(second_step("q(a, b) :- i(a, _, s, _), i(b, _, u, _), u < s * 2."), "scan i");
   EXPECT_EQ(second_step("q(a, b) :- f(a, x), f(b, y), y < x."), "scan f");
-  EXPECT_EQ(second_step("q(a, b) :- i(a, k, s, t), i(k, s, t, b), b < a."),
-            "search i by (n, k, s)")
+  EXPECT_EQ(second_step("q(a, b) :- i(a, k, s, t), i(k, s, t, b), b < a."), "search i by (n, k, s)")
       << "sets of the last column are compared as a whole";
 }
 

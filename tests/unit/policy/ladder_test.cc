@@ -42,6 +42,11 @@ TEST(Ladder, WordsMeanWhatTheySay) {
   EXPECT_FALSE(hints.as_printed(PrintedDetail::kSieveBuffer));
 }
 
+TEST(Ladder, NoneStandsAlone) {
+  for (const char* text : {"all,none", "none,all", "printed:O3,none", "none,none"})
+    EXPECT_FALSE(parse_ladder(text).is_ok()) << text;
+}
+
 TEST(Ladder, OtherWordsAreRefusedByName) {
   for (const char* text : {"", "O8", "o1", "O1,", "O1 ,O2", "printed:", "printed:O9", "all,x"}) {
     const auto parsed = parse_ladder(text);

@@ -273,6 +273,11 @@ TEST(ErrnoStatus, CodesAndWords) {
   EXPECT_EQ(errno_status(EEXIST, "open", "f").code(), StatusCode::kAlreadyExists);
   EXPECT_EQ(errno_status(EIO, "read", "f").code(), StatusCode::kIoError);
   EXPECT_EQ(errno_status(EROFS, "create", "f").code(), StatusCode::kIoError);
+  EXPECT_EQ(errno_in_words("ADIOI_GEN_WRITECONTIG(80)...: Other I/O error No space left on device"),
+            ENOSPC);
+  EXPECT_EQ(errno_in_words("errno = 122, error message = 'Disk quota exceeded', buf = 0x55b4"),
+            EDQUOT);
+  EXPECT_EQ(errno_in_words("MPI_ERR_ARG: invalid argument of some other kind"), std::nullopt);
 }
 
 }  // namespace
