@@ -63,6 +63,25 @@ def test_proofs_do_not_tell_of_demands(stratalog: Stratalog, folder: Path) -> No
     assert "fails  path(90, 7)" in told
 
 
+def test_proofs_of_closures_that_join_two_of_their_tuples(
+    stratalog: Stratalog, tmp_path: Path
+) -> None:
+    """What is restricted has the steps of the closure, and not all that the rules as written need."""
+    program = tmp_path / "two.dl"
+    program.write_text(
+        ".decl edge(a: number, b: number)\nedge(1, 2). edge(2, 3). edge(3, 4).\n"
+        ".decl reach(a: number, b: number)\nreach(x, y) :- edge(x, y).\n"
+        "reach(x, z) :- reach(x, y), reach(y, z).\n"
+        ".decl result(x: number)\n.output result\nresult(1) :- reach(1, 4).\n"
+    )
+    for wish in ("*", "reach"):
+        folder = tmp_path / f"ck-{len(wish)}"
+        stratalog("run", program, "-D", tmp_path, "--checkpoint", folder, "-q", "-m", wish)
+        proof = stratalog("why", folder, "result(1)").out
+        for step in ("reach(1, 3)", "edge(3, 4)", "reach(x, y), reach(y, z)"):
+            assert step in proof
+
+
 def test_a_resumed_run_has_the_same_wishes(stratalog: Stratalog, folder: Path) -> None:
     run = ("run", folder / "p.dl", "-F", folder, "-D", folder, "--checkpoint", folder / "ck", "-q")
     stratalog(*run, "-m", "path")

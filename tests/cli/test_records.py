@@ -40,6 +40,16 @@ def text(walk: list[int]) -> str:
     return "nil" if not walk else f"[{walk[0]}, {text(walk[1:])}]"
 
 
+def test_plans_are_made_for_files_of_records(stratalog: Stratalog, tmp_path: Path) -> None:
+    program = tmp_path / "p.dl"
+    program.write_text(
+        ".type P = [x: number]\n.type E = A {p: P} | B {}\n.decl a(p: P, e: E)\n.input a\n"
+        ".decl b(p: P)\n.output b\nb(p) :- a(p, $B()).\n"
+    )
+    (tmp_path / "a.facts").write_text("[1]\t$B\n[2]\t$A([3])\n")
+    assert "search a by (e)" in stratalog("explain", program, "-F", tmp_path).out
+
+
 def test_values(stratalog: Stratalog, inputs: Path, tmp_path: Path) -> None:
     finished = stratalog("run", PROGRAM, "-F", inputs, "-D", tmp_path)
     assert finished.sizes() == {"path": len(lists(4))}

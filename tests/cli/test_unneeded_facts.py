@@ -37,6 +37,8 @@ def test_only_what_outputs_need_must_be_there(
         expected = f"there is no fact file {tmp_path / name}; no output depends on it"
         assert said.count(expected) == 1
 
+    assert "scan e" in stratalog("explain", program, "-F", tmp_path).out
+
     # What is there is read, and must be right.
     (tmp_path / "extra.facts").write_text("word\n")
     assert "extra.facts:1: field 1" in stratalog(*run, ranks=ranks, expect=2).err

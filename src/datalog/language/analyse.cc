@@ -63,7 +63,11 @@ class Analyser {
     stratify_program();
     const bool is_stratified = check_stratification(
         program_.strata, dependencies_, syntax_.refused_aggregates, declarations_, sink_);
-    if (is_stratified && !sink_.has_errors() && options_.magic_sets == MagicSets::kApply &&
+    // What is restricted to a demand is restricted as steps of a closure, of which it then lacks
+    // what the rules as written would need.
+    const std::vector<bool> wished = wished_restrictions(syntax_, declarations_, sink_);
+    if (is_stratified && !sink_.has_errors() &&
+        (options_.magic_sets == MagicSets::kApply || !wished.empty()) &&
         linearise_closures(program_.strata, planned_, options_.other_facts, program_.rules,
                            declarations_, dependencies_))
       stratify_program();
@@ -73,7 +77,6 @@ class Analyser {
     if (options_.other_facts == OtherFacts::kNone) warn_about_relations(syntax_, declared_, sink_);
     warn_about_standard_input(syntax_, sink_);
     program_.pragmas = take_pragmas(syntax_.pragmas, sink_);
-    const std::vector<bool> wished = wished_restrictions(syntax_, declarations_, sink_);
     if (!is_stratified || sink_.has_errors()) return std::move(program_);
     if (!wished.empty()) {
       const std::vector<bool> restricted =
