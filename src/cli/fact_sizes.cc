@@ -26,10 +26,9 @@ Result<std::vector<datalog::RelationStatistics>> measure_facts(const datalog::Pr
       const datalog::FactInput input{.relation = &program.relations[id],
                                      .directive = &directive,
                                      .may_be_missing = !directive.is_needed};
-      STRATALOG_ASSIGN_OR_RETURN(
-          std::vector<datalog::TupleColumns> tuples,
-          load_facts(*self, *store, std::span(&input, 1), dictionary,
-                     {.standard_input = {}, .hdf5 = read_hdf5_by_module}));
+      STRATALOG_ASSIGN_OR_RETURN(std::vector<datalog::TupleColumns> tuples,
+                                 load_facts(*self, *store, std::span(&input, 1), dictionary,
+                                            {.standard_input = {}, .hdf5 = read_hdf5_by_module}));
       facts[id] = std::move(tuples.front());
     }
   }

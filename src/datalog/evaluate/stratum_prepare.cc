@@ -169,7 +169,7 @@ Status ensure_static_relations(EngineState& state, std::uint32_t stratum,
       // relations close by.
       const bool small =
           state.relations[step.relation].global_rows <= most_copied_rows(state, jointly);
-      const bool shared_scan = s == 0 && step.kind == StepKind::kScan && !plan.follows_plan;
+      const bool shared_scan = s == 0 && step.kind == StepKind::kScan && !plan.begins_elsewhere;
       // What ranks read where it lies is dealt whole, however skewed it is.
       Availability wanted = step.kind == StepKind::kSearch && !jointly
                                 ? Availability::kAsDealt

@@ -49,7 +49,8 @@ class Drafter {
                       .order = {},
                       .candidates = {},
                       .masks = 0,
-                      .follows_plan = false};
+                      .follows_plan = false,
+                      .begins_elsewhere = false};
       if (deltas.empty()) STRATALOG_RETURN_IF_ERROR(add_draft(draft));
       for (const std::uint32_t delta : deltas) {
         draft.delta_literal = delta;
@@ -75,7 +76,8 @@ class Drafter {
                         .order = {},
                         .candidates = {},
                         .masks = 0,
-                        .follows_plan = false};
+                        .follows_plan = false,
+                        .begins_elsewhere = false};
         STRATALOG_RETURN_IF_ERROR(order_body(rule, draft));
         drafts_.push_back(std::move(draft));
       }
@@ -122,18 +124,28 @@ class Drafter {
       return {};
     };
     if (draft.follows_plan) return take(order_as_given(body, given->atoms, draft.delta_literal));
+    const auto take_best = [&]() -> Status {
+      STRATALOG_RETURN_IF_ERROR(take(order_literals(body, draft.delta_literal)));
+      if (!draft.delta_literal || strategy_ == Strategy::kPivot ||
+          draft.purpose != RulePurpose::kDerive)
+        return {};
+      const auto atoms = order_from_elsewhere(body, draft.order, *draft.delta_literal, stratum_);
+      draft.begins_elsewhere = atoms.has_value();
+      return atoms ? take(order_as_given(body, *atoms, draft.delta_literal)) : Status();
+    };
     const FormerOrder* const former = former_of(draft);
-    if (former == nullptr) return take(order_literals(body, draft.delta_literal));
+    if (former == nullptr) return take_best();
     const auto cost = [&](const std::vector<std::uint32_t>& atoms) {
       return cost_of_order(body, atoms, draft.delta_literal);
     };
     const double before = cost(former->atoms);
     if (!sizes_are_known(rule) || before > kWorthASearch) {
-      STRATALOG_RETURN_IF_ERROR(take(order_literals(body, draft.delta_literal)));
+      STRATALOG_RETURN_IF_ERROR(take_best());
       const std::vector<std::uint32_t> best = atoms_in_order(rule, draft.order);
       const double least = former->carries ? kWorthTuplesForSets : kWorthAnotherOrder;
       if (best == former->atoms || before > least * cost(best)) return {};
     }
+    draft.begins_elsewhere = draft.delta_literal && former->atoms.front() != *draft.delta_literal;
     return take(order_as_given(body, former->atoms, draft.delta_literal));
   }
 

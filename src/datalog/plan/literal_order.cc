@@ -24,6 +24,10 @@ constexpr double kLeastPassing = 0.05;
 // To sort a tuple into an index takes as long as so many intermediate tuples.
 constexpr double kTuplesToIndex = 4;
 
+// To begin elsewhere than with new tuples must promise so many times less work: it is done anew in
+// every round.
+constexpr double kWorthAllRounds = 16;
+
 bool is_free_variable(const Expression& e, const VariableSet& bound) {
   return e.kind == ExpressionKind::kVariable && !bound.contains(e.variable);
 }
@@ -347,6 +351,9 @@ class Beginning {
 // cheaper.
 class OrderSearch {
  public:
+  // `anywhere`: an atom of which only new tuples are meant, and which may come in any place.
+  explicit OrderSearch(std::optional<std::uint32_t> anywhere = {}) : anywhere_(anywhere) {}
+
   void explore(Beginning beginning) {
     beginning.place_ready_constraints();
     const std::vector<std::uint32_t> atoms = beginning.atoms_left();
@@ -357,7 +364,7 @@ class OrderSearch {
     for (const std::uint32_t atom : atoms) {
       if (best_ && ++orders_ > kMostOrders) return;
       Beginning next = beginning;
-      next.place_atom(atom, StepKind::kScan);
+      next.place_atom(atom, atom == anywhere_ ? StepKind::kScanDelta : StepKind::kScan);
       if (!best_ || next.cost() < best_cost_) explore(std::move(next));
     }
   }
@@ -366,10 +373,18 @@ class OrderSearch {
   const std::optional<std::vector<std::uint32_t>>& best() const { return best_; }
 
  private:
+  std::optional<std::uint32_t> anywhere_;
   std::optional<std::vector<std::uint32_t>> best_;
   double best_cost_ = 0;
   std::size_t orders_ = 0;
 };
+
+// Of an atom behind the first: all of its relation comes for each binding.
+bool reads_all(const OrderedLiteral& placed, const std::vector<Literal>& literals) {
+  const Literal& literal = literals[placed.literal];
+  return literal.kind == LiteralKind::kAtom && placed.kind == StepKind::kScan &&
+         placed.bound.empty() && !placed.bounded && !literal.atom.arguments.empty();
+}
 
 Beginning placed_as_given(const BodyFacts& body, const std::vector<std::uint32_t>& atoms,
                           std::optional<std::uint32_t> delta_literal, Keeps keeps) {
@@ -437,6 +452,31 @@ Result<std::vector<OrderedLiteral>> order_as_given(const BodyToOrder& body,
   auto order = whole.take_order();
   note_bounded_columns(order, body.literals, body.bound);
   return order;
+}
+
+std::optional<std::vector<std::uint32_t>> order_from_elsewhere(
+    const BodyToOrder& body, const std::vector<OrderedLiteral>& first, std::uint32_t delta_literal,
+    const Stratum& growing) {
+  const auto reads_all_later = [&](const std::vector<OrderedLiteral>& order) {
+    return std::any_of(order.begin() + 1, order.end(), [&](const OrderedLiteral& placed) {
+      return reads_all(placed, body.literals);
+    });
+  };
+  if (first.size() < 3 || !reads_all_later(first)) return {};
+  const BodyFacts common(body);
+  OrderSearch search(delta_literal);
+  search.explore(Beginning(common, Keeps::kCost));
+  if (!search.best() || search.best()->size() < 3) return {};
+  const std::vector<std::uint32_t>& atoms = *search.best();
+  if (growing.holds(body.literals[atoms.front()].atom.relation)) return {};
+  auto order = order_as_given(body, atoms, delta_literal);
+  if (!order.is_ok() || reads_all_later(order.value())) return {};
+  std::vector<std::uint32_t> former;
+  for (const OrderedLiteral& placed : first)
+    if (body.literals[placed.literal].kind == LiteralKind::kAtom) former.push_back(placed.literal);
+  const bool is_worth_it = cost_of_order(body, atoms, delta_literal) * kWorthAllRounds <
+                           cost_of_order(body, former, delta_literal);
+  return is_worth_it ? std::optional(atoms) : std::nullopt;
 }
 
 double cost_of_order(const BodyToOrder& body, const std::vector<std::uint32_t>& atoms,

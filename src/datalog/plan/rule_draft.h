@@ -29,6 +29,7 @@ struct RuleDraft {
   std::vector<CarryCandidate> candidates;
   std::size_t masks = 0;  // kSweep: so many literals at the end of the order test the pivot
   bool follows_plan = false;  // the program has ordered the atoms: Rule::join_orders
+  bool begins_elsewhere = false;  // than with new tuples: order_from_elsewhere()
 };
 
 }  // namespace stratalog::datalog

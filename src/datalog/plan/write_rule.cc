@@ -36,10 +36,13 @@ class StepWriter {
                   .carries = false,
                   .carried = 0,
                   .follows_plan = draft.follows_plan,
+                  .begins_elsewhere = draft.follows_plan || draft.begins_elsewhere,
                   .reason = {}};
     choose_carry(draft, plan);
     if (draft.follows_plan)
       plan.reason += "; in the order of `.plan`";
+    else if (draft.begins_elsewhere)
+      plan.reason += "; each new tuple would meet a whole relation";
     else if (draft.purpose == RulePurpose::kSweep && !rule.join_orders.empty())
       plan.reason += "; a sweep begins with new tuples, so `.plan` would order rounds only";
     std::set<VariableId> needed;

@@ -30,6 +30,7 @@ std::string without_plans(std::string text) {
 struct Answer {
   FileTexts files;
   std::uint64_t derivations = 0;
+  std::string orders;  // of all rules
 };
 
 Answer answer_of(const std::string& text, const FileTexts& facts, int ranks, RunOptions options,
@@ -41,8 +42,10 @@ Answer answer_of(const std::string& text, const FileTexts& facts, int ranks, Run
   EXPECT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
   Answer answer{.files = outcome.files};
   if (!outcome.report.profile) return answer;
-  for (const ProfileRule& rule : outcome.report.profile->rules)
+  for (const ProfileRule& rule : outcome.report.profile->rules) {
     answer.derivations += rule.derivations;
+    answer.orders += rule.order + "\n";
+  }
   return answer;
 }
 
@@ -132,6 +135,33 @@ TEST(JoinOrders, SubsumptionAndRelationsWithoutColumns) {
 }
 
 // What a restart puts back as new tuples is searched, too.
+// Nothing finds the number by its digits: each new tuple would meet all of `v`, so that rounds go
+// through `e`. With digits that are told beside the numbers they are looked for.
+TEST(JoinOrders, BeginWithWhatIsFinishedWhereNewTuplesFindNothing) {
+  std::string numbers;
+  for (int n = 10; n < 1600; ++n)
+    if (n % 7 != 3) numbers += fmt::format("{}\n", n);
+  const FileTexts facts = {{"e.facts", numbers}};
+  const std::string head =
+      ".decl e(c: number)\n.input e\n.decl v(c: number, x: number)\n.output v\n"
+      "v(c, c + 3) :- c = range(0, 10).\n";
+  const std::string told =
+      ".decl digits(c: number, a: number, b: number)\ndigits(c, c / 10, c % 10) :- e(c).\n"
+      "v(c, x + y * 2) :- digits(c, a, b), v(a, x), v(b, y).\n";
+  const std::string computed =
+      "v(c, x + y * 2) :- e(c), a = c / 10, b = c % 10, v(a, x), v(b, y).\n";
+  const Answer expected = answer_of(head + told, facts, 1, RunOptions(), AddressSpace::kSeparate);
+  ASSERT_GT(text_of(expected.files).size(), 5000U);
+  for (const int ranks : {1, 2, 3})
+    for (const RunOptions& options : placements())
+      for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared}) {
+        const Answer answer = answer_of(head + computed, facts, ranks, options, space);
+        EXPECT_EQ(answer.files, expected.files) << ranks;
+        EXPECT_NE(answer.orders.find("scan e -> compute a -> compute b"), std::string::npos)
+            << answer.orders;
+      }
+}
+
 TEST(JoinOrders, AfterARestart) {
   const std::string text =
       std::string(kPairs) + "p(x, z) :- p(x, y), f(y, w), p(w, z). .plan 0:(2,3,1), 1:(2,1,3)\n";
