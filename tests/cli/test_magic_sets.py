@@ -66,7 +66,7 @@ def test_proofs_do_not_tell_of_demands(stratalog: Stratalog, folder: Path) -> No
 def test_proofs_of_closures_that_join_two_of_their_tuples(
     stratalog: Stratalog, tmp_path: Path
 ) -> None:
-    """What is restricted has the steps of the closure, and not all that the rules as written need."""
+    """What is restricted has the steps of the closure, not all that the rules as written need."""
     program = tmp_path / "two.dl"
     program.write_text(
         ".decl edge(a: number, b: number)\nedge(1, 2). edge(2, 3). edge(3, 4).\n"
