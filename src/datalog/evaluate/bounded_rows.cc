@@ -2,8 +2,11 @@
 #include "datalog/evaluate/bounded_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
+
+#include "datalog/evaluate/value_bits.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -64,6 +67,36 @@ std::vector<RowId> late_rows_in_order(const Index& index) {
     return std::ranges::lexicographical_compare(index.prefix(a), index.prefix(b));
   });
   return rows;
+}
+
+std::optional<std::uint64_t> place_of_value(ValueKind kind, std::uint64_t bits) {
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  if (kind == ValueKind::kUnsigned) return bits;
+  if (kind != ValueKind::kFloat) return bits ^ kSign;
+  const double value = as_float(bits);
+  if (std::isnan(value)) return {};
+  if (value == 0) return kSign;  // -0 as well
+  return (bits & kSign) != 0 ? ~bits : bits | kSign;
+}
+
+void PlaceInterval::keep(Comparison comparison, std::optional<std::uint64_t> other) {
+  is_empty_ |= !other;
+  if (!other) return;
+  const bool is_strict = comparison == Comparison::kLess || comparison == Comparison::kGreater;
+  if (comparison == Comparison::kLess || comparison == Comparison::kLessEqual) {
+    is_empty_ |= is_strict && *other == 0;
+    last_ = std::min(last_, is_strict ? *other - 1 : *other);
+  } else {
+    is_empty_ |= is_strict && *other == ~std::uint64_t{0};
+    first_ = std::max(first_, is_strict ? *other + 1 : *other);
+  }
+}
+
+void append_valued(std::span<const ValuedRow> rows, const PlaceInterval& interval,
+                   std::vector<RowId>& found) {
+  if (interval.is_empty()) return;
+  auto row = std::ranges::lower_bound(rows, interval.first(), {}, &ValuedRow::place);
+  for (; row != rows.end() && row->place <= interval.last(); ++row) found.push_back(row->row);
 }
 
 }  // namespace stratalog::datalog

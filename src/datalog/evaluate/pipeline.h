@@ -26,6 +26,7 @@ namespace stratalog::datalog {
 class AggregateFold;
 class SweptRows;
 struct KnownCell;
+struct ValuedRow;
 struct KnownComparison;
 struct SetComparison;
 
@@ -200,7 +201,8 @@ class Pipeline {
   // them.
   void note_row_filter(Stage& stage, const Literal& literal);
   void find_row_ranges(Stage& stage, const Batch& in, std::uint32_t in_row);
-  void order_late_rows(Stage& stage) const;
+  std::vector<ValuedRow> value_rows(const Index& index, ValueKind kind) const;
+  void order_rows(Stage& stage) const;
   template <typename Visit>
   Status for_each_between(Stage& stage, const Batch& in, std::uint32_t in_row, const Visit& visit);
   // Under a key: the stage's list of rows.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "datalog/evaluate/aggregate_fold.h"
+#include "datalog/evaluate/bounded_rows.h"
 #include "datalog/evaluate/cell_filter.h"
 #include "datalog/evaluate/number_ranges.h"
 #include "datalog/evaluate/pipeline.h"
@@ -75,11 +76,13 @@ struct Pipeline::Stage {
   std::vector<Cell> cells;  // scratch: a set in the making
   std::optional<CellFilter> cell_filter;
   std::optional<KnownComparison> set_filter;  // of carried sets
-  std::vector<KnownComparison> row_filters;  // soon after, of the column behind the prefix
+  std::vector<SetComparison> row_filters;  // soon after, of the column behind the prefix
   std::vector<CellRange> row_ranges;  // scratch: where they let its cells lie; all ascend
+  PlaceInterval row_places;  // scratch: the same of values that cells do not put in order
   // With row filters, of each index that a scan reads: the rows that were not made in order,
-  // ascending by their prefixes.
+  // ascending by their prefixes; and those whose cells do not tell the order.
   std::vector<std::vector<RowId>> late_rows;
+  std::vector<std::vector<ValuedRow>> valued_rows;
   std::vector<KnownComparison> last_filters;  // soon after, of the last column; of one kind
   // Swept rows: filters soon after that read keys only, and what those let through that compare
   // pivots with constants, of small numbers.

@@ -323,6 +323,7 @@ void SavedParts::follow_from_now() {
 
 std::vector<PartPlan> SavedParts::plan(std::span<const std::uint64_t> sums, ImageLife life) const {
   std::vector<ChainFacts> chains;
+  chains.reserve(relations_.size());
   for (const SavedRelation& saved : relations_)
     chains.push_back(
         writer_.chain(state_.program.relations[saved.id].name, RelationVersion::kTotal));

@@ -9,8 +9,11 @@
 namespace stratalog::datalog {
 namespace {
 
-bool is_bound_by(const Literal& literal, VariableId variable, const std::set<VariableId>& known) {
-  const auto compared = bound_of_values(literal, variable);
+// Floats are put in order by their values, for a relation as a whole.
+bool is_bound_by(const Literal& literal, VariableId variable, const std::set<VariableId>& known,
+                 bool is_scan) {
+  const auto compared =
+      is_scan ? bound_of_numbers(literal, variable) : bound_of_values(literal, variable);
   if (!compared) return false;
   std::set<VariableId> read;
   collect_variables(*compared->other, read);
@@ -33,7 +36,8 @@ std::optional<std::uint32_t> bounded_column(std::span<const OrderedLiteral> orde
        later < order.size() && order[later].kind == StepKind::kFilter; ++later)
     for (std::uint32_t c = 0; c < arguments.size(); ++c)
       if (arguments[c].kind == ArgumentKind::kVariable && !known.contains(arguments[c].variable) &&
-          is_bound_by(literals[order[later].literal], arguments[c].variable, known))
+          is_bound_by(literals[order[later].literal], arguments[c].variable, known,
+                      placed.bound.empty()))
         ++bounds[c];
   const auto most = std::ranges::max_element(bounds);
   if (*most == 0) return std::nullopt;

@@ -61,8 +61,14 @@ std::optional<SetComparison> set_comparison(const Literal& literal, VariableId v
 }
 
 std::optional<SetComparison> bound_of_values(const Literal& literal, VariableId variable) {
+  const auto compared = bound_of_numbers(literal, variable);
+  return compared && is_whole(compared->kind) ? compared : std::nullopt;
+}
+
+std::optional<SetComparison> bound_of_numbers(const Literal& literal, VariableId variable) {
   const auto compared = sides_of(literal, variable);
-  const bool bounds = compared && is_order(compared->comparison) && is_whole(compared->kind) &&
+  const bool bounds = compared && is_order(compared->comparison) &&
+                      (is_whole(compared->kind) || compared->kind == ValueKind::kFloat) &&
                       is_sum_without(*compared->other, variable);
   return bounds ? compared : std::nullopt;
 }

@@ -24,6 +24,9 @@ std::optional<SetComparison> set_comparison(const Literal& literal, VariableId v
 // nothing can go wrong with. Of whole numbers only.
 std::optional<SetComparison> bound_of_values(const Literal& literal, VariableId variable);
 
+// The same of floats, too, whose order cells do not tell.
+std::optional<SetComparison> bound_of_numbers(const Literal& literal, VariableId variable);
+
 // a `comparison` b as b `turned(comparison)` a. Requires an order or (in)equality.
 Comparison turned(Comparison comparison);
 

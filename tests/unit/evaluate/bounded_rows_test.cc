@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include "property/engine_runner.h"
@@ -143,6 +146,49 @@ TEST(BetweenBounds, WithinAggregatesAndRecursion) {
       "best(a, n) :- i(a, k, s, _), n = count : { i(_, k, u, _), max(u, s) = u, u - s != 0 }.\n"
       "pair(0, 0).\npair(a, c) :- pair(a, b), i(b, _, _, t), i(c, _, u, _), max(u, t) = u, "
       "max(u, t + 9) = t + 9, u - t != 9.\n");
+}
+
+// Floats lie in the order of their values, which cells do not tell; NaN lies nowhere.
+TEST(BetweenBounds, Floats) {
+  const std::string halves =
+      ".decl f(n: number, x: float)\nf(n, to_float(s) / 8.0) :- i(n, _, s, _).\n"
+      "f(901, 0.0).\nf(902, -0.0).\nf(903, to_float(\"inf\")).\nf(904, to_float(\"-inf\")).\n"
+      "f(905, to_float(\"nan\")).\n";
+  expect_same_between_bounds(
+      halves + "pair(a, b) :- f(a, x), f(b, y), y > x, y < x + 2.5.\n",
+      halves + "pair(a, b) :- f(a, x), f(b, y), y - x > 0.0, (x + 2.5) - y > 0.0.\n");
+  expect_same_between_bounds(
+      halves + "pair(a, b) :- f(a, x), x = 0.0, f(b, y), y >= x, y <= 70.0 + x.\n",
+      halves + "pair(a, b) :- f(a, x), x = 0.0, f(b, y), y - x >= 0.0, (70.0 + x) - y >= 0.0.\n");
+}
+
+TEST(PlaceOfValue, AscendsWithTheNumbers) {
+  const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::array<double, 8> floats{-infinity, -1e300, -2.5, -1e-300, 0.0, 1e-300, 2.5, infinity};
+  for (std::size_t i = 1; i < floats.size(); ++i)
+    EXPECT_LT(place_of_value(ValueKind::kFloat, bits(floats[i - 1])),
+              place_of_value(ValueKind::kFloat, bits(floats[i])));
+  EXPECT_EQ(place_of_value(ValueKind::kFloat, bits(-0.0)),
+            place_of_value(ValueKind::kFloat, bits(0.0)));
+  EXPECT_FALSE(place_of_value(ValueKind::kFloat, bits(std::nan(""))));
+  const auto place = [](std::int64_t number) {
+    return place_of_value(ValueKind::kNumber, static_cast<std::uint64_t>(number));
+  };
+  EXPECT_LT(place(std::numeric_limits<std::int64_t>::min()), place(-1));
+  EXPECT_LT(place(-1), place(0));
+  EXPECT_LT(place(0), place(std::numeric_limits<std::int64_t>::max()));
+  EXPECT_EQ(place_of_value(ValueKind::kUnsigned, ~std::uint64_t{0}), ~std::uint64_t{0});
+  // Nothing is less than the least place or more than the greatest one.
+  PlaceInterval below;
+  below.keep(Comparison::kLess, 0);
+  EXPECT_TRUE(below.is_empty());
+  PlaceInterval above;
+  above.keep(Comparison::kGreater, ~std::uint64_t{0});
+  EXPECT_TRUE(above.is_empty());
+  PlaceInterval of_nan;
+  of_nan.keep(Comparison::kGreaterEqual, std::nullopt);
+  EXPECT_TRUE(of_nan.is_empty());
 }
 
 // No row of it comes in order.

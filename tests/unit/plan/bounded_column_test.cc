@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kTimes =
     ".decl i(n: number, k: number, s: number, t: number)\n.input i\n"
-    ".decl f(n: number, x: float)\n.input f\n"
+    ".decl f(n: number, x: float)\n.input f\n.decl g(n: number, x: symbol)\n.input g\n"
     ".decl q(a: number, b: number)\n.output q\n";
 
 // How the last rule of q reads the atom that it comes to second.
@@ -35,15 +35,16 @@ TEST(BoundedColumn, StandsBehindWhatIsSearched) {
   EXPECT_EQ(second_step("q(a, b) :- i(a, _, s, t), i(b, _, u, v), v < a, s <= u, u < t."),
             "scan i between bounds of (s)")
       << "that of most bounds";
+  EXPECT_EQ(second_step("q(a, b) :- f(a, x), f(b, y), y < x."), "scan f between bounds of (x)");
   EXPECT_EQ(second_step("q(1, 1).\nq(a, c) :- q(a, b), i(c, _, u, _), u > b, u < b + 9."),
             "scan i between bounds of (s)");
 }
 
-TEST(BoundedColumn, OnlyWholeNumbersThatAreComparedWithWhatIsKnown) {
+TEST(BoundedColumn, OnlyNumbersThatAreComparedWithWhatIsKnown) {
   EXPECT_EQ(second_step("q(a, b) :- i(a, _, s, _), i(b, _, u, _), u != s."), "scan i");
   EXPECT_EQ(second_step("q(a, b) :- i(a, _, _, _), i(b, _, u, v), u < v."), "scan i");
   EXPECT_EQ(second_step("q(a, b) :- i(a, _, s, _), i(b, _, u, _), u < s * 2."), "scan i");
-  EXPECT_EQ(second_step("q(a, b) :- f(a, x), f(b, y), y < x."), "scan f");
+  EXPECT_EQ(second_step("q(a, b) :- g(a, x), g(b, y), y < x."), "scan g");
   EXPECT_EQ(second_step("q(a, b) :- i(a, k, s, t), i(k, s, t, b), b < a."), "search i by (n, k, s)")
       << "sets of the last column are compared as a whole";
 }
