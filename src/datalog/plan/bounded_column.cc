@@ -9,6 +9,9 @@
 namespace stratalog::datalog {
 namespace {
 
+// To sort a tuple into an index takes as long as to look at it for so many bindings.
+constexpr double kLooksToIndex = 4;
+
 // Floats are put in order by their values, for a relation as a whole.
 bool is_bound_by(const Literal& literal, VariableId variable, const std::set<VariableId>& known,
                  bool is_scan) {
@@ -46,9 +49,10 @@ std::optional<std::uint32_t> bounded_column(std::span<const OrderedLiteral> orde
 
 void note_bounded_columns(std::vector<OrderedLiteral>& order, const std::vector<Literal>& literals,
                           std::set<VariableId> known) {
+  const bool comes_often = !known.empty();
   for (std::size_t place = 0; place < order.size(); ++place) {
-    // Of the first atom of a rule nothing is known but constants: it is read once.
-    if (!known.empty()) order[place].bounded = bounded_column(order, place, literals, known);
+    if (comes_often || order[place].bindings > kLooksToIndex)
+      order[place].bounded = bounded_column(order, place, literals, known);
     collect_variables(literals[order[place].literal], known);
   }
 }

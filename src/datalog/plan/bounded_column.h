@@ -22,7 +22,9 @@ std::optional<std::uint32_t> bounded_column(std::span<const OrderedLiteral> orde
                                             std::size_t place, const std::vector<Literal>& literals,
                                             const std::set<VariableId>& known);
 
-// Notes it for all atoms of an order. `known` before the first literal.
+// Notes it for all atoms of an order to which so many bindings come that an index is worth making.
+// `known` before the first literal; not empty: of an aggregate, whose body is evaluated for each
+// binding that comes to it.
 void note_bounded_columns(std::vector<OrderedLiteral>& order, const std::vector<Literal>& literals,
                           std::set<VariableId> known);
 

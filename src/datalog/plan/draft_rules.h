@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/status.h"
@@ -20,6 +21,7 @@ namespace stratalog::datalog {
 struct FormerOrder {
   std::vector<std::uint32_t> atoms;
   bool carries = false;  // whole sets moved
+  std::set<std::uint32_t> bounded;  // atoms that were read between bounds (Step::bounds_next)
 };
 
 struct FormerOrders {

@@ -43,6 +43,7 @@ class Beginning {
   void place_atom(std::uint32_t l, StepKind kind) {
     const Atom& atom = body()[l].atom;
     const bool begins_with_delta = kind == StepKind::kScanDelta && is_empty_;
+    const double bindings = tuples_;
     if (begins_with_delta)
       tuples_ = std::max(1.0, rows(atom.relation) / 16);
     else
@@ -52,6 +53,7 @@ class Beginning {
     atoms_.push_back(l);
     note({.literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false},
          [&](OrderedLiteral& placed) {
+           placed.bindings = bindings;
            if (!begins_with_delta) placed.bound = bound_columns(atom);
          });
     used_[l] = 1;

@@ -27,6 +27,7 @@ struct OrderedLiteral {
   // kAssign: atoms hold the variable, too, so that it is compared as a float is: by value, not by
   // bits.
   bool pairs_zeros = false;
+  double bindings = 1;  // atoms: so many are expected to come
   // Atoms: a declared column whose values the comparisons right after it bound (bounded_column.h).
   std::optional<std::uint32_t> bounded;
   // kAssign: what the target is where it is only a part of a side of the equation.

@@ -190,13 +190,22 @@ class Planner {
     FormerOrders former;
     for (const auto* list : {&plan.once, &plan.rules_of_rounds(), &plan.reject, &plan.retire})
       for (const RulePlan& rule : *list) {
-        auto& [atoms, carries] = former.of[{rule.rule, rule.delta_literal}];
-        carries = rule.carries;
-        for (const Step& step : rule.steps)
+        FormerOrder& order = former.of[{rule.rule, rule.delta_literal}];
+        order.carries = rule.carries;
+        for (const Step& step : rule.steps) {
           if (program_.rules[rule.rule].body[step.literal].kind == LiteralKind::kAtom)
-            atoms.push_back(step.literal);
+            order.atoms.push_back(step.literal);
+          if (step.bounds_next) order.bounded.insert(step.literal);
+        }
       }
     return former;
+  }
+
+  // Whether indices that were planned for bounds are still worth it.
+  static bool still_bounds(const RuleDraft& draft, const FormerOrder& former) {
+    return std::ranges::all_of(draft.order, [&](const OrderedLiteral& placed) {
+      return placed.bounded || !former.bounded.contains(placed.literal);
+    });
   }
 
   // Of all rules that there were.
@@ -206,7 +215,8 @@ class Planner {
       if (draft.purpose == RulePurpose::kSweep) continue;
       const auto before = former.of.find({draft.rule, draft.delta_literal});
       if (before == former.of.end() ||
-          before->second.atoms != atoms_in_order(rule_of(draft), draft.order))
+          before->second.atoms != atoms_in_order(rule_of(draft), draft.order) ||
+          !still_bounds(draft, before->second))
         return false;
       ++same;
     }

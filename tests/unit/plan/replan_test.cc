@@ -189,6 +189,20 @@ TEST(ServesSearch, ShorterPrefixesNeedADirectoryAndTheDealing) {
   EXPECT_TRUE(serves_search(relation, by_one, {0, 2})) << "rows have such prefixes";
 }
 
+// One binding is compared with all tuples as quickly as an index of them is made.
+TEST_F(Replan, IndicesForBoundsAreMadeForManyBindings) {
+  const auto bounds = [&](std::uint64_t rows) {
+    read("p(a, b) :- made(a), e(b, y, z), y > a, y < a + 9, z != b.\n");
+    EXPECT_TRUE(tells("scan made -> scan e between bounds of (y)"));
+    know("some", 20'000, {20'000});
+    know("made", rows, {rows});
+    EXPECT_EQ(replan("p"), rows == 1);
+    return tells("scan e between bounds of (y)");
+  };
+  EXPECT_TRUE(bounds(200));
+  EXPECT_FALSE(bounds(1));
+}
+
 TEST_F(Replan, OrdersOfTheProgramsOwnStay) {
   read(
       "p(x, y) :- f(x, y).\np(x, y) :- p(x, w), e(w, y, z), some(w), made(z). .plan 0:(1,2,3,4)\n");
