@@ -168,6 +168,11 @@ class Pipeline {
   struct Found {
     std::uint64_t rows = 0;
     std::uint64_t tuples = 0;
+    // Rows without tuples may be there on some ranks only.
+    void add(const IntSet& cells) {
+      rows += cells.empty() ? 0 : 1;
+      tuples += cells.size();
+    }
   };
   void begin_share();
   void decide_share(std::size_t s, const Batch& in);
@@ -205,9 +210,9 @@ class Pipeline {
   void order_rows(Stage& stage) const;
   template <typename Visit>
   Status for_each_between(Stage& stage, const Batch& in, std::uint32_t in_row, const Visit& visit);
-  // Under a key: the stage's list of rows.
-  void find_between(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index,
-                    const Cell* key);
+  // Of the rows under a key, those that a binding reads: the stage's list.
+  void find_under(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index,
+                  const Cell* key);
   Found count_between(std::size_t s, const Batch& in);
   Status scan_between(std::size_t s, const Batch& in);
   // New tuples under a prefix.

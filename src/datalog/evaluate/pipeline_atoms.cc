@@ -14,9 +14,6 @@ namespace {
 // Of an index: what tells them from each other is more than a core's caches hold.
 constexpr RowId kManyRows = RowId{1} << 17;
 
-// Of fewer rows all are visited just as quickly.
-constexpr std::size_t kWorthBounds = 8;
-
 // New tuples up to so many rows are looked at before a rule begins with them.
 constexpr std::size_t kFewNewRows = 8;
 
@@ -476,13 +473,7 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
   for (std::uint32_t r = 0, end = 0; r < in.rows; r = end) {
     end = stage.meets_alike && !stage.is_common ? end_of_alike(stage, in, r) : r + 1;
     const Index& index = *stage.indices[r];
-    // A copy, because the rule may add rows to this very index while it walks them.
-    const Cell* const key = stage.keys.data() + (std::size_t{r} * length);
-    const FoundRows under = index.rows_under(length, key);
-    if (stage.row_filters.empty() || under.size() < kWorthBounds)
-      copy_rows(under, stage.rows);
-    else
-      find_between(stage, in, r, index, key);
+    find_under(stage, in, r, index, stage.keys.data() + (std::size_t{r} * length));
     STRATALOG_RETURN_IF_ERROR(visit_found(s, in, r, end, index));
   }
   return {};

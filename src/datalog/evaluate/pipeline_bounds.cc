@@ -9,6 +9,12 @@
 #include "datalog/rule_variables.h"
 
 namespace stratalog::datalog {
+namespace {
+
+// Of fewer rows all are visited just as quickly.
+constexpr std::size_t kWorthBounds = 8;
+
+}  // namespace
 
 // If the filter compares that column with what is known before the step.
 void Pipeline::note_row_filter(Stage& stage, const Literal& literal) {
@@ -81,14 +87,20 @@ Status Pipeline::for_each_between(Stage& stage, const Batch& in, std::uint32_t i
   return {};
 }
 
-void Pipeline::find_between(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index,
-                            const Cell* key) {
+// A copy, because the rule may add rows to this very index while it walks them.
+void Pipeline::find_under(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index,
+                          const Cell* key) {
   const std::uint32_t length = stage.step->prefix_length;
+  const FoundRows under = index.rows_under(length, key);
+  stage.rows.clear();
+  if (stage.row_filters.empty() || under.size() < kWorthBounds) {
+    for (const RowId row : under) stage.rows.push_back(row);
+    return;
+  }
   find_row_ranges(stage, in, in_row);
   // Those whose cells do not tell the order are compared behind this step.
   stage.row_ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
-  stage.rows.clear();
-  append_between(index, index.rows_under(length, key), length, stage.row_ranges, stage.rows);
+  append_between(index, under, length, stage.row_ranges, stage.rows);
 }
 
 Status Pipeline::scan_between(std::size_t s, const Batch& in) {
@@ -99,31 +111,14 @@ Status Pipeline::scan_between(std::size_t s, const Batch& in) {
   return evaluator_.status();
 }
 
-// Rows without tuples may be there on some ranks only.
 Pipeline::Found Pipeline::count_between(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
-  const std::uint32_t length = stage.step->prefix_length;
   Found found;
-  const auto count = [&](const Index& index) -> Status {
-    for (const RowId row : stage.rows) {
-      found.tuples += index.total(row).size();
-      found.rows += index.total(row).empty() ? 0 : 1;
-    }
-    return {};
-  };
-  if (length > 0) {
-    gather_keys(stage, in, length);
-    find_indices(stage, in, length);
-  }
-  for (std::uint32_t r = 0; r < in.rows; ++r) {
-    if (length == 0) {
-      (void)for_each_between(stage, in, r, count);
-      continue;
-    }
-    const Index& index = *stage.indices[r];
-    find_between(stage, in, r, index, stage.keys.data() + (std::size_t{r} * length));
-    (void)count(index);
-  }
+  for (std::uint32_t r = 0; r < in.rows; ++r)
+    (void)for_each_between(stage, in, r, [&](const Index& index) -> Status {
+      for (const RowId row : stage.rows) found.add(index.total(row));
+      return {};
+    });
   return found;
 }
 

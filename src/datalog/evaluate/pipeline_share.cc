@@ -103,9 +103,9 @@ bool Pipeline::shares_found(std::size_t s, const Batch& in) {
   if (is_search && (step.kind != StepKind::kSearch || step.prefix_length >= index->prefix_width()))
     return false;
   const std::uint64_t ranks = definition_.share.ranks;
-  const Found found = !stages_[s]->row_filters.empty() ? count_between(s, in)
-                      : is_search                      ? count_under(s, in)
-                                                       : count_all(s, in);
+  const Found found = is_search                         ? count_under(s, in)
+                      : stages_[s]->row_filters.empty() ? count_all(s, in)
+                                                        : count_between(s, in);
   const bool makes_many = step.columns.back().role == ColumnRole::kBind && found.rows >= ranks &&
                           found.tuples >= kManyBindings;
   const bool is_enough = found.rows >= kTurnsOfEach * ranks || makes_many;
@@ -148,10 +148,8 @@ Pipeline::Found Pipeline::count_under(std::size_t s, const Batch& in) {
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     const Index& index = *stage.indices[r];
     const Cell* const key = stage.keys.data() + (std::size_t{r} * length);
-    for (const RowId row : index.rows_under(length, key)) {
-      found.tuples += index.total(row).size();
-      found.rows += index.total(row).empty() ? 0 : 1;
-    }
+    find_under(stage, in, r, index, key);
+    for (const RowId row : stage.rows) found.add(index.total(row));
   }
   return found;
 }

@@ -47,7 +47,7 @@ Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32
     pass->stages_ = std::max(pass->stages_, rule.executor->segments());
     pass->creates_values_ |= rule.executor->creates_values();
     pass->sends_tuples_ |= rule.executor->segments() > 1;
-    // In an order of the program's own a dealt relation may come before the new tuples: what ranks
+    // Of a rule that begins elsewhere a dealt relation may come before the new tuples: what ranks
     // make of its parts differs.
     pass->sends_tuples_ |= plan.begins_elsewhere && rule.executor->takes_own_part();
     if (rule.head) pass->sends_tuples_ |= !rule.head->is_local();

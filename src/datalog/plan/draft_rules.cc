@@ -129,9 +129,10 @@ class Drafter {
       if (!draft.delta_literal || strategy_ == Strategy::kPivot ||
           draft.purpose != RulePurpose::kDerive)
         return {};
-      const auto atoms = order_from_elsewhere(body, draft.order, *draft.delta_literal, stratum_);
-      draft.begins_elsewhere = atoms.has_value();
-      return atoms ? take(order_as_given(body, *atoms, draft.delta_literal)) : Status();
+      auto order = order_from_elsewhere(body, draft.order, *draft.delta_literal, stratum_);
+      draft.begins_elsewhere = order.has_value();
+      if (order) draft.order = *std::move(order);
+      return {};
     };
     const FormerOrder* const former = former_of(draft);
     if (former == nullptr) return take_best();
@@ -141,7 +142,7 @@ class Drafter {
     const double before = cost(former->atoms);
     if (!sizes_are_known(rule) || before > kWorthASearch) {
       STRATALOG_RETURN_IF_ERROR(take_best());
-      const std::vector<std::uint32_t> best = atoms_in_order(rule, draft.order);
+      const std::vector<std::uint32_t> best = atoms_in_order(rule.body, draft.order);
       const double least = former->carries ? kWorthTuplesForSets : kWorthAnotherOrder;
       if (best == former->atoms || before > least * cost(best)) return {};
     }
@@ -250,14 +251,6 @@ class Drafter {
 };
 
 }  // namespace
-
-std::vector<std::uint32_t> atoms_in_order(const Rule& rule,
-                                          const std::vector<OrderedLiteral>& order) {
-  std::vector<std::uint32_t> atoms;
-  for (const OrderedLiteral& placed : order)
-    if (rule.body[placed.literal].kind == LiteralKind::kAtom) atoms.push_back(placed.literal);
-  return atoms;
-}
 
 bool reads_nothing(const Rule& rule, const Stratum& stratum,
                    const std::vector<RelationStatistics>& statistics) {

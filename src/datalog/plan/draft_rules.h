@@ -53,10 +53,6 @@ struct DraftGround {
 bool reads_nothing(const Rule& rule, const Stratum& stratum,
                    const std::vector<RelationStatistics>& statistics);
 
-// The atoms of an order.
-std::vector<std::uint32_t> atoms_in_order(const Rule& rule,
-                                          const std::vector<OrderedLiteral>& order);
-
 enum class RulesWithout : std::uint8_t { kKept, kLeftOut };  // those of which reads_nothing()
 
 // Appends to `drafts`.

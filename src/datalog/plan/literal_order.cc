@@ -456,7 +456,15 @@ Result<std::vector<OrderedLiteral>> order_as_given(const BodyToOrder& body,
   return order;
 }
 
-std::optional<std::vector<std::uint32_t>> order_from_elsewhere(
+std::vector<std::uint32_t> atoms_in_order(const std::vector<Literal>& literals,
+                                          const std::vector<OrderedLiteral>& order) {
+  std::vector<std::uint32_t> atoms;
+  for (const OrderedLiteral& placed : order)
+    if (literals[placed.literal].kind == LiteralKind::kAtom) atoms.push_back(placed.literal);
+  return atoms;
+}
+
+std::optional<std::vector<OrderedLiteral>> order_from_elsewhere(
     const BodyToOrder& body, const std::vector<OrderedLiteral>& first, std::uint32_t delta_literal,
     const Stratum& growing) {
   const auto reads_all_later = [&](const std::vector<OrderedLiteral>& order) {
@@ -473,12 +481,9 @@ std::optional<std::vector<std::uint32_t>> order_from_elsewhere(
   if (growing.holds(body.literals[atoms.front()].atom.relation)) return {};
   auto order = order_as_given(body, atoms, delta_literal);
   if (!order.is_ok() || reads_all_later(order.value())) return {};
-  std::vector<std::uint32_t> former;
-  for (const OrderedLiteral& placed : first)
-    if (body.literals[placed.literal].kind == LiteralKind::kAtom) former.push_back(placed.literal);
-  const bool is_worth_it = cost_of_order(body, atoms, delta_literal) * kWorthAllRounds <
-                           cost_of_order(body, former, delta_literal);
-  return is_worth_it ? std::optional(atoms) : std::nullopt;
+  const double before = cost_of_order(body, atoms_in_order(body.literals, first), delta_literal);
+  if (cost_of_order(body, atoms, delta_literal) * kWorthAllRounds >= before) return {};
+  return std::move(order).value();
 }
 
 double cost_of_order(const BodyToOrder& body, const std::vector<std::uint32_t>& atoms,

@@ -55,12 +55,16 @@ BodyToOrder body_of(const Aggregate& aggregate, const std::vector<RelationStatis
 Result<std::vector<OrderedLiteral>> order_literals(const BodyToOrder& body,
                                                    std::optional<std::uint32_t> delta_literal);
 
-// The atoms in an order that begins with one of a finished relation and comes to the new tuples
-// later, where all orders that begin with those go through a whole relation for each of them, and
-// it promises much less work: `v($Add(a, b), x + y) :- e($Add(a, b)), v(a, x), v(b, y)`. Such an
-// order goes through one relation in every round, of which there are no more than new tuples.
-// `first` is the best order that begins with them. Nothing elsewhere.
-std::optional<std::vector<std::uint32_t>> order_from_elsewhere(
+// The atoms of an order.
+std::vector<std::uint32_t> atoms_in_order(const std::vector<Literal>& literals,
+                                          const std::vector<OrderedLiteral>& order);
+
+// An order that begins with an atom of a finished relation and comes to the new tuples later, where
+// all orders that begin with those go through a whole relation for each of them, and it promises
+// much less work: `v($Add(a, b), x + y) :- e($Add(a, b)), v(a, x), v(b, y)`. Such an order goes
+// through one relation in every round, of which there are no more than new tuples. `first` is the
+// best order that begins with them. Nothing elsewhere.
+std::optional<std::vector<OrderedLiteral>> order_from_elsewhere(
     const BodyToOrder& body, const std::vector<OrderedLiteral>& first, std::uint32_t delta_literal,
     const Stratum& growing);
 

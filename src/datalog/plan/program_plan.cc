@@ -215,7 +215,7 @@ class Planner {
       if (draft.purpose == RulePurpose::kSweep) continue;
       const auto before = former.of.find({draft.rule, draft.delta_literal});
       if (before == former.of.end() ||
-          before->second.atoms != atoms_in_order(rule_of(draft), draft.order) ||
+          before->second.atoms != atoms_in_order(rule_of(draft).body, draft.order) ||
           !still_bounds(draft, before->second))
         return false;
       ++same;
@@ -446,16 +446,16 @@ class Planner {
     std::vector<IndexPlan>& indices = plan_.relations[r].indices;
     std::vector<Access> missing;
     for (const Access& access : accesses) {
-      const auto served = std::ranges::any_of(indices, [&](const IndexPlan& index) {
-        return serves_search(plan_.relations[r], index, access.bound) &&
-               (!access.is_filter || index.order.back() == access.last_wish) &&
+      const auto fulfils = [&](const IndexPlan& index) {
+        return (!access.is_filter || index.order.back() == access.last_wish) &&
                (!access.bounded || has_next(index, access.bound, *access.bounded));
+      };
+      const auto served = std::ranges::any_of(indices, [&](const IndexPlan& index) {
+        return serves_search(plan_.relations[r], index, access.bound) && fulfils(index);
       });
       if (served) continue;
       const auto grows = std::ranges::find_if(indices, [&](const IndexPlan& index) {
-        return begins_with(index, access.bound) &&
-               (!access.is_filter || index.order.back() == access.last_wish) &&
-               (!access.bounded || has_next(index, access.bound, *access.bounded));
+        return begins_with(index, access.bound) && fulfils(index);
       });
       if (is_open_to_change && grows != indices.end())
         add_searched_length(*grows, static_cast<std::uint32_t>(access.bound.size()));

@@ -123,7 +123,8 @@ struct RulePlan {
   bool carries = false;  // set at a time: the head's last index column is moved as whole sets
   VariableId carried = 0;
   bool follows_plan = false;  // its atoms are in an order of the program's (`.plan`)
-  // Recursive, and may begin with another atom than that of new tuples: for one of these reasons.
+  // May begin with another atom than that of new tuples: because of a `.plan`, or as each of them
+  // would meet a whole relation.
   bool begins_elsewhere = false;
   std::string reason;  // one line for `explain`
 };
