@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs as people write them that were, or are, much slower here than in Soufflé.
+
+Each is run by each PROGRAM (`--stratalog NAME=PATH`, several to compare builds), with 1 and 2
+threads, and as Soufflé compiles it where --souffle names that; least of --repeats runs in turns,
+ended after --seconds. All must print the same sizes. Facts are random, with a fixed seed. Writes
+OUT.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from closure_forms import least
+from peers import ROOT, compile_souffle, machine
+
+DECLARED = {
+    "iv": ".decl iv(i: number, s: number, t: number)\n.input iv\n",
+    "pt": ".decl pt(i: number, x: number, y: number)\n.input pt\n",
+    "val": ".decl val(i: number, g: number, v: number)\n.input val\n",
+}
+NEAR = ".decl n(a: number, b: number)\n.printsize n\n"
+TERMS = """.type E = Num {n: number} | Add {l: E, r: E} | Mul {l: E, r: E}
+.decl ex(e: E, d: number)
+ex($Num(n), 0) :- n = range(0, 9).
+ex($Add(a, b), d + 1) :- ex(a, d), ex(b, d), d < 2.
+ex($Mul(a, $Num(2)), d + 1) :- ex(a, d), d < 2.
+.decl ev(e: E, v: number)
+.printsize ev
+ev($Num(n), n) :- ex($Num(n), _).
+ev($Add(a, b), x + y) :- ex($Add(a, b), _), ev(a, x), ev(b, y).
+ev($Mul(a, b), x * y) :- ex($Mul(a, b), _), ev(a, x), ev(b, y).
+"""
+PROGRAMS = {
+    "overlap": NEAR + "n(a, b) :- iv(a, s, t), iv(b, u, _), s <= u, u < t, a != b.\n",
+    "band": NEAR + "n(a, b) :- pt(a, x, y), pt(b, v, w), v >= x, v <= x + 200, w >= y - 5000, "
+    "w <= y + 5000.\n",
+    "frange": ".decl f(i: number, x: float)\nf(i, to_float(x) / 7.0) :- pt(i, x, _), i < 20000.\n"
+    + NEAR
+    + "n(a, b) :- f(a, x), f(b, y), y > x, y < x + 5.0.\n",
+    "rank": ".decl r(i: number, n: number)\nr(i, n) :- val(i, g, v), "
+    "n = count : { val(_, g, w), w > v }.\n"
+    ".decl top(i: number)\n.printsize top\ntop(i) :- r(i, n), n < 3.\n",
+    "interp": TERMS,
+    "tri_in": NEAR + "n(a, b) :- iv(a, s, t), iv(b, u, v), s < u, v < t.\n",
+    "latest": ".decl later(i: number)\n.printsize later\n"
+    "later(i) :- val(i, g, v), val(_, g, w), v < w.\n",
+    "pairs": NEAR + "n(a, b) :- val(a, g, v), val(b, g, w), v < w, w - v < 3000.\n",
+    "bucket": NEAR + "n(a, b) :- pt(a, x, _), pt(b, y, _), x / 50 = y / 50, a < b.\n",
+    "subsumed": ".decl p(x: number, y: number)\np(x, (x * 7919) % 40009) :- x = range(0, 20000).\n"
+    ".decl q(x: number, y: number)\n.printsize q\nq(x, y) :- p(x, y).\n"
+    "q(x, y) <= q(a, b) :- x <= a, y <= b.\n",
+}
+
+
+def facts() -> Iterator[tuple[str, list[tuple[int, ...]]]]:
+    numbers = random.Random(5)
+    starts = [numbers.randrange(1_000_000) for _ in range(60_000)]
+    yield "iv", [(i, s, s + numbers.randrange(1, 400)) for i, s in enumerate(starts)]
+    place = 2_000_000
+    points = ((numbers.randrange(place), numbers.randrange(place)) for _ in range(100_000))
+    yield "pt", [(i, *point) for i, point in enumerate(points)]
+    values = ((numbers.randrange(3000), numbers.randrange(1_000_000)) for _ in range(300_000))
+    yield "val", [(i, *value) for i, value in enumerate(values)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stratalog", action="append", required=True, metavar="NAME=PATH")
+    parser.add_argument("--souffle", help="a souffle program that compiles")
+    parser.add_argument("--only", default="", help="programs whose name matches this pattern")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=25)
+    parser.add_argument("--scratch", type=Path, default=ROOT / "build" / "bench" / "natural")
+    parser.add_argument("--out", type=Path, required=True, help="OUT.md is written")
+    options = parser.parse_args()
+    scratch: Path = options.scratch
+    scratch.mkdir(parents=True, exist_ok=True)
+    for name, rows in facts():
+        lines = "".join("\t".join(map(str, row)) + "\n" for row in rows)
+        (scratch / f"{name}.facts").write_text(lines)
+    builds = dict(each.split("=", 1) for each in options.stratalog)
+    ways = [f"{name}, {j}" for name in builds for j in options.threads]
+    ways += ["Soufflé, 1"] if options.souffle else []
+    table = [f"| s | {' | '.join(ways)} |", f"|---|{'--:|' * len(ways)}"]
+    for name, rules in PROGRAMS.items():
+        if not re.search(options.only, name):
+            continue
+        file = scratch / f"{name}.dl"
+        file.write_text("".join(d for r, d in DECLARED.items() if f"{r}(" in rules) + rules)
+        commands = {
+            f"{build}, {j}": [path, "run", str(file), "-F", str(scratch), "-q", "-j", str(j)]
+            for build, path in builds.items()
+            for j in options.threads
+        }
+        if options.souffle:
+            binary = compile_souffle(options.souffle, file, "btree", 1, scratch)
+            commands["Soufflé, 1"] = [binary, "-F", str(scratch), "-j", "1"]
+        cells = least(commands, options.repeats, options.seconds)
+        # Memory would be that of this process, which has made the facts.
+        table.append(f"| {name} | {' | '.join(cells[way].split(',')[0] for way in ways)} |")
+        print(table[-1], flush=True)
+    about = f"{machine()['cpu']}, {machine()['cores']} cores; {' '.join(sys.argv)}\n\n"
+    options.out.with_suffix(".md").write_text(about + "\n".join(table) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
