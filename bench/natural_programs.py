@@ -24,6 +24,8 @@ DECLARED = {
     "iv": ".decl iv(i: number, s: number, t: number)\n.input iv\n",
     "pt": ".decl pt(i: number, x: number, y: number)\n.input pt\n",
     "val": ".decl val(i: number, g: number, v: number)\n.input val\n",
+    "star": ".decl star(x: number)\n.input star\n",
+    "triple": ".decl triple(s: number, p: number, o: number)\n.input triple\n",
 }
 NEAR = ".decl n(a: number, b: number)\n.printsize n\n"
 TERMS = """.type E = Num {n: number} | Add {l: E, r: E} | Mul {l: E, r: E}
@@ -53,6 +55,9 @@ PROGRAMS = {
     "later(i) :- val(i, g, v), val(_, g, w), v < w.\n",
     "pairs": NEAR + "n(a, b) :- val(a, g, v), val(b, g, w), v < w, w - v < 3000.\n",
     "bucket": NEAR + "n(a, b) :- pt(a, x, _), pt(b, y, _), x / 50 = y / 50, a < b.\n",
+    "common": ".decl c(a: number, b: number, n: number)\n.printsize c\n"
+    "c(x, y, n) :- star(x), star(y), x < y, n = count : { triple(x, p, o), triple(y, p, o) }, "
+    "n > 0.\n",
     "subsumed": ".decl p(x: number, y: number)\np(x, (x * 7919) % 40009) :- x = range(0, 20000).\n"
     ".decl q(x: number, y: number)\n.printsize q\nq(x, y) :- p(x, y).\n"
     "q(x, y) <= q(a, b) :- x <= a, y <= b.\n",
@@ -68,6 +73,8 @@ def facts() -> Iterator[tuple[str, list[tuple[int, ...]]]]:
     yield "pt", [(i, *point) for i, point in enumerate(points)]
     values = ((numbers.randrange(3000), numbers.randrange(1_000_000)) for _ in range(300_000))
     yield "val", [(i, *value) for i, value in enumerate(values)]
+    yield "star", [(x,) for x in range(9000)]
+    yield "triple", [tuple(map(numbers.randrange, (9000, 20, 3000))) for _ in range(60_000)]
 
 
 def main() -> int:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relations that the compiler makes out of rules (for autoinc(), for aggregates in recursion, for
-// parts of a body of their own, for `_` in aggregates), and how people are told of them. Their
-// names have a `#`, which no program can write, behind the name of the relation that they are made
-// for. Pure; local.
+// parts of a body of their own, for `_` and for joins in aggregates), and how people are told of
+// them. Their names have a `#`, which no program can write, behind the name of the relation that
+// they are made for. Pure; local.
 #pragma once
 
 #include <algorithm>

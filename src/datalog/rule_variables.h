@@ -4,6 +4,7 @@
 #pragma once
 
 #include <set>
+#include <vector>
 
 #include "datalog/program.h"
 
@@ -36,6 +37,12 @@ inline void collect_variables(const Literal& literal, std::set<VariableId>& into
       collect_variables(literal.range->step, into);
       break;
   }
+}
+
+inline std::set<VariableId> variables_of_body(const std::vector<Literal>& body) {
+  std::set<VariableId> variables;
+  for (const Literal& literal : body) collect_variables(literal, variables);
+  return variables;
 }
 
 template <typename Part>

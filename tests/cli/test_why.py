@@ -222,6 +222,9 @@ level(0).
 level(n + 1) :- level(n), n < 20.
 .decl small(n: number)
 small(n) :- n = range(0, 4).
+.decl common(x: number, y: number, n: number)
+common(x, y, n) :- edge(x, _), edge(y, _), x < y,
+  n = count : { edge(x, z), edge(y, z), !blocked(z) }.
 """
 
 
@@ -238,6 +241,11 @@ def test_negation_aggregates_functors_and_facts(stratalog: Stratalog, tmp_path: 
     assert [node["kind"] for node in nodes] == ["derived", "input", "fact"]
     assert nodes[2]["rule"]["line"] == 6
     assert why("degree(1, 3)")["nodes"][0]["conditions"] == ["3 = count : { edge(1, _) }"]
+    # The compiler has made a relation of this body.
+    assert why("common(1, 3, 1)")["nodes"][0]["conditions"] == [
+        "1 < 3",
+        "1 = count : { edge(1, z), edge(3, z), !blocked(z) }",
+    ]
     assert why("next(3, 41)")["nodes"][1]["tuple"] == "edge(3, 4)"
     assert why("ok()")["nodes"][0]["height"] == 2
     assert why("level(13)")["nodes"][0]["height"] == 13

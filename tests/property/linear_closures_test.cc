@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs with closures, as they are written and as they are evaluated
-// (language/linear_closures.h): the oracle finds the same tuples. STRATALOG_PROPERTY_CASES sets the
-// number of programs, STRATALOG_PROPERTY_SEED the first seed.
+// Random programs with closures, and with aggregates over joins, as they are written and as they
+// are evaluated (language/linear_closures.h, gathered_bodies.h): the oracle finds the same tuples.
+// STRATALOG_PROPERTY_CASES sets the number of programs, STRATALOG_PROPERTY_SEED the first seed.
 #include <gtest/gtest.h>
 
 #include "property/campaign_size.h"
@@ -27,7 +27,7 @@ std::optional<Expected> ask_oracle(const Program& program, const GeneratedProgra
   }
 }
 
-TEST(LinearClosures, HoldWhatTheRulesSay) {
+TEST(RulesAsEvaluated, HoldWhatTheRulesSay) {
   const std::uint64_t first = from_environment("STRATALOG_PROPERTY_SEED", 1);
   const std::uint64_t cases = property_cases(kDefaultCases);
   std::uint64_t compared = 0;

@@ -328,6 +328,40 @@ class ProgramGenerator {
     scope.bind(ValueKind::kNumber, name);
   }
 
+  // What values of two tuples that nothing joins have in common: `a(x), a(y), ... { e(x, z), e(y,
+  // z)
+  // }`. Nothing where the relation has one column only.
+  void add_common_values(Scope& scope, std::uint32_t layer) {
+    const RelationShape& relation = below_layer(layer);
+    const std::size_t columns = relation.kinds.size();
+    if (columns < 2) return;
+    const std::size_t from = below(static_cast<std::uint32_t>(columns));
+    Scope inner;
+    inner.prefix = fmt::format("i{}", scope.fresh);
+    std::vector<std::string> shared;
+    for (std::size_t c = 0; c < columns; ++c) {
+      shared.push_back(chance(15) ? "_" : pool_variable(inner, relation.kinds[c]));
+      if (c != from && shared[c] != "_") inner.bind(relation.kinds[c], shared[c]);
+    }
+    for (int side = 0; side < 2; ++side) {
+      const std::string own = fresh_variable(scope);
+      std::string outside;
+      std::string inside;
+      for (std::size_t c = 0; c < columns; ++c) {
+        const std::string other = chance(70) ? "_" : fresh_variable(scope);
+        outside += (c == 0 ? "" : ", ") + (c == from ? own : other);
+        inside += (c == 0 ? "" : ", ") + (c == from ? own : shared[c]);
+        if (c != from && other != "_") scope.bind(relation.kinds[c], other);
+      }
+      scope.bind(relation.kinds[from], own);
+      scope.body.push_back(fmt::format("{}({})", relation.name, outside));
+      inner.body.push_back(fmt::format("{}({})", relation.name, inside));
+    }
+    if (chance(30)) add_comparison(inner);
+    if (chance(20)) add_negation(inner, below_layer(layer));
+    write_aggregate(scope, inner);
+  }
+
   void add_aggregate(Scope& scope, std::uint32_t layer) {
     Scope inner;
     inner.prefix = fmt::format("i{}", scope.fresh);
@@ -335,6 +369,10 @@ class ProgramGenerator {
     for (std::uint32_t a = 0; a < atoms; ++a) add_atom(inner, below_layer(layer), &scope);
     if (chance(25)) add_comparison(inner);
     if (chance(15)) add_negation(inner, below_layer(layer));
+    write_aggregate(scope, inner);
+  }
+
+  void write_aggregate(Scope& scope, Scope& inner) {
     std::vector<ValueKind> kinds;
     for (const ValueKind kind : {ValueKind::kNumber, ValueKind::kUnsigned, ValueKind::kFloat})
       if (has_bound(inner, kind)) kinds.push_back(kind);
@@ -429,7 +467,8 @@ class ProgramGenerator {
   void add_free_rule(const RelationShape& head, bool may_recur) {
     Scope scope;
     const std::uint32_t a = below(100);
-    const std::uint32_t atoms = a < 4 ? 0 : a < 42 ? 1 : a < 82 ? 2 : 3;
+    if (chance(6)) add_common_values(scope, head.layer);
+    const std::uint32_t atoms = !scope.body.empty() || a < 4 ? 0 : a < 42 ? 1 : a < 82 ? 2 : 3;
     for (std::uint32_t i = 0; i < atoms; ++i)
       add_atom(scope, may_recur && chance(45) ? same_layer(head.layer) : below_layer(head.layer));
     add_constraints(scope, head.layer, 1);

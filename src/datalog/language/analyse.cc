@@ -16,6 +16,7 @@
 #include "datalog/language/counters.h"
 #include "datalog/language/declarations.h"
 #include "datalog/language/emit_rule.h"
+#include "datalog/language/gathered_bodies.h"
 #include "datalog/language/independent_parts.h"
 #include "datalog/language/kind_inference.h"
 #include "datalog/language/linear_closures.h"
@@ -70,6 +71,11 @@ class Analyser {
         (options_.magic_sets == MagicSets::kApply || !wished.empty()) &&
         linearise_closures(program_.strata, planned_, options_.other_facts, program_.rules,
                            declarations_, dependencies_))
+      stratify_program();
+    // A demand restricts the bindings that ask, not what they ask of.
+    if (is_stratified && !sink_.has_errors() && options_.magic_sets == MagicSets::kApply &&
+        wished.empty() &&
+        gather_aggregate_bodies(program_.strata, program_.rules, declarations_, dependencies_))
       stratify_program();
     const std::vector<bool> needed = needed_relations(declarations_.relations, dependencies_);
     if (options_.other_facts == OtherFacts::kNone) mark_needed_inputs(needed);

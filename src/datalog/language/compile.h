@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The front end of the language: program text in, checked program or diagnostics out. Stages in
 // order: preprocess, lex and parse, components, inlining, declarations, binding, kinds, grounding,
-// emission, stratification, magic sets. Every stage reports all that it finds. compile() with
-// PreprocessorUse::kNever touches no files and starts no process: ranks that get the expanded text
-// from another rank compile it so, and get the same program. Local; no global state.
+// emission, stratification, gathered aggregates, magic sets. Every stage reports all that it finds.
+// compile() with PreprocessorUse::kNever touches no files and starts no process: ranks that get the
+// expanded text from another rank compile it so, and get the same program. Local; no global state.
 #pragma once
 
 #include <cstdint>

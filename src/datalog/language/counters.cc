@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "datalog/rule_variables.h"
@@ -26,12 +25,6 @@ bool counts(const BoundLiteral& literal) {
   return (literal.aggregate->target && counts(*literal.aggregate->target)) ||
          std::any_of(literal.aggregate->body.begin(), literal.aggregate->body.end(),
                      [](const BoundLiteral& inner) { return counts(inner); });
-}
-
-std::set<VariableId> variables_of_body(const std::vector<Literal>& body) {
-  std::set<VariableId> variables;
-  for (const Literal& literal : body) collect_variables(literal, variables);
-  return variables;
 }
 
 Expression number(std::uint64_t value) {

@@ -2,9 +2,9 @@
 #include "datalog/language/independent_parts.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
+#include "datalog/language/variable_classes.h"
 #include "datalog/partial_functors.h"
 
 namespace stratalog::datalog::language {
@@ -14,25 +14,6 @@ bool counts_iterations(const BoundTerm& term) {
   return (term.kind == BoundTermKind::kFunctor && term.functor == Functor::kIteration) ||
          std::any_of(term.arguments.begin(), term.arguments.end(), counts_iterations);
 }
-
-// Variables in classes; the last node stands for the head.
-class Classes {
- public:
-  explicit Classes(std::size_t variables) : parent_(variables + 1) {
-    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
-  }
-
-  std::size_t head() { return find(parent_.size() - 1); }
-  std::size_t find(std::size_t node) {
-    while (parent_[node] != node) node = parent_[node] = parent_[parent_[node]];
-    return node;
-  }
-  void unite(std::size_t a, std::size_t b) { parent_[find(a)] = find(b); }
-  void unite_head(std::size_t a) { unite(a, parent_.size() - 1); }
-
- private:
-  std::vector<std::size_t> parent_;
-};
 
 using Variables = std::vector<VariableId>;
 
@@ -95,24 +76,25 @@ bool depends_on_the_pass(const BoundLiteral& literal) {
 }  // namespace
 
 std::vector<BoundRule> split_off_independent_parts(BoundRule& rule, Declarations& declarations) {
-  Classes classes(rule.variables.size());
+  VariableClasses classes(rule.variables.size() + 1);
+  const auto head = static_cast<VariableId>(rule.variables.size());
   Variables in_head;
   for (const BoundTerm& term : rule.head_arguments) append_variables(term, in_head);
-  for (const VariableId variable : in_head) classes.unite_head(variable);
+  for (const VariableId variable : in_head) classes.unite(variable, head);
   std::vector<Variables> variables;
   for (const BoundLiteral& literal : rule.body) {
     variables.push_back(tied_variables(literal));
     for (const VariableId variable : variables.back())
       classes.unite(variable, variables.back().front());
     if (depends_on_the_pass(literal) && !variables.back().empty())
-      classes.unite_head(variables.back().front());
+      classes.unite(variables.back().front(), head);
   }
   // The literals of each class that is worth a relation: several, with an atom among them.
   std::vector<std::vector<std::size_t>> parts(rule.variables.size() + 1);
   for (std::size_t i = 0; i < rule.body.size(); ++i) {
     if (!variables[i].empty()) parts[classes.find(variables[i].front())].push_back(i);
   }
-  parts[classes.head()].clear();
+  parts[classes.find(head)].clear();
   std::vector<BoundRule> result;
   std::vector<bool> is_taken(rule.body.size(), false);
   for (const std::vector<std::size_t>& part : parts) {
