@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "datalog/evaluate/kept_rows.h"
 #include "datalog/evaluate/number_ranges.h"
 
 namespace stratalog::datalog {
@@ -16,18 +17,6 @@ bool is_small(const Cell* cells, std::uint32_t rows) {
   Cell any = 0;
   for (std::uint32_t r = 0; r < rows; ++r) any |= cells[r];
   return !is_wide_cell(any);
-}
-
-// Without a branch for each row.
-template <typename Holds>
-void keep_rows(std::uint32_t rows, std::vector<std::uint32_t>& kept, const Holds& holds) {
-  kept.resize(rows);
-  std::uint32_t size = 0;
-  for (std::uint32_t r = 0; r < rows; ++r) {
-    kept[size] = r;
-    size += holds(r) ? 1U : 0U;
-  }
-  kept.resize(size);
 }
 
 }  // namespace

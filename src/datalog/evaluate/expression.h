@@ -55,6 +55,7 @@ class ExpressionEvaluator {
   // 64-bit pattern of a number, unsigned or float expression.
   std::uint64_t bits(const Expression& expression, const Batch& batch, std::uint32_t row);
   std::uint64_t bits_of(Cell number) const { return values_->bits(number); }
+  Cell number(std::uint64_t bits) { return values_->number(bits); }  // the reverse
   std::string text(const Expression& expression, const Batch& batch, std::uint32_t row);
   // The cell of the record that a kPack stands for if all ranks know it, else kNoRecordCell.
   Cell find_record(const Expression& record, const Batch& batch, std::uint32_t row);

@@ -12,6 +12,7 @@ namespace stratalog::datalog {
 Pipeline::Pipeline(Definition definition, ExpressionEvaluator& evaluator, BatchSink sink)
     : definition_(std::move(definition)), evaluator_(evaluator), sink_(std::move(sink)) {
   for (std::size_t s = 0; s < definition_.steps.size(); ++s) prepare_stage(s);
+  prepare_witness();
 }
 
 Pipeline::~Pipeline() = default;
@@ -60,8 +61,16 @@ void Pipeline::make_room(Stage& stage) {
     stage.out.allocate(step.target);
   if (definition_.carries) stage.out.sets.resize(kBatchRows, nullptr);
   if (definition_.tagged) stage.out.tags.resize(kBatchRows, 0);
-  if (step.kind == StepKind::kFilter && !step.filters_carried)
-    stage.cell_filter = CellFilter::of((*definition_.body)[step.literal], evaluator_);
+  if (step.kind == StepKind::kFilter && !step.filters_carried) prepare_selection(stage);
+  if (step.kind == StepKind::kAssign)
+    stage.assigned = NumberColumns::of(assigned_by(step, (*definition_.body)[step.literal]));
+}
+
+// What tells of a whole batch at once which rows pass a filter.
+void Pipeline::prepare_selection(Stage& stage) {
+  const Literal& literal = (*definition_.body)[stage.step->literal];
+  stage.cell_filter = CellFilter::of(literal, evaluator_);
+  if (!stage.cell_filter) stage.number_filter = NumberFilter::of(literal);
 }
 
 std::unique_ptr<Pipeline> Pipeline::of_aggregate(const Rule& rule, const Literal& literal,
@@ -147,6 +156,7 @@ bool Pipeline::has_made_nothing() const {
 
 Status Pipeline::pass_on(std::size_t s, const Batch& out) {
   has_passed_on_ = true;
+  is_found_ |= s + 1 == stages_.size();
   return s + 1 == stages_.size() ? sink_(out) : process(s + 1, out);
 }
 
@@ -198,6 +208,8 @@ Status Pipeline::filter(std::size_t s, const Batch& in) {
   if (stage.set_filter) return filter_sets(s, in);
   if (stage.cell_filter && stage.cell_filter->select(in, stage.selected))
     return append_selected(s, in);
+  if (stage.number_filter && stage.number_filter->select(in, stage.selected))
+    return append_selected(s, in);
   const Literal& literal = (*definition_.body)[stage.step->literal];
   evaluator_.set_place(&literal.place);
   for (std::uint32_t r = 0; r < in.rows; ++r) {
@@ -228,8 +240,10 @@ Status Pipeline::assign(std::size_t s, const Batch& in) {
   evaluator_.set_place(&literal.place);
   if (literal.record_use != RecordUse::kValue) return look_up_records(s, in);
   if (stage.step->pairs_zeros) return assign_equal_floats(s, in);
+  const auto numbers = stage.assigned ? stage.assigned->compute(in) : std::span<std::uint64_t>();
   for (std::uint32_t r = 0; r < in.rows; ++r) {
-    const Cell cell = evaluator_.evaluate(value, in, r);
+    const Cell cell =
+        numbers.empty() ? evaluator_.evaluate(value, in, r) : evaluator_.number(numbers[r]);
     const std::uint32_t to = append(stage, in, r);
     stage.out.columns[stage.step->target][to] = cell;
     if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));

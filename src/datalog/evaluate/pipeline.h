@@ -118,6 +118,14 @@ class Pipeline {
     std::function<void()> release_sets;
     SetAccumulator* scratch = nullptr;  // with release_sets
     std::uint64_t most_united_bytes = 0;  // of a step before it asks for its sets back
+    bool ends_rule = false;  // its last step is the rule's
+    // Of each binding that comes to the step that reads `literal`, one that becomes of it is as
+    // good as all: whoever takes batches says that it has got one.
+    struct Witness {
+      std::uint32_t literal = 0;
+      bool* is_found = nullptr;
+    };
+    std::optional<Witness> witness = {};
   };
 
   Pipeline(Definition definition, ExpressionEvaluator& evaluator, BatchSink sink);
@@ -189,6 +197,7 @@ class Pipeline {
   void prepare_stage(std::size_t s);
   void make_room(Stage& stage);
   void prepare_filter(Stage& stage);
+  void prepare_selection(Stage& stage);
   void prepare_aggregate(Stage& stage);
   Status process(std::size_t s, const Batch& in);
   Status flush(std::size_t s);
@@ -311,6 +320,20 @@ class Pipeline {
   Status visit_found(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end,
                      const Index& index);
   Status flush_well_filled(std::size_t s);
+  // Steps behind which nothing is new but whether anything comes (pipeline_witness.cc).
+  void prepare_witness();
+  bool asks_for_witness(std::size_t s) const;
+  bool comes_at_once_from(std::size_t s) const;
+  // Whether the step finds so much for each binding that it stops at the first witness.
+  bool stops_early(std::size_t s, std::uint64_t found) const;
+  template <typename Visit>
+  Status visit_until_found(std::size_t s, std::uint64_t parts, const Visit& visit);
+  template <typename Visit>
+  Status visit_rows_until_found(std::size_t s, std::uint64_t rows, const Visit& visit);
+  static std::uint64_t stride_through(Stage& stage, std::uint64_t parts);
+  Status bind_until_found(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
+                          const SetView& view);
+  Status flush_from(std::size_t s);
   // The index that holds what the step looks for with this row's bindings.
   void find_indices(Stage& stage, const Batch& in, std::uint32_t width) const;
   void prefetch_keys(const Stage& stage, const Batch& in, std::uint32_t length) const;
@@ -323,6 +346,8 @@ class Pipeline {
   bool has_passed_on_ = false;  // bindings behind the first step, since finish()
   SharePoint share_;
   OwnTurns turns_;  // of rows
+  std::optional<std::size_t> witnessed_;  // the step at which one witness is enough
+  bool is_found_ = false;  // a witness, where the pipeline itself says so
   std::vector<std::unique_ptr<Stage>> stages_;
   Batch given_;  // scratch of start() and fold_rows()
 };

@@ -160,6 +160,11 @@ void Pipeline::bind_prefix(Stage& stage, std::uint32_t first, std::uint32_t coun
 Status Pipeline::bind_each(std::size_t s, const Batch& in, std::uint32_t in_row,
                            std::uint32_t first, const SetView& view) {
   Stage& stage = *stages_[s];
+  const bool has_parts = view.kind == SetKind::kArray
+                             ? !view.values.empty()
+                             : view.kind == SetKind::kBitmap && !view.words.empty();
+  if (has_parts && !stage.is_looking && stops_early(s, view.count))
+    return bind_until_found(s, in, in_row, first, view);
   Batch& out = stage.out;
   Cell* const into = out.columns[stage.step->columns.back().variable].data();
   // The elements are there; what comes along with them is the same for all.
@@ -219,6 +224,13 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
     }
     // Rows that this very rule adds meanwhile hold nothing before the round ends.
     const RowId rows = index.row_count();
+    if (stops_early(s, rows)) {
+      STRATALOG_RETURN_IF_ERROR(visit_rows_until_found(s, rows, [&](std::uint64_t at) {
+        const auto row = static_cast<RowId>(at);
+        return visit_row(s, in, r, 0, index.prefix(row), index.total(row));
+      }));
+      continue;
+    }
     for (RowId row = 0; row < rows; ++row)
       if (mine(row))
         STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row), index.total(row)));
@@ -304,6 +316,10 @@ Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
   };
   std::uint64_t rows = 0;
   for (const Index* index : source.joint) rows += rows_of(*index);
+  const auto row_at = [&](const Index& index, std::uint64_t number) -> DeltaRow {
+    const auto row = static_cast<RowId>(number);
+    return delta ? index.delta()[row] : DeltaRow{.row = row, .cells = index.total(row)};
+  };
   const bool parts = parts_by_rows(s);
   const bool takes_turns = parts && share_.is_ordered;
   for (std::uint32_t r = 0; r < in.rows; ++r) {
@@ -314,15 +330,22 @@ Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
         while (at - begin >= rows_of(*source.joint[which]))
           begin += rows_of(*source.joint[which++]);
         const Index& index = *source.joint[which];
-        const auto number = static_cast<RowId>(at - begin);
-        const DeltaRow found =
-            delta ? index.delta()[number] : DeltaRow{.row = number, .cells = index.total(number)};
+        const DeltaRow found = row_at(index, at - begin);
         if (parts && !takes_turns && !is_own_row(index, found.row)) continue;
         STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(found.row), found.cells));
       }
       return takes_turns ? flush_well_filled(s) : Status();
     };
-    STRATALOG_RETURN_IF_ERROR(takes_turns ? turns_.take(rows, visit) : visit(0, rows));
+    const auto visit_anywhere = [&](std::uint64_t at) -> Status {
+      std::size_t of = 0;
+      while (at >= rows_of(*source.joint[of])) at -= rows_of(*source.joint[of++]);
+      const DeltaRow found = row_at(*source.joint[of], at);
+      return visit_row(s, in, r, 0, source.joint[of]->prefix(found.row), found.cells);
+    };
+    STRATALOG_RETURN_IF_ERROR(takes_turns ? turns_.take(rows, visit)
+                              : stops_early(s, rows)
+                                  ? visit_rows_until_found(s, rows, visit_anywhere)
+                                  : visit(0, rows));
   }
   return evaluator_.status();
 }
@@ -483,6 +506,12 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
 Status Pipeline::visit_found(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end,
                              const Index& index) {
   Stage& stage = *stages_[s];
+  if (stops_early(s, stage.rows.size()))
+    return visit_rows_until_found(s, stage.rows.size(), [&](std::uint64_t at) {
+      const RowId found = stage.rows[at];
+      return visit_row(s, in, row, stage.step->prefix_length, index.prefix(found),
+                       index.total(found));
+    });
   if (!parts_by_rows(s)) return visit_alike(s, in, row, end, index, stage.rows);
   if (!share_.is_ordered) {
     std::erase_if(stage.rows, [&](RowId found) { return !is_own_row(index, found); });

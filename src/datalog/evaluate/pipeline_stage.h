@@ -2,7 +2,8 @@
 // Pipeline::Stage: one step of a pipeline with what it reads, its output batch and its scratch
 // space. For pipeline.cc (how batches flow, and steps that compute), pipeline_atoms.cc (steps that
 // read relations), pipeline_compare.cc (comparisons of many values), pipeline_alike.cc (bindings
-// that are alike) and pipeline_share.cc (ranks that share the work). Local.
+// that are alike), pipeline_witness.cc (bindings of which one is enough) and pipeline_share.cc
+// (ranks that share the work). Local.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "datalog/evaluate/aggregate_fold.h"
 #include "datalog/evaluate/bounded_rows.h"
 #include "datalog/evaluate/cell_filter.h"
+#include "datalog/evaluate/number_columns.h"
 #include "datalog/evaluate/number_ranges.h"
 #include "datalog/evaluate/pipeline.h"
 #include "datalog/evaluate/repeat_filter.h"
@@ -33,6 +35,9 @@ struct KnownCell {
   From from = From::kConstant;
   std::uint32_t at = 0;  // the constant's cell, or which variable or column
 };
+
+// Where one witness is enough: rows, or elements, to a look.
+inline constexpr std::uint64_t kRowsOfAPart = 32;
 
 // How values are compared with another one, which is computed where no cell is known.
 struct KnownComparison {
@@ -75,6 +80,8 @@ struct Pipeline::Stage {
   const IntSet* united = nullptr;  // goes instead of what the row at hand carries
   std::vector<Cell> cells;  // scratch: a set in the making
   std::optional<CellFilter> cell_filter;
+  std::optional<NumberFilter> number_filter;
+  std::optional<NumberColumns> assigned;  // whole numbers
   std::optional<KnownComparison> set_filter;  // of carried sets
   std::vector<SetComparison> row_filters;  // soon after, of the column behind the prefix
   std::vector<CellRange> row_ranges;  // scratch: where they let its cells lie; all ascend
@@ -93,6 +100,9 @@ struct Pipeline::Stage {
   Batch one;  // scratch: a row that is compared by itself
   std::vector<std::uint32_t> selected;  // scratch: rows of a batch
   std::optional<RepeatFilter> repeats;  // where its output may hold bindings more than once
+  bool is_looking = false;  // for a witness, for the binding at hand
+  std::uint64_t stride_of = 0;  // so many parts
+  std::uint64_t stride = 1;
   std::unique_ptr<Pipeline> inner;  // aggregates
   std::unique_ptr<AggregateFold> fold;
 };
@@ -102,6 +112,43 @@ inline Cell Pipeline::cell_of(const KnownCell& known, const Stage& stage, const 
   return known.from == KnownCell::From::kConstant   ? known.at
          : known.from == KnownCell::From::kArriving ? in.columns[known.at][in_row]
                                                     : stage.bound[known.at];
+}
+
+// For one binding, so many parts of what a step finds, more each time until a witness has come of
+// them. Neighbours are often alike, so that parts are taken from everywhere. What waits behind the
+// step is of other bindings.
+template <typename Visit>
+Status Pipeline::visit_until_found(std::size_t s, std::uint64_t parts, const Visit& visit) {
+  STRATALOG_RETURN_IF_ERROR(flush_from(s));
+  bool& is_found = definition_.witness ? *definition_.witness->is_found : is_found_;
+  is_found = false;
+  stages_[s]->is_looking = true;
+  const std::uint64_t stride = stride_through(*stages_[s], parts);
+  std::uint64_t seen = 0;
+  std::uint64_t part = 0;
+  Status status;
+  for (std::uint64_t look = 1; status.is_ok() && seen < parts && !is_found; look *= 2) {
+    for (const std::uint64_t end = std::min(parts, seen + look); status.is_ok() && seen < end;
+         ++seen) {
+      status = visit(part);
+      part = (part + stride) % parts;
+    }
+    if (status.is_ok()) status = flush_from(s);
+  }
+  stages_[s]->is_looking = false;
+  return status;
+}
+
+// Rows by their number.
+template <typename Visit>
+Status Pipeline::visit_rows_until_found(std::size_t s, std::uint64_t rows, const Visit& visit) {
+  const auto visit_part = [&](std::uint64_t part) -> Status {
+    const std::uint64_t end = std::min(rows, (part + 1) * kRowsOfAPart);
+    for (std::uint64_t at = part * kRowsOfAPart; at < end; ++at)
+      STRATALOG_RETURN_IF_ERROR(visit(at));
+    return {};
+  };
+  return visit_until_found(s, (rows + kRowsOfAPart - 1) / kRowsOfAPart, visit_part);
 }
 
 inline std::uint32_t Pipeline::append(Stage& stage, const Batch& in, std::uint32_t row) const {

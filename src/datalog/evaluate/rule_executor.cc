@@ -467,7 +467,9 @@ void RuleExecutor::make_pipeline(std::size_t s, std::size_t begin, std::size_t e
                            .tagged = options_.tagged,
                            .release_sets = std::move(release_sets),
                            .scratch = &state_.scratch,
-                           .most_united_bytes = state_.options.united_sets_bytes},
+                           .most_united_bytes = state_.options.united_sets_bytes,
+                           .ends_rule = is_last,
+                           .witness = options_.witness},
       state_.evaluator, std::move(sink));
 }
 

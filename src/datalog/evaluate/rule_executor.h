@@ -45,6 +45,7 @@ class RuleExecutor {
     // Called after each batch that hops to other ranks; null: nothing is.
     std::function<Status()> after_hop;
     ScanTurns* turns = nullptr;  // of the rows by which ranks share the work
+    std::optional<Pipeline::Definition::Witness> witness = {};
   };
 
   // The plan and the state outlive the executor. All indices that the plan reads must have been

@@ -26,7 +26,9 @@ Result<std::unique_ptr<RulePass>> RulePass::bind(EngineState& state, std::uint32
     if (state.meter && counts && !state.program.rules[plan.rule].body.empty())
       rule.meter = state.meter->rule(stratum, plan);
     if (sink_for) {
-      options.sink = sink_for(plan);
+      RuleSink sink = sink_for(plan);
+      options.sink = std::move(sink.take);
+      options.witness = sink.witness;
     } else {
       rule.head = std::make_unique<HeadWriter>(state, plan);
       HeadWriter* head = rule.head.get();

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -24,7 +26,12 @@ class RulePass {
  public:
   // Takes the bindings of a rule instead of the shards of its head (pivot strata collect seeds this
   // way).
-  using SinkFor = std::function<BatchSink(const RulePlan&)>;
+  struct RuleSink {
+    RuleSink(BatchSink sink) : take(std::move(sink)) {}  // NOLINT(google-explicit-constructor)
+    BatchSink take;
+    std::optional<Pipeline::Definition::Witness> witness;
+  };
+  using SinkFor = std::function<RuleSink(const RulePlan&)>;
 
   // Binds `plans` of a stratum; their relations must be available. Local verdict.
   static Result<std::unique_ptr<RulePass>> bind(EngineState& state, std::uint32_t stratum,

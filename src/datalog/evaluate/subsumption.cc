@@ -20,6 +20,14 @@ bool lies_beside_home(const RelationData& relation) {
   return indices > 1 || relation.shards.size() > 1;
 }
 
+// The second atom; what was lifted out of the first may stand between them.
+std::uint32_t dominating_literal(const Rule& rule) {
+  const auto is_atom = [](const Literal& literal) { return literal.kind == LiteralKind::kAtom; };
+  const auto first = std::ranges::find_if(rule.body, is_atom);
+  const auto second = std::find_if(first + 1, rule.body.end(), is_atom);
+  return static_cast<std::uint32_t>(second - rule.body.begin());
+}
+
 }  // namespace
 
 Subsumption::Subsumption(EngineState& state, std::uint32_t stratum)
@@ -38,44 +46,51 @@ void Subsumption::forget_bindings() {
   retire_.reset();
 }
 
-Status Subsumption::settle_seed() { return run(plan().reject, reject_); }
+Status Subsumption::settle_seed() { return run(plan().reject, Whose::kNew, reject_); }
 
 Status Subsumption::settle_round() {
-  const Status rejected = run(plan().reject, reject_);
-  const Status retired = run(plan().retire, retire_);
+  const Status rejected = run(plan().reject, Whose::kNew, reject_);
+  const Status retired = run(plan().retire, Whose::kOld, retire_);
   return rejected.is_ok() ? retired : rejected;
 }
 
-Status Subsumption::run(const std::vector<RulePlan>& rules, std::unique_ptr<RulePass>& pass) {
+Status Subsumption::run(const std::vector<RulePlan>& rules, Whose whose,
+                        std::unique_ptr<RulePass>& pass) {
   if (pass == nullptr) {
     STRATALOG_ASSIGN_OR_RETURN(
         pass, RulePass::bind(state_, stratum_, rules,
-                             [this](const RulePlan& rule) -> BatchSink { return doom(rule); }));
+                             [&](const RulePlan& rule) { return doom(rule, whose); }));
   }
   const Status mine = pass->run();
   const Status erased = erase_doomed();
   return mine.is_ok() ? erased : mine;
 }
 
-// Notes the dominated tuples of bindings whose two tuples differ.
-BatchSink Subsumption::doom(const RulePlan& plan) {
+// Notes the dominated tuples of bindings whose two tuples differ. Of a new tuple any other one that
+// dominates it is enough.
+RulePass::RuleSink Subsumption::doom(const RulePlan& plan, Whose whose) {
   const Rule& rule = state_.program.rules[plan.rule];
   const std::size_t arity = rule.head_arguments.size() / 2;
-  return [this, &rule, arity, &doomed = doomed_.at(rule.head),
-          tuple = std::vector<Cell>(2 * arity)](const Batch& batch) mutable -> Status {
-    for (std::uint32_t r = 0; r < batch.rows; ++r) {
-      for (std::size_t i = 0; i < tuple.size(); ++i)
-        tuple[i] = state_.evaluator.evaluate(rule.head_arguments[i], batch, r);
-      const auto middle = tuple.begin() + static_cast<std::ptrdiff_t>(arity);
-      if (std::equal(tuple.begin(), middle, middle)) continue;
-      // A tuple that many dominate comes in a row.
-      const bool is_known =
-          doomed.size() >= arity &&
-          std::equal(tuple.begin(), middle, doomed.end() - static_cast<std::ptrdiff_t>(arity));
-      if (!is_known) doomed.insert(doomed.end(), tuple.begin(), middle);
-    }
-    return state_.evaluator.status();
-  };
+  RulePass::RuleSink sink(
+      [this, &rule, arity, &doomed = doomed_.at(rule.head),
+       tuple = std::vector<Cell>(2 * arity)](const Batch& batch) mutable -> Status {
+        for (std::uint32_t r = 0; r < batch.rows; ++r) {
+          for (std::size_t i = 0; i < tuple.size(); ++i)
+            tuple[i] = state_.evaluator.evaluate(rule.head_arguments[i], batch, r);
+          const auto middle = tuple.begin() + static_cast<std::ptrdiff_t>(arity);
+          if (std::equal(tuple.begin(), middle, middle)) continue;
+          is_doomed_ = true;
+          // A tuple that many dominate comes in a row.
+          const bool is_known =
+              doomed.size() >= arity &&
+              std::equal(tuple.begin(), middle, doomed.end() - static_cast<std::ptrdiff_t>(arity));
+          if (!is_known) doomed.insert(doomed.end(), tuple.begin(), middle);
+        }
+        return state_.evaluator.status();
+      });
+  if (whose == Whose::kNew)
+    sink.witness = {.literal = dominating_literal(rule), .is_found = &is_doomed_};
+  return sink;
 }
 
 void Subsumption::note_beaten() {

@@ -8,6 +8,7 @@
 // Collective.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
@@ -42,8 +43,10 @@ class Subsumption {
 
  private:
   const StratumPlan& plan() const { return state_.plan.strata[stratum_]; }
-  Status run(const std::vector<RulePlan>& rules, std::unique_ptr<RulePass>& pass);
-  BatchSink doom(const RulePlan& plan);
+  // Dominated tuples that a pass looks for.
+  enum class Whose : std::uint8_t { kNew, kOld };
+  Status run(const std::vector<RulePlan>& rules, Whose whose, std::unique_ptr<RulePass>& pass);
+  RulePass::RuleSink doom(const RulePlan& plan, Whose whose);
   Status erase_doomed();
 
   EngineState& state_;
@@ -51,6 +54,7 @@ class Subsumption {
   std::unique_ptr<RulePass> reject_;
   std::unique_ptr<RulePass> retire_;
   std::map<RelationId, std::vector<Cell>> doomed_;  // found by this rank, back to back
+  bool is_doomed_ = false;  // a tuple, since a rule has asked
   std::map<RelationId, std::vector<Cell>> beaten_;  // in the order of the home's primary index
 };
 
