@@ -506,7 +506,8 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
 Status Pipeline::visit_found(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end,
                              const Index& index) {
   Stage& stage = *stages_[s];
-  if (stops_early(s, stage.rows.size()))
+  const bool is_alone = end - row == 1 || !stage.passes_sets;
+  if (is_alone && stops_early(s, stage.rows.size()))
     return visit_rows_until_found(s, stage.rows.size(), [&](std::uint64_t at) {
       const RowId found = stage.rows[at];
       return visit_row(s, in, row, stage.step->prefix_length, index.prefix(found),

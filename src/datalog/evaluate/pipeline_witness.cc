@@ -12,7 +12,7 @@ namespace stratalog::datalog {
 namespace {
 
 // Fewer are all looked at as quickly.
-constexpr std::uint64_t kWorthStopping = 4 * kRowsOfAPart;
+constexpr std::uint64_t kWorthStopping = 2 * kRowsOfAPart;
 
 constexpr std::uint64_t kWordCells = 64;  // of a bitmap
 
@@ -34,8 +34,7 @@ bool lists_rows(const Step& step) {
 }  // namespace
 
 void Pipeline::prepare_witness() {
-  if (!definition_.ends_rule || definition_.counts || definition_.tagged || definition_.carries)
-    return;
+  if (!definition_.ends_rule || definition_.counts || definition_.tagged) return;
   for (std::size_t s = 0; s < stages_.size() && !witnessed_; ++s) {
     const Stage& stage = *stages_[s];
     if (lists_rows(*stage.step) && !stage.step->columns.empty() && stage.source.index != nullptr &&
@@ -55,6 +54,14 @@ bool Pipeline::asks_for_witness(std::size_t s) const {
 
 // Whether no later step keeps bindings for a while, or may fail.
 bool Pipeline::comes_at_once_from(std::size_t s) const {
+  // A carried set goes through as a whole, or its elements may have other witnesses.
+  const auto changes_set = [](const Step& step) {
+    return step.filters_carried || std::ranges::any_of(step.columns, [](const ColumnUse& use) {
+             return use.role == ColumnRole::kCarry;
+           });
+  };
+  if (definition_.carries && std::ranges::any_of(definition_.steps.subspan(s), changes_set))
+    return false;
   for (std::size_t t = s + 1; t < stages_.size(); ++t) {
     const Step& step = definition_.steps[t];
     const Literal& literal = (*definition_.body)[step.literal];

@@ -87,7 +87,19 @@ TEST_F(Witnesses, OfRowsUnderAKey) {
       found.push_back(row.i);
   ASSERT_GT(found.size(), 9);
   ASSERT_LT(found.size(), v_.size());
+  std::vector<int> later;
+  std::vector<int> early_ones;
+  for (const Row& row : v_)
+    if (std::ranges::any_of(v_, [&](const Row& other) {
+          return other.g == row.g && other.w > row.w && (other.w + row.w) % 83 < 2;
+        })) {
+      later.push_back(row.i);
+      if (std::ranges::count(a_, row.i) > 0) early_ones.push_back(row.i);
+    }
   expect("found(i) :- v(i, g, w), v(j, g, u), (u + w) % 251 = 3, j != i.\n", found);
+  // Sets move, as a whole and in part.
+  expect("found(i) :- v(i, g, w), v(_, g, u), u > w, (u + w) % 83 < 2.\n", later);
+  expect("found(i) :- v(i, g, w), v(j, g, u), u > w, a(i), (u + w) % 83 < 2.\n", early_ones);
   // By turns in a large group and in one that is looked at as a whole.
   expect(
       ".decl o(i: number, g: number, w: number)\n.input o(filename=\"v.facts\")\n"
