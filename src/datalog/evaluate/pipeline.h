@@ -325,7 +325,7 @@ class Pipeline {
   bool asks_for_witness(std::size_t s) const;
   bool comes_at_once_from(std::size_t s) const;
   // Whether the step finds so much for each binding that it stops at the first witness.
-  bool stops_early(std::size_t s, std::uint64_t found) const;
+  bool stops_early(std::size_t s, std::uint64_t found, const Batch& in, std::uint32_t in_row) const;
   template <typename Visit>
   Status visit_until_found(std::size_t s, std::uint64_t parts, const Visit& visit);
   template <typename Visit>

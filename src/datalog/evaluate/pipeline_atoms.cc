@@ -163,7 +163,7 @@ Status Pipeline::bind_each(std::size_t s, const Batch& in, std::uint32_t in_row,
   const bool has_parts = view.kind == SetKind::kArray
                              ? !view.values.empty()
                              : view.kind == SetKind::kBitmap && !view.words.empty();
-  if (has_parts && !stage.is_looking && stops_early(s, view.count))
+  if (has_parts && !stage.is_looking && stops_early(s, view.count, in, in_row))
     return bind_until_found(s, in, in_row, first, view);
   Batch& out = stage.out;
   Cell* const into = out.columns[stage.step->columns.back().variable].data();
@@ -224,7 +224,7 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
     }
     // Rows that this very rule adds meanwhile hold nothing before the round ends.
     const RowId rows = index.row_count();
-    if (stops_early(s, rows)) {
+    if (stops_early(s, rows, in, r)) {
       STRATALOG_RETURN_IF_ERROR(visit_rows_until_found(s, rows, [&](std::uint64_t at) {
         const auto row = static_cast<RowId>(at);
         return visit_row(s, in, r, 0, index.prefix(row), index.total(row));
@@ -343,7 +343,7 @@ Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
       return visit_row(s, in, r, 0, source.joint[of]->prefix(found.row), found.cells);
     };
     STRATALOG_RETURN_IF_ERROR(takes_turns ? turns_.take(rows, visit)
-                              : stops_early(s, rows)
+                              : stops_early(s, rows, in, r)
                                   ? visit_rows_until_found(s, rows, visit_anywhere)
                                   : visit(0, rows));
   }
@@ -507,7 +507,7 @@ Status Pipeline::visit_found(std::size_t s, const Batch& in, std::uint32_t row, 
                              const Index& index) {
   Stage& stage = *stages_[s];
   const bool is_alone = end - row == 1 || !stage.passes_sets;
-  if (is_alone && stops_early(s, stage.rows.size()))
+  if (is_alone && stops_early(s, stage.rows.size(), in, row))
     return visit_rows_until_found(s, stage.rows.size(), [&](std::uint64_t at) {
       const RowId found = stage.rows[at];
       return visit_row(s, in, row, stage.step->prefix_length, index.prefix(found),

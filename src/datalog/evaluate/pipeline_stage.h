@@ -100,6 +100,7 @@ struct Pipeline::Stage {
   Batch one;  // scratch: a row that is compared by itself
   std::vector<std::uint32_t> selected;  // scratch: rows of a batch
   std::optional<RepeatFilter> repeats;  // where its output may hold bindings more than once
+  bool sees_one_by_one = false;  // the elements of carried sets, where one witness is enough
   bool is_looking = false;  // for a witness, for the binding at hand
   std::uint64_t stride_of = 0;  // so many parts
   std::uint64_t stride = 1;

@@ -31,6 +31,13 @@ bool lists_rows(const Step& step) {
          step.kind == StepKind::kScanDelta;
 }
 
+// Whether some elements of a carried set may pass and others may not.
+bool looks_into_sets(const Step& step) {
+  return step.filters_carried || std::ranges::any_of(step.columns, [](const ColumnUse& use) {
+           return use.role == ColumnRole::kCarry;
+         });
+}
+
 }  // namespace
 
 void Pipeline::prepare_witness() {
@@ -41,6 +48,9 @@ void Pipeline::prepare_witness() {
         stage.source.swept == nullptr && asks_for_witness(s) && comes_at_once_from(s))
       witnessed_ = s;
   }
+  if (witnessed_)
+    stages_[*witnessed_]->sees_one_by_one =
+        std::ranges::any_of(definition_.steps.subspan(*witnessed_), looks_into_sets);
 }
 
 bool Pipeline::asks_for_witness(std::size_t s) const {
@@ -54,14 +64,7 @@ bool Pipeline::asks_for_witness(std::size_t s) const {
 
 // Whether no later step keeps bindings for a while, or may fail.
 bool Pipeline::comes_at_once_from(std::size_t s) const {
-  // A carried set goes through as a whole, or its elements may have other witnesses.
-  const auto changes_set = [](const Step& step) {
-    return step.filters_carried || std::ranges::any_of(step.columns, [](const ColumnUse& use) {
-             return use.role == ColumnRole::kCarry;
-           });
-  };
-  if (definition_.carries && std::ranges::any_of(definition_.steps.subspan(s), changes_set))
-    return false;
+  if (definition_.carries && !stages_[s]->passes_sets) return false;
   for (std::size_t t = s + 1; t < stages_.size(); ++t) {
     const Step& step = definition_.steps[t];
     const Literal& literal = (*definition_.body)[step.literal];
@@ -75,8 +78,13 @@ bool Pipeline::comes_at_once_from(std::size_t s) const {
   return true;
 }
 
-bool Pipeline::stops_early(std::size_t s, std::uint64_t found) const {
+bool Pipeline::stops_early(std::size_t s, std::uint64_t found, const Batch& in,
+                           std::uint32_t in_row) const {
   if (witnessed_ != s || found < kWorthStopping) return false;
+  // Elements of a set may have other witnesses than it has.
+  const Stage& stage = *stages_[s];
+  if (stage.sees_one_by_one && (stage.united != nullptr || in.sets[in_row]->size() != 1))
+    return false;
   // Where ranks part here or later, they go the same way until then.
   return share_.by == ShareBy::kNothing || (share_.by == ShareBy::kBindings && share_.at <= s) ||
          (share_.by == ShareBy::kRows && share_.at < s);

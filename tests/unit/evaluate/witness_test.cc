@@ -100,6 +100,7 @@ TEST_F(Witnesses, OfRowsUnderAKey) {
   // Sets move, as a whole and in part.
   expect("found(i) :- v(i, g, w), v(_, g, u), u > w, (u + w) % 83 < 2.\n", later);
   expect("found(i) :- v(i, g, w), v(j, g, u), u > w, a(i), (u + w) % 83 < 2.\n", early_ones);
+  expect("found(i) :- v(i, g, w), v(j, g, u), u > w, i != j, (u + w) % 83 < 2.\n", later);
   // By turns in a large group and in one that is looked at as a whole.
   expect(
       ".decl o(i: number, g: number, w: number)\n.input o(filename=\"v.facts\")\n"
