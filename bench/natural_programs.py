@@ -58,6 +58,12 @@ PROGRAMS = {
     "common": ".decl c(a: number, b: number, n: number)\n.printsize c\n"
     "c(x, y, n) :- star(x), star(y), x < y, n = count : { triple(x, p, o), triple(y, p, o) }, "
     "n > 0.\n",
+    "near": ".decl a(x: number)\na(x) :- x = range(0, 30000).\n.decl near(x: number)\n"
+    ".printsize near\nnear(x) :- a(x), a(y), x + y > 40000.\n",
+    "pareto": ".decl p(i: number, a: number, b: number, c: number)\n"
+    "p(i, (i * 7919) % 10007, (i * 10473) % 10009, (i * 31) % 10037) :- i = range(0, 10000).\n"
+    ".decl beaten(i: number)\nbeaten(i) :- p(i, a, b, c), p(j, d, e, f), i != j, d >= a, e >= b, "
+    "f >= c.\n.decl front(i: number)\n.printsize front\nfront(i) :- p(i, _, _, _), !beaten(i).\n",
     "subsumed": ".decl p(x: number, y: number)\np(x, (x * 7919) % 40009) :- x = range(0, 20000).\n"
     ".decl q(x: number, y: number)\n.printsize q\nq(x, y) :- p(x, y).\n"
     "q(x, y) <= q(a, b) :- x <= a, y <= b.\n",
