@@ -38,6 +38,9 @@ bool looks_into_sets(const Step& step) {
          });
 }
 
+// Not only restricts sets that come to it.
+bool binds_sets(const Step& step) { return lists_rows(step) && looks_into_sets(step); }
+
 }  // namespace
 
 void Pipeline::prepare_witness() {
@@ -64,7 +67,8 @@ bool Pipeline::asks_for_witness(std::size_t s) const {
 
 // Whether no later step keeps bindings for a while, or may fail.
 bool Pipeline::comes_at_once_from(std::size_t s) const {
-  if (definition_.carries && !stages_[s]->passes_sets) return false;
+  // A set that is bound here or later is as new as what any variable is bound to.
+  if (std::ranges::any_of(definition_.steps.subspan(s), binds_sets)) return false;
   for (std::size_t t = s + 1; t < stages_.size(); ++t) {
     const Step& step = definition_.steps[t];
     const Literal& literal = (*definition_.body)[step.literal];

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,20 @@ TEST_F(Witnesses, OfRowsThatAnotherAtomTests) {
   ASSERT_GT(found.size(), 9);
   ASSERT_LT(found.size(), a_.size());
   expect("found(x) :- a(x), v(i, _, w), w * 7 % 900 = x, !a(i).\n", found);
+}
+
+// What moves as sets is not there yet where the rows are listed.
+TEST_F(Witnesses, AreNoneWhereSetsAreBoundLater) {
+  std::set<int> values;
+  for (const Row& row : v_)
+    if (std::ranges::count(a_, row.i) > 0) values.insert(row.w);
+  const std::vector<int> found(values.begin(), values.end());
+  ASSERT_GT(found.size(), 64);
+  expect("found(w) :- a(i), v(i, _, w).\n", found);
+  expect("found(w) :- a(i), v(i, _, w), w != 1000.\n", found);
+  expect("found(w) :- v(i, g, w), a(i), w != 1000.\n", found);
+  expect(".decl t(k: number, w: number)\nt(1, w) :- a(i), v(i, _, w).\nfound(w) :- t(_, w).\n",
+         found);
 }
 
 // Of what is dominated by anything, no matter by what: also where all come in one round.
