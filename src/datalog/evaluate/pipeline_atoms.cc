@@ -29,6 +29,11 @@ bool is_same_key(const Cell* a, const Cell* b, std::uint32_t length) {
   return true;
 }
 
+bool has_parts(const SetView& view) {
+  return view.kind == SetKind::kArray ? !view.values.empty()
+                                      : view.kind == SetKind::kBitmap && !view.words.empty();
+}
+
 }  // namespace
 
 Cell Pipeline::expected(const ColumnUse& use, const Batch& in, std::uint32_t in_row) const {
@@ -160,10 +165,8 @@ void Pipeline::bind_prefix(Stage& stage, std::uint32_t first, std::uint32_t coun
 Status Pipeline::bind_each(std::size_t s, const Batch& in, std::uint32_t in_row,
                            std::uint32_t first, const SetView& view) {
   Stage& stage = *stages_[s];
-  const bool has_parts = view.kind == SetKind::kArray
-                             ? !view.values.empty()
-                             : view.kind == SetKind::kBitmap && !view.words.empty();
-  if (has_parts && !stage.is_looking && stops_early(s, view.count, in, in_row))
+  if (witnessed_ == s && !stage.is_looking && has_parts(view) &&
+      stops_early(s, view.count, in, in_row))
     return bind_until_found(s, in, in_row, first, view);
   Batch& out = stage.out;
   Cell* const into = out.columns[stage.step->columns.back().variable].data();
