@@ -328,9 +328,8 @@ class ProgramGenerator {
     scope.bind(ValueKind::kNumber, name);
   }
 
-  // What values of two tuples that nothing joins have in common: `a(x), a(y), ... { e(x, z), e(y,
-  // z)
-  // }`. Nothing where the relation has one column only.
+  // What values of two tuples that nothing joins have in common, as in `{ e(x, z), e(y, z) }`.
+  // Nothing where the relation has one column only.
   void add_common_values(Scope& scope, std::uint32_t layer) {
     const RelationShape& relation = below_layer(layer);
     const std::size_t columns = relation.kinds.size();

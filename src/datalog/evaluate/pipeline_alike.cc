@@ -102,7 +102,7 @@ Status Pipeline::unite_carried(std::size_t s, const Batch& in, std::uint32_t row
   static const IntSet kNothing{};
   Stage& stage = *stages_[s];
   if (stage.united_bytes > definition_.most_united_bytes) {
-    for (std::size_t t = s; t < stages_.size(); ++t) STRATALOG_RETURN_IF_ERROR(flush(t));
+    STRATALOG_RETURN_IF_ERROR(flush_from(s));
     definition_.release_sets();
     stage.united_sets.clear();
     stage.united_bytes = 0;

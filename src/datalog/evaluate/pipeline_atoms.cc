@@ -641,7 +641,7 @@ Status Pipeline::settle_made_sets(std::size_t s) {
   Stage& stage = *stages_[s];
   STRATALOG_RETURN_IF_ERROR(flush(s));
   if (stage.made_sets.size() < kMadeSets) return {};
-  for (std::size_t t = s + 1; t < stages_.size(); ++t) STRATALOG_RETURN_IF_ERROR(flush(t));
+  STRATALOG_RETURN_IF_ERROR(flush_from(s + 1));
   stage.made_sets.clear();
   return {};
 }

@@ -84,8 +84,7 @@ std::vector<BoundRule> split_off_independent_parts(BoundRule& rule, Declarations
   std::vector<Variables> variables;
   for (const BoundLiteral& literal : rule.body) {
     variables.push_back(tied_variables(literal));
-    for (const VariableId variable : variables.back())
-      classes.unite(variable, variables.back().front());
+    classes.unite_all(variables.back());
     if (depends_on_the_pass(literal) && !variables.back().empty())
       classes.unite(variables.back().front(), head);
   }
