@@ -218,6 +218,9 @@ enum class Comparison : std::uint8_t {
   kNotContains,  // match(pattern, text), contains(needle, text)
 };
 
+// Whether it looks into texts, where a pattern may be malformed.
+constexpr bool searches_text(Comparison comparison) { return comparison >= Comparison::kMatch; }
+
 enum class AggregateFunction : std::uint8_t {
   kCount,
   kSum,

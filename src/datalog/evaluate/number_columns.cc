@@ -151,7 +151,7 @@ void NumberColumns::apply(Part& part, std::uint32_t rows) {
 }
 
 std::optional<NumberFilter> NumberFilter::of(const Literal& comparison) {
-  if (comparison.comparison >= Comparison::kMatch) return {};
+  if (searches_text(comparison.comparison)) return {};
   auto left = NumberColumns::of(comparison.left);
   auto right = NumberColumns::of(comparison.right);
   if (!left || !right) return {};

@@ -75,7 +75,7 @@ bool Pipeline::comes_at_once_from(std::size_t s) const {
     const bool is_read = reads_relation(step) && stages_[t]->source.swept == nullptr;
     const bool is_computed = (step.kind == StepKind::kFilter || step.kind == StepKind::kAssign) &&
                              literal.record_use == RecordUse::kValue &&
-                             literal.comparison < Comparison::kMatch && cannot_fail(literal.left) &&
+                             !searches_text(literal.comparison) && cannot_fail(literal.left) &&
                              cannot_fail(literal.right);
     if (!is_read && !is_computed) return false;
   }

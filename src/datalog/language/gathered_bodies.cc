@@ -31,14 +31,11 @@ bool is_subset(const VariableIds& some, const VariableIds& all) {
 
 bool is_simple(const Expression& e) { return e.kind != ExpressionKind::kFunctor; }
 
-// The first of the comparisons that look into symbols, whose patterns may be malformed.
-constexpr Comparison kFirstMatcher = Comparison::kMatch;
-
 // What cannot fail, whatever the values are.
 bool is_simple(const Literal& literal) {
   if (literal.kind == LiteralKind::kComparison)
     return is_simple(literal.left) && is_simple(literal.right) &&
-           literal.comparison < kFirstMatcher;
+           !searches_text(literal.comparison);
   return reads_atom(literal);
 }
 

@@ -95,7 +95,7 @@ class Inference {
     visit(literal.left);
     visit(literal.right);
     const std::string_view name = comparison_name(literal.comparison);
-    if (literal.comparison >= Comparison::kMatch) {
+    if (searches_text(literal.comparison)) {
       const std::string role = fmt::format("as an argument of `{}`", name);
       classes_.narrow(literal.left.node, {kS, literal.left.span, role}, literal.left.span);
       classes_.narrow(literal.right.node, {kS, literal.right.span, role}, literal.right.span);

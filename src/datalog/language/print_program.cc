@@ -244,7 +244,7 @@ class Printer {
       case LiteralKind::kNegatedAtom:
         return '!' + atom(program, l.atom);
       case LiteralKind::kComparison:
-        if (l.comparison >= Comparison::kMatch) {
+        if (searches_text(l.comparison)) {
           return fmt::format("{}({}, {})", comparison_text(l.comparison), expression(l.left),
                              expression(l.right));
         }
