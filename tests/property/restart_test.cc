@@ -193,15 +193,16 @@ std::uint64_t check_each_stop(const Program& program, const FileTexts& facts, in
   }
 }
 
-// Stops at every safe point; each leg runs on another number of ranks. Returns the number of legs.
+// Stops at every safe point; each leg runs on another number of ranks, and in the next one of some
+// ways. Returns the number of legs.
 std::uint64_t check_chain(const Program& program, const FileTexts& facts,
-                          const std::vector<int>& ranks, const RunOptions& base,
+                          const std::vector<int>& ranks, const std::vector<RunOptions>& ways,
                           const std::string& expected) {
   const auto disk = std::make_shared<MemoryDisk>();
   // The first safe point after a restart is the one that was stopped at.
   for (std::uint64_t leg = 0; leg < 500; ++leg) {
     const StoppedRun run =
-        run_until(program, facts, ranks[leg % ranks.size()], base,
+        run_until(program, facts, ranks[leg % ranks.size()], ways[leg % ways.size()],
                   leg == 0 ? ResumePolicy::kFresh : ResumePolicy::kResume, leg == 0 ? 1 : 2, disk);
     EXPECT_TRUE(run.outcome.status.is_ok())
         << "leg " << leg << ": " << run.outcome.status.to_string();
@@ -284,9 +285,30 @@ TEST(Restart, ChainOfStopsAtEverySafePoint) {
       SCOPED_TRACE(fmt::format(
           "allow_pivot {}, allow_sets {}, replicate_limit_rows {}, mirror_limit_rows {}",
           way.allow_pivot, way.allow_sets, way.replicate_limit_rows, way.mirror_limit_rows));
-      EXPECT_GT(check_chain(*program, sample.facts, ranks, way, expected), 3U);
+      EXPECT_GT(check_chain(*program, sample.facts, ranks, {way}, expected), 3U);
       if (HasFailure()) return;
     }
+  }
+}
+
+// A sweep that was interrupted goes on, whatever is allowed by then.
+TEST(Restart, ChainInAnotherWayEachTime) {
+  const std::vector<RunOptions> all = ways_to_run();
+  RunOptions plain = all[0];
+  plain.allow_pivot = plain.allow_sets = false;
+  RunOptions swept = all[0];
+  swept.allow_sets = false;
+  for (const Sample& sample : samples()) {
+    SCOPED_TRACE(sample.name);
+    const Program program = compiled(sample.text);
+    const std::string expected = uninterrupted(program, sample.facts);
+    for (const std::vector<RunOptions>& ways :
+         {std::vector{all[0], plain}, std::vector{swept, plain, all[3]},
+          std::vector{all[0], all[3], all[1], swept}, std::vector{all[2], plain, swept}})
+      for (const std::vector<int>& ranks : {std::vector{1}, std::vector{3, 3, 2, 1, 7}}) {
+        EXPECT_GT(check_chain(program, sample.facts, ranks, ways, expected), 3U);
+        if (HasFailure()) return;
+      }
   }
 }
 
@@ -544,7 +566,9 @@ TEST(Restart, RandomProgramsInChains) {
     const auto program = compile_text(generated.text, problems);
     ASSERT_TRUE(program) << problems;
     const std::string expected = uninterrupted(*program, generated.fact_files);
-    check_chain(*program, generated.fact_files, ranks, ways_to_run()[seed % 4], expected);
+    const std::vector<RunOptions> all = ways_to_run();
+    check_chain(*program, generated.fact_files, ranks, {all[seed % 4], all[seed / 4 % 4]},
+                expected);
     if (HasFailure()) return;
   }
 }

@@ -38,6 +38,10 @@ bool runs_by_rounds(const EnginePosition& position) {
   return position.stratum && !position.by_pivot;
 }
 
+std::optional<std::uint32_t> swept_stratum(const EnginePosition& position) {
+  return position.by_pivot ? position.stratum : std::nullopt;
+}
+
 }  // namespace
 
 LoadSink Restorer::sink() {
@@ -74,6 +78,7 @@ Status Restorer::begin(const StoredState& stored) {
   STRATALOG_ASSIGN_OR_RETURN(
       state_.plan, plan_program(state_.program, {.statistics = position_.statistics,
                                                  .allow_pivot = state_.options.allow_pivot,
+                                                 .swept = swept_stratum(position_),
                                                  .allow_sets = state_.options.allow_sets,
                                                  .continued = continued_stratum(position_)}));
   state_.placements = plan_placements(state_.program, state_.plan);
@@ -115,6 +120,10 @@ Status Restorer::open_targets(const StoredState& stored) {
       targets_.push_back(std::move(target));
       continue;
     }
+    if (data.pivot &&
+        !std::ranges::equal(relation.column_order, data.pivot->column_order(data.pivot_position)))
+      return Status::corruption(fmt::format("{}: relation `{}` was swept by another column",
+                                            stored.generation, relation.name));
     if (relation.arity == 0) {
       (relation.version == RelationVersion::kTotal ? data.holds : data.delta_holds) =
           relation.rows > 0;
@@ -220,7 +229,9 @@ Status Restorer::open_pivots(const StoredState& stored) {
                                  PivotSpace::dense(static_cast<Cell>(stored_space.first),
                                                    static_cast<std::uint32_t>(stored_space.lanes)));
     }
-    if (stratum >= state_.program.strata.size() || !state_.plan.strata[stratum].pivot)
+    if (stratum >= state_.program.strata.size() || !state_.plan.strata[stratum].pivot ||
+        (swept_stratum(position_) == stratum &&
+         state_.plan.strata[stratum].strategy != Strategy::kPivot))
       return Status::corruption(
           fmt::format("{}: stratum {} has no pivot", stored.generation, stratum));
     auto relations = std::make_shared<PivotRelations>(state_, stratum);

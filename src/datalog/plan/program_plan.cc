@@ -264,7 +264,8 @@ class Planner {
     PivotFinding finding = find_pivot(program_, stratum);
     plan.pivot = finding.pivot;
     plan.reason = finding.reason;
-    if (!finding.pivot || !finding.is_linear || !options_.allow_pivot) return;
+    if (!finding.pivot || !finding.is_linear || !(options_.allow_pivot || options_.swept == s))
+      return;
     plan.strategy = Strategy::kPivot;
     plan.reason += ": dealt by it, no tuple crosses ranks";
     masks_.merge(finding.masks);

@@ -198,6 +198,8 @@ struct RelationStatistics {
 struct PlanOptions {
   std::vector<RelationStatistics> statistics;  // by RelationId; may be shorter or empty
   bool allow_pivot = true;
+  // A stratum that a checkpoint was written in the middle of, by pivot: it goes on so.
+  std::optional<std::uint32_t> swept;
   bool allow_sets = true;
   std::optional<std::uint32_t> sets_in;  // with allow_sets: in this stratum only
   // A stratum that goes on from an old fixpoint (plan/addition_plan.h): by rounds.
