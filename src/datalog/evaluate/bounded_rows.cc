@@ -4,34 +4,34 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 
 #include "datalog/evaluate/value_bits.h"
 
 namespace stratalog::datalog {
 namespace {
 
-// `row_at(i)` of `count` rows in order.
-template <typename RowAt>
-void append_by_halving(const Index& index, std::size_t count, const RowAt& row_at,
-                       std::uint32_t place, std::span<const CellRange> ranges,
-                       std::vector<RowId>& found) {
-  // From `first` on, the first row whose cell is `cell` or more.
-  const auto first_from = [&](std::size_t first, Cell cell) {
-    std::size_t rest = count - first;
+// Each run of rows is so many times as long as the next one, at most.
+constexpr std::uint64_t kRunGrowth = 8;
+
+// `visit(from, to)` the positions in each range, of rows that ascend by their cells at `place`.
+template <typename Visit>
+void for_each_range(const Index& index, const FoundRows& rows, std::uint32_t place,
+                    std::span<const CellRange> ranges, const Visit& visit) {
+  std::size_t at = 0;
+  const auto first_where = [&](const auto& is_there) {
+    std::size_t rest = rows.size() - at;
     while (rest > 0) {
       const std::size_t half = rest / 2;
-      const bool is_before = index.prefix(row_at(first + half))[place] < cell;
-      first += is_before ? half + 1 : 0;
+      const bool is_before = !is_there(index.prefix(rows[at + half])[place]);
+      at += is_before ? half + 1 : 0;
       rest = is_before ? rest - half - 1 : half;
     }
-    return first;
+    return at;
   };
-  std::size_t at = 0;
   for (const CellRange& range : ranges) {
-    for (at = first_from(at, range.lowest);
-         at < count && index.prefix(row_at(at))[place] <= range.highest; ++at)
-      found.push_back(row_at(at));
+    const std::size_t from = first_where([&](Cell cell) { return cell >= range.lowest; });
+    const std::size_t to = first_where([&](Cell cell) { return cell > range.highest; });
+    if (from < to) visit(from, to);
   }
 }
 
@@ -48,25 +48,18 @@ void append_between(const Index& index, const FoundRows& rows, std::uint32_t pla
   if (rows.empty()) return;
   const RowId last = rows[rows.size() - 1];
   if (last < index.ordered_rows() && last - rows[0] + 1 == rows.size())
-    return append_by_halving(
-        index, rows.size(), [&](std::size_t i) { return rows[i]; }, place, ranges, found);
+    return for_each_range(index, rows, place, ranges, [&](std::size_t from, std::size_t to) {
+      for (; from < to; ++from) found.push_back(rows[from]);
+    });
   for (const RowId row : rows)
     if (lies_within(index.prefix(row)[place], ranges)) found.push_back(row);
 }
 
-void append_between(const Index& index, std::span<const RowId> rows, std::uint32_t place,
-                    std::span<const CellRange> ranges, std::vector<RowId>& found) {
-  append_by_halving(
-      index, rows.size(), [&](std::size_t i) { return rows[i]; }, place, ranges, found);
-}
-
-std::vector<RowId> late_rows_in_order(const Index& index) {
-  std::vector<RowId> rows(index.row_count() - index.ordered_rows());
-  std::iota(rows.begin(), rows.end(), index.ordered_rows());
-  std::ranges::sort(rows, [&](RowId a, RowId b) {
-    return std::ranges::lexicographical_compare(index.prefix(a), index.prefix(b));
+void add_between(const Index& index, std::span<const CellRange> ranges, FoundSpans& found) {
+  const FoundRows rows(0, index.ordered_rows());
+  for_each_range(index, rows, 0, ranges, [&](std::size_t from, std::size_t to) {
+    found.add(static_cast<RowId>(from), to - from);
   });
-  return rows;
 }
 
 std::optional<std::uint64_t> place_of_value(ValueKind kind, std::uint64_t bits) {
@@ -92,11 +85,57 @@ void PlaceInterval::keep(Comparison comparison, std::optional<std::uint64_t> oth
   }
 }
 
-void append_valued(std::span<const ValuedRow> rows, const PlaceInterval& interval,
-                   std::vector<RowId>& found) {
+void FoundSpans::clear() {
+  spans_.clear();
+  size_ = 0;
+}
+
+void FoundSpans::add(RowId first, std::uint64_t count) {
+  size_ += count;
+  spans_.push_back({.index = index_, .rows = nullptr, .first = first, .end = size_});
+}
+
+void FoundSpans::add(std::span<const ValuedRow> rows) {
+  size_ += rows.size();
+  spans_.push_back({.index = index_, .rows = rows.data(), .first = 0, .end = size_});
+}
+
+FoundSpans::Found FoundSpans::at(std::uint64_t which) const {
+  std::size_t s = 0;
+  while (spans_[s].end <= which) ++s;
+  return {.index = spans_[s].index, .row = row_of(spans_[s], which - begin_of(s))};
+}
+
+void FoundSpans::append(std::size_t span, std::vector<RowId>& rows) const {
+  const std::uint64_t count = spans_[span].end - begin_of(span);
+  for (std::uint64_t i = 0; i < count; ++i) rows.push_back(row_of(spans_[span], i));
+}
+
+// The digits of the number, each of them a run.
+std::vector<RowId> ValuedRuns::ends_of_runs(RowId rows) {
+  std::uint64_t step = 1;
+  while (step * kRunGrowth <= rows) step *= kRunGrowth;
+  std::vector<RowId> ends;
+  for (std::uint64_t end = 0; end < rows; step /= kRunGrowth) {
+    const std::uint64_t next = rows / step * step;
+    if (next > end) ends.push_back(static_cast<RowId>(next));
+    end = next;
+  }
+  return ends;
+}
+
+void ValuedRuns::sort_by_place(std::vector<ValuedRow>& rows) {
+  std::ranges::sort(rows, {}, [](const ValuedRow& row) { return std::pair(row.place, row.row); });
+}
+
+void ValuedRuns::add_between(const PlaceInterval& interval, FoundSpans& found) const {
   if (interval.is_empty()) return;
-  auto row = std::ranges::lower_bound(rows, interval.first(), {}, &ValuedRow::place);
-  for (; row != rows.end() && row->place <= interval.last(); ++row) found.push_back(row->row);
+  for (const Run& run : runs_) {
+    const auto from = std::ranges::lower_bound(run.rows, interval.first(), {}, &ValuedRow::place);
+    const auto to = std::ranges::upper_bound(from, run.rows.end(), interval.last(), {},
+                                             &ValuedRow::place);
+    if (from < to) found.add({from, to});
+  }
 }
 
 }  // namespace stratalog::datalog

@@ -133,6 +133,14 @@ Status Pipeline::start() {
   return process(0, one);
 }
 
+void Pipeline::begin_round() {
+  for (const auto& stage : stages_) {
+    stage->united_sets.clear();
+    stage->united_bytes = 0;
+    stage->are_rows_ordered = false;
+  }
+}
+
 Status Pipeline::finish() {
   if (has_made_nothing()) return evaluator_.status();
   has_passed_on_ = false;

@@ -26,7 +26,6 @@ namespace stratalog::datalog {
 class AggregateFold;
 class SweptRows;
 struct KnownCell;
-struct ValuedRow;
 struct KnownComparison;
 struct SetComparison;
 
@@ -149,8 +148,9 @@ class Pipeline {
   // Whether start() would find nothing: the new tuples that it begins with are few, and none of
   // them has its constants.
   bool begins_in_vain() const;
-  // Whoever took batches borrows none of their sets any longer.
-  void forget_united_sets();
+  // A round has ended since it ran: whoever took batches borrows none of their sets any longer, and
+  // what it reads may have grown.
+  void begin_round();
   // Passes on what is held back.
   Status finish();
 
@@ -215,10 +215,8 @@ class Pipeline {
   // them.
   void note_row_filter(Stage& stage, const Literal& literal);
   void find_row_ranges(Stage& stage, const Batch& in, std::uint32_t in_row);
-  std::vector<ValuedRow> value_rows(const Index& index, ValueKind kind) const;
   void order_rows(Stage& stage) const;
-  template <typename Visit>
-  Status for_each_between(Stage& stage, const Batch& in, std::uint32_t in_row, const Visit& visit);
+  void find_between(Stage& stage, const Batch& in, std::uint32_t in_row);
   // Of the rows under a key, those that a binding reads: the stage's list.
   void find_under(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index,
                   const Cell* key);

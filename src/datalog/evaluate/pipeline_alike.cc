@@ -117,11 +117,4 @@ Status Pipeline::unite_carried(std::size_t s, const Batch& in, std::uint32_t row
   return {};
 }
 
-void Pipeline::forget_united_sets() {
-  for (const auto& stage : stages_) {
-    stage->united_sets.clear();
-    stage->united_bytes = 0;
-  }
-}
-
 }  // namespace stratalog::datalog

@@ -2,6 +2,7 @@
 // Bounds that comparisons set to the column behind the prefix of a scan or search: rows are read in
 // the order of that column, between the bounds. See pipeline.h.
 #include <algorithm>
+#include <utility>
 
 #include "datalog/evaluate/bounded_rows.h"
 #include "datalog/evaluate/number_ranges.h"
@@ -46,45 +47,44 @@ void Pipeline::find_row_ranges(Stage& stage, const Batch& in, std::uint32_t in_r
   if (kind != ValueKind::kFloat) stage.row_ranges = interval.cells();
 }
 
-// Those of an index that are found by value.
-std::vector<ValuedRow> Pipeline::value_rows(const Index& index, ValueKind kind) const {
-  std::vector<ValuedRow> rows;
-  for (RowId row = 0; row < index.row_count(); ++row) {
-    const Cell cell = index.prefix(row)[0];
-    if (kind != ValueKind::kFloat && !is_wide_cell(cell)) continue;
-    if (const auto place = place_of_value(kind, evaluator_.bits_of(cell)))
-      rows.push_back({.place = *place, .row = row});
-  }
-  std::ranges::stable_sort(rows, {}, &ValuedRow::place);
-  return rows;
-}
-
+// Of each index that a scan reads, the rows that are found by value: of numbers those that are not
+// small, and those that were not made in order. Rows that this very rule adds meanwhile hold
+// nothing before the round ends.
 void Pipeline::order_rows(Stage& stage) const {
-  if (!stage.late_rows.empty()) return;
-  const auto add = [&](const Index& index) {
-    stage.late_rows.push_back(late_rows_in_order(index));
-    stage.valued_rows.push_back(value_rows(index, stage.row_filters.front().kind));
+  if (std::exchange(stage.are_rows_ordered, true)) return;
+  const ValueKind kind = stage.row_filters.front().kind;
+  const auto order = [&](std::size_t i, const Index& index) {
+    if (i == stage.valued_rows.size()) stage.valued_rows.emplace_back();
+    Stage::OrderedRows& ordered = stage.valued_rows[i];
+    // The index has got its first rows.
+    if (std::exchange(ordered.made_in_order, index.ordered_rows()) != index.ordered_rows())
+      ordered.runs = {};
+    ordered.runs.grow(index.row_count(), [&](RowId row, RowId end, std::vector<ValuedRow>& rows) {
+      for (; row < end; ++row) {
+        const Cell cell = index.prefix(row)[0];
+        if (kind != ValueKind::kFloat && !is_wide_cell(cell) && row < index.ordered_rows())
+          continue;
+        if (const auto place = place_of_value(kind, evaluator_.bits_of(cell)))
+          rows.push_back({.place = *place, .row = row});
+      }
+    });
   };
-  if (stage.source.joint.empty()) return add(*stage.source.index);
-  for (const Index* index : stage.source.joint) add(*index);
+  if (stage.source.joint.empty()) return order(0, *stage.source.index);
+  for (std::size_t i = 0; i < stage.source.joint.size(); ++i) order(i, *stage.source.joint[i]);
 }
 
-// Of a finished relation: the rows for one binding, those of each index by themselves.
-template <typename Visit>
-Status Pipeline::for_each_between(Stage& stage, const Batch& in, std::uint32_t in_row,
-                                  const Visit& visit) {
+// The rows for one binding.
+void Pipeline::find_between(Stage& stage, const Batch& in, std::uint32_t in_row) {
   const StepSource& source = stage.source;
   order_rows(stage);
   find_row_ranges(stage, in, in_row);
-  for (std::size_t i = 0; i < stage.late_rows.size(); ++i) {
+  stage.between.clear();
+  for (std::size_t i = 0; i < stage.valued_rows.size(); ++i) {
     const Index& index = source.joint.empty() ? *source.index : *source.joint[i];
-    stage.rows.clear();
-    append_between(index, FoundRows(0, index.ordered_rows()), 0, stage.row_ranges, stage.rows);
-    append_between(index, stage.late_rows[i], 0, stage.row_ranges, stage.rows);
-    append_valued(stage.valued_rows[i], stage.row_places, stage.rows);
-    STRATALOG_RETURN_IF_ERROR(visit(index));
+    stage.between.begin(index);
+    add_between(index, stage.row_ranges, stage.between);
+    stage.valued_rows[i].runs.add_between(stage.row_places, stage.between);
   }
-  return {};
 }
 
 // A copy, because the rule may add rows to this very index while it walks them.
@@ -105,20 +105,33 @@ void Pipeline::find_under(Stage& stage, const Batch& in, std::uint32_t in_row, c
 
 Status Pipeline::scan_between(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
-  for (std::uint32_t r = 0; r < in.rows; ++r)
-    STRATALOG_RETURN_IF_ERROR(for_each_between(
-        stage, in, r, [&](const Index& index) { return visit_found(s, in, r, r + 1, index); }));
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    find_between(stage, in, r);
+    STRATALOG_RETURN_IF_ERROR(
+        stops_early(s, stage.between.size(), in, r)
+            ? visit_rows_until_found(s, stage.between.size(),
+                                     [&](std::uint64_t at) {
+                                       const auto [index, row] = stage.between.at(at);
+                                       return visit_row(s, in, r, 0, index->prefix(row),
+                                                        index->total(row));
+                                     })
+            : stage.between.for_each_index(stage.rows, [&](const Index& index) {
+                return visit_found(s, in, r, r + 1, index);
+              }));
+  }
   return evaluator_.status();
 }
 
 Pipeline::Found Pipeline::count_between(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   Found found;
-  for (std::uint32_t r = 0; r < in.rows; ++r)
-    (void)for_each_between(stage, in, r, [&](const Index& index) -> Status {
-      for (const RowId row : stage.rows) found.add(index.total(row));
-      return {};
-    });
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    find_between(stage, in, r);
+    for (std::uint64_t at = 0; at < stage.between.size(); ++at) {
+      const auto [index, row] = stage.between.at(at);
+      found.add(index->total(row));
+    }
+  }
   return found;
 }
 

@@ -480,7 +480,7 @@ void RuleExecutor::begin() {
     if (segment.fold)
       segment.fold->forget();
     else
-      segment.pipeline->forget_united_sets();
+      segment.pipeline->begin_round();
   }
 }
 

@@ -2,6 +2,7 @@
 #include "datalog/plan/bounded_column.h"
 
 #include <algorithm>
+#include <array>
 
 #include "datalog/plan/set_comparison.h"
 #include "datalog/rule_variables.h"
@@ -55,6 +56,33 @@ void note_bounded_columns(std::vector<OrderedLiteral>& order, const std::vector<
       order[place].bounded = bounded_column(order, place, literals, known);
     collect_variables(literals[order[place].literal], known);
   }
+}
+
+bool takes_bounds_from(std::span<const OrderedLiteral> order, const std::vector<Literal>& literals,
+                       VariableId variable) {
+  // From below and from above, with the variable and without.
+  const auto has_fewer_without = [&](std::size_t place, VariableId bounded) {
+    std::array<bool, 2> all{};
+    std::array<bool, 2> without{};
+    for (std::size_t later = place + 1;
+         later < order.size() && order[later].kind == StepKind::kFilter; ++later) {
+      const Literal& filter = literals[order[later].literal];
+      const auto compared = bound_of_numbers(filter, bounded);
+      if (!compared) continue;
+      const bool is_lower = compared->comparison == Comparison::kGreater ||
+                            compared->comparison == Comparison::kGreaterEqual;
+      all[is_lower ? 0 : 1] = true;
+      if (!mentions(filter, variable)) without[is_lower ? 0 : 1] = true;
+    }
+    return all != without;
+  };
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    if (!order[place].bounded || !order[place].bound.empty()) continue;
+    const Argument& bounded =
+        literals[order[place].literal].atom.arguments[*order[place].bounded];
+    if (bounded.variable != variable && has_fewer_without(place, bounded.variable)) return true;
+  }
+  return false;
 }
 
 }  // namespace stratalog::datalog

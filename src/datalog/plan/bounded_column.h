@@ -28,4 +28,9 @@ std::optional<std::uint32_t> bounded_column(std::span<const OrderedLiteral> orde
 void note_bounded_columns(std::vector<OrderedLiteral>& order, const std::vector<Literal>& literals,
                           std::set<VariableId> known);
 
+// Whether an atom that is read as a whole, between bounds, would be without its lower or its upper
+// one if they were not to use `variable`, as where it stands for whole sets.
+bool takes_bounds_from(std::span<const OrderedLiteral> order, const std::vector<Literal>& literals,
+                       VariableId variable);
+
 }  // namespace stratalog::datalog

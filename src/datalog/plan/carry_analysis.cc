@@ -95,6 +95,38 @@ std::vector<CarryCandidate> find_carry_candidates(const Rule& rule, const Stratu
   return candidates;
 }
 
+bool misses_witnesses(const CarryCandidate& candidate, const Rule& rule,
+                      const std::vector<OrderedLiteral>& order,
+                      const std::function<bool(RelationId)>& is_long) {
+  std::set<VariableId> asked_later;  // from the place at hand on
+  const auto is_left = [&](const Expression& e) {
+    std::set<VariableId> read;
+    collect_variables(e, read);
+    return std::ranges::any_of(read, [&](VariableId v) { return asked_later.contains(v); });
+  };
+  // What stands before the scan binds what the head reads, and the candidate.
+  const auto stops_at = [&](std::size_t place) {
+    const Literal& scanned = rule.body[order[place].literal];
+    if (order[place].kind != StepKind::kScan || scanned.kind != LiteralKind::kAtom ||
+        scanned.atom.arguments.empty() || !order[place].bound.empty() ||
+        !is_long(scanned.atom.relation))
+      return false;
+    asked_later.clear();
+    for (std::size_t later = place; later < order.size(); ++later)
+      collect_variables(rule.body[order[later].literal], asked_later);
+    if (!asked_later.contains(candidate.variable)) return false;
+    for (std::size_t before = 0; before < place; ++before) {
+      std::set<VariableId> known;
+      collect_variables(rule.body[order[before].literal], known);
+      for (const VariableId v : known) asked_later.erase(v);
+    }
+    return std::ranges::none_of(rule.head_arguments, is_left);
+  };
+  for (std::size_t place = candidate.bound_at + 1; place < order.size(); ++place)
+    if (stops_at(place)) return true;
+  return false;
+}
+
 bool is_favourite(const CarryCandidate& candidate, const std::vector<CarryCandidate>& candidates) {
   return candidate.filters.empty() ||
          std::none_of(candidates.begin(), candidates.end(), [&](const CarryCandidate& other) {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "datalog/plan/literal_order.h"
@@ -38,6 +39,13 @@ struct CarryCandidate {
 // rule's.
 std::vector<CarryCandidate> find_carry_candidates(const Rule& rule, const Stratum& stratum,
                                                   const std::vector<OrderedLiteral>& order);
+
+// Whether the rule goes through a whole relation for each set, a long one, of which
+// the head reads nothing, and the set is restricted there or later: its elements would have to pass
+// one by one to stop at a first witness (evaluate/pipeline_witness.cc).
+bool misses_witnesses(const CarryCandidate& candidate, const Rule& rule,
+                      const std::vector<OrderedLiteral>& order,
+                      const std::function<bool(RelationId)>& is_long);
 
 // Whether a rule would rather carry this candidate than others that are restricted too: one from a
 // growing relation, whose sets tend to be large, then the one that is bound last, for which most is

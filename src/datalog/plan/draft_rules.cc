@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "datalog/plan/bounded_column.h"
 #include "datalog/plan/carry_analysis.h"
 #include "datalog/plan/literal_order.h"
 
 namespace stratalog::datalog {
 namespace {
+
+// A set goes through fewer tuples as quickly as its elements find a first witness among them.
+constexpr std::uint64_t kLongRelation = 64;
 
 // Sizes are estimates, and another order may need another index: it must promise so many times less
 // work. More where whole sets move, which it may not be able to.
@@ -98,6 +102,16 @@ class Drafter {
         options_.allow_sets && (!options_.sets_in || options_.sets_in == draft.stratum);
     if (allow_sets && program_.relations[rule.head].choice_keys.empty())
       draft.candidates = find_carry_candidates(rule, stratum_, draft.order);
+    // A set as a whole bounds nothing, and has no first witness: all of a relation would be read for
+    // it.
+    const auto is_long = [&](RelationId relation) {
+      return !statistics_[relation].known || statistics_[relation].rows >= kLongRelation;
+    };
+    if (strategy_ != Strategy::kPivot)
+      std::erase_if(draft.candidates, [&](const CarryCandidate& candidate) {
+        return takes_bounds_from(draft.order, rule.body, candidate.variable) ||
+               misses_witnesses(candidate, rule, draft.order, is_long);
+      });
     drafts_.push_back(draft);
     if (!draft.recursive || strategy_ != Strategy::kPivot) return {};
     draft.purpose = RulePurpose::kSweep;

@@ -397,8 +397,12 @@ class Planner {
                                                   : asked_later(rule, draft.order, place),
                     .bounded = {},
                     .weight = draft.recursive ? kRecursiveWeight : 1};
-      if (!program_.strata[draft.stratum].holds(literal.atom.relation))
+      // Of what grows, a look at all rows under a key costs less than one more index in every round.
+      const bool grows = program_.strata[draft.stratum].holds(literal.atom.relation);
+      if (!grows || (placed.bound.empty() && reads_growing_in_order(draft)))
         access.bounded = placed.bounded;
+      else if (placed.bounded)
+        access.asked.push_back(*placed.bounded);
       for (const CarryCandidate& c : draft.candidates) {
         if (last_of_head(rule.head) != c.head_column) continue;
         if (c.literal == placed.literal) access.last_wish = c.literal_column;

@@ -32,4 +32,10 @@ struct RuleDraft {
   bool begins_elsewhere = false;  // than with new tuples: order_from_elsewhere()
 };
 
+// Whether atoms of the stratum itself are read between bounds: rows that came late are put in order
+// once a round.
+inline bool reads_growing_in_order(const RuleDraft& draft) {
+  return draft.purpose == RulePurpose::kDerive;
+}
+
 }  // namespace stratalog::datalog

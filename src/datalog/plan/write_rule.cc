@@ -27,6 +27,7 @@ class StepWriter {
   RulePlan write(const RuleDraft& draft) {
     layout_ = draft.purpose == RulePurpose::kSweep ? DeltaLayout::kPivotRows : DeltaLayout::kIndex;
     members_ = &program_.strata[draft.stratum];
+    reads_growing_in_order_ = reads_growing_in_order(draft);
     const Rule& rule = program_.rules[draft.rule];
     RulePlan plan{.rule = draft.rule,
                   .delta_literal = draft.delta_literal,
@@ -82,10 +83,9 @@ class StepWriter {
     return best.value_or(plan.primary);
   }
 
-  // What grows has no rows in order.
   bool bounds_next(RelationId relation, const OrderedLiteral& placed,
                    const IndexPlan& index) const {
-    return placed.bounded && !members_->holds(relation) &&
+    return placed.bounded && (!members_->holds(relation) || reads_growing_in_order_) &&
            has_next(index, placed.bound, *placed.bounded);
   }
 
@@ -329,6 +329,7 @@ class StepWriter {
   std::vector<RelationPlan>& relations_;
   const Stratum* changing_;
   const Stratum* members_ = nullptr;  // the stratum of the rule that is being written
+  bool reads_growing_in_order_ = false;
   DeltaLayout layout_ = DeltaLayout::kIndex;  // of the rule that is being written
 };
 

@@ -61,5 +61,26 @@ TEST(BoundedColumn, SharesAnIndexWithSearches) {
   EXPECT_EQ(indices[0].order[1], 2U);
 }
 
+// What grows is read between bounds as well, but gets no index of its own under a key.
+TEST(BoundedColumn, OfTheRelationThatGrows) {
+  EXPECT_EQ(second_step("q(a, b) :- i(a, b, _, _).\nq(c, b) :- q(a, b), q(c, d), c <= b, c > a."),
+            "scan q between bounds of (a)");
+  const std::string of_groups =
+      ".decl r(k: number, a: number, b: number)\nr(k, a, b) :- i(_, k, a, b).\n"
+      "r(k, a, d) :- r(k, a, b), r(k, c, d), a < c, c <= b.\nq(a, b) :- r(_, a, b).\n";
+  const Program program = compiled(kTimes + of_groups);
+  EXPECT_EQ(planned(program).relations[relation_named(program, "r")].indices.size(), 1U);
+}
+
+// A carried set bounds nothing: its elements come one by one where a scan would lose a bound.
+TEST(BoundedColumn, NeedsWhatWouldMoveAsSets) {
+  const auto reason_of = [](const std::string& rule) {
+    const Program program = compiled(kTimes + rule);
+    return planned(program).strata[stratum_of(program, "q")].once.back().reason;
+  };
+  EXPECT_EQ(reason_of("q(a, 1) :- i(_, _, a, _), i(_, _, u, _), u > a, u < 500."),
+            "tuple at a time");
+}
+
 }  // namespace
 }  // namespace stratalog::datalog

@@ -93,5 +93,16 @@ TEST(CarryAnalysis, AJoinThroughTheVariableIsNoFilter) {
   EXPECT_FALSE(holds(explained("p(x, x, z) :- e(x, z), f(z, _).\n"), "intersect"));
 }
 
+// One witness is enough for each `x`, but not for a set of them.
+TEST(CarryAnalysis, AnExistentialScanLooksForWitnesses) {
+  const auto of_one_column = [](const std::string& body) {
+    return explained("p(0, 0, 0) :- u(0).\n.decl w(x: number)\nw(x) :- " + body + ".\n");
+  };
+  for (const char* body : {"e(x, _), e(y, _), !f(x, y)", "e(x, y), f(z, w), z < y, w > x"})
+    EXPECT_FALSE(holds(of_one_column(body), "`x` moves")) << body;
+  for (const char* body : {"e(x, y), f(z, w), z < y", "e(x, y), f(y, w), w > x"})
+    EXPECT_TRUE(holds(of_one_column(body), "`x` moves")) << of_one_column(body);
+}
+
 }  // namespace
 }  // namespace stratalog::datalog
