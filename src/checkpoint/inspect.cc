@@ -143,9 +143,10 @@ class DeepCheck {
             fmt::format("{}/{} does not belong there", generation_name(manifest_.id), name)));
   }
 
-  // What a job that ended left of bringing it home from a stage; the next one removes it.
+  // What a job that ended left of bringing it home from a stage, or of freeing the stage then; the
+  // next one removes it.
   static bool is_unfinished_copy(const std::string& name) {
-    return is_draining_name(name) || name == kManifestTemporaryName;
+    return is_draining_name(name) || name == kManifestTemporaryName || name == kManifestHiddenName;
   }
 
   // Between the extents of a file with several shards there are only zeros.

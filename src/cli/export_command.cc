@@ -249,33 +249,49 @@ Result<datalog::WrittenFacts> write_relation(Store& store, const StoredState& st
   return write_facts(*self, *target, *choice.relation, directive, order, image, options);
 }
 
+struct Exported {
+  std::string generation;
+  datalog::WrittenFacts written;
+  ReadExtent extent;
+};
+
+// `part` is what an error is of.
+Result<Exported> export_generation(Store& store, const std::string& generation,
+                                   const StoredArguments& arguments, Part& part) {
+  part = Part::kCheckpoint;
+  Exported exported{.generation = generation, .written = {}, .extent = {}};
+  STRATALOG_ASSIGN_OR_RETURN(const StoredState state, inspect_generation(store, generation));
+  STRATALOG_ASSIGN_OR_RETURN(const datalog::Program program, stored_program(state));
+  auto written = write_relation(store, state, program, arguments, exported.extent);
+  if (!written.is_ok()) {
+    const StatusCode code = written.status().code();
+    const bool is_failing = code == StatusCode::kIoError || code == StatusCode::kNoSpace ||
+                            code == StatusCode::kNotFound || code == StatusCode::kAlreadyExists;
+    if (is_failing) part = Part::kOutput;
+    return written.status();
+  }
+  exported.written = std::move(written).value();
+  return exported;
+}
+
 }  // namespace
 
 ExitCode export_command(const StoredArguments& arguments) {
   const auto store = open_checkpoint_folder(arguments.directory);
   if (!store.is_ok()) return end_with_error(store.status(), Part::kCheckpoint);
-  const auto generation = choose_generation(*store.value(), arguments.generation);
-  if (!generation.is_ok()) return end_with_error(generation.status(), Part::kCheckpoint);
-  const auto state = inspect_generation(*store.value(), generation.value());
-  if (!state.is_ok()) return end_with_error(state.status(), Part::kCheckpoint);
-  const auto program = stored_program(state.value());
-  if (!program.is_ok()) return end_with_error(program.status(), Part::kCheckpoint);
-  ReadExtent extent;
-  const auto written =
-      write_relation(*store.value(), state.value(), program.value(), arguments, extent);
-  if (!written.is_ok()) {
-    const StatusCode code = written.status().code();
-    const bool is_failing = code == StatusCode::kIoError || code == StatusCode::kNoSpace ||
-                            code == StatusCode::kNotFound || code == StatusCode::kAlreadyExists;
-    return end_with_error(written.status(), is_failing ? Part::kOutput : Part::kCheckpoint);
-  }
-  const Status printed = print_result(written.value().console);
+  Part part = Part::kCheckpoint;
+  const auto exported =
+      use_generation(*store.value(), arguments.generation, [&](const std::string& generation) {
+        return export_generation(*store.value(), generation, arguments, part);
+      });
+  if (!exported.is_ok()) return end_with_error(exported.status(), part);
+  const auto& [generation, written, extent] = exported.value();
+  const Status printed = print_result(written.console);
   if (!printed.is_ok()) return end_with_error(printed, Part::kOutput);
   if (arguments.style == OutputStyle::kJson) {
     const nlohmann::json entry = {
-        {"generation", generation.value()},  {"relation", arguments.relation},
-        {"rows", written.value().rows},      {"blocks", extent.blocks},
-        {"blocks_read", extent.blocks_read}, {"file", written.value().path}};
+        {"generation", generation}, {"relation", arguments.relation},    {"rows", written.rows},
+        {"blocks", extent.blocks},  {"blocks_read", extent.blocks_read}, {"file", written.path}};
     const Status told = print_result(json_text(entry));
     if (!told.is_ok()) return end_with_error(told, Part::kOutput);
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/checkpoint_options_file.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/json_text.h"
@@ -334,18 +335,19 @@ ExitCode list_command(const StoredArguments& arguments) {
 ExitCode inspect_command(const StoredArguments& arguments) {
   const auto store = open_checkpoint_folder(arguments.directory);
   if (!store.is_ok()) return end_with_error(store.status(), Part::kCheckpoint);
-  const auto generation = choose_generation(*store.value(), arguments.generation);
-  if (!generation.is_ok()) return end_with_error(generation.status(), Part::kCheckpoint);
-  const auto state = inspect_generation(*store.value(), generation.value());
+  const auto state =
+      use_generation(*store.value(), arguments.generation, [&](const std::string& generation) {
+        return inspect_generation(*store.value(), generation);
+      });
   if (!state.is_ok()) return end_with_error(state.status(), Part::kCheckpoint);
   const bool is_text = arguments.style == OutputStyle::kText;
-  const std::string_view place = place_name(*store.value(), generation.value());
+  const std::string_view place = place_name(*store.value(), state.value().generation);
   json about = state_json(state.value());
   if (!place.empty()) about["place"] = place;
   if (!is_text) return end_with_result(json_text(about));
   const std::string why = arguments.why ? why_text(state.value()) : "";
   return end_with_result(
-      state_text(state.value()) + stage_text(*store.value(), generation.value()) + why,
+      state_text(state.value()) + stage_text(*store.value(), state.value().generation) + why,
       ExitCode::kDone);
 }
 
@@ -372,8 +374,16 @@ ExitCode verify_command(const StoredArguments& arguments) {
     const std::string_view place = place_name(*store.value(), name);
     if (!place.empty()) entries.back()["place"] = place;
   }
-  if (arguments.style == OutputStyle::kText) return end_with_result(text, code);
-  return end_with_result(json_text({{"generations", std::move(entries)}}), code);
+  // Generations do not need it, but whoever resumes does.
+  RunArguments remembered;
+  const Status options = complete_from_options_file(*store.value(), remembered).status();
+  json answer{{"generations", std::move(entries)}};
+  if (!options.is_ok()) {
+    code = ExitCode::kCheckpointDamaged;
+    text += fmt::format("options of the run, for `resume`: {}\n", options.to_string());
+    answer["options_problem"] = options.to_string();
+  }
+  return end_with_result(arguments.style == OutputStyle::kText ? text : json_text(answer), code);
 }
 
 }  // namespace stratalog::cli

@@ -20,6 +20,7 @@
 #include "datalog/facts/fact_writer.h"
 #include "datalog/functors/shared_libraries.h"
 #include "place/stage_plan.h"
+#include "write/memory_store.h"
 #include "write/public_files.h"
 
 namespace stratalog::cli {
@@ -73,6 +74,11 @@ Result<std::unique_ptr<Store>> open_on_all(Comm& comm, const std::string& direct
   if (!is_first) store = open(directory, RootMode::kMustExist);
   STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, store.status()));
   return store;
+}
+
+// The engine asks for a folder even where everything goes through the console.
+Result<std::unique_ptr<Store>> open_no_folder() {
+  return open_memory_store(std::make_shared<MemoryDisk>());
 }
 
 // Rank 0. Before anything is computed: is the folder in the state that the policy asks for?
@@ -182,9 +188,8 @@ Failure open_folders(Comm& comm, Job& job) {
     if (!agreed.is_ok()) return {agreed, Part::kCheckpoint};
   }
   if (const Use use = use_of(job.program, IoAction::kInput); use != Use::kNone) {
-    // The engine asks for a folder even where all comes from standard input.
-    const std::string folder = use == Use::kFiles ? run.facts : ".";
-    auto store = open_on_all(comm, folder, RootMode::kMustExist);
+    auto store =
+        use == Use::kFiles ? open_on_all(comm, run.facts, RootMode::kMustExist) : open_no_folder();
     // A resumed program has its facts in the checkpoint.
     if (!store.is_ok() && !is_resume)
       return {store.status().with_context("fact folder"), Part::kFacts};
@@ -196,10 +201,9 @@ Failure open_folders(Comm& comm, Job& job) {
     job.added_facts = std::move(store).value();
   }
   if (const Use use = use_of(job.program, IoAction::kOutput); use != Use::kNone) {
-    // The engine asks for a folder even where all output goes to the console.
     auto store = use == Use::kFiles
                      ? open_on_all(comm, run.output, RootMode::kCreate, open_public_store)
-                     : open_on_all(comm, ".", RootMode::kMustExist);
+                     : open_no_folder();
     if (!store.is_ok()) return {store.status().with_context("output folder"), Part::kOutput};
     job.output = std::move(store).value();
     const Status writable =

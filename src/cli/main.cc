@@ -58,7 +58,7 @@ ExitCode start(const std::vector<std::string>& arguments) {
   if (!parsed.invocation) {
     if (rank_by_environment() != 0) return parsed.exit_code;
     tell(parsed.standard_error);
-    return print_result(parsed.standard_output).is_ok() ? parsed.exit_code : ExitCode::kInputOutput;
+    return end_with_result(parsed.standard_output, parsed.exit_code);
   }
   const int ranks = parsed.invocation->run.ranks;
   if (parsed.invocation->run.threads > 1 && is_under_launcher()) {

@@ -93,6 +93,12 @@ Result<std::string> choose_generation(Store& store, const std::string& wanted) {
                   unfinished.empty() ? "" : "; only unfinished ones:", unfinished));
 }
 
+Status tell_removed(const std::string& generation, const std::string& wanted) {
+  return Status::io_error(fmt::format(
+      "{}: a running job removed it meanwhile; {}", generation,
+      wanted.empty() ? "try again" : "ask for a newer one, or have the job keep more (--keep)"));
+}
+
 Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directory,
                                                       const std::string& stage) {
   auto store = open_posix_store(directory, RootMode::kMustExist);

@@ -29,6 +29,25 @@ Result<ValueDictionary> stored_dictionary(const StoredState& state);
 // is valid; the message says why.
 Result<std::string> choose_generation(Store& store, const std::string& wanted);
 
+// How often another generation is looked at because a running job has removed the one before.
+inline constexpr int kMostChosenGenerations = 50;
+
+// IoError: what to do where that does not help.
+Status tell_removed(const std::string& generation, const std::string& wanted);
+
+// What `use` makes of the name of that generation; of the newest by then where a running job has
+// removed it meanwhile, unless it was named. `use` returns a Result, and can be called again.
+template <typename Use>
+auto use_generation(Store& store, const std::string& wanted, const Use& use)
+    -> decltype(use(wanted)) {
+  for (int looks = 1;; ++looks) {
+    STRATALOG_ASSIGN_OR_RETURN(const std::string generation, choose_generation(store, wanted));
+    auto used = use(generation);
+    if (used.is_ok() || !was_removed(store, generation)) return used;
+    if (!wanted.empty() || looks == kMostChosenGenerations) return tell_removed(generation, wanted);
+  }
+}
+
 // A folder that must exist already; NotFound says so. Together with its staging directory: `stage`,
 // or the one that its options file names.
 Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directory,

@@ -36,7 +36,6 @@ ExitCode end_without_proof(const Status& status) {
 }
 
 struct Place {
-  std::unique_ptr<Store> store;
   StoredState state;
   std::vector<datalog::ExternalFunction> externals;
   datalog::ProveOptions options;
@@ -63,18 +62,20 @@ std::vector<datalog::ExternalFunction> load_externals(const StoredState& state,
   return std::vector<datalog::ExternalFunction>(compiled.program->external_functors.size(), refuse);
 }
 
-Result<Place> open_place(const WhyArguments& arguments) {
-  Place place;
+Result<std::unique_ptr<Store>> open_asked(const WhyArguments& arguments) {
   auto store = open_checkpoint_folder(arguments.directory);
   if (!store.is_ok())
     return store.status().with_context(
         "only runs with --checkpoint DIR can be asked; the finished state is kept there");
-  place.store = std::move(store).value();
-  STRATALOG_ASSIGN_OR_RETURN(const std::string generation,
-                             choose_generation(*place.store, arguments.generation));
-  STRATALOG_ASSIGN_OR_RETURN(place.state, inspect_generation(*place.store, generation));
+  return store;
+}
+
+Result<Place> open_place(Store& store, const std::string& generation,
+                         const WhyArguments& arguments) {
+  Place place;
+  STRATALOG_ASSIGN_OR_RETURN(place.state, inspect_generation(store, generation));
   RunArguments run;
-  const auto program = complete_from_options_file(*place.store, run);
+  const auto program = complete_from_options_file(store, run);
   if (program.is_ok() && !program.value().empty()) place.options.program_name = program.value();
   place.options.max_instances = arguments.max_instances;
   if (!arguments.libraries.empty()) run.libraries = arguments.libraries;
@@ -85,30 +86,41 @@ Result<Place> open_place(const WhyArguments& arguments) {
   return place;
 }
 
+// `answer(store, place)` is the text for standard output.
+template <typename Answer>
+ExitCode answer_question(const WhyArguments& arguments, const Answer& answer) {
+  const auto store = open_asked(arguments);
+  if (!store.is_ok()) return end_without_proof(store.status());
+  const auto text =
+      use_generation(*store.value(), arguments.generation,
+                     [&](const std::string& generation) -> Result<std::string> {
+                       STRATALOG_ASSIGN_OR_RETURN(
+                           const Place place, open_place(*store.value(), generation, arguments));
+                       return answer(*store.value(), place);
+                     });
+  return text.is_ok() ? end_with_result(text.value()) : end_without_proof(text.status());
+}
+
 }  // namespace
 
 ExitCode why_command(const WhyArguments& arguments) {
-  const auto place = open_place(arguments);
-  if (!place.is_ok()) return end_without_proof(place.status());
-  const StoredState& state = place.value().state;
-  const auto proof =
-      datalog::why(*place.value().store, state, arguments.goal, place.value().options);
-  if (!proof.is_ok()) return end_without_proof(proof.status());
-  const bool is_text = arguments.style == OutputStyle::kText;
-  return end_with_result(is_text ? proof_text(proof.value(), arguments.depth)
-                                 : json_text(proof_json(proof.value(), state.generation)));
+  return answer_question(arguments, [&](Store& store, const Place& place) -> Result<std::string> {
+    STRATALOG_ASSIGN_OR_RETURN(const auto proof,
+                               datalog::why(store, place.state, arguments.goal, place.options));
+    return arguments.style == OutputStyle::kText
+               ? proof_text(proof, arguments.depth)
+               : json_text(proof_json(proof, place.state.generation));
+  });
 }
 
 ExitCode why_not_command(const WhyArguments& arguments) {
-  const auto place = open_place(arguments);
-  if (!place.is_ok()) return end_without_proof(place.status());
-  const StoredState& state = place.value().state;
-  const auto answer =
-      datalog::why_not(*place.value().store, state, arguments.goal, place.value().options);
-  if (!answer.is_ok()) return end_without_proof(answer.status());
-  const bool is_text = arguments.style == OutputStyle::kText;
-  return end_with_result(is_text ? why_not_text(answer.value())
-                                 : json_text(why_not_json(answer.value(), state.generation)));
+  return answer_question(arguments, [&](Store& store, const Place& place) -> Result<std::string> {
+    STRATALOG_ASSIGN_OR_RETURN(const auto found,
+                               datalog::why_not(store, place.state, arguments.goal, place.options));
+    return arguments.style == OutputStyle::kText
+               ? why_not_text(found)
+               : json_text(why_not_json(found, place.state.generation));
+  });
 }
 
 }  // namespace stratalog::cli

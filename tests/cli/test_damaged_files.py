@@ -65,3 +65,22 @@ def test_every_flipped_bit_is_found(
                 shutil.rmtree(copy)
             flip(path, bit)
     stratalog("verify", checkpoints, "--deep")
+
+
+def test_options_that_no_resume_can_read_are_told(stratalog: Stratalog, tmp_path: Path) -> None:
+    program = tmp_path / "closure.dl"
+    program.write_text(EDGE_CLOSURE)
+    checkpoints = tmp_path / "ck"
+    stratalog(
+        *("run", program, "-F", chain(NODES, tmp_path / "chain"), "-D", "-"),
+        *("--checkpoint", checkpoints),
+    )
+    assert stratalog("verify", checkpoints, "--json").json().keys() == {"generations"}
+    (checkpoints / "options.json").write_text("")
+    told = stratalog("verify", checkpoints, expect=3)
+    assert "all is well" in told.out and "options.json is damaged" in told.out
+    assert (
+        "options.json"
+        in stratalog("verify", checkpoints, "--json", expect=3).json()["options_problem"]
+    )
+    stratalog("resume", checkpoints, expect=3)

@@ -103,7 +103,7 @@ def test_what_a_killed_job_left_of_draining_is_no_damage(
     run_staged(stratalog, tmp_path)
     newest = stratalog("inspect", tmp_path / "ck", "--json").json()["generation"]
     shutil.rmtree(tmp_path / "fast")
-    for name in (".state-0001.0-00000001", "MANIFEST.tmp"):
+    for name in (".state-0001.0-00000001", "MANIFEST.tmp", "MANIFEST.removed"):
         (tmp_path / "ck" / newest / name).write_bytes(b"half of it")
     assert "all is well" in stratalog("verify", tmp_path / "ck", newest, "--deep").out
     (tmp_path / "ck" / newest / "notes.txt").write_text("what is this?")

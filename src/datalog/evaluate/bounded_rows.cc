@@ -132,8 +132,8 @@ void ValuedRuns::add_between(const PlaceInterval& interval, FoundSpans& found) c
   if (interval.is_empty()) return;
   for (const Run& run : runs_) {
     const auto from = std::ranges::lower_bound(run.rows, interval.first(), {}, &ValuedRow::place);
-    const auto to = std::ranges::upper_bound(from, run.rows.end(), interval.last(), {},
-                                             &ValuedRow::place);
+    const auto to =
+        std::ranges::upper_bound(from, run.rows.end(), interval.last(), {}, &ValuedRow::place);
     if (from < to) found.add({from, to});
   }
 }

@@ -78,8 +78,7 @@ bool takes_bounds_from(std::span<const OrderedLiteral> order, const std::vector<
   };
   for (std::size_t place = 0; place < order.size(); ++place) {
     if (!order[place].bounded || !order[place].bound.empty()) continue;
-    const Argument& bounded =
-        literals[order[place].literal].atom.arguments[*order[place].bounded];
+    const Argument& bounded = literals[order[place].literal].atom.arguments[*order[place].bounded];
     if (bounded.variable != variable && has_fewer_without(place, bounded.variable)) return true;
   }
   return false;

@@ -102,8 +102,8 @@ class Drafter {
         options_.allow_sets && (!options_.sets_in || options_.sets_in == draft.stratum);
     if (allow_sets && program_.relations[rule.head].choice_keys.empty())
       draft.candidates = find_carry_candidates(rule, stratum_, draft.order);
-    // A set as a whole bounds nothing, and has no first witness: all of a relation would be read for
-    // it.
+    // A set as a whole bounds nothing, and has no first witness: all of a relation would be read
+    // for it.
     const auto is_long = [&](RelationId relation) {
       return !statistics_[relation].known || statistics_[relation].rows >= kLongRelation;
     };

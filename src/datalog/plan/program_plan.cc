@@ -397,7 +397,8 @@ class Planner {
                                                   : asked_later(rule, draft.order, place),
                     .bounded = {},
                     .weight = draft.recursive ? kRecursiveWeight : 1};
-      // Of what grows, a look at all rows under a key costs less than one more index in every round.
+      // Of what grows, a look at all rows under a key costs less than one more index in every
+      // round.
       const bool grows = program_.strata[draft.stratum].holds(literal.atom.relation);
       if (!grows || (placed.bound.empty() && reads_growing_in_order(draft)))
         access.bounded = placed.bounded;

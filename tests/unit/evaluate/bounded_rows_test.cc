@@ -255,14 +255,18 @@ TEST(BetweenBounds, OfTheRelationThatGrows) {
   const std::string first = "pair(s, t) :- i(n, _, s, t), n % 3 = 0.\n";
   expect_same_between_bounds(
       first + "pair(a, d) :- pair(a, b), pair(c, d), a < c, c <= b, b < d.\n",
-      first + "pair(a, d) :- pair(a, b), pair(c, d), c - a > 0, max(a, c) = c, min(c, b) = c, "
-              "b != d, max(b, d) = d.\n");
-  const std::string halves = ".decl f(n: number, x: float)\nf(n, to_float(s) / 8.0) :- i(n, _, s, _).\n";
+      first +
+          "pair(a, d) :- pair(a, b), pair(c, d), c - a > 0, max(a, c) = c, min(c, b) = c, "
+          "b != d, max(b, d) = d.\n");
+  const std::string halves =
+      ".decl f(n: number, x: float)\nf(n, to_float(s) / 8.0) :- i(n, _, s, _).\n";
   expect_same_between_bounds(
-      halves + "f(b + 1000, y + 0.5) :- f(a, x), f(b, y), y > x, y < x + 0.3, b < 9000.\n"
-               "pair(a, b) :- f(a, x), f(b, y), x = y.\n",
-      halves + "f(b + 1000, y + 0.5) :- f(a, x), f(b, y), y - x > 0.0, (x + 0.3) - y > 0.0, b < 9000.\n"
-               "pair(a, b) :- f(a, x), f(b, y), x = y.\n");
+      halves +
+          "f(b + 1000, y + 0.5) :- f(a, x), f(b, y), y > x, y < x + 0.3, b < 9000.\n"
+          "pair(a, b) :- f(a, x), f(b, y), x = y.\n",
+      halves +
+          "f(b + 1000, y + 0.5) :- f(a, x), f(b, y), y - x > 0.0, (x + 0.3) - y > 0.0, b < 9000.\n"
+          "pair(a, b) :- f(a, x), f(b, y), x = y.\n");
 }
 
 // No row of it comes in order.
