@@ -103,6 +103,8 @@ def _split(relation: Relation, data: Any) -> list[Any]:
         raise TypeError(f"{relation.name}: read the Arrow data into a pyarrow.Table first")
     if isinstance(data, np.ndarray):
         return _split_array(relation, data)
+    if hasattr(data, "collect_schema") and not hasattr(data, "to_numpy"):
+        raise TypeError(f"{relation.name}: collect() the lazy data frame first")
     if arrow_incoming.is_table(data):
         found = _named(relation, data.column_names, data.columns)
     elif isinstance(data, Mapping):
@@ -154,7 +156,8 @@ def _is_row(relation: Relation, row: Any) -> bool:
     """And not a value of a relation with one column."""
     if len(relation.attributes) == 1 and relation.attributes[0].structure is not None:
         return isinstance(row, Sequence) and not isinstance(row, (str, bytes, Record, Term))
-    return isinstance(row, Sequence) and not isinstance(row, (str, bytes))
+    is_array = isinstance(row, np.ndarray) and row.ndim == 1
+    return is_array or (isinstance(row, Sequence) and not isinstance(row, (str, bytes)))
 
 
 def _is_column(relation: Relation, data: Any) -> bool:
@@ -189,10 +192,9 @@ def _number_array(what: str, attribute: Attribute, values: Any) -> npt.NDArray[A
     if values.dtype.kind not in ("iuf" if wanted.kind == "f" else "iu"):
         raise TypeError(f"{what}: type {attribute.type} takes no values of {values.dtype}")
     if wanted.kind != "f":
-        lowest, highest = (-(1 << 63), (1 << 63) - 1) if wanted.kind == "i" else (0, (1 << 64) - 1)
-        found = (int(values.min()), int(values.max()))
-        if found[0] < lowest or found[1] > highest:
-            raise OverflowError(f"{what}: type {attribute.type} does not hold all of {found}")
+        lowest, highest = _limits(wanted)
+        if int(values.min()) < lowest or int(values.max()) > highest:
+            raise _too_far(what, attribute, values.tolist(), wanted)
     return values.astype(wanted)
 
 
@@ -206,8 +208,25 @@ def _number_list(
         values = list(map(operator.index, values))
     try:
         return np.array(values, dtype=wanted)
-    except OverflowError as error:
-        raise OverflowError(f"{what}: type {attribute.type}: {error}") from None
+    except OverflowError:
+        raise _too_far(what, attribute, values, wanted) from None
+
+
+def _limits(wanted: np.dtype[Any]) -> tuple[int, int]:
+    if wanted.kind == "f":
+        return -(1 << 1024) + 1, (1 << 1024) - 1
+    return (-(1 << 63), (1 << 63) - 1) if wanted.kind == "i" else (0, (1 << 64) - 1)
+
+
+def _too_far(
+    what: str, attribute: Attribute, values: list[Any], wanted: np.dtype[Any]
+) -> OverflowError:
+    lowest, highest = _limits(wanted)
+    row = next((i for i, value in enumerate(values) if not lowest <= value <= highest), 0)
+    ends = "" if wanted.kind == "f" else f"; its numbers are from {lowest} to {highest}"
+    return OverflowError(
+        f"{what}: type {attribute.type} does not hold {values[row]}, of row {row}{ends}"
+    )
 
 
 def _bytes_of(

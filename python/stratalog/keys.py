@@ -113,7 +113,7 @@ def _structured(values: Values, attribute: Attribute, wanted: Any) -> CellSet:
     names = [branch.name for branch in structure.branches]
     name = name.removeprefix("$")
     if name not in names:
-        raise _wrong(attribute, wanted)
+        raise TypeError(f"{_wrong(attribute, wanted)}; its branches are {', '.join(names)}")
     return CellSet(single=[names.index(name)])
 
 

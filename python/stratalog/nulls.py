@@ -32,6 +32,8 @@ def _null_count(attribute: Attribute, values: Any) -> int:
     if isinstance(values, np.ma.MaskedArray):
         return int(np.ma.getmaskarray(values).sum())
     dtype = getattr(values, "dtype", None)
+    if callable(getattr(values, "null_count", None)):  # of polars
+        return int(values.null_count())
     if hasattr(dtype, "na_value"):  # pandas' own types, not numpy's
         return int(values.isna().sum())
     if attribute.structure is not None or not isinstance(dtype, np.dtype):

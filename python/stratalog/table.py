@@ -155,7 +155,8 @@ class Table:
 
     def __getitem__(self, key: Any) -> Table:
         """table[3], table[3:10], table[3, "x"]: keys of the first columns, in order."""
-        keys = key if isinstance(key, tuple) else (key,)
+        is_tuple = isinstance(key, tuple) and not isinstance(key, (Record, Term))
+        keys = key if is_tuple else (key,)
         if len(keys) > len(self.columns):
             raise KeyError(f"{self.name} has {len(self.columns)} columns, not {len(keys)}")
         first = self.attributes[0] if self.attributes else None
@@ -394,6 +395,10 @@ class Table:
         from stratalog.arrow import to_arrow
 
         return to_arrow(pyarrow, self)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """For readers of Arrow's data (polars, DuckDB, pyarrow.table()); by to_arrow()."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def verify(self) -> None:
         """Reads everything and recomputes the relation's hash; DamagedError if it differs."""

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/memory_end.h"
 #include "datalog/facts/cell_class.h"
 #include "datalog/facts/remap_columns.h"
 #include "datalog/facts/structured_parser.h"
@@ -213,6 +214,16 @@ Status InsertedFacts::insert(std::size_t relation, std::uint64_t rows,
         "relation `{}` is made by the compiler for autoinc(); insert into the relations "
         "of the program",
         into.name));
+  const std::string no_memory =
+      fmt::format("the machine has no memory left for {} rows of relation `{}`", rows, into.name);
+  if (rows > std::vector<Cell>().max_size()) return Status::no_space(no_memory);
+  return or_no_space(no_memory, [&] { return take(relation, rows, columns); });
+}
+
+// All of them or nothing.
+Status InsertedFacts::take(std::size_t relation, std::uint64_t rows,
+                           std::span<const stratalog_column_in> columns) {
+  const Relation& into = program_.relations[relation];
   std::vector<std::vector<Cell>> cells;
   cells.reserve(columns.size());
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -222,6 +233,9 @@ Status InsertedFacts::insert(std::size_t relation, std::uint64_t rows,
   if (values_.overflowed())
     return Status::no_space("more than 2^30 different values were inserted");
   TupleColumns& facts = facts_[relation];
+  for (std::vector<Cell>& column : facts.columns)
+    if (column.capacity() < column.size() + rows)
+      column.reserve(std::max(2 * column.capacity(), column.size() + rows));
   facts.rows += rows;
   for (std::size_t c = 0; c < cells.size(); ++c)
     facts.columns[c].insert(facts.columns[c].end(), cells[c].begin(), cells[c].end());

@@ -32,6 +32,8 @@ class InsertedFacts {
   std::vector<datalog::TupleColumns> supply(NewValues& values) const;
 
  private:
+  Status take(std::size_t relation, std::uint64_t rows,
+              std::span<const stratalog_column_in> columns);
   Result<std::vector<Cell>> cells_of(const datalog::Relation& relation, std::size_t column,
                                      std::uint64_t rows, const stratalog_column_in& given);
   Result<std::vector<Cell>> cells_of_texts(const datalog::Relation& relation, std::size_t column,

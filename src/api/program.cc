@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -237,6 +238,14 @@ struct Program::Parts {
   std::atomic<bool> must_stop = false;
 };
 
+namespace {
+
+// So long a run that was asked to stop may work on to where it can write a checkpoint.
+constexpr std::chrono::seconds kStopPatience(10);
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
 Program::Program(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Program::Program(Program&& other) noexcept = default;
 Program& Program::operator=(Program&& other) noexcept = default;
@@ -332,6 +341,15 @@ Result<RunSummary> Program::run(const RunSettings& settings) {
       return parts.must_stop ? datalog::StopRequest::kCheckpointAndStop
                              : datalog::StopRequest::kNone;
     };
+    // Rank 0's word counts; threads all hear it.
+    if (comm.rank() == 0 || threads > 1)
+      hooks.is_abandoned =
+          [&parts, patience = settings.checkpoint.empty() ? Clock::duration(0) : kStopPatience,
+           asked = std::optional<Clock::time_point>()]() mutable {
+            if (!parts.must_stop) return false;
+            if (!asked) asked = Clock::now();
+            return Clock::now() - *asked >= patience;
+          };
     return rank.run(
         comm, parts.program,
         {.facts = settings.facts, .output = settings.output, .checkpoints = settings.checkpoint},

@@ -98,7 +98,8 @@ stratalog_status stratalog_clear(stratalog_program* program, size_t relation);
 // earlier run found is gone from here on, also where this one fails.
 stratalog_status stratalog_run(stratalog_program* program);
 // From any thread or a signal handler: a run in progress ends with STRATALOG_CANCELLED within about
-// half a second (rank 0's word counts), after a checkpoint if it has a folder for them.
+// half a second (rank 0's word counts). If it has a folder for checkpoints it goes on to where it
+// can write one, for ten seconds at most.
 void stratalog_stop(stratalog_program* program);
 // What .printsize and, with a folder of outputs, .output with IO=stdout have to say. Valid until
 // the next run.

@@ -46,6 +46,28 @@ def test_a_run_ends_with_a_checkpoint_before_a_signal_is_told(
     program.close()
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "c(x) :- e(x), e(y), e(z), e(w), x * y * z * w = -1.",
+        "c(n) :- n = sum y : { y = range(0, 4000000000000), y % 7 = 3 }.",
+        "p(x, y) :- e(x), e(y).\nc(n) :- n = count : { p(x, y), p(y, z), p(z, w), p(w, x) }.",
+    ],
+)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_long_rule_ends_in_the_midst(rule: str, threads: int) -> None:
+    program = package.Program(
+        ".decl e(x: number)\n.decl p(x: number, y: number)\n.decl c(x: number)\n" + rule
+    )
+    program.insert("e", range(3000))
+    send_soon(signal.SIGINT)
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        program.run(threads=threads)
+    assert time.monotonic() - begun < 60  # of hours
+    program.clear("e")
+
+
 def test_more_signals_do_not_leave_the_run_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     program = package.Program(ENDLESS)
     stop = program._handle.stop

@@ -395,3 +395,67 @@ def test_texts_of_structured_values_go_in_again(form: str) -> None:
             found = found.decode("utf-8", "surrogateescape")
         is_plain = symbol in PLAIN | {"y)"}  # which ends no record
         assert (found == f"[{symbol}, x]") == is_plain, found
+
+
+def test_numbers_out_of_range_are_named() -> None:
+    program = package.Program(NUMBERS)
+    for data in ([(1,), (2**64,)], np.array([1, 2**63], dtype=np.uint64)):
+        with pytest.raises(
+            OverflowError, match=r"does not hold \d+, of row 1; .* to 9223372036854775807"
+        ):
+            program.insert("number", data)
+
+
+def test_rows_may_be_arrays() -> None:
+    program = package.Program(".decl e(a: number, b: float)")
+    assert program.insert("e", list(np.arange(6).reshape(3, 2))) == 3
+    program.run()
+    assert set(program["e"]) == {(0, 1.0), (2, 3.0), (4, 5.0)}
+
+
+def test_terms_are_keys_as_the_table_gives_them() -> None:
+    program = package.Program(
+        ".type C = Red {} | Green {}\n.decl k(c: C, n: number)\nk($Red(), 1). k($Green(), 2).\n"
+        ".type R = [a: number, b: number]\n.decl r(x: number, y: R)\nr(1, [1, 2])."
+    )
+    program.run()
+    table = program["k"]
+    assert [len(table[row[0]]) for row in table] == [1, 1]
+    assert list(table[package.Term("Green")]) == [(package.Term("Green"), 2)]
+    with pytest.raises(TypeError, match="its branches are Green, Red"):
+        table["Blue"]
+    with pytest.raises(TypeError, match="no key"):
+        program["r"][package.Record((1, 2))]
+
+
+def test_frames_of_polars() -> None:
+    polars = pytest.importorskip("polars")
+    program = package.Program(".decl f(x: float)\n.decl n(x: number, s: symbol)")
+    for relation, frame in (
+        ("f", polars.DataFrame({"x": [1.0, None]})),
+        ("f", polars.Series([1.0, None])),
+        ("n", polars.DataFrame({"x": [1, None], "s": ["a", "b"]})),
+        ("n", polars.DataFrame({"x": [1, 2], "s": ["a", None]})),
+    ):
+        with pytest.raises(ValueError, match="1 values are null"):
+            program.insert(relation, frame)
+    frame = polars.DataFrame({"x": [1, 2], "s": ["a", "b"]})
+    with pytest.raises(TypeError, match="collect"):
+        program.insert("n", frame.lazy())
+    assert program.insert("n", frame) == 2
+    program.run()
+    assert sorted(polars.DataFrame(program["n"]).rows()) == [(1, "a"), (2, "b")]
+
+
+def test_a_table_is_a_stream_of_arrow() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    program = package.Program('.decl n(x: number, s: symbol)\nn(1, "a"). n(2, "b").')
+    program.run()
+    assert sorted(pyarrow.table(program["n"]).column("x").to_pylist()) == [1, 2]
+
+
+def test_no_memory_for_rows_is_said() -> None:
+    program = package.Program(".decl e(a: number, b: number)")
+    with pytest.raises(package.RunError, match=r"no memory left for 1000000000000 rows of .*`e`"):
+        program.insert("e", np.broadcast_to(np.int64(5), (10**12, 2)))
+    assert program.insert("e", [(1, 2)]) == 1

@@ -46,6 +46,7 @@ class Engine {
         checkpointing_(state_),
         facts_(program.relations.size()) {
     state_.evaluator.set_externals(options.externals, program);
+    state_.evaluator.set_is_abandoned(hooks.is_abandoned);
     state_.statistics = &position_.statistics;
     if (options.metering != Metering::kNone)
       state_.meter = std::make_unique<RunMeter>(options.metering);

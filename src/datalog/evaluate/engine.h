@@ -117,6 +117,9 @@ struct RunHooks {
   // belongs to what it was at last.
   std::function<void(Phase)> at_work;
   std::function<StopRequest()> stop_requested;  // polled on rank 0 only
+  // Asked by this rank while its rules run: whether nobody wants what they would find. They then
+  // end in the midst of it, and the run, on all ranks, with Cancelled.
+  std::function<bool()> is_abandoned;
   std::function<void(const std::string&)>
       notice;  // rank 0: lines for the log (skipped generations, warnings)
   // Rank 0: what failed without ending the run (checkpoints), for whoever wants errors only.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <regex>
 #include <set>
@@ -42,6 +43,16 @@ class ExpressionEvaluator {
     externals_ = externals;
     program_ = &program;
     external_values_.emplace(*program.structures, *values_);
+  }
+
+  // RunHooks::is_abandoned; may be empty.
+  void set_is_abandoned(std::function<bool()> is_abandoned) {
+    is_abandoned_ = std::move(is_abandoned);
+  }
+  // For each batch of bindings: Cancelled once the run is abandoned.
+  Status go_on() {
+    if (!is_abandoned_ || ++batches_ % kBatchesBetweenLooks != 0 || !is_abandoned_()) return {};
+    return Status::cancelled("the run was stopped before its end");
   }
 
   // What `recursive_iteration_cnt()` gives from now on.
@@ -86,7 +97,11 @@ class ExpressionEvaluator {
   bool compare_text(Comparison comparison, const std::string& left, const std::string& right);
   void fail(std::string message);
 
+  static constexpr std::uint64_t kBatchesBetweenLooks = 64;
+
   NewValues* values_;
+  std::function<bool()> is_abandoned_;
+  std::uint64_t batches_ = 0;
   const SourcePlace* place_ = nullptr;
   std::uint64_t iteration_ = 0;
   std::span<const ExternalFunction> externals_;

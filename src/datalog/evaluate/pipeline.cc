@@ -176,6 +176,7 @@ Status Pipeline::flush(std::size_t s) {
   if (parts_here) keep_own_bindings(stage.out, stage.step->live_after);
   if (stage.repeats && (parts_here || !stage.is_common)) stage.repeats->filter(stage.out);
   if (stage.out.rows == 0) return {};
+  STRATALOG_RETURN_IF_ERROR(evaluator_.go_on());
   const Status status = pass_on(s, stage.out);
   stage.out.rows = 0;
   return status;

@@ -83,10 +83,10 @@ Status explain_missing(const FactInput& input, const std::string& shown, const S
   const std::string where = place_of(*input.relation, *input.directive);
   if (reason.code() != StatusCode::kNotFound)
     return reason.with_context(fmt::format("{}: cannot read {}", where, shown));
-  return Status::not_found(
-      fmt::format("{}: there is no fact file {}; name the directory of the fact files with -F DIR, "
-                  "or the file with .input {}(filename=\"...\")",
-                  where, shown, input.relation->name));
+  return Status::not_found(fmt::format(
+      "{}: there is no fact file {}; name the directory of the fact files (-F DIR, `facts` "
+      "of the library), or the file with .input {}(filename=\"...\")",
+      where, shown, input.relation->name));
 }
 
 // Whether the caller has what the medium takes.

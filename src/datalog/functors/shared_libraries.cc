@@ -85,8 +85,8 @@ Result<Library> find_library(const std::string& name, const std::vector<std::str
     reasons += fmt::format("\n  {}", reason == nullptr ? file : reason);
   }
   return Status::not_found(fmt::format(
-      "the shared library `{}` cannot be loaded; name it with -l NAME or -l ./FILE.so and its "
-      "folder with -L DIR:{}",
+      "the shared library `{}` cannot be loaded; name it (-l NAME or -l ./FILE.so, `libraries` "
+      "of the library) and its folder (-L DIR, `library_directories`):{}",
       name, reasons));
 }
 

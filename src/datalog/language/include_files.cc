@@ -73,9 +73,10 @@ class IncludeExpander {
     if (!search(wanted, place.place.file, found)) {
       DiagnosticDraft& draft =
           sink.error(span, fmt::format("cannot find the included file `{}`", wanted));
-      draft.hint = fmt::format(
-          "it is searched beside `{}`{}", place.place.file,
-          directories_.empty() ? "; add directories with -I" : " and in the -I directories");
+      draft.hint = fmt::format("it is searched beside `{}`{}", place.place.file,
+                               directories_.empty()
+                                   ? "; add directories (-I, `include` of the library)"
+                                   : " and in the directories of -I (`include` of the library)");
       return false;
     }
     if (taken_once_.contains(found.canonical)) return false;

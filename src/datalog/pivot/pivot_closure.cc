@@ -165,8 +165,8 @@ Status PivotClosure::check_memory() const {
   const std::uint64_t used = memory_bytes();
   if (used <= options_.memory_limit_bytes) return Status::ok();
   return Status::no_space(fmt::format(
-      "the pivot recursion holds {}; the memory limit leaves it {}; raise --memory-limit or "
-      "use more ranks",
+      "the pivot recursion holds {}; the memory limit leaves it {}; raise it (--memory-limit, "
+      "`memory_limit` of the library) or use more ranks",
       readable_size(used), readable_size(options_.memory_limit_bytes)));
 }
 

@@ -220,7 +220,8 @@ TEST(LoadFacts, MissingFile) {
             .status,
         fmt::format(
             "NotFound: program.dl:7:1: .input edge: there is no fact file {}; name the directory "
-            "of the fact files with -F DIR, or the file with .input edge(filename=\"...\")",
+            "of the fact files (-F DIR, `facts` of the library), or the file with .input "
+            "edge(filename=\"...\")",
             open_memory_store(std::make_shared<MemoryDisk>())->root() + "/edge.facts"));
 }
 

@@ -479,7 +479,7 @@ TEST(PivotClosure, StopAndMemoryLimitLeaveARunThatGoesOn) {
     ASSERT_TRUE(small.seed(seed.slot, seed.lane).is_ok());
   const Status status = small.run({}).status();
   EXPECT_EQ(status.code(), StatusCode::kNoSpace);
-  EXPECT_NE(status.message().find("raise --memory-limit"), std::string::npos);
+  EXPECT_NE(status.message().find("raise it (--memory-limit"), std::string::npos);
 }
 
 TEST(PivotClosure, AccountsForItsMemory) {
