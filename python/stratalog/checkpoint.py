@@ -272,7 +272,7 @@ class Checkpoint(Mapping[str, Table]):
                 raise DamagedError(f"{error.filename} is missing") from error
             raise CheckpointError(
                 f"{self.generation} was taken away while it was read: a running job keeps its "
-                "newest generations only. Open the folder again, or have the run keep more of them (--keep)"
+                "newest generations only. Open the folder again, or have it keep more (--keep)"
             ) from error
         except OSError as error:
             raise CheckpointError(f"{self.generation} cannot be read: {error}") from error
