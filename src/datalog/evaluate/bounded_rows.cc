@@ -2,10 +2,7 @@
 #include "datalog/evaluate/bounded_rows.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-
-#include "datalog/evaluate/value_bits.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -62,29 +59,6 @@ void add_between(const Index& index, std::span<const CellRange> ranges, FoundSpa
   });
 }
 
-std::optional<std::uint64_t> place_of_value(ValueKind kind, std::uint64_t bits) {
-  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
-  if (kind == ValueKind::kUnsigned) return bits;
-  if (kind != ValueKind::kFloat) return bits ^ kSign;
-  const double value = as_float(bits);
-  if (std::isnan(value)) return {};
-  if (value == 0) return kSign;  // -0 as well
-  return (bits & kSign) != 0 ? ~bits : bits | kSign;
-}
-
-void PlaceInterval::keep(Comparison comparison, std::optional<std::uint64_t> other) {
-  is_empty_ |= !other;
-  if (!other) return;
-  const bool is_strict = comparison == Comparison::kLess || comparison == Comparison::kGreater;
-  if (comparison == Comparison::kLess || comparison == Comparison::kLessEqual) {
-    is_empty_ |= is_strict && *other == 0;
-    last_ = std::min(last_, is_strict ? *other - 1 : *other);
-  } else {
-    is_empty_ |= is_strict && *other == ~std::uint64_t{0};
-    first_ = std::max(first_, is_strict ? *other + 1 : *other);
-  }
-}
-
 void FoundSpans::clear() {
   spans_.clear();
   size_ = 0;
@@ -128,14 +102,14 @@ void ValuedRuns::sort_by_place(std::vector<ValuedRow>& rows) {
   std::ranges::sort(rows, {}, [](const ValuedRow& row) { return std::pair(row.place, row.row); });
 }
 
-void ValuedRuns::add_between(const PlaceInterval& interval, FoundSpans& found) const {
-  if (interval.is_empty()) return;
-  for (const Run& run : runs_) {
-    const auto from = std::ranges::lower_bound(run.rows, interval.first(), {}, &ValuedRow::place);
-    const auto to =
-        std::ranges::upper_bound(from, run.rows.end(), interval.last(), {}, &ValuedRow::place);
-    if (from < to) found.add({from, to});
-  }
+void ValuedRuns::add_between(const PlaceRanges& places, FoundSpans& found) const {
+  for (const Run& run : runs_)
+    for (const PlaceRange& range : places.ranges()) {
+      const auto from = std::ranges::lower_bound(run.rows, range.first, {}, &ValuedRow::place);
+      const auto to =
+          std::ranges::upper_bound(from, run.rows.end(), range.last, {}, &ValuedRow::place);
+      if (from < to) found.add({from, to});
+    }
 }
 
 }  // namespace stratalog::datalog

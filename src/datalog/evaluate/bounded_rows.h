@@ -5,13 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
-#include "datalog/program.h"
+#include "datalog/evaluate/place_ranges.h"
 #include "model/tuple_filter.h"
 #include "relation/index.h"
 
@@ -21,25 +20,6 @@ namespace stratalog::datalog {
 // are disjoint.
 void append_between(const Index& index, const FoundRows& rows, std::uint32_t place,
                     std::span<const CellRange> ranges, std::vector<RowId>& found);
-
-// 64 bits that are in the order of the numbers which `bits` mean; nothing for NaN.
-std::optional<std::uint64_t> place_of_value(ValueKind kind, std::uint64_t bits);
-
-// Places between two bounds.
-class PlaceInterval {
- public:
-  // Of these the x with x `comparison` other; nothing: of NaN, which no number is compared with.
-  // Requires an order.
-  void keep(Comparison comparison, std::optional<std::uint64_t> other);
-  bool is_empty() const { return is_empty_ || first_ > last_; }
-  std::uint64_t first() const { return first_; }
-  std::uint64_t last() const { return last_; }
-
- private:
-  std::uint64_t first_ = 0;
-  std::uint64_t last_ = ~std::uint64_t{0};
-  bool is_empty_ = false;
-};
 
 // A row and the place of its value.
 struct ValuedRow {
@@ -119,7 +99,7 @@ class ValuedRuns {
       runs_.push_back({.end = end, .rows = std::exchange(loose, {})});
     }
   }
-  void add_between(const PlaceInterval& interval, FoundSpans& found) const;
+  void add_between(const PlaceRanges& places, FoundSpans& found) const;
 
  private:
   struct Run {

@@ -28,6 +28,7 @@ class SweptRows;
 struct KnownCell;
 struct KnownComparison;
 struct SetComparison;
+class PlaceRanges;
 
 // What a step reads on this rank.
 struct StepSource {
@@ -214,6 +215,8 @@ class Pipeline {
   // Bounds of the column behind the prefix (pipeline_bounds.cc): what of an index lies between
   // them.
   void note_row_filter(Stage& stage, const Literal& literal);
+  void keep_places(const SetComparison& filter, std::uint64_t other, const Batch& in,
+                   std::uint32_t in_row, PlaceRanges& places);
   void find_row_ranges(Stage& stage, const Batch& in, std::uint32_t in_row);
   void order_rows(Stage& stage) const;
   void find_between(Stage& stage, const Batch& in, std::uint32_t in_row);
@@ -238,8 +241,8 @@ class Pipeline {
   void compare_each(std::size_t s, const Batch& in, std::uint32_t row, const IntSet& set,
                     IntSet& kept);
   KnownComparison known_comparison(const Stage& stage, const SetComparison& compared);
-  std::optional<Cell> small_bound(Stage& stage, const KnownComparison& filter, const Batch& in,
-                                  std::uint32_t in_row);
+  std::uint64_t compared_bits(const Stage& stage, const KnownComparison& filter, const Batch& in,
+                              std::uint32_t in_row);
   // Where a step that reads rows finds the value of a variable.
   static KnownCell known_cell(const Stage& stage, VariableId variable);
   static Cell cell_of(const KnownCell& known, const Stage& stage, const Batch& in,

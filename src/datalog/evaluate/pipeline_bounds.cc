@@ -2,6 +2,7 @@
 // Bounds that comparisons set to the column behind the prefix of a scan or search: rows are read in
 // the order of that column, between the bounds. See pipeline.h.
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "datalog/evaluate/bounded_rows.h"
@@ -24,27 +25,37 @@ void Pipeline::note_row_filter(Stage& stage, const Literal& literal) {
   if (next.role != ColumnRole::kBind || stage.source.index == nullptr) return;
   // A carried variable is a whole set.
   if (definition_.carries && mentions(literal, definition_.carried)) return;
-  const auto compared = bound_of_numbers(literal, next.variable);
+  auto compared = bound_of_numbers(literal, next.variable);
   if (!compared || (compared->kind == ValueKind::kFloat && stage.step->prefix_length > 0)) return;
   const bool is_known = std::ranges::none_of(columns, [&](const ColumnUse& use) {
-    return use.role == ColumnRole::kBind && mentions(*compared->other, use.variable);
+    return use.role == ColumnRole::kBind && use.variable != next.variable &&
+           mentions(literal, use.variable);
   });
-  if (is_known) stage.row_filters.push_back(*compared);
+  if (is_known) stage.row_filters.push_back(*std::move(compared));
 }
 
-// Where the filters let the column's cells lie if those tell the order, and its values if not.
+// Of the values that a filter looks at, those that pass: `other` are the bits that they are
+// compared with, the rest is computed for one row.
+void Pipeline::keep_places(const SetComparison& filter, std::uint64_t other, const Batch& in,
+                           std::uint32_t in_row, PlaceRanges& places) {
+  const auto place = place_of_value(filter.kind, other);
+  if (filter.steps.empty()) return places.keep(filter.comparison, place);
+  std::vector<PlaceRange> ranges;
+  if (const auto range = places_where(filter.comparison, *place)) ranges.push_back(*range);
+  for (const ElementStep& step : filter.steps | std::views::reverse)
+    ranges = undo_step(step.kind, filter.kind,
+                       step.by == nullptr ? 0 : evaluator_.bits(*step.by, in, in_row), ranges);
+  places.keep(ranges);
+}
+
+// Where the filters let the column's values lie, and the cells of those that are small.
 void Pipeline::find_row_ranges(Stage& stage, const Batch& in, std::uint32_t in_row) {
+  stage.row_places.reset();
+  for (const SetComparison& filter : stage.row_filters)
+    keep_places(filter, evaluator_.bits(*filter.other, in, in_row), in, in_row, stage.row_places);
   const ValueKind kind = stage.row_filters.front().kind;
-  NumberInterval interval(kind == ValueKind::kFloat ? ValueKind::kNumber : kind);
-  stage.row_places = {};
-  for (const SetComparison& filter : stage.row_filters) {
-    const std::uint64_t bits = evaluator_.bits(*filter.other, in, in_row);
-    stage.row_places.keep(filter.comparison, place_of_value(kind, bits));
-    if (kind != ValueKind::kFloat && is_narrow(bits))
-      interval.keep(filter.comparison, narrow_cell(bits));
-  }
   stage.row_ranges.clear();
-  if (kind != ValueKind::kFloat) stage.row_ranges = interval.cells();
+  if (kind != ValueKind::kFloat) stage.row_places.append_cells(kind, stage.row_ranges);
 }
 
 // Of each index that a scan reads, the rows that are found by value: of numbers those that are not

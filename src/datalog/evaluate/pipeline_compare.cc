@@ -42,7 +42,8 @@ void Pipeline::prepare_early_filters(std::size_t s) {
   const auto compared = names_last ? bound_of_values(literal, last.variable) : std::nullopt;
   if (!compared) return;
   const KnownComparison filter = known_comparison(stage, *compared);
-  const bool is_constant = filter.other && filter.other->from == KnownCell::From::kConstant;
+  const bool is_constant =
+      filter.other && compared->steps.empty() && filter.other->from == KnownCell::From::kConstant;
   if (stage.source.swept != nullptr && is_constant && !is_wide_cell(filter.other->at)) {
     if (!stage.pivot_interval) stage.pivot_interval.emplace(compared->kind);
     stage.pivot_interval->keep(compared->comparison, filter.other->at);
@@ -72,15 +73,10 @@ KnownCell Pipeline::known_cell(const Stage& stage, VariableId variable) {
           .at = static_cast<std::uint32_t>(column - columns.begin())};
 }
 
-// Nothing where it is no small number.
-std::optional<Cell> Pipeline::small_bound(Stage& stage, const KnownComparison& filter,
-                                          const Batch& in, std::uint32_t in_row) {
-  if (filter.other) {
-    const Cell cell = cell_of(*filter.other, stage, in, in_row);
-    return is_wide_cell(cell) ? std::nullopt : std::optional(cell);
-  }
-  const std::uint64_t bits = evaluator_.bits(*filter.compared.other, stage.one, 0);
-  return is_narrow(bits) ? std::optional(narrow_cell(bits)) : std::nullopt;
+std::uint64_t Pipeline::compared_bits(const Stage& stage, const KnownComparison& filter,
+                                      const Batch& in, std::uint32_t in_row) {
+  return filter.other ? evaluator_.bits_of(cell_of(*filter.other, stage, in, in_row))
+                      : evaluator_.bits(*filter.compared.other, stage.one, 0);
 }
 
 // Cells of the row's set that the filters after it would drop need not be bound. What is left is
@@ -90,16 +86,20 @@ Status Pipeline::bind_compared(std::size_t s, const Batch& in, std::uint32_t in_
   Stage& stage = *stages_[s];
   const SetView view = cells.view();
   if (cells.size() < kWorthRanges) return bind_each(s, in, in_row, first, view);
-  const auto is_computed = [](const KnownComparison& filter) { return !filter.other; };
+  const auto is_computed = [](const KnownComparison& filter) {
+    return !filter.other || !filter.compared.steps.empty();
+  };
   if (std::ranges::any_of(stage.last_filters, is_computed)) {
     if (cells.size() < kWorthComputing) return bind_each(s, in, in_row, first, view);
     fill_one(stage, in, in_row, stage.bound);
   }
-  NumberInterval interval(stage.last_filters.front().compared.kind);
+  stage.row_places.reset();
   for (const KnownComparison& filter : stage.last_filters)
-    if (const auto bound = small_bound(stage, filter, in, in_row))
-      interval.keep(filter.compared.comparison, *bound);
-  for (const CellRange& range : interval.cells())
+    keep_places(filter.compared, compared_bits(stage, filter, in, in_row), stage.one, 0,
+                stage.row_places);
+  stage.last_ranges.clear();
+  stage.row_places.append_cells(stage.last_filters.front().compared.kind, stage.last_ranges);
+  for (const CellRange& range : stage.last_ranges)
     STRATALOG_RETURN_IF_ERROR(bind_each(s, in, in_row, first, part_around(view, range)));
   if (!is_wide_cell(last_of(view))) return {};
   return bind_each(s, in, in_row, first,

@@ -85,7 +85,7 @@ struct Pipeline::Stage {
   std::optional<KnownComparison> set_filter;  // of carried sets
   std::vector<SetComparison> row_filters;  // soon after, of the column behind the prefix
   std::vector<CellRange> row_ranges;  // scratch: where they let its cells lie; all ascend
-  PlaceInterval row_places;  // scratch: the same of values that cells do not put in order
+  PlaceRanges row_places;  // scratch: and its values
   // With row filters, of each index that a scan reads: rows that are not found by their cells.
   struct OrderedRows {
     RowId made_in_order = 0;  // of the index, when these were looked for
@@ -94,6 +94,7 @@ struct Pipeline::Stage {
   std::vector<OrderedRows> valued_rows;
   bool are_rows_ordered = false;  // as far as the relation has grown in this round
   FoundSpans between;  // scratch
+  std::vector<CellRange> last_ranges;  // scratch
   std::vector<KnownComparison> last_filters;  // soon after, of the last column; of one kind
   // Swept rows: filters soon after that read keys only, and what those let through that compare
   // pivots with constants, of small numbers.

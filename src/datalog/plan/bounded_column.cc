@@ -13,15 +13,25 @@ namespace {
 // To sort a tuple into an index takes as long as to look at it for so many bindings.
 constexpr double kLooksToIndex = 4;
 
-// Floats are put in order by their values, for a relation as a whole.
-bool is_bound_by(const Literal& literal, VariableId variable, const std::set<VariableId>& known,
-                 bool is_scan) {
+// From how many sides. Floats are put in order by their values, for a relation as a whole.
+std::uint32_t bounds_by(const Literal& literal, VariableId variable,
+                        const std::set<VariableId>& known, bool is_scan) {
   const auto compared =
       is_scan ? bound_of_numbers(literal, variable) : bound_of_values(literal, variable);
-  if (!compared) return false;
+  if (!compared) return 0;
   std::set<VariableId> read;
-  collect_variables(*compared->other, read);
-  return std::ranges::includes(known, read);
+  collect_variables(literal, read);
+  read.erase(variable);
+  if (!std::ranges::includes(known, read)) return 0;
+  return compared->comparison == Comparison::kEqual ? 2 : 1;
+}
+
+bool is_from_below(const SetComparison& compared) {
+  bool is_lower = compared.comparison == Comparison::kGreater ||
+                  compared.comparison == Comparison::kGreaterEqual;
+  for (const ElementStep& step : compared.steps)
+    is_lower ^= step.kind == ElementStep::Kind::kSubtractFrom;
+  return is_lower;
 }
 
 }  // namespace
@@ -39,10 +49,9 @@ std::optional<std::uint32_t> bounded_column(std::span<const OrderedLiteral> orde
   for (std::size_t later = place + 1;
        later < order.size() && order[later].kind == StepKind::kFilter; ++later)
     for (std::uint32_t c = 0; c < arguments.size(); ++c)
-      if (arguments[c].kind == ArgumentKind::kVariable && !known.contains(arguments[c].variable) &&
-          is_bound_by(literals[order[later].literal], arguments[c].variable, known,
-                      placed.bound.empty()))
-        ++bounds[c];
+      if (arguments[c].kind == ArgumentKind::kVariable && !known.contains(arguments[c].variable))
+        bounds[c] += bounds_by(literals[order[later].literal], arguments[c].variable, known,
+                               placed.bound.empty());
   const auto most = std::ranges::max_element(bounds);
   if (*most == 0) return std::nullopt;
   return static_cast<std::uint32_t>(most - bounds.begin());
@@ -69,10 +78,12 @@ bool takes_bounds_from(std::span<const OrderedLiteral> order, const std::vector<
       const Literal& filter = literals[order[later].literal];
       const auto compared = bound_of_numbers(filter, bounded);
       if (!compared) continue;
-      const bool is_lower = compared->comparison == Comparison::kGreater ||
-                            compared->comparison == Comparison::kGreaterEqual;
-      all[is_lower ? 0 : 1] = true;
-      if (!mentions(filter, variable)) without[is_lower ? 0 : 1] = true;
+      for (const bool is_lower : {false, true}) {
+        if (compared->comparison != Comparison::kEqual && is_lower != is_from_below(*compared))
+          continue;
+        all[is_lower ? 0 : 1] = true;
+        if (!mentions(filter, variable)) without[is_lower ? 0 : 1] = true;
+      }
     }
     return all != without;
   };

@@ -24,14 +24,71 @@ std::optional<SetComparison> sides_of(const Literal& literal, VariableId variabl
                        .other = &other};
 }
 
-bool is_sum_without(const Expression& e, VariableId variable) {
+bool is_constant_above_zero(const Expression& e) {
+  return e.kind == ExpressionKind::kConstant && e.bits != 0 &&
+         (e.value_kind == ValueKind::kUnsigned || e.bits >> 63 == 0);
+}
+
+// What nothing can go wrong with.
+bool is_known_without(const Expression& e, VariableId variable) {
   if (e.kind == ExpressionKind::kConstant) return true;
   if (e.kind == ExpressionKind::kVariable) return e.variable != variable;
-  return e.kind == ExpressionKind::kFunctor &&
-         (e.functor == Functor::kAdd || e.functor == Functor::kSubtract ||
-          e.functor == Functor::kNegate) &&
-         std::ranges::all_of(e.arguments,
-                             [&](const Expression& a) { return is_sum_without(a, variable); });
+  if (e.kind != ExpressionKind::kFunctor) return false;
+  const bool is_taken = e.functor == Functor::kAdd || e.functor == Functor::kSubtract ||
+                        e.functor == Functor::kNegate || e.functor == Functor::kMultiply ||
+                        ((e.functor == Functor::kDivide || e.functor == Functor::kModulo) &&
+                         is_constant_above_zero(e.arguments[1]));
+  return is_taken && std::ranges::all_of(e.arguments, [&](const Expression& a) {
+           return is_known_without(a, variable);
+         });
+}
+
+// What is done to the variable, of which the rest is known, to make `e` of it.
+bool find_steps(const Expression& e, VariableId variable, ValueKind kind,
+                std::vector<ElementStep>& steps) {
+  if (e.value_kind != kind) return false;
+  if (e.kind == ExpressionKind::kVariable) return e.variable == variable;
+  if (e.kind != ExpressionKind::kFunctor || e.arguments.empty()) return false;
+  const auto append = [&](const Expression& inner, ElementStep::Kind step, const Expression* by) {
+    if ((by != nullptr && !is_known_without(*by, variable)) ||
+        !find_steps(inner, variable, kind, steps))
+      return false;
+    steps.push_back({.kind = step, .by = by});
+    return true;
+  };
+  const Expression& first = e.arguments.front();
+  if (e.functor == Functor::kNegate)
+    return append(first, ElementStep::Kind::kSubtractFrom, nullptr);
+  if (e.arguments.size() != 2) return false;
+  const Expression& second = e.arguments.back();
+  switch (e.functor) {
+    case Functor::kAdd:
+      return append(first, ElementStep::Kind::kAdd, &second) ||
+             append(second, ElementStep::Kind::kAdd, &first);
+    case Functor::kSubtract:
+      return append(first, ElementStep::Kind::kSubtract, &second) ||
+             append(second, ElementStep::Kind::kSubtractFrom, &first);
+    case Functor::kDivide:
+      return is_constant_above_zero(second) && append(first, ElementStep::Kind::kDivide, &second);
+    default:
+      return false;
+  }
+}
+
+// The literal as a comparison of what is made of the variable, on one side of it.
+std::optional<SetComparison> computed_side(const Literal& literal, VariableId variable) {
+  if (literal.kind != LiteralKind::kComparison) return {};
+  const auto compared = [&](const Expression& side, const Expression& other,
+                            Comparison comparison) -> std::optional<SetComparison> {
+    SetComparison found{.comparison = comparison, .kind = side.value_kind, .other = &other};
+    if (!is_whole(found.kind) || other.value_kind != found.kind ||
+        !is_known_without(other, variable) ||
+        !find_steps(side, variable, found.kind, found.steps) || found.steps.empty())
+      return {};
+    return found;
+  };
+  if (auto left = compared(literal.left, literal.right, literal.comparison)) return left;
+  return compared(literal.right, literal.left, turned(literal.comparison));
 }
 
 }  // namespace
@@ -67,9 +124,15 @@ std::optional<SetComparison> bound_of_values(const Literal& literal, VariableId 
 
 std::optional<SetComparison> bound_of_numbers(const Literal& literal, VariableId variable) {
   const auto compared = sides_of(literal, variable);
-  const bool bounds = compared && is_order(compared->comparison) &&
+  if (!compared) {
+    auto computed = computed_side(literal, variable);
+    const bool bounds =
+        computed && (is_order(computed->comparison) || computed->comparison == Comparison::kEqual);
+    return bounds ? computed : std::nullopt;
+  }
+  const bool bounds = is_order(compared->comparison) &&
                       (is_whole(compared->kind) || compared->kind == ValueKind::kFloat) &&
-                      is_sum_without(*compared->other, variable);
+                      is_known_without(*compared->other, variable);
   return bounds ? compared : std::nullopt;
 }
 
