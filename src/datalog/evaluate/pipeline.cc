@@ -53,6 +53,7 @@ void Pipeline::prepare_stage(std::size_t s) {
 void Pipeline::make_room(Stage& stage) {
   const Step& step = *stage.step;
   stage.has_room = true;
+  stage.only_binds = only_binds(stage);
   for (const VariableId v : step.live_after) stage.out.allocate(v);
   for (const ColumnUse& use : step.columns)
     if (use.role == ColumnRole::kBind) stage.out.allocate(use.variable);
@@ -229,8 +230,21 @@ Status Pipeline::filter(std::size_t s, const Batch& in) {
   return evaluator_.status();
 }
 
+// Whether a batch of which all rows pass goes on as it is. Small ones are gathered.
+bool Pipeline::passes_as_it_is(std::size_t s, const Batch& in) const {
+  const bool may_part_here =
+      share_.by == ShareBy::kUndecided || (share_.by == ShareBy::kBindings && share_.at == s + 1);
+  return stages_[s]->selected.size() == in.rows && in.rows >= kBatchRows / 2 &&
+         !stages_[s]->repeats && !may_part_here;
+}
+
 Status Pipeline::append_selected(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
+  if (passes_as_it_is(s, in)) {
+    STRATALOG_RETURN_IF_ERROR(flush(s));
+    STRATALOG_RETURN_IF_ERROR(pass_on(s, in));
+    return evaluator_.status();
+  }
   std::span<const std::uint32_t> rows = stage.selected;
   while (!rows.empty()) {
     const std::size_t count = std::min<std::size_t>(rows.size(), kBatchRows - stage.out.rows);

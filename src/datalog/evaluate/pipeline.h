@@ -232,6 +232,7 @@ class Pipeline {
   Status restrict_sets(std::size_t s, const Batch& in);
   void unite_joint(Stage& stage) const;
   Status filter(std::size_t s, const Batch& in);
+  bool passes_as_it_is(std::size_t s, const Batch& in) const;
   Status append_selected(std::size_t s, const Batch& in);
   Status filter_sets(std::size_t s, const Batch& in);
   // The row goes on with this set, which may have been made here.
@@ -301,6 +302,11 @@ class Pipeline {
   // Passes on what was made from the sets of step `s`, and forgets them once they are many.
   Status settle_made_sets(std::size_t s);
   // One row of an index: checks and binds its columns from `first` on, then its set.
+  bool only_binds(const Stage& stage) const;
+  Status visit_rows(std::size_t s, const Batch& in, std::uint32_t in_row, const Index& index,
+                    std::span<const RowId> found);
+  Status bind_rows(std::size_t s, const Batch& in, std::uint32_t in_row, const Index& index,
+                   std::span<const RowId> rows, std::span<const Cell> lasts);
   Status visit_row(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
                    std::span<const Cell> prefix, const IntSet& cells);
   void bind_prefix(Stage& stage, std::uint32_t first, std::uint32_t count) const;

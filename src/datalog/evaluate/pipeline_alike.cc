@@ -58,12 +58,7 @@ std::uint32_t Pipeline::end_of_alike(const Stage& stage, const Batch& in, std::u
 Status Pipeline::visit_alike(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end,
                              const Index& index, std::span<const RowId> found) {
   Stage& stage = *stages_[s];
-  const auto visit = [&](std::uint32_t r) -> Status {
-    for (const RowId at : found)
-      STRATALOG_RETURN_IF_ERROR(
-          visit_row(s, in, r, stage.step->prefix_length, index.prefix(at), index.total(at)));
-    return {};
-  };
+  const auto visit = [&](std::uint32_t r) { return visit_rows(s, in, r, index, found); };
   const bool has_sets = stage.passes_sets && in.sets[row] != nullptr;
   // Of bindings that differ in nothing one stands for all.
   if (end - row == 1 || !has_sets) return visit(row);

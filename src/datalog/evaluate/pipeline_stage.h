@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipeline::Stage: one step of a pipeline with what it reads, its output batch and its scratch
 // space. For pipeline.cc (how batches flow, and steps that compute), pipeline_atoms.cc (steps that
-// read relations), pipeline_compare.cc (comparisons of many values), pipeline_alike.cc (bindings
-// that are alike), pipeline_witness.cc (bindings of which one is enough) and pipeline_share.cc
-// (ranks that share the work). Local.
+// read relations), pipeline_compare.cc (comparisons of many values), pipeline_rows.cc (many
+// rows for one binding), pipeline_alike.cc (bindings that are alike), pipeline_witness.cc (bindings
+// of which one is enough) and pipeline_share.cc (ranks that share the work). Local.
 #pragma once
 
 #include <algorithm>
@@ -65,6 +65,7 @@ struct Pipeline::Stage {
   std::vector<VariableId> copied;  // variables that pass through this step
   bool passes_sets = false;  // the carried set was there before this step
   bool makes_all_sets = false;  // it binds the carried set to some that last briefly
+  bool only_binds = false;  // what it reads of a row, and asks for nothing
   bool binds_sets = false;  // a search that knows all but the column of the carried set
   std::array<Cell, kMaxArity> bound{};  // by index column: what the current index row binds
   std::optional<Guard> guard;

@@ -13,9 +13,11 @@
 namespace stratalog::datalog {
 namespace {
 
-// Of larger parts of relations so many rows are looked at, and of a set so many cells.
+// Of larger parts of relations so many rows are looked at, and of a set so many cells: fewer where
+// there are many sets.
 constexpr RowId kMostRows = 1U << 15;
-constexpr std::uint64_t kMostCells = 64;
+constexpr std::uint64_t kLeastCells = 64;
+constexpr std::uint64_t kCellsOfSets = 1U << 16;
 
 // What rules of a stratum read of the strata below it.
 struct Reads {
@@ -50,9 +52,10 @@ Reads reads_of(const EngineState& state, std::uint32_t s) {
   return reads;
 }
 
-// The cells of a set, of large ones a part that does not begin with the least.
-void mark_set(const SetView& set, std::span<std::uint64_t> bitmap) {
-  const auto step = [](std::size_t size) { return std::max<std::size_t>(1, size / kMostCells); };
+// The cells of a set, of large ones a part that does not begin with the least: `most` of them, or
+// of a bitmap those of so many words.
+void mark_set(const SetView& set, std::size_t most, std::span<std::uint64_t> bitmap) {
+  const auto step = [&](std::size_t size) { return std::max<std::size_t>(1, size / most); };
   switch (set.kind) {
     case SetKind::kArray:
       for (std::size_t i = 0; i < set.values.size(); i += step(set.values.size()))
@@ -64,10 +67,10 @@ void mark_set(const SetView& set, std::span<std::uint64_t> bitmap) {
       return;
     case SetKind::kBitmap:
       for (std::size_t i = 0; i < set.words.size(); i += step(set.words.size()))
-        if (set.words[i] != 0)
-          mark_distinct(set.base + static_cast<Cell>(i * 64) +
-                            static_cast<Cell>(std::countr_zero(set.words[i])),
-                        bitmap);
+        for (std::uint64_t left = set.words[i]; left != 0; left &= left - 1)
+          mark_distinct(
+              set.base + static_cast<Cell>(i * 64) + static_cast<Cell>(std::countr_zero(left)),
+              bitmap);
       return;
     case SetKind::kRuns:
       for (std::size_t i = 0; i + 1 < set.offsets.size(); i += 2) {
@@ -91,6 +94,8 @@ void mark_relation(const RelationData& relation, std::span<std::uint64_t> bitmap
   const Index& home = index_of(relation);
   const auto order = home.order();
   const RowId step = std::max<RowId>(1, home.row_count() / kMostRows);
+  const std::uint64_t most =
+      std::max(kLeastCells, kCellsOfSets / std::max<std::uint64_t>(home.row_count(), 1));
   const auto column = [&](std::size_t place) {
     return bitmaps.subspan(order[place] * kDistinctWords, kDistinctWords);
   };
@@ -98,7 +103,7 @@ void mark_relation(const RelationData& relation, std::span<std::uint64_t> bitmap
     if (home.total(row).empty()) continue;
     const auto prefix = home.prefix(row);
     for (std::size_t i = 0; i < prefix.size(); ++i) mark_distinct(prefix[i], column(i));
-    mark_set(home.total(row).view(), column(prefix.size()));
+    mark_set(home.total(row).view(), most, column(prefix.size()));
   }
 }
 
@@ -120,7 +125,8 @@ Status count_columns(EngineState& state, const std::vector<RelationId>& relation
       continue;
     size.known = true;
     size.rows = relation.global_rows;
-    if (size.rows <= 1 || !can_be_walked(relation)) {
+    if (size.rows <= 1 || relation.arity == 1 || !can_be_walked(relation)) {
+      if (relation.arity == 1) size.distinct.assign(1, size.rows);
       size.distinct.resize(relation.arity, size.rows);
       for (std::uint64_t& distinct : size.distinct) distinct = std::min(distinct, size.rows);
       continue;

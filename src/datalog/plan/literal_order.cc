@@ -24,9 +24,9 @@ constexpr double kLeastPassing = 0.05;
 // To sort a tuple into an index takes as long as so many intermediate tuples.
 constexpr double kTuplesToIndex = 4;
 
-// To begin elsewhere than with new tuples must promise so many times less work: it is done anew in
-// every round.
-constexpr double kWorthAllRounds = 16;
+// To begin elsewhere than with new tuples must promise so many times less work. Costs are those of
+// one round, of which there are no more than new tuples.
+constexpr double kWorthAllRounds = 2;
 
 bool is_free_variable(const Expression& e, const VariableSet& bound) {
   return e.kind == ExpressionKind::kVariable && !bound.contains(e.variable);
@@ -388,6 +388,24 @@ bool reads_all(const OrderedLiteral& placed, const std::vector<Literal>& literal
          placed.bound.empty() && !placed.bounded && !literal.atom.arguments.empty();
 }
 
+// What grows is taken to become as large as the largest finished relation of the body: of each of
+// its tuples may well come one. What is known of it by now may be where it begins.
+std::vector<RelationStatistics> grown_statistics(const BodyToOrder& body, const Stratum& growing) {
+  std::vector<RelationStatistics> statistics = body.statistics;
+  std::uint64_t rows = 0;
+  for (const Literal& literal : body.literals)
+    if (literal.kind == LiteralKind::kAtom && !growing.holds(literal.atom.relation))
+      rows = std::max(rows, statistics[literal.atom.relation].rows);
+  for (const RelationId r : growing.relations) {
+    RelationStatistics& size = statistics[r];
+    if (size.rows >= rows) continue;
+    const std::uint64_t times = rows / std::max<std::uint64_t>(size.rows, 1);
+    for (std::uint64_t& distinct : size.distinct) distinct *= times;
+    size.rows = rows;
+  }
+  return statistics;
+}
+
 Beginning placed_as_given(const BodyFacts& body, const std::vector<std::uint32_t>& atoms,
                           std::optional<std::uint32_t> delta_literal, Keeps keeps) {
   Beginning beginning(body, keeps);
@@ -473,16 +491,22 @@ std::optional<std::vector<OrderedLiteral>> order_from_elsewhere(
     });
   };
   if (first.size() < 3 || !reads_all_later(first)) return {};
-  const BodyFacts common(body);
+  const std::vector<RelationStatistics> statistics = grown_statistics(body, growing);
+  const BodyToOrder grown{.literals = body.literals,
+                          .statistics = statistics,
+                          .bound = body.bound,
+                          .read_after = body.read_after,
+                          .relations = body.relations};
+  const BodyFacts common(grown);
   OrderSearch search(delta_literal);
   search.explore(Beginning(common, Keeps::kCost));
-  if (!search.best() || search.best()->size() < 3) return {};
+  if (!search.best() || search.best()->size() < 2) return {};
   const std::vector<std::uint32_t>& atoms = *search.best();
   if (growing.holds(body.literals[atoms.front()].atom.relation)) return {};
   auto order = order_as_given(body, atoms, delta_literal);
   if (!order.is_ok() || reads_all_later(order.value())) return {};
-  const double before = cost_of_order(body, atoms_in_order(body.literals, first), delta_literal);
-  if (cost_of_order(body, atoms, delta_literal) * kWorthAllRounds >= before) return {};
+  const double before = cost_of_order(grown, atoms_in_order(body.literals, first), delta_literal);
+  if (cost_of_order(grown, atoms, delta_literal) * kWorthAllRounds >= before) return {};
   return std::move(order).value();
 }
 

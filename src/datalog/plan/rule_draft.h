@@ -35,7 +35,7 @@ struct RuleDraft {
 // Whether atoms of the stratum itself are read between bounds: rows that came late are put in order
 // once a round.
 inline bool reads_growing_in_order(const RuleDraft& draft) {
-  return draft.purpose == RulePurpose::kDerive;
+  return draft.purpose != RulePurpose::kSweep;
 }
 
 }  // namespace stratalog::datalog

@@ -162,6 +162,34 @@ TEST(JoinOrders, BeginWithWhatIsFinishedWhereNewTuplesFindNothing) {
       }
 }
 
+// What rules have made of terms is known when the recursion begins. Nothing finds a term by its
+// parts: each new tuple would meet all terms, or all other tuples.
+TEST(JoinOrders, OfTermsBeginWithTheTerms) {
+  const std::string text =
+      ".type T = Leaf {n: number} | Node {l: T, r: T}\n.decl sub(t: T)\n"
+      "sub($Leaf(i)) :- i = range(0, 500).\n"
+      "sub($Node($Leaf(i), $Leaf(i * 7 % 500))) :- i = range(0, 500).\n"
+      "sub($Node($Node($Leaf(i), $Leaf(i * 7 % 500)), $Leaf(3))) :- i = range(0, 500).\n"
+      ".decl depth(t: T, d: number)\ndepth(t, 0) :- sub(t), t = $Leaf(_).\n"
+      "depth(t, max(d, e) + 1) :- sub(t), t = $Node(a, b), depth(a, d), depth(b, e).\n"
+      ".decl left(t: T, n: number)\nleft(t, n) :- sub(t), t = $Leaf(n).\n"
+      "left(t, n) :- sub(t), t = $Node(a, _), left(a, n).\n"
+      ".decl of(d: number, n: number)\n.output of\n"
+      "of(d, n) :- depth(_, d), n = count : { depth(_, d) }.\n"
+      "of(-1, n) :- n = count : { left(_, _) }.\nof(-2, n) :- n = sum x : { left(_, x) }.\n";
+  for (const int ranks : {1, 2, 3})
+    for (const RunOptions& options : placements())
+      for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared}) {
+        const Answer answer = answer_of(text, {}, ranks, options, space);
+        EXPECT_EQ(answer.files.at("of.csv"), "-2\t374250\n-1\t1500\n0\t500\n1\t500\n2\t500\n");
+        for (const char* relation : {"depth", "left"})
+          EXPECT_NE(answer.orders.find(
+                        fmt::format("scan sub -> take apart t -> new tuples of {} by", relation)),
+                    std::string::npos)
+              << answer.orders;
+      }
+}
+
 TEST(JoinOrders, AfterARestart) {
   const std::string text =
       std::string(kPairs) + "p(x, z) :- p(x, y), f(y, w), p(w, z). .plan 0:(2,3,1), 1:(2,1,3)\n";
