@@ -59,8 +59,11 @@ def test_damaged_options_end_a_resume(folder: Path, tmp_path: Path, stratalog: S
     assert "options.json is damaged" in said and "remove it" in said
     assert not list(tmp_path.glob("*.csv"))
     # Whoever only looks can do without.
-    for command in ("ls", "verify", "inspect"):
+    for command in ("ls", "inspect"):
         stratalog(command, folder)
+    # And whoever looks whether all is well hears of it, besides.
+    verified = stratalog("verify", folder, expect=3).out
+    assert "all is well" in verified and "options.json is damaged" in verified
     options.unlink()
     said = stratalog("resume", folder, "-D", tmp_path / "out", cwd=tmp_path).err
     assert "options.json is missing" in said

@@ -42,8 +42,9 @@ bool restricts_set(const Step& step) {
   return !step.columns.empty() && step.columns.back().role == ColumnRole::kCarry;
 }
 
+// `body` is the rule's, or that of an aggregate within it.
 std::string step_text(const Program& program, const ProgramPlan& plan, const Rule& rule,
-                      const Step& step) {
+                      const std::vector<Literal>& body, const Step& step) {
   const auto atom = [&](std::string_view verb) {
     const Relation& relation = program.relations[step.relation];
     std::string text = fmt::format("{} {}", verb, relation.name);
@@ -77,11 +78,16 @@ std::string step_text(const Program& program, const ProgramPlan& plan, const Rul
       return fmt::format("compute {}", rule.variables[step.target].name);
     case StepKind::kUnpack:
       return fmt::format("take apart {}",
-                         rule.variables[record_equation(rule.body[step.literal])->variable].name);
+                         rule.variables[record_equation(body[step.literal])->variable].name);
     case StepKind::kRange:
       return fmt::format("range {}", rule.variables[step.target].name);
-    case StepKind::kAggregate:
-      return fmt::format("aggregate {}", rule.variables[step.target].name);
+    case StepKind::kAggregate: {
+      std::string inner;
+      for (const Step& within : step.aggregate_steps)
+        inner += (inner.empty() ? "" : " -> ") +
+                 step_text(program, plan, rule, body[step.literal].aggregate->body, within);
+      return fmt::format("aggregate {} {{{}}}", rule.variables[step.target].name, inner);
+    }
   }
   return "";
 }
@@ -119,7 +125,8 @@ std::string explain_order(const Program& program, const ProgramPlan& plan, const
   std::string out;
   for (const auto* steps : {&rule.steps, &rule.masks})
     for (const Step& step : *steps)
-      out += (out.empty() ? "" : " -> ") + step_text(program, plan, program.rules[rule.rule], step);
+      out += (out.empty() ? "" : " -> ") + step_text(program, plan, program.rules[rule.rule],
+                                                     program.rules[rule.rule].body, step);
   return out;
 }
 
