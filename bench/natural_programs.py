@@ -67,6 +67,24 @@ PROGRAMS = {
     "subsumed": ".decl p(x: number, y: number)\np(x, (x * 7919) % 40009) :- x = range(0, 20000).\n"
     ".decl q(x: number, y: number)\n.printsize q\nq(x, y) :- p(x, y).\n"
     "q(x, y) <= q(a, b) :- x <= a, y <= b.\n",
+    "merge": ".decl part(a: number, b: number)\n"
+    "part(x * 10, x * 10 + 8 + (x * 7919) % 7) :- x = range(0, 20000).\n"
+    ".decl m(a: number, b: number)\n.printsize m\nm(a, b) :- part(a, b).\n"
+    "m(a, d) :- m(a, b), m(c, d), a < c, c <= b, b < d.\n",
+    "shared": ".decl e(a: number, n: number)\ne(x, (x * 7919) % 30011) :- x = range(0, 30000).\n"
+    ".decl l(a: number, n: number)\n.printsize l\nl(a, n) :- e(a, n), n < 30000.\n"
+    "l(b, m / 2) :- l(a, n), l(b, m), m <= n, m >= n - 1, a != b, m < 2000.\n",
+    "absent": ".decl e(x: number, y: number)\n.decl f(x: number, y: number)\n"
+    "e((i * 7919) % 13333, (i * 104729) % 13331) :- i = range(0, 40000).\n"
+    "f((i * 7907) % 13333, (i * 104723) % 13327) :- i = range(0, 40000).\n"
+    ".decl o(x: number)\n.printsize o\no(x) :- e(x, _), e(y, _), !f(x, y).\n",
+    "points": NEAR + "n(a, b) :- pt(a, x, _), pt(b, y, _), x - y < 20, y - x < 20, a != b.\n",
+    "terms": ".type T = Leaf {n: number} | Node {l: T, r: T}\n.decl sub(t: T)\n"
+    "sub($Leaf(i)) :- i = range(0, 8000).\n"
+    "sub($Node($Leaf(i), $Leaf(i * 7 % 8000))) :- i = range(0, 8000).\n"
+    "sub($Node($Node($Leaf(i), $Leaf(i * 7 % 8000)), $Leaf(i * 3 % 8000))) :- i = range(0, 8000).\n"
+    ".decl depth(t: T, d: number)\n.printsize depth\ndepth(t, 0) :- sub(t), t = $Leaf(_).\n"
+    "depth(t, max(d, e) + 1) :- sub(t), t = $Node(a, b), depth(a, d), depth(b, e).\n",
 }
 
 

@@ -28,6 +28,10 @@
 namespace stratalog {
 namespace {
 
+// So long a run that was asked to stop may work on to where it can write a checkpoint.
+constexpr std::chrono::seconds kStopPatience(10);
+using Clock = std::chrono::steady_clock;
+
 using datalog::Attribute;
 using datalog::Relation;
 using datalog::ValueKind;
@@ -237,14 +241,6 @@ struct Program::Parts {
   std::vector<RankRun> ranks;  // of this process, after a run that ended well
   std::atomic<bool> must_stop = false;
 };
-
-namespace {
-
-// So long a run that was asked to stop may work on to where it can write a checkpoint.
-constexpr std::chrono::seconds kStopPatience(10);
-using Clock = std::chrono::steady_clock;
-
-}  // namespace
 
 Program::Program(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Program::Program(Program&& other) noexcept = default;

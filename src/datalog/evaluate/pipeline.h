@@ -301,12 +301,12 @@ class Pipeline {
   Status unite_carried(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end);
   // Passes on what was made from the sets of step `s`, and forgets them once they are many.
   Status settle_made_sets(std::size_t s);
-  // One row of an index: checks and binds its columns from `first` on, then its set.
   bool only_binds(const Stage& stage) const;
   Status visit_rows(std::size_t s, const Batch& in, std::uint32_t in_row, const Index& index,
                     std::span<const RowId> found);
   Status bind_rows(std::size_t s, const Batch& in, std::uint32_t in_row, const Index& index,
                    std::span<const RowId> rows, std::span<const Cell> lasts);
+  // One row of an index: checks and binds its columns from `first` on, then its set.
   Status visit_row(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
                    std::span<const Cell> prefix, const IntSet& cells);
   void bind_prefix(Stage& stage, std::uint32_t first, std::uint32_t count) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "datalog/evaluate/value_bits.h"
 #include "model/cell.h"
@@ -30,7 +31,8 @@ std::vector<PlaceRange> joined_ranges(std::vector<PlaceRange> ranges) {
   return merged;
 }
 
-// From `first` to `last` and, if that is below, around the end.
+// From `first` to `last`, around the end if that is below `first`. Right below it, these are all
+// places, in two parts.
 void append_around(std::uint64_t first, std::uint64_t last, std::vector<PlaceRange>& ranges) {
   if (first <= last) {
     ranges.push_back({.first = first, .last = last});
@@ -88,23 +90,16 @@ std::vector<PlaceRange> undo_step(ElementStep::Kind step, ValueKind kind, std::u
                                   std::span<const PlaceRange> ranges) {
   std::vector<PlaceRange> before;
   for (const PlaceRange& range : ranges) {
-    const bool is_all = range.first == 0 && range.last == kMostPlace;
     switch (step) {
       case ElementStep::Kind::kAdd:
-      case ElementStep::Kind::kSubtract: {
-        const std::uint64_t back = step == ElementStep::Kind::kAdd ? 0 - by : by;
-        if (is_all)
-          before.push_back(range);
-        else
-          append_around(range.first + back, range.last + back, before);
+        append_around(range.first - by, range.last - by, before);
         break;
-      }
+      case ElementStep::Kind::kSubtract:
+        append_around(range.first + by, range.last + by, before);
+        break;
       // Places of signed numbers are moved by half of all, twice here.
       case ElementStep::Kind::kSubtractFrom:
-        if (is_all)
-          before.push_back(range);
-        else
-          append_around(by - range.last, by - range.first, before);
+        append_around(by - range.last, by - range.first, before);
         break;
       case ElementStep::Kind::kDivide: {
         const bool is_signed = kind == ValueKind::kNumber;
@@ -125,25 +120,18 @@ void PlaceRanges::reset() { ranges_.assign(1, {.first = 0, .last = kMostPlace});
 
 void PlaceRanges::keep(Comparison comparison, std::optional<std::uint64_t> other) {
   const auto range = other ? places_where(comparison, *other) : std::nullopt;
-  std::size_t kept = 0;
-  for (PlaceRange mine : ranges_) {
-    if (!range) break;
-    mine.first = std::max(mine.first, range->first);
-    mine.last = std::min(mine.last, range->last);
-    if (mine.first <= mine.last) ranges_[kept++] = mine;
-  }
-  ranges_.resize(kept);
+  keep(range ? std::span(&*range, 1) : std::span<const PlaceRange>());
 }
 
 void PlaceRanges::keep(std::span<const PlaceRange> ranges) {
-  std::vector<PlaceRange> kept;
+  kept_.clear();
   for (const PlaceRange& mine : ranges_)
     for (const PlaceRange& other : ranges) {
       const PlaceRange both{.first = std::max(mine.first, other.first),
                             .last = std::min(mine.last, other.last)};
-      if (both.first <= both.last) kept.push_back(both);
+      if (both.first <= both.last) kept_.push_back(both);
     }
-  ranges_ = std::move(kept);
+  std::swap(ranges_, kept_);
 }
 
 void PlaceRanges::append_cells(ValueKind kind, std::vector<CellRange>& cells) const {

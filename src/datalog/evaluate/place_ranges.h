@@ -45,6 +45,7 @@ class PlaceRanges {
 
  private:
   std::vector<PlaceRange> ranges_{{.first = 0, .last = ~std::uint64_t{0}}};
+  std::vector<PlaceRange> kept_;  // scratch
 };
 
 }  // namespace stratalog::datalog

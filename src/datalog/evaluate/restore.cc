@@ -122,8 +122,10 @@ Status Restorer::open_targets(const StoredState& stored) {
     }
     if (data.pivot &&
         !std::ranges::equal(relation.column_order, data.pivot->column_order(data.pivot_position)))
-      return Status::corruption(fmt::format("{}: relation `{}` was swept by another column",
-                                            stored.generation, relation.name));
+      return Status::corruption(
+          fmt::format("{}: relation `{}` was swept by another column, which another version of "
+                      "Stratalog has chosen; go on with that one, or start over",
+                      stored.generation, relation.name));
     if (relation.arity == 0) {
       (relation.version == RelationVersion::kTotal ? data.holds : data.delta_holds) =
           relation.rows > 0;

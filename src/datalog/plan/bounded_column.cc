@@ -2,7 +2,7 @@
 #include "datalog/plan/bounded_column.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 
 #include "datalog/plan/set_comparison.h"
 #include "datalog/rule_variables.h"
@@ -12,6 +12,19 @@ namespace {
 
 // To sort a tuple into an index takes as long as to look at it for so many bindings.
 constexpr double kLooksToIndex = 4;
+
+// A bound from below, from above, or of an equation from both sides.
+constexpr std::uint32_t kFromBelow = 1;
+constexpr std::uint32_t kFromAbove = 2;
+
+std::uint32_t sides_of_bound(const SetComparison& compared) {
+  if (compared.comparison == Comparison::kEqual) return kFromBelow | kFromAbove;
+  bool is_lower = compared.comparison == Comparison::kGreater ||
+                  compared.comparison == Comparison::kGreaterEqual;
+  for (const ElementStep& step : compared.steps)
+    is_lower ^= step.kind == ElementStep::Kind::kSubtractFrom;
+  return is_lower ? kFromBelow : kFromAbove;
+}
 
 // From how many sides. Floats are put in order by their values, for a relation as a whole.
 std::uint32_t bounds_by(const Literal& literal, VariableId variable,
@@ -23,15 +36,7 @@ std::uint32_t bounds_by(const Literal& literal, VariableId variable,
   collect_variables(literal, read);
   read.erase(variable);
   if (!std::ranges::includes(known, read)) return 0;
-  return compared->comparison == Comparison::kEqual ? 2 : 1;
-}
-
-bool is_from_below(const SetComparison& compared) {
-  bool is_lower = compared.comparison == Comparison::kGreater ||
-                  compared.comparison == Comparison::kGreaterEqual;
-  for (const ElementStep& step : compared.steps)
-    is_lower ^= step.kind == ElementStep::Kind::kSubtractFrom;
-  return is_lower;
+  return static_cast<std::uint32_t>(std::popcount(sides_of_bound(*compared)));
 }
 
 }  // namespace
@@ -69,21 +74,16 @@ void note_bounded_columns(std::vector<OrderedLiteral>& order, const std::vector<
 
 bool takes_bounds_from(std::span<const OrderedLiteral> order, const std::vector<Literal>& literals,
                        VariableId variable) {
-  // From below and from above, with the variable and without.
   const auto has_fewer_without = [&](std::size_t place, VariableId bounded) {
-    std::array<bool, 2> all{};
-    std::array<bool, 2> without{};
+    std::uint32_t all = 0;
+    std::uint32_t without = 0;
     for (std::size_t later = place + 1;
          later < order.size() && order[later].kind == StepKind::kFilter; ++later) {
       const Literal& filter = literals[order[later].literal];
       const auto compared = bound_of_numbers(filter, bounded);
       if (!compared) continue;
-      for (const bool is_lower : {false, true}) {
-        if (compared->comparison != Comparison::kEqual && is_lower != is_from_below(*compared))
-          continue;
-        all[is_lower ? 0 : 1] = true;
-        if (!mentions(filter, variable)) without[is_lower ? 0 : 1] = true;
-      }
+      all |= sides_of_bound(*compared);
+      if (!mentions(filter, variable)) without |= sides_of_bound(*compared);
     }
     return all != without;
   };

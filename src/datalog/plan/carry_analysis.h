@@ -40,9 +40,9 @@ struct CarryCandidate {
 std::vector<CarryCandidate> find_carry_candidates(const Rule& rule, const Stratum& stratum,
                                                   const std::vector<OrderedLiteral>& order);
 
-// Whether the rule goes through a whole relation for each set, a long one, of which
-// the head reads nothing, and the set is restricted there or later: its elements would have to pass
-// one by one to stop at a first witness (evaluate/pipeline_witness.cc).
+// Whether the rule goes through a whole relation for each set, a long one, of which the head reads
+// nothing, and the set is restricted there or later: its elements would have to pass one by one to
+// stop at a first witness (evaluate/pipeline_witness.cc).
 bool misses_witnesses(const CarryCandidate& candidate, const Rule& rule,
                       const std::vector<OrderedLiteral>& order,
                       const std::function<bool(RelationId)>& is_long);

@@ -2,6 +2,7 @@
 #include "datalog/plan/set_comparison.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stratalog::datalog {
 namespace {
@@ -75,22 +76,6 @@ bool find_steps(const Expression& e, VariableId variable, ValueKind kind,
   }
 }
 
-// The literal as a comparison of what is made of the variable, on one side of it.
-std::optional<SetComparison> computed_side(const Literal& literal, VariableId variable) {
-  if (literal.kind != LiteralKind::kComparison) return {};
-  const auto compared = [&](const Expression& side, const Expression& other,
-                            Comparison comparison) -> std::optional<SetComparison> {
-    SetComparison found{.comparison = comparison, .kind = side.value_kind, .other = &other};
-    if (!is_whole(found.kind) || other.value_kind != found.kind ||
-        !is_known_without(other, variable) ||
-        !find_steps(side, variable, found.kind, found.steps) || found.steps.empty())
-      return {};
-    return found;
-  };
-  if (auto left = compared(literal.left, literal.right, literal.comparison)) return left;
-  return compared(literal.right, literal.left, turned(literal.comparison));
-}
-
 }  // namespace
 
 Comparison turned(Comparison comparison) {
@@ -123,17 +108,21 @@ std::optional<SetComparison> bound_of_values(const Literal& literal, VariableId 
 }
 
 std::optional<SetComparison> bound_of_numbers(const Literal& literal, VariableId variable) {
-  const auto compared = sides_of(literal, variable);
-  if (!compared) {
-    auto computed = computed_side(literal, variable);
-    const bool bounds =
-        computed && (is_order(computed->comparison) || computed->comparison == Comparison::kEqual);
-    return bounds ? computed : std::nullopt;
-  }
-  const bool bounds = is_order(compared->comparison) &&
-                      (is_whole(compared->kind) || compared->kind == ValueKind::kFloat) &&
-                      is_known_without(*compared->other, variable);
-  return bounds ? compared : std::nullopt;
+  if (literal.kind != LiteralKind::kComparison) return {};
+  // `side` is made of the variable.
+  const auto bound = [&](const Expression& side, const Expression& other,
+                         Comparison comparison) -> std::optional<SetComparison> {
+    SetComparison found{.comparison = comparison, .kind = side.value_kind, .other = &other};
+    if (other.value_kind != found.kind || !is_known_without(other, variable) ||
+        !find_steps(side, variable, found.kind, found.steps))
+      return {};
+    const bool is_as_it_is = found.steps.empty();
+    const bool bounds = is_order(comparison) || (comparison == Comparison::kEqual && !is_as_it_is);
+    const bool has_order = is_whole(found.kind) || (found.kind == ValueKind::kFloat && is_as_it_is);
+    return bounds && has_order ? std::optional(std::move(found)) : std::nullopt;
+  };
+  if (auto left = bound(literal.left, literal.right, literal.comparison)) return left;
+  return bound(literal.right, literal.left, turned(literal.comparison));
 }
 
 }  // namespace stratalog::datalog

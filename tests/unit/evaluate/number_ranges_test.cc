@@ -9,22 +9,10 @@
 #include <set>
 
 #include "model/set_walk.h"
+#include "unit/evaluate/compared_values.h"
 
 namespace stratalog::datalog {
 namespace {
-
-bool compares(Comparison comparison, std::int64_t a, std::int64_t b) {
-  switch (comparison) {
-    case Comparison::kLess:
-      return a < b;
-    case Comparison::kLessEqual:
-      return a <= b;
-    case Comparison::kGreater:
-      return a > b;
-    default:
-      return a >= b;
-  }
-}
 
 std::int64_t value_of(Cell cell) { return static_cast<std::int64_t>(narrow_bits(cell)); }
 

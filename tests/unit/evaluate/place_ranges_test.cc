@@ -13,6 +13,7 @@
 #include <random>
 
 #include "model/cell.h"
+#include "unit/evaluate/compared_values.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -49,21 +50,6 @@ TEST(PlaceOfValue, AscendsWithTheNumbers) {
 bool lies_in(std::span<const PlaceRange> ranges, std::uint64_t place) {
   return std::ranges::any_of(
       ranges, [&](const PlaceRange& range) { return range.first <= place && place <= range.last; });
-}
-
-bool compares_so(Comparison comparison, std::uint64_t a, std::uint64_t b) {
-  switch (comparison) {
-    case Comparison::kLess:
-      return a < b;
-    case Comparison::kLessEqual:
-      return a <= b;
-    case Comparison::kGreater:
-      return a > b;
-    case Comparison::kGreaterEqual:
-      return a >= b;
-    default:
-      return a == b;
-  }
 }
 
 std::uint64_t after_step(ElementStep::Kind step, ValueKind kind, std::uint64_t element,
@@ -129,7 +115,7 @@ TEST_P(UndoneSteps, LetThroughWhatComparesSo) {
       }
       std::uint64_t made = element;
       for (std::size_t s = 0; s < steps.size(); ++s) made = after_step(steps[s], kind, made, by[s]);
-      const bool passes = compares_so(comparison, *place_of_value(kind, made), other);
+      const bool passes = compares(comparison, *place_of_value(kind, made), other);
       passed += passes ? 1 : 0;
       ASSERT_EQ(lies_in(places.ranges(), *place_of_value(kind, element)), passes) << element;
       if (!is_narrow(element)) continue;
