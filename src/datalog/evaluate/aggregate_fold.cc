@@ -166,9 +166,12 @@ Status AggregateFold::add(const Batch& batch) {
     fold_cells(batch);
     return evaluator_.status();
   }
-  const bool counts = aggregate_.function == AggregateFunction::kCount;
+  if (aggregate_.function == AggregateFunction::kCount) {
+    for (std::uint32_t r = 0; r < batch.rows; ++r) add_count(batch.tags[r], elements_of(batch, r));
+    return {};
+  }
   for (std::uint32_t r = 0; r < batch.rows; ++r)
-    fold(states_[batch.tags[r]], counts ? 0 : evaluator_.bits(aggregate_.target, batch, r));
+    fold(states_[batch.tags[r]], evaluator_.bits(aggregate_.target, batch, r));
   return evaluator_.status();
 }
 

@@ -28,4 +28,9 @@ struct Batch {
   }
 };
 
+// How many bindings a row stands for.
+inline std::uint64_t elements_of(const Batch& batch, std::uint32_t row) {
+  return batch.sets.empty() || batch.sets[row] == nullptr ? 1 : batch.sets[row]->size();
+}
+
 }  // namespace stratalog::datalog

@@ -86,8 +86,8 @@ std::unique_ptr<Pipeline> Pipeline::of_aggregate(const Rule& rule, const Literal
                   .sources = std::move(sources),
                   .bound_before = aggregate.outer,
                   .constants = constants,
-                  .carries = false,
-                  .carried = 0,
+                  .carries = step.counted.has_value(),
+                  .carried = step.counted.value_or(0),
                   .tagged = true,
                   .counts = true,
                   .count_many = {}};
@@ -375,6 +375,7 @@ Status Pipeline::fold_rows(const Batch& in, AggregateFold& fold) {
   given.columns.resize(definition_.rule->variables.size());
   for (const VariableId v : definition_.bound_before) given.allocate(v);
   given.tags.resize(kBatchRows, 0);
+  if (definition_.carries) given.sets.resize(kBatchRows, nullptr);
   fold.begin(in.rows);
   for (std::uint32_t from = 0; from < in.rows; from += given.rows) {
     given.rows = std::min(kBatchRows, in.rows - from);

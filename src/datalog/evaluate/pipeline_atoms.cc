@@ -99,7 +99,7 @@ Status Pipeline::visit_row(std::size_t s, const Batch& in, std::uint32_t in_row,
       // Nobody reads the column: one binding stands for all, except where combinations are counted.
       if (!definition_.counts) return emit_one();
       if (only_counts(s)) {
-        definition_.count_many(in.tags[in_row], cells.size());
+        definition_.count_many(in.tags[in_row], cells.size() * elements_of(in, in_row));
         return {};
       }
       for (std::uint64_t i = 0; i < cells.size(); ++i) STRATALOG_RETURN_IF_ERROR(emit_one());
@@ -596,6 +596,7 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
     const RowId row = index.find_row(key);
     return row == Index::kNoRow ? nullptr : &index.total(row);
   };
+  const bool counts_here = definition_.count_many && s + 1 == stages_.size();
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     const IntSet* set = in.sets[r];
     const IntSet* other = set_of(r);
@@ -608,6 +609,10 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
       else
         subtract_sets(*set, *other, stage.cells);
       if (stage.cells.empty()) continue;
+      if (counts_here) {
+        definition_.count_many(in.tags[r], stage.cells.size());
+        continue;
+      }
       if (stage.cells.size() < set->size()) {
         stage.made_sets.emplace_back().assign_sorted(stage.cells);
         stage.out.has_brief_sets = true;
@@ -621,12 +626,19 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
 
 // A relation of one column that is dealt by it, finished long ago.
 void Pipeline::unite_joint(Stage& stage) const {
+  stage.cells.clear();
   for (const Index* index : stage.source.joint) {
     const RowId row = index->find_row(nullptr);
-    if (row != Index::kNoRow) definition_.scratch->add(index->total(row));
+    if (row == Index::kNoRow) continue;
+    if (definition_.scratch != nullptr)
+      definition_.scratch->add(index->total(row));
+    else  // within an aggregate
+      index->total(row).walk([&](Cell cell) { stage.cells.push_back(cell); });
   }
-  stage.cells.clear();
-  definition_.scratch->take_new(IntSet(), stage.cells);
+  if (definition_.scratch != nullptr)
+    definition_.scratch->take_new(IntSet(), stage.cells);
+  else
+    std::ranges::sort(stage.cells);
   stage.whole.emplace().assign_sorted(stage.cells);
 }
 

@@ -122,7 +122,8 @@ Status Pipeline::look_up_pivots(std::size_t s, const Batch& in) {
 Status Pipeline::visit_keys(std::size_t s, const Batch& in, std::span<const std::uint32_t> rows,
                             Cell pivot, IntSet& keys) {
   if (only_counts(s)) {
-    for (const std::uint32_t r : rows) definition_.count_many(in.tags[r], keys.size());
+    for (const std::uint32_t r : rows)
+      definition_.count_many(in.tags[r], keys.size() * elements_of(in, r));
     return {};
   }
   STRATALOG_ASSIGN_OR_RETURN(const IntSet* const cells, kept_set(s, keys));

@@ -16,16 +16,6 @@ constexpr std::uint64_t kWorthStopping = 2 * kRowsOfAPart;
 
 constexpr std::uint64_t kWordCells = 64;  // of a bitmap
 
-// An error must not depend on where a search ends.
-bool cannot_fail(const Expression& e) {
-  if (e.kind != ExpressionKind::kFunctor) return true;
-  const bool divides_by_constant = e.arguments.size() == 2 &&
-                                   e.arguments[1].kind == ExpressionKind::kConstant &&
-                                   e.arguments[1].bits != 0;
-  return (!is_partial(e.functor) || divides_by_constant) && e.functor != Functor::kExternal &&
-         std::ranges::all_of(e.arguments, cannot_fail);
-}
-
 bool lists_rows(const Step& step) {
   return step.kind == StepKind::kScan || step.kind == StepKind::kSearch ||
          step.kind == StepKind::kScanDelta;
@@ -65,7 +55,8 @@ bool Pipeline::asks_for_witness(std::size_t s) const {
          });
 }
 
-// Whether no later step keeps bindings for a while, or may fail.
+// Whether no later step keeps bindings for a while, or may fail: an error must not depend on where
+// a search ends.
 bool Pipeline::comes_at_once_from(std::size_t s) const {
   // A set that is bound here or later is as new as what any variable is bound to.
   if (std::ranges::any_of(definition_.steps.subspan(s), binds_sets)) return false;

@@ -66,12 +66,16 @@ Status open_swept_everywhere(EngineState& state, RelationId r) {
 // What aggregates read is on every rank, or can be read there.
 Status ensure_body(EngineState& state, const std::vector<Step>& body,
                    const std::function<BodyRead(std::size_t)>& read_of) {
+  // Before anything is copied: which of them stay apart depends on each other.
+  std::vector<BodyRead> reads;
+  for (std::size_t i = 0; i < body.size(); ++i)
+    reads.push_back(reads_relation(body[i]) ? read_of(i) : BodyRead::kCopied);
   for (std::size_t i = 0; i < body.size(); ++i) {
     const Step& inner = body[i];
     STRATALOG_RETURN_IF_ERROR(
         ensure_body(state, inner.aggregate_steps, [](std::size_t) { return BodyRead::kCopied; }));
     if (!reads_relation(inner)) continue;
-    const BodyRead read = read_of(i);
+    const BodyRead read = reads[i];
     if (read == BodyRead::kCopied)
       STRATALOG_RETURN_IF_ERROR(
           ensure_available(state, inner.relation, inner.index, Availability::kEverywhere));

@@ -75,7 +75,8 @@ class Analyser {
     // A demand restricts the bindings that ask, not what they ask of.
     if (is_stratified && !sink_.has_errors() && options_.magic_sets == MagicSets::kApply &&
         wished.empty() &&
-        gather_aggregate_bodies(program_.strata, program_.rules, declarations_, dependencies_))
+        gather_aggregate_bodies(program_.strata, planned_, program_.rules, declarations_,
+                                dependencies_))
       stratify_program();
     const std::vector<bool> needed = needed_relations(declarations_.relations, dependencies_);
     if (options_.other_facts == OtherFacts::kNone) mark_needed_inputs(needed);

@@ -72,17 +72,6 @@ VariableSet variable_set_of(const Expression& expression) {
   return VariableSet(result);
 }
 
-bool is_integer(const Expression& e) {
-  return e.value_kind == ValueKind::kNumber || e.value_kind == ValueKind::kUnsigned;
-}
-
-bool may_fail(const Expression& e) {
-  if (!is_partial(e.functor)) return false;
-  if (e.arguments.size() == 1) return e.arguments[0].value_kind == ValueKind::kSymbol;
-  const Expression& divisor = e.arguments[1];
-  return is_integer(e) && (divisor.kind != ExpressionKind::kConstant || divisor.bits == 0);
-}
-
 bool equates_variables(const Literal& literal) {
   return literal.kind == LiteralKind::kComparison && literal.comparison == Comparison::kEqual &&
          literal.left.kind == ExpressionKind::kVariable &&

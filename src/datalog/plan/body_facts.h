@@ -20,11 +20,6 @@ struct Risk {
 };
 
 VariableSet variable_set_of(const Expression& expression);
-// Of numbers that wrap around.
-bool is_integer(const Expression& e);
-// Whether there are values for which the functor of `e`, which is one, is an error, which ends the
-// run.
-bool may_fail(const Expression& e);
 // `v = w`.
 bool equates_variables(const Literal& literal);
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "datalog/plan/bounded_column.h"
 #include "datalog/plan/set_comparison.h"
 
 namespace stratalog::datalog {
@@ -93,6 +94,25 @@ std::vector<CarryCandidate> find_carry_candidates(const Rule& rule, const Stratu
     candidates.push_back(std::move(candidate));
   }
   return candidates;
+}
+
+std::optional<CarryCandidate> find_counted_sets(const Aggregate& aggregate, const Stratum& stratum,
+                                                const std::vector<OrderedLiteral>& order) {
+  if (aggregate.function != AggregateFunction::kCount) return {};
+  Rule counted;  // whose tuples they are
+  counted.body = aggregate.body;
+  std::set<VariableId> inner;
+  for (const Literal& literal : aggregate.body)
+    if (literal.kind == LiteralKind::kAtom) collect_variables(literal, inner);
+  for (const VariableId outer : aggregate.outer) inner.erase(outer);
+  for (const VariableId v : inner)
+    counted.head_arguments.push_back(variable_expression(v, ValueKind::kNumber));
+  std::optional<CarryCandidate> last;
+  for (CarryCandidate& candidate : find_carry_candidates(counted, stratum, order))
+    if (!candidate.filters.empty() && !takes_bounds_from(order, counted.body, candidate.variable) &&
+        (!last || candidate.bound_at > last->bound_at))
+      last = std::move(candidate);
+  return last;
 }
 
 bool misses_witnesses(const CarryCandidate& candidate, const Rule& rule,

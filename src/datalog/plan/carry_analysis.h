@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "datalog/plan/literal_order.h"
@@ -39,6 +40,11 @@ struct CarryCandidate {
 // rule's.
 std::vector<CarryCandidate> find_carry_candidates(const Rule& rule, const Stratum& stratum,
                                                   const std::vector<OrderedLiteral>& order);
+
+// Of an aggregate of a rule of `stratum`, which counts: the variable whose values are counted as
+// whole sets, as other atoms restrict these. `order` is that of its body.
+std::optional<CarryCandidate> find_counted_sets(const Aggregate& aggregate, const Stratum& stratum,
+                                                const std::vector<OrderedLiteral>& order);
 
 // Whether the rule goes through a whole relation for each set, a long one, of which the head reads
 // nothing, and the set is restricted there or later: its elements would have to pass one by one to

@@ -54,7 +54,8 @@ class Drafter {
                       .candidates = {},
                       .masks = 0,
                       .follows_plan = false,
-                      .begins_elsewhere = false};
+                      .begins_elsewhere = false,
+                      .may_count_sets = allows_sets()};
       if (deltas.empty()) STRATALOG_RETURN_IF_ERROR(add_draft(draft));
       for (const std::uint32_t delta : deltas) {
         draft.delta_literal = delta;
@@ -81,7 +82,8 @@ class Drafter {
                         .candidates = {},
                         .masks = 0,
                         .follows_plan = false,
-                        .begins_elsewhere = false};
+                        .begins_elsewhere = false,
+                        .may_count_sets = allows_sets()};
         STRATALOG_RETURN_IF_ERROR(order_body(rule, draft));
         drafts_.push_back(std::move(draft));
       }
@@ -90,6 +92,10 @@ class Drafter {
   }
 
  private:
+  bool allows_sets() const {
+    return options_.allow_sets && (!options_.sets_in || options_.sets_in == number_);
+  }
+
   bool is_member_atom(const Literal& literal) const {
     return literal.kind == LiteralKind::kAtom && stratum_.holds(literal.atom.relation);
   }
@@ -98,9 +104,7 @@ class Drafter {
     const Rule& rule = program_.rules[draft.rule];
     STRATALOG_RETURN_IF_ERROR(order_body(rule, draft));
     // Tuples of a relation with a choice-domain are looked at one by one.
-    const bool allow_sets =
-        options_.allow_sets && (!options_.sets_in || options_.sets_in == draft.stratum);
-    if (allow_sets && program_.relations[rule.head].choice_keys.empty())
+    if (allows_sets() && program_.relations[rule.head].choice_keys.empty())
       draft.candidates = find_carry_candidates(rule, stratum_, draft.order);
     // A set as a whole bounds nothing, and has no first witness: all of a relation would be read
     // for it.

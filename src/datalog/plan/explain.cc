@@ -86,7 +86,9 @@ std::string step_text(const Program& program, const ProgramPlan& plan, const Rul
       for (const Step& within : step.aggregate_steps)
         inner += (inner.empty() ? "" : " -> ") +
                  step_text(program, plan, rule, body[step.literal].aggregate->body, within);
-      return fmt::format("aggregate {} {{{}}}", rule.variables[step.target].name, inner);
+      const std::string sets =
+          step.counted ? fmt::format(" in sets of {}", rule.variables[*step.counted].name) : "";
+      return fmt::format("aggregate {}{} {{{}}}", rule.variables[step.target].name, sets, inner);
     }
   }
   return "";

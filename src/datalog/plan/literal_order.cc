@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "datalog/partial_functors.h"
 #include "datalog/plan/body_facts.h"
 #include "datalog/plan/bounded_column.h"
 #include "datalog/plan/index_selection.h"

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "datalog/partial_functors.h"
 #include "datalog/plan/body_facts.h"
 #include "datalog/plan/literal_order.h"
 #include "datalog/plan/set_comparison.h"

@@ -33,6 +33,8 @@ namespace {
 // Recursive rules run once a round, so their wishes for an index outweigh those of rules that run
 // once.
 constexpr std::uint32_t kRecursiveWeight = 16;
+// An index is worth it for so many questions for each tuple that it takes.
+constexpr double kQuestionsForATuple = 4;
 // Carrying a set from a recursive relation moves more at once than from a relation of facts, whose
 // sets tend to be small.
 constexpr std::uint32_t kRecursiveSourceWeight = 4;
@@ -389,7 +391,7 @@ class Planner {
     for (std::size_t place = 0; place < draft.order.size(); ++place) {
       const OrderedLiteral& placed = draft.order[place];
       const Literal& literal = rule.body[placed.literal];
-      if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate);
+      if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate, draft);
       if (!reads_atom(literal)) continue;
       Access access{.bound = placed.bound,
                     .last_wish = {},
@@ -427,19 +429,51 @@ class Planner {
     std::erase(access.bound, filter.column);
   }
 
-  void collect_aggregate(const Aggregate& aggregate) {
+  void collect_aggregate(const Aggregate& aggregate, const RuleDraft& draft) {
     const auto order = order_literals(body_of(aggregate, statistics_), std::nullopt);
     if (!order.is_ok()) return;  // reported when the steps are written
+    std::optional<CarryCandidate> counted;
+    const double outer = most_bindings(draft);
+    if (draft.may_count_sets)
+      counted = find_counted_sets(aggregate, program_.strata[draft.stratum], order.value());
     for (const OrderedLiteral& placed : order.value()) {
       const Literal& literal = aggregate.body[placed.literal];
-      if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate);
-      if (reads_atom(literal))
-        add_access(literal.atom.relation, {.bound = placed.bound,
-                                           .last_wish = {},
-                                           .asked = {},
-                                           .bounded = placed.bounded,
-                                           .weight = 1});
+      if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate, draft);
+      if (!reads_atom(literal)) continue;
+      Access access{.bound = placed.bound,
+                    .last_wish = {},
+                    .asked = {},
+                    .bounded = placed.bounded,
+                    .weight = 1};
+      if (counted && counted->literal == placed.literal) access.last_wish = counted->literal_column;
+      for (const CarryFilter& filter : counted ? counted->filters : std::vector<CarryFilter>())
+        if (filter.literal == placed.literal)
+          wish_counted(outer * placed.bindings, literal.atom.relation, filter, access);
+      add_access(literal.atom.relation, access);
     }
+  }
+
+  // Where fewer bindings ask than an index takes to make, whatever index is there has to do.
+  void wish_counted(double bindings, RelationId relation, const CarryFilter& filter,
+                    Access& access) const {
+    access.last_wish = filter.column;
+    const RelationStatistics& size = statistics_[relation];
+    if (!size.known || bindings < kQuestionsForATuple * static_cast<double>(size.rows)) return;
+    access.is_filter = true;
+    std::erase(access.bound, filter.column);
+  }
+
+  // That the atoms of a rule make, as far as they are known.
+  double most_bindings(const RuleDraft& draft) const {
+    double most = 1;
+    for (const OrderedLiteral& placed : draft.order) {
+      const Literal& literal = rule_of(draft).body[placed.literal];
+      if (literal.kind != LiteralKind::kAtom) continue;
+      most = std::max(most, placed.bindings);
+      if (placed.bound.empty())
+        most = std::max(most, static_cast<double>(statistics_[literal.atom.relation].rows));
+    }
+    return most;
   }
 
   void add_access(RelationId relation, const Access& access) {

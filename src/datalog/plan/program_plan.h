@@ -67,8 +67,9 @@ struct Step {
   bool pairs_zeros = false;
   bool filters_carried = false;  // kFilter: restricts the carried set (set_comparison.h)
   std::optional<Expression> solved;  // `v = e - 1` instead of `v + 1 = e`
-  // kAggregate: the plan of its body
+  // kAggregate: the plan of its body, and of which variable whole sets are counted there
   std::vector<Step> aggregate_steps;
+  std::optional<VariableId> counted;
   // Variables that later steps or the head still need, ascending.
   std::vector<VariableId> live_after;
 };

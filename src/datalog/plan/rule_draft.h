@@ -30,6 +30,7 @@ struct RuleDraft {
   std::size_t masks = 0;  // kSweep: so many literals at the end of the order test the pivot
   bool follows_plan = false;  // the program has ordered the atoms: Rule::join_orders
   bool begins_elsewhere = false;  // than with new tuples: order_from_elsewhere()
+  bool may_count_sets = false;  // aggregates may: find_counted_sets()
 };
 
 // Whether atoms of the stratum itself are read between bounds: rows that came late are put in order

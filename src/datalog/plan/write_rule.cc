@@ -39,6 +39,7 @@ class StepWriter {
                   .follows_plan = draft.follows_plan,
                   .begins_elsewhere = draft.follows_plan || draft.begins_elsewhere,
                   .reason = {}};
+    may_count_sets_ = draft.may_count_sets;
     choose_carry(draft, plan);
     if (draft.follows_plan)
       plan.reason += "; in the order of `.plan`";
@@ -122,9 +123,19 @@ class StepWriter {
     return order;
   }
 
-  static std::vector<std::uint32_t> bound_of(const RuleDraft& draft, std::uint32_t literal) {
-    const auto placed = std::ranges::find(draft.order, literal, &OrderedLiteral::literal);
-    return placed == draft.order.end() ? std::vector<std::uint32_t>() : placed->bound;
+  static std::vector<std::uint32_t> bound_of(const std::vector<OrderedLiteral>& order,
+                                             std::uint32_t literal) {
+    const auto placed = std::ranges::find(order, literal, &OrderedLiteral::literal);
+    return placed == order.end() ? std::vector<std::uint32_t>() : placed->bound;
+  }
+
+  bool are_filters_served(const CarryCandidate& candidate, const std::vector<Literal>& body,
+                          const std::vector<OrderedLiteral>& order) const {
+    return std::ranges::all_of(candidate.filters, [&](const CarryFilter& filter) {
+      return filter_index(body[filter.literal].atom.relation, filter.column,
+                          bound_of(order, filter.literal))
+          .has_value();
+    });
   }
 
   void choose_carry(const RuleDraft& draft, RulePlan& plan) const {
@@ -142,12 +153,7 @@ class StepWriter {
         const auto& index =
             relations_[relation].indices[index_for(relation, placed, c.literal_column)];
         if (!from_pivot && index.order.back() != c.literal_column) continue;
-        const bool is_filtered =
-            std::all_of(c.filters.begin(), c.filters.end(), [&](const CarryFilter& filter) {
-              return filter_index(rule.body[filter.literal].atom.relation, filter.column,
-                                  bound_of(draft, filter.literal));
-            });
-        if (!is_filtered) continue;
+        if (!are_filters_served(c, rule.body, draft.order)) continue;
         plan.carries = true;
         plan.carried = c.variable;
         plan.reason =
@@ -212,12 +218,31 @@ class StepWriter {
     // Counting is over combinations of body tuples, so inner columns matter even if nobody reads
     // them; ignored columns are walked nevertheless by scans and searches.
     const bool carries = plan.carries;
-    plan.carries = false;
+    const VariableId carried = plan.carried;
+    step.counted = counted_in(aggregate, order.value());
+    plan.carries = step.counted.has_value();
+    plan.carried = step.counted.value_or(carried);
     step.aggregate_steps = write_steps(order.value(), aggregate.body, needed, plan);
     for (Step& inner : step.aggregate_steps)
-      if (inner.kind == StepKind::kExists && inner.prefix_length < arity(inner.relation))
+      if (inner.kind == StepKind::kExists && inner.prefix_length < arity(inner.relation) &&
+          inner.columns.back().role != ColumnRole::kCarry)
         inner.kind = inner.prefix_length == 0 ? StepKind::kScan : StepKind::kSearch;
     plan.carries = carries;
+    plan.carried = carried;
+  }
+
+  // The variable of which whole sets are counted, where indices happen to have them.
+  std::optional<VariableId> counted_in(const Aggregate& aggregate,
+                                       const std::vector<OrderedLiteral>& order) const {
+    if (!may_count_sets_) return {};
+    const auto candidate = find_counted_sets(aggregate, *members_, order);
+    if (!candidate || !are_filters_served(*candidate, aggregate.body, order)) return {};
+    const OrderedLiteral& source = order[candidate->bound_at];
+    const RelationId relation = aggregate.body[source.literal].atom.relation;
+    const auto& index =
+        relations_[relation].indices[index_for(relation, source, candidate->literal_column)];
+    if (index.order.back() != candidate->literal_column) return {};
+    return candidate->variable;
   }
 
   static void write_unpack(const OrderedLiteral& placed, const Literal& literal,
@@ -330,6 +355,7 @@ class StepWriter {
   const Stratum* changing_;
   const Stratum* members_ = nullptr;  // the stratum of the rule that is being written
   bool reads_growing_in_order_ = false;
+  bool may_count_sets_ = false;
   DeltaLayout layout_ = DeltaLayout::kIndex;  // of the rule that is being written
 };
 

@@ -104,5 +104,49 @@ TEST(CarryAnalysis, AnExistentialScanLooksForWitnesses) {
     EXPECT_TRUE(holds(of_one_column(body), "`x` moves")) << of_one_column(body);
 }
 
+TEST(CarryAnalysis, CountsAreOfWholeSetsWhereOtherAtomsRestrictThem) {
+  const std::string rule = "p(x, y, n) :- e(x, y), n = count : { e(x, z), e(y, z), !f(3, z) }.\n";
+  EXPECT_TRUE(holds(explained(rule),
+                    "aggregate n in sets of z {search e by (x) -> subtract f by (x) -> "
+                    "intersect with e by (x)}"))
+      << explained(rule);
+  EXPECT_TRUE(holds(explained("p(x, y, n) :- e(x, y), n = count : { e(x, z), e(y, z), u(z) }.\n"),
+                    "intersect with u}"));
+  // Nothing restricts z, or its values are asked for.
+  for (const char* other : {
+           "p(x, y, n) :- e(x, y), n = count : { e(x, z), e(y, w) }.\n",
+           "p(x, y, n) :- e(x, y), n = sum z : { e(x, z), e(y, z) }.\n",
+           "p(x, y, n) :- e(x, y), n = count : { e(x, z), e(y, z), z % 3 = 1 }.\n",
+       })
+    EXPECT_FALSE(holds(explained(other), "in sets of")) << other;
+}
+
+// Of rules and of aggregates alike.
+TEST(CarryAnalysis, WhereSetsAreNotAllowedNothingIsCountedInThem) {
+  const Program program = compiled(
+      ".decl e(x: number, y: number)\n.input e\n.decl p(x: number, n: number)\n"
+      "p(x, n) :- e(x, y), n = count : { e(x, z), e(y, z) }.\n");
+  EXPECT_TRUE(holds(explain(program, planned(program)), "in sets of z"));
+  EXPECT_FALSE(holds(explain(program, planned(program, {.statistics = {}, .allow_sets = false})),
+                     "in sets of z"));
+}
+
+// Fewer questions than it takes to make find what they look for one by one.
+TEST(CarryAnalysis, ManyCountsAreWorthAnIndex) {
+  const Program program = compiled(
+      ".decl e(x: number, y: number)\n.input e\n.decl f(x: number, y: number)\n.input f\n"
+      ".decl p(x: number, y: number, n: number)\n"
+      "p(x, y, n) :- e(x, y), n = count : { e(x, z), f(z, y) }.\n"
+      ".decl q(x: number)\nq(y) :- f(1, y).\n");
+  const auto explained_with = [&](std::uint64_t asking, std::uint64_t asked) {
+    PlanOptions options;
+    options.statistics = {{.known = true, .rows = asking, .distinct = {asking, asking}},
+                          {.known = true, .rows = asked, .distinct = {asked, asked}}};
+    return explain(program, planned(program, options));
+  };
+  EXPECT_TRUE(holds(explained_with(100'000, 1'000), "intersect with f by (y)"));
+  EXPECT_FALSE(holds(explained_with(1'000, 100'000), "intersect with f"));
+}
+
 }  // namespace
 }  // namespace stratalog::datalog
