@@ -72,6 +72,19 @@ VariableSet variable_set_of(const Expression& expression) {
   return VariableSet(result);
 }
 
+VariableSet constant_variables(const std::vector<Literal>& literals) {
+  VariableSet constant;
+  for (const Literal& literal : literals) {
+    if (literal.kind != LiteralKind::kComparison || literal.comparison != Comparison::kEqual)
+      continue;
+    if (literal.left.kind == ExpressionKind::kVariable && variable_set_of(literal.right).empty())
+      constant.insert(literal.left.variable);
+    if (literal.right.kind == ExpressionKind::kVariable && variable_set_of(literal.left).empty())
+      constant.insert(literal.right.variable);
+  }
+  return constant;
+}
+
 bool equates_variables(const Literal& literal) {
   return literal.kind == LiteralKind::kComparison && literal.comparison == Comparison::kEqual &&
          literal.left.kind == ExpressionKind::kVariable &&
@@ -82,8 +95,10 @@ BodyFacts::BodyFacts(const BodyToOrder& body)
     : literals(body.literals),
       statistics(body.statistics),
       relations(body.relations),
+      growing(body.growing),
       bound(body.bound),
-      held(held_by_atoms(body.literals)) {
+      held(held_by_atoms(body.literals)),
+      constant(constant_variables(body.literals)) {
   if (body.read_after) read_after = VariableSet(*body.read_after);
   for (const Literal& literal : literals) {
     if (literal.kind == LiteralKind::kAggregate) computed.insert(literal.aggregate->result);

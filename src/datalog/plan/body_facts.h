@@ -23,16 +23,25 @@ VariableSet variable_set_of(const Expression& expression);
 // `v = w`.
 bool equates_variables(const Literal& literal);
 
+// Whether an argument of an atom is a constant, or a variable that stands for one.
+inline bool is_constant(const Argument& argument, const VariableSet& constant) {
+  return argument.kind == ArgumentKind::kConstant ||
+         (argument.kind == ArgumentKind::kVariable && constant.contains(argument.variable));
+}
+VariableSet constant_variables(const std::vector<Literal>& literals);
+
 struct BodyFacts {
   explicit BodyFacts(const BodyToOrder& body);
 
   const std::vector<Literal>& literals;
   const std::vector<RelationStatistics>& statistics;
   const std::vector<RelationPlan>* relations;
+  const Stratum* growing;
   VariableSet bound;
   std::optional<VariableSet> read_after;
   VariableSet held;
   VariableSet computed;  // by aggregates and ranges: equations only compare them
+  VariableSet constant;  // equations give them the value of no variable
   // Of each literal.
   std::vector<Risk> risks;
   // What must be known before a constraint is decided; of a comparison, where it assigns nothing.

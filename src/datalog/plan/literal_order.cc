@@ -28,6 +28,8 @@ constexpr double kTuplesToIndex = 4;
 // To begin elsewhere than with new tuples must promise so many times less work. Costs are those of
 // one round, of which there are no more than new tuples.
 constexpr double kWorthAllRounds = 2;
+// Of what grows, constants that are asked of it may be this part.
+constexpr double kCommonConstants = 16;
 
 bool is_free_variable(const Expression& e, const VariableSet& bound) {
   return e.kind == ExpressionKind::kVariable && !bound.contains(e.variable);
@@ -173,7 +175,17 @@ class Beginning {
     if (bound == atom.arguments.size())
       return std::min(all,
                       std::clamp(all / std::max(prefixes, 1.0) * met, kLeastPassing, kMostPassing));
-    return all / std::min(prefixes, std::max(all, 1.0)) * met;
+    const double expected = all / std::min(prefixes, std::max(all, 1.0)) * met;
+    const bool asks_for_constants = bound > 0 && common_->growing != nullptr &&
+                                    common_->growing->holds(atom.relation) &&
+                                    knows_only_constants(atom);
+    return asks_for_constants ? std::max(expected, all / kCommonConstants) : expected;
+  }
+
+  bool knows_only_constants(const Atom& atom) const {
+    return std::ranges::all_of(atom.arguments, [&](const Argument& a) {
+      return !is_bound(a) || is_constant(a, common_->constant);
+    });
   }
 
   // Times as many bindings there are behind an atom. Behind one that nobody reads anything of there
@@ -382,11 +394,18 @@ class OrderSearch {
   std::size_t orders_ = 0;
 };
 
-// Of an atom behind the first: all of its relation comes for each binding.
-bool reads_all(const OrderedLiteral& placed, const std::vector<Literal>& literals) {
+// Of an atom behind the first: all of its relation comes for each binding, or all that has some
+// constants.
+bool reads_all(const OrderedLiteral& placed, const std::vector<Literal>& literals,
+               const VariableSet& constant) {
   const Literal& literal = literals[placed.literal];
   return literal.kind == LiteralKind::kAtom && placed.kind == StepKind::kScan &&
-         placed.bound.empty() && !placed.bounded && !literal.atom.arguments.empty();
+         placed.bound.size() < literal.atom.arguments.size() && !placed.bounded &&
+         std::ranges::all_of(
+             placed.bound,
+             [&](std::uint32_t column) {
+               return is_constant(literal.atom.arguments[column], constant);
+             });
 }
 
 // What grows is taken to become as large as the largest finished relation of the body: of each of
@@ -486,10 +505,15 @@ std::vector<std::uint32_t> atoms_in_order(const std::vector<Literal>& literals,
 std::optional<std::vector<OrderedLiteral>> order_from_elsewhere(
     const BodyToOrder& body, const std::vector<OrderedLiteral>& first, std::uint32_t delta_literal,
     const Stratum& growing) {
+  const VariableSet constant = constant_variables(body.literals);
   const auto reads_all_later = [&](const std::vector<OrderedLiteral>& order) {
-    return std::any_of(order.begin() + 1, order.end(), [&](const OrderedLiteral& placed) {
-      return reads_all(placed, body.literals);
+    const auto begin = std::ranges::find_if(order, [&](const OrderedLiteral& placed) {
+      return body.literals[placed.literal].kind == LiteralKind::kAtom;
     });
+    return begin != order.end() &&
+           std::any_of(begin + 1, order.end(), [&](const OrderedLiteral& placed) {
+             return reads_all(placed, body.literals, constant);
+           });
   };
   if (first.size() < 3 || !reads_all_later(first)) return {};
   const std::vector<RelationStatistics> statistics = grown_statistics(body, growing);
@@ -497,7 +521,8 @@ std::optional<std::vector<OrderedLiteral>> order_from_elsewhere(
                           .statistics = statistics,
                           .bound = body.bound,
                           .read_after = body.read_after,
-                          .relations = body.relations};
+                          .relations = body.relations,
+                          .growing = &growing};
   const BodyFacts common(grown);
   OrderSearch search(delta_literal);
   search.explore(Beginning(common, Keeps::kCost));

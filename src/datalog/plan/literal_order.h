@@ -46,6 +46,9 @@ struct BodyToOrder {
   // Of a rule that is evaluated once: an index that it would be the first to read costs what it
   // takes to make. Null where that does not count.
   const std::vector<RelationPlan>* relations = nullptr;
+  // Where costs are to hold for all rounds: what grows. Constants that are asked of it tend to be
+  // those that it has most of.
+  const Stratum* growing = nullptr;
 };
 
 // Of a rule, and of an aggregate within one. They borrow what they are given. Pure.
@@ -60,10 +63,10 @@ std::vector<std::uint32_t> atoms_in_order(const std::vector<Literal>& literals,
                                           const std::vector<OrderedLiteral>& order);
 
 // An order that begins with an atom of a finished relation and comes to the new tuples later, where
-// all orders that begin with those go through a whole relation for each of them, and it promises
-// much less work: `v($Add(a, b), x + y) :- e($Add(a, b)), v(a, x), v(b, y)`. Such an order goes
-// through one relation in every round, of which there are no more than new tuples. `first` is the
-// best order that begins with them. Nothing elsewhere.
+// all orders that begin with those go through a whole relation for each of them, or through all
+// that it has of some constants, and it promises much less work: `v($Add(a, b), x + y) :- e($Add(a,
+// b)), v(a, x), v(b, y)`. Such an order goes through one relation in every round, of which there
+// are no more than new tuples. `first` is the best order that begins with them. Nothing elsewhere.
 std::optional<std::vector<OrderedLiteral>> order_from_elsewhere(
     const BodyToOrder& body, const std::vector<OrderedLiteral>& first, std::uint32_t delta_literal,
     const Stratum& growing);

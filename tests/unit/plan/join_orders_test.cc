@@ -130,5 +130,23 @@ TEST(JoinOrders, InlinedAtomsCountAndIndependentPartsStay) {
       << text;
 }
 
+// Of `v`, there may be many with a constant: to pair them with each new tuple is no better than to
+// go through all terms once.
+TEST(JoinOrders, OfTermsBeginWithTheTermsThoughAConstantIsAskedFor) {
+  const std::string text = joins_of(
+      ".type T = Leaf {n: number} | Node {l: T, r: T}\n.decl t(x: T)\n.input t\n"
+      ".decl v(x: T, y: T)\nv(x, x) :- t(x), x = $Leaf(_).\n"
+      "v(x, y) :- t(x), x = $Node(a, b), v(a, $Leaf(0)), v(b, y).\n");
+  const std::size_t rule = text.find("v(x, y) :- ");
+  EXPECT_NE(
+      text.find("scan t -> take apart x -> new tuples of v by (x, y) -> search v by (x)", rule),
+      std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("scan t -> take apart x -> exists v by (x, y) -> new tuples of v by (x)", rule),
+      std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace stratalog::datalog
