@@ -26,6 +26,9 @@ DECLARED = {
     "val": ".decl val(i: number, g: number, v: number)\n.input val\n",
     "star": ".decl star(x: number)\n.input star\n",
     "triple": ".decl triple(s: number, p: number, o: number)\n.input triple\n",
+    "word": ".decl word(p: number, w: number)\n.input word\n",
+    "buys": ".decl buys(t: number, i: number)\n.input buys\n",
+    "link": ".decl link(x: number, y: number)\n.input link\n",
 }
 NEAR = ".decl n(a: number, b: number)\n.printsize n\n"
 TERMS = """.type E = Num {n: number} | Add {l: E, r: E} | Mul {l: E, r: E}
@@ -85,6 +88,38 @@ PROGRAMS = {
     "sub($Node($Node($Leaf(i), $Leaf(i * 7 % 8000)), $Leaf(i * 3 % 8000))) :- i = range(0, 8000).\n"
     ".decl depth(t: T, d: number)\n.printsize depth\ndepth(t, 0) :- sub(t), t = $Leaf(_).\n"
     "depth(t, max(d, e) + 1) :- sub(t), t = $Node(a, b), depth(a, d), depth(b, e).\n",
+    "next": ".decl two(a: number, b: number, n: number)\n.printsize two\n"
+    "two(a, b, n) :- word(p, a), word(p + 1, b), n = count : { word(q, a), word(q + 1, b) }.\n"
+    ".decl three(a: number, b: number, c: number, n: number)\n.printsize three\n"
+    "three(a, b, c, n) :- two(a, b, x), x > 20, two(b, c, y), y > 20, "
+    "n = count : { word(q, a), word(q + 1, b), word(q + 2, c) }, n > 3.\n",
+    "together": ".decl c(i: number, j: number, n: number)\n.printsize c\n"
+    "c(i, j, n) :- buys(t, i), buys(t, j), i < j, n = count : { buys(s, i), buys(s, j) }.\n",
+    "votes": ".decl lab(v: number, l: number)\nlab(v, v % 1000) :- link(v, _).\n"
+    ".decl votes(v: number, l: number, n: number)\n.printsize votes\n"
+    "votes(v, l, n) :- link(v, w), lab(w, l), n = count : { link(v, x), lab(x, l) }.\n"
+    ".decl new(v: number, l: number)\n.printsize new\n"
+    "new(v, l) :- link(v, _), m = max n : { votes(v, _, n) }, l = min k : { votes(v, k, m) }.\n",
+    "support": ".decl support(a: number, b: number, n: number)\n.printsize support\n"
+    "support(a, b, n) :- link(a, b), n = count : { link(a, c), link(b, c) }.\n",
+    "simplify": """.type E = N {n: number} | X {s: symbol} | Add {a: E, b: E} | Neg {a: E}
+.decl ex(e: E, d: number)
+ex($N(n), 0) :- n = range(0, 4).
+ex($X(s), 0) :- (s = "x"; s = "y"; s = "z").
+ex($Add(a, b), d + 1) :- ex(a, d), ex(b, d), d < 2.
+ex($Neg(a), d + 1) :- ex(a, d), d < 2.
+.decl s(e: E, r: E)
+.printsize s
+s($N(n), $N(n)) :- ex($N(n), _).
+s($X(n), $X(n)) :- ex($X(n), _).
+s($Add(a, b), r) :- ex($Add(a, b), _), s(a, $N(0)), s(b, r).
+s($Add(a, b), r) :- ex($Add(a, b), _), s(a, r), s(b, $N(0)).
+s($Add(a, b), $N(x + y)) :- ex($Add(a, b), _), s(a, $N(x)), s(b, $N(y)).
+s($Add(a, b), $Add(x, y)) :- ex($Add(a, b), _), s(a, x), s(b, y), x != $N(0), y != $N(0).
+s($Neg(a), $N(0 - n)) :- ex($Neg(a), _), s(a, $N(n)).
+s($Neg(a), x) :- ex($Neg(a), _), s(a, $Neg(x)).
+s($Neg(a), $Neg(x)) :- ex($Neg(a), _), s(a, x).
+""",
 }
 
 
@@ -99,6 +134,23 @@ def facts() -> Iterator[tuple[str, list[tuple[int, ...]]]]:
     yield "val", [(i, *value) for i, value in enumerate(values)]
     yield "star", [(x,) for x in range(9000)]
     yield "triple", [tuple(map(numbers.randrange, (9000, 20, 3000))) for _ in range(60_000)]
+    yield "word", [(p, int(numbers.paretovariate(0.7)) % 5000) for p in range(200_000)]
+    bought = {(t, int(numbers.paretovariate(0.7)) % 3000) for t in range(30_000) for _ in range(20)}
+    yield "buys", sorted(bought)
+    yield "link", links(numbers)
+
+
+def links(numbers: random.Random) -> list[tuple[int, ...]]:
+    """Of people, most to those who have many."""
+    ends = list(range(50))
+    found = set()
+    for x in range(50, 15_000):
+        for _ in range(10):
+            y = numbers.choice(ends)
+            found |= {(x, y), (y, x)}
+            ends.append(y)
+        ends.append(x)
+    return sorted(found)
 
 
 def main() -> int:

@@ -4,6 +4,7 @@
 // merging otherwise. Intersecting takes time by the smaller set. Pure; local.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "relation/int_set.h"
@@ -12,6 +13,8 @@ namespace stratalog {
 
 // Appends the elements of both to `out`, ascending.
 void intersect_sets(const IntSet& a, const IntSet& b, std::vector<Cell>& out);
+
+std::uint64_t count_common(const IntSet& a, const IntSet& b);
 
 // Appends the elements of `a` that are not in `b` to `out`, ascending.
 void subtract_sets(const IntSet& a, const IntSet& b, std::vector<Cell>& out);

@@ -602,6 +602,12 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
     const IntSet* other = set_of(r);
     const bool meets = other != nullptr && !other->empty();
     if (!meets && step.kind == StepKind::kExists) continue;
+    if (counts_here) {
+      const std::uint64_t common = meets ? count_common(*set, *other) : 0;
+      definition_.count_many(in.tags[r],
+                             step.kind == StepKind::kExists ? common : set->size() - common);
+      continue;
+    }
     if (meets) {
       stage.cells.clear();
       if (step.kind == StepKind::kExists)
@@ -609,10 +615,6 @@ Status Pipeline::restrict_sets(std::size_t s, const Batch& in) {
       else
         subtract_sets(*set, *other, stage.cells);
       if (stage.cells.empty()) continue;
-      if (counts_here) {
-        definition_.count_many(in.tags[r], stage.cells.size());
-        continue;
-      }
       if (stage.cells.size() < set->size()) {
         stage.made_sets.emplace_back().assign_sorted(stage.cells);
         stage.out.has_brief_sets = true;

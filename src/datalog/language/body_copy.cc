@@ -2,8 +2,10 @@
 #include "datalog/language/body_copy.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
+#include "datalog/language/variable_classes.h"
 #include "datalog/made_relations.h"
 #include "datalog/partial_functors.h"
 #include "datalog/rule_variables.h"
@@ -40,6 +42,10 @@ bool is_constant_function(const Expression& e) {
 
 bool is_equation(const Literal& literal) {
   return literal.kind == LiteralKind::kComparison && literal.comparison == Comparison::kEqual;
+}
+
+bool ties_values(const Literal& literal) {
+  return literal.kind == LiteralKind::kAtom || is_equation(literal);
 }
 
 bool is_record(const Expression& e) {
@@ -85,10 +91,10 @@ class BodySearch {
     const bool is_known_at_once = std::any_of(body_.begin(), body_.end(), [&](const Literal& each) {
       return each.kind == LiteralKind::kAtom && is_among(outer_, variables_in(each));
     });
-    if (outer_.empty() || is_known_at_once ||
+    if (outer_.empty() || is_known_at_once || counts_one_set() || !is_connected() ||
         !std::all_of(body_.begin(), body_.end(), may_be_asked) || !place_from(0))
       return {};
-    BodyCopy copy{.stands_for = stands_for_, .literals = {}, .is_whole = true, .others = {}};
+    BodyCopy copy{.stands_for = stands_for_, .literals = {}, .is_whole = !says_less_, .others = {}};
     for (const std::optional<std::size_t>& place : places_) {
       copy.is_whole &= place.has_value();
       if (place) copy.literals.insert(*place);
@@ -99,15 +105,45 @@ class BodySearch {
   const VariableIds& outer() const { return outer_; }
 
  private:
+  VariableIds own_variables(const Literal& literal) const {
+    VariableIds own = variables_in(literal);
+    std::erase_if(own, [&](VariableId v) { return outer_.contains(v); });
+    return own;
+  }
+
+  // Counts of what some sets have in common need not be listed (find_counted_sets()).
+  bool counts_one_set() const {
+    return literal_.aggregate->function == AggregateFunction::kCount &&
+           std::all_of(body_.begin(), body_.end(), [&](const Literal& each) {
+             return reads_atom(each) && own_variables(each).size() == 1 &&
+                    own_variables(each) == own_variables(body_.front());
+           });
+  }
+
+  // What has no values of its own in common is counted by itself: together it would be a product.
+  bool is_connected() const {
+    VariableClasses classes(rule_.variables.size());
+    VariableIds all;
+    for (const Literal& each : body_) {
+      const VariableIds own = own_variables(each);
+      if (own.empty() && each.kind == LiteralKind::kAtom) return false;
+      if (ties_values(each)) classes.unite_all(own);
+      all.insert(own.begin(), own.end());
+    }
+    return std::all_of(all.begin(), all.end(), [&](VariableId v) {
+      return classes.find(v) == classes.find(*all.begin());
+    });
+  }
+
   bool place_from(std::size_t at) {
     if (at == body_.size()) return covers_all();
     for (std::size_t l = 0; l < rule_.body.size() && trials_ < kMostTrials; ++l) {
       if (&rule_.body[l] == &literal_) continue;
       ++trials_;
-      const auto before = stands_for_;
+      const auto before = std::pair(stands_for_, says_less_);
       places_[at] = l;
       if (is_alike(body_[at], rule_.body[l]) && place_from(at + 1)) return true;
-      stands_for_ = before;
+      std::tie(stands_for_, says_less_) = before;
     }
     places_[at].reset();
     return place_from(at + 1);
@@ -140,14 +176,32 @@ class BodySearch {
                         outside.arguments.end(), fits);
     const auto projection = projections_.find(inside.relation);
     if (projection == projections_.end() || projection->second.of != outside.relation) return false;
+    const std::vector<std::size_t>& columns = projection->second.columns;
     for (std::size_t i = 0; i < inside.arguments.size(); ++i)
-      if (!fits(inside.arguments[i], outside.arguments[projection->second.columns[i]]))
+      if (!fits(inside.arguments[i], outside.arguments[columns[i]])) return false;
+    for (std::size_t c = 0; c < outside.arguments.size(); ++c)
+      if (std::find(columns.begin(), columns.end(), c) == columns.end() &&
+          !may_be_any(outside.arguments[c]))
         return false;
     return true;
   }
 
+  // What `_` of the body is in the rule: `_`, or what nothing else in its body is.
+  bool may_be_any(const Argument& outside) {
+    if (outside.kind == ArgumentKind::kWildcard) return true;
+    if (outside.kind != ArgumentKind::kVariable) return false;
+    says_less_ = true;
+    std::size_t uses = 0;
+    for (const Literal& each : rule_.body) {
+      if (!reads_atom(each)) uses += mentions(each, outside.variable) ? 1 : 0;
+      for (const Argument& a : each.atom.arguments)
+        uses += a.kind == ArgumentKind::kVariable && a.variable == outside.variable ? 1 : 0;
+    }
+    return uses == 1;
+  }
+
   bool is_alike(const Argument& inside, const Argument& outside) {
-    if (inside.kind == ArgumentKind::kWildcard) return true;
+    if (inside.kind == ArgumentKind::kWildcard) return may_be_any(outside);
     if (inside.kind == ArgumentKind::kVariable && outside.kind == ArgumentKind::kWildcard)
       return !outer_.contains(inside.variable) &&
              stands_for_.try_emplace(inside.variable, std::nullopt).second;
@@ -180,7 +234,11 @@ class BodySearch {
     } else if (rule_.variables[inside].kind != rule_.variables[outside].kind) {
       return false;
     }
-    return stands_for_.try_emplace(inside, outside).first->second == outside;
+    const auto [entry, is_new] = stands_for_.try_emplace(inside, outside);
+    return entry->second == outside &&
+           (!is_new || std::none_of(stands_for_.begin(), stands_for_.end(), [&](const auto& other) {
+             return other.first != inside && other.second == outside;
+           }));
   }
 
   const Rule& rule_;
@@ -190,6 +248,7 @@ class BodySearch {
   VariableIds outer_;  // of the body
   std::vector<std::optional<std::size_t>> places_;  // of its literals in the rule
   std::map<VariableId, std::optional<VariableId>> stands_for_;
+  bool says_less_ = false;  // somewhere the body has `_` and the rule a variable
   std::size_t trials_ = 0;
 };
 
@@ -241,6 +300,28 @@ std::vector<const Literal*> rest_of(const Rule& rule, const Literal& aggregate,
   return rest;
 }
 
+// Whether a range or another aggregate gives one of the variables its values.
+bool is_decided_by_results(const Rule& rule, const Literal& aggregate, const VariableIds& tied,
+                           const VariableIds& own) {
+  VariableIds results;
+  for (const Literal& each : rule.body) {
+    if (each.kind == LiteralKind::kRange) results.insert(each.range->variable);
+    if (each.kind == LiteralKind::kAggregate && &each != &aggregate)
+      results.insert(each.aggregate->result);
+  }
+  const auto decides = [&](const Expression& to, const Expression& from) {
+    VariableIds read;
+    collect_variables(from, read);
+    return to.kind == ExpressionKind::kVariable &&
+           (tied.contains(to.variable) || own.contains(to.variable)) && meet(read, results);
+  };
+  return meet(results, tied) || meet(results, own) ||
+         std::any_of(rule.body.begin(), rule.body.end(), [&](const Literal& each) {
+           return is_equation(each) &&
+                  (decides(each.left, each.right) || decides(each.right, each.left));
+         });
+}
+
 // Of that, what restricts the outer variables. Nothing if a relation that is made before cannot be
 // restricted by it, or if it restricts the other variables of the copy.
 std::optional<std::vector<Literal>> restricting(const Rule& rule, const Literal& aggregate,
@@ -263,7 +344,7 @@ std::optional<std::vector<Literal>> restricting(const Rule& rule, const Literal&
     found.push_back(**atom);
     rest.erase(atom);
   }
-  if (meet(tied, own)) return {};
+  if (meet(tied, own) || is_decided_by_results(rule, aggregate, tied, own)) return {};
   for (const Literal* each : rest) {
     const VariableIds variables = variables_in(*each);
     const bool is_known = is_among(variables, tied);

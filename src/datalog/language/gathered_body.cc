@@ -136,12 +136,11 @@ Literal GatheredBody::read(RelationId relation) const {
 
 std::optional<GatheredBody::InRule> GatheredBody::in_rule() const {
   if (!copy_ || !copy_->is_whole) return {};
-  InRule found{.literals = copy_->literals, .columns = {}};
+  InRule found{.literals = copy_->literals, .columns = {}, .outer = outer_};
   for (const VariableId v : columns()) found.columns.push_back(copy_->stands_for.at(v));
-  VariableIds names;
-  for (const auto& [inside, outside] : copy_->stands_for)
-    if (outside) names.insert(*outside);
-  found.is_renamed = names.size() == copy_->stands_for.size();
+  found.is_renamed =
+      std::all_of(copy_->stands_for.begin(), copy_->stands_for.end(),
+                  [](const auto& stands_for) { return stands_for.second.has_value(); });
   return found;
 }
 

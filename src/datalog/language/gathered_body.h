@@ -32,7 +32,8 @@ class GatheredBody {
   struct InRule {
     std::set<std::size_t> literals;
     std::vector<std::optional<VariableId>> columns;
-    bool is_renamed = false;  // each variable of the body is one of the rule, none is two
+    std::set<VariableId> outer;
+    bool is_renamed = false;  // each variable of the body is one of the rule
     auto operator<=>(const InRule&) const = default;
   };
   std::optional<InRule> in_rule() const;

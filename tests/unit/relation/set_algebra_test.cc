@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intersection and difference against the standard algorithms, for all forms of sets.
+// Intersection, its size, and difference against the standard algorithms, for all forms of sets.
 #include "relation/set_algebra.h"
 
 #include <gtest/gtest.h>
@@ -40,6 +40,7 @@ TEST(SetAlgebra, AgreesWithTheStandardAlgorithmsForAllForms) {
     std::vector<Cell> found;
     intersect_sets(sets[0], sets[1], found);
     EXPECT_EQ(found, common);
+    EXPECT_EQ(count_common(sets[0], sets[1]), common.size());
     found.clear();
     subtract_sets(sets[0], sets[1], found);
     EXPECT_EQ(found, rest);
