@@ -25,8 +25,7 @@ void for_common_words(const SetView& a, const SetView& b, Word&& word) {
   const std::uint64_t b_first = b.base / 64;
   const std::uint64_t first = std::max(a_first, b_first);
   const std::uint64_t end = std::min(a_first + a.words.size(), b_first + b.words.size());
-  for (std::uint64_t w = first; w < end; ++w)
-    word(w, a.words[w - a_first] & b.words[w - b_first]);
+  for (std::uint64_t w = first; w < end; ++w) word(w, a.words[w - a_first] & b.words[w - b_first]);
 }
 
 // Counts what std::set_intersection would write.

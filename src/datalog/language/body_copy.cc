@@ -130,9 +130,8 @@ class BodySearch {
       if (ties_values(each)) classes.unite_all(own);
       all.insert(own.begin(), own.end());
     }
-    return std::all_of(all.begin(), all.end(), [&](VariableId v) {
-      return classes.find(v) == classes.find(*all.begin());
-    });
+    return std::all_of(all.begin(), all.end(),
+                       [&](VariableId v) { return classes.find(v) == classes.find(*all.begin()); });
   }
 
   bool place_from(std::size_t at) {

@@ -22,6 +22,7 @@ struct FormerOrder {
   std::vector<std::uint32_t> atoms;
   bool carries = false;  // whole sets moved
   std::set<std::uint32_t> bounded;  // atoms that were read between bounds (Step::bounds_next)
+  std::set<std::uint32_t> counted;  // aggregates that counted whole sets (Step::counted)
 };
 
 struct FormerOrders {

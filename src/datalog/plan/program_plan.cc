@@ -198,6 +198,7 @@ class Planner {
           if (program_.rules[rule.rule].body[step.literal].kind == LiteralKind::kAtom)
             order.atoms.push_back(step.literal);
           if (step.bounds_next) order.bounded.insert(step.literal);
+          if (step.counted) order.counted.insert(step.literal);
         }
       }
     return former;
@@ -210,6 +211,33 @@ class Planner {
     });
   }
 
+  // Whether an aggregate could count whole sets, with indices that are worth it by now.
+  bool would_count_sets(const RuleDraft& draft, const FormerOrder& former) const {
+    return std::ranges::any_of(draft.order, [&](const OrderedLiteral& placed) {
+      const Literal& literal = rule_of(draft).body[placed.literal];
+      return literal.kind == LiteralKind::kAggregate && !former.counted.contains(placed.literal) &&
+             would_count_sets(draft, *literal.aggregate);
+    });
+  }
+
+  bool would_count_sets(const RuleDraft& draft, const Aggregate& aggregate) const {
+    const auto order = order_literals(body_of(aggregate, statistics_), std::nullopt);
+    if (!order.is_ok()) return false;
+    const auto counted = counted_sets(draft, aggregate, order.value());
+    return counted && std::ranges::all_of(counted->filters, [&](const CarryFilter& filter) {
+             const auto placed =
+                 std::ranges::find(order.value(), filter.literal, &OrderedLiteral::literal);
+             return is_worth_index(most_bindings(draft) * placed->bindings,
+                                   aggregate.body[filter.literal].atom.relation);
+           });
+  }
+
+  std::optional<CarryCandidate> counted_sets(const RuleDraft& draft, const Aggregate& aggregate,
+                                             const std::vector<OrderedLiteral>& order) const {
+    if (!draft.may_count_sets) return {};
+    return find_counted_sets(aggregate, program_.strata[draft.stratum], order);
+  }
+
   // Of all rules that there were.
   bool has_same_orders(const FormerOrders& former) const {
     std::size_t same = 0;
@@ -218,7 +246,7 @@ class Planner {
       const auto before = former.of.find({draft.rule, draft.delta_literal});
       if (before == former.of.end() ||
           before->second.atoms != atoms_in_order(rule_of(draft).body, draft.order) ||
-          !still_bounds(draft, before->second))
+          !still_bounds(draft, before->second) || would_count_sets(draft, before->second))
         return false;
       ++same;
     }
@@ -432,10 +460,8 @@ class Planner {
   void collect_aggregate(const Aggregate& aggregate, const RuleDraft& draft) {
     const auto order = order_literals(body_of(aggregate, statistics_), std::nullopt);
     if (!order.is_ok()) return;  // reported when the steps are written
-    std::optional<CarryCandidate> counted;
+    const auto counted = counted_sets(draft, aggregate, order.value());
     const double outer = most_bindings(draft);
-    if (draft.may_count_sets)
-      counted = find_counted_sets(aggregate, program_.strata[draft.stratum], order.value());
     for (const OrderedLiteral& placed : order.value()) {
       const Literal& literal = aggregate.body[placed.literal];
       if (literal.kind == LiteralKind::kAggregate) collect_aggregate(*literal.aggregate, draft);
@@ -457,10 +483,14 @@ class Planner {
   void wish_counted(double bindings, RelationId relation, const CarryFilter& filter,
                     Access& access) const {
     access.last_wish = filter.column;
-    const RelationStatistics& size = statistics_[relation];
-    if (!size.known || bindings < kQuestionsForATuple * static_cast<double>(size.rows)) return;
+    if (!is_worth_index(bindings, relation)) return;
     access.is_filter = true;
     std::erase(access.bound, filter.column);
+  }
+
+  bool is_worth_index(double bindings, RelationId relation) const {
+    const RelationStatistics& size = statistics_[relation];
+    return size.known && bindings >= kQuestionsForATuple * static_cast<double>(size.rows);
   }
 
   // That the atoms of a rule make, as far as they are known.

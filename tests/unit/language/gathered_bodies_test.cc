@@ -94,12 +94,12 @@ TEST(GatheredBodies, WhatOneSideLeavesOutTheOtherMayName) {
 TEST(GatheredBodies, WhatTheRuleLeavesOutIsNotAnything) {
   // The aggregate's `_` is any value, the rule's is not.
   for (const char* atom : {"w(k, 3, y)", "w(k, k, y)", "w(k, x, y)"})
-    EXPECT_TRUE(keeps_its_body(fmt::format(
-        "c(x, y, n) :- e(x, k), {}, n = sum z : {{ e(x, z), w(z, _, y) }}.", atom)))
+    EXPECT_TRUE(keeps_its_body(
+        fmt::format("c(x, y, n) :- e(x, k), {}, n = sum z : {{ e(x, z), w(z, _, y) }}.", atom)))
         << atom;
   // Two values of the body are one of the rule's.
-  EXPECT_TRUE(keeps_its_body(
-      "c(x, y, n) :- e(x, k), w(k, k, y), n = min z : { e(x, z), w(z, p, y) }."));
+  EXPECT_TRUE(
+      keeps_its_body("c(x, y, n) :- e(x, k), w(k, k, y), n = min z : { e(x, z), w(z, p, y) }."));
 }
 
 // In one of them y is a value of its own. (Of floats, an equation may have two.)
@@ -115,21 +115,24 @@ TEST(GatheredBodies, GroupsByOtherVariablesAreOthers) {
 
 // Their sizes are counted by themselves.
 TEST(GatheredBodies, PartsThatHaveNothingInCommonStay) {
-  EXPECT_TRUE(keeps_its_body("c(x, y, n) :- e(x, k), e(k, y), e(y, m), "
-                             "n = sum z : { e(x, z), e(z, y), e(y, q) }."));
+  EXPECT_TRUE(
+      keeps_its_body("c(x, y, n) :- e(x, k), e(k, y), e(y, m), "
+                     "n = sum z : { e(x, z), e(z, y), e(y, q) }."));
 }
 
 TEST(GatheredBodies, WhatSetsHaveInCommonIsCountedWithoutAList) {
-  EXPECT_TRUE(keeps_its_body(
-      "c(x, y, n) :- e(x, k), e(k, y), n = count : { e(x, z), e(z, y), !a(z) }."));
+  EXPECT_TRUE(
+      keeps_its_body("c(x, y, n) :- e(x, k), e(k, y), n = count : { e(x, z), e(z, y), !a(z) }."));
 }
 
 // The relation could not be restricted by it.
 TEST(GatheredBodies, WhatARangeOrAnAggregateDecidesIsNotMadeForAll) {
-  EXPECT_TRUE(keeps_its_body("c(x, y, n) :- x = range(0, 5), e(x, k), e(k, y), "
-                             "n = sum z : { e(x, z), e(z, y) }."));
-  EXPECT_TRUE(keeps_its_body("c(x, y, n) :- x = max q : { e(q, _) }, e(x, k), e(k, y), "
-                             "n = sum z : { e(x, z), e(z, y) }."));
+  EXPECT_TRUE(
+      keeps_its_body("c(x, y, n) :- x = range(0, 5), e(x, k), e(k, y), "
+                     "n = sum z : { e(x, z), e(z, y) }."));
+  EXPECT_TRUE(
+      keeps_its_body("c(x, y, n) :- x = max q : { e(q, _) }, e(x, k), e(k, y), "
+                     "n = sum z : { e(x, z), e(z, y) }."));
 }
 
 // What else the body says only leaves less of what the rule finds anyway.

@@ -224,5 +224,22 @@ TEST_F(Replan, RelationsOfTheStratumGetWhatTheyNeed) {
   EXPECT_LT(plan_of("q").primary, plan_of("q").indices.size());
 }
 
+// `made` has one index, whose sets are of no use; once it is known to be small, another is worth
+// it.
+TEST_F(Replan, CountsTakeWholeSetsWhereAnIndexIsWorthItByThen) {
+  read(
+      ".decl kept(x: number, y: number)\nkept(x, y) :- f(x, y), y > 3.\n"
+      ".decl counted(x: number, y: number, n: number)\n.output counted\n"
+      "counted(x, y, n) :- f(x, y), n = count : { f(x, z), kept(z, y) }.\n"
+      ".decl q(y: number)\n.output q\nq(y) :- kept(1, y).\n");
+  EXPECT_FALSE(tells("in sets of z"));
+  know("kept", 4'000'000, {100'000, 900});
+  EXPECT_FALSE(replan("counted") && tells("in sets of z"));
+  know("kept", 1'000, {900, 900});
+  EXPECT_TRUE(replan("counted"));
+  EXPECT_TRUE(tells("in sets of z")) << explain(program_, plan_);
+  expect_served("counted");
+}
+
 }  // namespace
 }  // namespace stratalog::datalog
