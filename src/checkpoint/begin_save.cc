@@ -2,6 +2,7 @@
 // How a save begins: ranks agree on what is saved and on its layout, and a generation is begun.
 #include <fmt/format.h>
 
+#include "base/memory_end.h"
 #include "checkpoint/auto_layout.h"
 #include "checkpoint/save_checks.h"
 #include "checkpoint/save_driver.h"
@@ -37,6 +38,17 @@ Status SaveDriver::check_base(const SaveRequest& request, OverlapWay overlap) co
   if (overlap == OverlapWay::kWrite)
     return Status::not_supported("chains are folded by the thread that packs, if there is one");
   return Status::ok();
+}
+
+Status SaveDriver::confirm_base() {
+  if (base_.generation().empty() || stages_ != nullptr) return {};
+  Status there;
+  if (comm_.rank() == 0)
+    there = or_no_space("not enough memory to look for files",
+                        [&] { return base_.find_files(store_); });
+  const Status told = tell_status(comm_, there);
+  if (!told.is_ok()) base_.forget();
+  return told;
 }
 
 Result<CarriedOver> SaveDriver::carry(const SaveRequest& request) {

@@ -52,6 +52,24 @@ std::uint64_t ChainBase::own_rows(const RelationImage& image) const {
   return found == own_rows_.end() ? 0 : found->second;
 }
 
+// One look at each directory: there may be as many files as ranks.
+Status ChainBase::find_files(Store& store) const {
+  std::map<std::uint32_t, std::set<std::string>> names;  // by link
+  for (const ManifestFile& file : manifest_->files) {
+    const auto [there, is_new] = names.try_emplace(file.link);
+    if (is_new) {
+      const GenerationId& id =
+          file.link == kOwnFiles ? manifest_->id : manifest_->links[file.link].id;
+      STRATALOG_ASSIGN_OR_RETURN(const auto listed, store.list(generation_name(id)));
+      there->second.insert(listed.begin(), listed.end());
+    }
+    if (!there->second.contains(file.name))
+      return Status::not_found(
+          fmt::format("{} is not there any more", manifest_->path(file.link, file.name)));
+  }
+  return {};
+}
+
 MultisetHash hash_of_image(const SaveRequest& request, std::size_t i) {
   const bool is_walked = i < request.walked_hashes.size() && request.walked_hashes[i] != nullptr;
   return is_walked ? *request.walked_hashes[i] : request.images[i].hash;

@@ -15,6 +15,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/part_plan.h"
 #include "commit/manifest.h"
+#include "write/store.h"
 
 namespace stratalog {
 
@@ -31,6 +32,9 @@ class ChainBase {
   Result<CarriedOver> carry(const SaveRequest& request) const;
   // Rank 0: what the base has of an image; null: nothing, or in another column order.
   const ManifestRelation* relation(const RelationImage& image) const;
+  // Rank 0: looks for the names of all files that the base needs. NotFound, with the first one that
+  // is not there.
+  Status find_files(Store& store) const;
   // Every rank: its files are not what was written. Nothing is to build on it.
   void forget();
   // Rank 0: adds rows and hashes of what was taken over to those of the new parts.

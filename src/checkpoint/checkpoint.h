@@ -157,6 +157,10 @@ class CheckpointWriter {
   // that this writer committed. Empty before the first: what other jobs wrote may be collected by
   // them. And after a fold has found it damaged.
   virtual const std::string& base() const = 0;
+  // Collective, before a save is planned. Whether the files that base() needs still have their
+  // names; if not, says which one has not, and there is no base any more: others may clean up where
+  // checkpoints lie. OK without a base, and where stages lie on several nodes.
+  virtual Status confirm_base() = 0;
   // Local, the same on every rank. How a relation version lies in base().
   virtual ChainFacts chain(const std::string& relation, RelationVersion version) const = 0;
   // Local. Outcome of the last save.

@@ -42,6 +42,7 @@ class SaveDriver final : public CheckpointWriter {
   }
   bool can_fold() const override { return stages_ == nullptr; }
   const std::string& base() const override { return base_.generation(); }
+  Status confirm_base() override;
   ChainFacts chain(const std::string& relation, RelationVersion version) const override {
     return base_.facts(relation, version);
   }

@@ -277,9 +277,18 @@ bool Checkpointing::can_overlap(const EnginePosition& position) const {
   return pivot && pivot->closure().graph().is_closed();
 }
 
+// Somebody else may have cleaned up. What has gone is still in memory.
+void Checkpointing::confirm_base() {
+  const Status there = writer_->confirm_base();
+  if (!there.is_ok())
+    notice(fmt::format("the next checkpoint is written whole, as older ones are damaged: {}",
+                       there.message()));
+}
+
 Status Checkpointing::save(const EnginePosition& position, std::uint64_t iteration, SaveTime time) {
   STRATALOG_RETURN_IF_ERROR(settle());
   is_owed_ = false;
+  confirm_base();
   Saving saving{.parts = SavedParts(state_, *writer_),
                 .iteration = iteration,
                 .time = time,
@@ -301,6 +310,7 @@ Status Checkpointing::save_now(const EnginePosition& position, const Saving& sav
 
 Status Checkpointing::begin_save(const EnginePosition& position, std::uint64_t iteration) {
   is_owed_ = false;
+  confirm_base();
   auto saving = std::make_unique<Saving>(Saving{.parts = SavedParts(state_, *writer_),
                                                 .iteration = iteration,
                                                 .time = SaveTime::kOnTheWay,

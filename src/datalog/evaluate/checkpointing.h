@@ -135,6 +135,7 @@ class Checkpointing {
   bool is_due_by_rounds(const EnginePosition& position, const SafePoint& point) const;
   void tell_saving(std::uint64_t iteration) const;
   void notice(const std::string& text) const;
+  void confirm_base();
 
   EngineState& state_;
   std::unique_ptr<CheckpointWriter> writer_;

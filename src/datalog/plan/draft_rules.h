@@ -22,7 +22,13 @@ struct FormerOrder {
   std::vector<std::uint32_t> atoms;
   bool carries = false;  // whole sets moved
   std::set<std::uint32_t> bounded;  // atoms that were read between bounds (Step::bounds_next)
-  std::set<std::uint32_t> counted;  // aggregates that counted whole sets (Step::counted)
+  // Of aggregates that are not in others: the atoms of their bodies, and whether whole sets were
+  // counted (Step::counted).
+  struct Body {
+    std::vector<std::uint32_t> atoms;
+    bool counts_sets = false;
+  };
+  std::map<std::uint32_t, Body> aggregates;  // by literal
 };
 
 struct FormerOrders {

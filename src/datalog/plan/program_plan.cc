@@ -35,6 +35,8 @@ namespace {
 constexpr std::uint32_t kRecursiveWeight = 16;
 // An index is worth it for so many questions for each tuple that it takes.
 constexpr double kQuestionsForATuple = 4;
+// Sizes are estimates: another order of an aggregate's body must promise so many times less work.
+constexpr double kWorthAnotherBody = 1.25;
 // Carrying a set from a recursive relation moves more at once than from a relation of facts, whose
 // sets tend to be small.
 constexpr std::uint32_t kRecursiveSourceWeight = 4;
@@ -188,6 +190,14 @@ class Planner {
     return last == head_last_.end() ? std::nullopt : std::optional(last->second);
   }
 
+  FormerOrder::Body former_body(std::uint32_t rule, const Step& step) const {
+    FormerOrder::Body former{.atoms = {}, .counts_sets = step.counted.has_value()};
+    const auto& body = program_.rules[rule].body[step.literal].aggregate->body;
+    for (const Step& inner : step.aggregate_steps)
+      if (body[inner.literal].kind == LiteralKind::kAtom) former.atoms.push_back(inner.literal);
+    return former;
+  }
+
   FormerOrders former_orders(const StratumPlan& plan) const {
     FormerOrders former;
     for (const auto* list : {&plan.once, &plan.rules_of_rounds(), &plan.reject, &plan.retire})
@@ -198,7 +208,8 @@ class Planner {
           if (program_.rules[rule.rule].body[step.literal].kind == LiteralKind::kAtom)
             order.atoms.push_back(step.literal);
           if (step.bounds_next) order.bounded.insert(step.literal);
-          if (step.counted) order.counted.insert(step.literal);
+          if (step.kind == StepKind::kAggregate)
+            order.aggregates[step.literal] = former_body(rule.rule, step);
         }
       }
     return former;
@@ -211,25 +222,40 @@ class Planner {
     });
   }
 
-  // Whether an aggregate could count whole sets, with indices that are worth it by now.
-  bool would_count_sets(const RuleDraft& draft, const FormerOrder& former) const {
+  // Whether bodies of aggregates are better evaluated in other ways than they were to be.
+  bool has_better_bodies(const RuleDraft& draft, const FormerOrder& former) const {
     return std::ranges::any_of(draft.order, [&](const OrderedLiteral& placed) {
-      const Literal& literal = rule_of(draft).body[placed.literal];
-      return literal.kind == LiteralKind::kAggregate && !former.counted.contains(placed.literal) &&
-             would_count_sets(draft, *literal.aggregate);
+      const auto body = former.aggregates.find(placed.literal);
+      return body != former.aggregates.end() &&
+             has_better_body(draft, *rule_of(draft).body[placed.literal].aggregate, body->second);
     });
   }
 
-  bool would_count_sets(const RuleDraft& draft, const Aggregate& aggregate) const {
-    const auto order = order_literals(body_of(aggregate, statistics_), std::nullopt);
+  bool has_better_body(const RuleDraft& draft, const Aggregate& aggregate,
+                       const FormerOrder::Body& former) const {
+    const BodyToOrder body = body_of(aggregate, statistics_);
+    const auto order = order_literals(body, std::nullopt);
     if (!order.is_ok()) return false;
+    const std::vector<std::uint32_t> atoms = atoms_in_order(aggregate.body, order.value());
+    const auto cost = [&](const std::vector<std::uint32_t>& given) {
+      return cost_of_order(body, given, std::nullopt);
+    };
+    if (atoms != former.atoms && cost(former.atoms) > kWorthAnotherBody * cost(atoms)) return true;
     const auto counted = counted_sets(draft, aggregate, order.value());
-    return counted && std::ranges::all_of(counted->filters, [&](const CarryFilter& filter) {
+    return counted && !former.counts_sets &&
+           std::ranges::all_of(counted->filters, [&](const CarryFilter& filter) {
              const auto placed =
                  std::ranges::find(order.value(), filter.literal, &OrderedLiteral::literal);
-             return is_worth_index(most_bindings(draft) * placed->bindings,
+             return has_sets(aggregate.body[filter.literal].atom.relation, filter.column) ||
+                    is_worth_index(most_bindings(draft) * placed->bindings,
                                    aggregate.body[filter.literal].atom.relation);
            });
+  }
+
+  bool has_sets(RelationId relation, std::uint32_t column) const {
+    return std::ranges::any_of(plan_.relations[relation].indices, [&](const IndexPlan& index) {
+      return index.order.back() == column;
+    });
   }
 
   std::optional<CarryCandidate> counted_sets(const RuleDraft& draft, const Aggregate& aggregate,
@@ -246,7 +272,7 @@ class Planner {
       const auto before = former.of.find({draft.rule, draft.delta_literal});
       if (before == former.of.end() ||
           before->second.atoms != atoms_in_order(rule_of(draft).body, draft.order) ||
-          !still_bounds(draft, before->second) || would_count_sets(draft, before->second))
+          !still_bounds(draft, before->second) || has_better_bodies(draft, before->second))
         return false;
       ++same;
     }
