@@ -67,9 +67,9 @@ Status open_swept_everywhere(EngineState& state, RelationId r) {
 Status ensure_body(EngineState& state, const std::vector<Step>& body,
                    const std::function<BodyRead(std::size_t)>& read_of) {
   // Before anything is copied: which of them stay apart depends on each other.
-  std::vector<BodyRead> reads;
+  std::vector<BodyRead> reads(body.size(), BodyRead::kCopied);
   for (std::size_t i = 0; i < body.size(); ++i)
-    reads.push_back(reads_relation(body[i]) ? read_of(i) : BodyRead::kCopied);
+    if (reads_relation(body[i])) reads[i] = read_of(i);
   for (std::size_t i = 0; i < body.size(); ++i) {
     const Step& inner = body[i];
     STRATALOG_RETURN_IF_ERROR(
