@@ -49,7 +49,6 @@ void ProgressLines::update(const datalog::Progress& progress) {
                  {"phase", phase_word(progress.phase)},
                  {"elapsed_seconds", progress.elapsed_seconds}}));
   if (is_new_stratum) {
-    stratum_began_ = progress.elapsed_seconds;
     told_seconds_ = progress.elapsed_seconds;
     told_tuples_ = progress.total_tuples;
   }
@@ -93,7 +92,7 @@ void ProgressLines::tell_stratum() {
                {"rounds", last_.iteration},
                {"tuples", last_.total_tuples},
                {"is_estimate", last_.fraction >= 0},
-               {"seconds", last_.elapsed_seconds - stratum_began_}}));
+               {"seconds", last_.stratum_seconds}}));
   in_stratum_ = false;
 }
 

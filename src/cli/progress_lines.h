@@ -28,7 +28,6 @@ class ProgressLines {
   datalog::Progress last_;
   bool has_last_ = false;
   bool in_stratum_ = false;
-  double stratum_began_ = 0;
   double told_seconds_ = 0;
   std::uint64_t told_tuples_ = 0;
 };

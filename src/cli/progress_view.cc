@@ -76,7 +76,6 @@ std::string ProgressView::update(const datalog::Progress& progress) {
   }
   if (evaluates && !has_stratum_) {
     has_stratum_ = true;
-    stratum_began_ = progress.elapsed_seconds;
     phase_began_ = progress.elapsed_seconds;
     fraction_began_ = std::max(0.0, progress.fraction);
     tuples_began_ = progress.total_tuples;
@@ -121,7 +120,7 @@ std::string ProgressView::stratum_line() const {
   // Such a sweep has no rounds of the whole, either.
   if (now_.iteration > 1 && now_.fraction < 0)
     line += fmt::format(", {} rounds", format_count(now_.iteration));
-  return line + fmt::format(", {}", format_duration(now_.elapsed_seconds - stratum_began_));
+  return line + fmt::format(", {}", format_duration(now_.stratum_seconds));
 }
 
 std::string ProgressView::speed_text() const {

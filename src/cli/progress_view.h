@@ -49,7 +49,6 @@ class ProgressView {
   ViewLabels labels_;
   datalog::Progress now_;
   bool has_stratum_ = false;
-  double stratum_began_ = 0;  // elapsed seconds
   double phase_began_ = 0;  // elapsed seconds at which the stratum's known fraction began
   double fraction_began_ = 0;  // the fraction at that time
   std::uint64_t tuples_began_ = 0;

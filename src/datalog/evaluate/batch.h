@@ -23,6 +23,14 @@ struct Batch {
   bool has_brief_sets = false;
   std::vector<std::uint32_t> tags;  // aggregates: which outer row a binding belongs to; else empty
 
+  // Empty, without memory, of as many variables.
+  void give_back() {
+    rows = 0;
+    for (std::vector<Cell>& column : columns) column = std::vector<Cell>();
+    sets = std::vector<const IntSet*>();
+    tags = std::vector<std::uint32_t>();
+  }
+
   void allocate(VariableId variable) {
     if (columns[variable].empty()) columns[variable].resize(kBatchRows);
   }

@@ -261,6 +261,7 @@ class Engine {
   Status run_stratum(std::uint32_t s) {
     const Stratum& members = state_.program.strata[s];
     state_.stratum = s;
+    stratum_began_ = state_.clock.seconds();
     std::string names;
     for (const RelationId r : members.relations)
       names += (names.empty() ? "" : ", ") + state_.program.relations[r].name;
@@ -412,6 +413,7 @@ class Engine {
     progress.stratum = state_.stratum;
     progress.relations = names;
     note_job(progress);
+    progress.stratum_seconds = progress.elapsed_seconds - stratum_began_;
     if (state_.meter) name_busiest_rule(progress);
     state_.hooks.progress(progress);
   }
@@ -431,6 +433,7 @@ class Engine {
   std::vector<TupleColumns> facts_;
   std::uint64_t last_iteration_ = 0;
   bool something_ran_ = false;
+  double stratum_began_ = 0;  // by the run's clock
   int unasked_strata_ = 0;  // after which nobody was asked for a checkpoint
 };
 

@@ -102,6 +102,7 @@ struct Progress {
   double checkpoint_seconds = 0;  // that they held the run up for, so far
   std::uint64_t checkpoints = 0;
   double elapsed_seconds = 0;
+  double stratum_seconds = 0;  // since this stratum began
 };
 
 // What is measured beside the report.

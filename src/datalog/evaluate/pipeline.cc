@@ -156,6 +156,15 @@ Status Pipeline::finish() {
   return evaluator_.status();
 }
 
+void Pipeline::give_back_room() {
+  given_.give_back();
+  for (const auto& stage : stages_) {
+    stage->has_room = false;
+    for (Batch* batch : {&stage->out, &stage->waiting, &stage->one}) batch->give_back();
+    if (stage->inner) stage->inner->give_back_room();
+  }
+}
+
 // As most rules do in most of many small rounds.
 bool Pipeline::has_made_nothing() const {
   if (has_passed_on_ || stages_.empty()) return false;

@@ -154,6 +154,9 @@ class Pipeline {
   void begin_round();
   // Passes on what is held back.
   Status finish();
+  // After that, of rules that do not run again soon: what bindings lay in. Large programs have
+  // thousands of rules.
+  void give_back_room();
 
  private:
   struct Stage;
@@ -218,6 +221,9 @@ class Pipeline {
   void keep_places(const SetComparison& filter, std::uint64_t other, const Batch& in,
                    std::uint32_t in_row, PlaceRanges& places);
   void find_row_ranges(Stage& stage, const Batch& in, std::uint32_t in_row);
+  // What a filter tells of rows by other columns, before these are bound.
+  void note_row_test(Stage& stage, const Literal& literal);
+  void test_rows(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index);
   void order_rows(Stage& stage) const;
   void find_between(Stage& stage, const Batch& in, std::uint32_t in_row);
   // Of the rows under a key, those that a binding reads: the stage's list.

@@ -15,6 +15,7 @@ namespace {
 
 // Of fewer rows all are visited just as quickly.
 constexpr std::size_t kWorthBounds = 8;
+constexpr std::size_t kWorthTests = 8;
 
 }  // namespace
 
@@ -32,6 +33,44 @@ void Pipeline::note_row_filter(Stage& stage, const Literal& literal) {
            mentions(literal, use.variable);
   });
   if (is_known) stage.row_filters.push_back(*std::move(compared));
+}
+
+void Pipeline::note_row_test(Stage& stage, const Literal& literal) {
+  const Step& step = *stage.step;
+  if (step.kind == StepKind::kScanDelta || stage.source.index == nullptr ||
+      (definition_.carries && mentions(literal, definition_.carried)))
+    return;
+  std::optional<std::uint32_t> tested;
+  for (std::uint32_t i = 0; i < step.columns.size(); ++i) {
+    if (step.columns[i].role != ColumnRole::kBind || !mentions(literal, step.columns[i].variable))
+      continue;
+    if (tested) return;  // compares two columns of the row
+    tested = i;
+  }
+  const bool is_bounded = step.bounds_next && tested == step.prefix_length;
+  if (!tested || is_bounded || *tested + 1 == step.columns.size()) return;
+  if (auto compared = bound_of_values(literal, step.columns[*tested].variable))
+    stage.row_tests.push_back({.place = *tested, .compared = *std::move(compared)});
+}
+
+// Of the rows in the stage's list. Those whose cells do not tell the order are compared behind this
+// step.
+void Pipeline::test_rows(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index) {
+  if (stage.rows.size() < kWorthTests) return;
+  for (const Stage::RowTest& test : stage.row_tests) {
+    stage.row_places.reset();
+    keep_places(test.compared, evaluator_.bits(*test.compared.other, in, in_row), in, in_row,
+                stage.row_places);
+    stage.tested_ranges.clear();
+    stage.row_places.append_cells(test.compared.kind, stage.tested_ranges);
+    stage.tested_ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
+    std::erase_if(stage.rows, [&](RowId row) {
+      const Cell cell = index.prefix(row)[test.place];
+      return std::ranges::none_of(stage.tested_ranges, [cell](const CellRange& range) {
+        return range.lowest <= cell && cell <= range.highest;
+      });
+    });
+  }
 }
 
 // Of the values that a filter looks at, those that pass: `other` are the bits that they are
@@ -106,12 +145,13 @@ void Pipeline::find_under(Stage& stage, const Batch& in, std::uint32_t in_row, c
   stage.rows.clear();
   if (stage.row_filters.empty() || under.size() < kWorthBounds) {
     for (const RowId row : under) stage.rows.push_back(row);
-    return;
+  } else {
+    find_row_ranges(stage, in, in_row);
+    // Those whose cells do not tell the order are compared behind this step.
+    stage.row_ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
+    append_between(index, under, length, stage.row_ranges, stage.rows);
   }
-  find_row_ranges(stage, in, in_row);
-  // Those whose cells do not tell the order are compared behind this step.
-  stage.row_ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
-  append_between(index, under, length, stage.row_ranges, stage.rows);
+  test_rows(stage, in, in_row, index);
 }
 
 Status Pipeline::scan_between(std::size_t s, const Batch& in) {
@@ -127,6 +167,7 @@ Status Pipeline::scan_between(std::size_t s, const Batch& in) {
                                                         index->total(row));
                                      })
             : stage.between.for_each_index(stage.rows, [&](const Index& index) {
+                test_rows(stage, in, r, index);
                 return visit_found(s, in, r, r + 1, index);
               }));
   }

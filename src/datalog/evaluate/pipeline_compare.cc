@@ -30,6 +30,7 @@ void Pipeline::prepare_early_filters(std::size_t s) {
     return;
   const Literal& literal = (*definition_.body)[definition_.steps[s].literal];
   if (step.bounds_next) note_row_filter(stage, literal);
+  note_row_test(stage, literal);
   const ColumnUse& last = step.columns.back();
   // What compares a set from further back knows no values of it.
   if (definition_.steps[s].filters_carried && last.role != ColumnRole::kCarry) return;

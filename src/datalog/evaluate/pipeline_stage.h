@@ -87,6 +87,13 @@ struct Pipeline::Stage {
   std::vector<SetComparison> row_filters;  // soon after, of the column behind the prefix
   std::vector<CellRange> row_ranges;  // scratch: where they let its cells lie; all ascend
   PlaceRanges row_places;  // scratch: and its values
+  // Soon after, of another column of the rows, of whole numbers.
+  struct RowTest {
+    std::uint32_t place = 0;
+    SetComparison compared;
+  };
+  std::vector<RowTest> row_tests;
+  std::vector<CellRange> tested_ranges;  // scratch: where a test lets cells lie
   // With row filters, of each index that a scan reads: rows that are not found by their cells.
   struct OrderedRows {
     RowId made_in_order = 0;  // of the index, when these were looked for

@@ -496,7 +496,9 @@ Status RuleExecutor::run_first() {
   if (segments_[0].pipeline->begins_in_vain()) return {};
   has_run_ = true;
   STRATALOG_RETURN_IF_ERROR(segments_[0].pipeline->start());
-  return segments_[0].pipeline->finish();
+  STRATALOG_RETURN_IF_ERROR(segments_[0].pipeline->finish());
+  if (!plan_.delta_literal) segments_[0].pipeline->give_back_room();
+  return {};
 }
 
 // Sends one binding to the ranks that own the next search's tuples. `row` holds the live cells,

@@ -96,6 +96,15 @@ class Drafter {
     return options_.allow_sets && (!options_.sets_in || options_.sets_in == number_);
   }
 
+  // Whether the sets have mostly one element each, because another column has about as many values
+  // as there are tuples: a tuple is compared more quickly.
+  bool has_single_elements(const Rule& rule, const CarryCandidate& candidate) const {
+    const RelationStatistics& size = statistics_[rule.body[candidate.literal].atom.relation];
+    for (std::uint32_t column = 0; size.known && column < size.distinct.size(); ++column)
+      if (column != candidate.literal_column && size.distinct[column] >= size.rows / 2) return true;
+    return false;
+  }
+
   bool is_member_atom(const Literal& literal) const {
     return literal.kind == LiteralKind::kAtom && stratum_.holds(literal.atom.relation);
   }
@@ -114,7 +123,8 @@ class Drafter {
     if (strategy_ != Strategy::kPivot)
       std::erase_if(draft.candidates, [&](const CarryCandidate& candidate) {
         return takes_bounds_from(draft.order, rule.body, candidate.variable) ||
-               misses_witnesses(candidate, rule, draft.order, is_long);
+               misses_witnesses(candidate, rule, draft.order, is_long) ||
+               (candidate.is_compared && has_single_elements(rule, candidate));
       });
     drafts_.push_back(draft);
     if (!draft.recursive || strategy_ != Strategy::kPivot) return {};

@@ -19,7 +19,7 @@ datalog::Progress round_of(std::uint32_t stratum, std::uint64_t iteration, std::
   progress.iteration = iteration;
   progress.new_tuples = fresh;
   progress.total_tuples = total;
-  progress.elapsed_seconds = elapsed;
+  progress.elapsed_seconds = progress.stratum_seconds = elapsed;
   return progress;
 }
 
@@ -112,10 +112,15 @@ TEST(ProgressView, WhereNoneAreAskedForNoCheckpointIsAwaited) {
 
 TEST(ProgressView, SaysOnceThatAStratumEnded) {
   ProgressView view({.program = "p", .ranks = 1, .glyphs = Glyphs::kAscii});
-  view.update(round_of(0, 0, 0, 7, 0));
+  // One that has no rounds tells of itself when it has ended.
+  datalog::Progress once = round_of(0, 0, 0, 7, 1.5);
+  once.stratum_seconds = 1.25;
+  view.update(once);
   const std::string first = view.update(round_of(1, 1, 5, 5, 1.5));
-  EXPECT_EQ(first, "stratum 1/3  path: 7 tuples, 0.00 s");
-  view.update(round_of(1, 46, 5, 24413481, 3.5));
+  EXPECT_EQ(first, "stratum 1/3  path: 7 tuples, 1.25 s");
+  datalog::Progress last = round_of(1, 46, 5, 24413481, 3.5);
+  last.stratum_seconds = 2;
+  view.update(last);
   EXPECT_EQ(view.finish(), "stratum 2/3  path: 24,413,481 tuples, 46 rounds, 2.00 s");
   EXPECT_EQ(view.finish(), "");
 }
@@ -164,11 +169,13 @@ TEST(LiveView, LinesForAPipeAndNothingWhenSilent) {
   LiveView lines(LiveViewStyle::kLines, {.program = "p", .ranks = 1, .glyphs = Glyphs::kAscii},
                  pipe.sink());
   lines.update(round_of(0, 1, 1, 1, 0));
-  lines.update(round_of(1, 1, 1, 1, 1));
+  datalog::Progress second = round_of(1, 1, 1, 1, 1);
+  second.stratum_seconds = 0.75;
+  lines.update(second);
   lines.finish();
   EXPECT_EQ(pipe.text,
             "stratum 1/3  path: 1 tuples, 0.00 s\nstratum 2/3  path: 1 tuples, "
-            "0.00 s\n");
+            "0.75 s\n");
   FakeTerminal nowhere;
   LiveView silent(LiveViewStyle::kSilent, {.program = "p", .ranks = 1, .glyphs = Glyphs::kAscii},
                   nowhere.sink());

@@ -198,6 +198,24 @@ TEST(BetweenBounds, UnderAKeyAndBySums) {
       "40.\n");
 }
 
+// The column behind the bounded one is compared row by row.
+TEST(BetweenBounds, OfOneColumnWithAnotherCompared) {
+  for (const std::string key : {"k", "_"})
+    expect_same_between_bounds(
+        fmt::format("pair(a, b) :- i(a, {0}, s, t), i(b, {0}, u, v), s < v, u < t, a != b.\n"
+                    "best(a, n) :- i(a, {0}, s, _), n = count : {{ i(_, {0}, u, v), u <= s, "
+                    "v - 3 > s }}.\n"
+                    "best(a, -1) :- i(a, {0}, s, _), i(_, {0}, u, v), u < s, s <= v, v != 2.\n",
+                    key),
+        fmt::format("pair(a, b) :- i(a, {0}, s, t), i(b, {0}, u, v), max(s, v) = v, s - v != 0, "
+                    "max(u, t) = t, u - t != 0, a != b.\n"
+                    "best(a, n) :- i(a, {0}, s, _), n = count : {{ i(_, {0}, u, v), max(u, s) = s, "
+                    "max(v - 3, s) = v - 3, v - 3 - s != 0 }}.\n"
+                    "best(a, -1) :- i(a, {0}, s, _), i(_, {0}, u, v), max(u, s) = s, u - s != 0, "
+                    "max(s, v) = v, v - 2 != 0.\n",
+                    key));
+}
+
 TEST(BetweenBounds, WithinAggregatesAndRecursion) {
   expect_same_between_bounds(
       "best(a, n) :- i(a, k, s, _), n = count : { i(_, k, u, _), u > s }.\n"
