@@ -42,6 +42,16 @@ ev($Num(n), n) :- ex($Num(n), _).
 ev($Add(a, b), x + y) :- ex($Add(a, b), _), ev(a, x), ev(b, y).
 ev($Mul(a, b), x * y) :- ex($Mul(a, b), _), ev(a, x), ev(b, y).
 """
+# Of hundreds of rules that each run once.
+RULES = (
+    "".join(
+        f".decl r{i}(a: number, b: number)\n"
+        f"r{i}(a, b) :- val(x, a, v), x % 400 = {i}, b = v % 7, v != {i}.\n"
+        f"all(a, b) :- r{i}(a, b), a != {i}, !r{i}(b, a).\n"
+        for i in range(400)
+    )
+    + ".decl all(a: number, b: number)\n.printsize all\n"
+)
 PROGRAMS = {
     "overlap": NEAR + "n(a, b) :- iv(a, s, t), iv(b, u, _), s <= u, u < t, a != b.\n",
     "band": NEAR + "n(a, b) :- pt(a, x, y), pt(b, v, w), v >= x, v <= x + 200, w >= y - 5000, "
@@ -120,6 +130,14 @@ s($Neg(a), $N(0 - n)) :- ex($Neg(a), _), s(a, $N(n)).
 s($Neg(a), x) :- ex($Neg(a), _), s(a, $Neg(x)).
 s($Neg(a), $Neg(x)) :- ex($Neg(a), _), s(a, x).
 """,
+    "covered": ".decl covered(i: number)\n.printsize covered\n"
+    "covered(a) :- iv(a, s, t), iv(b, u, v), a != b, u <= s, t <= v.\n",
+    "cover": ".decl cover(i: number, n: number)\n.printsize cover\n"
+    "cover(i, n) :- iv(i, s, _), n = count : { iv(_, u, v), u <= s, s < v }.\n",
+    "genes": ".decl g(c: number, i: number, s: number, t: number)\n"
+    "g(i % 24, i, s, t) :- iv(i, s, t).\n" + NEAR + "n(a, b) :- g(c, a, s, t), g(c, b, u, v), "
+    "a < b, s <= v, u <= t.\n",
+    "calls": RULES,
 }
 
 

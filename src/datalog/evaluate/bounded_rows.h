@@ -52,6 +52,22 @@ class FoundSpans {
     }
     return {};
   }
+  // Likewise, of those from `first` to before `end`.
+  template <typename Visit>
+  Status for_each_index(std::uint64_t first, std::uint64_t end, std::vector<RowId>& rows,
+                        const Visit& visit) const {
+    while (first < end) {
+      const Index* const index = at(first).index;
+      rows.clear();
+      for (; first < end; ++first) {
+        const Found found = at(first);
+        if (found.index != index) break;
+        rows.push_back(found.row);
+      }
+      STRATALOG_RETURN_IF_ERROR(visit(*index));
+    }
+    return {};
+  }
 
  private:
   struct Span {

@@ -229,6 +229,7 @@ class Pipeline {
   // Of the rows under a key, those that a binding reads: the stage's list.
   void find_under(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index,
                   const Cell* key);
+  Status visit_between_until_found(std::size_t s, const Batch& in, std::uint32_t in_row);
   Found count_between(std::size_t s, const Batch& in);
   Status scan_between(std::size_t s, const Batch& in);
   // New tuples under a prefix.
@@ -340,7 +341,8 @@ class Pipeline {
   // Whether the step finds so much for each binding that it stops at the first witness.
   bool stops_early(std::size_t s, std::uint64_t found, const Batch& in, std::uint32_t in_row) const;
   template <typename Visit>
-  Status visit_until_found(std::size_t s, std::uint64_t parts, const Visit& visit);
+  Status visit_until_found(std::size_t s, std::uint64_t parts, const Visit& visit,
+                           std::uint64_t near = 0);
   template <typename Visit>
   Status visit_rows_until_found(std::size_t s, std::uint64_t rows, const Visit& visit);
   static std::uint64_t stride_through(Stage& stage, std::uint64_t parts);

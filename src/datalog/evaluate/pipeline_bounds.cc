@@ -16,6 +16,8 @@ namespace {
 // Of fewer rows all are visited just as quickly.
 constexpr std::size_t kWorthBounds = 8;
 constexpr std::size_t kWorthTests = 8;
+// Of what lies between bounds, one of so many parts is taken for close to them.
+constexpr std::uint64_t kNearParts = 8;
 
 }  // namespace
 
@@ -48,13 +50,13 @@ void Pipeline::note_row_test(Stage& stage, const Literal& literal) {
     tested = i;
   }
   const bool is_bounded = step.bounds_next && tested == step.prefix_length;
-  if (!tested || is_bounded || *tested + 1 == step.columns.size()) return;
+  if (!tested || is_bounded) return;
   if (auto compared = bound_of_values(literal, step.columns[*tested].variable))
     stage.row_tests.push_back({.place = *tested, .compared = *std::move(compared)});
 }
 
 // Of the rows in the stage's list. Those whose cells do not tell the order are compared behind this
-// step.
+// step, and larger sets of last cells when they are bound.
 void Pipeline::test_rows(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index) {
   if (stage.rows.size() < kWorthTests) return;
   for (const Stage::RowTest& test : stage.row_tests) {
@@ -64,11 +66,16 @@ void Pipeline::test_rows(Stage& stage, const Batch& in, std::uint32_t in_row, co
     stage.tested_ranges.clear();
     stage.row_places.append_cells(test.compared.kind, stage.tested_ranges);
     stage.tested_ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
-    std::erase_if(stage.rows, [&](RowId row) {
-      const Cell cell = index.prefix(row)[test.place];
-      return std::ranges::none_of(stage.tested_ranges, [cell](const CellRange& range) {
+    const auto passes = [&](Cell cell) {
+      return std::ranges::any_of(stage.tested_ranges, [cell](const CellRange& range) {
         return range.lowest <= cell && cell <= range.highest;
       });
+    };
+    const bool is_last = test.place + 1 == stage.step->columns.size();
+    std::erase_if(stage.rows, [&](RowId row) {
+      if (!is_last) return !passes(index.prefix(row)[test.place]);
+      const IntSet& cells = index.total(row);
+      return cells.form() == IntSet::Form::kInline && std::ranges::none_of(cells.array(), passes);
     });
   }
 }
@@ -160,18 +167,37 @@ Status Pipeline::scan_between(std::size_t s, const Batch& in) {
     find_between(stage, in, r);
     STRATALOG_RETURN_IF_ERROR(
         stops_early(s, stage.between.size(), in, r)
-            ? visit_rows_until_found(s, stage.between.size(),
-                                     [&](std::uint64_t at) {
-                                       const auto [index, row] = stage.between.at(at);
-                                       return visit_row(s, in, r, 0, index->prefix(row),
-                                                        index->total(row));
-                                     })
+            ? visit_between_until_found(s, in, r)
             : stage.between.for_each_index(stage.rows, [&](const Index& index) {
                 test_rows(stage, in, r, index);
                 return visit_found(s, in, r, r + 1, index);
               }));
   }
   return evaluator_.status();
+}
+
+// What lies close to a bound is often what a rule looks for (intervals around a point, the next
+// larger value): parts are counted from there.
+Status Pipeline::visit_between_until_found(std::size_t s, const Batch& in, std::uint32_t in_row) {
+  Stage& stage = *stages_[s];
+  const std::uint64_t rows = stage.between.size();
+  const std::uint64_t parts = (rows + kRowsOfAPart - 1) / kRowsOfAPart;
+  const auto ranges = stage.row_places.ranges();
+  const bool only_upper = !ranges.empty() && ranges.front().first == 0;
+  const auto visit_part = [&](std::uint64_t part) {
+    const std::uint64_t from = part * kRowsOfAPart;
+    const std::uint64_t to = std::min(rows, from + kRowsOfAPart);
+    return stage.between.for_each_index(
+        only_upper ? rows - to : from, only_upper ? rows - from : to, stage.rows,
+        [&](const Index& index) -> Status {
+          test_rows(stage, in, in_row, index);
+          for (const RowId row : stage.rows)
+            STRATALOG_RETURN_IF_ERROR(
+                visit_row(s, in, in_row, 0, index.prefix(row), index.total(row)));
+          return {};
+        });
+  };
+  return visit_until_found(s, parts, visit_part, parts / kNearParts);
 }
 
 Pipeline::Found Pipeline::count_between(std::size_t s, const Batch& in) {

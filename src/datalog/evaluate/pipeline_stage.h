@@ -129,10 +129,12 @@ inline Cell Pipeline::cell_of(const KnownCell& known, const Stage& stage, const 
 }
 
 // For one binding, so many parts of what a step finds, more each time until a witness has come of
-// them. Neighbours are often alike, so that parts are taken from everywhere. What waits behind the
-// step is of other bindings.
+// them. Neighbours are often alike, so that parts are taken from everywhere; where witnesses are
+// likely among the first ones, so many (near < parts) of these come in between, too. What waits
+// behind the step is of other bindings.
 template <typename Visit>
-Status Pipeline::visit_until_found(std::size_t s, std::uint64_t parts, const Visit& visit) {
+Status Pipeline::visit_until_found(std::size_t s, std::uint64_t parts, const Visit& visit,
+                                   std::uint64_t near) {
   STRATALOG_RETURN_IF_ERROR(flush_from(s));
   bool& is_found = definition_.witness ? *definition_.witness->is_found : is_found_;
   is_found = false;
@@ -145,6 +147,7 @@ Status Pipeline::visit_until_found(std::size_t s, std::uint64_t parts, const Vis
     for (const std::uint64_t end = std::min(parts, seen + look); status.is_ok() && seen < end;
          ++seen) {
       status = visit(part);
+      if (status.is_ok() && seen < near) status = visit(seen + 1);
       part = (part + stride) % parts;
     }
     if (status.is_ok()) status = flush_from(s);

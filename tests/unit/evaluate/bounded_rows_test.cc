@@ -51,6 +51,17 @@ std::vector<RowId> rows_of(const FoundSpans& spans) {
                                   })
                   .is_ok());
   EXPECT_EQ(listed, found);
+  const std::uint64_t third = spans.size() / 3;
+  listed.clear();
+  EXPECT_TRUE(spans
+                  .for_each_index(third, spans.size() - third, of_index,
+                                  [&](const Index&) -> Status {
+                                    listed.insert(listed.end(), of_index.begin(), of_index.end());
+                                    return {};
+                                  })
+                  .is_ok());
+  const auto middle = std::span(found).subspan(third, spans.size() - (2 * third));
+  EXPECT_TRUE(std::ranges::equal(listed, middle));
   return found;
 }
 
@@ -214,6 +225,31 @@ TEST(BetweenBounds, OfOneColumnWithAnotherCompared) {
                     "best(a, -1) :- i(a, {0}, s, _), i(_, {0}, u, v), max(u, s) = s, u - s != 0, "
                     "max(s, v) = v, v - 2 != 0.\n",
                     key));
+}
+
+// One is enough but for the last rule, of those close to the bound or anywhere.
+TEST(BetweenBounds, ByTheLastColumnAndUntilOneIsFound) {
+  expect_same_between_bounds(
+      "best(a, 1) :- i(a, _, s, t), i(b, _, u, v), u <= s, t <= v, a != b.\n"
+      "best(a, 2) :- i(a, _, s, t), i(b, _, u, v), u >= s, v <= t, a != b.\n"
+      "best(a, 3) :- i(a, k, s, _), i(_, _, u, v), u < s, v > s + 10 * k + 20.\n"
+      "best(a, 4) :- i(a, k, s, _), i(_, _, u, v), u > s, u < s + 600, v + 1 - 5 * k < s.\n"
+      "pair(a, k) :- i(a, k, s, _), i(_, k, u, v), u < s, v - 20 > s + 10 * k.\n"
+      ".decl j(s: number, t: number)\nj(s, t) :- i(_, _, s, t).\n"
+      "best(a, 5) :- i(a, _, s, t), j(u, v), u <= s, t < v.\n"
+      "pair(a, v) :- i(a, _, s, t), j(u, v), u <= s, u >= s - 40, v >= t, v != t + 1.\n",
+      "best(a, 1) :- i(a, _, s, t), i(b, _, u, v), max(u, s) = s, max(t, v) = v, a != b.\n"
+      "best(a, 2) :- i(a, _, s, t), i(b, _, u, v), max(u, s) = u, max(v, t) = t, a != b.\n"
+      "best(a, 3) :- i(a, k, s, _), i(_, _, u, v), max(u, s) = s, u - s != 0, "
+      "max(v, s + 10 * k + 21) = v.\n"
+      "best(a, 4) :- i(a, k, s, _), i(_, _, u, v), max(u, s) = u, u - s != 0, "
+      "max(u, s + 599) = s + 599, max(v + 2 - 5 * k, s) = s.\n"
+      "pair(a, k) :- i(a, k, s, _), i(_, k, u, v), max(u, s) = s, u - s != 0, "
+      "max(v - 21, s + 10 * k) = v - 21.\n"
+      ".decl j(s: number, t: number)\nj(s, t) :- i(_, _, s, t).\n"
+      "best(a, 5) :- i(a, _, s, t), j(u, v), max(u, s) = s, max(t + 1, v) = v.\n"
+      "pair(a, v) :- i(a, _, s, t), j(u, v), max(u, s) = s, max(u, s - 40) = u, "
+      "max(v, t) = v, v - t - 1 != 0.\n");
 }
 
 TEST(BetweenBounds, WithinAggregatesAndRecursion) {
