@@ -160,6 +160,7 @@ class Pipeline {
 
  private:
   struct Stage;
+  struct GatheredRows;
   struct Guard;
 
   // Where ranks part: at step `at`. Until that is decided, they have done the same up to there.
@@ -311,8 +312,10 @@ class Pipeline {
   bool only_binds(const Stage& stage) const;
   Status visit_rows(std::size_t s, const Batch& in, std::uint32_t in_row, const Index& index,
                     std::span<const RowId> found);
-  Status bind_rows(std::size_t s, const Batch& in, std::uint32_t in_row, const Index& index,
-                   std::span<const RowId> rows, std::span<const Cell> lasts);
+  // Of rows that are asked nothing, those that are bound together.
+  Status gather_row(std::size_t s, const Batch& in, std::uint32_t in_row, RowId row,
+                    const IntSet& cells, GatheredRows& gathered);
+  Status bind_rows(std::size_t s, const Batch& in, std::uint32_t in_row, GatheredRows& gathered);
   // One row of an index: checks and binds its columns from `first` on, then its set.
   Status visit_row(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
                    std::span<const Cell> prefix, const IntSet& cells);

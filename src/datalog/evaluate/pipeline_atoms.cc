@@ -218,11 +218,13 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
   const Index& index = *source.index;
   const bool parts = parts_by_rows(s);
   const auto mine = [&](RowId row) { return !parts || is_own_row(index, row); };
+  GatheredRows gathered(index);
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     if (stage.step->kind == StepKind::kScanDelta) {
       for (const DeltaRow& row : index.delta())
         if (mine(row.row))
-          STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row.row), row.cells));
+          STRATALOG_RETURN_IF_ERROR(gather_row(s, in, r, row.row, row.cells, gathered));
+      STRATALOG_RETURN_IF_ERROR(bind_rows(s, in, r, gathered));
       continue;
     }
     // Rows that this very rule adds meanwhile hold nothing before the round ends.
@@ -236,7 +238,8 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
     }
     for (RowId row = 0; row < rows; ++row)
       if (mine(row))
-        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(row), index.total(row)));
+        STRATALOG_RETURN_IF_ERROR(gather_row(s, in, r, row, index.total(row), gathered));
+    STRATALOG_RETURN_IF_ERROR(bind_rows(s, in, r, gathered));
   }
   return evaluator_.status();
 }
@@ -325,6 +328,7 @@ Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
   };
   const bool parts = parts_by_rows(s);
   const bool takes_turns = parts && share_.is_ordered;
+  GatheredRows gathered(*source.joint.front());
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     std::size_t which = 0;
     std::uint64_t begin = 0;  // of its rows
@@ -333,10 +337,15 @@ Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
         while (at - begin >= rows_of(*source.joint[which]))
           begin += rows_of(*source.joint[which++]);
         const Index& index = *source.joint[which];
+        if (gathered.index != &index) {
+          STRATALOG_RETURN_IF_ERROR(bind_rows(s, in, r, gathered));
+          gathered.index = &index;
+        }
         const DeltaRow found = row_at(index, at - begin);
         if (parts && !takes_turns && !is_own_row(index, found.row)) continue;
-        STRATALOG_RETURN_IF_ERROR(visit_row(s, in, r, 0, index.prefix(found.row), found.cells));
+        STRATALOG_RETURN_IF_ERROR(gather_row(s, in, r, found.row, found.cells, gathered));
       }
+      STRATALOG_RETURN_IF_ERROR(bind_rows(s, in, r, gathered));
       return takes_turns ? flush_well_filled(s) : Status();
     };
     const auto visit_anywhere = [&](std::uint64_t at) -> Status {

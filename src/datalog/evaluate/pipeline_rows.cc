@@ -3,86 +3,80 @@
 // bound column by column, which takes a fraction of what visit_row() takes for each. See
 // pipeline.h.
 #include <algorithm>
-#include <array>
 
 #include "datalog/evaluate/pipeline_stage.h"
 
 namespace stratalog::datalog {
-namespace {
 
-constexpr std::size_t kGatheredRows = 64;
-
-}  // namespace
-
-// Whether all columns behind the prefix are bound, or read by nobody.
+// Whether all columns behind the prefix are bound, moved as sets, or read by nobody. What filters
+// of the last column drop from larger sets is dropped from small ones behind this step.
 bool Pipeline::only_binds(const Stage& stage) const {
   const std::vector<ColumnUse>& columns = stage.step->columns;
   const auto is_plain = [](const ColumnUse& use) {
-    return use.role == ColumnRole::kBind || use.role == ColumnRole::kIgnore;
+    return use.role == ColumnRole::kBind || use.role == ColumnRole::kIgnore ||
+           use.role == ColumnRole::kCarry;
   };
-  return stage.step->prefix_length < columns.size() && !stage.guard && stage.last_filters.empty() &&
+  return stage.step->prefix_length < columns.size() && !stage.guard &&
          std::all_of(columns.begin() + stage.step->prefix_length, columns.end(), is_plain) &&
          (columns.back().role == ColumnRole::kBind || !definition_.counts);
 }
 
 Status Pipeline::visit_rows(std::size_t s, const Batch& in, std::uint32_t in_row,
                             const Index& index, std::span<const RowId> found) {
-  Stage& stage = *stages_[s];
-  const std::uint32_t first = stage.step->prefix_length;
-  if (!stage.only_binds || found.size() == 1) {
-    for (const RowId row : found)
-      STRATALOG_RETURN_IF_ERROR(
-          visit_row(s, in, in_row, first, index.prefix(row), index.total(row)));
-    return {};
-  }
-  const bool binds_last = stage.step->columns.back().role == ColumnRole::kBind;
-  std::array<RowId, kGatheredRows> rows;
-  std::array<Cell, kGatheredRows> lasts;
-  std::size_t count = 0;
-  const auto take = [&](RowId row, Cell last) -> Status {
-    rows[count] = row;
-    lasts[count] = last;
-    if (++count < kGatheredRows) return {};
-    count = 0;
-    return bind_rows(s, in, in_row, index, rows, lasts);
-  };
-  for (const RowId row : found) {
-    const IntSet& cells = index.total(row);
-    if (cells.empty()) continue;
-    if (!binds_last) {
-      STRATALOG_RETURN_IF_ERROR(take(row, 0));
-    } else if (cells.form() == IntSet::Form::kInline) {
-      for (const Cell last : cells.array()) STRATALOG_RETURN_IF_ERROR(take(row, last));
-    } else {
-      STRATALOG_RETURN_IF_ERROR(visit_row(s, in, in_row, first, index.prefix(row), cells));
-    }
-  }
-  return bind_rows(s, in, in_row, index, std::span(rows).first(count), lasts);
+  const std::uint32_t first = stages_[s]->step->prefix_length;
+  if (found.size() == 1)
+    return visit_row(s, in, in_row, first, index.prefix(found[0]), index.total(found[0]));
+  GatheredRows gathered(index);
+  for (const RowId row : found)
+    STRATALOG_RETURN_IF_ERROR(gather_row(s, in, in_row, row, index.total(row), gathered));
+  return bind_rows(s, in, in_row, gathered);
 }
 
-// `lasts` has the values of the last column, if that is bound.
-Status Pipeline::bind_rows(std::size_t s, const Batch& in, std::uint32_t in_row, const Index& index,
-                           std::span<const RowId> rows, std::span<const Cell> lasts) {
+Status Pipeline::gather_row(std::size_t s, const Batch& in, std::uint32_t in_row, RowId row,
+                            const IntSet& cells, GatheredRows& gathered) {
+  if (cells.empty()) return {};
+  Stage& stage = *stages_[s];
+  const ColumnRole last = stage.step->columns.back().role;
+  const bool binds_last = last == ColumnRole::kBind;
+  if (!stage.only_binds || (binds_last && cells.form() != IntSet::Form::kInline))
+    return visit_row(s, in, in_row, stage.step->prefix_length, gathered.index->prefix(row), cells);
+  const auto take = [&](Cell cell) -> Status {
+    gathered.rows[gathered.count] = row;
+    gathered.lasts[gathered.count] = cell;
+    gathered.sets[gathered.count] = &cells;
+    return ++gathered.count < gathered.rows.size() ? Status() : bind_rows(s, in, in_row, gathered);
+  };
+  if (!binds_last) return take(0);
+  for (const Cell cell : cells.array()) STRATALOG_RETURN_IF_ERROR(take(cell));
+  return {};
+}
+
+Status Pipeline::bind_rows(std::size_t s, const Batch& in, std::uint32_t in_row,
+                           GatheredRows& gathered) {
   Stage& stage = *stages_[s];
   const std::vector<ColumnUse>& columns = stage.step->columns;
   const std::size_t last = columns.size() - 1;
-  for (std::size_t at = 0; at < rows.size();) {
+  for (std::size_t at = 0; at < gathered.count;) {
     Batch& out = stage.out;
     const auto count = std::min<std::uint32_t>(kBatchRows - out.rows,
-                                               static_cast<std::uint32_t>(rows.size() - at));
+                                               static_cast<std::uint32_t>(gathered.count - at));
     append_alike(stage, in, in_row, count);
     for (std::size_t c = stage.step->prefix_length; c < last; ++c) {
       if (columns[c].role != ColumnRole::kBind) continue;
       Cell* const to = out.columns[columns[c].variable].data() + out.rows;
-      for (std::uint32_t i = 0; i < count; ++i) to[i] = index.prefix(rows[at + i])[c];
+      for (std::uint32_t i = 0; i < count; ++i)
+        to[i] = gathered.index->prefix(gathered.rows[at + i])[c];
     }
     if (columns[last].role == ColumnRole::kBind)
-      std::copy_n(lasts.begin() + static_cast<std::ptrdiff_t>(at), count,
+      std::copy_n(gathered.lasts.data() + at, count,
                   out.columns[columns[last].variable].data() + out.rows);
+    else if (columns[last].role == ColumnRole::kCarry)
+      std::copy_n(gathered.sets.data() + at, count, out.sets.data() + out.rows);
     out.rows += count;
     at += count;
     if (out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
   }
+  gathered.count = 0;
   return {};
 }
 

@@ -121,6 +121,18 @@ struct Pipeline::Stage {
   std::unique_ptr<AggregateFold> fold;
 };
 
+// Rows of one index, with a value or the set of the last column each.
+struct Pipeline::GatheredRows {
+  static constexpr std::size_t kMany = 64;
+  explicit GatheredRows(const Index& of) : index(&of) {}
+
+  const Index* index;
+  std::size_t count = 0;
+  std::array<RowId, kMany> rows;
+  std::array<Cell, kMany> lasts;
+  std::array<const IntSet*, kMany> sets;
+};
+
 inline Cell Pipeline::cell_of(const KnownCell& known, const Stage& stage, const Batch& in,
                               std::uint32_t in_row) {
   return known.from == KnownCell::From::kConstant   ? known.at
