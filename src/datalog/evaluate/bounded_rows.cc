@@ -80,9 +80,16 @@ FoundSpans::Found FoundSpans::at(std::uint64_t which) const {
   return {.index = spans_[s].index, .row = row_of(spans_[s], which - begin_of(s))};
 }
 
-void FoundSpans::append(std::size_t span, std::vector<RowId>& rows) const {
-  const std::uint64_t count = spans_[span].end - begin_of(span);
-  for (std::uint64_t i = 0; i < count; ++i) rows.push_back(row_of(spans_[span], i));
+void FoundSpans::append(std::size_t span, std::uint64_t first, std::uint64_t end,
+                        std::vector<RowId>& rows) const {
+  const std::uint64_t begin = begin_of(span);
+  const std::uint64_t from = std::max(first, begin);
+  const std::uint64_t to = std::min(end, spans_[span].end);
+  if (from >= to) return;
+  const Span of = spans_[span];
+  const std::size_t listed = rows.size();
+  rows.resize(listed + (to - from));
+  for (std::uint64_t i = from; i < to; ++i) rows[listed + (i - from)] = row_of(of, i - begin);
 }
 
 // The digits of the number, each of them a run.

@@ -44,27 +44,17 @@ class FoundSpans {
   // Those of one index at a time, in the order of begin(): `rows` is scratch space.
   template <typename Visit>
   Status for_each_index(std::vector<RowId>& rows, const Visit& visit) const {
-    for (std::size_t s = 0; s < spans_.size();) {
-      const Index* const index = spans_[s].index;
-      rows.clear();
-      for (; s < spans_.size() && spans_[s].index == index; ++s) append(s, rows);
-      STRATALOG_RETURN_IF_ERROR(visit(*index));
-    }
-    return {};
+    return for_each_index(0, size_, rows, visit);
   }
   // Likewise, of those from `first` to before `end`.
   template <typename Visit>
   Status for_each_index(std::uint64_t first, std::uint64_t end, std::vector<RowId>& rows,
                         const Visit& visit) const {
-    while (first < end) {
-      const Index* const index = at(first).index;
+    for (std::size_t s = 0; s < spans_.size() && begin_of(s) < end;) {
+      const Index* const index = spans_[s].index;
       rows.clear();
-      for (; first < end; ++first) {
-        const Found found = at(first);
-        if (found.index != index) break;
-        rows.push_back(found.row);
-      }
-      STRATALOG_RETURN_IF_ERROR(visit(*index));
+      for (; s < spans_.size() && spans_[s].index == index; ++s) append(s, first, end, rows);
+      if (!rows.empty()) STRATALOG_RETURN_IF_ERROR(visit(*index));
     }
     return {};
   }
@@ -80,7 +70,9 @@ class FoundSpans {
   static RowId row_of(const Span& span, std::uint64_t offset) {
     return span.rows == nullptr ? static_cast<RowId>(span.first + offset) : span.rows[offset].row;
   }
-  void append(std::size_t span, std::vector<RowId>& rows) const;
+  // Those of the span that are from `first` to before `end` of all.
+  void append(std::size_t span, std::uint64_t first, std::uint64_t end,
+              std::vector<RowId>& rows) const;
 
   const Index* index_ = nullptr;
   std::vector<Span> spans_;

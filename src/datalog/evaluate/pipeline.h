@@ -224,7 +224,8 @@ class Pipeline {
   void find_row_ranges(Stage& stage, const Batch& in, std::uint32_t in_row);
   // What a filter tells of rows by other columns, before these are bound.
   void note_row_test(Stage& stage, const Literal& literal);
-  void test_rows(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index);
+  void find_tested_ranges(Stage& stage, const Batch& in, std::uint32_t in_row);
+  static void test_rows(Stage& stage, const Index& index);
   void order_rows(Stage& stage) const;
   void find_between(Stage& stage, const Batch& in, std::uint32_t in_row);
   // Of the rows under a key, those that a binding reads: the stage's list.

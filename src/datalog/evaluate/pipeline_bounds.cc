@@ -3,6 +3,7 @@
 // the order of that column, between the bounds. See pipeline.h.
 #include <algorithm>
 #include <ranges>
+#include <span>
 #include <utility>
 
 #include "datalog/evaluate/bounded_rows.h"
@@ -55,25 +56,34 @@ void Pipeline::note_row_test(Stage& stage, const Literal& literal) {
     stage.row_tests.push_back({.place = *tested, .compared = *std::move(compared)});
 }
 
-// Of the rows in the stage's list. Those whose cells do not tell the order are compared behind this
-// step, and larger sets of last cells when they are bound.
-void Pipeline::test_rows(Stage& stage, const Batch& in, std::uint32_t in_row, const Index& index) {
+// For one binding. Rows whose cells do not tell the order are compared behind this step.
+void Pipeline::find_tested_ranges(Stage& stage, const Batch& in, std::uint32_t in_row) {
+  for (Stage::RowTest& test : stage.row_tests) {
+    const SetComparison& compared = test.compared;
+    test.places.reset();
+    keep_places(compared, evaluator_.bits(*compared.other, in, in_row), in, in_row, test.places);
+    test.ranges.clear();
+    test.places.append_cells(compared.kind, test.ranges);
+    test.ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
+  }
+}
+
+// Of the rows in the stage's list. Larger sets of last cells are compared when they are bound.
+void Pipeline::test_rows(Stage& stage, const Index& index) {
   if (stage.rows.size() < kWorthTests) return;
   for (const Stage::RowTest& test : stage.row_tests) {
-    stage.row_places.reset();
-    keep_places(test.compared, evaluator_.bits(*test.compared.other, in, in_row), in, in_row,
-                stage.row_places);
-    stage.tested_ranges.clear();
-    stage.row_places.append_cells(test.compared.kind, stage.tested_ranges);
-    stage.tested_ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
-    const auto passes = [&](Cell cell) {
-      return std::ranges::any_of(stage.tested_ranges, [cell](const CellRange& range) {
+    const std::span<const CellRange> ranges = test.ranges;
+    const auto passes = [ranges](Cell cell) {
+      return std::ranges::any_of(ranges, [cell](const CellRange& range) {
         return range.lowest <= cell && cell <= range.highest;
       });
     };
-    const bool is_last = test.place + 1 == stage.step->columns.size();
+    const std::uint32_t place = test.place;
+    if (place + 1 < stage.step->columns.size()) {
+      std::erase_if(stage.rows, [&](RowId row) { return !passes(index.prefix(row)[place]); });
+      continue;
+    }
     std::erase_if(stage.rows, [&](RowId row) {
-      if (!is_last) return !passes(index.prefix(row)[test.place]);
       const IntSet& cells = index.total(row);
       return cells.form() == IntSet::Form::kInline && std::ranges::none_of(cells.array(), passes);
     });
@@ -158,18 +168,21 @@ void Pipeline::find_under(Stage& stage, const Batch& in, std::uint32_t in_row, c
     stage.row_ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
     append_between(index, under, length, stage.row_ranges, stage.rows);
   }
-  test_rows(stage, in, in_row, index);
+  if (stage.row_tests.empty() || stage.rows.size() < kWorthTests) return;
+  find_tested_ranges(stage, in, in_row);
+  test_rows(stage, index);
 }
 
 Status Pipeline::scan_between(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     find_between(stage, in, r);
+    if (stage.between.size() >= kWorthTests) find_tested_ranges(stage, in, r);
     STRATALOG_RETURN_IF_ERROR(
         stops_early(s, stage.between.size(), in, r)
             ? visit_between_until_found(s, in, r)
             : stage.between.for_each_index(stage.rows, [&](const Index& index) {
-                test_rows(stage, in, r, index);
+                test_rows(stage, index);
                 return visit_found(s, in, r, r + 1, index);
               }));
   }
@@ -190,7 +203,7 @@ Status Pipeline::visit_between_until_found(std::size_t s, const Batch& in, std::
     return stage.between.for_each_index(
         only_upper ? rows - to : from, only_upper ? rows - from : to, stage.rows,
         [&](const Index& index) -> Status {
-          test_rows(stage, in, in_row, index);
+          test_rows(stage, index);
           for (const RowId row : stage.rows)
             STRATALOG_RETURN_IF_ERROR(
                 visit_row(s, in, in_row, 0, index.prefix(row), index.total(row)));

@@ -91,9 +91,10 @@ struct Pipeline::Stage {
   struct RowTest {
     std::uint32_t place = 0;
     SetComparison compared;
+    PlaceRanges places;  // of the binding at hand: where it lets values lie
+    std::vector<CellRange> ranges;  // and cells, in any order
   };
   std::vector<RowTest> row_tests;
-  std::vector<CellRange> tested_ranges;  // scratch: where a test lets cells lie
   // With row filters, of each index that a scan reads: rows that are not found by their cells.
   struct OrderedRows {
     RowId made_in_order = 0;  // of the index, when these were looked for

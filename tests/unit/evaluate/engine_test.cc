@@ -249,10 +249,16 @@ TEST(Engine, ProgressIsToldInOrder) {
   for (const bool pivot : {true, false}) {
     std::vector<Phase> phases;
     std::uint64_t iteration = 0;
+    double loaded_after = 0;  // seconds
     Progress last;
     RunHooks hooks;
     hooks.progress = [&](const Progress& progress) {
       last = progress;
+      if (progress.phase == Phase::kLoading) loaded_after = progress.elapsed_seconds;
+      if (progress.phase == Phase::kEvaluating) {
+        EXPECT_GT(progress.stratum_seconds, 0);
+        EXPECT_LE(progress.stratum_seconds, progress.elapsed_seconds - loaded_after);
+      }
       if (phases.empty() || phases.back() != progress.phase) phases.push_back(progress.phase);
       if (progress.phase != Phase::kEvaluating || progress.relations != "path") return;
       EXPECT_GE(progress.iteration, iteration);
