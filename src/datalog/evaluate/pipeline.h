@@ -313,7 +313,9 @@ class Pipeline {
   bool only_binds(const Stage& stage) const;
   Status visit_rows(std::size_t s, const Batch& in, std::uint32_t in_row, const Index& index,
                     std::span<const RowId> found);
-  // Of rows that are asked nothing, those that are bound together.
+  // A row by itself where the step asks something of it, else together with others.
+  Status take_row(std::size_t s, const Batch& in, std::uint32_t in_row, RowId row,
+                  const IntSet& cells, GatheredRows& gathered);
   Status gather_row(std::size_t s, const Batch& in, std::uint32_t in_row, RowId row,
                     const IntSet& cells, GatheredRows& gathered);
   Status bind_rows(std::size_t s, const Batch& in, std::uint32_t in_row, GatheredRows& gathered);

@@ -223,7 +223,7 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
     if (stage.step->kind == StepKind::kScanDelta) {
       for (const DeltaRow& row : index.delta())
         if (mine(row.row))
-          STRATALOG_RETURN_IF_ERROR(gather_row(s, in, r, row.row, row.cells, gathered));
+          STRATALOG_RETURN_IF_ERROR(take_row(s, in, r, row.row, row.cells, gathered));
       STRATALOG_RETURN_IF_ERROR(bind_rows(s, in, r, gathered));
       continue;
     }
@@ -237,8 +237,7 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
       continue;
     }
     for (RowId row = 0; row < rows; ++row)
-      if (mine(row))
-        STRATALOG_RETURN_IF_ERROR(gather_row(s, in, r, row, index.total(row), gathered));
+      if (mine(row)) STRATALOG_RETURN_IF_ERROR(take_row(s, in, r, row, index.total(row), gathered));
     STRATALOG_RETURN_IF_ERROR(bind_rows(s, in, r, gathered));
   }
   return evaluator_.status();
@@ -343,7 +342,7 @@ Status Pipeline::scan_joint(std::size_t s, const Batch& in) {
         }
         const DeltaRow found = row_at(index, at - begin);
         if (parts && !takes_turns && !is_own_row(index, found.row)) continue;
-        STRATALOG_RETURN_IF_ERROR(gather_row(s, in, r, found.row, found.cells, gathered));
+        STRATALOG_RETURN_IF_ERROR(take_row(s, in, r, found.row, found.cells, gathered));
       }
       STRATALOG_RETURN_IF_ERROR(bind_rows(s, in, r, gathered));
       return takes_turns ? flush_well_filled(s) : Status();

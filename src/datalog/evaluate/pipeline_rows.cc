@@ -28,7 +28,7 @@ Status Pipeline::visit_rows(std::size_t s, const Batch& in, std::uint32_t in_row
     return visit_row(s, in, in_row, first, index.prefix(found[0]), index.total(found[0]));
   GatheredRows gathered(index);
   for (const RowId row : found)
-    STRATALOG_RETURN_IF_ERROR(gather_row(s, in, in_row, row, index.total(row), gathered));
+    STRATALOG_RETURN_IF_ERROR(take_row(s, in, in_row, row, index.total(row), gathered));
   return bind_rows(s, in, in_row, gathered);
 }
 
@@ -38,7 +38,7 @@ Status Pipeline::gather_row(std::size_t s, const Batch& in, std::uint32_t in_row
   Stage& stage = *stages_[s];
   const ColumnRole last = stage.step->columns.back().role;
   const bool binds_last = last == ColumnRole::kBind;
-  if (!stage.only_binds || (binds_last && cells.form() != IntSet::Form::kInline))
+  if (binds_last && cells.form() != IntSet::Form::kInline)
     return visit_row(s, in, in_row, stage.step->prefix_length, gathered.index->prefix(row), cells);
   const auto take = [&](Cell cell) -> Status {
     gathered.rows[gathered.count] = row;

@@ -141,6 +141,16 @@ inline Cell Pipeline::cell_of(const KnownCell& known, const Stage& stage, const 
                                                     : stage.bound[known.at];
 }
 
+[[gnu::always_inline]] inline Status Pipeline::take_row(std::size_t s, const Batch& in,
+                                                        std::uint32_t in_row, RowId row,
+                                                        const IntSet& cells,
+                                                        GatheredRows& gathered) {
+  const Stage& stage = *stages_[s];
+  return stage.only_binds ? gather_row(s, in, in_row, row, cells, gathered)
+                          : visit_row(s, in, in_row, stage.step->prefix_length,
+                                      gathered.index->prefix(row), cells);
+}
+
 // For one binding, so many parts of what a step finds, more each time until a witness has come of
 // them. Neighbours are often alike, so that parts are taken from everywhere; where witnesses are
 // likely among the first ones, so many (near < parts) of these come in between, too. What waits
