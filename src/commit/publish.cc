@@ -36,6 +36,7 @@ Status prepare(Store& store, const std::string& directory, std::string_view text
 }  // namespace
 
 Status begin_generation(Store& store, const GenerationId& id, const CommitRules& rules) {
+  STRATALOG_RETURN_IF_ERROR(store.confirm_root());
   STRATALOG_RETURN_IF_ERROR(check_not_superseded(store, rules));
   STRATALOG_RETURN_IF_ERROR(store.make_directory(generation_name(id)));
   if (rules.durability != Durability::kFull ||
@@ -72,6 +73,9 @@ PublishResult publish_manifest(Store& store, const GenerationId& id, std::string
     result.status = store.sync_directory(directory);
     if (!result.status.is_ok()) return result;
   }
+  // What nobody finds under the store's name must not count as saved.
+  result.status = store.confirm_root();
+  if (!result.status.is_ok()) return result;
   // A second look: if nobody claimed the store until now, everybody who does later sees this
   // generation.
   result.status = check_not_superseded(store, rules);

@@ -69,6 +69,11 @@ class Staged final : public StagedStore {
   Result<std::unique_ptr<StoreLock>> lock(const std::string& path) override {
     return home_->lock(path);
   }
+  // Of the stage: home is confirmed when a generation is drained to it.
+  Status confirm_root() override {
+    Store* staged = stage_if_there();
+    return staged != nullptr ? staged->confirm_root() : Status::ok();
+  }
   Status random_bytes(std::span<std::byte> bytes) override { return home_->random_bytes(bytes); }
   std::string root() const override { return home_->root(); }
   std::string name_of(const std::string& path) override;

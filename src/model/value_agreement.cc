@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "model/radix_sort.h"
 #include "model/record_agreement.h"
 #include "model/text_order.h"
 
@@ -152,11 +153,34 @@ Status agree_on_symbols(Comm& comm, ValueDictionary& shared, const NewValues& mi
   return Status::ok();
 }
 
+// The same order without messages: by the bits.
+Status add_wides_of_one_rank(ValueDictionary& shared, const NewValues& mine,
+                             std::vector<Cell>& cells) {
+  const std::span<const std::uint64_t> values = mine.wides().values();
+  STRATALOG_RETURN_IF_ERROR(check_room(shared, 0, values.size()));
+  using Placed = std::pair<std::uint64_t, std::uint32_t>;  // the bits, and whose they are
+  std::vector<Placed> ordered;
+  ordered.reserve(values.size());
+  for (const std::uint64_t bits : values)
+    ordered.emplace_back(bits, static_cast<std::uint32_t>(ordered.size()));
+  radix_sort(ordered, [](const Placed& placed) { return placed.first; });
+  std::vector<std::uint64_t> ascending;
+  ascending.reserve(ordered.size());
+  for (const Placed& placed : ordered) ascending.push_back(placed.first);
+  cells.resize(values.size());
+  shared.wides().reserve(values.size());
+  shared.wides().intern_all(ascending, [&](std::size_t i, std::uint32_t id) {
+    cells[ordered[i].second] = kWideBase + id;
+  });
+  return Status::ok();
+}
+
 // Adds the numbers of all ranks to `shared`; `cells` are those of this rank's, by their ids.
 // They travel as texts of 8 bytes, most significant first, so that their order is the order
 // of texts.
 Status agree_on_wides(Comm& comm, ValueDictionary& shared, const NewValues& mine,
                       std::uint64_t total_count, std::vector<Cell>& cells) {
+  if (comm.size() == 1) return add_wides_of_one_rank(shared, mine, cells);
   std::vector<std::uint64_t> swapped;
   swapped.reserve(mine.wides().size());
   for (const std::uint64_t bits : mine.wides().values()) swapped.push_back(__builtin_bswap64(bits));

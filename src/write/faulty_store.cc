@@ -96,6 +96,7 @@ class FaultyStore final : public Store {
     STRATALOG_RETURN_IF_ERROR(counter_->next("examine the file system of", "."));
     return inner_.file_system();
   }
+  Status confirm_root() override { return inner_.confirm_root(); }
   Status stripe_new_files(const std::string& path, const StripingPlan& striping) override {
     STRATALOG_RETURN_IF_ERROR(counter_->next("set the stripes of", path));
     return inner_.stripe_new_files(path, striping);

@@ -69,6 +69,7 @@ class PosixStore final : public Store {
     return set_new_file_striping(full(path), striping);
   }
   Result<std::unique_ptr<StoreLock>> lock(const std::string& path) override;
+  Status confirm_root() override;
   Status random_bytes(std::span<std::byte> bytes) override;
   std::string root() const override { return path_; }
 
@@ -238,6 +239,20 @@ Result<std::unique_ptr<StoreLock>> PosixStore::lock(const std::string& path) {
     return Status::already_exists(full(path) + " is locked by another process");
   // ENOLCK, ENOSYS, EINVAL, 524 on some network file systems: no locks here.
   return Status::not_supported(errno_status(errno, "lock", full(path)).message());
+}
+
+Status PosixStore::confirm_root() {
+  struct stat held = {};
+  struct stat named = {};
+  if (::fstat(root_.get(), &held) != 0) return errno_status(errno, "examine", path_);
+  // A name that cannot be looked up for another reason than that it is gone says nothing.
+  if (::stat(path_.c_str(), &named) != 0 && errno != ENOENT && errno != ENOTDIR)
+    return Status::ok();
+  if (named.st_dev == held.st_dev && named.st_ino == held.st_ino) return Status::ok();
+  return Status::not_found(fmt::format(
+      "{} is not the directory any more that this job opened: it was moved, removed or replaced "
+      "while the job ran; what the job had written lies where it was moved to",
+      path_));
 }
 
 Status PosixStore::random_bytes(std::span<std::byte> bytes) {

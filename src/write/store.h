@@ -98,6 +98,9 @@ class Store {
   // Takes an advisory lock on `path`, creating it. AlreadyExists if another process holds it;
   // NotSupported where the file system has no locks, so nothing may depend on it for safety.
   virtual Result<std::unique_ptr<StoreLock>> lock(const std::string& path);
+  // Whether the root is still what its name leads to. NotFound if somebody has moved it away or put
+  // another directory in its place: what is written then does not arrive where readers look for it.
+  virtual Status confirm_root() { return Status::ok(); }
   // Unpredictable bytes for nonces and ids; stores for tests give reproducible ones.
   virtual Status random_bytes(std::span<std::byte> bytes) = 0;
   // Where the store's root is, for messages.

@@ -152,11 +152,53 @@ def test_a_folder_that_goes_away_is_told(stopping: StoppingRuns, tmp_path: Path)
     assert "the checkpoint at the end failed" in err
 
 
+@pytest.mark.parametrize("put", ("nothing", "a folder", "a copy"))
+@pytest.mark.parametrize("ranks", (1, 2))
+def test_a_folder_that_is_moved_away_is_told(
+    stopping: StoppingRuns, stratalog: Stratalog, tmp_path: Path, put: str, ranks: int
+) -> None:
+    """The job holds the directory itself: it could write on, where nobody looks for it."""
+    quick = ("--every", "2it", "--durability", "none", "--no-pivot", "-q")
+    stopped = stopping(*job(tmp_path, 900), *quick, ranks=ranks, STOP_AT_COMMIT=2)
+    checkpoints, moved = tmp_path / "ck", tmp_path / "moved"
+    checkpoints.rename(moved)
+    if put == "a copy":
+        shutil.copytree(moved, checkpoints)
+    elif put == "a folder":
+        checkpoints.mkdir()
+    before = committed(moved)
+    out, err = stopped.end()
+    assert stopped.process.returncode == 4, err
+    assert f"path\t{900 * 899 // 2}" in out
+    assert f"{checkpoints} is not the directory any more that this job opened" in err
+    assert "all results were written, but not the checkpoint of the answer" in err
+    assert len(committed(moved)) <= len(before) + 1, "the one that was under way"
+    # Moved back, it can be gone on from.
+    shutil.rmtree(checkpoints, ignore_errors=True)
+    moved.rename(checkpoints)
+    stratalog("resume", checkpoints, "-q")
+    assert is_finished(stratalog, tmp_path)
+
+
 def test_what_stays_in_the_stage_is_told(stopping: StoppingRuns, tmp_path: Path) -> None:
     stage = ("--stage", tmp_path / "fast", "--every", "2it", "--no-pivot", "-q")
     run = (*job(tmp_path, 900), *stage, "--durability", "none")
     err = end_without_folder(stopping(*run, STOP_AT_COMMIT=1), tmp_path / "ck")
     assert f"the newest checkpoints are in {tmp_path}/fast" in err
+
+
+def test_a_folder_that_is_replaced_while_stages_drain_is_told(
+    stopping: StoppingRuns, tmp_path: Path
+) -> None:
+    stage = ("--stage", tmp_path / "fast", "--every", "2it", "--no-pivot", "-q")
+    stopped = stopping(*job(tmp_path, 900), *stage, "--durability", "none", STOP_AT_COMMIT=1)
+    (tmp_path / "ck").rename(tmp_path / "moved")
+    (tmp_path / "ck").mkdir()
+    _, err = stopped.end()
+    assert stopped.process.returncode == 4, err
+    assert f"{tmp_path / 'ck'} is not the directory any more" in err
+    assert f"the newest checkpoints are in {tmp_path}/fast" in err
+    assert not list((tmp_path / "ck").iterdir())
 
 
 def test_what_a_later_checkpoint_makes_good_is_no_error(
