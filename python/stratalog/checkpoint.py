@@ -8,6 +8,7 @@ never changed once they are there, but retention may take one away while it is r
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from stratalog_formats.dictionary import Dictionary, Records
 from stratalog_formats.read_checkpoint import Generation, read_generation, read_store_id
 
 from stratalog.errors import CheckpointError, NoCheckpointError
+from stratalog.names import nearest
 from stratalog.schema import Attribute, Relation, Schema, parse_schema
 from stratalog.table import Table
 from stratalog.values import Values
@@ -41,6 +43,11 @@ def _candidates(folder: Path) -> list[str]:
     """Names of generations that were committed, in the order in which they are tried."""
     if not folder.is_dir():
         raise NoCheckpointError(f"{folder} is no folder")
+    if _NAME.fullmatch(folder.name) and (folder.parent / "STORE").is_file():
+        raise NoCheckpointError(
+            f"{folder} is one generation of a checkpoint folder; open {folder.parent} with "
+            f"generation={folder.name!r}"
+        )
     if not (folder / "STORE").is_file():
         raise NoCheckpointError(
             f"{folder} holds no file STORE, so it is no checkpoint folder of Stratalog"
@@ -73,9 +80,9 @@ def _store_id(folder: Path) -> str:
         ) from error
 
 
-def generations(folder: str | Path) -> list[StoredGeneration]:
+def generations(folder: str | bytes | os.PathLike[Any]) -> list[StoredGeneration]:
     """The generations of a checkpoint folder, in the order in which `open` tries them."""
-    path = Path(folder)
+    path = Path(os.fsdecode(folder))
     names = _candidates(path)
     store_id = _store_id(path)
     found = []
@@ -88,13 +95,15 @@ def generations(folder: str | Path) -> list[StoredGeneration]:
     return found
 
 
-def open_checkpoint(folder: str | Path, generation: str | int = -1) -> Checkpoint:
+def open_checkpoint(
+    folder: str | bytes | os.PathLike[Any], generation: str | int = -1
+) -> Checkpoint:
     """Opens a checkpoint folder: its newest valid generation, or another one.
 
     `generation`: a name such as gen-00000001-0000000002, or a negative number: -1 is the newest
     valid one, -2 the one before it. NoCheckpointError, DamagedError.
     """
-    path = Path(folder)
+    path = Path(os.fsdecode(folder))
     names = _candidates(path)
     if isinstance(generation, str):
         if generation not in names:
@@ -180,7 +189,8 @@ class Checkpoint(Mapping[str, Table]):
         except KeyError:
             known = ", ".join(self) or "none"
             raise KeyError(
-                f"{self.generation} holds no {version} of a relation {name!r}; it holds {known}"
+                f"{self.generation} holds no {version} of a relation {name!r}"
+                f"{nearest(name, self)}; it holds {known}"
             ) from None
 
     def __iter__(self) -> Iterator[str]:

@@ -27,6 +27,7 @@ from stratalog.errors import ProgramError, RunError
 from stratalog.handle import Handle, T
 from stratalog.incoming import Columns
 from stratalog.library import U64, ColumnOut
+from stratalog.names import nearest
 from stratalog.running import run
 from stratalog.schema import Relation, parse_schema
 from stratalog.table import Table
@@ -241,7 +242,10 @@ class Program(Mapping[str, Table]):
 
     def _relation(self, name: str) -> Relation:
         if name not in self._relations:
-            raise KeyError(f"no relation {name!r}; there are {', '.join(self._relations)}")
+            raise KeyError(
+                f"no relation {name!r}{nearest(name, self._relations)}; there are "
+                f"{', '.join(self._relations)}"
+            )
         return self._relations[name]
 
     def insert(self, relation: str, data: Any) -> int:

@@ -7,7 +7,7 @@ relation is stored as classes and becomes pairs while it is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn, Protocol
 
@@ -18,6 +18,7 @@ from stratalog_formats.read_checkpoint import Zone, multiset_hash
 
 from stratalog.errors import CheckpointError, NotInstalledError
 from stratalog.keys import CellSet, cells_of
+from stratalog.names import nearest
 from stratalog.schema import Attribute, Relation
 from stratalog.values import Column, Record, Term, Values, quoted_where_needed, to_text
 
@@ -133,15 +134,26 @@ class Table:
 
     def _column(self, name: str) -> int:
         if name not in self.columns:
-            raise KeyError(f"{self.name} has no column {name!r}; it has {', '.join(self.columns)}")
+            raise KeyError(
+                f"{self.name} has no column {name!r}{nearest(name, self.columns)}; it has "
+                f"{', '.join(self.columns)}"
+            )
         return self.columns.index(name)
 
-    def where(self, keys: dict[str, Any] | None = None, /, **more: Any) -> Table:
+    def _example(self) -> str:
+        return f"{{{self.columns[0] if self.columns else 'column'!r}: value}}"
+
+    def where(self, keys: Mapping[str, Any] | None = None, /, **more: Any) -> Table:
         """The tuples with all of these values: {column: value}, column=value, or both.
 
         A value may be a slice (first included, last excluded) or a list of values. Only blocks
         whose zones can hold such tuples are read.
         """
+        if keys is not None and not isinstance(keys, Mapping):
+            raise TypeError(
+                f"where() takes columns with their values, as where({self._example()}); found "
+                f"{keys!r}. {self.name}[...] takes values of the first columns in order"
+            )
         conditions = list(self._conditions)
         for name, wanted in [*(keys or {}).items(), *more.items()]:
             column = self._column(name)
@@ -296,8 +308,8 @@ class Table:
             raise CheckpointError(f"{self.name} is no equivalence relation (eqrel)")
         if self._conditions:
             raise CheckpointError("classes() is for the whole relation")
-        for members in self._member_arrays():
-            yield _to_list(self._checkpoint._values_of_cells.column(self.attributes[0], members))
+        values, attribute = self._checkpoint._values_of_cells, self.attributes[0]
+        return (_to_list(values.column(attribute, each)) for each in self._member_arrays())
 
     def cells(self) -> npt.NDArray[np.uint32]:
         """The bare cells, shape (rows, columns), of every block one after another."""

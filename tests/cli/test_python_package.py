@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import shutil
 import sys
 import tracemalloc
@@ -248,7 +249,7 @@ def test_equivalence_relations(checkpoints: Path) -> None:
     assert len(same[13, 23]) == 1 and (13, 23) in same and (13, 24) not in same
     assert len(list(same[0:5])) == len(same[0:5]) == 20
     with pytest.raises(package.CheckpointError, match="no equivalence"):
-        next(package.open(checkpoints)["path"].classes())
+        package.open(checkpoints)["path"].classes()  # told at once, not when it is walked
 
 
 KEYS: list[tuple[str, str, Any, Any]] = [
@@ -312,6 +313,10 @@ def test_keys_by_position_and_one_after_another(checkpoints: Path) -> None:
     assert list(wide[4]) == list(wide.where(a=4, c="n4")) == [(4, 16, "n4", 1, 5)]
     assert list(wide.where({"a": 4}, a=[3, 4])) == list(wide[4]), "both hold"
     assert not wide.where({"a": 4}, a=3)
+    with pytest.raises(TypeError, match=r"where\(\{'from': value\}\); found 3"):
+        path.where(3)  # type: ignore[arg-type]
+    with pytest.raises(KeyError, match=r"no column 'form' \(did you mean 'from'\?\); it has"):
+        path.where(form=3)
     with pytest.raises(KeyError, match="no column 'nowhere'; it has from, to"):
         path.where(nowhere=3)
     with pytest.raises(KeyError, match="2 columns, not 3"):
@@ -544,6 +549,12 @@ def test_a_store_that_is_cut(checkpoints: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_no_checkpoint(tmp_path: Path, checkpoints: Path) -> None:
+    found = package.open(os.fsencode(checkpoints))
+    with pytest.raises(KeyError, match=r"relation 'Pth' \(did you mean 'path'\?\); it holds"):
+        found["Pth"]
+    one = checkpoints / found.generation
+    with pytest.raises(package.NoCheckpointError, match=f"open .* with generation='{one.name}'"):
+        package.open(one)
     with pytest.raises(package.NoCheckpointError, match="is no folder"):
         package.open(tmp_path / "nowhere")
     with pytest.raises(package.NoCheckpointError, match="no file STORE"):
@@ -554,7 +565,7 @@ def test_what_is_no_checkpoint(tmp_path: Path, checkpoints: Path) -> None:
     (tmp_path / "gen-00000001-0000000001").mkdir()
     with pytest.raises(package.NoCheckpointError, match="no generation was finished"):
         package.open(tmp_path)
-    with pytest.raises(KeyError, match="no total of a relation 'paths'; it holds edge"):
+    with pytest.raises(KeyError, match=r"no total of a relation 'paths' .*; it holds edge"):
         package.open(checkpoints)["paths"]
 
 
