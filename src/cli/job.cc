@@ -115,11 +115,18 @@ Failure load_functors(Comm& comm, Job& job) {
 }
 
 // The folder of each node's stage; its lowest rank may have to create it.
-Status make_stage_folder(Comm& comm, const std::string& stage, const StageSeat& seat) {
-  const std::string folder = stage_of_node(stage, seat.node);
+Status make_stage_folder(Comm& comm, const RunArguments& run, const StageSeat& seat) {
+  const std::string folder = stage_of_node(run.stage, seat.node);
   const auto made = seat.leads() ? open_posix_store(folder, RootMode::kCreate).status() : Status();
   STRATALOG_RETURN_IF_ERROR(agree_in_own_words(comm, made));
-  return agree_in_own_words(comm, open_posix_store(folder, RootMode::kMustExist).status());
+  Status there = open_posix_store(folder, RootMode::kMustExist).status();
+  std::error_code unknown;
+  if (there.is_ok() && std::filesystem::equivalent(folder, run.checkpoint, unknown))
+    there = Status::invalid_argument(fmt::format(
+        "--stage: {} is the checkpoint folder itself; name a folder on a quicker file system, or "
+        "leave the option out",
+        folder));
+  return agree_in_own_words(comm, there);
 }
 
 // Puts the staging directory before the checkpoint folder. Where stages lie on several nodes, what
@@ -128,7 +135,7 @@ Result<std::unique_ptr<StagedStore>> open_stages(Comm& comm, std::unique_ptr<Sto
                                                  const RunArguments& run) {
   STRATALOG_ASSIGN_OR_RETURN(const Topology topology, comm.topology());
   const StageSeat seat = plan_stage_seat(topology.node_of_rank, comm.rank());
-  STRATALOG_RETURN_IF_ERROR(make_stage_folder(comm, run.stage, seat));
+  STRATALOG_RETURN_IF_ERROR(make_stage_folder(comm, run, seat));
   auto staged = with_stage(std::move(home), run.stage, seat);
   if (!seat.spans_nodes()) return staged;
   STRATALOG_ASSIGN_OR_RETURN(const auto notes, recover_stages(comm, *staged, run.durability));

@@ -36,7 +36,8 @@ Status put(std::FILE* file, const std::string& path, std::string_view text) {
 }
 
 Status write_file(const std::string& path, std::string_view text) {
-  if (path == "/dev/stdout") return print_result(text);  // where others print, in order
+  if (path == "-" || path == "/dev/stdout")
+    return print_result(text);  // where others print, in order
   if (is_written_in_place(path)) return put(std::fopen(path.c_str(), "ab"), path, text);
   const std::string temporary = path + ".new";
   Status written = put(std::fopen(temporary.c_str(), "wb"), temporary, text);

@@ -175,11 +175,11 @@ def test_what_standard_output_goes_to_is_not_replaced(stratalog: Stratalog, tmp_
 
     # Reports go there as text; what is there stays.
     log.write_text("before\n")
-    for option in ("/dev/stdout", "/dev/fd/1"):
+    for option in ("-", "/dev/stdout", "/dev/fd/1"):
         report = ("--report", option, "-q", "--restart-fresh", *checkpoint, "-D", tmp_path)
         assert run_into(stratalog, log, "run", plain(tmp_path), *report) == "0 "
     lines = log.read_text().splitlines()
-    assert lines[0] == "before" and log.read_text().count('"stratalog-run-report"') == 2
+    assert lines[0] == "before" and log.read_text().count('"stratalog-run-report"') == 3
     assert Path("/dev/stdout").is_symlink()
 
 

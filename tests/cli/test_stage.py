@@ -134,6 +134,16 @@ def test_a_relative_stage_is_found_from_elsewhere(
     assert not [path for path in (tmp_path / "elsewhere").iterdir() if "fast" in path.name]
 
 
+def test_the_folder_itself_is_no_stage(stratalog: Stratalog, tmp_path: Path) -> None:
+    facts = chain(NODES, tmp_path / "facts")
+    (tmp_path / "ck").mkdir()
+    (tmp_path / "link").symlink_to("ck")
+    run = ("run", PROGRAMS / "closure.dl", "-F", facts, "--checkpoint", tmp_path / "ck")
+    for ranks in (1, 3):
+        said = stratalog(*run, "--stage", tmp_path / "link", ranks=ranks, expect=1).err
+        assert f"--stage: {tmp_path / 'link'} is the checkpoint folder itself" in said
+
+
 def nodes(tmp_path: Path, *options: str) -> tuple[str, ...]:
     """Two ranks on each declared node, each node with a stage and with tuples of its own."""
     stage = str(tmp_path / "fast-{node}")
