@@ -139,6 +139,7 @@ class GroupWriter {
     if (chance(25)) std::ranges::shuffle(aggregated, random_);
     if (chance(25)) body = {atom({"x", "y", "k"}), atom({"x", "y", "k"})};
     if (chance(30)) body.push_back(atom({"x", "y", "m"}));
+    if (chance(15)) body = {"a(x)", "a(y)"};
     if (chance(40)) body.push_back("a(x)");
     if (chance(40)) body.push_back("a(y)");
     Names head{"x", "y", "n"};
@@ -151,7 +152,8 @@ class GroupWriter {
       more = fmt::format(", c = count : {{ {} }}", fmt::join(aggregated, ", "));
       head.push_back("c");
     }
-    if (chance(15)) more += ", n > 1";
+    const Names wanted{"n > 1", "n > 0", "0 != n", "n >= 2", "n = 1", "n < 0", "n > -1", "n != 2"};
+    if (chance(40)) more += ", " + any(wanted);
     Names columns;
     for (std::size_t i = 0; i < head.size(); ++i) columns.push_back(fmt::format("h{}: number", i));
     text_ += fmt::format(".decl {0}({1})\n.output {0}\n{0}({2}) :- {3}, n = {4} : {{ {5} }}{6}.\n",

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "datalog/language/gathered_body.h"
+#include "datalog/language/nonempty_groups.h"
 #include "datalog/made_relations.h"
 #include "datalog/rule_variables.h"
 
@@ -51,10 +52,34 @@ class RuleGathering {
     if (may_move)
       std::any_of(known_.begin(), known_.end(),
                   [&](const auto& known) { return move(known.first, known.second); });
+    if (may_move) add_group_atoms();
     return std::move(made_);
   }
 
  private:
+  void add_group_atoms() {
+    std::vector<Literal> atoms;
+    for (const Literal& literal : rule_.body) {
+      if (literal.kind != LiteralKind::kAggregate || !wants_nonempty_groups(rule_, literal))
+        continue;
+      for (Literal& atom : group_atoms(rule_, literal, is_complete())) {
+        dependencies_.push_back({rule_.head, atom.atom.relation, DependencyKind::kPositive,
+                                 declarations_.spans[rule_.head]});
+        atoms.push_back(std::move(atom));
+      }
+    }
+    std::move(atoms.begin(), atoms.end(), std::back_inserter(rule_.body));
+  }
+
+  // Also of what is made here.
+  IsFinished is_complete() const {
+    return [this](RelationId id) {
+      return std::any_of(made_.begin(), made_.end(),
+                         [&](const Rule& made) { return made.head == id; }) ||
+             is_finished_(id);
+    };
+  }
+
   // Counts and sums of the same groups share one.
   RelationId relation_of(const GatheredBody& body) {
     const auto in_rule = body.in_rule();

@@ -27,30 +27,6 @@ bool is_subset(const VariableIds& some, const VariableIds& all) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-// Whether bindings of one of its variables are few for each of another one: not of `x < y`.
-bool ties(const Literal& literal) {
-  switch (literal.kind) {
-    case LiteralKind::kNegatedAtom:
-      return false;
-    case LiteralKind::kComparison:
-      return literal.comparison == Comparison::kEqual;
-    case LiteralKind::kAtom:
-    case LiteralKind::kAggregate:
-    case LiteralKind::kRange:
-      return true;
-  }
-  return true;
-}
-
-// By literals of `body` other than `but`.
-VariableClasses tied_classes(const std::vector<Literal>& body, std::size_t variables,
-                             const Literal* but) {
-  VariableClasses classes(variables);
-  for (const Literal& literal : body)
-    if (ties(literal) && &literal != but) classes.unite_all(variables_of(literal));
-  return classes;
-}
-
 // `q = p + 1`.
 bool computes_link(const Literal& literal) {
   return literal.kind == LiteralKind::kComparison && literal.comparison == Comparison::kEqual &&

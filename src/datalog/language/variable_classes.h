@@ -33,4 +33,8 @@ class VariableClasses {
   std::vector<VariableId> parent_;
 };
 
+// By literals of `body` other than `but`.
+VariableClasses tied_classes(const std::vector<Literal>& body, std::size_t variables,
+                             const Literal* but);
+
 }  // namespace stratalog::datalog::language

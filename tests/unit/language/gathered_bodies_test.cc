@@ -44,8 +44,44 @@ TEST(GatheredBodies, WhatOnlyMultipliesIsForgotten) {
 
 TEST(GatheredBodies, OfExtremesTheTargetIsKept) {
   EXPECT_EQ(rules_with("c(x, y, n) :- a(x), a(y), n = max z * 2 : { w(x, k, z), w(y, k, _) }."),
-            "c(x, y, n) :- a(x), a(y), n = max z * 2 : { c#5(x, y, z) } with x, y.\n"
+            "c(x, y, n) :- a(x), a(y), n = max z * 2 : { c#5(x, y, z) } with x, y, c#5(x, y, _).\n"
             "c#5(x, y, z) :- a(x), a(y), w(x, k, z), w(y, k, _).\n");
+}
+
+TEST(GatheredBodies, GroupsThatMustHoldSomethingAreNotAskedOfAllPairs) {
+  const std::string gathered = "c(x, y, n) :- a(x), a(y), n = count : { c#5(x, y, z) } with x, y, ";
+  const auto head_of = [](const std::string& condition) {
+    const std::string rules = rules_with(
+        "c(x, y, n) :- a(x), a(y), n = count : { e(x, z), e(y, z) }, " + condition + ".");
+    return rules.substr(0, rules.find('\n') + 1);
+  };
+  for (const char* condition : {"n > 0", "n >= 1", "n != 0", "0 < n", "n < 0", "-1 > n"})
+    EXPECT_EQ(head_of(condition), gathered + condition + ", c#5(x, y, _).\n");
+  for (const char* condition : {"n > -1", "n >= 0", "n != 1", "0 <= n", "n < 7", "n > x"})
+    EXPECT_EQ(head_of(condition), gathered + condition + ".\n");
+  EXPECT_NE(head_of("n = 7").find("n = 7, c#5(x, y, _)."), std::string::npos);
+  EXPECT_EQ(head_of("n = 0").find("c#5(x, y, _)"), std::string::npos);
+}
+
+TEST(GatheredBodies, OneAtomThatTellsOfAGroupIsJoined) {
+  EXPECT_EQ(rules_with("c(x, y, n) :- a(x), a(y), n = min z : { w(x, z, y), !a(z) }."),
+            "c(x, y, n) :- a(x), a(y), n = min z : { w(x, z, y), !a(z) } with x, y, w(x, _, y).\n");
+  EXPECT_EQ(rules_with("c(x, y, n) :- a(x), a(y), n = sum z : { w(x, z, y) }, n > 3."),
+            "c(x, y, n) :- a(x), a(y), n = sum z : { w(x, z, y) } with x, y, n > 3, w(x, _, y).\n");
+  // Of a sum of floats, too: without a term it is 0.
+  EXPECT_EQ(rules_with("c(x, y, 1) :- a(x), a(y), s = sum v : { w(x, z, y), f(z, v) }, s > 0.5."),
+            "c(x, y, 1) :- a(x), a(y), s = sum v : { w(x, z, y), f(z, v) } with x, y, "
+            "s > 0.5, w(x, _, y).\n");
+}
+
+TEST(GatheredBodies, WhatTheRuleTiesNeedsNoAtomOfItsGroups) {
+  EXPECT_EQ(rules_with("c(x, y, n) :- e(x, y), n = min z : { w(x, z, y) }."),
+            "c(x, y, n) :- e(x, y), n = min z : { w(x, z, y) } with x, y.\n");
+  EXPECT_EQ(rules_with("c(x, y, n) :- a(x), a(y), n = min z : { e(x, z), z < y }."),
+            "c(x, y, n) :- a(x), a(y), n = min z : { e(x, z), z < y } with x, y.\n");
+  const std::string planned = rules_with(
+      "c(x, y, n) :- a(x), c(y, _, _), n = min z : { w(x, z, y) }. .plan 0: (1, 2)\nc(1, 1, 1).");
+  EXPECT_NE(planned.find("{ w(x, z, y) } with x, y.\n"), std::string::npos) << planned;
 }
 
 TEST(GatheredBodies, WhatTheRuleSaysAsWellIsJoinedOnce) {
