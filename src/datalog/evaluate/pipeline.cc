@@ -186,6 +186,7 @@ Status Pipeline::flush(std::size_t s) {
   if (parts_here) keep_own_bindings(stage.out, stage.step->live_after);
   if (stage.repeats && (parts_here || !stage.is_common)) stage.repeats->filter(stage.out);
   if (stage.out.rows == 0) return {};
+  if (wants_one(s)) stage.out.rows = 1;
   STRATALOG_RETURN_IF_ERROR(evaluator_.go_on());
   const Status status = pass_on(s, stage.out);
   stage.out.rows = 0;
@@ -244,7 +245,7 @@ bool Pipeline::passes_as_it_is(std::size_t s, const Batch& in) const {
   const bool may_part_here =
       share_.by == ShareBy::kUndecided || (share_.by == ShareBy::kBindings && share_.at == s + 1);
   return stages_[s]->selected.size() == in.rows && in.rows >= kBatchRows / 2 &&
-         !stages_[s]->repeats && !may_part_here;
+         !stages_[s]->repeats && !may_part_here && !wants_one(s);
 }
 
 Status Pipeline::append_selected(std::size_t s, const Batch& in) {

@@ -354,6 +354,7 @@ class Pipeline {
   static std::uint64_t stride_through(Stage& stage, std::uint64_t parts);
   Status bind_until_found(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
                           const SetView& view);
+  bool wants_one(std::size_t s) const;
   Status flush_from(std::size_t s);
   // The index that holds what the step looks for with this row's bindings.
   void find_indices(Stage& stage, const Batch& in, std::uint32_t width) const;

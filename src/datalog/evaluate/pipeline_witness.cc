@@ -12,7 +12,7 @@ namespace stratalog::datalog {
 namespace {
 
 // Fewer are all looked at as quickly.
-constexpr std::uint64_t kWorthStopping = 2 * kRowsOfAPart;
+constexpr std::uint64_t kWorthStopping = kRowsOfAPart / 2;
 
 constexpr std::uint64_t kWordCells = 64;  // of a bitmap
 
@@ -83,6 +83,12 @@ bool Pipeline::stops_early(std::size_t s, std::uint64_t found, const Batch& in,
   // Where ranks part here or later, they go the same way until then.
   return share_.by == ShareBy::kNothing || (share_.by == ShareBy::kBindings && share_.at <= s) ||
          (share_.by == ShareBy::kRows && share_.at < s);
+}
+
+// Whether all that leaves this step is one binding, as often as it has witnesses so far.
+bool Pipeline::wants_one(std::size_t s) const {
+  return s + 1 == stages_.size() && witnessed_ && stages_[*witnessed_]->is_looking &&
+         !definition_.witness;
 }
 
 // From one part to the next, so that all are met and the first ones lie far apart.
