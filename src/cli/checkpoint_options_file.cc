@@ -20,15 +20,6 @@ T number_member(const json& options, const char* name, T otherwise) {
                                                                         : otherwise;
 }
 
-std::vector<std::string> words_member(const json& options, const char* name) {
-  std::vector<std::string> words;
-  const auto member = options.find(name);
-  if (member == options.end() || !member->is_array()) return words;
-  for (const json& word : *member)
-    if (word.is_string()) words.push_back(word.get<std::string>());
-  return words;
-}
-
 RunPlaces places_of(const RunArguments& run) {
   return {.facts = run.facts,
           .output = run.output,
@@ -37,6 +28,21 @@ RunPlaces places_of(const RunArguments& run) {
 }
 
 }  // namespace
+
+std::string path_member(const json& options, const char* name, const std::string& otherwise) {
+  const auto member = options.find(name);
+  const auto path = member == options.end() ? std::nullopt : path_of_item(*member);
+  return path.value_or(otherwise);
+}
+
+std::vector<std::string> paths_member(const json& options, const char* name) {
+  std::vector<std::string> paths;
+  const auto member = options.find(name);
+  if (member == options.end() || !member->is_array()) return paths;
+  for (const json& item : *member)
+    if (const auto path = path_of_item(item)) paths.push_back(*path);
+  return paths;
+}
 
 std::string layout_text(const LayoutWishes& wishes) {
   return json{{"ladder", ladder_text(wishes.ladder)},
@@ -72,7 +78,7 @@ void take_layout_text(std::string_view text, LayoutWishes& wishes) {
 json options_object(const std::string& program_name, const RunArguments& run) {
   json options = places_object(places_of(run));
   options.update(json{{"program", program_name},
-                      {"stage", run.stage},
+                      {"stage", path_item(run.stage)},
                       {"every_iterations", run.every.iterations},
                       {"every_seconds", run.every.seconds},
                       {"most_share", run.every.most_share},
@@ -128,12 +134,12 @@ Result<std::string> complete_from_options_file(Store& store, RunArguments& run) 
   if (!run.has_durability)
     run.durability = parse_durability(word("durability")).value_or(run.durability);
   if (run.libraries.empty() && run.library_directories.empty()) {
-    run.libraries = words_member(options, "libraries");
-    run.library_directories = words_member(options, "library_directories");
+    run.libraries = paths_member(options, "libraries");
+    run.library_directories = paths_member(options, "library_directories");
   }
-  if (run.stage.empty()) run.stage = word("stage");
-  if (run.facts.empty()) run.facts = word("facts");
-  if (run.output.empty()) run.output = word("output");
+  for (const auto& [name, path] : {std::pair("stage", &run.stage), std::pair("facts", &run.facts),
+                                   std::pair("output", &run.output)})
+    if (path->empty()) *path = path_member(options, name, "");
   return word("program");
 }
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/command_line.h"
 #include "write/store.h"
@@ -17,6 +18,11 @@ void take_layout_text(std::string_view text, LayoutWishes& wishes);
 
 // The options with which a run can be gone on with, by name.
 nlohmann::json options_object(const std::string& program_name, const RunArguments& run);
+
+// A path, or some, of such an object; `otherwise` and none where there is none.
+std::string path_member(const nlohmann::json& options, const char* name,
+                        const std::string& otherwise);
+std::vector<std::string> paths_member(const nlohmann::json& options, const char* name);
 
 // -D -: outputs are printed.
 inline constexpr const char* kConsoleName = "-";

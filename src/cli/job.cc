@@ -16,6 +16,7 @@
 #include "cli/parallel_module.h"
 #include "cli/program_source.h"
 #include "cli/stored_program.h"
+#include "commit/store_file.h"
 #include "commit/vocabulary.h"
 #include "datalog/facts/fact_writer.h"
 #include "datalog/functors/shared_libraries.h"
@@ -83,6 +84,9 @@ Result<std::unique_ptr<Store>> open_no_folder() {
 
 // Rank 0. Before anything is computed: is the folder in the state that the policy asks for?
 Status judge_folder(Store& store, const RunArguments& run) {
+  STRATALOG_RETURN_IF_ERROR(check_unlocked(store));
+  if (run.resume != datalog::ResumePolicy::kFreshForced)
+    STRATALOG_RETURN_IF_ERROR(check_no_other_stage(run.checkpoint, run.stage));
   STRATALOG_ASSIGN_OR_RETURN(const auto generations, list_generations(store));
   const bool has_any =
       std::any_of(generations.begin(), generations.end(),
@@ -259,11 +263,11 @@ void take_resume_options(std::string_view text, Job& job) {
   const nlohmann::json options = nlohmann::json::parse(text, nullptr, false);
   if (!options.is_object()) return;
   RunArguments& run = job.run;
-  run.facts = options.value("facts", run.facts);
-  run.output = options.value("output", run.output);
-  run.libraries = options.value("libraries", run.libraries);
-  run.library_directories = options.value("library_directories", run.library_directories);
-  run.stage = options.value("stage", run.stage);
+  run.facts = path_member(options, "facts", run.facts);
+  run.output = path_member(options, "output", run.output);
+  run.libraries = paths_member(options, "libraries");
+  run.library_directories = paths_member(options, "library_directories");
+  run.stage = path_member(options, "stage", run.stage);
   run.every.iterations = options.value("every_iterations", run.every.iterations);
   run.every.seconds = options.value("every_seconds", run.every.seconds);
   run.every.most_share = options.value("most_share", run.every.most_share);
@@ -298,6 +302,9 @@ Result<StoredState> read_state(Store& store, const std::string& wanted) {
 Result<datalog::CompileOutcome> read_stored(Job& job) {
   RunArguments& run = job.run;
   STRATALOG_ASSIGN_OR_RETURN(const auto store, open_checkpoint_folder(run.checkpoint, run.stage));
+  STRATALOG_RETURN_IF_ERROR(check_unlocked(*store));
+  if (!run.stage.empty())
+    STRATALOG_RETURN_IF_ERROR(check_no_other_stage(run.checkpoint, run.stage));
   STRATALOG_ASSIGN_OR_RETURN(const StoredState state, read_state(*store, run.generation));
   if (!run.has_mode) run.mode = state.mode;
   if (!run.has_durability) run.durability = state.durability;

@@ -94,6 +94,9 @@ int main(int argc, char** argv) {
   // So do those to a pipe that nobody reads any more: no reason for a run to end without its
   // answer.
   std::signal(SIGPIPE, SIG_IGN);
+  // Asks for a checkpoint, which comes when there is something to save (stop_signals.h): until
+  // then, and before MPI has started the ranks, it must not end them.
+  std::signal(SIGUSR1, SIG_IGN);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   // Not for the ranks that it becomes: these are called by its own name.
   if (argc > 0 && stratalog::cli::is_named_souffle(argv[0]))

@@ -42,6 +42,10 @@ ParallelBackends backends(const Comm& comm) {
   return {.shared = mpi_shared_files(), .rows = hdf5_row_files()};
 }
 
+// A file that cannot be closed, because the disk is full, stays open in the library, which would
+// try again when the process ends and print what it was doing. Before any other call of it.
+[[maybe_unused]] const bool ends_quietly = H5dont_atexit() >= 0;
+
 }  // namespace
 
 }  // namespace stratalog::cli

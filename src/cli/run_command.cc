@@ -235,7 +235,12 @@ ExitCode hand_out(const Job& job, const datalog::RunReport& report, Watch& watch
     return ExitCode::kInputOutput;
   }
   if (const auto* missing = datalog::missing_checkpoint(report)) {
-    complain(missing_checkpoint_text(report, job.run.checkpoint, stop_signal()));
+    const std::string newest = newest_generation(report);
+    const bool is_staged = job.stage != nullptr && !newest.empty() &&
+                           job.stage->place_of(newest) == StagePlace::kStage;
+    complain(missing_checkpoint_text(report, job.run.checkpoint,
+                                     is_staged ? job.stage->stage_root() : job.run.checkpoint,
+                                     stop_signal()));
     return exit_code_of(missing->status, Part::kOutput);
   }
   if (!report.stopped_early) return ExitCode::kDone;

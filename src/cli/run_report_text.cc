@@ -197,11 +197,12 @@ std::string newest_generation(const RunReport& report) {
   return report.checkpoints.empty() ? report.resumed_from : report.checkpoints.back().generation;
 }
 
-std::string missing_checkpoint_text(const RunReport& report, std::string_view folder, int signal) {
+std::string missing_checkpoint_text(const RunReport& report, std::string_view folder,
+                                    std::string_view newest_in, int signal) {
   const std::string newest = newest_generation(report);
   const std::string there = newest.empty()
                                 ? fmt::format("{} holds no checkpoint of this run", folder)
-                                : fmt::format("the newest one in {} is {}", folder, newest);
+                                : fmt::format("the newest one in {} is {}", newest_in, newest);
   const auto* missing = datalog::missing_checkpoint(report);
   const bool is_answer = missing == nullptr || missing->time == datalog::SaveTime::kAtEnd;
   if (!report.stopped_early)

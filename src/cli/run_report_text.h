@@ -20,10 +20,11 @@ std::string breakdown_text(const datalog::RunReport& report);
 
 // The newest generation that the run has written or come from; empty: none.
 std::string newest_generation(const datalog::RunReport& report);
-// Where missing_checkpoint(): what is lost, and what there is. `signal` counts where it stopped the
+// Where missing_checkpoint(): what is lost, and what there is, the newest in a folder that
+// may be that of the stage. `signal` counts where it stopped the
 // run.
 std::string missing_checkpoint_text(const datalog::RunReport& report, std::string_view folder,
-                                    int signal);
+                                    std::string_view newest_in, int signal);
 
 // Everything. Keys are documented in docs/command.md; numbers are seconds, rows or bytes as the key
 // says.

@@ -8,7 +8,9 @@
 
 #include "cli/checkpoint_options_file.h"
 #include "cli/program_source.h"
+#include "cli/stage_folder.h"
 #include "model/record_image.h"
+#include "write/absolute_path.h"
 
 namespace stratalog::cli {
 
@@ -108,14 +110,42 @@ Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directo
   return std::unique_ptr<Store>(with_stage(std::move(store).value(), staged));
 }
 
+namespace {
+
+// The newest valid generation, and whether it is in the stage only; empty if there is none.
+Result<std::pair<std::string, bool>> newest_staged(const std::string& directory,
+                                                   const std::string& stage) {
+  STRATALOG_ASSIGN_OR_RETURN(auto home, open_posix_store(directory, RootMode::kMustExist));
+  const auto staged = with_stage(std::move(home), stage);
+  STRATALOG_ASSIGN_OR_RETURN(const auto generations, list_generations(*staged));
+  for (const GenerationSummary& generation : generations)
+    if (generation.condition == GenerationCondition::kValid)
+      return std::pair(generation.name, staged->place_of(generation.name) == StagePlace::kStage);
+  return std::pair(std::string(), false);
+}
+
+}  // namespace
+
+Status check_no_other_stage(const std::string& directory, const std::string& stage) {
+  const auto home = open_posix_store(directory, RootMode::kMustExist);
+  if (!home.is_ok()) return Status::ok();  // whoever needs it will say so
+  const std::string before = stage_in_options_file(*home.value());
+  if (before.empty() || absolute_path(before) == absolute_path(stage)) return Status::ok();
+  STRATALOG_ASSIGN_OR_RETURN(const auto newest, newest_staged(directory, before));
+  if (!newest.second) return Status::ok();
+  return Status::already_exists(fmt::format(
+      "{0} waits in {1}, the staging directory of the job before, and has not come to {2}; go on "
+      "with --stage {1} first, which drains it, or begin anew with --restart-fresh",
+      newest.first, before, directory));
+}
+
 std::unique_ptr<StagedStore> with_stage(std::unique_ptr<Store> home, const std::string& stage,
                                         const StageSeat& seat) {
-  return open_staged_store(
-      std::move(home),
-      [folder = stage_of_node(stage, seat.node)](const std::string& name, RootMode mode) {
-        return open_posix_store(folder + "/" + name, mode);
-      },
-      stage, Draining::kBeside, seat);
+  StageOpener opener = [folder = stage_of_node(stage, seat.node), root = home->root()](
+                           const std::string& name, RootMode mode) {
+    return open_stage_folder(folder, name, root, mode);
+  };
+  return open_staged_store(std::move(home), std::move(opener), stage, Draining::kBeside, seat);
 }
 
 std::string stage_of_node(std::string stage, int node) {

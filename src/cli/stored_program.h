@@ -52,6 +52,10 @@ auto use_generation(Store& store, const std::string& wanted, const Use& use)
 // or the one that its options file names.
 Result<std::unique_ptr<Store>> open_checkpoint_folder(const std::string& directory,
                                                       const std::string& stage = {});
+// Rank 0, before a job goes on or begins: AlreadyExists where a newer generation than any in the
+// folder and in `stage` (empty: none) waits in the staging directory of the job before,
+// which nobody would look into any more.
+Status check_no_other_stage(const std::string& directory, const std::string& stage);
 // `home` with the staging directory `stage`, as the rank in `seat` sees it: "{node}" in `stage` is
 // the number of its node.
 std::unique_ptr<StagedStore> with_stage(std::unique_ptr<Store> home, const std::string& stage,

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "commit/store_file.h"
@@ -15,6 +16,7 @@ namespace {
 using nlohmann::json;
 constexpr const char* kOptionsFile = "options.json";
 constexpr const char* kTemporary = "options.json.new";
+constexpr const char* kHexName = "hex";
 constexpr std::uint64_t kMaxOptionsBytes = 1U << 20U;
 
 }  // namespace
@@ -31,7 +33,7 @@ Result<json> read_options(Store& store) {
 }
 
 Status replace_options(Store& store, const json& options) {
-  // File names may be anything; that they are no UTF-8 is no reason to fail.
+  // Of paths that are no UTF-8, path_item() has made objects. Other names are for people.
   const std::string text = options.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
   Status removed = store.remove_file(kTemporary);
   if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) return removed;
@@ -50,10 +52,40 @@ RunPlaces absolute_places(RunPlaces places) {
 }
 
 json places_object(const RunPlaces& places) {
-  return {{"facts", places.facts},
-          {"output", places.output},
-          {"libraries", places.libraries},
-          {"library_directories", places.library_directories}};
+  const auto items = [](const std::vector<std::string>& paths) {
+    json all = json::array();
+    for (const std::string& path : paths) all.push_back(path_item(path));
+    return all;
+  };
+  return {{"facts", path_item(places.facts)},
+          {"output", path_item(places.output)},
+          {"libraries", items(places.libraries)},
+          {"library_directories", items(places.library_directories)}};
+}
+
+json path_item(const std::string& path) {
+  const json text(path);
+  const bool is_utf8 = text.dump(-1, ' ', false, json::error_handler_t::ignore) ==
+                       text.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (is_utf8) return text;
+  std::string hex;
+  for (const char byte : path) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return {{kHexName, hex}};
+}
+
+std::optional<std::string> path_of_item(const json& item) {
+  if (item.is_string()) return item.get<std::string>();
+  const auto hex = item.is_object() ? item.find(kHexName) : item.end();
+  if (hex == item.end() || !hex->is_string()) return std::nullopt;
+  const auto& digits = hex->get_ref<const std::string&>();
+  std::string path;
+  for (std::size_t at = 0; at + 1 < digits.size(); at += 2) {
+    unsigned byte = 0;
+    const char* const end = digits.data() + at + 2;
+    if (std::from_chars(digits.data() + at, end, byte, 16).ptr != end) return std::nullopt;
+    path.push_back(static_cast<char>(byte));
+  }
+  return digits.size() % 2 == 0 ? std::optional(std::move(path)) : std::nullopt;
 }
 
 }  // namespace stratalog

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,10 @@ struct RunPlaces {
 // in folders, of which there is one at least, the current one.
 RunPlaces absolute_places(RunPlaces places);
 nlohmann::json places_object(const RunPlaces& places);
+
+// File names may hold any bytes: a text, or where that is no UTF-8 an object with the bytes in hex.
+nlohmann::json path_item(const std::string& path);
+// Nothing where `item` is neither.
+std::optional<std::string> path_of_item(const nlohmann::json& item);
 
 }  // namespace stratalog

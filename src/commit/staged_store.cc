@@ -92,6 +92,7 @@ class Staged final : public StagedStore {
   std::string stage_root_;
   StageSeat seat_;
   std::unique_ptr<Store> stage_;
+  bool is_made_ = false;  // by open_stage_, as one that is written to
   // Generations that the stage had when it was opened and home no longer has, or never had: older
   // than the newest there, they were drained and have gone since, or were given up.
   std::set<std::string> superseded_;
@@ -99,9 +100,14 @@ class Staged final : public StagedStore {
 };
 
 Result<Store*> Staged::stage(RootMode mode) {
-  if (stage_) return stage_.get();
+  const bool is_written = mode == RootMode::kCreate;
+  if (stage_ && (!is_written || is_made_)) return stage_.get();
   STRATALOG_ASSIGN_OR_RETURN(const Hash128 id, read_store_id(*home_));
-  STRATALOG_ASSIGN_OR_RETURN(stage_, open_stage_(fmt::format("stratalog-{}", to_hex(id)), mode));
+  STRATALOG_ASSIGN_OR_RETURN(auto opened,
+                             open_stage_(fmt::format("stratalog-{}", to_hex(id)), mode));
+  is_made_ = is_written;
+  if (stage_) return stage_.get();  // the same, which is in use
+  stage_ = std::move(opened);
   find_superseded();
   return stage_.get();
 }
@@ -166,8 +172,11 @@ void Staged::drain_leftovers() {
 
 Result<std::unique_ptr<File>> Staged::open(const std::string& path, OpenMode mode) {
   if (!generation_of(path)) {
-    auto file = home_->open(path, mode);
     const auto epoch = parse_epoch_name(path);
+    // Before the epoch is there: what the stage has of it is not of this folder's jobs then.
+    if (epoch && mode == OpenMode::kCreateExclusive && seat_.leads())
+      (void)stage(RootMode::kCreate);
+    auto file = home_->open(path, mode);
     if (file.is_ok() && epoch && mode == OpenMode::kCreateExclusive) {
       drainer_.set_epoch(*epoch);
       drain_leftovers();

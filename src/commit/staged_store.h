@@ -57,7 +57,8 @@ enum class Draining : std::uint8_t {
 };
 
 // The staging directory may serve several checkpoint directories: each has a folder of its own in
-// it, whose name (with the store's id in it) is given to `open_stage`, which opens or makes it.
+// it, whose name (with the store's id in it) is given to `open_stage`, which opens or makes it; it
+// opens the same every time, before it is first written to, too.
 using StageOpener =
     std::function<Result<std::unique_ptr<Store>>(const std::string& name, RootMode mode)>;
 

@@ -162,16 +162,31 @@ Result<std::uint32_t> highest_epoch(Store& store) {
   return highest;
 }
 
+namespace {
+
+Status locked_by_another(const Store& store) {
+  return Status::already_exists(
+      fmt::format("another job is writing checkpoints to {}; wait for it, stop it, or choose "
+                  "another directory",
+                  store.root()));
+}
+
+}  // namespace
+
+Status check_unlocked(Store& store) {
+  if (!store.info(kLockFileName).is_ok()) return Status::ok();
+  const auto lock = store.lock(kLockFileName);
+  return lock.status().code() == StatusCode::kAlreadyExists ? locked_by_another(store)
+                                                            : Status::ok();
+}
+
 Result<StoreClaim> claim_store(Store& store, Durability durability, const ProtocolSteps& steps) {
   StoreClaim claim;
   Result<std::unique_ptr<StoreLock>> lock = store.lock(kLockFileName);
   if (lock.is_ok()) {
     claim.lock = std::move(lock).value();
   } else if (lock.status().code() == StatusCode::kAlreadyExists) {
-    return Status::already_exists(
-        fmt::format("another job is writing checkpoints to {}; wait for it, stop it, or choose "
-                    "another directory",
-                    store.root()));
+    return locked_by_another(store);
   } else if (lock.status().code() == StatusCode::kNotSupported) {
     claim.notes.push_back("no file locks here, going on without: " + lock.status().message());
   } else {

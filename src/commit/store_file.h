@@ -33,6 +33,10 @@ struct StoreClaim {
 // makes both durable. AlreadyExists while another job holds the lock.
 Result<StoreClaim> claim_store(Store& store, Durability durability, const ProtocolSteps& steps);
 
+// What claim_store() would say of another job's lock; nothing is created. OK where there are no
+// locks.
+Status check_unlocked(Store& store);
+
 // The highest epoch that anybody claimed; 0 if none.
 Result<std::uint32_t> highest_epoch(Store& store);
 

@@ -136,6 +136,21 @@ def test_lines_of_json_tell_of_failures(stratalog: Stratalog, tmp_path: Path) ->
     assert events[-1]["event"] == "end" and events[-1]["checkpoints"] == 0
 
 
+@pytest.mark.parametrize("kind", ("hdf5", "hdf5-streams"))
+def test_exports_that_do_not_fit_say_so_once(
+    stratalog: Stratalog, tmp_path: Path, kind: str
+) -> None:
+    """HDF5 keeps files open that it cannot close, and complained when the process ended."""
+    stratalog(*job(tmp_path, 300), "-q")
+    limited = ["sh", "-c", 'ulimit -f 3; exec "$0" "$@"', stratalog.program]
+    export = ["export", tmp_path / "ck", tmp_path / "x.h5", "--relation", "path", "--to", kind]
+    done = stratalog.run_command([*limited, *export])
+    assert done.code == 4
+    assert "File too large" in done.err
+    assert len(done.err.splitlines()) == 1
+    assert not [each for each in tmp_path.iterdir() if "x.h5" in each.name]
+
+
 def end_without_folder(stopped: StoppedRun, checkpoints: Path) -> str:
     """Takes the folder away from job(..., 900), which ends with all results; what it complains."""
     shutil.rmtree(checkpoints)

@@ -4,6 +4,7 @@ lost and damaged files beside the generations, generations that are none. Nothin
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -147,3 +148,31 @@ def test_a_preprocessor_whose_end_nobody_is_told(tmp_path: Path, stratalog: Stra
     program.write_text('#include "nowhere.h"\n.decl a(x: number)\na(1).\n')
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "nowhere.h" in done.stderr
+
+
+def test_folders_of_any_bytes_are_remembered(tmp_path: Path, stratalog: Stratalog) -> None:
+    program = tmp_path / "case.dl"
+    program.write_text(".decl a(x: number)\n.output a\na(x) :- x = range(0, 9).\n")
+    odd = os.fsencode(tmp_path) + b"/out\xff"
+    stratalog("run", program, "-D", os.fsdecode(odd), "--checkpoint", tmp_path / "ck", "-q")
+    shutil.rmtree(odd)
+    stratalog("resume", tmp_path / "ck", "-q", ranks=3)
+    assert (Path(os.fsdecode(odd)) / "a.csv").read_text().count("\n") == 9
+    other = os.fsdecode(os.fsencode(tmp_path) + b"/out\xfe")
+    stratalog("resume", tmp_path / "ck", "-q", "-D", other, ranks=2)
+    assert (Path(other) / "a.csv").exists()
+    assert {p.name for p in tmp_path.iterdir() if p.name.startswith("out")} == {
+        "out\udcff",
+    }
+
+
+def test_a_job_that_was_killed_before_its_first_checkpoint_left_nothing(
+    tmp_path: Path, stratalog: Stratalog
+) -> None:
+    program = tmp_path / "case.dl"
+    program.write_text(".decl a(x: number)\na(1).\n.printsize a\n")
+    stratalog("run", program, "--checkpoint", tmp_path / "ck", "-q")
+    (tmp_path / "ck" / committed(tmp_path / "ck")[-1] / "MANIFEST").unlink()
+    stratalog("run", program, "--checkpoint", tmp_path / "ck", "-q")
+    assert len(committed(tmp_path / "ck")) == 1
+    stratalog("run", program, "--checkpoint", tmp_path / "ck", "-q", expect=7)

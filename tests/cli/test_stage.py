@@ -134,6 +134,59 @@ def test_a_relative_stage_is_found_from_elsewhere(
     assert not [path for path in (tmp_path / "elsewhere").iterdir() if "fast" in path.name]
 
 
+def test_a_copy_takes_nothing_from_the_stage_of_its_original(
+    stratalog: Stratalog, tmp_path: Path
+) -> None:
+    run_staged(stratalog, tmp_path)
+    shutil.copytree(tmp_path / "ck", tmp_path / "copy")
+    copied = newest(stratalog, tmp_path / "copy")
+    facts = tmp_path / "more"
+    facts.mkdir()
+    (facts / "edge.facts").write_text(f"{NODES}\t{NODES + 7}\n")
+    longer = stratalog("resume", tmp_path / "ck", "--add-facts", facts, "-q").sizes()["path"]
+    assert longer > PAIRS
+    # Also where it has waited there alone, and where the original has gone.
+    last = newest(stratalog, tmp_path / "ck")
+    as_if_killed_before_draining(tmp_path / "ck", last)
+    assert newest(stratalog, tmp_path / "ck") == last
+    for has_original in (True, False):
+        if not has_original:
+            (tmp_path / "ck").rename(tmp_path / "moved")
+        assert newest(stratalog, tmp_path / "copy") == copied
+        same = stratalog("resume", tmp_path / "copy", "-q", "-D", tmp_path / "again")
+        assert same.sizes() == {"path": PAIRS}
+    # What was moved keeps what waits for it, and a copy that writes has a folder of its own.
+    assert newest(stratalog, tmp_path / "moved") == last
+    stratalog("resume", tmp_path / "copy", "--add-facts", facts, "-q")
+    assert len(list((tmp_path / "fast").iterdir())) == 2
+    done = stratalog("resume", tmp_path / "moved", "-q", "-D", tmp_path / "again")
+    assert done.sizes() == {"path": longer}
+    assert last in committed(tmp_path / "moved")
+
+
+def test_what_waits_in_another_stage_is_not_passed_over(
+    stratalog: Stratalog, tmp_path: Path
+) -> None:
+    run_staged(stratalog, tmp_path)
+    last = newest(stratalog, tmp_path / "ck")
+    as_if_killed_before_draining(tmp_path / "ck", last)
+    said = f"{last} waits in {tmp_path}/fast, the staging directory of the job before"
+    plain = ("run", PROGRAMS / "closure.dl", "-F", tmp_path / "facts", "-D", tmp_path / "out")
+    folder = ("--checkpoint", tmp_path / "ck")
+    other = ("--stage", tmp_path / "other")
+    for command in (
+        ("resume", tmp_path / "ck", *other),
+        (*plain, *folder, *other, "--resume"),
+        (*plain, *folder, "--resume"),
+        (*plain, *folder),
+    ):
+        assert said in stratalog(*command, expect=7).err
+    (tmp_path / "there").mkdir()
+    stratalog("resume", tmp_path / "ck", "--stage", tmp_path / "there" / ".." / "fast", "-q")
+    assert last in committed(tmp_path / "ck")
+    stratalog("resume", tmp_path / "ck", *other, "-q")
+
+
 def test_the_folder_itself_is_no_stage(stratalog: Stratalog, tmp_path: Path) -> None:
     facts = chain(NODES, tmp_path / "facts")
     (tmp_path / "ck").mkdir()

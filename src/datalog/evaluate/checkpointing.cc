@@ -44,7 +44,13 @@ Result<std::optional<EnginePosition>> Checkpointing::resume() {
     Status mine;
     if (state_.comm.rank() == 0) {
       const auto generations = list_generations(*options.store);
-      const std::size_t count = generations.is_ok() ? generations.value().size() : 0;
+      // Of jobs that were killed before their first checkpoint there is nothing to keep.
+      const auto count = generations.is_ok()
+                             ? std::ranges::count_if(generations.value(),
+                                                     [](const GenerationSummary& each) {
+                                                       return was_committed(each.condition);
+                                                     })
+                             : 0;
       if (count != 0)
         mine = Status::already_exists(fmt::format(
             "{} holds {} checkpoint generation{}, neither to be gone on from nor to be "

@@ -49,15 +49,16 @@ TEST(RunReportText, FailedCheckpoints) {
   EXPECT_EQ(failed[1]["at_end"], true);
   EXPECT_NE(failed[1]["error"].get<std::string>().find("still full"), std::string::npos);
 
-  EXPECT_EQ(missing_checkpoint_text(report, "ck", 0),
-            "all results were written, but not the checkpoint of the answer; the newest one in ck "
-            "is gen-00000001-0000000001");
+  EXPECT_EQ(
+      missing_checkpoint_text(report, "ck", "fast", 0),
+      "all results were written, but not the checkpoint of the answer; the newest one in fast "
+      "is gen-00000001-0000000001");
   report.stopped_early = true;
-  EXPECT_EQ(missing_checkpoint_text(report, "ck", 15),
-            "stopped on signal 15 without a checkpoint; the newest one in ck is "
+  EXPECT_EQ(missing_checkpoint_text(report, "ck", "fast", 15),
+            "stopped on signal 15 without a checkpoint; the newest one in fast is "
             "gen-00000001-0000000001; go on with: stratalog resume ck");
   report.checkpoints.clear();
-  EXPECT_EQ(missing_checkpoint_text(report, "ck", 15),
+  EXPECT_EQ(missing_checkpoint_text(report, "ck", "fast", 15),
             "stopped on signal 15 without a checkpoint; ck holds no checkpoint of this run");
 }
 

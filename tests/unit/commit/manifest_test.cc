@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "commit/retention.h"
@@ -355,6 +356,25 @@ TEST(StoreFile, IsMadeOnceAndChecked) {
   const auto third = claim_store(*store, Durability::kFull, {});
   ASSERT_TRUE(third.is_ok()) << third.status().to_string();
   EXPECT_FALSE(third.value().id == first.value().id);
+}
+
+TEST(StoreFile, OfAnotherJobIsLocked) {
+  const std::string folder = testing::TempDir() + "locked-store";
+  std::filesystem::remove_all(folder);
+  const auto store = open_posix_store(folder, RootMode::kCreate);
+  ASSERT_TRUE(store.is_ok());
+  EXPECT_TRUE(check_unlocked(*store.value()).is_ok());
+  EXPECT_TRUE(store.value()->list(".").value().empty()) << "it only looks";
+  {
+    const auto claim = claim_store(*store.value(), Durability::kNone, {});
+    ASSERT_TRUE(claim.is_ok());
+    const auto other = open_posix_store(folder, RootMode::kMustExist);
+    EXPECT_EQ(check_unlocked(*other.value()).code(), StatusCode::kAlreadyExists);
+    EXPECT_EQ(claim_store(*other.value(), Durability::kNone, {}).status().to_string(),
+              check_unlocked(*other.value()).to_string());
+  }
+  EXPECT_TRUE(check_unlocked(*store.value()).is_ok());
+  std::filesystem::remove_all(folder);
 }
 
 KnownGeneration known(std::uint32_t epoch, std::uint64_t sequence, bool manifest, bool valid) {
