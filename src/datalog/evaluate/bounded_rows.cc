@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 namespace stratalog::datalog {
 namespace {
@@ -38,18 +40,58 @@ bool lies_within(Cell cell, std::span<const CellRange> ranges) {
   });
 }
 
+// Whether all rows were made in order, one after the other.
+bool ascend(const Index& index, const FoundRows& rows) {
+  const RowId last = rows[rows.size() - 1];
+  return last < index.ordered_rows() && last - rows[0] + 1 == rows.size();
+}
+
+// Of positions from `from` to before `to`: the first or the last whose row holds anything.
+template <typename RowAt>
+std::optional<RowId> extreme_row(const Index& index, std::uint64_t from, std::uint64_t to,
+                                 bool is_first, const RowAt& row_at) {
+  for (std::uint64_t i = 0; i < to - from; ++i) {
+    const RowId row = row_at(is_first ? from + i : to - 1 - i);
+    if (!index.total(row).empty()) return row;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void append_between(const Index& index, const FoundRows& rows, std::uint32_t place,
                     std::span<const CellRange> ranges, std::vector<RowId>& found) {
   if (rows.empty()) return;
-  const RowId last = rows[rows.size() - 1];
-  if (last < index.ordered_rows() && last - rows[0] + 1 == rows.size())
+  if (ascend(index, rows))
     return for_each_range(index, rows, place, ranges, [&](std::size_t from, std::size_t to) {
       for (; from < to; ++from) found.push_back(rows[from]);
     });
   for (const RowId row : rows)
     if (lies_within(index.prefix(row)[place], ranges)) found.push_back(row);
+}
+
+void append_extremes(const Index& index, const FoundRows& rows, std::uint32_t place,
+                     std::span<const CellRange> ranges, bool is_first, std::vector<RowId>& found) {
+  const auto wide = std::ranges::find_if(
+      ranges, [](const CellRange& range) { return is_wide_cell(range.highest); });
+  const std::span<const CellRange> small(ranges.begin(), wide);
+  append_between(index, rows, place, {wide, ranges.end()}, found);
+  if (rows.empty()) return;
+  if (ascend(index, rows))
+    return for_each_range(index, rows, place, small, [&](std::size_t from, std::size_t to) {
+      const auto row =
+          extreme_row(index, from, to, is_first, [&](std::uint64_t at) { return rows[at]; });
+      if (row) found.push_back(*row);
+    });
+  for (const CellRange& range : small) {
+    std::optional<RowId> best;
+    for (const RowId row : rows) {
+      const Cell cell = index.prefix(row)[place];
+      if (!lies_within(cell, {&range, 1}) || index.total(row).empty()) continue;
+      if (!best || (cell < index.prefix(*best)[place]) == is_first) best = row;
+    }
+    if (best) found.push_back(*best);
+  }
 }
 
 void add_between(const Index& index, std::span<const CellRange> ranges, FoundSpans& found) {
@@ -72,6 +114,20 @@ void FoundSpans::add(RowId first, std::uint64_t count) {
 void FoundSpans::add(std::span<const ValuedRow> rows) {
   size_ += rows.size();
   spans_.push_back({.index = index_, .rows = rows.data(), .first = 0, .end = size_});
+}
+
+void FoundSpans::keep_extremes(bool is_first) {
+  const std::vector<Span> all = std::exchange(spans_, {});
+  std::uint64_t begin = 0;
+  size_ = 0;
+  for (const Span& span : all) {
+    const auto row = extreme_row(*span.index, 0, span.end - begin, is_first,
+                                 [&](std::uint64_t at) { return row_of(span, at); });
+    begin = span.end;
+    if (!row) continue;
+    index_ = span.index;
+    add(*row, 1);
+  }
 }
 
 FoundSpans::Found FoundSpans::at(std::uint64_t which) const {

@@ -21,6 +21,11 @@ namespace stratalog::datalog {
 void append_between(const Index& index, const FoundRows& rows, std::uint32_t place,
                     std::span<const CellRange> ranges, std::vector<RowId>& found);
 
+// Of these, the first or the last one in each range that holds anything; all of large numbers, whose
+// cells do not tell the order.
+void append_extremes(const Index& index, const FoundRows& rows, std::uint32_t place,
+                     std::span<const CellRange> ranges, bool is_first, std::vector<RowId>& found);
+
 // A row and the place of its value.
 struct ValuedRow {
   std::uint64_t place = 0;
@@ -39,6 +44,8 @@ class FoundSpans {
   void begin(const Index& index) { index_ = &index; }
   void add(RowId first, std::uint64_t count);
   void add(std::span<const ValuedRow> rows);  // borrowed
+  // Leaves the first or the last row of each span that holds anything.
+  void keep_extremes(bool is_first);
   std::uint64_t size() const { return size_; }
   Found at(std::uint64_t which) const;  // which < size()
   // Those of one index at a time, in the order of begin(): `rows` is scratch space.

@@ -2,6 +2,7 @@
 #include "datalog/evaluate/number_ranges.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace stratalog::datalog {
 namespace {
@@ -54,6 +55,28 @@ SetView part_around(const SetView& set, const CellRange& range) {
   part.words = set.words.subspan(first, std::max(first, end) - first);
   part.base = static_cast<Cell>(set.base + (first * 64));
   return part;
+}
+
+std::optional<Cell> first_within(const SetView& set, const CellRange& range) {
+  const SetView part = part_around(set, range);
+  if (part.kind == SetKind::kArray)
+    return part.values.empty() ? std::nullopt : std::optional(part.values.front());
+  for (std::size_t w = 0; w < part.words.size(); ++w)
+    if (const std::uint64_t base = part.base + (w * 64);
+        const std::uint64_t bits = part.words[w] & bits_within(base, range))
+      return static_cast<Cell>(base + static_cast<std::uint64_t>(std::countr_zero(bits)));
+  return std::nullopt;
+}
+
+std::optional<Cell> last_within(const SetView& set, const CellRange& range) {
+  const SetView part = part_around(set, range);
+  if (part.kind == SetKind::kArray)
+    return part.values.empty() ? std::nullopt : std::optional(part.values.back());
+  for (std::size_t w = part.words.size(); w-- > 0;)
+    if (const std::uint64_t base = part.base + (w * 64);
+        const std::uint64_t bits = part.words[w] & bits_within(base, range))
+      return static_cast<Cell>(base + 63 - static_cast<std::uint64_t>(std::countl_zero(bits)));
+  return std::nullopt;
 }
 
 std::vector<CellRange> ranges_without(Cell cell) {

@@ -3,6 +3,7 @@
 // range: so that comparisons with a column's values look at those that pass only. Pure; local.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,10 @@ class NumberInterval {
 // at both ends, and `count` stays that of the set. Takes time by the logarithm of the set at most.
 // Requires an array or a bitmap.
 SetView part_around(const SetView& set, const CellRange& range);
+
+// The lowest and the highest element in the range. Likewise.
+std::optional<Cell> first_within(const SetView& set, const CellRange& range);
+std::optional<Cell> last_within(const SetView& set, const CellRange& range);
 
 // All cells but one, ascending.
 std::vector<CellRange> ranges_without(Cell cell);

@@ -13,6 +13,7 @@ Pipeline::Pipeline(Definition definition, ExpressionEvaluator& evaluator, BatchS
     : definition_(std::move(definition)), evaluator_(evaluator), sink_(std::move(sink)) {
   for (std::size_t s = 0; s < definition_.steps.size(); ++s) prepare_stage(s);
   prepare_witness();
+  prepare_extreme();
 }
 
 Pipeline::~Pipeline() = default;

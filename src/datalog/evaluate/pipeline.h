@@ -17,6 +17,7 @@
 #include "datalog/evaluate/expression.h"
 #include "datalog/evaluate/scan_turns.h"
 #include "datalog/plan/program_plan.h"
+#include "model/tuple_filter.h"
 #include "relation/equivalence.h"
 #include "relation/index.h"
 #include "route/cell_hash.h"
@@ -287,6 +288,8 @@ class Pipeline {
   // The one element of a set that the last step has to bind, where only the least or the greatest
   // is asked for and the set tells it at once.
   std::optional<Cell> only_extreme(std::size_t s, const SetView& cells) const;
+  Status bind_extreme(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
+                      const SetView& set, const CellRange& range);
   // What is under a pivot, for the bindings that ask for it.
   Status visit_keys(std::size_t s, const Batch& in, std::span<const std::uint32_t> rows, Cell pivot,
                     IntSet& keys);
@@ -342,6 +345,7 @@ class Pipeline {
   Status flush_well_filled(std::size_t s);
   // Steps behind which nothing is new but whether anything comes (pipeline_witness.cc).
   void prepare_witness();
+  void prepare_extreme();
   bool asks_for_witness(std::size_t s) const;
   bool comes_at_once_from(std::size_t s) const;
   // Whether the step finds so much for each binding that it stops at the first witness.

@@ -137,20 +137,6 @@ bool Pipeline::only_counts(std::size_t s) const {
          stages_[s]->step->columns.back().role == ColumnRole::kIgnore;
 }
 
-std::optional<Cell> Pipeline::only_extreme(std::size_t s, const SetView& cells) const {
-  const auto& extreme = definition_.extreme;
-  const Stage& stage = *stages_[s];
-  if (!extreme || s + 1 != stages_.size() || !stage.last_filters.empty() ||
-      stage.step->columns.back().variable != extreme->variable)
-    return {};
-  const Cell first = first_of(cells);
-  const Cell last = last_of(cells);
-  // Numbers below zero stand above the others, large ones anywhere above those.
-  const bool ascends = !is_wide_cell(last) && (first >= kNegativeBase || last < kNegativeBase);
-  if (!ascends) return {};
-  return extreme->is_least ? first : last;
-}
-
 // To `count` rows from the next output row on.
 void Pipeline::bind_prefix(Stage& stage, std::uint32_t first, std::uint32_t count) const {
   const auto& columns = stage.step->columns;

@@ -152,6 +152,7 @@ void Pipeline::find_between(Stage& stage, const Batch& in, std::uint32_t in_row)
     add_between(index, stage.row_ranges, stage.between);
     stage.valued_rows[i].runs.add_between(stage.row_places, stage.between);
   }
+  if (stage.takes_extreme_row) stage.between.keep_extremes(definition_.extreme->is_least);
 }
 
 // A copy, because the rule may add rows to this very index while it walks them.
@@ -166,7 +167,11 @@ void Pipeline::find_under(Stage& stage, const Batch& in, std::uint32_t in_row, c
     find_row_ranges(stage, in, in_row);
     // Those whose cells do not tell the order are compared behind this step.
     stage.row_ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
-    append_between(index, under, length, stage.row_ranges, stage.rows);
+    if (stage.takes_extreme_row)
+      append_extremes(index, under, length, stage.row_ranges, definition_.extreme->is_least,
+                      stage.rows);
+    else
+      append_between(index, under, length, stage.row_ranges, stage.rows);
   }
   if (stage.row_tests.empty() || stage.rows.size() < kWorthTests) return;
   find_tested_ranges(stage, in, in_row);

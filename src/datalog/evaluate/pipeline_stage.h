@@ -105,6 +105,9 @@ struct Pipeline::Stage {
   FoundSpans between;  // scratch
   std::vector<CellRange> last_ranges;  // scratch
   std::vector<KnownComparison> last_filters;  // soon after, of the last column; of one kind
+  // Of aggregates that ask for one value, what lies between bounds need not all be bound.
+  bool takes_extreme_row = false;
+  bool takes_extreme_cell = false;
   // Swept rows: filters soon after that read keys only, and what those let through that compare
   // pivots with constants, of small numbers.
   std::vector<const Literal*> key_filters;
