@@ -72,18 +72,14 @@ void append_between(const Index& index, const FoundRows& rows, std::uint32_t pla
 
 void append_extremes(const Index& index, const FoundRows& rows, std::uint32_t place,
                      std::span<const CellRange> ranges, bool is_first, std::vector<RowId>& found) {
-  const auto wide = std::ranges::find_if(
-      ranges, [](const CellRange& range) { return is_wide_cell(range.highest); });
-  const std::span<const CellRange> small(ranges.begin(), wide);
-  append_between(index, rows, place, {wide, ranges.end()}, found);
   if (rows.empty()) return;
   if (ascend(index, rows))
-    return for_each_range(index, rows, place, small, [&](std::size_t from, std::size_t to) {
+    return for_each_range(index, rows, place, ranges, [&](std::size_t from, std::size_t to) {
       const auto row =
           extreme_row(index, from, to, is_first, [&](std::uint64_t at) { return rows[at]; });
       if (row) found.push_back(*row);
     });
-  for (const CellRange& range : small) {
+  for (const CellRange& range : ranges) {
     std::optional<RowId> best;
     for (const RowId row : rows) {
       const Cell cell = index.prefix(row)[place];

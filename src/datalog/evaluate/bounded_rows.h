@@ -21,8 +21,7 @@ namespace stratalog::datalog {
 void append_between(const Index& index, const FoundRows& rows, std::uint32_t place,
                     std::span<const CellRange> ranges, std::vector<RowId>& found);
 
-// Of these, the first or the last one in each range that holds anything; all of large numbers, whose
-// cells do not tell the order.
+// Of these, the first or the last one in each range that holds anything.
 void append_extremes(const Index& index, const FoundRows& rows, std::uint32_t place,
                      std::span<const CellRange> ranges, bool is_first, std::vector<RowId>& found);
 

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "datalog/evaluate/batch.h"
 #include "datalog/evaluate/expression.h"
+#include "datalog/evaluate/place_ranges.h"
 #include "datalog/evaluate/scan_turns.h"
 #include "datalog/plan/program_plan.h"
 #include "model/tuple_filter.h"
@@ -226,7 +227,9 @@ class Pipeline {
   // What a filter tells of rows by other columns, before these are bound.
   void note_row_test(Stage& stage, const Literal& literal);
   void find_tested_ranges(Stage& stage, const Batch& in, std::uint32_t in_row);
-  static void test_rows(Stage& stage, const Index& index);
+  bool lies_within(Cell cell, ValueKind kind, const PlaceRanges& places) const;
+  void test_rows(Stage& stage, const Index& index) const;
+  void append_valued(Stage& stage, const Index& index, const FoundRows& under) const;
   void order_rows(Stage& stage) const;
   void find_between(Stage& stage, const Batch& in, std::uint32_t in_row);
   // Of the rows under a key, those that a binding reads: the stage's list.

@@ -2,6 +2,7 @@
 // Bounds that comparisons set to the column behind the prefix of a scan or search: rows are read in
 // the order of that column, between the bounds. See pipeline.h.
 #include <algorithm>
+#include <array>
 #include <ranges>
 #include <span>
 #include <utility>
@@ -30,7 +31,7 @@ void Pipeline::note_row_filter(Stage& stage, const Literal& literal) {
   // A carried variable is a whole set.
   if (definition_.carries && mentions(literal, definition_.carried)) return;
   auto compared = bound_of_numbers(literal, next.variable);
-  if (!compared || (compared->kind == ValueKind::kFloat && stage.step->prefix_length > 0)) return;
+  if (!compared) return;
   const bool is_known = std::ranges::none_of(columns, [&](const ColumnUse& use) {
     return use.role == ColumnRole::kBind && use.variable != next.variable &&
            mentions(literal, use.variable);
@@ -52,28 +53,36 @@ void Pipeline::note_row_test(Stage& stage, const Literal& literal) {
   }
   const bool is_bounded = step.bounds_next && tested == step.prefix_length;
   if (!tested || is_bounded) return;
-  if (auto compared = bound_of_values(literal, step.columns[*tested].variable))
+  if (auto compared = bound_of_numbers(literal, step.columns[*tested].variable))
     stage.row_tests.push_back({.place = *tested, .compared = *std::move(compared)});
 }
 
-// For one binding. Rows whose cells do not tell the order are compared behind this step.
+bool Pipeline::lies_within(Cell cell, ValueKind kind, const PlaceRanges& places) const {
+  const auto place = place_of_value(kind, evaluator_.bits_of(cell));
+  return place && std::ranges::any_of(places.ranges(), [&](const PlaceRange& range) {
+           return range.first <= *place && *place <= range.last;
+         });
+}
+
+// For one binding.
 void Pipeline::find_tested_ranges(Stage& stage, const Batch& in, std::uint32_t in_row) {
   for (Stage::RowTest& test : stage.row_tests) {
     const SetComparison& compared = test.compared;
     test.places.reset();
     keep_places(compared, evaluator_.bits(*compared.other, in, in_row), in, in_row, test.places);
     test.ranges.clear();
-    test.places.append_cells(compared.kind, test.ranges);
-    test.ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
+    if (compared.kind != ValueKind::kFloat) test.places.append_cells(compared.kind, test.ranges);
   }
 }
 
 // Of the rows in the stage's list. Larger sets of last cells are compared when they are bound.
-void Pipeline::test_rows(Stage& stage, const Index& index) {
+void Pipeline::test_rows(Stage& stage, const Index& index) const {
   if (stage.rows.size() < kWorthTests) return;
   for (const Stage::RowTest& test : stage.row_tests) {
     const std::span<const CellRange> ranges = test.ranges;
-    const auto passes = [ranges](Cell cell) {
+    const bool is_float = test.compared.kind == ValueKind::kFloat;
+    const auto passes = [&, ranges](Cell cell) {
+      if (is_float || is_wide_cell(cell)) return lies_within(cell, test.compared.kind, test.places);
       return std::ranges::any_of(ranges, [cell](const CellRange& range) {
         return range.lowest <= cell && cell <= range.highest;
       });
@@ -165,17 +174,42 @@ void Pipeline::find_under(Stage& stage, const Batch& in, std::uint32_t in_row, c
     for (const RowId row : under) stage.rows.push_back(row);
   } else {
     find_row_ranges(stage, in, in_row);
-    // Those whose cells do not tell the order are compared behind this step.
-    stage.row_ranges.push_back({.lowest = kWideBase, .highest = ~Cell{0}});
     if (stage.takes_extreme_row)
       append_extremes(index, under, length, stage.row_ranges, definition_.extreme->is_least,
                       stage.rows);
     else
       append_between(index, under, length, stage.row_ranges, stage.rows);
+    append_valued(stage, index, under);
   }
   if (stage.row_tests.empty() || stage.rows.size() < kWorthTests) return;
   find_tested_ranges(stage, in, in_row);
   test_rows(stage, index);
+}
+
+// Of the rows whose cells do not tell the order, those whose values lie between the bounds; or, if
+// only one value counts, the one that has it.
+void Pipeline::append_valued(Stage& stage, const Index& index, const FoundRows& under) const {
+  const std::uint32_t length = stage.step->prefix_length;
+  const ValueKind kind = stage.row_filters.front().kind;
+  const std::array<CellRange, 1> valued{
+      {{.lowest = kind == ValueKind::kFloat ? 0 : kWideBase, .highest = ~Cell{0}}}};
+  const auto listed = static_cast<std::ptrdiff_t>(stage.rows.size());
+  append_between(index, under, length, valued, stage.rows);
+  const auto end = std::remove_if(stage.rows.begin() + listed, stage.rows.end(), [&](RowId row) {
+    return !lies_within(index.prefix(row)[length], kind, stage.row_places) ||
+           (stage.takes_extreme_row && index.total(row).empty());
+  });
+  stage.rows.erase(end, stage.rows.end());
+  if (!stage.takes_extreme_row || stage.rows.begin() + listed == stage.rows.end()) return;
+  const auto place_of = [&](RowId row) {
+    return *place_of_value(kind, evaluator_.bits_of(index.prefix(row)[length]));
+  };
+  const std::span<const RowId> found =
+      std::span(stage.rows).subspan(static_cast<std::size_t>(listed));
+  const RowId best = definition_.extreme->is_least ? *std::ranges::min_element(found, {}, place_of)
+                                                   : *std::ranges::max_element(found, {}, place_of);
+  stage.rows.resize(static_cast<std::size_t>(listed));
+  stage.rows.push_back(best);
 }
 
 Status Pipeline::scan_between(std::size_t s, const Batch& in) {

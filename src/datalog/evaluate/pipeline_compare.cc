@@ -101,9 +101,9 @@ Status Pipeline::bind_compared(std::size_t s, const Batch& in, std::uint32_t in_
   stage.last_ranges.clear();
   stage.row_places.append_cells(stage.last_filters.front().compared.kind, stage.last_ranges);
   for (const CellRange& range : stage.last_ranges)
-    STRATALOG_RETURN_IF_ERROR(
-        stage.takes_extreme_cell ? bind_extreme(s, in, in_row, first, view, range)
-                                 : bind_each(s, in, in_row, first, part_around(view, range)));
+    STRATALOG_RETURN_IF_ERROR(stage.takes_extreme_cell
+                                  ? bind_extreme(s, in, in_row, first, view, range)
+                                  : bind_each(s, in, in_row, first, part_around(view, range)));
   if (!is_wide_cell(last_of(view))) return {};
   return bind_each(s, in, in_row, first,
                    part_around(view, {.lowest = kWideBase, .highest = ~Cell{0}}));

@@ -60,15 +60,6 @@ std::optional<PlaceRange> undo_division(const PlaceRange& range, Wide by, std::u
 
 }  // namespace
 
-std::optional<std::uint64_t> place_of_value(ValueKind kind, std::uint64_t bits) {
-  if (kind == ValueKind::kUnsigned) return bits;
-  if (kind != ValueKind::kFloat) return bits ^ kSign;
-  const double value = as_float(bits);
-  if (std::isnan(value)) return {};
-  if (value == 0) return kSign;  // -0 as well
-  return (bits & kSign) != 0 ? ~bits : bits | kSign;
-}
-
 std::optional<PlaceRange> places_where(Comparison comparison, std::uint64_t other) {
   switch (comparison) {
     case Comparison::kLess:

@@ -4,18 +4,28 @@
 // numbers wrap around, so that a bound of `x + y` may let two ranges of `x` through. Pure; local.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "datalog/evaluate/value_bits.h"
 #include "datalog/plan/set_comparison.h"
 #include "model/tuple_filter.h"
 
 namespace stratalog::datalog {
 
 // 64 bits that are in the order of the numbers which `bits` mean; nothing for NaN.
-std::optional<std::uint64_t> place_of_value(ValueKind kind, std::uint64_t bits);
+inline std::optional<std::uint64_t> place_of_value(ValueKind kind, std::uint64_t bits) {
+  constexpr std::uint64_t kTopBit = std::uint64_t{1} << 63U;
+  if (kind == ValueKind::kUnsigned) return bits;
+  if (kind != ValueKind::kFloat) return bits ^ kTopBit;
+  const double value = as_float(bits);
+  if (std::isnan(value)) return {};
+  if (value == 0) return kTopBit;  // -0 as well
+  return (bits & kTopBit) != 0 ? ~bits : bits | kTopBit;
+}
 
 struct PlaceRange {
   std::uint64_t first = 0;
