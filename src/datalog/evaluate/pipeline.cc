@@ -112,6 +112,9 @@ void Pipeline::prepare_aggregate(Stage& stage) {
   if (stage.source.global_rows != nullptr) return;  // counts a relation without reading it
   stage.inner = of_aggregate(*definition_.rule, literal, *stage.step, std::move(stage.source.inner),
                              definition_.constants, evaluator_, *stage.fold);
+  const Aggregate& aggregate = *literal.aggregate;
+  if (aggregate.function != AggregateFunction::kFold && !aggregate.outer.empty())
+    stage.groups.emplace(aggregate.outer);
 }
 
 void Pipeline::prepare_filter(Stage& stage) {
@@ -153,6 +156,7 @@ Status Pipeline::finish() {
   for (const auto& stage : stages_) {
     stage->made_sets.clear();
     if (stage->repeats) stage->repeats->forget();
+    if (stage->groups) stage->groups->forget();
   }
   return evaluator_.status();
 }
@@ -170,7 +174,7 @@ void Pipeline::give_back_room() {
 bool Pipeline::has_made_nothing() const {
   if (has_passed_on_ || stages_.empty()) return false;
   const Stage& first = *stages_.front();
-  return first.out.rows == 0 && first.waiting.rows == 0 && first.made_sets.empty();
+  return first.out.rows == 0 && first.waiting.rows == 0 && first.made_sets.empty() && !first.groups;
 }
 
 Status Pipeline::pass_on(std::size_t s, const Batch& out) {
@@ -377,8 +381,28 @@ Status Pipeline::aggregate(std::size_t s, const Batch& in) {
 }
 
 Status Pipeline::fold_body(std::size_t s, const Batch& in) {
-  STRATALOG_RETURN_IF_ERROR(stages_[s]->inner->fold_rows(in, *stages_[s]->fold));
+  Stage& stage = *stages_[s];
+  if (stage.groups && stage.groups->find(in)) return fold_groups(s, in);
+  STRATALOG_RETURN_IF_ERROR(stage.inner->fold_rows(in, *stage.fold));
   return pass_folded(s, in);
+}
+
+// Each group once, however many rows ask for it.
+Status Pipeline::fold_groups(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const Batch& fresh = stage.groups->fresh();
+  if (fresh.rows > 0) STRATALOG_RETURN_IF_ERROR(stage.inner->fold_rows(fresh, *stage.fold));
+  for (std::uint32_t r = 0; r < fresh.rows; ++r)
+    stage.groups->learn(stage.fold->has_result(r) ? std::optional(stage.fold->result(r, fresh))
+                                                  : std::nullopt);
+  for (std::uint32_t r = 0; r < in.rows; ++r) {
+    const std::optional<Cell> result = stage.groups->result(r);
+    if (!result) continue;
+    const std::uint32_t to = append(stage, in, r);
+    stage.out.columns[stage.step->target][to] = *result;
+    if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
+  }
+  return {};
 }
 
 Status Pipeline::fold_rows(const Batch& in, AggregateFold& fold) {

@@ -275,6 +275,7 @@ class Pipeline {
   Status range(std::size_t s, const Batch& in);
   Status aggregate(std::size_t s, const Batch& in);
   Status fold_body(std::size_t s, const Batch& in);
+  Status fold_groups(std::size_t s, const Batch& in);
   Status pass_folded(std::size_t s, const Batch& in);
   Status scan_equivalence(std::size_t s, const Batch& in);
   Status scan_swept(std::size_t s, const Batch& in);

@@ -17,6 +17,7 @@
 #include "datalog/evaluate/aggregate_fold.h"
 #include "datalog/evaluate/bounded_rows.h"
 #include "datalog/evaluate/cell_filter.h"
+#include "datalog/evaluate/group_memo.h"
 #include "datalog/evaluate/number_columns.h"
 #include "datalog/evaluate/number_ranges.h"
 #include "datalog/evaluate/pipeline.h"
@@ -123,6 +124,7 @@ struct Pipeline::Stage {
   std::uint64_t stride = 1;
   std::unique_ptr<Pipeline> inner;  // aggregates
   std::unique_ptr<AggregateFold> fold;
+  std::optional<GroupMemo> groups;  // what it has folded
 };
 
 // Rows of one index, with a value or the set of the last column each.

@@ -275,6 +275,40 @@ TEST(BetweenBounds, Floats) {
       halves + "pair(a, b) :- f(a, x), x = 0.0, f(b, y), y - x >= 0.0, (70.0 + x) - y >= 0.0.\n");
 }
 
+// Under keys, too, and of other columns than the one whose rows are read in order; large numbers
+// are compared like that as well, here half of all.
+TEST(BetweenBounds, FloatsAndLargeNumbersUnderKeys) {
+  const std::string keyed =
+      ".decl f(k: number, x: float, n: number)\nf(k, to_float(s) / 8.0, n) :- i(n, k, s, _).\n"
+      "f(1, 0.0, 901).\nf(1, -0.0, 902).\nf(2, to_float(\"inf\"), 903).\n"
+      "f(2, to_float(\"-inf\"), 904).\nf(2, to_float(\"nan\"), 905).\n"
+      ".decl g(k: number, n: number, x: float)\ng(k, n, x) :- f(k, x, n).\n"
+      ".decl l(k: number, s: number, n: number)\n"
+      "l(k, s * (1 + 99999999 * (n % 2)), n) :- i(n, k, s, _).\n";
+  expect_same_between_bounds(
+      keyed +
+          "pair(a, b) :- f(k, x, a), f(k, y, b), y > x, y < x + 2.5.\n"
+          "best(a, n) :- f(k, x, a), n = count : { f(k, y, _), y <= x }.\n",
+      keyed +
+          "pair(a, b) :- f(k, x, a), f(k, y, b), y - x > 0.0, (x + 2.5) - y > 0.0.\n"
+          "best(a, n) :- f(k, x, a), n = count : { f(k, y, _), max(y, x) = x, y + 1.0 >= y }.\n");
+  expect_same_between_bounds(
+      keyed +
+          "pair(a, b) :- g(k, a, x), g(k, b, y), a < b, x >= y - 0.5, x < y + 3.5.\n"
+          "best(a, 1) :- g(k, a, x), g(k, b, y), y > x, b > a + 200.\n",
+      keyed +
+          "pair(a, b) :- g(k, a, x), g(k, b, y), b - a > 0, x - (y - 0.5) >= 0.0, "
+          "(y + 3.5) - x > 0.0.\n"
+          "best(a, 1) :- g(k, a, x), g(k, b, y), y - x > 0.0, b - a > 200.\n");
+  expect_same_between_bounds(
+      keyed +
+          "pair(a, b) :- l(k, x, a), l(k, y, b), y > x, y < x + 1000000.\n"
+          "best(a, n) :- l(k, x, a), n = min y : { l(k, y, _), y > x }.\n",
+      keyed +
+          "pair(a, b) :- l(k, x, a), l(k, y, b), max(y, x) = y, y - x < 1000000, y != x.\n"
+          "best(a, n) :- l(k, x, a), n = min y : { l(k, y, _), max(y, x) = y, y != x }.\n");
+}
+
 // What is computed of the column is undone; all of it wraps around.
 TEST(BetweenBounds, OfSumsDifferencesAndQuotients) {
   expect_same_between_bounds(

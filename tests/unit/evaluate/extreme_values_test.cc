@@ -67,6 +67,69 @@ void expect_extremes(const char* type) {
 TEST(ExtremeValues, OfNumbers) { expect_extremes<std::int64_t>("number"); }
 TEST(ExtremeValues, OfUnsignedNumbers) { expect_extremes<std::uint64_t>("unsigned"); }
 
+// The next value and the one before, of one column and under keys: of numbers of both signs, small
+// and large ones, of sets and of rows, with and without another column behind.
+template <typename Number>
+void expect_neighbours(const char* type) {
+  std::mt19937_64 random(6);
+  std::string facts;
+  std::map<int, std::set<Number>> groups;
+  for (int group = 0; group < 20; ++group) {
+    for (int n = 3 + (group * group); n > 0; --n)
+      groups[group].insert(drawn<Number>(group, random));
+    int i = 0;
+    for (const Number number : groups[group])
+      facts += fmt::format("{}\t{}\t{}\n", group, number, i++ % 7);
+  }
+  std::multiset<std::string> after;
+  std::multiset<std::string> before;
+  for (const auto& [group, numbers] : groups)
+    for (auto at = numbers.begin(); at != numbers.end(); ++at) {
+      if (std::next(at) != numbers.end())
+        after.insert(fmt::format("{}\t{}\t{}\n", group, *at, *std::next(at)));
+      if (at != numbers.begin())
+        before.insert(fmt::format("{}\t{}\t{}\n", group, *at, *std::prev(at)));
+    }
+  // Of all groups together.
+  std::multiset<std::string> all_after;
+  std::set<Number> all;
+  for (const auto& [group, numbers] : groups) all.insert(numbers.begin(), numbers.end());
+  for (auto at = all.begin(); std::next(at) != all.end(); ++at)
+    all_after.insert(fmt::format("{}\t{}\n", *at, *std::next(at)));
+  const Program program = compiled(fmt::format(
+      ".decl e(g: number, t: {0}, i: number)\n.input e\n.decl f(g: number, t: {0})\n"
+      "f(g, t) :- e(g, t, _).\n.decl h(t: {0})\nh(t) :- e(_, t, _).\n"
+      ".decl a(g: number, t: {0}, n: {0})\n.output a\n.decl b(g: number, t: {0}, n: {0})\n"
+      ".output b\n.decl c(g: number, t: {0}, n: {0})\n.output c\n"
+      ".decl d(g: number, t: {0}, n: {0})\n.output d\n.decl k(t: {0}, n: {0})\n.output k\n"
+      ".decl l(t: {0}, n: {0})\n.output l\n"
+      "a(g, t, n) :- e(g, t, _), n = min u : {{ e(g, u, _), u > t }}.\n"
+      "b(g, t, n) :- e(g, t, _), n = max u : {{ e(g, u, _), t > u }}.\n"
+      "c(g, t, n) :- f(g, t), n = min u : {{ f(g, u), u > t }}.\n"
+      "d(g, t, n) :- f(g, t), n = max u : {{ f(g, u), u < t, u != t }}.\n"
+      "k(t, n) :- h(t), n = min u : {{ h(u), u > t }}.\n"
+      "l(t, n) :- h(t), n = min u : {{ e(_, u, _), u >= t, u != t }}.\n",
+      type));
+  for (const int ranks : {1, 2, 3})
+    for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared}) {
+      const EngineOutcome outcome =
+          run_engine(program, {{"e.facts", facts}}, ranks, {}, {}, nullptr, nullptr, {}, space);
+      ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+      const std::map<std::string, const std::multiset<std::string>*> wanted{
+          {"a", &after},  {"b", &before},    {"c", &after},
+          {"d", &before}, {"k", &all_after}, {"l", &all_after}};
+      for (const auto& [name, lines] : wanted) {
+        std::istringstream found(outcome.files.at(name + ".csv"));
+        std::multiset<std::string> found_lines;
+        for (std::string line; std::getline(found, line);) found_lines.insert(line + "\n");
+        EXPECT_TRUE(found_lines == *lines) << name << " of " << type << ", " << ranks;
+      }
+    }
+}
+
+TEST(ExtremeValues, NextToNumbers) { expect_neighbours<std::int64_t>("number"); }
+TEST(ExtremeValues, NextToUnsignedNumbers) { expect_neighbours<std::uint64_t>("unsigned"); }
+
 // All elements of a class have the same least one.
 TEST(ExtremeValues, OfClasses) {
   const Program program = compiled(
