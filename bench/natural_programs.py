@@ -29,6 +29,8 @@ DECLARED = {
     "word": ".decl word(p: number, w: number)\n.input word\n",
     "buys": ".decl buys(t: number, i: number)\n.input buys\n",
     "link": ".decl link(x: number, y: number)\n.input link\n",
+    "event": ".decl event(u: number, t: number)\n.input event\n",
+    "older": ".decl older(v: number, p: number)\n.input older\n",
 }
 NEAR = ".decl n(a: number, b: number)\n.printsize n\n"
 TERMS = """.type E = Num {n: number} | Add {l: E, r: E} | Mul {l: E, r: E}
@@ -138,6 +140,21 @@ s($Neg(a), $Neg(x)) :- ex($Neg(a), _), s(a, x).
     "g(i % 24, i, s, t) :- iv(i, s, t).\n" + NEAR + "n(a, b) :- g(c, a, s, t), g(c, b, u, v), "
     "a < b, s <= v, u <= t.\n",
     "calls": RULES,
+    "after": ".decl after(u: number, a: number, b: number)\n.printsize after\n"
+    "after(u, a, b) :- event(u, a), b = min t : { event(u, t), t > a }.\n",
+    # Seconds since 1970, in some years: numbers that are not small.
+    "after_late": ".decl late(u: number, t: number, k: number)\n"
+    "late(u, t + 2131000000, t % 3) :- event(u, t).\n"
+    ".decl after(u: number, a: number, b: number)\n.printsize after\n"
+    "after(u, a, b) :- late(u, a, _), b = min t : { late(u, t, _), t > a }.\n",
+    "top3": ".decl tx(u: number, y: float, i: number)\ntx(u, to_float(t) / 7.0, t) :- event(u, t).\n"
+    ".decl top(u: number, i: number)\n.printsize top\n"
+    "top(u, i) :- tx(u, y, i), count : { tx(u, z, _), z > y } < 3.\n",
+    "above": ".decl emp(e: number, d: number, s: number)\n"
+    "emp(t, u % 100, t % 9973) :- event(u, t).\n.decl above(e: number)\n.printsize above\n"
+    "above(e) :- emp(e, d, s), m = max x : { emp(_, d, x) }, s + 50 > m.\n",
+    "versions": ".decl doc(v: number, r: number)\n.printsize doc\n"
+    "doc(r, r) :- older(_, r), !older(r, _).\ndoc(v, r) :- doc(p, r), older(v, p).\n",
 }
 
 
@@ -156,6 +173,9 @@ def facts() -> Iterator[tuple[str, list[tuple[int, ...]]]]:
     bought = {(t, int(numbers.paretovariate(0.7)) % 3000) for t in range(30_000) for _ in range(20)}
     yield "buys", sorted(bought)
     yield "link", links(numbers)
+    events = {(numbers.randrange(2000), numbers.randrange(2_000_000)) for _ in range(250_000)}
+    yield "event", sorted(events)
+    yield "older", [(v, v - 1) for v in range(1, 600_000) if numbers.random() > 0.14]
 
 
 def links(numbers: random.Random) -> list[tuple[int, ...]]:

@@ -79,13 +79,16 @@ void Pipeline::find_tested_ranges(Stage& stage, const Batch& in, std::uint32_t i
 void Pipeline::test_rows(Stage& stage, const Index& index) const {
   if (stage.rows.size() < kWorthTests) return;
   for (const Stage::RowTest& test : stage.row_tests) {
-    const std::span<const CellRange> ranges = test.ranges;
-    const bool is_float = test.compared.kind == ValueKind::kFloat;
-    const auto passes = [&, ranges](Cell cell) {
-      if (is_float || is_wide_cell(cell)) return lies_within(cell, test.compared.kind, test.places);
+    // What the loop needs most stays in registers.
+    const auto is_small = [ranges = std::span<const CellRange>(test.ranges)](Cell cell) {
       return std::ranges::any_of(ranges, [cell](const CellRange& range) {
         return range.lowest <= cell && cell <= range.highest;
       });
+    };
+    const Cell valued = test.compared.kind == ValueKind::kFloat ? 0 : kWideBase;
+    const auto passes = [this, is_small, valued, &test](Cell cell) {
+      return is_small(cell) ||
+             (cell >= valued && lies_within(cell, test.compared.kind, test.places));
     };
     const std::uint32_t place = test.place;
     if (place + 1 < stage.step->columns.size()) {

@@ -210,8 +210,8 @@ Result<PivotRelations::SlotNumbers> PivotRelations::order_slots(
     is_worth_it = tuples_per_slot(graph, by_key, starts_of_pivots) >= kLeastTuplesPerSlot;
     return is_worth_it ? Status() : Status::cancelled("a sweep is not worth it");
   });
-  // Of many pivots that have no slots in common (lists, each with its head), there is nothing that a
-  // sweep could do for some of them together.
+  // Of many pivots that have no slots in common (lists, each with its head), there is nothing that
+  // a sweep could do for some of them together.
   if (discovered.is_ok() && starts_of_pivots.size() >= state_.options.guess_growth_min_seeds)
     is_worth_it = tuples_per_slot(graph, by_key, starts_of_pivots) >= kLeastTuplesPerSlot;
   if (!is_worth_it) return SlotNumbers();
