@@ -147,7 +147,8 @@ s($Neg(a), $Neg(x)) :- ex($Neg(a), _), s(a, x).
     "late(u, t + 2131000000, t % 3) :- event(u, t).\n"
     ".decl after(u: number, a: number, b: number)\n.printsize after\n"
     "after(u, a, b) :- late(u, a, _), b = min t : { late(u, t, _), t > a }.\n",
-    "top3": ".decl tx(u: number, y: float, i: number)\ntx(u, to_float(t) / 7.0, t) :- event(u, t).\n"
+    "top3": ".decl tx(u: number, y: float, i: number)\n"
+    "tx(u, to_float(t) / 7.0, t) :- event(u, t).\n"
     ".decl top(u: number, i: number)\n.printsize top\n"
     "top(u, i) :- tx(u, y, i), count : { tx(u, z, _), z > y } < 3.\n",
     "above": ".decl emp(e: number, d: number, s: number)\n"

@@ -56,9 +56,9 @@ std::optional<HomeMark> mark_in(Store& folder) {
 // Several nodes may share a stage by mistake, which is found out later: they write the same.
 Status write_mark(Store& folder, const HomeMark& mark) {
   if (mark_in(folder) == mark) return Status::ok();
-  const Status written = write_text_file(folder, kHomeName, text_of(mark), Durability::kFull);
+  Status written = write_text_file(folder, kHomeName, text_of(mark), Durability::kFull);
   if (written.code() != StatusCode::kAlreadyExists || mark_in(folder) == mark) return written;
-  const Status removed = folder.remove_file(kHomeTemporary);
+  Status removed = folder.remove_file(kHomeTemporary);
   if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) return removed;
   STRATALOG_RETURN_IF_ERROR(
       write_text_file(folder, kHomeTemporary, text_of(mark), Durability::kFull));
@@ -110,7 +110,7 @@ Result<std::string> find_folder(const std::string& stage, const std::string& nam
   STRATALOG_ASSIGN_OR_RETURN(const auto home, open_posix_store(mine.path, RootMode::kMustExist));
   std::optional<std::string> left;
   for (const std::string& each : folders_of(stage, name)) {
-    const auto folder = open_posix_store(stage + "/" + each, RootMode::kMustExist);
+    const auto folder = open_posix_store(fmt::format("{}/{}", stage, each), RootMode::kMustExist);
     if (!folder.is_ok()) continue;
     const Owner owner = owner_of(*folder.value(), mine);
     if (owner == Owner::kMine) return each;
@@ -125,7 +125,8 @@ Result<std::string> make_folder(const std::string& stage, const std::string& nam
                                 const HomeMark& mine) {
   std::error_code unknown;
   std::string free = name;
-  for (std::uint32_t tries = 0; std::filesystem::exists(stage + "/" + free, unknown); ++tries)
+  for (std::uint32_t tries = 0; std::filesystem::exists(fmt::format("{}/{}", stage, free), unknown);
+       ++tries)
     free = fmt::format("{}-{:x}{}", name, mine.inode, tries == 0 ? "" : fmt::format("-{}", tries));
   STRATALOG_ASSIGN_OR_RETURN(const auto all, open_posix_store(stage, RootMode::kMustExist));
   STRATALOG_RETURN_IF_ERROR(all->make_directory(free));

@@ -64,7 +64,7 @@ json places_object(const RunPlaces& places) {
 }
 
 json path_item(const std::string& path) {
-  const json text(path);
+  json text(path);
   const bool is_utf8 = text.dump(-1, ' ', false, json::error_handler_t::ignore) ==
                        text.dump(-1, ' ', false, json::error_handler_t::replace);
   if (is_utf8) return text;
