@@ -140,8 +140,9 @@ s($Neg(a), $Neg(x)) :- ex($Neg(a), _), s(a, x).
     "g(i % 24, i, s, t) :- iv(i, s, t).\n" + NEAR + "n(a, b) :- g(c, a, s, t), g(c, b, u, v), "
     "a < b, s <= v, u <= t.\n",
     "calls": RULES,
-    "after": ".decl after(u: number, a: number, b: number)\n.printsize after\n"
-    "after(u, a, b) :- event(u, a), b = min t : { event(u, t), t > a }.\n",
+    "after": ".decl page(u: number, t: number, k: number)\npage(u, t, t % 3) :- event(u, t).\n"
+    ".decl after(u: number, a: number, b: number)\n.printsize after\n"
+    "after(u, a, b) :- page(u, a, _), b = min t : { page(u, t, _), t > a }.\n",
     # Seconds since 1970, in some years: numbers that are not small.
     "after_late": ".decl late(u: number, t: number, k: number)\n"
     "late(u, t + 2131000000, t % 3) :- event(u, t).\n"

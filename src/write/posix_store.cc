@@ -248,7 +248,17 @@ Status PosixStore::confirm_root() {
   // A name that cannot be looked up for another reason than that it is gone says nothing.
   if (::stat(path_.c_str(), &named) != 0 && errno != ENOENT && errno != ENOTDIR)
     return Status::ok();
-  if (named.st_dev == held.st_dev && named.st_ino == held.st_ino) return Status::ok();
+  const auto is_same = [](const struct stat& one, const struct stat& other) {
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  };
+  if (is_same(named, held)) return Status::ok();
+  // Directories of layered file systems (overlayfs) may get another number once something is
+  // written into them; a file that this store has is then the same by either way.
+  STRATALOG_ASSIGN_OR_RETURN(const std::vector<std::string> names, list("."));
+  for (const std::string& name : names)
+    if (::fstatat(root_.get(), name.c_str(), &held, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(held.st_mode) && ::lstat(full(name).c_str(), &named) == 0 && is_same(named, held))
+      return Status::ok();
   return Status::not_found(fmt::format(
       "{} is not the directory any more that this job opened: it was moved, removed or replaced "
       "while the job ran; what the job had written lies where it was moved to",
