@@ -84,8 +84,11 @@ Result<std::unique_ptr<Store>> open_no_folder() {
 
 // Rank 0. Before anything is computed: is the folder in the state that the policy asks for?
 Status judge_folder(Store& store, const RunArguments& run) {
-  STRATALOG_RETURN_IF_ERROR(check_unlocked(store));
-  if (run.resume != datalog::ResumePolicy::kFreshForced)
+  // Of a resume, both have been looked at where its program was read.
+  if (run.resume != datalog::ResumePolicy::kResume)
+    STRATALOG_RETURN_IF_ERROR(check_unlocked(store));
+  if (run.resume == datalog::ResumePolicy::kFresh ||
+      run.resume == datalog::ResumePolicy::kResumeOrFresh)
     STRATALOG_RETURN_IF_ERROR(check_no_other_stage(run.checkpoint, run.stage));
   STRATALOG_ASSIGN_OR_RETURN(const auto generations, list_generations(store));
   const bool has_any =

@@ -80,9 +80,11 @@ Owner owner_of(Store& folder, const HomeMark& mine) {
 }
 
 // Whether jobs of `home` may have written all that is there: it has seen their epochs.
-bool may_be_of(Store& folder, Store& home) {
+bool may_be_of(Store& folder, const std::string& home) {
+  const auto opened = open_posix_store(home, RootMode::kMustExist);
+  if (!opened.is_ok()) return false;
   const auto names = folder.list(".");
-  const auto highest = highest_epoch(home);
+  const auto highest = highest_epoch(*opened.value());
   if (!names.is_ok() || !highest.is_ok()) return false;
   return std::ranges::all_of(names.value(), [&](const std::string& name) {
     const auto id = parse_generation_name(name);
@@ -107,14 +109,13 @@ std::vector<std::string> folders_of(const std::string& stage, const std::string&
 // moved.
 Result<std::string> find_folder(const std::string& stage, const std::string& name,
                                 const HomeMark& mine) {
-  STRATALOG_ASSIGN_OR_RETURN(const auto home, open_posix_store(mine.path, RootMode::kMustExist));
   std::optional<std::string> left;
   for (const std::string& each : folders_of(stage, name)) {
     const auto folder = open_posix_store(fmt::format("{}/{}", stage, each), RootMode::kMustExist);
     if (!folder.is_ok()) continue;
     const Owner owner = owner_of(*folder.value(), mine);
     if (owner == Owner::kMine) return each;
-    if (owner == Owner::kNobody && !left && may_be_of(*folder.value(), *home)) left = each;
+    if (owner == Owner::kNobody && !left && may_be_of(*folder.value(), mine.path)) left = each;
   }
   if (left) return *left;
   return Status::not_found(fmt::format("{} has no folder of {}", stage, mine.path));

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/evaluate/group_memo.h"
 
-#include <algorithm>
-
 namespace stratalog::datalog {
 namespace {
 
-// One row in so many must ask again for a group: a look takes far less than most groups do.
-constexpr std::uint32_t kLeastAskedAgain = 8;
-constexpr std::uint32_t kLongestPause = 1U << 16;  // batches
 // No more groups are kept in mind at a time.
 constexpr std::uint32_t kMostGroups = 1U << 20;
 
 }  // namespace
 
 bool GroupMemo::find(const Batch& in) {
-  if (rest_ > 0) {
-    --rest_;
-    return false;
-  }
+  if (watch_.rests()) return false;
   if (known_ && known_->size() >= kMostGroups) forget();
   if (!known_) {
     known_.emplace(static_cast<std::uint32_t>(outer_.size()));
@@ -37,19 +29,9 @@ bool GroupMemo::find(const Batch& in) {
     for (std::size_t k = 0; k < key_.size(); ++k) fresh_.columns[outer_[k]][fresh_.rows] = key_[k];
     ++fresh_.rows;
   }
-  judge(in.rows);
+  // What has been found stays, whatever the verdict.
+  (void)watch_.is_worth_it(in.rows, in.rows - fresh_.rows);
   return true;
-}
-
-// What has been found stays until the next batch.
-void GroupMemo::judge(std::uint32_t rows) {
-  watched_ += rows;
-  repeated_ += rows - fresh_.rows;
-  if (++batches_ < kTrial) return;
-  const bool is_useless = repeated_ < watched_ / kLeastAskedAgain;
-  watched_ = repeated_ = batches_ = 0;
-  rest_ = is_useless ? next_rest_ : 0;
-  next_rest_ = is_useless ? std::min(2 * next_rest_, kLongestPause) : kTrial;
 }
 
 void GroupMemo::forget() {

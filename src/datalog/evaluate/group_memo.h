@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "datalog/evaluate/batch.h"
+#include "datalog/evaluate/repeat_watch.h"
 #include "relation/prefix_map.h"
 
 namespace stratalog::datalog {
@@ -29,21 +30,16 @@ class GroupMemo {
   void forget();
 
  private:
-  void judge(std::uint32_t rows);
-
   std::vector<VariableId> outer_;
   std::optional<PrefixMap> known_;
   std::vector<std::optional<Cell>> results_;  // by group
   std::vector<std::uint32_t> groups_;  // by row of the last batch
   Batch fresh_;
   std::vector<Cell> key_;  // scratch
-  std::uint64_t watched_ = 0;  // rows since the last verdict
-  std::uint64_t repeated_ = 0;  // of them
-  std::uint32_t batches_ = 0;  // since the last verdict
-  std::uint32_t rest_ = 0;  // batches to let pass
-  std::uint32_t next_rest_ = kTrial;
 
-  static constexpr std::uint32_t kTrial = 16;  // batches before each verdict
+  // One row in so many must ask again for a group: a look takes far less than most groups do.
+  static constexpr std::uint32_t kLeastAskedAgain = 8;
+  RepeatWatch watch_{kLeastAskedAgain};
 };
 
 }  // namespace stratalog::datalog

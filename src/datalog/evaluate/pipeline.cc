@@ -387,22 +387,27 @@ Status Pipeline::fold_body(std::size_t s, const Batch& in) {
   return pass_folded(s, in);
 }
 
-// Each group once, however many rows ask for it.
-Status Pipeline::fold_groups(std::size_t s, const Batch& in) {
+// Of the rows that have one.
+template <typename ResultOf>
+Status Pipeline::pass_results(std::size_t s, const Batch& in, const ResultOf& result_of) {
   Stage& stage = *stages_[s];
-  const Batch& fresh = stage.groups->fresh();
-  if (fresh.rows > 0) STRATALOG_RETURN_IF_ERROR(stage.inner->fold_rows(fresh, *stage.fold));
-  for (std::uint32_t r = 0; r < fresh.rows; ++r)
-    stage.groups->learn(stage.fold->has_result(r) ? std::optional(stage.fold->result(r, fresh))
-                                                  : std::nullopt);
   for (std::uint32_t r = 0; r < in.rows; ++r) {
-    const std::optional<Cell> result = stage.groups->result(r);
+    const std::optional<Cell> result = result_of(r);
     if (!result) continue;
     const std::uint32_t to = append(stage, in, r);
     stage.out.columns[stage.step->target][to] = *result;
     if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
   }
   return {};
+}
+
+// Each group once, however many rows ask for it.
+Status Pipeline::fold_groups(std::size_t s, const Batch& in) {
+  Stage& stage = *stages_[s];
+  const Batch& fresh = stage.groups->fresh();
+  if (fresh.rows > 0) STRATALOG_RETURN_IF_ERROR(stage.inner->fold_rows(fresh, *stage.fold));
+  for (std::uint32_t r = 0; r < fresh.rows; ++r) stage.groups->learn(folded(stage, r, fresh));
+  return pass_results(s, in, [&](std::uint32_t r) { return stage.groups->result(r); });
 }
 
 Status Pipeline::fold_rows(const Batch& in, AggregateFold& fold) {
@@ -424,13 +429,12 @@ Status Pipeline::fold_rows(const Batch& in, AggregateFold& fold) {
 
 Status Pipeline::pass_folded(std::size_t s, const Batch& in) {
   Stage& stage = *stages_[s];
-  for (std::uint32_t r = 0; r < in.rows; ++r) {
-    if (!stage.fold->has_result(r)) continue;
-    const std::uint32_t to = append(stage, in, r);
-    stage.out.columns[stage.step->target][to] = stage.fold->result(r, in);
-    if (++stage.out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush(s));
-  }
-  return {};
+  return pass_results(s, in, [&](std::uint32_t r) { return folded(stage, r, in); });
+}
+
+// Nothing where there is no such value.
+std::optional<Cell> Pipeline::folded(Stage& stage, std::uint32_t row, const Batch& outer) {
+  return stage.fold->has_result(row) ? std::optional(stage.fold->result(row, outer)) : std::nullopt;
 }
 
 }  // namespace stratalog::datalog

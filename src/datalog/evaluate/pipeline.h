@@ -277,6 +277,9 @@ class Pipeline {
   Status fold_body(std::size_t s, const Batch& in);
   Status fold_groups(std::size_t s, const Batch& in);
   Status pass_folded(std::size_t s, const Batch& in);
+  template <typename ResultOf>
+  Status pass_results(std::size_t s, const Batch& in, const ResultOf& result_of);
+  static std::optional<Cell> folded(Stage& stage, std::uint32_t row, const Batch& outer);
   Status scan_equivalence(std::size_t s, const Batch& in);
   Status scan_swept(std::size_t s, const Batch& in);
   Status search_swept(std::size_t s, const Batch& in);

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/evaluate/repeat_filter.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace stratalog::datalog {
 namespace {
 
 // Fewer rows have little to repeat.
 constexpr std::uint32_t kWorthALook = 32;
-// One in so many must be repeated: looking takes a part of the time of what it spares.
-constexpr std::uint32_t kLeastRepeated = 4;
-constexpr std::uint32_t kLongestRest = 1U << 16;  // batches
 // No more bindings are kept in mind.
 constexpr std::uint32_t kMostSeen = 1U << 20;
 
@@ -37,10 +34,7 @@ void RepeatFilter::keep(Batch& batch, std::uint32_t from, std::uint32_t to) cons
 
 void RepeatFilter::filter(Batch& batch) {
   if (!seen_ && batch.rows < kWorthALook) return;
-  if (rest_ > 0) {
-    --rest_;
-    return;
-  }
+  if (watch_.rests()) return;
   if (!seen_) {
     key_.resize(variables_.size() + (batch.sets.empty() ? 0 : 1));
     seen_.emplace(static_cast<std::uint32_t>(key_.size()));
@@ -48,15 +42,8 @@ void RepeatFilter::filter(Batch& batch) {
   std::uint32_t kept = 0;
   for (std::uint32_t row = 0; row < batch.rows; ++row)
     if (!is_repeated(batch, row)) keep(batch, row, kept++);
-  watched_ += batch.rows;
-  repeated_ += batch.rows - kept;
-  batch.rows = kept;
-  if (++batches_ < kTrial) return;
-  const bool is_useless = repeated_ < watched_ / kLeastRepeated;
-  watched_ = repeated_ = batches_ = 0;
-  rest_ = is_useless ? next_rest_ : 0;
-  next_rest_ = is_useless ? std::min(2 * next_rest_, kLongestRest) : kTrial;
-  if (is_useless) seen_.reset();
+  const std::uint32_t rows = std::exchange(batch.rows, kept);
+  if (!watch_.is_worth_it(rows, rows - kept)) seen_.reset();
 }
 
 void RepeatFilter::forget() { seen_.reset(); }

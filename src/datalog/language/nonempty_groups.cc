@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <optional>
 #include <set>
 
+#include "datalog/comparisons.h"
 #include "datalog/language/variable_classes.h"
 #include "datalog/rule_variables.h"
 
@@ -43,49 +43,26 @@ bool excludes_zero(Comparison comparison, int constant) {
   }
 }
 
-// `c < n` as `n > c`.
-Comparison turned(Comparison comparison) {
-  switch (comparison) {
-    case Comparison::kLess:
-      return Comparison::kGreater;
-    case Comparison::kLessEqual:
-      return Comparison::kGreaterEqual;
-    case Comparison::kGreater:
-      return Comparison::kLess;
-    case Comparison::kGreaterEqual:
-      return Comparison::kLessEqual;
-    default:
-      return comparison;
-  }
-}
-
 bool is_nan(const Expression& constant) {
   if (constant.value_kind != ValueKind::kFloat) return false;
   const auto value = std::bit_cast<double>(constant.bits);
   return value != value;
 }
 
-// A variable, and those that the rule says are the same.
-std::set<VariableId> names_of(VariableId variable, const Rule& rule) {
-  std::set<VariableId> names = {variable};
-  for (std::size_t before = 0; before < names.size();) {
-    before = names.size();
-    for (const Literal& each : rule.body) {
-      if (each.kind != LiteralKind::kComparison || each.comparison != Comparison::kEqual ||
-          each.left.kind != ExpressionKind::kVariable ||
-          each.right.kind != ExpressionKind::kVariable)
-        continue;
-      if (names.contains(each.left.variable)) names.insert(each.right.variable);
-      if (names.contains(each.right.variable)) names.insert(each.left.variable);
-    }
-  }
+// Variables that the rule says are the same.
+VariableClasses equal_variables(const Rule& rule) {
+  VariableClasses names(rule.variables.size());
+  for (const Literal& each : rule.body)
+    if (each.kind == LiteralKind::kComparison && each.comparison == Comparison::kEqual &&
+        each.left.kind == ExpressionKind::kVariable && each.right.kind == ExpressionKind::kVariable)
+      names.unite(each.left.variable, each.right.variable);
   return names;
 }
 
-bool refuses_zero(const Literal& literal, const std::set<VariableId>& results) {
+bool refuses_zero(const Literal& literal, VariableId result, VariableClasses& names) {
   if (literal.kind != LiteralKind::kComparison) return false;
   const auto is_result = [&](const Expression& e) {
-    return e.kind == ExpressionKind::kVariable && results.contains(e.variable);
+    return e.kind == ExpressionKind::kVariable && names.find(e.variable) == names.find(result);
   };
   const bool is_left = is_result(literal.left);
   if (!is_left && !is_result(literal.right)) return false;
@@ -104,9 +81,10 @@ bool wants_nonempty_groups(const Rule& rule, const Literal& aggregate) {
       return true;
     case AggregateFunction::kCount:
     case AggregateFunction::kSum: {
-      const std::set<VariableId> results = names_of(aggregate.aggregate->result, rule);
-      return std::any_of(rule.body.begin(), rule.body.end(),
-                         [&](const Literal& each) { return refuses_zero(each, results); });
+      VariableClasses names = equal_variables(rule);
+      return std::any_of(rule.body.begin(), rule.body.end(), [&](const Literal& each) {
+        return refuses_zero(each, aggregate.aggregate->result, names);
+      });
     }
     case AggregateFunction::kMean:
     case AggregateFunction::kFold:

@@ -78,21 +78,6 @@ bool find_steps(const Expression& e, VariableId variable, ValueKind kind,
 
 }  // namespace
 
-Comparison turned(Comparison comparison) {
-  switch (comparison) {
-    case Comparison::kLess:
-      return Comparison::kGreater;
-    case Comparison::kLessEqual:
-      return Comparison::kGreaterEqual;
-    case Comparison::kGreater:
-      return Comparison::kLess;
-    case Comparison::kGreaterEqual:
-      return Comparison::kLessEqual;
-    default:
-      return comparison;
-  }
-}
-
 std::optional<SetComparison> set_comparison(const Literal& literal, VariableId variable) {
   const auto compared = sides_of(literal, variable);
   if (!compared || compared->other->kind == ExpressionKind::kFunctor) return {};

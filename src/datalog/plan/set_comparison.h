@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "datalog/comparisons.h"
 #include "datalog/program.h"
 
 namespace stratalog::datalog {
@@ -42,13 +43,5 @@ std::optional<SetComparison> bound_of_values(const Literal& literal, VariableId 
 
 // The same of floats, too, whose order cells do not tell, and which are bounded as they are only.
 std::optional<SetComparison> bound_of_numbers(const Literal& literal, VariableId variable);
-
-// a `comparison` b as b `turned(comparison)` a. Requires an order or (in)equality.
-Comparison turned(Comparison comparison);
-
-inline bool is_order(Comparison comparison) {
-  return comparison == Comparison::kLess || comparison == Comparison::kLessEqual ||
-         comparison == Comparison::kGreater || comparison == Comparison::kGreaterEqual;
-}
 
 }  // namespace stratalog::datalog
