@@ -53,6 +53,11 @@ std::optional<HomeMark> mark_in(Store& folder) {
   return mark;
 }
 
+bool is_unreadable(Store& folder) {
+  const StatusCode code = folder.open(kHomeName, OpenMode::kRead).status().code();
+  return code != StatusCode::kOk && code != StatusCode::kNotFound;
+}
+
 // Several nodes may share a stage by mistake, which is found out later: they write the same.
 Status write_mark(Store& folder, const HomeMark& mark) {
   if (mark_in(folder) == mark) return Status::ok();
@@ -69,7 +74,8 @@ enum class Owner : std::uint8_t { kMine, kAnother, kNobody };
 
 Owner owner_of(Store& folder, const HomeMark& mine) {
   const std::optional<HomeMark> mark = mark_in(folder);
-  if (!mark) return Owner::kNobody;
+  // What is there and cannot be read may be anybody's.
+  if (!mark) return is_unreadable(folder) ? Owner::kAnother : Owner::kNobody;
   const bool is_there = store_inode(mark->path) == mark->inode;
   if (mark->inode != mine.inode) return is_there ? Owner::kAnother : Owner::kNobody;
   // Files of two file systems may have the same number.

@@ -164,6 +164,20 @@ def test_a_copy_takes_nothing_from_the_stage_of_its_original(
     assert last in committed(tmp_path / "moved")
 
 
+def test_a_folder_of_the_stage_that_may_be_anybodys_is_left_alone(
+    stratalog: Stratalog, tmp_path: Path
+) -> None:
+    run_staged(stratalog, tmp_path)
+    (home,) = (tmp_path / "fast").glob("*/HOME")
+    home.unlink()
+    home.mkdir()  # as if it could not be read
+    facts = tmp_path / "more"
+    facts.mkdir()
+    (facts / "edge.facts").write_text(f"{NODES}\t{NODES + 7}\n")
+    stratalog("resume", tmp_path / "ck", "--add-facts", facts, "-q")
+    assert len(list((tmp_path / "fast").iterdir())) == 2
+
+
 def test_what_waits_in_another_stage_is_not_passed_over(
     stratalog: Stratalog, tmp_path: Path
 ) -> None:

@@ -34,6 +34,13 @@ Number drawn(int group, std::mt19937_64& random) {
   }
 }
 
+std::multiset<std::string> lines_of(const std::string& file) {
+  std::istringstream text(file);
+  std::multiset<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.insert(line + "\n");
+  return lines;
+}
+
 template <typename Number>
 void expect_extremes(const char* type) {
   std::mt19937_64 random(5);
@@ -57,10 +64,7 @@ void expect_extremes(const char* type) {
   for (const int ranks : {1, 3}) {
     const EngineOutcome outcome = run_engine(program, {{"e.facts", facts}}, ranks, {});
     ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
-    std::istringstream found(outcome.files.at("m.csv"));
-    std::multiset<std::string> found_lines;
-    for (std::string line; std::getline(found, line);) found_lines.insert(line + "\n");
-    EXPECT_EQ(found_lines, lines) << type << ", " << ranks;
+    EXPECT_EQ(lines_of(outcome.files.at("m.csv")), lines) << type << ", " << ranks;
   }
 }
 
@@ -119,10 +123,8 @@ void expect_neighbours(const char* type) {
           {"a", &after},  {"b", &before},    {"c", &after},
           {"d", &before}, {"k", &all_after}, {"l", &all_after}};
       for (const auto& [name, lines] : wanted) {
-        std::istringstream found(outcome.files.at(name + ".csv"));
-        std::multiset<std::string> found_lines;
-        for (std::string line; std::getline(found, line);) found_lines.insert(line + "\n");
-        EXPECT_TRUE(found_lines == *lines) << name << " of " << type << ", " << ranks;
+        EXPECT_TRUE(lines_of(outcome.files.at(name + ".csv")) == *lines)
+            << name << " of " << type << ", " << ranks;
       }
     }
 }
