@@ -31,6 +31,7 @@ DECLARED = {
     "link": ".decl link(x: number, y: number)\n.input link\n",
     "event": ".decl event(u: number, t: number)\n.input event\n",
     "older": ".decl older(v: number, p: number)\n.input older\n",
+    "person": ".decl person(x: number, name: number, mail: number, phone: number)\n.input person\n",
 }
 NEAR = ".decl n(a: number, b: number)\n.printsize n\n"
 TERMS = """.type E = Num {n: number} | Add {l: E, r: E} | Mul {l: E, r: E}
@@ -157,6 +158,12 @@ s($Neg(a), $Neg(x)) :- ex($Neg(a), _), s(a, x).
     "above(e) :- emp(e, d, s), m = max x : { emp(_, d, x) }, s + 50 > m.\n",
     "versions": ".decl doc(v: number, r: number)\n.printsize doc\n"
     "doc(r, r) :- older(_, r), !older(r, _).\ndoc(v, r) :- doc(p, r), older(v, p).\n",
+    # A quarter has no mail, and two fifths no phone.
+    "entities": ".decl c(a: number, b: number)\n.printsize c\n"
+    "c(a, b) :- person(a, n, _, _), person(b, n, _, _), a < b.\n"
+    ".decl alike(a: number, b: number, why: symbol)\n.printsize alike\n"
+    'alike(a, b, "mail") :- c(a, b), person(a, _, m, _), person(b, _, m, _).\n'
+    'alike(a, b, "phone") :- c(a, b), person(a, _, _, t), person(b, _, _, t), t != 0.\n',
 }
 
 
@@ -178,6 +185,16 @@ def facts() -> Iterator[tuple[str, list[tuple[int, ...]]]]:
     events = {(numbers.randrange(2000), numbers.randrange(2_000_000)) for _ in range(250_000)}
     yield "event", sorted(events)
     yield "older", [(v, v - 1) for v in range(1, 600_000) if numbers.random() > 0.14]
+    yield "person", people(numbers)
+
+
+def people(numbers: random.Random) -> list[tuple[int, ...]]:
+    """Of which many have neither mail nor phone, which is 0."""
+
+    def known(one_in: float) -> int:
+        return numbers.randrange(1, 60_000) if numbers.random() > one_in else 0
+
+    return [(x, numbers.randrange(20_000), known(0.25), known(0.4)) for x in range(60_000)]
 
 
 def links(numbers: random.Random) -> list[tuple[int, ...]]:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// gather_statistics: sizes of the relations that are read from files, and how many distinct
-// values their columns hold, for the planner. Counts of distinct values come from linear counting
-// (Whang et al., 1990) on small bitmaps, so that they are the same at any number of ranks.
-// Collective.
+// gather_statistics: sizes of the relations that are read from files, how many distinct values
+// their columns hold and which of them many rows have, for the planner. Counts of distinct values
+// come from linear counting (Whang et al., 1990) on small bitmaps, so that they are the same at any
+// number of ranks. Collective.
 #pragma once
 
 #include <vector>

@@ -67,14 +67,26 @@ Json size_to_json(const RelationStatistics& size) {
   if (!size.known && size.distinct.empty()) return {};
   Json json = {{"rows", size.rows}, {"distinct", size.distinct}};
   if (!size.known) json["grows"] = true;
+  for (std::size_t c = 0; c < size.frequent.size(); ++c)
+    for (const FrequentValue& value : size.frequent[c])
+      json["frequent"].push_back({c, value.bucket, value.per_million});
   return json;
 }
 
 RelationStatistics size_from_json(const Json& json) {
   if (json.is_null()) return {};
-  return {.known = !json.contains("grows"),
-          .rows = json.at("rows"),
-          .distinct = json.at("distinct").get<std::vector<std::uint64_t>>()};
+  RelationStatistics size{.known = !json.contains("grows"),
+                          .rows = json.at("rows"),
+                          .distinct = json.at("distinct").get<std::vector<std::uint64_t>>()};
+  if (!json.contains("frequent")) return size;
+  for (const Json& value : json.at("frequent")) {
+    const std::size_t column = value.at(0);
+    // Of as many columns as there are counts: what a file says decides no more.
+    if (column >= size.distinct.size()) continue;
+    size.frequent.resize(size.distinct.size());
+    size.frequent[column].push_back({.bucket = value.at(1), .per_million = value.at(2)});
+  }
+  return size;
 }
 
 Json dealing_to_json(const Program& program,

@@ -2,22 +2,16 @@
 #include "datalog/evaluate/refined_plan.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
-#include "datalog/evaluate/distinct_count.h"
+#include "datalog/evaluate/column_sketches.h"
+#include "datalog/evaluate/index_sketch.h"
 #include "datalog/evaluate/placement.h"
 #include "datalog/plan/program_plan.h"
 #include "datalog/plan/relations_read.h"
 
 namespace stratalog::datalog {
 namespace {
-
-// Of larger parts of relations so many rows are looked at, and of a set so many cells: fewer where
-// there are many sets.
-constexpr RowId kMostRows = 1U << 15;
-constexpr std::uint64_t kLeastCells = 64;
-constexpr std::uint64_t kCellsOfSets = 1U << 16;
 
 // What rules of a stratum read of the strata below it.
 struct Reads {
@@ -52,59 +46,11 @@ Reads reads_of(const EngineState& state, std::uint32_t s) {
   return reads;
 }
 
-// The cells of a set, of large ones a part that does not begin with the least: `most` of them, or
-// of a bitmap those of so many words.
-void mark_set(const SetView& set, std::size_t most, std::span<std::uint64_t> bitmap) {
-  const auto step = [&](std::size_t size) { return std::max<std::size_t>(1, size / most); };
-  switch (set.kind) {
-    case SetKind::kArray:
-      for (std::size_t i = 0; i < set.values.size(); i += step(set.values.size()))
-        mark_distinct(set.values[i], bitmap);
-      return;
-    case SetKind::kOffsets:
-      for (std::size_t i = 0; i < set.offsets.size(); i += step(set.offsets.size()))
-        mark_distinct(set.base + set.offsets[i], bitmap);
-      return;
-    case SetKind::kBitmap:
-      for (std::size_t i = 0; i < set.words.size(); i += step(set.words.size()))
-        for (std::uint64_t left = set.words[i]; left != 0; left &= left - 1)
-          mark_distinct(
-              set.base + static_cast<Cell>(i * 64) + static_cast<Cell>(std::countr_zero(left)),
-              bitmap);
-      return;
-    case SetKind::kRuns:
-      for (std::size_t i = 0; i + 1 < set.offsets.size(); i += 2) {
-        const std::uint32_t length = std::uint32_t{set.offsets[i + 1]} + 1;
-        for (std::uint32_t c = 0; c < length; c += static_cast<std::uint32_t>(step(length)))
-          mark_distinct(set.base + set.offsets[i] + c, bitmap);
-      }
-      return;
-  }
-}
-
 // The copy that every rank has, or else this rank's part.
 const Index& index_of(const RelationData& relation) {
   for (const Shard& shard : relation.shards)
     if (shard.placement.dealing == Dealing::kReplicated) return shard.primary_index();
   return relation.shards.front().primary_index();
-}
-
-// What there is of a relation here; `bitmaps` has one for each declared column.
-void mark_relation(const RelationData& relation, std::span<std::uint64_t> bitmaps) {
-  const Index& home = index_of(relation);
-  const auto order = home.order();
-  const RowId step = std::max<RowId>(1, home.row_count() / kMostRows);
-  const std::uint64_t most =
-      std::max(kLeastCells, kCellsOfSets / std::max<std::uint64_t>(home.row_count(), 1));
-  const auto column = [&](std::size_t place) {
-    return bitmaps.subspan(order[place] * kDistinctWords, kDistinctWords);
-  };
-  for (RowId row = 0; row < home.row_count(); row += step) {
-    if (home.total(row).empty()) continue;
-    const auto prefix = home.prefix(row);
-    for (std::size_t i = 0; i < prefix.size(); ++i) mark_distinct(prefix[i], column(i));
-    mark_set(home.total(row).view(), most, column(prefix.size()));
-  }
 }
 
 // Rows of blocks of pivots and pairs of classes take long to walk: of these the guess that was made
@@ -125,6 +71,7 @@ Status count_columns(EngineState& state, const std::vector<RelationId>& relation
       continue;
     size.known = true;
     size.rows = relation.global_rows;
+    size.frequent.clear();
     if (size.rows <= 1 || relation.arity == 1 || !can_be_walked(relation)) {
       if (relation.arity == 1) size.distinct.assign(1, size.rows);
       size.distinct.resize(relation.arity, size.rows);
@@ -135,25 +82,26 @@ Status count_columns(EngineState& state, const std::vector<RelationId>& relation
     columns += relation.arity;
   }
   if (walked.empty()) return {};
-  std::vector<std::uint64_t> bitmaps(columns * kDistinctWords);
-  std::span<std::uint64_t> rest = bitmaps;
+  ColumnSketches sketches(columns);
+  std::size_t column = 0;
   for (const RelationId r : walked) {
-    mark_relation(state.relations[r], rest.first(state.relations[r].arity * kDistinctWords));
-    rest = rest.subspan(state.relations[r].arity * kDistinctWords);
+    sketch_index(index_of(state.relations[r]), state.relations[r].global_rows, column, sketches);
+    column += state.relations[r].arity;
   }
   const bool are_whole =
       std::ranges::all_of(walked, [&](RelationId r) { return has_copy(state.relations[r]); });
   if (!state.is_single() && !are_whole) {
     STRATALOG_RETURN_IF_ERROR(state.meet());
-    STRATALOG_RETURN_IF_ERROR(state.comm.allreduce(bitmaps, ReduceOp::kBitOr));
+    STRATALOG_RETURN_IF_ERROR(sketches.unite(state.comm));
   }
-  rest = bitmaps;
+  column = 0;
   for (const RelationId r : walked) {
-    statistics[r].distinct.clear();
-    for (std::uint32_t c = 0; c < state.relations[r].arity; ++c) {
-      statistics[r].distinct.push_back(
-          std::min(statistics[r].rows, count_distinct(rest.first(kDistinctWords))));
-      rest = rest.subspan(kDistinctWords);
+    RelationStatistics& size = statistics[r];
+    size.distinct.clear();
+    size.frequent.clear();
+    for (std::uint32_t c = 0; c < state.relations[r].arity; ++c, ++column) {
+      size.distinct.push_back(std::min(size.rows, sketches.distinct(column)));
+      size.frequent.push_back(sketches.frequent(column));
     }
   }
   return {};

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datalog/plan/body_facts.h"
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "datalog/partial_functors.h"
 
 namespace stratalog::datalog {
@@ -64,6 +68,49 @@ VariableSet read_by(const Literal& literal) {
   return VariableSet(limits);
 }
 
+// By variable: what comparisons say that it is not. Texts have no bucket while plans are made.
+using Exclusions = std::map<VariableId, std::vector<std::optional<std::uint32_t>>>;
+
+Exclusions exclusions_of(const std::vector<Literal>& body) {
+  Exclusions excluded;
+  for (const Literal& literal : body) {
+    if (literal.kind != LiteralKind::kComparison || literal.comparison != Comparison::kNotEqual)
+      continue;
+    for (const auto& [variable, constant] :
+         {std::pair(&literal.left, &literal.right), std::pair(&literal.right, &literal.left)})
+      if (variable->kind == ExpressionKind::kVariable && variable_set_of(*constant).empty())
+        excluded[variable->variable].push_back(bucket_of_constant(*constant));
+  }
+  return excluded;
+}
+
+// A text that a variable is not is taken to be the one that most rows have: "-", "unknown".
+std::vector<FrequentValue> without(std::vector<FrequentValue> values,
+                                   const std::vector<std::optional<std::uint32_t>>& excluded) {
+  for (const auto& bucket : excluded) {
+    const auto found =
+        bucket ? std::find_if(values.begin(), values.end(),
+                              [&](const FrequentValue& value) { return value.bucket == *bucket; })
+               : values.begin();
+    if (found != values.end()) values.erase(found);
+  }
+  return values;
+}
+
+// Of a relation that grows, nobody knows what it will have most of.
+void note_frequent(std::size_t l, const RelationStatistics& size, const Exclusions& excluded,
+                   BodyFacts& facts) {
+  if (!size.known) return;
+  const std::vector<Argument>& arguments = facts.literals[l].atom.arguments;
+  for (std::size_t c = 0; c < std::min(size.frequent.size(), arguments.size()); ++c) {
+    std::vector<FrequentValue> values = size.frequent[c];
+    if (arguments[c].kind == ArgumentKind::kVariable)
+      if (const auto found = excluded.find(arguments[c].variable); found != excluded.end())
+        values = without(std::move(values), found->second);
+    if (!values.empty()) facts.frequent[{l, c}] = std::move(values);
+  }
+}
+
 }  // namespace
 
 VariableSet variable_set_of(const Expression& expression) {
@@ -85,6 +132,14 @@ VariableSet constant_variables(const std::vector<Literal>& literals) {
   return constant;
 }
 
+std::optional<std::uint32_t> bucket_of_constant(const Expression& constant) {
+  const bool is_number =
+      constant.kind == ExpressionKind::kConstant &&
+      (constant.value_kind == ValueKind::kNumber || constant.value_kind == ValueKind::kUnsigned);
+  if (!is_number || !is_narrow(constant.bits)) return std::nullopt;
+  return value_bucket(narrow_cell(constant.bits));
+}
+
 bool equates_variables(const Literal& literal) {
   return literal.kind == LiteralKind::kComparison && literal.comparison == Comparison::kEqual &&
          literal.left.kind == ExpressionKind::kVariable &&
@@ -100,6 +155,7 @@ BodyFacts::BodyFacts(const BodyToOrder& body)
       held(held_by_atoms(body.literals)),
       constant(constant_variables(body.literals)) {
   if (body.read_after) read_after = VariableSet(*body.read_after);
+  const Exclusions excluded = exclusions_of(literals);
   for (const Literal& literal : literals) {
     if (literal.kind == LiteralKind::kAggregate) computed.insert(literal.aggregate->result);
     if (literal.kind == LiteralKind::kRange) computed.insert(literal.range->variable);
@@ -108,6 +164,8 @@ BodyFacts::BodyFacts(const BodyToOrder& body)
     uses.push_back(variable_set_of(literal));
     left.push_back(variable_set_of(literal.left));
     right.push_back(variable_set_of(literal.right));
+    if (literal.kind == LiteralKind::kAtom)
+      note_frequent(read.size() - 1, statistics[literal.atom.relation], excluded, *this);
   }
 }
 

@@ -4,10 +4,15 @@
 // local.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
+#include "datalog/plan/frequent_values.h"
 #include "datalog/plan/literal_order.h"
 #include "datalog/plan/variable_set.h"
 
@@ -30,8 +35,18 @@ inline bool is_constant(const Argument& argument, const VariableSet& constant) {
 }
 VariableSet constant_variables(const std::vector<Literal>& literals);
 
+// As far as it is known while plans are made: not of texts, nor of what is computed.
+std::optional<std::uint32_t> bucket_of_constant(const Expression& constant);
+
 struct BodyFacts {
   explicit BodyFacts(const BodyToOrder& body);
+
+  // Null: none is known.
+  const std::vector<FrequentValue>* frequent_in(std::uint32_t literal, std::uint32_t column) const {
+    if (frequent.empty()) return nullptr;
+    const auto found = frequent.find({literal, column});
+    return found == frequent.end() ? nullptr : &found->second;
+  }
 
   const std::vector<Literal>& literals;
   const std::vector<RelationStatistics>& statistics;
@@ -42,6 +57,8 @@ struct BodyFacts {
   VariableSet held;
   VariableSet computed;  // by aggregates and ranges: equations only compare them
   VariableSet constant;  // equations give them the value of no variable
+  // By literal and column, of atoms: without what the variable of the column is not.
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<FrequentValue>> frequent;
   // Of each literal.
   std::vector<Risk> risks;
   // What must be known before a constraint is decided; of a comparison, where it assigns nothing.

@@ -2,6 +2,7 @@
 #include "datalog/plan/literal_order.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -67,6 +68,8 @@ class Beginning {
       if (a.variable >= domains_.size()) domains_.resize(a.variable + 1, kNoDomain);
       double& domain = domains_[a.variable];
       domain = std::min(domain, distinct(atom.relation, c));
+      if (a.variable >= frequent_.size()) frequent_.resize(a.variable + 1, nullptr);
+      if (frequent_[a.variable] == nullptr) frequent_[a.variable] = common_->frequent_in(l, c);
     }
   }
 
@@ -155,19 +158,40 @@ class Beginning {
     return kTuplesToIndex * rows(atom.relation) / readers;
   }
 
+  // The part of an atom's rows that frequent values of a column let through: of a constant whose
+  // value is not known here, as if it was one of the column's rows.
+  double meetings(std::uint32_t l, std::uint32_t c) const {
+    const std::vector<FrequentValue>* const there = common_->frequent_in(l, c);
+    if (there == nullptr) return 0;
+    const Argument& a = body()[l].atom.arguments[c];
+    if (a.kind == ArgumentKind::kConstant)
+      if (const auto bucket = bucket_of_constant(a.constant))
+        return frequent_meetings(std::array{FrequentValue{*bucket, kPerMillion}}, *there);
+    if (is_constant(a, common_->constant)) return frequent_meetings(*there, *there);
+    const bool has_values = a.variable < frequent_.size() && frequent_[a.variable] != nullptr;
+    return has_values ? frequent_meetings(*frequent_[a.variable], *there) : 0;
+  }
+
   // Expected tuples under a prefix, columns taken as independent, the values of a column as a part
-  // of those that the variable has had so far.
-  double fanout(const Atom& atom) const {
+  // of those that the variable has had so far: as many of each, but for those that are known to be
+  // frequent.
+  double fanout(std::uint32_t l) const {
+    const Atom& atom = body()[l].atom;
     const double all = rows(atom.relation);
     std::size_t bound = 0;
     double prefixes = 1;
     double met = 1;
+    double frequent = all;
+    bool has_frequent = false;
     for (std::uint32_t c = 0; c < atom.arguments.size(); ++c) {
       const Argument& a = atom.arguments[c];
       if (!is_bound(a)) continue;
       ++bound;
       const double values = distinct(atom.relation, c);
       prefixes *= values;
+      const double meets = meetings(l, c);
+      has_frequent |= meets > 0;
+      frequent *= std::max(meets, 1 / values);
       if (a.kind != ArgumentKind::kVariable || a.variable >= domains_.size()) continue;
       const double domain = domains_[a.variable];
       if (domain != kNoDomain) met *= std::min(1.0, values / domain);
@@ -175,7 +199,8 @@ class Beginning {
     if (bound == atom.arguments.size())
       return std::min(all,
                       std::clamp(all / std::max(prefixes, 1.0) * met, kLeastPassing, kMostPassing));
-    const double expected = all / std::min(prefixes, std::max(all, 1.0)) * met;
+    double expected = all / std::min(prefixes, std::max(all, 1.0)) * met;
+    if (has_frequent) expected = std::max(expected, frequent);
     const bool asks_for_constants = bound > 0 && common_->growing != nullptr &&
                                     common_->growing->holds(atom.relation) &&
                                     knows_only_constants(atom);
@@ -191,7 +216,7 @@ class Beginning {
   // Times as many bindings there are behind an atom. Behind one that nobody reads anything of there
   // are no more than before it, however many tuples it has.
   double growth(std::uint32_t l) const {
-    const double tuples = fanout(body()[l].atom);
+    const double tuples = fanout(l);
     return tuples > 1 && only_tests(l) ? 1 : tuples;
   }
 
@@ -355,6 +380,8 @@ class Beginning {
   Keeps keeps_;
   bool is_empty_ = true;
   std::vector<double> domains_;  // by variable: values that it can have
+  // By variable: values that it often has, as the first atom says that knows some. May be null.
+  std::vector<const std::vector<FrequentValue>*> frequent_;
   std::vector<char> used_;
   std::vector<std::uint32_t> atoms_;  // in order
   std::vector<OrderedLiteral> order_;

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "datalog/plan/best_value.h"
+#include "datalog/plan/frequent_values.h"
 #include "datalog/program.h"
 
 namespace stratalog::datalog {
@@ -194,6 +195,7 @@ struct RelationStatistics {
   bool known = false;  // all there will be: no rule fills it
   std::uint64_t rows = 0;  // where it is not known: at least, and so is `distinct`
   std::vector<std::uint64_t> distinct;  // by declared column, an estimate
+  std::vector<std::vector<FrequentValue>> frequent;  // by declared column; shorter: none are known
 };
 
 struct PlanOptions {

@@ -42,7 +42,10 @@ TEST(PositionJson, AnAdditionIsReadAsItWasWritten) {
 TEST(PositionJson, SizesOfRelationsThatGrowStayApartFromThoseThatAreKnown) {
   const Program program = closure();
   EnginePosition position;
-  position.statistics = {{.known = true, .rows = 7, .distinct = {3, 4}},
+  position.statistics = {{.known = true,
+                          .rows = 7,
+                          .distinct = {3, 4},
+                          .frequent = {{}, {{.bucket = 9, .per_million = 200'000}}}},
                          {.rows = 2, .distinct = {1, 2}}};
   const auto read = position_from_json(program, position_to_json(program, position));
   ASSERT_TRUE(read.is_ok()) << read.status().to_string();
@@ -52,6 +55,8 @@ TEST(PositionJson, SizesOfRelationsThatGrowStayApartFromThoseThatAreKnown) {
   EXPECT_FALSE(sizes[1].known);
   EXPECT_EQ(sizes[1].rows, 2U);
   EXPECT_EQ(sizes[1].distinct, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(sizes[0].frequent, position.statistics[0].frequent);
+  EXPECT_TRUE(sizes[1].frequent.empty());
 }
 
 TEST(PositionJson, HowRelationsAreDealtIsKeptAndMayBeUnknown) {

@@ -148,5 +148,66 @@ TEST(JoinOrders, OfTermsBeginWithTheTermsThoughAConstantIsAskedFor) {
       << text;
 }
 
+constexpr std::uint64_t kPeople = 100'000;
+
+// The order in which `score` finds pairs with the same mail, a quarter of which is the number 0.
+std::string order_of_scores(const std::string& tests, bool is_frequent = true) {
+  const std::string text =
+      ".decl person(x: number, mail: number, z: number)\n.input person\n"
+      ".decl c(x: number, y: number)\n.input c\n"
+      ".decl score(x: number, y: number)\n"
+      "score(x, y) :- c(x, y), person(x, m, _), person(y, m, _)" +
+      tests + ".\n";
+  const Program program = compiled(text);
+  PlanOptions options;
+  options.statistics.resize(program.relations.size());
+  const auto size_of = [&](const std::string& name) -> RelationStatistics& {
+    return options.statistics[relation_named(program, name)];
+  };
+  size_of("person") = {.known = true, .rows = kPeople, .distinct = {kPeople, kPeople, kPeople}};
+  size_of("c") = {.known = true, .rows = 10 * kPeople, .distinct = {kPeople, kPeople}};
+  if (is_frequent)
+    size_of("person").frequent = {{}, {{.bucket = value_bucket(0), .per_million = 250'000}}, {}};
+  const std::string all = explain(program, planned(program, options));
+  const std::size_t rule = all.find("score(x, y) :- ");
+  const std::size_t order = all.find("        ", rule) + 8;
+  return rule == std::string::npos ? all : all.substr(order, all.find('\n', order) - order);
+}
+
+TEST(JoinOrders, ValuesThatManyRowsHaveAreNotJoinedFirst) {
+  const std::string by_mail = "search person by (mail) -> intersect with c by (x)";
+  const std::string by_pair = "search c by (x) -> exists person by (x, mail)";
+  EXPECT_EQ(order_of_scores("", false), "scan person -> " + by_mail);
+  EXPECT_EQ(order_of_scores(""), "scan person -> " + by_pair);
+  // Nor if something else is excluded; but where they are, nothing is left to fear.
+  EXPECT_EQ(order_of_scores(", m != 1"), "scan person -> filter -> " + by_pair);
+  EXPECT_EQ(order_of_scores(", m != 0"), "scan person -> filter -> " + by_mail);
+  EXPECT_EQ(order_of_scores(", 0 != m"), "scan person -> filter -> " + by_mail);
+}
+
+TEST(JoinOrders, OfConstantsThatManyRowsHaveThereAreMany) {
+  const auto order_of = [](const std::string& constant) {
+    const Program program = compiled(
+        ".decl t(x: number, p: number, o: number)\n.input t\n.decl f(x: number, y: number)\n.input "
+        "f\n"
+        ".decl q(x: number, y: number)\nq(x, y) :- t(x, _, " +
+        constant + "), f(x, y).\n");
+    PlanOptions options;
+    options.statistics.resize(program.relations.size());
+    options.statistics[relation_named(program, "t")] = {
+        .known = true,
+        .rows = 1'000'000,
+        .distinct = {500'000, 4, 100'000},
+        .frequent = {{}, {}, {{.bucket = value_bucket(3), .per_million = 300'000}}}};
+    options.statistics[relation_named(program, "f")] = {
+        .known = true, .rows = 50'000, .distinct = {50'000, 50'000}};
+    const std::string all = explain(program, planned(program, options));
+    const std::size_t order = all.find("        ", all.find("q(x, y) :- ")) + 8;
+    return all.substr(order, all.find('\n', order) - order);
+  };
+  EXPECT_EQ(order_of("3"), "scan f -> exists t by (x, o)");
+  EXPECT_EQ(order_of("4"), "search t by (o) -> search f by (x)");
+}
+
 }  // namespace
 }  // namespace stratalog::datalog
