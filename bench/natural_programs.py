@@ -153,6 +153,12 @@ s($Neg(a), $Neg(x)) :- ex($Neg(a), _), s(a, x).
     "tx(u, to_float(t) / 7.0, t) :- event(u, t).\n"
     ".decl top(u: number, i: number)\n.printsize top\n"
     "top(u, i) :- tx(u, y, i), count : { tx(u, z, _), z > y } < 3.\n",
+    "running": ".decl sale(u: number, t: number, x: number)\n"
+    "sale(u % 200, t, (t * 7919) % 1000 - 300) :- event(u, t).\n"
+    ".decl total(u: number, t: number, s: number)\n.printsize total\n"
+    "total(u, t, s) :- sale(u, t, _), s = sum x : { sale(u, w, x), w <= t }.\n"
+    ".decl place(u: number, t: number, n: number)\n.printsize place\n"
+    "place(u, t, n) :- sale(u, t, x), n = count : { sale(u, _, y), y > x }.\n",
     "above": ".decl emp(e: number, d: number, s: number)\n"
     "emp(t, u % 100, t % 9973) :- event(u, t).\n.decl above(e: number)\n.printsize above\n"
     "above(e) :- emp(e, d, s), m = max x : { emp(_, d, x) }, s + 50 > m.\n",

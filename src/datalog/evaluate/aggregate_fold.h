@@ -30,6 +30,11 @@ class AggregateFold {
   Status add(const Batch& batch);
   // kCount: so many bindings of a row, whatever they are.
   void add_count(std::uint32_t row, std::uint64_t bindings) { states_[row].count += bindings; }
+  // kCount, and kSum of whole numbers: what some bindings of a row come to.
+  void add_part(std::uint32_t row, const FoldedPart& part) {
+    states_[row].count += part.count;
+    states_[row].bits += part.bits;
+  }
   // count and sum of nothing are 0, a fold of nothing is what it begins with; min, max and mean of
   // nothing do not exist.
   bool has_result(std::uint32_t row) const { return has_value(states_[row]); }

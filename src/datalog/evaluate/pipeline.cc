@@ -14,6 +14,7 @@ Pipeline::Pipeline(Definition definition, ExpressionEvaluator& evaluator, BatchS
   for (std::size_t s = 0; s < definition_.steps.size(); ++s) prepare_stage(s);
   prepare_witness();
   prepare_extreme();
+  prepare_ranked();
 }
 
 Pipeline::~Pipeline() = default;
@@ -96,6 +97,13 @@ std::unique_ptr<Pipeline> Pipeline::of_aggregate(const Rule& rule, const Literal
     body.count_many = [&fold](std::uint32_t tag, std::uint64_t bindings) {
       fold.add_count(tag, bindings);
     };
+  if (aggregate.function == AggregateFunction::kCount ||
+      (aggregate.function == AggregateFunction::kSum && fold.folds_cells()))
+    body.add_part = [&fold](std::uint32_t tag, const FoldedPart& part) {
+      fold.add_part(tag, part);
+    };
+  if (fold.folds_cells() && aggregate.function == AggregateFunction::kSum)
+    body.summed = aggregate.target.variable;
   if (fold.folds_cells() && aggregate.function != AggregateFunction::kSum)
     body.extreme = {.variable = aggregate.target.variable,
                     .is_least = aggregate.function == AggregateFunction::kMin};
@@ -143,6 +151,8 @@ void Pipeline::begin_round() {
     stage->united_sets.clear();
     stage->united_bytes = 0;
     stage->are_rows_ordered = false;
+    stage->ranked.forget();
+    if (stage->inner) stage->inner->begin_round();
   }
 }
 
@@ -165,6 +175,7 @@ void Pipeline::give_back_room() {
   given_.give_back();
   for (const auto& stage : stages_) {
     stage->has_room = false;
+    stage->ranked.forget();
     for (Batch* batch : {&stage->out, &stage->waiting, &stage->one}) batch->give_back();
     if (stage->inner) stage->inner->give_back_room();
   }

@@ -26,6 +26,7 @@
 namespace stratalog::datalog {
 
 class AggregateFold;
+struct FoldedPart;
 class SweptRows;
 struct KnownCell;
 struct KnownComparison;
@@ -109,6 +110,10 @@ class Pipeline {
     bool counts = false;  // every combination of body tuples matters (aggregates)
     // With counts, where nothing else is asked of them: takes so many bindings of a tag at once.
     std::function<void(std::uint32_t tag, std::uint64_t bindings)> count_many;
+    // With counts, of those that count or sum whole numbers: takes what some bindings of a tag come
+    // to. `summed` is what is summed of them.
+    std::function<void(std::uint32_t tag, const FoldedPart& part)> add_part = {};
+    std::optional<VariableId> summed = {};
     // With counts, where only the least or the greatest value of a number is asked for.
     struct Extreme {
       VariableId variable = 0;
@@ -352,7 +357,19 @@ class Pipeline {
   Status flush_well_filled(std::size_t s);
   // Steps behind which nothing is new but whether anything comes (pipeline_witness.cc).
   void prepare_witness();
+  Stage* last_atom() const;
+  std::size_t filters_at_end() const;
+  bool is_bounded_by_rows(const Stage& stage) const;
+  bool is_bounded_by_cells(const Stage& stage) const;
   void prepare_extreme();
+  // What lies between bounds, counted or summed (pipeline_ranked.cc).
+  void prepare_ranked();
+  FoldedPart part_of_row(const Stage& stage, std::span<const Cell> prefix,
+                         const IntSet& cells) const;
+  FoldedPart part_of_rows(Stage& stage, const Index& index, const FoundRows& under);
+  FoldedPart part_of_cells(Stage& stage, const Index& index, RowId row);
+  void find_ranked_ranges(Stage& stage, const Batch& in, std::uint32_t in_row);
+  Status fold_ranked(std::size_t s, const Batch& in);
   bool asks_for_witness(std::size_t s) const;
   bool comes_at_once_from(std::size_t s) const;
   // Whether the step finds so much for each binding that it stops at the first witness.

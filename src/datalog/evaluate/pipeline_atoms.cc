@@ -199,6 +199,7 @@ Status Pipeline::scan(std::size_t s, const Batch& in) {
     return search_delta(s, in);
   if (source.equivalence != nullptr) return scan_equivalence(s, in);
   if (source.swept != nullptr) return scan_swept(s, in);
+  if (stage.ranks_rows || stage.ranks_cells) return fold_ranked(s, in);
   if (!stage.row_filters.empty()) return scan_between(s, in);
   if (!source.joint.empty()) return scan_joint(s, in);
   const Index& index = *source.index;
@@ -452,6 +453,7 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
   }
   if (stage.source.swept != nullptr)
     return knows_pivot(*stage.step, stage.source) ? wait_for_more(s, in) : search_swept(s, in);
+  if (stage.ranks_rows || stage.ranks_cells) return fold_ranked(s, in);
   const std::uint32_t length = stage.step->prefix_length;
   gather_keys(stage, in, length);
   find_indices(stage, in, length);

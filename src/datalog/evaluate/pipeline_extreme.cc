@@ -10,35 +10,67 @@
 
 namespace stratalog::datalog {
 
-// Where nothing but the bounds themselves is asked of what the last atom finds.
-void Pipeline::prepare_extreme() {
-  if (!definition_.extreme) return;
+namespace {
+
+bool is_free(const ColumnUse& use) {
+  return use.role == ColumnRole::kBind || use.role == ColumnRole::kIgnore;
+}
+
+// What is computed of the column may leave ranges that hold more than what passes.
+bool is_as_it_is(const SetComparison& compared) { return compared.steps.empty(); }
+
+}  // namespace
+
+// The atom that the body ends with, where nothing comes behind it but comparisons, of which there
+// are some, and its tuples lie in indices.
+Pipeline::Stage* Pipeline::last_atom() const {
   std::size_t s = stages_.size();
   while (s > 0 && definition_.steps[s - 1].kind == StepKind::kFilter) --s;
-  if (s == 0 || s == stages_.size()) return;
+  if (s == 0 || s == stages_.size()) return nullptr;
   Stage& stage = *stages_[s - 1];
   const Step& step = *stage.step;
-  if ((step.kind != StepKind::kScan && step.kind != StepKind::kSearch) || step.columns.empty() ||
-      stage.source.index == nullptr || stage.source.swept != nullptr || stage.guard)
-    return;
-  const std::size_t filters = stages_.size() - s;
+  const bool is_atom = (step.kind == StepKind::kScan || step.kind == StepKind::kSearch) &&
+                       step.prefix_length < step.columns.size();
+  return is_atom && stage.source.index != nullptr && stage.source.swept == nullptr && !stage.guard
+             ? &stage
+             : nullptr;
+}
+
+// Whether all those comparisons bound the column behind the prefix, which is not the last one.
+bool Pipeline::is_bounded_by_rows(const Stage& stage) const {
+  const std::span<const ColumnUse> found =
+      std::span(stage.step->columns).subspan(stage.step->prefix_length);
+  return found.size() > 1 && std::ranges::all_of(found, is_free) &&
+         stage.row_filters.size() == filters_at_end() && stage.row_tests.empty() &&
+         std::ranges::all_of(stage.row_filters, is_as_it_is);
+}
+
+// Whether they bound the last column.
+bool Pipeline::is_bounded_by_cells(const Stage& stage) const {
+  return stage.last_filters.size() == filters_at_end() &&
+         std::ranges::all_of(stage.last_filters, [](const KnownComparison& known) {
+           return is_as_it_is(known.compared);
+         });
+}
+
+std::size_t Pipeline::filters_at_end() const {
+  const auto is_other = [](const Step& step) { return step.kind != StepKind::kFilter; };
+  const auto steps = definition_.steps;
+  return static_cast<std::size_t>(std::find_if(steps.rbegin(), steps.rend(), is_other) -
+                                  steps.rbegin());
+}
+
+void Pipeline::prepare_extreme() {
+  if (!definition_.extreme) return;
+  Stage* const last = last_atom();
+  if (last == nullptr) return;
+  const std::span<const ColumnUse> columns = last->step->columns;
   const auto is_extreme = [&](const ColumnUse& use) {
     return use.role == ColumnRole::kBind && use.variable == definition_.extreme->variable;
   };
-  const auto is_free = [](const ColumnUse& use) {
-    return use.role == ColumnRole::kBind || use.role == ColumnRole::kIgnore;
-  };
-  const std::span<const ColumnUse> found = std::span(step.columns).subspan(step.prefix_length);
-  if (found.empty()) return;
-  // What is computed of the column may leave ranges that hold more than what passes.
-  const auto is_plain = [](const SetComparison& compared) { return compared.steps.empty(); };
-  const auto is_plain_last = [&](const KnownComparison& known) { return is_plain(known.compared); };
-  stage.takes_extreme_row = found.size() > 1 && is_extreme(found.front()) &&
-                            std::ranges::all_of(found, is_free) &&
-                            stage.row_filters.size() == filters && stage.row_tests.empty() &&
-                            std::ranges::all_of(stage.row_filters, is_plain);
-  stage.takes_extreme_cell = is_extreme(found.back()) && stage.last_filters.size() == filters &&
-                             std::ranges::all_of(stage.last_filters, is_plain_last);
+  last->takes_extreme_row =
+      is_extreme(columns[last->step->prefix_length]) && is_bounded_by_rows(*last);
+  last->takes_extreme_cell = is_extreme(columns.back()) && is_bounded_by_cells(*last);
 }
 
 std::optional<Cell> Pipeline::only_extreme(std::size_t s, const SetView& cells) const {

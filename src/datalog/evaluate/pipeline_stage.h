@@ -21,6 +21,7 @@
 #include "datalog/evaluate/number_columns.h"
 #include "datalog/evaluate/number_ranges.h"
 #include "datalog/evaluate/pipeline.h"
+#include "datalog/evaluate/ranked_lists.h"
 #include "datalog/evaluate/repeat_filter.h"
 #include "datalog/plan/set_comparison.h"
 
@@ -109,6 +110,11 @@ struct Pipeline::Stage {
   // Of aggregates that ask for one value, what lies between bounds need not all be bound.
   bool takes_extreme_row = false;
   bool takes_extreme_cell = false;
+  // Of aggregates that count or sum what lies between bounds, nothing need be bound.
+  bool ranks_rows = false;
+  bool ranks_cells = false;
+  std::optional<std::uint32_t> summed_place;  // in the columns; none: counts, or what arrives
+  RankedLists ranked;
   // Swept rows: filters soon after that read keys only, and what those let through that compare
   // pivots with constants, of small numbers.
   std::vector<const Literal*> key_filters;

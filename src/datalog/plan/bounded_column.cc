@@ -26,11 +26,11 @@ std::uint32_t sides_of_bound(const SetComparison& compared) {
   return is_lower ? kFromBelow : kFromAbove;
 }
 
-// From how many sides. Floats are put in order by their values, for a relation as a whole.
+// From how many sides.
 std::uint32_t bounds_by(const Literal& literal, VariableId variable,
-                        const std::set<VariableId>& known, bool is_scan) {
-  const auto compared =
-      is_scan ? bound_of_numbers(literal, variable) : bound_of_values(literal, variable);
+                        const std::set<VariableId>& known, FloatBounds floats) {
+  const auto compared = floats == FloatBounds::kCount ? bound_of_numbers(literal, variable)
+                                                      : bound_of_values(literal, variable);
   if (!compared) return 0;
   std::set<VariableId> read;
   collect_variables(literal, read);
@@ -43,20 +43,22 @@ std::uint32_t bounds_by(const Literal& literal, VariableId variable,
 
 std::optional<std::uint32_t> bounded_column(std::span<const OrderedLiteral> order,
                                             std::size_t place, const std::vector<Literal>& literals,
-                                            const std::set<VariableId>& known) {
+                                            const std::set<VariableId>& known,
+                                            FloatBounds under_keys) {
   const OrderedLiteral& placed = order[place];
   const Literal& literal = literals[placed.literal];
   const std::vector<Argument>& arguments = literal.atom.arguments;
   if (literal.kind != LiteralKind::kAtom || placed.kind != StepKind::kScan ||
       placed.bound.size() + 1 >= arguments.size())
     return std::nullopt;
+  const FloatBounds floats = placed.bound.empty() ? FloatBounds::kCount : under_keys;
   std::vector<std::uint32_t> bounds(arguments.size(), 0);
   for (std::size_t later = place + 1;
        later < order.size() && order[later].kind == StepKind::kFilter; ++later)
     for (std::uint32_t c = 0; c < arguments.size(); ++c)
       if (arguments[c].kind == ArgumentKind::kVariable && !known.contains(arguments[c].variable))
-        bounds[c] += bounds_by(literals[order[later].literal], arguments[c].variable, known,
-                               placed.bound.empty());
+        bounds[c] +=
+            bounds_by(literals[order[later].literal], arguments[c].variable, known, floats);
   const auto most = std::ranges::max_element(bounds);
   if (*most == 0) return std::nullopt;
   return static_cast<std::uint32_t>(most - bounds.begin());
@@ -67,7 +69,9 @@ void note_bounded_columns(std::vector<OrderedLiteral>& order, const std::vector<
   const bool comes_often = !known.empty();
   for (std::size_t place = 0; place < order.size(); ++place) {
     if (comes_often || order[place].bindings > kLooksToIndex)
-      order[place].bounded = bounded_column(order, place, literals, known);
+      order[place].bounded =
+          bounded_column(order, place, literals, known,
+                         comes_often ? FloatBounds::kCount : FloatBounds::kDoNotCount);
     collect_variables(literals[order[place].literal], known);
   }
 }

@@ -15,12 +15,17 @@
 
 namespace stratalog::datalog {
 
+// Floats are put in order by their values: those of a whole relation, and those under a key that is
+// asked for again and again.
+enum class FloatBounds : std::uint8_t { kDoNotCount, kCount };
+
 // Declared column of the atom at `place`, if it is read as a whole or under a prefix. That of most
 // bounds, by values of `known` variables; the first one of equal ones. Nothing where the atom has
 // one unknown column only, whose values are compared as sets.
 std::optional<std::uint32_t> bounded_column(std::span<const OrderedLiteral> order,
                                             std::size_t place, const std::vector<Literal>& literals,
-                                            const std::set<VariableId>& known);
+                                            const std::set<VariableId>& known,
+                                            FloatBounds under_keys);
 
 // Notes it for all atoms of an order to which so many bindings come that an index is worth making.
 // `known` before the first literal; not empty: of an aggregate, whose body is evaluated for each
