@@ -39,7 +39,7 @@ Number value_of_group(int group, std::mt19937_64& random) {
   }
 }
 
-std::multiset<std::string> rows_of(const std::string& file) {
+std::multiset<std::string> lines_in(const std::string& file) {
   std::istringstream text(file);
   std::multiset<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.insert(line);
@@ -118,7 +118,7 @@ void expect_ranks(const char* type) {
           wanted.insert(fmt::format("{} {}", g, n));
         }
         std::set<std::string> found;
-        for (const std::string& line : rows_of(outcome.files.at(fmt::format("q{}.csv", q))))
+        for (const std::string& line : lines_in(outcome.files.at(fmt::format("q{}.csv", q))))
           found.insert(line.substr(0, line.find('\t')) + " " + line.substr(line.rfind('\t') + 1));
         EXPECT_TRUE(found == wanted) << question.rule << " of " << type << ", " << ranks;
       }
@@ -147,8 +147,8 @@ TEST(RankedAggregates, RunningTotals) {
     total += 3 * t;
     wanted.insert(fmt::format("{}\t{}", 3 * t, total));
   }
-  EXPECT_EQ(rows_of(outcome.files.at("s.csv")), wanted);
-  EXPECT_EQ(rows_of(outcome.files.at("r.csv")), wanted);
+  EXPECT_EQ(lines_in(outcome.files.at("s.csv")), wanted);
+  EXPECT_EQ(lines_in(outcome.files.at("r.csv")), wanted);
 }
 
 TEST(RankedAggregates, AListIsMadeOnceItIsAskedForOften) {
