@@ -32,6 +32,9 @@ DECLARED = {
     "event": ".decl event(u: number, t: number)\n.input event\n",
     "older": ".decl older(v: number, p: number)\n.input older\n",
     "person": ".decl person(x: number, name: number, mail: number, phone: number)\n.input person\n",
+    "taxon": ".decl taxon(x: number, k: number, c: number, o: number, f: number, g: number, "
+    "day: number)\n.input taxon\n",
+    "seen": ".decl seen(x: number, y: number)\n.input seen\n",
 }
 NEAR = ".decl n(a: number, b: number)\n.printsize n\n"
 TERMS = """.type E = Num {n: number} | Add {l: E, r: E} | Mul {l: E, r: E}
@@ -164,6 +167,9 @@ s($Neg(a), $Neg(x)) :- ex($Neg(a), _), s(a, x).
     "above(e) :- emp(e, d, s), m = max x : { emp(_, d, x) }, s + 50 > m.\n",
     "versions": ".decl doc(v: number, r: number)\n.printsize doc\n"
     "doc(r, r) :- older(_, r), !older(r, _).\ndoc(v, r) :- doc(p, r), older(v, p).\n",
+    # Each column is determined by the next one.
+    "taxa": ".decl alike(x: number, y: number)\n.printsize alike\n"
+    "alike(x, y) :- seen(x, y), taxon(x, k, c, o, f, _, _), taxon(y, k, c, o, f, _, _).\n",
     # A quarter has no mail, and two fifths no phone.
     "entities": ".decl c(a: number, b: number)\n.printsize c\n"
     "c(a, b) :- person(a, n, _, _), person(b, n, _, _), a < b.\n"
@@ -192,6 +198,11 @@ def facts() -> Iterator[tuple[str, list[tuple[int, ...]]]]:
     yield "event", sorted(events)
     yield "older", [(v, v - 1) for v in range(1, 600_000) if numbers.random() > 0.14]
     yield "person", people(numbers)
+    genera = [int(numbers.paretovariate(0.8)) % 3000 for _ in range(40_000)]
+    days = [numbers.randrange(1500) for _ in genera]
+    taxa = ((g // 500, g // 100, g // 30, g // 6, g) for g in genera)
+    yield "taxon", [(x, *taxon, day) for x, (taxon, day) in enumerate(zip(taxa, days, strict=True))]
+    yield "seen", [(numbers.randrange(40_000), numbers.randrange(40_000)) for _ in range(200_000)]
 
 
 def people(numbers: random.Random) -> list[tuple[int, ...]]:

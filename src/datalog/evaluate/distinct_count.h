@@ -23,6 +23,12 @@ inline void mark_distinct(Cell cell, std::span<std::uint64_t> bitmap) {
   bitmap[bit / 64] |= std::uint64_t{1} << (bit % 64);
 }
 
+inline void mark_distinct_pair(Cell first, Cell second, std::span<std::uint64_t> bitmap) {
+  const std::uint64_t bit =
+      splitmix64((static_cast<std::uint64_t>(first) << 32) | second) % kDistinctBits;
+  bitmap[bit / 64] |= std::uint64_t{1} << (bit % 64);
+}
+
 inline std::uint64_t count_distinct(std::span<const std::uint64_t> bitmap) {
   std::uint64_t set = 0;
   for (const std::uint64_t word : bitmap) set += static_cast<std::uint64_t>(std::popcount(word));

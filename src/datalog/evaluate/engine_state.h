@@ -112,6 +112,7 @@ struct EngineState {
   ProgramPlan plan;
   // What the plan was made from; the same on all ranks. Null: nothing is known.
   const std::vector<RelationStatistics>* statistics = nullptr;
+  std::vector<std::vector<ColumnPair>> joined_pairs;  // by relation; none until they are asked for
   // Where facts are added to a finished run: to which relations, and which strata go on from what
   // they hold or start over (known once the checkpoint has been looked at).
   std::set<RelationId> changed;

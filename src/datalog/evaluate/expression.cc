@@ -13,6 +13,8 @@
 namespace stratalog::datalog {
 namespace {
 
+constexpr std::size_t kMostShown = 200;  // of a pattern, in a warning
+
 std::uint64_t from_float(double value) { return std::bit_cast<std::uint64_t>(value); }
 
 // base^exponent modulo 2^64.
@@ -400,13 +402,15 @@ bool ExpressionEvaluator::compare_text(Comparison comparison, const std::string&
     case Comparison::kNotMatch: {
       auto known = patterns_.find(left);
       if (known == patterns_.end()) {
-        try {
-          known = patterns_.emplace(left, std::regex(left)).first;
-        } catch (const std::regex_error& error) {
+        auto made = TextPattern::of(left);
+        if (made.is_ok()) {
+          known = patterns_.emplace(left, std::move(made).value()).first;
+        } else {
           known = patterns_.emplace(left, std::nullopt).first;
           std::string warning =
-              fmt::format("match: \"{}\" is not a regular expression and matches nothing: {}", left,
-                          error.what());
+              fmt::format("match: \"{}\" is not a regular expression and matches nothing: {}",
+                          left.size() > kMostShown ? left.substr(0, kMostShown) + "..." : left,
+                          made.status().message());
           if (place_ != nullptr && !place_->file.empty())
             warning =
                 fmt::format("{}:{}:{}: {}", place_->file, place_->line, place_->column, warning);
@@ -414,8 +418,10 @@ bool ExpressionEvaluator::compare_text(Comparison comparison, const std::string&
         }
       }
       // As in Soufflé, nothing is known about such a pattern: neither match nor !match holds.
-      return known->second &&
-             std::regex_match(right, *known->second) == (comparison == Comparison::kMatch);
+      if (!known->second) return false;
+      const auto matches = known->second->matches(right);
+      if (!matches.is_ok()) fail(matches.status().message());
+      return matches.is_ok() && matches.value() == (comparison == Comparison::kMatch);
     }
     default:
       return holds(comparison, left, right);

@@ -8,7 +8,6 @@
 #include <array>
 #include <functional>
 #include <optional>
-#include <regex>
 #include <set>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 #include "base/result.h"
 #include "datalog/evaluate/batch.h"
 #include "datalog/evaluate/external_values.h"
+#include "datalog/evaluate/text_pattern.h"
 #include "datalog/external_function.h"
 #include "datalog/program.h"
 #include "model/value_dictionary.h"
@@ -108,7 +108,7 @@ class ExpressionEvaluator {
   const Program* program_ = nullptr;  // whose externals these are
   std::optional<ExternalValues> external_values_;
   Status status_;
-  std::unordered_map<std::string, std::optional<std::regex>> patterns_;  // nothing: malformed
+  std::unordered_map<std::string, std::optional<TextPattern>> patterns_;  // nothing: malformed
   std::set<std::string> warnings_;
 };
 

@@ -2,10 +2,35 @@
 #include "datalog/evaluate/fact_statistics.h"
 
 #include "datalog/evaluate/column_sketches.h"
+#include "datalog/evaluate/tuple_sample.h"
 #include "datalog/relation_storage.h"
 
 namespace stratalog::datalog {
-// Collective. Three reductions, for all relations at once.
+namespace {
+
+// Of the relations that are known, whose rows have been counted.
+Status sample_tuples(Comm& comm, const Program& program, const std::vector<TupleColumns>& facts,
+                     std::vector<RelationStatistics>& statistics) {
+  std::vector<std::vector<ColumnPair>> pairs = joined_pairs(program);
+  std::vector<TupleSample> samples;
+  std::vector<RelationId> sampled;
+  for (RelationId r = 0; r < statistics.size(); ++r) {
+    if (!statistics[r].known || statistics[r].rows < kLeastSampled || pairs[r].empty()) continue;
+    sampled.push_back(r);
+    TupleSample& sample = samples.emplace_back(std::move(pairs[r]));
+    const TupleColumns& tuples = facts[r];
+    for (std::uint64_t row = 0; row < tuples.rows; row += sampling_step(statistics[r].rows))
+      sample.add([&](std::uint32_t column) { return tuples.columns[column][row]; });
+  }
+  STRATALOG_RETURN_IF_ERROR(unite_samples(comm, samples));
+  for (std::size_t i = 0; i < sampled.size(); ++i)
+    statistics[sampled[i]].pairs = samples[i].dependent_pairs(statistics[sampled[i]].rows);
+  return {};
+}
+
+}  // namespace
+
+// Collective. Six reductions, for all relations at once.
 Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Program& program,
                                                           const std::vector<TupleColumns>& facts) {
   std::vector<RelationStatistics> statistics(program.relations.size());
@@ -23,6 +48,7 @@ Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Prog
     columns += program.relations[r].attributes.size();
   }
   if (rows.empty()) return statistics;
+  STRATALOG_RETURN_IF_ERROR(comm.allreduce(rows, ReduceOp::kSum));
   ColumnSketches sketches(columns);
   std::size_t column = 0;
   for (RelationId r = 0; r < statistics.size(); ++r) {
@@ -31,7 +57,6 @@ Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Prog
       if (c < facts[r].columns.size())
         for (const Cell cell : facts[r].columns[c]) sketches.add(column, cell, 1);
   }
-  STRATALOG_RETURN_IF_ERROR(comm.allreduce(rows, ReduceOp::kSum));
   STRATALOG_RETURN_IF_ERROR(sketches.unite(comm));
   std::size_t counted = 0;
   column = 0;
@@ -43,6 +68,7 @@ Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Prog
       statistics[r].frequent.push_back(sketches.frequent(column));
     }
   }
+  STRATALOG_RETURN_IF_ERROR(sample_tuples(comm, program, facts, statistics));
   return statistics;
 }
 

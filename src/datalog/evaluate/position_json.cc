@@ -70,6 +70,9 @@ Json size_to_json(const RelationStatistics& size) {
   for (std::size_t c = 0; c < size.frequent.size(); ++c)
     for (const FrequentValue& value : size.frequent[c])
       json["frequent"].push_back({c, value.bucket, value.per_million});
+  for (const ColumnPair& pair : size.pairs)
+    json["pairs"].push_back(
+        {pair.first, pair.second, pair.distinct, pair.of_first, pair.of_second});
   return json;
 }
 
@@ -78,6 +81,13 @@ RelationStatistics size_from_json(const Json& json) {
   RelationStatistics size{.known = !json.contains("grows"),
                           .rows = json.at("rows"),
                           .distinct = json.at("distinct").get<std::vector<std::uint64_t>>()};
+  if (json.contains("pairs"))
+    for (const Json& pair : json.at("pairs"))
+      size.pairs.push_back({.first = pair.at(0),
+                            .second = pair.at(1),
+                            .distinct = pair.at(2),
+                            .of_first = pair.at(3),
+                            .of_second = pair.at(4)});
   if (!json.contains("frequent")) return size;
   for (const Json& value : json.at("frequent")) {
     const std::size_t column = value.at(0);

@@ -72,6 +72,7 @@ Status count_columns(EngineState& state, const std::vector<RelationId>& relation
     size.known = true;
     size.rows = relation.global_rows;
     size.frequent.clear();
+    size.pairs.clear();
     if (size.rows <= 1 || relation.arity == 1 || !can_be_walked(relation)) {
       if (relation.arity == 1) size.distinct.assign(1, size.rows);
       size.distinct.resize(relation.arity, size.rows);
@@ -83,9 +84,14 @@ Status count_columns(EngineState& state, const std::vector<RelationId>& relation
   }
   if (walked.empty()) return {};
   ColumnSketches sketches(columns);
+  if (state.joined_pairs.empty()) state.joined_pairs = joined_pairs(state.program);
+  std::vector<TupleSample> samples;
   std::size_t column = 0;
   for (const RelationId r : walked) {
-    sketch_index(index_of(state.relations[r]), state.relations[r].global_rows, column, sketches);
+    samples.emplace_back(state.relations[r].global_rows < kLeastSampled ? std::vector<ColumnPair>()
+                                                                        : state.joined_pairs[r]);
+    sketch_index(index_of(state.relations[r]), state.relations[r].global_rows, column, sketches,
+                 samples.back());
     column += state.relations[r].arity;
   }
   const bool are_whole =
@@ -93,10 +99,13 @@ Status count_columns(EngineState& state, const std::vector<RelationId>& relation
   if (!state.is_single() && !are_whole) {
     STRATALOG_RETURN_IF_ERROR(state.meet());
     STRATALOG_RETURN_IF_ERROR(sketches.unite(state.comm));
+    STRATALOG_RETURN_IF_ERROR(unite_samples(state.comm, samples));
   }
   column = 0;
+  auto sample = samples.begin();
   for (const RelationId r : walked) {
     RelationStatistics& size = statistics[r];
+    size.pairs = (sample++)->dependent_pairs(size.rows);
     size.distinct.clear();
     size.frequent.clear();
     for (std::uint32_t c = 0; c < state.relations[r].arity; ++c, ++column) {

@@ -172,9 +172,22 @@ class Beginning {
     return has_values ? frequent_meetings(*frequent_[a.variable], *there) : 0;
   }
 
-  // Expected tuples under a prefix, columns taken as independent, the values of a column as a part
-  // of those that the variable has had so far: as many of each, but for those that are known to be
-  // frequent.
+  // A test is of values that come from anywhere.
+  std::vector<ConditionalColumn> values_of_columns(const Atom& atom,
+                                                   const std::vector<std::uint32_t>& columns,
+                                                   bool is_test) const {
+    const RelationStatistics& size = common_->statistics[atom.relation];
+    std::vector<std::uint64_t> values(atom.arguments.size());
+    for (const std::uint32_t c : columns)
+      values[c] = static_cast<std::uint64_t>(distinct(atom.relation, c));
+    return conditional_values(columns, values,
+                              is_test || !size.known ? std::span<const ColumnPair>()
+                                                     : std::span<const ColumnPair>(size.pairs));
+  }
+
+  // Expected tuples under a prefix, columns taken as independent unless it is known how they depend
+  // on each other, the values of a column as a part of those that the variable has had so far: as
+  // many of each, but for those that are known to be frequent.
   double fanout(std::uint32_t l) const {
     const Atom& atom = body()[l].atom;
     const double all = rows(atom.relation);
@@ -183,15 +196,18 @@ class Beginning {
     double met = 1;
     double frequent = all;
     bool has_frequent = false;
-    for (std::uint32_t c = 0; c < atom.arguments.size(); ++c) {
+    const std::vector<std::uint32_t> columns = bound_columns(atom);
+    const bool is_test = columns.size() == atom.arguments.size();
+    for (const auto& [c, each, is_free] : values_of_columns(atom, columns, is_test)) {
       const Argument& a = atom.arguments[c];
-      if (!is_bound(a)) continue;
       ++bound;
       const double values = distinct(atom.relation, c);
-      prefixes *= values;
+      prefixes *= each;
       const double meets = meetings(l, c);
       has_frequent |= meets > 0;
-      frequent *= std::max(meets, 1 / values);
+      frequent *= std::max(is_free ? meets : 0, 1 / each);
+      // What depends on a column before it is met with that.
+      if (!is_free) continue;
       if (a.kind != ArgumentKind::kVariable || a.variable >= domains_.size()) continue;
       const double domain = domains_[a.variable];
       if (domain != kNoDomain) met *= std::min(1.0, values / domain);

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "datalog/plan/best_value.h"
+#include "datalog/plan/column_pairs.h"
 #include "datalog/plan/frequent_values.h"
 #include "datalog/program.h"
 
@@ -196,6 +197,7 @@ struct RelationStatistics {
   std::uint64_t rows = 0;  // where it is not known: at least, and so is `distinct`
   std::vector<std::uint64_t> distinct;  // by declared column, an estimate
   std::vector<std::vector<FrequentValue>> frequent;  // by declared column; shorter: none are known
+  std::vector<ColumnPair> pairs;  // of columns that depend on each other
 };
 
 struct PlanOptions {

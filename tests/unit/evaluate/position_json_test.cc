@@ -42,11 +42,13 @@ TEST(PositionJson, AnAdditionIsReadAsItWasWritten) {
 TEST(PositionJson, SizesOfRelationsThatGrowStayApartFromThoseThatAreKnown) {
   const Program program = closure();
   EnginePosition position;
-  position.statistics = {{.known = true,
-                          .rows = 7,
-                          .distinct = {3, 4},
-                          .frequent = {{}, {{.bucket = 9, .per_million = 200'000}}}},
-                         {.rows = 2, .distinct = {1, 2}}};
+  position.statistics = {
+      {.known = true,
+       .rows = 7,
+       .distinct = {3, 4},
+       .frequent = {{}, {{.bucket = 9, .per_million = 200'000}}},
+       .pairs = {{.first = 0, .second = 1, .distinct = 4, .of_first = 3, .of_second = 4}}},
+      {.rows = 2, .distinct = {1, 2}}};
   const auto read = position_from_json(program, position_to_json(program, position));
   ASSERT_TRUE(read.is_ok()) << read.status().to_string();
   const auto& sizes = read.value().statistics;
@@ -57,6 +59,7 @@ TEST(PositionJson, SizesOfRelationsThatGrowStayApartFromThoseThatAreKnown) {
   EXPECT_EQ(sizes[1].distinct, (std::vector<std::uint64_t>{1, 2}));
   EXPECT_EQ(sizes[0].frequent, position.statistics[0].frequent);
   EXPECT_TRUE(sizes[1].frequent.empty());
+  EXPECT_EQ(sizes[0].pairs, position.statistics[0].pairs);
 }
 
 TEST(PositionJson, HowRelationsAreDealtIsKeptAndMayBeUnknown) {
