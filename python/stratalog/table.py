@@ -377,6 +377,15 @@ class Table:
         self._check_rows(filled.rows, expected)
         return filled.finished()
 
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """What numpy.asarray(table) gives: to_numpy(), and never rounded numbers."""
+        if copy is False:
+            raise ValueError("an array of a table is always made anew: leave copy=False out")
+        array = self.to_numpy()
+        return array if dtype is None else array.astype(dtype)
+
     def to_pandas(self) -> Any:
         """A pandas.DataFrame. Structured values are Soufflé's text, which insert() takes: symbols
         within are in quotes where they would be read as something else."""

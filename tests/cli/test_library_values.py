@@ -34,6 +34,20 @@ def test_copies_of_structured_values_are_equal(copied: Callable[[Any], Any]) -> 
         assert str(again) == str(value)
 
 
+def test_numpy_makes_of_a_table_what_to_numpy_does() -> None:
+    program = package.Program(".decl m(a: number, b: unsigned)\n.decl s(a: number, b: symbol)\n")
+    program.insert("m", [(2**53 + 1, 3), (1, 2**64 - 1)])
+    program.insert("s", [(2, "ax")])
+    program.run()
+    for made in (np.asarray(program["m"]), np.array(program["m"])):
+        assert made.dtype == program["m"].to_numpy().dtype
+        assert sorted(map(tuple, made.tolist())) == [(1, 2**64 - 1), (2**53 + 1, 3)]
+    assert np.array(program["s"]).tolist() == [[2, "ax"]]
+    assert np.asarray(program["m"], dtype=float).dtype == float
+    with pytest.raises(ValueError, match="made anew"):
+        program["m"].__array__(copy=False)
+
+
 NUMBERS = """
 .decl number(x: number)
 .decl unsigned(x: unsigned)

@@ -126,11 +126,16 @@ def test_progress_as_lines_of_json(stratalog: Stratalog, tmp_path: Path) -> None
     run = ("run", PROGRAMS / "closure.dl", "-F", folder, "-D", tmp_path, "--progress=json")
     for ranks in (None, 2):
         told = events(stratalog(*run, ranks=ranks).err)
-        assert told[0] == {"event": "phase", "phase": "restore", **{
+        assert told[0] == {"event": "phase", "phase": "load", **{
             key: told[0][key] for key in ("elapsed_seconds",)}}  # fmt: skip
+        assert all(event.get("phase") != "restore" for event in told)
         strata = [event for event in told if event["event"] == "stratum"]
         assert strata[-1]["relations"] == "path"
         assert (strata[-1]["tuples"], strata[-1]["is_estimate"]) == (465, False)
         assert told[-1]["event"] == "end"
         assert told[-1]["rows"] == {"edge": 30, "path": 465}
+    saving = (*run, "--checkpoint", tmp_path / "ck")
+    assert events(stratalog(*saving).err)[0]["phase"] == "load"
+    resumed = events(stratalog("resume", tmp_path / "ck", "--progress=json").err)
+    assert resumed[0]["phase"] == "restore"
     assert "--progress=xml" in stratalog(*run[:-1], "--progress=xml", expect=1).err

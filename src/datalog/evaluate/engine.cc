@@ -105,7 +105,7 @@ class Engine {
     open_equivalences(state_);
     Stopwatch watch;
     STRATALOG_RETURN_IF_ERROR(look_for_added_facts());
-    tell(Phase::kRestoring);
+    if (may_restore()) tell(Phase::kRestoring);
     STRATALOG_ASSIGN_OR_RETURN(const auto resumed, checkpointing_.resume());
     state_.is_resumed = resumed.has_value();
     if (resumed) position_ = *resumed;
@@ -162,6 +162,12 @@ class Engine {
     progress.checkpoints = state_.report.checkpoints.size();
     progress.elapsed_seconds = state_.clock.seconds();
     progress.exchanged_bytes = state_.traffic.all;
+  }
+
+  bool may_restore() const {
+    const ResumePolicy policy = state_.options.checkpoint.resume;
+    return checkpointing_.is_on() &&
+           (policy == ResumePolicy::kResume || policy == ResumePolicy::kResumeOrFresh);
   }
 
   // Which relations get facts from the folder, if there is one.
