@@ -131,9 +131,13 @@ void Pipeline::prepare_filter(Stage& stage) {
   stage.set_filter = known_comparison(stage, *set_comparison(literal, definition_.carried));
 }
 
-Status Pipeline::feed(const Batch& batch) { return process(0, batch); }
+Status Pipeline::feed(const Batch& batch) {
+  has_run_ = true;
+  return process(0, batch);
+}
 
 Status Pipeline::start() {
+  has_run_ = true;
   begin_share();
   // Kept, as rules of many small rounds start millions of times.
   Batch& one = given_;
@@ -146,7 +150,9 @@ Status Pipeline::start() {
   return process(0, one);
 }
 
+// What did not run has nothing to let go of, as most rules of many small rounds.
 void Pipeline::begin_round() {
+  if (!std::exchange(has_run_, false)) return;
   for (const auto& stage : stages_) {
     stage->united_sets.clear();
     stage->united_bytes = 0;

@@ -393,6 +393,7 @@ class Pipeline {
   Definition definition_;
   ExpressionEvaluator& evaluator_;
   BatchSink sink_;
+  bool has_run_ = false;  // since begin_round()
   bool has_passed_on_ = false;  // bindings behind the first step, since finish()
   SharePoint share_;
   OwnTurns turns_;  // of rows

@@ -52,6 +52,7 @@ class RankedLists {
   }
   // What they were made of may have grown.
   void forget() {
+    if (lists_.empty()) return;
     lists_.clear();
     listed_ = 0;
   }

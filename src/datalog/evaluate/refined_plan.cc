@@ -86,17 +86,21 @@ Status count_columns(EngineState& state, const std::vector<RelationId>& relation
   ColumnSketches sketches(columns);
   if (state.joined_pairs.empty()) state.joined_pairs = joined_pairs(state.program);
   std::vector<TupleSample> samples;
+  // Copies that are looked at whole give the same on all ranks, in whatever order their rows lie;
+  // of others that of one rank counts.
+  const bool are_alike = std::ranges::all_of(walked, [&](RelationId r) {
+    return has_copy(state.relations[r]) && state.relations[r].global_rows <= kSampledTuples;
+  });
   std::size_t column = 0;
   for (const RelationId r : walked) {
     samples.emplace_back(state.relations[r].global_rows < kLeastSampled ? std::vector<ColumnPair>()
                                                                         : state.joined_pairs[r]);
-    sketch_index(index_of(state.relations[r]), state.relations[r].global_rows, column, sketches,
-                 samples.back());
+    if (are_alike || !has_copy(state.relations[r]) || state.comm.rank() == 0)
+      sketch_index(index_of(state.relations[r]), state.relations[r].global_rows, column, sketches,
+                   samples.back());
     column += state.relations[r].arity;
   }
-  const bool are_whole =
-      std::ranges::all_of(walked, [&](RelationId r) { return has_copy(state.relations[r]); });
-  if (!state.is_single() && !are_whole) {
+  if (!state.is_single() && !are_alike) {
     STRATALOG_RETURN_IF_ERROR(state.meet());
     STRATALOG_RETURN_IF_ERROR(sketches.unite(state.comm));
     STRATALOG_RETURN_IF_ERROR(unite_samples(state.comm, samples));
