@@ -199,3 +199,58 @@ def test_exported_files_have_the_mode_of_the_umask(stratalog: Stratalog, tmp_pat
         os.umask(umask)
     for name in ("x.csv", "x.tsv", "y.tsv"):
         assert (tmp_path / name).stat().st_mode & 0o777 == 0o644, name
+
+
+# Each with `.output zero(filename="x.csv")`; `link` is a link to the folder of outputs, y.csv one
+# to x.csv.
+SAME_PLACES = ("sub/../x.csv", "{out}/x.csv", "link/x.csv", "../out/x.csv", "y.csv")
+
+
+@pytest.mark.parametrize("ranks", (None, 2))
+def test_outputs_into_one_place(stratalog: Stratalog, tmp_path: Path, ranks: int | None) -> None:
+    out = tmp_path / "out"
+    (out / "sub").mkdir(parents=True)
+    (out / "link").symlink_to(".")
+    (out / "x.csv").write_text("old\n")
+    (out / "y.csv").symlink_to("x.csv")
+    for path in SAME_PLACES if ranks is None else SAME_PLACES[-1:]:
+        name = path.format(out=out)
+        file = program(
+            tmp_path,
+            '.output zero(filename="x.csv")',
+            f'.output m(filename="{name}")',
+            ".output ends",
+        )
+        refused = stratalog("run", file, "-D", out, "-q", ranks=ranks, expect=None)
+        assert refused.code in (1, 4), path
+        assert f"{file}:16:9: " in refused.err, path
+        assert f'x.csv" is that of `.output zero` at {file}:15:9 as well' in refused.err, path
+        assert (out / "x.csv").read_text() == "old\n"
+    file = program(
+        tmp_path,
+        '.output zero(IO=sqlite, filename="all.db")',
+        f'.output m(IO=hdf5, filename="{out}/all.db")',
+        ".output ends",
+    )
+    refused = stratalog("run", file, "-D", out, "-q", ranks=ranks, expect=4)
+    assert (
+        f'{file}:16:9: .output m: the file "{out}/all.db" is that of `.output zero`' in refused.err
+    )
+    file = program(
+        tmp_path,
+        '.output zero(IO=sqlite, filename="all.db", name="T")',
+        f'.output m(IO=sqlite, filename="{out}/all.db", name="t")',
+        ".output ends",
+    )
+    refused = stratalog("run", file, "-D", out, "-q", ranks=ranks, expect=4)
+    assert f'the table or view "t" of the database "{out}/all.db" is that of' in refused.err
+    # Links of one file that is not the same: renaming replaces one name only.
+    (out / "y.csv").unlink()
+    (out / "y.csv").hardlink_to(out / "x.csv")
+    file.write_text(
+        '.decl m(x: number)\nm(1).\n.output m(filename="x.csv")\n'
+        '.decl zero(x: number)\nzero(0).\n.output zero(filename="y.csv")\n'
+    )
+    stratalog("run", file, "-D", out, "-q", ranks=ranks)
+    assert (out / "x.csv").read_text() == "1\n"
+    assert (out / "y.csv").read_text() == "0\n"

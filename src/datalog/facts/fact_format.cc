@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
-#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
+
+#include "datalog/facts/output_clashes.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -281,26 +283,18 @@ Result<FactFormat> plan_output(const Relation& relation, const IoDirective& dire
 
 namespace {
 
-struct WrittenFile {
-  RelationId relation = 0;
-  const IoDirective* directive = nullptr;
-};
-
-// The file of an output that no other may have; empty where several may share it.
-std::string own_file(const FactFormat& format) {
-  if (format.medium != FactMedium::kText && format.medium != FactMedium::kJson) return {};
-  std::string file = format.path;
-  while (file.starts_with("./")) file.erase(0, 2);
-  return file;
-}
-
-std::string written_twice(const std::string& file, const Relation& relation,
-                          const Relation& first_relation, const IoDirective& first) {
-  return fmt::format(
-      ".output {}: the file \"{}\" is that of `.output {}` at {}:{}:{} as well, and one would "
-      "overwrite the other; choose another filename",
-      relation.name, file, first_relation.name, first.place.file, first.place.line,
-      first.place.column);
+// "./a//b" is "a/b". What ".." leads to only the file system knows: before it may stand a link.
+std::string plainly_spelt(std::string_view path) {
+  std::string plain = path.starts_with('/') ? "/" : "";
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    const std::string_view part = path.substr(at, end - at);
+    at = end + 1;
+    if (part.empty() || part == ".") continue;
+    if (!plain.empty() && plain.back() != '/') plain += '/';
+    plain += part;
+  }
+  return plain;
 }
 
 FormatProblem problem_of(const IoDirective& directive, const Status& refused) {
@@ -326,9 +320,8 @@ std::vector<FormatProblem> unreadable_inputs(const Program& program) {
 
 std::vector<FormatProblem> unwritable_outputs(const Program& program) {
   std::vector<FormatProblem> problems;
-  std::map<std::string, WrittenFile> written;
-  for (RelationId r = 0; r < program.relations.size(); ++r) {
-    const Relation& relation = program.relations[r];
+  OutputClashes clashes;
+  for (const Relation& relation : program.relations) {
     for (const IoDirective& directive : relation.io) {
       if (directive.action != IoAction::kOutput) continue;
       const Result<FactFormat> planned = plan_output(relation, directive);
@@ -336,17 +329,14 @@ std::vector<FormatProblem> unwritable_outputs(const Program& program) {
         problems.push_back(problem_of(directive, planned.status()));
         continue;
       }
-      const std::string file = own_file(planned.value());
-      if (file.empty()) continue;
-      const auto [first, is_new] = written.try_emplace(file, WrittenFile{r, &directive});
-      // The same once more does no harm.
-      if (is_new || (first->second.relation == r &&
-                     first->second.directive->parameters == directive.parameters))
-        continue;
-      problems.push_back(
-          {.place = directive.place,
-           .message = written_twice(file, relation, program.relations[first->second.relation],
-                                    *first->second.directive)});
+      if (!has_file(planned.value())) continue;
+      const std::string clash = clashes.add({.file = plainly_spelt(planned.value().path),
+                                             .format = planned.value(),
+                                             .relation = &relation,
+                                             .directive = &directive});
+      if (!clash.empty())
+        problems.push_back({.place = directive.place,
+                            .message = fmt::format(".output {}: {}", relation.name, clash)});
     }
   }
   return problems;

@@ -59,8 +59,9 @@ struct FormatProblem {
   SourcePlace place;
   std::string message;  // does not repeat the place
 };
-// Every .output that plan_output refuses, or that has the file of another, and every .input that
-// plan_input refuses, in the order of the relations.
+// Every .output that plan_output refuses, or that by its spelling has the file or table of another
+// (check_outputs() looks where files really lie), and every .input that plan_input refuses, in the
+// order of the relations.
 std::vector<FormatProblem> unwritable_outputs(const Program& program);
 std::vector<FormatProblem> unreadable_inputs(const Program& program);
 

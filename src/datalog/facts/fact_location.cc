@@ -107,4 +107,12 @@ Result<FactLocation> locate_output(Store& store, const std::string& path) {
   return FactLocation{.directory = std::move(directory), .path = name};
 }
 
+std::string one_name_of(const Store& store, const FactLocation& location) {
+  std::string directory = location.directory.empty() ? store.root() : location.directory;
+  const FactLocation inside = split("/" + location.path);
+  if (inside.directory != "/") directory += inside.directory;
+  const auto resolved = resolve(directory);
+  return (resolved.is_ok() ? resolved.value() : directory) + "/" + inside.path;
+}
+
 }  // namespace stratalog::datalog

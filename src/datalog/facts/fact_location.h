@@ -40,4 +40,7 @@ Result<FactLocation> locate_input(Store& store, const std::string& path);
 // to the new file. InvalidArgument if something other than a regular file is in the way.
 Result<FactLocation> locate_output(Store& store, const std::string& path);
 
+// One name for all locations of one file. As spelt where no file system is below.
+std::string one_name_of(const Store& store, const FactLocation& location);
+
 }  // namespace stratalog::datalog

@@ -13,6 +13,7 @@
 #include "datalog/facts/fact_format.h"
 #include "datalog/facts/fact_printer.h"
 #include "datalog/facts/json_printer.h"
+#include "datalog/facts/output_clashes.h"
 #include "datalog/facts/output_file.h"
 #include "datalog/facts/rank_zero.h"
 #include "datalog/facts/sqlite_facts.h"
@@ -198,10 +199,6 @@ Result<FactFormat> plan_writable(const Relation& relation, const IoDirective& di
   return format;
 }
 
-bool goes_to_console(const FactFormat& format) {
-  return format.medium == FactMedium::kConsole || format.medium == FactMedium::kJsonConsole;
-}
-
 Result<WrittenFacts> write_source(Comm& comm, Store& store, const Relation& relation,
                                   const IoDirective& directive, const ValueDictionary& dictionary,
                                   std::span<const ColumnOrder> orders, const TupleSource& source,
@@ -216,7 +213,7 @@ Result<WrittenFacts> write_source(Comm& comm, Store& store, const Relation& rela
                               .source = source,
                               .total_rows = written.rows,
                               .limits = options.limits};
-  if (goes_to_console(format)) {
+  if (!has_file(format)) {
     STRATALOG_RETURN_IF_ERROR(print_to_console(comm, format, sorted, written.console));
     return written;
   }
@@ -227,36 +224,43 @@ Result<WrittenFacts> write_source(Comm& comm, Store& store, const Relation& rela
   return written;
 }
 
+// On rank 0.
+Status check_place(Store& store, PlacedOutput output, OutputClashes& clashes) {
+  const std::string where = place_of(*output.relation, *output.directive);
+  const auto located = locate_output(store, output.format.path);
+  if (!located.is_ok())
+    return located.status().with_context(
+        fmt::format("{}: cannot write {}", where, shown_path(store, output.format.path)));
+  output.file = one_name_of(store, located.value());
+  const std::string clash = clashes.add(output);
+  return clash.empty() ? Status::ok()
+                       : Status::invalid_argument(fmt::format("{}: {}", where, clash));
+}
+
 }  // namespace
 
 Status check_outputs(Comm& comm, Store& store, const Program& program,
                      const WriteOptions& options) {
-  struct Place {
-    std::string directive;
-    std::string path;
-  };
-  std::vector<Place> places;
+  std::vector<PlacedOutput> outputs;
   for (const Relation& relation : program.relations) {
     for (const IoDirective& directive : relation.io) {
       if (directive.action != IoAction::kOutput) continue;
-      STRATALOG_ASSIGN_OR_RETURN(const FactFormat format,
-                                 plan_writable(relation, directive, options));
-      if (!goes_to_console(format))
-        places.push_back({.directive = place_of(relation, directive), .path = format.path});
+      STRATALOG_ASSIGN_OR_RETURN(FactFormat format, plan_writable(relation, directive, options));
+      if (!has_file(format)) continue;
+      PlacedOutput& output = outputs.emplace_back();
+      output.format = std::move(format);
+      output.relation = &relation;
+      output.directive = &directive;
     }
   }
-  if (places.empty()) return Status::ok();
-  return ask_rank_zero(
-             comm,
-             [&]() -> Result<nlohmann::json> {
-               for (const Place& place : places) {
-                 const Status located = locate_output(store, place.path).status();
-                 if (!located.is_ok())
-                   return located.with_context(fmt::format("{}: cannot write {}", place.directive,
-                                                           shown_path(store, place.path)));
-               }
-               return nlohmann::json(true);
-             })
+  if (outputs.empty()) return Status::ok();
+  return ask_rank_zero(comm,
+                       [&]() -> Result<nlohmann::json> {
+                         OutputClashes clashes;
+                         for (const PlacedOutput& output : outputs)
+                           STRATALOG_RETURN_IF_ERROR(check_place(store, output, clashes));
+                         return nlohmann::json(true);
+                       })
       .status();
 }
 

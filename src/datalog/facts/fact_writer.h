@@ -49,8 +49,8 @@ struct WrittenFacts {
 };
 
 // Collective. Before anything is computed: whether the program's .output files can be made as far
-// as that can be known, which is their format and where they go. InvalidArgument, NotSupported or
-// NotFound with the directive's place, the same on all ranks.
+// as that can be known, which is their format, where they go, and that no two go to one place.
+// InvalidArgument, NotSupported or NotFound with the directive's place, the same on all ranks.
 Status check_outputs(Comm& comm, Store& store, const Program& program,
                      const WriteOptions& options = {});
 

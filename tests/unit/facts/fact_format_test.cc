@@ -133,14 +133,44 @@ TEST(FactFormat, OutputsWithOneFile) {
   put(2, {{"IO", "jsonfile"}, {"filename", "c"}});
   put(3, {{"filename", "c"}});
   put(3, {{"filename", "c"}, {"headers", "true"}});
+  put(3, {{"filename", ".//a.csv"}});
   const auto problems = unwritable_outputs(program);
-  ASSERT_EQ(problems.size(), 3U) << "the same directive twice and a database of several are fine";
+  ASSERT_EQ(problems.size(), 4U) << "the same directive twice and a database of several are fine";
   EXPECT_EQ(
       problems[0].message,
       ".output b: the file \"a.csv\" is that of `.output a` at program.dl:7:1 as well, and one "
       "would overwrite the other; choose another filename");
   EXPECT_TRUE(problems[1].message.starts_with(".output d: the file \"c\" is that of `.output c`"));
   EXPECT_EQ(problems[2].message, problems[1].message);
+  EXPECT_TRUE(problems[3].message.starts_with(".output d: the file \"a.csv\" is that of"));
+}
+
+TEST(FactFormat, OutputsWithOneTable) {
+  Program program;
+  for (const char* name : {"a", "A", "_a", "b"})
+    program.relations.push_back(make_relation(name, "x:number"));
+  const auto put = [&](RelationId r, std::map<std::string, std::string> parameters) {
+    program.relations[r].io.push_back(make_directive(IoAction::kOutput, std::move(parameters)));
+  };
+  for (RelationId r = 0; r < 4; ++r) put(r, {{"IO", "sqlite"}, {"filename", "all.db"}});
+  put(3, {{"IO", "sqlite"}, {"filename", "all.db"}});
+  put(3, {{"IO", "sqlite"}, {"filename", "all.db"}, {"name", "c"}});
+  put(3, {{"IO", "hdf5"}, {"filename", "all.db"}});
+  put(3, {{"IO", "hdf5"}, {"filename", "all.h5"}});
+  put(0, {{"IO", "hdf5"}, {"filename", "all.h5"}});
+  const auto problems = unwritable_outputs(program);
+  ASSERT_EQ(problems.size(), 4U);
+  EXPECT_EQ(
+      problems[0].message,
+      ".output A: the table or view \"A\" of the database \"all.db\" is that of `.output a` at "
+      "program.dl:7:1 as well, and one would overwrite the other; choose another name "
+      "(name=\"...\") or another filename");
+  EXPECT_TRUE(problems[1].message.starts_with(".output _a: the table or view \"_a\" of the"));
+  EXPECT_TRUE(
+      problems[2].message.starts_with(".output b: the file \"all.db\" is that of `.output a"));
+  EXPECT_TRUE(
+      problems[3].message.starts_with(".output b: the file \"all.h5\" is that of `.output a"))
+      << "which is replaced whole";
 }
 
 }  // namespace
