@@ -10,6 +10,7 @@
 
 #include "commit/options_file.h"
 #include "datalog/facts/fact_writer.h"
+#include "write/public_files.h"
 
 namespace stratalog {
 
@@ -75,14 +76,16 @@ class RankRun::LeftComm final : public Comm {
 
 namespace {
 
+using FolderOpener = Result<std::unique_ptr<Store>> (*)(const std::string& root, RootMode mode);
+
 // Collective. Rank 0 makes a folder that is not there; the others find it.
 Status open_folder(Comm& comm, const std::string& path, RootMode mode,
-                   std::unique_ptr<Store>& folder) {
+                   std::unique_ptr<Store>& folder, FolderOpener open = open_posix_store) {
   if (path.empty()) return Status::ok();
   for (const bool is_first : {true, false}) {
     Status mine;
     if ((comm.rank() == 0) == is_first) {
-      auto opened = open_posix_store(path, is_first ? mode : RootMode::kMustExist);
+      auto opened = open(path, is_first ? mode : RootMode::kMustExist);
       mine = opened.status();
       if (mine.is_ok()) folder = std::move(opened).value();
     }
@@ -119,7 +122,9 @@ Status RankRun::run(Comm& comm, std::shared_ptr<const datalog::Program> program,
   std::unique_ptr<Store> output;
   std::unique_ptr<Store> checkpoints;
   STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.facts, RootMode::kMustExist, facts));
-  STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.output, RootMode::kCreate, output));
+  // What users asked for is theirs to share; checkpoints are the engine's own.
+  STRATALOG_RETURN_IF_ERROR(
+      open_folder(comm, paths.output, RootMode::kCreate, output, open_public_store));
   STRATALOG_RETURN_IF_ERROR(open_folder(comm, paths.checkpoints, RootMode::kCreate, checkpoints));
   if (output != nullptr)
     STRATALOG_RETURN_IF_ERROR(datalog::check_outputs(comm, *output, *program, options.write));

@@ -2,6 +2,7 @@
 #include "cli/text_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -35,19 +36,48 @@ Status put(std::FILE* file, const std::string& path, std::string_view text) {
   return errno_status(is_written ? errno : written_errno, "write", path);
 }
 
+// Of the mode of the file that it will replace, from the first byte on.
+std::FILE* open_replacement(const std::string& target, const std::string& temporary) {
+  constexpr mode_t kPermissionBits = 0777;
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  struct stat about = {};
+  if (file == nullptr || ::stat(target.c_str(), &about) != 0) return file;
+  const mode_t wanted = about.st_mode & kPermissionBits;
+  if (::fstat(::fileno(file), &about) == 0 && (about.st_mode & kPermissionBits) == wanted)
+    return file;
+  if (::fchmod(::fileno(file), wanted) == 0) return file;
+  const int refused = errno;
+  (void)std::fclose(file);
+  errno = refused;
+  return nullptr;
+}
+
 Status write_file(const std::string& path, std::string_view text) {
   if (path == "-" || path == "/dev/stdout")
     return print_result(text);  // where others print, in order
   if (is_written_in_place(path)) return put(std::fopen(path.c_str(), "ab"), path, text);
-  const std::string temporary = path + ".new";
-  Status written = put(std::fopen(temporary.c_str(), "wb"), temporary, text);
-  if (written.is_ok() && std::rename(temporary.c_str(), path.c_str()) != 0)
-    written = errno_status(errno, fmt::format("rename {} to", temporary), path);
+  const std::string target = end_of_links(path);
+  const std::string temporary = target + ".new";
+  Status written = put(open_replacement(target, temporary), temporary, text);
+  if (written.is_ok() && std::rename(temporary.c_str(), target.c_str()) != 0)
+    written = errno_status(errno, fmt::format("rename {} to", temporary), target);
   if (!written.is_ok()) (void)std::remove(temporary.c_str());
   return written;
 }
 
 }  // namespace
+
+std::string end_of_links(const std::string& path) {
+  constexpr int kMostLinks = 40;
+  std::filesystem::path at = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    std::error_code no_link;
+    const std::filesystem::path next = std::filesystem::read_symlink(at, no_link);
+    if (no_link) break;
+    at = at.parent_path() / next;  // which is `next` where that is absolute
+  }
+  return at.string();
+}
 
 Status write_text_file(std::string_view option, const std::string& path, std::string_view text) {
   const Status written = write_file(path, text);

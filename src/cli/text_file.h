@@ -11,8 +11,12 @@
 
 namespace stratalog::cli {
 
-// Replaces the file by way of PATH.new; standard output, terminals and pipes are written to.
-// IoError names the option that asked for it.
+// Where a file lies that is named through symbolic links, also through one that leads to nothing
+// yet.
+std::string end_of_links(const std::string& path);
+
+// Replaces the file, at the end of links, by way of PATH.new, which takes its mode; standard
+// output, terminals and pipes are written to. IoError names the option that asked for it.
 Status write_text_file(std::string_view option, const std::string& path, std::string_view text);
 
 // Nothing if the file cannot be read; whoever asks knows what it was to hold.

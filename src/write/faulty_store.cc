@@ -92,6 +92,10 @@ class FaultyStore final : public Store {
     STRATALOG_RETURN_IF_ERROR(counter_->next("examine", path));
     return inner_.info(path);
   }
+  Status take_mode(const std::string& from, const std::string& to, FileModeUse use) override {
+    STRATALOG_RETURN_IF_ERROR(counter_->next("set the mode of", to));
+    return inner_.take_mode(from, to, use);
+  }
   Result<FileSystemFacts> file_system() override {
     STRATALOG_RETURN_IF_ERROR(counter_->next("examine the file system of", "."));
     return inner_.file_system();

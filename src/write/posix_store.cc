@@ -63,6 +63,7 @@ class PosixStore final : public Store {
   Status sync_directory(const std::string& path) override;
   Result<std::vector<std::string>> list(const std::string& path) override;
   Result<FileInfo> info(const std::string& path) override;
+  Status take_mode(const std::string& from, const std::string& to, FileModeUse use) override;
   Result<std::uint64_t> free_bytes() override;
   Result<FileSystemFacts> file_system() override;
   Status stripe_new_files(const std::string& path, const StripingPlan& striping) override {
@@ -207,6 +208,28 @@ Result<FileInfo> PosixStore::info(const std::string& path) {
                                        : FileKind::kOther;
   info.size_bytes = static_cast<std::uint64_t>(about.st_size);
   return info;
+}
+
+Status PosixStore::take_mode(const std::string& from, const std::string& to, FileModeUse use) {
+  constexpr mode_t kPermissionBits = 0777;
+  STRATALOG_ASSIGN_OR_RETURN(const Entry source, enter(from));
+  STRATALOG_ASSIGN_OR_RETURN(const Entry target, enter(to));
+  struct stat about = {};
+  if (::fstatat(source.parent.get(), source.name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? Status::ok() : errno_status(errno, "examine", full(from));
+  if (!S_ISREG(about.st_mode)) return Status::ok();
+  mode_t wanted = about.st_mode & kPermissionBits;
+  if (use == FileModeUse::kWhileWritten) wanted |= S_IRUSR | S_IWUSR;
+  if (::fstatat(target.parent.get(), target.name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno_status(errno, "examine", full(to));
+  // Some file systems have one mode for all, and refuse others.
+  if ((about.st_mode & kPermissionBits) == wanted) return Status::ok();
+  const FileDescriptor fd(::openat(target.parent.get(), target.name.c_str(),
+                                   O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.is_open()) return errno_status(errno, "open", full(to));
+  if (::fchmod(fd.get(), wanted) != 0)
+    return errno_status(errno, fmt::format("give the mode of {} to", full(from)), full(to));
+  return Status::ok();
 }
 
 Result<std::uint64_t> PosixStore::free_bytes() {

@@ -30,6 +30,8 @@ enum class OpenMode : std::uint8_t {
 
 enum class FileKind : std::uint8_t { kRegular, kDirectory, kOther };
 
+enum class FileModeUse : std::uint8_t { kWhileWritten, kWhenDone };
+
 struct FileInfo {
   FileKind kind = FileKind::kRegular;
   std::uint64_t size_bytes = 0;
@@ -90,6 +92,13 @@ class Store {
   virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
   virtual Result<FileInfo> info(const std::string& path) = 0;  // does not follow symbolic links
   virtual Result<std::uint64_t> free_bytes() = 0;
+  // Gives a new file the permission bits of the one that it is to replace, if that is there: all of
+  // them, or, while its maker still opens it, with the owner's right to read and write. Does
+  // nothing where files have no such bits.
+  virtual Status take_mode(const std::string& /*from*/, const std::string& /*to*/,
+                           FileModeUse /*use*/) {
+    return Status::ok();
+  }
   // What the file system under the root is like; unknown unless an implementation knows better.
   virtual Result<FileSystemFacts> file_system();
   // Files created in the directory `path` from now on are spread like this; without stripes, as the

@@ -520,6 +520,20 @@ def test_symbols_with_zeros_reach_the_console(tmp_path: Path) -> None:
     assert "a\0b\n" in program.run(output=tmp_path).console
 
 
+def test_outputs_are_shared_and_checkpoints_are_not(tmp_path: Path) -> None:
+    program = package.Program(".decl s(x: number)\ns(1).\n.output s")
+    umask = os.umask(0o022)
+    try:
+        program.run(output=tmp_path / "out", checkpoint=tmp_path / "ck")
+        modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("out", "out/s.csv", "ck")]
+        assert modes == [0o755, 0o644, 0o700]
+        (tmp_path / "out" / "s.csv").chmod(0o640)
+        program.run(output=tmp_path / "out")
+        assert (tmp_path / "out" / "s.csv").stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(umask)
+
+
 def test_relations_that_are_inserted_into_are_not_warned_of() -> None:
     program = package.Program(".decl edge(a: number)\n.decl copy(a: number)\ncopy(x) :- edge(x).")
     assert program.warnings == ""

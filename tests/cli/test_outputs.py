@@ -201,6 +201,36 @@ def test_exported_files_have_the_mode_of_the_umask(stratalog: Stratalog, tmp_pat
         assert (tmp_path / name).stat().st_mode & 0o777 == 0o644, name
 
 
+@pytest.mark.parametrize("ranks", (None, 2))
+def test_replaced_files_keep_their_mode(
+    stratalog: Stratalog, tmp_path: Path, ranks: int | None
+) -> None:
+    kinds = {"a.csv": "file", "b.json": "jsonfile", "c.sqlite": "sqlite", "d.h5": "hdf5"}
+    outputs = "".join(f'.output x(IO={io}, filename="{name}")\n' for name, io in kinds.items())
+    file = tmp_path / "p.dl"
+    file.write_text(".decl x(n: number)\nx(7).\n" + outputs + '.output x(filename="link.csv")\n')
+    (tmp_path / "aim.csv").write_text("")
+    (tmp_path / "link.csv").symlink_to("aim.csv")
+    beside = ("--report", "r.json", "--profile", "p.json")
+    run = ("run", file, "-q", *beside, "--checkpoint", "ck", "--restart-fresh")
+    umask = os.umask(0o022)
+    try:
+        stratalog(*run, cwd=tmp_path, ranks=ranks)
+        written = [*kinds, "aim.csv", "r.json", "p.json"]
+        assert {(tmp_path / name).stat().st_mode & 0o777 for name in written} == {0o644}
+        for mode in (0o600, 0o664, 0o444):
+            for name in written:
+                (tmp_path / name).chmod(mode)
+            stratalog(*run, cwd=tmp_path, ranks=ranks)
+            stratalog("export", "ck", "aim.csv", "--relation", "x", cwd=tmp_path)
+            modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in written}
+            assert set(modes.values()) == {mode}, modes
+            assert (tmp_path / "a.csv").read_text() == "7\n"
+    finally:
+        os.umask(umask)
+    assert (tmp_path / "link.csv").is_symlink()
+
+
 # Each with `.output zero(filename="x.csv")`; `link` is a link to the folder of outputs, y.csv one
 # to x.csv.
 SAME_PLACES = ("sub/../x.csv", "{out}/x.csv", "link/x.csv", "../out/x.csv", "y.csv")

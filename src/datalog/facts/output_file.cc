@@ -42,6 +42,13 @@ Result<Created> create_temporary(Store& store, const std::string& path) {
   STRATALOG_ASSIGN_OR_RETURN(const auto file,
                              located.get().open(created.temporary, OpenMode::kCreateExclusive));
   STRATALOG_RETURN_IF_ERROR(file->close());
+  // At once, so that nobody reads what the file that goes was kept from.
+  const Status moded =
+      located.get().take_mode(created.location.path, created.temporary, FileModeUse::kWhileWritten);
+  if (!moded.is_ok()) {
+    static_cast<void>(located.get().remove_file(created.temporary));
+    return moded;
+  }
   return created;
 }
 
@@ -104,7 +111,9 @@ Status OutputFile::publish(Comm& comm, const Status& mine) {
   Status renamed;
   if (comm.rank() == 0) {
     Store& store = store_.get();
-    if (written.is_ok()) renamed = store.rename(temporary_, location_.path);
+    if (written.is_ok())
+      renamed = store.take_mode(location_.path, temporary_, FileModeUse::kWhenDone);
+    if (written.is_ok() && renamed.is_ok()) renamed = store.rename(temporary_, location_.path);
     if (!written.is_ok() || !renamed.is_ok())
       static_cast<void>(store.remove_file(temporary_));  // the error that counts is the first
     else

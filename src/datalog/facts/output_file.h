@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // OutputFile: a file that many ranks write and that appears under its name complete or not at all:
 // written under a temporary name in the same directory, synced by everyone who wrote, renamed, and
-// the directory synced. An older file of that name stays until the rename. Collective; every call
-// ends with the same Status on all ranks.
+// the directory synced. An older file of that name stays until the rename, and leaves its mode to
+// the new one. Collective; every call ends with the same Status on all ranks.
 #pragma once
 
 #include <cstddef>
