@@ -113,6 +113,11 @@ class FaultyStore final : public Store {
     STRATALOG_RETURN_IF_ERROR(counter_->next("lock", path));
     return inner_.lock(path);
   }
+  Result<std::unique_ptr<StoreLock>> lock_bytes(const std::string& path,
+                                                const LockedBytes& bytes) override {
+    STRATALOG_RETURN_IF_ERROR(counter_->next("lock", path));
+    return inner_.lock_bytes(path, bytes);
+  }
   Status random_bytes(std::span<std::byte> bytes) override {
     STRATALOG_RETURN_IF_ERROR(counter_->next("read random bytes from", "the system"));
     return inner_.random_bytes(bytes);

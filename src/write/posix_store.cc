@@ -49,6 +49,10 @@ struct Permissions {
 };
 constexpr Permissions kPublic{.file = 0666, .directory = 0777};
 
+bool is_same_file(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 class PosixStore final : public Store {
  public:
   PosixStore(FileDescriptor root, std::string path, const PosixCalls& calls,
@@ -70,6 +74,8 @@ class PosixStore final : public Store {
     return set_new_file_striping(full(path), striping);
   }
   Result<std::unique_ptr<StoreLock>> lock(const std::string& path) override;
+  Result<std::unique_ptr<StoreLock>> lock_bytes(const std::string& path,
+                                                const LockedBytes& bytes) override;
   Status confirm_root() override;
   Status random_bytes(std::span<std::byte> bytes) override;
   std::string root() const override { return path_; }
@@ -264,6 +270,40 @@ Result<std::unique_ptr<StoreLock>> PosixStore::lock(const std::string& path) {
   return Status::not_supported(errno_status(errno, "lock", full(path)).message());
 }
 
+Result<std::unique_ptr<StoreLock>> PosixStore::lock_bytes(const std::string& path,
+                                                          const LockedBytes& bytes) {
+  const bool is_shared = bytes.sharing == LockSharing::kShared;
+  const int flags = (is_shared ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  constexpr int kMostReplacements = 100;
+  for (int tries = 0; tries < kMostReplacements; ++tries) {
+    STRATALOG_ASSIGN_OR_RETURN(const Entry entry, enter(path));
+    FileDescriptor fd(::openat(entry.parent.get(), entry.name.c_str(), flags));
+    if (!fd.is_open()) {
+      Status refused = errno_status(errno, "open", full(path));
+      return refused.code() == StatusCode::kNotFound ? refused
+                                                     : Status::not_supported(refused.message());
+    }
+    struct flock range = {};
+    range.l_type = is_shared ? F_RDLCK : F_WRLCK;
+    range.l_whence = SEEK_SET;
+    range.l_start = static_cast<off_t>(bytes.offset);
+    range.l_len = static_cast<off_t>(bytes.length);
+    if (::fcntl(fd.get(), F_OFD_SETLK, &range) != 0) {
+      if (errno == EAGAIN || errno == EACCES)
+        return Status::already_exists(full(path) + " is locked by another process");
+      return Status::not_supported(errno_status(errno, "lock", full(path)).message());
+    }
+    // A file that was replaced between the two is not the one to lock.
+    struct stat locked = {};
+    struct stat named = {};
+    if (::fstat(fd.get(), &locked) != 0) return errno_status(errno, "examine", full(path));
+    if (::fstatat(entry.parent.get(), entry.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        is_same_file(locked, named))
+      return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(std::move(fd)));
+  }
+  return Status::not_supported(full(path) + " cannot be locked: it never is what was opened");
+}
+
 Status PosixStore::confirm_root() {
   struct stat held = {};
   struct stat named = {};
@@ -271,16 +311,14 @@ Status PosixStore::confirm_root() {
   // A name that cannot be looked up for another reason than that it is gone says nothing.
   if (::stat(path_.c_str(), &named) != 0 && errno != ENOENT && errno != ENOTDIR)
     return Status::ok();
-  const auto is_same = [](const struct stat& one, const struct stat& other) {
-    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-  };
-  if (is_same(named, held)) return Status::ok();
+  if (is_same_file(named, held)) return Status::ok();
   // Directories of layered file systems (overlayfs) may get another number once something is
   // written into them; a file that this store has is then the same by either way.
   STRATALOG_ASSIGN_OR_RETURN(const std::vector<std::string> names, list("."));
   for (const std::string& name : names)
     if (::fstatat(root_.get(), name.c_str(), &held, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(held.st_mode) && ::lstat(full(name).c_str(), &named) == 0 && is_same(named, held))
+        S_ISREG(held.st_mode) && ::lstat(full(name).c_str(), &named) == 0 &&
+        is_same_file(named, held))
       return Status::ok();
   return Status::not_found(fmt::format(
       "{} is not the directory any more that this job opened: it was moved, removed or replaced "

@@ -13,6 +13,11 @@ Result<std::unique_ptr<StoreLock>> Store::lock(const std::string& path) {
   return Status::not_supported("this store has no locks (" + path + ")");
 }
 
+Result<std::unique_ptr<StoreLock>> Store::lock_bytes(const std::string& path,
+                                                     const LockedBytes& /*bytes*/) {
+  return Status::not_supported("this store has no locks (" + path + ")");
+}
+
 Result<FileSystemFacts> Store::file_system() { return FileSystemFacts{}; }
 
 Status Store::stripe_new_files(const std::string& path, const StripingPlan& /*striping*/) {

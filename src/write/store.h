@@ -74,6 +74,14 @@ class StoreLock {
   virtual ~StoreLock() = default;
 };
 
+enum class LockSharing : std::uint8_t { kShared, kExclusive };
+
+struct LockedBytes {
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  LockSharing sharing = LockSharing::kShared;
+};
+
 class Store {
  public:
   Store() = default;
@@ -107,6 +115,12 @@ class Store {
   // Takes an advisory lock on `path`, creating it. AlreadyExists if another process holds it;
   // NotSupported where the file system has no locks, so nothing may depend on it for safety.
   virtual Result<std::unique_ptr<StoreLock>> lock(const std::string& path);
+  // Takes an advisory lock on some bytes of the file at `path`, there or beyond its end, as other
+  // programs take them that agree on which. AlreadyExists if another one holds it, NotFound if
+  // there is no file, NotSupported where there are no locks or the file may not be opened as that
+  // needs.
+  virtual Result<std::unique_ptr<StoreLock>> lock_bytes(const std::string& path,
+                                                        const LockedBytes& bytes);
   // Whether the root is still what its name leads to. NotFound if somebody has moved it away or put
   // another directory in its place: what is written then does not arrive where readers look for it.
   virtual Status confirm_root() { return Status::ok(); }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "datalog/facts/database_lock.h"
 #include "datalog/facts/fact_format.h"
 #include "datalog/facts/fact_location.h"
 #include "datalog/facts/fact_parser.h"
@@ -76,6 +77,8 @@ Result<FactFile> examine(Store& store, const FactFormat& format) {
   std::array<std::byte, 2> magic = {};
   if (found.size_bytes >= magic.size()) STRATALOG_RETURN_IF_ERROR(file->read_at(0, magic));
   found.is_gzip = magic[0] == std::byte{0x1F} && magic[1] == std::byte{0x8B};
+  if (format.medium == FactMedium::kSqlite)
+    STRATALOG_RETURN_IF_ERROR(refuse_unfinished(located.get(), found.location.path));
   return found;
 }
 
@@ -183,14 +186,21 @@ ParsedShare share_of(ParsedFacts facts) {
 }
 
 // A document or database, which only one rank reads. Local.
-Result<ParsedShare> parse_whole(File& file, std::uint64_t size, const Relation& relation,
+Result<ParsedShare> parse_whole(Store& store, const std::string& path, const Relation& relation,
                                 const FactFormat& format, NewValues& values) {
+  const bool is_database = format.medium == FactMedium::kSqlite;
+  DatabaseLock lock;
+  if (is_database) {
+    STRATALOG_ASSIGN_OR_RETURN(lock, DatabaseLock::take(store, path, DatabaseUse::kRead));
+  }
+  STRATALOG_ASSIGN_OR_RETURN(const auto file, store.open(path, OpenMode::kRead));
+  STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t size, file->size_bytes());
   Bytes content(size);
-  STRATALOG_RETURN_IF_ERROR(file.read_at(0, content));
+  STRATALOG_RETURN_IF_ERROR(file->read_at(0, content));
+  lock = {};
   STRATALOG_ASSIGN_OR_RETURN(ParsedFacts facts,
-                             format.medium == FactMedium::kSqlite
-                                 ? read_sqlite_facts(relation, format.name, content, values)
-                                 : parse_json_facts(relation, to_text(content), values));
+                             is_database ? read_sqlite_facts(relation, format.name, content, values)
+                                         : parse_json_facts(relation, to_text(content), values));
   return share_of(std::move(facts));
 }
 
@@ -243,13 +253,13 @@ Result<ParsedShare> parse_share(const Comm& comm, Store& store, const ReadOption
 
   STRATALOG_ASSIGN_OR_RETURN(LocatedStore located,
                              LocatedStore::open(store, planned.file.location));
-  STRATALOG_ASSIGN_OR_RETURN(const auto file,
-                             located.get().open(planned.file.location.path, OpenMode::kRead));
   if (planned.is_whole()) {
-    auto parsed = parse_whole(*file, size, relation, format, values);
+    auto parsed = parse_whole(located.get(), planned.file.location.path, relation, format, values);
     if (!parsed.is_ok()) return parsed.status().with_context(shown_path(store, format.path));
     return parsed;
   }
+  STRATALOG_ASSIGN_OR_RETURN(const auto file,
+                             located.get().open(planned.file.location.path, OpenMode::kRead));
   FileRange range{.from = 0, .to = size};
   FactTextSource source;
   std::uint64_t expected_bytes = kBlockBytes;

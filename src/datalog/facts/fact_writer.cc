@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "datalog/facts/database_lock.h"
 #include "datalog/facts/fact_format.h"
 #include "datalog/facts/fact_printer.h"
 #include "datalog/facts/json_printer.h"
@@ -132,7 +133,7 @@ Status fill_database(Comm& comm, OutputFile& file, const FactFormat& format,
   Status status;  // of rank 0
   if (comm.rank() == 0) {
     status = [&]() -> Status {
-      STRATALOG_ASSIGN_OR_RETURN(const Bytes older, file.read_older());
+      STRATALOG_ASSIGN_OR_RETURN(const Bytes older, file.read_older_database());
       STRATALOG_ASSIGN_OR_RETURN(database, SqliteDatabase::begin(older));
       STRATALOG_ASSIGN_OR_RETURN(table, SqliteTable::create(database, sorted.relation, format.name,
                                                             sorted.dictionary, sorted.orders));
@@ -224,6 +225,11 @@ Result<WrittenFacts> write_source(Comm& comm, Store& store, const Relation& rela
   return written;
 }
 
+Status check_database(Store& store, const FactLocation& location) {
+  STRATALOG_ASSIGN_OR_RETURN(LocatedStore located, LocatedStore::open(store, location));
+  return refuse_unfinished(located.get(), location.path);
+}
+
 // On rank 0.
 Status check_place(Store& store, PlacedOutput output, OutputClashes& clashes) {
   const std::string where = place_of(*output.relation, *output.directive);
@@ -231,6 +237,12 @@ Status check_place(Store& store, PlacedOutput output, OutputClashes& clashes) {
   if (!located.is_ok())
     return located.status().with_context(
         fmt::format("{}: cannot write {}", where, shown_path(store, output.format.path)));
+  if (output.format.medium == FactMedium::kSqlite) {
+    const Status finished = check_database(store, located.value());
+    if (!finished.is_ok())
+      return finished.with_context(
+          fmt::format("{}: cannot write {}", where, shown_path(store, output.format.path)));
+  }
   output.file = one_name_of(store, located.value());
   const std::string clash = clashes.add(output);
   return clash.empty() ? Status::ok()

@@ -88,7 +88,9 @@ Status OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> byt
   return file_->write_at(offset, bytes);
 }
 
-Result<Bytes> OutputFile::read_older() const {
+Result<Bytes> OutputFile::read_older_database() {
+  STRATALOG_ASSIGN_OR_RETURN(
+      database_, DatabaseLock::take(store_.get(), location_.path, DatabaseUse::kReplace));
   auto file = store_.get().open(location_.path, OpenMode::kRead);
   if (!file.is_ok())
     return file.status().code() == StatusCode::kNotFound ? Result<Bytes>(Bytes()) : file.status();
@@ -114,10 +116,12 @@ Status OutputFile::publish(Comm& comm, const Status& mine) {
     if (written.is_ok())
       renamed = store.take_mode(location_.path, temporary_, FileModeUse::kWhenDone);
     if (written.is_ok() && renamed.is_ok()) renamed = store.rename(temporary_, location_.path);
-    if (!written.is_ok() || !renamed.is_ok())
+    if (!written.is_ok() || !renamed.is_ok()) {
       static_cast<void>(store.remove_file(temporary_));  // the error that counts is the first
-    else
+      database_.remove_made(store, location_.path);
+    } else {
       renamed = store.sync_directory(directory_of(location_.path));
+    }
   }
   STRATALOG_RETURN_IF_ERROR(written);
   return agree(comm, renamed);

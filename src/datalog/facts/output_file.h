@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "comm/comm.h"
+#include "datalog/facts/database_lock.h"
 #include "datalog/facts/fact_location.h"
 #include "write/store.h"
 
@@ -28,8 +29,9 @@ class OutputFile {
   // Local. Says that this rank has written by other means (HDF5), so that publish() syncs here.
   Status open_for_sync();
 
-  // Local. What the file that will be replaced holds; empty if there is none.
-  Result<Bytes> read_older() const;
+  // Local, on one rank. What the SQLite database that will be replaced holds; empty if there is
+  // none. Until this file is published, or destroyed, nobody else writes it.
+  Result<Bytes> read_older_database();
 
   // Collective. Syncs and renames if everyone's `mine` is OK, else removes the temporary file. Call
   // once.
@@ -48,6 +50,7 @@ class OutputFile {
   std::string temporary_;  // in the located store
   std::string shown_;
   std::unique_ptr<File> file_;
+  DatabaseLock database_;
 };
 
 }  // namespace stratalog::datalog

@@ -167,6 +167,45 @@ TEST(PosixStore, LocksExcludeEachOther) {
   EXPECT_TRUE(two.value()->lock("LOCK").is_ok());
 }
 
+TEST(PosixStore, LockedBytesAreOfTheFileThatHasTheName) {
+  const TemporaryDirectory directory;
+  const auto one = open_posix_store(directory.path(), RootMode::kMustExist).value();
+  const auto two = open_posix_store(directory.path(), RootMode::kMustExist).value();
+  const LockedBytes read{.offset = 1U << 30U, .length = 10, .sharing = LockSharing::kShared};
+  const LockedBytes write{.offset = 1U << 30U, .length = 1, .sharing = LockSharing::kExclusive};
+  const LockedBytes beside{.offset = 5, .length = 1, .sharing = LockSharing::kExclusive};
+  EXPECT_EQ(one->lock_bytes("a", read).status().code(), StatusCode::kNotFound);
+  for (const char* name : {"a", "b"})
+    ASSERT_TRUE(one->open(name, OpenMode::kCreateExclusive).value()->close().is_ok());
+  auto held = one->lock_bytes("a", read);
+  if (held.status().code() == StatusCode::kNotSupported) GTEST_SKIP() << "no locks here";
+  ASSERT_TRUE(held.is_ok()) << held.status().to_string();
+  EXPECT_TRUE(two->lock_bytes("a", read).is_ok());
+  EXPECT_TRUE(two->lock_bytes("a", beside).is_ok());
+  EXPECT_EQ(two->lock_bytes("a", write).status().code(), StatusCode::kAlreadyExists);
+  ASSERT_TRUE(one->rename("b", "a").is_ok());
+  EXPECT_TRUE(two->lock_bytes("a", write).is_ok()) << "another file by now";
+}
+
+TEST(PosixStore, ANewFileTakesTheModeOfTheOneThatGoes) {
+  const TemporaryDirectory directory;
+  const auto store = open_public_store(directory.path(), RootMode::kMustExist).value();
+  for (const char* name : {"old", "new"})
+    ASSERT_TRUE(store->open(name, OpenMode::kCreateExclusive).value()->close().is_ok());
+  const auto mode_of_new = [&] {
+    struct stat about = {};
+    EXPECT_EQ(::stat((directory.path() + "/new").c_str(), &about), 0);
+    return about.st_mode & 07777U;
+  };
+  ASSERT_EQ(::chmod((directory.path() + "/old").c_str(), 0440), 0);
+  EXPECT_TRUE(store->take_mode("old", "new", FileModeUse::kWhileWritten).is_ok());
+  EXPECT_EQ(mode_of_new(), 0640U);
+  EXPECT_TRUE(store->take_mode("old", "new", FileModeUse::kWhenDone).is_ok());
+  EXPECT_EQ(mode_of_new(), 0440U);
+  EXPECT_TRUE(store->take_mode("none", "new", FileModeUse::kWhenDone).is_ok());
+  EXPECT_EQ(mode_of_new(), 0440U) << "nothing is replaced";
+}
+
 TEST(PosixStore, OffsetsBeyondFourGibibytes) {
   const TemporaryDirectory directory;
   const auto store = open_posix_store(directory.path(), RootMode::kMustExist);
