@@ -15,6 +15,7 @@
 #include "cli/console.h"
 #include "cli/parallel_module.h"
 #include "cli/program_source.h"
+#include "cli/side_files.h"
 #include "cli/stored_program.h"
 #include "commit/store_file.h"
 #include "commit/vocabulary.h"
@@ -224,7 +225,9 @@ Failure open_folders(Comm& comm, Job& job) {
         datalog::check_outputs(comm, *job.output, job.program, {.hdf5 = write_hdf5_by_module});
     if (!writable.is_ok()) return {writable, Part::kOutput};
   }
-  return {};
+  const Status beside = comm.rank() == 0 ? check_side_files(job) : Status::ok();
+  const Status agreed = agree_in_own_words(comm, beside);
+  return {agreed, agreed.code() == StatusCode::kIoError ? Part::kOutput : Part::kProgram};
 }
 
 std::vector<std::string> pragma_values(const datalog::Program& program, std::string_view name) {

@@ -18,15 +18,6 @@ namespace stratalog::cli {
 
 namespace {
 
-// What is no file of its own: standard output and other open files, terminals, pipes. They are
-// written to, never replaced.
-bool is_written_in_place(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  return leads_to_open_file(path) ||
-         (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status));
-}
-
 Status put(std::FILE* file, const std::string& path, std::string_view text) {
   if (file == nullptr) return errno_status(errno, "open", path);
   const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
@@ -66,6 +57,13 @@ Status write_file(const std::string& path, std::string_view text) {
 }
 
 }  // namespace
+
+bool is_written_in_place(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  return leads_to_open_file(path) ||
+         (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status));
+}
 
 std::string end_of_links(const std::string& path) {
   constexpr int kMostLinks = 40;

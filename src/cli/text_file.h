@@ -11,6 +11,10 @@
 
 namespace stratalog::cli {
 
+// Whether this is no file of its own: standard output and other open files, terminals, pipes. They
+// are written to, never replaced.
+bool is_written_in_place(const std::string& path);
+
 // Where a file lies that is named through symbolic links, also through one that leads to nothing
 // yet.
 std::string end_of_links(const std::string& path);

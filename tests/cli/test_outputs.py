@@ -284,3 +284,43 @@ def test_outputs_into_one_place(stratalog: Stratalog, tmp_path: Path, ranks: int
     stratalog("run", file, "-D", out, "-q", ranks=ranks)
     assert (out / "x.csv").read_text() == "1\n"
     assert (out / "y.csv").read_text() == "0\n"
+
+
+@pytest.mark.parametrize("ranks", (None, 2))
+def test_files_beside_the_results_are_looked_at_first(
+    stratalog: Stratalog, tmp_path: Path, ranks: int | None
+) -> None:
+    file = program(tmp_path, ".output m")
+    before = file.read_text()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "link").symlink_to("p.dl")
+    (tmp_path / "lost").symlink_to("nodir/r.json")
+    output = "is that of `.output m`, and one would overwrite"
+    for option, path, told in (  # files that cannot be written, and those of others
+        ("--report", "nodir/r.json", "there is no folder nodir; make it first"),
+        ("--profile", "lost", "there is no folder nodir; make it first"),
+        ("--report", "out", "out is a folder; name a file in it"),
+        ("--report", "p.dl", "the file p.dl is the program, and one would overwrite"),
+        ("--profile", "link", "the file link is the program, and one would overwrite"),
+        ("--report", "out/m.csv", output),
+        ("--profile", str(tmp_path / "out" / ".." / "out" / "m.csv"), output),
+    ):
+        run = ("run", "p.dl", "-q", "-D", "out", option, path)
+        code = 4 if "folder" in told else 1
+        refused = stratalog(*run, cwd=tmp_path, ranks=ranks, expect=code)
+        assert refused.err.startswith(f"stratalog: {option}: ") and told in refused.err
+    both = ("--report", "a.json", "--profile", "./a.json")
+    refused = stratalog("run", "p.dl", "-q", "-D", "out", *both, cwd=tmp_path, expect=1)
+    assert "--profile: the file ./a.json is that of --report, and one would" in refused.err
+    assert file.read_text() == before
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_reports_through_links(stratalog: Stratalog, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "r.json").symlink_to("sub/new.json")
+    for _ in range(2):  # leads to nothing, and to a file
+        stratalog("run", plain(tmp_path), "-q", "--report", "r.json", cwd=tmp_path)
+        assert (tmp_path / "r.json").is_symlink()
+        assert json.loads((tmp_path / "sub" / "new.json").read_text())["version"] == 1
+    assert [path.name for path in (tmp_path / "sub").iterdir()] == ["new.json"]
