@@ -50,6 +50,10 @@ class Handle:
 
     # -- closing ------------------------------------------------------------------------------
 
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
     def close(self) -> None:
         """Ends a run that another thread is in, and gives the memory back."""
         with self._lock:

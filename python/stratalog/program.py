@@ -371,6 +371,8 @@ class Program(Mapping[str, Table]):
     def __getitem__(self, relation: str) -> Table:
         self._relation(relation)
         results = self._results  # of one run, whatever other threads do
+        if results is None and self._handle.is_closed:
+            raise RunError(f"{relation}: the program was closed; read what you need before that")
         if results is None:
             raise RunError(f"{relation}: the program has not been run, or its run did not end well")
         return results.table(relation)

@@ -44,7 +44,7 @@ ParallelBackends backends(const Comm& comm) {
 
 // A file that cannot be closed, because the disk is full, stays open in the library, which would
 // try again when the process ends and print what it was doing. Before any other call of it.
-[[maybe_unused]] const bool ends_quietly = H5dont_atexit() >= 0;
+[[maybe_unused]] const bool kEndsQuietly = H5dont_atexit() >= 0;
 
 }  // namespace
 

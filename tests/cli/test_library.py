@@ -227,6 +227,8 @@ def test_tables_end_with_the_next_run() -> None:
     program.close()
     with pytest.raises(ValueError, match="closed"):
         program.run()
+    with pytest.raises(package.RunError, match="path: the program was closed"):
+        program["path"]
 
 
 def test_files_and_checkpoints(tmp_path: Path, stratalog: Stratalog) -> None:

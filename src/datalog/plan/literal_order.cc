@@ -2,15 +2,13 @@
 #include "datalog/plan/literal_order.h"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <utility>
 
 #include "datalog/partial_functors.h"
 #include "datalog/plan/body_facts.h"
+#include "datalog/plan/bound_values.h"
 #include "datalog/plan/bounded_column.h"
 #include "datalog/plan/index_selection.h"
-#include "datalog/plan/size_estimate.h"
 #include "datalog/plan/variable_set.h"
 
 namespace stratalog::datalog {
@@ -19,19 +17,12 @@ namespace {
 // So many beginnings of an order are looked at for a rule: all of them up to five atoms, and the
 // more promising ones beyond.
 constexpr std::size_t kMostOrders = 600;
-// A test of known values lets at most one in two pass, and at least one in twenty: values of real
-// data go together more often than independent ones would.
-constexpr double kMostPassing = 0.5;
-constexpr double kLeastPassing = 0.05;
 // To sort a tuple into an index takes as long as so many intermediate tuples.
 constexpr double kTuplesToIndex = 4;
 
 // To begin elsewhere than with new tuples must promise so many times less work. Costs are those of
 // one round, of which there are no more than new tuples.
 constexpr double kWorthAllRounds = 2;
-// Of what grows, constants that are asked of it may be this part.
-constexpr double kCommonConstants = 16;
-
 bool is_free_variable(const Expression& e, const VariableSet& bound) {
   return e.kind == ExpressionKind::kVariable && !bound.contains(e.variable);
 }
@@ -42,14 +33,14 @@ enum class Keeps : std::uint8_t { kCost, kOrder };
 class Beginning {
  public:
   Beginning(const BodyFacts& common, Keeps keeps)
-      : common_(&common), bound_(common.bound), keeps_(keeps), used_(common.literals.size(), 0) {}
+      : common_(&common), known_(common), keeps_(keeps), used_(common.literals.size(), 0) {}
 
   void place_atom(std::uint32_t l, StepKind kind) {
     const Atom& atom = body()[l].atom;
     const bool begins_with_delta = kind == StepKind::kScanDelta && is_empty_;
     const double bindings = tuples_;
     if (begins_with_delta)
-      tuples_ = std::max(1.0, rows(atom.relation) / 16);
+      tuples_ = std::max(1.0, known_.rows(atom.relation) / 16);
     else
       tuples_ *= growth(l);
     cost_ += tuples_ + 1;
@@ -58,19 +49,10 @@ class Beginning {
     note({.literal = l, .kind = kind, .bound = {}, .target = 0, .assign_from_left = false},
          [&](OrderedLiteral& placed) {
            placed.bindings = bindings;
-           if (!begins_with_delta) placed.bound = bound_columns(atom);
+           if (!begins_with_delta) placed.bound = known_.columns_of(atom);
          });
     used_[l] = 1;
-    for (std::uint32_t c = 0; c < atom.arguments.size(); ++c) {
-      const Argument& a = atom.arguments[c];
-      if (a.kind != ArgumentKind::kVariable) continue;
-      bound_.insert(a.variable);
-      if (a.variable >= domains_.size()) domains_.resize(a.variable + 1, kNoDomain);
-      double& domain = domains_[a.variable];
-      domain = std::min(domain, distinct(atom.relation, c));
-      if (a.variable >= frequent_.size()) frequent_.resize(a.variable + 1, nullptr);
-      if (frequent_[a.variable] == nullptr) frequent_[a.variable] = common_->frequent_in(l, c);
-    }
+    known_.bind_atom(l);
   }
 
   // Tests without functors go before whatever computes, so that `y != 0` guards `x / y` wherever it
@@ -105,9 +87,6 @@ class Beginning {
   std::vector<OrderedLiteral> take_order() { return std::move(order_); }
 
  private:
-  // Of a variable that no atom has bound.
-  static constexpr double kNoDomain = std::numeric_limits<double>::infinity();
-
   const std::vector<Literal>& body() const { return common_->literals; }
 
   // A search for an order needs no more of it than its atoms.
@@ -119,34 +98,10 @@ class Beginning {
     order_.push_back(std::move(placed));
   }
 
-  std::vector<std::uint32_t> bound_columns(const Atom& atom) const {
-    std::vector<std::uint32_t> columns;
-    for (std::uint32_t c = 0; c < atom.arguments.size(); ++c)
-      if (is_bound(atom.arguments[c])) columns.push_back(c);
-    return columns;
-  }
-
-  bool is_bound(const Argument& a) const {
-    return a.kind == ArgumentKind::kConstant ||
-           (a.kind == ArgumentKind::kVariable && bound_.contains(a.variable));
-  }
-
-  double rows(RelationId relation) const {
-    const RelationStatistics& size = common_->statistics[relation];
-    return size.known || size.rows > 0 ? static_cast<double>(size.rows)
-                                       : static_cast<double>(kUnknownRows);
-  }
-
-  double distinct(RelationId relation, std::uint32_t column) const {
-    const auto& distinct = common_->statistics[relation].distinct;
-    return column < distinct.size() ? std::max(1.0, static_cast<double>(distinct[column]))
-                                    : static_cast<double>(kUnknownDistinct);
-  }
-
   // Shared with whoever else searches in it.
   double cost_of_index(const Atom& atom) const {
     const RelationPlan& relation = (*common_->relations)[atom.relation];
-    const std::vector<std::uint32_t> bound = bound_columns(atom);
+    const std::vector<std::uint32_t> bound = known_.columns_of(atom);
     if (!relation.needs_indices || bound.empty() || bound.size() == atom.arguments.size()) return 0;
     std::uint32_t readers = 1;
     for (std::size_t i = 0; i < relation.indices.size(); ++i) {
@@ -155,84 +110,13 @@ class Beginning {
       if (i == relation.primary || index.is_there) return 0;
       readers = std::max(readers, index.readers);
     }
-    return kTuplesToIndex * rows(atom.relation) / readers;
-  }
-
-  // The part of an atom's rows that frequent values of a column let through: of a constant whose
-  // value is not known here, as if it was one of the column's rows.
-  double meetings(std::uint32_t l, std::uint32_t c) const {
-    const std::vector<FrequentValue>* const there = common_->frequent_in(l, c);
-    if (there == nullptr) return 0;
-    const Argument& a = body()[l].atom.arguments[c];
-    if (a.kind == ArgumentKind::kConstant)
-      if (const auto bucket = bucket_of_constant(a.constant))
-        return frequent_meetings(std::array{FrequentValue{*bucket, kPerMillion}}, *there);
-    if (is_constant(a, common_->constant)) return frequent_meetings(*there, *there);
-    const bool has_values = a.variable < frequent_.size() && frequent_[a.variable] != nullptr;
-    return has_values ? frequent_meetings(*frequent_[a.variable], *there) : 0;
-  }
-
-  // A test is of values that come from anywhere.
-  std::vector<ConditionalColumn> values_of_columns(const Atom& atom,
-                                                   const std::vector<std::uint32_t>& columns,
-                                                   bool is_test) const {
-    const RelationStatistics& size = common_->statistics[atom.relation];
-    std::vector<std::uint64_t> values(atom.arguments.size());
-    for (const std::uint32_t c : columns)
-      values[c] = static_cast<std::uint64_t>(distinct(atom.relation, c));
-    return conditional_values(columns, values,
-                              is_test || !size.known ? std::span<const ColumnPair>()
-                                                     : std::span<const ColumnPair>(size.pairs));
-  }
-
-  // Expected tuples under a prefix, columns taken as independent unless it is known how they depend
-  // on each other, the values of a column as a part of those that the variable has had so far: as
-  // many of each, but for those that are known to be frequent.
-  double fanout(std::uint32_t l) const {
-    const Atom& atom = body()[l].atom;
-    const double all = rows(atom.relation);
-    std::size_t bound = 0;
-    double prefixes = 1;
-    double met = 1;
-    double frequent = all;
-    bool has_frequent = false;
-    const std::vector<std::uint32_t> columns = bound_columns(atom);
-    const bool is_test = columns.size() == atom.arguments.size();
-    for (const auto& [c, each, is_free] : values_of_columns(atom, columns, is_test)) {
-      const Argument& a = atom.arguments[c];
-      ++bound;
-      const double values = distinct(atom.relation, c);
-      prefixes *= each;
-      const double meets = meetings(l, c);
-      has_frequent |= meets > 0;
-      frequent *= std::max(is_free ? meets : 0, 1 / each);
-      // What depends on a column before it is met with that.
-      if (!is_free) continue;
-      if (a.kind != ArgumentKind::kVariable || a.variable >= domains_.size()) continue;
-      const double domain = domains_[a.variable];
-      if (domain != kNoDomain) met *= std::min(1.0, values / domain);
-    }
-    if (bound == atom.arguments.size())
-      return std::min(all,
-                      std::clamp(all / std::max(prefixes, 1.0) * met, kLeastPassing, kMostPassing));
-    double expected = all / std::min(prefixes, std::max(all, 1.0)) * met;
-    if (has_frequent) expected = std::max(expected, frequent);
-    const bool asks_for_constants = bound > 0 && common_->growing != nullptr &&
-                                    common_->growing->holds(atom.relation) &&
-                                    knows_only_constants(atom);
-    return asks_for_constants ? std::max(expected, all / kCommonConstants) : expected;
-  }
-
-  bool knows_only_constants(const Atom& atom) const {
-    return std::ranges::all_of(atom.arguments, [&](const Argument& a) {
-      return !is_bound(a) || is_constant(a, common_->constant);
-    });
+    return kTuplesToIndex * known_.rows(atom.relation) / readers;
   }
 
   // Times as many bindings there are behind an atom. Behind one that nobody reads anything of there
   // are no more than before it, however many tuples it has.
   double growth(std::uint32_t l) const {
-    const double tuples = fanout(l);
+    const double tuples = known_.fanout(l);
     return tuples > 1 && only_tests(l) ? 1 : tuples;
   }
 
@@ -241,7 +125,8 @@ class Beginning {
     if (!common_->read_after) return false;
     const std::vector<Argument>& arguments = body()[l].atom.arguments;
     for (std::uint32_t c = 0; c < arguments.size(); ++c) {
-      if (arguments[c].kind != ArgumentKind::kVariable || bound_.contains(arguments[c].variable))
+      if (arguments[c].kind != ArgumentKind::kVariable ||
+          known_.variables().contains(arguments[c].variable))
         continue;
       const VariableId v = arguments[c].variable;
       if (common_->read_after->contains(v)) return false;
@@ -255,7 +140,7 @@ class Beginning {
   }
 
   bool may_assign(const Expression& e) const {
-    return is_free_variable(e, bound_) && !common_->computed.contains(e.variable);
+    return is_free_variable(e, known_.variables()) && !common_->computed.contains(e.variable);
   }
 
   // The operand of a sum or difference of whole numbers that is its only unknown: as these wrap
@@ -265,7 +150,8 @@ class Beginning {
         (e.functor != Functor::kAdd && e.functor != Functor::kSubtract))
       return std::nullopt;
     for (std::size_t i = 0; i < 2; ++i)
-      if (may_assign(e.arguments[i]) && variable_set_of(e.arguments[1 - i]).is_within(bound_))
+      if (may_assign(e.arguments[i]) &&
+          variable_set_of(e.arguments[1 - i]).is_within(known_.variables()))
         return i;
     return std::nullopt;
   }
@@ -308,16 +194,16 @@ class Beginning {
   // A known record is taken apart, also where all its fields are known.
   bool place_unpack(const Literal& literal, OrderedLiteral& placed) {
     const auto equation = record_equation(literal);
-    if (!equation || !bound_.contains(equation->variable)) return false;
+    if (!equation || !known_.variables().contains(equation->variable)) return false;
     const std::vector<Expression>& fields = equation->record->arguments;
     for (const Expression& field : fields)
-      if (field.kind == ExpressionKind::kFunctor ||
-          (is_free_variable(field, bound_) && common_->computed.contains(field.variable)))
+      if (field.kind == ExpressionKind::kFunctor || (is_free_variable(field, known_.variables()) &&
+                                                     common_->computed.contains(field.variable)))
         return false;
     for (std::uint32_t f = 0; f < fields.size(); ++f)
-      if (!is_free_variable(fields[f], bound_)) placed.bound.push_back(f);
+      if (!is_free_variable(fields[f], known_.variables())) placed.bound.push_back(f);
     for (const Expression& field : fields)
-      if (field.kind == ExpressionKind::kVariable) bound_.insert(field.variable);
+      if (field.kind == ExpressionKind::kVariable) known_.bind(field.variable);
     placed.kind = StepKind::kUnpack;
     return true;
   }
@@ -344,34 +230,34 @@ class Beginning {
                           .bound = {},
                           .target = 0,
                           .assign_from_left = false};
-    const bool is_known = common_->read[l].is_within(bound_);
+    const bool is_known = common_->read[l].is_within(known_.variables());
     switch (literal.kind) {
       case LiteralKind::kAtom:
         return false;
       case LiteralKind::kNegatedAtom:
         if (!is_known) return false;
         placed.kind = StepKind::kAbsent;
-        placed.bound = bound_columns(literal.atom);
+        placed.bound = known_.columns_of(literal.atom);
         break;
       case LiteralKind::kComparison:
         if (place_unpack(literal, placed)) break;
         if (is_known) break;
         if (literal.comparison != Comparison::kEqual) return false;
-        if (may_assign(literal.left) && common_->right[l].is_within(bound_)) {
+        if (may_assign(literal.left) && common_->right[l].is_within(known_.variables())) {
           placed.target = literal.left.variable;
-        } else if (may_assign(literal.right) && common_->left[l].is_within(bound_)) {
+        } else if (may_assign(literal.right) && common_->left[l].is_within(known_.variables())) {
           placed.target = literal.right.variable;
           placed.assign_from_left = true;
-        } else if ((!common_->right[l].is_within(bound_) ||
+        } else if ((!common_->right[l].is_within(known_.variables()) ||
                     !place_solved(literal.left, literal.right, placed)) &&
-                   (!common_->left[l].is_within(bound_) ||
+                   (!common_->left[l].is_within(known_.variables()) ||
                     !place_solved(literal.right, literal.left, placed))) {
           return false;
         }
         placed.kind = StepKind::kAssign;
         placed.pairs_zeros = literal.left.value_kind == ValueKind::kFloat &&
                              !equates_variables(literal) && common_->held.contains(placed.target);
-        bound_.insert(placed.target);
+        known_.bind(placed.target);
         break;
       case LiteralKind::kAggregate:
         if (!is_known) return false;
@@ -385,19 +271,16 @@ class Beginning {
         break;
     }
     if (placed.kind == StepKind::kAggregate || placed.kind == StepKind::kRange)
-      bound_.insert(placed.target);
+      known_.bind(placed.target);
     note(std::move(placed), [](const OrderedLiteral&) {});
     used_[l] = 1;
     return true;
   }
 
   const BodyFacts* common_;
-  VariableSet bound_;
+  BoundValues known_;
   Keeps keeps_;
   bool is_empty_ = true;
-  std::vector<double> domains_;  // by variable: values that it can have
-  // By variable: values that it often has, as the first atom says that knows some. May be null.
-  std::vector<const std::vector<FrequentValue>*> frequent_;
   std::vector<char> used_;
   std::vector<std::uint32_t> atoms_;  // in order
   std::vector<OrderedLiteral> order_;
