@@ -23,8 +23,9 @@ class ColumnSketches {
 
   // A value of a column, which so many rows have.
   void add(std::size_t column, Cell cell, std::uint64_t rows) {
-    mark_distinct(cell, std::span(bitmaps_).subspan(column * kDistinctWords, kDistinctWords));
-    rows_[(column * kValueBuckets) + value_bucket(cell)] += rows;
+    const std::uint64_t hash = value_hash(cell);
+    mark_distinct(hash, std::span(bitmaps_).subspan(column * kDistinctWords, kDistinctWords));
+    rows_[(column * kValueBuckets) + bucket_of_hash(hash)] += rows;
   }
 
   // Collective: two reductions.

@@ -8,9 +8,6 @@
 #include <cstdint>
 #include <span>
 
-#include "model/cell.h"
-#include "model/multiset_hash.h"
-
 namespace stratalog::datalog {
 
 // 2^14 bits: good to a few percent up to some 50,000 distinct values, and a lower bound beyond,
@@ -18,14 +15,9 @@ namespace stratalog::datalog {
 inline constexpr std::uint64_t kDistinctBits = 1U << 14;
 inline constexpr std::size_t kDistinctWords = kDistinctBits / 64;
 
-inline void mark_distinct(Cell cell, std::span<std::uint64_t> bitmap) {
-  const std::uint64_t bit = splitmix64(cell) % kDistinctBits;
-  bitmap[bit / 64] |= std::uint64_t{1} << (bit % 64);
-}
-
-inline void mark_distinct_pair(Cell first, Cell second, std::span<std::uint64_t> bitmap) {
-  const std::uint64_t bit =
-      splitmix64((static_cast<std::uint64_t>(first) << 32) | second) % kDistinctBits;
+// `hash`: of a value, or of some together.
+inline void mark_distinct(std::uint64_t hash, std::span<std::uint64_t> bitmap) {
+  const std::uint64_t bit = hash % kDistinctBits;
   bitmap[bit / 64] |= std::uint64_t{1} << (bit % 64);
 }
 

@@ -6,16 +6,28 @@
 
 namespace stratalog::datalog {
 
-TupleSample::TupleSample(std::vector<ColumnPair> pairs)
-    : pairs_(std::move(pairs)), bitmaps_(pairs_.size() * 3 * kDistinctWords) {}
+TupleSample::TupleSample(std::vector<ColumnPair> pairs) : pairs_(std::move(pairs)) {
+  const auto place_of = [&](std::uint32_t column) {
+    const auto found = std::find(columns_.begin(), columns_.end(), column);
+    const auto place = static_cast<std::size_t>(found - columns_.begin());
+    if (found == columns_.end()) columns_.push_back(column);
+    return place;
+  };
+  for (const ColumnPair& pair : pairs_) {
+    firsts_.push_back(place_of(pair.first));
+    seconds_.push_back(place_of(pair.second));
+  }
+  hashes_.resize(columns_.size());
+  bitmaps_.resize((columns_.size() + pairs_.size()) * kDistinctWords);
+}
 
 std::vector<ColumnPair> TupleSample::dependent_pairs(std::uint64_t rows) const {
   std::vector<ColumnPair> dependent;
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
     ColumnPair pair = pairs_[p];
-    pair.of_first = count(3 * p);
-    pair.of_second = count((3 * p) + 1);
-    pair.distinct = std::max({count((3 * p) + 2), pair.of_first, pair.of_second});
+    pair.of_first = count(firsts_[p]);
+    pair.of_second = count(seconds_[p]);
+    pair.distinct = std::max({count(columns_.size() + p), pair.of_first, pair.of_second});
     const bool is_whole = tuples_ >= rows;
     if (depends(pair) && (is_whole || 2 * pair.distinct <= tuples_)) dependent.push_back(pair);
   }

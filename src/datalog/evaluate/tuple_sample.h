@@ -3,6 +3,8 @@
 // for the planner. What ranks have counted can be united. Local.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "comm/comm.h"
 #include "datalog/evaluate/distinct_count.h"
 #include "datalog/plan/column_pairs.h"
+#include "datalog/plan/frequent_values.h"
 #include "model/cell.h"
 
 namespace stratalog::datalog {
@@ -33,13 +36,13 @@ class TupleSample {
   template <typename CellAt>
   void add(const CellAt& cell_at) {
     ++tuples_;
-    for (std::size_t p = 0; p < pairs_.size(); ++p) {
-      const Cell first = cell_at(pairs_[p].first);
-      const Cell second = cell_at(pairs_[p].second);
-      mark_distinct(first, bitmap(3 * p));
-      mark_distinct(second, bitmap((3 * p) + 1));
-      mark_distinct_pair(first, second, bitmap((3 * p) + 2));
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      hashes_[c] = value_hash(cell_at(columns_[c]));
+      mark_distinct(hashes_[c], bitmap(c));
     }
+    for (std::size_t p = 0; p < pairs_.size(); ++p)
+      mark_distinct(hash_of_both(hashes_[firsts_[p]], hashes_[seconds_[p]]),
+                    bitmap(columns_.size() + p));
   }
 
   // What is united with that of other ranks: bits, and the number of tuples.
@@ -58,8 +61,18 @@ class TupleSample {
     return count_distinct(std::span(bitmaps_).subspan(which * kDistinctWords, kDistinctWords));
   }
 
+  // Of hashes that are well mixed; which is first matters.
+  static std::uint64_t hash_of_both(std::uint64_t first, std::uint64_t second) {
+    constexpr unsigned kUpperBits = 32;
+    return ((first ^ std::rotl(second, 21)) * 0x9E3779B97F4A7C15ULL) >> kUpperBits;
+  }
+
   std::vector<ColumnPair> pairs_;
-  std::vector<std::uint64_t> bitmaps_;  // of each pair: the first column, the second, both
+  std::vector<std::uint32_t> columns_;  // that stand in pairs
+  std::vector<std::size_t> firsts_;  // of each pair, in `columns_`
+  std::vector<std::size_t> seconds_;
+  std::vector<std::uint64_t> hashes_;  // of the tuple at hand
+  std::vector<std::uint64_t> bitmaps_;  // of each of those columns, then of each pair
   std::uint64_t tuples_ = 0;
 };
 

@@ -16,9 +16,11 @@ namespace stratalog::datalog {
 inline constexpr std::uint64_t kValueBuckets = 1U << 10;
 inline constexpr std::uint32_t kPerMillion = 1'000'000;
 
-inline std::uint32_t value_bucket(Cell cell) {
-  return static_cast<std::uint32_t>(splitmix64(cell) % kValueBuckets);
+inline std::uint64_t value_hash(Cell cell) { return splitmix64(cell); }
+inline std::uint32_t bucket_of_hash(std::uint64_t hash) {
+  return static_cast<std::uint32_t>(hash % kValueBuckets);
 }
+inline std::uint32_t value_bucket(Cell cell) { return bucket_of_hash(value_hash(cell)); }
 
 struct FrequentValue {
   std::uint32_t bucket = 0;
