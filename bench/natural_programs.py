@@ -167,6 +167,21 @@ s($Neg(a), $Neg(x)) :- ex($Neg(a), _), s(a, x).
     "above(e) :- emp(e, d, s), m = max x : { emp(_, d, x) }, s + 50 > m.\n",
     "versions": ".decl doc(v: number, r: number)\n.printsize doc\n"
     "doc(r, r) :- older(_, r), !older(r, _).\ndoc(v, r) :- doc(p, r), older(v, p).\n",
+    # A state, and so a tuple, in each of 450,000 rounds.
+    "machine": """.decl instr(pc: number, op: symbol, a: number, b: number)
+instr(0, "set", 0, 1). instr(1, "set", 1, 0). instr(2, "add", 1, 0). instr(3, "inc", 0, 0).
+instr(4, "mod", 1, 9973). instr(5, "jlt", 0, 90000). instr(6, "goto", 2, 0).
+.decl st(n: number, pc: number, r: number, s: number)
+.printsize st
+st(0, 0, 0, 0).
+st(n + 1, p + 1, b, s) :- st(n, p, _, s), instr(p, "set", 0, b).
+st(n + 1, p + 1, r, b) :- st(n, p, r, _), instr(p, "set", 1, b).
+st(n + 1, p + 1, r, s + r) :- st(n, p, r, s), instr(p, "add", 1, 0).
+st(n + 1, p + 1, r + 1, s) :- st(n, p, r, s), instr(p, "inc", 0, _).
+st(n + 1, p + 1, r, s % m) :- st(n, p, r, s), instr(p, "mod", 1, m).
+st(n + 1, p + 1, r, s) :- st(n, p, r, s), instr(p, "jlt", 0, b), r < b.
+st(n + 1, q, r, s) :- st(n, p, r, s), instr(p, "goto", q, _).
+""",
     # Each column is determined by the next one.
     "taxa": ".decl alike(x: number, y: number)\n.printsize alike\n"
     "alike(x, y) :- seen(x, y), taxon(x, k, c, o, f, _, _), taxon(y, k, c, o, f, _, _).\n",

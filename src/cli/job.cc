@@ -225,6 +225,7 @@ Failure open_folders(Comm& comm, Job& job) {
         datalog::check_outputs(comm, *job.output, job.program, {.hdf5 = write_hdf5_by_module});
     if (!writable.is_ok()) return {writable, Part::kOutput};
   }
+  if (job.run.report_file.empty() && job.run.profile_file.empty()) return {};
   const Status beside = comm.rank() == 0 ? check_side_files(job) : Status::ok();
   const Status agreed = agree_in_own_words(comm, beside);
   return {agreed, agreed.code() == StatusCode::kIoError ? Part::kOutput : Part::kProgram};

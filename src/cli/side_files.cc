@@ -68,7 +68,6 @@ Status check_side_file(std::string_view option, const std::string& path, TakenPl
 
 Status check_side_files(const Job& job) {
   TakenPlaces taken;
-  if (job.run.report_file.empty() && job.run.profile_file.empty()) return Status::ok();
   taken.emplace(name_of_place(job.program_name), "the program");
   add_outputs(job, taken);
   STRATALOG_RETURN_IF_ERROR(check_side_file("--report", job.run.report_file, taken));

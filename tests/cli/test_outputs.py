@@ -256,24 +256,23 @@ def test_outputs_into_one_place(stratalog: Stratalog, tmp_path: Path, ranks: int
         assert f"{file}:16:9: " in refused.err, path
         assert f'x.csv" is that of `.output zero` at {file}:15:9 as well' in refused.err, path
         assert (out / "x.csv").read_text() == "old\n"
-    file = program(
-        tmp_path,
-        '.output zero(IO=sqlite, filename="all.db")',
-        f'.output m(IO=hdf5, filename="{out}/all.db")',
-        ".output ends",
-    )
-    refused = stratalog("run", file, "-D", out, "-q", ranks=ranks, expect=4)
-    assert (
-        f'{file}:16:9: .output m: the file "{out}/all.db" is that of `.output zero`' in refused.err
-    )
-    file = program(
-        tmp_path,
-        '.output zero(IO=sqlite, filename="all.db", name="T")',
-        f'.output m(IO=sqlite, filename="{out}/all.db", name="t")',
-        ".output ends",
-    )
-    refused = stratalog("run", file, "-D", out, "-q", ranks=ranks, expect=4)
-    assert f'the table or view "t" of the database "{out}/all.db" is that of' in refused.err
+    database = f"{out}/all.db"
+    for zero, m, told in (
+        ("", "IO=hdf5", f'{{}}:16:9: .output m: the file "{database}" is that of `.output zero`'),
+        (
+            ', name="T"',
+            'IO=sqlite, name="t"',
+            f'the table or view "t" of the database "{database}" is that of',
+        ),
+    ):
+        file = program(
+            tmp_path,
+            f'.output zero(IO=sqlite, filename="all.db"{zero})',
+            f'.output m({m}, filename="{database}")',
+            ".output ends",
+        )
+        refused = stratalog("run", file, "-D", out, "-q", ranks=ranks, expect=4)
+        assert told.format(file) in refused.err
     # Links of one file that is not the same: renaming replaces one name only.
     (out / "y.csv").unlink()
     (out / "y.csv").hardlink_to(out / "x.csv")

@@ -18,6 +18,13 @@ namespace stratalog::datalog {
 struct FoldedPart {
   std::uint64_t count = 0;
   std::uint64_t bits = 0;  // of the kind of the target; kMean: of the sum, as a double
+
+  // Of counts, and of sums of whole numbers, which wrap around.
+  FoldedPart& operator+=(const FoldedPart& other) {
+    count += other.count;
+    bits += other.bits;
+    return *this;
+  }
 };
 
 class AggregateFold {
@@ -32,8 +39,7 @@ class AggregateFold {
   void add_count(std::uint32_t row, std::uint64_t bindings) { states_[row].count += bindings; }
   // kCount, and kSum of whole numbers: what some bindings of a row come to.
   void add_part(std::uint32_t row, const FoldedPart& part) {
-    states_[row].count += part.count;
-    states_[row].bits += part.bits;
+    static_cast<FoldedPart&>(states_[row]) += part;
   }
   // count and sum of nothing are 0, a fold of nothing is what it begins with; min, max and mean of
   // nothing do not exist.

@@ -30,7 +30,7 @@ Status sample_tuples(Comm& comm, const Program& program, const std::vector<Tuple
 
 }  // namespace
 
-// Collective. Six reductions, for all relations at once.
+// Collective. Five reductions, for all relations at once.
 Result<std::vector<RelationStatistics>> gather_statistics(Comm& comm, const Program& program,
                                                           const std::vector<TupleColumns>& facts) {
   std::vector<RelationStatistics> statistics(program.relations.size());

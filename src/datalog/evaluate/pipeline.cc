@@ -157,7 +157,7 @@ void Pipeline::begin_round() {
     stage->united_sets.clear();
     stage->united_bytes = 0;
     stage->are_rows_ordered = false;
-    stage->ranked.forget();
+    if (stage->ranked) stage->ranked->forget();
     if (stage->inner) stage->inner->begin_round();
   }
 }
@@ -181,7 +181,7 @@ void Pipeline::give_back_room() {
   given_.give_back();
   for (const auto& stage : stages_) {
     stage->has_room = false;
-    stage->ranked.forget();
+    if (stage->ranked) stage->ranked->forget();
     for (Batch* batch : {&stage->out, &stage->waiting, &stage->one}) batch->give_back();
     if (stage->inner) stage->inner->give_back_room();
   }

@@ -234,6 +234,7 @@ class Pipeline {
   void find_tested_ranges(Stage& stage, const Batch& in, std::uint32_t in_row);
   bool lies_within(Cell cell, ValueKind kind, const PlaceRanges& places) const;
   void test_rows(Stage& stage, const Index& index) const;
+  void list_between(Stage& stage, const Index& index, const FoundRows& under) const;
   void append_valued(Stage& stage, const Index& index, const FoundRows& under) const;
   void order_rows(Stage& stage) const;
   void find_between(Stage& stage, const Batch& in, std::uint32_t in_row);

@@ -177,16 +177,24 @@ void Pipeline::find_under(Stage& stage, const Batch& in, std::uint32_t in_row, c
     for (const RowId row : under) stage.rows.push_back(row);
   } else {
     find_row_ranges(stage, in, in_row);
-    if (stage.takes_extreme_row)
-      append_extremes(index, under, length, stage.row_ranges, definition_.extreme->is_least,
-                      stage.rows);
-    else
-      append_between(index, under, length, stage.row_ranges, stage.rows);
-    append_valued(stage, index, under);
+    list_between(stage, index, under);
   }
   if (stage.row_tests.empty() || stage.rows.size() < kWorthTests) return;
   find_tested_ranges(stage, in, in_row);
   test_rows(stage, index);
+}
+
+// Of the rows under a key those between the bounds; or, if only one value counts, those that may
+// have it.
+void Pipeline::list_between(Stage& stage, const Index& index, const FoundRows& under) const {
+  const std::uint32_t length = stage.step->prefix_length;
+  stage.rows.clear();
+  if (stage.takes_extreme_row)
+    append_extremes(index, under, length, stage.row_ranges, definition_.extreme->is_least,
+                    stage.rows);
+  else
+    append_between(index, under, length, stage.row_ranges, stage.rows);
+  append_valued(stage, index, under);
 }
 
 // Of the rows whose cells do not tell the order, those whose values lie between the bounds; or, if

@@ -24,10 +24,9 @@ bool is_as_it_is(const SetComparison& compared) { return compared.steps.empty();
 // The atom that the body ends with, where nothing comes behind it but comparisons, of which there
 // are some, and its tuples lie in indices.
 Pipeline::Stage* Pipeline::last_atom() const {
-  std::size_t s = stages_.size();
-  while (s > 0 && definition_.steps[s - 1].kind == StepKind::kFilter) --s;
-  if (s == 0 || s == stages_.size()) return nullptr;
-  Stage& stage = *stages_[s - 1];
+  const std::size_t filters = filters_at_end();
+  if (filters == 0 || filters == stages_.size()) return nullptr;
+  Stage& stage = *stages_[stages_.size() - filters - 1];
   const Step& step = *stage.step;
   const bool is_atom = (step.kind == StepKind::kScan || step.kind == StepKind::kSearch) &&
                        step.prefix_length < step.columns.size();

@@ -4,18 +4,12 @@
 // and where a group is asked again and again, two places in its order tell (ranked_lists.h). See
 // pipeline.h.
 #include <algorithm>
-#include <array>
+#include <memory>
 
 #include "datalog/evaluate/number_ranges.h"
 #include "datalog/evaluate/pipeline_stage.h"
 
 namespace stratalog::datalog {
-namespace {
-
-// Of fewer rows each is looked at just as quickly.
-constexpr std::size_t kWorthHalving = 8;
-
-}  // namespace
 
 // Where nothing but the bounds is asked of what the last atom finds.
 void Pipeline::prepare_ranked() {
@@ -27,6 +21,7 @@ void Pipeline::prepare_ranked() {
   const std::size_t found = columns.size() - stage.step->prefix_length;
   stage.ranks_rows = found > 1 && is_bounded_by_rows(stage);
   stage.ranks_cells = found == 1 && is_bounded_by_cells(stage);
+  if (stage.ranks_rows || stage.ranks_cells) stage.ranked = std::make_unique<RankedLists>();
   if (!definition_.summed) return;
   const auto summed = std::find_if(
       columns.begin() + stage.step->prefix_length, columns.end(), [&](const ColumnUse& use) {
@@ -53,7 +48,7 @@ FoldedPart Pipeline::part_of_rows(Stage& stage, const Index& index, const FoundR
   const std::uint32_t length = stage.step->prefix_length;
   const ValueKind kind = stage.row_filters.front().kind;
   const RankedList* const ranked =
-      stage.ranked.find(index, under[0], under.size(), [&](std::vector<RankedPart>& parts) {
+      stage.ranked->find(index, under[0], under.size(), [&](std::vector<RankedPart>& parts) {
         for (const RowId row : under) {
           const auto prefix = index.prefix(row);
           const auto place = place_of_value(kind, evaluator_.bits_of(prefix[length]));
@@ -62,20 +57,10 @@ FoldedPart Pipeline::part_of_rows(Stage& stage, const Index& index, const FoundR
         }
       });
   if (ranked != nullptr) return ranked->between(stage.row_places.ranges());
-  stage.rows.clear();
-  if (under.size() >= kWorthHalving) {
-    append_between(index, under, length, stage.row_ranges, stage.rows);
-    append_valued(stage, index, under);
-  } else {
-    for (const RowId row : under)
-      if (lies_within(index.prefix(row)[length], kind, stage.row_places)) stage.rows.push_back(row);
-  }
+  list_between(stage, index, under);
   FoldedPart found;
-  for (const RowId row : stage.rows) {
-    const FoldedPart part = part_of_row(stage, index.prefix(row), index.total(row));
-    found.count += part.count;
-    found.bits += part.bits;
-  }
+  for (const RowId row : stage.rows)
+    found += part_of_row(stage, index.prefix(row), index.total(row));
   return found;
 }
 
@@ -95,7 +80,7 @@ FoldedPart Pipeline::part_of_cells(Stage& stage, const Index& index, RowId row) 
     return found;
   }
   const RankedList* const ranked =
-      stage.ranked.find(index, row, cells.size(), [&](std::vector<RankedPart>& parts) {
+      stage.ranked->find(index, row, cells.size(), [&](std::vector<RankedPart>& parts) {
         cells.walk([&](Cell cell) {
           if (const auto place = place_of_value(kind, evaluator_.bits_of(cell)))
             parts.push_back({*place, part_of_cell(cell)});
@@ -103,10 +88,7 @@ FoldedPart Pipeline::part_of_cells(Stage& stage, const Index& index, RowId row) 
       });
   if (ranked != nullptr) return ranked->between(stage.row_places.ranges());
   cells.walk([&](Cell cell) {
-    if (!lies_within(cell, kind, stage.row_places)) return;
-    const FoldedPart part = part_of_cell(cell);
-    found.count += part.count;
-    found.bits += part.bits;
+    if (lies_within(cell, kind, stage.row_places)) found += part_of_cell(cell);
   });
   return found;
 }
@@ -135,14 +117,12 @@ Status Pipeline::fold_ranked(std::size_t s, const Batch& in) {
   for (std::uint32_t r = 0; r < in.rows; ++r) {
     find_ranked_ranges(stage, in, r);
     FoldedPart found;
-    const auto add = [&](const FoldedPart& part) {
-      found.count += part.count;
-      found.bits += part.bits;
-    };
     const auto look_at = [&](const Index& index, const FoundRows& under) {
       if (under.empty()) return;
-      if (stage.ranks_rows) return add(part_of_rows(stage, index, under));
-      for (const RowId row : under) add(part_of_cells(stage, index, row));
+      if (stage.ranks_rows)
+        found += part_of_rows(stage, index, under);
+      else
+        for (const RowId row : under) found += part_of_cells(stage, index, row);
     };
     if (is_search) {
       const Index& index = *stage.indices[r];

@@ -114,7 +114,7 @@ struct Pipeline::Stage {
   bool ranks_rows = false;
   bool ranks_cells = false;
   std::optional<std::uint32_t> summed_place;  // in the columns; none: counts, or what arrives
-  RankedLists ranked;
+  std::unique_ptr<RankedLists> ranked;  // of such a stage; the others are looked at more often
   // Swept rows: filters soon after that read keys only, and what those let through that compare
   // pivots with constants, of small numbers.
   std::vector<const Literal*> key_filters;

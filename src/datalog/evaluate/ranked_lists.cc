@@ -9,8 +9,7 @@ RankedList::RankedList(std::vector<RankedPart> parts) : parts_(std::move(parts))
   std::ranges::sort(parts_, {}, &RankedPart::place);
   for (RankedPart& ranked : parts_) {
     const FoldedPart before = all_;
-    all_.count += ranked.part.count;
-    all_.bits += ranked.part.bits;
+    all_ += ranked.part;
     ranked.part = before;
   }
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -42,13 +43,13 @@ class RankedLists {
   const RankedList* find(const Index& index, RowId first, std::uint64_t size, const Fill& fill) {
     if (size < kWorthRanks) return nullptr;
     Asked& asked = lists_[{&index, first}];
-    if (!asked.list.empty()) return &asked.list.front();
+    if (asked.list) return &*asked.list;
     if (++asked.times < kWorthSorting || listed_ + size > kMostListed) return nullptr;
     std::vector<RankedPart> parts;
     parts.reserve(size);
     fill(parts);
     listed_ += parts.size();
-    return &asked.list.emplace_back(std::move(parts));
+    return &asked.list.emplace(std::move(parts));
   }
   // What they were made of may have grown.
   void forget() {
@@ -72,7 +73,7 @@ class RankedLists {
   };
   struct Asked {
     std::uint32_t times = 0;
-    std::vector<RankedList> list;  // one, once it is made
+    std::optional<RankedList> list;  // once it is made
   };
   std::unordered_map<Place, Asked, HashPlace> lists_;
   std::uint64_t listed_ = 0;
