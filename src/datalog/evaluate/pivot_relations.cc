@@ -221,6 +221,7 @@ Result<PivotRelations::SlotNumbers> PivotRelations::order_slots(
   const std::vector<SlotId> order = depth_first_order(graph);
   const std::vector<SlotId> number = places_in(order);
   graph.renumber(number);
+  graph.find_followers();
   keys_->renumber(order);
   std::vector<SlotId> number_of_start(by_key.size());
   for (std::size_t i = 0; i < by_key.size(); ++i) number_of_start[by_key[i]] = number[i];

@@ -11,6 +11,7 @@
 
 #include "datalog/pivot/lane_counter.h"
 #include "datalog/pivot/lane_row.h"
+#include "datalog/pivot/lane_starts.h"
 #include "datalog/pivot/raw_list.h"
 
 namespace stratalog {
@@ -20,6 +21,10 @@ constexpr std::uint8_t kQueued = 1;  // `next` holds something, the slot is in c
 constexpr std::uint8_t kTouched = 2;  // `full` holds something, the slot is in touched_
 constexpr std::uint8_t kStopped = 4;  // `final_` holds something, the slot is in stopped_
 constexpr std::uint8_t kEmptied = 8;  // `full` held only what the layers below have, while storing
+// Of the followers of a graph (SlotGraph::find_followers): most get their rows from their leaders'
+// at the end. One that seeds of this block have reached goes its own way, as other slots do.
+constexpr std::uint8_t kOwnWay = 16;
+constexpr std::uint8_t kLeadsFew = 32;  // some of the slot's followers go their own way
 
 constexpr std::uint64_t kNeverStops = std::uint64_t{1} << 62;
 
@@ -31,7 +36,7 @@ void prefetch(const T* address) {
   __builtin_prefetch(address, 1);
 }
 
-enum class Masking : std::uint8_t { kOff, kOn };
+enum class EdgeKind : std::uint8_t { kPlain, kMasked, kToFollowers };
 
 template <int kWords>
 class BlockSweepOf final : public BlockSweep {
@@ -91,16 +96,16 @@ class BlockSweepOf final : public BlockSweep {
     const bool skewed = std::adjacent_find(plan.delays.begin(), plan.delays.end(),
                                            std::not_equal_to<>()) != plan.delays.end();
     operations_at_pause_ = tally.row_operations;
-    return skewed ? run_skewed(graph, plan, expand, tally)
-                  : run_in_step(graph, plan, expand, tally);
+    counts_lanes_ = skewed;
+    with_followers_ = graph.is_closed() && graph.has_followers();
+    if (with_followers_) find_own_ways(graph);
+    STRATALOG_RETURN_IF_ERROR(skewed ? run_skewed(graph, plan, expand, tally)
+                                     : run_in_step(graph, plan, expand, tally));
+    if (with_followers_) follow(graph);
+    return Status::ok();
   }
 
   void store(std::span<const RowLayer> known, PackedRows& fresh, PackedRows& delta) override {
-    // What is still active did not get its round: the delta.
-    for (std::size_t i = 0; i < active_slots_.size(); ++i)
-      add_final(active_slots_[i], active_rows_[i]);
-    active_slots_.clear();
-    active_rows_.clear();
     take_delta([this](SlotId slot, const Row& row) { add_final(slot, row); });  // never run
     sort_slots(touched_, kTouched);
     scratch_.clear();
@@ -141,8 +146,8 @@ class BlockSweepOf final : public BlockSweep {
     return slots_.memory_bytes() + final_.memory_bytes() + state_.memory_bytes() +
            active_rows_.memory_bytes() + active_slots_.memory_bytes() + candidates_.memory_bytes() +
            touched_.memory_bytes() + stopped_.memory_bytes() + masks_.capacity() * sizeof(Row) +
-           masks_set_.capacity() * sizeof(MaskId) + starts_.capacity() * sizeof(SlotBit) +
-           scratch_.memory_bytes() + recent_.memory_bytes();
+           masks_set_.capacity() * sizeof(MaskId) + leads_few_.capacity() * sizeof(SlotId) +
+           starts_.memory_bytes() + scratch_.memory_bytes() + recent_.memory_bytes();
   }
 
  private:
@@ -172,6 +177,8 @@ class BlockSweepOf final : public BlockSweep {
 
   void forget() {
     for (const SlotId slot : touched_) state_[slot] = 0;
+    for (const SlotId slot : leads_few_) state_[slot] = 0;
+    leads_few_.clear();
     touched_.clear();
     stopped_.clear();
     for (const MaskId mask : masks_set_) masks_[mask] = Row();
@@ -243,24 +250,93 @@ class BlockSweepOf final : public BlockSweep {
     return Status::ok();
   }
 
+  // Before the first round: a follower that has what its leader has not, or not yet passed on.
+  void find_own_ways(const SlotGraph& graph) {
+    const SlotId* leaders = graph.leaders();
+    for (const SlotId slot : touched_) {
+      const SlotId leader = leaders[slot];
+      if (leader == SlotGraph::kNoLeader) continue;
+      const Row passed = slots_[leader].full - slots_[leader].next;
+      if ((slots_[slot].full - passed).is_empty()) continue;
+      state_[slot] |= kOwnWay;
+      if ((state_[leader] & kLeadsFew) == 0) leads_few_.push_back(leader);
+      state_[leader] |= kLeadsFew;
+    }
+  }
+
+  // What goes from a slot to its followers in this step, as far as they have no way of their own.
+  void lead(const SlotGraph& graph, SlotId slot, const Row& row, const Row& stopping) {
+    const std::uint32_t begin = graph.first_followers()[slot];
+    const std::uint32_t end = graph.extents()[slot].end;
+    const SlotId* targets = graph.targets();
+    std::uint32_t led = end - begin;
+    if ((state_[slot] & kLeadsFew) != 0)
+      for (std::uint32_t e = begin; e != end; ++e)
+        if ((state_[targets[e]] & kOwnWay) != 0) {
+          arrive(targets[e], row);
+          --led;
+        }
+    if (counts_lanes_ && led == 1)
+      led_once_.push_back(row);
+    else if (counts_lanes_)
+      counter_.add_times(row, led);
+    else
+      led_tuples_ += std::uint64_t{led} * row.count();
+    const Row last = row & stopping;
+    if (last.is_empty()) return;
+    for (std::uint32_t e = begin; e != end; ++e)
+      if ((state_[targets[e]] & kOwnWay) == 0) add_final(targets[e], last);
+  }
+
+  // After the last round: followers get what their leaders passed on in any round.
+  void follow(const SlotGraph& graph) {
+    const SlotId* targets = graph.targets();
+    for (std::size_t i = 0, count = touched_.size(); i < count; ++i) {
+      const SlotId slot = touched_[i];
+      const std::uint32_t begin = graph.first_followers()[slot];
+      const std::uint32_t end = graph.extents()[slot].end;
+      if (begin == end) continue;
+      Row passed = slots_[slot].full;
+      if ((state_[slot] & kStopped) != 0) passed = passed - final_[slot];
+      if (passed.is_empty()) continue;
+      for (std::uint32_t e = begin; e != end; ++e) {
+        if ((state_[targets[e]] & kOwnWay) != 0) continue;
+        touch(targets[e]);
+        slots_[targets[e]].full |= passed;
+      }
+    }
+  }
+
   // Moves every active row along the edges of its slot into `next` of the targets.
-  template <Masking kMasking>
+  template <EdgeKind kKind>
   void push_rows(const SlotGraph& graph, SweepTally& tally) {
     const SlotGraph::Extent* extents = graph.extents();
     const SlotId* targets = graph.targets();
     const std::uint32_t* codes = graph.masks();
+    const std::uint32_t* first_followers = graph.first_followers();
     const std::size_t count = active_slots_.size();
+    if (kKind == EdgeKind::kToFollowers) leading_.room(count);
+    std::size_t leading = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (i + kAhead < count) {
-        const SlotGraph::Extent soon = extents[active_slots_[i + kAhead]];
-        for (std::uint32_t e = soon.begin; e != soon.end; ++e) prefetch(&slots_[targets[e]].next);
+        const SlotId soon = active_slots_[i + kAhead];
+        const std::uint32_t end =
+            kKind == EdgeKind::kToFollowers ? first_followers[soon] : extents[soon].end;
+        for (std::uint32_t e = extents[soon].begin; e != end; ++e)
+          prefetch(&slots_[targets[e]].next);
       }
       const Row row = active_rows_[i];
       const SlotGraph::Extent extent = extents[active_slots_[i]];
-      tally.row_operations += extent.end - extent.begin;
+      const std::uint32_t end =
+          kKind == EdgeKind::kToFollowers ? first_followers[active_slots_[i]] : extent.end;
+      if constexpr (kKind == EdgeKind::kToFollowers) {
+        leading_[leading] = static_cast<std::uint32_t>(i);
+        leading += end != extent.end ? 1 : 0;
+      }
+      tally.row_operations += end - extent.begin;
       tally.derivations += std::uint64_t{extent.end - extent.begin} * active_rows_[i].count();
-      for (std::uint32_t e = extent.begin; e != extent.end; ++e) {
-        if (kMasking == Masking::kOff || codes[e] == kNoMask) {
+      for (std::uint32_t e = extent.begin; e != end; ++e) {
+        if (kKind != EdgeKind::kMasked || codes[e] == kNoMask) {
           arrive(targets[e], row);
           continue;
         }
@@ -270,15 +346,24 @@ class BlockSweepOf final : public BlockSweep {
         if (!kept.is_empty()) arrive(targets[e], kept);
       }
     }
-    active_slots_.clear();
-    active_rows_.clear();
+    if (kKind == EdgeKind::kToFollowers) leading_.set_size(leading);
   }
 
-  void push(const SlotGraph& graph, SweepTally& tally) {
-    if (graph.masks() == nullptr)
-      push_rows<Masking::kOff>(graph, tally);
-    else
-      push_rows<Masking::kOn>(graph, tally);
+  // `stopping`: the lanes for which this is the last round.
+  void push(const SlotGraph& graph, const Row& stopping, SweepTally& tally) {
+    if (with_followers_) {
+      push_rows<EdgeKind::kToFollowers>(graph, tally);
+      for (const std::uint32_t i : leading_)
+        lead(graph, active_slots_[i], active_rows_[i], stopping);
+      counter_.add(led_once_.data(), led_once_.size());
+      led_once_.clear();
+    } else if (graph.masks() == nullptr) {
+      push_rows<EdgeKind::kPlain>(graph, tally);
+    } else {
+      push_rows<EdgeKind::kMasked>(graph, tally);
+    }
+    active_slots_.clear();
+    active_rows_.clear();
   }
 
   // Turns what arrived into new lanes: full |= new, and new becomes active. Branch-free.
@@ -309,6 +394,14 @@ class BlockSweepOf final : public BlockSweep {
     touched_.set_size(touched);
     active_slots_.set_size(active);
     active_rows_.set_size(active);
+  }
+
+  // What is still active does not get its round: the delta.
+  void keep_active() {
+    for (std::size_t i = 0; i < active_slots_.size(); ++i)
+      add_final(active_slots_[i], active_rows_[i]);
+    active_slots_.clear();
+    active_rows_.clear();
   }
 
   // Takes the lanes that stop now out of the active rows into the final delta.
@@ -356,81 +449,55 @@ class BlockSweepOf final : public BlockSweep {
     for (std::uint64_t round = 0; round < plan.rounds && !active_slots_.is_empty(); ++round) {
       STRATALOG_RETURN_IF_ERROR(pause(plan, tally));
       STRATALOG_RETURN_IF_ERROR(expand_met(graph, expand));
-      push(graph, tally);
+      push(graph, round + 1 == plan.rounds ? Row::all() : Row(), tally);
       admit();
-      std::uint64_t added = 0;
+      std::uint64_t added = std::exchange(led_tuples_, 0);
       for (const Row& row : active_rows_) added += row.count();
       if (tally.new_rows.size() <= round) tally.new_rows.resize(round + 1, 0);
       tally.new_rows[round] += added;
     }
+    keep_active();
     return Status::ok();
   }
 
-  // The lanes in order of their delay, and the delta as a list of bits in that order, by slot
-  // within one delay.
-  struct Start {
-    std::uint32_t delay;
-    std::uint32_t offset;
-  };
-
-  std::vector<Start> plan_starts(std::span<const std::uint32_t> delays) {
-    std::uint32_t bits[kLanes + 1] = {};
-    for (const SlotId slot : candidates_)
-      for_each_lane(slots_[slot].next, [&](std::uint32_t offset) { ++bits[offset]; });
-    std::vector<Start> lanes;
-    for (std::uint32_t offset = 0; offset < kLanes; ++offset)
-      if (bits[offset] != 0) lanes.push_back({delays[offset], offset});
-    std::sort(lanes.begin(), lanes.end(), [](const Start& a, const Start& b) {
-      return a.delay != b.delay ? a.delay < b.delay : a.offset < b.offset;
+  // The delta as a list of bits by lane, so that lanes can start one after the other.
+  void wait_for_start(std::span<const std::uint32_t> delays) {
+    starts_.plan(delays, [this](auto&& count) {
+      for (const SlotId slot : candidates_) for_each_lane(slots_[slot].next, count);
     });
-    // Lanes of one delay share a bucket; place[] of each lane is its bucket's write position.
-    std::uint64_t place[kLanes] = {};
-    std::uint32_t bucket_of[kLanes] = {};
-    std::uint32_t buckets = 0;
-    std::uint64_t position = 0;
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
-      if (i == 0 || lanes[i].delay != lanes[i - 1].delay) place[buckets++] = position;
-      bucket_of[lanes[i].offset] = buckets - 1;
-      position += bits[lanes[i].offset];
-    }
-    starts_.resize(position);
-    take_delta([&](SlotId slot, const Row& row) {
-      for_each_lane(
-          row, [&](std::uint32_t offset) { starts_[place[bucket_of[offset]]++] = {slot, offset}; });
+    take_delta([this](SlotId slot, const Row& row) {
+      for_each_lane(row, [&](std::uint32_t offset) { starts_.put({slot, offset}); });
     });
-    return lanes;
   }
 
   // Activates the delta of the lanes whose delay is over.
-  void start_lanes(std::span<const std::uint32_t> delays, std::uint64_t step, std::size_t& at) {
-    while (at < starts_.size() && delays[starts_[at].offset] == step) {
-      const SlotId slot = starts_[at].slot;
+  void start_lanes(std::uint64_t step) {
+    while (starts_.is_due(step)) {
+      const SlotId slot = starts_.next().slot;
       Row row;
-      for (; at < starts_.size() && starts_[at].slot == slot && delays[starts_[at].offset] == step;
-           ++at)
-        row.set(starts_[at].offset);
+      while (starts_.is_due(step) && starts_.next().slot == slot) row.set(starts_.take().offset);
       activate(slot, row);
     }
   }
 
   Status run_skewed(const SlotGraph& graph, const SweepPlan& plan, const ExpandMet& expand,
                     SweepTally& tally) {
-    const std::vector<Start> lanes = plan_starts(plan.delays);
+    wait_for_start(plan.delays);
+    const std::span<const LaneStarts::Start> lanes = starts_.lanes();
     const std::uint64_t rounds = std::min(plan.rounds, kNeverStops);
-    std::size_t next_start = 0;
     std::size_t next_stop = 0;
     for (std::uint64_t step = 0;; ++step) {
       if (active_slots_.is_empty()) {  // step 0, or a gap before the next lanes
-        if (next_start == starts_.size()) return Status::ok();
-        step = plan.delays[starts_[next_start].offset];
-        start_lanes(plan.delays, step, next_start);
+        if (starts_.at_end()) return Status::ok();
+        step = starts_.next_step();
+        start_lanes(step);
       }
       STRATALOG_RETURN_IF_ERROR(pause(plan, tally));
       STRATALOG_RETURN_IF_ERROR(expand_met(graph, expand));
-      push(graph, tally);
       Row stopping;
       for (; next_stop < lanes.size() && lanes[next_stop].delay + rounds <= step + 1; ++next_stop)
         if (lanes[next_stop].delay + rounds == step + 1) stopping.set(lanes[next_stop].offset);
+      push(graph, stopping, tally);
       admit();
       counter_.add(active_rows_.data(), active_rows_.size());
       const std::uint64_t now = step + 1;
@@ -440,7 +507,7 @@ class BlockSweepOf final : public BlockSweep {
             last[-static_cast<std::ptrdiff_t>(plan.delays[offset])] += count;
           });
       if (!stopping.is_empty()) peel(stopping);
-      start_lanes(plan.delays, now, next_start);
+      start_lanes(now);
     }
   }
 
@@ -454,8 +521,14 @@ class BlockSweepOf final : public BlockSweep {
   RawList<SlotId> candidates_;
   RawList<SlotId> touched_;
   RawList<SlotId> stopped_;
-  std::vector<SlotBit> starts_;
+  LaneStarts starts_;
   std::uint64_t operations_at_pause_ = 0;
+  bool with_followers_ = false;
+  bool counts_lanes_ = false;  // what followers get counts by lane, or else all together
+  std::uint64_t led_tuples_ = 0;
+  std::vector<SlotId> leads_few_;
+  RawList<Row> led_once_;
+  RawList<std::uint32_t> leading_;  // of the active slots, those with followers
   LaneCounter<kWords> counter_;
   PackedRows scratch_;
   RecentRows recent_;  // of scratch_

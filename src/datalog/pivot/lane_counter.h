@@ -27,6 +27,10 @@ class LaneCounter {
     for (; i < count; ++i) add_at(0, rows[i]);
   }
 
+  void add_times(const Row& row, std::uint32_t times) {
+    for (; times != 0; times &= times - 1) add_at(std::countr_zero(times), row);
+  }
+
   void clear() {
     waiting_ = 0;
     used_ = 0;

@@ -27,6 +27,7 @@ struct alignas(8 * kWords) LaneRow {
     return *this;
   }
   ~LaneRow() = default;
+  static LaneRow all() { return LaneRow(~Bits{}); }
 
   std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(&bits); }
   const std::uint64_t* words() const { return reinterpret_cast<const std::uint64_t*>(&bits); }

@@ -182,6 +182,7 @@ Status PivotClosure::discover(const RunOptions& options, std::uint64_t depth) {
     if (options.stop && options.stop()) return Status::cancelled("stopped while following edges");
     return check_memory();
   }));
+  graph_->find_followers();
   return fetch_masks();
 }
 

@@ -14,6 +14,8 @@ constexpr std::uint64_t kMostBeyondMasks = std::uint64_t{1} << 15;
 constexpr std::uint64_t kMostBeyondMasksPerSlot = 16;
 // Slots that are asked for at once: their edges wait as a list before they are kept.
 constexpr std::size_t kMostInBatch = std::size_t{1} << 16;
+// Slots for each follower where looking after followers pays.
+constexpr std::size_t kMostSlotsPerFollower = 32;
 
 }  // namespace
 
@@ -39,6 +41,7 @@ Status SlotGraph::append(std::span<const SlotId> batch, std::vector<EdgeSink::Ed
     return Status::internal("an edge names a source outside its batch");
   if (targets_.size() + edges.size() >= kUnexpanded)
     return Status::not_supported("a pivot recursion with 2^32 or more edges between its keys");
+  forget_followers();
   std::size_t at = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const auto begin = static_cast<std::uint32_t>(targets_.size());
@@ -117,7 +120,43 @@ ReverseEdges SlotGraph::reverse_edges() const {
   return reverse;
 }
 
+void SlotGraph::find_followers() {
+  if (!is_closed() || !masks_.empty() || has_followers()) return;
+  // Of a slot that several edges lead to, the last of them.
+  std::vector<SlotId> leaders(extents_.size(), kNoLeader);
+  std::vector<std::uint8_t> edges_into(extents_.size(), 0);
+  for (SlotId slot = 0; slot < extents_.size(); ++slot)
+    for (std::uint32_t e = extents_[slot].begin; e != extents_[slot].end; ++e) {
+      leaders[targets_[e]] = slot;
+      std::uint8_t& into = edges_into[targets_[e]];
+      into = static_cast<std::uint8_t>(std::min(into + 1, 2));
+    }
+  std::size_t followers = 0;
+  for (SlotId slot = 0; slot < extents_.size(); ++slot) {
+    if (edges_into[slot] == 1 && extents_[slot].begin == extents_[slot].end)
+      ++followers;
+    else
+      leaders[slot] = kNoLeader;
+  }
+  if (followers < extents_.size() / kMostSlotsPerFollower + 1) return;
+  leaders_ = std::move(leaders);
+  first_followers_.reserve(extents_.size());
+  for (const Extent& extent : extents_) {
+    const auto begin = targets_.begin() + extent.begin;
+    const auto first =
+        std::stable_partition(begin, targets_.begin() + extent.end,
+                              [this](SlotId slot) { return leaders_[slot] == kNoLeader; });
+    first_followers_.push_back(extent.begin + static_cast<std::uint32_t>(first - begin));
+  }
+}
+
+void SlotGraph::forget_followers() {
+  leaders_ = {};
+  first_followers_ = {};
+}
+
 void SlotGraph::renumber(std::span<const SlotId> number) {
+  forget_followers();
   std::vector<SlotId> old(number.size());  // by new number
   for (SlotId slot = 0; slot < number.size(); ++slot) old[number[slot]] = slot;
   std::vector<Extent> extents(extents_.size());
@@ -148,7 +187,8 @@ void SlotGraph::renumber(std::span<const SlotId> number) {
 
 std::uint64_t SlotGraph::memory_bytes() const {
   return extents_.capacity() * sizeof(Extent) + targets_.capacity() * sizeof(SlotId) +
-         masks_.capacity() * sizeof(std::uint32_t) + mask_seen_.capacity();
+         masks_.capacity() * sizeof(std::uint32_t) + mask_seen_.capacity() +
+         leaders_.capacity() * sizeof(SlotId) + first_followers_.capacity() * sizeof(std::uint32_t);
 }
 
 }  // namespace stratalog

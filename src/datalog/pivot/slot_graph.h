@@ -82,6 +82,17 @@ class SlotGraph {
   // Slot s becomes number[s], a permutation of all slots.
   void renumber(std::span<const SlotId> number);
 
+  // Looks for followers: slots without edges that one edge of another slot, their leader, leads to.
+  // What reaches the leader reaches them a round later, and nothing else but seeds does. Where they
+  // are few, there are none. Only where all slots are expanded; expanding more forgets them.
+  void find_followers();
+  bool has_followers() const { return !leaders_.empty(); }
+  // By slot; kNoLeader where it is no follower.
+  const SlotId* leaders() const { return leaders_.data(); }
+  // By slot: where in its extent the edges to its followers begin, which stand last.
+  const std::uint32_t* first_followers() const { return first_followers_.data(); }
+  static constexpr SlotId kNoLeader = 0xFFFFFFFFU;
+
   const Extent* extents() const { return extents_.data(); }
   const SlotId* targets() const { return targets_.data(); }
   // Parallel to targets(); null while no edge has a mask.
@@ -98,6 +109,7 @@ class SlotGraph {
  private:
   Status append(std::span<const SlotId> batch, std::vector<EdgeSink::Edge>& edges);
   void note_mask(std::uint32_t code);
+  void forget_followers();
   bool is_followed(std::uint32_t edge, std::uint64_t& most_beyond_masks) const;
 
   ExpandSlots expand_;
@@ -106,6 +118,8 @@ class SlotGraph {
   std::vector<std::uint32_t> masks_;
   std::vector<std::uint8_t> mask_seen_;
   std::vector<MaskId> new_masks_;
+  std::vector<SlotId> leaders_;
+  std::vector<std::uint32_t> first_followers_;
   std::uint64_t expanded_ = 0;
 };
 

@@ -80,7 +80,8 @@ inline std::vector<NaiveRound> naive_rounds(const NaiveProblem& problem) {
   return rounds;
 }
 
-// The shapes differ in what delays can do for them: chains, grids, trees, random graphs, cycles.
+// The shapes differ in what delays can do for them: chains, grids, trees, random graphs, cycles;
+// each may have followers (SlotGraph::find_followers).
 inline NaiveProblem random_problem(std::uint64_t seed, bool with_masks) {
   std::mt19937_64 draw(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(draw() % n); };
@@ -121,6 +122,14 @@ inline NaiveProblem random_problem(std::uint64_t seed, bool with_masks) {
   } else {
     for (std::uint32_t k = below(2 * nodes); k != 0; --k)
       problem.seeds.push_back({below(nodes), below(problem.lanes)});
+  }
+  if (below(3) == 0) {  // slots that one edge leads to, and none from, some of them seeded
+    for (std::uint32_t k = 1 + below(80); k != 0; --k) {
+      const auto slot = static_cast<SlotId>(problem.edges.size());
+      problem.edges.emplace_back();
+      problem.edges[below(nodes)].push_back({slot});
+      if (below(3) == 0) problem.seeds.push_back({slot, below(problem.lanes)});
+    }
   }
   return problem;
 }
